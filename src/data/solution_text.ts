@@ -1,0 +1,29 @@
+import type { Problem, SolutionParts } from "./task.ts";
+
+/** The correct solution of a problem by its parts. */
+export function correctSolution(problem: Problem): { steps: string[]; answer: string } {
+  return { steps: [...problem.goldSteps], answer: problem.answer };
+}
+
+/** A solution in the generator's format: one line, no text between tags. */
+export function renderSolution(solution: SolutionParts): string {
+  const steps = solution.steps.map((step) => `<step>${step}</step>`).join("");
+  return `<think>${steps}</think><answer>\\boxed{${solution.answer ?? ""}}</answer>`;
+}
+
+/** A step judgment: what the verifier writes about the step, and its verdict. */
+export interface StepJudgment {
+  text: string;
+  isCorrect: boolean;
+}
+
+/** A critique in the verifier's format: one line, no text between tags. */
+export function renderCritique(steps: readonly StepJudgment[], verdict: boolean): string {
+  const judged = steps.map(({ text, isCorrect }) => `<step>${text} ${judgment(isCorrect)}</step>`);
+  return `<step_verification>${judged.join("")}</step_verification>` +
+    `<final_verification>${judgment(verdict)}</final_verification>`;
+}
+
+function judgment(isCorrect: boolean): string {
+  return `\\boxed{${isCorrect ? "CORRECT" : "INCORRECT"}}`;
+}

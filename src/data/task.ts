@@ -1,0 +1,47 @@
+/** Random numbers in [0, 1), passed in so that the caller decides the stream. */
+export type Uniform = () => number;
+
+/** One problem with everything needed to judge an answer to it. */
+export interface Problem {
+  question: string;
+  /** The reference answer. */
+  answer: string;
+  /** The steps of the one correct solution, in order. */
+  goldSteps: string[];
+}
+
+/** How many steps the problems of a batch need: uniformly from minimum to maximum, both included. */
+export interface Difficulty {
+  minimumSteps: number;
+  maximumSteps: number;
+}
+
+/** A solution by its parts: step texts and the boxed answer (null when it has none). */
+export interface SolutionParts {
+  steps: readonly string[];
+  answer: string | null;
+}
+
+/** A wrong solution made from a correct one. */
+export interface CorruptedSolution extends SolutionParts {
+  /** Which mistake was made, for counting. */
+  kind: string;
+  answer: string;
+}
+
+/** A source of problems whose solutions can be judged step by step without a model. */
+export interface Task {
+  readonly name: string;
+  /** The difficulty to train at unless configured otherwise. */
+  readonly defaultDifficulty: Difficulty;
+  /** A random problem. Throws an Error when the difficulty is not an integer range from 1 up. */
+  makeProblem(uniform: Uniform, difficulty: Difficulty): Problem;
+  /** Whether an answer taken from a solution equals the problem's. */
+  isCorrectAnswer(problem: Problem, answer: string | null): boolean;
+  /** True label of every step of any solution; for measuring, never for training by reward. */
+  labelSteps(problem: Problem, steps: readonly string[]): boolean[];
+  /** The correct solution with one realistic mistake, carried through to the answer. */
+  corruptSolution(problem: Problem, uniform: Uniform): CorruptedSolution;
+  /** The critique a perfect verifier would write about any solution. */
+  writeCritique(problem: Problem, solution: SolutionParts): string;
+}

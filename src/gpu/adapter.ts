@@ -1,0 +1,146 @@
+import { UserError } from "./user_error.ts";
+
+/** Which WebGPU implementation runs the kernels: Deno's own (wgpu) or Dawn (the npm package). */
+export type EngineName = "native" | "dawn";
+
+/** Everything the engine knows about the device it opened. */
+export interface DeviceInfo {
+  readonly engine: EngineName;
+  readonly name: string;
+  readonly vendor: string;
+  /** True for drivers that run on the CPU (lavapipe, SwiftShader, WARP). */
+  readonly software: boolean;
+  readonly subgroups: boolean;
+  readonly subgroupMinSize: number;
+  readonly subgroupMaxSize: number;
+  readonly f16: boolean;
+  readonly timestamps: boolean;
+  readonly subgroupMatrix: boolean;
+}
+
+/** An open device with its description. */
+export interface OpenedDevice {
+  readonly device: GPUDevice;
+  readonly adapter: GPUAdapter;
+  readonly info: DeviceInfo;
+}
+
+const dawnToggles = {
+  enable:
+    "allow_unsafe_apis,vulkan_enable_f16_on_nvidia,disable_robustness,disable_workgroup_init",
+  disable: "timestamp_quantization",
+};
+
+const noAdapter = (engine: EngineName) =>
+  `No GPU adapter for the ${engine} engine. Run \`./tango doctor\`: it says what is missing. On Debian ` +
+  `or Ubuntu, \`apt-get install libvulkan1 mesa-vulkan-drivers\` gives a software driver.`;
+
+/**
+ * dawn.node polls by re-arming `setImmediate` without a pause, which takes a whole core from a
+ * software driver. A short sleep in between gives it back at 0.2 ms of latency. A hardware GPU
+ * leaves the core idle, so there the spinning is kept.
+ */
+function calmDawnPolling(): void {
+  const real = globalThis.setImmediate;
+  const cell = new Int32Array(new SharedArrayBuffer(4));
+  const calm = (callback: (...args: unknown[]) => void, ...args: unknown[]) =>
+    real(() => {
+      Atomics.wait(cell, 0, 0, 0.05);
+      callback(...args);
+    });
+  Object.assign(globalThis, { setImmediate: calm });
+}
+
+async function requestAdapter(engine: EngineName): Promise<GPUAdapter | null> {
+  const options: GPURequestAdapterOptions = { powerPreference: "high-performance" };
+  if (engine === "native") return await navigator.gpu.requestAdapter(options);
+  let dawn: typeof import("webgpu");
+  try {
+    dawn = await import("webgpu");
+  } catch (cause) {
+    throw new UserError(
+      `The Dawn engine could not be loaded: ${cause instanceof Error ? cause.message : cause}. ` +
+        `Run \`deno install\`, or use --gpu native.`,
+    );
+  }
+  calmDawnPolling();
+  const backend = Deno.build.os === "darwin" ? "metal" : Deno.build.os === "windows" ? "d3d12" : "vulkan";
+  const gpu = dawn.create([
+    `backend=${backend}`,
+    `enable-dawn-features=${dawnToggles.enable}`,
+    `disable-dawn-features=${dawnToggles.disable}`,
+  ]) as unknown as GPU;
+  heldDawnInstances.push(gpu);
+  return await gpu.requestAdapter(options);
+}
+
+/** A Dawn instance that is collected takes its devices with it. */
+const heldDawnInstances: GPU[] = [];
+
+const softwareNames = /llvmpipe|lavapipe|swiftshader|software|basic render|warp/i;
+
+/** Opens the adapter of one engine with everything it offers that the kernels can use. */
+export async function openDevice(engine: EngineName): Promise<OpenedDevice> {
+  const adapter = await requestAdapter(engine);
+  if (!adapter) throw new UserError(noAdapter(engine));
+  const wanted = ["timestamp-query", "shader-f16"].filter((f) => adapter.features.has(f as GPUFeatureName));
+  if (adapter.features.has("chromium-experimental-subgroup-matrix" as GPUFeatureName)) {
+    wanted.push("chromium-experimental-subgroup-matrix");
+  }
+  const limits: Record<string, number> = {};
+  for (
+    const name of [
+      "maxBufferSize",
+      "maxStorageBufferBindingSize",
+      "maxComputeWorkgroupStorageSize",
+      "maxComputeInvocationsPerWorkgroup",
+      "maxComputeWorkgroupSizeX",
+      "maxStorageBuffersPerShaderStage",
+      "minUniformBufferOffsetAlignment",
+      "minStorageBufferOffsetAlignment",
+    ] as const
+  ) {
+    limits[name] = adapter.limits[name];
+  }
+  const request = (features: string[]) =>
+    adapter.requestDevice({
+      requiredFeatures: features as GPUFeatureName[],
+      requiredLimits: limits,
+    });
+  // The native engine hides subgroups from `features` and grants them all the same; asking is the test.
+  // An adapter serves one device, so the second request needs a fresh adapter.
+  let device: GPUDevice;
+  let subgroups = true;
+  try {
+    device = await request([...wanted, "subgroups"]);
+  } catch {
+    subgroups = false;
+    const again = await requestAdapter(engine);
+    if (!again) throw new UserError(noAdapter(engine));
+    device = await again.requestDevice({
+      requiredFeatures: wanted as GPUFeatureName[],
+      requiredLimits: limits,
+    });
+  }
+  const details = adapter.info as GPUAdapterInfo & {
+    subgroupMinSize?: number;
+    subgroupMaxSize?: number;
+  };
+  const name = details.description || details.device || details.vendor || "unknown adapter";
+  return {
+    adapter,
+    device,
+    info: {
+      engine,
+      name,
+      vendor: details.vendor,
+      software: softwareNames.test(`${name} ${details.vendor} ${details.architecture}`),
+      subgroups,
+      subgroupMinSize: details.subgroupMinSize ?? 0,
+      subgroupMaxSize: details.subgroupMaxSize ?? 0,
+      f16: wanted.includes("shader-f16"),
+      timestamps: wanted.includes("timestamp-query"),
+      subgroupMatrix: wanted.includes("chromium-experimental-subgroup-matrix"),
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import type { PooledBuffer } from "./tensor.ts";
+import { UserError } from "./user_error.ts";
+
+/** Storage buffers come in sizes of at most 25 % waste, so that released ones fit again. */
+function sizeClass(bytes: number): number {
+  const minimum = Math.max(256, bytes);
+  const step = Math.max(256, 2 ** (Math.floor(Math.log2(minimum)) - 2));
+  return Math.ceil(minimum / step) * step;
+}
+
+/**
+ * Storage buffers with explicit lifetimes. The garbage collector does not see GPU memory, so nothing
+ * is left to it: a released buffer is handed out again, and `trim` destroys those that lie idle.
+ *
+ * All work goes through one queue, so a buffer released while its last reader is only recorded may
+ * be reused at once: the new writer runs after that reader.
+ */
+export class BufferPool {
+  #free = new Map<number, PooledBuffer[]>();
+  #nextId = 1;
+  /** Bytes of the buffers handed out. */
+  liveBytes = 0;
+  /** Bytes of all buffers that exist, the idle ones included. */
+  reservedBytes = 0;
+  /** The most `liveBytes` has been. */
+  peakBytes = 0;
+
+  constructor(
+    readonly device: GPUDevice,
+    private readonly onDestroy: (buffer: PooledBuffer) => void,
+  ) {}
+
+  /** @throws UserError when one buffer would exceed what the device can bind */
+  acquire(bytes: number, label: string): PooledBuffer {
+    const size = sizeClass(bytes);
+    const limit = Math.min(
+      this.device.limits.maxStorageBufferBindingSize,
+      this.device.limits.maxBufferSize,
+    );
+    if (bytes > limit) {
+      throw new UserError(
+        `${label} needs ${bytes} bytes in one GPU buffer, but this device binds at most ${limit}. ` +
+          `Use a smaller micro_batch_tokens, decode batch or model.`,
+      );
+    }
+    const idle = this.#free.get(size)?.pop();
+    const buffer = idle ?? this.#create(Math.min(size, Math.floor(limit / 4) * 4), label);
+    this.liveBytes += buffer.bytes;
+    this.peakBytes = Math.max(this.peakBytes, this.liveBytes);
+    return buffer;
+  }
+
+  #create(bytes: number, label: string): PooledBuffer {
+    const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+    this.reservedBytes += bytes;
+    return { id: this.#nextId++, bytes, buffer: this.device.createBuffer({ label, size: bytes, usage }) };
+  }
+
+  release(buffer: PooledBuffer): void {
+    this.liveBytes -= buffer.bytes;
+    const size = sizeClass(buffer.bytes);
+    const list = this.#free.get(size);
+    if (list) list.push(buffer);
+    else this.#free.set(size, [buffer]);
+  }
+
+  /** Destroys all idle buffers. Call when no submitted work uses them any more. */
+  trim(): void {
+    for (const list of this.#free.values()) {
+      for (const buffer of list) {
+        this.reservedBytes -= buffer.bytes;
+        this.onDestroy(buffer);
+        buffer.buffer.destroy();
+      }
+    }
+    this.#free.clear();
+  }
+}

@@ -1,0 +1,422 @@
+import { type DeviceInfo, type EngineName, openDevice } from "./adapter.ts";
+import { BufferPool } from "./buffer_pool.ts";
+import { compile, compileAsync, type Kernel, kernelKey, type KernelSource } from "./kernel.ts";
+import { type KernelTime, Profiler } from "./profiler.ts";
+import { Readback } from "./readback.ts";
+import { bytesOf, type DataType, Tensor } from "./tensor.ts";
+import { UserError } from "./user_error.ts";
+
+/** What `--gpu` accepts. `auto` takes the native engine. */
+export type EngineChoice = "auto" | EngineName;
+
+/** Host data of a tensor: f16 and bf16 come as the raw 16-bit patterns. */
+export type HostArray = Float32Array | Uint32Array | Int32Array | Uint16Array;
+
+/** A workgroup grid: [x, y, z], missing entries are 1. */
+export type Grid = readonly [number, number?, number?];
+
+/** No dimension of a grid may exceed this; `Gpu.grid` folds longer ones into two. */
+const maxGroupsPerDimension = 65535;
+/** One submit holds at most this many dispatches, which keeps it well under the driver's time-outs. */
+const dispatchesPerSubmit = 1024;
+
+/**
+ * One GPU, as the rest of the engine sees it: tensors, kernels, and one queue of recorded work.
+ *
+ * Calls record into the current command encoder; `submit` (or any read, or a host write that must
+ * not overtake recorded work) sends it off. Work runs in the order it was recorded.
+ */
+export class Gpu {
+  readonly info: DeviceInfo;
+  readonly pool: BufferPool;
+  #kernels = new Map<string, Kernel>();
+  #bindGroups = new Map<string, GPUBindGroup>();
+  #bindGroupsOfBuffer = new Map<number, Set<string>>();
+  #encoder: GPUCommandEncoder | null = null;
+  #pass: GPUComputePassEncoder | null = null;
+  #profiler: Profiler | null = null;
+  #dispatches = 0;
+  #failure: Error | null = null;
+  #closed = false;
+  #scopes: Set<Tensor>[] = [];
+  /** Parameter structs of the recorded dispatches; written to the arena in one go at submit. */
+  readonly #arena: GPUBuffer;
+  readonly #arenaHost: ArrayBuffer;
+  readonly #arenaView: DataView;
+  readonly #arenaStep: number;
+  #arenaUsed = 0;
+
+  private constructor(
+    readonly device: GPUDevice,
+    info: DeviceInfo,
+    private readonly readback: Readback,
+  ) {
+    this.info = info;
+    this.pool = new BufferPool(device, (buffer) => this.#forgetBuffer(buffer.id));
+    this.#arenaStep = Math.max(64, device.limits.minUniformBufferOffsetAlignment);
+    const bytes = this.#arenaStep * dispatchesPerSubmit;
+    this.#arena = device.createBuffer({
+      label: "parameters",
+      size: bytes,
+      usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
+    });
+    this.#arenaHost = new ArrayBuffer(bytes);
+    this.#arenaView = new DataView(this.#arenaHost);
+    device.addEventListener("uncapturederror", (event) => {
+      this.#failure ??= new Error(`GPU error: ${(event as GPUUncapturedErrorEvent).error.message}`);
+    });
+    device.lost.then((lost) => {
+      if (!this.#closed) {
+        this.#failure ??= new Error(`The GPU was lost (${lost.reason}): ${lost.message}`);
+      }
+    });
+  }
+
+  /**
+   * Opens the GPU.
+   *
+   * @throws UserError when the engine finds no adapter
+   */
+  static async open(choice: EngineChoice = "auto"): Promise<Gpu> {
+    const engine = choice === "auto" ? "native" : choice;
+    const { device, info } = await openDevice(engine);
+    return new Gpu(device, info, await Readback.open(device, engine));
+  }
+
+  /** Frees everything. A process that used Dawn must still end with `Deno.exit`. */
+  close(): void {
+    this.#closed = true;
+    this.#profiler?.destroy();
+    this.#arena.destroy();
+    this.device.destroy();
+  }
+
+  // Tensors
+
+  /** A tensor with unspecified content. It belongs to the innermost open scope, if any. */
+  tensor(shape: readonly number[], dtype: DataType = "f32", label = "tensor"): Tensor {
+    const size = shape.reduce((product, n) => product * n, 1);
+    const storage = this.pool.acquire(Math.ceil(size * bytesOf(dtype) / 4) * 4, label);
+    const tensor = new Tensor(storage, shape, dtype, 0, label);
+    this.#scopes.at(-1)?.add(tensor);
+    return tensor;
+  }
+
+  /** A tensor filled with zeros. */
+  zeros(shape: readonly number[], dtype: DataType = "f32", label = "zeros"): Tensor {
+    const tensor = this.tensor(shape, dtype, label);
+    this.clear(tensor);
+    return tensor;
+  }
+
+  /** A tensor that holds `data`. */
+  from(data: HostArray, shape: readonly number[], dtype?: DataType, label = "data"): Tensor {
+    const type = dtype ?? (data instanceof Uint32Array
+      ? "u32"
+      : data instanceof Int32Array
+      ? "i32"
+      : data instanceof Uint16Array
+      ? "f16"
+      : "f32");
+    const tensor = this.tensor(shape, type, label);
+    this.write(tensor, data);
+    return tensor;
+  }
+
+  /** Returns a tensor's memory. Work already recorded may still use it. */
+  release(...tensors: Tensor[]): void {
+    for (const tensor of tensors) {
+      for (const scope of this.#scopes) scope.delete(tensor);
+      this.pool.release(tensor.storage);
+    }
+  }
+
+  /** Runs `body` and then releases every tensor allocated in it that is not in its result. */
+  scope<R>(body: () => R, kept: (result: R) => readonly Tensor[] = () => []): R {
+    const opened = new Set<Tensor>();
+    this.#scopes.push(opened);
+    try {
+      const result = body();
+      for (const tensor of kept(result)) {
+        opened.delete(tensor);
+        this.#scopes.at(-2)?.add(tensor);
+      }
+      return result;
+    } finally {
+      for (const tensor of opened) this.pool.release(tensor.storage);
+      this.#scopes.pop();
+    }
+  }
+
+  // Recording
+
+  /** Compiles a kernel, or returns the one compiled before. */
+  kernel(source: KernelSource): Kernel {
+    const key = kernelKey(source);
+    let kernel = this.#kernels.get(key);
+    if (!kernel) {
+      kernel = compile(this.device, this.info.engine, source);
+      this.#kernels.set(key, kernel);
+    }
+    return kernel;
+  }
+
+  /** Compiles kernels side by side ahead of their first use. */
+  async prepare(sources: readonly KernelSource[]): Promise<void> {
+    await Promise.all(sources.map(async (source) => {
+      const key = kernelKey(source);
+      if (this.#kernels.has(key)) return;
+      this.#kernels.set(key, await compileAsync(this.device, this.info.engine, source));
+    }));
+  }
+
+  /** The grid for `groups` workgroups in a row; kernels read `id.y * grid.x + id.x`. */
+  grid(groups: number): Grid {
+    if (groups <= maxGroupsPerDimension) return [groups];
+    const y = Math.ceil(groups / maxGroupsPerDimension);
+    return [Math.ceil(groups / y), y];
+  }
+
+  /**
+   * Records one kernel launch.
+   *
+   * @param source the kernel
+   * @param parameters the fields of its `Params` struct, all of them
+   * @param tensors its storage bindings by their names in the WGSL text, all of them
+   * @param grid workgroups
+   */
+  dispatch(
+    source: KernelSource,
+    parameters: Readonly<Record<string, number>>,
+    tensors: Readonly<Record<string, Tensor>>,
+    grid: Grid,
+  ): void {
+    const kernel = this.kernel(source);
+    const [x, y = 1, z = 1] = grid;
+    if (x === 0 || y === 0 || z === 0) return;
+    if (this.#profiler?.full) {
+      throw new Error(`profile: more than ${Profiler.capacity} dispatches in one go`);
+    }
+    if (this.#dispatches === dispatchesPerSubmit) this.submit();
+    const group = this.#bindGroup(kernel, tensors);
+    const offset = this.#writeParameters(kernel, parameters);
+    const pass = this.#openPass(kernel.label);
+    pass.setPipeline(kernel.pipeline);
+    pass.setBindGroup(0, group, kernel.parameterBytes > 0 ? [offset] : []);
+    pass.dispatchWorkgroups(x, y, z);
+    this.#dispatches++;
+    if (this.#profiler) this.#endPass();
+  }
+
+  #openPass(label: string): GPUComputePassEncoder {
+    this.#encoder ??= this.device.createCommandEncoder();
+    this.#pass ??= this.#encoder.beginComputePass(
+      this.#profiler ? { timestampWrites: this.#profiler.next(label) } : undefined,
+    );
+    return this.#pass;
+  }
+
+  #endPass(): void {
+    this.#pass?.end();
+    this.#pass = null;
+  }
+
+  #writeParameters(kernel: Kernel, values: Readonly<Record<string, number>>): number {
+    const at = this.#arenaUsed;
+    let byte = at;
+    for (const { name, type } of kernel.parameters) {
+      const value = values[name];
+      if (value === undefined) throw new Error(`${kernel.label}: parameter ${name} is missing`);
+      if (type === "f32") this.#arenaView.setFloat32(byte, value, true);
+      else if (type === "i32") this.#arenaView.setInt32(byte, value, true);
+      else this.#arenaView.setUint32(byte, value, true);
+      byte += 4;
+    }
+    if (Object.keys(values).length !== kernel.parameters.length) {
+      const known = kernel.parameters.map((field) => field.name).join(", ");
+      throw new Error(`${kernel.label}: parameters are ${known}, got ${Object.keys(values)}`);
+    }
+    this.#arenaUsed += Math.ceil((byte - at) / this.#arenaStep) * this.#arenaStep;
+    return at;
+  }
+
+  #bindGroup(kernel: Kernel, tensors: Readonly<Record<string, Tensor>>): GPUBindGroup {
+    let key = `${kernel.id}`;
+    for (const { name, kind } of kernel.bindings) {
+      if (kind === "uniform") continue;
+      const tensor = tensors[name];
+      if (!tensor) throw new Error(`${kernel.label}: tensor ${name} is missing`);
+      key += `,${tensor.storage.id}:${tensor.byteOffset}:${tensor.bytes}`;
+    }
+    const cached = this.#bindGroups.get(key);
+    if (cached) return cached;
+    const names = new Set(kernel.bindings.map((binding) => binding.name));
+    const unknown = Object.keys(tensors).find((name) => !names.has(name));
+    if (unknown) throw new Error(`${kernel.label} has no binding ${unknown}`);
+    const group = this.device.createBindGroup({
+      label: kernel.label,
+      layout: kernel.layout,
+      entries: kernel.bindings.map(({ binding, name, kind }) => {
+        if (kind === "uniform") {
+          return { binding, resource: { buffer: this.#arena, size: kernel.parameterBytes } };
+        }
+        const { storage, byteOffset, bytes } = tensors[name];
+        return {
+          binding,
+          resource: { buffer: storage.buffer, offset: byteOffset, size: Math.max(4, bytes) },
+        };
+      }),
+    });
+    this.#bindGroups.set(key, group);
+    for (const tensor of Object.values(tensors)) {
+      const keys = this.#bindGroupsOfBuffer.get(tensor.storage.id);
+      if (keys) keys.add(key);
+      else this.#bindGroupsOfBuffer.set(tensor.storage.id, new Set([key]));
+    }
+    return group;
+  }
+
+  #forgetBuffer(id: number): void {
+    for (const key of this.#bindGroupsOfBuffer.get(id) ?? []) this.#bindGroups.delete(key);
+    this.#bindGroupsOfBuffer.delete(id);
+  }
+
+  /** Records a copy of `source` into `target`; both have the same number of bytes. */
+  copy(source: Tensor, target: Tensor): void {
+    if (source.bytes !== target.bytes) {
+      throw new Error(`copy: ${source.label} has ${source.bytes} bytes, ${target.label} ${target.bytes}`);
+    }
+    this.#endPass();
+    this.#encoder ??= this.device.createCommandEncoder();
+    this.#encoder.copyBufferToBuffer(
+      source.storage.buffer,
+      source.byteOffset,
+      target.storage.buffer,
+      target.byteOffset,
+      source.bytes,
+    );
+  }
+
+  /** Records filling a tensor with zeros. */
+  clear(tensor: Tensor): void {
+    this.#endPass();
+    this.#encoder ??= this.device.createCommandEncoder();
+    this.#encoder.clearBuffer(tensor.storage.buffer, tensor.byteOffset, tensor.bytes);
+  }
+
+  /** Writes host data into a tensor, after all work recorded so far. */
+  write(tensor: Tensor, data: HostArray): void {
+    if (data.length !== tensor.size) {
+      throw new Error(`write to ${tensor.label}: ${data.length} elements into [${tensor.shape}]`);
+    }
+    if (this.#encoder) this.submit();
+    let bytes = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
+    if (bytes.byteLength % 4 !== 0) {
+      const padded = new Uint8Array(Math.ceil(bytes.byteLength / 4) * 4);
+      padded.set(bytes);
+      bytes = padded;
+    }
+    this.device.queue.writeBuffer(tensor.storage.buffer, tensor.byteOffset, bytes);
+  }
+
+  /** Sends the recorded work to the GPU. */
+  submit(): void {
+    this.#throwFailure();
+    if (!this.#encoder) return;
+    this.#endPass();
+    this.#profiler?.resolve(this.#encoder);
+    if (this.#arenaUsed > 0) {
+      this.device.queue.writeBuffer(this.#arena, 0, this.#arenaHost, 0, this.#arenaUsed);
+    }
+    this.device.queue.submit([this.#encoder.finish()]);
+    this.#encoder = null;
+    this.#arenaUsed = 0;
+    this.#dispatches = 0;
+  }
+
+  // Reading
+
+  /** Reads one tensor, after all work recorded so far. */
+  async read(tensor: Tensor): Promise<HostArray> {
+    return (await this.readAll([tensor]))[0];
+  }
+
+  /** Reads an f32 tensor. */
+  async readFloats(tensor: Tensor): Promise<Float32Array> {
+    const data = await this.read(tensor);
+    if (!(data instanceof Float32Array)) throw new Error(`${tensor.label} is ${tensor.dtype}`);
+    return data;
+  }
+
+  /**
+   * Reads several tensors with one wait.
+   *
+   * @throws Error with the first GPU error since the last read, so that no wrong number leaves here
+   */
+  async readAll(tensors: readonly Tensor[]): Promise<HostArray[]> {
+    this.#endPass();
+    this.#encoder ??= this.device.createCommandEncoder();
+    const wait = this.readback.record(
+      this.#encoder,
+      tensors.map(({ storage, byteOffset, bytes }) => ({
+        buffer: storage.buffer,
+        offset: byteOffset,
+        bytes,
+      })),
+    );
+    this.submit();
+    const buffers = await wait();
+    this.#throwFailure();
+    return buffers.map((buffer, i) => hostArray(buffer, tensors[i]));
+  }
+
+  /** Waits until all recorded work has run. */
+  async finish(): Promise<void> {
+    const probe = this.tensor([1], "u32", "finish");
+    await this.read(probe);
+    this.release(probe);
+  }
+
+  #throwFailure(): void {
+    if (!this.#failure) return;
+    const failure = this.#failure;
+    this.#failure = null;
+    throw failure;
+  }
+
+  /**
+   * Runs `body` with a timestamp around every dispatch.
+   *
+   * @throws UserError when the device has no timestamps
+   */
+  async profile(body: () => Promise<void> | void): Promise<KernelTime[]> {
+    if (!this.info.timestamps) {
+      throw new UserError(`${this.info.name} has no GPU timestamps on the ${this.info.engine} engine`);
+    }
+    this.submit();
+    const profiler = new Profiler(this.device);
+    this.#profiler = profiler;
+    try {
+      await body();
+      this.submit();
+      await profiler.collect();
+      return profiler.table();
+    } finally {
+      this.#profiler = null;
+      profiler.destroy();
+    }
+  }
+}
+
+function hostArray(buffer: ArrayBuffer, tensor: Tensor): HostArray {
+  switch (tensor.dtype) {
+    case "f32":
+      return new Float32Array(buffer);
+    case "u32":
+      return new Uint32Array(buffer);
+    case "i32":
+      return new Int32Array(buffer);
+    default:
+      return new Uint16Array(buffer, 0, tensor.size);
+  }
+}

@@ -1,0 +1,60 @@
+/** Element types a GPU tensor may have. f16 and bf16 are stored two to a 32-bit word. */
+export type DataType = "f32" | "u32" | "i32" | "f16" | "bf16";
+
+/** Bytes of one element. */
+export function bytesOf(dtype: DataType): number {
+  return dtype === "f16" || dtype === "bf16" ? 2 : 4;
+}
+
+/** A GPU buffer the pool owns; `id` names it in the bind-group cache. */
+export interface PooledBuffer {
+  readonly id: number;
+  readonly buffer: GPUBuffer;
+  readonly bytes: number;
+}
+
+/**
+ * A typed, shaped range of a GPU buffer. It is a handle: copying it copies no data, and whoever
+ * allocated it releases it (directly or by ending the scope it was allocated in).
+ */
+export class Tensor {
+  constructor(
+    readonly storage: PooledBuffer,
+    readonly shape: readonly number[],
+    readonly dtype: DataType,
+    readonly byteOffset: number,
+    readonly label: string,
+  ) {}
+
+  /** Number of elements. */
+  get size(): number {
+    return this.shape.reduce((product, n) => product * n, 1);
+  }
+
+  /** Bytes of the data, rounded up to whole 32-bit words. */
+  get bytes(): number {
+    return Math.ceil((this.size * bytesOf(this.dtype)) / 4) * 4;
+  }
+
+  /**
+   * A window on the same memory. `offset` counts elements; to be bound to a kernel it must fall on
+   * a multiple of 256 bytes, the strictest alignment WebGPU may ask for.
+   */
+  view(offset: number, shape: readonly number[], label = this.label): Tensor {
+    const byteOffset = this.byteOffset + offset * bytesOf(this.dtype);
+    const window = new Tensor(this.storage, shape, this.dtype, byteOffset, label);
+    if (offset < 0 || window.byteOffset + window.bytes > this.byteOffset + this.bytes) {
+      throw new Error(`view of ${this.label}: [${shape}] at ${offset} leaves [${this.shape}]`);
+    }
+    return window;
+  }
+
+  /** The same elements under another shape. */
+  reshape(...shape: number[]): Tensor {
+    const result = new Tensor(this.storage, shape, this.dtype, this.byteOffset, this.label);
+    if (result.size !== this.size) {
+      throw new Error(`reshape of ${this.label}: [${this.shape}] has not the size of [${shape}]`);
+    }
+    return result;
+  }
+}

@@ -1,0 +1,105 @@
+import type { Gpu } from "../gpu/gpu.ts";
+import type { Tensor } from "../gpu/tensor.ts";
+import broadcastCode from "./gemm.wgsl" with { type: "text" };
+import tiledCode from "./gemm_tiled.wgsl" with { type: "text" };
+
+/** nt: C = A·Bᵀ; nn: C = A·B; tn: C = Aᵀ·B. */
+export type GemmLayout = "nt" | "nn" | "tn";
+
+/** `broadcast` shares values between the lanes of a subgroup, `tiled` through workgroup memory. */
+export type GemmVariant = "broadcast" | "tiled";
+
+/** What happens besides the product. */
+export interface GemmOptions {
+  /** Added to every row of C (nt). [columns, padded to a multiple of 4] */
+  readonly bias?: Tensor;
+  /** Added to C. [rows, stride of C]; not C itself. */
+  readonly residual?: Tensor;
+  /** The sums continue from what C holds. */
+  readonly accumulate?: boolean;
+  /** Overrides the choice by device. Both give the same bits. */
+  readonly variant?: GemmVariant;
+  /** Columns of C to compute when that is fewer than its stride. */
+  readonly columns?: number;
+  /** Terms of each sum when that is fewer than the stride of A (nn). */
+  readonly depth?: number;
+  /** Shown in errors and profiles. */
+  readonly label?: string;
+}
+
+const layouts: readonly GemmLayout[] = ["nt", "nn", "tn"];
+
+/** The variant that suits the device. */
+export function gemmVariant(gpu: Gpu): GemmVariant {
+  const { software, subgroups, subgroupMinSize } = gpu.info;
+  return software && subgroups && subgroupMinSize >= 8 ? "broadcast" : "tiled";
+}
+
+/**
+ * C = A·Bᵀ (nt), A·B (nn) or Aᵀ·B (tn), all row-major, f32 sums in ascending order of the summed index.
+ *
+ * @param a nt, nn: [rows, depth]; tn: [depth, rows]
+ * @param b nt: [columns, depth]; nn, tn: [depth, columns]; in nt and nn it may be f16 or bf16
+ * @param c [rows, columns]
+ * @throws Error when the shapes do not fit or a row is no multiple of 4 elements
+ */
+export function gemm(
+  gpu: Gpu,
+  layout: GemmLayout,
+  a: Tensor,
+  b: Tensor,
+  c: Tensor,
+  options: GemmOptions = {},
+): void {
+  const { bias, residual, accumulate = false } = options;
+  const variant = options.variant ?? gemmVariant(gpu);
+  const label = options.label ?? `gemm ${layout}`;
+  const [rows, strideC] = c.shape;
+  const columns = options.columns ?? (layout === "nt" ? b.shape[0] : b.shape[1]);
+  const depth = options.depth ?? (layout === "tn" ? a.shape[0] : a.shape[1]);
+  const rowsOfA = layout === "tn" ? a.shape[1] : a.shape[0];
+  const depthOfB = layout === "nt" ? b.shape[1] : b.shape[0];
+  const fits = rowsOfA >= rows && depthOfB >= depth && columns <= strideC &&
+    (layout === "nt" ? b.shape[0] : b.shape[1]) >= columns &&
+    [a.shape[1], b.shape[1], strideC].every((stride) => stride % 4 === 0) &&
+    (layout !== "nt" || depth % 4 === 0);
+  if (!fits) {
+    throw new Error(`${label}: A [${a.shape}], B [${b.shape}] and C [${c.shape}] do not fit`);
+  }
+  const shared = {
+    LAYOUT: layouts.indexOf(layout),
+    STORAGE: b.dtype,
+    BIAS: bias !== undefined,
+    RESIDUAL: residual !== undefined,
+    ACCUMULATE: accumulate,
+  };
+  const parameters = {
+    rows,
+    columns,
+    depth,
+    strideA: a.shape[1],
+    strideB: b.shape[1],
+    strideC,
+  };
+  const tensors: Record<string, Tensor> = { a, b, c };
+  if (bias) tensors.bias = bias;
+  if (residual) tensors.residual = residual;
+  if (variant === "broadcast") {
+    const LANES = columns > 32 ? 16 : 8;
+    gpu.dispatch(
+      { label, code: broadcastCode, defines: { ...shared, LANES } },
+      parameters,
+      tensors,
+      [Math.ceil(columns / (LANES * 4)), Math.ceil(rows / 16)],
+    );
+  } else {
+    // Few rows (decoding) waste less of a short tile.
+    const RM = rows <= 16 ? 1 : 4;
+    gpu.dispatch(
+      { label, code: tiledCode, defines: { ...shared, RM } },
+      parameters,
+      tensors,
+      [Math.ceil(columns / 64), Math.ceil(rows / (16 * RM))],
+    );
+  }
+}

@@ -1,0 +1,59 @@
+// y = x * rstd * weight with rstd = 1 / sqrt(mean(x^2) + epsilon), row by row (Zhang & Sennrich 2019).
+//
+// $LANES lanes share a row: lane l sums vectors l, l + LANES, … in ascending order, then the lanes' sums are
+// folded in a fixed tree. The order depends on the device's LANES alone, not on the number of rows.
+
+struct Params {
+  rows: u32,
+  columns: u32,   // a multiple of 4
+  epsilon: f32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> weight: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> y: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read_write> rstd: array<f32>;
+
+//#if LANES > 1
+var<workgroup> partial: array<f32, $LANES>;
+//#endif
+
+@compute @workgroup_size($WORKGROUP)
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_index) local: u32,
+) {
+  let vectors = params.columns / 4u;
+  //#if LANES > 1
+  let row = group.y * groups.x + group.x;
+  let lane = local;
+  if (row >= params.rows) { return; }
+  //#else
+  let row = (group.y * groups.x + group.x) * $(WORKGROUP)u + local;
+  let lane = 0u;
+  if (row >= params.rows) { return; }
+  //#endif
+  let start = row * vectors;
+  var sums = vec4<f32>(0.0);
+  for (var i = lane; i < vectors; i += $(LANES)u) {
+    let value = x[start + i];
+    sums = fma(value, value, sums);
+  }
+  var total = (sums.x + sums.y) + (sums.z + sums.w);
+  //#if LANES > 1
+  partial[local] = total;
+  workgroupBarrier();
+  for (var half = $(LANES/2)u; half > 0u; half /= 2u) {
+    if (local < half) { partial[local] += partial[local + half]; }
+    workgroupBarrier();
+  }
+  total = partial[0];
+  //#endif
+  let scale = inverseSqrt(fma(total, 1.0 / f32(params.columns), params.epsilon));
+  if (lane == 0u) { rstd[row] = scale; }
+  for (var i = lane; i < vectors; i += $(LANES)u) {
+    y[start + i] = x[start + i] * scale * weight[i];
+  }
+}

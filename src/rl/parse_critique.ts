@@ -1,0 +1,67 @@
+import { findSteps, lastBlock, withoutSteps } from "./step_blocks.ts";
+
+/** What the verifier's response says, whatever its shape. */
+export interface ParsedCritique {
+  /** Judgments of the well-formed steps, in order: true is CORRECT. Its length is K_v. */
+  stepJudgments: boolean[];
+  /** Number of steps, well-formed or not. */
+  stepCount: number;
+  /** The final judgment, or null when it cannot be read. */
+  verdict: boolean | null;
+  /** The whole response is `<step_verification>` then `<final_verification>` and nothing else. */
+  blocksInOrder: boolean;
+  /** There is no final judgment of the required form. */
+  finalMalformed: boolean;
+  /** The step block holds text outside its steps. */
+  textBetweenSteps: boolean;
+}
+
+const BLOCK_TAG = /<\/?(?:step_verification|final_verification)>/;
+const TWO_BLOCKS =
+  /^\s*<step_verification>([^]*)<\/step_verification>\s*<final_verification>([^]*)<\/final_verification>\s*$/;
+// Language models often put a full stop after the box; the reference accepts it, and either case.
+const JUDGMENT_AT_END = /\\boxed\{(CORRECT|INCORRECT)\}\.?\s*$/i;
+const JUDGMENT_ALONE = /^\s*\\boxed\{(CORRECT|INCORRECT)\}\.?\s*$/i;
+
+function readJudgment(pattern: RegExp, text: string): boolean | null {
+  const match = pattern.exec(text);
+  return match ? match[1].toUpperCase() === "CORRECT" : null;
+}
+
+/** Bounds of the step block: the first one, open to the final block (or the end) when never closed. */
+function stepBlockBounds(response: string): [number, number] | null {
+  const opening = response.indexOf("<step_verification>");
+  if (opening < 0) return null;
+  const start = opening + "<step_verification>".length;
+  for (const end of ["</step_verification>", "<final_verification>"]) {
+    const offset = response.indexOf(end, start);
+    if (offset >= 0) return [start, offset];
+  }
+  return [start, response.length];
+}
+
+/**
+ * Read a verifier response of the form `<step_verification>` with one
+ * `<step>…\boxed{CORRECT|INCORRECT}</step>` per step, then
+ * `<final_verification>\boxed{CORRECT|INCORRECT}</final_verification>`. Never throws. When the final
+ * block is repeated, the last closed one counts.
+ */
+export function parseCritique(response: string): ParsedCritique {
+  const bounds = stepBlockBounds(response);
+  const steps = bounds ? findSteps(response, bounds[0], bounds[1]) : [];
+  const finalBlock = lastBlock(response, "final_verification");
+  const verdict = finalBlock
+    ? readJudgment(JUDGMENT_ALONE, response.slice(finalBlock[0], finalBlock[1]))
+    : null;
+  const blocks = TWO_BLOCKS.exec(response);
+  return {
+    stepJudgments: steps.map((step) => readJudgment(JUDGMENT_AT_END, step.text))
+      .filter((judgment) => judgment !== null),
+    stepCount: steps.length,
+    verdict,
+    blocksInOrder: blocks !== null && !BLOCK_TAG.test(blocks[1]) && !BLOCK_TAG.test(blocks[2]),
+    finalMalformed: verdict === null,
+    textBetweenSteps: bounds !== null &&
+      withoutSteps(response, steps, bounds[0], bounds[1]).trim() !== "",
+  };
+}

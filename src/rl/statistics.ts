@@ -1,0 +1,34 @@
+/** Arithmetic mean; 0 for no values. */
+export function mean(values: readonly number[]): number {
+  if (values.length === 0) return 0;
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** Sample variance (divided by n - 1, as torch.var does); 0 for fewer than two values. */
+export function sampleVariance(values: readonly number[]): number {
+  if (values.length < 2) return 0;
+  const centre = mean(values);
+  return values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (values.length - 1);
+}
+
+/** Indices of the items of each group, in order of first appearance. */
+export function groupIndices(groups: readonly (number | string)[]): number[][] {
+  const indices = new Map<number | string, number[]>();
+  groups.forEach((group, index) => {
+    const members = indices.get(group);
+    if (members) members.push(index);
+    else indices.set(group, [index]);
+  });
+  return [...indices.values()];
+}
+
+/**
+ * (value - mean) / (std + 1e-6) with the sample std. A single value has neither, and is divided by
+ * 1 + 1e-6 only, as veRL does for a group of one.
+ */
+export function groupNormalised(values: readonly number[]): number[] {
+  const single = values.length === 1;
+  const centre = single ? 0 : mean(values);
+  const scale = (single ? 1 : Math.sqrt(sampleVariance(values))) + 1e-6;
+  return values.map((value) => (value - centre) / scale);
+}

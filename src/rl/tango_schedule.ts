@@ -1,0 +1,140 @@
+import { UserError } from "../gpu/user_error.ts";
+
+/** How a run alternates between the two policies. All counts are training steps. */
+export interface TangoScheduleOptions {
+  totalSteps: number;
+  generatorWarmupSteps: number;
+  verifierWarmupSteps: number;
+  /** n_G; 0 trains the verifier only. */
+  generatorStepsPerCycle: number;
+  /** n_V; 0 leaves the verifier as it is, or trains without one. */
+  verifierStepsPerCycle: number;
+  /** Generator steps between evaluations; 0 switches evaluation off. */
+  testFrequency: number;
+  /** Generator steps between checkpoints; 0 switches saving off. */
+  saveFrequency: number;
+}
+
+/** What has been done so far; plain data, part of the checkpoint. */
+export interface TangoPosition {
+  globalSteps: number;
+  generatorSteps: number;
+  verifierSteps: number;
+  /** Steps done of the present cycle. */
+  cycleSteps: number;
+}
+
+/** One training step to do. Step numbers count from 1, as they appear in logs and checkpoints. */
+export interface TangoStep {
+  globalStep: number;
+  phase: "generator" | "verifier";
+  stage: "generatorWarmup" | "verifierWarmup" | "cycle";
+  /** Number of the generator step: this one, or in a verifier step the last one done. */
+  generatorStep: number;
+  /** Number of the verifier step, likewise. */
+  verifierStep: number;
+  /** t of the alpha schedule: generator steps done since the warm-up; negative during it. */
+  alphaStep: number;
+  evaluateBefore: boolean;
+  evaluateAfter: boolean;
+  saveAfter: boolean;
+}
+
+/** @throws UserError naming the first option that cannot be used. */
+export function validateSchedule(options: TangoScheduleOptions): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (!Number.isInteger(value) || value < 0) {
+      throw new UserError(`schedule ${name}: found ${value}, expected an integer of at least 0`);
+    }
+  }
+  const warmup = warmupSteps(options);
+  if (options.totalSteps < warmup) {
+    throw new UserError(
+      `schedule totalSteps: found ${options.totalSteps}, expected at least the ${warmup} warm-up steps`,
+    );
+  }
+  if (options.totalSteps > warmup && cycleLength(options) === 0) {
+    throw new UserError(
+      "schedule: generatorStepsPerCycle and verifierStepsPerCycle are both 0, so nothing would be " +
+        "trained after the warm-up; set at least one of them",
+    );
+  }
+}
+
+/** The position before the first step. */
+export function initialPosition(): TangoPosition {
+  return { globalSteps: 0, generatorSteps: 0, verifierSteps: 0, cycleSteps: 0 };
+}
+
+/** T of the alpha schedule: how many generator steps the run does after the generator's warm-up. */
+export function generatorStepsAfterWarmup(options: TangoScheduleOptions): number {
+  const { generatorStepsPerCycle } = options;
+  const steps = options.totalSteps - warmupSteps(options);
+  if (steps === 0) return 0;
+  const length = cycleLength(options);
+  return Math.floor(steps / length) * generatorStepsPerCycle +
+    Math.min(steps % length, generatorStepsPerCycle);
+}
+
+/**
+ * The step that follows a position, or null when the run is complete: generator warm-up, then verifier
+ * warm-up, then cycles of n_G generator and n_V verifier steps.
+ *
+ * Evaluation is due before the first step and after every `testFrequency`-th generator step, the last
+ * warm-up step and the last step; saving after the first step, every `saveFrequency`-th generator step,
+ * the last warm-up step and the last step.
+ * @throws UserError as `validateSchedule` does.
+ */
+export function nextStep(options: TangoScheduleOptions, position: TangoPosition): TangoStep | null {
+  validateSchedule(options);
+  if (position.globalSteps >= options.totalSteps) return null;
+  const stage = stageAt(options, position.globalSteps);
+  const phase = stage === "cycle"
+    ? position.cycleSteps < options.generatorStepsPerCycle ? "generator" : "verifier"
+    : stage === "generatorWarmup"
+    ? "generator"
+    : "verifier";
+  const globalStep = position.globalSteps + 1;
+  const generatorStep = position.generatorSteps + (phase === "generator" ? 1 : 0);
+  const milestone = globalStep === options.totalSteps || globalStep === warmupSteps(options);
+  const isDue = (frequency: number) =>
+    frequency > 0 && (milestone || (phase === "generator" && generatorStep % frequency === 0));
+  return {
+    globalStep,
+    phase,
+    stage,
+    generatorStep,
+    verifierStep: position.verifierSteps + (phase === "verifier" ? 1 : 0),
+    alphaStep: position.generatorSteps - options.generatorWarmupSteps,
+    evaluateBefore: options.testFrequency > 0 && globalStep === 1,
+    evaluateAfter: isDue(options.testFrequency),
+    saveAfter: isDue(options.saveFrequency) || (options.saveFrequency > 0 && globalStep === 1),
+  };
+}
+
+/** The position after a step that `nextStep` gave for `position`. */
+export function positionAfter(
+  options: TangoScheduleOptions,
+  position: TangoPosition,
+  step: TangoStep,
+): TangoPosition {
+  return {
+    globalSteps: step.globalStep,
+    generatorSteps: step.generatorStep,
+    verifierSteps: step.verifierStep,
+    cycleSteps: step.stage === "cycle" ? (position.cycleSteps + 1) % cycleLength(options) : 0,
+  };
+}
+
+function warmupSteps(options: TangoScheduleOptions): number {
+  return options.generatorWarmupSteps + options.verifierWarmupSteps;
+}
+
+function cycleLength(options: TangoScheduleOptions): number {
+  return options.generatorStepsPerCycle + options.verifierStepsPerCycle;
+}
+
+function stageAt(options: TangoScheduleOptions, globalSteps: number): TangoStep["stage"] {
+  if (globalSteps < options.generatorWarmupSteps) return "generatorWarmup";
+  return globalSteps < warmupSteps(options) ? "verifierWarmup" : "cycle";
+}

@@ -1,0 +1,85 @@
+import { UserError } from "../gpu/user_error.ts";
+
+/** One verification and what is true about the solution it judged. */
+export interface Verification {
+  /** Final verdict, null when it could not be read. */
+  verdict: boolean | null;
+  /** Whether the solution is truly correct. */
+  solutionIsCorrect: boolean;
+  /** Judgments of the well-formed steps; K_v of them. */
+  stepJudgments: readonly boolean[];
+  /** K, the steps of the solution. */
+  stepCount: number;
+  /** True step labels where the task can tell them; only ever measured against, never trained on. */
+  goldSteps?: readonly boolean[];
+}
+
+/** How well a verifier judges; all are shares from 0 to 1. */
+export interface VerifierMetrics {
+  accuracy: number;
+  balancedAccuracy: number;
+  precision: number;
+  recall: number;
+  f1: number;
+  unparsedShare: number;
+  /** Share of responses with K_v equal to, below and above K. */
+  equalStepsShare: number;
+  fewerStepsShare: number;
+  moreStepsShare: number;
+  /** Share of steps judged as their true label says; null without true labels. */
+  stepAccuracy: number | null;
+}
+
+/**
+ * Metrics of a batch of verifications; CORRECT is the positive class.
+ *
+ * A verdict that cannot be read counts as the wrong one: a false negative on a correct solution, a false
+ * positive on an incorrect one. (The reference implementation counts it as INCORRECT, which rewards
+ * silence on incorrect solutions.) Balanced accuracy is the mean recall of the classes present;
+ * precision, recall and F1 are 0 where undefined. In step accuracy, all steps of a response with
+ * K_v != K are wrong.
+ * @throws UserError for an empty batch.
+ */
+export function verifierMetrics(verifications: readonly Verification[]): VerifierMetrics {
+  const total = verifications.length;
+  if (total === 0) throw new UserError("verifier metrics: no verifications to measure");
+  const share = (matches: (verification: Verification) => boolean) =>
+    verifications.filter(matches).length / total;
+  const positives = verifications.filter((one) => one.solutionIsCorrect);
+  const negatives = verifications.filter((one) => !one.solutionIsCorrect);
+  const truePositives = positives.filter((one) => one.verdict === true).length;
+  const trueNegatives = negatives.filter((one) => one.verdict === false).length;
+  const precision = ratio(truePositives, truePositives + negatives.length - trueNegatives);
+  const recall = ratio(truePositives, positives.length);
+  const classRecalls = [
+    ...(positives.length > 0 ? [recall] : []),
+    ...(negatives.length > 0 ? [trueNegatives / negatives.length] : []),
+  ];
+  return {
+    accuracy: (truePositives + trueNegatives) / total,
+    balancedAccuracy: classRecalls.reduce((sum, value) => sum + value, 0) / classRecalls.length,
+    precision,
+    recall,
+    f1: ratio(2 * precision * recall, precision + recall),
+    unparsedShare: share((one) => one.verdict === null),
+    equalStepsShare: share((one) => one.stepJudgments.length === one.stepCount),
+    fewerStepsShare: share((one) => one.stepJudgments.length < one.stepCount),
+    moreStepsShare: share((one) => one.stepJudgments.length > one.stepCount),
+    stepAccuracy: stepAccuracy(verifications),
+  };
+}
+
+function stepAccuracy(verifications: readonly Verification[]): number | null {
+  let steps = 0, right = 0;
+  for (const { goldSteps, stepJudgments } of verifications) {
+    if (!goldSteps) continue;
+    steps += goldSteps.length;
+    if (stepJudgments.length !== goldSteps.length) continue;
+    right += stepJudgments.filter((judgment, step) => judgment === goldSteps[step]).length;
+  }
+  return steps === 0 ? null : right / steps;
+}
+
+function ratio(numerator: number, denominator: number): number {
+  return denominator === 0 ? 0 : numerator / denominator;
+}

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { UserError } from "../../src/gpu/user_error.ts";
+import { alphaAt, type AlphaSchedule } from "../../src/rl/alpha_schedule.ts";
+
+const schedule = (decay: AlphaSchedule["decay"], rest: Partial<AlphaSchedule> = {}) => ({
+  decay,
+  start: 0.1,
+  minimum: 0.001,
+  expFraction: 1,
+  ...rest,
+});
+const close = (actual: number, expected: number) =>
+  assert.ok(Math.abs(actual - expected) < 1e-12, `${actual} is not ${expected}`);
+
+Deno.test("exp falls from start to minimum over f T steps and stays there", () => {
+  close(alphaAt(schedule("exp"), 0, 300), 0.1);
+  close(alphaAt(schedule("exp"), 150, 300), 0.01);
+  close(alphaAt(schedule("exp"), 300, 300), 0.001);
+  close(alphaAt(schedule("exp"), 900, 300), 0.001);
+  close(alphaAt(schedule("exp", { expFraction: 0.5 }), 75, 300), 0.01);
+});
+
+Deno.test("linear and cosine meet halfway and end at the minimum", () => {
+  for (const decay of ["linear", "cosine"] as const) {
+    close(alphaAt(schedule(decay), 0, 10), 0.1);
+    close(alphaAt(schedule(decay), 5, 10), 0.0505);
+    close(alphaAt(schedule(decay), 10, 10), 0.001);
+    close(alphaAt(schedule(decay), 20, 10), 0.001);
+  }
+  close(alphaAt(schedule("cosine"), 10 / 3, 10), 0.001 + 0.5 * 0.099 * 1.5);
+});
+
+Deno.test("none keeps the start, start 0 is 0 under every decay, the warm-up has none", () => {
+  assert.equal(alphaAt(schedule("none"), 7, 10), 0.1);
+  assert.equal(alphaAt(schedule("exp", { start: 0 }), 7, 10), 0);
+  assert.equal(alphaAt(schedule("linear"), -1, 10), 0);
+});
+
+Deno.test("schedules that cannot work are refused", () => {
+  for (
+    const rest of [{ start: 2 }, { minimum: 0.2 }, { minimum: 0 }, { expFraction: 0 }, {
+      start: NaN,
+    }]
+  ) assert.throws(() => alphaAt(schedule("exp", rest), 0, 10), UserError);
+});

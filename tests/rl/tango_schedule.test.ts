@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { UserError } from "../../src/gpu/user_error.ts";
+import {
+  generatorStepsAfterWarmup,
+  initialPosition,
+  nextStep,
+  positionAfter,
+  type TangoPosition,
+  type TangoScheduleOptions,
+  type TangoStep,
+} from "../../src/rl/tango_schedule.ts";
+
+const SMALL: TangoScheduleOptions = {
+  totalSteps: 13,
+  generatorWarmupSteps: 2,
+  verifierWarmupSteps: 3,
+  generatorStepsPerCycle: 3,
+  verifierStepsPerCycle: 1,
+  testFrequency: 3,
+  saveFrequency: 4,
+};
+
+function runFrom(options: TangoScheduleOptions, start: TangoPosition): TangoStep[] {
+  const steps: TangoStep[] = [];
+  let position = start;
+  for (let step; (step = nextStep(options, position)) !== null;) {
+    steps.push(step);
+    position = positionAfter(options, position, step);
+  }
+  return steps;
+}
+
+const run = (options: TangoScheduleOptions) => runFrom(options, initialPosition());
+
+Deno.test("generator warm-up, verifier warm-up, then cycles", () => {
+  const phases = run(SMALL).map((step) => step.phase === "generator" ? "G" : "V").join("");
+  assert.equal(phases, "GG" + "VVV" + "GGGV" + "GGGV");
+});
+
+Deno.test("evaluation and saving fall due where they should", () => {
+  const steps = run(SMALL);
+  const due = (key: "evaluateBefore" | "evaluateAfter" | "saveAfter") =>
+    steps.filter((step) => step[key]).map((step) => step.globalStep);
+  assert.deepEqual(due("evaluateBefore"), [1]);
+  // Generator steps 3 and 6 are steps 6 and 10; 5 ends the warm-up and 13 the run.
+  assert.deepEqual(due("evaluateAfter"), [5, 6, 10, 13]);
+  // Generator steps 4 and 8 are steps 7 and 12.
+  assert.deepEqual(due("saveAfter"), [1, 5, 7, 12, 13]);
+});
+
+Deno.test("frequency 0 switches evaluation and saving off", () => {
+  const steps = run({ ...SMALL, testFrequency: 0, saveFrequency: 0 });
+  assert.ok(!steps.some((step) => step.evaluateBefore || step.evaluateAfter || step.saveAfter));
+});
+
+Deno.test("alpha steps count from the end of the generator warm-up", () => {
+  const cycle = run(SMALL).filter((step) => step.phase === "generator");
+  assert.deepEqual(cycle.map((step) => step.alphaStep), [-2, -1, 0, 1, 2, 3, 4, 5]);
+  assert.equal(generatorStepsAfterWarmup(SMALL), 6);
+});
+
+Deno.test("the published run: 440 steps, 40 verifier warm-up, then 3 : 1", () => {
+  const published = {
+    ...SMALL,
+    totalSteps: 440,
+    generatorWarmupSteps: 0,
+    verifierWarmupSteps: 40,
+  };
+  const steps = run(published);
+  assert.equal(steps.filter((step) => step.phase === "generator").length, 300);
+  assert.equal(steps.filter((step) => step.phase === "verifier").length, 140);
+  assert.equal(generatorStepsAfterWarmup(published), 300);
+});
+
+Deno.test("schedules that cannot work are refused", () => {
+  const bad: Partial<TangoScheduleOptions>[] = [
+    { totalSteps: 4 },
+    { totalSteps: 1.5 },
+    { generatorWarmupSteps: -1 },
+    { generatorStepsPerCycle: 0, verifierStepsPerCycle: 0 },
+  ];
+  for (const change of bad) assert.throws(() => run({ ...SMALL, ...change }), UserError);
+});
+
+const options = fc.record({
+  extraSteps: fc.nat(20),
+  generatorWarmupSteps: fc.nat(4),
+  verifierWarmupSteps: fc.nat(4),
+  generatorStepsPerCycle: fc.nat(3),
+  verifierStepsPerCycle: fc.nat(3),
+  testFrequency: fc.nat(4),
+  saveFrequency: fc.nat(4),
+}).filter((all) => all.generatorStepsPerCycle + all.verifierStepsPerCycle > 0)
+  .map(({ extraSteps, ...all }) => ({
+    ...all,
+    totalSteps: all.generatorWarmupSteps + all.verifierWarmupSteps + extraSteps,
+  }));
+
+Deno.test("property: a run resumed from any saved position goes on as if never stopped", () => {
+  fc.assert(fc.property(options, fc.nat(), (all, pick) => {
+    const whole = run(all);
+    const stopAt = whole.length === 0 ? 0 : pick % whole.length;
+    let position = initialPosition();
+    for (const step of whole.slice(0, stopAt)) position = positionAfter(all, position, step);
+    const restored: TangoPosition = JSON.parse(JSON.stringify(position));
+    assert.deepEqual(runFrom(all, restored), whole.slice(stopAt));
+  }));
+});
+
+Deno.test("property: steps add up, and T is the number of generator steps after warm-up", () => {
+  fc.assert(fc.property(options, (all) => {
+    const steps = run(all);
+    assert.equal(steps.length, all.totalSteps);
+    const generator = steps.filter((step) => step.phase === "generator");
+    assert.deepEqual(generator.map((step) => step.generatorStep), generator.map((_, i) => i + 1));
+    assert.equal(generatorStepsAfterWarmup(all), generator.length - all.generatorWarmupSteps);
+  }));
+});
