@@ -7,20 +7,18 @@
  */
 import { chooseInteger, chooseItem, chooseStepCount } from "./choose.ts";
 import { compareStepByStep, labelStepsByGold } from "./step_comparison.ts";
-import type { CorruptedSolution, Problem, Task, Uniform } from "./task.ts";
+import type { CorruptedSolution, Difficulty, Problem, Task, Uniform } from "./task.ts";
 
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz";
-const MINIMUM_LETTERS = 3;
-const MAXIMUM_LETTERS = 6;
 
-/** The last-letter task; its difficulty is the number of words. */
+/** The last-letter task; its difficulty is the number of words and of their letters. */
 export const lastLetterTask: Task = {
   name: "last-letter",
-  defaultDifficulty: { minimumSteps: 2, maximumSteps: 4 },
+  defaultDifficulty: { minimumSteps: 2, maximumSteps: 4, minimumLetters: 3, maximumLetters: 6 },
 
   makeProblem(uniform, difficulty) {
     const count = chooseStepCount(uniform, difficulty);
-    const words = Array.from({ length: count }, () => makeWord(uniform));
+    const words = Array.from({ length: count }, () => makeWord(uniform, difficulty));
     return {
       question: words.join(" "),
       answer: words.map(lastLetter).join(""),
@@ -40,8 +38,11 @@ export const lastLetterTask: Task = {
   },
 };
 
-function makeWord(uniform: Uniform): string {
-  const length = chooseInteger(uniform, MINIMUM_LETTERS, MAXIMUM_LETTERS);
+function makeWord(
+  uniform: Uniform,
+  { minimumLetters = 3, maximumLetters = 6 }: Difficulty,
+): string {
+  const length = chooseInteger(uniform, minimumLetters, maximumLetters);
   return Array.from({ length }, () => chooseItem(uniform, [...ALPHABET])).join("");
 }
 

@@ -10,10 +10,13 @@ export interface Problem {
   goldSteps: string[];
 }
 
-/** How many steps the problems of a batch need: uniformly from minimum to maximum, both included. */
+/** How hard the problems of a batch are: uniformly from minimum to maximum, both included. */
 export interface Difficulty {
   minimumSteps: number;
   maximumSteps: number;
+  /** Letters of a word, likewise; only for tasks made of words, which have a range of their own. */
+  minimumLetters?: number;
+  maximumLetters?: number;
 }
 
 /** A solution by its parts: step texts and the boxed answer (null when it has none). */

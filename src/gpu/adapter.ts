@@ -26,8 +26,7 @@ export interface OpenedDevice {
 }
 
 const dawnToggles = {
-  enable:
-    "allow_unsafe_apis,vulkan_enable_f16_on_nvidia,disable_robustness,disable_workgroup_init",
+  enable: "allow_unsafe_apis,vulkan_enable_f16_on_nvidia,disable_robustness,disable_workgroup_init",
   disable: "timestamp_quantization",
 };
 
@@ -35,17 +34,22 @@ const noAdapter = (engine: EngineName) =>
   `No GPU adapter for the ${engine} engine. Run \`./tango doctor\`: it says what is missing. On Debian ` +
   `or Ubuntu, \`apt-get install libvulkan1 mesa-vulkan-drivers\` gives a software driver.`;
 
+let dawnPause = 0.05;
+let dawnIsCalm = false;
+
 /**
  * dawn.node polls by re-arming `setImmediate` without a pause, which takes a whole core from a
- * software driver. A short sleep in between gives it back at 0.2 ms of latency. A hardware GPU
- * leaves the core idle, so there the spinning is kept.
+ * software driver. A short sleep in between gives it back at 0.2 ms of latency. A hardware GPU leaves
+ * the core idle: `openDevice` then sets the pause to 0.
  */
 function calmDawnPolling(): void {
+  if (dawnIsCalm) return;
+  dawnIsCalm = true;
   const real = globalThis.setImmediate;
   const cell = new Int32Array(new SharedArrayBuffer(4));
   const calm = (callback: (...args: unknown[]) => void, ...args: unknown[]) =>
     real(() => {
-      Atomics.wait(cell, 0, 0, 0.05);
+      if (dawnPause > 0) Atomics.wait(cell, 0, 0, dawnPause);
       callback(...args);
     });
   Object.assign(globalThis, { setImmediate: calm });
@@ -53,7 +57,13 @@ function calmDawnPolling(): void {
 
 async function requestAdapter(engine: EngineName): Promise<GPUAdapter | null> {
   const options: GPURequestAdapterOptions = { powerPreference: "high-performance" };
-  if (engine === "native") return await navigator.gpu.requestAdapter(options);
+  if (engine === "native") {
+    // Without a Vulkan driver Deno would fall back to OpenGL, on which nothing here was tested.
+    if (Deno.build.os === "linux" && !Deno.env.has("DENO_WEBGPU_BACKEND")) {
+      Deno.env.set("DENO_WEBGPU_BACKEND", "vulkan");
+    }
+    return await navigator.gpu?.requestAdapter(options) ?? null;
+  }
   let dawn: typeof import("webgpu");
   try {
     dawn = await import("webgpu");
@@ -64,7 +74,11 @@ async function requestAdapter(engine: EngineName): Promise<GPUAdapter | null> {
     );
   }
   calmDawnPolling();
-  const backend = Deno.build.os === "darwin" ? "metal" : Deno.build.os === "windows" ? "d3d12" : "vulkan";
+  const backend = Deno.build.os === "darwin"
+    ? "metal"
+    : Deno.build.os === "windows"
+    ? "d3d12"
+    : "vulkan";
   const gpu = dawn.create([
     `backend=${backend}`,
     `enable-dawn-features=${dawnToggles.enable}`,
@@ -83,7 +97,9 @@ const softwareNames = /llvmpipe|lavapipe|swiftshader|software|basic render|warp/
 export async function openDevice(engine: EngineName): Promise<OpenedDevice> {
   const adapter = await requestAdapter(engine);
   if (!adapter) throw new UserError(noAdapter(engine));
-  const wanted = ["timestamp-query", "shader-f16"].filter((f) => adapter.features.has(f as GPUFeatureName));
+  const wanted = ["timestamp-query", "shader-f16"].filter((f) =>
+    adapter.features.has(f as GPUFeatureName)
+  );
   if (adapter.features.has("chromium-experimental-subgroup-matrix" as GPUFeatureName)) {
     wanted.push("chromium-experimental-subgroup-matrix");
   }
@@ -127,6 +143,8 @@ export async function openDevice(engine: EngineName): Promise<OpenedDevice> {
     subgroupMaxSize?: number;
   };
   const name = details.description || details.device || details.vendor || "unknown adapter";
+  const software = softwareNames.test(`${name} ${details.vendor} ${details.architecture}`);
+  if (engine === "dawn" && !software) dawnPause = 0;
   return {
     adapter,
     device,
@@ -134,7 +152,7 @@ export async function openDevice(engine: EngineName): Promise<OpenedDevice> {
       engine,
       name,
       vendor: details.vendor,
-      software: softwareNames.test(`${name} ${details.vendor} ${details.architecture}`),
+      software,
       subgroups,
       subgroupMinSize: details.subgroupMinSize ?? 0,
       subgroupMaxSize: details.subgroupMaxSize ?? 0,

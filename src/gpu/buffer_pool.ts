@@ -17,6 +17,7 @@ function sizeClass(bytes: number): number {
  */
 export class BufferPool {
   #free = new Map<number, PooledBuffer[]>();
+  #live = new Set<number>();
   #nextId = 1;
   /** Bytes of the buffers handed out. */
   liveBytes = 0;
@@ -45,6 +46,7 @@ export class BufferPool {
     }
     const idle = this.#free.get(size)?.pop();
     const buffer = idle ?? this.#create(Math.min(size, Math.floor(limit / 4) * 4), label);
+    this.#live.add(buffer.id);
     this.liveBytes += buffer.bytes;
     this.peakBytes = Math.max(this.peakBytes, this.liveBytes);
     return buffer;
@@ -53,10 +55,18 @@ export class BufferPool {
   #create(bytes: number, label: string): PooledBuffer {
     const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
     this.reservedBytes += bytes;
-    return { id: this.#nextId++, bytes, buffer: this.device.createBuffer({ label, size: bytes, usage }) };
+    return {
+      id: this.#nextId++,
+      bytes,
+      buffer: this.device.createBuffer({ label, size: bytes, usage }),
+    };
   }
 
+  /** @throws Error when the buffer was released before: two owners would then write to it */
   release(buffer: PooledBuffer): void {
+    if (!this.#live.delete(buffer.id)) {
+      throw new Error(`GPU memory of ${buffer.buffer.label} was released twice`);
+    }
     this.liveBytes -= buffer.bytes;
     const size = sizeClass(buffer.bytes);
     const list = this.#free.get(size);

@@ -1,5 +1,6 @@
 import { type DeviceInfo, type EngineName, openDevice } from "./adapter.ts";
 import { BufferPool } from "./buffer_pool.ts";
+import { ErrorScopes } from "./error_scopes.ts";
 import { compile, compileAsync, type Kernel, kernelKey, type KernelSource } from "./kernel.ts";
 import { type KernelTime, Profiler } from "./profiler.ts";
 import { Readback } from "./readback.ts";
@@ -37,6 +38,10 @@ export class Gpu {
   #profiler: Profiler | null = null;
   #dispatches = 0;
   #failure: Error | null = null;
+  #lost: Error | null = null;
+  readonly #errors: ErrorScopes;
+  /** Labels of the kernels launched since the last read, for error messages. */
+  #launched = new Set<string>();
   #closed = false;
   #scopes: Set<Tensor>[] = [];
   /** Parameter structs of the recorded dispatches; written to the arena in one go at submit. */
@@ -62,13 +67,14 @@ export class Gpu {
     });
     this.#arenaHost = new ArrayBuffer(bytes);
     this.#arenaView = new DataView(this.#arenaHost);
+    this.#errors = new ErrorScopes(device);
+    // What the scopes do not see: a driver's own complaints outside any call.
     device.addEventListener("uncapturederror", (event) => {
       this.#failure ??= new Error(`GPU error: ${(event as GPUUncapturedErrorEvent).error.message}`);
     });
     device.lost.then((lost) => {
-      if (!this.#closed) {
-        this.#failure ??= new Error(`The GPU was lost (${lost.reason}): ${lost.message}`);
-      }
+      if (this.#closed) return;
+      this.#lost = new Error(`The GPU was lost (${lost.reason}): ${lost.message}`);
     });
   }
 
@@ -111,13 +117,14 @@ export class Gpu {
 
   /** A tensor that holds `data`. */
   from(data: HostArray, shape: readonly number[], dtype?: DataType, label = "data"): Tensor {
-    const type = dtype ?? (data instanceof Uint32Array
-      ? "u32"
-      : data instanceof Int32Array
-      ? "i32"
-      : data instanceof Uint16Array
-      ? "f16"
-      : "f32");
+    const type = dtype ??
+      (data instanceof Uint32Array
+        ? "u32"
+        : data instanceof Int32Array
+        ? "i32"
+        : data instanceof Uint16Array
+        ? "f16"
+        : "f32");
     const tensor = this.tensor(shape, type, label);
     this.write(tensor, data);
     return tensor;
@@ -131,12 +138,19 @@ export class Gpu {
     }
   }
 
-  /** Runs `body` and then releases every tensor allocated in it that is not in its result. */
+  /**
+   * Runs `body` and then releases every tensor allocated in it that is not in its result.
+   *
+   * @throws Error when `body` is asynchronous: its tensors would be released before it ends
+   */
   scope<R>(body: () => R, kept: (result: R) => readonly Tensor[] = () => []): R {
     const opened = new Set<Tensor>();
     this.#scopes.push(opened);
     try {
       const result = body();
+      if (result instanceof Promise) {
+        throw new Error("Gpu.scope: its body must not be asynchronous");
+      }
       for (const tensor of kept(result)) {
         opened.delete(tensor);
         this.#scopes.at(-2)?.add(tensor);
@@ -155,7 +169,11 @@ export class Gpu {
     const key = kernelKey(source);
     let kernel = this.#kernels.get(key);
     if (!kernel) {
-      kernel = compile(this.device, this.info.engine, source);
+      const { device, info } = this;
+      kernel = this.#errors.within(
+        `kernel ${source.label} does not compile`,
+        () => compile(device, info.engine, source),
+      );
       this.#kernels.set(key, kernel);
     }
     return kernel;
@@ -163,9 +181,9 @@ export class Gpu {
 
   /** Compiles kernels side by side ahead of their first use. */
   async prepare(sources: readonly KernelSource[]): Promise<void> {
-    await Promise.all(sources.map(async (source) => {
-      const key = kernelKey(source);
-      if (this.#kernels.has(key)) return;
+    const missing = new Map(sources.map((source) => [kernelKey(source), source]));
+    for (const key of this.#kernels.keys()) missing.delete(key);
+    await Promise.all([...missing].map(async ([key, source]) => {
       this.#kernels.set(key, await compileAsync(this.device, this.info.engine, source));
     }));
   }
@@ -194,17 +212,24 @@ export class Gpu {
     const kernel = this.kernel(source);
     const [x, y = 1, z = 1] = grid;
     if (x === 0 || y === 0 || z === 0) return;
+    if (Math.max(x, y, z) > maxGroupsPerDimension) {
+      throw new Error(
+        `${source.label}: a grid of [${grid}] workgroups, at most ${maxGroupsPerDimension} each way ` +
+          `are allowed; fold it with Gpu.grid`,
+      );
+    }
     if (this.#profiler?.full) {
       throw new Error(`profile: more than ${Profiler.capacity} dispatches in one go`);
     }
     if (this.#dispatches === dispatchesPerSubmit) this.submit();
-    const group = this.#bindGroup(kernel, tensors);
-    const offset = this.#writeParameters(kernel, parameters);
-    const pass = this.#openPass(kernel.label);
+    const group = this.#bindGroup(kernel, source.label, tensors);
+    const offset = this.#writeParameters(kernel, source.label, parameters);
+    const pass = this.#openPass(source.label);
     pass.setPipeline(kernel.pipeline);
     pass.setBindGroup(0, group, kernel.parameterBytes > 0 ? [offset] : []);
     pass.dispatchWorkgroups(x, y, z);
     this.#dispatches++;
+    this.#launched.add(source.label);
     if (this.#profiler) this.#endPass();
   }
 
@@ -221,12 +246,16 @@ export class Gpu {
     this.#pass = null;
   }
 
-  #writeParameters(kernel: Kernel, values: Readonly<Record<string, number>>): number {
+  #writeParameters(
+    kernel: Kernel,
+    label: string,
+    values: Readonly<Record<string, number>>,
+  ): number {
     const at = this.#arenaUsed;
     let byte = at;
     for (const { name, type } of kernel.parameters) {
       const value = values[name];
-      if (value === undefined) throw new Error(`${kernel.label}: parameter ${name} is missing`);
+      if (value === undefined) throw new Error(`${label}: parameter ${name} is missing`);
       if (type === "f32") this.#arenaView.setFloat32(byte, value, true);
       else if (type === "i32") this.#arenaView.setInt32(byte, value, true);
       else this.#arenaView.setUint32(byte, value, true);
@@ -234,39 +263,50 @@ export class Gpu {
     }
     if (Object.keys(values).length !== kernel.parameters.length) {
       const known = kernel.parameters.map((field) => field.name).join(", ");
-      throw new Error(`${kernel.label}: parameters are ${known}, got ${Object.keys(values)}`);
+      throw new Error(`${label}: parameters are ${known}, got ${Object.keys(values)}`);
     }
     this.#arenaUsed += Math.ceil((byte - at) / this.#arenaStep) * this.#arenaStep;
     return at;
   }
 
-  #bindGroup(kernel: Kernel, tensors: Readonly<Record<string, Tensor>>): GPUBindGroup {
+  #bindGroup(
+    kernel: Kernel,
+    label: string,
+    tensors: Readonly<Record<string, Tensor>>,
+  ): GPUBindGroup {
     let key = `${kernel.id}`;
     for (const { name, kind } of kernel.bindings) {
       if (kind === "uniform") continue;
       const tensor = tensors[name];
-      if (!tensor) throw new Error(`${kernel.label}: tensor ${name} is missing`);
+      if (!tensor) throw new Error(`${label}: tensor ${name} is missing`);
       key += `,${tensor.storage.id}:${tensor.byteOffset}:${tensor.bytes}`;
     }
     const cached = this.#bindGroups.get(key);
     if (cached) return cached;
     const names = new Set(kernel.bindings.map((binding) => binding.name));
     const unknown = Object.keys(tensors).find((name) => !names.has(name));
-    if (unknown) throw new Error(`${kernel.label} has no binding ${unknown}`);
-    const group = this.device.createBindGroup({
-      label: kernel.label,
-      layout: kernel.layout,
-      entries: kernel.bindings.map(({ binding, name, kind }) => {
-        if (kind === "uniform") {
-          return { binding, resource: { buffer: this.#arena, size: kernel.parameterBytes } };
-        }
-        const { storage, byteOffset, bytes } = tensors[name];
-        return {
-          binding,
-          resource: { buffer: storage.buffer, offset: byteOffset, size: Math.max(4, bytes) },
-        };
-      }),
+    if (unknown) throw new Error(`${label} has no binding ${unknown}`);
+    for (const { name, kind } of kernel.bindings.filter(({ kind }) => kind !== "uniform")) {
+      const other = kernel.bindings.find((binding) =>
+        binding.kind !== "uniform" && binding.kind !== kind &&
+        tensors[binding.name].storage === tensors[name].storage
+      );
+      if (other) throw new Error(`${label}: ${name} and ${other.name} are the same memory`);
+    }
+    const entries = kernel.bindings.map(({ binding, name, kind }) => {
+      if (kind === "uniform") {
+        return { binding, resource: { buffer: this.#arena, size: kernel.parameterBytes } };
+      }
+      const { storage, byteOffset, bytes } = tensors[name];
+      return {
+        binding,
+        resource: { buffer: storage.buffer, offset: byteOffset, size: Math.max(4, bytes) },
+      };
     });
+    const group = this.#errors.within(
+      label,
+      () => this.device.createBindGroup({ label, layout: kernel.layout, entries }),
+    );
     this.#bindGroups.set(key, group);
     for (const tensor of Object.values(tensors)) {
       const keys = this.#bindGroupsOfBuffer.get(tensor.storage.id);
@@ -284,7 +324,9 @@ export class Gpu {
   /** Records a copy of `source` into `target`; both have the same number of bytes. */
   copy(source: Tensor, target: Tensor): void {
     if (source.bytes !== target.bytes) {
-      throw new Error(`copy: ${source.label} has ${source.bytes} bytes, ${target.label} ${target.bytes}`);
+      throw new Error(
+        `copy: ${source.label} has ${source.bytes} bytes, ${target.label} ${target.bytes}`,
+      );
     }
     this.#endPass();
     this.#encoder ??= this.device.createCommandEncoder();
@@ -321,17 +363,17 @@ export class Gpu {
 
   /** Sends the recorded work to the GPU. */
   submit(): void {
-    this.#throwFailure();
-    if (!this.#encoder) return;
+    const encoder = this.#encoder;
+    if (!encoder) return;
     this.#endPass();
-    this.#profiler?.resolve(this.#encoder);
+    this.#profiler?.resolve(encoder);
     if (this.#arenaUsed > 0) {
       this.device.queue.writeBuffer(this.#arena, 0, this.#arenaHost, 0, this.#arenaUsed);
     }
-    this.device.queue.submit([this.#encoder.finish()]);
     this.#encoder = null;
     this.#arenaUsed = 0;
     this.#dispatches = 0;
+    this.device.queue.submit([encoder.finish()]);
   }
 
   // Reading
@@ -354,34 +396,46 @@ export class Gpu {
    * @throws Error with the first GPU error since the last read, so that no wrong number leaves here
    */
   async readAll(tensors: readonly Tensor[]): Promise<HostArray[]> {
+    let buffers: ArrayBuffer[] = [];
+    let unread: Error | null = null;
+    try {
+      buffers = await this.#readBytes(tensors);
+    } catch (cause) {
+      unread = new Error(`The GPU could not be read: ${cause}`, { cause });
+      // The event that says that the device was lost comes a turn later than the failed read.
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+    if (this.#lost) throw this.#lost;
+    const failure = await this.#errors.settle() ?? this.#failure ?? unread;
+    this.#failure = null;
+    const launched = [...this.#launched].join(", ");
+    this.#launched.clear();
+    if (!failure) return buffers.map((buffer, i) => hostArray(buffer, tensors[i]));
+    failure.message += ` (launched since the last read: ${launched || "nothing"})`;
+    throw failure;
+  }
+
+  #readBytes(tensors: readonly Tensor[]): Promise<ArrayBuffer[]> {
     this.#endPass();
     this.#encoder ??= this.device.createCommandEncoder();
-    const wait = this.readback.record(
-      this.#encoder,
-      tensors.map(({ storage, byteOffset, bytes }) => ({
-        buffer: storage.buffer,
-        offset: byteOffset,
-        bytes,
-      })),
-    );
+    const ranges = tensors.map(({ storage, byteOffset, bytes }) => ({
+      buffer: storage.buffer,
+      offset: byteOffset,
+      bytes,
+    }));
+    const wait = this.readback.record(this.#encoder, ranges);
     this.submit();
-    const buffers = await wait();
-    this.#throwFailure();
-    return buffers.map((buffer, i) => hostArray(buffer, tensors[i]));
+    return wait();
   }
 
   /** Waits until all recorded work has run. */
   async finish(): Promise<void> {
     const probe = this.tensor([1], "u32", "finish");
-    await this.read(probe);
-    this.release(probe);
-  }
-
-  #throwFailure(): void {
-    if (!this.#failure) return;
-    const failure = this.#failure;
-    this.#failure = null;
-    throw failure;
+    try {
+      await this.read(probe);
+    } finally {
+      this.release(probe);
+    }
   }
 
   /**
@@ -391,7 +445,9 @@ export class Gpu {
    */
   async profile(body: () => Promise<void> | void): Promise<KernelTime[]> {
     if (!this.info.timestamps) {
-      throw new UserError(`${this.info.name} has no GPU timestamps on the ${this.info.engine} engine`);
+      throw new UserError(
+        `${this.info.name} has no GPU timestamps on the ${this.info.engine} engine`,
+      );
     }
     this.submit();
     const profiler = new Profiler(this.device);

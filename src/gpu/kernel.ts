@@ -1,4 +1,5 @@
 import type { EngineName } from "./adapter.ts";
+import { scoped } from "./error_scopes.ts";
 import { type Binding, type Defines, type ParameterField, reflect, specialise } from "./wgsl.ts";
 
 /** A kernel's text and how it is specialised; what `Gpu.kernel` turns into a pipeline. */
@@ -22,9 +23,13 @@ export interface Kernel {
   readonly parameterBytes: number;
 }
 
-/** The same text and defines give the same kernel. */
-export function kernelKey(source: KernelSource): string {
-  return `${source.label}|${JSON.stringify(source.defines ?? {})}|${source.code.length}`;
+const textIds = new Map<string, number>();
+
+/** The same text and defines give the same kernel, whatever the label. */
+export function kernelKey({ code, defines = {} }: KernelSource): string {
+  let id = textIds.get(code);
+  if (id === undefined) textIds.set(code, id = textIds.size);
+  return `${id}|${JSON.stringify(defines)}`;
 }
 
 interface Prepared {
@@ -48,7 +53,11 @@ function prepare(device: GPUDevice, engine: EngineName, source: KernelSource): P
       binding: binding.binding,
       visibility: GPUShaderStage.COMPUTE,
       buffer: binding.kind === "uniform"
-        ? { type: "uniform" as const, hasDynamicOffset: true, minBindingSize: parameters.length * 4 }
+        ? {
+          type: "uniform" as const,
+          hasDynamicOffset: true,
+          minBindingSize: parameters.length * 4,
+        }
         : { type: binding.kind === "read" ? "read-only-storage" as const : "storage" as const },
     })),
   });
@@ -68,7 +77,7 @@ function finish(prepared: Prepared, pipeline: GPUComputePipeline): Kernel {
   return { id: nextKernelId++, label, pipeline, layout, bindings, parameters, parameterBytes };
 }
 
-/** Compiles at once. A fault in the text surfaces as an uncaptured error that names the label. */
+/** Compiles at once. A fault in the text is reported to the error scope that is open. */
 export function compile(device: GPUDevice, engine: EngineName, source: KernelSource): Kernel {
   const prepared = prepare(device, engine, source);
   return finish(prepared, device.createComputePipeline(prepared.descriptor));
@@ -84,10 +93,16 @@ export async function compileAsync(
   engine: EngineName,
   source: KernelSource,
 ): Promise<Kernel> {
-  const prepared = prepare(device, engine, source);
-  try {
-    return finish(prepared, await device.createComputePipelineAsync(prepared.descriptor));
-  } catch (cause) {
-    throw new Error(`kernel ${source.label} does not compile: ${cause}`, { cause });
+  // The scope has the compiler's words; the rejected promise says only that something was invalid.
+  const { result, error } = scoped(device, () => {
+    const prepared = prepare(device, engine, source);
+    const pipeline = device.createComputePipelineAsync(prepared.descriptor);
+    return { prepared, pipeline: pipeline.catch((cause: Error) => cause) };
+  });
+  const pipeline = await result.pipeline;
+  const fault = await error ?? (pipeline instanceof Error ? pipeline : null);
+  if (fault || pipeline instanceof Error) {
+    throw new Error(`kernel ${source.label} does not compile: ${fault?.message}`, { cause: fault });
   }
+  return finish(result.prepared, pipeline);
 }

@@ -82,7 +82,12 @@ export function specialise(text: string, defines: Defines): string {
       if (word !== "for" && word !== "if") throw new Error(`WGSL: stray //#${word}`);
       const { middle, end } = matching(at, to, word);
       if (word === "for") {
-        const [name, first, last] = rest.trim().split(/\s+/);
+        const [name, first, last, ...more] = rest.trim().split(/\s+/);
+        if (last === undefined || more.length > 0 || middle !== undefined) {
+          throw new Error(
+            `WGSL: "//#for ${rest}", expected //#for NAME FIRST LAST without //#else`,
+          );
+        }
         const stop = Number(evaluate(last, scope));
         for (let i = Number(evaluate(first, scope)); i < stop; i++) {
           output.push(...expand(at + 1, end, { ...scope, [name]: i }));
@@ -115,8 +120,13 @@ export function specialise(text: string, defines: Defines): string {
   return expand(0, lines.length, defines).join("\n");
 }
 
-/** Reads the bindings and the parameter struct out of specialised WGSL text. */
-export function reflect(code: string): Reflection {
+/**
+ * Reads the bindings and the parameter struct out of specialised WGSL text.
+ *
+ * @throws Error when `Params` holds anything but 4-byte scalars
+ */
+export function reflect(text: string): Reflection {
+  const code = text.replace(/\/\/.*$/gm, "").replace(/\/\*[\s\S]*?\*\//g, "");
   const bindings: Binding[] = [];
   const declaration =
     /@group\(0\)\s*@binding\((\d+)\)\s*var<\s*(uniform|storage)\s*(?:,\s*(read|read_write))?\s*>\s*(\w+)\s*:/g;
@@ -124,15 +134,18 @@ export function reflect(code: string): Reflection {
     const kind = match[2] === "uniform" ? "uniform" : match[3] === "read_write" ? match[3] : "read";
     bindings.push({ binding: Number(match[1]), name: match[4], kind });
   }
-  const parameters: ParameterField[] = [];
   const struct = code.match(/struct\s+Params\s*\{([^}]*)\}/);
-  for (const field of struct?.[1].matchAll(/(\w+)\s*:\s*(u32|i32|f32)/g) ?? []) {
-    parameters.push({ name: field[1], type: field[2] as ParameterField["type"] });
-  }
+  const fields = struct?.[1].split(",").map((field) => field.trim()).filter(Boolean) ?? [];
+  const parameters = fields.map((field): ParameterField => {
+    const [, name, type] = field.match(/^(\w+)\s*:\s*(u32|i32|f32)$/) ?? [];
+    if (!name) throw new Error(`WGSL: Params holds "${field}", expected NAME: u32, i32 or f32`);
+    return { name, type: type as ParameterField["type"] };
+  });
   return {
     bindings,
     parameters,
-    usesSubgroups: /\bsubgroup(Broadcast|Add|Max|Min|Shuffle|_size|_invocation)/.test(code),
+    usesSubgroups: /\b(subgroup(?!Matrix)|quad)[A-Z]\w*\s*\(|\bsubgroup_(size|invocation_id)\b/
+      .test(code),
     usesF16: /\bf16\b/.test(code),
   };
 }

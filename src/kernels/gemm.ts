@@ -1,5 +1,6 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
+import { expectShape } from "./expect_shape.ts";
 import broadcastCode from "./gemm.wgsl" with { type: "text" };
 import tiledCode from "./gemm_tiled.wgsl" with { type: "text" };
 
@@ -59,7 +60,12 @@ export function gemm(
   const depth = options.depth ?? (layout === "tn" ? a.shape[0] : a.shape[1]);
   const rowsOfA = layout === "tn" ? a.shape[1] : a.shape[0];
   const depthOfB = layout === "nt" ? b.shape[1] : b.shape[0];
-  const fits = rowsOfA >= rows && depthOfB >= depth && columns <= strideC &&
+  expectShape(label, "A", a, [-1, -1]);
+  expectShape(label, "C", c, [-1, -1]);
+  if (bias) expectShape(label, "bias", bias, [Math.ceil(columns / 4) * 4]);
+  if (residual) expectShape(label, "residual", residual, [rows, strideC]);
+  const fits = rowsOfA >= rows &&
+    (options.depth === undefined ? depthOfB === depth : depthOfB >= depth) && columns <= strideC &&
     (layout === "nt" ? b.shape[0] : b.shape[1]) >= columns &&
     [a.shape[1], b.shape[1], strideC].every((stride) => stride % 4 === 0) &&
     (layout !== "nt" || depth % 4 === 0);

@@ -18,6 +18,8 @@ export const streams = {
   evaluation: 4,
   initialisation: 5,
   supervision: 6,
+  verifierEvaluation: 7,
+  heldOutProblems: 8,
 } as const;
 
 const ROUNDS = 10;

@@ -1,0 +1,63 @@
+/** Runs one command of a commander program and turns every error into a message and an exit code. */
+
+import { Command, CommanderError } from "commander";
+import { UserError } from "../gpu/user_error.ts";
+
+/** Exit codes of all commands; a command that fails in its own way sets `Deno.exitCode` to 1. */
+export const EXIT = { success: 0, failure: 1, userError: 2 } as const;
+
+/** A file of one command. */
+export interface CommandModule {
+  /** Adds the command, with its options, examples and action. */
+  register(program: Command): void;
+}
+
+/** What the list of commands says about one, and how to load the rest. */
+export interface CommandSource {
+  readonly summary: string;
+  load(): Promise<CommandModule>;
+}
+
+/**
+ * Runs `args` (command name first) and returns the exit code: 0, 2 with a message for a mistake of the
+ * user, 1 with a stack trace for one of the program, or what the command left in `Deno.exitCode`.
+ */
+export async function runProgram(
+  commands: Readonly<Record<string, CommandSource>>,
+  args: readonly string[],
+): Promise<number> {
+  const program = new Command("deno task")
+    .description("Trains a generator and a verifier together (RL Tango).")
+    .usage("<command> [options]")
+    .helpCommand(false)
+    .addHelpText("after", "\ndeno task <command> --help shows a command's options and an example.")
+    .showHelpAfterError("(--help shows what is possible)")
+    .exitOverride();
+  try {
+    const source = Object.hasOwn(commands, args[0] ?? "") ? commands[args[0]] : undefined;
+    if (source === undefined) {
+      for (const [name, { summary }] of Object.entries(commands)) {
+        program.command(name).summary(summary).description(summary);
+      }
+      if (args.length === 0) program.help();
+    } else {
+      (await source.load()).register(program);
+    }
+    await program.parseAsync([...args], { from: "user" });
+    return Deno.exitCode;
+  } catch (error) {
+    return reportError(error);
+  }
+}
+
+function reportError(error: unknown): number {
+  if (error instanceof CommanderError) { // commander has printed its message
+    return error.exitCode === 0 ? EXIT.success : EXIT.userError;
+  }
+  if (error instanceof UserError) {
+    console.error(error.message);
+    return EXIT.userError;
+  }
+  console.error(error);
+  return EXIT.failure;
+}

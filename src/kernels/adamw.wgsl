@@ -1,0 +1,41 @@
+// One AdamW step over a flat range, four elements a lane. A clip scale of 0 means the gradient must not
+// be used: parameters and moments stay as they are.
+
+struct Params {
+  vectors: u32,
+  keep1: f32,      // beta1
+  take1: f32,      // 1 - beta1
+  keep2: f32,
+  take2: f32,
+  epsilon: f32,
+  shrink: f32,     // 1 - learningRate * weightDecay
+  stepSize: f32,   // learningRate / biasCorrection1
+  rootScale: f32,  // 1 / sqrt(biasCorrection2)
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> gradients: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> clipScale: array<f32>;
+@group(0) @binding(3) var<storage, read_write> parameters: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read_write> firstMoment: array<vec4<f32>>;
+@group(0) @binding(5) var<storage, read_write> secondMoment: array<vec4<f32>>;
+
+@compute @workgroup_size(64)
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_id) local: vec3<u32>,
+) {
+  let i = (group.y * groups.x + group.x) * 64u + local.x;
+  let scale = clipScale[0];
+  if (i >= params.vectors || scale == 0.0) {
+    return;
+  }
+  let g = gradients[i] * scale;
+  let m = fma(vec4<f32>(params.keep1), firstMoment[i], params.take1 * g);
+  let v = fma(vec4<f32>(params.keep2), secondMoment[i], params.take2 * g * g);
+  let denominator = fma(sqrt(v), vec4<f32>(params.rootScale), vec4<f32>(params.epsilon));
+  firstMoment[i] = m;
+  secondMoment[i] = v;
+  parameters[i] = fma(parameters[i], vec4<f32>(params.shrink), -params.stepSize * (m / denominator));
+}

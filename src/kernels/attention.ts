@@ -1,0 +1,171 @@
+import type { Gpu } from "../gpu/gpu.ts";
+import type { Tensor } from "../gpu/tensor.ts";
+import {
+  attentionBlock,
+  type AttentionShape,
+  expectAttentionShape,
+  log2e,
+  type RowSharing,
+  rowSharing,
+} from "./attention_shape.ts";
+import forwardCode from "./attention.wgsl" with { type: "text" };
+import backwardKeysCode from "./attention_backward_keys.wgsl" with { type: "text" };
+import backwardQueriesCode from "./attention_backward_queries.wgsl" with { type: "text" };
+import { expectShape } from "./expect_shape.ts";
+
+/** T packed tokens of whole sequences, one after the other. */
+export interface AttentionInputs {
+  /** [T, H, D], rotated. */
+  readonly queries: Tensor;
+  /** [T, KV, D], rotated. */
+  readonly keys: Tensor;
+  /** [T, KV, D] */
+  readonly values: Tensor;
+  /** [T] u32, for each token the index of its sequence's first token in the pack. */
+  readonly sequenceStart: Tensor;
+}
+
+/** What the forward pass fills. */
+export interface AttentionOutputs {
+  /** [T, H, D] */
+  readonly output: Tensor;
+  /** [T, H], ln Σ exp(scale · q · k) of each query, kept for the backward pass. */
+  readonly logSumExp: Tensor;
+}
+
+/** What the backward pass fills; nothing is added to. */
+export interface AttentionGradients {
+  /** [T, H, D] */
+  readonly dQueries: Tensor;
+  /** [T, KV, D] */
+  readonly dKeys: Tensor;
+  /** [T, KV, D] */
+  readonly dValues: Tensor;
+}
+
+function tiling(gpu: Gpu, sharing: RowSharing, tokens: number, headDim: number) {
+  const share = sharing === "subgroup";
+  const lanes = share ? 8 : 32;
+  const defines = {
+    D: headDim,
+    BLOCK: attentionBlock,
+    LANES: lanes,
+    SHARE: share,
+    WIDTH: share ? 8 : 1,
+    UNROLL: !gpu.info.software,
+  };
+  return { defines, tiles: Math.ceil(tokens / lanes) };
+}
+
+function expectInputs(operation: string, inputs: AttentionInputs, shape: AttentionShape): number {
+  expectAttentionShape(operation, shape);
+  const { heads, kvHeads, headDim } = shape;
+  const [tokens] = inputs.queries.shape;
+  expectShape(operation, "queries", inputs.queries, [tokens, heads, headDim]);
+  expectShape(operation, "keys", inputs.keys, [tokens, kvHeads, headDim]);
+  expectShape(operation, "values", inputs.values, [tokens, kvHeads, headDim]);
+  expectShape(operation, "sequenceStart", inputs.sequenceStart, [tokens], "u32");
+  return tokens;
+}
+
+/**
+ * Causal attention with grouped key/value heads over packed sequences. A token's bits depend on its own
+ * sequence alone, and `attentionDecode` repeats them.
+ *
+ * @throws Error when a tensor's shape is not the documented one
+ */
+export function attentionForward(
+  gpu: Gpu,
+  inputs: AttentionInputs,
+  { output, logSumExp }: AttentionOutputs,
+  shape: AttentionShape,
+  sharing = rowSharing(gpu),
+): void {
+  const { heads, kvHeads, headDim, scale } = shape;
+  const tokens = expectInputs("attention", inputs, shape);
+  expectShape("attention", "output", output, [tokens, heads, headDim]);
+  expectShape("attention", "logSumExp", logSumExp, [tokens, heads]);
+  const { queries, keys, values, sequenceStart } = inputs;
+  const { defines, tiles } = tiling(gpu, sharing, tokens, headDim);
+  gpu.dispatch(
+    { label: "attention", code: forwardCode, defines },
+    { tokens, heads, kvHeads, scale: scale * log2e, chunks: headDim / 4 },
+    { queries, keys, values, sequenceStart, output, logSumExp },
+    [tiles, heads],
+  );
+}
+
+/**
+ * The gradients of `attentionForward`, every sum in an order of its own sequence alone.
+ *
+ * @param inputs what the forward pass read and filled, with
+ *   `outputGradient` [T, H, D] and `sequenceEnd` [T] u32, one past the last token of each token's sequence
+ * @throws Error when a tensor's shape is not the documented one
+ */
+export function attentionBackward(
+  gpu: Gpu,
+  inputs: AttentionInputs & AttentionOutputs & {
+    readonly outputGradient: Tensor;
+    readonly sequenceEnd: Tensor;
+  },
+  { dQueries, dKeys, dValues }: AttentionGradients,
+  shape: AttentionShape,
+  sharing = rowSharing(gpu),
+): void {
+  const { heads, kvHeads, headDim, scale } = shape;
+  const tokens = expectInputs("attention backward", inputs, shape);
+  const { queries, keys, values, sequenceStart, sequenceEnd } = inputs;
+  const { output, logSumExp, outputGradient } = inputs;
+  expectShape("attention backward", "output", output, [tokens, heads, headDim]);
+  expectShape("attention backward", "logSumExp", logSumExp, [tokens, heads]);
+  expectShape("attention backward", "outputGradient", outputGradient, [tokens, heads, headDim]);
+  expectShape("attention backward", "sequenceEnd", sequenceEnd, [tokens], "u32");
+  expectShape("attention backward", "dQueries", dQueries, [tokens, heads, headDim]);
+  expectShape("attention backward", "dKeys", dKeys, [tokens, kvHeads, headDim]);
+  expectShape("attention backward", "dValues", dValues, [tokens, kvHeads, headDim]);
+  const { defines, tiles } = tiling(gpu, sharing, tokens, headDim);
+  const parameters = {
+    tokens,
+    heads,
+    kvHeads,
+    scale,
+    scaleLog2e: scale * log2e,
+    chunks: headDim / 4,
+  };
+  gpu.scope(() => {
+    const delta = gpu.tensor([tokens, heads], "f32", "attention delta");
+    gpu.dispatch(
+      { label: "attention backward queries", code: backwardQueriesCode, defines },
+      parameters,
+      {
+        queries,
+        keys,
+        values,
+        output,
+        outputGradient,
+        logSumExp,
+        sequenceStart,
+        dQueries,
+        delta,
+      },
+      [tiles, heads],
+    );
+    gpu.dispatch(
+      { label: "attention backward keys", code: backwardKeysCode, defines },
+      parameters,
+      {
+        queries,
+        keys,
+        values,
+        outputGradient,
+        logSumExp,
+        delta,
+        sequenceStart,
+        sequenceEnd,
+        dKeys,
+        dValues,
+      },
+      [tiles, kvHeads],
+    );
+  });
+}

@@ -1,0 +1,124 @@
+// The query gradient of attention.wgsl, and delta[t, h] = sum_d dO[t, h, d] * O[t, h, d]:
+//
+//   p_j = exp(scale * q . k_j - logSumExp),  dS_j = p_j * (dO . v_j - delta),  dQ = scale * sum_j dS_j * k_j
+//
+// keys j in ascending order from the sequence's first. Lanes, walks and SHARE as in attention.wgsl.
+// (FlashAttention-2, Dao 2023, with the probabilities recomputed from the saved log-sum-exp.)
+
+struct Params {
+  tokens: u32,
+  heads: u32,
+  kvHeads: u32,
+  scale: f32,
+  scaleLog2e: f32,
+  chunks: u32,    // vectors of one head, D / 4
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> queries: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> keys: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read> values: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read> output: array<vec4<f32>>;
+@group(0) @binding(5) var<storage, read> outputGradient: array<vec4<f32>>;
+@group(0) @binding(6) var<storage, read> logSumExp: array<f32>;
+@group(0) @binding(7) var<storage, read> sequenceStart: array<u32>;
+@group(0) @binding(8) var<storage, read_write> dQueries: array<vec4<f32>>;
+@group(0) @binding(9) var<storage, read_write> delta: array<f32>;
+
+@compute @workgroup_size($LANES)
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(local_invocation_index) lane: u32,
+) {
+  //#if UNROLL
+  let chunks = $(D/4)u;
+  //#else
+  let chunks = params.chunks;
+  //#endif
+  let first = group.x * $(LANES)u;
+  let last = min(first + $(LANES)u, params.tokens) - 1u;
+  let head = group.y;
+  let token = first + lane;
+  let ownStart = sequenceStart[min(token, last)];
+  let query = min(token, last) * params.heads + head;
+  let at = query * chunks;
+  let stride = params.kvHeads * chunks;
+  let kvAt = head / (params.heads / params.kvHeads) * chunks;
+
+  var q: array<vec4<f32>, $(D/4)>;
+  var dO: array<vec4<f32>, $(D/4)>;
+  var dQ: array<vec4<f32>, $(D/4)>;
+  var products = vec4<f32>(0.0);
+  for (var c = 0u; c < chunks; c++) {
+    q[c] = queries[at + c] * params.scaleLog2e;
+    dO[c] = outputGradient[at + c];
+    products = fma(dO[c], output[at + c], products);
+  }
+  let ownDelta = (products.x + products.y) + (products.z + products.w);
+  let log2Sum = logSumExp[query] * 1.4426950408889634;
+
+  var end = last;
+  loop {
+    let start = sequenceStart[end];
+    for (var c = 0u; c < chunks; c++) { dQ[c] = vec4<f32>(0.0); }
+
+    for (var block = start; block <= end; block += $(BLOCK)u) {
+      //#for g 0 BLOCK/WIDTH
+      //#if SHARE
+      let row$g = min(block + $(g*WIDTH)u + lane, end) * stride + kvAt;
+      //#else
+      let row$g = min(block + $(g)u, end) * stride + kvAt;
+      //#endif
+      //#endfor
+      //#for j 0 BLOCK
+      var s$j = 0.0;
+      var t$j = 0.0;
+      //#endfor
+      for (var c = 0u; c < chunks; c++) {
+        let x = q[c];
+        let y = dO[c];
+        //#for g 0 BLOCK/WIDTH
+        let k$g = keys[row$g + c];
+        let v$g = values[row$g + c];
+        //#endfor
+        //#for j 0 BLOCK
+        //#if SHARE
+        let key$j = subgroupBroadcast(k$((j-j%WIDTH)/WIDTH), $(j%WIDTH)u);
+        let value$j = subgroupBroadcast(v$((j-j%WIDTH)/WIDTH), $(j%WIDTH)u);
+        //#else
+        let key$j = k$j;
+        let value$j = v$j;
+        //#endif
+        //#for n 0 4
+        s$j = fma(x[$n], key$j[$n], s$j);
+        t$j = fma(y[$n], value$j[$n], t$j);
+        //#endfor
+        //#endfor
+      }
+      //#for j 0 BLOCK
+      let dS$j = select(0.0, exp2(s$j - log2Sum) * (t$j - ownDelta), block + $(j)u <= token);
+      //#endfor
+      for (var c = 0u; c < chunks; c++) {
+        //#for g 0 BLOCK/WIDTH
+        let k$g = keys[row$g + c];
+        //#endfor
+        var sum = dQ[c];
+        //#for j 0 BLOCK
+        //#if SHARE
+        sum = fma(vec4<f32>(dS$j), subgroupBroadcast(k$((j-j%WIDTH)/WIDTH), $(j%WIDTH)u), sum);
+        //#else
+        sum = fma(vec4<f32>(dS$j), k$j, sum);
+        //#endif
+        //#endfor
+        dQ[c] = sum;
+      }
+    }
+
+    if (ownStart == start && token <= last) {
+      for (var c = 0u; c < chunks; c++) { dQueries[at + c] = dQ[c] * params.scale; }
+      delta[query] = ownDelta;
+    }
+    if (start <= first) { break; }
+    end = start - 1u;
+  }
+}

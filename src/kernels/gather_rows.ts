@@ -1,0 +1,56 @@
+import type { Gpu, Grid } from "../gpu/gpu.ts";
+import type { Tensor } from "../gpu/tensor.ts";
+import { expectShape, expectVectors } from "./expect_shape.ts";
+import code from "./gather_rows.wgsl" with { type: "text" };
+
+function rowGrid(rows: number, vectors: number): Grid {
+  const y = Math.min(rows, 65535);
+  return [Math.ceil(vectors / 16), y, Math.ceil(rows / Math.max(1, y))];
+}
+
+/**
+ * target[i] = source[rows[i]]; a row number at or beyond T gives a row of zeros.
+ *
+ * @param source [T, D] in f32, f16 or bf16, D a multiple of 4
+ * @param rows u32 [R]
+ * @param target f32 [R, D], not in the source's buffer
+ * @throws Error when the shapes do not fit
+ */
+export function gatherRows(gpu: Gpu, source: Tensor, rows: Tensor, target: Tensor): void {
+  const [limit, width] = source.shape;
+  const rowCount = rows.shape[0];
+  expectShape("gatherRows", "source", source, [-1, -1], source.dtype);
+  expectShape("gatherRows", "rows", rows, [rowCount], "u32");
+  expectShape("gatherRows", "target", target, [rowCount, width]);
+  expectVectors("gatherRows", "a row", width);
+  gpu.dispatch(
+    { label: "gather rows", code, defines: { SCATTER: false, STORAGE: source.dtype } },
+    { rowCount, limit, vectors: width / 4 },
+    { source, rows, target_rows: target },
+    rowGrid(rowCount, width / 4),
+  );
+}
+
+/**
+ * target[rows[i]] = source[i]: the backward pass of `gatherRows` for rows that are all different.
+ * Other rows of the target keep what they hold; a row number at or beyond T is left out.
+ *
+ * @param source [R, D], D a multiple of 4
+ * @param rows u32 [R], without repetition
+ * @param target [T, D], not in the source's buffer
+ * @throws Error when the shapes do not fit
+ */
+export function scatterRows(gpu: Gpu, source: Tensor, rows: Tensor, target: Tensor): void {
+  const [limit, width] = target.shape;
+  const rowCount = rows.shape[0];
+  expectShape("scatterRows", "rows", rows, [rowCount], "u32");
+  expectShape("scatterRows", "source", source, [rowCount, width]);
+  expectShape("scatterRows", "target", target, [-1, -1]);
+  expectVectors("scatterRows", "a row", width);
+  gpu.dispatch(
+    { label: "scatter rows", code, defines: { SCATTER: true, STORAGE: "f32" } },
+    { rowCount, limit, vectors: width / 4 },
+    { source, rows, target_rows: target },
+    rowGrid(rowCount, width / 4),
+  );
+}

@@ -1,0 +1,61 @@
+// Copies rows of D elements, a lane per vector.
+//
+//   SCATTER false  target_rows[i] = source[rows[i]], and zeros where rows[i] is beyond the source
+//   SCATTER true   target_rows[rows[i]] = source[i], and nothing where rows[i] is beyond the target
+//
+// The source may be stored in f16 or bf16 (STORAGE).
+
+struct Params {
+  rowCount: u32,   // entries of rows
+  limit: u32,      // rows of the indexed tensor
+  vectors: u32,    // D / 4
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+//#if STORAGE == "f32"
+@group(0) @binding(1) var<storage, read> source: array<vec4<f32>>;
+//#else
+@group(0) @binding(1) var<storage, read> source: array<vec2<u32>>;
+//#endif
+@group(0) @binding(2) var<storage, read> rows: array<u32>;
+@group(0) @binding(3) var<storage, read_write> target_rows: array<vec4<f32>>;
+
+fn load(index: u32) -> vec4<f32> {
+  //#if STORAGE == "f32"
+  return source[index];
+  //#endif
+  //#if STORAGE == "f16"
+  let pair = source[index];
+  return vec4<f32>(unpack2x16float(pair.x), unpack2x16float(pair.y));
+  //#endif
+  //#if STORAGE == "bf16"
+  let pair = source[index];
+  return bitcast<vec4<f32>>(vec4<u32>(
+    pair.x << 16u, pair.x & 0xffff0000u, pair.y << 16u, pair.y & 0xffff0000u));
+  //#endif
+}
+
+@compute @workgroup_size(16)
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_id) local: vec3<u32>,
+) {
+  let i = group.z * groups.y + group.y;
+  let vector = group.x * 16u + local.x;
+  if (i >= params.rowCount || vector >= params.vectors) {
+    return;
+  }
+  let row = rows[i];
+  //#if SCATTER
+  if (row < params.limit) {
+    target_rows[row * params.vectors + vector] = load(i * params.vectors + vector);
+  }
+  //#else
+  var value = vec4<f32>(0.0);
+  if (row < params.limit) {
+    value = load(row * params.vectors + vector);
+  }
+  target_rows[i * params.vectors + vector] = value;
+  //#endif
+}

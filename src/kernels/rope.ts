@@ -1,0 +1,175 @@
+import type { Gpu } from "../gpu/gpu.ts";
+import type { Tensor } from "../gpu/tensor.ts";
+import { expectShape } from "./expect_shape.ts";
+import forwardCode from "./rope.wgsl" with { type: "text" };
+import backwardCode from "./rope_backward.wgsl" with { type: "text" };
+import normGradientCode from "./rope_norm_gradient.wgsl" with { type: "text" };
+
+/** The per-head RMSNorm of queries and keys before the rotation (Qwen3). */
+export interface HeadNorm {
+  /** [D] weight of every query head. */
+  readonly queryNorm: Tensor;
+  /** [D] weight of every key head. */
+  readonly keyNorm: Tensor;
+  readonly epsilon: number;
+}
+
+/** What forward and backward must agree on. */
+export interface RopeOptions {
+  /** H, query heads. */
+  readonly heads: number;
+  /** KV, key/value heads. */
+  readonly kvHeads: number;
+  /** D, elements of one head, a multiple of 8. */
+  readonly headDim: number;
+  /** [P, D/2, 2] from `ropeTable`; every position must be below P. */
+  readonly table: Tensor;
+  /** Absent in models without QK-norm. */
+  readonly norm?: HeadNorm;
+}
+
+function expectOptions(
+  operation: string,
+  qkv: Tensor,
+  positions: Tensor,
+  { heads, kvHeads, headDim, table, norm }: RopeOptions,
+): number {
+  if (headDim < 8 || headDim % 8 !== 0) {
+    throw new Error(`${operation}: head size ${headDim}, expected a multiple of 8`);
+  }
+  const [tokens] = qkv.shape;
+  expectShape(operation, "qkv", qkv, [tokens, (heads + 2 * kvHeads) * headDim]);
+  expectShape(operation, "positions", positions, [tokens], "u32");
+  expectShape(operation, "table", table, [-1, headDim / 2, 2]);
+  if (norm) {
+    expectShape(operation, "queryNorm", norm.queryNorm, [headDim]);
+    expectShape(operation, "keyNorm", norm.keyNorm, [headDim]);
+  }
+  return tokens;
+}
+
+/** A workgroup has 64 lanes; a lane takes a whole head where there is a norm, else four pairs. */
+function grid(gpu: Gpu, tokens: number, { heads, kvHeads, headDim, norm }: RopeOptions) {
+  const rows = tokens * (heads + 2 * kvHeads);
+  return gpu.grid(Math.ceil(rows * (norm ? 1 : headDim / 8) / 64));
+}
+
+/**
+ * Splits q, k and v, normalises (when asked) and rotates q and k by position.
+ *
+ * @param qkv [T, (H + 2 KV) · D]: each row its query heads, key heads, value heads
+ * @param positions [T] u32, position of each token in its sequence
+ * @param outputs queries [T, H, D]; keys and values [R, KV, D], R = T without `keyRows`
+ * @param keyRows [T] u32: the row of keys and values each token fills, such as a row of the KV cache;
+ *   a number of R or more (0xffffffff) writes nothing
+ * @throws Error when a tensor's shape is not the documented one
+ */
+export function ropeForward(
+  gpu: Gpu,
+  qkv: Tensor,
+  positions: Tensor,
+  { queries, keys, values }: {
+    readonly queries: Tensor;
+    readonly keys: Tensor;
+    readonly values: Tensor;
+  },
+  options: RopeOptions & { readonly keyRows?: Tensor },
+): void {
+  const { heads, kvHeads, headDim, table, norm, keyRows } = options;
+  const tokens = expectOptions("rope", qkv, positions, options);
+  const rows = keyRows ? keys.shape[0] : tokens;
+  expectShape("rope", "queries", queries, [tokens, heads, headDim]);
+  expectShape("rope", "keys", keys, [rows, kvHeads, headDim]);
+  expectShape("rope", "values", values, [rows, kvHeads, headDim]);
+  if (keyRows) expectShape("rope", "keyRows", keyRows, [tokens], "u32");
+  const defines = { D: headDim, NORM: norm !== undefined, ROWS: keyRows !== undefined };
+  gpu.dispatch(
+    { label: "rope", code: forwardCode, defines },
+    {
+      tokens,
+      heads,
+      kvHeads,
+      maxPositions: table.shape[0],
+      keyRows: rows,
+      epsilon: norm?.epsilon ?? 0,
+    },
+    {
+      qkv,
+      positions,
+      table,
+      queries,
+      keys,
+      values,
+      ...(keyRows ? { keyRows } : {}),
+      ...(norm ? { queryNorm: norm.queryNorm, keyNorm: norm.keyNorm } : {}),
+    },
+    grid(gpu, tokens, options),
+  );
+}
+
+/**
+ * The gradients of `ropeForward`.
+ *
+ * @param gradients dQueries [T, H, D], dKeys and dValues [T, KV, D], in token order
+ * @param qkv [T, (H + 2 KV) · D], what the forward pass read
+ * @param dQkv [T, (H + 2 KV) · D], filled
+ * @param normGradients gradients [D] of the norm's weights, added to with tokens in ascending order;
+ *   null when they are not trained
+ * @throws Error when a tensor's shape is not the documented one
+ */
+export function ropeBackward(
+  gpu: Gpu,
+  { dQueries, dKeys, dValues }: {
+    readonly dQueries: Tensor;
+    readonly dKeys: Tensor;
+    readonly dValues: Tensor;
+  },
+  qkv: Tensor,
+  positions: Tensor,
+  dQkv: Tensor,
+  normGradients: { readonly queryNorm: Tensor; readonly keyNorm: Tensor } | null,
+  options: RopeOptions,
+): void {
+  const { heads, kvHeads, headDim, table, norm } = options;
+  const operation = "rope backward";
+  const tokens = expectOptions(operation, qkv, positions, options);
+  expectShape(operation, "dQueries", dQueries, [tokens, heads, headDim]);
+  expectShape(operation, "dKeys", dKeys, [tokens, kvHeads, headDim]);
+  expectShape(operation, "dValues", dValues, [tokens, kvHeads, headDim]);
+  expectShape(operation, "dQkv", dQkv, qkv.shape);
+  if (normGradients && !norm) throw new Error(`${operation}: norm gradients without a norm`);
+  gpu.scope(() => {
+    const terms = gpu.tensor(norm ? [tokens, heads + kvHeads, headDim] : [4], "f32", "norm terms");
+    gpu.dispatch(
+      { label: operation, code: backwardCode, defines: { D: headDim, NORM: norm !== undefined } },
+      { tokens, heads, kvHeads, maxPositions: table.shape[0], epsilon: norm?.epsilon ?? 0 },
+      {
+        dQueries,
+        dKeys,
+        dValues,
+        positions,
+        table,
+        dQkv,
+        ...(norm ? { qkv, queryNorm: norm.queryNorm, keyNorm: norm.keyNorm, terms } : {}),
+      },
+      grid(gpu, tokens, options),
+    );
+    if (!normGradients) return;
+    const stride = (heads + kvHeads) * headDim / 4;
+    const add = (gradient: Tensor, HEADS: number, first: number) => {
+      expectShape(operation, "norm gradient", gradient, [headDim]);
+      gpu.dispatch(
+        {
+          label: "rope norm gradient",
+          code: normGradientCode,
+          defines: { D: headDim, HEADS },
+        },
+        { tokens, stride, first },
+        { terms, gradient },
+        [Math.ceil(headDim / 32)],
+      );
+    };
+    add(normGradients.queryNorm, heads, 0);
+    add(normGradients.keyNorm, kvHeads, heads * headDim / 4);
+  });
+}

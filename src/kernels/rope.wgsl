@@ -1,0 +1,111 @@
+// Splits the joint projection [q | k | v] of each token into heads, normalises each q and k head (NORM, the
+// QK-norm of Qwen3) and rotates it by its token's position (Su et al. 2021, RoFormer), with element i
+// paired with element i + D/2 as Hugging Face's rotate_half has it:
+//
+//   y_i       = x_i * cos - x_(i+D/2) * sin
+//   y_(i+D/2) = x_(i+D/2) * cos + x_i * sin
+//
+// A lane owns a head of a token with NORM, which needs the whole head, else four of its pairs.
+
+struct Params {
+  tokens: u32,
+  heads: u32,
+  kvHeads: u32,
+  maxPositions: u32,  // rows of the table
+  keyRows: u32,       // rows of keys and values
+  epsilon: f32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> qkv: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> positions: array<u32>;
+@group(0) @binding(3) var<storage, read> table: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read_write> queries: array<vec4<f32>>;
+@group(0) @binding(5) var<storage, read_write> keys: array<vec4<f32>>;
+@group(0) @binding(6) var<storage, read_write> values: array<vec4<f32>>;
+//#if ROWS
+@group(0) @binding(7) var<storage, read> keyRows: array<u32>;
+//#endif
+//#if NORM
+@group(0) @binding(8) var<storage, read> queryNorm: array<vec4<f32>>;
+@group(0) @binding(9) var<storage, read> keyNorm: array<vec4<f32>>;
+//#endif
+
+const half = $(D/8)u;    // vectors of half a head
+const chunks = $(D/4)u;  // vectors of a head
+
+@compute @workgroup_size(64)
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_index) lane: u32,
+) {
+  let units = params.heads + 2u * params.kvHeads;
+  let index = (group.y * groups.x + group.x) * 64u + lane;
+  //#if NORM
+  let row = index;
+  //#else
+  let row = index / half;
+  //#endif
+  let token = row / units;
+  if (token >= params.tokens) { return; }
+  let unit = row % units;
+  let source = row * chunks;
+  let isQuery = unit < params.heads;
+  let isKey = !isQuery && unit < params.heads + params.kvHeads;
+
+  //#if ROWS
+  let place = keyRows[token];
+  //#else
+  let place = token;
+  //#endif
+  if (!isQuery && place >= params.keyRows) { return; }
+  var target_row = token * params.heads + unit;
+  if (isKey) {
+    target_row = place * params.kvHeads + unit - params.heads;
+  } else if (!isQuery) {
+    target_row = place * params.kvHeads + unit - params.heads - params.kvHeads;
+  }
+
+  //#if NORM
+  var squares = vec4<f32>(0.0);
+  for (var c = 0u; c < chunks; c++) {
+    let x = qkv[source + c];
+    squares = fma(x, x, squares);
+  }
+  let total = (squares.x + squares.y) + (squares.z + squares.w);
+  let rstd = inverseSqrt(fma(total, 1.0 / $(D).0, params.epsilon));
+  for (var c = 0u; c < half; c++) {
+  //#else
+  let c = index % half;
+  {
+  //#endif
+    var low = qkv[source + c];
+    var high = qkv[source + half + c];
+    if (isQuery || isKey) {
+      //#if NORM
+      low = low * rstd * select(keyNorm[c], queryNorm[c], isQuery);
+      high = high * rstd * select(keyNorm[half + c], queryNorm[half + c], isQuery);
+      //#endif
+      let at = (min(positions[token], params.maxPositions - 1u) * half + c) * 2u;
+      let first = table[at];
+      let second = table[at + 1u];
+      let cosine = vec4<f32>(first.x, first.z, second.x, second.z);
+      let sine = vec4<f32>(first.y, first.w, second.y, second.w);
+      let rotated = fma(low, cosine, -(high * sine));
+      high = fma(high, cosine, low * sine);
+      low = rotated;
+    }
+    let destination = target_row * chunks + c;
+    if (isQuery) {
+      queries[destination] = low;
+      queries[destination + half] = high;
+    } else if (isKey) {
+      keys[destination] = low;
+      keys[destination + half] = high;
+    } else {
+      values[destination] = low;
+      values[destination + half] = high;
+    }
+  }
+}

@@ -1,0 +1,117 @@
+// Gradient of rope.wgsl with respect to the joint projection: the inverse rotation, then with NORM the gradient of
+// the per-head normalisation. With g the gradient of a head behind its norm, x the head, w the weight:
+//
+//   dx_i = rstd * (w_i * g_i - x_i * rstd^2 * mean(w * g * x)),   terms_i = g_i * x_i * rstd
+//
+// `terms` [T, H + KV, D] is what rope_norm_gradient.wgsl adds up for the weights. Lanes as in rope.wgsl.
+
+struct Params {
+  tokens: u32,
+  heads: u32,
+  kvHeads: u32,
+  maxPositions: u32,
+  epsilon: f32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> dQueries: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> dKeys: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read> dValues: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read> positions: array<u32>;
+@group(0) @binding(5) var<storage, read> table: array<vec4<f32>>;
+@group(0) @binding(6) var<storage, read_write> dQkv: array<vec4<f32>>;
+//#if NORM
+@group(0) @binding(7) var<storage, read> qkv: array<vec4<f32>>;
+@group(0) @binding(8) var<storage, read> queryNorm: array<vec4<f32>>;
+@group(0) @binding(9) var<storage, read> keyNorm: array<vec4<f32>>;
+@group(0) @binding(10) var<storage, read_write> terms: array<vec4<f32>>;
+//#endif
+
+const half = $(D/8)u;    // vectors of half a head
+const chunks = $(D/4)u;  // vectors of a head
+
+@compute @workgroup_size(64)
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_index) lane: u32,
+) {
+  let units = params.heads + 2u * params.kvHeads;
+  let index = (group.y * groups.x + group.x) * 64u + lane;
+  //#if NORM
+  let row = index;
+  //#else
+  let row = index / half;
+  //#endif
+  let token = row / units;
+  if (token >= params.tokens) { return; }
+  let unit = row % units;
+  let target_row = row * chunks;
+  let isQuery = unit < params.heads;
+  let isKey = !isQuery && unit < params.heads + params.kvHeads;
+  let queryAt = (token * params.heads + unit) * chunks;
+  let keyAt = (token * params.kvHeads + unit - params.heads) * chunks;
+  let valueAt = (token * params.kvHeads + unit - params.heads - params.kvHeads) * chunks;
+
+  //#if NORM
+  var squares = vec4<f32>(0.0);
+  var products = vec4<f32>(0.0);
+  let termsAt = (token * (params.heads + params.kvHeads) + unit) * chunks;
+  for (var c = 0u; c < half; c++) {
+  //#else
+  let c = index % half;
+  {
+  //#endif
+    var low: vec4<f32>;
+    var high: vec4<f32>;
+    if (isQuery) {
+      low = dQueries[queryAt + c];
+      high = dQueries[queryAt + half + c];
+    } else if (isKey) {
+      low = dKeys[keyAt + c];
+      high = dKeys[keyAt + half + c];
+    } else {
+      low = dValues[valueAt + c];
+      high = dValues[valueAt + half + c];
+    }
+    if (isQuery || isKey) {
+      let at = (min(positions[token], params.maxPositions - 1u) * half + c) * 2u;
+      let first = table[at];
+      let second = table[at + 1u];
+      let cosine = vec4<f32>(first.x, first.z, second.x, second.z);
+      let sine = vec4<f32>(first.y, first.w, second.y, second.w);
+      let turned = fma(low, cosine, high * sine);
+      high = fma(high, cosine, -(low * sine));
+      low = turned;
+      //#if NORM
+      let lowX = qkv[target_row + c];
+      let highX = qkv[target_row + half + c];
+      squares = fma(lowX, lowX, squares);
+      squares = fma(highX, highX, squares);
+      let lowG = low * select(keyNorm[c], queryNorm[c], isQuery);
+      let highG = high * select(keyNorm[half + c], queryNorm[half + c], isQuery);
+      products = fma(lowG, lowX, products);
+      products = fma(highG, highX, products);
+      terms[termsAt + c] = low * lowX;
+      terms[termsAt + half + c] = high * highX;
+      low = lowG;
+      high = highG;
+      //#endif
+    }
+    dQkv[target_row + c] = low;
+    dQkv[target_row + half + c] = high;
+  }
+
+  //#if NORM
+  if (isQuery || isKey) {
+    let total = (squares.x + squares.y) + (squares.z + squares.w);
+    let product = (products.x + products.y) + (products.z + products.w);
+    let rstd = inverseSqrt(fma(total, 1.0 / $(D).0, params.epsilon));
+    let slope = rstd * rstd * product * (1.0 / $(D).0);
+    for (var c = 0u; c < chunks; c++) {
+      terms[termsAt + c] *= rstd;
+      dQkv[target_row + c] = rstd * fma(qkv[target_row + c], vec4<f32>(-slope), dQkv[target_row + c]);
+    }
+  }
+  //#endif
+}

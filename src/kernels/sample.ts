@@ -1,0 +1,122 @@
+import type { Gpu } from "../gpu/gpu.ts";
+import type { Tensor } from "../gpu/tensor.ts";
+import { UserError } from "../gpu/user_error.ts";
+import { expectShape, expectVectors } from "./expect_shape.ts";
+import { seedWords } from "./philox.ts";
+import philoxCode from "./philox.wgsl" with { type: "text" };
+import sampleCode from "./sample.wgsl" with { type: "text" };
+import {
+  inverseTemperature,
+  vocabularyBlock,
+  type VocabularyLanes,
+  vocabularyLanes,
+} from "./vocabulary.ts";
+
+/** How tokens are drawn. The filters apply in the order top-k, top-p, min-p. */
+export interface Sampling {
+  /** 0: the likeliest token, the lowest id of those that tie. */
+  readonly temperature: number;
+  /** Keep the k likeliest tokens and those that tie with the last of them; 0: all. */
+  readonly topK: number;
+  /** Keep the likeliest tokens that reach this mass, and ties of the last of them; 1: all. */
+  readonly topP: number;
+  /** Keep tokens at least this likely relative to the likeliest; 0: all. */
+  readonly minP: number;
+}
+
+/** The random numbers of one rollout; position and sequence complete their place (see philox.ts). */
+export interface SamplingStream {
+  readonly seed: number;
+  readonly stream: number;
+  readonly step: number;
+}
+
+/** Bounds the workgroup memory of the hardware variant. */
+const maxBlocks = 512;
+
+/** @throws UserError naming the first value out of range */
+export function checkSampling(sampling: Sampling): void {
+  const { temperature, topK, topP, minP } = sampling;
+  inverseTemperature(temperature);
+  const check = (good: boolean, name: string, value: number, expected: string) => {
+    if (!good) throw new UserError(`${name}: found ${value}, expected ${expected}`);
+  };
+  check(Number.isInteger(topK) && topK >= 0, "topK", topK, "a whole number, 0 for no limit");
+  check(topP > 0 && topP <= 1, "topP", topP, "a number above 0, at most 1");
+  check(minP >= 0 && minP <= 1, "minP", minP, "a number from 0 to 1");
+}
+
+/**
+ * Draws the next token of every slot.
+ *
+ * The log-prob it gives is that of the whole distribution at this temperature, before the filters,
+ * because that is the policy the trainer evaluates: it has the bits that `vocabularyReduce` and
+ * `vocabularyFinish` give for the same logits and this token. At temperature 0 it is that of the
+ * unscaled distribution.
+ *
+ * @param inputs logits [slots, stride], rows of V columns and padding; logSumExp [slots] of the scaled
+ *   logits; sequenceIds u32 [slots]; positions u32 [slots] of the tokens whose logits these are: the
+ *   token drawn has the next position, and its random number that position
+ * @param outputs tokens u32 [slots], logProbs [slots] in nats
+ * @param options columns: V; lanes: overrides the choice by device
+ * @throws UserError when a sampling value is out of range
+ * @throws Error when the shapes do not fit
+ */
+export function sampleTokens(
+  gpu: Gpu,
+  inputs: {
+    readonly logits: Tensor;
+    readonly logSumExp: Tensor;
+    readonly sequenceIds: Tensor;
+    readonly positions: Tensor;
+  },
+  outputs: { readonly tokens: Tensor; readonly logProbs: Tensor },
+  options: {
+    readonly columns: number;
+    readonly sampling: Sampling;
+    readonly stream: SamplingStream;
+    readonly lanes?: VocabularyLanes;
+  },
+): void {
+  const { columns, sampling, stream, lanes = vocabularyLanes(gpu) } = options;
+  const [slots, stride] = inputs.logits.shape;
+  const operation = "sampleTokens";
+  expectShape(operation, "logits", inputs.logits, [-1, -1]);
+  expectVectors(operation, "a row of logits", stride);
+  expectShape(operation, "logSumExp", inputs.logSumExp, [slots]);
+  expectShape(operation, "sequenceIds", inputs.sequenceIds, [slots], "u32");
+  expectShape(operation, "positions", inputs.positions, [slots], "u32");
+  expectShape(operation, "tokens", outputs.tokens, [slots], "u32");
+  expectShape(operation, "logProbs", outputs.logProbs, [slots]);
+  const largest = Math.min(stride, maxBlocks * vocabularyBlock);
+  if (columns < 1 || columns > largest) {
+    throw new Error(`${operation}: ${columns} columns, expected 1 to ${largest}`);
+  }
+  checkSampling(sampling);
+  const [seedLow, seedHigh] = seedWords(stream.seed);
+  const blocks = Math.ceil(columns / vocabularyBlock);
+  const MAX_BLOCKS = lanes === 1 ? 0 : Math.ceil(blocks / 64) * 64;
+  gpu.dispatch(
+    {
+      label: "sample",
+      code: `${philoxCode}\n${sampleCode}`,
+      defines: { LANES: lanes, MAX_BLOCKS },
+    },
+    {
+      slots,
+      columns,
+      stride,
+      inverseTemperature: inverseTemperature(sampling.temperature),
+      greedy: sampling.temperature === 0 ? 1 : 0,
+      topK: sampling.topK,
+      topP: sampling.topP,
+      minP: sampling.minP,
+      seedLow,
+      seedHigh,
+      stream: stream.stream,
+      step: stream.step,
+    },
+    { ...inputs, ...outputs },
+    gpu.grid(lanes === 1 ? Math.ceil(slots / 8) : slots),
+  );
+}

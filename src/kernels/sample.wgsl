@@ -1,0 +1,357 @@
+// Draws one token per slot. Needs philox.wgsl before it.
+//
+// Filters are thresholds on the logits' order, found without sorting: a logit becomes a u32 key with
+// the same order, and the threshold is built two bits at a time as the largest key t for which
+//   top-k: at least k tokens have key >= t          top-p: their mass is at least topP of the mass
+//                                                          that top-k kept
+// so tokens that tie with the last one kept are kept too. min-p then drops tokens less likely than minP
+// times the likeliest. A token is drawn from the rest by inverse CDF, in ascending token order.
+//
+// Masses are exp((logit - max) * inverseTemperature), added in one fixed order: tokens of a segment
+// (32), segments of a block (1024), blocks. The search adds the same numbers in the same order, so it
+// always ends inside. Both values of LANES give the same bits.
+//
+//   LANES 1    a lane per slot (lanes of a CPU core)
+//   LANES 128  a workgroup per slot, a lane per segment, four blocks at a time
+
+struct Params {
+  slots: u32,
+  columns: u32,  // of the vocabulary
+  stride: u32,   // elements from one row to the next
+  inverseTemperature: f32,
+  greedy: u32,   // 1: the likeliest token, the lowest of those that tie
+  topK: u32,     // 0: off
+  topP: f32,     // 1: off
+  minP: f32,     // 0: off
+  seedLow: u32,
+  seedHigh: u32,
+  stream: u32,
+  step: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> logits: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> logSumExp: array<f32>;
+@group(0) @binding(3) var<storage, read> sequenceIds: array<u32>;
+@group(0) @binding(4) var<storage, read> positions: array<u32>;
+@group(0) @binding(5) var<storage, read_write> tokens: array<u32>;
+@group(0) @binding(6) var<storage, read_write> logProbs: array<f32>;
+
+// Of the likeliest token.
+var<private> peak: f32;
+var<private> peakKey: u32;
+
+fn logitOf(slot: u32, token: u32) -> f32 {
+  return logits[slot * (params.stride / 4u) + token / 4u][token % 4u];
+}
+
+fn load(slot: u32, vector: u32) -> vec4<f32> {
+  let vectors = params.stride / 4u;
+  return logits[slot * vectors + min(vector, vectors - 1u)];
+}
+
+// Ordered as the logits are; 0 beyond the last column and for no logit.
+fn keysOf(x: vec4<f32>, vector: u32) -> vec4<u32> {
+  let raw = bitcast<vec4<u32>>(x);
+  // -0 ties with +0.
+  let bits = select(raw, vec4<u32>(0u), raw == vec4<u32>(0x80000000u));
+  let keys = select(bits | vec4<u32>(0x80000000u), ~bits, bits >= vec4<u32>(0x80000000u));
+  let column = vector * 4u + vec4<u32>(0u, 1u, 2u, 3u);
+  return select(keys, vec4<u32>(0u), column >= vec4<u32>(params.columns));
+}
+
+// Masses of four tokens; 0 for those below `minimum` times the likeliest.
+fn massesOf(x: vec4<f32>, keys: vec4<u32>, minimum: f32) -> vec4<f32> {
+  let e = exp((x - peak) * params.inverseTemperature);
+  let kept = (e >= vec4<f32>(minimum)) | (keys == vec4<u32>(peakKey));
+  return select(vec4<f32>(0.0), e, kept);
+}
+
+// Mass of a segment's tokens at or above each of three thresholds (at least 1).
+fn segmentMass(slot: u32, segment: u32, thresholds: vec3<u32>, minimum: f32) -> vec3<f32> {
+  var mass = vec3<f32>(0.0);
+  for (var v = 0u; v < 8u; v++) {
+    let vector = segment * 8u + v;
+    let x = load(slot, vector);
+    let keys = keysOf(x, vector);
+    let masses = massesOf(x, keys, minimum);
+    //#for c 0 4
+    mass += select(vec3<f32>(0.0), vec3<f32>(masses[$c]), vec3<u32>(keys[$c]) >= thresholds);
+    //#endfor
+  }
+  return mass;
+}
+
+// Number of a segment's tokens at or above each of three thresholds (at least 1).
+fn segmentCount(slot: u32, segment: u32, thresholds: vec3<u32>) -> vec3<u32> {
+  var count = vec3<u32>(0u);
+  for (var v = 0u; v < 8u; v++) {
+    let vector = segment * 8u + v;
+    let keys = keysOf(load(slot, vector), vector);
+    //#for c 0 4
+    count += select(vec3<u32>(0u), vec3<u32>(1u), vec3<u32>(keys[$c]) >= thresholds);
+    //#endfor
+  }
+  return count;
+}
+
+// (key, token) of a segment's likeliest token, the first of those that tie.
+fn segmentPeak(slot: u32, segment: u32) -> vec2<u32> {
+  var best = vec2<u32>(0u);
+  for (var v = 0u; v < 8u; v++) {
+    let vector = segment * 8u + v;
+    let keys = keysOf(load(slot, vector), vector);
+    //#for c 0 4
+    if (keys[$c] > best.x) {
+      best = vec2<u32>(keys[$c], vector * 4u + $(c)u);
+    }
+    //#endfor
+  }
+  return best;
+}
+
+fn segmentsOfRow() -> u32 {
+  return (params.columns + 31u) / 32u;
+}
+
+fn blocksOfRow() -> u32 {
+  return (params.columns + 1023u) / 1024u;
+}
+
+// The token at which the running mass of a segment passes `goal`; the masses before it are nested as
+// they were summed.
+fn searchSegment(slot: u32, segment: u32, threshold: u32, before: f32, inBlock: f32, goal: f32) -> u32 {
+  var inSegment = 0.0;
+  for (var v = 0u; v < 8u; v++) {
+    let vector = segment * 8u + v;
+    let x = load(slot, vector);
+    let keys = keysOf(x, vector);
+    let masses = massesOf(x, keys, params.minP);
+    //#for c 0 4
+    inSegment += select(0.0, masses[$c], keys[$c] >= threshold);
+    if (before + (inBlock + inSegment) > goal) {
+      return vector * 4u + $(c)u;
+    }
+    //#endfor
+  }
+  return 0xffffffffu;
+}
+
+//#if LANES == 1
+fn blockMass(slot: u32, block: u32, thresholds: vec3<u32>, minimum: f32) -> vec3<f32> {
+  var mass = vec3<f32>(0.0);
+  for (var s = block * 32u; s < min(block * 32u + 32u, segmentsOfRow()); s++) {
+    mass += segmentMass(slot, s, thresholds, minimum);
+  }
+  return mass;
+}
+
+fn rowMass(slot: u32, lane: u32, thresholds: vec3<u32>, minimum: f32) -> vec3<f32> {
+  var mass = vec3<f32>(0.0);
+  for (var block = 0u; block < blocksOfRow(); block++) {
+    mass += blockMass(slot, block, thresholds, minimum);
+  }
+  return mass;
+}
+
+fn rowCount(slot: u32, lane: u32, thresholds: vec3<u32>) -> vec3<u32> {
+  var count = vec3<u32>(0u);
+  for (var s = 0u; s < segmentsOfRow(); s++) {
+    count += segmentCount(slot, s, thresholds);
+  }
+  return count;
+}
+
+fn rowPeak(slot: u32, lane: u32) -> vec2<u32> {
+  var best = vec2<u32>(0u);
+  for (var s = 0u; s < segmentsOfRow(); s++) {
+    let found = segmentPeak(slot, s);
+    best = select(best, found, found.x > best.x);
+  }
+  return best;
+}
+
+fn search(slot: u32, lane: u32, threshold: u32, goal: f32) -> u32 {
+  var before = 0.0;
+  var block = 0u;
+  for (; block < blocksOfRow(); block++) {
+    let mass = blockMass(slot, block, vec3<u32>(threshold), params.minP).x;
+    if (before + mass > goal) {
+      break;
+    }
+    before += mass;
+  }
+  var inBlock = 0.0;
+  var segment = block * 32u;
+  for (; segment < segmentsOfRow(); segment++) {
+    let mass = segmentMass(slot, segment, vec3<u32>(threshold), params.minP).x;
+    if (before + (inBlock + mass) > goal) {
+      break;
+    }
+    inBlock += mass;
+  }
+  return searchSegment(slot, segment, threshold, before, inBlock, goal);
+}
+//#else
+var<workgroup> segmentMasses: array<vec3<f32>, 128>;
+var<workgroup> blockMasses: array<vec3<f32>, $(MAX_BLOCKS)>;
+var<workgroup> segmentPeaks: array<vec2<u32>, 128>;
+var<workgroup> counts: array<atomic<u32>, 3>;
+
+// Leaves the masses of the blocks in blockMasses.
+fn rowMass(slot: u32, lane: u32, thresholds: vec3<u32>, minimum: f32) -> vec3<f32> {
+  workgroupBarrier();
+  for (var first = 0u; first < blocksOfRow(); first += 4u) {
+    segmentMasses[lane] = segmentMass(slot, first * 32u + lane, thresholds, minimum);
+    workgroupBarrier();
+    if (lane % 32u == 0u) {
+      var mass = vec3<f32>(0.0);
+      for (var i = 0u; i < 32u; i++) {
+        mass += segmentMasses[lane + i];
+      }
+      blockMasses[first + lane / 32u] = mass;
+    }
+    workgroupBarrier();
+  }
+  var mass = vec3<f32>(0.0);
+  for (var block = 0u; block < blocksOfRow(); block++) {
+    mass += blockMasses[block];
+  }
+  return mass;
+}
+
+fn rowCount(slot: u32, lane: u32, thresholds: vec3<u32>) -> vec3<u32> {
+  workgroupBarrier();
+  if (lane < 3u) {
+    atomicStore(&counts[lane], 0u);
+  }
+  workgroupBarrier();
+  var count = vec3<u32>(0u);
+  for (var s = lane; s < segmentsOfRow(); s += 128u) {
+    count += segmentCount(slot, s, thresholds);
+  }
+  //#for c 0 3
+  atomicAdd(&counts[$c], count[$c]);
+  //#endfor
+  workgroupBarrier();
+  return vec3<u32>(atomicLoad(&counts[0]), atomicLoad(&counts[1]), atomicLoad(&counts[2]));
+}
+
+fn rowPeak(slot: u32, lane: u32) -> vec2<u32> {
+  var own = vec2<u32>(0u);
+  for (var s = lane; s < segmentsOfRow(); s += 128u) {
+    let found = segmentPeak(slot, s);
+    own = select(own, found, found.x > own.x);
+  }
+  segmentPeaks[lane] = own;
+  workgroupBarrier();
+  var best = vec2<u32>(0u);
+  for (var i = 0u; i < 128u; i++) {
+    let found = segmentPeaks[i];
+    best = select(best, found, found.x > best.x || (found.x == best.x && found.y < best.y));
+  }
+  return best;
+}
+
+// Follows a rowMass with the same threshold.
+fn search(slot: u32, lane: u32, threshold: u32, goal: f32) -> u32 {
+  var before = 0.0;
+  var block = 0u;
+  for (; block < blocksOfRow(); block++) {
+    let mass = blockMasses[block].x;
+    if (before + mass > goal) {
+      break;
+    }
+    before += mass;
+  }
+  let firstSegment = block * 32u;
+  if (lane < 32u) {
+    segmentMasses[lane] = segmentMass(slot, firstSegment + lane, vec3<u32>(threshold), params.minP);
+  }
+  workgroupBarrier();
+  var inBlock = 0.0;
+  var s = 0u;
+  for (; s < 32u; s++) {
+    let mass = segmentMasses[s].x;
+    if (before + (inBlock + mass) > goal) {
+      break;
+    }
+    inBlock += mass;
+  }
+  return searchSegment(slot, firstSegment + s, threshold, before, inBlock, goal);
+}
+//#endif
+
+fn topKThreshold(slot: u32, lane: u32) -> u32 {
+  var t = 0u;
+  for (var digit = 0u; digit < 16u; digit++) {
+    let shift = 30u - 2u * digit;
+    let candidates = vec3<u32>(t | (1u << shift), t | (2u << shift), t | (3u << shift));
+    let enough = rowCount(slot, lane, candidates) >= vec3<u32>(params.topK);
+    t = select(t, candidates.x, enough.x);
+    t = select(t, candidates.y, enough.y);
+    t = select(t, candidates.z, enough.z);
+  }
+  return max(t, 1u);
+}
+
+fn topPThreshold(slot: u32, lane: u32, floor: u32) -> u32 {
+  let goal = params.topP * rowMass(slot, lane, vec3<u32>(floor), 0.0).x;
+  var t = 0u;
+  for (var digit = 0u; digit < 16u; digit++) {
+    let shift = 30u - 2u * digit;
+    let candidates = vec3<u32>(t | (1u << shift), t | (2u << shift), t | (3u << shift));
+    let mass = rowMass(slot, lane, max(candidates, vec3<u32>(floor)), 0.0);
+    let enough = mass >= vec3<f32>(goal);
+    t = select(t, candidates.x, enough.x);
+    t = select(t, candidates.y, enough.y);
+    t = select(t, candidates.z, enough.z);
+  }
+  return max(t, floor);
+}
+
+//#if LANES == 1
+@compute @workgroup_size(8)
+//#else
+@compute @workgroup_size(128)
+//#endif
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_id) local: vec3<u32>,
+) {
+  //#if LANES == 1
+  let slot = (group.y * groups.x + group.x) * 8u + local.x;
+  let lane = 0u;
+  //#else
+  let slot = group.y * groups.x + group.x;
+  let lane = local.x;
+  //#endif
+  if (slot >= params.slots) {
+    return;
+  }
+  let likeliest = rowPeak(slot, lane);
+  var token = likeliest.y;
+  if (params.greedy == 0u) {
+    peakKey = likeliest.x;
+    peak = logitOf(slot, likeliest.y);
+    var threshold = 1u;
+    if (params.topK > 0u && params.topK < params.columns) {
+      threshold = topKThreshold(slot, lane);
+    }
+    if (params.topP < 1.0) {
+      threshold = topPThreshold(slot, lane, threshold);
+    }
+    // The token drawn has the next position.
+    let counter = vec4<u32>(positions[slot] + 1u, sequenceIds[slot], params.step, params.seedHigh);
+    let uniform_number = philoxUniform(counter, vec2<u32>(params.seedLow, params.stream));
+    let mass = rowMass(slot, lane, vec3<u32>(threshold), params.minP).x;
+    let drawn = search(slot, lane, threshold, uniform_number * mass);
+    // Only logits that are not numbers leave the search without a token.
+    token = select(drawn, token, drawn >= params.columns);
+  }
+  if (lane == 0u) {
+    tokens[slot] = token;
+    logProbs[slot] = fma(logitOf(slot, token), params.inverseTemperature, -logSumExp[slot]);
+  }
+}

@@ -1,0 +1,173 @@
+import type { Gpu } from "../gpu/gpu.ts";
+import type { Tensor } from "../gpu/tensor.ts";
+import { UserError } from "../gpu/user_error.ts";
+import { expectShape, expectVectors } from "./expect_shape.ts";
+import backwardCode from "./vocabulary_backward.wgsl" with { type: "text" };
+import finishCode from "./vocabulary_finish.wgsl" with { type: "text" };
+import reduceCode from "./vocabulary_reduce.wgsl" with { type: "text" };
+
+/**
+ * Log-prob and entropy over the vocabulary without the full logits [R, V]: the caller makes chunks of
+ * columns [R, stride] one after another; each is reduced into a small running state.
+ */
+
+/** Chunks of the vocabulary begin at multiples of this many columns. */
+export const vocabularyBlock = 1024;
+
+/** Lanes that share a row. Both give the same bits; one is best on the lanes of a CPU core. */
+export type VocabularyLanes = 1 | 128;
+
+/** The number of lanes per row that suits the device. */
+export function vocabularyLanes(gpu: Gpu): VocabularyLanes {
+  return gpu.info.software ? 1 : 128;
+}
+
+/** One chunk of columns of the vocabulary. */
+export interface VocabularyChunk {
+  /** [R, stride]: stride a multiple of 4; what lies beyond `columns` is ignored. */
+  readonly logits: Tensor;
+  /** Where the chunk begins in the vocabulary, a multiple of `vocabularyBlock`. */
+  readonly firstColumn: number;
+  /** Columns of the chunk. */
+  readonly columns: number;
+}
+
+/**
+ * What logits are multiplied by. Temperature 0 means greedy decoding, whose log-probs are those of the
+ * unscaled distribution.
+ *
+ * @throws UserError when the temperature is negative or not a number
+ */
+export function inverseTemperature(temperature: number): number {
+  if (!(temperature >= 0) || !Number.isFinite(temperature)) {
+    throw new UserError(`temperature: found ${temperature}, expected a number from 0 up`);
+  }
+  return temperature === 0 ? 1 : 1 / temperature;
+}
+
+function checkChunk(operation: string, chunk: VocabularyChunk, rows: number): number {
+  const { logits, firstColumn, columns } = chunk;
+  expectShape(operation, "logits", logits, [rows, -1]);
+  const stride = logits.shape[1];
+  expectVectors(operation, "a row of logits", stride);
+  if (columns < 1 || columns > stride || firstColumn % vocabularyBlock !== 0) {
+    throw new Error(
+      `${operation}: columns ${firstColumn} + ${columns} in rows of ${stride}, expected 1 to ` +
+        `${stride} columns from a multiple of ${vocabularyBlock}`,
+    );
+  }
+  return stride;
+}
+
+/** The state of `vocabularyReduce` for R rows: f32 [R, 4]. The first chunk initialises it. */
+export function vocabularyState(gpu: Gpu, rows: number): Tensor {
+  return gpu.tensor([rows, 4], "f32", "vocabulary state");
+}
+
+/**
+ * Adds one chunk of logits to the running statistics of each row (online softmax, arXiv 1805.02867).
+ * Chunks come in ascending order and the chunk at column 0 starts the state. A row's result has the
+ * same bits for any cut into chunks and any other rows beside it.
+ *
+ * @param state [R, 4] from `vocabularyState`
+ * @param targets u32 [R], columns of the vocabulary. One outside it gives a log-prob without meaning:
+ *   rows that have no target yet (decoding) or are masked may hold anything
+ * @throws Error when the shapes do not fit
+ */
+export function vocabularyReduce(
+  gpu: Gpu,
+  chunk: VocabularyChunk,
+  state: Tensor,
+  options: {
+    readonly targets: Tensor;
+    readonly inverseTemperature: number;
+    /** Overrides the choice by device. */
+    readonly lanes?: VocabularyLanes;
+  },
+): void {
+  const { targets, inverseTemperature, lanes = vocabularyLanes(gpu) } = options;
+  const rows = state.shape[0];
+  expectShape("vocabularyReduce", "state", state, [rows, 4]);
+  expectShape("vocabularyReduce", "targets", targets, [rows], "u32");
+  const stride = checkChunk("vocabularyReduce", chunk, rows);
+  const { logits, firstColumn, columns } = chunk;
+  gpu.dispatch(
+    { label: "vocabulary reduce", code: reduceCode, defines: { LANES: lanes } },
+    { rows, columns, stride, firstColumn, inverseTemperature },
+    { logits, targets, state },
+    gpu.grid(lanes === 1 ? Math.ceil(rows / 8) : rows),
+  );
+}
+
+/**
+ * Turns the statistics of all chunks into results, all [R] and in nats: the targets' log-probs, the
+ * entropy, and the log-sum-exp of the scaled logits, which the backward pass and sampling take.
+ *
+ * @throws Error when the shapes do not fit
+ */
+export function vocabularyFinish(
+  gpu: Gpu,
+  state: Tensor,
+  options: { readonly inverseTemperature: number },
+  outputs: { readonly logProbs: Tensor; readonly entropy: Tensor; readonly logSumExp: Tensor },
+): void {
+  const rows = state.shape[0];
+  for (const [name, tensor] of Object.entries(outputs)) {
+    expectShape("vocabularyFinish", name, tensor, [rows]);
+  }
+  const { logProbs, entropy, logSumExp } = outputs;
+  gpu.dispatch(
+    { label: "vocabulary finish", code: finishCode },
+    { rows, inverseTemperature: options.inverseTemperature },
+    { state, logProbs, entropy, logSumExp },
+    gpu.grid(Math.ceil(rows / 64)),
+  );
+}
+
+/**
+ * The gradient of one chunk of logits, made again as in the forward pass:
+ * gLogProb · (onehot − p) − gEntropy · p · (log p + H), times the inverse temperature.
+ *
+ * @param rowTensors all [R]: what the forward pass gave, and the loss's gradients
+ * @param logitsGradient [R, stride], may be the chunk's logits; padding columns receive 0
+ * @throws Error when the shapes do not fit
+ */
+export function vocabularyBackward(
+  gpu: Gpu,
+  chunk: VocabularyChunk,
+  rowTensors: {
+    readonly logSumExp: Tensor;
+    readonly entropy: Tensor;
+    /** u32 */
+    readonly targets: Tensor;
+    readonly logProbGradient: Tensor;
+    readonly entropyGradient: Tensor;
+  },
+  logitsGradient: Tensor,
+  options: { readonly inverseTemperature: number },
+): void {
+  const rows = chunk.logits.shape[0];
+  const stride = checkChunk("vocabularyBackward", chunk, rows);
+  for (const [name, tensor] of Object.entries(rowTensors)) {
+    expectShape("vocabularyBackward", name, tensor, [rows], name === "targets" ? "u32" : "f32");
+  }
+  expectShape("vocabularyBackward", "logitsGradient", logitsGradient, [rows, stride]);
+  const { logits, firstColumn, columns } = chunk;
+  const IN_PLACE = logits.storage.id === logitsGradient.storage.id;
+  if (IN_PLACE && logits.byteOffset !== logitsGradient.byteOffset) {
+    throw new Error("vocabularyBackward: logits and their gradient are two views of one buffer");
+  }
+  // A lane of a CPU core takes neighbouring vectors, those of a GPU take them side by side.
+  const defines = gpu.info.software
+    ? { IN_PLACE, WORKGROUP: 8, VECTORS: 8 }
+    : { IN_PLACE, WORKGROUP: 64, VECTORS: 1 };
+  const { logSumExp, entropy, targets, logProbGradient, entropyGradient } = rowTensors;
+  const perRow = { logSumExp, entropy, targets, logProbGradient, entropyGradient };
+  const y = Math.min(rows, 65535);
+  gpu.dispatch(
+    { label: "vocabulary backward", code: backwardCode, defines },
+    { rows, columns, stride, firstColumn, inverseTemperature: options.inverseTemperature },
+    IN_PLACE ? { ...perRow, logitsGradient } : { ...perRow, logits, logitsGradient },
+    [Math.ceil(stride / (4 * defines.WORKGROUP * defines.VECTORS)), y, Math.ceil(rows / y)],
+  );
+}

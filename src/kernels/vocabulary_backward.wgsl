@@ -1,0 +1,60 @@
+// Gradient of log-prob and entropy with respect to a chunk of logits. z = logit * inverseTemperature,
+// p = exp(z - logSumExp), H the entropy:
+//   dLogit = inverseTemperature * (gLogProb * ([column is target] - p) - gEntropy * p * (log p + H))
+// Columns from the chunk's last up to the stride receive 0. Rows whose two gradients are 0 receive 0.
+
+struct Params {
+  rows: u32,
+  columns: u32,
+  stride: u32,
+  firstColumn: u32,
+  inverseTemperature: f32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> logSumExp: array<f32>;
+@group(0) @binding(2) var<storage, read> entropy: array<f32>;
+@group(0) @binding(3) var<storage, read> targets: array<u32>;
+@group(0) @binding(4) var<storage, read> logProbGradient: array<f32>;
+@group(0) @binding(5) var<storage, read> entropyGradient: array<f32>;
+@group(0) @binding(6) var<storage, read_write> logitsGradient: array<vec4<f32>>;
+//#if !IN_PLACE
+@group(0) @binding(7) var<storage, read> logits: array<vec4<f32>>;
+//#endif
+
+@compute @workgroup_size($WORKGROUP)
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_id) local: vec3<u32>,
+) {
+  let row = group.z * groups.y + group.y;
+  let vectors = params.stride / 4u;
+  let firstVector = (group.x * $(WORKGROUP)u + local.x) * $(VECTORS)u;
+  if (row >= params.rows) {
+    return;
+  }
+  let gLogProb = logProbGradient[row];
+  let gEntropy = entropyGradient[row];
+  let idle = gLogProb == 0.0 && gEntropy == 0.0;
+  let lse = logSumExp[row];
+  let h = entropy[row];
+  let target_column = targets[row] - params.firstColumn;
+  for (var vector = firstVector; vector < min(firstVector + $(VECTORS)u, vectors); vector++) {
+    let at = row * vectors + vector;
+    //#if IN_PLACE
+    let x = logitsGradient[at];
+    //#else
+    let x = logits[at];
+    //#endif
+    let column = vector * 4u + vec4<u32>(0u, 1u, 2u, 3u);
+    let logP = fma(x, vec4<f32>(params.inverseTemperature), vec4<f32>(-lse));
+    let p = exp(logP);
+    let hit = select(vec4<f32>(0.0), vec4<f32>(1.0), column == vec4<u32>(target_column));
+    // p log p is 0 where p is, also for a logit of minus infinity.
+    let slope = select(-p * (logP + h), vec4<f32>(0.0), p == vec4<f32>(0.0));
+    let g = params.inverseTemperature * fma(vec4<f32>(gLogProb), hit - p, gEntropy * slope);
+    let padding = column >= vec4<u32>(params.columns);
+    logitsGradient[at] = select(g, vec4<f32>(0.0), padding | vec4<bool>(idle));
+  }
+}

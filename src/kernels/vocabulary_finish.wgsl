@@ -1,0 +1,31 @@
+// Log-prob, entropy and log-sum-exp of each row from the state that vocabulary_reduce.wgsl leaves.
+
+struct Params {
+  rows: u32,
+  inverseTemperature: f32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> state: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> logProbs: array<f32>;
+@group(0) @binding(3) var<storage, read_write> entropy: array<f32>;
+@group(0) @binding(4) var<storage, read_write> logSumExp: array<f32>;
+
+@compute @workgroup_size(64)
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_id) local: vec3<u32>,
+) {
+  let row = (group.y * groups.x + group.x) * 64u + local.x;
+  if (row >= params.rows) {
+    return;
+  }
+  let reduced = state[row];
+  let logSum = log(reduced.y);
+  let result = fma(reduced.x, params.inverseTemperature, logSum);
+  logSumExp[row] = result;
+  entropy[row] = logSum - reduced.z / reduced.y;
+  // sample.wgsl computes the log-prob of what it draws by this same expression.
+  logProbs[row] = fma(reduced.w, params.inverseTemperature, -result);
+}

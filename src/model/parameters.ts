@@ -1,0 +1,173 @@
+import type { Gpu } from "../gpu/gpu.ts";
+import type { Tensor } from "../gpu/tensor.ts";
+import { UserError } from "../gpu/user_error.ts";
+import { streams, uniformAt } from "../kernels/philox.ts";
+import type { ModelConfig } from "./config.ts";
+import { parameterBlocks, type Placement, placeBlocks } from "./layout.ts";
+
+/** Tensors by Hugging Face name, f32 on the host. */
+export type NamedWeights = Readonly<Record<string, Float32Array>>;
+
+/** What training keeps beside the weights, segment by segment. */
+export interface TrainingState {
+  readonly gradients: readonly Tensor[];
+  readonly firstMoments: readonly Tensor[];
+  readonly secondMoments: readonly Tensor[];
+}
+
+/** A parameter as the kernels see it. */
+export interface Parameter {
+  readonly weight: Tensor;
+  /** Null when the model is not trained. */
+  readonly gradient: Tensor | null;
+}
+
+/**
+ * A model's parameters as a few flat GPU tensors. Blocks are windows on them, so the optimizer, the
+ * gradient norm and a checkpoint see a few long arrays, the layers see matrices.
+ */
+export class Parameters {
+  readonly weights: readonly Tensor[];
+  readonly training: TrainingState | null;
+  readonly #placements: ReadonlyMap<string, Placement>;
+
+  constructor(
+    private readonly gpu: Gpu,
+    readonly config: ModelConfig,
+    { trained }: { readonly trained: boolean },
+  ) {
+    const limit = Math.floor(gpu.device.limits.maxStorageBufferBindingSize / 4);
+    const { placements, segmentSizes } = placeBlocks(parameterBlocks(config), limit);
+    this.#placements = new Map(placements.map((placement) => [placement.block.key, placement]));
+    const flat = (label: string) => segmentSizes.map((size) => gpu.zeros([size], "f32", label));
+    this.weights = flat("weights");
+    this.training = trained
+      ? {
+        gradients: flat("gradients"),
+        firstMoments: flat("first moments"),
+        secondMoments: flat("second moments"),
+      }
+      : null;
+  }
+
+  /** @throws Error when the model has no such block */
+  get(key: string): Parameter {
+    const placement = this.#placements.get(key);
+    if (!placement) throw new Error(`no parameter block ${key}`);
+    const { block: { shape }, segment, offset } = placement;
+    return {
+      weight: this.weights[segment].view(offset, shape, key),
+      gradient: this.training?.gradients[segment].view(offset, shape, `${key} gradient`) ?? null,
+    };
+  }
+
+  has(key: string): boolean {
+    return this.#placements.has(key);
+  }
+
+  /** Number of parameters. */
+  get count(): number {
+    let count = 0;
+    for (const { block } of this.#placements.values()) {
+      count += block.shape.reduce((product, n) => product * n, 1);
+    }
+    return count;
+  }
+
+  /** Hugging Face names and shapes of all tensors. */
+  shapes(): Map<string, readonly number[]> {
+    const shapes = new Map<string, readonly number[]>();
+    for (const { block } of this.#placements.values()) {
+      for (const { name, shape } of block.parts) shapes.set(name, shape);
+    }
+    return shapes;
+  }
+
+  /** Cuts flat segments (weights, gradients or moments) into named tensors. */
+  name(segments: readonly Float32Array[]): Record<string, Float32Array> {
+    const named: Record<string, Float32Array> = {};
+    for (const { block, segment, offset } of this.#placements.values()) {
+      for (const part of block.parts) {
+        const size = part.shape.reduce((product, n) => product * n, 1);
+        const start = offset + part.offset;
+        named[part.name] = segments[segment].slice(start, start + size);
+      }
+    }
+    return named;
+  }
+
+  /** Reads the weights by name. */
+  async read(): Promise<Record<string, Float32Array>> {
+    return this.name(await this.gpu.readAll(this.weights) as Float32Array[]);
+  }
+
+  /**
+   * Loads weights by name.
+   *
+   * @param file how error messages name where they come from
+   * @throws UserError when a tensor is missing, unknown, of the wrong size, or holds NaN or infinity
+   */
+  load(weights: NamedWeights, file: string): void {
+    const unknown = new Set(Object.keys(weights));
+    const segments = this.weights.map((tensor) => new Float32Array(tensor.size));
+    for (const { block, segment, offset } of this.#placements.values()) {
+      for (const part of block.parts) {
+        const data = weights[part.name];
+        const size = part.shape.reduce((product, n) => product * n, 1);
+        if (!data) throw new UserError(`${file}: tensor ${part.name} [${part.shape}] is missing`);
+        if (data.length !== size) {
+          throw new UserError(
+            `${file}: tensor ${part.name} has ${data.length} elements; config.json makes it ` +
+              `[${part.shape}], ${size} elements`,
+          );
+        }
+        if (!data.every(Number.isFinite)) {
+          throw new UserError(`${file}: tensor ${part.name} holds NaN or infinity`);
+        }
+        segments[segment].set(data, offset + part.offset);
+        unknown.delete(part.name);
+      }
+    }
+    // Files of tied models may carry the head as a second copy of the embedding.
+    if (this.config.tiedEmbeddings) unknown.delete("lm_head.weight");
+    if (unknown.size > 0) {
+      throw new UserError(`${file}: tensor ${[...unknown][0]} does not belong to this model`);
+    }
+    segments.forEach((data, i) => this.gpu.write(this.weights[i], data));
+  }
+
+  /**
+   * Fresh weights: normal with standard deviation 0.02 (projections into the residual stream divided by
+   * √(2·layers), as in GPT-2), norms 1, biases 0.
+   */
+  initialise(seed: number, deviation = 0.02): void {
+    const weights: Record<string, Float32Array> = {};
+    let tensor = 0;
+    for (const [name, shape] of this.shapes()) {
+      const size = shape.reduce((product, n) => product * n, 1);
+      const data = new Float32Array(size);
+      const residual = /o_proj|down_proj/.test(name) ? Math.sqrt(2 * this.config.layers) : 1;
+      if (name.endsWith("bias")) data.fill(0);
+      else if (name.includes("norm")) data.fill(1);
+      else {
+        for (let i = 0; i < size; i += 2) {
+          const at = (position: number) =>
+            uniformAt({ seed, stream: streams.initialisation, step: tensor, sequence: 0, position });
+          const radius = Math.sqrt(-2 * Math.log(1 - at(i)));
+          const angle = 2 * Math.PI * at(i + 1);
+          data[i] = radius * Math.cos(angle) * deviation / residual;
+          if (i + 1 < size) data[i + 1] = radius * Math.sin(angle) * deviation / residual;
+        }
+      }
+      weights[name] = data;
+      tensor++;
+    }
+    this.load(weights, "initialisation");
+  }
+
+  /** Returns the GPU memory. */
+  release(): void {
+    this.gpu.release(...this.weights);
+    for (const tensors of Object.values(this.training ?? {})) this.gpu.release(...tensors);
+  }
+}

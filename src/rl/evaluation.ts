@@ -1,0 +1,93 @@
+import type { Policy, Sampling } from "./policy.ts";
+import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
+import { type Critique, type ProblemSource, type Solution, solve, verify } from "./responses.ts";
+import { majorityAtK, meanAtN, passAtK } from "./sampling_metrics.ts";
+import { mean } from "./statistics.ts";
+import { type VerifierMetrics, verifierMetrics } from "./verifier_metrics.ts";
+
+/** How a generator does on a set of problems. Shares from 0 to 1. */
+export interface GeneratorEvaluation<Problem> {
+  /** Share of all solutions that are right: greedy accuracy when greedy, mean@n when sampled. */
+  readonly accuracy: number;
+  /** pass@k and maj@k by k, over n samples of each problem; only 1 when greedy. */
+  readonly passAt: Readonly<Record<number, number>>;
+  readonly majorityAt: Readonly<Record<number, number>>;
+  readonly meanLength: number;
+  readonly meanSteps: number;
+  /** Share of solutions that are exactly in the format. */
+  readonly wellFormedShare: number;
+  readonly solutions: readonly Solution<Problem>[];
+}
+
+/** Solves every problem `count` times and counts. */
+export async function evaluateGenerator<Problem>(
+  generator: Policy<GeneratorTemplate>,
+  source: ProblemSource<Problem>,
+  problems: readonly Problem[],
+  count: number,
+  minimumSteps: number,
+  sampling: Sampling,
+): Promise<GeneratorEvaluation<Problem>> {
+  const solutions = await solve(generator, source, problems, count, minimumSteps, sampling);
+  const groups = problems.map((_, p) => solutions.slice(p * count, (p + 1) * count));
+  const ks = [...new Set([1, Math.ceil(count / 2), count])];
+  const over = (score: (group: Solution<Problem>[]) => number) => mean(groups.map(score));
+  return {
+    accuracy: over((group) => meanAtN(group.map(({ correct }) => correct))),
+    passAt: Object.fromEntries(
+      ks.map((k) => [k, over((group) => passAtK(group.map(({ correct }) => correct), k))]),
+    ),
+    majorityAt: Object.fromEntries(
+      ks.map((k) => [
+        k,
+        over((group) =>
+          majorityAtK(group.map(({ correct, parsed }) => ({ answer: parsed.answer, correct })), k)
+        ),
+      ]),
+    ),
+    meanLength: mean(solutions.map(({ rollout }) => rollout.tokens.length)),
+    meanSteps: mean(solutions.map(({ parsed }) => parsed.steps.length)),
+    wellFormedShare: mean(solutions.map(({ parsed }) => parsed.wellFormed ? 1 : 0)),
+    solutions,
+  };
+}
+
+/** How a verifier does on a set of solutions. */
+export interface VerifierEvaluation<Problem> {
+  readonly metrics: VerifierMetrics;
+  readonly meanLength: number;
+  readonly critiques: readonly Critique<Problem>[];
+}
+
+/** Judges every solution `count` times and compares with the truth. */
+export async function evaluateVerifier<Problem>(
+  verifier: Policy<VerifierTemplate>,
+  source: ProblemSource<Problem>,
+  solutions: readonly Solution<Problem>[],
+  count: number,
+  sampling: Sampling,
+): Promise<VerifierEvaluation<Problem>> {
+  const critiques = await verify(verifier, source, solutions, count, sampling);
+  return {
+    metrics: critiqueMetrics(source, critiques),
+    meanLength: mean(critiques.map(({ rollout }) => rollout.tokens.length)),
+    critiques,
+  };
+}
+
+/** The verifier's metrics over critiques, with step accuracy where the task knows true step labels. */
+export function critiqueMetrics<Problem>(
+  source: ProblemSource<Problem>,
+  critiques: readonly Critique<Problem>[],
+): VerifierMetrics {
+  return verifierMetrics(critiques.map(({ solution, parsed }) => ({
+    verdict: parsed.verdict,
+    solutionIsCorrect: solution.correct,
+    stepJudgments: parsed.stepJudgments,
+    stepCount: solution.parsed.steps.length,
+    goldSteps: source.labelSteps?.(
+      solution.problem,
+      solution.parsed.steps.map(({ text }) => text),
+    ),
+  })));
+}

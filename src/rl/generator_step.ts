@@ -1,0 +1,122 @@
+import { type AdvantageWeights, tangoAdvantages } from "./advantages.ts";
+import type { Policy, Sampling } from "./policy.ts";
+import {
+  type PolicyLossOptions,
+  type PolicySample,
+  type PolicyUpdateMetrics,
+  updatePolicy,
+} from "./policy_update.ts";
+import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
+import { type Critique, type ProblemSource, type Solution, solve, verify } from "./responses.ts";
+import { type GeneratorReward, generatorReward } from "./rewards.ts";
+import type { AdvantageEstimator, ScoredResponse } from "./scored_response.ts";
+import { groupIndices } from "./statistics.ts";
+import { lastTokenOfSpans } from "./token_spans.ts";
+
+/** Settings of a generator step. */
+export interface GeneratorStepOptions {
+  /** n, solutions of each problem */
+  readonly groupSize: number;
+  /** m, critiques of each solution */
+  readonly verificationsPerSolution: number;
+  readonly minimumSteps: number;
+  readonly groundTruthWeight: number;
+  readonly formatRewardWeight: number;
+  readonly estimator: AdvantageEstimator;
+  readonly weights: AdvantageWeights;
+  readonly loss: PolicyLossOptions;
+  readonly learningRate: number;
+  readonly sampling: Sampling;
+  /** Where the critiques draw their random numbers. */
+  readonly verifierSampling: Sampling;
+}
+
+/** A solution with all that was made of it. */
+export interface JudgedSolution<Problem> {
+  readonly solution: Solution<Problem>;
+  readonly critiques: readonly Critique<Problem>[];
+  readonly reward: GeneratorReward;
+  /** [response tokens] */
+  readonly advantages: Float32Array;
+  /** The response token that ends each step. */
+  readonly stepEndTokens: readonly number[];
+}
+
+/** What a generator step did. */
+export interface GeneratorStepResult<Problem> {
+  readonly judged: readonly JudgedSolution<Problem>[];
+  readonly update: PolicyUpdateMetrics;
+  /** Share of groups whose outcome rewards are all equal: they teach nothing. */
+  readonly zeroSpreadGroups: number;
+}
+
+/**
+ * One generator step (G-step): solutions, critiques of them, rewards, advantages, policy update.
+ *
+ * @param verifier judges the steps; null (baseline, warm-up) leaves the rule-based reward alone
+ */
+export async function generatorStep<Problem>(
+  generator: Policy<GeneratorTemplate>,
+  verifier: Policy<VerifierTemplate> | null,
+  source: ProblemSource<Problem>,
+  problems: readonly Problem[],
+  options: GeneratorStepOptions,
+): Promise<GeneratorStepResult<Problem>> {
+  if (!generator.optimizer) throw new Error("the generator is frozen");
+  const { groupSize, verificationsPerSolution: m } = options;
+  const solutions = await solve(
+    generator,
+    source,
+    problems,
+    groupSize,
+    options.minimumSteps,
+    options.sampling,
+  );
+  const critiques = verifier
+    ? await verify(verifier, source, solutions, m, options.verifierSampling)
+    : [];
+  const rewarded = solutions.map((solution, i) => {
+    const own = critiques.slice(i * m, (i + 1) * m);
+    const reward = generatorReward({
+      correctness: solution.correct ? 1 : 0,
+      formatScore: solution.formatScore,
+      stepCount: solution.parsed.steps.length,
+      critiques: own.map((critique) => critique.parsed),
+      groundTruthWeight: options.groundTruthWeight,
+      formatRewardWeight: options.formatRewardWeight,
+    });
+    const stepEndTokens = lastTokenOfSpans(solution.tokenTexts, solution.parsed.steps);
+    return { solution, critiques: own, reward, stepEndTokens };
+  });
+  const scored: ScoredResponse[] = rewarded.map(({ solution, reward, stepEndTokens }, i) => ({
+    group: Math.floor(i / groupSize),
+    responseLength: solution.rollout.tokens.length,
+    reward: reward.outcome,
+    stepRewards: reward.steps,
+    stepEndTokens: reward.steps.length > 0 ? stepEndTokens : [],
+  }));
+  const advantages = tangoAdvantages(scored, options.estimator, options.weights);
+  const samples: PolicySample[] = solutions.map(({ prompt, rollout }, i) => ({
+    prompt,
+    response: rollout.tokens,
+    oldLogProbs: rollout.logProbs,
+    advantages: advantages[i],
+  }));
+  const update = await updatePolicy(
+    generator.model,
+    generator.optimizer,
+    generator.reference,
+    samples,
+    options.loss,
+    options.learningRate,
+  );
+  const groups = groupIndices(scored.map(({ group }) => group));
+  const flat = groups.filter((members) =>
+    members.every((i) => scored[i].reward === scored[members[0]].reward)
+  );
+  return {
+    judged: rewarded.map((one, i) => ({ ...one, advantages: advantages[i] })),
+    update,
+    zeroSpreadGroups: flat.length / groups.length,
+  };
+}

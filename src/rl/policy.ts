@@ -1,0 +1,38 @@
+import { UserError } from "../gpu/user_error.ts";
+import type { Model } from "../model/model.ts";
+import type { Optimizer } from "../model/optimizer.ts";
+import type { Tokenizer } from "../model/tokenizer.ts";
+import type { SamplingOptions } from "./rollout.ts";
+
+/** A language model in its role: how it is prompted and sampled, and, when trained, how it is updated. */
+export interface Policy<Template> {
+  readonly model: Model;
+  readonly tokenizer: Tokenizer;
+  readonly template: Template;
+  /** Ids that end a response. */
+  readonly stopTokens: readonly number[];
+  readonly maximumResponse: number;
+  /** Sequences decoded at once. */
+  readonly slots: number;
+  /** Tokens decoded between two looks at what has finished. */
+  readonly stepsBetweenReadbacks: number;
+  /** Null for a frozen policy. */
+  readonly optimizer: Optimizer | null;
+  /** The frozen starting weights the KL is measured against; null when the KL coefficient is 0. */
+  readonly reference: Model | null;
+}
+
+/** How responses are drawn: temperature, filters and the place of their random numbers. */
+export type Sampling = Pick<
+  SamplingOptions,
+  "temperature" | "topK" | "topP" | "minP" | "seed" | "stream" | "step"
+>;
+
+/** The ids that end a response of this tokenizer. */
+export function stopTokensOf(tokenizer: Tokenizer, folder: string): number[] {
+  const eos = tokenizer.specialToken("eos_token");
+  if (eos === null) {
+    throw new UserError(`${folder}/tokenizer_config.json names no eos_token: responses would never end`);
+  }
+  return [eos];
+}

@@ -1,0 +1,249 @@
+import type { Tensor } from "../gpu/tensor.ts";
+import { gatherRows, scatterRows } from "../kernels/gather_rows.ts";
+import { policyLoss } from "../kernels/policy_loss.ts";
+import { backward } from "../model/backward.ts";
+import { forwardForTraining, forwardOnly } from "../model/forward.ts";
+import { headBackward, headForward } from "../model/head.ts";
+import type { Model } from "../model/model.ts";
+import type { Optimizer } from "../model/optimizer.ts";
+import { packSequences } from "../model/packed_batch.ts";
+import type { KlEstimator } from "./kl.ts";
+import { cutByTokens } from "./micro_batches.ts";
+
+/** One response with everything its policy gradient needs. L response tokens. */
+export interface PolicySample {
+  readonly prompt: Uint32Array;
+  /** [L] */
+  readonly response: Uint32Array;
+  /** [L] log-probabilities under the policy that sampled the response */
+  readonly oldLogProbs: Float32Array;
+  /** [L] */
+  readonly advantages: Float32Array;
+}
+
+/** The loss of one update. */
+export interface PolicyLossOptions {
+  readonly clipLow: number;
+  readonly clipHigh: number;
+  readonly klCoefficient: number;
+  readonly klEstimator: KlEstimator;
+  readonly entropyCoefficient: number;
+  /** Responses were sampled from softmax(logits / temperature). */
+  readonly temperature: number;
+  /** Tokens of one forward and backward pass. */
+  readonly microBatchTokens: number;
+  /** Optimizer steps that a batch is cut into. */
+  readonly miniBatches: number;
+  /** Passes over the batch. */
+  readonly epochs: number;
+}
+
+/** Means over the response tokens of a step, measured before its first optimizer step where that matters. */
+export interface PolicyUpdateMetrics {
+  readonly policyLoss: number;
+  /** Estimated divergence from the reference, nats; 0 without a reference. */
+  readonly kl: number;
+  readonly entropy: number;
+  /** Share of tokens whose gradient the clip cut off. */
+  readonly clipRatio: number;
+  readonly ratioMean: number;
+  /** Mean over the optimizer steps. */
+  readonly gradientNorm: number;
+  /** Gradient elements that were NaN or infinite; their steps were skipped. */
+  readonly nonFinite: number;
+  /** Largest |log-prob of the trainer - log-prob of the rollout| before the first update. */
+  readonly logProbDifferenceMax: number;
+  readonly logProbDifferenceMean: number;
+  readonly tokens: number;
+}
+
+const klEstimators: readonly KlEstimator[] = ["k1", "k2", "k3"];
+
+interface Totals {
+  policyLoss: number;
+  kl: number;
+  entropy: number;
+  clipped: number;
+  ratio: number;
+  tokens: number;
+  differenceMax: number;
+  differenceSum: number;
+  differenceCount: number;
+}
+
+/**
+ * The PPO-clip update of one policy (Schulman et al. 2017) with a KL term against `reference` and an
+ * entropy bonus, averaged over all response tokens of each mini-batch, however it is cut into passes.
+ *
+ * @param reference the frozen model the KL is measured against; null for none
+ */
+export async function updatePolicy(
+  model: Model,
+  optimizer: Optimizer,
+  reference: Model | null,
+  samples: readonly PolicySample[],
+  options: PolicyLossOptions,
+  learningRate: number,
+): Promise<PolicyUpdateMetrics> {
+  const totals: Totals = {
+    policyLoss: 0,
+    kl: 0,
+    entropy: 0,
+    clipped: 0,
+    ratio: 0,
+    tokens: 0,
+    differenceMax: 0,
+    differenceSum: 0,
+    differenceCount: 0,
+  };
+  let normSum = 0;
+  let nonFinite = 0;
+  let updates = 0;
+  const miniBatchSize = Math.ceil(samples.length / options.miniBatches);
+  for (let epoch = 0; epoch < options.epochs; epoch++) {
+    for (let first = 0; first < samples.length; first += miniBatchSize) {
+      const miniBatch = samples.slice(first, first + miniBatchSize);
+      const tokens = miniBatch.reduce((sum, { response }) => sum + response.length, 0);
+      optimizer.zeroGradients();
+      const lengthOf = (s: PolicySample) => s.prompt.length + s.response.length;
+      for (const microBatch of cutByTokens(miniBatch, lengthOf, options.microBatchTokens)) {
+        await accumulate(model, reference, microBatch, options, 1 / tokens, updates === 0, totals);
+      }
+      const result = await optimizer.update(learningRate);
+      normSum += result.gradientNorm;
+      nonFinite += result.nonFinite;
+      updates++;
+    }
+  }
+  const { tokens } = totals;
+  return {
+    policyLoss: totals.policyLoss / tokens,
+    kl: totals.kl / tokens,
+    entropy: totals.entropy / tokens,
+    clipRatio: totals.clipped / tokens,
+    ratioMean: totals.ratio / tokens,
+    gradientNorm: normSum / updates,
+    nonFinite,
+    logProbDifferenceMax: totals.differenceMax,
+    logProbDifferenceMean: totals.differenceSum / Math.max(1, totals.differenceCount),
+    tokens,
+  };
+}
+
+/**
+ * Index of the token that predicts each response token, and that response token.
+ *
+ * @param cuSeqlens [S + 1] of the packed prompt + response sequences
+ */
+export function responseRows(
+  samples: readonly { readonly prompt: Uint32Array; readonly response: Uint32Array }[],
+  cuSeqlens: Uint32Array,
+): { rows: Uint32Array; targets: Uint32Array } {
+  const count = samples.reduce((sum, { response }) => sum + response.length, 0);
+  const rows = new Uint32Array(count);
+  const targets = new Uint32Array(count);
+  let at = 0;
+  samples.forEach(({ prompt, response }, s) => {
+    targets.set(response, at);
+    for (let i = 0; i < response.length; i++) rows[at++] = cuSeqlens[s] + prompt.length + i - 1;
+  });
+  return { rows, targets };
+}
+
+function concatenate(arrays: readonly Float32Array[]): Float32Array {
+  const result = new Float32Array(arrays.reduce((sum, array) => sum + array.length, 0));
+  let at = 0;
+  for (const array of arrays) {
+    result.set(array, at);
+    at += array.length;
+  }
+  return result;
+}
+
+/** One forward and backward pass; adds to the gradients and to `totals`. */
+async function accumulate(
+  model: Model,
+  reference: Model | null,
+  samples: readonly PolicySample[],
+  options: PolicyLossOptions,
+  tokenWeight: number,
+  beforeFirstUpdate: boolean,
+  totals: Totals,
+): Promise<void> {
+  const { gpu } = model;
+  const width = model.config.hiddenSize;
+  const oldLogProbs = concatenate(samples.map((sample) => sample.oldLogProbs));
+  const made = gpu.scope(() => {
+    const sequences = samples.map(({ prompt, response }) => {
+      const sequence = new Uint32Array(prompt.length + response.length);
+      sequence.set(prompt);
+      sequence.set(response, prompt.length);
+      return sequence;
+    });
+    const batch = packSequences(gpu, sequences);
+    const { rows, targets } = responseRows(samples, batch.cuSeqlens);
+    const R = rows.length;
+    const rowTensor = gpu.from(rows, [R], "u32", "response rows");
+    const targetTensor = gpu.from(targets, [R], "u32", "targets");
+    const inverseTemperature = 1 / options.temperature;
+    const headOf = (of: Model, hidden: Tensor) => {
+      const gathered = gpu.tensor([R, of.config.hiddenSize], "f32", "response hidden");
+      gatherRows(gpu, hidden, rowTensor, gathered);
+      return { gathered, head: headForward(of, gathered, targetTensor, inverseTemperature) };
+    };
+    const vector = (data: Float32Array, label: string) => gpu.from(data, [R], "f32", label);
+    const refLogProbs = reference
+      ? gpu.scope(
+        () => headOf(reference, forwardOnly(reference, batch)).head.logProbs,
+        (kept) => [kept],
+      )
+      : null;
+    const activations = forwardForTraining(model, batch);
+    const { gathered, head } = headOf(model, activations.hidden);
+    const logProbGradient = gpu.tensor([R], "f32", "log-prob gradient");
+    const entropyGradient = gpu.tensor([R], "f32", "entropy gradient");
+    const stats = gpu.tensor([R, 4], "f32", "policy loss statistics");
+    policyLoss(gpu, {
+      logProbs: head.logProbs,
+      oldLogProbs: vector(oldLogProbs, "old log-probs"),
+      refLogProbs: refLogProbs ?? undefined,
+      advantages: vector(concatenate(samples.map((s) => s.advantages)), "advantages"),
+      tokenWeights: vector(new Float32Array(R).fill(tokenWeight), "token weights"),
+    }, { logProbGradient, entropyGradient, statistics: stats }, {
+      clipLow: options.clipLow,
+      clipHigh: options.clipHigh,
+      klCoefficient: reference ? options.klCoefficient : 0,
+      klEstimator: klEstimators.indexOf(options.klEstimator) + 1 as 1 | 2 | 3,
+      entropyCoefficient: options.entropyCoefficient,
+    });
+    const dGathered = headBackward(
+      model,
+      gathered,
+      targetTensor,
+      inverseTemperature,
+      head,
+      logProbGradient,
+      entropyGradient,
+    );
+    const dHidden = gpu.zeros([batch.size, width], "f32", "hidden gradient");
+    scatterRows(gpu, dGathered, rowTensor, dHidden);
+    backward(model, batch, activations, dHidden);
+    return [head.logProbs, head.entropy, stats];
+  }, (kept) => kept);
+  const [logProbs, entropy, stats] = await gpu.readAll(made);
+  gpu.release(...made);
+  for (let i = 0; i < logProbs.length; i++) {
+    totals.policyLoss += stats[4 * i];
+    totals.kl += stats[4 * i + 1];
+    totals.ratio += stats[4 * i + 2];
+    totals.clipped += stats[4 * i + 3];
+    totals.entropy += entropy[i];
+    totals.tokens++;
+    if (beforeFirstUpdate) {
+      const difference = Math.abs(logProbs[i] - oldLogProbs[i]);
+      totals.differenceMax = Math.max(totals.differenceMax, difference);
+      totals.differenceSum += difference;
+      totals.differenceCount++;
+    }
+  }
+}

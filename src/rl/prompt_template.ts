@@ -1,0 +1,49 @@
+import { Template } from "@huggingface/jinja";
+import { UserError } from "../gpu/user_error.ts";
+
+/** A prompt as Jinja text, with the values it may use. */
+export class PromptTemplate<Variable extends string> {
+  readonly #template: Template;
+
+  /** @throws UserError when the text is not a template or leaves out a variable */
+  constructor(text: string, file: string, private readonly variables: readonly Variable[]) {
+    const missing = variables.find((name) => !new RegExp(`\\b${name}\\b`).test(text));
+    if (missing) throw new UserError(`${file}: the template never uses {{ ${missing} }}`);
+    try {
+      this.#template = new Template(text);
+    } catch (cause) {
+      throw new UserError(`${file} is not a Jinja template: ${cause}`);
+    }
+  }
+
+  /** The prompt with the values filled in. */
+  render(values: Readonly<Record<Variable, string | number>>): string {
+    const given = Object.fromEntries(this.variables.map((name) => [name, values[name]]));
+    return this.#template.render(given);
+  }
+}
+
+/** The generator's prompt: the question. */
+export type GeneratorTemplate = PromptTemplate<"question">;
+/** The verifier's prompt: the question, a solution and its number of steps. */
+export type VerifierTemplate = PromptTemplate<"question" | "solution" | "steps">;
+
+/** Reads the generator's template. */
+export function generatorTemplate(file: string): GeneratorTemplate {
+  return new PromptTemplate(readTemplate(file), file, ["question"]);
+}
+
+/** Reads the verifier's template. */
+export function verifierTemplate(file: string): VerifierTemplate {
+  return new PromptTemplate(readTemplate(file), file, ["question", "solution", "steps"]);
+}
+
+function readTemplate(file: string): string {
+  try {
+    return Deno.readTextFileSync(file);
+  } catch (cause) {
+    throw new UserError(
+      `The prompt template ${file} cannot be read: ${cause instanceof Error ? cause.message : cause}`,
+    );
+  }
+}

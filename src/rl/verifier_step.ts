@@ -1,0 +1,137 @@
+import {
+  type ClassCoefficients,
+  classCoefficients,
+  type ClassCounts,
+  type ReweightMethod,
+  updateClassCounts,
+} from "./class_reweighting.ts";
+import { outcomeAdvantages } from "./outcome_advantages.ts";
+import type { Policy, Sampling } from "./policy.ts";
+import {
+  type PolicyLossOptions,
+  type PolicySample,
+  type PolicyUpdateMetrics,
+  updatePolicy,
+} from "./policy_update.ts";
+import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
+import { type Critique, type ProblemSource, solve, verify } from "./responses.ts";
+import { verifierReward } from "./rewards.ts";
+import type { AdvantageEstimator, ScoredResponse } from "./scored_response.ts";
+import { groupIndices } from "./statistics.ts";
+
+/** Settings of a verifier step. */
+export interface VerifierStepOptions {
+  /** n, critiques of each solution */
+  readonly groupSize: number;
+  readonly minimumSteps: number;
+  readonly correctnessWeight: number;
+  readonly formatWeight: number;
+  readonly reweighting: { readonly method: ReweightMethod; readonly decay: number };
+  readonly estimator: AdvantageEstimator;
+  readonly loss: PolicyLossOptions;
+  readonly learningRate: number;
+  readonly sampling: Sampling;
+  /** Where the solutions to judge draw their random numbers. */
+  readonly generatorSampling: Sampling;
+}
+
+/** A critique with what it earned. */
+export interface RewardedCritique<Problem> {
+  readonly critique: Critique<Problem>;
+  readonly reward: number;
+  /** After class reweighting; the same for every token with GRPO and RLOO. */
+  readonly advantages: Float32Array;
+}
+
+/** What a verifier step did. */
+export interface VerifierStepResult<Problem> {
+  readonly rewarded: readonly RewardedCritique<Problem>[];
+  readonly update: PolicyUpdateMetrics;
+  /** The moving averages after this step. */
+  readonly classCounts: ClassCounts;
+  readonly coefficients: ClassCoefficients;
+  /** Share of groups whose rewards are all equal. */
+  readonly zeroSpreadGroups: number;
+}
+
+/**
+ * One verifier step (V-step): one fresh solution of each problem, a group of critiques of each, the
+ * reward for the final verdict and the format, class-reweighted advantages, policy update.
+ *
+ * @param classCounts the moving averages so far; null before the first verifier step
+ */
+export async function verifierStep<Problem>(
+  generator: Policy<GeneratorTemplate>,
+  verifier: Policy<VerifierTemplate>,
+  source: ProblemSource<Problem>,
+  problems: readonly Problem[],
+  classCounts: ClassCounts | null,
+  options: VerifierStepOptions,
+): Promise<VerifierStepResult<Problem>> {
+  if (!verifier.optimizer) throw new Error("the verifier is frozen");
+  const { groupSize, reweighting } = options;
+  const solutions = await solve(
+    generator,
+    source,
+    problems,
+    1,
+    options.minimumSteps,
+    options.generatorSampling,
+  );
+  const critiques = await verify(verifier, source, solutions, groupSize, options.sampling);
+  const rewards = critiques.map(({ parsed, solution, formatScore }) =>
+    verifierReward({
+      verdict: parsed.verdict,
+      solutionIsCorrect: solution.correct,
+      formatScore,
+      correctnessWeight: options.correctnessWeight,
+      formatWeight: options.formatWeight,
+    })
+  );
+  const scored: ScoredResponse[] = critiques.map(({ rollout }, i) => ({
+    group: Math.floor(i / groupSize),
+    responseLength: rollout.tokens.length,
+    reward: rewards[i],
+    stepRewards: [],
+    stepEndTokens: [],
+  }));
+  const counts = updateClassCounts(
+    classCounts,
+    solutions.map(({ correct }) => correct),
+    reweighting.decay,
+  );
+  const coefficients = classCoefficients(
+    counts,
+    critiques.map(({ solution }) => solution.correct),
+    reweighting.method,
+  );
+  const advantages = outcomeAdvantages(scored, options.estimator)
+    .map((row, i) => row.map((advantage) => advantage * coefficients.perSample[i]));
+  const samples: PolicySample[] = critiques.map(({ prompt, rollout }, i) => ({
+    prompt,
+    response: rollout.tokens,
+    oldLogProbs: rollout.logProbs,
+    advantages: advantages[i],
+  }));
+  const update = await updatePolicy(
+    verifier.model,
+    verifier.optimizer,
+    verifier.reference,
+    samples,
+    options.loss,
+    options.learningRate,
+  );
+  const groups = groupIndices(scored.map(({ group }) => group));
+  const flat = groups.filter((members) => members.every((i) => rewards[i] === rewards[members[0]]));
+  return {
+    rewarded: critiques.map((critique, i) => ({
+      critique,
+      reward: rewards[i],
+      advantages: advantages[i],
+    })),
+    update,
+    classCounts: counts,
+    coefficients,
+    zeroSpreadGroups: flat.length / groups.length,
+  };
+}

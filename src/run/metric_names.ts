@@ -1,0 +1,26 @@
+/** Names of the metrics that more than one part of the program reads; the others are only logged. */
+export const METRIC = {
+  /** Share of held-out problems that the generator answers right, 0 to 1. */
+  generatorAccuracy: "eval/generator/accuracy",
+  /** Share of fresh solutions that the verifier judges right, 0 to 1. */
+  verifierAccuracy: "eval/verifier/accuracy",
+  /** Mean of the verifier's accuracy on right and on wrong solutions, 0 to 1. */
+  verifierBalancedAccuracy: "eval/verifier/balanced_accuracy",
+  /** F1 of the verdict "CORRECT", 0 to 1. */
+  verifierF1: "eval/verifier/f1_score",
+  generatorReward: "generator/reward",
+  verifierReward: "verifier/reward",
+  /** Weight of the process advantage. */
+  alpha: "generator/alpha",
+  /** Mean tokens in a response. */
+  generatorLength: "generator/completions/mean_length",
+  verifierLength: "verifier/completions/mean_length",
+  /** Mean number of steps in a solution. */
+  generatorSteps: "generator/mean_steps",
+  /** Largest |log-prob while sampling − log-prob while training| over the step's tokens. */
+  logProbDifference: "sampling/logp_difference/max",
+  /** Tokens trained on per second (timings.jsonl). */
+  tokensPerSecond: "perf/tokens_per_second",
+  /** Seconds that a step took (timings.jsonl). */
+  stepSeconds: "perf/step_seconds",
+} as const;

@@ -1,0 +1,60 @@
+import type { Gpu } from "../gpu/gpu.ts";
+import { loadModel, loadModelFolder } from "../model/model_folder.ts";
+import { Optimizer } from "../model/optimizer.ts";
+import { type Policy, stopTokensOf } from "../rl/policy.ts";
+import {
+  type GeneratorTemplate,
+  generatorTemplate,
+  type VerifierTemplate,
+  verifierTemplate,
+} from "../rl/prompt_template.ts";
+import type { TangoConfig } from "./config_schema.ts";
+
+/** The two policies of a run. */
+export interface Policies {
+  readonly generator: Policy<GeneratorTemplate>;
+  /** Null for the baseline without a verifier. */
+  readonly verifier: Policy<VerifierTemplate> | null;
+}
+
+/** Loads what the configuration names onto the GPU, with references where a KL term needs them. */
+export function openPolicies(gpu: Gpu, config: TangoConfig): Policies {
+  const { generator, verifier } = config;
+  return {
+    generator: open(gpu, config, generator, true, generatorTemplate(generator.prompt_template)),
+    verifier: verifier &&
+      open(gpu, config, verifier, verifier.trained, verifierTemplate(verifier.prompt_template)),
+  };
+}
+
+function open<Template>(
+  gpu: Gpu,
+  { rollout, loss }: TangoConfig,
+  policy: TangoConfig["generator"],
+  trained: boolean,
+  template: Template,
+): Policy<Template> {
+  const { model, tokenizer } = loadModelFolder(gpu, policy.model, { trained });
+  const { betas, epsilon, weight_decay, max_gradient_norm } = policy.optimizer;
+  return {
+    model,
+    tokenizer,
+    template,
+    stopTokens: stopTokensOf(tokenizer, policy.model),
+    maximumResponse: policy.max_response_length,
+    slots: rollout.decode_slots,
+    stepsBetweenReadbacks: rollout.steps_between_readbacks,
+    optimizer: trained
+      ? new Optimizer(model, {
+        beta1: betas[0],
+        beta2: betas[1],
+        epsilon,
+        weightDecay: weight_decay,
+        maxGradientNorm: max_gradient_norm,
+      })
+      : null,
+    reference: trained && loss.kl_coefficient > 0
+      ? loadModel(gpu, policy.model, { trained: false })
+      : null,
+  };
+}

@@ -1,0 +1,86 @@
+/** The configuration of supervised fine-tuning, which makes the warm-start weights. */
+
+import { z } from "zod";
+import { oneOf, realNumber, section, text, wholeNumber } from "./schema_fields.ts";
+import {
+  gpuSchema,
+  optimizerSchema,
+  promptTemplateSchema,
+  runDirectorySchema,
+  seedSchema,
+  taskSchema,
+} from "./shared_schema.ts";
+
+/** A new model of random weights: the shape of a small Llama decoder. */
+const architectureSchema = section({
+  hidden_size: wholeNumber({ minimum: 8 }).default(64),
+  layers: wholeNumber({ minimum: 1 }).default(3),
+  attention_heads: wholeNumber({ minimum: 1 }).default(4),
+  key_value_heads: wholeNumber({ minimum: 1 }).default(2),
+  /** Width of the feed-forward layers. */
+  intermediate_size: wholeNumber({ minimum: 8 }).default(192),
+  /** Longest sequence, prompt and response together, in tokens. */
+  max_position_embeddings: wholeNumber({ minimum: 16 }).default(512),
+  rope_theta: realNumber({ above: 0 }).default(10000),
+  /** Standard deviation of the random weights. */
+  initial_deviation: realNumber({ above: 0 }).default(0.05),
+}).check(({ value, issues }) => {
+  const impossible = (key: keyof typeof value, message: string) =>
+    issues.push({ code: "custom", path: [key], input: value[key], message });
+  if (value.hidden_size % (2 * value.attention_heads) !== 0) {
+    impossible(
+      "hidden_size",
+      `a multiple of ${
+        2 * value.attention_heads
+      } (2 × attention_heads: RoPE needs an even head size)`,
+    );
+  }
+  if (value.attention_heads % value.key_value_heads !== 0) {
+    impossible(
+      "key_value_heads",
+      `a divisor of attention_heads, which is ${value.attention_heads}`,
+    );
+  }
+});
+
+/** Schema of a fine-tuning configuration file. */
+export const sftConfigSchema = section({
+  seed: seedSchema,
+  gpu: gpuSchema,
+  run_directory: runDirectorySchema,
+  task: taskSchema.prefault({}),
+  /** What is imitated: correct solutions, or critiques of corrupted ones. */
+  policy: oneOf(["generator", "verifier"]),
+  /** Weights to begin with; null begins with a random model of `architecture`. */
+  initial_model: text(
+    "the path of a folder with model.safetensors, config.json and tokenizer.json, or null",
+  ).nullable().default(null),
+  architecture: architectureSchema.prefault({}),
+  /** Folder that receives the trained weights; null leaves them in the run folder. */
+  output_directory: text("the path of a folder, or null").nullable().default(null),
+  /** Examples in an update. */
+  batch_size: wholeNumber({ minimum: 1 }).default(64),
+  /** Updates, unless stopped earlier. */
+  steps: wholeNumber({ minimum: 1 }).default(1000),
+  optimizer: optimizerSchema.prefault({ learning_rate: 2e-3 }),
+  micro_batch_tokens: wholeNumber({ minimum: 1 }).default(8192),
+  /** Training ends at the first evaluation that reaches this accuracy; 1 trains to the end. */
+  stop_at_accuracy: realNumber({ above: 0, maximum: 1 }).default(1),
+  /** Updates between two evaluations. */
+  evaluate_every: wholeNumber({ minimum: 1 }).default(20),
+  evaluation: section({
+    problems: wholeNumber({ minimum: 1 }).default(256),
+    seed: wholeNumber({ minimum: 0, maximum: 2 ** 32 - 1 }).default(20250522),
+    max_response_length: wholeNumber({ minimum: 1 }).default(192),
+  }).prefault({}),
+  /** How the generator, or the solutions' author, is prompted. */
+  generator_prompt_template: promptTemplateSchema("generator.txt"),
+  verifier_prompt_template: promptTemplateSchema("verifier.txt"),
+  /** Verifier only: the share of the solutions to be judged that are correct; the others are corrupted. */
+  correct_share: realNumber({ minimum: 0, maximum: 1 }).default(0.5),
+  /** Verifier only: how much more a judgment's token counts in the loss than any other token. */
+  judgment_weight: realNumber({ minimum: 1 }).default(1),
+});
+
+/** A fine-tuning configuration with every default filled in. */
+export type SftConfig = z.output<typeof sftConfigSchema>;

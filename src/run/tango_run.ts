@@ -1,0 +1,360 @@
+import { join } from "node:path";
+import type { Problem } from "../data/task.ts";
+import type { Gpu } from "../gpu/gpu.ts";
+import { streams } from "../kernels/philox.ts";
+import { modelFiles } from "../model/model_folder.ts";
+import { alphaAt } from "../rl/alpha_schedule.ts";
+import { evaluateGenerator, evaluateVerifier } from "../rl/evaluation.ts";
+import { generatorStep } from "../rl/generator_step.ts";
+import { learningRateAt } from "../rl/learning_rate.ts";
+import type { Sampling } from "../rl/policy.ts";
+import type { PolicyLossOptions } from "../rl/policy_update.ts";
+import { solve } from "../rl/responses.ts";
+import { mean } from "../rl/statistics.ts";
+import {
+  generatorStepsAfterWarmup,
+  nextStep,
+  positionAfter,
+  type TangoScheduleOptions,
+  type TangoStep,
+} from "../rl/tango_schedule.ts";
+import { verifierStep } from "../rl/verifier_step.ts";
+import { writeFileDurably, writeFolderAtomically } from "./atomic_file.ts";
+import { latestCheckpoint } from "./checkpoint.ts";
+import type { TangoConfig } from "./config_schema.ts";
+import { METRIC } from "./metric_names.ts";
+import { MetricsLog, type Phase, TimingsLog } from "./metrics_log.ts";
+import { openPolicies, type Policies } from "./policies.ts";
+import { Problems } from "./problems.ts";
+import { Progress } from "./progress.ts";
+import type { RunFolder } from "./run_folder.ts";
+import { initialState, loadRunState, type RunState, saveRunState } from "./run_state.ts";
+import { type Sample, SamplesLog } from "./samples_log.ts";
+import { generatorMetrics, judgingMetrics, type Metrics, verifierStepMetrics } from "./step_metrics.ts";
+import { evaluationSamples, generatorSamples, verifierSamples } from "./step_samples.ts";
+
+/** What the schedule functions need, from the configuration. */
+export function scheduleOptions({ schedule }: TangoConfig): TangoScheduleOptions {
+  return {
+    totalSteps: schedule.total_training_steps,
+    generatorWarmupSteps: schedule.generator_warmup_steps,
+    verifierWarmupSteps: schedule.verifier_warmup_steps,
+    generatorStepsPerCycle: schedule.generator_steps,
+    verifierStepsPerCycle: schedule.verifier_steps,
+    testFrequency: schedule.test_frequency,
+    saveFrequency: schedule.save_frequency,
+  };
+}
+
+/** What one step hands to the logs. */
+interface StepOutcome {
+  readonly metrics: Metrics;
+  readonly samples: Sample[];
+  readonly reward: number;
+  /** Tokens sampled and trained on. */
+  readonly tokens: number;
+}
+
+/**
+ * A training run: the Tango schedule over two policies, with its logs, evaluations and checkpoints. All
+ * it computes depends on the configuration alone, so a resumed run goes on bit for bit.
+ */
+export class TangoRun {
+  readonly #schedule: TangoScheduleOptions;
+  readonly #problems: Problems;
+  readonly #policies: Policies;
+  readonly #heldOut: readonly Problem[];
+  readonly #metrics: MetricsLog;
+  readonly #timings: TimingsLog;
+  readonly #samples: SamplesLog;
+  #state: RunState;
+
+  /**
+   * Loads the models, and with `resume` the newest complete checkpoint.
+   *
+   * @throws UserError when a file the configuration names is missing or unsound
+   */
+  constructor(
+    gpu: Gpu,
+    private readonly config: TangoConfig,
+    private readonly folder: RunFolder,
+    { resume }: { readonly resume: boolean },
+  ) {
+    this.#schedule = scheduleOptions(config);
+    this.#problems = new Problems(config.task, config.seed);
+    this.#heldOut = this.#problems.heldOut(config.evaluation.seed, config.evaluation.problems);
+    this.#policies = openPolicies(gpu, config);
+    const checkpoint = resume ? latestCheckpoint(folder.checkpoints) : null;
+    this.#state = checkpoint ? loadRunState(checkpoint.path, this.#policies) : initialState();
+    // A run that died before its first checkpoint starts over, its logs too.
+    const lastStep = resume ? checkpoint?.step ?? -1 : undefined;
+    this.#metrics = new MetricsLog(folder.metrics, lastStep);
+    this.#timings = new TimingsLog(folder.timings, lastStep);
+    this.#samples = new SamplesLog(folder.samples, lastStep);
+  }
+
+  /** Steps done so far. */
+  get globalSteps(): number {
+    return this.#state.position.globalSteps;
+  }
+
+  /**
+   * Trains to the end or until asked to stop, and then saves.
+   *
+   * @param isStopRequested asked after every step
+   * @returns whether the run reached its last step
+   */
+  async train(progress: Progress, isStopRequested: () => Promise<boolean>): Promise<boolean> {
+    for (;;) {
+      const step = nextStep(this.#schedule, this.#state.position);
+      if (!step) break;
+      if (step.evaluateBefore) await this.#evaluate(0);
+      const started = performance.now();
+      const outcome = step.phase === "generator"
+        ? await this.#generatorStep(step)
+        : await this.#verifierStep(step);
+      const seconds = (performance.now() - started) / 1000;
+      this.#log(step.globalStep, step.phase, outcome.metrics, outcome.samples);
+      const tokensPerSecond = outcome.tokens / seconds;
+      this.#timings.append({
+        step: step.globalStep,
+        phase: step.phase,
+        [METRIC.stepSeconds]: seconds,
+        [METRIC.tokensPerSecond]: tokensPerSecond,
+      });
+      this.#state.position = positionAfter(this.#schedule, this.#state.position, step);
+      if (step.evaluateAfter) await this.#evaluate(step.globalStep);
+      progress.update({
+        step: step.globalStep,
+        phase: step.phase,
+        reward: outcome.reward,
+        tokensPerSecond,
+      });
+      const stopping = await isStopRequested();
+      if (step.saveAfter || stopping) await this.#save();
+      if (stopping) return nextStep(this.#schedule, this.#state.position) === null;
+    }
+    await this.#writeWeights();
+    return true;
+  }
+
+  /** Closes the logs. */
+  close(): void {
+    for (const log of [this.#metrics, this.#timings, this.#samples]) log.close();
+  }
+
+  #log(step: number, phase: Phase, metrics: Metrics, samples: readonly Sample[]): void {
+    this.#metrics.append({ step, phase, ...metrics });
+    for (const sample of samples) this.#samples.append(sample);
+  }
+
+  async #save(): Promise<void> {
+    for (const log of [this.#metrics, this.#timings, this.#samples]) log.sync();
+    const { keep_checkpoints } = this.config.schedule;
+    await saveRunState(this.folder.checkpoints, this.#policies, this.#state, keep_checkpoints);
+  }
+
+  async #writeWeights(): Promise<void> {
+    const { generator, verifier } = this.#policies;
+    for (const [name, policy] of [["generator", generator], ["verifier", verifier]] as const) {
+      if (!policy?.optimizer) continue;
+      const files = await modelFiles(policy);
+      writeFolderAtomically(this.folder.weights(name), (unfinished) => {
+        for (const [file, content] of Object.entries(files)) {
+          writeFileDurably(join(unfinished, file), content);
+        }
+      });
+    }
+  }
+
+  #sampling(stream: number, step: number): Sampling {
+    const { temperature, top_k, top_p, min_p } = this.config.rollout;
+    const { seed } = this.config;
+    return { temperature, topK: top_k, topP: top_p, minP: min_p, seed, stream, step };
+  }
+
+  #lossOptions(): PolicyLossOptions {
+    const { loss, rollout } = this.config;
+    return {
+      clipLow: loss.clip_ratio_low,
+      clipHigh: loss.clip_ratio_high,
+      klCoefficient: loss.kl_coefficient,
+      klEstimator: loss.kl_estimator,
+      entropyCoefficient: loss.entropy_coefficient,
+      temperature: rollout.temperature,
+      microBatchTokens: loss.micro_batch_tokens,
+      miniBatches: loss.mini_batches,
+      epochs: loss.epochs,
+    };
+  }
+
+  #learningRate(policy: "generator" | "verifier", step: number): number {
+    const optimizer = this.config[policy]?.optimizer;
+    if (!optimizer) throw new Error(`there is no ${policy}`);
+    const { totalSteps, generatorWarmupSteps } = this.#schedule;
+    const generatorSteps = generatorWarmupSteps + generatorStepsAfterWarmup(this.#schedule);
+    return learningRateAt({
+      peak: optimizer.learning_rate,
+      warmupSteps: optimizer.warmup_steps,
+      schedule: optimizer.schedule,
+      totalSteps: policy === "generator" ? generatorSteps : totalSteps - generatorSteps,
+    }, step - 1);
+  }
+
+  async #generatorStep(step: TangoStep): Promise<StepOutcome> {
+    const { rollout, advantage, rewards, loss } = this.config;
+    const { generator, verifier } = this.#policies;
+    const { alpha: schedule } = advantage;
+    const judge = step.stage === "generatorWarmup" ? null : verifier;
+    const alpha = judge
+      ? alphaAt(
+        {
+          decay: schedule.schedule,
+          start: schedule.initial,
+          minimum: schedule.minimum,
+          expFraction: schedule.decay_fraction,
+        },
+        step.alphaStep,
+        generatorStepsAfterWarmup(this.#schedule),
+      )
+      : 0;
+    const learningRate = this.#learningRate("generator", step.generatorStep);
+    const result = await generatorStep(
+      generator,
+      judge,
+      this.#problems.source,
+      this.#problems.batch(step.globalStep, rollout.batch_size),
+      {
+        groupSize: rollout.group_size,
+        verificationsPerSolution: rollout.verifications_per_solution,
+        minimumSteps: rewards.minimum_steps,
+        groundTruthWeight: rewards.ground_truth_weight,
+        formatRewardWeight: rewards.generator_format_weight,
+        estimator: advantage.estimator,
+        weights: {
+          alpha,
+          outcomeWeight: advantage.outcome_weight,
+          processWeight: advantage.process_weight,
+        },
+        loss: this.#lossOptions(),
+        learningRate,
+        sampling: this.#sampling(streams.generatorRollout, step.globalStep),
+        verifierSampling: this.#sampling(streams.verifierRollout, step.globalStep),
+      },
+    );
+    const { judged, update } = result;
+    const critiqueTokens = judged.flatMap(({ critiques }) => critiques)
+      .reduce((sum, { rollout }) => sum + rollout.tokens.length, 0);
+    return {
+      metrics: generatorMetrics(result, { alpha, learningRate }),
+      samples: generatorSamples(
+        step.globalStep,
+        this.#problems.source,
+        judged,
+        this.config.samples_per_step,
+      ),
+      reward: mean(judged.map(({ reward }) => reward.outcome)),
+      tokens: update.tokens / loss.epochs + critiqueTokens,
+    };
+  }
+
+  async #verifierStep(step: TangoStep): Promise<StepOutcome> {
+    const { rollout, advantage, rewards, class_reweighting, loss } = this.config;
+    const { generator, verifier } = this.#policies;
+    if (!verifier) throw new Error("a verifier step without a verifier");
+    const learningRate = this.#learningRate("verifier", step.verifierStep);
+    const result = await verifierStep(
+      generator,
+      verifier,
+      this.#problems.source,
+      this.#problems.batch(step.globalStep, rollout.batch_size),
+      this.#state.classCounts,
+      {
+        groupSize: rollout.group_size,
+        minimumSteps: rewards.minimum_steps,
+        correctnessWeight: rewards.verifier_correctness_weight,
+        formatWeight: rewards.verifier_format_weight,
+        reweighting: class_reweighting,
+        estimator: advantage.estimator,
+        loss: this.#lossOptions(),
+        learningRate,
+        sampling: this.#sampling(streams.verifierRollout, step.globalStep),
+        generatorSampling: this.#sampling(streams.generatorRollout, step.globalStep),
+      },
+    );
+    this.#state.classCounts = result.classCounts;
+    const solutions = new Set(result.rewarded.map(({ critique }) => critique.solution));
+    const solutionTokens = [...solutions].reduce((sum, one) => sum + one.rollout.tokens.length, 0);
+    return {
+      metrics: verifierStepMetrics(this.#problems.source, result, { learningRate }),
+      samples: verifierSamples(
+        step.globalStep,
+        this.#problems.source,
+        result.rewarded,
+        this.config.samples_per_step,
+      ),
+      reward: mean(result.rewarded.map(({ reward }) => reward)),
+      tokens: result.update.tokens / loss.epochs + solutionTokens,
+    };
+  }
+
+  /** Measures both policies on the held-out problems. */
+  async #evaluate(globalStep: number): Promise<void> {
+    const { evaluation, rewards } = this.config;
+    const { generator, verifier } = this.#policies;
+    const { source } = this.#problems;
+    const drawn = (stream: number): Sampling => ({
+      ...this.#sampling(stream, globalStep),
+      seed: evaluation.seed,
+    });
+    const judged = (stream: number): Sampling =>
+      evaluation.samples === 1 ? { ...drawn(stream), temperature: 0 } : drawn(stream);
+    const solved = await evaluateGenerator(
+      generator,
+      source,
+      this.#heldOut,
+      evaluation.samples,
+      rewards.minimum_steps,
+      judged(streams.evaluation),
+    );
+    let metrics: Record<string, number> = {
+      [METRIC.generatorAccuracy]: solved.accuracy,
+      "eval/generator/mean_length": solved.meanLength,
+      "eval/generator/mean_steps": solved.meanSteps,
+      "eval/generator/well_formed": solved.wellFormedShare,
+    };
+    for (const [k, value] of Object.entries(solved.passAt)) {
+      if (evaluation.samples > 1) metrics[`eval/generator/pass_at_${k}`] = value;
+    }
+    for (const [k, value] of Object.entries(solved.majorityAt)) {
+      if (evaluation.samples > 1) metrics[`eval/generator/maj_at_${k}`] = value;
+    }
+    let samples = evaluationSamples(globalStep, source, solved.solutions, [], this.config.samples_per_step);
+    if (verifier) {
+      // The verifier is measured on what it meets in training: solutions sampled as in a rollout.
+      const fresh = await solve(
+        generator,
+        source,
+        this.#heldOut,
+        1,
+        rewards.minimum_steps,
+        drawn(streams.evaluation),
+      );
+      const { metrics: quality, meanLength, critiques } = await evaluateVerifier(
+        verifier,
+        source,
+        fresh,
+        evaluation.samples,
+        judged(streams.verifierEvaluation),
+      );
+      metrics = {
+        ...metrics,
+        "eval/generator/sampled_accuracy": mean(fresh.map(({ correct }) => correct ? 1 : 0)),
+        ...judgingMetrics("eval/verifier", quality),
+        "eval/verifier/mean_length": meanLength,
+      };
+      samples = evaluationSamples(globalStep, source, fresh, critiques, this.config.samples_per_step);
+    }
+    this.#log(globalStep, "evaluation", metrics, samples);
+  }
+}

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { PROJECT_FOLDER } from "../../src/cli/project.ts";
+
+const LAUNCHER = join(PROJECT_FOLDER, "tango");
+const TOOLS = ["sh", "sed", "uname", "dirname", "cat", "head", "grep", "id"];
+
+/** A folder with the launcher alone and a PATH of basic tools and the given programs. */
+async function launch(
+  args: string[],
+  programs: Record<string, string> = {},
+): Promise<{ code: number; output: string }> {
+  const folder = Deno.makeTempDirSync();
+  try {
+    const bin = join(folder, "bin");
+    Deno.mkdirSync(bin);
+    for (const tool of TOOLS) Deno.symlinkSync(await whereIs(tool), join(bin, tool));
+    for (const [name, script] of Object.entries(programs)) {
+      Deno.writeTextFileSync(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    }
+    Deno.copyFileSync(LAUNCHER, join(folder, "tango"));
+    Deno.mkdirSync(join(folder, "node_modules"));
+    const { code, stdout, stderr } = await new Deno.Command(join(folder, "tango"), {
+      args,
+      env: { PATH: bin, HOME: folder },
+      clearEnv: true,
+    }).output();
+    const decoder = new TextDecoder();
+    return { code, output: decoder.decode(stdout) + decoder.decode(stderr) };
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+}
+
+async function whereIs(tool: string): Promise<string> {
+  const { stdout } = await new Deno.Command("sh", { args: ["-c", `command -v ${tool}`] }).output();
+  return new TextDecoder().decode(stdout).trim();
+}
+
+const denoOf = (version: string) =>
+  `[ "$1" = --version ] && echo "deno ${version} (stable)" || echo "deno $*"`;
+
+Deno.test("launcher: its help lists exactly the tasks of deno.json", async () => {
+  const { code, output } = await launch(["--help"]);
+  assert.equal(code, 0);
+  const listed = [...output.matchAll(/^ {2}(\w+) {2,}\S/gm)].map((match) => match[1]);
+  const { tasks } = JSON.parse(Deno.readTextFileSync(join(PROJECT_FOLDER, "deno.json")));
+  assert.deepEqual(listed.sort(), Object.keys(tasks).sort());
+});
+
+Deno.test("launcher: an unknown task is one message, exit 2", async () => {
+  assert.deepEqual(await launch(["trian"]), {
+    code: 2,
+    output: "tango: there is no task 'trian'. ./tango --help lists them.\n",
+  });
+});
+
+Deno.test("launcher: passes the task and its arguments to Deno unchanged", async () => {
+  const { code, output } = await launch(["doctor", "--filter", "two words", ""], {
+    deno: `[ "$1" = --version ] && echo "deno 2.9.6" || printf '[%s]' "$@"`,
+  });
+  assert.equal(output, "[task][--quiet][doctor][--filter][two words][]");
+  assert.equal(code, 0);
+});
+
+Deno.test("launcher: neither Deno nor Node is one message, exit 2", async () => {
+  const { code, output } = await launch(["lint"]);
+  assert.equal(code, 2);
+  assert.match(output, /^tango: neither Deno nor Node \(npm\) was found\. .*\n$/);
+});
+
+Deno.test("launcher: a Deno that is too old without npm to replace it is one message, exit 2", async () => {
+  const { code, output } = await launch(["lint"], { deno: denoOf("2.3.1") });
+  assert.equal(code, 2);
+  assert.match(
+    output,
+    /^tango: deno 2\.3\.1 .*too old: 2\.9 or newer is needed\. Run: deno upgrade\n$/,
+  );
+});
+
+Deno.test("launcher: newer versions of Deno will do", async () => {
+  for (const version of ["2.9.0", "2.10.3", "3.0.0"]) {
+    const { output } = await launch(["fmt"], { deno: denoOf(version) });
+    assert.equal(output, "deno task --quiet fmt\n", version);
+  }
+});
+
+Deno.test("launcher: installs Deno from npm into .tango when there is none or only an old one", async () => {
+  const npm = `
+folder=.tango/node_modules/@deno/some-platform
+/bin/mkdir -p $folder
+printf '#!/bin/sh\\n%s\\n' '${denoOf("2.9.6")}' > $folder/deno
+/bin/chmod +x $folder/deno
+echo "npm $*"`;
+  const cases: Record<string, string>[] = [{ npm }, { npm, deno: denoOf("1.46.0") }];
+  for (const programs of cases) {
+    const { code, output } = await launch(["doctor"], programs);
+    assert.equal(code, 0, output);
+    assert.match(output, /deno task --quiet doctor/);
+    assert.match(output, /installing Deno 2\.9\.6 from npm into \.tango/);
+    assert.match(output, /npm install --prefix \.tango .*deno@2\.9\.6/);
+  }
+});
+
+Deno.test("launcher: a failed npm installation is one message, exit 2", async () => {
+  const { code, output } = await launch(["doctor"], { npm: "echo no network >&2; exit 1" });
+  assert.equal(code, 2);
+  assert.match(output, /no network\n.*npm could not install deno@2\.9\.6/);
+});

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import type { Gpu } from "../../src/gpu/gpu.ts";
+import { attentionBackward, attentionForward } from "../../src/kernels/attention.ts";
+import { type RowSharing, rowSharing } from "../../src/kernels/attention_shape.ts";
+import {
+  attentionReference,
+  type Heads,
+  type Pack,
+  packOf,
+  randomInputs,
+} from "./attention_reference.ts";
+import { assertClose, onEveryGpu } from "./harness.ts";
+
+const shapes: readonly Heads[] = [
+  { heads: 4, kvHeads: 2, headDim: 16, scale: 0.25 },
+  { heads: 3, kvHeads: 1, headDim: 64, scale: 0.125 },
+  { heads: 2, kvHeads: 2, headDim: 128, scale: 0.09 },
+];
+
+const tolerance = {
+  absolute: 2e-5,
+  relative: 2e-5,
+  why: "scores of up to about 5 rounded to f32 and an exp2 of a few 1e-7, over at most 257 terms",
+};
+
+/** Forward and backward; the results by name. */
+async function run(
+  gpu: Gpu,
+  { tokens, start, end }: Pack,
+  shape: Heads,
+  data: ReturnType<typeof randomInputs>,
+  sharing: RowSharing,
+): Promise<Record<string, Float32Array>> {
+  const { heads, kvHeads, headDim } = shape;
+  const perQuery = [tokens, heads, headDim], perKey = [tokens, kvHeads, headDim];
+  const inputs = {
+    queries: gpu.from(data.queries, perQuery),
+    keys: gpu.from(data.keys, perKey),
+    values: gpu.from(data.values, perKey),
+    outputGradient: gpu.from(data.outputGradient, perQuery),
+    sequenceStart: gpu.from(start, [tokens]),
+    sequenceEnd: gpu.from(end, [tokens]),
+  };
+  const outputs = { output: gpu.tensor(perQuery), logSumExp: gpu.tensor([tokens, heads]) };
+  const gradients = {
+    dQueries: gpu.tensor(perQuery),
+    dKeys: gpu.tensor(perKey),
+    dValues: gpu.tensor(perKey),
+  };
+  attentionForward(gpu, inputs, outputs, shape, sharing);
+  attentionBackward(gpu, { ...inputs, ...outputs }, gradients, shape, sharing);
+  const all = { ...outputs, ...gradients };
+  const arrays = await gpu.readAll(Object.values(all));
+  gpu.release(...Object.values(inputs), ...Object.values(all));
+  return Object.fromEntries(Object.keys(all).map((name, i) => [name, arrays[i] as Float32Array]));
+}
+
+/** The variants of the kernels this device can run. */
+function sharings(gpu: Gpu): readonly RowSharing[] {
+  return rowSharing(gpu) === "subgroup" ? ["subgroup", "uniform"] : ["uniform"];
+}
+
+for (const shape of shapes) {
+  onEveryGpu(`attention and its gradients, head size ${shape.headDim}`, async (gpu) => {
+    const pack = packOf([33, 1, 7, 257]);
+    const data = randomInputs(pack.tokens, shape, 5);
+    const expected = attentionReference(pack, shape, data);
+    for (const sharing of sharings(gpu)) {
+      const actual = await run(gpu, pack, shape, data, sharing);
+      for (const [name, values] of Object.entries(expected)) {
+        const why = `${name}, ${sharing}: ${tolerance.why}`;
+        assertClose(actual[name], values, { ...tolerance, why });
+      }
+    }
+  });
+}
+
+onEveryGpu("a sequence has the same bits alone and packed", async (gpu) => {
+  const shape = shapes[0];
+  const { heads, kvHeads, headDim } = shape;
+  const pack = packOf([1, 7, 33, 5, 70, 1]);
+  const data = randomInputs(pack.tokens, shape, 11);
+  for (const sharing of sharings(gpu)) {
+    const packed = await run(gpu, pack, shape, data, sharing);
+    for (const first of new Set(pack.start)) {
+      const last = pack.end[first];
+      const rows = (array: Float32Array, width: number) =>
+        array.slice(first * width, last * width);
+      const alone = await run(gpu, packOf([last - first]), shape, {
+        queries: rows(data.queries, heads * headDim),
+        keys: rows(data.keys, kvHeads * headDim),
+        values: rows(data.values, kvHeads * headDim),
+        outputGradient: rows(data.outputGradient, heads * headDim),
+      }, sharing);
+      for (const [name, values] of Object.entries(packed)) {
+        assert.deepEqual(alone[name], rows(values, values.length / pack.tokens), name);
+      }
+    }
+  }
+});
+
+onEveryGpu("a later token changes nothing before it", async (gpu) => {
+  const shape = shapes[0];
+  const pack = packOf([40]);
+  const data = randomInputs(40, shape, 17);
+  const before = await run(gpu, pack, shape, data, rowSharing(gpu));
+  const width = shape.kvHeads * shape.headDim;
+  const changed = { ...data, keys: data.keys.slice(), values: data.values.slice() };
+  changed.keys.fill(9, 30 * width, 31 * width);
+  changed.values.fill(9, 30 * width, 31 * width);
+  const after = await run(gpu, pack, shape, changed, rowSharing(gpu));
+  const at = 30 * shape.heads * shape.headDim;
+  assert.deepEqual(after.output.slice(0, at), before.output.slice(0, at));
+  assert.notDeepEqual(after.output.slice(at), before.output.slice(at));
+});
+
+onEveryGpu("attention names the tensor of a wrong shape", async (gpu) => {
+  const tensor = gpu.tensor([3, 2, 16]);
+  const start = gpu.tensor([3], "u32");
+  const inputs = { queries: tensor, keys: tensor, values: tensor, sequenceStart: start };
+  const outputs = { output: tensor, logSumExp: tensor };
+  const shape = { heads: 2, kvHeads: 1, headDim: 16, scale: 1 };
+  assert.throws(
+    () => attentionForward(gpu, inputs, outputs, shape),
+    /attention: keys is f32 \[3,2,16\], expected f32 \[3,1,16\]/,
+  );
+  assert.throws(
+    () => attentionForward(gpu, inputs, outputs, { ...shape, kvHeads: 3 }),
+    /2 query heads are no multiple of 3/,
+  );
+  gpu.release(tensor, start);
+  await gpu.finish();
+});

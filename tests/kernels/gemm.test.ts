@@ -1,0 +1,248 @@
+import assert from "node:assert/strict";
+import type { Gpu } from "../../src/gpu/gpu.ts";
+import type { DataType } from "../../src/gpu/tensor.ts";
+import { gemm, type GemmLayout, type GemmVariant } from "../../src/kernels/gemm.ts";
+import { assertClose, onEveryGpu, randomFloats } from "./harness.ts";
+
+const variants: readonly GemmVariant[] = ["broadcast", "tiled"];
+const padded = (length: number) => Math.ceil(length / 4) * 4;
+
+/** A row-major matrix whose rows are padded to whole vectors. */
+interface Matrix {
+  readonly rows: number;
+  readonly columns: number;
+  readonly stride: number;
+  readonly data: Float32Array;
+}
+
+function matrix(rows: number, columns: number, seed: number, padding = 0): Matrix {
+  const stride = padded(columns);
+  const data = randomFloats(rows * stride, seed);
+  for (let i = 0; i < data.length; i++) if (i % stride >= columns) data[i] = padding;
+  return { rows, columns, stride, data };
+}
+
+function rowsOf({ columns, stride, data }: Matrix, first: number, count: number): Matrix {
+  return {
+    rows: count,
+    columns,
+    stride,
+    data: data.slice(first * stride, (first + count) * stride),
+  };
+}
+
+const bits = new Uint32Array(1);
+const float = new Float32Array(bits.buffer);
+
+/** Host data of a storage type, and the numbers it stands for. */
+function stored(data: Float32Array, dtype: DataType): [Uint16Array | Float32Array, Float32Array] {
+  if (dtype === "f32") return [data, data];
+  if (dtype === "bf16") {
+    const words = Uint16Array.from(data, (value) => {
+      float[0] = value;
+      return bits[0] >>> 16;
+    });
+    return [
+      words,
+      Float32Array.from(words, (word) => {
+        bits[0] = word << 16;
+        return float[0];
+      }),
+    ];
+  }
+  const halves = Float16Array.from(data);
+  return [new Uint16Array(halves.buffer), Float32Array.from(halves)];
+}
+
+interface Product {
+  readonly layout: GemmLayout;
+  readonly a: Matrix;
+  readonly b: Matrix;
+  readonly storage?: DataType;
+  readonly bias?: Float32Array;
+  readonly residual?: Float32Array;
+  /** What C holds when the sums continue from it. */
+  readonly start?: Float32Array;
+}
+
+function shapeOf({ layout, a, b }: Product) {
+  return {
+    rows: layout === "tn" ? a.columns : a.rows,
+    columns: layout === "nt" ? b.rows : b.columns,
+    depth: layout === "tn" ? a.rows : a.columns,
+  };
+}
+
+async function run(gpu: Gpu, product: Product, variant: GemmVariant): Promise<Float32Array> {
+  const { layout, a, b, storage = "f32", bias, residual, start } = product;
+  const { rows, columns, depth } = shapeOf(product);
+  const strideC = padded(columns);
+  const tensors = {
+    a: gpu.from(a.data, [a.rows, a.stride]),
+    b: gpu.from(stored(b.data, storage)[0], [b.rows, b.stride], storage),
+    // Nothing may be assumed of the memory that receives the result.
+    c: gpu.from(start ?? new Float32Array(rows * strideC).fill(NaN), [rows, strideC]),
+  };
+  const extra = {
+    bias: bias && gpu.from(bias, [bias.length]),
+    residual: residual && gpu.from(residual, [rows, strideC]),
+  };
+  const accumulate = start !== undefined;
+  const options = { ...extra, accumulate, variant, columns, depth, label: `${layout} ${variant}` };
+  gemm(gpu, layout, tensors.a, tensors.b, tensors.c, options);
+  const padding = await gpu.readFloats(tensors.c);
+  gpu.release(...Object.values(tensors), ...Object.values(extra).filter((t) => t !== undefined));
+  const result = new Float32Array(rows * columns);
+  for (let i = 0; i < rows; i++) {
+    result.set(padding.subarray(i * strideC, i * strideC + columns), i * columns);
+  }
+  return result;
+}
+
+/** Compares with float64 sums, each element within its own bound. */
+function check(product: Product, actual: Float32Array): void {
+  const { layout, a, b, storage = "f32", bias, residual, start } = product;
+  const { rows, columns, depth } = shapeOf(product);
+  const numbers = stored(b.data, storage)[1];
+  const strideC = padded(columns);
+  const [errors, zeros] = [new Float64Array(rows * columns), new Float64Array(rows * columns)];
+  for (let i = 0; i < rows; i++) {
+    for (let j = 0; j < columns; j++) {
+      const at = i * strideC + j;
+      let sum = start ? start[at] : 0;
+      let magnitude = Math.abs(sum);
+      for (let k = 0; k < depth; k++) {
+        const left = layout === "tn" ? a.data[k * a.stride + i] : a.data[i * a.stride + k];
+        const right = layout === "nt" ? numbers[j * b.stride + k] : numbers[k * b.stride + j];
+        sum += left * right;
+        magnitude += Math.abs(left * right);
+      }
+      if (bias) sum += bias[j];
+      if (residual) sum += residual[at];
+      magnitude += Math.abs(bias?.[j] ?? 0) + Math.abs(residual?.[at] ?? 0);
+      const bound = 4 * Math.sqrt(depth + 3) * 2 ** -24 * magnitude;
+      errors[i * columns + j] = (actual[i * columns + j] - sum) / bound;
+    }
+  }
+  assertClose(errors, zeros, {
+    absolute: 1,
+    relative: 0,
+    why:
+      "roundings of K terms add up like a random walk: 4 √K half-ulps of the sum of magnitudes, " +
+      "less than one term of it",
+  });
+}
+
+/** Both variants give the right numbers, and the same bits. */
+async function checkBoth(gpu: Gpu, product: Product): Promise<void> {
+  const [broadcast, tiled] = [
+    await run(gpu, product, "broadcast"),
+    await run(gpu, product, "tiled"),
+  ];
+  check(product, broadcast);
+  assert.deepEqual(tiled, broadcast);
+}
+
+function randomProduct(layout: GemmLayout, rows: number, columns: number, depth: number): Product {
+  const seed = rows + columns + depth;
+  const a = layout === "tn" ? matrix(depth, rows, seed) : matrix(rows, depth, seed);
+  // What lies in the padding columns of B must not reach any result.
+  const b = layout === "nt"
+    ? matrix(columns, depth, seed + 1)
+    : matrix(depth, columns, seed + 1, NaN);
+  return { layout, a, b };
+}
+
+// lavapipe takes up to seconds to compile a pipeline, so each one here is in use for a reason: a tile
+// for few rows and one for many, one for few columns, every layout, every option once.
+
+onEveryGpu("gemm nt at awkward shapes", async (gpu) => {
+  for (
+    const [rows, columns, depth] of [
+      [1, 131, 48],
+      [257, 131, 48],
+      [16, 30, 4],
+      [17, 68, 260],
+      [3, 37, 4864],
+    ]
+  ) await checkBoth(gpu, randomProduct("nt", rows, columns, depth));
+});
+
+for (const layout of ["nn", "tn"] as const) {
+  onEveryGpu(`gemm ${layout} at awkward shapes`, async (gpu) => {
+    for (
+      const [rows, columns, depth] of [
+        [257, 131, 48],
+        [19, 36, 1],
+        [131, 36, 2],
+        [17, 68, 131],
+        [18, 37, 4864],
+      ]
+    ) await checkBoth(gpu, randomProduct(layout, rows, columns, depth));
+  });
+}
+
+for (const [storage, layout] of [["f16", "nt"], ["bf16", "nn"]] as const) {
+  onEveryGpu(`gemm ${layout} with B in ${storage}`, async (gpu) => {
+    await checkBoth(gpu, { ...randomProduct(layout, 13, 131, 48), storage });
+  });
+}
+
+onEveryGpu("gemm with bias and residual", async (gpu) => {
+  const [bias, residual] = [randomFloats(132, 7, 3), randomFloats(13 * 132, 8, 3)];
+  await checkBoth(gpu, { ...randomProduct("nt", 13, 131, 48), bias, residual });
+});
+
+onEveryGpu("gemm continues the sums that C holds", async (gpu) => {
+  const start = randomFloats(37 * 132, 10, 3);
+  await checkBoth(gpu, { ...randomProduct("tn", 37, 131, 50), start });
+});
+
+onEveryGpu("a row of gemm has the same bits alone and in a batch", async (gpu) => {
+  const product = randomProduct("nt", 257, 131, 260);
+  for (const variant of variants) {
+    const batch = await run(gpu, product, variant);
+    for (const [first, count] of [[0, 1], [16, 1], [256, 1], [100, 40]]) {
+      const alone = await run(gpu, { ...product, a: rowsOf(product.a, first, count) }, variant);
+      assert.deepEqual(alone, batch.subarray(first * 131, (first + count) * 131));
+    }
+  }
+});
+
+onEveryGpu("a weight gradient has the same bits however the tokens are cut", async (gpu) => {
+  const whole = randomProduct("tn", 132, 68, 257);
+  const zeros = new Float32Array(132 * 68);
+  for (const variant of variants) {
+    const expected = await run(gpu, { ...whole, start: zeros }, variant);
+    for (const cut of [100, 1, 256]) {
+      let start: Float32Array = zeros;
+      for (const [first, count] of [[0, cut], [cut, 257 - cut]]) {
+        const [a, b] = [rowsOf(whole.a, first, count), rowsOf(whole.b, first, count)];
+        start = await run(gpu, { layout: "tn", a, b, start }, variant);
+      }
+      assert.deepEqual(start, expected);
+    }
+  }
+});
+
+onEveryGpu("gemm refuses what does not fit", (gpu) => {
+  gpu.scope(() => refusals(gpu));
+  return Promise.resolve();
+});
+
+function refusals(gpu: Gpu): void {
+  const tensor = (...shape: number[]) => gpu.tensor(shape);
+  const [x, w, y] = [tensor(4, 8), tensor(12, 8), tensor(4, 12)];
+  assert.throws(
+    () => gemm(gpu, "nt", x, tensor(12, 12), y, { label: "up" }),
+    /up: A \[4,8\], B \[12,12\]/,
+  );
+  assert.throws(() => gemm(gpu, "nn", x, tensor(4, 12), y), /do not fit/);
+  assert.throws(() => gemm(gpu, "nt", tensor(4, 6), tensor(12, 6), y), /do not fit/);
+  assert.throws(() => gemm(gpu, "nt", x, w, gpu.tensor([4, 12], "bf16")), /C is bf16/);
+  assert.throws(() => gemm(gpu, "nt", x, w, y, { bias: tensor(8) }), /bias is f32 \[8\]/);
+  assert.throws(
+    () => gemm(gpu, "nt", x, w, y, { residual: tensor(4, 8) }),
+    /residual is f32 \[4,8\]/,
+  );
+}
