@@ -165,6 +165,41 @@ class Kernels:
         norm = lambda: torch.linalg.vector_norm(gradient)
         return {None: (norm, parameters * self.bytes)}
 
+    def policy_loss(self, rows):
+        log_probs = self.random(rows, requires_grad=True)
+        entropy = self.random(rows, requires_grad=True)
+        old_log_probs, ref_log_probs, advantages, weights = (self.random(rows) for _ in range(4))
+
+        def run():
+            ratio = (log_probs - old_log_probs).exp()
+            surrogate = torch.minimum(ratio * advantages, ratio.clamp(0.8, 1.28) * advantages)
+            log_ratio = ref_log_probs - log_probs
+            loss = -surrogate + 0.05 * (log_ratio.exp() - 1 - log_ratio) - 0.01 * entropy
+            torch.autograd.grad((weights * loss).sum(), [log_probs, entropy])
+
+        return {None: (run, 11 * rows * self.bytes)}
+
+    def gather_rows(self, rows, width):
+        source, target = self.random(rows, width), self.random(rows, width)
+        order = torch.randperm(rows, device=self.device)
+        size = 2 * rows * width * self.bytes
+        return {
+            "forward": (lambda: torch.index_select(source, 0, order, out=target), size),
+            "backward": (lambda: target.index_copy_(0, order, source), size),
+        }
+
+    def cache_write(self, tokens, kvHeads, headDim):
+        keys, values, cached_keys, cached_values = (
+            self.random(tokens, kvHeads, headDim) for _ in range(4)
+        )
+        order = torch.randperm(tokens, device=self.device)
+
+        def run():
+            cached_keys.index_copy_(0, order, keys)
+            cached_values.index_copy_(0, order, values)
+
+        return {None: (run, 4 * keys.numel() * self.bytes)}
+
     def decode_attention(self, sequences, context, heads, kvHeads, headDim):
         q = self.random(sequences, heads, 1, headDim)
         k, v = (self.random(sequences, kvHeads, context, headDim) for _ in range(2))

@@ -1,6 +1,7 @@
-/** Options that every command with a configuration shares. */
+/** Options that several commands share. */
 
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { UserError } from "../gpu/user_error.ts";
 import type { ConfigOverrides } from "../run/load_config.ts";
 
 /** What `addConfigOptions` makes commander collect. */
@@ -10,17 +11,31 @@ export interface ConfigOptions extends ConfigOverrides {
 
 /** Adds --config, --set, --seed, --steps, --run and --gpu; their values fit `ConfigOverrides`. */
 export function addConfigOptions(command: Command, defaultConfig: string): Command {
+  return addSeedlessConfigOptions(command, defaultConfig)
+    .option("--seed <number>", "seed of everything random", parseWholeNumber);
+}
+
+/** The same without --seed, for a command that runs several seeds. */
+export function addSeedlessConfigOptions(command: Command, defaultConfig: string): Command {
   return command
-    .option("--config <file>", "configuration in YAML", defaultConfig)
-    .option(
-      "--set <key=value>",
-      "change one key, such as rollout.group_size=8 (repeatable)",
-      collect,
-    )
-    .option("--seed <number>", "seed of everything random", parseWholeNumber)
+    .addOption(configOption(defaultConfig))
+    .addOption(setOption())
     .option("--steps <number>", "number of training steps", parseWholeNumber)
     .option("--run <folder>", "folder for the run's files")
     .addOption(gpuOption());
+}
+
+/** --config with its default. */
+export function configOption(defaultConfig: string): Option {
+  return new Option("--config <file>", "configuration in YAML").default(defaultConfig);
+}
+
+/** --set, which may be repeated. */
+export function setOption(): Option {
+  return new Option(
+    "--set <key=value>",
+    "change one key, such as rollout.group_size=8 (repeatable)",
+  ).argParser(collect);
 }
 
 /** --gpu, for commands without a configuration too. */
@@ -29,11 +44,55 @@ export function gpuOption(): Option {
     .choices(["auto", "native", "dawn"]);
 }
 
+/** --resume for commands that keep runs. */
+export function resumeOption(): Option {
+  return new Option("--resume", "continue the run in --run, or else the newest one");
+}
+
+/**
+ * A resumed run keeps its configuration, or it would not be the same run.
+ *
+ * @param allowed attribute names of the options that go with --resume
+ * @throws UserError naming the options that do not
+ */
+export function refuseWithResume(command: Command, allowed: readonly string[]): void {
+  const refused = command.options.filter((option) => {
+    const name = option.attributeName();
+    return command.getOptionValueSource(name) === "cli" && !["resume", ...allowed].includes(name);
+  }).map(({ long }) => long);
+  if (refused.length > 0) {
+    throw new UserError(
+      `--resume continues a run with the configuration in its folder, so ${refused.join(", ")} ` +
+        `cannot go with it. Leave ${
+          refused.length === 1 ? "it" : "them"
+        } out, or start a new run without --resume.`,
+    );
+  }
+}
+
 /** Reads an option's whole number. */
 export function parseWholeNumber(text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) {
     throw new InvalidArgumentError("Expected a whole number of at least 0.");
+  }
+  return value;
+}
+
+/** Reads an option's number of things. */
+export function parseCount(text: string): number {
+  const value = /^\d+$/.test(text) ? Number(text) : 0;
+  if (value < 1 || !Number.isSafeInteger(value)) {
+    throw new InvalidArgumentError("Expected a whole number of at least 1.");
+  }
+  return value;
+}
+
+/** Reads an option's number of at least 0, such as a temperature. */
+export function parseNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() === "" || !Number.isFinite(value) || value < 0) {
+    throw new InvalidArgumentError("Expected a number of at least 0.");
   }
   return value;
 }

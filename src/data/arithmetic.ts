@@ -5,7 +5,7 @@
  *   solution  <think><step>7+5=2</step><step>2-3=9</step></think><answer>\boxed{9}</answer>
  */
 import { chooseInteger, chooseItem, chooseStepCount } from "./choose.ts";
-import { compareStepByStep, labelStepsByGold } from "./step_comparison.ts";
+import { compareStepByStep, labelStepsByClaim } from "./step_comparison.ts";
 import type { CorruptedSolution, Problem, Task, Uniform } from "./task.ts";
 
 type Operator = "+" | "-" | "*";
@@ -36,7 +36,7 @@ export const arithmeticTask: Task = {
 
   isCorrectAnswer: (problem, answer) => answer?.trim() === problem.answer,
 
-  labelSteps: labelStepsByGold,
+  labelSteps: (problem, steps) => labelStepsByClaim(problem, steps, splitStep),
 
   corruptSolution,
 

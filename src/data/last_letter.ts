@@ -6,7 +6,7 @@
  *   solution  <think><step>cat:t</step><step>dog:g</step></think><answer>\boxed{tg}</answer>
  */
 import { chooseInteger, chooseItem, chooseStepCount } from "./choose.ts";
-import { compareStepByStep, labelStepsByGold } from "./step_comparison.ts";
+import { compareStepByStep, labelStepsByClaim } from "./step_comparison.ts";
 import type { CorruptedSolution, Difficulty, Problem, Task, Uniform } from "./task.ts";
 
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz";
@@ -28,7 +28,7 @@ export const lastLetterTask: Task = {
 
   isCorrectAnswer: (problem, answer) => answer?.trim() === problem.answer,
 
-  labelSteps: labelStepsByGold,
+  labelSteps: (problem, steps) => labelStepsByClaim(problem, steps, splitStep),
 
   corruptSolution,
 
@@ -85,14 +85,29 @@ function misspell(word: string, uniform: Uniform): string {
   return chooseItem(uniform, miscopies);
 }
 
+/** The word with its end miscopied: another last letter, or the last two swapped where they differ. */
+function miscopyEnd(word: string, uniform: Uniform): string {
+  const [beforeLast, last] = word.slice(-2);
+  if (uniform() < 0.5 && beforeLast !== last) return word.slice(0, -2) + last + beforeLast;
+  return word.slice(0, -1) + chooseItem(uniform, [...ALPHABET].filter((letter) => letter !== last));
+}
+
+/**
+ * Miscopied words come as often as wrong picks: a verifier that never met them would read the words in the
+ * solution instead of the question.
+ */
 const MISTAKES: Record<string, Mistake> = {
-  firstLetter: (word, uniform) => wrongPick(word, word[0], uniform),
-  neighbourLetter: (word, uniform) => wrongPick(word, neighbours(lastLetter(word)), uniform),
-  innerLetter: (word, uniform) => wrongPick(word, word.slice(1, -1), uniform),
+  wrongLetter: (word, uniform) =>
+    wrongPick(word, chooseItem(uniform, [word, neighbours(lastLetter(word)), ALPHABET]), uniform),
+  lostEnd: (word) => [stepFor(word.slice(0, -1))],
+  miscopiedEnd: (word, uniform) => [stepFor(miscopyEnd(word, uniform))],
   misspeltWord: (word, uniform) => [stepFor(misspell(word, uniform))],
   skippedStep: () => [],
   repeatedStep: (word) => [stepFor(word), stepFor(word)],
 };
+
+/** Kinds that leave the number of steps as it is, so that several words may have one. */
+const IN_PLACE = ["wrongLetter", "lostEnd", "miscopiedEnd", "misspeltWord"];
 
 /** An answer that does not follow from the right steps: a letter changed, lost, or two swapped. */
 function wrongAnswer(answer: string, uniform: Uniform): string {
@@ -107,12 +122,15 @@ function wrongAnswer(answer: string, uniform: Uniform): string {
   return candidates.length === 0 ? before + other + after : chooseItem(uniform, candidates);
 }
 
+/** How likely each further word is mistaken too, once one is: mistakes seldom come alone. */
+const FURTHER_MISTAKE = 0.35;
+
 function corruptSolution(problem: Problem, uniform: Uniform): CorruptedSolution {
   const { goldSteps, answer } = problem;
   const kind = chooseItem(uniform, [...Object.keys(MISTAKES), "answerMismatch"]);
   const position = chooseInteger(uniform, 0, goldSteps.length - 1);
-  const word = goldSteps[position].split(":")[0];
-  const replacement = kind === "answerMismatch" ? null : MISTAKES[kind](word, uniform);
+  const words = goldSteps.map((step) => step.split(":")[0]);
+  const replacement = kind === "answerMismatch" ? null : MISTAKES[kind](words[position], uniform);
   // Skipping the only step would leave no step to judge.
   if (replacement === null || (replacement.length === 0 && goldSteps.length === 1)) {
     return {
@@ -121,10 +139,11 @@ function corruptSolution(problem: Problem, uniform: Uniform): CorruptedSolution 
       answer: wrongAnswer(answer, uniform),
     };
   }
-  const steps = [
-    ...goldSteps.slice(0, position),
-    ...replacement,
-    ...goldSteps.slice(position + 1),
-  ];
+  const further = (word: string): string[] => {
+    const mistaken = uniform() < FURTHER_MISTAKE;
+    const other = chooseItem(uniform, IN_PLACE);
+    return mistaken ? MISTAKES[other](word, uniform) ?? [stepFor(word)] : [stepFor(word)];
+  };
+  const steps = words.flatMap((word, index) => index === position ? replacement : further(word));
   return { kind, steps, answer: steps.map(lastLetter).join("") };
 }

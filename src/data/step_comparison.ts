@@ -9,21 +9,29 @@ export type SplitStep = (step: string) => { work: string; claim: string } | null
 
 /** Stands where the problem has no such step. */
 const ABSENT = "-";
-/** Stands for the claim of a step that works on something other than the problem says. */
-const UNUSABLE = "?";
+/** Stands for the claim of a step that makes none. */
+const UNREADABLE = "?";
 
 /**
- * Step k is right when it is the k-th step of the correct solution, letter for letter; a step that
- * follows soundly from an earlier mistake is therefore wrong too.
+ * Step k is right when it claims what the k-th step of the correct solution claims. What it writes on the
+ * way there does not count; a step that follows soundly from an earlier mistake is wrong too.
  */
-export function labelStepsByGold(problem: Problem, steps: readonly string[]): boolean[] {
-  return steps.map((step, index) => step === problem.goldSteps[index]);
+export function labelStepsByClaim(
+  problem: Problem,
+  steps: readonly string[],
+  splitStep: SplitStep,
+): boolean[] {
+  return steps.map((step, index) => {
+    const claim = splitStep(step)?.claim;
+    const gold = index < problem.goldSteps.length ? splitStep(problem.goldSteps[index]) : null;
+    return claim !== undefined && claim === gold?.claim;
+  });
 }
 
 /**
  * The critique that goes through the steps side by side with the problem's own: the work of the k-th
- * true step, the claim, `=`, the true result, the judgment: `cat:a=t \boxed{INCORRECT}`. Claim and
- * result agree exactly when the step is right, so a judgment follows from what stands before it.
+ * true step, its result, `=`, the claim, the judgment: `cat:t=a \boxed{INCORRECT}`. Result and claim
+ * agree exactly when the step is right, so a judgment follows from what stands before it.
  */
 export function compareStepByStep(
   problem: Problem,
@@ -31,14 +39,11 @@ export function compareStepByStep(
   finalVerdict: boolean,
   splitStep: SplitStep,
 ): string {
-  const labels = labelStepsByGold(problem, solution.steps);
+  const labels = labelStepsByClaim(problem, solution.steps, splitStep);
   const judgments = solution.steps.map((step, index) => {
     const gold = index < problem.goldSteps.length ? splitStep(problem.goldSteps[index]) : null;
-    const claimed = splitStep(step);
-    const isUsable = claimed !== null && (gold === null || claimed.work === gold.work);
-    const text = `${gold?.work ?? ABSENT + ":"}${isUsable ? claimed.claim : UNUSABLE}=${
-      gold?.claim ?? ABSENT
-    }`;
+    const claim = splitStep(step)?.claim ?? UNREADABLE;
+    const text = `${gold?.work ?? `${ABSENT}:`}${gold?.claim ?? ABSENT}=${claim}`;
     return { text, isCorrect: labels[index] };
   });
   return renderCritique(judgments, finalVerdict);

@@ -13,6 +13,9 @@ import backwardKeysCode from "./attention_backward_keys.wgsl" with { type: "text
 import backwardQueriesCode from "./attention_backward_queries.wgsl" with { type: "text" };
 import { expectShape } from "./expect_shape.ts";
 
+/** Rows a backward walk takes at a time. */
+const backwardBlock = 8;
+
 /** T packed tokens of whole sequences, one after the other. */
 export interface AttentionInputs {
   /** [T, H, D], rotated. */
@@ -43,12 +46,16 @@ export interface AttentionGradients {
   readonly dValues: Tensor;
 }
 
-function tiling(gpu: Gpu, sharing: RowSharing, tokens: number, headDim: number) {
+/**
+ * The tiles of a launch and the kernel's defines. `block` is the number of rows a walk takes at a time: part
+ * of the sum's order in the forward pass, free in the backward passes, whose sums run on across blocks.
+ */
+function tiling(gpu: Gpu, sharing: RowSharing, tokens: number, headDim: number, block: number) {
   const share = sharing === "subgroup";
   const lanes = share ? 8 : 32;
   const defines = {
     D: headDim,
-    BLOCK: attentionBlock,
+    BLOCK: block,
     LANES: lanes,
     SHARE: share,
     WIDTH: share ? 8 : 1,
@@ -86,7 +93,7 @@ export function attentionForward(
   expectShape("attention", "output", output, [tokens, heads, headDim]);
   expectShape("attention", "logSumExp", logSumExp, [tokens, heads]);
   const { queries, keys, values, sequenceStart } = inputs;
-  const { defines, tiles } = tiling(gpu, sharing, tokens, headDim);
+  const { defines, tiles } = tiling(gpu, sharing, tokens, headDim, attentionBlock);
   gpu.dispatch(
     { label: "attention", code: forwardCode, defines },
     { tokens, heads, kvHeads, scale: scale * log2e, chunks: headDim / 4 },
@@ -123,7 +130,7 @@ export function attentionBackward(
   expectShape("attention backward", "dQueries", dQueries, [tokens, heads, headDim]);
   expectShape("attention backward", "dKeys", dKeys, [tokens, kvHeads, headDim]);
   expectShape("attention backward", "dValues", dValues, [tokens, kvHeads, headDim]);
-  const { defines, tiles } = tiling(gpu, sharing, tokens, headDim);
+  const { defines, tiles } = tiling(gpu, sharing, tokens, headDim, backwardBlock);
   const parameters = {
     tokens,
     heads,

@@ -29,6 +29,11 @@ struct Params {
 @group(0) @binding(9) var<storage, read_write> dKeys: array<vec4<f32>>;
 @group(0) @binding(10) var<storage, read_write> dValues: array<vec4<f32>>;
 
+// Indexed by a bare loop counter, an array makes Mesa unroll the loop, and compile for minutes.
+fn entry(c: u32) -> u32 {
+  return min(c, $(D/4-1)u);
+}
+
 @compute @workgroup_size($LANES)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
@@ -52,26 +57,26 @@ fn main(
   var dK: array<vec4<f32>, $(D/4)>;
   var dV: array<vec4<f32>, $(D/4)>;
   for (var c = 0u; c < chunks; c++) {
-    k[c] = keys[at + c] * params.scaleLog2e;
-    v[c] = values[at + c];
+    k[entry(c)] = keys[at + c] * params.scaleLog2e;
+    v[entry(c)] = values[at + c];
   }
 
   var end = last;
   loop {
-    let start = sequenceStart[end];
-    let lastQuery = sequenceEnd[end] - 1u;
+    let start = min(sequenceStart[end], end);
+    let stop = min(sequenceEnd[end], params.tokens);
     for (var c = 0u; c < chunks; c++) {
-      dK[c] = vec4<f32>(0.0);
-      dV[c] = vec4<f32>(0.0);
+      dK[entry(c)] = vec4<f32>(0.0);
+      dV[entry(c)] = vec4<f32>(0.0);
     }
 
     for (var head = kvHead * groupSize; head < (kvHead + 1u) * groupSize; head++) {
-      for (var block = max(start, first); block <= lastQuery; block += $(BLOCK)u) {
+      for (var block = max(start, first); block < stop; block += $(BLOCK)u) {
         //#for g 0 BLOCK/WIDTH
         //#if SHARE
-        let query$g = min(block + $(g*WIDTH)u + lane, lastQuery) * params.heads + head;
+        let query$g = min(block + $(g*WIDTH)u + lane, stop - 1u) * params.heads + head;
         //#else
-        let query$g = min(block + $(g)u, lastQuery) * params.heads + head;
+        let query$g = min(block + $(g)u, stop - 1u) * params.heads + head;
         //#endif
         let row$g = query$g * chunks;
         let log2Sum$g = logSumExp[query$g] * 1.4426950408889634;
@@ -82,8 +87,8 @@ fn main(
         var t$i = 0.0;
         //#endfor
         for (var c = 0u; c < chunks; c++) {
-          let x = k[c];
-          let y = v[c];
+          let x = k[entry(c)];
+          let y = v[entry(c)];
           //#for g 0 BLOCK/WIDTH
           let q$g = queries[row$g + c];
           let dO$g = outputGradient[row$g + c];
@@ -110,7 +115,7 @@ fn main(
         let shift$i = log2Sum$i;
         let offset$i = delta$i;
         //#endif
-        let seen$i = block + $(i)u >= token && block + $(i)u <= lastQuery;
+        let seen$i = block + $(i)u >= token && block + $(i)u < stop;
         let p$i = select(0.0, exp2(s$i - shift$i), seen$i);
         let dS$i = select(0.0, p$i * (t$i - offset$i), seen$i);
         //#endfor
@@ -119,8 +124,8 @@ fn main(
           let q$g = queries[row$g + c];
           let dO$g = outputGradient[row$g + c];
           //#endfor
-          var keySum = dK[c];
-          var valueSum = dV[c];
+          var keySum = dK[entry(c)];
+          var valueSum = dV[entry(c)];
           //#for i 0 BLOCK
           //#if SHARE
           keySum = fma(vec4<f32>(dS$i), subgroupBroadcast(q$((i-i%WIDTH)/WIDTH), $(i%WIDTH)u), keySum);
@@ -130,16 +135,16 @@ fn main(
           valueSum = fma(vec4<f32>(p$i), dO$i, valueSum);
           //#endif
           //#endfor
-          dK[c] = keySum;
-          dV[c] = valueSum;
+          dK[entry(c)] = keySum;
+          dV[entry(c)] = valueSum;
         }
       }
     }
 
     if (ownStart == start && token <= last) {
       for (var c = 0u; c < chunks; c++) {
-        dKeys[at + c] = dK[c] * params.scale;
-        dValues[at + c] = dV[c];
+        dKeys[at + c] = dK[entry(c)] * params.scale;
+        dValues[at + c] = dV[entry(c)];
       }
     }
     if (start <= first) { break; }

@@ -25,6 +25,11 @@ struct Params {
 @group(0) @binding(8) var<storage, read_write> dQueries: array<vec4<f32>>;
 @group(0) @binding(9) var<storage, read_write> delta: array<f32>;
 
+// Indexed by a bare loop counter, an array makes Mesa unroll the loop, and compile for minutes.
+fn entry(c: u32) -> u32 {
+  return min(c, $(D/4-1)u);
+}
+
 @compute @workgroup_size($LANES)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
@@ -50,17 +55,17 @@ fn main(
   var dQ: array<vec4<f32>, $(D/4)>;
   var products = vec4<f32>(0.0);
   for (var c = 0u; c < chunks; c++) {
-    q[c] = queries[at + c] * params.scaleLog2e;
-    dO[c] = outputGradient[at + c];
-    products = fma(dO[c], output[at + c], products);
+    q[entry(c)] = queries[at + c] * params.scaleLog2e;
+    dO[entry(c)] = outputGradient[at + c];
+    products = fma(dO[entry(c)], output[at + c], products);
   }
   let ownDelta = (products.x + products.y) + (products.z + products.w);
   let log2Sum = logSumExp[query] * 1.4426950408889634;
 
   var end = last;
   loop {
-    let start = sequenceStart[end];
-    for (var c = 0u; c < chunks; c++) { dQ[c] = vec4<f32>(0.0); }
+    let start = min(sequenceStart[end], end);
+    for (var c = 0u; c < chunks; c++) { dQ[entry(c)] = vec4<f32>(0.0); }
 
     for (var block = start; block <= end; block += $(BLOCK)u) {
       //#for g 0 BLOCK/WIDTH
@@ -75,8 +80,8 @@ fn main(
       var t$j = 0.0;
       //#endfor
       for (var c = 0u; c < chunks; c++) {
-        let x = q[c];
-        let y = dO[c];
+        let x = q[entry(c)];
+        let y = dO[entry(c)];
         //#for g 0 BLOCK/WIDTH
         let k$g = keys[row$g + c];
         let v$g = values[row$g + c];
@@ -102,7 +107,7 @@ fn main(
         //#for g 0 BLOCK/WIDTH
         let k$g = keys[row$g + c];
         //#endfor
-        var sum = dQ[c];
+        var sum = dQ[entry(c)];
         //#for j 0 BLOCK
         //#if SHARE
         sum = fma(vec4<f32>(dS$j), subgroupBroadcast(k$((j-j%WIDTH)/WIDTH), $(j%WIDTH)u), sum);
@@ -110,12 +115,12 @@ fn main(
         sum = fma(vec4<f32>(dS$j), k$j, sum);
         //#endif
         //#endfor
-        dQ[c] = sum;
+        dQ[entry(c)] = sum;
       }
     }
 
     if (ownStart == start && token <= last) {
-      for (var c = 0u; c < chunks; c++) { dQueries[at + c] = dQ[c] * params.scale; }
+      for (var c = 0u; c < chunks; c++) { dQueries[at + c] = dQ[entry(c)] * params.scale; }
       delta[query] = ownDelta;
     }
     if (start <= first) { break; }

@@ -8,6 +8,7 @@ import {
   expectAttentionShape,
   log2e,
   pageTokens,
+  rowSharing,
 } from "./attention_shape.ts";
 import { expectShape } from "./expect_shape.ts";
 
@@ -26,14 +27,14 @@ export interface DecodeInputs {
 }
 
 /**
- * How a slot's keys are walked: `lane` gives each (slot, head) one lane, `workgroup` each (slot, key/value
- * head) a workgroup. Both give the same bits.
+ * Who walks a slot's keys: `subgroup`, eight lanes for the heads of one key/value head, for drivers whose
+ * lanes are SIMD lanes of a CPU core; `workgroup`, 128 lanes for the same, for hardware. The same bits.
  */
-export type DecodeSplit = "lane" | "workgroup";
+export type DecodeSplit = "subgroup" | "workgroup";
 
 /** The split that suits the device. */
 export function decodeSplit(gpu: Gpu): DecodeSplit {
-  return gpu.info.software ? "lane" : "workgroup";
+  return rowSharing(gpu) === "subgroup" ? "subgroup" : "workgroup";
 }
 
 /**
@@ -74,16 +75,14 @@ export function attentionDecode(
     D: headDim,
     BLOCK: attentionBlock,
     PAGE: pageTokens,
-    UNROLL: !gpu.info.software,
   };
   const chunks = headDim / 4;
-  if (split === "lane") {
-    const LANES = gpu.info.software ? 8 : 64;
+  if (split === "subgroup") {
     gpu.dispatch(
-      { label: "attention decode", code: decodeCode, defines: { ...common, LANES } },
-      { slots, heads, kvHeads, maxPages, scale, chunks },
+      { label: operation, code: decodeCode, defines: common },
+      { heads, kvHeads, maxPages, scale, chunks },
       tensors,
-      gpu.grid(Math.ceil(slots * heads / LANES)),
+      [slots, kvHeads, Math.ceil(heads / kvHeads / 8)],
     );
   } else {
     const LANES = 128;
@@ -93,9 +92,9 @@ export function attentionDecode(
       {
         label: "attention decode split",
         code: splitCode,
-        defines: { ...common, LANES, GROUP, ROUNDS },
+        defines: { ...common, LANES, GROUP, ROUNDS, UNROLL: !gpu.info.software },
       },
-      { kvHeads, maxPages, scale, chunks },
+      { kvHeads, maxPages, scale, chunks, block: attentionBlock },
       tensors,
       [slots, kvHeads],
     );

@@ -1,11 +1,11 @@
 // One new token of each slot attends to its keys in the paged cache, in the defining order of
 // attention.wgsl: the same bits as the forward pass gives that token.
 //
-// Key t of a slot is row pageTable[slot, t / $PAGE] * $PAGE + t % $PAGE of the cache. A lane owns one head of one slot
-// and walks its keys alone: many slots fill the lanes of a software driver without any exchange.
+// Key t of a slot is row pageTable[slot, t / $PAGE] * $PAGE + t % $PAGE of the cache. A workgroup is one
+// subgroup of 8 lanes, with a slot and up to 8 query heads of one key/value head: a lane owns a head, and
+// loads every eighth key for all of them. For software drivers; attention_decode_split.wgsl is for hardware.
 
 struct Params {
-  slots: u32,
   heads: u32,
   kvHeads: u32,
   maxPages: u32,  // entries of one slot's row of the page table
@@ -23,62 +23,66 @@ struct Params {
 
 const lowest = -3.0e38;
 
-@compute @workgroup_size($LANES)
+// Indexed by a bare loop counter, an array makes Mesa unroll the loop, and compile for minutes.
+fn entry(c: u32) -> u32 {
+  return min(c, $(D/4-1)u);
+}
+
+@compute @workgroup_size(8)
 fn main(
-  @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(workgroup_id) workgroup: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  //#if UNROLL
-  let chunks = $(D/4)u;
-  //#else
   let chunks = params.chunks;
-  //#endif
-  let index = (group.y * groups.x + group.x) * $(LANES)u + lane;
-  if (index >= params.slots * params.heads) { return; }
-  let slot = index / params.heads;
-  let head = index % params.heads;
+  let slot = workgroup.x;
+  let kvHead = workgroup.y;
+  let group = params.heads / params.kvHeads;
+  let member = workgroup.z * 8u + lane;
+  let head = kvHead * group + min(member, group - 1u);
   let length = min(lengths[slot], params.maxPages * $(PAGE)u);
-  let at = index * chunks;
+  let at = (slot * params.heads + head) * chunks;
   let stride = params.kvHeads * chunks;
-  let kvAt = head / (params.heads / params.kvHeads) * chunks;
+  let kvAt = kvHead * chunks;
 
   var q: array<vec4<f32>, $(D/4)>;
   var o: array<vec4<f32>, $(D/4)>;
   for (var c = 0u; c < chunks; c++) {
-    q[c] = queries[at + c] * params.scale;
-    o[c] = vec4<f32>(0.0);
+    q[entry(c)] = queries[at + c] * params.scale;
+    o[entry(c)] = vec4<f32>(0.0);
   }
   var m = lowest;
   var l = 0.0;
   for (var block = 0u; block < length; block += $(BLOCK)u) {
     let page = pageTable[slot * params.maxPages + block / $(PAGE)u];
     let base = page * $(PAGE)u + block % $(PAGE)u;
-    let past = min($(BLOCK)u, length - block);
+    let count = min($(BLOCK)u, length - block);
+    //#for g 0 BLOCK/8
+    let row$g = (base + min($(g*8)u + lane, count - 1u)) * stride + kvAt;
+    //#endfor
     //#for j 0 BLOCK
-    let row$j = (base + min($(j)u, past - 1u)) * stride + kvAt;
     var s$j = 0.0;
     //#endfor
     for (var c = 0u; c < chunks; c++) {
-      let x = q[c];
-      //#for j 0 BLOCK
-      let k$j = cacheKeys[row$j + c];
+      let x = q[entry(c)];
+      //#for g 0 BLOCK/8
+      let k$g = cacheKeys[row$g + c];
       //#endfor
       //#for j 0 BLOCK
-      s$j = fma(x.x, k$j.x, s$j);
-      s$j = fma(x.y, k$j.y, s$j);
-      s$j = fma(x.z, k$j.z, s$j);
-      s$j = fma(x.w, k$j.w, s$j);
+      let y$j = subgroupBroadcast(k$((j-j%8)/8), $(j%8)u);
+      s$j = fma(x.x, y$j.x, s$j);
+      s$j = fma(x.y, y$j.y, s$j);
+      s$j = fma(x.z, y$j.z, s$j);
+      s$j = fma(x.w, y$j.w, s$j);
       //#endfor
     }
     var blockMax = lowest;
     //#for j 0 BLOCK
-    s$j = select(lowest, s$j, $(j)u < past);
+    s$j = select(lowest, s$j, $(j)u < count);
     blockMax = max(blockMax, s$j);
     //#endfor
     var blockSum = 0.0;
     //#for j 0 BLOCK
-    let p$j = select(0.0, exp2(s$j - blockMax), $(j)u < past);
+    let p$j = select(0.0, exp2(s$j - blockMax), $(j)u < count);
     blockSum += p$j;
     //#endfor
     let newMax = max(m, blockMax);
@@ -87,18 +91,19 @@ fn main(
     m = newMax;
     l = fma(l, keep, blockSum * add);
     for (var c = 0u; c < chunks; c++) {
-      //#for j 0 BLOCK
-      let v$j = cacheValues[row$j + c];
+      //#for g 0 BLOCK/8
+      let v$g = cacheValues[row$g + c];
       //#endfor
       var sum = vec4<f32>(0.0);
       //#for j 0 BLOCK
-      sum = fma(vec4<f32>(p$j), v$j, sum);
+      sum = fma(vec4<f32>(p$j), subgroupBroadcast(v$((j-j%8)/8), $(j%8)u), sum);
       //#endfor
-      o[c] = fma(o[c], vec4<f32>(keep), sum * add);
+      o[entry(c)] = fma(o[entry(c)], vec4<f32>(keep), sum * add);
     }
   }
+  if (member >= group) { return; }
   let share = 1.0 / l;
   for (var c = 0u; c < chunks; c++) {
-    output[at + c] = select(vec4<f32>(0.0), o[c] * share, length > 0u);
+    output[at + c] = select(vec4<f32>(0.0), o[entry(c)] * share, length > 0u);
   }
 }

@@ -12,6 +12,7 @@ struct Params {
   maxPages: u32,  // entries of one slot's row of the page table
   scale: f32,     // times log2(e)
   chunks: u32,    // vectors of one head, D / 4
+  block: u32,     // $BLOCK
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -39,8 +40,10 @@ fn main(
 ) {
   //#if UNROLL
   let chunks = $(D/4)u;
+  let block = $(BLOCK)u;
   //#else
   let chunks = params.chunks;
+  let block = params.block;
   //#endif
   let slot = workgroup.x;
   let kvHead = workgroup.y;
@@ -88,8 +91,8 @@ fn main(
     let own = lane / $(BLOCK)u;
     //#for h 0 GROUP
     var max$h = lowest;
-    for (var j = 0u; j < $(BLOCK)u; j++) {
-      max$h = max(max$h, scores[$(h*LANES)u + own * $(BLOCK)u + j]);
+    for (var j = 0u; j < block; j++) {
+      max$h = max(max$h, scores[$(h*LANES)u + own * block + j]);
     }
     let p$h = select(0.0, exp2(s$h - max$h), key < length);
     //#endfor
@@ -101,7 +104,7 @@ fn main(
     if (lane % $(BLOCK)u == 0u) {
       //#for h 0 GROUP
       var sum$h = 0.0;
-      for (var j = 0u; j < $(BLOCK)u; j++) { sum$h += scores[$(h*LANES)u + lane + j]; }
+      for (var j = 0u; j < block; j++) { sum$h += scores[$(h*LANES)u + lane + j]; }
       blockSums[$(h)u * blocks + own] = sum$h;
       blockMaxima[$(h)u * blocks + own] = max$h;
       //#endfor
@@ -116,7 +119,7 @@ fn main(
         let head = out$r / chunks;
         let chunk = out$r % chunks;
         var sum = vec4<f32>(0.0);
-        for (var j = b * $(BLOCK)u; j < (b + 1u) * $(BLOCK)u; j++) {
+        for (var j = b * block; j < (b + 1u) * block; j++) {
           sum = fma(vec4<f32>(scores[head * $(LANES)u + j]), cacheValues[rows[j] + chunk], sum);
         }
         let blockMax = blockMaxima[head * blocks + b];

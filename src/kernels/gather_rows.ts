@@ -3,9 +3,16 @@ import type { Tensor } from "../gpu/tensor.ts";
 import { expectShape, expectVectors } from "./expect_shape.ts";
 import code from "./gather_rows.wgsl" with { type: "text" };
 
-function rowGrid(rows: number, vectors: number): Grid {
-  const y = Math.min(rows, 65535);
-  return [Math.ceil(vectors / 16), y, Math.ceil(rows / Math.max(1, y))];
+/** Lanes of a workgroup. */
+function workgroup(gpu: Gpu): number {
+  return gpu.info.software ? 16 : 64;
+}
+
+/** A workgroup makes 8 rows of `workgroup` vectors. */
+function rowGrid(gpu: Gpu, rows: number, vectors: number): Grid {
+  const groups = Math.ceil(rows / 8);
+  const y = Math.min(groups, 65535);
+  return [Math.ceil(vectors / workgroup(gpu)), y, Math.ceil(groups / Math.max(1, y))];
 }
 
 /**
@@ -24,10 +31,14 @@ export function gatherRows(gpu: Gpu, source: Tensor, rows: Tensor, target: Tenso
   expectShape("gatherRows", "target", target, [rowCount, width]);
   expectVectors("gatherRows", "a row", width);
   gpu.dispatch(
-    { label: "gather rows", code, defines: { SCATTER: false, STORAGE: source.dtype } },
+    {
+      label: "gather rows",
+      code,
+      defines: { SCATTER: false, STORAGE: source.dtype, WORKGROUP: workgroup(gpu) },
+    },
     { rowCount, limit, vectors: width / 4 },
     { source, rows, target_rows: target },
-    rowGrid(rowCount, width / 4),
+    rowGrid(gpu, rowCount, width / 4),
   );
 }
 
@@ -48,9 +59,13 @@ export function scatterRows(gpu: Gpu, source: Tensor, rows: Tensor, target: Tens
   expectShape("scatterRows", "target", target, [-1, -1]);
   expectVectors("scatterRows", "a row", width);
   gpu.dispatch(
-    { label: "scatter rows", code, defines: { SCATTER: true, STORAGE: "f32" } },
+    {
+      label: "scatter rows",
+      code,
+      defines: { SCATTER: true, STORAGE: "f32", WORKGROUP: workgroup(gpu) },
+    },
     { rowCount, limit, vectors: width / 4 },
     { source, rows, target_rows: target },
-    rowGrid(rowCount, width / 4),
+    rowGrid(gpu, rowCount, width / 4),
   );
 }

@@ -16,7 +16,8 @@ const largestNorm = 3e38;
  * depends only on the tensors' sizes and order.
  *
  * @param gradients f32 tensors whose sizes are multiples of 4
- * @param outputs norm [1], clipScale [1], nonFinite u32 [1]: number of NaN or infinite elements
+ * @param outputs norm [1], clipScale [1], nonFinite u32 [1]: number of NaN or infinite elements, 1 for
+ *   an overflow of finite ones; above 0 exactly when the step is skipped
  * @param maxNorm above 0; Infinity for no clipping
  * @throws Error when the shapes do not fit
  */

@@ -37,7 +37,9 @@ fn main(@builtin(local_invocation_id) local: vec3<u32>) {
     let result = sqrt(sums[0]);
     let overflow = (bitcast<u32>(sums[0]) & 0x7f800000u) == 0x7f800000u;
     norm[0] = result;
-    nonFinite[0] = counts[0];
-    clipScale[0] = select(min(1.0, params.maxNorm / (result + 1e-6)), 0.0, overflow || counts[0] > 0u);
+    // An overflow of finite elements counts as one, so that whoever reads the count knows of the skip.
+    let bad = select(counts[0], max(counts[0], 1u), overflow);
+    nonFinite[0] = bad;
+    clipScale[0] = select(min(1.0, params.maxNorm / (result + 1e-6)), 0.0, bad > 0u);
   }
 }

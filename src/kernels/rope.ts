@@ -82,7 +82,7 @@ export function ropeForward(
   expectShape("rope", "keys", keys, [rows, kvHeads, headDim]);
   expectShape("rope", "values", values, [rows, kvHeads, headDim]);
   if (keyRows) expectShape("rope", "keyRows", keyRows, [tokens], "u32");
-  const defines = { D: headDim, NORM: norm !== undefined, ROWS: keyRows !== undefined };
+  const defines = { NORM: norm !== undefined, ROWS: keyRows !== undefined };
   gpu.dispatch(
     { label: "rope", code: forwardCode, defines },
     {
@@ -92,6 +92,7 @@ export function ropeForward(
       maxPositions: table.shape[0],
       keyRows: rows,
       epsilon: norm?.epsilon ?? 0,
+      chunks: headDim / 4,
     },
     {
       qkv,
@@ -139,10 +140,18 @@ export function ropeBackward(
   expectShape(operation, "dQkv", dQkv, qkv.shape);
   if (normGradients && !norm) throw new Error(`${operation}: norm gradients without a norm`);
   gpu.scope(() => {
-    const terms = gpu.tensor(norm ? [tokens, heads + kvHeads, headDim] : [4], "f32", "norm terms");
+    const termsShape = [tokens, heads + kvHeads, headDim];
+    const terms = norm ? gpu.tensor(termsShape, "f32", "norm terms") : null;
     gpu.dispatch(
-      { label: operation, code: backwardCode, defines: { D: headDim, NORM: norm !== undefined } },
-      { tokens, heads, kvHeads, maxPositions: table.shape[0], epsilon: norm?.epsilon ?? 0 },
+      { label: operation, code: backwardCode, defines: { NORM: norm !== undefined } },
+      {
+        tokens,
+        heads,
+        kvHeads,
+        maxPositions: table.shape[0],
+        epsilon: norm?.epsilon ?? 0,
+        chunks: headDim / 4,
+      },
       {
         dQueries,
         dKeys,
@@ -150,11 +159,11 @@ export function ropeBackward(
         positions,
         table,
         dQkv,
-        ...(norm ? { qkv, queryNorm: norm.queryNorm, keyNorm: norm.keyNorm, terms } : {}),
+        ...(norm && terms ? { qkv, queryNorm: norm.queryNorm, keyNorm: norm.keyNorm, terms } : {}),
       },
       grid(gpu, tokens, options),
     );
-    if (!normGradients) return;
+    if (!normGradients || !terms) return;
     const stride = (heads + kvHeads) * headDim / 4;
     const add = (gradient: Tensor, HEADS: number, first: number) => {
       expectShape(operation, "norm gradient", gradient, [headDim]);
@@ -162,9 +171,9 @@ export function ropeBackward(
         {
           label: "rope norm gradient",
           code: normGradientCode,
-          defines: { D: headDim, HEADS },
+          defines: { HEADS },
         },
-        { tokens, stride, first },
+        { tokens, stride, first, chunks: headDim / 4 },
         { terms, gradient },
         [Math.ceil(headDim / 32)],
       );

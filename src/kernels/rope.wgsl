@@ -14,6 +14,7 @@ struct Params {
   maxPositions: u32,  // rows of the table
   keyRows: u32,       // rows of keys and values
   epsilon: f32,
+  chunks: u32,        // vectors of a head, D / 4
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -31,15 +32,14 @@ struct Params {
 @group(0) @binding(9) var<storage, read> keyNorm: array<vec4<f32>>;
 //#endif
 
-const half = $(D/8)u;    // vectors of half a head
-const chunks = $(D/4)u;  // vectors of a head
-
 @compute @workgroup_size(64)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
+  let chunks = params.chunks;
+  let half = chunks / 2u;
   let units = params.heads + 2u * params.kvHeads;
   let index = (group.y * groups.x + group.x) * 64u + lane;
   //#if NORM
@@ -73,8 +73,9 @@ fn main(
     let x = qkv[source + c];
     squares = fma(x, x, squares);
   }
+  let mean = 1.0 / f32(4u * chunks);
   let total = (squares.x + squares.y) + (squares.z + squares.w);
-  let rstd = inverseSqrt(fma(total, 1.0 / $(D).0, params.epsilon));
+  let rstd = inverseSqrt(fma(total, mean, params.epsilon));
   for (var c = 0u; c < half; c++) {
   //#else
   let c = index % half;

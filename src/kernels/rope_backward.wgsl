@@ -11,6 +11,7 @@ struct Params {
   kvHeads: u32,
   maxPositions: u32,
   epsilon: f32,
+  chunks: u32,        // vectors of a head, D / 4
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -27,15 +28,14 @@ struct Params {
 @group(0) @binding(10) var<storage, read_write> terms: array<vec4<f32>>;
 //#endif
 
-const half = $(D/8)u;    // vectors of half a head
-const chunks = $(D/4)u;  // vectors of a head
-
 @compute @workgroup_size(64)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
+  let chunks = params.chunks;
+  let half = chunks / 2u;
   let units = params.heads + 2u * params.kvHeads;
   let index = (group.y * groups.x + group.x) * 64u + lane;
   //#if NORM
@@ -104,10 +104,11 @@ fn main(
 
   //#if NORM
   if (isQuery || isKey) {
+    let mean = 1.0 / f32(4u * chunks);
     let total = (squares.x + squares.y) + (squares.z + squares.w);
     let product = (products.x + products.y) + (products.z + products.w);
-    let rstd = inverseSqrt(fma(total, 1.0 / $(D).0, params.epsilon));
-    let slope = rstd * rstd * product * (1.0 / $(D).0);
+    let rstd = inverseSqrt(fma(total, mean, params.epsilon));
+    let slope = rstd * rstd * product * mean;
     for (var c = 0u; c < chunks; c++) {
       terms[termsAt + c] *= rstd;
       dQkv[target_row + c] = rstd * fma(qkv[target_row + c], vec4<f32>(-slope), dQkv[target_row + c]);

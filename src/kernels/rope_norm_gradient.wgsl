@@ -7,16 +7,16 @@ struct Params {
   tokens: u32,
   stride: u32,   // vectors of one token's terms
   first: u32,    // vectors before the first of the heads
+  chunks: u32,   // vectors of a head, D / 4
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> terms: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read_write> gradient: array<vec4<f32>>;
 
-const chunks = $(D/4)u;
-
 @compute @workgroup_size(8)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  let chunks = params.chunks;
   let c = id.x;
   if (c >= chunks) { return; }
   var sum = gradient[c];

@@ -96,11 +96,13 @@ export function sampleTokens(
   const [seedLow, seedHigh] = seedWords(stream.seed);
   const blocks = Math.ceil(columns / vocabularyBlock);
   const MAX_BLOCKS = lanes === 1 ? 0 : Math.ceil(blocks / 64) * 64;
+  const { topK, topP } = sampling;
+  const TOP_K = topK > 0 && topK < columns;
   gpu.dispatch(
     {
       label: "sample",
       code: `${philoxCode}\n${sampleCode}`,
-      defines: { LANES: lanes, MAX_BLOCKS },
+      defines: { LANES: lanes, MAX_BLOCKS, TOP_K },
     },
     {
       slots,
@@ -108,8 +110,8 @@ export function sampleTokens(
       stride,
       inverseTemperature: inverseTemperature(sampling.temperature),
       greedy: sampling.temperature === 0 ? 1 : 0,
-      topK: sampling.topK,
-      topP: sampling.topP,
+      topK,
+      topP,
       minP: sampling.minP,
       seedLow,
       seedHigh,

@@ -11,6 +11,7 @@
 // (32), segments of a block (1024), blocks. The search adds the same numbers in the same order, so it
 // always ends inside. Both values of LANES give the same bits.
 //
+//   TOP_K false  leaves out top-k
 //   LANES 1    a lane per slot (lanes of a CPU core)
 //   LANES 128  a workgroup per slot, a lane per segment, four blocks at a time
 
@@ -20,7 +21,7 @@ struct Params {
   stride: u32,   // elements from one row to the next
   inverseTemperature: f32,
   greedy: u32,   // 1: the likeliest token, the lowest of those that tie
-  topK: u32,     // 0: off
+  topK: u32,     // read with TOP_K only
   topP: f32,     // 1: off
   minP: f32,     // 0: off
   seedLow: u32,
@@ -46,8 +47,13 @@ fn logitOf(slot: u32, token: u32) -> f32 {
 }
 
 fn load(slot: u32, vector: u32) -> vec4<f32> {
-  let vectors = params.stride / 4u;
-  return logits[slot * vectors + min(vector, vectors - 1u)];
+  return logits[slot * (params.stride / 4u) + vector];
+}
+
+// One past a segment's last vector. A bound that drivers cannot count keeps them from unrolling the
+// loops over a segment, which costs seconds of compilation.
+fn endOf(segment: u32) -> u32 {
+  return min(segment * 8u + 8u, (params.columns + 3u) / 4u);
 }
 
 // Ordered as the logits are; 0 beyond the last column and for no logit.
@@ -70,8 +76,7 @@ fn massesOf(x: vec4<f32>, keys: vec4<u32>, minimum: f32) -> vec4<f32> {
 // Mass of a segment's tokens at or above each of three thresholds (at least 1).
 fn segmentMass(slot: u32, segment: u32, thresholds: vec3<u32>, minimum: f32) -> vec3<f32> {
   var mass = vec3<f32>(0.0);
-  for (var v = 0u; v < 8u; v++) {
-    let vector = segment * 8u + v;
+  for (var vector = segment * 8u; vector < endOf(segment); vector++) {
     let x = load(slot, vector);
     let keys = keysOf(x, vector);
     let masses = massesOf(x, keys, minimum);
@@ -82,11 +87,11 @@ fn segmentMass(slot: u32, segment: u32, thresholds: vec3<u32>, minimum: f32) -> 
   return mass;
 }
 
+//#if TOP_K
 // Number of a segment's tokens at or above each of three thresholds (at least 1).
 fn segmentCount(slot: u32, segment: u32, thresholds: vec3<u32>) -> vec3<u32> {
   var count = vec3<u32>(0u);
-  for (var v = 0u; v < 8u; v++) {
-    let vector = segment * 8u + v;
+  for (var vector = segment * 8u; vector < endOf(segment); vector++) {
     let keys = keysOf(load(slot, vector), vector);
     //#for c 0 4
     count += select(vec3<u32>(0u), vec3<u32>(1u), vec3<u32>(keys[$c]) >= thresholds);
@@ -95,11 +100,11 @@ fn segmentCount(slot: u32, segment: u32, thresholds: vec3<u32>) -> vec3<u32> {
   return count;
 }
 
+//#endif
 // (key, token) of a segment's likeliest token, the first of those that tie.
 fn segmentPeak(slot: u32, segment: u32) -> vec2<u32> {
   var best = vec2<u32>(0u);
-  for (var v = 0u; v < 8u; v++) {
-    let vector = segment * 8u + v;
+  for (var vector = segment * 8u; vector < endOf(segment); vector++) {
     let keys = keysOf(load(slot, vector), vector);
     //#for c 0 4
     if (keys[$c] > best.x) {
@@ -122,8 +127,7 @@ fn blocksOfRow() -> u32 {
 // they were summed.
 fn searchSegment(slot: u32, segment: u32, threshold: u32, before: f32, inBlock: f32, goal: f32) -> u32 {
   var inSegment = 0.0;
-  for (var v = 0u; v < 8u; v++) {
-    let vector = segment * 8u + v;
+  for (var vector = segment * 8u; vector < endOf(segment); vector++) {
     let x = load(slot, vector);
     let keys = keysOf(x, vector);
     let masses = massesOf(x, keys, params.minP);
@@ -154,6 +158,7 @@ fn rowMass(slot: u32, lane: u32, thresholds: vec3<u32>, minimum: f32) -> vec3<f3
   return mass;
 }
 
+//#if TOP_K
 fn rowCount(slot: u32, lane: u32, thresholds: vec3<u32>) -> vec3<u32> {
   var count = vec3<u32>(0u);
   for (var s = 0u; s < segmentsOfRow(); s++) {
@@ -162,6 +167,7 @@ fn rowCount(slot: u32, lane: u32, thresholds: vec3<u32>) -> vec3<u32> {
   return count;
 }
 
+//#endif
 fn rowPeak(slot: u32, lane: u32) -> vec2<u32> {
   var best = vec2<u32>(0u);
   for (var s = 0u; s < segmentsOfRow(); s++) {
@@ -196,7 +202,9 @@ fn search(slot: u32, lane: u32, threshold: u32, goal: f32) -> u32 {
 var<workgroup> segmentMasses: array<vec3<f32>, 128>;
 var<workgroup> blockMasses: array<vec3<f32>, $(MAX_BLOCKS)>;
 var<workgroup> segmentPeaks: array<vec2<u32>, 128>;
+//#if TOP_K
 var<workgroup> counts: array<atomic<u32>, 3>;
+//#endif
 
 // Leaves the masses of the blocks in blockMasses.
 fn rowMass(slot: u32, lane: u32, thresholds: vec3<u32>, minimum: f32) -> vec3<f32> {
@@ -206,8 +214,8 @@ fn rowMass(slot: u32, lane: u32, thresholds: vec3<u32>, minimum: f32) -> vec3<f3
     workgroupBarrier();
     if (lane % 32u == 0u) {
       var mass = vec3<f32>(0.0);
-      for (var i = 0u; i < 32u; i++) {
-        mass += segmentMasses[lane + i];
+      for (var i = lane; i < lane + 32u; i++) {
+        mass += segmentMasses[i];
       }
       blockMasses[first + lane / 32u] = mass;
     }
@@ -220,6 +228,7 @@ fn rowMass(slot: u32, lane: u32, thresholds: vec3<u32>, minimum: f32) -> vec3<f3
   return mass;
 }
 
+//#if TOP_K
 fn rowCount(slot: u32, lane: u32, thresholds: vec3<u32>) -> vec3<u32> {
   workgroupBarrier();
   if (lane < 3u) {
@@ -237,6 +246,7 @@ fn rowCount(slot: u32, lane: u32, thresholds: vec3<u32>) -> vec3<u32> {
   return vec3<u32>(atomicLoad(&counts[0]), atomicLoad(&counts[1]), atomicLoad(&counts[2]));
 }
 
+//#endif
 fn rowPeak(slot: u32, lane: u32) -> vec2<u32> {
   var own = vec2<u32>(0u);
   for (var s = lane; s < segmentsOfRow(); s += 128u) {
@@ -282,6 +292,7 @@ fn search(slot: u32, lane: u32, threshold: u32, goal: f32) -> u32 {
 }
 //#endif
 
+//#if TOP_K
 fn topKThreshold(slot: u32, lane: u32) -> u32 {
   var t = 0u;
   for (var digit = 0u; digit < 16u; digit++) {
@@ -294,21 +305,7 @@ fn topKThreshold(slot: u32, lane: u32) -> u32 {
   }
   return max(t, 1u);
 }
-
-fn topPThreshold(slot: u32, lane: u32, floor: u32) -> u32 {
-  let goal = params.topP * rowMass(slot, lane, vec3<u32>(floor), 0.0).x;
-  var t = 0u;
-  for (var digit = 0u; digit < 16u; digit++) {
-    let shift = 30u - 2u * digit;
-    let candidates = vec3<u32>(t | (1u << shift), t | (2u << shift), t | (3u << shift));
-    let mass = rowMass(slot, lane, max(candidates, vec3<u32>(floor)), 0.0);
-    let enough = mass >= vec3<f32>(goal);
-    t = select(t, candidates.x, enough.x);
-    t = select(t, candidates.y, enough.y);
-    t = select(t, candidates.z, enough.z);
-  }
-  return max(t, floor);
-}
+//#endif
 
 //#if LANES == 1
 @compute @workgroup_size(8)
@@ -336,16 +333,33 @@ fn main(
     peakKey = likeliest.x;
     peak = logitOf(slot, likeliest.y);
     var threshold = 1u;
-    if (params.topK > 0u && params.topK < params.columns) {
-      threshold = topKThreshold(slot, lane);
-    }
-    if (params.topP < 1.0) {
-      threshold = topPThreshold(slot, lane, threshold);
+    //#if TOP_K
+    threshold = topKThreshold(slot, lane);
+    //#endif
+    // One loop, and so one copy of rowMass: pass 0 gives top-p its goal, passes 1 to 16 find its
+    // threshold, pass 17 weighs what is kept.
+    var mass = 0.0;
+    var goal = 0.0;
+    var t = 0u;
+    for (var pass_index = select(17u, 0u, params.topP < 1.0); pass_index < 18u; pass_index++) {
+      let last = pass_index == 17u;
+      let shift = select(32u - 2u * pass_index, 0u, pass_index == 0u || last);
+      let descending = pass_index > 0u && !last;
+      threshold = select(threshold, max(threshold, t), last);
+      let candidates = vec3<u32>(t | (1u << shift), t | (2u << shift), t | (3u << shift));
+      let thresholds = select(vec3<u32>(0u), candidates, descending);
+      let minimum = select(0.0, params.minP, last);
+      let masses = rowMass(slot, lane, max(thresholds, vec3<u32>(threshold)), minimum);
+      let enough = masses >= vec3<f32>(goal);
+      t = select(t, candidates.x, descending && enough.x);
+      t = select(t, candidates.y, descending && enough.y);
+      t = select(t, candidates.z, descending && enough.z);
+      goal = select(goal, params.topP * masses.x, pass_index == 0u);
+      mass = masses.x;
     }
     // The token drawn has the next position.
     let counter = vec4<u32>(positions[slot] + 1u, sequenceIds[slot], params.step, params.seedHigh);
     let uniform_number = philoxUniform(counter, vec2<u32>(params.seedLow, params.stream));
-    let mass = rowMass(slot, lane, vec3<u32>(threshold), params.minP).x;
     let drawn = search(slot, lane, threshold, uniform_number * mass);
     // Only logits that are not numbers leave the search without a token.
     token = select(drawn, token, drawn >= params.columns);

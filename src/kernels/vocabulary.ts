@@ -157,17 +157,15 @@ export function vocabularyBackward(
   if (IN_PLACE && logits.byteOffset !== logitsGradient.byteOffset) {
     throw new Error("vocabularyBackward: logits and their gradient are two views of one buffer");
   }
-  // A lane of a CPU core takes neighbouring vectors, those of a GPU take them side by side.
-  const defines = gpu.info.software
-    ? { IN_PLACE, WORKGROUP: 8, VECTORS: 8 }
-    : { IN_PLACE, WORKGROUP: 64, VECTORS: 1 };
+  const WORKGROUP = gpu.info.software ? 16 : 64;
   const { logSumExp, entropy, targets, logProbGradient, entropyGradient } = rowTensors;
   const perRow = { logSumExp, entropy, targets, logProbGradient, entropyGradient };
-  const y = Math.min(rows, 65535);
+  const groups = Math.ceil(rows / 8);
+  const y = Math.min(groups, 65535);
   gpu.dispatch(
-    { label: "vocabulary backward", code: backwardCode, defines },
+    { label: "vocabulary backward", code: backwardCode, defines: { IN_PLACE, WORKGROUP } },
     { rows, columns, stride, firstColumn, inverseTemperature: options.inverseTemperature },
     IN_PLACE ? { ...perRow, logitsGradient } : { ...perRow, logits, logitsGradient },
-    [Math.ceil(stride / (4 * defines.WORKGROUP * defines.VECTORS)), y, Math.ceil(rows / y)],
+    [Math.ceil(stride / (4 * WORKGROUP)), y, Math.ceil(groups / y)],
   );
 }

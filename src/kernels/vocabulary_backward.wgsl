@@ -22,39 +22,38 @@ struct Params {
 @group(0) @binding(7) var<storage, read> logits: array<vec4<f32>>;
 //#endif
 
+// A workgroup makes 8 rows: a start costs more than a row of a small vocabulary.
 @compute @workgroup_size($WORKGROUP)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_id) local: vec3<u32>,
 ) {
-  let row = group.z * groups.y + group.y;
+  let firstRow = (group.z * groups.y + group.y) * 8u;
   let vectors = params.stride / 4u;
-  let firstVector = (group.x * $(WORKGROUP)u + local.x) * $(VECTORS)u;
-  if (row >= params.rows) {
+  let vector = group.x * $(WORKGROUP)u + local.x;
+  if (vector >= vectors) {
     return;
   }
-  let gLogProb = logProbGradient[row];
-  let gEntropy = entropyGradient[row];
-  let idle = gLogProb == 0.0 && gEntropy == 0.0;
-  let lse = logSumExp[row];
-  let h = entropy[row];
-  let target_column = targets[row] - params.firstColumn;
-  for (var vector = firstVector; vector < min(firstVector + $(VECTORS)u, vectors); vector++) {
+  let column = vector * 4u + vec4<u32>(0u, 1u, 2u, 3u);
+  let padding = column >= vec4<u32>(params.columns);
+  for (var row = firstRow; row < min(firstRow + 8u, params.rows); row++) {
+    let gLogProb = logProbGradient[row];
+    let gEntropy = entropyGradient[row];
+    let idle = gLogProb == 0.0 && gEntropy == 0.0;
     let at = row * vectors + vector;
     //#if IN_PLACE
     let x = logitsGradient[at];
     //#else
     let x = logits[at];
     //#endif
-    let column = vector * 4u + vec4<u32>(0u, 1u, 2u, 3u);
-    let logP = fma(x, vec4<f32>(params.inverseTemperature), vec4<f32>(-lse));
+    let logP = fma(x, vec4<f32>(params.inverseTemperature), vec4<f32>(-logSumExp[row]));
     let p = exp(logP);
-    let hit = select(vec4<f32>(0.0), vec4<f32>(1.0), column == vec4<u32>(target_column));
+    let hit = column == vec4<u32>(targets[row] - params.firstColumn);
     // p log p is 0 where p is, also for a logit of minus infinity.
-    let slope = select(-p * (logP + h), vec4<f32>(0.0), p == vec4<f32>(0.0));
-    let g = params.inverseTemperature * fma(vec4<f32>(gLogProb), hit - p, gEntropy * slope);
-    let padding = column >= vec4<u32>(params.columns);
+    let slope = select(-p * (logP + entropy[row]), vec4<f32>(0.0), p == vec4<f32>(0.0));
+    let pull = select(vec4<f32>(0.0), vec4<f32>(1.0), hit) - p;
+    let g = params.inverseTemperature * fma(vec4<f32>(gLogProb), pull, gEntropy * slope);
     logitsGradient[at] = select(g, vec4<f32>(0.0), padding | vec4<bool>(idle));
   }
 }

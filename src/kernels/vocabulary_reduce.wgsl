@@ -24,7 +24,8 @@ struct Params {
 @group(0) @binding(2) var<storage, read> targets: array<u32>;
 @group(0) @binding(3) var<storage, read_write> state: array<vec4<f32>>;
 
-const lowest = -3.0e38;
+// Below any logit, and still finite after the scaling.
+const lowest = -1.0e30;
 
 // Four logits of a row; those beyond the chunk's columns count as none.
 fn load(row: u32, vector: u32) -> vec4<f32> {

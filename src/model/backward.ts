@@ -22,10 +22,19 @@ import type { Parameter } from "./parameters.ts";
  * @param dy [T, O]
  * @param x [T, I]
  */
-function linearBackward(model: Model, label: string, weight: Parameter, dy: Tensor, x: Tensor): Tensor {
+function linearBackward(
+  model: Model,
+  label: string,
+  weight: Parameter,
+  dy: Tensor,
+  x: Tensor,
+): Tensor {
   const { gpu } = model;
   if (weight.gradient) {
-    gemm(gpu, "tn", dy, x, weight.gradient, { label: `${label} weight gradient`, accumulate: true });
+    gemm(gpu, "tn", dy, x, weight.gradient, {
+      label: `${label} weight gradient`,
+      accumulate: true,
+    });
   }
   const dx = gpu.tensor(x.shape, "f32", `${label} input gradient`);
   gemm(gpu, "nn", dy, weight.weight, dx, { label: `${label} input gradient` });
@@ -44,7 +53,13 @@ function layerBackward(
   const dInner = linearBackward(model, "down", layer.down, dOutput, made.inner);
   const dGateUp = gpu.tensor(made.gateUp.shape, "f32", "gate and up gradient");
   swigluBackward(gpu, made.gateUp, dInner, dGateUp);
-  const dMiddleNormed = linearBackward(model, "gate and up", layer.gateUp, dGateUp, made.middleNormed);
+  const dMiddleNormed = linearBackward(
+    model,
+    "gate and up",
+    layer.gateUp,
+    dGateUp,
+    made.middleNormed,
+  );
   const dMiddle = gpu.tensor(made.middle.shape, "f32", "residual gradient");
   rmsnormBackward(gpu, {
     x: made.middle,
@@ -58,7 +73,13 @@ function layerBackward(
   const { queries, keys, values, output, logSumExp } = made.attention;
   const [T, heads, headDim] = output.shape;
   const flat = output.reshape(T, heads * headDim);
-  const dAttention = linearBackward(model, "attention output", layer.attentionOutput, dMiddle, flat);
+  const dAttention = linearBackward(
+    model,
+    "attention output",
+    layer.attentionOutput,
+    dMiddle,
+    flat,
+  );
   const dQueries = gpu.tensor(queries.shape, "f32", "query gradient");
   const dKeys = gpu.tensor(keys.shape, "f32", "key gradient");
   const dValues = gpu.tensor(values.shape, "f32", "value gradient");

@@ -46,19 +46,25 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
   const architecture = config.model_type;
   if (!architectures.includes(architecture as Architecture)) {
     throw new UserError(
-      `${file}: model_type is ${JSON.stringify(architecture)}; supported: ${architectures.join(", ")}`,
+      `${file}: model_type is ${JSON.stringify(architecture)}; supported: ${
+        architectures.join(", ")
+      }`,
     );
   }
   const integer = (key: string, fallback?: number): number => {
     const value = config[key] ?? fallback;
     if (typeof value !== "number" || !Number.isInteger(value) || value < 1) {
-      throw new UserError(`${file}: ${key} is ${JSON.stringify(value)}; expected a positive integer`);
+      throw new UserError(
+        `${file}: ${key} is ${JSON.stringify(value)}; expected a positive integer`,
+      );
     }
     return value;
   };
   const positive = (key: string, value: unknown): number => {
     if (typeof value !== "number" || !(value > 0)) {
-      throw new UserError(`${file}: ${key} is ${JSON.stringify(value)}; expected a positive number`);
+      throw new UserError(
+        `${file}: ${key} is ${JSON.stringify(value)}; expected a positive number`,
+      );
     }
     return value;
   };
@@ -67,13 +73,15 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
   if (ropeType !== "default") {
     throw new UserError(`${file}: rope type ${JSON.stringify(ropeType)}; supported: default`);
   }
-  if (config.attention_bias === true && architecture === "llama" || config.mlp_bias === true) {
+  if (config.attention_bias === true && architecture !== "qwen2" || config.mlp_bias === true) {
     throw new UserError(
       `${file}: attention_bias and mlp_bias are not supported for ${architecture}; expected false`,
     );
   }
   if (config.hidden_act !== undefined && config.hidden_act !== "silu") {
-    throw new UserError(`${file}: hidden_act is ${JSON.stringify(config.hidden_act)}; supported: silu`);
+    throw new UserError(
+      `${file}: hidden_act is ${JSON.stringify(config.hidden_act)}; supported: silu`,
+    );
   }
   if (config.use_sliding_window === true) {
     throw new UserError(`${file}: use_sliding_window is true; only full attention is supported`);
@@ -88,11 +96,13 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
       `${file}: num_attention_heads ${heads} is no multiple of num_key_value_heads ${kvHeads}`,
     );
   }
-  for (const [key, value, step] of [
-    ["hidden_size", hiddenSize, 4],
-    ["intermediate_size", intermediateSize, 4],
-    ["head_dim", headDim, 8],
-  ] as const) {
+  for (
+    const [key, value, step] of [
+      ["hidden_size", hiddenSize, 4],
+      ["intermediate_size", intermediateSize, 4],
+      ["head_dim", headDim, 8],
+    ] as const
+  ) {
     if (value % step !== 0) {
       throw new UserError(`${file}: ${key} is ${value}; the kernels need a multiple of ${step}`);
     }

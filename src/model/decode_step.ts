@@ -3,7 +3,7 @@ import { advanceSlots } from "../kernels/advance.ts";
 import { attentionDecode } from "../kernels/attention_decode.ts";
 import { gemm } from "../kernels/gemm.ts";
 import { ropeForward } from "../kernels/rope.ts";
-import { type Sampling, type SamplingStream, sampleTokens } from "../kernels/sample.ts";
+import { sampleTokens, type Sampling, type SamplingStream } from "../kernels/sample.ts";
 import {
   inverseTemperature as inverse,
   vocabularyFinish,
@@ -31,7 +31,13 @@ export interface DecodeOptions extends Sampling, SamplingStream {
 }
 
 /** Rotates one token per slot, writes its key and value to the cache and attends to the slot's pages. */
-function attendCached(model: Model, cache: KvCache, index: number, layer: Layer, state: DecodeState) {
+function attendCached(
+  model: Model,
+  cache: KvCache,
+  index: number,
+  layer: Layer,
+  state: DecodeState,
+) {
   const { gpu, config } = model;
   const { heads, headDim } = config;
   return (qkv: Tensor) => {

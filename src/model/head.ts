@@ -42,11 +42,17 @@ function chunks(vocabularySize: number, rows: number): Chunk[] {
 }
 
 /** The chunk's logits [R, stride]. */
-function chunkLogits(model: Model, hidden: Tensor, { firstColumn, columns, stride }: Chunk): Tensor {
+function chunkLogits(
+  model: Model,
+  hidden: Tensor,
+  { firstColumn, columns, stride }: Chunk,
+): Tensor {
   const { gpu, head } = model;
   const [rows, width] = hidden.shape;
   const logits = gpu.tensor([rows, stride], "f32", "logits chunk");
-  gemm(gpu, "nt", hidden, head.weight.view(firstColumn * width, [columns, width]), logits, { label: "head" });
+  gemm(gpu, "nt", hidden, head.weight.view(firstColumn * width, [columns, width]), logits, {
+    label: "head",
+  });
   return logits;
 }
 

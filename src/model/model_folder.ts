@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import type { Gpu } from "../gpu/gpu.ts";
 import { UserError } from "../gpu/user_error.ts";
-import { modelConfigJson, parseModelConfig } from "./config.ts";
+import { type ModelConfig, modelConfigJson, parseModelConfig } from "./config.ts";
+import { parameterBlocks } from "./layout.ts";
 import { Model } from "./model.ts";
 import { encodeSafetensors, SafetensorsFile, type Tensor as FileTensor } from "./safetensors.ts";
 import { Tokenizer } from "./tokenizer.ts";
@@ -18,8 +19,10 @@ function readJson(path: string): Record<string, unknown> {
     text = Deno.readTextFileSync(path);
   } catch (cause) {
     if (cause instanceof Deno.errors.NotFound) {
-      throw new UserError(`${path} is missing; a model folder holds config.json, model.safetensors, ` +
-        `tokenizer.json and tokenizer_config.json`);
+      throw new UserError(
+        `${path} is missing; a model folder holds config.json, model.safetensors, ` +
+          `tokenizer.json and tokenizer_config.json`,
+      );
     }
     throw cause;
   }
@@ -36,27 +39,62 @@ export function loadTokenizer(folder: string): Tokenizer {
   return Tokenizer.fromJson(readJson(file), readJson(join(folder, "tokenizer_config.json")), file);
 }
 
-/** Reads weights (F32, F16 or BF16 safetensors, Hugging Face names) into a new model. */
+function checkShapes(weights: SafetensorsFile, config: ModelConfig): void {
+  for (const { name, shape } of parameterBlocks(config).flatMap(({ parts }) => parts)) {
+    if (!weights.has(name)) continue; // loading names what is missing
+    const found = weights.entry(name).shape;
+    if (found.length !== shape.length || found.some((size, axis) => size !== shape[axis])) {
+      throw new UserError(
+        `${weights.path}: tensor ${name} has shape [${found}]; config.json makes it [${shape}]`,
+      );
+    }
+  }
+}
+
+/**
+ * Reads weights (F32, F16 or BF16 safetensors, Hugging Face names) into a new model.
+ *
+ * @throws UserError naming the file and key when something is missing, unsupported or does not fit
+ */
 export function loadModel(gpu: Gpu, folder: string, options: { readonly trained: boolean }): Model {
   const configFile = join(folder, "config.json");
   const config = parseModelConfig(readJson(configFile), configFile);
   const file = join(folder, "model.safetensors");
   using weights = SafetensorsFile.open(file);
+  checkShapes(weights, config);
   const named: Record<string, Float32Array> = {};
   for (const name of weights.names) named[name] = weights.readFloat32(name);
   const model = new Model(gpu, config, options);
-  model.parameters.load(named, file);
-  return model;
+  try {
+    model.parameters.load(named, file);
+    return model;
+  } catch (error) {
+    model.release();
+    throw error;
+  }
 }
 
-/** Reads a whole model folder. */
+/**
+ * Reads a whole model folder.
+ *
+ * @throws UserError also when the tokenizer has tokens that the model does not know
+ */
 export function loadModelFolder(
   gpu: Gpu,
   folder: string,
   options: { readonly trained: boolean },
 ): LoadedModel {
   const tokenizer = loadTokenizer(folder);
-  return { model: loadModel(gpu, folder, options), tokenizer };
+  const model = loadModel(gpu, folder, options);
+  const { vocabularySize } = model.config;
+  if (tokenizer.largestId >= vocabularySize) {
+    model.release();
+    throw new UserError(
+      `${folder}/tokenizer.json: its largest token id is ${tokenizer.largestId}; vocab_size in ` +
+        `config.json is ${vocabularySize}, so ids must be less. Do both files belong to one model?`,
+    );
+  }
+  return { model, tokenizer };
 }
 
 /**

@@ -78,7 +78,10 @@ export class Optimizer {
   /** The moments on the host, for a checkpoint. */
   async read(): Promise<{ firstMoments: Float32Array[]; secondMoments: Float32Array[] }> {
     const { firstMoments, secondMoments } = this.#state;
-    const data = await this.model.gpu.readAll([...firstMoments, ...secondMoments]) as Float32Array[];
+    const data = await this.model.gpu.readAll([
+      ...firstMoments,
+      ...secondMoments,
+    ]) as Float32Array[];
     return {
       firstMoments: data.slice(0, firstMoments.length),
       secondMoments: data.slice(firstMoments.length),

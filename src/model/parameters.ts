@@ -3,7 +3,7 @@ import type { Tensor } from "../gpu/tensor.ts";
 import { UserError } from "../gpu/user_error.ts";
 import { streams, uniformAt } from "../kernels/philox.ts";
 import type { ModelConfig } from "./config.ts";
-import { parameterBlocks, type Placement, placeBlocks } from "./layout.ts";
+import { parameterBlocks, placeBlocks, type Placement } from "./layout.ts";
 
 /** Tensors by Hugging Face name, f32 on the host. */
 export type NamedWeights = Readonly<Record<string, Float32Array>>;
@@ -152,7 +152,13 @@ export class Parameters {
       else {
         for (let i = 0; i < size; i += 2) {
           const at = (position: number) =>
-            uniformAt({ seed, stream: streams.initialisation, step: tensor, sequence: 0, position });
+            uniformAt({
+              seed,
+              stream: streams.initialisation,
+              step: tensor,
+              sequence: 0,
+              position,
+            });
           const radius = Math.sqrt(-2 * Math.log(1 - at(i)));
           const angle = 2 * Math.PI * at(i + 1);
           data[i] = radius * Math.cos(angle) * deviation / residual;

@@ -28,6 +28,13 @@ export class Tokenizer {
     }
   }
 
+  /** The largest token id it can give. */
+  get largestId(): number {
+    let largest = 0;
+    for (const id of this.#tokenizer.get_vocab().values()) largest = Math.max(largest, id);
+    return largest;
+  }
+
   /** Token ids of `text`; special tokens come only from the text itself. */
   encode(text: string): Uint32Array {
     return Uint32Array.from(this.#tokenizer.encode(text, { add_special_tokens: false }).ids);

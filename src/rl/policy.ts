@@ -32,7 +32,9 @@ export type Sampling = Pick<
 export function stopTokensOf(tokenizer: Tokenizer, folder: string): number[] {
   const eos = tokenizer.specialToken("eos_token");
   if (eos === null) {
-    throw new UserError(`${folder}/tokenizer_config.json names no eos_token: responses would never end`);
+    throw new UserError(
+      `${folder}/tokenizer_config.json names no eos_token: responses would never end`,
+    );
   }
   return [eos];
 }

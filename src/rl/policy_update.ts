@@ -203,19 +203,24 @@ async function accumulate(
     const logProbGradient = gpu.tensor([R], "f32", "log-prob gradient");
     const entropyGradient = gpu.tensor([R], "f32", "entropy gradient");
     const stats = gpu.tensor([R, 4], "f32", "policy loss statistics");
-    policyLoss(gpu, {
-      logProbs: head.logProbs,
-      oldLogProbs: vector(oldLogProbs, "old log-probs"),
-      refLogProbs: refLogProbs ?? undefined,
-      advantages: vector(concatenate(samples.map((s) => s.advantages)), "advantages"),
-      tokenWeights: vector(new Float32Array(R).fill(tokenWeight), "token weights"),
-    }, { logProbGradient, entropyGradient, statistics: stats }, {
-      clipLow: options.clipLow,
-      clipHigh: options.clipHigh,
-      klCoefficient: reference ? options.klCoefficient : 0,
-      klEstimator: klEstimators.indexOf(options.klEstimator) + 1 as 1 | 2 | 3,
-      entropyCoefficient: options.entropyCoefficient,
-    });
+    policyLoss(
+      gpu,
+      {
+        logProbs: head.logProbs,
+        oldLogProbs: vector(oldLogProbs, "old log-probs"),
+        refLogProbs: refLogProbs ?? undefined,
+        advantages: vector(concatenate(samples.map((s) => s.advantages)), "advantages"),
+        tokenWeights: vector(new Float32Array(R).fill(tokenWeight), "token weights"),
+      },
+      { logProbGradient, entropyGradient, statistics: stats },
+      {
+        clipLow: options.clipLow,
+        clipHigh: options.clipHigh,
+        klCoefficient: reference ? options.klCoefficient : 0,
+        klEstimator: klEstimators.indexOf(options.klEstimator) + 1 as 1 | 2 | 3,
+        entropyCoefficient: options.entropyCoefficient,
+      },
+    );
     const dGathered = headBackward(
       model,
       gathered,

@@ -43,7 +43,9 @@ function readTemplate(file: string): string {
     return Deno.readTextFileSync(file);
   } catch (cause) {
     throw new UserError(
-      `The prompt template ${file} cannot be read: ${cause instanceof Error ? cause.message : cause}`,
+      `The prompt template ${file} cannot be read: ${
+        cause instanceof Error ? cause.message : cause
+      }`,
     );
   }
 }

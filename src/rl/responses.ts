@@ -1,5 +1,5 @@
 import { generatorFormatScore, verifierFormatScore } from "./format_score.ts";
-import { type ParsedCritique, parseCritique } from "./parse_critique.ts";
+import { parseCritique, type ParsedCritique } from "./parse_critique.ts";
 import { type ParsedSolution, parseSolution } from "./parse_solution.ts";
 import type { Policy, Sampling } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";

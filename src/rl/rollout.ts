@@ -75,7 +75,13 @@ export async function generate(
     const results = requests.map(({ sequenceIds }): RolloutResponse[] => Array(sequenceIds.length));
     while (!queue.done) {
       prefill(model, cache, queue.admit());
-      const { tokens, logProbs, width } = await decodeWindow(model, cache, queue.active, pagesEach, options);
+      const { tokens, logProbs, width } = await decodeWindow(
+        model,
+        cache,
+        queue.active,
+        pagesEach,
+        options,
+      );
       const ended = new Set<Slot>();
       queue.active.forEach((slot, s) => {
         for (let step = 0; step < options.stepsBetweenReadbacks; step++) {

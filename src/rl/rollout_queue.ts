@@ -54,6 +54,9 @@ export function pagesPerSequence(promptLength: number, maximumResponse: number):
   return Math.ceil((promptLength + maximumResponse) / pageTokens);
 }
 
+/** What the queue does with a cache: it hands out pages. */
+export type PagePool = Pick<KvCache, "freePages" | "allocate" | "share" | "free">;
+
 /** Decides which responses are decoded when, and which cache pages they use. */
 export class RolloutQueue {
   readonly #waiting: Unit[] = [];
@@ -62,7 +65,7 @@ export class RolloutQueue {
 
   constructor(
     requests: readonly RolloutRequest[],
-    private readonly cache: KvCache,
+    private readonly cache: PagePool,
     private readonly slots: number,
     private readonly maximumResponse: number,
   ) {
@@ -107,7 +110,7 @@ export class RolloutQueue {
       rows.push([t, sharedPages[Math.floor(t / pageTokens)] * pageTokens + t % pageTokens]);
     }
     sequenceIds.forEach((sequenceId, i) => {
-      if (i > 0) for (const page of sharedPages) this.cache.share(page);
+      if (i > 0) { for (const page of sharedPages) this.cache.share(page); }
       const pages = [...sharedPages, ...Array.from({ length: own }, () => this.cache.allocate())];
       for (let t = shared * pageTokens; t < last; t++) {
         rows.push([t, pages[shared] * pageTokens + t % pageTokens]);

@@ -36,7 +36,10 @@ export async function updateSupervised(
 ): Promise<SupervisedMetrics> {
   const { gpu } = model;
   const tokens = samples.reduce((sum, { response }) => sum + response.length, 0);
-  const weightSum = samples.reduce((sum, { weights }) => sum + weights.reduce((a, b) => a + b, 0), 0);
+  const weightSum = samples.reduce(
+    (sum, { weights }) => sum + weights.reduce((a, b) => a + b, 0),
+    0,
+  );
   const lengthOf = (s: SupervisedSample) => s.prompt.length + s.response.length;
   optimizer.zeroGradients();
   let loss = 0;
@@ -54,8 +57,15 @@ export async function updateSupervised(
       const hidden = gpu.tensor([R, model.config.hiddenSize], "f32", "response hidden");
       gatherRows(gpu, activations.hidden, rowTensor, hidden);
       const head = headForward(model, hidden, targetTensor, 1);
-      const gradient = microBatch.flatMap(({ weights }) => Array.from(weights, (w) => -w / weightSum));
-      const logProbGradient = gpu.from(Float32Array.from(gradient), [R], "f32", "log-prob gradient");
+      const gradient = microBatch.flatMap(({ weights }) =>
+        Array.from(weights, (w) => -w / weightSum)
+      );
+      const logProbGradient = gpu.from(
+        Float32Array.from(gradient),
+        [R],
+        "f32",
+        "log-prob gradient",
+      );
       const entropyGradient = gpu.zeros([R], "f32", "entropy gradient");
       const dHead = headBackward(
         model,

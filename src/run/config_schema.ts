@@ -118,7 +118,7 @@ const scheduleSchema = section({
   total_training_steps: wholeNumber({ minimum: 1 }).default(100),
   /** Generator steps between two evaluations; 0 switches evaluation off. */
   test_frequency: wholeNumber({ minimum: 0 }).default(10),
-  /** Generator steps between two checkpoints; 0 switches saving off. */
+  /** Generator steps between two checkpoints; 0 saves at the end and when stopped only. */
   save_frequency: wholeNumber({ minimum: 0 }).default(25),
   /** Newest checkpoints that are kept. */
   keep_checkpoints: wholeNumber({ minimum: 1 }).default(2),

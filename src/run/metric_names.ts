@@ -8,6 +8,8 @@ export const METRIC = {
   verifierBalancedAccuracy: "eval/verifier/balanced_accuracy",
   /** F1 of the verdict "CORRECT", 0 to 1. */
   verifierF1: "eval/verifier/f1_score",
+  /** Mean loss of a token in supervised fine-tuning. */
+  supervisedLoss: "sft/loss",
   generatorReward: "generator/reward",
   verifierReward: "verifier/reward",
   /** Weight of the process advantage. */

@@ -17,14 +17,38 @@ export interface Policies {
   readonly verifier: Policy<VerifierTemplate> | null;
 }
 
-/** Loads what the configuration names onto the GPU, with references where a KL term needs them. */
-export function openPolicies(gpu: Gpu, config: TangoConfig): Policies {
+/**
+ * Loads what the configuration names onto the GPU, with references where a KL term needs them.
+ *
+ * @param options `frozen` loads both for measuring only, without what training needs
+ * @throws UserError when a file is missing or unsound
+ */
+export function openPolicies(
+  gpu: Gpu,
+  config: TangoConfig,
+  { frozen = false }: { readonly frozen?: boolean } = {},
+): Policies {
   const { generator, verifier } = config;
+  const template = generatorTemplate(generator.prompt_template);
   return {
-    generator: open(gpu, config, generator, true, generatorTemplate(generator.prompt_template)),
-    verifier: verifier &&
-      open(gpu, config, verifier, verifier.trained, verifierTemplate(verifier.prompt_template)),
+    generator: open(gpu, config, generator, !frozen, template),
+    verifier: verifier && open(
+      gpu,
+      config,
+      verifier,
+      verifier.trained && !frozen,
+      verifierTemplate(verifier.prompt_template),
+    ),
   };
+}
+
+/** Returns the GPU memory of both policies. */
+export function releasePolicies({ generator, verifier }: Policies): void {
+  for (const policy of [generator, verifier]) {
+    policy?.optimizer?.release();
+    policy?.reference?.release();
+    policy?.model.release();
+  }
 }
 
 function open<Template>(

@@ -1,8 +1,4 @@
-/** Live progress: one line that is rewritten on a terminal, quiet plain lines elsewhere. */
-
-import { createLogUpdate } from "log-update";
-import process from "node:process";
-import { formatDuration } from "./duration.ts";
+import { ProgressLine, type ProgressOutput } from "./progress_line.ts";
 
 /** What is known after a step. */
 export interface ProgressUpdate {
@@ -14,104 +10,42 @@ export interface ProgressUpdate {
   readonly tokensPerSecond: number;
 }
 
-/** Where progress goes and what time it is; tests put their own here. */
-export interface ProgressOutput {
-  readonly isTerminal: boolean;
-  /** Rewrites the live line. Used on a terminal only. */
-  rewrite(line: string): void;
-  /** Ends the live line, which stays on the screen. */
-  finish(): void;
-  /** Writes a line that stays. */
-  writeLine(line: string): void;
-  /** Milliseconds from any fixed moment. */
-  now(): number;
-}
-
-const PLAIN_INTERVAL_MS = 10_000;
-const REMEMBERED_STEPS = 20;
-
-/** Shows the progress of a run. */
+/** Shows the progress of a Tango run: phase (G or V), step, rewards, speed, time left. */
 export class Progress {
-  private readonly finishTimes: number[];
+  private readonly line: ProgressLine;
   private readonly lastReward: { generator?: number; verifier?: number } = {};
-  private lastPlainLine = -Infinity;
-  private liveLine: string | null = null;
 
   /**
    * @param total steps of the whole run
+   * @param label stands at the beginning of every line
    */
-  constructor(
-    private readonly total: number,
-    private readonly output: ProgressOutput = standardError(),
-  ) {
-    this.finishTimes = [output.now()];
+  constructor(total: number, label: string | null = null, output?: ProgressOutput) {
+    this.line = new ProgressLine(total, label, output);
   }
 
   /** Tells that a step has been done. */
-  update(update: ProgressUpdate): void {
-    const now = this.output.now();
-    this.finishTimes.push(now);
-    if (this.finishTimes.length > REMEMBERED_STEPS + 1) this.finishTimes.shift();
-    this.lastReward[update.phase] = update.reward;
-    const line = this.compose(update);
-    if (this.output.isTerminal) {
-      this.liveLine = line;
-      this.output.rewrite(line);
-    } else if (now - this.lastPlainLine >= PLAIN_INTERVAL_MS || update.step === this.total) {
-      this.lastPlainLine = now;
-      this.output.writeLine(line);
-    }
+  update({ step, phase, reward, tokensPerSecond }: ProgressUpdate): void {
+    this.lastReward[phase] = reward;
+    const { generator, verifier } = this.lastReward;
+    const rewards = [
+      ...(generator === undefined ? [] : [`G ${generator.toFixed(2)}`]),
+      ...(verifier === undefined ? [] : [`V ${verifier.toFixed(2)}`]),
+    ];
+    this.line.update({
+      step,
+      kind: phase === "generator" ? "G" : "V",
+      status: `reward ${rewards.join(" ")}`,
+      tokensPerSecond,
+    });
   }
 
   /** Writes a line that stays, above the live one. */
   note(text: string): void {
-    if (this.liveLine !== null) this.output.rewrite("");
-    this.output.writeLine(text);
-    if (this.liveLine !== null) this.output.rewrite(this.liveLine);
+    this.line.note(text);
   }
 
   /** Ends the live line; call it once, also after a failure. */
   close(): void {
-    if (this.liveLine !== null) this.output.finish();
-    this.liveLine = null;
+    this.line.close();
   }
-
-  private compose({ step, phase, tokensPerSecond }: ProgressUpdate): string {
-    const letter = phase === "generator" ? "G" : "V";
-    const number = String(step).padStart(String(this.total).length);
-    const reward = (name: string, value: number | undefined) =>
-      value === undefined ? [] : [`${name} ${value.toFixed(2)}`];
-    const rewards = [
-      ...reward("G", this.lastReward.generator),
-      ...reward("V", this.lastReward.verifier),
-    ];
-    return [
-      `${letter} ${number}/${this.total}`,
-      `reward ${rewards.join(" ")}`,
-      `${formatRate(tokensPerSecond)} tokens/s`,
-      step < this.total ? `${formatDuration(this.secondsLeft(step))} left` : "done",
-    ].join(" · ");
-  }
-
-  /** From the mean time of the last steps, which covers the mix of both phases. */
-  private secondsLeft(step: number): number {
-    const times = this.finishTimes;
-    const perStep = (times[times.length - 1] - times[0]) / (times.length - 1) / 1000;
-    return perStep * (this.total - step);
-  }
-}
-
-function formatRate(rate: number): string {
-  return rate < 10_000 ? String(Math.round(rate)) : `${(rate / 1000).toFixed(1)}k`;
-}
-
-function standardError(): ProgressOutput {
-  const log = createLogUpdate(process.stderr);
-  return {
-    isTerminal: Deno.stderr.isTerminal(),
-    rewrite: (line) => line === "" ? log.clear() : log(line),
-    finish: () => log.done(),
-    writeLine: (line) => console.error(line),
-    now: () => performance.now(),
-  };
 }

@@ -132,12 +132,23 @@ function summary({ isFinished, config }: ReportFacts, lines: readonly MetricsLin
   const state = isFinished
     ? `All ${total} steps were done.`
     : `The run stopped after step ${lastStep(lines)} of ${total}; \`--resume\` continues it.`;
-  const headlines = EVALUATED.slice(0, 2).flatMap(({ label, metric }) => {
+  const bullets = findHeadlines(lines).map(({ label, change }) => `- ${label}: **${change}**`);
+  return bullets.length === 0 ? state : `${state}\n\n${bullets.join("\n")}`;
+}
+
+/** What a run changed: `50.0 % → 83.3 %` of a measure. */
+export interface Headline {
+  readonly label: string;
+  readonly change: string;
+}
+
+/** The first and the last value of the measures that matter most, where there are two. */
+export function findHeadlines(lines: readonly MetricsLine[]): Headline[] {
+  return EVALUATED.slice(0, 2).flatMap(({ label, metric }) => {
     const values = metricPoints(lines, metric).map(([, value]) => value);
     if (values.length < 2) return [];
-    return [`- ${label}: **${percent(values[0])} → ${percent(values[values.length - 1])}**`];
+    return [{ label, change: `${percent(values[0])} → ${percent(values[values.length - 1])}` }];
   });
-  return headlines.length === 0 ? state : `${state}\n\n${headlines.join("\n")}`;
 }
 
 function whatRan(facts: ReportFacts, lines: readonly MetricsLine[]): [string, string][] {

@@ -3,7 +3,9 @@
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { UserError } from "../gpu/user_error.ts";
-import { exists, writeFileAtomically } from "./atomic_file.ts";
+import { exists, removeIfPresent, writeFileAtomically } from "./atomic_file.ts";
+
+const CONFIGURATION_FILE = "config.yaml";
 
 /** A run's folder; its files are named here and nowhere else. */
 export class RunFolder {
@@ -18,11 +20,12 @@ export class RunFolder {
     const folder = new RunFolder(path);
     if (exists(folder.configuration)) {
       throw new UserError(
-        `${path} already holds a run. Continue it with --resume, or choose another folder with --run.`,
+        `${path} already holds a run. train and compare continue theirs with --resume; otherwise choose ` +
+          `another folder with --run.`,
       );
     }
     try {
-      Deno.mkdirSync(folder.checkpoints, { recursive: true });
+      Deno.mkdirSync(path, { recursive: true });
     } catch (error) {
       throw new UserError(
         `The run folder ${path} cannot be made: ${
@@ -32,6 +35,16 @@ export class RunFolder {
     }
     writeFileAtomically(folder.configuration, stringify(configuration));
     return folder;
+  }
+
+  /** The folder at a path, whether or not a run is there. */
+  static at(path: string): RunFolder {
+    return new RunFolder(path);
+  }
+
+  /** Whether a run was begun here. */
+  get isUsed(): boolean {
+    return exists(this.configuration);
   }
 
   /**
@@ -49,9 +62,16 @@ export class RunFolder {
     return folder;
   }
 
+  /** Removes the folder of a run that failed before it began: one that holds its configuration alone. */
+  discardIfUnbegun(): void {
+    if ([...Deno.readDirSync(this.path)].every(({ name }) => name === CONFIGURATION_FILE)) {
+      removeIfPresent(this.path);
+    }
+  }
+
   /** The configuration with every default and override filled in. */
   get configuration(): string {
-    return join(this.path, "config.yaml");
+    return join(this.path, CONFIGURATION_FILE);
   }
 
   get metrics(): string {
@@ -93,16 +113,25 @@ export function nextRunDirectory(parent: string, name: string): string {
 }
 
 /**
- * The numbered folder of the newest run of that name.
+ * The numbered folder of the newest run of any of these names.
  *
  * @throws UserError when there is none
  */
-export function latestRunDirectory(parent: string, name: string): string {
-  const latest = numberedRuns(parent, name).at(-1);
+export function latestRunDirectory(parent: string, ...names: readonly string[]): string {
+  const latest = names.flatMap((name) => numberedRuns(parent, name).slice(-1))
+    .map(({ path }) => ({ path, started: whenStarted(path) }))
+    .sort((a, b) => a.started - b.started).at(-1);
   if (latest === undefined) {
-    throw new UserError(`${parent} holds no run ${name}-…. Name the run's folder with --run.`);
+    const expected = names.map((name) => `${name}-…`).join(" or ");
+    throw new UserError(`${parent} holds no run ${expected}. Name the run's folder with --run.`);
   }
   return latest.path;
+}
+
+/** The configuration is written once, when the run begins. */
+function whenStarted(path: string): number {
+  const { configuration } = RunFolder.at(path);
+  return exists(configuration) ? Deno.statSync(configuration).mtime?.getTime() ?? 0 : 0;
 }
 
 function numberedRuns(parent: string, name: string): { number: number; path: string }[] {

@@ -25,12 +25,17 @@ type StoredState = {
 };
 
 function trainedPolicies({ generator, verifier }: Policies): [string, Policy<unknown>][] {
-  const all: [string, Policy<unknown> | null][] = [["generator", generator], ["verifier", verifier]];
+  const all: [string, Policy<unknown> | null][] = [["generator", generator], [
+    "verifier",
+    verifier,
+  ]];
   return all.filter((entry): entry is [string, Policy<unknown>] => entry[1]?.optimizer != null);
 }
 
 const keyed = (name: string, segments: readonly Float32Array[]) =>
-  Object.fromEntries(segments.map((data, i) => [`${name}.${i}`, data as Float32Array<ArrayBuffer>]));
+  Object.fromEntries(
+    segments.map((data, i) => [`${name}.${i}`, data as Float32Array<ArrayBuffer>]),
+  );
 
 /** Writes a checkpoint: weights and moments of the trained policies, and the state. */
 export async function saveRunState(

@@ -79,7 +79,7 @@ export const sftConfigSchema = section({
   /** Verifier only: the share of the solutions to be judged that are correct; the others are corrupted. */
   correct_share: realNumber({ minimum: 0, maximum: 1 }).default(0.5),
   /** Verifier only: how much more a judgment's token counts in the loss than any other token. */
-  judgment_weight: realNumber({ minimum: 1 }).default(1),
+  judgment_weight: realNumber({ above: 0 }).default(1),
 });
 
 /** A fine-tuning configuration with every default filled in. */

@@ -1,11 +1,10 @@
-import { join } from "node:path";
 import { renderSolution } from "../data/solution_text.ts";
 import { characterTokenizer, characterTokenizerConfig } from "../data/vocabulary.ts";
 import type { Gpu } from "../gpu/gpu.ts";
 import { RandomStream, streams } from "../kernels/philox.ts";
 import type { ModelConfig } from "../model/config.ts";
 import { Model } from "../model/model.ts";
-import { loadModelFolder, type LoadedModel, modelFiles } from "../model/model_folder.ts";
+import { type LoadedModel, loadModelFolder } from "../model/model_folder.ts";
 import { Optimizer } from "../model/optimizer.ts";
 import { Tokenizer } from "../model/tokenizer.ts";
 import { evaluateGenerator, evaluateVerifier } from "../rl/evaluation.ts";
@@ -16,11 +15,12 @@ import { generatorTemplate, verifierTemplate } from "../rl/prompt_template.ts";
 import type { Solution } from "../rl/responses.ts";
 import { updateSupervised } from "../rl/supervised_update.ts";
 import type { Problem } from "../data/task.ts";
-import { writeFileDurably, writeFolderAtomically } from "./atomic_file.ts";
+import { METRIC } from "./metric_names.ts";
 import { Problems } from "./problems.ts";
 import type { SftConfig } from "./sft_config_schema.ts";
 import { judgingMetrics, type Metrics } from "./step_metrics.ts";
 import { Supervision } from "./supervision.ts";
+import { writeModelFolder } from "./weights_folder.ts";
 
 /** What an evaluation during supervised fine-tuning found. */
 export interface SftEvaluation {
@@ -87,7 +87,12 @@ export class SftRun {
         learningRate,
         micro_batch_tokens,
       );
-      onStep(step, { loss, grad_norm: gradientNorm, learning_rate: learningRate, tokens });
+      onStep(step, {
+        [METRIC.supervisedLoss]: loss,
+        "sft/grad_norm": gradientNorm,
+        "sft/learning_rate": learningRate,
+        "sft/tokens": tokens,
+      });
       if (step % evaluate_every !== 0 && step !== steps) continue;
       evaluation = await this.#evaluate(step);
       onEvaluation(evaluation);
@@ -98,12 +103,18 @@ export class SftRun {
 
   /** Writes a model folder that `transformers` opens. */
   async save(folder: string): Promise<void> {
-    const files = await modelFiles(this.#loaded);
-    writeFolderAtomically(folder, (unfinished) => {
-      for (const [file, content] of Object.entries(files)) {
-        writeFileDurably(join(unfinished, file), content);
-      }
-    });
+    await writeModelFolder(folder, this.#loaded);
+  }
+
+  /** Number of the model's parameters. */
+  get parameterCount(): number {
+    return this.#loaded.model.parameters.count;
+  }
+
+  /** Returns the GPU memory. */
+  close(): void {
+    this.#optimizer.release();
+    this.#loaded.model.release();
   }
 
   #policy<Template>(template: Template): Policy<Template> {
@@ -140,7 +151,11 @@ export class SftRun {
         evaluateGenerator(generator, source, problems, 1, 0, sampling);
       const { accuracy, wellFormedShare } = await evaluate(greedy);
       const sampled = await evaluate({ ...greedy, temperature: 1 });
-      const metrics = { accuracy, sampled_accuracy: sampled.accuracy, well_formed: wellFormedShare };
+      const metrics = {
+        [METRIC.generatorAccuracy]: accuracy,
+        "eval/generator/sampled_accuracy": sampled.accuracy,
+        "eval/generator/well_formed": wellFormedShare,
+      };
       return { step, accuracy, metrics };
     }
     const verifier = this.#policy(verifierTemplate(this.config.verifier_prompt_template));
@@ -150,7 +165,11 @@ export class SftRun {
       return this.#written(problem, renderSolution(parts));
     });
     const { metrics } = await evaluateVerifier(verifier, source, solutions, 1, greedy);
-    return { step, accuracy: metrics.balancedAccuracy, metrics: judgingMetrics("verifier", metrics) };
+    return {
+      step,
+      accuracy: metrics.balancedAccuracy,
+      metrics: judgingMetrics("eval/verifier", metrics),
+    };
   }
 
   /** A solution that was written, not sampled. */

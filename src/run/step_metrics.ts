@@ -37,7 +37,9 @@ export function generatorMetrics<Problem>(
     ...updateMetrics("generator", update, learningRate),
     ...(critiques.length === 0 ? {} : {
       "generator/step_reward": average(stepRewards),
-      "generator/frac_with_step_rewards": share(judged.map(({ reward }) => reward.steps.length > 0)),
+      "generator/frac_with_step_rewards": share(
+        judged.map(({ reward }) => reward.steps.length > 0),
+      ),
       "generator/verdict_disagreement": share(
         critiques.map(({ parsed, solution }) =>
           parsed.verdict !== null && parsed.verdict !== solution.correct

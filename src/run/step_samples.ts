@@ -16,7 +16,9 @@ export function generatorSamples<Problem>(
   judged: readonly JudgedSolution<Problem>[],
   count: number,
 ): Sample[] {
-  return spread(judged, count).map(({ solution, critiques, reward, advantages, stepEndTokens }) => ({
+  return spread(judged, count).map((
+    { solution, critiques, reward, advantages, stepEndTokens },
+  ) => ({
     ...solutionSample(step, "generator", source, solution),
     critiques: critiques.map(critiqueSample),
     rewards: {

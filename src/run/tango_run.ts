@@ -1,15 +1,10 @@
-import { join } from "node:path";
-import type { Problem } from "../data/task.ts";
 import type { Gpu } from "../gpu/gpu.ts";
 import { streams } from "../kernels/philox.ts";
-import { modelFiles } from "../model/model_folder.ts";
 import { alphaAt } from "../rl/alpha_schedule.ts";
-import { evaluateGenerator, evaluateVerifier } from "../rl/evaluation.ts";
 import { generatorStep } from "../rl/generator_step.ts";
 import { learningRateAt } from "../rl/learning_rate.ts";
 import type { Sampling } from "../rl/policy.ts";
 import type { PolicyLossOptions } from "../rl/policy_update.ts";
-import { solve } from "../rl/responses.ts";
 import { mean } from "../rl/statistics.ts";
 import {
   generatorStepsAfterWarmup,
@@ -19,18 +14,19 @@ import {
   type TangoStep,
 } from "../rl/tango_schedule.ts";
 import { verifierStep } from "../rl/verifier_step.ts";
-import { writeFileDurably, writeFolderAtomically } from "./atomic_file.ts";
 import { latestCheckpoint } from "./checkpoint.ts";
 import type { TangoConfig } from "./config_schema.ts";
+import { HeldOutEvaluation, rolloutSampling } from "./held_out_evaluation.ts";
 import { METRIC } from "./metric_names.ts";
 import { MetricsLog, type Phase, TimingsLog } from "./metrics_log.ts";
-import { openPolicies, type Policies } from "./policies.ts";
+import { openPolicies, type Policies, releasePolicies } from "./policies.ts";
 import { Problems } from "./problems.ts";
-import { Progress } from "./progress.ts";
+import type { Progress } from "./progress.ts";
 import type { RunFolder } from "./run_folder.ts";
+import { writeModelFolder } from "./weights_folder.ts";
 import { initialState, loadRunState, type RunState, saveRunState } from "./run_state.ts";
 import { type Sample, SamplesLog } from "./samples_log.ts";
-import { generatorMetrics, judgingMetrics, type Metrics, verifierStepMetrics } from "./step_metrics.ts";
+import { generatorMetrics, type Metrics, verifierStepMetrics } from "./step_metrics.ts";
 import { evaluationSamples, generatorSamples, verifierSamples } from "./step_samples.ts";
 
 /** What the schedule functions need, from the configuration. */
@@ -63,7 +59,7 @@ export class TangoRun {
   readonly #schedule: TangoScheduleOptions;
   readonly #problems: Problems;
   readonly #policies: Policies;
-  readonly #heldOut: readonly Problem[];
+  readonly #heldOut: HeldOutEvaluation;
   readonly #metrics: MetricsLog;
   readonly #timings: TimingsLog;
   readonly #samples: SamplesLog;
@@ -82,7 +78,7 @@ export class TangoRun {
   ) {
     this.#schedule = scheduleOptions(config);
     this.#problems = new Problems(config.task, config.seed);
-    this.#heldOut = this.#problems.heldOut(config.evaluation.seed, config.evaluation.problems);
+    this.#heldOut = new HeldOutEvaluation(config, this.#problems);
     this.#policies = openPolicies(gpu, config);
     const checkpoint = resume ? latestCheckpoint(folder.checkpoints) : null;
     this.#state = checkpoint ? loadRunState(checkpoint.path, this.#policies) : initialState();
@@ -130,17 +126,28 @@ export class TangoRun {
         reward: outcome.reward,
         tokensPerSecond,
       });
-      const stopping = await isStopRequested();
-      if (step.saveAfter || stopping) await this.#save();
-      if (stopping) return nextStep(this.#schedule, this.#state.position) === null;
+      const isLast = nextStep(this.#schedule, this.#state.position) === null;
+      const isStopping = await isStopRequested();
+      if (step.saveAfter || isLast || isStopping) await this.#save();
+      if (isStopping && !isLast) return false;
     }
     await this.#writeWeights();
     return true;
   }
 
-  /** Closes the logs. */
+  /** Parameters of each policy; the verifier's are null when there is none. */
+  get parameterCounts(): { readonly generator: number; readonly verifier: number | null } {
+    const { generator, verifier } = this.#policies;
+    return {
+      generator: generator.model.parameters.count,
+      verifier: verifier && verifier.model.parameters.count,
+    };
+  }
+
+  /** Closes the logs and returns the GPU memory. */
   close(): void {
     for (const log of [this.#metrics, this.#timings, this.#samples]) log.close();
+    releasePolicies(this.#policies);
   }
 
   #log(step: number, phase: Phase, metrics: Metrics, samples: readonly Sample[]): void {
@@ -157,20 +164,12 @@ export class TangoRun {
   async #writeWeights(): Promise<void> {
     const { generator, verifier } = this.#policies;
     for (const [name, policy] of [["generator", generator], ["verifier", verifier]] as const) {
-      if (!policy?.optimizer) continue;
-      const files = await modelFiles(policy);
-      writeFolderAtomically(this.folder.weights(name), (unfinished) => {
-        for (const [file, content] of Object.entries(files)) {
-          writeFileDurably(join(unfinished, file), content);
-        }
-      });
+      if (policy?.optimizer) await writeModelFolder(this.folder.weights(name), policy);
     }
   }
 
   #sampling(stream: number, step: number): Sampling {
-    const { temperature, top_k, top_p, min_p } = this.config.rollout;
-    const { seed } = this.config;
-    return { temperature, topK: top_k, topP: top_p, minP: min_p, seed, stream, step };
+    return rolloutSampling(this.config, stream, step);
   }
 
   #lossOptions(): PolicyLossOptions {
@@ -300,61 +299,21 @@ export class TangoRun {
 
   /** Measures both policies on the held-out problems. */
   async #evaluate(globalStep: number): Promise<void> {
-    const { evaluation, rewards } = this.config;
     const { generator, verifier } = this.#policies;
-    const { source } = this.#problems;
-    const drawn = (stream: number): Sampling => ({
-      ...this.#sampling(stream, globalStep),
-      seed: evaluation.seed,
-    });
-    const judged = (stream: number): Sampling =>
-      evaluation.samples === 1 ? { ...drawn(stream), temperature: 0 } : drawn(stream);
-    const solved = await evaluateGenerator(
-      generator,
-      source,
-      this.#heldOut,
-      evaluation.samples,
-      rewards.minimum_steps,
-      judged(streams.evaluation),
+    const solved = await this.#heldOut.measureGenerator(generator, globalStep);
+    const judged = verifier && await this.#heldOut.measureVerifier(verifier, generator, globalStep);
+    const { solutions, critiques } = judged ?? { ...solved, critiques: [] };
+    this.#log(
+      globalStep,
+      "evaluation",
+      { ...solved.metrics, ...judged?.metrics },
+      evaluationSamples(
+        globalStep,
+        this.#problems.source,
+        solutions,
+        critiques,
+        this.config.samples_per_step,
+      ),
     );
-    let metrics: Record<string, number> = {
-      [METRIC.generatorAccuracy]: solved.accuracy,
-      "eval/generator/mean_length": solved.meanLength,
-      "eval/generator/mean_steps": solved.meanSteps,
-      "eval/generator/well_formed": solved.wellFormedShare,
-    };
-    for (const [k, value] of Object.entries(solved.passAt)) {
-      if (evaluation.samples > 1) metrics[`eval/generator/pass_at_${k}`] = value;
-    }
-    for (const [k, value] of Object.entries(solved.majorityAt)) {
-      if (evaluation.samples > 1) metrics[`eval/generator/maj_at_${k}`] = value;
-    }
-    let samples = evaluationSamples(globalStep, source, solved.solutions, [], this.config.samples_per_step);
-    if (verifier) {
-      // The verifier is measured on what it meets in training: solutions sampled as in a rollout.
-      const fresh = await solve(
-        generator,
-        source,
-        this.#heldOut,
-        1,
-        rewards.minimum_steps,
-        drawn(streams.evaluation),
-      );
-      const { metrics: quality, meanLength, critiques } = await evaluateVerifier(
-        verifier,
-        source,
-        fresh,
-        evaluation.samples,
-        judged(streams.verifierEvaluation),
-      );
-      metrics = {
-        ...metrics,
-        "eval/generator/sampled_accuracy": mean(fresh.map(({ correct }) => correct ? 1 : 0)),
-        ...judgingMetrics("eval/verifier", quality),
-        "eval/verifier/mean_length": meanLength,
-      };
-      samples = evaluationSamples(globalStep, source, fresh, critiques, this.config.samples_per_step);
-    }
-    this.#log(globalStep, "evaluation", metrics, samples);
   }
 }

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import type { Command } from "commander";
-import process from "node:process";
 import { addExamples } from "../../src/cli/examples.ts";
-import { type CommandSource, EXIT, runProgram } from "../../src/cli/program.ts";
+import { type CommandSource, EXIT } from "../../src/cli/program.ts";
 import { addConfigOptions, type ConfigOptions } from "../../src/cli/run_options.ts";
 import { UserError } from "../../src/gpu/user_error.ts";
+import { runCaptured } from "./run_captured.ts";
 
 let received: ConfigOptions | null = null;
 
@@ -27,27 +27,7 @@ const commands: Record<string, CommandSource> = {
   },
 };
 
-/** Runs the program with what it prints caught. */
-async function run(...args: string[]): Promise<{ code: number; printed: string }> {
-  let printed = "";
-  const { error } = console;
-  const { write: writeOut } = process.stdout;
-  const { write: writeError } = process.stderr;
-  const capture = (text: string | Uint8Array) => {
-    printed += text;
-    return true;
-  };
-  console.error = (value: unknown) => printed += value instanceof Error ? value.stack : value;
-  process.stdout.write = capture;
-  process.stderr.write = capture;
-  try {
-    return { code: await runProgram(commands, args), printed };
-  } finally {
-    console.error = error;
-    process.stdout.write = writeOut;
-    process.stderr.write = writeError;
-  }
-}
+const run = (...args: string[]) => runCaptured(commands, args);
 
 Deno.test("program: options reach the command in the form that loading a configuration takes", async () => {
   const { code } = await run(

@@ -92,11 +92,13 @@ Deno.test("last letter: critique of wrong, misspelt, malformed and extra steps b
     goldSteps: ["cat:t", "dog:g", "fish:h"],
   };
   const steps = ["cat:a", "dug:g", "fish", "cat:t"];
-  const judge = (text: string) => `<step>${text} \\boxed{INCORRECT}</step>`;
-  assert.deepEqual(lastLetterTask.labelSteps(problem, steps), [false, false, false, false]);
+  const judge = (text: string, index: number) =>
+    `<step>${text} \\boxed{${index === 1 ? "CORRECT" : "INCORRECT"}}</step>`;
+  // A misspelt word with the right letter counts as right: what is claimed is the letter.
+  assert.deepEqual(lastLetterTask.labelSteps(problem, steps), [false, true, false, false]);
   assert.equal(
     lastLetterTask.writeCritique(problem, { steps, answer: "tgh" }),
-    `<step_verification>${["cat:a=t", "dog:?=g", "fish:?=h", "-:t=-"].map(judge).join("")}` +
+    `<step_verification>${["cat:t=a", "dog:g=g", "fish:h=?", "-:-=t"].map(judge).join("")}` +
       "</step_verification><final_verification>\\boxed{CORRECT}</final_verification>",
   );
 });

@@ -3,6 +3,7 @@ import type { Gpu } from "../../src/gpu/gpu.ts";
 import { attentionBackward, attentionForward } from "../../src/kernels/attention.ts";
 import { type RowSharing, rowSharing } from "../../src/kernels/attention_shape.ts";
 import {
+  assertSameBits,
   attentionReference,
   type Heads,
   type Pack,
@@ -55,9 +56,10 @@ async function run(
   return Object.fromEntries(Object.keys(all).map((name, i) => [name, arrays[i] as Float32Array]));
 }
 
-/** The variants of the kernels this device can run. */
-function sharings(gpu: Gpu): readonly RowSharing[] {
-  return rowSharing(gpu) === "subgroup" ? ["subgroup", "uniform"] : ["uniform"];
+/** The variants of the kernels this device can run; the other one only once, as it compiles for seconds. */
+function sharings(gpu: Gpu, { headDim }: Heads): readonly RowSharing[] {
+  const own = rowSharing(gpu);
+  return own === "subgroup" && headDim === 16 ? [own, "uniform"] : [own];
 }
 
 for (const shape of shapes) {
@@ -65,7 +67,7 @@ for (const shape of shapes) {
     const pack = packOf([33, 1, 7, 257]);
     const data = randomInputs(pack.tokens, shape, 5);
     const expected = attentionReference(pack, shape, data);
-    for (const sharing of sharings(gpu)) {
+    for (const sharing of sharings(gpu, shape)) {
       const actual = await run(gpu, pack, shape, data, sharing);
       for (const [name, values] of Object.entries(expected)) {
         const why = `${name}, ${sharing}: ${tolerance.why}`;
@@ -80,12 +82,11 @@ onEveryGpu("a sequence has the same bits alone and packed", async (gpu) => {
   const { heads, kvHeads, headDim } = shape;
   const pack = packOf([1, 7, 33, 5, 70, 1]);
   const data = randomInputs(pack.tokens, shape, 11);
-  for (const sharing of sharings(gpu)) {
+  for (const sharing of sharings(gpu, shape)) {
     const packed = await run(gpu, pack, shape, data, sharing);
     for (const first of new Set(pack.start)) {
       const last = pack.end[first];
-      const rows = (array: Float32Array, width: number) =>
-        array.slice(first * width, last * width);
+      const rows = (array: Float32Array, width: number) => array.slice(first * width, last * width);
       const alone = await run(gpu, packOf([last - first]), shape, {
         queries: rows(data.queries, heads * headDim),
         keys: rows(data.keys, kvHeads * headDim),
@@ -93,7 +94,8 @@ onEveryGpu("a sequence has the same bits alone and packed", async (gpu) => {
         outputGradient: rows(data.outputGradient, heads * headDim),
       }, sharing);
       for (const [name, values] of Object.entries(packed)) {
-        assert.deepEqual(alone[name], rows(values, values.length / pack.tokens), name);
+        const own = rows(values, values.length / pack.tokens);
+        assertSameBits(alone[name], own, `${name}, ${sharing}`);
       }
     }
   }
@@ -110,7 +112,7 @@ onEveryGpu("a later token changes nothing before it", async (gpu) => {
   changed.values.fill(9, 30 * width, 31 * width);
   const after = await run(gpu, pack, shape, changed, rowSharing(gpu));
   const at = 30 * shape.heads * shape.headDim;
-  assert.deepEqual(after.output.slice(0, at), before.output.slice(0, at));
+  assertSameBits(after.output.subarray(0, at), before.output.subarray(0, at), "output");
   assert.notDeepEqual(after.output.slice(at), before.output.slice(at));
 });
 

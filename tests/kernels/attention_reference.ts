@@ -21,8 +21,8 @@ export function packOf(lengths: readonly number[]): Pack {
   const end = new Uint32Array(tokens);
   let first = 0;
   for (const length of lengths) {
-    start.fill(first, first + length);
-    end.fill(first + length, first + length);
+    start.fill(first, first, first + length);
+    end.fill(first + length, first, first + length);
     first += length;
   }
   return { lengths, tokens, start, end };
@@ -84,4 +84,20 @@ export function attentionReference(
     }
   }
   return { output, logSumExp, dQueries, dKeys, dValues };
+}
+
+/** @throws Error naming the first element that is not the same number */
+export function assertSameBits(
+  actual: ArrayLike<number>,
+  expected: ArrayLike<number>,
+  what: string,
+): void {
+  if (actual.length !== expected.length) {
+    throw new Error(`${what}: ${actual.length} elements, expected ${expected.length}`);
+  }
+  for (let i = 0; i < expected.length; i++) {
+    if (actual[i] !== expected[i]) {
+      throw new Error(`${what}: element ${i} is ${actual[i]}, expected exactly ${expected[i]}`);
+    }
+  }
 }

@@ -136,7 +136,7 @@ const refused: [string, string, ConfigOverrides, string][] = [
     "a section that is no mapping",
     MINIMAL + "task: last-letter\n",
     {},
-    'FILE:5: task is "last-letter"; expected keys (name, minimum_steps, maximum_steps).',
+    'FILE:5: task is "last-letter"; expected keys (name, minimum_steps, ',
   ],
   [
     "a missing key",

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { formatDuration } from "../../src/run/duration.ts";
-import { Progress, type ProgressOutput } from "../../src/run/progress.ts";
+import { Progress } from "../../src/run/progress.ts";
+import type { ProgressOutput } from "../../src/run/progress_line.ts";
 
 class RecordedOutput implements ProgressOutput {
   readonly written: string[] = [];
@@ -21,7 +22,7 @@ class RecordedOutput implements ProgressOutput {
 }
 
 function train(output: RecordedOutput, from: number, to: number, total: number): Progress {
-  const progress = new Progress(total, output);
+  const progress = new Progress(total, null, output);
   for (let step = from; step <= to; step++) {
     output.time += 3000;
     progress.update({

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { writeFileAtomically, writeFolderAtomically } from "../../src/run/atomic_file.ts";
+import { exists, writeFileAtomically, writeFolderAtomically } from "../../src/run/atomic_file.ts";
 import { latestRunDirectory, nextRunDirectory, RunFolder } from "../../src/run/run_folder.ts";
 
 function withFolder(body: (folder: string) => void): void {
@@ -18,7 +18,8 @@ Deno.test("run folder: made with its configuration, not overwritten, opened agai
     const path = join(parent, "runs", "one");
     const run = RunFolder.create(path, { seed: 3, verifier: null });
     assert.deepEqual(parse(Deno.readTextFileSync(run.configuration)), { seed: 3, verifier: null });
-    assert.ok(Deno.statSync(run.checkpoints).isDirectory);
+    assert.ok(run.isUsed);
+    assert.ok(!RunFolder.at(join(parent, "none")).isUsed);
     assert.throws(() => RunFolder.create(path, {}), {
       name: "UserError",
       message: /--resume.*--run/,
@@ -28,6 +29,18 @@ Deno.test("run folder: made with its configuration, not overwritten, opened agai
       name: "UserError",
       message: /holds no run/,
     });
+  });
+});
+
+Deno.test("run folder: a run that never began leaves nothing, one that did is kept", () => {
+  withFolder((parent) => {
+    const run = RunFolder.create(join(parent, "one"), {});
+    run.discardIfUnbegun();
+    assert.ok(!exists(run.path));
+    const begun = RunFolder.create(join(parent, "two"), {});
+    Deno.writeTextFileSync(begun.metrics, "");
+    begun.discardIfUnbegun();
+    assert.ok(begun.isUsed);
   });
 });
 
@@ -51,6 +64,8 @@ Deno.test("run folder: runs are numbered", () => {
     }
     assert.equal(nextRunDirectory(parent, "tango"), join(parent, "tango-010"));
     assert.equal(latestRunDirectory(parent, "tango"), join(parent, "tango-009"));
+    RunFolder.create(join(parent, "other-001"), {});
+    assert.equal(latestRunDirectory(parent, "tango", "other"), join(parent, "other-001"));
   });
 });
 

@@ -1,0 +1,86 @@
+/** `deno task bench`: checks and times kernels and whole steps, beside the device and PyTorch. */
+
+import { type Command, InvalidArgumentError } from "commander";
+import { addExamples } from "../src/cli/examples.ts";
+import { gpuOption } from "../src/cli/run_options.ts";
+import { type EngineChoice, Gpu } from "../src/gpu/gpu.ts";
+import { measureDeviceRates } from "./device_rates.ts";
+import { measure } from "./measure.ts";
+import { runPeer } from "./peer.ts";
+import { readResults, type Result, type ResultsFile } from "./results.ts";
+import { listTasks } from "./shapes.ts";
+import { describeDevice, headRow, resultRow } from "./table.ts";
+
+interface BenchOptions {
+  readonly gpu?: EngineChoice;
+  readonly filter: string;
+  readonly seconds: number;
+  readonly json?: string;
+  readonly against?: string;
+  readonly peer?: boolean;
+  readonly python: string;
+}
+
+/** Adds the command. */
+export function register(program: Command): void {
+  const command = program.command("bench")
+    .description(
+      "Checks every kernel and whole steps (training_step, rollout), then gives their median time, " +
+        "their rate and, for kernels, the share of what this device can do at best. Shapes are in " +
+        "bench/shapes.json.",
+    )
+    .addOption(gpuOption())
+    .option("--filter <text>", "only results whose NAME/SHAPE contains this", "")
+    .option("--seconds <number>", "time for each result", parseSeconds, 0.5)
+    .option("--json <file>", "write the results there")
+    .option("--against <file>", "add the speed relative to a file written by --json")
+    .option("--peer", "measure the same shapes in PyTorch first, and set them side by side")
+    .option("--python <path>", "the Python that has PyTorch", "python3")
+    .action(bench);
+  addExamples(command, {
+    "deno task bench --filter gemm": "the matrix products at all their shapes",
+    "deno task bench --filter /default": "the end-to-end rates: training_step and rollout",
+    "deno task bench --peer --python .venv/bin/python": "everything, beside PyTorch",
+    "deno task bench --json new.json --against old.json": "what a change did",
+  });
+}
+
+async function bench(options: BenchOptions): Promise<void> {
+  const { filter, seconds } = options;
+  const tasks = listTasks(filter);
+  const against = options.against === undefined ? null : readResults(options.against);
+  const gpu = await Gpu.open(options.gpu);
+  const rates = await measureDeviceRates(gpu, seconds);
+  console.log(describeDevice(gpu.info, rates));
+  if (against && against.adapter !== gpu.info.name) {
+    console.log(`Beware: ${options.against} was measured on ${against.adapter}.`);
+  }
+  const peer = options.peer
+    ? await runPeer(options.python, { filter, seconds, cpu: gpu.info.software })
+    : null;
+  if (peer) console.log(`Beside ${peer.description}`);
+
+  console.log(`\n${headRow({ peer, against })}`);
+  const results: Result[] = [];
+  for (const task of tasks) {
+    const result = await measure(gpu, task, rates, seconds, console.log);
+    results.push(result);
+    console.log(resultRow(result, { peer, against }));
+  }
+  if (options.json !== undefined) {
+    const { engine, name: adapter, software } = gpu.info;
+    const file: ResultsFile = { engine, adapter, software, rates, results };
+    Deno.writeTextFileSync(options.json, `${JSON.stringify(file, null, 2)}\n`);
+  }
+  const wrong = results.filter(({ error }) => !(error <= 1)).length;
+  if (wrong > 0) {
+    console.log(`\n${wrong} of ${results.length} gave wrong numbers.`);
+    Deno.exitCode = 1;
+  }
+}
+
+function parseSeconds(text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new InvalidArgumentError("Expected a number of seconds above 0.");
+  return value;
+}

@@ -1,0 +1,49 @@
+import { Model } from "../../src/model/model.ts";
+import type { SamplingOptions } from "../../src/rl/rollout.ts";
+import type { Workbench } from "../benchmark.ts";
+import type { Shape } from "../shapes.ts";
+
+/**
+ * A model of the shape's size with random weights, released with the bench.
+ *
+ * @throws Error when the shape names no model
+ */
+export function randomModel(
+  bench: Workbench,
+  { label, model: size }: Shape,
+  options: { readonly maxPositions: number; readonly trained: boolean },
+): Model {
+  if (size === null) throw new Error(`shape ${label} names no model`);
+  const { maxPositions, trained } = options;
+  const { hidden, intermediate, vocabulary, ...rest } = size;
+  const model = new Model(bench.gpu, {
+    ...rest,
+    architecture: "llama",
+    hiddenSize: hidden,
+    intermediateSize: intermediate,
+    vocabularySize: vocabulary,
+    qkvBias: false,
+    qkNorm: false,
+    maxPositions,
+  }, { trained });
+  bench.onRelease(() => model.release());
+  model.parameters.initialise(1, 1 / Math.sqrt(hidden));
+  return model;
+}
+
+/** Temperature 1, all slots in use, nothing stops early; readbacks as often as in training. */
+export function samplingOf(slots: number, maximumResponse: number): SamplingOptions {
+  return {
+    temperature: 1,
+    topK: 0,
+    topP: 1,
+    minP: 0,
+    seed: 1,
+    stream: 1,
+    step: 0,
+    stopTokens: [],
+    maximumResponse,
+    slots,
+    stepsBetweenReadbacks: 16,
+  };
+}

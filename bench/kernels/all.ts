@@ -1,0 +1,32 @@
+import type { MakeBenchmark } from "../benchmark.ts";
+import { makeAttention } from "./attention.ts";
+import { makeDecodeAttention } from "./decode_attention.ts";
+import { makeEmbedding } from "./embedding.ts";
+import { makeGemm } from "./gemm.ts";
+import { makeLinearLogprob } from "./linear_logprob.ts";
+import { makeAdamw, makeGradientNorm } from "./optimizer.ts";
+import { makePolicyLoss } from "./policy_loss.ts";
+import { makeRmsnorm } from "./rmsnorm.ts";
+import { makeRope } from "./rope.ts";
+import { makeCacheWrite, makeGatherRows } from "./rows.ts";
+import { makeSampling, makeSamplingFiltered } from "./sampling.ts";
+import { makeSwiglu } from "./swiglu.ts";
+
+/** The kernels of bench/shapes.json. */
+export const benchmarks: Readonly<Record<string, MakeBenchmark>> = {
+  gemm: makeGemm,
+  rmsnorm: makeRmsnorm,
+  rope: makeRope,
+  swiglu: makeSwiglu,
+  embedding: makeEmbedding,
+  attention: makeAttention,
+  linear_logprob: makeLinearLogprob,
+  adamw: makeAdamw,
+  gradient_norm: makeGradientNorm,
+  policy_loss: makePolicyLoss,
+  gather_rows: makeGatherRows,
+  cache_write: makeCacheWrite,
+  decode_attention: makeDecodeAttention,
+  sampling: makeSampling,
+  sampling_filtered: makeSamplingFiltered,
+};

@@ -1,0 +1,51 @@
+import type { Gpu } from "../src/gpu/gpu.ts";
+import { type Benchmark, Workbench } from "./benchmark.ts";
+import type { DeviceRates } from "./device_rates.ts";
+import { endToEnd } from "./end_to_end/all.ts";
+import { benchmarks } from "./kernels/all.ts";
+import type { Result } from "./results.ts";
+import type { Task } from "./shapes.ts";
+import { medianSeconds } from "./timing.ts";
+
+const all = { ...benchmarks, ...endToEnd };
+
+/**
+ * Checks one kernel or whole step at one shape and times it.
+ *
+ * @param report receives a line for every wrong element
+ */
+export async function measure(
+  gpu: Gpu,
+  task: Task,
+  rates: DeviceRates,
+  budget: number,
+  report: (line: string) => void,
+): Promise<Result> {
+  const { name, shape, unit } = task;
+  const bench = new Workbench(gpu);
+  try {
+    const benchmark = await all[task.kernel](bench, shape, task.variant);
+    const error = await checkOnce(benchmark, report);
+    const seconds = await medianSeconds(gpu, () => benchmark.launch(), budget);
+    const perSecond = benchmark.work / seconds;
+    const tokens = unit === "tokens_per_second";
+    const rate = tokens ? perSecond : perSecond / 1e9;
+    const share = tokens ? null : rate / rates[unit];
+    return { name, shape: shape.label, unit, milliseconds: seconds * 1e3, rate, share, error };
+  } finally {
+    bench.release();
+  }
+}
+
+/** The largest error of the first run, in parts of its bound. */
+async function checkOnce(benchmark: Benchmark, report: (line: string) => void): Promise<number> {
+  await benchmark.launch();
+  let worst = 0;
+  for (const { what, actual, expected, bound } of await benchmark.check()) {
+    const difference = Math.abs(actual - expected);
+    const error = difference === 0 ? 0 : Number.isNaN(difference) ? Infinity : difference / bound;
+    worst = Math.max(worst, error);
+    if (error > 1) report(`  ${what}: found ${actual}, expected ${expected} within ${bound}`);
+  }
+  return worst;
+}

@@ -1,0 +1,71 @@
+import type { DeviceInfo } from "../src/gpu/adapter.ts";
+import type { DeviceRates } from "./device_rates.ts";
+import type { PeerResults } from "./peer.ts";
+import { type Result, resultKey, type ResultsFile } from "./results.ts";
+import type { Unit } from "./shapes.ts";
+
+const unitNames: Readonly<Record<Unit, string>> = {
+  gflops: "GFLOP/s",
+  gbps: "GB/s",
+  tokens_per_second: "tokens/s",
+};
+
+/** What each result is set beside, if anything. */
+export interface Comparisons {
+  readonly peer: PeerResults | null;
+  readonly against: ResultsFile | null;
+}
+
+/** Says what was measured on, and never calls a software driver a GPU. */
+export function describeDevice(info: DeviceInfo, rates: DeviceRates): string {
+  const kind = info.software ? "a software driver on the CPU, not a GPU" : "GPU";
+  return [
+    `Engine ${info.engine}: ${info.name} (${kind})`,
+    `Its limits, measured now: ${number(rates.gflops)} GFLOP/s (fma in registers), ` +
+    `${number(rates.gbps)} GB/s (copy in a kernel), ` +
+    `${number(rates.driverCopyGbps)} GB/s (copy by the driver)`,
+  ].join("\n");
+}
+
+/** The table's head. */
+export function headRow({ peer, against }: Comparisons): string {
+  return cells(
+    ["kernel", "shape", "ms", "rate", "of limit", "check"],
+    peer ? ["PyTorch ms", "speed to it"] : [],
+    against ? ["speed to file"] : [],
+  );
+}
+
+/** One result as a row; speeds above 1 mean that this engine is faster. */
+export function resultRow(result: Result, { peer, against }: Comparisons): string {
+  const { name, shape, milliseconds, rate, unit, share, error } = result;
+  const peerTime = peer?.milliseconds.get(resultKey(result));
+  const before = against?.results.find((other) => resultKey(other) === resultKey(result));
+  return cells(
+    [
+      name,
+      shape,
+      number(milliseconds),
+      `${number(rate)} ${unitNames[unit]}`,
+      share === null ? "-" : `${Math.round(100 * share)} %`,
+      error <= 1 ? "right" : "WRONG",
+    ],
+    peer ? peerTime ? [number(peerTime), ratio(peerTime / milliseconds)] : ["-", "-"] : [],
+    against ? [before ? ratio(before.milliseconds / milliseconds) : "-"] : [],
+  );
+}
+
+const widths = [24, 11, 10, 16, 9, 7, 12, 12, 14];
+
+function cells(...groups: readonly (readonly string[])[]): string {
+  return groups.flat().map((text, i) => i < 2 ? text.padEnd(widths[i]) : text.padStart(widths[i]))
+    .join(" ");
+}
+
+function number(value: number): string {
+  return value >= 1000 ? value.toFixed(0) : value.toPrecision(3);
+}
+
+function ratio(value: number): string {
+  return `${value.toPrecision(2)}x`;
+}

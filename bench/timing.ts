@@ -1,0 +1,41 @@
+import type { Gpu } from "../src/gpu/gpu.ts";
+
+const shortestBatchSeconds = 0.03;
+const mostLaunches = 4096;
+
+/**
+ * The median time of one `launch` in seconds. Launches are recorded in batches that last at least
+ * 30 ms, so that the wait at their end counts for little, and at least five batches are timed.
+ *
+ * @param budget seconds after which no further batch is started
+ */
+export async function medianSeconds(
+  gpu: Gpu,
+  launch: () => void | Promise<void>,
+  budget: number,
+): Promise<number> {
+  const batch = async (launches: number) => {
+    const start = performance.now();
+    for (let i = 0; i < launches; i++) {
+      const pending = launch();
+      if (pending) await pending;
+    }
+    await gpu.finish();
+    return (performance.now() - start) / 1000;
+  };
+  await batch(1); // compiles
+  let launches = 1;
+  let seconds = await batch(launches);
+  while (seconds < shortestBatchSeconds && launches < mostLaunches) {
+    const needed = Math.ceil(launches * 1.2 * shortestBatchSeconds / seconds);
+    launches = Math.min(mostLaunches, Math.max(2 * launches, Math.min(needed, 32 * launches)));
+    seconds = await batch(launches);
+  }
+  const times: number[] = [];
+  const deadline = performance.now() + budget * 1000;
+  while (times.length < 5 || (performance.now() < deadline && times.length < 51)) {
+    times.push(await batch(launches) / launches);
+  }
+  times.sort((a, b) => a - b);
+  return times[Math.floor(times.length / 2)];
+}

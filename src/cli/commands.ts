@@ -1,0 +1,36 @@
+import type { CommandSource } from "./program.ts";
+
+/** Each command lives in a file of its own, which is loaded only when that command runs. */
+export const COMMANDS: Readonly<Record<string, CommandSource>> = {
+  train: {
+    summary: "train a generator and a verifier together",
+    load: () => import("./train.ts"),
+  },
+  sft: {
+    summary: "make warm-start weights by supervised fine-tuning",
+    load: () => import("./sft.ts"),
+  },
+  eval: { summary: "measure a saved generator or verifier", load: () => import("./eval.ts") },
+  generate: {
+    summary: "answer questions with a saved generator",
+    load: () => import("./generate.ts"),
+  },
+  compare: {
+    summary: "compare Tango with GRPO alone and with a frozen verifier, over several seeds",
+    load: () => import("./compare.ts"),
+  },
+  bench: {
+    summary: "measure every kernel and the end-to-end rates",
+    load: () => import("./bench.ts"),
+  },
+  doctor: {
+    summary: "show the GPU adapters and what to do about anything missing",
+    load: () => import("./doctor.ts"),
+  },
+  test: { summary: "run all tests, or those named", load: () => import("./test.ts") },
+  lint: {
+    summary: "check style, formatting, types and which folder imports which",
+    load: () => import("./lint.ts"),
+  },
+  fmt: { summary: "format the source files", load: () => import("./fmt.ts") },
+};

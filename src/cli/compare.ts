@@ -1,0 +1,108 @@
+/** `deno task compare`: Tango against its baselines. */
+
+import { type Command, InvalidArgumentError } from "commander";
+import { taskNames } from "../data/tasks.ts";
+import { comparedMethods } from "../run/comparison.ts";
+import { comparisonFiles } from "../run/comparison_report.ts";
+import { readSeeds, runComparison, writeSeeds } from "../run/comparison_session.ts";
+import type { TangoConfig } from "../run/config_schema.ts";
+import { INTERRUPTED_EXIT_CODE } from "../run/interrupt.ts";
+import { loadTangoConfig } from "../run/load_config.ts";
+import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/run_folder.ts";
+import { describeDevice } from "./device_line.ts";
+import { addExamples } from "./examples.ts";
+import {
+  addSeedlessConfigOptions,
+  type ConfigOptions,
+  parseWholeNumber,
+  refuseWithResume,
+  resumeOption,
+} from "./run_options.ts";
+import { withGpu } from "./with_gpu.ts";
+
+interface CompareOptions extends ConfigOptions {
+  readonly seeds?: readonly number[];
+  readonly resume?: boolean;
+}
+
+const DEFAULT_SEEDS = [0, 1, 2] as const;
+
+/** Adds the command. */
+export function register(program: Command): void {
+  const command = addSeedlessConfigOptions(program.command("compare"), "configs/last-letter.yaml")
+    .description(
+      "Trains Tango, the generator alone, and Tango with a frozen verifier over several seeds, at " +
+        "equal generator steps, and compares them.",
+    )
+    .option(
+      "--seeds <list>",
+      `seeds, separated by commas (default: ${DEFAULT_SEEDS.join(",")})`,
+      parseSeeds,
+    )
+    .addOption(resumeOption())
+    .action(compare);
+  addExamples(command, {
+    "deno task compare": "three methods over three seeds; --steps counts those of Tango",
+    "deno task compare --resume": "goes on with the newest comparison; finished runs are kept",
+    "deno task compare --resume --seeds 0,1,2,3": "adds a seed to it",
+  });
+}
+
+async function compare(options: CompareOptions, command: Command): Promise<void> {
+  const { config, seeds, path } = options.resume ? reopen(options, command) : plan(options);
+  const { isDone, table } = await withGpu(config.gpu, (gpu) => {
+    if (!options.resume) RunFolder.create(path, config);
+    writeSeeds(path, seeds);
+    const device = describeDevice(gpu.info);
+    console.log(
+      `comparison on ${config.task.name}, seeds ${seeds.join(", ")} · ${device} · ${path}`,
+    );
+    return runComparison(gpu, config, seeds, path, {
+      device,
+      onRun({ method, seed }, number, total) {
+        console.log(`${number}/${total}: ${method.name}, seed ${seed}`);
+      },
+    });
+  });
+  if (table !== null) console.log(`\n${table}\n\nreport: ${comparisonFiles(path).report}`);
+  if (!isDone) {
+    console.log(`Stopped. Continue with: ./tango compare --run ${path} --resume`);
+    Deno.exitCode = INTERRUPTED_EXIT_CODE;
+  }
+}
+
+interface PlannedComparison {
+  readonly config: TangoConfig;
+  readonly seeds: readonly number[];
+  readonly path: string;
+}
+
+const folderName = (task: string) => `${task}-compare`;
+
+function plan(options: CompareOptions): PlannedComparison {
+  const { seeds = DEFAULT_SEEDS } = options;
+  const config = loadTangoConfig(options.config, options);
+  comparedMethods(config); // refuses what cannot be compared before anything is opened
+  const path = config.run_directory ?? nextRunDirectory("runs", folderName(config.task.name));
+  return { config, seeds, path };
+}
+
+function reopen(options: CompareOptions, command: Command): PlannedComparison {
+  refuseWithResume(command, ["run", "seeds"]);
+  const path = options.run ?? latestRunDirectory("runs", ...taskNames.map(folderName));
+  const { configuration } = RunFolder.open(path);
+  const seeds = readSeeds(path);
+  return { config: loadTangoConfig(configuration), seeds: options.seeds ?? seeds, path };
+}
+
+function parseSeeds(text: string): readonly number[] {
+  const seeds = text.split(",").map((seed) => parseWholeNumber(seed.trim()));
+  if (new Set(seeds).size !== seeds.length) {
+    throw new InvalidArgumentError("Expected different seeds.");
+  }
+  const tooLarge = seeds.find((seed) => seed >= 2 ** 32);
+  if (tooLarge !== undefined) {
+    throw new InvalidArgumentError(`${tooLarge} is too large; expected less than 2^32.`);
+  }
+  return seeds;
+}

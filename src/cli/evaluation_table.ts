@@ -1,0 +1,76 @@
+import { METRIC } from "../run/metric_names.ts";
+import type { Metrics } from "../run/step_metrics.ts";
+import { alignedTable } from "../run/table.ts";
+
+/** What was measured, and how. */
+export interface EvaluationFacts {
+  readonly title: string;
+  readonly policy: "generator" | "verifier";
+  readonly problems: number;
+  readonly samples: number;
+  readonly temperature: number;
+  /** By their names in metrics.jsonl. */
+  readonly metrics: Metrics;
+}
+
+const percent = (value: number) => `${(100 * value).toFixed(1)} %`;
+
+/** The result of an evaluation for people. */
+export function evaluationTable(facts: EvaluationFacts): string {
+  const { title, policy, problems, samples, temperature, metrics } = facts;
+  const rows = (policy === "generator" ? generatorRows(facts) : VERIFIER_ROWS)
+    .filter(({ metric }) => metric in metrics)
+    .map(({ label, metric, format = percent }) => [label, format(metrics[metric])]);
+  const drawn = samples === 1
+    ? "one greedy answer each"
+    : `${samples} samples each at temperature ${temperature}`;
+  const error = percent(Math.sqrt(0.25 / problems));
+  return [
+    `${title}: ${problems} held-out problems, ${drawn}` +
+    (policy === "verifier"
+      ? `,\nabout one solution of each problem, sampled at temperature ${temperature}`
+      : ""),
+    "",
+    alignedTable([["measure", "value"], ...rows]),
+    "",
+    `Uncertain by at most ±${error} (standard error over the problems).`,
+  ].join("\n");
+}
+
+interface Row {
+  readonly label: string;
+  readonly metric: string;
+  readonly format?: (value: number) => string;
+}
+
+const tokens = (value: number) => value.toFixed(1);
+
+function generatorRows({ samples, metrics }: EvaluationFacts): Row[] {
+  const prefix = "eval/generator/";
+  const byK = (kind: string, name: string) =>
+    Object.keys(metrics)
+      .map((metric) => ({ metric, match: metric.match(`^${prefix}${kind}_at_(\\d+)$`) }))
+      .filter(({ match }) => match !== null && match[1] !== "1")
+      .map(({ metric, match }) => ({ label: `${name}@${match?.[1]}`, metric }));
+  return [
+    { label: samples === 1 ? "accuracy" : `mean@${samples}`, metric: METRIC.generatorAccuracy },
+    ...byK("pass", "pass"),
+    ...byK("maj", "maj"),
+    { label: "exactly in the format", metric: `${prefix}well_formed` },
+    { label: "steps in a solution", metric: `${prefix}mean_steps`, format: tokens },
+    { label: "response length (tokens)", metric: `${prefix}mean_length`, format: tokens },
+  ];
+}
+
+const VERIFIER_ROWS: readonly Row[] = [
+  { label: "accuracy", metric: METRIC.verifierAccuracy },
+  { label: "balanced accuracy", metric: METRIC.verifierBalancedAccuracy },
+  { label: "precision of CORRECT", metric: "eval/verifier/precision" },
+  { label: "recall of CORRECT", metric: "eval/verifier/recall" },
+  { label: "F1 of CORRECT", metric: METRIC.verifierF1 },
+  { label: "step accuracy", metric: "eval/verifier/step_accuracy" },
+  { label: "one judgment for each step", metric: "eval/verifier/steps_equal" },
+  { label: "verdict unreadable", metric: "eval/verifier/verdict_unparsed" },
+  { label: "response length (tokens)", metric: "eval/verifier/mean_length", format: tokens },
+  { label: "solutions that are right", metric: "eval/generator/sampled_accuracy" },
+];

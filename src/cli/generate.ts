@@ -1,0 +1,104 @@
+/** `deno task generate`: what a saved generator answers. */
+
+import type { Command } from "commander";
+import { streams } from "../kernels/philox.ts";
+import { type LoadedModel, loadModelFolder } from "../model/model_folder.ts";
+import type { Tokenizer } from "../model/tokenizer.ts";
+import { stopTokensOf } from "../rl/policy.ts";
+import { generatorTemplate } from "../rl/prompt_template.ts";
+import { generate, type RolloutResponse } from "../rl/rollout.ts";
+import { addExamples } from "./examples.ts";
+import { gpuOption, parseCount, parseNumber, parseWholeNumber } from "./run_options.ts";
+import { withGpu } from "./with_gpu.ts";
+
+interface GenerateOptions {
+  readonly model: string;
+  readonly count: number;
+  readonly temperature: number;
+  readonly maxLength: number;
+  readonly seed: number;
+  readonly promptTemplate: string;
+  readonly raw?: boolean;
+  readonly gpu?: "auto" | "native" | "dawn";
+}
+
+/** Adds the command. */
+export function register(program: Command): void {
+  const command = program.command("generate")
+    .description("Prints what a saved generator answers to a question.")
+    .argument("<question>", "the question, or with --raw the whole prompt")
+    .requiredOption("--model <folder>", "folder of the generator's weights")
+    .option("--count <number>", "number of answers", parseCount, 1)
+    .option("--temperature <number>", "of sampling; 0 takes the likeliest token", parseNumber, 1)
+    .option("--max-length <tokens>", "tokens after which an answer is cut off", parseCount, 128)
+    .option("--seed <number>", "seed of sampling", parseWholeNumber, 0)
+    .option("--prompt-template <file>", "how questions are put", "configs/prompts/generator.txt")
+    .option("--raw", "no template: the prompt is taken as it is, with its special tokens")
+    .addOption(gpuOption())
+    .action(answer);
+  addExamples(command, {
+    'deno task generate --model weights/last-letter/generator "cat dog"': "one sampled answer",
+    'deno task generate --model weights/last-letter/generator "cat dog" --count 4 --temperature 0.7':
+      "four answers",
+    'deno task generate --model weights/last-letter/generator --raw "<bos>cat dog?"':
+      "the same prompt without the template",
+  });
+}
+
+async function answer(question: string, options: GenerateOptions): Promise<void> {
+  await withGpu(options.gpu ?? "auto", async (gpu) => {
+    const prompt = options.raw
+      ? question
+      : generatorTemplate(options.promptTemplate).render({ question });
+    const loaded = loadModelFolder(gpu, options.model, { trained: false });
+    try {
+      if (!options.raw) warnOfUnknownCharacters(question, loaded.tokenizer);
+      const responses = await sample(loaded, prompt, options);
+      responses.forEach((response, i) => print(response, i, loaded.tokenizer, options.count));
+    } finally {
+      loaded.model.release();
+    }
+  });
+}
+
+async function sample(
+  { model, tokenizer }: LoadedModel,
+  prompt: string,
+  options: GenerateOptions,
+): Promise<RolloutResponse[]> {
+  const sequenceIds = Array.from({ length: options.count }, (_, i) => i);
+  const [responses] = await generate(model, [{ prompt: tokenizer.encode(prompt), sequenceIds }], {
+    temperature: options.temperature,
+    topK: 0,
+    topP: 1,
+    minP: 0,
+    seed: options.seed,
+    stream: streams.evaluation,
+    step: 0,
+    stopTokens: stopTokensOf(tokenizer, options.model),
+    maximumResponse: options.maxLength,
+    slots: 64,
+    stepsBetweenReadbacks: 16,
+  });
+  return responses;
+}
+
+function warnOfUnknownCharacters(question: string, tokenizer: Tokenizer): void {
+  const read = tokenizer.decode(tokenizer.encode(question));
+  if (read !== question) {
+    console.error(
+      `The tokenizer does not know every character of the question; what it reads is "${read}".`,
+    );
+  }
+}
+
+function print(
+  response: RolloutResponse,
+  index: number,
+  tokenizer: Tokenizer,
+  count: number,
+): void {
+  if (count > 1) console.log(`${index > 0 ? "\n" : ""}# ${index + 1}`);
+  console.log(tokenizer.decode(response.tokens));
+  if (!response.finished) console.error(`(cut off after ${response.tokens.length} tokens)`);
+}

@@ -1,0 +1,98 @@
+/** `deno task train`: trains both policies and leaves a run folder with a report. */
+
+import type { Command } from "commander";
+import { taskNames } from "../data/tasks.ts";
+import { UserError } from "../gpu/user_error.ts";
+import { latestCheckpoint } from "../run/checkpoint.ts";
+import { isComparison } from "../run/comparison_session.ts";
+import type { TangoConfig } from "../run/config_schema.ts";
+import { INTERRUPTED_EXIT_CODE } from "../run/interrupt.ts";
+import { readJsonLines } from "../run/json_lines_log.ts";
+import { loadTangoConfig } from "../run/load_config.ts";
+import type { MetricsLine } from "../run/metrics_log.ts";
+import { findHeadlines, methodName } from "../run/report.ts";
+import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/run_folder.ts";
+import { isFinished, trainWithReport } from "../run/training_session.ts";
+import { describeDevice, describeParameters } from "./device_line.ts";
+import { addExamples } from "./examples.ts";
+import {
+  addConfigOptions,
+  type ConfigOptions,
+  refuseWithResume,
+  resumeOption,
+} from "./run_options.ts";
+import { withGpu } from "./with_gpu.ts";
+
+interface TrainOptions extends ConfigOptions {
+  readonly resume?: boolean;
+}
+
+/** Adds the command. */
+export function register(program: Command): void {
+  const command = addConfigOptions(program.command("train"), "configs/last-letter.yaml")
+    .description("Trains a generator and a verifier together; leaves a run folder with a report.")
+    .addOption(resumeOption())
+    .action(train);
+  addExamples(command, {
+    "deno task train": "RL Tango on the embedded task, into the next free folder of runs/",
+    "deno task train --seed 1 --set verifier=null": "the generator alone, with another seed",
+    "deno task train --resume": "continues the newest run where it stopped",
+  });
+}
+
+async function train(options: TrainOptions, command: Command): Promise<void> {
+  const { config, folder } = options.resume ? reopen(options, command) : begin(options);
+  if (options.resume && isFinished(folder, config)) {
+    console.log(`The run in ${folder.path} is finished; its report is ${folder.report}.`);
+    return;
+  }
+  const reachedEnd = await withGpu(config.gpu, (gpu) =>
+    trainWithReport(gpu, config, folder.path, {
+      resume: options.resume ?? false,
+      onOpen({ parameterCounts: { generator, verifier }, globalSteps }) {
+        const policies = `generator of ${describeParameters(generator)}` +
+          (verifier === null ? "" : `, verifier of ${describeParameters(verifier)}`);
+        const place = options.resume ? `${folder.path} from step ${globalSteps}` : folder.path;
+        console.log(
+          [methodName(config), config.task.name, policies, describeDevice(gpu.info), place].join(
+            " · ",
+          ),
+        );
+      },
+    }));
+  printResult(folder);
+  if (!reachedEnd) {
+    console.log(`Stopped. Continue with: ./tango train --run ${folder.path} --resume`);
+    Deno.exitCode = INTERRUPTED_EXIT_CODE;
+  }
+}
+
+interface PlacedRun {
+  readonly config: TangoConfig;
+  readonly folder: RunFolder;
+}
+
+function begin(options: TrainOptions): PlacedRun {
+  const config = loadTangoConfig(options.config, options);
+  const path = config.run_directory ?? nextRunDirectory("runs", config.task.name);
+  return { config, folder: RunFolder.at(path) };
+}
+
+function reopen(options: TrainOptions, command: Command): PlacedRun {
+  refuseWithResume(command, ["run"]);
+  const folder = RunFolder.open(options.run ?? latestRunDirectory("runs", ...taskNames));
+  if (isComparison(folder.path)) {
+    throw new UserError(
+      `${folder.path} holds a comparison. Continue it with: ./tango compare --run ${folder.path} --resume`,
+    );
+  }
+  return { config: loadTangoConfig(folder.configuration), folder };
+}
+
+function printResult(folder: RunFolder): void {
+  for (const { label, change } of findHeadlines(readJsonLines<MetricsLine>(folder.metrics))) {
+    console.log(`${label}: ${change}`);
+  }
+  const checkpoint = latestCheckpoint(folder.checkpoints);
+  console.log(`report: ${folder.report}, checkpoint: ${checkpoint?.path ?? "none"}`);
+}

@@ -1,0 +1,116 @@
+import type { Problem } from "../data/task.ts";
+import { streams } from "../kernels/philox.ts";
+import { evaluateGenerator, evaluateVerifier } from "../rl/evaluation.ts";
+import type { Policy, Sampling } from "../rl/policy.ts";
+import type { GeneratorTemplate, VerifierTemplate } from "../rl/prompt_template.ts";
+import { type Critique, type Solution, solve } from "../rl/responses.ts";
+import { mean } from "../rl/statistics.ts";
+import type { TangoConfig } from "./config_schema.ts";
+import { METRIC } from "./metric_names.ts";
+import type { Problems } from "./problems.ts";
+import { judgingMetrics, type Metrics } from "./step_metrics.ts";
+
+/** How the configuration samples, with the random numbers of a stream and step. */
+export function rolloutSampling(
+  { seed, rollout }: TangoConfig,
+  stream: number,
+  step: number,
+): Sampling {
+  const { temperature, top_k, top_p, min_p } = rollout;
+  return { temperature, topK: top_k, topP: top_p, minP: min_p, seed, stream, step };
+}
+
+/** Measures policies on problems that training never sees, the same ones every time. */
+export class HeldOutEvaluation {
+  readonly #problems: readonly Problem[];
+
+  constructor(private readonly config: TangoConfig, private readonly problems: Problems) {
+    this.#problems = problems.heldOut(config.evaluation.seed, config.evaluation.problems);
+  }
+
+  /**
+   * How many problems the generator solves: greedily with one sample each, else over all samples.
+   *
+   * @param step keys the random numbers
+   */
+  async measureGenerator(
+    generator: Policy<GeneratorTemplate>,
+    step: number,
+  ): Promise<{ metrics: Metrics; solutions: readonly Solution<Problem>[] }> {
+    const { evaluation, rewards } = this.config;
+    const found = await evaluateGenerator(
+      generator,
+      this.problems.source,
+      this.#problems,
+      evaluation.samples,
+      rewards.minimum_steps,
+      this.#judgedSampling(streams.evaluation, step),
+    );
+    const metrics: Record<string, number> = {
+      [METRIC.generatorAccuracy]: found.accuracy,
+      "eval/generator/mean_length": found.meanLength,
+      "eval/generator/mean_steps": found.meanSteps,
+      "eval/generator/well_formed": found.wellFormedShare,
+    };
+    if (evaluation.samples > 1) {
+      for (const [k, value] of Object.entries(found.passAt)) {
+        metrics[`eval/generator/pass_at_${k}`] = value;
+      }
+      for (const [k, value] of Object.entries(found.majorityAt)) {
+        metrics[`eval/generator/maj_at_${k}`] = value;
+      }
+    }
+    return { metrics, solutions: found.solutions };
+  }
+
+  /**
+   * How well the verifier judges what it meets in training: one solution of each problem, sampled by the
+   * generator as in a rollout. The verdicts are greedy with one sample each, else sampled too.
+   *
+   * @param step keys the random numbers
+   */
+  async measureVerifier(
+    verifier: Policy<VerifierTemplate>,
+    generator: Policy<GeneratorTemplate>,
+    step: number,
+  ): Promise<{
+    metrics: Metrics;
+    solutions: readonly Solution<Problem>[];
+    critiques: readonly Critique<Problem>[];
+  }> {
+    const { evaluation, rewards } = this.config;
+    const solutions = await solve(
+      generator,
+      this.problems.source,
+      this.#problems,
+      1,
+      rewards.minimum_steps,
+      this.#sampling(streams.evaluation, step),
+    );
+    const { metrics, meanLength, critiques } = await evaluateVerifier(
+      verifier,
+      this.problems.source,
+      solutions,
+      evaluation.samples,
+      this.#judgedSampling(streams.verifierEvaluation, step),
+    );
+    return {
+      metrics: {
+        "eval/generator/sampled_accuracy": mean(solutions.map(({ correct }) => correct ? 1 : 0)),
+        ...judgingMetrics("eval/verifier", metrics),
+        "eval/verifier/mean_length": meanLength,
+      },
+      solutions,
+      critiques,
+    };
+  }
+
+  #sampling(stream: number, step: number): Sampling {
+    return { ...rolloutSampling(this.config, stream, step), seed: this.config.evaluation.seed };
+  }
+
+  #judgedSampling(stream: number, step: number): Sampling {
+    const sampling = this.#sampling(stream, step);
+    return this.config.evaluation.samples === 1 ? { ...sampling, temperature: 0 } : sampling;
+  }
+}

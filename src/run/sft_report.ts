@@ -1,0 +1,87 @@
+/** `report.md` and `curves.svg` of supervised fine-tuning. */
+
+import { basename } from "node:path";
+import { writeFileAtomically } from "./atomic_file.ts";
+import { metricPoints } from "./curves.ts";
+import { formatDuration } from "./duration.ts";
+import { readJsonLines } from "./json_lines_log.ts";
+import { renderLineCharts, SERIES_COLORS } from "./line_charts.ts";
+import { METRIC } from "./metric_names.ts";
+import type { MetricsLine } from "./metrics_log.ts";
+import type { RunFolder } from "./run_folder.ts";
+import type { SftConfig } from "./sft_config_schema.ts";
+
+/** What the report says about the run and cannot find in its metrics. */
+export interface SftReportFacts {
+  readonly config: SftConfig;
+  readonly device: string;
+  /** Where the weights are. */
+  readonly weights: string;
+  readonly seconds: number;
+}
+
+/** The accuracy that ends the fine-tuning of a policy, and how to call it. */
+export function sftAccuracy(policy: SftConfig["policy"]): { name: string; metric: string } {
+  return policy === "generator"
+    ? { name: "generator accuracy, greedy", metric: METRIC.generatorAccuracy }
+    : { name: "verifier balanced accuracy", metric: METRIC.verifierBalancedAccuracy };
+}
+
+/** Writes report.md and curves.svg into a run's folder from its metrics.jsonl. */
+export function writeSftReport(run: RunFolder, facts: SftReportFacts): void {
+  const lines = readJsonLines<MetricsLine>(run.metrics);
+  const { name, metric } = sftAccuracy(facts.config.policy);
+  const [color] = SERIES_COLORS;
+  writeFileAtomically(
+    run.curves,
+    renderLineCharts([
+      {
+        title: "Held-out problems",
+        subtitle: name,
+        xName: "update",
+        isShare: true,
+        series: [{ name, color, points: metricPoints(lines, metric) }],
+      },
+      {
+        title: "Training loss",
+        subtitle: "mean loss of a token in each update",
+        xName: "update",
+        series: [{ name: "loss", color, points: metricPoints(lines, METRIC.supervisedLoss) }],
+      },
+    ]),
+  );
+  writeFileAtomically(run.report, composeSftReport(run, facts, lines));
+}
+
+function composeSftReport(
+  run: RunFolder,
+  { config, device, weights, seconds }: SftReportFacts,
+  lines: readonly MetricsLine[],
+): string {
+  const updates = lines.filter(({ phase }) => phase !== "evaluation").length;
+  const last = lines.findLast(({ phase }) => phase === "evaluation");
+  const rows = Object.entries(last ?? {}).filter(([key]) => key.startsWith("eval/"));
+  const begin = config.initial_model === null ? "random weights" : `\`${config.initial_model}\``;
+  return `# Supervised fine-tuning of the ${config.policy} on ${config.task.name}
+
+${updates} updates of ${config.batch_size} examples from ${begin}, seed ${config.seed}, in ${
+    formatDuration(seconds)
+  }
+on ${device}. The weights are in \`${weights}\`.
+
+![Accuracy and loss](${basename(run.curves)})
+
+Last evaluation, on ${config.evaluation.problems} problems that training never sees:
+
+| | |
+| --- | ---: |
+${rows.map(([key, value]) => `| ${key} | ${Number(value).toFixed(3)} |`).join("\n")}
+
+${
+    config.policy === "generator"
+      ? "Accuracy is greedy; sampled_accuracy is at temperature 1, as in a rollout."
+      : "The solutions judged here are written, half of them corrupted or as correct_share says; a " +
+        "generator's own\nmistakes differ from these."
+  }
+`;
+}

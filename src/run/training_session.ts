@@ -1,0 +1,76 @@
+import type { Gpu } from "../gpu/gpu.ts";
+import { exists } from "./atomic_file.ts";
+import { latestCheckpoint } from "./checkpoint.ts";
+import type { TangoConfig } from "./config_schema.ts";
+import { Interrupt } from "./interrupt.ts";
+import { Progress } from "./progress.ts";
+import { writeReport } from "./report.ts";
+import { RunFolder } from "./run_folder.ts";
+import { TangoRun } from "./tango_run.ts";
+
+/** How a run is started and shown. */
+export interface TrainingSessionOptions {
+  /** Continue from the newest checkpoint in the folder. */
+  readonly resume: boolean;
+  /** Stands at the beginning of every progress line. */
+  readonly label?: string;
+  /** Told once the models are loaded. */
+  readonly onOpen?: (run: TangoRun) => void;
+}
+
+/** Whether a folder holds all that a run of this configuration leaves behind. */
+export function isFinished(folder: RunFolder, config: TangoConfig): boolean {
+  const step = latestCheckpoint(folder.checkpoints)?.step ?? 0;
+  const lastWritten = config.verifier?.trained ? "verifier" : "generator";
+  return step >= config.schedule.total_training_steps && exists(folder.weights(lastWritten));
+}
+
+/**
+ * Trains to the end, or until Ctrl-C and then to the end of the step, with live progress; writes the
+ * report either way and returns all GPU memory.
+ *
+ * @param path the run's folder; made unless the run is resumed
+ * @returns whether the run reached its last step
+ * @throws UserError when a file the configuration names is missing or the folder does not fit
+ */
+export async function trainWithReport(
+  gpu: Gpu,
+  config: TangoConfig,
+  path: string,
+  { resume, label, onOpen }: TrainingSessionOptions,
+): Promise<boolean> {
+  const started = performance.now();
+  const folder = resume ? RunFolder.open(path) : RunFolder.create(path, config);
+  let progress: Progress | null = null;
+  const tell = (text: string) => progress ? progress.note(text) : console.error(text);
+  using interrupt = new Interrupt(() =>
+    tell("Stopping after this step; Ctrl-C again stops at once, without saving it.")
+  );
+  const run = open(gpu, config, folder, resume);
+  let reachedEnd: boolean;
+  try {
+    onOpen?.(run);
+    progress = new Progress(config.schedule.total_training_steps, label);
+    reachedEnd = await run.train(progress, () => interrupt.isRequested());
+  } finally {
+    progress?.close();
+    run.close();
+  }
+  writeReport(folder, {
+    config,
+    adapter: { name: gpu.info.name, isSoftware: gpu.info.software },
+    engine: gpu.info.engine,
+    seconds: (performance.now() - started) / 1000,
+    isFinished: reachedEnd,
+  });
+  return reachedEnd;
+}
+
+function open(gpu: Gpu, config: TangoConfig, folder: RunFolder, resume: boolean): TangoRun {
+  try {
+    return new TangoRun(gpu, config, folder, { resume });
+  } catch (error) {
+    if (!resume) folder.discardIfUnbegun();
+    throw error;
+  }
+}

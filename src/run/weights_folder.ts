@@ -1,0 +1,13 @@
+import { join } from "node:path";
+import { type LoadedModel, modelFiles } from "../model/model_folder.ts";
+import { writeFileDurably, writeFolderAtomically } from "./atomic_file.ts";
+
+/** Writes a model with its tokenizer to a folder that `transformers` opens; replaces what is there. */
+export async function writeModelFolder(folder: string, model: LoadedModel): Promise<void> {
+  const files = await modelFiles(model);
+  writeFolderAtomically(folder, (unfinished) => {
+    for (const [file, content] of Object.entries(files)) {
+      writeFileDurably(join(unfinished, file), content);
+    }
+  });
+}

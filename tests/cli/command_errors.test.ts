@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { EXIT } from "../../src/cli/program.ts";
+import { runCaptured } from "./run_captured.ts";
+
+const GENERATOR = "--model somewhere";
+
+const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp][]>> = {
+  train: [
+    ["train --config none.yaml", /no file none\.yaml/],
+    [
+      "train --set rollout.batchsize=3",
+      /batchsize is not a key; did you mean rollout\.batch_size\?/,
+    ],
+    ["train --steps 0", /--steps: schedule\.total_training_steps is 0/],
+    ["train --run nowhere --resume", /nowhere holds no run/],
+    ["train --resume --seed 1 --set a=1", /--resume continues.*--set, --seed cannot go with it/],
+  ],
+  sft: [
+    ["sft --steps 0", /--steps: steps is 0/],
+    ["sft --resume", /unknown option '--resume'/],
+  ],
+  eval: [
+    ["eval", /'--model <folder>' not specified/],
+    [`eval ${GENERATOR} --policy both`, /'both' is invalid[^]*generator, verifier/],
+    [`eval ${GENERATOR} --policy verifier`, /--generator/],
+    [`eval ${GENERATOR} --generator other`, /--generator goes with --policy verifier/],
+    [`eval ${GENERATOR} --samples 0`, /'0' is invalid[^]*at least 1/],
+    [`eval ${GENERATOR} --samples 2 --temperature 0`, /--samples 1/],
+    [`eval ${GENERATOR} --task chess`, /'chess' is invalid[^]*last-letter, arithmetic/],
+  ],
+  generate: [
+    [`generate ${GENERATOR}`, /missing required argument 'question'/],
+    ["generate question", /'--model <folder>' not specified/],
+    [`generate question ${GENERATOR} --temperature warm`, /'warm' is invalid/],
+    [`generate question ${GENERATOR} --prompt-template none.txt`, /none\.txt cannot be read/],
+  ],
+  compare: [
+    ["compare --set verifier=null", /verifier is null/],
+    ["compare --seeds 1,1", /different seeds/],
+    ["compare --seeds 1,x", /'1,x' is invalid/],
+    ["compare --seed 1", /unknown option '--seed'/],
+    ["compare --run nowhere --resume --steps 3", /--steps cannot go with it/],
+  ],
+};
+
+for (const [command, cases] of Object.entries(mistakes)) {
+  Deno.test({
+    name: `${command}: wrong usage exits 2 with one message`,
+    // `generate` opens the GPU before it reads its template; a device keeps timers.
+    sanitizeOps: false,
+    sanitizeResources: false,
+    fn: async () => {
+      for (const [line, message] of cases) {
+        const { code, printed } = await runCaptured(COMMANDS, line.split(" "));
+        assert.equal(code, EXIT.userError, `${line}\n${printed}`);
+        assert.match(printed, message, line);
+        assert.doesNotMatch(printed, /\n +at /, line);
+      }
+    },
+  });
+}
+
+Deno.test("commands: each has --help with an example", async () => {
+  // `bench` passes its options on, --help included.
+  for (const command of Object.keys(COMMANDS).filter((name) => name !== "bench")) {
+    const { code, printed } = await runCaptured(COMMANDS, [command, "--help"]);
+    assert.equal(code, EXIT.success);
+    assert.match(printed, new RegExp(`Examples:\\n +deno task ${command}`), command);
+  }
+});

@@ -1,0 +1,147 @@
+/** Each command as a user runs it: a process of its own, from its arguments to its files. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { PROJECT_FOLDER } from "../../src/cli/project.ts";
+import { exists } from "../../src/run/atomic_file.ts";
+import { RunFolder } from "../../src/run/run_folder.ts";
+import { gpuOf } from "../kernels/harness.ts";
+import { type TinyProject, withTinyProject } from "../run/tiny_project.ts";
+
+/** The GPU that makes the models outlives a test on purpose: it is opened once per process. */
+function testCommand(name: string, body: (project: TinyProject) => Promise<void>): void {
+  Deno.test({
+    name,
+    sanitizeOps: false,
+    sanitizeResources: false,
+    fn: async () => await withTinyProject(await gpuOf("native"), body),
+  });
+}
+
+function command(args: readonly string[]): Deno.Command {
+  return new Deno.Command(Deno.execPath(), {
+    args: ["run", "--allow-all", "src/cli/main.ts", ...args],
+    cwd: PROJECT_FOLDER,
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  });
+}
+
+/** Runs a command that must succeed and returns what it wrote to standard output. */
+async function run(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await command(args).output();
+  const decoder = new TextDecoder();
+  assert.equal(code, 0, `${args.join(" ")}\n${decoder.decode(stderr)}`);
+  return decoder.decode(stdout);
+}
+
+testCommand("train: trains, reports, and leaves a finished run alone", async (project) => {
+  const folder = RunFolder.at(join(project.folder, "run"));
+  const printed = await run("train", "--config", project.config, "--run", folder.path);
+  assert.match(printed, /^RL Tango \(GRPO\) · last-letter · generator of [\d,]+ parameters/);
+  assert.match(printed, /generator accuracy, held-out problems: [\d.]+ % → [\d.]+ %/);
+  assert.match(printed, /report: .*report\.md, checkpoint: .*step-000005/);
+  assert.match(Deno.readTextFileSync(folder.report), /3 generator, 2 verifier/);
+  for (const policy of ["generator", "verifier"] as const) {
+    assert.ok(exists(join(folder.weights(policy), "model.safetensors")));
+  }
+  assert.match(await run("train", "--run", folder.path, "--resume"), /is finished/);
+});
+
+testCommand(
+  "train: Ctrl-C finishes the step, saves, exits 130; --resume goes on",
+  async (project) => {
+    const folder = RunFolder.at(join(project.folder, "run"));
+    const steps = 2000;
+    const options = ["--config", project.config, "--run", folder.path, "--steps", String(steps)];
+    const child = command(["train", ...options]).spawn();
+    const reader = child.stderr.getReader();
+    const decoder = new TextDecoder();
+    for (let seen = ""; !seen.includes("tokens/s");) { // the first progress line
+      const { value, done } = await reader.read();
+      if (done) break;
+      seen += decoder.decode(value);
+    }
+    child.kill("SIGINT");
+    reader.releaseLock();
+    const [printed, , { code }] = await Promise.all([
+      new Response(child.stdout).text(),
+      child.stderr.cancel(),
+      child.status,
+    ]);
+    assert.equal(code, 130);
+    assert.match(printed, /Stopped\. Continue with: \.\/tango train --run .* --resume/);
+    assert.match(Deno.readTextFileSync(folder.report), /The run stopped after step \d+ of 2000/);
+    const [checkpoint] = [...Deno.readDirSync(folder.checkpoints)].map(({ name }) => name);
+    // Cut short, so that the rest is quick.
+    const done = Number(/\d+$/.exec(checkpoint)?.[0]);
+    const config = Deno.readTextFileSync(folder.configuration);
+    Deno.writeTextFileSync(folder.configuration, config.replace(String(steps), String(done + 2)));
+    assert.match(
+      await run("train", "--run", folder.path, "--resume"),
+      new RegExp(`from step \\d+\n[^]*step-0*${done + 2}`),
+    );
+  },
+);
+
+testCommand("sft: trains, logs, reports, saves weights that eval opens", async (project) => {
+  const folder = RunFolder.at(join(project.folder, "run"));
+  const printed = await run("sft", "--config", project.sftConfig, "--run", folder.path);
+  assert.match(printed, /generator accuracy, greedy: [\d.]+ % after 2 updates/);
+  assert.match(Deno.readTextFileSync(folder.report), /2 updates of 2 examples from random weights/);
+  assert.equal(Deno.readTextFileSync(folder.metrics).trim().split("\n").length, 4);
+  const weights = folder.weights("generator");
+  assert.match(
+    await run("eval", "--model", weights, "--config", project.config, "--problems", "2"),
+    /\| accuracy +\|/,
+  );
+});
+
+testCommand("eval: a generator over samples, and a verifier, as JSON", async (project) => {
+  const common = ["eval", "--config", project.config, "--problems", "3", "--json"];
+  const sampled = JSON.parse(
+    await run(...common, "--model", project.generator, "--samples", "4", "--temperature", "0.5"),
+  );
+  assert.equal(sampled.temperature, 0.5);
+  assert.deepEqual(
+    Object.keys(sampled.metrics).filter((name) => /_at_/.test(name)),
+    [1, 2, 4].map((k) => `eval/generator/pass_at_${k}`).concat(
+      [1, 2, 4].map((k) => `eval/generator/maj_at_${k}`),
+    ),
+  );
+  const models = ["--model", project.verifier, "--generator", project.generator];
+  const judged = JSON.parse(await run(...common, "--policy", "verifier", ...models));
+  for (const name of ["accuracy", "balanced_accuracy", "precision", "recall", "f1_score"]) {
+    assert.equal(typeof judged.metrics[`eval/verifier/${name}`], "number", name);
+  }
+});
+
+testCommand(
+  "generate: the same seed gives the same answers, the template is optional",
+  async (project) => {
+    const common = ["generate", "--model", project.generator, "--max-length", "8", "--count", "2"];
+    const answers = await run(...common, "cat dog");
+    assert.match(answers, /^# 1\n[^]*\n\n# 2\n/);
+    assert.equal(await run(...common, "--raw", "<bos>cat dog?"), answers);
+    assert.notEqual(await run(...common, "--seed", "1", "cat dog"), answers);
+  },
+);
+
+testCommand(
+  "compare: three methods over seeds; finished runs are not repeated",
+  async (project) => {
+    const path = join(project.folder, "comparison");
+    const first = await run("compare", "--config", project.config, "--run", path, "--seeds", "3");
+    assert.match(first, /\| GRPO with a frozen verifier \| +1 \|/);
+    const early = RunFolder.at(join(path, "tango-seed-3"));
+    const before = Deno.statSync(early.report).mtime;
+    const second = await run("compare", "--run", path, "--resume", "--seeds", "3,4");
+    assert.match(second, /\| RL Tango \(GRPO\) +\| +2 \|/);
+    assert.doesNotMatch(second, /seed 3\n/);
+    assert.deepEqual(Deno.statSync(early.report).mtime, before);
+    const report = Deno.readTextFileSync(join(path, "compare.md"));
+    assert.match(report, /All 6 runs are done\. Each does 3 generator steps/);
+    assert.ok(Deno.statSync(join(path, "compare.svg")).size > 0);
+  },
+);

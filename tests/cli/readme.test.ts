@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { PROJECT_FOLDER } from "../../src/cli/project.ts";
+import { tangoConfigSchema } from "../../src/run/config_schema.ts";
+
+const readme = Deno.readTextFileSync(join(PROJECT_FOLDER, "README.md"));
+
+/** Keys with the value each has by default, in the order of the schema. */
+function flatten(value: object, prefix = ""): [key: string, value: unknown][] {
+  return Object.entries(value).flatMap(([key, inner]): [string, unknown][] =>
+    typeof inner === "object" && inner !== null && !Array.isArray(inner)
+      ? flatten(inner, `${prefix}${key}.`)
+      : [[prefix + key, inner]]
+  );
+}
+
+Deno.test("README: its table holds every key of the configuration with its default", () => {
+  const defaults = tangoConfigSchema.parse({
+    generator: { model: "required" },
+    verifier: { model: "required" },
+  });
+  const [, section] = readme.split("\n## Configuration\n");
+  const rows = new Map(
+    [...section.split("\n## ")[0].matchAll(/^\| `([a-z_.]+)` *\| (.*?) *\|/gm)]
+      .map(([, key, value]) => [key, value]),
+  );
+  rows.delete("verifier"); // the section as a whole
+  const expected = flatten(defaults)
+    .filter(([key]) => !key.startsWith("verifier.optimizer."));
+  assert.deepEqual([...rows.keys()], expected.map(([key]) => key));
+  for (const [key, value] of expected) {
+    const shown = rows.get(key) ?? "";
+    assert.ok(
+      shown === String(value) || Number(shown) === value ||
+        shown === `[${[value].flat().join(", ")}]`,
+      `${key}: the README says ${shown}, the schema ${value}`,
+    );
+  }
+});
+
+Deno.test("README: names every command", () => {
+  for (const name of Object.keys(COMMANDS)) assert.ok(readme.includes(`\`${name}\``), name);
+});

@@ -1,0 +1,27 @@
+import process from "node:process";
+import { type CommandSource, runProgram } from "../../src/cli/program.ts";
+
+/** Runs the program with what it prints caught. */
+export async function runCaptured(
+  commands: Readonly<Record<string, CommandSource>>,
+  args: readonly string[],
+): Promise<{ code: number; printed: string }> {
+  let printed = "";
+  const { error } = console;
+  const { write: writeOut } = process.stdout;
+  const { write: writeError } = process.stderr;
+  const capture = (text: string | Uint8Array) => {
+    printed += text;
+    return true;
+  };
+  console.error = (value: unknown) => printed += value instanceof Error ? value.stack : value;
+  process.stdout.write = capture;
+  process.stderr.write = capture;
+  try {
+    return { code: await runProgram(commands, args), printed };
+  } finally {
+    console.error = error;
+    process.stdout.write = writeOut;
+    process.stderr.write = writeError;
+  }
+}

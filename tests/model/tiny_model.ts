@@ -1,0 +1,37 @@
+import type { Gpu } from "../../src/gpu/gpu.ts";
+import type { ModelConfig } from "../../src/model/config.ts";
+import { Model } from "../../src/model/model.ts";
+
+/** A decoder small enough for a test that runs it hundreds of times; 64 tokens as the embedded tasks. */
+export const tinyConfig: ModelConfig = {
+  architecture: "qwen3",
+  vocabularySize: 64,
+  hiddenSize: 32,
+  intermediateSize: 48,
+  layers: 2,
+  heads: 4,
+  kvHeads: 2,
+  headDim: 8,
+  normEpsilon: 1e-6,
+  ropeTheta: 10000,
+  tiedEmbeddings: false,
+  qkvBias: false,
+  qkNorm: true,
+  maxPositions: 512,
+};
+
+/** A model of random weights; release it. Deviations well above 0.02 make its distributions uneven. */
+export function tinyModel(
+  gpu: Gpu,
+  options: {
+    readonly seed?: number;
+    readonly deviation?: number;
+    readonly trained?: boolean;
+    readonly config?: Partial<ModelConfig>;
+  } = {},
+): Model {
+  const { seed = 1, deviation = 0.3, trained = true, config = {} } = options;
+  const model = new Model(gpu, { ...tinyConfig, ...config }, { trained });
+  model.parameters.initialise(seed, deviation);
+  return model;
+}

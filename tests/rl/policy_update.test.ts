@@ -1,0 +1,273 @@
+import assert from "node:assert/strict";
+import type { Gpu } from "../../src/gpu/gpu.ts";
+import { RandomStream } from "../../src/kernels/philox.ts";
+import type { Model } from "../../src/model/model.ts";
+import { Optimizer } from "../../src/model/optimizer.ts";
+import { forwardOnly } from "../../src/model/forward.ts";
+import { headForward } from "../../src/model/head.ts";
+import { packSequences } from "../../src/model/packed_batch.ts";
+import { klEstimate } from "../../src/rl/kl.ts";
+import { clippedSurrogate } from "../../src/rl/policy_loss.ts";
+import {
+  type PolicyLossOptions,
+  type PolicySample,
+  updatePolicy,
+} from "../../src/rl/policy_update.ts";
+import { generate } from "../../src/rl/rollout.ts";
+import { assertClose, onEveryGpu } from "../kernels/harness.ts";
+import { largestDifference, readGradients } from "../model/fixture.ts";
+import { tinyConfig, tinyModel } from "../model/tiny_model.ts";
+
+const loss: PolicyLossOptions = {
+  clipLow: 0.2,
+  clipHigh: 0.28,
+  klCoefficient: 0.05,
+  klEstimator: "k3",
+  entropyCoefficient: 0.01,
+  temperature: 0.9,
+  microBatchTokens: 8192,
+  miniBatches: 1,
+  epochs: 1,
+};
+
+const random = new RandomStream(11, 97);
+const tokens = (count: number) =>
+  Uint32Array.from({ length: count }, () => random.integer(tinyConfig.vocabularySize));
+
+/** Responses of different lengths to made-up prompts, with advantages of both signs. */
+const prompts = [1, 9, 33, 20, 5, 31].map((length) => tokens(length));
+
+/**
+ * Moves an old log-prob, by a little or beyond the clip bounds (log 0.8 = -0.22, log 1.28 = 0.25 nats)
+ * and never near them: there, the loss has a kink that finite differences would trip over.
+ *
+ * @param draw uniform from -1 to 1
+ */
+const spread = (draw: number) => Math.abs(draw) < 0.5 ? 0.1 * draw : 0.5 * Math.sign(draw);
+const nowhere = () => 0;
+
+/** Samples whose old log-probs are those of `model`, moved. */
+async function sampled(model: Model, move: (draw: number) => number): Promise<PolicySample[]> {
+  const requests = prompts.map((prompt, i) => ({ prompt, sequenceIds: [i] }));
+  const responses = await generate(model, requests, {
+    temperature: loss.temperature,
+    topK: 0,
+    topP: 1,
+    minP: 0,
+    seed: 4,
+    stream: 1,
+    step: 0,
+    stopTokens: [3, 9],
+    maximumResponse: 20,
+    slots: 6,
+    stepsBetweenReadbacks: 8,
+  });
+  const draws = new RandomStream(12, 97);
+  return responses.map(([response], i) => ({
+    prompt: prompts[i],
+    response: response.tokens,
+    oldLogProbs: response.logProbs.map((logProb) => logProb + move(2 * draws.uniform() - 1)),
+    advantages: response.logProbs.map(() => 2 * draws.uniform() - 0.8),
+  }));
+}
+
+async function withPolicies(
+  gpu: Gpu,
+  body: (model: Model, reference: Model, optimizer: Optimizer) => Promise<void>,
+): Promise<void> {
+  const model = tinyModel(gpu);
+  const reference = tinyModel(gpu, { trained: false });
+  const optimizer = new Optimizer(model, {
+    beta1: 0.9,
+    beta2: 0.95,
+    epsilon: 1e-8,
+    weightDecay: 0.01,
+    maxGradientNorm: 1,
+  });
+  try {
+    // A reference a little off the policy, so that the KL term has a gradient.
+    const weights = await model.parameters.read();
+    const draws = new RandomStream(13, 97);
+    const moved = Object.entries(weights).map(([name, data]) =>
+      [name, data.map((w) => w * (1 + 0.1 * (2 * draws.uniform() - 1)))] as const
+    );
+    reference.parameters.load(Object.fromEntries(moved), "reference");
+    await body(model, reference, optimizer);
+  } finally {
+    optimizer.release();
+    reference.release();
+    model.release();
+  }
+}
+
+onEveryGpu("policy update: the cut into micro-batches changes no bit", async (gpu) => {
+  await withPolicies(gpu, async (model, reference, optimizer) => {
+    const samples = await sampled(model, spread);
+    const before = await model.parameters.read();
+    const run = async (microBatchTokens: number) => {
+      model.parameters.load(before, "before");
+      const zeros = model.parameters.weights.map(({ size }) => new Float32Array(size));
+      optimizer.load(0, zeros, zeros);
+      const options = { ...loss, microBatchTokens };
+      const metrics = await updatePolicy(model, optimizer, reference, samples, options, 1e-3);
+      const gradients = await readGradients(model);
+      return { metrics, gradients, weights: await model.parameters.read() };
+    };
+    const whole = await run(8192);
+    for (const microBatchTokens of [1, 30, 70]) {
+      const cut = await run(microBatchTokens);
+      const worst = Math.max(
+        ...Object.keys(before).map((name) =>
+          largestDifference(cut.gradients[name], whole.gradients[name])
+        ),
+      );
+      console.log(`${microBatchTokens} tokens [${gpu.info.engine}]: largest difference ${worst}`);
+      assert.deepEqual(cut, whole);
+    }
+    assert.ok(whole.metrics.gradientNorm > 0);
+    assert.equal(whole.metrics.nonFinite, 0);
+    assert.notDeepEqual(whole.weights, before);
+  });
+});
+
+onEveryGpu("policy update: on-policy log-probs are the rollout's, bit for bit", async (gpu) => {
+  await withPolicies(gpu, async (model, reference, optimizer) => {
+    const samples = await sampled(model, nowhere);
+    const metrics = await updatePolicy(model, optimizer, reference, samples, loss, 1e-3);
+    assert.equal(metrics.logProbDifferenceMax, 0);
+    assert.equal(metrics.logProbDifferenceMean, 0);
+    assert.equal(metrics.ratioMean, 1);
+    assert.equal(metrics.clipRatio, 0);
+    const count = samples.reduce((sum, { response }) => sum + response.length, 0);
+    assert.equal(metrics.tokens, count);
+    // With ratio 1 the surrogate is minus the mean advantage.
+    const advantages = samples.flatMap((sample) => [...sample.advantages]);
+    const mean = advantages.reduce((a, b) => a + b, 0) / count;
+    assert.ok(Math.abs(metrics.policyLoss + mean) < 1e-6);
+    assert.ok(metrics.kl > 0);
+    assert.equal(optimizer.step, 1);
+  });
+});
+
+onEveryGpu("policy update: mini-batches and epochs are optimizer steps", async (gpu) => {
+  await withPolicies(gpu, async (model, _, optimizer) => {
+    const samples = await sampled(model, nowhere);
+    const options = { ...loss, miniBatches: 3, epochs: 2, klCoefficient: 0 };
+    const metrics = await updatePolicy(model, optimizer, null, samples, options, 1e-3);
+    assert.equal(optimizer.step, 6);
+    const count = samples.reduce((sum, { response }) => sum + response.length, 0);
+    assert.equal(metrics.tokens, 2 * count);
+    assert.equal(metrics.kl, 0);
+    // Only what was measured before the first step is compared with the rollout.
+    assert.equal(metrics.logProbDifferenceMax, 0);
+    assert.notEqual(metrics.ratioMean, 1);
+  });
+});
+
+onEveryGpu("policy update: a gradient that is not finite leaves the weights alone", async (gpu) => {
+  await withPolicies(gpu, async (model, _, optimizer) => {
+    const samples = await sampled(model, nowhere);
+    samples[2].advantages[0] = Infinity;
+    const before = await model.parameters.read();
+    const options = { ...loss, klCoefficient: 0 };
+    const metrics = await updatePolicy(model, optimizer, null, samples, options, 1e-3);
+    assert.ok(metrics.nonFinite > 0);
+    assert.equal(optimizer.step, 0);
+    assert.deepEqual(await model.parameters.read(), before);
+  });
+});
+
+/** Log-probs of all response tokens at the loss's temperature, one sample after another. */
+async function responseLogProbs(model: Model, samples: readonly PolicySample[]): Promise<number[]> {
+  const { gpu } = model;
+  const all: number[] = [];
+  for (const { prompt, response } of samples) {
+    const sequence = Uint32Array.of(...prompt, ...response);
+    const logProbs = gpu.scope(() => {
+      const hidden = forwardOnly(model, packSequences(gpu, [sequence]));
+      const next = Uint32Array.of(...sequence.subarray(1), 0);
+      const targets = gpu.from(next, [next.length], "u32", "targets");
+      return headForward(model, hidden, targets, 1 / loss.temperature).logProbs;
+    }, (kept) => [kept]);
+    all.push(...(await gpu.readFloats(logProbs)).slice(prompt.length - 1, sequence.length - 1));
+    gpu.release(logProbs);
+  }
+  return all;
+}
+
+onEveryGpu("policy update: the metrics are means over all response tokens", async (gpu) => {
+  await withPolicies(gpu, async (model, reference, optimizer) => {
+    const samples = await sampled(model, spread);
+    const logProbs = await responseLogProbs(model, samples);
+    const refLogProbs = await responseLogProbs(reference, samples);
+    const old = samples.flatMap((sample) => [...sample.oldLogProbs]);
+    const advantages = samples.flatMap((sample) => [...sample.advantages]);
+    const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
+    const terms = logProbs.map((logProb, i) =>
+      clippedSurrogate({ ...loss, logProb, oldLogProb: old[i], advantage: advantages[i] })
+    );
+    const metrics = await updatePolicy(model, optimizer, reference, samples, loss, 0);
+    const kl = mean(logProbs.map((logProb, i) => klEstimate(logProb, refLogProbs[i], "k3").value));
+    assertClose([metrics.policyLoss, metrics.kl, metrics.ratioMean, metrics.clipRatio], [
+      mean(terms.map(({ value }) => value)),
+      kl,
+      mean(terms.map(({ ratio }) => ratio)),
+      mean(terms.map(({ clipped }) => clipped ? 1 : 0)),
+    ], {
+      absolute: 2e-6,
+      relative: 0,
+      why: "the same log-probs; exp in f32 is off by some 1e-7 of values up to 2",
+    });
+    assert.ok(metrics.clipRatio > 0.1 && metrics.clipRatio < 0.9);
+    assertClose([metrics.logProbDifferenceMax], [spread(1)], {
+      absolute: 4e-6,
+      relative: 0,
+      why: "old log-probs of up to 32 nats are rounded to f32 after they were moved",
+    });
+  });
+});
+
+onEveryGpu("policy update: gradients against finite differences of the loss", async (gpu) => {
+  await withPolicies(gpu, async (model, reference, optimizer) => {
+    const samples = await sampled(model, spread);
+    for (const klEstimator of ["k2", "k3"] as const) {
+      const options = { ...loss, klEstimator };
+      // A learning rate of 0 leaves the weights where they are and the gradients to be read.
+      const lossNow = async () => {
+        const metrics = await updatePolicy(model, optimizer, reference, samples, options, 0);
+        return metrics.policyLoss + options.klCoefficient * metrics.kl -
+          options.entropyCoefficient * metrics.entropy;
+      };
+      await lossNow();
+      const gradients = await readGradients(model);
+      const weights = await model.parameters.read();
+      for (const [name, gradient] of Object.entries(gradients)) {
+        // The steepest element: there, the loss's own rounding matters least.
+        const place = gradient.reduce(
+          (best, slope, i) => Math.abs(slope) > Math.abs(gradient[best]) ? i : best,
+          0,
+        );
+        const step = 2 ** -8;
+        const moved = async (by: number) => {
+          const data = weights[name].slice();
+          data[place] += by;
+          model.parameters.load({ ...weights, [name]: data }, "moved");
+          return await lossNow();
+        };
+        // Five points: the error is of fourth order in the step.
+        const near = await moved(step) - await moved(-step);
+        const far = await moved(2 * step) - await moved(-2 * step);
+        try {
+          assertClose([(8 * near - far) / (12 * step)], [gradient[place]], {
+            absolute: 3e-5,
+            relative: 1e-3,
+            why: "the loss is good to about 1e-7, divided by a step of 4e-3",
+          });
+        } catch (cause) {
+          throw new Error(`${name}, ${klEstimator}: ${(cause as Error).message}`, { cause });
+        }
+      }
+      model.parameters.load(weights, "weights");
+    }
+  });
+});

@@ -1,0 +1,51 @@
+import { join } from "node:path";
+import type { Gpu } from "../../src/gpu/gpu.ts";
+import { sftConfigSchema } from "../../src/run/sft_config_schema.ts";
+import { SftRun } from "../../src/run/sft_run.ts";
+
+/** Problems so easy that the tiny policies solve and judge some of them. */
+export const tinyTask = {
+  name: "last-letter",
+  minimum_steps: 1,
+  maximum_steps: 1,
+  minimum_letters: 2,
+  maximum_letters: 2,
+};
+
+/**
+ * Writes two policies of some 20,000 parameters, trained just long enough that their responses earn
+ * format rewards of all sizes: a random model earns none, and nothing would be trained.
+ *
+ * @returns the folders' paths
+ */
+export async function writeTinyPolicies(
+  gpu: Gpu,
+  folder: string,
+): Promise<{ generator: string; verifier: string }> {
+  const policies = { generator: join(folder, "generator"), verifier: join(folder, "verifier") };
+  for (const policy of ["generator", "verifier"] as const) {
+    const sft = new SftRun(
+      gpu,
+      sftConfigSchema.parse({
+        policy,
+        task: tinyTask,
+        architecture: {
+          hidden_size: 32,
+          layers: 2,
+          attention_heads: 4,
+          key_value_heads: 2,
+          intermediate_size: 48,
+        },
+        optimizer: { learning_rate: 0.01 },
+        batch_size: 16,
+        steps: 150,
+        evaluate_every: 1000,
+        evaluation: { problems: 1 },
+      }),
+    );
+    await sft.train(() => {}, () => {});
+    await sft.save(policies[policy]);
+    sft.close();
+  }
+  return policies;
+}
