@@ -67,5 +67,5 @@ function number(value: number): string {
 }
 
 function ratio(value: number): string {
-  return `${value.toPrecision(2)}x`;
+  return `${value >= 10 ? value.toFixed(0) : value.toPrecision(2)}x`;
 }

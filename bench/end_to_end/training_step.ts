@@ -81,8 +81,8 @@ export const makeTrainingStep: MakeBenchmark = async (bench, shape) => {
           what: "change of the loss by the first step",
           actual: lossOf(second) - lossOf(first),
           expected,
-          // The loss is not quite linear along the step: measured 0.1 %.
-          bound: 0.01 * Math.abs(expected),
+          // The loss is not quite linear along the step: 0.1 % off, 1 % with very few tokens.
+          bound: 0.03 * Math.abs(expected),
         },
       ];
     },
