@@ -1,4 +1,5 @@
 import { type DeviceInfo, type EngineName, openDevice } from "./adapter.ts";
+import { BindGroups } from "./bind_groups.ts";
 import { BufferPool } from "./buffer_pool.ts";
 import { ErrorScopes } from "./error_scopes.ts";
 import { compile, compileAsync, type Kernel, kernelKey, type KernelSource } from "./kernel.ts";
@@ -31,8 +32,7 @@ export class Gpu {
   readonly info: DeviceInfo;
   readonly pool: BufferPool;
   #kernels = new Map<string, Kernel>();
-  #bindGroups = new Map<string, GPUBindGroup>();
-  #bindGroupsOfBuffer = new Map<number, Set<string>>();
+  readonly #bindGroups: BindGroups;
   #encoder: GPUCommandEncoder | null = null;
   #pass: GPUComputePassEncoder | null = null;
   #profiler: Profiler | null = null;
@@ -57,7 +57,7 @@ export class Gpu {
     private readonly readback: Readback,
   ) {
     this.info = info;
-    this.pool = new BufferPool(device, (buffer) => this.#forgetBuffer(buffer.id));
+    this.pool = new BufferPool(device, (buffer) => this.#bindGroups.forgetBuffer(buffer.id));
     this.#arenaStep = Math.max(64, device.limits.minUniformBufferOffsetAlignment);
     const bytes = this.#arenaStep * dispatchesPerSubmit;
     this.#arena = device.createBuffer({
@@ -68,6 +68,10 @@ export class Gpu {
     this.#arenaHost = new ArrayBuffer(bytes);
     this.#arenaView = new DataView(this.#arenaHost);
     this.#errors = new ErrorScopes(device);
+    this.#bindGroups = new BindGroups(
+      this.#arena,
+      (label, descriptor) => this.#errors.within(label, () => device.createBindGroup(descriptor)),
+    );
     // What the scopes do not see: a driver's own complaints outside any call.
     device.addEventListener("uncapturederror", (event) => {
       this.#failure ??= new Error(`GPU error: ${(event as GPUUncapturedErrorEvent).error.message}`);
@@ -222,7 +226,7 @@ export class Gpu {
       throw new Error(`profile: more than ${Profiler.capacity} dispatches in one go`);
     }
     if (this.#dispatches === dispatchesPerSubmit) this.submit();
-    const group = this.#bindGroup(kernel, source.label, tensors);
+    const group = this.#bindGroups.get(kernel, source.label, tensors);
     const offset = this.#writeParameters(kernel, source.label, parameters);
     const pass = this.#openPass(source.label);
     pass.setPipeline(kernel.pipeline);
@@ -267,58 +271,6 @@ export class Gpu {
     }
     this.#arenaUsed += Math.ceil((byte - at) / this.#arenaStep) * this.#arenaStep;
     return at;
-  }
-
-  #bindGroup(
-    kernel: Kernel,
-    label: string,
-    tensors: Readonly<Record<string, Tensor>>,
-  ): GPUBindGroup {
-    let key = `${kernel.id}`;
-    for (const { name, kind } of kernel.bindings) {
-      if (kind === "uniform") continue;
-      const tensor = tensors[name];
-      if (!tensor) throw new Error(`${label}: tensor ${name} is missing`);
-      key += `,${tensor.storage.id}:${tensor.byteOffset}:${tensor.bytes}`;
-    }
-    const cached = this.#bindGroups.get(key);
-    if (cached) return cached;
-    const names = new Set(kernel.bindings.map((binding) => binding.name));
-    const unknown = Object.keys(tensors).find((name) => !names.has(name));
-    if (unknown) throw new Error(`${label} has no binding ${unknown}`);
-    for (const { name, kind } of kernel.bindings.filter(({ kind }) => kind !== "uniform")) {
-      const other = kernel.bindings.find((binding) =>
-        binding.kind !== "uniform" && binding.kind !== kind &&
-        tensors[binding.name].storage === tensors[name].storage
-      );
-      if (other) throw new Error(`${label}: ${name} and ${other.name} are the same memory`);
-    }
-    const entries = kernel.bindings.map(({ binding, name, kind }) => {
-      if (kind === "uniform") {
-        return { binding, resource: { buffer: this.#arena, size: kernel.parameterBytes } };
-      }
-      const { storage, byteOffset, bytes } = tensors[name];
-      return {
-        binding,
-        resource: { buffer: storage.buffer, offset: byteOffset, size: Math.max(4, bytes) },
-      };
-    });
-    const group = this.#errors.within(
-      label,
-      () => this.device.createBindGroup({ label, layout: kernel.layout, entries }),
-    );
-    this.#bindGroups.set(key, group);
-    for (const tensor of Object.values(tensors)) {
-      const keys = this.#bindGroupsOfBuffer.get(tensor.storage.id);
-      if (keys) keys.add(key);
-      else this.#bindGroupsOfBuffer.set(tensor.storage.id, new Set([key]));
-    }
-    return group;
-  }
-
-  #forgetBuffer(id: number): void {
-    for (const key of this.#bindGroupsOfBuffer.get(id) ?? []) this.#bindGroups.delete(key);
-    this.#bindGroupsOfBuffer.delete(id);
   }
 
   /** Records a copy of `source` into `target`; both have the same number of bytes. */

@@ -27,12 +27,12 @@ const architectureSchema = section({
 }).check(({ value, issues }) => {
   const impossible = (key: keyof typeof value, message: string) =>
     issues.push({ code: "custom", path: [key], input: value[key], message });
-  if (value.hidden_size % (2 * value.attention_heads) !== 0) {
+  if (value.hidden_size % (8 * value.attention_heads) !== 0) {
     impossible(
       "hidden_size",
       `a multiple of ${
-        2 * value.attention_heads
-      } (2 × attention_heads: RoPE needs an even head size)`,
+        8 * value.attention_heads
+      } (8 × attention_heads: the kernels need heads of a multiple of 8)`,
     );
   }
   if (value.attention_heads % value.key_value_heads !== 0) {

@@ -1,5 +1,5 @@
 import type { Gpu } from "../gpu/gpu.ts";
-import { exists } from "./atomic_file.ts";
+import { exists, removeIfPresent } from "./atomic_file.ts";
 import { latestCheckpoint } from "./checkpoint.ts";
 import type { TangoConfig } from "./config_schema.ts";
 import { Interrupt } from "./interrupt.ts";
@@ -22,7 +22,8 @@ export interface TrainingSessionOptions {
 export function isFinished(folder: RunFolder, config: TangoConfig): boolean {
   const step = latestCheckpoint(folder.checkpoints)?.step ?? 0;
   const lastWritten = config.verifier?.trained ? "verifier" : "generator";
-  return step >= config.schedule.total_training_steps && exists(folder.weights(lastWritten));
+  return step >= config.schedule.total_training_steps && exists(folder.weights(lastWritten)) &&
+    exists(folder.report);
 }
 
 /**
@@ -47,6 +48,8 @@ export async function trainWithReport(
     tell("Stopping after this step; Ctrl-C again stops at once, without saving it.")
   );
   const run = open(gpu, config, folder, resume);
+  // The report is written last: while it is missing, the run is not finished.
+  removeIfPresent(folder.report);
   let reachedEnd: boolean;
   try {
     onOpen?.(run);
