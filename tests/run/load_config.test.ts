@@ -231,7 +231,7 @@ Deno.test("fine-tuning configuration: defaults, --steps, and impossible architec
     assert.equal(config.optimizer.learning_rate, 2e-3);
     assert.throws(() => loadSftConfig(path, { set: ["architecture.attention_heads=3"] }), {
       name: "UserError",
-      message: /architecture\.hidden_size is 64; expected a multiple of 6[^]*key_value_heads is 2/,
+      message: /architecture\.hidden_size is 64; expected a multiple of 24[^]*key_value_heads is 2/,
     });
   });
 });
