@@ -78,7 +78,7 @@ export const sftConfigSchema = section({
   verifier_prompt_template: promptTemplateSchema("verifier.txt"),
   /** Verifier only: the share of the solutions to be judged that are correct; the others are corrupted. */
   correct_share: realNumber({ minimum: 0, maximum: 1 }).default(0.5),
-  /** Verifier only: how much more a judgment's token counts in the loss than any other token. */
+  /** Verifier only: what a judgment's token counts in the loss; any other token counts 1. */
   judgment_weight: realNumber({ above: 0 }).default(1),
 });
 
