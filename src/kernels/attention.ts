@@ -59,7 +59,8 @@ function tiling(gpu: Gpu, sharing: RowSharing, tokens: number, headDim: number, 
     LANES: lanes,
     SHARE: share,
     WIDTH: share ? 8 : 1,
-    UNROLL: !gpu.info.software,
+    // The software driver would compile longer ones for minutes.
+    UNROLL: !gpu.info.software || headDim <= 16,
   };
   return { defines, tiles: Math.ceil(tokens / lanes) };
 }
