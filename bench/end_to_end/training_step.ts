@@ -41,6 +41,7 @@ export const makeTrainingStep: MakeBenchmark = async (bench, shape) => {
     klEstimator: "k3",
     entropyCoefficient,
     temperature: 1,
+    sharePrompts: true,
     microBatchTokens: sequences * tokens,
     miniBatches: 1,
     epochs: 1,

@@ -1,4 +1,5 @@
 import { attentionBackward, attentionForward } from "../../src/kernels/attention.ts";
+import { attentionSegments } from "../../src/kernels/attention_segments.ts";
 import { dot, type MakeBenchmark, type Sample, sampleIndices } from "../benchmark.ts";
 
 /** Softmax weights and sums of up to 512 values of size 1. */
@@ -12,10 +13,9 @@ export const makeAttention: MakeBenchmark = (bench, { size, lengths }, variant) 
   const { gpu } = bench;
   const tokens = lengths.reduce((sum, length) => sum + length, 0);
   const starts = lengths.map((_, i) => lengths.slice(0, i).reduce((sum, n) => sum + n, 0));
-  const perToken = (value: (sequence: number) => number) =>
-    Uint32Array.from(lengths.flatMap((length, i) => new Array(length).fill(value(i))));
-  const start = bench.integers(perToken((i) => starts[i]));
-  const end = bench.integers(perToken((i) => starts[i] + lengths[i]));
+  const firstOf = lengths.flatMap((length, i) => new Array<number>(length).fill(starts[i]));
+  const groups = lengths.map((length) => ({ prefix: 0, continuations: [length] }));
+  const segments = bench.integers(attentionSegments(groups), [tokens, 4]);
   const q = bench.random([tokens, heads, headDim]);
   const [k, v] = [
     bench.random([tokens, kvHeads, headDim]),
@@ -29,7 +29,7 @@ export const makeAttention: MakeBenchmark = (bench, { size, lengths }, variant) 
     queries: q.tensor,
     keys: k.tensor,
     values: v.tensor,
-    sequenceStart: start.tensor,
+    segments: segments.tensor,
   };
   const pairs = lengths.reduce((sum, length) => sum + length * (length + 1) / 2, 0);
 
@@ -38,7 +38,7 @@ export const makeAttention: MakeBenchmark = (bench, { size, lengths }, variant) 
   const keyAt = (t: number, head: number) => (t * kvHeads + Math.floor(head / group)) * headDim;
   /** Attention weights of one query: of its sequence's tokens up to its own. */
   const weights = (t: number, head: number): Float64Array => {
-    const first = start.data[t];
+    const first = firstOf[t];
     const logits = Float64Array.from({ length: t - first + 1 }, (_, i) => {
       const [a, b] = [queryAt(t, head), keyAt(first + i, head)];
       return scale * dot(headDim, (d) => q.data[a + d], (d) => k.data[b + d]).sum;
@@ -50,7 +50,7 @@ export const makeAttention: MakeBenchmark = (bench, { size, lengths }, variant) 
   };
   const outputOf = (t: number, head: number, d: number) =>
     weights(t, head).reduce(
-      (sum, weight, i) => sum + weight * v.data[keyAt(start.data[t] + i, head) + d],
+      (sum, weight, i) => sum + weight * v.data[keyAt(firstOf[t] + i, head) + d],
       0,
     );
   const forward = () => attentionForward(gpu, inputs, { output, logSumExp }, shape);
@@ -77,12 +77,11 @@ export const makeAttention: MakeBenchmark = (bench, { size, lengths }, variant) 
     output,
     logSumExp,
     outputGradient: dy.tensor,
-    sequenceEnd: end.tensor,
   };
   /** Gradients of the scaled logits of one query. */
   const logitGradients = (t: number, head: number, p: Float64Array) => {
     const dP = p.map((_, i) => {
-      const [a, b] = [queryAt(t, head), keyAt(start.data[t] + i, head)];
+      const [a, b] = [queryAt(t, head), keyAt(firstOf[t] + i, head)];
       return dot(headDim, (d) => dy.data[a + d], (d) => v.data[b + d]).sum;
     });
     const mean = dot(p.length, (i) => p[i], (i) => dP[i]).sum;
@@ -102,7 +101,7 @@ export const makeAttention: MakeBenchmark = (bench, { size, lengths }, variant) 
       const samples = sampleIndices(dqData.length, 8).map((at) => {
         const [t, head, d] = place(at, heads, headDim);
         const dS = logitGradients(t, head, weights(t, head));
-        const first = start.data[t];
+        const first = firstOf[t];
         const { sum } = dot(dS.length, (i) => dS[i], (i) => k.data[keyAt(first + i, head) + d]);
         return sample(`dQueries[${at}]`, dqData[at], scale * sum);
       });
@@ -115,7 +114,7 @@ export const makeAttention: MakeBenchmark = (bench, { size, lengths }, variant) 
           for (let query = t; query <= last; query++) {
             for (let head = kvHead * group; head < (kvHead + 1) * group; head++) {
               const p = weights(query, head);
-              const own = t - start.data[query];
+              const own = t - firstOf[query];
               dK += scale * logitGradients(query, head, p)[own] * q.data[queryAt(query, head) + d];
               dV += p[own] * dy.data[queryAt(query, head) + d];
             }

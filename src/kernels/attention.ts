@@ -16,7 +16,7 @@ import { expectShape } from "./expect_shape.ts";
 /** Rows a backward walk takes at a time. */
 const backwardBlock = 8;
 
-/** T packed tokens of whole sequences, one after the other. */
+/** T packed tokens of sequences, one after the other. */
 export interface AttentionInputs {
   /** [T, H, D], rotated. */
   readonly queries: Tensor;
@@ -24,8 +24,8 @@ export interface AttentionInputs {
   readonly keys: Tensor;
   /** [T, KV, D] */
   readonly values: Tensor;
-  /** [T] u32, for each token the index of its sequence's first token in the pack. */
-  readonly sequenceStart: Tensor;
+  /** [T, 4] u32 of `attentionSegments` */
+  readonly segments: Tensor;
 }
 
 /** What the forward pass fills. */
@@ -72,7 +72,7 @@ function expectInputs(operation: string, inputs: AttentionInputs, shape: Attenti
   expectShape(operation, "queries", inputs.queries, [tokens, heads, headDim]);
   expectShape(operation, "keys", inputs.keys, [tokens, kvHeads, headDim]);
   expectShape(operation, "values", inputs.values, [tokens, kvHeads, headDim]);
-  expectShape(operation, "sequenceStart", inputs.sequenceStart, [tokens], "u32");
+  expectShape(operation, "segments", inputs.segments, [tokens, 4], "u32");
   return tokens;
 }
 
@@ -93,28 +93,26 @@ export function attentionForward(
   const tokens = expectInputs("attention", inputs, shape);
   expectShape("attention", "output", output, [tokens, heads, headDim]);
   expectShape("attention", "logSumExp", logSumExp, [tokens, heads]);
-  const { queries, keys, values, sequenceStart } = inputs;
+  const { queries, keys, values, segments } = inputs;
   const { defines, tiles } = tiling(gpu, sharing, tokens, headDim, attentionBlock);
   gpu.dispatch(
     { label: "attention", code: forwardCode, defines },
     { tokens, heads, kvHeads, scale: scale * log2e, chunks: headDim / 4 },
-    { queries, keys, values, sequenceStart, output, logSumExp },
+    { queries, keys, values, segments, output, logSumExp },
     [tiles, heads],
   );
 }
 
 /**
- * The gradients of `attentionForward`, every sum in an order of its own sequence alone.
+ * The gradients of `attentionForward`, every sum in an order of its own group of sequences alone.
  *
- * @param inputs what the forward pass read and filled, with
- *   `outputGradient` [T, H, D] and `sequenceEnd` [T] u32, one past the last token of each token's sequence
+ * @param inputs what the forward pass read and filled, with `outputGradient` [T, H, D]
  * @throws Error when a tensor's shape is not the documented one
  */
 export function attentionBackward(
   gpu: Gpu,
   inputs: AttentionInputs & AttentionOutputs & {
     readonly outputGradient: Tensor;
-    readonly sequenceEnd: Tensor;
   },
   { dQueries, dKeys, dValues }: AttentionGradients,
   shape: AttentionShape,
@@ -122,12 +120,11 @@ export function attentionBackward(
 ): void {
   const { heads, kvHeads, headDim, scale } = shape;
   const tokens = expectInputs("attention backward", inputs, shape);
-  const { queries, keys, values, sequenceStart, sequenceEnd } = inputs;
+  const { queries, keys, values, segments } = inputs;
   const { output, logSumExp, outputGradient } = inputs;
   expectShape("attention backward", "output", output, [tokens, heads, headDim]);
   expectShape("attention backward", "logSumExp", logSumExp, [tokens, heads]);
   expectShape("attention backward", "outputGradient", outputGradient, [tokens, heads, headDim]);
-  expectShape("attention backward", "sequenceEnd", sequenceEnd, [tokens], "u32");
   expectShape("attention backward", "dQueries", dQueries, [tokens, heads, headDim]);
   expectShape("attention backward", "dKeys", dKeys, [tokens, kvHeads, headDim]);
   expectShape("attention backward", "dValues", dValues, [tokens, kvHeads, headDim]);
@@ -152,7 +149,7 @@ export function attentionBackward(
         output,
         outputGradient,
         logSumExp,
-        sequenceStart,
+        segments,
         dQueries,
         delta,
       },
@@ -168,8 +165,7 @@ export function attentionBackward(
         outputGradient,
         logSumExp,
         delta,
-        sequenceStart,
-        sequenceEnd,
+        segments,
         dKeys,
         dValues,
       },

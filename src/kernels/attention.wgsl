@@ -2,7 +2,8 @@
 //
 //   output[t, h] = sum_j softmax_j(scale * q[t, h] . k[j, h / group]) * v[j, h / group]
 //
-// over the tokens j <= t of t's sequence. THE DEFINING ORDER, which attention_decode.wgsl and
+// over the tokens j <= t of t's sequence, whose first tokens several sequences of a pack may share:
+// `segments` (attention_segments.ts) says where they lie. THE DEFINING ORDER, which attention_decode.wgsl and
 // attention_decode_split.wgsl repeat bit for bit: keys are cut in blocks of $BLOCK from the sequence's
 // first token; in a block
 //   s_j = sum_d (q_d * scale) * k_jd    d ascending, scale holds log2(e)
@@ -12,7 +13,7 @@
 // Keys after the query have p_j = 0, so how far past the query a block is evaluated does not matter.
 //
 // A lane owns one query of one head; the $LANES lanes of a workgroup are neighbouring tokens, which walk
-// the keys together. A workgroup that holds the end of one sequence and the start of another makes one
+// the keys together. A workgroup that holds the end of one segment and the start of another makes one
 // walk for each. SHARE: each of 8 lanes loads another key and broadcasts it (software driver, whose
 // subgroups have 8 lanes); else all lanes load the same address, which hardware serves at once.
 
@@ -28,7 +29,7 @@ struct Params {
 @group(0) @binding(1) var<storage, read> queries: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> keys: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read> values: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read> sequenceStart: array<u32>;
+@group(0) @binding(4) var<storage, read> segments: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read_write> output: array<vec4<f32>>;
 @group(0) @binding(6) var<storage, read_write> logSumExp: array<f32>;
 
@@ -53,7 +54,8 @@ fn main(
   let last = min(first + $(LANES)u, params.tokens) - 1u;
   let head = group.y;
   let token = first + lane;
-  let ownStart = sequenceStart[min(token, last)];
+  let own = segments[min(token, last)];
+  let position = own.w + token - own.x;
   let at = (min(token, last) * params.heads + head) * chunks;
   let stride = params.kvHeads * chunks;
   let kvAt = head / (params.heads / params.kvHeads) * chunks;
@@ -62,21 +64,25 @@ fn main(
   var o: array<vec4<f32>, $(D/4)>;
   for (var c = 0u; c < chunks; c++) { q[entry(c)] = queries[at + c] * params.scale; }
 
-  // From the last sequence in the tile to the first.
+  // From the last segment in the tile to the first.
   var end = last;
   loop {
-    let start = min(sequenceStart[end], end);
+    let segment = segments[end];
+    let start = min(segment.x, end);
+    let prefix = segment.w;
+    let lastKey = prefix + (end - start);
     var m = lowest;
     var l = 0.0;
     for (var c = 0u; c < chunks; c++) { o[entry(c)] = vec4<f32>(0.0); }
 
-    for (var block = start; block <= end; block += $(BLOCK)u) {
+    for (var block = 0u; block <= lastKey; block += $(BLOCK)u) {
       //#for g 0 BLOCK/WIDTH
       //#if SHARE
-      let row$g = min(block + $(g*WIDTH)u + lane, end) * stride + kvAt;
+      let key$g = min(block + $(g*WIDTH)u + lane, lastKey);
       //#else
-      let row$g = min(block + $(g)u, end) * stride + kvAt;
+      let key$g = min(block + $(g)u, lastKey);
       //#endif
+      let row$g = select(start + (key$g - prefix), segment.z + key$g, key$g < prefix) * stride + kvAt;
       //#endfor
       //#for j 0 BLOCK
       var s$j = 0.0;
@@ -100,12 +106,12 @@ fn main(
       }
       var blockMax = lowest;
       //#for j 0 BLOCK
-      s$j = select(lowest, s$j, block + $(j)u <= token);
+      s$j = select(lowest, s$j, block + $(j)u <= position);
       blockMax = max(blockMax, s$j);
       //#endfor
       var blockSum = 0.0;
       //#for j 0 BLOCK
-      let p$j = select(0.0, exp2(s$j - blockMax), block + $(j)u <= token);
+      let p$j = select(0.0, exp2(s$j - blockMax), block + $(j)u <= position);
       blockSum += p$j;
       //#endfor
       let newMax = max(m, blockMax);
@@ -129,7 +135,7 @@ fn main(
       }
     }
 
-    if (ownStart == start && token <= last) {
+    if (own.x == start && token <= last) {
       let share = 1.0 / l;
       for (var c = 0u; c < chunks; c++) { output[at + c] = o[entry(c)] * share; }
       logSumExp[token * params.heads + head] = (m + log2(l)) * 0.6931471805599453;

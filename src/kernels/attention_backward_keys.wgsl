@@ -2,11 +2,12 @@
 //
 //   dV_j = sum_t p_tj * dO_t,   dK_j = scale * sum_t dS_tj * q_t
 //
-// over the heads of the key's group and, for each, the queries t >= j of its sequence, both ascending;
+// over the heads of the key's group and, for each, the queries t >= j of the sequences it belongs to,
+// which are the rows from its own to its segment's end, both ascending;
 // p and dS as in attention_backward_queries.wgsl, which has run before and left delta.
 //
 // A lane owns one key of one key/value head; the $LANES lanes of a workgroup are neighbouring tokens,
-// which walk the queries together, one walk for each sequence in the tile. SHARE as in attention.wgsl.
+// which walk the queries together, one walk for each segment in the tile. SHARE as in attention.wgsl.
 
 struct Params {
   tokens: u32,
@@ -24,10 +25,9 @@ struct Params {
 @group(0) @binding(4) var<storage, read> outputGradient: array<vec4<f32>>;
 @group(0) @binding(5) var<storage, read> logSumExp: array<f32>;
 @group(0) @binding(6) var<storage, read> delta: array<f32>;
-@group(0) @binding(7) var<storage, read> sequenceStart: array<u32>;
-@group(0) @binding(8) var<storage, read> sequenceEnd: array<u32>;
-@group(0) @binding(9) var<storage, read_write> dKeys: array<vec4<f32>>;
-@group(0) @binding(10) var<storage, read_write> dValues: array<vec4<f32>>;
+@group(0) @binding(7) var<storage, read> segments: array<vec4<u32>>;
+@group(0) @binding(8) var<storage, read_write> dKeys: array<vec4<f32>>;
+@group(0) @binding(9) var<storage, read_write> dValues: array<vec4<f32>>;
 
 // Indexed by a bare loop counter, an array makes Mesa unroll the loop, and compile for minutes.
 fn entry(c: u32) -> u32 {
@@ -48,7 +48,7 @@ fn main(
   let last = min(first + $(LANES)u, params.tokens) - 1u;
   let kvHead = group.y;
   let token = first + lane;
-  let ownStart = sequenceStart[min(token, last)];
+  let ownStart = segments[min(token, last)].x;
   let at = (min(token, last) * params.kvHeads + kvHead) * chunks;
   let groupSize = params.heads / params.kvHeads;
 
@@ -63,8 +63,9 @@ fn main(
 
   var end = last;
   loop {
-    let start = min(sequenceStart[end], end);
-    let stop = min(sequenceEnd[end], params.tokens);
+    let segment = segments[end];
+    let start = min(segment.x, end);
+    let stop = min(segment.y, params.tokens);
     for (var c = 0u; c < chunks; c++) {
       dK[entry(c)] = vec4<f32>(0.0);
       dV[entry(c)] = vec4<f32>(0.0);

@@ -2,7 +2,7 @@
 //
 //   p_j = exp(scale * q . k_j - logSumExp),  dS_j = p_j * (dO . v_j - delta),  dQ = scale * sum_j dS_j * k_j
 //
-// keys j in ascending order from the sequence's first. Lanes, walks and SHARE as in attention.wgsl.
+// keys j in ascending order from the sequence's first. Lanes, walks, segments and SHARE as in attention.wgsl.
 // (FlashAttention-2, Dao 2023, with the probabilities recomputed from the saved log-sum-exp.)
 
 struct Params {
@@ -21,7 +21,7 @@ struct Params {
 @group(0) @binding(4) var<storage, read> output: array<vec4<f32>>;
 @group(0) @binding(5) var<storage, read> outputGradient: array<vec4<f32>>;
 @group(0) @binding(6) var<storage, read> logSumExp: array<f32>;
-@group(0) @binding(7) var<storage, read> sequenceStart: array<u32>;
+@group(0) @binding(7) var<storage, read> segments: array<vec4<u32>>;
 @group(0) @binding(8) var<storage, read_write> dQueries: array<vec4<f32>>;
 @group(0) @binding(9) var<storage, read_write> delta: array<f32>;
 
@@ -44,7 +44,8 @@ fn main(
   let last = min(first + $(LANES)u, params.tokens) - 1u;
   let head = group.y;
   let token = first + lane;
-  let ownStart = sequenceStart[min(token, last)];
+  let own = segments[min(token, last)];
+  let position = own.w + token - own.x;
   let query = min(token, last) * params.heads + head;
   let at = query * chunks;
   let stride = params.kvHeads * chunks;
@@ -64,16 +65,20 @@ fn main(
 
   var end = last;
   loop {
-    let start = min(sequenceStart[end], end);
+    let segment = segments[end];
+    let start = min(segment.x, end);
+    let prefix = segment.w;
+    let lastKey = prefix + (end - start);
     for (var c = 0u; c < chunks; c++) { dQ[entry(c)] = vec4<f32>(0.0); }
 
-    for (var block = start; block <= end; block += $(BLOCK)u) {
+    for (var block = 0u; block <= lastKey; block += $(BLOCK)u) {
       //#for g 0 BLOCK/WIDTH
       //#if SHARE
-      let row$g = min(block + $(g*WIDTH)u + lane, end) * stride + kvAt;
+      let key$g = min(block + $(g*WIDTH)u + lane, lastKey);
       //#else
-      let row$g = min(block + $(g)u, end) * stride + kvAt;
+      let key$g = min(block + $(g)u, lastKey);
       //#endif
+      let row$g = select(start + (key$g - prefix), segment.z + key$g, key$g < prefix) * stride + kvAt;
       //#endfor
       //#for j 0 BLOCK
       var s$j = 0.0;
@@ -101,7 +106,7 @@ fn main(
         //#endfor
       }
       //#for j 0 BLOCK
-      let dS$j = select(0.0, exp2(s$j - log2Sum) * (t$j - ownDelta), block + $(j)u <= token);
+      let dS$j = select(0.0, exp2(s$j - log2Sum) * (t$j - ownDelta), block + $(j)u <= position);
       //#endfor
       for (var c = 0u; c < chunks; c++) {
         //#for g 0 BLOCK/WIDTH
@@ -119,7 +124,7 @@ fn main(
       }
     }
 
-    if (ownStart == start && token <= last) {
+    if (own.x == start && token <= last) {
       for (var c = 0u; c < chunks; c++) { dQueries[at + c] = dQ[entry(c)] * params.scale; }
       delta[query] = ownDelta;
     }

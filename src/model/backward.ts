@@ -83,7 +83,6 @@ function layerBackward(
   const dQueries = gpu.tensor(queries.shape, "f32", "query gradient");
   const dKeys = gpu.tensor(keys.shape, "f32", "key gradient");
   const dValues = gpu.tensor(values.shape, "f32", "value gradient");
-  const { sequenceStart, sequenceEnd } = batch;
   attentionBackward(
     gpu,
     {
@@ -93,8 +92,7 @@ function layerBackward(
       output,
       logSumExp,
       outputGradient: dAttention.reshape(T, heads, headDim),
-      sequenceStart,
-      sequenceEnd,
+      segments: batch.segments,
     },
     { dQueries, dKeys, dValues },
     attentionShape(model),

@@ -129,7 +129,7 @@ function attendPacked(model: Model, layer: Layer, batch: PackedBatch) {
     const logSumExp = gpu.tensor([T, heads], "f32", "attention log-sum-exp");
     attentionForward(
       gpu,
-      { queries, keys, values, sequenceStart: batch.sequenceStart },
+      { queries, keys, values, segments: batch.segments },
       { output, logSumExp },
       attentionShape(model),
     );

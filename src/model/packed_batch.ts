@@ -1,8 +1,10 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
+import { attentionSegments } from "../kernels/attention_segments.ts";
 
 /**
- * Several sequences laid one after another, so that no token of padding is computed. T tokens in all.
+ * Several sequences laid one after another, so that no token of padding is computed, and what some of
+ * them begin with in common is computed once. T tokens in all.
  */
 export interface PackedBatch {
   /** T */
@@ -13,39 +15,62 @@ export interface PackedBatch {
   readonly tokens: Tensor;
   /** [T] position of each token in its sequence */
   readonly positions: Tensor;
-  /** [T] index of the first token of each token's sequence */
-  readonly sequenceStart: Tensor;
-  /** [T] one past the index of the last token of each token's sequence */
-  readonly sequenceEnd: Tensor;
-  /** [S + 1] index of each sequence's first token, and T */
-  readonly cuSeqlens: Uint32Array;
+  /** [T, 4] which rows each token attends to; see `attentionSegments` */
+  readonly segments: Tensor;
+  /** One past each sequence's last row, in the order given. */
+  readonly sequenceEnds: readonly number[];
 }
 
-/** Packs sequences in the order given. None may be empty. */
+/** Sequences that begin with the same tokens. */
+export interface PrefixGroup {
+  readonly prefix: ArrayLike<number>;
+  /** What follows the prefix in each sequence; none may be empty. */
+  readonly continuations: readonly ArrayLike<number>[];
+}
+
+/** Packs whole sequences in the order given. None may be empty. */
 export function packSequences(gpu: Gpu, sequences: readonly ArrayLike<number>[]): PackedBatch {
-  const size = sequences.reduce((sum, sequence) => sum + sequence.length, 0);
+  return packPrefixGroups(
+    gpu,
+    sequences.map((sequence) => ({ prefix: [], continuations: [sequence] })),
+  );
+}
+
+/** Packs groups in the order given: a group's prefix, then its continuations. */
+export function packPrefixGroups(gpu: Gpu, groups: readonly PrefixGroup[]): PackedBatch {
+  const lengths = groups.map(({ prefix, continuations }) => ({
+    prefix: prefix.length,
+    continuations: continuations.map(({ length }) => length),
+  }));
+  const size = lengths.reduce(
+    (sum, { prefix, continuations }) => continuations.reduce((a, b) => a + b, sum + prefix),
+    0,
+  );
   const tokenIds = new Uint32Array(size);
   const positions = new Uint32Array(size);
-  const starts = new Uint32Array(size);
-  const ends = new Uint32Array(size);
-  const cuSeqlens = new Uint32Array(sequences.length + 1);
+  const sequenceEnds: number[] = [];
   let at = 0;
-  sequences.forEach((sequence, s) => {
-    if (sequence.length === 0) throw new Error(`sequence ${s} of the batch is empty`);
-    tokenIds.set(sequence, at);
-    for (let i = 0; i < sequence.length; i++) positions[at + i] = i;
-    starts.fill(at, at, at + sequence.length);
-    ends.fill(at + sequence.length, at, at + sequence.length);
-    at += sequence.length;
-    cuSeqlens[s + 1] = at;
-  });
+  const append = (tokens: ArrayLike<number>, firstPosition: number) => {
+    tokenIds.set(tokens, at);
+    for (let i = 0; i < tokens.length; i++) positions[at + i] = firstPosition + i;
+    at += tokens.length;
+  };
+  for (const { prefix, continuations } of groups) {
+    append(prefix, 0);
+    for (const continuation of continuations) {
+      if (continuation.length === 0) {
+        throw new Error(`sequence ${sequenceEnds.length} of the batch is empty`);
+      }
+      append(continuation, prefix.length);
+      sequenceEnds.push(at);
+    }
+  }
   return {
     size,
     tokenIds,
     tokens: gpu.from(tokenIds, [size], "u32", "tokens"),
     positions: gpu.from(positions, [size], "u32", "positions"),
-    sequenceStart: gpu.from(starts, [size], "u32", "sequence start"),
-    sequenceEnd: gpu.from(ends, [size], "u32", "sequence end"),
-    cuSeqlens,
+    segments: gpu.from(attentionSegments(lengths), [size, 4], "u32", "segments"),
+    sequenceEnds,
   };
 }

@@ -6,9 +6,15 @@ import { forwardForTraining, forwardOnly } from "../model/forward.ts";
 import { headBackward, headForward } from "../model/head.ts";
 import type { Model } from "../model/model.ts";
 import type { Optimizer } from "../model/optimizer.ts";
-import { packSequences } from "../model/packed_batch.ts";
+import { packPrefixGroups } from "../model/packed_batch.ts";
 import type { KlEstimator } from "./kl.ts";
 import { cutByTokens } from "./micro_batches.ts";
+import {
+  groupByPrompt,
+  promptGroupTokens,
+  promptPrefixGroup,
+  responseRows,
+} from "./prompt_groups.ts";
 
 /** One response with everything its policy gradient needs. L response tokens. */
 export interface PolicySample {
@@ -30,6 +36,8 @@ export interface PolicyLossOptions {
   readonly entropyCoefficient: number;
   /** Responses were sampled from softmax(logits / temperature). */
   readonly temperature: number;
+  /** Neighbouring samples with the same prompt compute it once; a pass then holds all of them or none. */
+  readonly sharePrompts: boolean;
   /** Tokens of one forward and backward pass. */
   readonly microBatchTokens: number;
   /** Optimizer steps that a batch is cut into. */
@@ -105,8 +113,8 @@ export async function updatePolicy(
       const miniBatch = samples.slice(first, first + miniBatchSize);
       const tokens = miniBatch.reduce((sum, { response }) => sum + response.length, 0);
       optimizer.zeroGradients();
-      const lengthOf = (s: PolicySample) => s.prompt.length + s.response.length;
-      for (const microBatch of cutByTokens(miniBatch, lengthOf, options.microBatchTokens)) {
+      const groups = groupByPrompt(miniBatch, options.sharePrompts);
+      for (const microBatch of cutByTokens(groups, promptGroupTokens, options.microBatchTokens)) {
         await accumulate(model, reference, microBatch, options, 1 / tokens, updates === 0, totals);
       }
       const result = await optimizer.update(learningRate);
@@ -130,26 +138,6 @@ export async function updatePolicy(
   };
 }
 
-/**
- * Index of the token that predicts each response token, and that response token.
- *
- * @param cuSeqlens [S + 1] of the packed prompt + response sequences
- */
-export function responseRows(
-  samples: readonly { readonly prompt: Uint32Array; readonly response: Uint32Array }[],
-  cuSeqlens: Uint32Array,
-): { rows: Uint32Array; targets: Uint32Array } {
-  const count = samples.reduce((sum, { response }) => sum + response.length, 0);
-  const rows = new Uint32Array(count);
-  const targets = new Uint32Array(count);
-  let at = 0;
-  samples.forEach(({ prompt, response }, s) => {
-    targets.set(response, at);
-    for (let i = 0; i < response.length; i++) rows[at++] = cuSeqlens[s] + prompt.length + i - 1;
-  });
-  return { rows, targets };
-}
-
 function concatenate(arrays: readonly Float32Array[]): Float32Array {
   const result = new Float32Array(arrays.reduce((sum, array) => sum + array.length, 0));
   let at = 0;
@@ -164,7 +152,7 @@ function concatenate(arrays: readonly Float32Array[]): Float32Array {
 async function accumulate(
   model: Model,
   reference: Model | null,
-  samples: readonly PolicySample[],
+  groups: readonly (readonly PolicySample[])[],
   options: PolicyLossOptions,
   tokenWeight: number,
   beforeFirstUpdate: boolean,
@@ -172,16 +160,11 @@ async function accumulate(
 ): Promise<void> {
   const { gpu } = model;
   const width = model.config.hiddenSize;
+  const samples = groups.flat();
   const oldLogProbs = concatenate(samples.map((sample) => sample.oldLogProbs));
   const made = gpu.scope(() => {
-    const sequences = samples.map(({ prompt, response }) => {
-      const sequence = new Uint32Array(prompt.length + response.length);
-      sequence.set(prompt);
-      sequence.set(response, prompt.length);
-      return sequence;
-    });
-    const batch = packSequences(gpu, sequences);
-    const { rows, targets } = responseRows(samples, batch.cuSeqlens);
+    const batch = packPrefixGroups(gpu, groups.map(promptPrefixGroup));
+    const { rows, targets } = responseRows(samples, batch.sequenceEnds);
     const R = rows.length;
     const rowTensor = gpu.from(rows, [R], "u32", "response rows");
     const targetTensor = gpu.from(targets, [R], "u32", "targets");

@@ -120,7 +120,10 @@ function prefill(model: Model, cache: KvCache, prefills: readonly Prefill[]): vo
     gpu.scope(() => {
       const batch = packSequences(gpu, run.map(({ tokens }) => tokens));
       const pairs = Uint32Array.from(
-        run.flatMap(({ rows }, s) => rows.flatMap(([t, row]) => [batch.cuSeqlens[s] + t, row])),
+        run.flatMap(({ tokens, rows }, s) => {
+          const first = batch.sequenceEnds[s] - tokens.length;
+          return rows.flatMap(([t, row]) => [first + t, row]);
+        }),
       );
       const pairTensor = gpu.from(pairs, [pairs.length / 2, 2], "u32", "cache rows");
       forwardOnly(model, batch, (layer, keys, values) => {

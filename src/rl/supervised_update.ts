@@ -6,7 +6,7 @@ import type { Model } from "../model/model.ts";
 import type { Optimizer } from "../model/optimizer.ts";
 import { packSequences } from "../model/packed_batch.ts";
 import { cutByTokens } from "./micro_batches.ts";
-import { responseRows } from "./policy_update.ts";
+import { responseRows } from "./prompt_groups.ts";
 
 /** A prompt with the response to imitate. L response tokens. */
 export interface SupervisedSample {
@@ -49,7 +49,7 @@ export async function updateSupervised(
         gpu,
         microBatch.map(({ prompt, response }) => Uint32Array.of(...prompt, ...response)),
       );
-      const { rows, targets } = responseRows(microBatch, batch.cuSeqlens);
+      const { rows, targets } = responseRows(microBatch, batch.sequenceEnds);
       const R = rows.length;
       const rowTensor = gpu.from(rows, [R], "u32", "response rows");
       const targetTensor = gpu.from(targets, [R], "u32", "targets");

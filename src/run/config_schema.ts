@@ -68,6 +68,8 @@ const lossSchema = section({
   mini_batches: wholeNumber({ minimum: 1 }).default(1),
   /** Times that each batch is gone through. */
   epochs: wholeNumber({ minimum: 1 }).default(1),
+  /** The responses to a prompt compute it once; a pass then holds all of them or none. */
+  share_prompts: flag().default(true),
   /** Tokens in one forward and backward pass: more is faster and takes more memory. */
   micro_batch_tokens: wholeNumber({ minimum: 1 }).default(8192),
 });

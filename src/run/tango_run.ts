@@ -181,6 +181,7 @@ export class TangoRun {
       klEstimator: loss.kl_estimator,
       entropyCoefficient: loss.entropy_coefficient,
       temperature: rollout.temperature,
+      sharePrompts: loss.share_prompts,
       microBatchTokens: loss.micro_batch_tokens,
       miniBatches: loss.mini_batches,
       epochs: loss.epochs,

@@ -8,6 +8,7 @@ import {
   type Heads,
   type Pack,
   packOf,
+  packOfGroups,
   randomInputs,
 } from "./attention_reference.ts";
 import { assertClose, onEveryGpu } from "./harness.ts";
@@ -27,7 +28,7 @@ const tolerance = {
 /** Forward and backward; the results by name. */
 async function run(
   gpu: Gpu,
-  { tokens, start, end }: Pack,
+  { tokens, segments }: Pack,
   shape: Heads,
   data: ReturnType<typeof randomInputs>,
   sharing: RowSharing,
@@ -39,8 +40,7 @@ async function run(
     keys: gpu.from(data.keys, perKey),
     values: gpu.from(data.values, perKey),
     outputGradient: gpu.from(data.outputGradient, perQuery),
-    sequenceStart: gpu.from(start, [tokens]),
-    sequenceEnd: gpu.from(end, [tokens]),
+    segments: gpu.from(segments, [tokens, 4]),
   };
   const outputs = { output: gpu.tensor(perQuery), logSumExp: gpu.tensor([tokens, heads]) };
   const gradients = {
@@ -84,8 +84,8 @@ onEveryGpu("a sequence has the same bits alone and packed", async (gpu) => {
   const data = randomInputs(pack.tokens, shape, 11);
   for (const sharing of sharings(gpu, shape)) {
     const packed = await run(gpu, pack, shape, data, sharing);
-    for (const first of new Set(pack.start)) {
-      const last = pack.end[first];
+    for (const sequence of pack.sequences) {
+      const [first, last] = [sequence[0], sequence[0] + sequence.length];
       const rows = (array: Float32Array, width: number) => array.slice(first * width, last * width);
       const alone = await run(gpu, packOf([last - first]), shape, {
         queries: rows(data.queries, heads * headDim),
@@ -95,6 +95,45 @@ onEveryGpu("a sequence has the same bits alone and packed", async (gpu) => {
       }, sharing);
       for (const [name, values] of Object.entries(packed)) {
         const own = rows(values, values.length / pack.tokens);
+        assertSameBits(alone[name], own, `${name}, ${sharing}`);
+      }
+    }
+  }
+});
+
+onEveryGpu("a shared prefix: gradients, and the bits of each sequence alone", async (gpu) => {
+  const shape = shapes[0];
+  const { heads, kvHeads, headDim } = shape;
+  // Prefixes that end inside, at and beyond a block of keys and a tile of queries; one stands alone.
+  const pack = packOfGroups([
+    { prefix: 5, continuations: [3, 1, 20] },
+    { prefix: 0, continuations: [9] },
+    { prefix: 32, continuations: [1, 40] },
+    { prefix: 1, continuations: [2, 2, 2] },
+    { prefix: 70, continuations: [33, 7] },
+  ]);
+  const data = randomInputs(pack.tokens, shape, 29);
+  const expected = attentionReference(pack, shape, data);
+  for (const sharing of sharings(gpu, shape)) {
+    const packed = await run(gpu, pack, shape, data, sharing);
+    for (const [name, values] of Object.entries(expected)) {
+      const why = `${name}, ${sharing}: ${tolerance.why}`;
+      assertClose(packed[name], values, { ...tolerance, why });
+    }
+    for (const sequence of pack.sequences) {
+      const rows = (array: Float32Array, width: number) =>
+        Float32Array.from(
+          sequence.flatMap((row) => [...array.subarray(row * width, (row + 1) * width)]),
+        );
+      const alone = await run(gpu, packOf([sequence.length]), shape, {
+        queries: rows(data.queries, heads * headDim),
+        keys: rows(data.keys, kvHeads * headDim),
+        values: rows(data.values, kvHeads * headDim),
+        outputGradient: rows(data.outputGradient, heads * headDim),
+      }, sharing);
+      // A shared key's gradient has terms of every sequence; all else is the sequence's own.
+      for (const name of ["output", "logSumExp", "dQueries"]) {
+        const own = rows(packed[name], packed[name].length / pack.tokens);
         assertSameBits(alone[name], own, `${name}, ${sharing}`);
       }
     }
@@ -118,8 +157,8 @@ onEveryGpu("a later token changes nothing before it", async (gpu) => {
 
 onEveryGpu("attention names the tensor of a wrong shape", async (gpu) => {
   const tensor = gpu.tensor([3, 2, 16]);
-  const start = gpu.tensor([3], "u32");
-  const inputs = { queries: tensor, keys: tensor, values: tensor, sequenceStart: start };
+  const segments = gpu.tensor([3, 4], "u32");
+  const inputs = { queries: tensor, keys: tensor, values: tensor, segments };
   const outputs = { output: tensor, logSumExp: tensor };
   const shape = { heads: 2, kvHeads: 1, headDim: 16, scale: 1 };
   assert.throws(
@@ -130,6 +169,6 @@ onEveryGpu("attention names the tensor of a wrong shape", async (gpu) => {
     () => attentionForward(gpu, inputs, outputs, { ...shape, kvHeads: 3 }),
     /2 query heads are no multiple of 3/,
   );
-  gpu.release(tensor, start);
+  gpu.release(tensor, segments);
   await gpu.finish();
 });

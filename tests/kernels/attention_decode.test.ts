@@ -47,24 +47,25 @@ for (const shape of shapes) {
     `decoding from shuffled pages repeats the forward pass, head size ${headDim}`,
     async (gpu) => {
       const pack = packOf([1, 7, 33, 257]);
-      const { tokens, start } = pack;
+      const { tokens } = pack;
+      const start = pack.sequences.flatMap((rows) => rows.map(() => rows[0]));
       const data = randomInputs(tokens, shape, 23);
       const queries = gpu.from(data.queries, [tokens, heads, headDim]);
       const keys = gpu.from(data.keys, [tokens, kvHeads, headDim]);
       const values = gpu.from(data.values, [tokens, kvHeads, headDim]);
-      const sequenceStart = gpu.from(start, [tokens]);
+      const segments = gpu.from(pack.segments, [tokens, 4]);
       const output = gpu.tensor([tokens, heads, headDim]);
       const logSumExp = gpu.tensor([tokens, heads]);
       attentionForward(
         gpu,
-        { queries, keys, values, sequenceStart },
+        { queries, keys, values, segments },
         { output, logSumExp },
         shape,
       );
 
       // Every sequence gets pages in a random order; rows never written hold NaN.
       const maxPages = Math.ceil(257 / pageTokens);
-      const pages = pack.lengths.length * maxPages;
+      const pages = pack.sequences.length * maxPages;
       const order = shuffled(pages);
       const page = (sequence: number, index: number) => order[sequence * maxPages + index];
       const firsts = [...new Set(start)];
@@ -117,7 +118,7 @@ for (const shape of shapes) {
         const unused = actual.subarray(expected.length);
         assertSameBits(unused, new Float32Array(heads * headDim), `${split}, the unused slot`);
       }
-      gpu.release(queries, keys, values, sequenceStart, output, logSumExp, cacheKeys, cacheValues);
+      gpu.release(queries, keys, values, segments, output, logSumExp, cacheKeys, cacheValues);
       gpu.release(pairTensor, lengths, pageTable, slotQueries, decoded);
     },
   );

@@ -1,11 +1,16 @@
+import {
+  attentionSegments,
+  type PrefixGroupLengths,
+} from "../../src/kernels/attention_segments.ts";
 import { randomFloats } from "./harness.ts";
 
-/** Sequences packed one after the other, with the per-token arrays the kernels take. */
+/** Packed sequences, some with a common prefix. */
 export interface Pack {
-  readonly lengths: readonly number[];
+  /** The rows of each sequence in the order of its tokens; a shared prefix's rows appear in several. */
+  readonly sequences: readonly (readonly number[])[];
   readonly tokens: number;
-  readonly start: Uint32Array<ArrayBuffer>;
-  readonly end: Uint32Array<ArrayBuffer>;
+  /** [T, 4] as the kernels take it */
+  readonly segments: Uint32Array<ArrayBuffer>;
 }
 
 export interface Heads {
@@ -16,16 +21,18 @@ export interface Heads {
 }
 
 export function packOf(lengths: readonly number[]): Pack {
-  const tokens = lengths.reduce((sum, length) => sum + length, 0);
-  const start = new Uint32Array(tokens);
-  const end = new Uint32Array(tokens);
-  let first = 0;
-  for (const length of lengths) {
-    start.fill(first, first, first + length);
-    end.fill(first + length, first, first + length);
-    first += length;
+  return packOfGroups(lengths.map((length) => ({ prefix: 0, continuations: [length] })));
+}
+
+export function packOfGroups(groups: readonly PrefixGroupLengths[]): Pack {
+  const sequences: number[][] = [];
+  let tokens = 0;
+  const take = (count: number) => Array.from({ length: count }, () => tokens++);
+  for (const { prefix, continuations } of groups) {
+    const shared = take(prefix);
+    for (const length of continuations) sequences.push([...shared, ...take(length)]);
   }
-  return { lengths, tokens, start, end };
+  return { sequences, tokens, segments: attentionSegments(groups) };
 }
 
 /** Random inputs; scores of a few units, so that the softmax is neither flat nor one-hot. */
@@ -40,7 +47,7 @@ export function randomInputs(tokens: number, { heads, kvHeads, headDim }: Heads,
 
 /** Attention and its gradients in float64, one query at a time, from the definition. */
 export function attentionReference(
-  { tokens, start }: Pack,
+  { tokens, sequences }: Pack,
   { heads, kvHeads, headDim, scale }: Heads,
   { queries, keys, values, outputGradient }: ReturnType<typeof randomInputs>,
 ) {
@@ -50,12 +57,12 @@ export function attentionReference(
   const dKeys = new Float64Array(keys.length);
   const dValues = new Float64Array(values.length);
   for (let t = 0; t < tokens; t++) {
+    const rows = sequences.find((sequence) => sequence.includes(t)) ?? [];
+    const seen = rows.slice(0, rows.indexOf(t) + 1);
     for (let h = 0; h < heads; h++) {
       const q = (t * heads + h) * headDim;
-      const count = t - start[t] + 1;
-      const row = (j: number) =>
-        ((start[t] + j) * kvHeads + Math.floor(h * kvHeads / heads)) * headDim;
-      const scores = Array.from({ length: count }, (_, j) => {
+      const row = (j: number) => (seen[j] * kvHeads + Math.floor(h * kvHeads / heads)) * headDim;
+      const scores = seen.map((_, j) => {
         let dot = 0;
         for (let d = 0; d < headDim; d++) dot += queries[q + d] * keys[row(j) + d];
         return dot * scale;

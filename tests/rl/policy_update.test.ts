@@ -25,6 +25,7 @@ const loss: PolicyLossOptions = {
   klEstimator: "k3",
   entropyCoefficient: 0.01,
   temperature: 0.9,
+  sharePrompts: true,
   microBatchTokens: 8192,
   miniBatches: 1,
   epochs: 1,
@@ -34,8 +35,11 @@ const random = new RandomStream(11, 97);
 const tokens = (count: number) =>
   Uint32Array.from({ length: count }, () => random.integer(tinyConfig.vocabularySize));
 
-/** Responses of different lengths to made-up prompts, with advantages of both signs. */
-const prompts = [1, 9, 33, 20, 5, 31].map((length) => tokens(length));
+/** Made-up prompts and how many responses each gets, of different lengths, with advantages of both signs. */
+const prompts = [[1, 1], [9, 3], [33, 1], [20, 2], [1, 2], [31, 1]].map(([length, responses]) => ({
+  prompt: tokens(length),
+  responses,
+}));
 
 /**
  * Moves an old log-prob, by a little or beyond the clip bounds (log 0.8 = -0.22, log 1.28 = 0.25 nats)
@@ -48,7 +52,11 @@ const nowhere = () => 0;
 
 /** Samples whose old log-probs are those of `model`, moved. */
 async function sampled(model: Model, move: (draw: number) => number): Promise<PolicySample[]> {
-  const requests = prompts.map((prompt, i) => ({ prompt, sequenceIds: [i] }));
+  let id = 0;
+  const requests = prompts.map(({ prompt, responses }) => ({
+    prompt,
+    sequenceIds: Array.from({ length: responses }, () => id++),
+  }));
   const responses = await generate(model, requests, {
     temperature: loss.temperature,
     topK: 0,
@@ -63,12 +71,14 @@ async function sampled(model: Model, move: (draw: number) => number): Promise<Po
     stepsBetweenReadbacks: 8,
   });
   const draws = new RandomStream(12, 97);
-  return responses.map(([response], i) => ({
-    prompt: prompts[i],
-    response: response.tokens,
-    oldLogProbs: response.logProbs.map((logProb) => logProb + move(2 * draws.uniform() - 1)),
-    advantages: response.logProbs.map(() => 2 * draws.uniform() - 0.8),
-  }));
+  return responses.flatMap((group, i) =>
+    group.map(({ tokens, logProbs }) => ({
+      prompt: prompts[i].prompt,
+      response: tokens,
+      oldLogProbs: logProbs.map((logProb) => logProb + move(2 * draws.uniform() - 1)),
+      advantages: logProbs.map(() => 2 * draws.uniform() - 0.8),
+    }))
+  );
 }
 
 async function withPolicies(
@@ -127,6 +137,32 @@ onEveryGpu("policy update: the cut into micro-batches changes no bit", async (gp
     assert.ok(whole.metrics.gradientNorm > 0);
     assert.equal(whole.metrics.nonFinite, 0);
     assert.notDeepEqual(whole.weights, before);
+  });
+});
+
+onEveryGpu("policy update: a prompt computed once or for each response", async (gpu) => {
+  await withPolicies(gpu, async (model, reference, optimizer) => {
+    const samples = await sampled(model, nowhere);
+    const run = async (sharePrompts: boolean) => {
+      const options = { ...loss, sharePrompts };
+      const metrics = await updatePolicy(model, optimizer, reference, samples, options, 0);
+      return { metrics, gradients: await readGradients(model) };
+    };
+    const shared = await run(true), apart = await run(false);
+    // Every token's log-probs have the same bits; sums over the prompt's rows are rounded otherwise.
+    const { gradientNorm: sharedNorm, ...sharedMetrics } = shared.metrics;
+    const { gradientNorm: apartNorm, ...apartMetrics } = apart.metrics;
+    assert.deepEqual(sharedMetrics, apartMetrics);
+    assert.equal(sharedMetrics.logProbDifferenceMax, 0);
+    const bound = {
+      absolute: 2e-6 * apartNorm,
+      relative: 1e-4,
+      why: "f32 sums of a few hundred terms, in another order",
+    };
+    assertClose([sharedNorm], [apartNorm], bound);
+    for (const [name, gradient] of Object.entries(apart.gradients)) {
+      assertClose(shared.gradients[name], gradient, bound);
+    }
   });
 });
 
