@@ -94,6 +94,12 @@ export function latestCheckpoint(folder: string): CheckpointPlace | null {
   return listCheckpoints(folder).findLast(({ path }) => isComplete(path)) ?? null;
 }
 
+/** Checkpoints newer than the latest whole one, which a resumed run therefore passes over. */
+export function skippedCheckpoints(folder: string): CheckpointPlace[] {
+  const latest = latestCheckpoint(folder)?.step ?? -1;
+  return listCheckpoints(folder).filter(({ step }) => step > latest);
+}
+
 /**
  * Reads a checkpoint and verifies it.
  *

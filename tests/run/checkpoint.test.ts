@@ -7,6 +7,7 @@ import {
   listCheckpoints,
   loadCheckpoint,
   saveCheckpoint,
+  skippedCheckpoints,
 } from "../../src/run/checkpoint.ts";
 
 function checkpoint(step: number): Checkpoint {
@@ -61,6 +62,7 @@ Deno.test("checkpoint: only the newest are kept", () => {
     for (const step of [1, 5, 9, 1000000]) saveCheckpoint(folder, checkpoint(step), 2);
     assert.deepEqual(steps(folder), [9, 1000000]);
     assert.equal(latestCheckpoint(folder)?.step, 1000000);
+    assert.deepEqual(skippedCheckpoints(folder), []);
   });
 });
 
@@ -100,6 +102,7 @@ Deno.test("checkpoint: damage is found, and the latest whole one is offered", ()
     Deno.writeFileSync(weights, bytes.slice(0, -4));
     refused(path, /generator\.safetensors has \d+ bytes instead of \d+/);
     assert.equal(latestCheckpoint(folder)?.step, 1);
+    assert.deepEqual(skippedCheckpoints(folder), [{ step: 2, path }]);
 
     Deno.removeSync(weights);
     refused(path, /generator\.safetensors is missing/);
