@@ -3,7 +3,7 @@
 import type { Command } from "commander";
 import { taskNames } from "../data/tasks.ts";
 import { UserError } from "../gpu/user_error.ts";
-import { latestCheckpoint, skippedCheckpoints } from "../run/checkpoint.ts";
+import { latestCheckpoint } from "../run/checkpoint.ts";
 import { isComparison } from "../run/comparison_session.ts";
 import type { TangoConfig } from "../run/config_schema.ts";
 import { INTERRUPTED_EXIT_CODE } from "../run/interrupt.ts";
@@ -45,9 +45,6 @@ async function train(options: TrainOptions, command: Command): Promise<void> {
   if (options.resume && isFinished(folder, config)) {
     console.log(`The run in ${folder.path} is finished; its report is ${folder.report}.`);
     return;
-  }
-  for (const { path } of options.resume ? skippedCheckpoints(folder.checkpoints) : []) {
-    console.error(`${path} is not whole and is passed over; its steps are done again.`);
   }
   const reachedEnd = await withGpu(config.gpu, (gpu) =>
     trainWithReport(gpu, config, folder.path, {

@@ -3,16 +3,14 @@ import { BindGroups } from "./bind_groups.ts";
 import { BufferPool } from "./buffer_pool.ts";
 import { ErrorScopes } from "./error_scopes.ts";
 import { compile, compileAsync, type Kernel, kernelKey, type KernelSource } from "./kernel.ts";
+import { ParameterArena } from "./parameter_arena.ts";
 import { type KernelTime, Profiler } from "./profiler.ts";
 import { Readback } from "./readback.ts";
-import { bytesOf, type DataType, Tensor } from "./tensor.ts";
+import { bytesOf, type DataType, dataTypeOf, type HostArray, Tensor } from "./tensor.ts";
 import { UserError } from "./user_error.ts";
 
 /** What `--gpu` accepts. `auto` takes the native engine. */
 export type EngineChoice = "auto" | EngineName;
-
-/** Host data of a tensor: f16 and bf16 come as the raw 16-bit patterns. */
-export type HostArray = Float32Array | Uint32Array | Int32Array | Uint16Array;
 
 /** A workgroup grid: [x, y, z], missing entries are 1. */
 export type Grid = readonly [number, number?, number?];
@@ -44,12 +42,7 @@ export class Gpu {
   #launched = new Set<string>();
   #closed = false;
   #scopes: Set<Tensor>[] = [];
-  /** Parameter structs of the recorded dispatches; written to the arena in one go at submit. */
-  readonly #arena: GPUBuffer;
-  readonly #arenaHost: ArrayBuffer;
-  readonly #arenaView: DataView;
-  readonly #arenaStep: number;
-  #arenaUsed = 0;
+  readonly #parameters: ParameterArena;
 
   private constructor(
     readonly device: GPUDevice,
@@ -58,18 +51,10 @@ export class Gpu {
   ) {
     this.info = info;
     this.pool = new BufferPool(device, (buffer) => this.#bindGroups.forgetBuffer(buffer.id));
-    this.#arenaStep = Math.max(64, device.limits.minUniformBufferOffsetAlignment);
-    const bytes = this.#arenaStep * dispatchesPerSubmit;
-    this.#arena = device.createBuffer({
-      label: "parameters",
-      size: bytes,
-      usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
-    });
-    this.#arenaHost = new ArrayBuffer(bytes);
-    this.#arenaView = new DataView(this.#arenaHost);
+    this.#parameters = new ParameterArena(device, dispatchesPerSubmit);
     this.#errors = new ErrorScopes(device);
     this.#bindGroups = new BindGroups(
-      this.#arena,
+      this.#parameters.buffer,
       (label, descriptor) => this.#errors.within(label, () => device.createBindGroup(descriptor)),
     );
     // What the scopes do not see: a driver's own complaints outside any call.
@@ -97,7 +82,7 @@ export class Gpu {
   close(): void {
     this.#closed = true;
     this.#profiler?.destroy();
-    this.#arena.destroy();
+    this.#parameters.destroy();
     this.device.destroy();
   }
 
@@ -121,14 +106,7 @@ export class Gpu {
 
   /** A tensor that holds `data`. */
   from(data: HostArray, shape: readonly number[], dtype?: DataType, label = "data"): Tensor {
-    const type = dtype ??
-      (data instanceof Uint32Array
-        ? "u32"
-        : data instanceof Int32Array
-        ? "i32"
-        : data instanceof Uint16Array
-        ? "f16"
-        : "f32");
+    const type = dtype ?? dataTypeOf(data);
     const tensor = this.tensor(shape, type, label);
     this.write(tensor, data);
     return tensor;
@@ -225,9 +203,11 @@ export class Gpu {
     if (this.#profiler?.full) {
       throw new Error(`profile: more than ${Profiler.capacity} dispatches in one go`);
     }
-    if (this.#dispatches === dispatchesPerSubmit) this.submit();
+    if (this.#dispatches === dispatchesPerSubmit || !this.#parameters.hasRoomFor(kernel)) {
+      this.submit();
+    }
     const group = this.#bindGroups.get(kernel, source.label, tensors);
-    const offset = this.#writeParameters(kernel, source.label, parameters);
+    const offset = this.#parameters.append(kernel, source.label, parameters);
     const pass = this.#openPass(source.label);
     pass.setPipeline(kernel.pipeline);
     pass.setBindGroup(0, group, kernel.parameterBytes > 0 ? [offset] : []);
@@ -248,29 +228,6 @@ export class Gpu {
   #endPass(): void {
     this.#pass?.end();
     this.#pass = null;
-  }
-
-  #writeParameters(
-    kernel: Kernel,
-    label: string,
-    values: Readonly<Record<string, number>>,
-  ): number {
-    const at = this.#arenaUsed;
-    let byte = at;
-    for (const { name, type } of kernel.parameters) {
-      const value = values[name];
-      if (value === undefined) throw new Error(`${label}: parameter ${name} is missing`);
-      if (type === "f32") this.#arenaView.setFloat32(byte, value, true);
-      else if (type === "i32") this.#arenaView.setInt32(byte, value, true);
-      else this.#arenaView.setUint32(byte, value, true);
-      byte += 4;
-    }
-    if (Object.keys(values).length !== kernel.parameters.length) {
-      const known = kernel.parameters.map((field) => field.name).join(", ");
-      throw new Error(`${label}: parameters are ${known}, got ${Object.keys(values)}`);
-    }
-    this.#arenaUsed += Math.ceil((byte - at) / this.#arenaStep) * this.#arenaStep;
-    return at;
   }
 
   /** Records a copy of `source` into `target`; both have the same number of bytes. */
@@ -319,11 +276,8 @@ export class Gpu {
     if (!encoder) return;
     this.#endPass();
     this.#profiler?.resolve(encoder);
-    if (this.#arenaUsed > 0) {
-      this.device.queue.writeBuffer(this.#arena, 0, this.#arenaHost, 0, this.#arenaUsed);
-    }
+    this.#parameters.upload();
     this.#encoder = null;
-    this.#arenaUsed = 0;
     this.#dispatches = 0;
     this.device.queue.submit([encoder.finish()]);
   }
@@ -362,7 +316,7 @@ export class Gpu {
     this.#failure = null;
     const launched = [...this.#launched].join(", ");
     this.#launched.clear();
-    if (!failure) return buffers.map((buffer, i) => hostArray(buffer, tensors[i]));
+    if (!failure) return buffers.map((buffer, i) => tensors[i].arrayOf(buffer));
     failure.message += ` (launched since the last read: ${launched || "nothing"})`;
     throw failure;
   }
@@ -413,18 +367,5 @@ export class Gpu {
       this.#profiler = null;
       profiler.destroy();
     }
-  }
-}
-
-function hostArray(buffer: ArrayBuffer, tensor: Tensor): HostArray {
-  switch (tensor.dtype) {
-    case "f32":
-      return new Float32Array(buffer);
-    case "u32":
-      return new Uint32Array(buffer);
-    case "i32":
-      return new Int32Array(buffer);
-    default:
-      return new Uint16Array(buffer, 0, tensor.size);
   }
 }

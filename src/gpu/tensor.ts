@@ -6,6 +6,16 @@ export function bytesOf(dtype: DataType): number {
   return dtype === "f16" || dtype === "bf16" ? 2 : 4;
 }
 
+/** Host data of a tensor: f16 and bf16 come as the raw 16-bit patterns. */
+export type HostArray = Float32Array | Uint32Array | Int32Array | Uint16Array;
+
+/** The element type that an array is taken to hold when none is named. */
+export function dataTypeOf(data: HostArray): DataType {
+  if (data instanceof Uint32Array) return "u32";
+  if (data instanceof Int32Array) return "i32";
+  return data instanceof Uint16Array ? "f16" : "f32";
+}
+
 /** A GPU buffer the pool owns; `id` names it in the bind-group cache. */
 export interface PooledBuffer {
   readonly id: number;
@@ -56,5 +66,19 @@ export class Tensor {
       throw new Error(`reshape of ${this.label}: [${this.shape}] has not the size of [${shape}]`);
     }
     return result;
+  }
+
+  /** Bytes read from this tensor as an array of its elements. */
+  arrayOf(bytes: ArrayBuffer): HostArray {
+    switch (this.dtype) {
+      case "f32":
+        return new Float32Array(bytes);
+      case "u32":
+        return new Uint32Array(bytes);
+      case "i32":
+        return new Int32Array(bytes);
+      default:
+        return new Uint16Array(bytes, 0, this.size);
+    }
   }
 }

@@ -14,20 +14,24 @@ export interface PrefixGroupLengths {
  *   token; the first row of the segment's prefix; that prefix's length, 0 without one
  */
 export function attentionSegments(groups: readonly PrefixGroupLengths[]): Uint32Array<ArrayBuffer> {
-  const rows: number[] = [];
-  const push = (count: number, segment: readonly number[]) => {
-    for (let i = 0; i < count; i++) rows.push(...segment);
-  };
-  let first = 0;
-  for (const { prefix, continuations } of groups) {
-    const groupEnd = continuations.reduce((sum, length) => sum + length, first + prefix);
-    push(prefix, [first, groupEnd, first, 0]);
-    let start = first + prefix;
-    for (const length of continuations) {
-      push(length, [start, start + length, first, prefix]);
-      start += length;
+  const rows = new Uint32Array(4 * groups.reduce((sum, group) => sum + packedTokens(group), 0));
+  let row = 0;
+  const append = (count: number, start: number, end: number, prefix: number, length: number) => {
+    for (const last = row + count; row < last; row++) {
+      rows.set([start, end, prefix, length], 4 * row);
     }
-    first = groupEnd;
+  };
+  for (const group of groups) {
+    const first = row;
+    append(group.prefix, first, first + packedTokens(group), first, 0);
+    for (const length of group.continuations) {
+      append(length, row, row + length, first, group.prefix);
+    }
   }
-  return Uint32Array.from(rows);
+  return rows;
+}
+
+/** Tokens that a pack holds of a group. */
+export function packedTokens({ prefix, continuations }: PrefixGroupLengths): number {
+  return continuations.reduce((sum, length) => sum + length, prefix);
 }

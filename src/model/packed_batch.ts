@@ -1,6 +1,6 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
-import { attentionSegments } from "../kernels/attention_segments.ts";
+import { attentionSegments, packedTokens } from "../kernels/attention_segments.ts";
 
 /**
  * Several sequences laid one after another, so that no token of padding is computed, and what some of
@@ -42,10 +42,7 @@ export function packPrefixGroups(gpu: Gpu, groups: readonly PrefixGroup[]): Pack
     prefix: prefix.length,
     continuations: continuations.map(({ length }) => length),
   }));
-  const size = lengths.reduce(
-    (sum, { prefix, continuations }) => continuations.reduce((a, b) => a + b, sum + prefix),
-    0,
-  );
+  const size = lengths.reduce((sum, group) => sum + packedTokens(group), 0);
   const tokenIds = new Uint32Array(size);
   const positions = new Uint32Array(size);
   const sequenceEnds: number[] = [];

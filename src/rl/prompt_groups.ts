@@ -34,7 +34,7 @@ function samePrompt(a: Uint32Array, b: Uint32Array): boolean {
  */
 export function promptPrefixGroup(group: readonly PromptedResponse[]): PrefixGroup {
   const { prompt } = group[0];
-  const shared = group.length === 1 ? 0 : prompt.length - 1;
+  const shared = sharedTokens(group);
   return {
     prefix: prompt.subarray(0, shared),
     continuations: group.map(({ response }) => {
@@ -48,8 +48,13 @@ export function promptPrefixGroup(group: readonly PromptedResponse[]): PrefixGro
 
 /** Tokens that a pack holds of a group. */
 export function promptGroupTokens(group: readonly PromptedResponse[]): number {
-  const { prefix, continuations } = promptPrefixGroup(group);
-  return continuations.reduce((sum, { length }) => sum + length, prefix.length);
+  const shared = sharedTokens(group);
+  const own = group[0].prompt.length - shared;
+  return group.reduce((sum, { response }) => sum + own + response.length, shared);
+}
+
+function sharedTokens(group: readonly PromptedResponse[]): number {
+  return group.length === 1 ? 0 : group[0].prompt.length - 1;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import { exists, removeIfPresent } from "./atomic_file.ts";
-import { latestCheckpoint } from "./checkpoint.ts";
+import { latestCheckpoint, skippedCheckpoints } from "./checkpoint.ts";
 import type { TangoConfig } from "./config_schema.ts";
 import { Interrupt } from "./interrupt.ts";
 import { Progress } from "./progress.ts";
@@ -42,6 +42,9 @@ export async function trainWithReport(
 ): Promise<boolean> {
   const started = performance.now();
   const folder = resume ? RunFolder.open(path) : RunFolder.create(path, config);
+  for (const { path } of skippedCheckpoints(folder.checkpoints)) {
+    console.error(`${path} is not whole and is passed over; its steps are done again.`);
+  }
   let progress: Progress | null = null;
   const tell = (text: string) => progress ? progress.note(text) : console.error(text);
   using interrupt = new Interrupt(() =>

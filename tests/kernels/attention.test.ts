@@ -56,6 +56,29 @@ async function run(
   return Object.fromEntries(Object.keys(all).map((name, i) => [name, arrays[i] as Float32Array]));
 }
 
+/** What one sequence of a pack has of the inputs, or of a result. */
+const rowsOf = (sequence: readonly number[], array: Float32Array, width: number) =>
+  Float32Array.from(
+    sequence.flatMap((row) => [...array.subarray(row * width, (row + 1) * width)]),
+  );
+
+/** Forward and backward of one sequence of a pack by itself. */
+function runAlone(
+  gpu: Gpu,
+  sequence: readonly number[],
+  shape: Heads,
+  data: ReturnType<typeof randomInputs>,
+  sharing: RowSharing,
+): Promise<Record<string, Float32Array>> {
+  const { heads, kvHeads, headDim } = shape;
+  return run(gpu, packOf([sequence.length]), shape, {
+    queries: rowsOf(sequence, data.queries, heads * headDim),
+    keys: rowsOf(sequence, data.keys, kvHeads * headDim),
+    values: rowsOf(sequence, data.values, kvHeads * headDim),
+    outputGradient: rowsOf(sequence, data.outputGradient, heads * headDim),
+  }, sharing);
+}
+
 /** The variants of the kernels this device can run; the other one only once, as it compiles for seconds. */
 function sharings(gpu: Gpu, { headDim }: Heads): readonly RowSharing[] {
   const own = rowSharing(gpu);
@@ -79,22 +102,14 @@ for (const shape of shapes) {
 
 onEveryGpu("a sequence has the same bits alone and packed", async (gpu) => {
   const shape = shapes[0];
-  const { heads, kvHeads, headDim } = shape;
   const pack = packOf([1, 7, 33, 5, 70, 1]);
   const data = randomInputs(pack.tokens, shape, 11);
   for (const sharing of sharings(gpu, shape)) {
     const packed = await run(gpu, pack, shape, data, sharing);
     for (const sequence of pack.sequences) {
-      const [first, last] = [sequence[0], sequence[0] + sequence.length];
-      const rows = (array: Float32Array, width: number) => array.slice(first * width, last * width);
-      const alone = await run(gpu, packOf([last - first]), shape, {
-        queries: rows(data.queries, heads * headDim),
-        keys: rows(data.keys, kvHeads * headDim),
-        values: rows(data.values, kvHeads * headDim),
-        outputGradient: rows(data.outputGradient, heads * headDim),
-      }, sharing);
+      const alone = await runAlone(gpu, sequence, shape, data, sharing);
       for (const [name, values] of Object.entries(packed)) {
-        const own = rows(values, values.length / pack.tokens);
+        const own = rowsOf(sequence, values, values.length / pack.tokens);
         assertSameBits(alone[name], own, `${name}, ${sharing}`);
       }
     }
@@ -103,7 +118,6 @@ onEveryGpu("a sequence has the same bits alone and packed", async (gpu) => {
 
 onEveryGpu("a shared prefix: gradients, and the bits of each sequence alone", async (gpu) => {
   const shape = shapes[0];
-  const { heads, kvHeads, headDim } = shape;
   // Prefixes that end inside, at and beyond a block of keys and a tile of queries; one stands alone.
   const pack = packOfGroups([
     { prefix: 5, continuations: [3, 1, 20] },
@@ -121,19 +135,10 @@ onEveryGpu("a shared prefix: gradients, and the bits of each sequence alone", as
       assertClose(packed[name], values, { ...tolerance, why });
     }
     for (const sequence of pack.sequences) {
-      const rows = (array: Float32Array, width: number) =>
-        Float32Array.from(
-          sequence.flatMap((row) => [...array.subarray(row * width, (row + 1) * width)]),
-        );
-      const alone = await run(gpu, packOf([sequence.length]), shape, {
-        queries: rows(data.queries, heads * headDim),
-        keys: rows(data.keys, kvHeads * headDim),
-        values: rows(data.values, kvHeads * headDim),
-        outputGradient: rows(data.outputGradient, heads * headDim),
-      }, sharing);
+      const alone = await runAlone(gpu, sequence, shape, data, sharing);
       // A shared key's gradient has terms of every sequence; all else is the sequence's own.
       for (const name of ["output", "logSumExp", "dQueries"]) {
-        const own = rows(packed[name], packed[name].length / pack.tokens);
+        const own = rowsOf(sequence, packed[name], packed[name].length / pack.tokens);
         assertSameBits(alone[name], own, `${name}, ${sharing}`);
       }
     }

@@ -236,6 +236,7 @@ Deno.test({
       Deno.removeSync(folder.weights("verifier"), { recursive: true });
       const { code, output } = await runs.resume("again");
       assert.equal(code, 0, output);
+      assert.match(output, /is not whole and is passed over/);
       assert.match(output, /from step 6/);
       assertSameRun(runs.path("again"), runs.path("whole"));
     });
