@@ -1,0 +1,43 @@
+/** What the repository ships is what its configurations name. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { correctSolution, renderSolution } from "../../src/data/solution_text.ts";
+import { loadModelFolder } from "../../src/model/model_folder.ts";
+import { loadSftConfig, loadTangoConfig } from "../../src/run/load_config.ts";
+import { Problems } from "../../src/run/problems.ts";
+import { onEveryGpu } from "../kernels/harness.ts";
+
+const files = [...Deno.readDirSync("configs")].map(({ name }) => name).filter((name) =>
+  name.endsWith(".yaml")
+).sort();
+const [fineTuning, training] = [true, false].map((sft) =>
+  files.filter((name) => name.endsWith("-sft.yaml") === sft).map((name) => join("configs", name))
+);
+
+onEveryGpu("shipped training configurations start from shipped weights", async (gpu) => {
+  assert.ok(training.length > 0);
+  for (const file of training) {
+    const config = loadTangoConfig(file);
+    const problems = new Problems(config.task, 0);
+    for (const policy of [config.generator, config.verifier]) {
+      assert.ok(policy);
+      const { model, tokenizer } = loadModelFolder(gpu, policy.model, { trained: false });
+      for (const problem of problems.heldOut(1, 20)) {
+        const text = problem.question + renderSolution(correctSolution(problem));
+        assert.equal(tokenizer.decode(tokenizer.encode(text)), text, file);
+      }
+      model.release();
+    }
+  }
+  await gpu.finish();
+});
+
+Deno.test("shipped fine-tuning configurations write where a training configuration reads", () => {
+  const read = training.flatMap((file) => {
+    const { generator, verifier } = loadTangoConfig(file);
+    return [generator.model, verifier?.model];
+  });
+  const written = fineTuning.map((file) => loadSftConfig(file).output_directory);
+  assert.deepEqual(written.sort(), read.sort());
+});
