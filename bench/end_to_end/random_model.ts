@@ -19,6 +19,7 @@ export function randomModel(
   const model = new Model(bench.gpu, {
     ...rest,
     architecture: "llama",
+    ropeScaling: null,
     hiddenSize: hidden,
     intermediateSize: intermediate,
     vocabularySize: vocabulary,

@@ -17,6 +17,7 @@ export const makeLinearLogprob: MakeBenchmark = (bench, { size }, variant) => {
     headDim: 8,
     normEpsilon: 1e-6,
     ropeTheta: 10000,
+    ropeScaling: null,
     tiedEmbeddings: true,
     qkvBias: false,
     qkNorm: false,

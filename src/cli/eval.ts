@@ -79,7 +79,7 @@ export function register(program: Command): void {
 async function evaluate(options: EvalOptions): Promise<void> {
   const config = configure(options);
   const { metrics, device } = await withGpu(config.gpu, async (gpu) => {
-    const policies = openPolicies(gpu, config, { frozen: true });
+    const policies = await openPolicies(gpu, config, { frozen: true });
     try {
       return { metrics: await measure(config, policies), device: describeDevice(gpu.info) };
     } finally {

@@ -4,7 +4,6 @@ import type { Command } from "commander";
 import { streams } from "../kernels/philox.ts";
 import { type LoadedModel, loadModelFolder } from "../model/model_folder.ts";
 import type { Tokenizer } from "../model/tokenizer.ts";
-import { stopTokensOf } from "../rl/policy.ts";
 import { generatorTemplate } from "../rl/prompt_template.ts";
 import { generate, type RolloutResponse } from "../rl/rollout.ts";
 import { addExamples } from "./examples.ts";
@@ -50,7 +49,7 @@ async function answer(question: string, options: GenerateOptions): Promise<void>
     const prompt = options.raw
       ? question
       : generatorTemplate(options.promptTemplate).render({ question });
-    const loaded = loadModelFolder(gpu, options.model, { trained: false });
+    const loaded = await loadModelFolder(gpu, options.model, { trained: false });
     try {
       if (!options.raw) warnOfUnknownCharacters(question, loaded.tokenizer);
       const responses = await sample(loaded, prompt, options);
@@ -62,7 +61,7 @@ async function answer(question: string, options: GenerateOptions): Promise<void>
 }
 
 async function sample(
-  { model, tokenizer }: LoadedModel,
+  { model, tokenizer, stopTokens }: LoadedModel,
   prompt: string,
   options: GenerateOptions,
 ): Promise<RolloutResponse[]> {
@@ -75,7 +74,7 @@ async function sample(
     seed: options.seed,
     stream: streams.evaluation,
     step: 0,
-    stopTokens: stopTokensOf(tokenizer, options.model),
+    stopTokens,
     maximumResponse: options.maxLength,
     slots: 64,
     stepsBetweenReadbacks: 16,

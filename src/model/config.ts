@@ -1,4 +1,5 @@
 import { UserError } from "../gpu/user_error.ts";
+import type { RopeScaling } from "./rope_scaling.ts";
 
 /** Model families whose Hugging Face `config.json` is understood. */
 export const architectures = ["llama", "qwen2", "qwen3"] as const;
@@ -22,6 +23,8 @@ export interface ModelConfig {
   readonly headDim: number;
   readonly normEpsilon: number;
   readonly ropeTheta: number;
+  /** Null for positions as they are. */
+  readonly ropeScaling: RopeScaling | null;
   readonly tiedEmbeddings: boolean;
   /** Biases on the query, key and value projections (Qwen2). */
   readonly qkvBias: boolean;
@@ -69,10 +72,6 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
     return value;
   };
   const rope = (config.rope_parameters ?? config.rope_scaling ?? {}) as Json;
-  const ropeType = rope.rope_type ?? rope.type ?? "default";
-  if (ropeType !== "default") {
-    throw new UserError(`${file}: rope type ${JSON.stringify(ropeType)}; supported: default`);
-  }
   if (config.attention_bias === true && architecture !== "qwen2" || config.mlp_bias === true) {
     throw new UserError(
       `${file}: attention_bias and mlp_bias are not supported for ${architecture}; expected false`,
@@ -118,10 +117,56 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
     headDim,
     normEpsilon: positive("rms_norm_eps", config.rms_norm_eps ?? 1e-6),
     ropeTheta: positive("rope_theta", rope.rope_theta ?? config.rope_theta ?? 10000),
+    ropeScaling: parseRopeScaling(rope, file),
     tiedEmbeddings: config.tie_word_embeddings === true,
     qkvBias: architecture === "qwen2",
     qkNorm: architecture === "qwen3",
     maxPositions: integer("max_position_embeddings", 2048),
+  };
+}
+
+/** @throws UserError when the type of scaling or a value is not supported */
+function parseRopeScaling(rope: Json, file: string): RopeScaling | null {
+  const type = rope.rope_type ?? rope.type ?? "default";
+  const positive = (key: string): number => {
+    const value = rope[key];
+    if (typeof value !== "number" || !(value > 0)) {
+      throw new UserError(
+        `${file}: ${key} of the rotary scaling is ${
+          JSON.stringify(value)
+        }; expected a positive number`,
+      );
+    }
+    return value;
+  };
+  switch (type) {
+    case "default":
+      return null;
+    case "linear":
+      return { type: "linear", factor: positive("factor") };
+    case "llama3":
+      return {
+        type: "llama3",
+        factor: positive("factor"),
+        lowFrequencyFactor: positive("low_freq_factor"),
+        highFrequencyFactor: positive("high_freq_factor"),
+        originalPositions: positive("original_max_position_embeddings"),
+      };
+    default:
+      throw new UserError(
+        `${file}: rope type ${JSON.stringify(type)}; supported: default, linear, llama3`,
+      );
+  }
+}
+
+function ropeScalingJson(scaling: RopeScaling): Json {
+  if (scaling.type === "linear") return { rope_type: "linear", factor: scaling.factor };
+  return {
+    rope_type: "llama3",
+    factor: scaling.factor,
+    low_freq_factor: scaling.lowFrequencyFactor,
+    high_freq_factor: scaling.highFrequencyFactor,
+    original_max_position_embeddings: scaling.originalPositions,
   };
 }
 
@@ -149,6 +194,7 @@ export function modelConfigJson(
     hidden_act: "silu",
     rms_norm_eps: config.normEpsilon,
     rope_theta: config.ropeTheta,
+    ...(config.ropeScaling ? { rope_scaling: ropeScalingJson(config.ropeScaling) } : {}),
     max_position_embeddings: config.maxPositions,
     tie_word_embeddings: config.tiedEmbeddings,
     attention_bias: config.qkvBias,

@@ -1,9 +1,10 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
-import { inverseFrequencies, ropeTable } from "../kernels/rope_table.ts";
+import { ropeTable } from "../kernels/rope_table.ts";
 import type { ModelConfig } from "./config.ts";
 import { layerKey } from "./layout.ts";
 import { type Parameter, Parameters } from "./parameters.ts";
+import { scaledFrequencies } from "./rope_scaling.ts";
 
 /** The parameters of one decoder layer. Shapes: C model width, D head size, I inner width. */
 export interface Layer {
@@ -66,7 +67,7 @@ export class Model {
     this.rope = ropeTable(
       gpu,
       config.maxPositions,
-      inverseFrequencies(config.headDim, config.ropeTheta),
+      scaledFrequencies(config.headDim, config.ropeTheta, config.ropeScaling),
     );
   }
 

@@ -1,72 +1,58 @@
-import { join } from "node:path";
 import type { Gpu } from "../gpu/gpu.ts";
-import { UserError } from "../gpu/user_error.ts";
-import { type ModelConfig, modelConfigJson, parseModelConfig } from "./config.ts";
-import { parameterBlocks } from "./layout.ts";
+import { modelConfigJson } from "./config.ts";
+import { checkWeights, loadWeights } from "./load_weights.ts";
 import { Model } from "./model.ts";
-import { encodeSafetensors, SafetensorsFile, type Tensor as FileTensor } from "./safetensors.ts";
-import { Tokenizer } from "./tokenizer.ts";
+import { type ModelSource, openModelSource } from "./model_source.ts";
+import { encodeSafetensors, type Tensor as FileTensor } from "./safetensors.ts";
+import { stopTokensOf } from "./stop_tokens.ts";
+import type { Tokenizer } from "./tokenizer.ts";
 
-/** A model as a folder holds it: weights, shape and tokenizer. */
+/** A model with its tokenizer. */
 export interface LoadedModel {
   readonly model: Model;
   readonly tokenizer: Tokenizer;
+  /** Ids that end a response. */
+  readonly stopTokens: readonly number[];
 }
 
-function readJson(path: string): Record<string, unknown> {
-  let text: string;
-  try {
-    text = Deno.readTextFileSync(path);
-  } catch (cause) {
-    if (cause instanceof Deno.errors.NotFound) {
-      throw new UserError(
-        `${path} is missing; a model folder holds config.json, model.safetensors, ` +
-          `tokenizer.json and tokenizer_config.json`,
-      );
-    }
-    throw cause;
-  }
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new UserError(`${path} is not JSON: ${cause instanceof Error ? cause.message : cause}`);
-  }
-}
-
-/** Reads the tokenizer of a model folder. */
-export function loadTokenizer(folder: string): Tokenizer {
-  const file = join(folder, "tokenizer.json");
-  return Tokenizer.fromJson(readJson(file), readJson(join(folder, "tokenizer_config.json")), file);
-}
-
-function checkShapes(weights: SafetensorsFile, config: ModelConfig): void {
-  for (const { name, shape } of parameterBlocks(config).flatMap(({ parts }) => parts)) {
-    if (!weights.has(name)) continue; // loading names what is missing
-    const found = weights.entry(name).shape;
-    if (found.length !== shape.length || found.some((size, axis) => size !== shape[axis])) {
-      throw new UserError(
-        `${weights.path}: tensor ${name} has shape [${found}]; config.json makes it [${shape}]`,
-      );
-    }
-  }
+/** How a model is put onto the GPU. */
+export interface LoadOptions {
+  /** Whether memory for gradients and moments is taken too. */
+  readonly trained: boolean;
 }
 
 /**
- * Reads weights (F32, F16 or BF16 safetensors, Hugging Face names) into a new model.
+ * Reads the weights of a Hugging Face folder or a GGUF file into a new model.
  *
  * @throws UserError naming the file and key when something is missing, unsupported or does not fit
  */
-export function loadModel(gpu: Gpu, folder: string, options: { readonly trained: boolean }): Model {
-  const configFile = join(folder, "config.json");
-  const config = parseModelConfig(readJson(configFile), configFile);
-  const file = join(folder, "model.safetensors");
-  using weights = SafetensorsFile.open(file);
-  checkShapes(weights, config);
-  const named: Record<string, Float32Array> = {};
-  for (const name of weights.names) named[name] = weights.readFloat32(name);
-  const model = new Model(gpu, config, options);
+export async function loadModel(gpu: Gpu, path: string, options: LoadOptions): Promise<Model> {
+  using source = await openModelSource(path);
+  return await putOnGpu(gpu, source, options);
+}
+
+/**
+ * Reads a whole model: weights, tokenizer and stop tokens.
+ *
+ * @throws UserError also when the tokenizer has tokens that the model does not know
+ */
+export async function loadModelFolder(
+  gpu: Gpu,
+  path: string,
+  options: LoadOptions,
+): Promise<LoadedModel> {
+  using source = await openModelSource(path);
+  const tokenizer = source.tokenizer();
+  const stopTokens = stopTokensOf(tokenizer, source.stopTokens, path);
+  return { model: await putOnGpu(gpu, source, options), tokenizer, stopTokens };
+}
+
+/** Nothing is allocated before the files are known to be sound. */
+async function putOnGpu(gpu: Gpu, source: ModelSource, options: LoadOptions): Promise<Model> {
+  checkWeights(source.weights, source.config);
+  const model = new Model(gpu, source.config, options);
   try {
-    model.parameters.load(named, file);
+    await loadWeights(gpu, model.parameters, source.weights);
     return model;
   } catch (error) {
     model.release();
@@ -75,35 +61,12 @@ export function loadModel(gpu: Gpu, folder: string, options: { readonly trained:
 }
 
 /**
- * Reads a whole model folder.
- *
- * @throws UserError also when the tokenizer has tokens that the model does not know
- */
-export function loadModelFolder(
-  gpu: Gpu,
-  folder: string,
-  options: { readonly trained: boolean },
-): LoadedModel {
-  const tokenizer = loadTokenizer(folder);
-  const model = loadModel(gpu, folder, options);
-  const { vocabularySize } = model.config;
-  if (tokenizer.largestId >= vocabularySize) {
-    model.release();
-    throw new UserError(
-      `${folder}/tokenizer.json: its largest token id is ${tokenizer.largestId}; vocab_size in ` +
-        `config.json is ${vocabularySize}, so ids must be less. Do both files belong to one model?`,
-    );
-  }
-  return { model, tokenizer };
-}
-
-/**
  * The files of a model folder that `transformers` opens.
  *
  * @returns contents by file name; the caller decides how they are written
  */
 export async function modelFiles(
-  { model, tokenizer }: LoadedModel,
+  { model, tokenizer, stopTokens }: LoadedModel,
 ): Promise<Record<string, string | Uint8Array<ArrayBuffer>[]>> {
   const shapes = model.parameters.shapes();
   const tensors: Record<string, FileTensor> = {};
@@ -122,6 +85,9 @@ export async function modelFiles(
   };
   return {
     "config.json": json(modelConfigJson(model.config, tokens)),
+    ...(stopTokens.length > 1
+      ? { "generation_config.json": json({ eos_token_id: stopTokens }) }
+      : {}),
     "tokenizer.json": json(tokenizer.definition),
     "tokenizer_config.json": json(tokenizer.settings),
     "model.safetensors": encodeSafetensors(tensors, { format: "pt" }),

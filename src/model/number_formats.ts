@@ -1,7 +1,4 @@
-/**
- * The storage formats of safetensors files, and conversion of the half-precision ones to and from
- * 32-bit floats.
- */
+/** The storage formats of safetensors files. */
 
 /** Bytes per element of each dtype that the safetensors format names. */
 export const BYTES_PER_ELEMENT = {
@@ -63,33 +60,4 @@ export function viewAs(dtype: DataType, buffer: ArrayBuffer): TensorData {
     case "BOOL":
       return new Uint8Array(buffer);
   }
-}
-
-/** IEEE 754 binary16 bit patterns → f32 values (exact). */
-export function float16ToFloat32(bits: Uint16Array<ArrayBuffer>): Float32Array<ArrayBuffer> {
-  return new Float32Array(new Float16Array(bits.buffer, bits.byteOffset, bits.length));
-}
-
-/** f32 values → IEEE 754 binary16 bit patterns, rounded to nearest even. */
-export function float32ToFloat16(values: Float32Array): Uint16Array<ArrayBuffer> {
-  return new Uint16Array(new Float16Array(values).buffer);
-}
-
-/** bfloat16 bit patterns → f32 values (exact). */
-export function bfloat16ToFloat32(bits: Uint16Array): Float32Array<ArrayBuffer> {
-  const patterns = new Uint32Array(bits.length);
-  for (let i = 0; i < bits.length; i++) patterns[i] = bits[i] << 16;
-  return new Float32Array(patterns.buffer);
-}
-
-/** f32 values → bfloat16 bit patterns, rounded to nearest even; NaN stays NaN. */
-export function float32ToBfloat16(values: Float32Array): Uint16Array<ArrayBuffer> {
-  const patterns = new Uint32Array(Float32Array.from(values).buffer);
-  const bits = new Uint16Array(values.length);
-  for (let i = 0; i < values.length; i++) {
-    const pattern = patterns[i];
-    const isNaN = (pattern & 0x7fffffff) > 0x7f800000;
-    bits[i] = isNaN ? 0x7fc0 : (pattern + 0x7fff + ((pattern >>> 16) & 1)) >>> 16;
-  }
-  return bits;
 }

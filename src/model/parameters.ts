@@ -83,6 +83,17 @@ export class Parameters {
     return shapes;
   }
 
+  /** Where each tensor lies: a segment of the weights and the first element in it. */
+  *places(): Generator<
+    { name: string; shape: readonly number[]; segment: Tensor; start: number }
+  > {
+    for (const { block, segment, offset } of this.#placements.values()) {
+      for (const { name, shape, offset: within } of block.parts) {
+        yield { name, shape, segment: this.weights[segment], start: offset + within };
+      }
+    }
+  }
+
   /** Cuts flat segments (weights, gradients or moments) into named tensors. */
   name(segments: readonly Float32Array[]): Record<string, Float32Array> {
     const named: Record<string, Float32Array> = {};

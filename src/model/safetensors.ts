@@ -4,14 +4,7 @@
  */
 
 import { UserError } from "../gpu/user_error.ts";
-import {
-  bfloat16ToFloat32,
-  BYTES_PER_ELEMENT,
-  type DataType,
-  float16ToFloat32,
-  type TensorData,
-  viewAs,
-} from "./number_formats.ts";
+import { BYTES_PER_ELEMENT, type DataType, type TensorData, viewAs } from "./number_formats.ts";
 import {
   encodeHeader,
   parseHeader,
@@ -158,19 +151,15 @@ export class SafetensorsFile implements Disposable {
   }
 
   /**
-   * Reads an F32, F16 or BF16 tensor as 32-bit floats.
+   * Reads some bytes of a tensor.
    *
-   * @throws UserError when the tensor is missing or of another dtype
+   * @param begin first byte, counted in the tensor
+   * @throws UserError when the file has no such tensor or ends early
    */
-  readFloat32(name: string): Float32Array<ArrayBuffer> {
-    const { dtype, data } = this.read(name);
-    if (dtype === "F32") return data as Float32Array<ArrayBuffer>;
-    if (dtype === "F16") return float16ToFloat32(data as Uint16Array<ArrayBuffer>);
-    if (dtype === "BF16") return bfloat16ToFloat32(data as Uint16Array<ArrayBuffer>);
-    throw new UserError(
-      `${this.path}: tensor "${name}" has dtype ${dtype}; weights must be F32, F16 or BF16. ` +
-        `Convert the file to one of these.`,
-    );
+  readBytes(name: string, begin: number, bytes: number): Uint8Array<ArrayBuffer> {
+    const entry = this.entry(name);
+    this.file.seekSync(this.dataStart + entry.begin + begin, Deno.SeekMode.Start);
+    return readExactly(this.file, bytes, this.path);
   }
 
   /** Closes the file. */
@@ -183,7 +172,8 @@ export class SafetensorsFile implements Disposable {
   }
 }
 
-function openForReading(path: string): Deno.FsFile {
+/** @throws UserError when the file is missing or unreadable */
+export function openForReading(path: string): Deno.FsFile {
   try {
     return Deno.openSync(path, { read: true });
   } catch (error) {
@@ -194,7 +184,16 @@ function openForReading(path: string): Deno.FsFile {
   }
 }
 
-function readExactly(file: Deno.FsFile, count: number, path: string): Uint8Array<ArrayBuffer> {
+/**
+ * Reads the next bytes of a file.
+ *
+ * @throws UserError when it ends early
+ */
+export function readExactly(
+  file: Deno.FsFile,
+  count: number,
+  path: string,
+): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(count);
   let filled = 0;
   while (filled < count) {

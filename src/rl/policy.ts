@@ -1,4 +1,3 @@
-import { UserError } from "../gpu/user_error.ts";
 import type { Model } from "../model/model.ts";
 import type { Optimizer } from "../model/optimizer.ts";
 import type { Tokenizer } from "../model/tokenizer.ts";
@@ -27,14 +26,3 @@ export type Sampling = Pick<
   SamplingOptions,
   "temperature" | "topK" | "topP" | "minP" | "seed" | "stream" | "step"
 >;
-
-/** The ids that end a response of this tokenizer. */
-export function stopTokensOf(tokenizer: Tokenizer, folder: string): number[] {
-  const eos = tokenizer.specialToken("eos_token");
-  if (eos === null) {
-    throw new UserError(
-      `${folder}/tokenizer_config.json names no eos_token: responses would never end`,
-    );
-  }
-  return [eos];
-}

@@ -1,7 +1,7 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import { loadModel, loadModelFolder } from "../model/model_folder.ts";
 import { Optimizer } from "../model/optimizer.ts";
-import { type Policy, stopTokensOf } from "../rl/policy.ts";
+import type { Policy } from "../rl/policy.ts";
 import {
   type GeneratorTemplate,
   generatorTemplate,
@@ -23,16 +23,16 @@ export interface Policies {
  * @param options `frozen` loads both for measuring only, without what training needs
  * @throws UserError when a file is missing or unsound
  */
-export function openPolicies(
+export async function openPolicies(
   gpu: Gpu,
   config: TangoConfig,
   { frozen = false }: { readonly frozen?: boolean } = {},
-): Policies {
+): Promise<Policies> {
   const { generator, verifier } = config;
   const template = generatorTemplate(generator.prompt_template);
   return {
-    generator: open(gpu, config, generator, !frozen, template),
-    verifier: verifier && open(
+    generator: await open(gpu, config, generator, !frozen, template),
+    verifier: verifier && await open(
       gpu,
       config,
       verifier,
@@ -51,20 +51,20 @@ export function releasePolicies({ generator, verifier }: Policies): void {
   }
 }
 
-function open<Template>(
+async function open<Template>(
   gpu: Gpu,
   { rollout, loss }: TangoConfig,
   policy: TangoConfig["generator"],
   trained: boolean,
   template: Template,
-): Policy<Template> {
-  const { model, tokenizer } = loadModelFolder(gpu, policy.model, { trained });
+): Promise<Policy<Template>> {
+  const { model, tokenizer, stopTokens } = await loadModelFolder(gpu, policy.model, { trained });
   const { betas, epsilon, weight_decay, max_gradient_norm } = policy.optimizer;
   return {
     model,
     tokenizer,
     template,
-    stopTokens: stopTokensOf(tokenizer, policy.model),
+    stopTokens,
     maximumResponse: policy.max_response_length,
     slots: rollout.decode_slots,
     stepsBetweenReadbacks: rollout.steps_between_readbacks,
@@ -78,7 +78,7 @@ function open<Template>(
       })
       : null,
     reference: trained && loss.kl_coefficient > 0
-      ? loadModel(gpu, policy.model, { trained: false })
+      ? await loadModel(gpu, policy.model, { trained: false })
       : null,
   };
 }

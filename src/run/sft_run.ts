@@ -6,11 +6,12 @@ import type { ModelConfig } from "../model/config.ts";
 import { Model } from "../model/model.ts";
 import { type LoadedModel, loadModelFolder } from "../model/model_folder.ts";
 import { Optimizer } from "../model/optimizer.ts";
+import { stopTokensOf } from "../model/stop_tokens.ts";
 import { Tokenizer } from "../model/tokenizer.ts";
 import { evaluateGenerator, evaluateVerifier } from "../rl/evaluation.ts";
 import { learningRateAt } from "../rl/learning_rate.ts";
 import { parseSolution } from "../rl/parse_solution.ts";
-import { type Policy, type Sampling, stopTokensOf } from "../rl/policy.ts";
+import type { Policy, Sampling } from "../rl/policy.ts";
 import { generatorTemplate, verifierTemplate } from "../rl/prompt_template.ts";
 import type { Solution } from "../rl/responses.ts";
 import { updateSupervised } from "../rl/supervised_update.ts";
@@ -37,11 +38,21 @@ export class SftRun {
   readonly #problems: Problems;
   readonly #supervision: Supervision;
 
-  constructor(gpu: Gpu, private readonly config: SftConfig) {
-    this.#problems = new Problems(config.task, config.seed);
-    this.#loaded = config.initial_model === null
+  /**
+   * Loads or makes the model.
+   *
+   * @throws UserError when a file the configuration names is missing or unsound
+   */
+  static async open(gpu: Gpu, config: SftConfig): Promise<SftRun> {
+    const loaded = config.initial_model === null
       ? newModel(gpu, config)
-      : loadModelFolder(gpu, config.initial_model, { trained: true });
+      : await loadModelFolder(gpu, config.initial_model, { trained: true });
+    return new SftRun(config, loaded);
+  }
+
+  private constructor(private readonly config: SftConfig, loaded: LoadedModel) {
+    this.#problems = new Problems(config.task, config.seed);
+    this.#loaded = loaded;
     const { betas, epsilon, weight_decay, max_gradient_norm } = config.optimizer;
     this.#optimizer = new Optimizer(this.#loaded.model, {
       beta1: betas[0],
@@ -118,12 +129,12 @@ export class SftRun {
   }
 
   #policy<Template>(template: Template): Policy<Template> {
-    const { model, tokenizer } = this.#loaded;
+    const { model, tokenizer, stopTokens } = this.#loaded;
     return {
       model,
       tokenizer,
       template,
-      stopTokens: stopTokensOf(tokenizer, this.config.initial_model ?? "the new model"),
+      stopTokens,
       maximumResponse: this.config.evaluation.max_response_length,
       slots: 256,
       stepsBetweenReadbacks: 16,
@@ -212,6 +223,7 @@ function newModel(gpu: Gpu, { architecture, seed }: SftConfig): LoadedModel {
     headDim: architecture.hidden_size / architecture.attention_heads,
     normEpsilon: 1e-6,
     ropeTheta: architecture.rope_theta,
+    ropeScaling: null,
     tiedEmbeddings: true,
     qkvBias: false,
     qkNorm: false,
@@ -219,5 +231,5 @@ function newModel(gpu: Gpu, { architecture, seed }: SftConfig): LoadedModel {
   };
   const model = new Model(gpu, config, { trained: true });
   model.parameters.initialise(seed, architecture.initial_deviation);
-  return { model, tokenizer };
+  return { model, tokenizer, stopTokens: stopTokensOf(tokenizer, [], "the new model") };
 }

@@ -22,7 +22,7 @@ export async function fineTuneWithReport(
   { device, onOpen }: { readonly device: string; readonly onOpen: (run: SftRun) => void },
 ): Promise<{ evaluation: SftEvaluation; weights: string }> {
   const started = performance.now();
-  const run = new SftRun(gpu, config);
+  const run = await SftRun.open(gpu, config);
   try {
     const folder = RunFolder.create(path, config);
     onOpen(run);

@@ -70,16 +70,25 @@ export class TangoRun {
    *
    * @throws UserError when a file the configuration names is missing or unsound
    */
-  constructor(
+  static async open(
     gpu: Gpu,
+    config: TangoConfig,
+    folder: RunFolder,
+    options: { readonly resume: boolean },
+  ): Promise<TangoRun> {
+    return new TangoRun(config, folder, await openPolicies(gpu, config), options);
+  }
+
+  private constructor(
     private readonly config: TangoConfig,
     private readonly folder: RunFolder,
+    policies: Policies,
     { resume }: { readonly resume: boolean },
   ) {
     this.#schedule = scheduleOptions(config);
     this.#problems = new Problems(config.task, config.seed);
     this.#heldOut = new HeldOutEvaluation(config, this.#problems);
-    this.#policies = openPolicies(gpu, config);
+    this.#policies = policies;
     const checkpoint = resume ? latestCheckpoint(folder.checkpoints) : null;
     this.#state = checkpoint ? loadRunState(checkpoint.path, this.#policies) : initialState();
     // A run that died before its first checkpoint starts over, its logs too.

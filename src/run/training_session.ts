@@ -50,7 +50,7 @@ export async function trainWithReport(
   using interrupt = new Interrupt(() =>
     tell("Stopping after this step; Ctrl-C again stops at once, without saving it.")
   );
-  const run = open(gpu, config, folder, resume);
+  const run = await open(gpu, config, folder, resume);
   // The report is written last: while it is missing, the run is not finished.
   removeIfPresent(folder.report);
   let reachedEnd: boolean;
@@ -72,9 +72,14 @@ export async function trainWithReport(
   return reachedEnd;
 }
 
-function open(gpu: Gpu, config: TangoConfig, folder: RunFolder, resume: boolean): TangoRun {
+async function open(
+  gpu: Gpu,
+  config: TangoConfig,
+  folder: RunFolder,
+  resume: boolean,
+): Promise<TangoRun> {
   try {
-    return new TangoRun(gpu, config, folder, { resume });
+    return await TangoRun.open(gpu, config, folder, { resume });
   } catch (error) {
     if (!resume) folder.discardIfUnbegun();
     throw error;

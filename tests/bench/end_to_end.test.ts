@@ -62,6 +62,7 @@ Deno.test("the reference decoder gives a distribution that sees the past", () =>
     headDim: 2,
     normEpsilon: 1e-6,
     ropeTheta: 10000,
+    ropeScaling: null,
     tiedEmbeddings: true,
     qkvBias: false,
     qkNorm: false,

@@ -106,7 +106,7 @@ export async function withFixture(
   options: { readonly trained: boolean },
   body: (model: Model) => Promise<void>,
 ): Promise<void> {
-  const model = loadModel(gpu, fixtureFolder(name), options);
+  const model = await loadModel(gpu, fixtureFolder(name), options);
   try {
     await body(model);
   } finally {

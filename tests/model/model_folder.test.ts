@@ -51,13 +51,20 @@ function write(folder: string, files: Record<string, string | Uint8Array<ArrayBu
 }
 
 /** Loading must fail with a message that names the file and matches. */
-function refuses(gpu: Gpu, folder: string, file: string, message: RegExp): void {
-  assert.throws(() => loadModelFolder(gpu, folder, { trained: false }), (error: Error) => {
+async function refuses(
+  gpu: Gpu,
+  folder: string,
+  file: string,
+  message: RegExp,
+): Promise<void> {
+  const { liveBytes } = gpu.pool;
+  await assert.rejects(loadModelFolder(gpu, folder, { trained: false }), (error: Error) => {
     assert.equal(error.name, "UserError", error.stack);
     assert.ok(error.message.includes(join(folder, file)), error.message);
     assert.match(error.message, message);
     return true;
   });
+  assert.equal(gpu.pool.liveBytes, liveBytes, "nothing is allocated for a refused model");
 }
 
 const badConfigs: [string, (config: Json) => void, RegExp][] = [
@@ -75,9 +82,9 @@ const badConfigs: [string, (config: Json) => void, RegExp][] = [
 
 onEveryGpu("model folder: a configuration that cannot be used is refused", async (gpu) => {
   for (const [what, config, message] of badConfigs) {
-    await withFolder("qwen3", { config }, (folder) => {
+    await withFolder("qwen3", { config }, async (folder) => {
       try {
-        refuses(gpu, folder, "config.json", message);
+        await refuses(gpu, folder, "config.json", message);
       } catch (cause) {
         throw new Error(what, { cause });
       }
@@ -120,9 +127,9 @@ const badWeights: [string, (tensors: Tensors) => void, RegExp][] = [
 // The harness also counts what a refused model leaves on the GPU.
 onEveryGpu("model folder: weights that do not fit are refused", async (gpu) => {
   for (const [what, weights, message] of badWeights) {
-    await withFolder("qwen3", { weights }, (folder) => {
+    await withFolder("qwen3", { weights }, async (folder) => {
       try {
-        refuses(gpu, folder, "model.safetensors", message);
+        await refuses(gpu, folder, "model.safetensors", message);
       } catch (cause) {
         throw new Error(what, { cause });
       }
@@ -139,11 +146,11 @@ onEveryGpu("model folder: missing and damaged files are named", async (gpu) => {
       ["tokenizer_config.json", /is missing/, /is not JSON/],
     ] as const
   ) {
-    await withFolder("llama", {}, (folder) => {
+    await withFolder("llama", {}, async (folder) => {
       Deno.writeTextFileSync(join(folder, file), "{");
-      refuses(gpu, folder, file, damaged);
+      await refuses(gpu, folder, file, damaged);
       Deno.removeSync(join(folder, file));
-      refuses(gpu, folder, file, missing);
+      await refuses(gpu, folder, file, missing);
     });
   }
 });
@@ -160,11 +167,11 @@ onEveryGpu("model folder: a tokenizer with more tokens than the model is refused
     config: (config: Json) => config.vocab_size = count,
     weights: rows(count),
   });
-  await withFolder("llama", change(63), (folder) => {
-    refuses(gpu, folder, "tokenizer.json", /largest token id is 63; vocab_size .* is 63/);
+  await withFolder("llama", change(63), async (folder) => {
+    await refuses(gpu, folder, "tokenizer.json", /largest token id is 63; vocab_size .* is 63/);
   });
-  await withFolder("llama", change(64), (folder) => {
-    loadModelFolder(gpu, folder, { trained: false }).model.release();
+  await withFolder("llama", change(64), async (folder) => {
+    (await loadModelFolder(gpu, folder, { trained: false })).model.release();
   });
 });
 
@@ -175,15 +182,15 @@ onEveryGpu("model folder: a model saved and loaded again is the same", async (gp
     "tokenizer.json",
   );
   for (const name of fixtures) {
-    const model = loadModel(gpu, fixtureFolder(name), { trained: false });
-    const files = await modelFiles({ model, tokenizer });
+    const model = await loadModel(gpu, fixtureFolder(name), { trained: false });
+    const files = await modelFiles({ model, tokenizer, stopTokens: [2] });
     const weights = await model.parameters.read();
     const { config } = model;
     model.release();
     const folder = Deno.makeTempDirSync();
     try {
       write(folder, files);
-      const again = loadModelFolder(gpu, folder, { trained: false });
+      const again = await loadModelFolder(gpu, folder, { trained: false });
       assert.deepEqual(again.model.config, config);
       assert.deepEqual(await again.model.parameters.read(), weights);
       assert.deepEqual(await modelFiles(again), files);
@@ -206,10 +213,50 @@ onEveryGpu("model folder: half-precision files give the numbers they hold", asyn
       tensors["model.norm.weight"] = { dtype, shape: [64], data };
     };
     await withFolder("llama", { weights }, async (folder) => {
-      const model = loadModel(gpu, folder, { trained: false });
+      const model = await loadModel(gpu, folder, { trained: false });
       const { "model.norm.weight": norm } = await model.parameters.read();
       model.release();
       assert.deepEqual(norm, Float32Array.from({ length: 64 }, (_, i) => values[i % 3]));
     });
   }
+});
+
+onEveryGpu("model folder: shards are read as one, and the index is not trusted", async (gpu) => {
+  await withFolder("llama", {}, async (folder) => {
+    const whole = await loadModel(gpu, folder, { trained: false });
+    const file = join(folder, "model.safetensors");
+    const { tensors } = decodeSafetensors(Deno.readFileSync(file), file);
+    Deno.removeSync(file);
+    const names = Object.keys(tensors).sort();
+    const shards = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"];
+    const shardOf = (name: string) => shards[names.indexOf(name) % 2];
+    const writeShards = (of: (name: string) => readonly string[]) => {
+      for (const shard of shards) {
+        const own = Object.entries(tensors).filter(([name]) => of(name).includes(shard));
+        write(folder, { [shard]: encodeSafetensors(Object.fromEntries(own)) });
+      }
+    };
+    const index = (map: unknown) =>
+      write(folder, { "model.safetensors.index.json": JSON.stringify({ weight_map: map }) });
+    writeShards((name) => [shardOf(name)]);
+    index(Object.fromEntries(names.map((name) => [name, shardOf(name)])));
+    const joined = await loadModel(gpu, folder, { trained: false });
+    assert.deepEqual(await joined.parameters.read(), await whole.parameters.read());
+    joined.release();
+    whole.release();
+
+    const refusesIndex = (message: RegExp) =>
+      refuses(gpu, folder, "model.safetensors.index.json", message);
+    index({ [names[0]]: "../elsewhere.safetensors" });
+    await refusesIndex(/weight_map names "..\/elsewhere.safetensors"/);
+    index(undefined);
+    await refusesIndex(/weight_map is missing/);
+    index({ a: shards[0] });
+    await refusesIndex(/tensor .* is missing/);
+    writeShards(() => shards);
+    index({ a: shards[0], b: shards[1] });
+    await refusesIndex(/is in .*00001-of.* and .*00002-of/);
+    Deno.removeSync(join(folder, shards[1]));
+    await refuses(gpu, folder, shards[1], /There is no file/);
+  });
 });

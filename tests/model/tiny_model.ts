@@ -14,6 +14,7 @@ export const tinyConfig: ModelConfig = {
   headDim: 8,
   normEpsilon: 1e-6,
   ropeTheta: 10000,
+  ropeScaling: null,
   tiedEmbeddings: false,
   qkvBias: false,
   qkNorm: true,

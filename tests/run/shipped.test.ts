@@ -22,7 +22,7 @@ onEveryGpu("shipped training configurations start from shipped weights", async (
     const problems = new Problems(config.task, 0);
     for (const policy of [config.generator, config.verifier]) {
       assert.ok(policy);
-      const { model, tokenizer } = loadModelFolder(gpu, policy.model, { trained: false });
+      const { model, tokenizer } = await loadModelFolder(gpu, policy.model, { trained: false });
       for (const problem of problems.heldOut(1, 20)) {
         const text = problem.question + renderSolution(correctSolution(problem));
         assert.equal(tokenizer.decode(tokenizer.encode(text)), text, file);

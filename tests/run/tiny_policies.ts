@@ -24,7 +24,7 @@ export async function writeTinyPolicies(
 ): Promise<{ generator: string; verifier: string }> {
   const policies = { generator: join(folder, "generator"), verifier: join(folder, "verifier") };
   for (const policy of ["generator", "verifier"] as const) {
-    const sft = new SftRun(
+    const sft = await SftRun.open(
       gpu,
       sftConfigSchema.parse({
         policy,

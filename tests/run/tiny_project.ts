@@ -40,7 +40,7 @@ export async function withTinyProject(
   try {
     for (const policy of ["generator", "verifier"] as const) {
       const seed = policy === "generator" ? 1 : 2;
-      const run = new SftRun(
+      const run = await SftRun.open(
         gpu,
         sftConfigSchema.parse({ policy, seed, architecture: ARCHITECTURE }),
       );

@@ -1,0 +1,62 @@
+/**
+ * How weight files store the elements of a tensor: blocks of some elements in some bytes. Those from Q4_0
+ * on are the quantised blocks of GGUF files (ggml's block_q4_0 and so on).
+ */
+export const storedTypes = {
+  F32: { elements: 1, bytes: 4 },
+  F16: { elements: 1, bytes: 2 },
+  BF16: { elements: 1, bytes: 2 },
+  Q4_0: { elements: 32, bytes: 18 },
+  Q4_1: { elements: 32, bytes: 20 },
+  Q5_0: { elements: 32, bytes: 22 },
+  Q5_1: { elements: 32, bytes: 24 },
+  Q8_0: { elements: 32, bytes: 34 },
+  Q4_K: { elements: 256, bytes: 144 },
+  Q5_K: { elements: 256, bytes: 176 },
+  Q6_K: { elements: 256, bytes: 210 },
+} as const;
+
+/** A type that weights may have in a file. */
+export type StoredType = keyof typeof storedTypes;
+
+/** Whether weights of this type can be read. */
+export function isStoredType(name: string): name is StoredType {
+  return Object.hasOwn(storedTypes, name);
+}
+
+/** Bytes of `elements` elements, a whole number of blocks. */
+export function storedBytes(type: StoredType, elements: number): number {
+  const block = storedTypes[type];
+  return elements / block.elements * block.bytes;
+}
+
+/** Where a quantised block has its f16 scales, in bytes. */
+const scaleOffsets: Partial<Record<StoredType, readonly number[]>> = {
+  Q4_0: [0],
+  Q4_1: [0, 2],
+  Q5_0: [0],
+  Q5_1: [0, 2],
+  Q8_0: [0],
+  Q4_K: [0, 2],
+  Q5_K: [0, 2],
+  Q6_K: [208],
+};
+
+/** Whether any element of whole blocks is NaN or infinite. */
+export function holdsNonFinite(type: StoredType, bytes: Uint8Array<ArrayBuffer>): boolean {
+  const { buffer, byteOffset, byteLength } = bytes;
+  if (type === "F32") {
+    const words = new Uint32Array(buffer, byteOffset, byteLength / 4);
+    return words.some((word) => (word & 0x7f800000) === 0x7f800000);
+  }
+  const halves = new Uint16Array(buffer, byteOffset, byteLength / 2);
+  if (type === "F16") return halves.some((half) => (half & 0x7c00) === 0x7c00);
+  if (type === "BF16") return halves.some((half) => (half & 0x7f80) === 0x7f80);
+  const step = storedTypes[type].bytes / 2;
+  return (scaleOffsets[type] ?? []).some((offset) => {
+    for (let at = offset / 2; at < halves.length; at += step) {
+      if ((halves[at] & 0x7c00) === 0x7c00) return true;
+    }
+    return false;
+  });
+}

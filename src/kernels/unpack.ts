@@ -1,0 +1,55 @@
+import type { Gpu } from "../gpu/gpu.ts";
+import type { Tensor } from "../gpu/tensor.ts";
+import { expectShape } from "./expect_shape.ts";
+import { storedBytes, type StoredType, storedTypes } from "./stored_type.ts";
+import code from "./unpack.wgsl" with { type: "text" };
+
+/** A run of a file's tensor, and where the tensor belongs. */
+export interface PackedPiece {
+  readonly type: StoredType;
+  /** Elements in the piece: whole blocks, and a multiple of 4. */
+  readonly elements: number;
+  /** The piece's first element, counted in its tensor. */
+  readonly firstElement: number;
+  /** Elements of a row of the tensor, a multiple of 4. */
+  readonly width: number;
+  /** The tensor's first element in the target. */
+  readonly targetStart: number;
+  /**
+   * D when rows 2·b and 2·b + 1 of each head are to become rows b and D/2 + b: GGUF files of the Llama
+   * family pair the rows that are rotated together. 0 leaves the rows in their order.
+   */
+  readonly interleavedHead: number;
+}
+
+/**
+ * Writes the elements of packed blocks into f32 weights.
+ *
+ * @param packed u32 words, the last one possibly in part
+ * @param weights f32, flat
+ * @throws Error when the piece does not fit
+ */
+export function unpack(gpu: Gpu, packed: Tensor, weights: Tensor, piece: PackedPiece): void {
+  const { type, elements, firstElement, width, targetStart, interleavedHead } = piece;
+  const block = storedTypes[type];
+  expectShape("unpack", "packed", packed, [-1], "u32");
+  expectShape("unpack", "weights", weights, [-1]);
+  if (
+    elements % 4 !== 0 || elements % block.elements !== 0 || width % 4 !== 0 ||
+    packed.bytes < storedBytes(type, elements) ||
+    targetStart + firstElement + elements > weights.size
+  ) {
+    throw new Error(`unpack: ${elements} elements of ${type} in rows of ${width} do not fit`);
+  }
+  const WORKGROUP = gpu.info.software ? 16 : 64;
+  gpu.dispatch(
+    {
+      label: `unpack ${type}`,
+      code,
+      defines: { TYPE: type, ELEMENTS: block.elements, BYTES: block.bytes, WORKGROUP },
+    },
+    { elements, firstElement, targetStart, width, headDim: interleavedHead },
+    { packed, weights },
+    gpu.grid(Math.ceil(elements / 4 / WORKGROUP)),
+  );
+}

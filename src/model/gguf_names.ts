@@ -1,0 +1,39 @@
+/** What llama.cpp calls the tensors of a model, in the words of Hugging Face. */
+
+const outside: Readonly<Record<string, string>> = {
+  token_embd: "model.embed_tokens",
+  output_norm: "model.norm",
+  output: "lm_head",
+};
+
+const inLayer: Readonly<Record<string, string>> = {
+  attn_norm: "input_layernorm",
+  attn_q: "self_attn.q_proj",
+  attn_k: "self_attn.k_proj",
+  attn_v: "self_attn.v_proj",
+  attn_q_norm: "self_attn.q_norm",
+  attn_k_norm: "self_attn.k_norm",
+  attn_output: "self_attn.o_proj",
+  ffn_norm: "post_attention_layernorm",
+  ffn_gate: "mlp.gate_proj",
+  ffn_up: "mlp.up_proj",
+  ffn_down: "mlp.down_proj",
+};
+
+/** Factors by which the frequencies of the rotation are divided; Llama 3.1's file form of its scaling. */
+export const ropeFactorsName = "rope_freqs.weight";
+
+/** The Hugging Face name of a GGUF tensor; a name that is not known stays as it is. */
+export function ggufTensorName(name: string): string {
+  const layer = /^blk\.(\d+)\.(\w+)\.(weight|bias)$/.exec(name);
+  if (layer && Object.hasOwn(inLayer, layer[2])) {
+    return `model.layers.${layer[1]}.${inLayer[layer[2]]}.${layer[3]}`;
+  }
+  const match = /^(\w+)\.(weight|bias)$/.exec(name);
+  return match && Object.hasOwn(outside, match[1]) ? `${outside[match[1]]}.${match[2]}` : name;
+}
+
+/** Whether the file pairs the rows that are rotated together: the Llama family's queries and keys. */
+export function isInterleaved(architecture: string, name: string): boolean {
+  return architecture === "llama" && /^blk\.\d+\.attn_[qk]\.(weight|bias)$/.test(name);
+}

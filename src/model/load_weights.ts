@@ -1,0 +1,97 @@
+import { UserError } from "../gpu/user_error.ts";
+import type { Gpu } from "../gpu/gpu.ts";
+import { holdsNonFinite, storedBytes, storedTypes } from "../kernels/stored_type.ts";
+import { unpack } from "../kernels/unpack.ts";
+import type { ModelConfig } from "./config.ts";
+import { parameterBlocks } from "./layout.ts";
+import type { Parameters } from "./parameters.ts";
+import type { StoredTensor, WeightFile } from "./weight_file.ts";
+
+/** Bytes read at a time: host memory stays flat whatever the model's size. */
+const pieceBytes = 8 * 2 ** 20;
+
+/** Tensors that some files carry and no model of these families needs. */
+const needless = /\.rotary_emb\.inv_freq$/;
+
+/**
+ * Checks that a file holds the weights of a model and no NaN or infinity, without any GPU memory.
+ *
+ * @throws UserError naming the file and the tensor
+ */
+export function checkWeights(file: WeightFile, config: ModelConfig): void {
+  const unknown = new Set(file.tensors.keys());
+  const wanted = parameterBlocks(config).flatMap(({ parts }) => parts);
+  for (const { name, shape } of wanted) {
+    const tensor = file.tensors.get(name);
+    if (!tensor) throw new UserError(`${file.path}: tensor ${name} [${shape}] is missing`);
+    if (tensor.shape.length !== shape.length || tensor.shape.some((n, axis) => n !== shape[axis])) {
+      throw new UserError(
+        `${tensor.file}: tensor ${name} has shape [${tensor.shape}]; config.json makes it [${shape}]`,
+      );
+    }
+    unknown.delete(name);
+  }
+  // Files of tied models may carry the head as a second copy of the embedding.
+  if (config.tiedEmbeddings) unknown.delete("lm_head.weight");
+  const stray = [...unknown].find((name) => !needless.test(name));
+  if (stray !== undefined) {
+    throw new UserError(`${file.path}: tensor ${stray} does not belong to this model`);
+  }
+  for (const { name } of wanted) {
+    const tensor = file.tensors.get(name) as StoredTensor;
+    for (const { first, elements } of pieces(tensor)) {
+      if (holdsNonFinite(tensor.type, readPiece(file, name, tensor, first, elements))) {
+        throw new UserError(`${tensor.file}: tensor ${name} holds NaN or infinity`);
+      }
+    }
+  }
+}
+
+/** Reads the weights of a checked file, piece by piece, and unpacks them on the GPU. */
+export async function loadWeights(
+  gpu: Gpu,
+  parameters: Parameters,
+  file: WeightFile,
+): Promise<void> {
+  for (const { name, shape, segment, start } of parameters.places()) {
+    const tensor = file.tensors.get(name);
+    if (!tensor) throw new Error(`${file.path} was not checked: it has no tensor ${name}`);
+    for (const { first, elements } of pieces(tensor)) {
+      const bytes = readPiece(file, name, tensor, first, elements);
+      const words = new Uint32Array(Math.ceil(bytes.length / 4));
+      new Uint8Array(words.buffer).set(bytes);
+      const packed = gpu.from(words, [words.length], "u32", "packed weights");
+      unpack(gpu, packed, segment, {
+        type: tensor.type,
+        elements,
+        firstElement: first,
+        width: shape[shape.length - 1],
+        targetStart: start,
+        interleavedHead: tensor.interleavedHead,
+      });
+      gpu.release(packed);
+      // Else the pieces on their way to the GPU pile up in host memory.
+      await gpu.finish();
+    }
+  }
+}
+
+function* pieces({ type, shape }: StoredTensor): Generator<{ first: number; elements: number }> {
+  const size = shape.reduce((product, n) => product * n, 1);
+  const block = storedTypes[type];
+  const blocks = Math.floor(pieceBytes / block.bytes / 1024) * 1024;
+  const most = blocks * block.elements;
+  for (let first = 0; first < size; first += most) {
+    yield { first, elements: Math.min(most, size - first) };
+  }
+}
+
+function readPiece(
+  file: WeightFile,
+  name: string,
+  { type }: StoredTensor,
+  first: number,
+  elements: number,
+): Uint8Array<ArrayBuffer> {
+  return file.read(name, storedBytes(type, first), storedBytes(type, elements));
+}

@@ -1,0 +1,109 @@
+import { join } from "node:path";
+import { UserError } from "../gpu/user_error.ts";
+import { type ModelConfig, parseModelConfig } from "./config.ts";
+import { ggufConfig } from "./gguf_config.ts";
+import { openGguf } from "./gguf_file.ts";
+import { ggufStopTokens, ggufTokenizer } from "./gguf_tokenizer.ts";
+import { readJson } from "./json_file.ts";
+import { openSafetensorsWeights } from "./safetensors_weights.ts";
+import { Tokenizer } from "./tokenizer.ts";
+import type { WeightFile } from "./weight_file.ts";
+
+/** A model on disk: its shape is read, its weights are open, nothing of it is on the GPU. */
+export interface ModelSource extends Disposable {
+  readonly path: string;
+  readonly config: ModelConfig;
+  readonly weights: WeightFile;
+  /** Ids that end a response, as the files name them; none when they do not. */
+  readonly stopTokens: readonly number[];
+  /** @throws UserError when it is missing, unusable, or has tokens that the model does not know */
+  tokenizer(): Tokenizer;
+}
+
+/**
+ * Opens a Hugging Face folder, or a GGUF file.
+ *
+ * @throws UserError naming the file and key when something is missing, unsupported or does not fit
+ */
+export async function openModelSource(path: string): Promise<ModelSource> {
+  if (!exists(path)) {
+    throw new UserError(
+      `There is no model ${path}; expected a folder with config.json and .safetensors, or a .gguf file.`,
+    );
+  }
+  return path.endsWith(".gguf") ? await openGgufSource(path) : openFolder(path);
+}
+
+function exists(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function openGgufSource(path: string): Promise<ModelSource> {
+  const file = await openGguf(path);
+  try {
+    const config = ggufConfig(file);
+    return {
+      path,
+      config,
+      weights: file,
+      stopTokens: ggufStopTokens(file),
+      tokenizer: () => checked(ggufTokenizer(file), config, path, "the embedding"),
+      [Symbol.dispose]: () => file[Symbol.dispose](),
+    };
+  } catch (error) {
+    file[Symbol.dispose]();
+    throw error;
+  }
+}
+
+function openFolder(folder: string): ModelSource {
+  const file = join(folder, "config.json");
+  const config = parseModelConfig(readJson(file), file);
+  const weights = openSafetensorsWeights(folder);
+  return {
+    path: folder,
+    config,
+    weights,
+    stopTokens: stopTokensOfFolder(folder),
+    tokenizer() {
+      const definition = join(folder, "tokenizer.json");
+      const settings = readJson(join(folder, "tokenizer_config.json"));
+      const tokenizer = Tokenizer.fromJson(readJson(definition), settings, definition);
+      return checked(tokenizer, config, definition, "vocab_size in config.json");
+    },
+    [Symbol.dispose]: () => weights[Symbol.dispose](),
+  };
+}
+
+/** generation_config.json, which a folder need not have, may name several. */
+function stopTokensOfFolder(folder: string): number[] {
+  const path = join(folder, "generation_config.json");
+  if (!exists(path)) return [];
+  const ids = [readJson(path).eos_token_id ?? []].flat();
+  if (!ids.every((id): id is number => Number.isInteger(id))) {
+    throw new UserError(
+      `${path}: eos_token_id is ${JSON.stringify(ids)}; expected one token id or a list of them`,
+    );
+  }
+  return ids;
+}
+
+function checked(
+  tokenizer: Tokenizer,
+  { vocabularySize }: ModelConfig,
+  file: string,
+  origin: string,
+): Tokenizer {
+  if (tokenizer.largestId >= vocabularySize) {
+    throw new UserError(
+      `${file}: its largest token id is ${tokenizer.largestId}; ${origin} is ${vocabularySize}, so ids ` +
+        `must be less. Do the weights and the tokenizer belong to one model?`,
+    );
+  }
+  return tokenizer;
+}

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import {
+  holdsNonFinite,
+  storedBytes,
+  type StoredType,
+  storedTypes,
+} from "../../src/kernels/stored_type.ts";
+import { unpack } from "../../src/kernels/unpack.ts";
+import { decodeSafetensors } from "../../src/model/safetensors.ts";
+import { assertClose, onEveryGpu, randomFloats } from "./harness.ts";
+
+const file = join(import.meta.dirname ?? "", "..", "fixtures", "stored_types.safetensors");
+const { tensors } = decodeSafetensors(Deno.readFileSync(file), file);
+const types = Object.keys(storedTypes) as StoredType[];
+const packedOf = (type: StoredType) => tensors[`${type}.packed`].data as Uint8Array<ArrayBuffer>;
+const valuesOf = (type: StoredType) => tensors[`${type}.values`].data as Float32Array<ArrayBuffer>;
+
+const words = (bytes: Uint8Array) => {
+  const padded = new Uint8Array(Math.ceil(bytes.length / 4) * 4);
+  padded.set(bytes);
+  return new Uint32Array(padded.buffer);
+};
+
+onEveryGpu("blocks of every type have the values that ggml's package reads", async (gpu) => {
+  for (const type of types) {
+    const values = valuesOf(type);
+    assert.equal(packedOf(type).length, storedBytes(type, values.length));
+    // Two pieces, the second at an odd number of blocks, into the middle of the target.
+    const cut = 256 * 5;
+    const target = gpu.zeros([values.length + 12]);
+    for (const [first, end] of [[0, cut], [cut, values.length]]) {
+      const bytes = packedOf(type).slice(storedBytes(type, first), storedBytes(type, end));
+      const packed = gpu.from(words(bytes), [words(bytes).length]);
+      unpack(gpu, packed, target, {
+        type,
+        elements: end - first,
+        firstElement: first,
+        width: 256,
+        targetStart: 8,
+        interleavedHead: 0,
+      });
+      gpu.release(packed);
+    }
+    const actual = await gpu.readFloats(target);
+    gpu.release(target);
+    assert.deepEqual([...actual.slice(0, 8), ...actual.slice(-4)], Array(12).fill(0));
+    assertClose(actual.subarray(8, -4), values, {
+      absolute: 2e-5,
+      relative: 2e-7,
+      why: `${type}: a product and a sum of up to 200, fused or rounded twice`,
+    });
+    if (!/_1|_[45]K/.test(type)) {
+      assert.deepEqual(actual.slice(8, -4), values, `${type} is a single product`);
+    }
+  }
+});
+
+onEveryGpu("interleaved rows of a head are put back", async (gpu) => {
+  const [rows, width, headDim] = [32, 8, 16];
+  const data = randomFloats(rows * width, 3);
+  const packed = gpu.from(new Uint32Array(data.buffer), [data.length]);
+  const target = gpu.zeros([data.length]);
+  // In two pieces: the second begins within a head.
+  for (const [first, elements] of [[0, 20 * width], [20 * width, 12 * width]]) {
+    const bytes = gpu.from(new Uint32Array(data.buffer, first * 4, elements), [elements]);
+    const piece = { type: "F32", elements, firstElement: first, width, targetStart: 0 } as const;
+    unpack(gpu, bytes, target, { ...piece, interleavedHead: headDim });
+    gpu.release(bytes);
+  }
+  const actual = await gpu.readFloats(target);
+  for (let row = 0; row < rows; row++) {
+    const head = Math.floor(row / headDim), within = row % headDim;
+    const moved = head * headDim + (within % 2) * (headDim / 2) + Math.floor(within / 2);
+    assert.deepEqual(
+      actual.slice(moved * width, (moved + 1) * width),
+      data.slice(row * width, (row + 1) * width),
+    );
+  }
+  gpu.release(packed, target);
+});
+
+Deno.test("NaN and infinity are found in every type, in elements or scales", () => {
+  for (const type of types) {
+    const bytes = packedOf(type).slice();
+    assert.equal(holdsNonFinite(type, bytes), false, type);
+    const { bytes: size } = storedTypes[type];
+    const scale = { Q6_K: 208 }[type as string] ?? 0;
+    const at = size * (bytes.length / size - 1) + scale + (type === "F32" ? 2 : 0);
+    const pattern = type === "F32" || type === "BF16" ? 0x7f80 : 0xfc00;
+    bytes[at] = pattern & 0xff;
+    bytes[at + 1] = pattern >> 8;
+    assert.equal(holdsNonFinite(type, bytes), true, type);
+  }
+});
