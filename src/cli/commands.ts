@@ -15,6 +15,7 @@ export const COMMANDS: Readonly<Record<string, CommandSource>> = {
     summary: "answer questions with a saved generator",
     load: () => import("./generate.ts"),
   },
+  chat: { summary: "talk with a saved model", load: () => import("./chat.ts") },
   compare: {
     summary: "compare Tango with GRPO alone and with a frozen verifier, over several seeds",
     load: () => import("./compare.ts"),

@@ -72,12 +72,18 @@ function openFolder(folder: string): ModelSource {
     stopTokens: stopTokensOfFolder(folder),
     tokenizer() {
       const definition = join(folder, "tokenizer.json");
-      const settings = readJson(join(folder, "tokenizer_config.json"));
+      const settings = withTemplate(folder, readJson(join(folder, "tokenizer_config.json")));
       const tokenizer = Tokenizer.fromJson(readJson(definition), settings, definition);
       return checked(tokenizer, config, definition, "vocab_size in config.json");
     },
     [Symbol.dispose]: () => weights[Symbol.dispose](),
   };
+}
+
+/** Newer folders have the chat template in a file of its own. */
+function withTemplate(folder: string, settings: Record<string, unknown>): Record<string, unknown> {
+  const file = join(folder, "chat_template.jinja");
+  return exists(file) ? { ...settings, chat_template: Deno.readTextFileSync(file) } : settings;
 }
 
 /** generation_config.json, which a folder need not have, may name several. */

@@ -1,6 +1,9 @@
 import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
 import { UserError } from "../gpu/user_error.ts";
 
+/** Special tokens that tokenizer_config.json may name. */
+export type SpecialTokenName = "eos_token" | "bos_token" | "pad_token";
+
 /** Text to token ids and back, from Hugging Face's tokenizer.json. */
 export class Tokenizer {
   readonly #tokenizer: HuggingFaceTokenizer;
@@ -78,12 +81,17 @@ export class Tokenizer {
    *
    * @returns null when the tokenizer has none
    */
-  specialToken(name: "eos_token" | "bos_token" | "pad_token"): number | null {
+  specialToken(name: SpecialTokenName): number | null {
+    const text = this.specialText(name);
+    return text === null ? null : this.#tokenizer.token_to_id(text) ?? null;
+  }
+
+  /** The text of a special token named in tokenizer_config.json, or null when it has none. */
+  specialText(name: SpecialTokenName): string | null {
     const value = this.settings[name];
-    const content = typeof value === "string"
+    return typeof value === "string"
       ? value
-      : (value as { content?: string } | null | undefined)?.content;
-    return content === undefined ? null : this.#tokenizer.token_to_id(content) ?? null;
+      : (value as { content?: string } | null | undefined)?.content ?? null;
   }
 }
 

@@ -46,6 +46,14 @@ export interface SamplingOptions {
 const prefillTokens = 8192;
 
 /**
+ * Told the tokens of a response as they are read back.
+ *
+ * @param request place of its request
+ * @param place among the request's sequence ids
+ */
+export type RolloutWatcher = (request: number, place: number, tokens: readonly number[]) => void;
+
+/**
  * Samples responses. All responses to a prompt share its prefill; a finished one makes room for a
  * waiting one; tokens, stop tests and random numbers stay on the GPU between readbacks. The order of
  * the work does not show in the result.
@@ -57,6 +65,7 @@ export async function generate(
   model: Model,
   requests: readonly RolloutRequest[],
   options: SamplingOptions,
+  watch?: RolloutWatcher,
 ): Promise<RolloutResponse[][]> {
   const { config, gpu } = model;
   const longest = Math.max(1, ...requests.map(({ prompt }) => prompt.length));
@@ -84,6 +93,7 @@ export async function generate(
       );
       const ended = new Set<Slot>();
       queue.active.forEach((slot, s) => {
+        const before = slot.tokens.length;
         for (let step = 0; step < options.stepsBetweenReadbacks; step++) {
           const token = tokens[step * width + s];
           slot.tokens.push(token);
@@ -102,6 +112,7 @@ export async function generate(
           };
           break;
         }
+        watch?.(slot.request, slot.place, slot.tokens.slice(before));
       });
       queue.retire(ended);
     }

@@ -1,0 +1,113 @@
+/** `deno task chat`: a conversation with a saved model. */
+
+import process from "node:process";
+import { createInterface } from "node:readline/promises";
+import type { Command } from "commander";
+import { UserError } from "../gpu/user_error.ts";
+import { streams } from "../kernels/philox.ts";
+import { ChatTemplate } from "../model/chat_template.ts";
+import { loadModelFolder } from "../model/model_folder.ts";
+import { Conversation } from "../rl/conversation.ts";
+import { describeDevice, describeParameters } from "./device_line.ts";
+import { addExamples } from "./examples.ts";
+import { gpuOption, parseCount, parseNumber, parseWholeNumber } from "./run_options.ts";
+import { withGpu } from "./with_gpu.ts";
+
+interface ChatOptions {
+  readonly model: string;
+  readonly system?: string;
+  readonly temperature: number;
+  readonly topP: number;
+  readonly maxLength: number;
+  readonly seed: number;
+  readonly gpu?: "auto" | "native" | "dawn";
+}
+
+/** Adds the command. */
+export function register(program: Command): void {
+  const command = program.command("chat")
+    .description("A conversation with a model that has a chat template.")
+    .argument("[message]", "say only this, print the reply, and end")
+    .requiredOption("--model <path>", "Hugging Face folder or .gguf file")
+    .option("--system <text>", "what the model is told first; default: as its template has it")
+    .option("--temperature <number>", "of sampling; 0 takes the likeliest token", parseNumber, 0.7)
+    .option("--top-p <number>", "sample only among the likeliest tokens", parseNumber, 0.95)
+    .option("--max-length <tokens>", "tokens after which a reply is cut off", parseCount, 512)
+    .option("--seed <number>", "seed of sampling", parseWholeNumber, 0)
+    .addOption(gpuOption())
+    .action(chat);
+  addExamples(command, {
+    "deno task chat --model SmolLM2-135M-Instruct.Q4_1.gguf":
+      "reads a line, answers; /new forgets what was said, Ctrl-D ends",
+    'deno task chat --model runs/mine/generator --temperature 0 "What is the capital of France?"':
+      "one question, the likeliest answer",
+  });
+}
+
+async function chat(message: string | undefined, options: ChatOptions): Promise<void> {
+  if (options.topP <= 0 || options.topP > 1) {
+    throw new UserError(`--top-p is ${options.topP}; expected more than 0 and at most 1`);
+  }
+  await withGpu(options.gpu ?? "auto", async (gpu) => {
+    const loaded = await loadModelFolder(gpu, options.model, { trained: false });
+    try {
+      const template = new ChatTemplate(loaded.tokenizer, options.model);
+      const conversation = new Conversation(loaded, template, options.system ?? null, {
+        sampling: {
+          temperature: options.temperature,
+          topK: 0,
+          topP: options.topP,
+          minP: 0,
+          seed: options.seed,
+          stream: streams.evaluation,
+        },
+        maximumReply: options.maxLength,
+      });
+      if (message !== undefined) return await answer(conversation, message);
+      if (Deno.stdin.isTerminal()) {
+        const parameters = describeParameters(loaded.model.parameters.count);
+        console.log(`${options.model} · ${parameters} · ${describeDevice(gpu.info)}`);
+        console.log("/new forgets what was said, Ctrl-D ends.");
+      }
+      await converse(conversation);
+    } finally {
+      loaded.model.release();
+    }
+  });
+}
+
+async function converse(conversation: Conversation): Promise<void> {
+  const isTerminal = Deno.stdin.isTerminal();
+  const lines = createInterface({
+    input: process.stdin,
+    output: process.stdout,
+    terminal: isTerminal,
+  });
+  lines.setPrompt(isTerminal ? "> " : "");
+  lines.prompt();
+  for await (const line of lines) {
+    const text = line.trim();
+    try {
+      if (text === "/new") conversation.clear();
+      else if (text !== "") await answer(conversation, text);
+    } catch (error) {
+      if (!(error instanceof UserError) || !isTerminal) throw error;
+      console.error(error.message);
+    }
+    lines.prompt();
+  }
+}
+
+async function answer(conversation: Conversation, message: string): Promise<void> {
+  const encoder = new TextEncoder();
+  const started = performance.now();
+  const { tokens, finished } = await conversation.say(message, (piece) => {
+    Deno.stdout.writeSync(encoder.encode(piece));
+  });
+  console.log();
+  const seconds = (performance.now() - started) / 1000;
+  if (!finished) console.error(`(cut off after ${tokens} tokens; see --max-length)`);
+  if (Deno.stdout.isTerminal()) {
+    console.error(`(${tokens} tokens, ${(tokens / seconds).toFixed(1)} tokens/s)`);
+  }
+}
