@@ -11,7 +11,8 @@ export const makeEmbedding: MakeBenchmark = (bench, { size }, variant) => {
     const output = bench.zeros([tokens, width]);
     return {
       work: 8 * tokens * width,
-      launch: () => embeddingForward(gpu, weight.tensor, ids.tensor, output),
+      launch: () =>
+        embeddingForward(gpu, [{ firstRow: 0, rows: weight.tensor }], ids.tensor, output),
       check: async () => {
         const result = await gpu.readFloats(output);
         return sampleIndices(tokens * width).map((at) => ({
@@ -31,7 +32,7 @@ export const makeEmbedding: MakeBenchmark = (bench, { size }, variant) => {
     work: 4 * (tokens * width + vocabulary * width),
     launch: () => {
       gpu.clear(gradient);
-      embeddingBackward(gpu, dy.tensor, plan, gradient);
+      embeddingBackward(gpu, dy.tensor, plan, [{ firstRow: 0, rows: gradient }]);
     },
     check: async () => {
       const result = await gpu.readFloats(gradient);

@@ -25,7 +25,9 @@ export const makeLinearLogprob: MakeBenchmark = (bench, { size }, variant) => {
   }, { trained: variant === "backward" });
   bench.onRelease(() => model.release());
   const weight = bench.random([vocabulary, width], 1 / Math.sqrt(width));
-  gpu.copy(weight.tensor, model.head.weight);
+  for (const { firstRow, weight: tile } of model.head) {
+    gpu.copy(weight.tensor.view(firstRow * width, tile.shape), tile);
+  }
   const hidden = bench.random([rows, width], 2);
   const targets = bench.randomIntegers(rows, vocabulary);
   const [gLogProb, gEntropy] = [bench.random([rows]), bench.random([rows])];

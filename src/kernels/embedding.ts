@@ -5,16 +5,31 @@ import backwardCode from "./embedding_backward.wgsl" with { type: "text" };
 import { expectShape, expectVectors } from "./expect_shape.ts";
 import { gatherRows } from "./gather_rows.ts";
 
+/** Some rows of an embedding table; a table too large for one binding lies in several tiles. */
+export interface TableTile {
+  /** Token id of the first row. */
+  readonly firstRow: number;
+  /** [V, D] in f32, f16 or bf16, D a multiple of 4 */
+  readonly rows: Tensor;
+}
+
 /**
- * output[t] = weight[tokens[t]].
+ * output[t] = table[tokens[t]].
  *
- * @param weight [V, D] in f32, f16 or bf16, D a multiple of 4
- * @param tokens u32 [T]; one at or beyond V gives a row of zeros
+ * @param tiles of the table, in order and without gaps
+ * @param tokens u32 [T]; one beyond the table gives a row of zeros
  * @param output f32 [T, D]
  * @throws Error when the shapes do not fit
  */
-export function embeddingForward(gpu: Gpu, weight: Tensor, tokens: Tensor, output: Tensor): void {
-  gatherRows(gpu, weight, tokens, output);
+export function embeddingForward(
+  gpu: Gpu,
+  tiles: readonly TableTile[],
+  tokens: Tensor,
+  output: Tensor,
+): void {
+  tiles.forEach(({ firstRow, rows }, index) => {
+    gatherRows(gpu, rows, tokens, output, { firstRow, keep: index > 0 });
+  });
 }
 
 /** The positions of a batch grouped by token, for `embeddingBackward`; whoever made it releases it. */
@@ -82,7 +97,7 @@ export function embeddingPlan(
  *
  * @param outputGradient [T, D]
  * @param plan from `embeddingPlan` for the batch's tokens
- * @param weightGradient [V, D] is added to
+ * @param gradientTiles tiles of the table's gradient, in order and without gaps; they are added to
  * @throws UserError when a token has no row in the table
  * @throws Error when the shapes do not fit
  */
@@ -90,25 +105,30 @@ export function embeddingBackward(
   gpu: Gpu,
   outputGradient: Tensor,
   plan: EmbeddingPlan,
-  weightGradient: Tensor,
+  gradientTiles: readonly TableTile[],
 ): void {
-  const [rows, width] = weightGradient.shape;
   const { positions, tokens, starts } = plan;
+  const [, width] = outputGradient.shape;
   const distinct = tokens.shape[0];
   expectShape("embeddingBackward", "outputGradient", outputGradient, [positions.shape[0], width]);
-  expectShape("embeddingBackward", "weightGradient", weightGradient, [-1, width]);
   expectVectors("embeddingBackward", "a row", width);
-  if (plan.vocabularySize > rows) {
+  const tableRows = gradientTiles.reduce((sum, { rows }) => sum + rows.shape[0], 0);
+  if (plan.vocabularySize > tableRows) {
     throw new UserError(
-      `The batch's tokens go up to ${plan.vocabularySize - 1}, the model has ${rows}; does the ` +
+      `The batch's tokens go up to ${
+        plan.vocabularySize - 1
+      }, the model has ${tableRows}; does the ` +
         `tokenizer belong to this model?`,
     );
   }
   const y = Math.min(distinct, 65535);
-  gpu.dispatch(
-    { label: "embedding backward", code: backwardCode },
-    { distinct, vectors: width / 4 },
-    { outputGradient, positions, tokens, starts, weightGradient },
-    [Math.ceil(width / 64), y, Math.ceil(distinct / y)],
-  );
+  for (const { firstRow, rows: weightGradient } of gradientTiles) {
+    expectShape("embeddingBackward", "weightGradient", weightGradient, [-1, width]);
+    gpu.dispatch(
+      { label: "embedding backward", code: backwardCode },
+      { distinct, vectors: width / 4, firstRow, rows: weightGradient.shape[0] },
+      { outputGradient, positions, tokens, starts, weightGradient },
+      [Math.ceil(width / 64), y, Math.ceil(distinct / y)],
+    );
+  }
 }

@@ -4,7 +4,9 @@
 
 struct Params {
   distinct: u32,
-  vectors: u32,  // D / 4
+  vectors: u32,   // D / 4
+  firstRow: u32,  // token id of the first row of weightGradient
+  rows: u32,      // how many it has
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -25,7 +27,11 @@ fn main(
   if (entry >= params.distinct || vector >= params.vectors) {
     return;
   }
-  let at = tokens[entry] * params.vectors + vector;
+  let row = tokens[entry] - params.firstRow;  // wraps around, beyond any table, for a smaller id
+  if (row >= params.rows) {
+    return;
+  }
+  let at = row * params.vectors + vector;
   var sum = weightGradient[at];
   for (var i = starts[entry]; i < starts[entry + 1u]; i++) {
     sum += outputGradient[positions[i] * params.vectors + vector];

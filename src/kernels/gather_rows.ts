@@ -15,15 +15,29 @@ function rowGrid(gpu: Gpu, rows: number, vectors: number): Grid {
   return [Math.ceil(vectors / workgroup(gpu)), y, Math.ceil(groups / Math.max(1, y))];
 }
 
+/** How `gatherRows` goes through a source that is a tile of a larger one. */
+export interface GatherOptions {
+  /** The number of the source's first row; 0 by default. */
+  readonly firstRow?: number;
+  /** A row number outside the source leaves the target's row as it is, instead of zeros. */
+  readonly keep?: boolean;
+}
+
 /**
- * target[i] = source[rows[i]]; a row number at or beyond T gives a row of zeros.
+ * target[i] = source[rows[i] - firstRow]; a row number outside the source gives a row of zeros.
  *
  * @param source [T, D] in f32, f16 or bf16, D a multiple of 4
  * @param rows u32 [R]
  * @param target f32 [R, D], not in the source's buffer
  * @throws Error when the shapes do not fit
  */
-export function gatherRows(gpu: Gpu, source: Tensor, rows: Tensor, target: Tensor): void {
+export function gatherRows(
+  gpu: Gpu,
+  source: Tensor,
+  rows: Tensor,
+  target: Tensor,
+  { firstRow = 0, keep = false }: GatherOptions = {},
+): void {
   const [limit, width] = source.shape;
   const rowCount = rows.shape[0];
   expectShape("gatherRows", "source", source, [-1, -1], source.dtype);
@@ -34,9 +48,9 @@ export function gatherRows(gpu: Gpu, source: Tensor, rows: Tensor, target: Tenso
     {
       label: "gather rows",
       code,
-      defines: { SCATTER: false, STORAGE: source.dtype, WORKGROUP: workgroup(gpu) },
+      defines: { SCATTER: false, KEEP: keep, STORAGE: source.dtype, WORKGROUP: workgroup(gpu) },
     },
-    { rowCount, limit, vectors: width / 4 },
+    { rowCount, limit, firstRow, vectors: width / 4 },
     { source, rows, target_rows: target },
     rowGrid(gpu, rowCount, width / 4),
   );
@@ -62,9 +76,9 @@ export function scatterRows(gpu: Gpu, source: Tensor, rows: Tensor, target: Tens
     {
       label: "scatter rows",
       code,
-      defines: { SCATTER: true, STORAGE: "f32", WORKGROUP: workgroup(gpu) },
+      defines: { SCATTER: true, KEEP: false, STORAGE: "f32", WORKGROUP: workgroup(gpu) },
     },
-    { rowCount, limit, vectors: width / 4 },
+    { rowCount, limit, firstRow: 0, vectors: width / 4 },
     { source, rows, target_rows: target },
     rowGrid(gpu, rowCount, width / 4),
   );

@@ -1,6 +1,7 @@
 // Copies rows of D elements, a lane per vector.
 //
-//   SCATTER false  target_rows[i] = source[rows[i]], and zeros where rows[i] is beyond the source
+//   SCATTER false  target_rows[i] = source[rows[i] - firstRow], and where rows[i] is outside the source zeros,
+//                  or with KEEP what the target holds
 //   SCATTER true   target_rows[rows[i]] = source[i], and nothing where rows[i] is beyond the target
 //
 // The source may be stored in f16 or bf16 (STORAGE).
@@ -8,6 +9,7 @@
 struct Params {
   rowCount: u32,   // entries of rows
   limit: u32,      // rows of the indexed tensor
+  firstRow: u32,   // the number of its first row
   vectors: u32,    // D / 4
 }
 
@@ -48,10 +50,15 @@ fn main(
     return;
   }
   for (var i = first; i < min(first + 8u, params.rowCount); i++) {
-    let row = rows[i];
+    let row = rows[i] - params.firstRow;  // wraps around, beyond any limit, for a smaller one
     //#if SCATTER
     if (row < params.limit) {
       target_rows[row * params.vectors + vector] = load(i * params.vectors + vector);
+    }
+    //#else
+    //#if KEEP
+    if (row < params.limit) {
+      target_rows[i * params.vectors + vector] = load(row * params.vectors + vector);
     }
     //#else
     var value = vec4<f32>(0.0);
@@ -59,6 +66,7 @@ fn main(
       value = load(row * params.vectors + vector);
     }
     target_rows[i * params.vectors + vector] = value;
+    //#endif
     //#endif
   }
 }

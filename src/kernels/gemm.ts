@@ -20,6 +20,8 @@ export interface GemmOptions {
   readonly accumulate?: boolean;
   /** Overrides the choice by device. Both give the same bits. */
   readonly variant?: GemmVariant;
+  /** Where the columns of C that are computed begin, a multiple of 4; 0 by default. */
+  readonly firstColumn?: number;
   /** Columns of C to compute when that is fewer than its stride. */
   readonly columns?: number;
   /** Terms of each sum when that is fewer than the stride of A (nn). */
@@ -52,7 +54,7 @@ export function gemm(
   c: Tensor,
   options: GemmOptions = {},
 ): void {
-  const { bias, residual, accumulate = false } = options;
+  const { bias, residual, accumulate = false, firstColumn = 0 } = options;
   const variant = options.variant ?? gemmVariant(gpu);
   const label = options.label ?? `gemm ${layout}`;
   const [rows, strideC] = c.shape;
@@ -65,9 +67,10 @@ export function gemm(
   if (bias) expectShape(label, "bias", bias, [Math.ceil(columns / 4) * 4]);
   if (residual) expectShape(label, "residual", residual, [rows, strideC]);
   const fits = rowsOfA >= rows &&
-    (options.depth === undefined ? depthOfB === depth : depthOfB >= depth) && columns <= strideC &&
+    (options.depth === undefined ? depthOfB === depth : depthOfB >= depth) &&
+    firstColumn + columns <= strideC &&
     (layout === "nt" ? b.shape[0] : b.shape[1]) >= columns &&
-    [a.shape[1], b.shape[1], strideC].every((stride) => stride % 4 === 0) &&
+    [a.shape[1], b.shape[1], strideC, firstColumn].every((stride) => stride % 4 === 0) &&
     (layout !== "nt" || depth % 4 === 0);
   if (!fits) {
     throw new Error(`${label}: A [${a.shape}], B [${b.shape}] and C [${c.shape}] do not fit`);
@@ -86,6 +89,7 @@ export function gemm(
     strideA: a.shape[1],
     strideB: b.shape[1],
     strideC,
+    firstC: firstColumn,
   };
   const tensors: Record<string, Tensor> = { a, b, c };
   if (bias) tensors.bias = bias;

@@ -24,6 +24,7 @@ struct Params {
   strideA: u32,   // elements from one row to the next
   strideB: u32,
   strideC: u32,
+  firstC: u32,    // where the columns begin in a row of C, a multiple of 4
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -69,10 +70,13 @@ fn main(
   let strideA = params.strideA / 4u;
   let strideB = params.strideB / 4u;
   let strideC = params.strideC / 4u;
+  //#if ACCUMULATE
+  let lastVectorC = (params.firstC + params.columns + 3u) / 4u - 1u;
+  //#endif
 
   //#for r 0 16
   //#if ACCUMULATE
-  var sum$r = c[min(firstRow + $(r)u, lastRow) * strideC + min(column / 4u, strideC - 1u)];
+  var sum$r = c[min(firstRow + $(r)u, lastRow) * strideC + min((params.firstC + column) / 4u, lastVectorC)];
   //#else
   var sum$r = vec4<f32>(0.0);
   //#endif
@@ -162,7 +166,7 @@ fn main(
     //#endif
     //#for r 0 16
     if (firstRow + $(r)u < params.rows) {
-      let at$r = (firstRow + $(r)u) * strideC + column / 4u;
+      let at$r = params.firstC / 4u + (firstRow + $(r)u) * strideC + column / 4u;
       //#if BIAS
       sum$r += add;
       //#endif

@@ -12,6 +12,7 @@ struct Params {
   strideA: u32,
   strideB: u32,
   strideC: u32,
+  firstC: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -62,10 +63,13 @@ fn main(
   let strideA = params.strideA / 4u;
   let strideB = params.strideB / 4u;
   let strideC = params.strideC / 4u;
+  //#if ACCUMULATE
+  let lastVectorC = (params.firstC + params.columns + 3u) / 4u - 1u;
+  //#endif
 
   //#for r 0 RM
   //#if ACCUMULATE
-  var sum$r = c[min(firstRow + laneRow + $(r)u, lastRow) * strideC + min(column / 4u, strideC - 1u)];
+  var sum$r = c[min(firstRow + laneRow + $(r)u, lastRow) * strideC + min((params.firstC + column) / 4u, lastVectorC)];
   //#else
   var sum$r = vec4<f32>(0.0);
   //#endif
@@ -145,7 +149,7 @@ fn main(
     //#endif
     //#for r 0 RM
     if (firstRow + laneRow + $(r)u < params.rows) {
-      let at$r = (firstRow + laneRow + $(r)u) * strideC + column / 4u;
+      let at$r = params.firstC / 4u + (firstRow + laneRow + $(r)u) * strideC + column / 4u;
       //#if BIAS
       sum$r += add;
       //#endif

@@ -157,9 +157,9 @@ export function backward(
       );
       gpu.release(above);
     }
-    if (model.embedding.gradient) {
-      const plan = embeddingPlan(gpu, batch.tokenIds);
-      embeddingBackward(gpu, dx, plan, model.embedding.gradient);
-    }
+    const tiles = model.embedding.flatMap(({ firstRow, gradient }) =>
+      gradient ? [{ firstRow, rows: gradient }] : []
+    );
+    if (tiles.length > 0) embeddingBackward(gpu, dx, embeddingPlan(gpu, batch.tokenIds), tiles);
   });
 }

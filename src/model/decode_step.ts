@@ -1,7 +1,6 @@
 import type { Tensor } from "../gpu/tensor.ts";
 import { advanceSlots } from "../kernels/advance.ts";
 import { attentionDecode } from "../kernels/attention_decode.ts";
-import { gemm } from "../kernels/gemm.ts";
 import { ropeForward } from "../kernels/rope.ts";
 import { sampleTokens, type Sampling, type SamplingStream } from "../kernels/sample.ts";
 import {
@@ -12,6 +11,7 @@ import {
 } from "../kernels/vocabulary.ts";
 import type { DecodeState } from "./decode_state.ts";
 import { attentionShape, embed, finalNorm, layerForward, ropeOptions } from "./forward.ts";
+import { headLogits } from "./head.ts";
 import type { KvCache } from "./kv_cache.ts";
 import type { Layer, Model } from "./model.ts";
 
@@ -84,8 +84,7 @@ export function decodeStep(
   });
   const { hidden } = finalNorm(model, x);
   const columns = config.vocabularySize;
-  const logits = gpu.tensor([state.slots, Math.ceil(columns / 4) * 4], "f32", "logits");
-  gemm(gpu, "nt", hidden, model.head.weight, logits, { label: "head" });
+  const logits = headLogits(model, hidden);
   const vector = (label: string) => gpu.tensor([state.slots], "f32", label);
   const inverseTemperature = inverse(options.temperature);
   const statistics = vocabularyState(gpu, state.slots);

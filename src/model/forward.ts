@@ -103,7 +103,8 @@ export function layerForward<Attention extends { readonly output: Tensor }>(
 /** Embeds tokens. @returns [T, C] */
 export function embed(model: Model, tokens: Tensor): Tensor {
   const output = model.gpu.tensor([tokens.shape[0], model.config.hiddenSize], "f32", "residual");
-  embeddingForward(model.gpu, model.embedding.weight, tokens, output);
+  const tiles = model.embedding.map(({ firstRow, weight }) => ({ firstRow, rows: weight }));
+  embeddingForward(model.gpu, tiles, tokens, output);
   return output;
 }
 

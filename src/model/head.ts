@@ -8,6 +8,7 @@ import {
   vocabularyState,
 } from "../kernels/vocabulary.ts";
 import type { Model } from "./model.ts";
+import type { TableTileParameter } from "./parameters.ts";
 
 /** Log-probabilities under softmax(logits · inverseTemperature). R rows. */
 export interface HeadOutput {
@@ -23,6 +24,7 @@ export interface HeadOutput {
 const chunkBytes = 32 * 2 ** 20;
 
 interface Chunk {
+  readonly tile: TableTileParameter;
   readonly firstColumn: number;
   readonly columns: number;
   /** Row stride of the chunk's logits, a multiple of 4. */
@@ -30,13 +32,16 @@ interface Chunk {
 }
 
 /** Cuts V columns so that [R, chunk] logits stay small; the results do not depend on the cut. */
-function chunks(vocabularySize: number, rows: number): Chunk[] {
+function chunks({ head }: Model, rows: number): Chunk[] {
   const affordable = Math.floor(chunkBytes / (4 * rows) / vocabularyBlock) * vocabularyBlock;
   const width = Math.max(vocabularyBlock, affordable);
   const result: Chunk[] = [];
-  for (let first = 0; first < vocabularySize; first += width) {
-    const columns = Math.min(width, vocabularySize - first);
-    result.push({ firstColumn: first, columns, stride: Math.ceil(columns / 4) * 4 });
+  for (const tile of head) {
+    const end = tile.firstRow + tile.weight.shape[0];
+    for (let first = tile.firstRow; first < end; first += width) {
+      const columns = Math.min(width, end - first);
+      result.push({ tile, firstColumn: first, columns, stride: Math.ceil(columns / 4) * 4 });
+    }
   }
   return result;
 }
@@ -45,14 +50,32 @@ function chunks(vocabularySize: number, rows: number): Chunk[] {
 function chunkLogits(
   model: Model,
   hidden: Tensor,
-  { firstColumn, columns, stride }: Chunk,
+  chunk: Chunk,
 ): Tensor {
-  const { gpu, head } = model;
-  const [rows, width] = hidden.shape;
-  const logits = gpu.tensor([rows, stride], "f32", "logits chunk");
-  gemm(gpu, "nt", hidden, head.weight.view(firstColumn * width, [columns, width]), logits, {
-    label: "head",
-  });
+  const { gpu } = model;
+  const logits = gpu.tensor([hidden.shape[0], chunk.stride], "f32", "logits chunk");
+  gemm(gpu, "nt", hidden, chunkOf(chunk.tile.weight, chunk), logits, { label: "head" });
+  return logits;
+}
+
+/** The rows of a tile's weights or gradients that make a chunk. */
+function chunkOf(table: Tensor, { tile, firstColumn, columns }: Chunk): Tensor {
+  const [, width] = table.shape;
+  return table.view((firstColumn - tile.firstRow) * width, [columns, width]);
+}
+
+/**
+ * All logits at once, for a few rows.
+ *
+ * @param hidden [R, C]
+ * @returns [R, V, padded to a multiple of 4]
+ */
+export function headLogits({ gpu, head, config }: Model, hidden: Tensor): Tensor {
+  const stride = Math.ceil(config.vocabularySize / 4) * 4;
+  const logits = gpu.tensor([hidden.shape[0], stride], "f32", "logits");
+  for (const { firstRow, weight } of head) {
+    gemm(gpu, "nt", hidden, weight, logits, { label: "head", firstColumn: firstRow });
+  }
   return logits;
 }
 
@@ -68,7 +91,7 @@ export function headForward(
   targets: Tensor,
   inverseTemperature: number,
 ): HeadOutput {
-  const { gpu, config } = model;
+  const { gpu } = model;
   const [rows] = hidden.shape;
   const output: HeadOutput = {
     logProbs: gpu.tensor([rows], "f32", "log-probs"),
@@ -77,7 +100,7 @@ export function headForward(
   };
   gpu.scope(() => {
     const state = vocabularyState(gpu, rows);
-    for (const chunk of chunks(config.vocabularySize, rows)) {
+    for (const chunk of chunks(model, rows)) {
       gpu.scope(() => {
         const logits = chunkLogits(model, hidden, chunk);
         vocabularyReduce(gpu, { logits, ...chunk }, state, { targets, inverseTemperature });
@@ -104,23 +127,22 @@ export function headBackward(
   logProbGradient: Tensor,
   entropyGradient: Tensor,
 ): Tensor {
-  const { gpu, config, head } = model;
+  const { gpu } = model;
   const [rows, width] = hidden.shape;
   const dHidden = gpu.zeros([rows, width], "f32", "hidden gradient");
-  for (const chunk of chunks(config.vocabularySize, rows)) {
+  for (const chunk of chunks(model, rows)) {
     gpu.scope(() => {
       const logits = chunkLogits(model, hidden, chunk);
       const rowTensors = { logSumExp, entropy, targets, logProbGradient, entropyGradient };
       vocabularyBackward(gpu, { logits, ...chunk }, rowTensors, logits, { inverseTemperature });
-      const at = chunk.firstColumn * width;
-      gemm(gpu, "nn", logits, head.weight.view(at, [chunk.columns, width]), dHidden, {
+      gemm(gpu, "nn", logits, chunkOf(chunk.tile.weight, chunk), dHidden, {
         label: "head input gradient",
         accumulate: true,
         depth: chunk.columns,
       });
-      if (head.gradient) {
-        const gradient = head.gradient.view(at, [chunk.columns, width]);
-        gemm(gpu, "tn", logits, hidden, gradient, {
+      const { gradient } = chunk.tile;
+      if (gradient) {
+        gemm(gpu, "tn", logits, hidden, chunkOf(gradient, chunk), {
           label: "head weight gradient",
           accumulate: true,
         });

@@ -1,9 +1,16 @@
+import { UserError } from "../gpu/user_error.ts";
+import { vocabularyBlock } from "../kernels/vocabulary.ts";
 import type { ModelConfig } from "./config.ts";
 
-/** A tensor as Hugging Face names it, and where it lies in a block. */
+/** A tensor as Hugging Face names it, or some rows of one, and where they lie in a block. */
 export interface NamedRange {
   readonly name: string;
+  /** Of the whole tensor. */
   readonly shape: readonly number[];
+  /** The first element in the tensor; not 0 for the later tiles of a large one. */
+  readonly first: number;
+  /** Elements in the block. */
+  readonly size: number;
   /** Elements from the start of the block. */
   readonly offset: number;
 }
@@ -20,13 +27,42 @@ const sizeOf = (shape: readonly number[]) => shape.reduce((product, n) => produc
 function block(key: string, parts: readonly (readonly [string, readonly number[]])[]): Block {
   let offset = 0;
   const ranges = parts.map(([name, shape]) => {
-    const range = { name, shape, offset };
-    offset += sizeOf(shape);
+    const range = { name, shape, first: 0, size: sizeOf(shape), offset };
+    offset += range.size;
     return range;
   });
   const [, first] = parts[0];
   const rows = parts.reduce((sum, [, shape]) => sum + shape[0], 0);
   return { key, shape: [rows, ...first.slice(1)], parts: ranges };
+}
+
+/** The key of tile `index` of a table. */
+export const tileKey = (key: string, index: number) => `${key}.${index}`;
+
+/**
+ * A table over the vocabulary, cut so that each tile can be bound. Tiles begin where the vocabulary
+ * kernels may begin a chunk, so that the cut does not show in any result.
+ *
+ * @throws UserError when the device binds not even the smallest tile
+ */
+function tableTiles(
+  key: string,
+  name: string,
+  [rows, width]: readonly [number, number],
+  most: number,
+): Block[] {
+  const fitting = Math.floor(most / width);
+  const each = fitting >= rows ? rows : Math.floor(fitting / vocabularyBlock) * vocabularyBlock;
+  if (each === 0) {
+    throw new UserError(
+      `${name}: rows of ${width} elements are too wide for this device, which binds ${most} at once`,
+    );
+  }
+  return Array.from({ length: Math.ceil(rows / each) }, (_, index) => {
+    const count = Math.min(each, rows - index * each);
+    const part = { name, shape: [rows, width], first: index * each * width, size: count * width };
+    return { key: tileKey(key, index), shape: [count, width], parts: [{ ...part, offset: 0 }] };
+  });
 }
 
 /** Keys of the blocks of layer `i`. */
@@ -35,10 +71,13 @@ export const layerKey = (layer: number, key: string) => `layers.${layer}.${key}`
 /**
  * All parameters of a model in the order they lie in memory. Projections that read the same input
  * share a block, so that one product makes their outputs.
+ *
+ * @param most elements that the device binds at once; the tables over the vocabulary are cut to it
  */
-export function parameterBlocks(config: ModelConfig): Block[] {
+export function parameterBlocks(config: ModelConfig, most = Infinity): Block[] {
   const { hiddenSize: C, intermediateSize: I, heads: H, kvHeads: KV, headDim: D } = config;
-  const blocks = [block("embedding", [["model.embed_tokens.weight", [config.vocabularySize, C]]])];
+  const table = [config.vocabularySize, C] as const;
+  const blocks = tableTiles("embedding", "model.embed_tokens.weight", table, most);
   for (let layer = 0; layer < config.layers; layer++) {
     const name = (rest: string) => `model.layers.${layer}.${rest}`;
     const add = (key: string, parts: [string, number[]][]) =>
@@ -67,7 +106,7 @@ export function parameterBlocks(config: ModelConfig): Block[] {
   }
   blocks.push(block("finalNorm", [["model.norm.weight", [C]]]));
   if (!config.tiedEmbeddings) {
-    blocks.push(block("head", [["lm_head.weight", [config.vocabularySize, C]]]));
+    blocks.push(...tableTiles("head", "lm_head.weight", table, most));
   }
   return blocks;
 }
@@ -86,7 +125,7 @@ const alignment = 64;
  * Packs blocks into as few flat segments as the device's largest binding allows.
  *
  * @param segmentElements the most elements a segment may have
- * @throws Error when one block alone is larger
+ * @throws UserError when one block alone is larger
  */
 export function placeBlocks(
   blocks: readonly Block[],
@@ -97,7 +136,9 @@ export function placeBlocks(
   for (const block of blocks) {
     const size = Math.ceil(sizeOf(block.shape) / alignment) * alignment;
     if (size > segmentElements) {
-      throw new Error(`${block.key} has ${size} elements; this device binds ${segmentElements}`);
+      throw new UserError(
+        `The model's ${block.key} has ${size} elements; this device binds ${segmentElements} at once`,
+      );
     }
     if (segmentSizes[segmentSizes.length - 1] + size > segmentElements) segmentSizes.push(0);
     const segment = segmentSizes.length - 1;

@@ -37,9 +37,9 @@ export function checkWeights(file: WeightFile, config: ModelConfig): void {
   if (stray !== undefined) {
     throw new UserError(`${file.path}: tensor ${stray} does not belong to this model`);
   }
-  for (const { name } of wanted) {
+  for (const { name, size } of wanted) {
     const tensor = file.tensors.get(name) as StoredTensor;
-    for (const { first, elements } of pieces(tensor)) {
+    for (const { first, elements } of pieces(tensor, 0, size)) {
       if (holdsNonFinite(tensor.type, readPiece(file, name, tensor, first, elements))) {
         throw new UserError(`${tensor.file}: tensor ${name} holds NaN or infinity`);
       }
@@ -53,10 +53,12 @@ export async function loadWeights(
   parameters: Parameters,
   file: WeightFile,
 ): Promise<void> {
-  for (const { name, shape, segment, start } of parameters.places()) {
+  for (
+    const { part: { name, shape, first: origin, size }, segment, start } of parameters.places()
+  ) {
     const tensor = file.tensors.get(name);
     if (!tensor) throw new Error(`${file.path} was not checked: it has no tensor ${name}`);
-    for (const { first, elements } of pieces(tensor)) {
+    for (const { first, elements } of pieces(tensor, origin, size)) {
       const bytes = readPiece(file, name, tensor, first, elements);
       const words = new Uint32Array(Math.ceil(bytes.length / 4));
       new Uint8Array(words.buffer).set(bytes);
@@ -64,7 +66,7 @@ export async function loadWeights(
       unpack(gpu, packed, segment, {
         type: tensor.type,
         elements,
-        firstElement: first,
+        firstElement: first - origin,
         width: shape[shape.length - 1],
         targetStart: start,
         interleavedHead: tensor.interleavedHead,
@@ -76,13 +78,17 @@ export async function loadWeights(
   }
 }
 
-function* pieces({ type, shape }: StoredTensor): Generator<{ first: number; elements: number }> {
-  const size = shape.reduce((product, n) => product * n, 1);
+/** Cuts `size` elements of a tensor, from `origin` on, into pieces of whole blocks. */
+function* pieces(
+  { type }: StoredTensor,
+  origin: number,
+  size: number,
+): Generator<{ first: number; elements: number }> {
   const block = storedTypes[type];
   const blocks = Math.floor(pieceBytes / block.bytes / 1024) * 1024;
   const most = blocks * block.elements;
-  for (let first = 0; first < size; first += most) {
-    yield { first, elements: Math.min(most, size - first) };
+  for (let first = origin; first < origin + size; first += most) {
+    yield { first, elements: Math.min(most, origin + size - first) };
   }
 }
 

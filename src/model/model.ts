@@ -3,7 +3,12 @@ import type { Tensor } from "../gpu/tensor.ts";
 import { ropeTable } from "../kernels/rope_table.ts";
 import type { ModelConfig } from "./config.ts";
 import { layerKey } from "./layout.ts";
-import { type Parameter, Parameters } from "./parameters.ts";
+import {
+  type Parameter,
+  type ParameterOptions,
+  Parameters,
+  type TableTileParameter,
+} from "./parameters.ts";
 import { scaledFrequencies } from "./rope_scaling.ts";
 
 /** The parameters of one decoder layer. Shapes: C model width, D head size, I inner width. */
@@ -31,11 +36,12 @@ export interface Layer {
 /** A causal decoder on the GPU: its weights and what its kernels need besides. */
 export class Model {
   readonly parameters: Parameters;
-  readonly embedding: Parameter;
+  /** [V, C] in tiles */
+  readonly embedding: readonly TableTileParameter[];
   readonly layers: readonly Layer[];
   readonly finalNorm: Parameter;
-  /** [V, C]; the embedding itself when tied. */
-  readonly head: Parameter;
+  /** [V, C] in tiles; the embedding itself when tied */
+  readonly head: readonly TableTileParameter[];
   /** cos and sin of every position and frequency. */
   readonly rope: Tensor;
 
@@ -43,13 +49,13 @@ export class Model {
   constructor(
     readonly gpu: Gpu,
     readonly config: ModelConfig,
-    options: { readonly trained: boolean },
+    options: ParameterOptions,
   ) {
     const parameters = new Parameters(gpu, config, options);
     this.parameters = parameters;
-    this.embedding = parameters.get("embedding");
+    this.embedding = parameters.tiles("embedding");
     this.finalNorm = parameters.get("finalNorm");
-    this.head = config.tiedEmbeddings ? this.embedding : parameters.get("head");
+    this.head = config.tiedEmbeddings ? this.embedding : parameters.tiles("head");
     this.layers = Array.from({ length: config.layers }, (_, layer) => {
       const get = (key: string) => parameters.get(layerKey(layer, key));
       return {
@@ -69,6 +75,20 @@ export class Model {
       config.maxPositions,
       scaledFrequencies(config.headDim, config.ropeTheta, config.ropeScaling),
     );
+  }
+
+  /** The most tokens of a pass: its widest activation must be bound as a whole. */
+  get tokensPerPass(): number {
+    const { hiddenSize, intermediateSize, heads, kvHeads, headDim } = this.config;
+    const widest = Math.max(hiddenSize, 2 * intermediateSize, (heads + 2 * kvHeads) * headDim);
+    return Math.max(1, Math.floor(this.gpu.device.limits.maxStorageBufferBindingSize / 4 / widest));
+  }
+
+  /** The most sequences decoded at once, a multiple of 16: their logits are bound as a whole. */
+  get decodeSlots(): number {
+    const stride = Math.ceil(this.config.vocabularySize / 4) * 4;
+    const fitting = this.gpu.device.limits.maxStorageBufferBindingSize / 4 / stride;
+    return Math.max(1, Math.floor(fitting / 16)) * 16;
   }
 
   /** Returns the GPU memory. */

@@ -3,7 +3,13 @@ import type { Tensor } from "../gpu/tensor.ts";
 import { UserError } from "../gpu/user_error.ts";
 import { streams, uniformAt } from "../kernels/philox.ts";
 import type { ModelConfig } from "./config.ts";
-import { parameterBlocks, placeBlocks, type Placement } from "./layout.ts";
+import {
+  type NamedRange,
+  parameterBlocks,
+  placeBlocks,
+  type Placement,
+  tileKey,
+} from "./layout.ts";
 
 /** Tensors by Hugging Face name, f32 on the host. */
 export type NamedWeights = Readonly<Record<string, Float32Array>>;
@@ -22,6 +28,20 @@ export interface Parameter {
   readonly gradient: Tensor | null;
 }
 
+/** Some rows of a table over the vocabulary. */
+export interface TableTileParameter extends Parameter {
+  /** Token id of the first row. */
+  readonly firstRow: number;
+}
+
+/** What memory is taken for a model's parameters. */
+export interface ParameterOptions {
+  /** Whether gradients and moments are kept too. */
+  readonly trained: boolean;
+  /** Elements of the longest flat tensor; by default as many as the device binds. */
+  readonly segmentElements?: number;
+}
+
 /**
  * A model's parameters as a few flat GPU tensors. Blocks are windows on them, so the optimizer, the
  * gradient norm and a checkpoint see a few long arrays, the layers see matrices.
@@ -34,10 +54,10 @@ export class Parameters {
   constructor(
     private readonly gpu: Gpu,
     readonly config: ModelConfig,
-    { trained }: { readonly trained: boolean },
+    { trained, segmentElements }: ParameterOptions,
   ) {
-    const limit = Math.floor(gpu.device.limits.maxStorageBufferBindingSize / 4);
-    const { placements, segmentSizes } = placeBlocks(parameterBlocks(config), limit);
+    const limit = segmentElements ?? Math.floor(gpu.device.limits.maxStorageBufferBindingSize / 4);
+    const { placements, segmentSizes } = placeBlocks(parameterBlocks(config, limit), limit);
     this.#placements = new Map(placements.map((placement) => [placement.block.key, placement]));
     const flat = (label: string) => segmentSizes.map((size) => gpu.zeros([size], "f32", label));
     this.weights = flat("weights");
@@ -59,6 +79,17 @@ export class Parameters {
       weight: this.weights[segment].view(offset, shape, key),
       gradient: this.training?.gradients[segment].view(offset, shape, `${key} gradient`) ?? null,
     };
+  }
+
+  /** The tiles of a table over the vocabulary, in order. */
+  tiles(key: string): TableTileParameter[] {
+    const tiles: TableTileParameter[] = [];
+    for (let index = 0, firstRow = 0; this.has(tileKey(key, index)); index++) {
+      const parameter = this.get(tileKey(key, index));
+      tiles.push({ ...parameter, firstRow });
+      firstRow += parameter.weight.shape[0];
+    }
+    return tiles;
   }
 
   has(key: string): boolean {
@@ -83,13 +114,11 @@ export class Parameters {
     return shapes;
   }
 
-  /** Where each tensor lies: a segment of the weights and the first element in it. */
-  *places(): Generator<
-    { name: string; shape: readonly number[]; segment: Tensor; start: number }
-  > {
+  /** Where each tensor, or tile of one, lies: a segment of the weights and the first element in it. */
+  *places(): Generator<{ part: NamedRange; segment: Tensor; start: number }> {
     for (const { block, segment, offset } of this.#placements.values()) {
-      for (const { name, shape, offset: within } of block.parts) {
-        yield { name, shape, segment: this.weights[segment], start: offset + within };
+      for (const part of block.parts) {
+        yield { part, segment: this.weights[segment], start: offset + part.offset };
       }
     }
   }
@@ -98,10 +127,10 @@ export class Parameters {
   name(segments: readonly Float32Array[]): Record<string, Float32Array> {
     const named: Record<string, Float32Array> = {};
     for (const { block, segment, offset } of this.#placements.values()) {
-      for (const part of block.parts) {
-        const size = part.shape.reduce((product, n) => product * n, 1);
-        const start = offset + part.offset;
-        named[part.name] = segments[segment].slice(start, start + size);
+      for (const { name, shape, first, size, offset: within } of block.parts) {
+        const start = offset + within;
+        named[name] ??= new Float32Array(shape.reduce((product, n) => product * n, 1));
+        named[name].set(segments[segment].subarray(start, start + size), first);
       }
     }
     return named;
@@ -135,7 +164,8 @@ export class Parameters {
         if (!data.every(Number.isFinite)) {
           throw new UserError(`${file}: tensor ${part.name} holds NaN or infinity`);
         }
-        segments[segment].set(data, offset + part.offset);
+        const range = data.subarray(part.first, part.first + part.size);
+        segments[segment].set(range, offset + part.offset);
         unknown.delete(part.name);
       }
     }

@@ -114,7 +114,8 @@ export async function updatePolicy(
       const tokens = miniBatch.reduce((sum, { response }) => sum + response.length, 0);
       optimizer.zeroGradients();
       const groups = groupByPrompt(miniBatch, options.sharePrompts);
-      for (const microBatch of cutByTokens(groups, promptGroupTokens, options.microBatchTokens)) {
+      const most = Math.min(options.microBatchTokens, model.tokensPerPass);
+      for (const microBatch of cutByTokens(groups, promptGroupTokens, most)) {
         await accumulate(model, reference, microBatch, options, 1 / tokens, updates === 0, totals);
       }
       const result = await optimizer.update(learningRate);

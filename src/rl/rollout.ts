@@ -76,7 +76,7 @@ export async function generate(
     );
   }
   const responses = requests.reduce((sum, { sequenceIds }) => sum + sequenceIds.length, 0);
-  const slots = Math.min(options.slots, responses);
+  const slots = Math.min(options.slots, responses, model.decodeSlots);
   const pagesEach = pagesPerSequence(longest, options.maximumResponse);
   const cache = new KvCache(model, slots * pagesEach);
   try {
@@ -127,7 +127,8 @@ export async function generate(
 function prefill(model: Model, cache: KvCache, prefills: readonly Prefill[]): void {
   const { gpu } = model;
   const inhabited = prefills.filter(({ tokens }) => tokens.length > 0);
-  for (const run of cutByTokens(inhabited, ({ tokens }) => tokens.length, prefillTokens)) {
+  const most = Math.min(prefillTokens, model.tokensPerPass);
+  for (const run of cutByTokens(inhabited, ({ tokens }) => tokens.length, most)) {
     gpu.scope(() => {
       const batch = packSequences(gpu, run.map(({ tokens }) => tokens));
       const pairs = Uint32Array.from(

@@ -43,7 +43,8 @@ export async function updateSupervised(
   const lengthOf = (s: SupervisedSample) => s.prompt.length + s.response.length;
   optimizer.zeroGradients();
   let loss = 0;
-  for (const microBatch of cutByTokens(samples, lengthOf, microBatchTokens)) {
+  const most = Math.min(microBatchTokens, model.tokensPerPass);
+  for (const microBatch of cutByTokens(samples, lengthOf, most)) {
     const logProbs = gpu.scope(() => {
       const batch = packSequences(
         gpu,

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { PROJECT_FOLDER } from "../../src/cli/project.ts";
 import { exists } from "../../src/run/atomic_file.ts";
+import { latestCheckpoint } from "../../src/run/checkpoint.ts";
 import { RunFolder } from "../../src/run/run_folder.ts";
 import { gpuOf } from "../kernels/harness.ts";
 import { type TinyProject, withTinyProject } from "../run/tiny_project.ts";
@@ -73,9 +74,8 @@ testCommand(
     assert.equal(code, 130);
     assert.match(printed, /Stopped\. Continue with: \.\/tango train --run .* --resume/);
     assert.match(Deno.readTextFileSync(folder.report), /The run stopped after step \d+ of 2000/);
-    const [checkpoint] = [...Deno.readDirSync(folder.checkpoints)].map(({ name }) => name);
     // Cut short, so that the rest is quick.
-    const done = Number(/\d+$/.exec(checkpoint)?.[0]);
+    const done = latestCheckpoint(folder.checkpoints)?.step ?? NaN;
     const config = Deno.readTextFileSync(folder.configuration);
     Deno.writeTextFileSync(folder.configuration, config.replace(String(steps), String(done + 2)));
     assert.match(

@@ -15,7 +15,7 @@ for (const [count, vocabularySize] of [[1, 131], [257, 131], [257, 5000]]) {
     const weight = gpu.from(weights, [vocabularySize, width]);
     const tokens = gpu.from(ids, [count]);
     const output = gpu.tensor([count, width]);
-    embeddingForward(gpu, weight, tokens, output);
+    embeddingForward(gpu, [{ firstRow: 0, rows: weight }], tokens, output);
     const forward = await gpu.readFloats(output);
     const expected = start.slice();
     ids.forEach((id, t) => {
@@ -31,7 +31,7 @@ for (const [count, vocabularySize] of [[1, 131], [257, 131], [257, 5000]]) {
       for (const end of new Set(ends)) {
         const plan = embeddingPlan(gpu, ids.subarray(from, end), vocabularySize);
         const part = gpu.from(gradients.subarray(from * width, end * width), [end - from, width]);
-        embeddingBackward(gpu, part, plan, gradient);
+        embeddingBackward(gpu, part, plan, [{ firstRow: 0, rows: gradient }]);
         gpu.release(plan.positions, plan.tokens, plan.starts, part);
         from = end;
       }
@@ -46,7 +46,10 @@ onEveryGpu("tokens beyond the vocabulary are refused", async (gpu) => {
   assert.throws(() => embeddingPlan(gpu, Uint32Array.of(3, 9), 9), UserError);
   const plan = embeddingPlan(gpu, Uint32Array.of(3, 9));
   const tensors = [gpu.tensor([2, 4]), gpu.tensor([9, 4])];
-  assert.throws(() => embeddingBackward(gpu, tensors[0], plan, tensors[1]), UserError);
+  assert.throws(
+    () => embeddingBackward(gpu, tensors[0], plan, [{ firstRow: 0, rows: tensors[1] }]),
+    UserError,
+  );
   await gpu.finish();
   gpu.release(plan.positions, plan.tokens, plan.starts, ...tensors);
 });

@@ -5,10 +5,9 @@
 
 import assert from "node:assert/strict";
 import type { Gpu } from "../../src/gpu/gpu.ts";
-import { gemm } from "../../src/kernels/gemm.ts";
 import { RandomStream } from "../../src/kernels/philox.ts";
 import { forwardOnly } from "../../src/model/forward.ts";
-import { headForward } from "../../src/model/head.ts";
+import { headForward, headLogits } from "../../src/model/head.ts";
 import type { Model } from "../../src/model/model.ts";
 import { packSequences } from "../../src/model/packed_batch.ts";
 import {
@@ -246,9 +245,7 @@ async function trainerLogits(model: Model, sequence: Uint32Array): Promise<Float
   const stride = Math.ceil(vocabulary / 4) * 4;
   const logits = gpu.scope(() => {
     const hidden = forwardOnly(model, packSequences(gpu, [sequence]));
-    const made = gpu.tensor([sequence.length, stride], "f32", "logits");
-    gemm(gpu, "nt", hidden, model.head.weight, made);
-    return made;
+    return headLogits(model, hidden);
   }, (kept) => [kept]);
   const all = await gpu.readFloats(logits);
   gpu.release(logits);

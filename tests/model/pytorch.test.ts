@@ -6,11 +6,10 @@
 import assert from "node:assert/strict";
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import type { Tensor } from "../../src/gpu/tensor.ts";
-import { gemm } from "../../src/kernels/gemm.ts";
 import { policyLoss } from "../../src/kernels/policy_loss.ts";
 import { backward } from "../../src/model/backward.ts";
 import { forwardForTraining, forwardOnly } from "../../src/model/forward.ts";
-import { headBackward, headForward } from "../../src/model/head.ts";
+import { headBackward, headForward, headLogits } from "../../src/model/head.ts";
 import type { Model } from "../../src/model/model.ts";
 import { packSequences } from "../../src/model/packed_batch.ts";
 import { updateSupervised } from "../../src/rl/supervised_update.ts";
@@ -124,8 +123,7 @@ for (const name of fixtures) {
       const stride = Math.ceil(V / 4) * 4;
       const made = gpu.scope(() => {
         const hidden = forwardOnly(model, packSequences(gpu, reference.sequences));
-        const logits = gpu.tensor([T, stride], "f32", "logits");
-        gemm(gpu, "nt", hidden, model.head.weight, logits);
+        const logits = headLogits(model, hidden);
         const target = gpu.from(targets, [T], "u32", "targets");
         const { logProbs, entropy } = headForward(model, hidden, target, 1);
         return [hidden, logits, logProbs, entropy];

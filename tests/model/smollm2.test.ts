@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { gemm } from "../../src/kernels/gemm.ts";
 import { streams } from "../../src/kernels/philox.ts";
 import { ChatTemplate } from "../../src/model/chat_template.ts";
 import { forwardOnly } from "../../src/model/forward.ts";
+import { headLogits } from "../../src/model/head.ts";
 import { type LoadedModel, loadModelFolder } from "../../src/model/model_folder.ts";
 import { openModelSource } from "../../src/model/model_source.ts";
 import { packSequences } from "../../src/model/packed_batch.ts";
@@ -71,10 +71,7 @@ onModel("logits and the likeliest tokens", ["native", "dawn"], async ({ model })
   const columns = integers("columns");
   const expected = tensors.logits.data as Float32Array<ArrayBuffer>;
   const made = gpu.scope(() => {
-    const hidden = forwardOnly(model, packSequences(gpu, promptTokens));
-    const logits = gpu.tensor([rows, model.config.vocabularySize], "f32", "logits");
-    gemm(gpu, "nt", hidden, model.head.weight, logits);
-    return logits;
+    return headLogits(model, forwardOnly(model, packSequences(gpu, promptTokens)));
   }, (logits) => [logits]);
   const logits = await gpu.readFloats(made);
   gpu.release(made);

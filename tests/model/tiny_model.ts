@@ -28,11 +28,12 @@ export function tinyModel(
     readonly seed?: number;
     readonly deviation?: number;
     readonly trained?: boolean;
+    readonly segmentElements?: number;
     readonly config?: Partial<ModelConfig>;
   } = {},
 ): Model {
-  const { seed = 1, deviation = 0.3, trained = true, config = {} } = options;
-  const model = new Model(gpu, { ...tinyConfig, ...config }, { trained });
+  const { seed = 1, deviation = 0.3, trained = true, segmentElements, config = {} } = options;
+  const model = new Model(gpu, { ...tinyConfig, ...config }, { trained, segmentElements });
   model.parameters.initialise(seed, deviation);
   return model;
 }
