@@ -1,3 +1,4 @@
+import { initialise } from "../../src/model/initialise.ts";
 import { Model } from "../../src/model/model.ts";
 import type { SamplingOptions } from "../../src/rl/rollout.ts";
 import type { Workbench } from "../benchmark.ts";
@@ -16,7 +17,7 @@ export function randomModel(
   if (size === null) throw new Error(`shape ${label} names no model`);
   const { maxPositions, trained } = options;
   const { hidden, intermediate, vocabulary, ...rest } = size;
-  const model = new Model(bench.gpu, {
+  const model = Model.create(bench.gpu, {
     ...rest,
     architecture: "llama",
     ropeScaling: null,
@@ -28,7 +29,7 @@ export function randomModel(
     maxPositions,
   }, { trained });
   bench.onRelease(() => model.release());
-  model.parameters.initialise(1, 1 / Math.sqrt(hidden));
+  initialise(model, 1, 1 / Math.sqrt(hidden));
   return model;
 }
 

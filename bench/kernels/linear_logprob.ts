@@ -6,7 +6,7 @@ import { dot, type MakeBenchmark, type Sample, sampleIndices } from "../benchmar
 export const makeLinearLogprob: MakeBenchmark = (bench, { size }, variant) => {
   const { rows, width, vocabulary } = size;
   const { gpu } = bench;
-  const model = new Model(gpu, {
+  const model = Model.create(gpu, {
     architecture: "llama",
     vocabularySize: vocabulary,
     hiddenSize: width,

@@ -65,7 +65,7 @@ async function chat(message: string | undefined, options: ChatOptions): Promise<
       });
       if (message !== undefined) return await answer(conversation, message);
       if (Deno.stdin.isTerminal()) {
-        const parameters = describeParameters(loaded.model.parameters.count);
+        const parameters = describeParameters(loaded.model.parameterCount);
         console.log(`${options.model} · ${parameters} · ${describeDevice(gpu.info)}`);
         console.log("/new forgets what was said, Ctrl-D ends.");
       }

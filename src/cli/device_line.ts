@@ -1,11 +1,14 @@
 import type { DeviceInfo } from "../gpu/adapter.ts";
+import type { ParameterCount } from "../model/model.ts";
 
 /** The device in a few words; software drivers are called what they are. */
 export function describeDevice({ name, software, engine }: DeviceInfo): string {
   return `${name}, ${software ? "software driver, " : ""}${engine} engine`;
 }
 
-/** `152,448 parameters`. */
-export function describeParameters(count: number): string {
-  return `${count.toLocaleString("en-US")} parameters`;
+/** `152,448 parameters`, or `152,448 parameters with an adapter of 9,216`. */
+export function describeParameters({ model, adapter }: ParameterCount): string {
+  const count = (value: number) => value.toLocaleString("en-US");
+  const own = adapter === null ? "" : ` with an adapter of ${count(adapter)}`;
+  return `${count(model)} parameters${own}`;
 }

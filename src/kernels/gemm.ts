@@ -24,8 +24,17 @@ export interface GemmOptions {
   readonly firstColumn?: number;
   /** Columns of C to compute when that is fewer than its stride. */
   readonly columns?: number;
-  /** Terms of each sum when that is fewer than the stride of A (nn). */
+  /** Terms of each sum when that is fewer than the stride of A (nt, nn). */
   readonly depth?: number;
+  /**
+   * Where in its rows the part of A begins that is used, a multiple of 4: the terms of the sums (nt, nn) or
+   * the rows of C (tn). 0 by default.
+   */
+  readonly firstColumnOfA?: number;
+  /** Where in its rows the columns of B begin that make C (nn, tn), a multiple of 4; 0 by default. */
+  readonly firstColumnOfB?: number;
+  /** Multiplies the product; not with `accumulate`. */
+  readonly scale?: number;
   /** Shown in errors and profiles. */
   readonly label?: string;
 }
@@ -54,13 +63,21 @@ export function gemm(
   c: Tensor,
   options: GemmOptions = {},
 ): void {
-  const { bias, residual, accumulate = false, firstColumn = 0 } = options;
+  const {
+    bias,
+    residual,
+    accumulate = false,
+    firstColumn = 0,
+    firstColumnOfA = 0,
+    firstColumnOfB = 0,
+    scale,
+  } = options;
   const variant = options.variant ?? gemmVariant(gpu);
   const label = options.label ?? `gemm ${layout}`;
   const [rows, strideC] = c.shape;
   const columns = options.columns ?? (layout === "nt" ? b.shape[0] : b.shape[1]);
   const depth = options.depth ?? (layout === "tn" ? a.shape[0] : a.shape[1]);
-  const rowsOfA = layout === "tn" ? a.shape[1] : a.shape[0];
+  const rowsOfA = layout === "tn" ? a.shape[1] - firstColumnOfA : a.shape[0];
   const depthOfB = layout === "nt" ? b.shape[1] : b.shape[0];
   expectShape(label, "A", a, [-1, -1]);
   expectShape(label, "C", c, [-1, -1]);
@@ -69,8 +86,13 @@ export function gemm(
   const fits = rowsOfA >= rows &&
     (options.depth === undefined ? depthOfB === depth : depthOfB >= depth) &&
     firstColumn + columns <= strideC &&
-    (layout === "nt" ? b.shape[0] : b.shape[1]) >= columns &&
-    [a.shape[1], b.shape[1], strideC, firstColumn].every((stride) => stride % 4 === 0) &&
+    (layout === "tn" || firstColumnOfA + depth <= Math.ceil(a.shape[1] / 4) * 4) &&
+    !(accumulate && scale !== undefined) &&
+    (layout === "nt" ? b.shape[0] : b.shape[1] - firstColumnOfB) >= columns &&
+    (layout !== "nt" || firstColumnOfB === 0) &&
+    [a.shape[1], b.shape[1], strideC, firstColumn, firstColumnOfA, firstColumnOfB].every((stride) =>
+      stride % 4 === 0
+    ) &&
     (layout !== "nt" || depth % 4 === 0);
   if (!fits) {
     throw new Error(`${label}: A [${a.shape}], B [${b.shape}] and C [${c.shape}] do not fit`);
@@ -81,6 +103,7 @@ export function gemm(
     BIAS: bias !== undefined,
     RESIDUAL: residual !== undefined,
     ACCUMULATE: accumulate,
+    SCALE: scale !== undefined,
   };
   const parameters = {
     rows,
@@ -90,6 +113,9 @@ export function gemm(
     strideB: b.shape[1],
     strideC,
     firstC: firstColumn,
+    firstA: firstColumnOfA,
+    firstB: firstColumnOfB,
+    scale: scale ?? 1,
   };
   const tensors: Record<string, Tensor> = { a, b, c };
   if (bias) tensors.bias = bias;

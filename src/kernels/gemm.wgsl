@@ -25,6 +25,9 @@ struct Params {
   strideB: u32,
   strideC: u32,
   firstC: u32,    // where the columns begin in a row of C, a multiple of 4
+  firstA: u32,    // where in a row of A the depth (nt, nn) or the rows of C (tn) begin, a multiple of 4
+  firstB: u32,    // where in a row of B the columns of C begin (nn, tn), a multiple of 4
+  scale: f32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -85,10 +88,10 @@ fn main(
 //#if LAYOUT == 2
   // Four terms at a time: lane t loads the 16 rows' elements of term t.
   let term = invocation & 3u;
-  let columnVector = min(column / 4u, strideB - 1u);
+  let columnVector = min((params.firstB + column) / 4u, strideB - 1u);
   let lastVector = strideA - 1u;
   //#for g 0 4
-  let vector$g = min(firstRow / 4u + $(g)u, lastVector);
+  let vector$g = min((params.firstA + firstRow) / 4u + $(g)u, lastVector);
   //#endfor
   for (var k = 0u; k < params.depth; k += 4u) {
     let inside = k + term < params.depth;
@@ -121,7 +124,7 @@ fn main(
 //#else
   let lane = invocation & 7u;
   //#for g 0 2
-  let rowA$g = min(firstRow + $(g)u * 8u + lane, lastRow) * strideA;
+  let rowA$g = min(firstRow + $(g)u * 8u + lane, lastRow) * strideA + params.firstA / 4u;
   //#endfor
   //#if LAYOUT == 0
   let lastColumn = params.columns - 1u;
@@ -129,7 +132,7 @@ fn main(
   let rowB$n = min(column + $(n)u, lastColumn) * strideB;
   //#endfor
   //#else
-  let columnVector = min(column / 4u, strideB - 1u);
+  let columnVector = min((params.firstB + column) / 4u, strideB - 1u);
   //#endif
   let blocks = (params.depth + 3u) / 4u;
   for (var k = 0u; k < blocks; k++) {
@@ -167,6 +170,9 @@ fn main(
     //#for r 0 16
     if (firstRow + $(r)u < params.rows) {
       let at$r = params.firstC / 4u + (firstRow + $(r)u) * strideC + column / 4u;
+      //#if SCALE
+      sum$r *= params.scale;
+      //#endif
       //#if BIAS
       sum$r += add;
       //#endif

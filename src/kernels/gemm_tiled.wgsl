@@ -13,6 +13,9 @@ struct Params {
   strideB: u32,
   strideC: u32,
   firstC: u32,
+  firstA: u32,
+  firstB: u32,
+  scale: f32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -82,7 +85,7 @@ fn main(
       let term = i / $(4*RM)u;
       let vector = i % $(4*RM)u;
       let inside = k + term < params.depth;
-      let value = a[min(k + term, params.depth - 1u) * strideA + min(firstRow / 4u + vector, strideA - 1u)];
+      let value = a[min(k + term, params.depth - 1u) * strideA + min((params.firstA + firstRow) / 4u + vector, strideA - 1u)];
       let kept = select(vec4<f32>(0.0), value, inside);
       let at = term * $(16*RM+1)u + vector * 4u;
       tileA[at] = kept.x;
@@ -96,8 +99,9 @@ fn main(
       let row = i / 4u;
       let vector = i % 4u;
       let index = k / 4u + vector;
-      let value = a[min(firstRow + row, lastRow) * strideA + min(index, strideA - 1u)];
-      let kept = select(vec4<f32>(0.0), value, index < strideA);
+      let place = min(params.firstA / 4u + index, strideA - 1u);
+      let value = a[min(firstRow + row, lastRow) * strideA + place];
+      let kept = select(vec4<f32>(0.0), value, index * 4u < params.depth);
       let at = vector * $(4*(16*RM+1))u + row;
       tileA[at] = kept.x;
       tileA[at + $(16*RM+1)u] = kept.y;
@@ -123,7 +127,7 @@ fn main(
       let term = lane / 16u;
       let vector = lane % 16u;
       let value = loadB(
-        min(k + term, params.depth - 1u) * strideB + min(firstColumn / 4u + vector, strideB - 1u));
+        min(k + term, params.depth - 1u) * strideB + min((params.firstB + firstColumn) / 4u + vector, strideB - 1u));
       let at = term * 65u + vector * 4u;
       tileB[at] = value.x;
       tileB[at + 1u] = value.y;
@@ -150,6 +154,9 @@ fn main(
     //#for r 0 RM
     if (firstRow + laneRow + $(r)u < params.rows) {
       let at$r = params.firstC / 4u + (firstRow + laneRow + $(r)u) * strideC + column / 4u;
+      //#if SCALE
+      sum$r *= params.scale;
+      //#endif
       //#if BIAS
       sum$r += add;
       //#endif

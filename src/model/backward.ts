@@ -1,7 +1,6 @@
 import type { Tensor } from "../gpu/tensor.ts";
 import { attentionBackward } from "../kernels/attention.ts";
 import { embeddingBackward, embeddingPlan } from "../kernels/embedding.ts";
-import { gemm } from "../kernels/gemm.ts";
 import { biasBackward, rmsnormBackward } from "../kernels/rmsnorm.ts";
 import { ropeBackward } from "../kernels/rope.ts";
 import { swigluBackward } from "../kernels/swiglu.ts";
@@ -12,34 +11,9 @@ import {
   type ModelActivations,
   ropeOptions,
 } from "./forward.ts";
+import { linearBackward } from "./linear.ts";
 import type { Layer, Model } from "./model.ts";
 import type { PackedBatch } from "./packed_batch.ts";
-import type { Parameter } from "./parameters.ts";
-
-/**
- * The gradients of y = x·Wᵀ: the weight's is added to, the input's is returned.
- *
- * @param dy [T, O]
- * @param x [T, I]
- */
-function linearBackward(
-  model: Model,
-  label: string,
-  weight: Parameter,
-  dy: Tensor,
-  x: Tensor,
-): Tensor {
-  const { gpu } = model;
-  if (weight.gradient) {
-    gemm(gpu, "tn", dy, x, weight.gradient, {
-      label: `${label} weight gradient`,
-      accumulate: true,
-    });
-  }
-  const dx = gpu.tensor(x.shape, "f32", `${label} input gradient`);
-  gemm(gpu, "nn", dy, weight.weight, dx, { label: `${label} input gradient` });
-  return dx;
-}
 
 /** @returns the gradient of the layer's input [T, C] */
 function layerBackward(
@@ -50,11 +24,11 @@ function layerBackward(
   dOutput: Tensor,
 ): Tensor {
   const { gpu } = model;
-  const dInner = linearBackward(model, "down", layer.down, dOutput, made.inner);
+  const dInner = linearBackward(gpu, "down", layer.down, dOutput, made.inner);
   const dGateUp = gpu.tensor(made.gateUp.shape, "f32", "gate and up gradient");
   swigluBackward(gpu, made.gateUp, dInner, dGateUp);
   const dMiddleNormed = linearBackward(
-    model,
+    gpu,
     "gate and up",
     layer.gateUp,
     dGateUp,
@@ -74,7 +48,7 @@ function layerBackward(
   const [T, heads, headDim] = output.shape;
   const flat = output.reshape(T, heads * headDim);
   const dAttention = linearBackward(
-    model,
+    gpu,
     "attention output",
     layer.attentionOutput,
     dMiddle,
@@ -111,8 +85,8 @@ function layerBackward(
     normGradients,
     ropeOptions(model, layer),
   );
-  if (layer.qkvBias?.gradient) biasBackward(gpu, dQkv, layer.qkvBias.gradient);
-  const dInputNormed = linearBackward(model, "qkv", layer.qkv, dQkv, made.inputNormed);
+  if (layer.qkv.bias?.gradient) biasBackward(gpu, dQkv, layer.qkv.bias.gradient);
+  const dInputNormed = linearBackward(gpu, "qkv", layer.qkv, dQkv, made.inputNormed);
   const dInput = gpu.tensor(made.input.shape, "f32", "residual gradient");
   rmsnormBackward(gpu, {
     x: made.input,

@@ -1,10 +1,10 @@
 import type { Tensor } from "../gpu/tensor.ts";
 import { attentionForward } from "../kernels/attention.ts";
 import { embeddingForward } from "../kernels/embedding.ts";
-import { gemm } from "../kernels/gemm.ts";
 import { rmsnormForward } from "../kernels/rmsnorm.ts";
 import { ropeForward, type RopeOptions } from "../kernels/rope.ts";
 import { swigluForward } from "../kernels/swiglu.ts";
+import { linearForward } from "./linear.ts";
 import type { Layer, Model } from "./model.ts";
 import type { PackedBatch } from "./packed_batch.ts";
 
@@ -66,25 +66,15 @@ export function layerForward<Attention extends { readonly output: Tensor }>(
     return { y, rstd };
   };
   const first = normed(input, layer.inputNorm.weight);
-  const qkv = gpu.tensor([T, layer.qkv.weight.shape[0]], "f32", "qkv");
-  gemm(gpu, "nt", first.y, layer.qkv.weight, qkv, {
-    label: "qkv projection",
-    bias: layer.qkvBias?.weight,
-  });
+  const qkv = linearForward(gpu, "qkv", layer.qkv, first.y);
   const attention = attend(qkv);
-  const middle = gpu.tensor([T, C], "f32", "residual");
   const attended = attention.output.reshape(T, config.heads * config.headDim);
-  gemm(gpu, "nt", attended, layer.attentionOutput.weight, middle, {
-    label: "attention output projection",
-    residual: input,
-  });
+  const middle = linearForward(gpu, "attention output", layer.attentionOutput, attended, input);
   const second = normed(middle, layer.postNorm.weight);
-  const gateUp = gpu.tensor([T, 2 * I], "f32", "gate and up");
-  gemm(gpu, "nt", second.y, layer.gateUp.weight, gateUp, { label: "gate and up projection" });
+  const gateUp = linearForward(gpu, "gate and up", layer.gateUp, second.y);
   const inner = gpu.tensor([T, I], "f32", "inner");
   swigluForward(gpu, gateUp, inner);
-  const output = gpu.tensor([T, C], "f32", "residual");
-  gemm(gpu, "nt", inner, layer.down.weight, output, { label: "down projection", residual: middle });
+  const output = linearForward(gpu, "down", layer.down, inner, middle);
   return {
     input,
     inputRstd: first.rstd,

@@ -2,8 +2,7 @@ import { UserError } from "../gpu/user_error.ts";
 import type { Gpu } from "../gpu/gpu.ts";
 import { holdsNonFinite, storedBytes, storedTypes } from "../kernels/stored_type.ts";
 import { unpack } from "../kernels/unpack.ts";
-import type { ModelConfig } from "./config.ts";
-import { parameterBlocks } from "./layout.ts";
+import type { Block } from "./layout.ts";
 import type { Parameters } from "./parameters.ts";
 import type { StoredTensor, WeightFile } from "./weight_file.ts";
 
@@ -11,16 +10,22 @@ import type { StoredTensor, WeightFile } from "./weight_file.ts";
 const pieceBytes = 8 * 2 ** 20;
 
 /** Tensors that some files carry and no model of these families needs. */
-const needless = /\.rotary_emb\.inv_freq$/;
+const needless = /\.rotary_emb\.inv_freq$|^rope_freqs\.weight$/;
 
 /**
  * Checks that a file holds the weights of a model and no NaN or infinity, without any GPU memory.
  *
+ * @param blocks of the model, or of an adapter
+ * @param tied whether the file may carry the head as a second copy of the embedding
  * @throws UserError naming the file and the tensor
  */
-export function checkWeights(file: WeightFile, config: ModelConfig): void {
+export function checkWeights(
+  file: WeightFile,
+  blocks: readonly Block[],
+  { tied = false }: { readonly tied?: boolean } = {},
+): void {
   const unknown = new Set(file.tensors.keys());
-  const wanted = parameterBlocks(config).flatMap(({ parts }) => parts);
+  const wanted = blocks.flatMap(({ parts }) => parts);
   for (const { name, shape } of wanted) {
     const tensor = file.tensors.get(name);
     if (!tensor) throw new UserError(`${file.path}: tensor ${name} [${shape}] is missing`);
@@ -31,8 +36,7 @@ export function checkWeights(file: WeightFile, config: ModelConfig): void {
     }
     unknown.delete(name);
   }
-  // Files of tied models may carry the head as a second copy of the embedding.
-  if (config.tiedEmbeddings) unknown.delete("lm_head.weight");
+  if (tied) unknown.delete("lm_head.weight");
   const stray = [...unknown].find((name) => !needless.test(name));
   if (stray !== undefined) {
     throw new UserError(`${file.path}: tensor ${stray} does not belong to this model`);

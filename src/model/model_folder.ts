@@ -1,8 +1,15 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Gpu } from "../gpu/gpu.ts";
+import { UserError } from "../gpu/user_error.ts";
 import { modelConfigJson } from "./config.ts";
+import { initialiseAdapter } from "./initialise.ts";
+import { parameterBlocks } from "./layout.ts";
 import { checkWeights, loadWeights } from "./load_weights.ts";
+import { loraBlocks, type LoraConfig, orderTargets } from "./lora.ts";
 import { Model } from "./model.ts";
 import { type ModelSource, openModelSource } from "./model_source.ts";
+import type { Parameters } from "./parameters.ts";
+import { peftConfigJson } from "./peft.ts";
 import { encodeSafetensors, type Tensor as FileTensor } from "./safetensors.ts";
 import { stopTokensOf } from "./stop_tokens.ts";
 import type { Tokenizer } from "./tokenizer.ts";
@@ -17,18 +24,45 @@ export interface LoadedModel {
 
 /** How a model is put onto the GPU. */
 export interface LoadOptions {
-  /** Whether memory for gradients and moments is taken too. */
+  /** Whether it is to be trained: memory for gradients and moments is taken too. */
   readonly trained: boolean;
+  /** Trains a new adapter instead of the weights. */
+  readonly lora?: LoraConfig | null;
+  /** Of a new adapter's random weights. */
+  readonly seed?: number;
+  /** Frozen weights that several models share. */
+  readonly bases?: FrozenBases;
+}
+
+/** Frozen models by path, each loaded once, whichever models and adapters use it. */
+export class FrozenBases {
+  readonly #models = new Map<string, Model>();
+
+  /** The base of a source, loaded at the first call; it stays the caller's to keep, not to release. */
+  async get(gpu: Gpu, source: ModelSource): Promise<Model> {
+    let model = this.#models.get(source.basePath);
+    if (!model) {
+      model = await loadWhole(gpu, source, false);
+      this.#models.set(source.basePath, model);
+    }
+    return model;
+  }
+
+  /** Returns the GPU memory that no model uses any more. */
+  release(): void {
+    for (const model of this.#models.values()) model.release();
+    this.#models.clear();
+  }
 }
 
 /**
- * Reads the weights of a Hugging Face folder or a GGUF file into a new model.
+ * Reads a Hugging Face folder, a GGUF file or a PEFT adapter into a new model.
  *
  * @throws UserError naming the file and key when something is missing, unsupported or does not fit
  */
 export async function loadModel(gpu: Gpu, path: string, options: LoadOptions): Promise<Model> {
   using source = await openModelSource(path);
-  return await putOnGpu(gpu, source, options);
+  return await putOnGpu(gpu, path, source, options);
 }
 
 /**
@@ -44,15 +78,54 @@ export async function loadModelFolder(
   using source = await openModelSource(path);
   const tokenizer = source.tokenizer();
   const stopTokens = stopTokensOf(tokenizer, source.stopTokens, path);
-  return { model: await putOnGpu(gpu, source, options), tokenizer, stopTokens };
+  return { model: await putOnGpu(gpu, path, source, options), tokenizer, stopTokens };
+}
+
+async function putOnGpu(
+  gpu: Gpu,
+  path: string,
+  source: ModelSource,
+  { trained, lora: asked = null, seed = 0, bases }: LoadOptions,
+): Promise<Model> {
+  const { adapter, basePath } = source;
+  const lora = asked && { ...asked, targets: orderTargets(asked.targets) };
+  if (adapter && lora && !isDeepStrictEqual(adapter.config, lora)) {
+    throw new UserError(
+      `${path} holds an adapter of another shape (${
+        JSON.stringify(adapter.config)
+      }) than lora asks ` +
+        `for; leave lora out to train that one, or name its base to begin a new one.`,
+    );
+  }
+  const config = adapter?.config ?? lora;
+  if (trained && config === null) return await loadWhole(gpu, source, true);
+  if (adapter) checkWeights(adapter.weights, loraBlocks(source.config, adapter.config));
+  const base = bases ? await bases.get(gpu, source) : await loadWhole(gpu, source, false);
+  let model: Model | null = null;
+  try {
+    model = base.adapted(config && { config, basePath, trained });
+    const parameters = model.adapter?.parameters;
+    if (parameters && adapter) await loadWeights(gpu, parameters, adapter.weights);
+    else if (parameters) initialiseAdapter(parameters, seed);
+    return model;
+  } catch (error) {
+    model?.release();
+    throw error;
+  } finally {
+    if (!bases) base.release();
+  }
 }
 
 /** Nothing is allocated before the files are known to be sound. */
-async function putOnGpu(gpu: Gpu, source: ModelSource, options: LoadOptions): Promise<Model> {
-  checkWeights(source.weights, source.config);
-  const model = new Model(gpu, source.config, options);
+async function loadWhole(
+  gpu: Gpu,
+  { config, weights }: ModelSource,
+  trained: boolean,
+): Promise<Model> {
+  checkWeights(weights, parameterBlocks(config), { tied: config.tiedEmbeddings });
+  const model = Model.create(gpu, config, { trained });
   try {
-    await loadWeights(gpu, model.parameters, source.weights);
+    await loadWeights(gpu, model.parameters, weights);
     return model;
   } catch (error) {
     model.release();
@@ -60,24 +133,41 @@ async function putOnGpu(gpu: Gpu, source: ModelSource, options: LoadOptions): Pr
   }
 }
 
-/**
- * The files of a model folder that `transformers` opens.
- *
- * @returns contents by file name; the caller decides how they are written
- */
-export async function modelFiles(
-  { model, tokenizer, stopTokens }: LoadedModel,
-): Promise<Record<string, string | Uint8Array<ArrayBuffer>[]>> {
-  const shapes = model.parameters.shapes();
+const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
+
+async function encode(parameters: Parameters): Promise<Uint8Array<ArrayBuffer>[]> {
+  const shapes = parameters.shapes();
   const tensors: Record<string, FileTensor> = {};
-  for (const [name, data] of Object.entries(await model.parameters.read())) {
+  for (const [name, data] of Object.entries(await parameters.read())) {
     tensors[name] = {
       dtype: "F32",
       shape: shapes.get(name) ?? [],
       data: data as Float32Array<ArrayBuffer>,
     };
   }
-  const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
+  return encodeSafetensors(tensors, { format: "pt" });
+}
+
+/**
+ * The files of a model folder that `transformers` opens, or of an adapter's that `peft` opens.
+ *
+ * @returns contents by file name; the caller decides how they are written
+ */
+export async function modelFiles(
+  { model, tokenizer, stopTokens }: LoadedModel,
+): Promise<Record<string, string | Uint8Array<ArrayBuffer>[]>> {
+  const shared = {
+    "tokenizer.json": json(tokenizer.definition),
+    "tokenizer_config.json": json(tokenizer.settings),
+  };
+  const { adapter } = model;
+  if (adapter) {
+    return {
+      "adapter_config.json": json(peftConfigJson(adapter.config, adapter.basePath)),
+      ...shared,
+      "adapter_model.safetensors": await encode(adapter.parameters),
+    };
+  }
   const tokens = {
     bos: tokenizer.specialToken("bos_token"),
     eos: tokenizer.specialToken("eos_token"),
@@ -88,8 +178,7 @@ export async function modelFiles(
     ...(stopTokens.length > 1
       ? { "generation_config.json": json({ eos_token_id: stopTokens }) }
       : {}),
-    "tokenizer.json": json(tokenizer.definition),
-    "tokenizer_config.json": json(tokenizer.settings),
-    "model.safetensors": encodeSafetensors(tensors, { format: "pt" }),
+    ...shared,
+    "model.safetensors": await encode(model.parameters),
   };
 }

@@ -5,15 +5,26 @@ import { ggufConfig } from "./gguf_config.ts";
 import { openGguf } from "./gguf_file.ts";
 import { ggufStopTokens, ggufTokenizer } from "./gguf_tokenizer.ts";
 import { readJson } from "./json_file.ts";
-import { openSafetensorsWeights } from "./safetensors_weights.ts";
+import type { LoraConfig } from "./lora.ts";
+import { parsePeftConfig } from "./peft.ts";
+import { openSafetensorsFile, openSafetensorsWeights } from "./safetensors_weights.ts";
 import { Tokenizer } from "./tokenizer.ts";
 import type { WeightFile } from "./weight_file.ts";
 
+/** A trained adapter on disk. */
+export interface AdapterSource {
+  readonly config: LoraConfig;
+  readonly weights: WeightFile;
+}
+
 /** A model on disk: its shape is read, its weights are open, nothing of it is on the GPU. */
 export interface ModelSource extends Disposable {
-  readonly path: string;
+  /** Of the model, or of the base when there is an adapter; absolute. */
+  readonly basePath: string;
   readonly config: ModelConfig;
   readonly weights: WeightFile;
+  /** Null when the weights are all there is. */
+  readonly adapter: AdapterSource | null;
   /** Ids that end a response, as the files name them; none when they do not. */
   readonly stopTokens: readonly number[];
   /** @throws UserError when it is missing, unusable, or has tokens that the model does not know */
@@ -21,7 +32,7 @@ export interface ModelSource extends Disposable {
 }
 
 /**
- * Opens a Hugging Face folder, or a GGUF file.
+ * Opens a Hugging Face folder, a GGUF file, or a folder with a PEFT adapter and with it its base.
  *
  * @throws UserError naming the file and key when something is missing, unsupported or does not fit
  */
@@ -31,7 +42,35 @@ export async function openModelSource(path: string): Promise<ModelSource> {
       `There is no model ${path}; expected a folder with config.json and .safetensors, or a .gguf file.`,
     );
   }
-  return path.endsWith(".gguf") ? await openGgufSource(path) : openFolder(path);
+  if (path.endsWith(".gguf")) return await openGgufSource(path);
+  const adapterFile = join(path, adapterConfig);
+  return exists(adapterFile) ? await openAdapter(path, adapterFile) : openFolder(path);
+}
+
+const adapterConfig = "adapter_config.json";
+
+async function openAdapter(folder: string, file: string): Promise<ModelSource> {
+  const { lora, basePath } = parsePeftConfig(readJson(file), file);
+  if (exists(join(basePath, adapterConfig))) {
+    throw new UserError(
+      `${file}: the base ${basePath} is an adapter itself; expected a whole model`,
+    );
+  }
+  const base = await openModelSource(basePath);
+  try {
+    const weights = openSafetensorsFile(join(folder, "adapter_model.safetensors"));
+    return {
+      ...base,
+      adapter: { config: lora, weights },
+      [Symbol.dispose]() {
+        weights[Symbol.dispose]();
+        base[Symbol.dispose]();
+      },
+    };
+  } catch (error) {
+    base[Symbol.dispose]();
+    throw error;
+  }
 }
 
 function exists(path: string): boolean {
@@ -48,9 +87,10 @@ async function openGgufSource(path: string): Promise<ModelSource> {
   try {
     const config = ggufConfig(file);
     return {
-      path,
+      basePath: Deno.realPathSync(path),
       config,
       weights: file,
+      adapter: null,
       stopTokens: ggufStopTokens(file),
       tokenizer: () => checked(ggufTokenizer(file), config, path, "the embedding"),
       [Symbol.dispose]: () => file[Symbol.dispose](),
@@ -66,9 +106,10 @@ function openFolder(folder: string): ModelSource {
   const config = parseModelConfig(readJson(file), file);
   const weights = openSafetensorsWeights(folder);
   return {
-    path: folder,
+    basePath: Deno.realPathSync(folder),
     config,
     weights,
+    adapter: null,
     stopTokens: stopTokensOfFolder(folder),
     tokenizer() {
       const definition = join(folder, "tokenizer.json");

@@ -25,6 +25,7 @@ export interface UpdateResult {
 export class Optimizer {
   /** Updates made so far. */
   step = 0;
+  readonly #weights: readonly Tensor[];
   readonly #state: TrainingState;
   readonly #norm: Tensor;
   readonly #clipScale: Tensor;
@@ -32,9 +33,10 @@ export class Optimizer {
 
   /** @throws Error when the model was not made for training */
   constructor(private readonly model: Model, readonly options: OptimizerOptions) {
-    const { training } = model.parameters;
-    if (!training) throw new Error("this model was loaded frozen");
-    this.#state = training;
+    const { trainable } = model;
+    if (!trainable?.training) throw new Error("this model was loaded frozen");
+    this.#weights = trainable.weights;
+    this.#state = trainable.training;
     this.#norm = model.gpu.tensor([1], "f32", "gradient norm");
     this.#clipScale = model.gpu.tensor([1], "f32", "clip scale");
     this.#nonFinite = model.gpu.tensor([1], "u32", "non-finite gradients");
@@ -47,13 +49,13 @@ export class Optimizer {
 
   /** Clips the gradients and makes one step; the gradients stay as they are. */
   async update(learningRate: number): Promise<UpdateResult> {
-    const { gpu, parameters } = this.model;
+    const { gpu } = this.model;
     const { beta1, beta2, epsilon, weightDecay, maxGradientNorm } = this.options;
     const { gradients, firstMoments, secondMoments } = this.#state;
     const step = this.step + 1;
     const results = { norm: this.#norm, clipScale: this.#clipScale, nonFinite: this.#nonFinite };
     gradientNorm(gpu, gradients, results, maxGradientNorm);
-    parameters.weights.forEach((weights, i) => {
+    this.#weights.forEach((weights, i) => {
       adamw(gpu, {
         parameters: weights,
         gradients: gradients[i],

@@ -1,15 +1,7 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { UserError } from "../gpu/user_error.ts";
-import { streams, uniformAt } from "../kernels/philox.ts";
-import type { ModelConfig } from "./config.ts";
-import {
-  type NamedRange,
-  parameterBlocks,
-  placeBlocks,
-  type Placement,
-  tileKey,
-} from "./layout.ts";
+import { type Block, type NamedRange, placeBlocks, type Placement, tileKey } from "./layout.ts";
 
 /** Tensors by Hugging Face name, f32 on the host. */
 export type NamedWeights = Readonly<Record<string, Float32Array>>;
@@ -51,13 +43,14 @@ export class Parameters {
   readonly training: TrainingState | null;
   readonly #placements: ReadonlyMap<string, Placement>;
 
+  /** @param makeBlocks what is kept, given how many elements the device binds at once */
   constructor(
     private readonly gpu: Gpu,
-    readonly config: ModelConfig,
+    makeBlocks: (most: number) => readonly Block[],
     { trained, segmentElements }: ParameterOptions,
   ) {
     const limit = segmentElements ?? Math.floor(gpu.device.limits.maxStorageBufferBindingSize / 4);
-    const { placements, segmentSizes } = placeBlocks(parameterBlocks(config, limit), limit);
+    const { placements, segmentSizes } = placeBlocks(makeBlocks(limit), limit);
     this.#placements = new Map(placements.map((placement) => [placement.block.key, placement]));
     const flat = (label: string) => segmentSizes.map((size) => gpu.zeros([size], "f32", label));
     this.weights = flat("weights");
@@ -170,46 +163,11 @@ export class Parameters {
       }
     }
     // Files of tied models may carry the head as a second copy of the embedding.
-    if (this.config.tiedEmbeddings) unknown.delete("lm_head.weight");
+    unknown.delete("lm_head.weight");
     if (unknown.size > 0) {
       throw new UserError(`${file}: tensor ${[...unknown][0]} does not belong to this model`);
     }
     segments.forEach((data, i) => this.gpu.write(this.weights[i], data));
-  }
-
-  /**
-   * Fresh weights: normal with standard deviation 0.02 (projections into the residual stream divided by
-   * √(2·layers), as in GPT-2), norms 1, biases 0.
-   */
-  initialise(seed: number, deviation = 0.02): void {
-    const weights: Record<string, Float32Array> = {};
-    let tensor = 0;
-    for (const [name, shape] of this.shapes()) {
-      const size = shape.reduce((product, n) => product * n, 1);
-      const data = new Float32Array(size);
-      const residual = /o_proj|down_proj/.test(name) ? Math.sqrt(2 * this.config.layers) : 1;
-      if (name.endsWith("bias")) data.fill(0);
-      else if (name.includes("norm")) data.fill(1);
-      else {
-        for (let i = 0; i < size; i += 2) {
-          const at = (position: number) =>
-            uniformAt({
-              seed,
-              stream: streams.initialisation,
-              step: tensor,
-              sequence: 0,
-              position,
-            });
-          const radius = Math.sqrt(-2 * Math.log(1 - at(i)));
-          const angle = 2 * Math.PI * at(i + 1);
-          data[i] = radius * Math.cos(angle) * deviation / residual;
-          if (i + 1 < size) data[i + 1] = radius * Math.sin(angle) * deviation / residual;
-        }
-      }
-      weights[name] = data;
-      tensor++;
-    }
-    this.load(weights, "initialisation");
   }
 
   /** Returns the GPU memory. */

@@ -16,8 +16,17 @@ const indexFile = "model.safetensors.index.json";
 export function openSafetensorsWeights(folder: string): WeightFile {
   const index = join(folder, indexFile);
   return exists(join(folder, singleFile)) || !exists(index)
-    ? openFiles(join(folder, singleFile), [join(folder, singleFile)])
+    ? openSafetensorsFile(join(folder, singleFile))
     : openFiles(index, shardsOf(folder, index));
+}
+
+/**
+ * Opens one file.
+ *
+ * @throws UserError when it is missing or unsound, or a tensor's type cannot be read
+ */
+export function openSafetensorsFile(path: string): WeightFile {
+  return openFiles(path, [path]);
 }
 
 function exists(path: string): boolean {

@@ -7,6 +7,7 @@ import { z } from "zod";
 import { flag, oneOf, realNumber, section, text, wholeNumber } from "./schema_fields.ts";
 import {
   gpuSchema,
+  loraSchema,
   optimizerSchema,
   promptTemplateSchema,
   runDirectorySchema,
@@ -14,12 +15,13 @@ import {
   taskSchema,
 } from "./shared_schema.ts";
 
-const WEIGHTS_FOLDER =
-  "the path of a folder with model.safetensors, config.json and tokenizer.json";
+const MODEL_PATH =
+  "the path of a folder with model.safetensors, config.json and tokenizer.json, or of a .gguf file";
 
 const generatorSchema = section({
   /** Starting weights, also the frozen reference. */
-  model: text(WEIGHTS_FOLDER),
+  model: text(MODEL_PATH),
+  lora: loraSchema,
   /** Tokens after which a response is cut off. */
   max_response_length: wholeNumber({ minimum: 1 }).default(128),
   prompt_template: promptTemplateSchema("generator.txt"),
@@ -27,7 +29,8 @@ const generatorSchema = section({
 });
 
 const verifierSchema = section({
-  model: text(WEIGHTS_FOLDER),
+  model: text(MODEL_PATH),
+  lora: loraSchema,
   /** false keeps the verifier as it is: the paper's frozen-verifier baseline. */
   trained: flag().default(true),
   max_response_length: wholeNumber({ minimum: 1 }).default(192),

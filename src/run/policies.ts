@@ -1,5 +1,10 @@
 import type { Gpu } from "../gpu/gpu.ts";
-import { loadModel, loadModelFolder } from "../model/model_folder.ts";
+import {
+  FrozenBases,
+  loadModel,
+  loadModelFolder,
+  type LoadOptions,
+} from "../model/model_folder.ts";
 import { Optimizer } from "../model/optimizer.ts";
 import type { Policy } from "../rl/policy.ts";
 import {
@@ -29,36 +34,66 @@ export async function openPolicies(
   { frozen = false }: { readonly frozen?: boolean } = {},
 ): Promise<Policies> {
   const { generator, verifier } = config;
-  const template = generatorTemplate(generator.prompt_template);
-  return {
-    generator: await open(gpu, config, generator, !frozen, template),
-    verifier: verifier && await open(
-      gpu,
-      config,
-      verifier,
-      verifier.trained && !frozen,
-      verifierTemplate(verifier.prompt_template),
-    ),
+  const bases = new FrozenBases();
+  const opened: Policy<unknown>[] = [];
+  const open = async <Template>(
+    policy: TangoConfig["generator"],
+    trained: boolean,
+    template: Template,
+    seed: number,
+  ): Promise<Policy<Template>> => {
+    const made = await openPolicy(gpu, config, policy, { trained, seed, bases }, template);
+    opened.push(made);
+    return made;
   };
+  try {
+    return {
+      generator: await open(
+        generator,
+        !frozen,
+        generatorTemplate(generator.prompt_template),
+        config.seed,
+      ),
+      verifier: verifier && await open(
+        verifier,
+        verifier.trained && !frozen,
+        verifierTemplate(verifier.prompt_template),
+        config.seed + 1,
+      ),
+    };
+  } catch (error) {
+    opened.forEach(releasePolicy);
+    throw error;
+  } finally {
+    // The policies that use them keep them.
+    bases.release();
+  }
 }
 
 /** Returns the GPU memory of both policies. */
 export function releasePolicies({ generator, verifier }: Policies): void {
-  for (const policy of [generator, verifier]) {
-    policy?.optimizer?.release();
-    policy?.reference?.release();
-    policy?.model.release();
-  }
+  releasePolicy(generator);
+  if (verifier) releasePolicy(verifier);
 }
 
-async function open<Template>(
+function releasePolicy({ optimizer, reference, model }: Policy<unknown>): void {
+  optimizer?.release();
+  reference?.release();
+  model.release();
+}
+
+async function openPolicy<Template>(
   gpu: Gpu,
   { rollout, loss }: TangoConfig,
   policy: TangoConfig["generator"],
-  trained: boolean,
+  options: LoadOptions & { readonly bases: FrozenBases },
   template: Template,
 ): Promise<Policy<Template>> {
-  const { model, tokenizer, stopTokens } = await loadModelFolder(gpu, policy.model, { trained });
+  const { trained, bases } = options;
+  const { model, tokenizer, stopTokens } = await loadModelFolder(gpu, policy.model, {
+    ...options,
+    lora: trained ? policy.lora : null,
+  });
   const { betas, epsilon, weight_decay, max_gradient_norm } = policy.optimizer;
   return {
     model,
@@ -78,7 +113,7 @@ async function open<Template>(
       })
       : null,
     reference: trained && loss.kl_coefficient > 0
-      ? await loadModel(gpu, policy.model, { trained: false })
+      ? await loadModel(gpu, policy.model, { trained: false, bases })
       : null,
   };
 }

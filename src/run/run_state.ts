@@ -1,4 +1,5 @@
 import type { ClassCounts } from "../rl/class_reweighting.ts";
+import type { Model } from "../model/model.ts";
 import type { Policy } from "../rl/policy.ts";
 import { initialPosition, type TangoPosition } from "../rl/tango_schedule.ts";
 import { UserError } from "../gpu/user_error.ts";
@@ -32,6 +33,8 @@ function trainedPolicies({ generator, verifier }: Policies): [string, Policy<unk
   return all.filter((entry): entry is [string, Policy<unknown>] => entry[1]?.optimizer != null);
 }
 
+const trainedWeights = (model: Model) => model.trainable?.weights ?? [];
+
 const keyed = (name: string, segments: readonly Float32Array[]) =>
   Object.fromEntries(
     segments.map((data, i) => [`${name}.${i}`, data as Float32Array<ArrayBuffer>]),
@@ -48,7 +51,7 @@ export async function saveRunState(
   const optimizerSteps: Record<string, number> = {};
   for (const [name, { model, optimizer }] of trainedPolicies(policies)) {
     if (!optimizer) continue;
-    const weights = await model.gpu.readAll(model.parameters.weights) as Float32Array[];
+    const weights = await model.gpu.readAll(trainedWeights(model)) as Float32Array[];
     const { firstMoments, secondMoments } = await optimizer.read();
     arrays[name] = {
       ...keyed("weights", weights),
@@ -79,17 +82,17 @@ export function loadRunState(path: string, policies: Policies): RunState {
   for (const [name, { model, optimizer }] of trainedPolicies(policies)) {
     const stored = arrays[name];
     const segments = (kind: string) =>
-      model.parameters.weights.map((tensor, i) => {
+      trainedWeights(model).map((tensor, i) => {
         const data = stored?.[`${kind}.${i}`];
         if (!(data instanceof Float32Array) || data.length !== tensor.size) {
           throw new UserError(
             `${path}: the ${name}'s ${kind} do not have the size of the model the configuration ` +
-              `names; was ${name}.model changed since the run began?`,
+              `names; was ${name}.model or ${name}.lora changed since the run began?`,
           );
         }
         return data;
       });
-    segments("weights").forEach((data, i) => model.gpu.write(model.parameters.weights[i], data));
+    segments("weights").forEach((data, i) => model.gpu.write(trainedWeights(model)[i], data));
     optimizer?.load(
       state.optimizerSteps[name],
       segments("first_moments"),

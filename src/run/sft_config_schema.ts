@@ -4,6 +4,7 @@ import { z } from "zod";
 import { oneOf, realNumber, section, text, wholeNumber } from "./schema_fields.ts";
 import {
   gpuSchema,
+  loraSchema,
   optimizerSchema,
   promptTemplateSchema,
   runDirectorySchema,
@@ -56,6 +57,8 @@ export const sftConfigSchema = section({
     "the path of a folder with model.safetensors, config.json and tokenizer.json, or null",
   ).nullable().default(null),
   architecture: architectureSchema.prefault({}),
+  /** Only with `initial_model`. */
+  lora: loraSchema,
   /** Folder that receives the trained weights; null leaves them in the run folder. */
   output_directory: text("the path of a folder, or null").nullable().default(null),
   /** Examples in an update. */
@@ -80,6 +83,11 @@ export const sftConfigSchema = section({
   correct_share: realNumber({ minimum: 0, maximum: 1 }).default(0.5),
   /** Verifier only: what a judgment's token counts in the loss; any other token counts 1. */
   judgment_weight: realNumber({ above: 0 }).default(1),
+}).check(({ value, issues }) => {
+  if (value.lora !== null && value.initial_model === null) {
+    const message = "null, because there is no initial_model whose weights could stay as they are";
+    issues.push({ code: "custom", path: ["lora"], input: value.lora, message });
+  }
 });
 
 /** A fine-tuning configuration with every default filled in. */

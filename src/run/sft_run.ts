@@ -3,7 +3,8 @@ import { characterTokenizer, characterTokenizerConfig } from "../data/vocabulary
 import type { Gpu } from "../gpu/gpu.ts";
 import { RandomStream, streams } from "../kernels/philox.ts";
 import type { ModelConfig } from "../model/config.ts";
-import { Model } from "../model/model.ts";
+import { initialise } from "../model/initialise.ts";
+import { Model, type ParameterCount } from "../model/model.ts";
 import { type LoadedModel, loadModelFolder } from "../model/model_folder.ts";
 import { Optimizer } from "../model/optimizer.ts";
 import { stopTokensOf } from "../model/stop_tokens.ts";
@@ -46,7 +47,11 @@ export class SftRun {
   static async open(gpu: Gpu, config: SftConfig): Promise<SftRun> {
     const loaded = config.initial_model === null
       ? newModel(gpu, config)
-      : await loadModelFolder(gpu, config.initial_model, { trained: true });
+      : await loadModelFolder(gpu, config.initial_model, {
+        trained: true,
+        lora: config.lora,
+        seed: config.seed,
+      });
     return new SftRun(config, loaded);
   }
 
@@ -118,8 +123,8 @@ export class SftRun {
   }
 
   /** Number of the model's parameters. */
-  get parameterCount(): number {
-    return this.#loaded.model.parameters.count;
+  get parameterCount(): ParameterCount {
+    return this.#loaded.model.parameterCount;
   }
 
   /** Returns the GPU memory. */
@@ -229,7 +234,7 @@ function newModel(gpu: Gpu, { architecture, seed }: SftConfig): LoadedModel {
     qkNorm: false,
     maxPositions: architecture.max_position_embeddings,
   };
-  const model = new Model(gpu, config, { trained: true });
-  model.parameters.initialise(seed, architecture.initial_deviation);
+  const model = Model.create(gpu, config, { trained: true });
+  initialise(model, seed, architecture.initial_deviation);
   return { model, tokenizer, stopTokens: stopTokensOf(tokenizer, [], "the new model") };
 }

@@ -1,6 +1,7 @@
 /** Parts that the configurations of Tango and of supervised fine-tuning share. */
 
 import { z } from "zod";
+import { loraTargets } from "../model/lora.ts";
 import { oneOf, realNumber, section, text, wholeNumber } from "./schema_fields.ts";
 
 /** Which engine runs the kernels; auto takes Dawn or the native one, whichever suits the device. */
@@ -43,6 +44,22 @@ export type TaskConfig = z.output<typeof taskSchema>;
 /** Path of a prompt template. */
 export const promptTemplateSchema = (file: string) =>
   text("the path of a Jinja text file").default(`configs/prompts/${file}`);
+
+/** Trains a low-rank adapter on weights that stay as they are; null trains all weights. */
+export const loraSchema = section({
+  /** Rank of the change to each projection. */
+  rank: wholeNumber({ minimum: 4 }).default(16),
+  /** The change is multiplied by alpha / rank. */
+  alpha: realNumber({ above: 0 }).default(32),
+  /** Projections that are changed. */
+  targets: z.array(oneOf([...loraTargets]), { error: `a list of ${loraTargets.join(", ")}` })
+    .min(1, "at least one projection").default([...loraTargets]),
+}).check(({ value, issues }) => {
+  if (value.rank % 4 !== 0) {
+    const message = "a multiple of 4, as the kernels need";
+    issues.push({ code: "custom", path: ["rank"], input: value.rank, message });
+  }
+}).nullable().default(null);
 
 /** AdamW with gradient clipping and a learning-rate schedule. */
 export const optimizerSchema = section({

@@ -1,5 +1,6 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import { streams } from "../kernels/philox.ts";
+import type { ParameterCount } from "../model/model.ts";
 import { alphaAt } from "../rl/alpha_schedule.ts";
 import { generatorStep } from "../rl/generator_step.ts";
 import { learningRateAt } from "../rl/learning_rate.ts";
@@ -145,11 +146,14 @@ export class TangoRun {
   }
 
   /** Parameters of each policy; the verifier's are null when there is none. */
-  get parameterCounts(): { readonly generator: number; readonly verifier: number | null } {
+  get parameterCounts(): {
+    readonly generator: ParameterCount;
+    readonly verifier: ParameterCount | null;
+  } {
     const { generator, verifier } = this.#policies;
     return {
-      generator: generator.model.parameters.count,
-      verifier: verifier && verifier.model.parameters.count,
+      generator: generator.model.parameterCount,
+      verifier: verifier && verifier.model.parameterCount,
     };
   }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import type { DataType } from "../../src/gpu/tensor.ts";
-import { gemm, type GemmLayout, type GemmVariant } from "../../src/kernels/gemm.ts";
+import { gemm, type GemmLayout, type GemmVariant, gemmVariant } from "../../src/kernels/gemm.ts";
 import { assertClose, onEveryGpu, randomFloats } from "./harness.ts";
 
 const variants: readonly GemmVariant[] = ["broadcast", "tiled"];
@@ -246,3 +246,51 @@ function refusals(gpu: Gpu): void {
     /residual is f32 \[4,8\]/,
   );
 }
+
+onEveryGpu("gemm on windows of A and C has the bits of the windows by themselves", async (gpu) => {
+  const [rows, columns, depth] = [33, 24, 12];
+  const wide = matrix(rows, 40, 41),
+    b = matrix(columns, depth, 42),
+    square = matrix(depth, columns, 43);
+  const dy = matrix(rows, columns, 44);
+  const window = (first: number, count: number): Matrix => ({
+    rows,
+    columns: count,
+    stride: count,
+    data: Float32Array.from(
+      { length: rows * count },
+      (_, i) => wide.data[Math.floor(i / count) * wide.stride + first + i % count],
+    ),
+  });
+  const [first, target] = [8, 4];
+  const a = gpu.from(wide.data, [rows, wide.stride]);
+  const cases = [
+    { layout: "nt", b, made: rows, product: { layout: "nt", a: window(first, depth), b } },
+    {
+      layout: "nn",
+      b: square,
+      made: rows,
+      product: { layout: "nn", a: window(first, depth), b: square },
+    },
+    { layout: "tn", b: dy, made: depth, product: { layout: "tn", a: window(first, depth), b: dy } },
+  ] as const;
+  for (const variant of variants) {
+    if (variant === "broadcast" && gemmVariant(gpu) !== variant) continue;
+    for (const { layout, b, made, product } of cases) {
+      const tensors = [gpu.from(b.data, [b.rows, b.stride]), gpu.zeros([made, 36])];
+      const windows = { firstColumn: target, firstColumnOfA: first, variant };
+      const sizes = layout === "tn" ? {} : { depth };
+      gemm(gpu, layout, a, tensors[0], tensors[1], { ...windows, ...sizes, columns, scale: 0.75 });
+      const actual = await gpu.readFloats(tensors[1]);
+      const expected = await run(gpu, product, variant);
+      for (let i = 0; i < made; i++) {
+        const row = actual.subarray(i * 36, (i + 1) * 36);
+        const own = expected.subarray(i * columns, (i + 1) * columns).map((value) => value * 0.75);
+        assert.deepEqual(row.slice(target, target + columns), own, `${layout} ${variant}`);
+        assert.ok([...row.slice(0, target), ...row.slice(target + columns)].every((x) => x === 0));
+      }
+      gpu.release(...tensors);
+    }
+  }
+  gpu.release(a);
+});

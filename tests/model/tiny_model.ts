@@ -1,5 +1,6 @@
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import type { ModelConfig } from "../../src/model/config.ts";
+import { initialise } from "../../src/model/initialise.ts";
 import { Model } from "../../src/model/model.ts";
 
 /** A decoder small enough for a test that runs it hundreds of times; 64 tokens as the embedded tasks. */
@@ -33,7 +34,7 @@ export function tinyModel(
   } = {},
 ): Model {
   const { seed = 1, deviation = 0.3, trained = true, segmentElements, config = {} } = options;
-  const model = new Model(gpu, { ...tinyConfig, ...config }, { trained, segmentElements });
-  model.parameters.initialise(seed, deviation);
+  const model = Model.create(gpu, { ...tinyConfig, ...config }, { trained, segmentElements });
+  initialise(model, seed, deviation);
   return model;
 }

@@ -143,7 +143,7 @@ const refused: [string, string, ConfigOverrides, string][] = [
     "generator: {}\nverifier: null\n",
     {},
     "FILE:1: generator.model is missing; expected the path of a folder with model.safetensors, " +
-    "config.json and tokenizer.json.",
+    "config.json and tokenizer.json, or of a .gguf file.",
   ],
   [
     "a bad --seed",

@@ -1,0 +1,142 @@
+import type { ModelConfig } from "./config.ts";
+import { type Block, layerKey } from "./layout.ts";
+import type { Parameter, Parameters } from "./parameters.ts";
+
+/** Projections that an adapter may change. */
+export const loraTargets = [
+  "q_proj",
+  "k_proj",
+  "v_proj",
+  "o_proj",
+  "gate_proj",
+  "up_proj",
+  "down_proj",
+] as const;
+export type LoraTarget = (typeof loraTargets)[number];
+
+/** A low-rank adapter (Hu et al. 2021): y = x·Wᵀ + alpha/rank · (x·Aᵀ)·Bᵀ. */
+export interface LoraConfig {
+  /** r, a multiple of 4 */
+  readonly rank: number;
+  readonly alpha: number;
+  readonly targets: readonly LoraTarget[];
+}
+
+/** The same projections in one order, so that equal adapters are written alike. */
+export function orderTargets(targets: readonly LoraTarget[]): LoraTarget[] {
+  return loraTargets.filter((target) => targets.includes(target));
+}
+
+/** The adapters of projections that read the same input and lie in one block. */
+export interface LoraGroup {
+  /** alpha / rank */
+  readonly scale: number;
+  readonly rank: number;
+  /** [n·r, I]: the rows of each projection's A, one after the other */
+  readonly a: Parameter;
+  /** Of each of the n projections, in the same order. */
+  readonly parts: readonly {
+    /** [O, r] */
+    readonly b: Parameter;
+    /** Where the projection's outputs begin in the block's. */
+    readonly firstColumn: number;
+  }[];
+}
+
+/** The blocks of a layer that an adapter may change. */
+export type LoraBlockKey = "qkv" | "attentionOutput" | "gateUp" | "down";
+
+interface Projection {
+  readonly target: LoraTarget;
+  /** Module name within the layer. */
+  readonly module: string;
+  /** Outputs. */
+  readonly rows: number;
+}
+
+interface ProjectionGroup {
+  readonly key: LoraBlockKey;
+  /** Inputs. */
+  readonly width: number;
+  readonly projections: readonly Projection[];
+}
+
+function projectionGroups(config: ModelConfig): ProjectionGroup[] {
+  const { hiddenSize: C, intermediateSize: I, heads, kvHeads, headDim: D } = config;
+  const attention = (target: LoraTarget, rows: number) => ({
+    target,
+    module: `self_attn.${target}`,
+    rows,
+  });
+  const mlp = (target: LoraTarget, rows: number) => ({ target, module: `mlp.${target}`, rows });
+  return [
+    {
+      key: "qkv",
+      width: C,
+      projections: [
+        attention("q_proj", heads * D),
+        attention("k_proj", kvHeads * D),
+        attention("v_proj", kvHeads * D),
+      ],
+    },
+    { key: "attentionOutput", width: heads * D, projections: [attention("o_proj", C)] },
+    { key: "gateUp", width: C, projections: [mlp("gate_proj", I), mlp("up_proj", I)] },
+    { key: "down", width: I, projections: [mlp("down_proj", C)] },
+  ];
+}
+
+const aKey = (layer: number, key: LoraBlockKey) => layerKey(layer, `${key}.A`);
+const bKey = (layer: number, target: LoraTarget) => layerKey(layer, `${target}.B`);
+
+/** All parameters of an adapter in the order they lie in memory, by PEFT's names. */
+export function loraBlocks(config: ModelConfig, { rank, targets }: LoraConfig): Block[] {
+  const blocks: Block[] = [];
+  for (let layer = 0; layer < config.layers; layer++) {
+    for (const { key, width, projections } of projectionGroups(config)) {
+      const chosen = projections.filter(({ target }) => targets.includes(target));
+      if (chosen.length === 0) continue;
+      const name = (module: string, matrix: string) =>
+        `base_model.model.model.layers.${layer}.${module}.lora_${matrix}.weight`;
+      blocks.push({
+        key: aKey(layer, key),
+        shape: [chosen.length * rank, width],
+        parts: chosen.map(({ module }, n) => ({
+          name: name(module, "A"),
+          shape: [rank, width],
+          first: 0,
+          size: rank * width,
+          offset: n * rank * width,
+        })),
+      });
+      for (const { target, module, rows } of chosen) {
+        const part = { name: name(module, "B"), shape: [rows, rank], first: 0, size: rows * rank };
+        const shape = [rows, rank];
+        blocks.push({ key: bKey(layer, target), shape, parts: [{ ...part, offset: 0 }] });
+      }
+    }
+  }
+  return blocks;
+}
+
+/** A layer's adapters by block; blocks without one are left out. */
+export function loraGroups(
+  config: ModelConfig,
+  { rank, alpha, targets }: LoraConfig,
+  parameters: Parameters,
+  layer: number,
+): Partial<Record<LoraBlockKey, LoraGroup>> {
+  const groups: Partial<Record<LoraBlockKey, LoraGroup>> = {};
+  for (const { key, projections } of projectionGroups(config)) {
+    if (!parameters.has(aKey(layer, key))) continue;
+    let firstColumn = 0;
+    const parts: { b: Parameter; firstColumn: number }[] = [];
+    for (const { target, rows } of projections) {
+      if (targets.includes(target)) {
+        parts.push({ b: parameters.get(bKey(layer, target)), firstColumn });
+      }
+      firstColumn += rows;
+    }
+    groups[key] = { scale: alpha / rank, rank, a: parameters.get(aKey(layer, key)), parts };
+  }
+  return groups;
+}
