@@ -20,6 +20,10 @@ export const COMMANDS: Readonly<Record<string, CommandSource>> = {
     summary: "compare Tango with GRPO alone and with a frozen verifier, over several seeds",
     load: () => import("./compare.ts"),
   },
+  export: {
+    summary: "write a model, or an adapter merged into its base, as a Hugging Face folder",
+    load: () => import("./export.ts"),
+  },
   bench: {
     summary: "measure every kernel and the end-to-end rates",
     load: () => import("./bench.ts"),

@@ -203,6 +203,5 @@ export function modelConfigJson(
     bos_token_id: tokens.bos,
     eos_token_id: tokens.eos,
     pad_token_id: tokens.pad,
-    torch_dtype: "float32",
   };
 }

@@ -4,6 +4,7 @@ import { UserError } from "../gpu/user_error.ts";
 import { modelConfigJson } from "./config.ts";
 import { initialiseAdapter } from "./initialise.ts";
 import { parameterBlocks } from "./layout.ts";
+import { float32ToBfloat16, float32ToFloat16 } from "./half_precision.ts";
 import { checkWeights, loadWeights } from "./load_weights.ts";
 import { loraBlocks, type LoraConfig, orderTargets } from "./lora.ts";
 import { Model } from "./model.ts";
@@ -135,15 +136,24 @@ async function loadWhole(
 
 const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
-async function encode(parameters: Parameters): Promise<Uint8Array<ArrayBuffer>[]> {
+/** Number formats that weights are saved in, by transformers' names. */
+export const savedTypes = {
+  float32: { dtype: "F32", convert: (data: Float32Array<ArrayBuffer>) => data },
+  float16: { dtype: "F16", convert: float32ToFloat16 },
+  bfloat16: { dtype: "BF16", convert: float32ToBfloat16 },
+} as const;
+export type SavedType = keyof typeof savedTypes;
+
+async function encode(
+  parameters: Parameters,
+  type: SavedType = "float32",
+): Promise<Uint8Array<ArrayBuffer>[]> {
+  const { dtype, convert } = savedTypes[type];
   const shapes = parameters.shapes();
   const tensors: Record<string, FileTensor> = {};
-  for (const [name, data] of Object.entries(await parameters.read())) {
-    tensors[name] = {
-      dtype: "F32",
-      shape: shapes.get(name) ?? [],
-      data: data as Float32Array<ArrayBuffer>,
-    };
+  for (const [name, values] of Object.entries(await parameters.read())) {
+    const data = convert(values as Float32Array<ArrayBuffer>);
+    tensors[name] = { dtype, shape: shapes.get(name) ?? [], data };
   }
   return encodeSafetensors(tensors, { format: "pt" });
 }
@@ -154,31 +164,38 @@ async function encode(parameters: Parameters): Promise<Uint8Array<ArrayBuffer>[]
  * @returns contents by file name; the caller decides how they are written
  */
 export async function modelFiles(
-  { model, tokenizer, stopTokens }: LoadedModel,
+  loaded: LoadedModel,
 ): Promise<Record<string, string | Uint8Array<ArrayBuffer>[]>> {
-  const shared = {
-    "tokenizer.json": json(tokenizer.definition),
-    "tokenizer_config.json": json(tokenizer.settings),
+  const { adapter } = loaded.model;
+  return adapter === null ? await wholeModelFiles(loaded) : {
+    "adapter_config.json": json(peftConfigJson(adapter.config, adapter.basePath)),
+    ...tokenizerFiles(loaded),
+    "adapter_model.safetensors": await encode(adapter.parameters),
   };
-  const { adapter } = model;
-  if (adapter) {
-    return {
-      "adapter_config.json": json(peftConfigJson(adapter.config, adapter.basePath)),
-      ...shared,
-      "adapter_model.safetensors": await encode(adapter.parameters),
-    };
-  }
+}
+
+const tokenizerFiles = ({ tokenizer }: LoadedModel) => ({
+  "tokenizer.json": json(tokenizer.definition),
+  "tokenizer_config.json": json(tokenizer.settings),
+});
+
+/** The files of a Hugging Face folder with all weights of a model, those of its base where it has an adapter. */
+export async function wholeModelFiles(
+  loaded: LoadedModel,
+  type: SavedType = "float32",
+): Promise<Record<string, string | Uint8Array<ArrayBuffer>[]>> {
+  const { model, tokenizer, stopTokens } = loaded;
   const tokens = {
     bos: tokenizer.specialToken("bos_token"),
     eos: tokenizer.specialToken("eos_token"),
     pad: tokenizer.specialToken("pad_token"),
   };
   return {
-    "config.json": json(modelConfigJson(model.config, tokens)),
+    "config.json": json({ ...modelConfigJson(model.config, tokens), torch_dtype: type }),
     ...(stopTokens.length > 1
       ? { "generation_config.json": json({ eos_token_id: stopTokens }) }
       : {}),
-    ...shared,
-    "model.safetensors": await encode(model.parameters),
+    ...tokenizerFiles(loaded),
+    "model.safetensors": await encode(model.parameters, type),
   };
 }

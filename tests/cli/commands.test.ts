@@ -98,6 +98,29 @@ testCommand("sft: trains, logs, reports, saves weights that eval opens", async (
   );
 });
 
+testCommand(
+  "train and export: an adapter is trained, merged, and opens as a model",
+  async (project) => {
+    const folder = RunFolder.at(join(project.folder, "run"));
+    const train = ["train", "--config", project.config, "--run", folder.path, "--steps", "2"];
+    const printed = await run(
+      ...train,
+      "--set",
+      "generator.lora={rank: 4}",
+      "--set",
+      "verifier=null",
+    );
+    assert.match(printed, /generator of [\d,]+ parameters with an adapter of [\d,]+/);
+    const adapter = folder.weights("generator");
+    assert.ok(exists(join(adapter, "adapter_config.json")));
+    const merged = join(project.folder, "merged");
+    assert.match(await run("export", "--model", adapter, "--output", merged), /bfloat16/);
+    for (const model of [adapter, merged]) {
+      assert.ok((await run("generate", "--model", model, "--max-length", "4", "cat")).length > 0);
+    }
+  },
+);
+
 testCommand("eval: a generator over samples, and a verifier, as JSON", async (project) => {
   const common = ["eval", "--config", project.config, "--problems", "3", "--json"];
   const sampled = JSON.parse(

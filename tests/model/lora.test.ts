@@ -3,11 +3,16 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { Gpu } from "../../src/gpu/gpu.ts";
-import type { Tensor } from "../../src/gpu/tensor.ts";
 import { backward } from "../../src/model/backward.ts";
-import { forwardForTraining } from "../../src/model/forward.ts";
+import { forwardForTraining, forwardOnly } from "../../src/model/forward.ts";
 import { headBackward, headForward, headLogits } from "../../src/model/head.ts";
-import { FrozenBases, loadModel, modelFiles } from "../../src/model/model_folder.ts";
+import { mergeAdapter } from "../../src/model/merge.ts";
+import {
+  FrozenBases,
+  loadModel,
+  modelFiles,
+  wholeModelFiles,
+} from "../../src/model/model_folder.ts";
 import type { Model } from "../../src/model/model.ts";
 import { Optimizer } from "../../src/model/optimizer.ts";
 import { packSequences } from "../../src/model/packed_batch.ts";
@@ -17,8 +22,9 @@ import { Tokenizer } from "../../src/model/tokenizer.ts";
 import { characterTokenizer, characterTokenizerConfig } from "../../src/data/vocabulary.ts";
 import { generate } from "../../src/rl/rollout.ts";
 import { updatePolicy } from "../../src/rl/policy_update.ts";
+import { writeFiles } from "../../src/run/weights_folder.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
-import { fixtureFolder } from "./fixture.ts";
+import { fixtureFolder, largestDifference } from "./fixture.ts";
 
 const adapterFolder = (name: string) => join("tests", "fixtures", `lora-${name}`);
 const names = ["llama", "qwen2"] as const;
@@ -33,8 +39,7 @@ async function adapterGradients(model: Model): Promise<Record<string, Float32Arr
   return parameters.name(await model.gpu.readAll(parameters.training.gradients) as Float32Array[]);
 }
 
-/** Logits, and the gradients of the mean cross-entropy of all tokens that have a target. */
-async function run(gpu: Gpu, model: Model, reference: Record<string, FileTensor>) {
+function batchOf(reference: Record<string, FileTensor>) {
   const [tokens, targets, bounds] = ["tokens", "targets", "cu_seqlens"].map((name) =>
     reference[name].data as Int32Array
   );
@@ -42,33 +47,56 @@ async function run(gpu: Gpu, model: Model, reference: Record<string, FileTensor>
     { length: bounds.length - 1 },
     (_, s) => Uint32Array.from(tokens.subarray(bounds[s], bounds[s + 1])),
   );
-  const T = tokens.length;
+  return { targets, sequences };
+}
+
+/** [T, V], without padding. */
+async function logitsOf(
+  gpu: Gpu,
+  model: Model,
+  reference: Record<string, FileTensor>,
+): Promise<Float32Array> {
+  const { targets: { length: T }, sequences } = batchOf(reference);
+  const made = gpu.scope(
+    () => headLogits(model, forwardOnly(model, packSequences(gpu, sequences))),
+    (kept) => [kept],
+  );
+  const padded = await gpu.readFloats(made);
+  gpu.release(made);
+  const V = model.config.vocabularySize, stride = padded.length / T;
+  const logits = new Float32Array(T * V);
+  for (let t = 0; t < T; t++) logits.set(padded.subarray(t * stride, t * stride + V), t * V);
+  return logits;
+}
+
+/** The adapter's gradients of the mean cross-entropy of all tokens that have a target. */
+async function gradientsOf(
+  gpu: Gpu,
+  model: Model,
+  reference: Record<string, FileTensor>,
+): Promise<Record<string, Float32Array>> {
+  const { targets, sequences } = batchOf(reference);
+  const T = targets.length;
   const predicted = targets.filter((target) => target >= 0).length;
   const slopes = Float32Array.from(targets, (target) => target >= 0 ? -1 / predicted : 0);
-  const made = gpu.scope(() => {
+  gpu.scope(() => {
     const batch = packSequences(gpu, sequences);
     const activations = forwardForTraining(model, batch);
     const target = gpu.from(Uint32Array.from(targets, (t) => Math.max(t, 0)), [T]);
     const head = headForward(model, activations.hidden, target, 1);
-    const slope = gpu.from(slopes, [T]);
-    const none = gpu.zeros([T]);
+    const [slope, none] = [gpu.from(slopes, [T]), gpu.zeros([T])];
     const dHidden = headBackward(model, activations.hidden, target, 1, head, slope, none);
     backward(model, batch, activations, dHidden);
-    return [headLogits(model, activations.hidden)];
-  }, (kept): Tensor[] => kept);
-  const padded = await gpu.readFloats(made[0]);
-  gpu.release(...made);
-  const V = model.config.vocabularySize, stride = padded.length / T;
-  const logits = new Float32Array(T * V);
-  for (let t = 0; t < T; t++) logits.set(padded.subarray(t * stride, t * stride + V), t * V);
-  return { logits, gradients: await adapterGradients(model) };
+  });
+  return await adapterGradients(model);
 }
 
 for (const name of names) {
   onEveryGpu(`lora: ${name}, logits and gradients of PEFT`, async (gpu) => {
     const reference = read(join(adapterFolder(name), "reference.safetensors"));
     const model = await loadModel(gpu, adapterFolder(name), { trained: true });
-    const { logits, gradients } = await run(gpu, model, reference);
+    const logits = await logitsOf(gpu, model, reference);
+    const gradients = await gradientsOf(gpu, model, reference);
     assert.equal(model.parameters.training, null, "the base is frozen");
     const found = {
       logits,
@@ -81,10 +109,7 @@ for (const name of names) {
     for (const [key, actual] of Object.entries(found)) {
       const expected = reference[key].data as Float32Array;
       const [error] = reference[`float32_error.${key}`].data as Float32Array;
-      const difference = expected.reduce(
-        (worst, x, i) => Math.max(worst, Math.abs(x - actual[i])),
-        0,
-      );
+      const difference = largestDifference(actual, expected);
       const largest = expected.reduce((worst, x) => Math.max(worst, Math.abs(x)), 0);
       // Some eightfold of what float32 PyTorch itself is off, and never below a rounding of the largest.
       const bound = 8 * error + 4e-7 * largest;
@@ -122,7 +147,7 @@ onEveryGpu(
       assert.equal(model.parameters, whole.parameters);
     }
     const sequence = Uint32Array.from({ length: 20 }, (_, i) => (i * 7) % 131);
-    const logitsOf = async (model: Model) => {
+    const saidBy = async (model: Model) => {
       const made = gpu.scope(
         () => headLogits(model, forwardForTraining(model, packSequences(gpu, [sequence])).hidden),
         (x) => [x],
@@ -131,8 +156,8 @@ onEveryGpu(
       gpu.release(made);
       return data;
     };
-    const untouched = await logitsOf(whole);
-    for (const model of models) assert.deepEqual(await logitsOf(model), untouched);
+    const untouched = await saidBy(whole);
+    for (const model of models) assert.deepEqual(await saidBy(model), untouched);
     const [a, b] = await Promise.all(
       models.slice(0, 2).map((model) => model.adapter?.parameters.read()),
     );
@@ -197,6 +222,37 @@ onEveryGpu(
     assert.notDeepEqual(await model.adapter?.parameters.read(), before);
     optimizer.release();
     model.release();
+  },
+);
+
+onEveryGpu(
+  "lora: merged into its base, a model says what it said with the adapter",
+  async (gpu) => {
+    for (const name of names) {
+      const reference = read(join(adapterFolder(name), "reference.safetensors"));
+      const model = await loadModel(gpu, adapterFolder(name), { trained: true });
+      mergeAdapter(model);
+      const folder = Deno.makeTempDirSync();
+      try {
+        const tokenizer = Tokenizer.fromJson(
+          { ...characterTokenizer() },
+          { ...characterTokenizerConfig() },
+          "tokenizer.json",
+        );
+        writeFiles(folder, await wholeModelFiles({ model, tokenizer, stopTokens: [2] }));
+        const merged = await loadModel(gpu, folder, { trained: false });
+        const logits = await logitsOf(gpu, merged, reference);
+        const expected = reference.logits.data as Float32Array;
+        const [error] = reference["float32_error.logits"].data as Float32Array;
+        const difference = largestDifference(logits, expected);
+        // The merged weights are rounded once more.
+        assert.ok(difference <= 16 * error, `${name}: ${difference} of at most ${16 * error}`);
+        merged.release();
+      } finally {
+        Deno.removeSync(folder, { recursive: true });
+      }
+      model.release();
+    }
   },
 );
 

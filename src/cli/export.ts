@@ -1,0 +1,62 @@
+/** `deno task export`: a model as a Hugging Face folder, an adapter merged into its base. */
+
+import { type Command, Option } from "commander";
+import { UserError } from "../gpu/user_error.ts";
+import { mergeAdapter } from "../model/merge.ts";
+import {
+  loadModelFolder,
+  type SavedType,
+  savedTypes,
+  wholeModelFiles,
+} from "../model/model_folder.ts";
+import { exists } from "../run/atomic_file.ts";
+import { writeFiles } from "../run/weights_folder.ts";
+import { describeParameters } from "./device_line.ts";
+import { addExamples } from "./examples.ts";
+import { gpuOption } from "./run_options.ts";
+import { withGpu } from "./with_gpu.ts";
+
+interface ExportOptions {
+  readonly model: string;
+  readonly output: string;
+  readonly dtype: SavedType;
+  readonly gpu?: "auto" | "native" | "dawn";
+}
+
+/** Adds the command. */
+export function register(program: Command): void {
+  const command = program.command("export")
+    .description(
+      "Writes a model as a Hugging Face folder that transformers opens: an adapter is merged into its " +
+        "base, a GGUF file unpacked.",
+    )
+    .requiredOption("--model <path>", "folder with a model or an adapter, or .gguf file")
+    .requiredOption("--output <folder>", "new folder")
+    .addOption(
+      new Option("--dtype <type>", "number format of the weights")
+        .choices(Object.keys(savedTypes)).default("bfloat16"),
+    )
+    .addOption(gpuOption())
+    .action(exportModel);
+  addExamples(command, {
+    "deno task export --model runs/mine/generator --output merged": "an adapter, merged",
+    "deno task export --model model.Q4_K.gguf --output unpacked --dtype float32":
+      "a quantised file, as the numbers it stands for",
+  });
+}
+
+async function exportModel({ model: path, output, dtype, gpu }: ExportOptions): Promise<void> {
+  if (exists(output)) {
+    throw new UserError(`${output} exists already; name a new folder with --output.`);
+  }
+  await withGpu(gpu ?? "auto", async (gpu) => {
+    const loaded = await loadModelFolder(gpu, path, { trained: false });
+    try {
+      mergeAdapter(loaded.model);
+      writeFiles(output, await wholeModelFiles(loaded, dtype));
+      console.log(`${describeParameters(loaded.model.parameterCount)} → ${output}, ${dtype}`);
+    } finally {
+      loaded.model.release();
+    }
+  });
+}
