@@ -35,6 +35,9 @@ export const makeTrainingStep: MakeBenchmark = async (bench, shape) => {
     advantages: new Float32Array(response.length).fill(1),
   }));
   const loss = {
+    objective: "ppo",
+    aggregation: "token-mean",
+    maximumResponse: 64,
     clipLow: 0.2,
     clipHigh: 0.28,
     klCoefficient: 0,

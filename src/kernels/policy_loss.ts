@@ -14,6 +14,8 @@ export interface PolicyLossOptions {
    * divergence"); differentiated as written.
    */
   readonly klEstimator: 1 | 2 | 3;
+  /** Weighs log-probs by the clipped ratio, so that every token has a gradient (CISPO). */
+  readonly cispo?: boolean;
 }
 
 /**
@@ -21,7 +23,7 @@ export interface PolicyLossOptions {
  * tokens. Nothing is clamped but the ratio: log-probs so far apart that exp overflows give a gradient
  * that is not finite, which `gradientNorm` counts and `adamw` does not apply.
  *
- * @param inputs all [R]; tokenWeights: 1 / (response tokens of the whole batch), 0 for masked rows,
+ * @param inputs all [R]; tokenWeights: what each token weighs in the loss, 0 for masked rows,
  *   whose outputs are 0; without refLogProbs there is no KL term
  * @param outputs logProbGradient [R], entropyGradient [R] of the loss that is minimised;
  *   statistics [R, 4] = (policy loss, kl, ratio, clipped 0 or 1) of each token, unweighted
@@ -45,7 +47,8 @@ export function policyLoss(
 ): void {
   const { logProbs, oldLogProbs, advantages, tokenWeights, refLogProbs } = inputs;
   const { logProbGradient, entropyGradient, statistics } = outputs;
-  const { clipLow, clipHigh, klCoefficient, entropyCoefficient, klEstimator } = options;
+  const { clipLow, clipHigh, klCoefficient, entropyCoefficient, klEstimator, cispo = false } =
+    options;
   const rows = logProbs.shape[0];
   const perRow = {
     logProbs,
@@ -64,7 +67,7 @@ export function policyLoss(
     throw new Error(`policyLoss: klCoefficient is ${klCoefficient} but there are no refLogProbs`);
   }
   gpu.dispatch(
-    { label: "policy loss", code, defines: { KL: refLogProbs ? klEstimator : 0 } },
+    { label: "policy loss", code, defines: { KL: refLogProbs ? klEstimator : 0, CISPO: cispo } },
     { rows, clipLow, clipHigh, klCoefficient, entropyCoefficient },
     { ...perRow, statistics, ...(refLogProbs && { refLogProbs }) },
     gpu.grid(Math.ceil(rows / 64)),

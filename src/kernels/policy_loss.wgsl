@@ -1,8 +1,9 @@
 // PPO-clip surrogate, KL penalty and entropy bonus of each response token, and their derivatives.
 //
-//   loss = sum of weight * (-min(ratio * A, clip(ratio, 1 - clipLow, 1 + clipHigh) * A)
-//                           + klCoefficient * kl - entropyCoefficient * entropy)
-//   ratio = exp(logProb - oldLogProb),  r = refLogProb - logProb
+//   loss = sum of weight * (surrogate + klCoefficient * kl - entropyCoefficient * entropy)
+//   ratio = exp(logProb - oldLogProb),  r = refLogProb - logProb,  bound = clip(ratio, 1 - clipLow, 1 + clipHigh)
+//   CISPO false: surrogate = -min(ratio * A, bound * A)
+//   CISPO true:  surrogate = -bound * A * logProb, bound taken as a constant (arXiv 2506.13585)
 //   KL 1: kl = -r    KL 2: kl = r^2 / 2    KL 3: kl = exp(r) - r - 1    KL 0: no reference
 //
 // A row of weight 0 gives zeros, whatever else it holds.
@@ -57,10 +58,18 @@ fn main(
   let logRatio = logProb - oldLogProbs[row];
   // On-policy the ratio is 1, not the driver's exp(0).
   let ratio = select(exp(logRatio), 1.0, logRatio == 0.0);
+  let bound = clamp(ratio, 1.0 - params.clipLow, 1.0 + params.clipHigh);
+  let bounded = bound * advantage;
+  //#if CISPO
+  let clipped = bound != ratio;
+  let loss = -bounded * logProb;
+  var gradient = -bounded;
+  //#else
   let surrogate = ratio * advantage;
-  let bounded = clamp(ratio, 1.0 - params.clipLow, 1.0 + params.clipHigh) * advantage;
   let clipped = bounded < surrogate;
+  let loss = -select(surrogate, bounded, clipped);
   var gradient = select(-surrogate, 0.0, clipped);
+  //#endif
   var kl = 0.0;
   //#if KL > 0
   let r = refLogProbs[row] - logProb;
@@ -79,5 +88,5 @@ fn main(
   //#endif
   logProbGradient[row] = weight * gradient;
   entropyGradient[row] = -weight * params.entropyCoefficient;
-  statistics[row] = vec4<f32>(-select(surrogate, bounded, clipped), kl, ratio, select(0.0, 1.0, clipped));
+  statistics[row] = vec4<f32>(loss, kl, ratio, select(0.0, 1.0, clipped));
 }

@@ -1,4 +1,6 @@
 import { type AdvantageWeights, tangoAdvantages } from "./advantages.ts";
+import { maskedResponses, type MaskingOptions } from "./masking.ts";
+import { overlongPenalty } from "./overlong_penalty.ts";
 import type { Policy, Sampling } from "./policy.ts";
 import {
   type PolicyLossOptions,
@@ -22,6 +24,9 @@ export interface GeneratorStepOptions {
   readonly minimumSteps: number;
   readonly groundTruthWeight: number;
   readonly formatRewardWeight: number;
+  /** Takes from the reward of responses that come near the longest length. */
+  readonly overlong: { readonly buffer: number; readonly penalty: number };
+  readonly masking: MaskingOptions;
   readonly estimator: AdvantageEstimator;
   readonly weights: AdvantageWeights;
   readonly loss: PolicyLossOptions;
@@ -85,8 +90,11 @@ export async function generatorStep<Problem>(
       groundTruthWeight: options.groundTruthWeight,
       formatRewardWeight: options.formatRewardWeight,
     });
+    const { length } = solution.rollout.tokens;
+    const penalty = overlongPenalty(length, generator.maximumResponse, options.overlong);
     const stepEndTokens = lastTokenOfSpans(solution.tokenTexts, solution.parsed.steps);
-    return { solution, critiques: own, reward, stepEndTokens };
+    const outcome = reward.outcome + penalty;
+    return { solution, critiques: own, reward: { ...reward, outcome }, stepEndTokens };
   });
   const scored: ScoredResponse[] = rewarded.map(({ solution, reward, stepEndTokens }, i) => ({
     group: Math.floor(i / groupSize),
@@ -96,11 +104,20 @@ export async function generatorStep<Problem>(
     stepEndTokens: reward.steps.length > 0 ? stepEndTokens : [],
   }));
   const advantages = tangoAdvantages(scored, options.estimator, options.weights);
+  const masked = maskedResponses(
+    solutions.map(({ rollout: { finished } }, i) => ({
+      group: scored[i].group,
+      finished,
+      advantages: advantages[i],
+    })),
+    options.masking,
+  );
   const samples: PolicySample[] = solutions.map(({ prompt, rollout }, i) => ({
     prompt,
     response: rollout.tokens,
     oldLogProbs: rollout.logProbs,
     advantages: advantages[i],
+    isMasked: masked[i],
   }));
   const update = await updatePolicy(
     generator.model,

@@ -1,6 +1,6 @@
 import { UserError } from "../gpu/user_error.ts";
 import type { AdvantageEstimator, ScoredResponse } from "./scored_response.ts";
-import { groupIndices, groupNormalised } from "./statistics.ts";
+import { groupCentred, groupIndices, groupNormalised } from "./statistics.ts";
 import { whitenRows } from "./whiten.ts";
 
 /** Per response of a group, its reward less the mean reward of the others. */
@@ -20,6 +20,8 @@ function leaveOneOut(rewards: readonly number[], group: number | string): number
  *
  * - `grpo` (arXiv 2402.03300): (R - mean) / (std + 1e-6) of the group, with the sample std (n - 1) that
  *   torch.std gives; a group of one keeps R / (1 + 1e-6), as in veRL.
+ * - `dr_grpo` (arXiv 2503.20783): R - mean of the group, not divided, so that no group counts more for
+ *   being nearly all right or all wrong.
  * - `rloo` (arXiv 2402.14740): R less the mean of the group's other rewards.
  * - `reinforce++` (arXiv 2501.03262): the return R (discount 1) at every token, whitened over all
  *   response tokens of the batch. Pass the global batch, not one rank's part of it.
@@ -41,6 +43,8 @@ export function outcomeAdvantages(
     const rewards = members.map((index) => responses[index].reward);
     const inGroup = estimator === "grpo"
       ? groupNormalised(rewards)
+      : estimator === "dr_grpo"
+      ? groupCentred(rewards)
       : leaveOneOut(rewards, responses[members[0]].group);
     members.forEach((index, position) => advantages[index] = inGroup[position]);
   }

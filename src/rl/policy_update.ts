@@ -1,6 +1,8 @@
+import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { gatherRows, scatterRows } from "../kernels/gather_rows.ts";
 import { policyLoss } from "../kernels/policy_loss.ts";
+import { sequenceRatio } from "../kernels/sequence_ratio.ts";
 import { backward } from "../model/backward.ts";
 import { forwardForTraining, forwardOnly } from "../model/forward.ts";
 import { headBackward, headForward } from "../model/head.ts";
@@ -15,6 +17,7 @@ import {
   promptPrefixGroup,
   responseRows,
 } from "./prompt_groups.ts";
+import { type LossAggregation, tokenWeights } from "./token_weights.ts";
 
 /** One response with everything its policy gradient needs. L response tokens. */
 export interface PolicySample {
@@ -25,10 +28,20 @@ export interface PolicySample {
   readonly oldLogProbs: Float32Array;
   /** [L] */
   readonly advantages: Float32Array;
+  /** Left out of the loss and of its mean. */
+  readonly isMasked?: boolean;
 }
+
+/** The surrogate that stands for the policy's improvement. */
+export type PolicyObjective = "ppo" | "gspo" | "cispo";
 
 /** The loss of one update. */
 export interface PolicyLossOptions {
+  /** `ppo` clips each token's ratio, `gspo` each sequence's, `cispo` clips the weight of its gradient. */
+  readonly objective: PolicyObjective;
+  readonly aggregation: LossAggregation;
+  /** Tokens of the longest response allowed. */
+  readonly maximumResponse: number;
   readonly clipLow: number;
   readonly clipHigh: number;
   readonly klCoefficient: number;
@@ -62,7 +75,10 @@ export interface PolicyUpdateMetrics {
   /** Largest |log-prob of the trainer - log-prob of the rollout| before the first update. */
   readonly logProbDifferenceMax: number;
   readonly logProbDifferenceMean: number;
+  /** Response tokens that were learned from. */
   readonly tokens: number;
+  /** Share of the responses that were left out of the loss. */
+  readonly maskedShare: number;
 }
 
 const klEstimators: readonly KlEstimator[] = ["k1", "k2", "k3"];
@@ -80,8 +96,8 @@ interface Totals {
 }
 
 /**
- * The PPO-clip update of one policy (Schulman et al. 2017) with a KL term against `reference` and an
- * entropy bonus, averaged over all response tokens of each mini-batch, however it is cut into passes.
+ * The clipped update of one policy (PPO, Schulman et al. 2017, or another objective) with a KL term against
+ * `reference` and an entropy bonus, averaged over each mini-batch, however it is cut into passes.
  *
  * @param reference the frozen model the KL is measured against; null for none
  */
@@ -111,32 +127,47 @@ export async function updatePolicy(
   for (let epoch = 0; epoch < options.epochs; epoch++) {
     for (let first = 0; first < samples.length; first += miniBatchSize) {
       const miniBatch = samples.slice(first, first + miniBatchSize);
-      const tokens = miniBatch.reduce((sum, { response }) => sum + response.length, 0);
+      const weights = tokenWeights(
+        miniBatch.map(({ response: { length }, isMasked = false }) => ({ length, isMasked })),
+        options.aggregation,
+        options.maximumResponse,
+      );
+      const weightOf = new Map(miniBatch.map((sample, i) => [sample, weights?.[i] ?? 0]));
       optimizer.zeroGradients();
       const groups = groupByPrompt(miniBatch, options.sharePrompts);
       const most = Math.min(options.microBatchTokens, model.tokensPerPass);
       for (const microBatch of cutByTokens(groups, promptGroupTokens, most)) {
-        await accumulate(model, reference, microBatch, options, 1 / tokens, updates === 0, totals);
+        await accumulate(model, reference, microBatch, options, weightOf, updates === 0, totals);
       }
+      // Nothing to learn from: not even the weights' decay is applied.
+      if (weights === null) continue;
       const result = await optimizer.update(learningRate);
       normSum += result.gradientNorm;
       nonFinite += result.nonFinite;
       updates++;
     }
   }
-  const { tokens } = totals;
+  const tokens = Math.max(1, totals.tokens);
   return {
     policyLoss: totals.policyLoss / tokens,
     kl: totals.kl / tokens,
     entropy: totals.entropy / tokens,
     clipRatio: totals.clipped / tokens,
     ratioMean: totals.ratio / tokens,
-    gradientNorm: normSum / updates,
+    gradientNorm: normSum / Math.max(1, updates),
     nonFinite,
     logProbDifferenceMax: totals.differenceMax,
     logProbDifferenceMean: totals.differenceSum / Math.max(1, totals.differenceCount),
-    tokens,
+    tokens: totals.tokens,
+    maskedShare: samples.filter(({ isMasked }) => isMasked).length / Math.max(1, samples.length),
   };
+}
+
+/** Where each sample's rows begin, and their number, u32 [S + 1]. */
+function sequenceStarts(gpu: Gpu, samples: readonly PolicySample[]): Tensor {
+  const starts = new Uint32Array(samples.length + 1);
+  samples.forEach(({ response }, s) => starts[s + 1] = starts[s] + response.length);
+  return gpu.from(starts, [starts.length], "u32", "sequence starts");
 }
 
 function concatenate(arrays: readonly Float32Array[]): Float32Array {
@@ -155,7 +186,7 @@ async function accumulate(
   reference: Model | null,
   groups: readonly (readonly PolicySample[])[],
   options: PolicyLossOptions,
-  tokenWeight: number,
+  weightOf: ReadonlyMap<PolicySample, number>,
   beforeFirstUpdate: boolean,
   totals: Totals,
 ): Promise<void> {
@@ -163,6 +194,11 @@ async function accumulate(
   const width = model.config.hiddenSize;
   const samples = groups.flat();
   const oldLogProbs = concatenate(samples.map((sample) => sample.oldLogProbs));
+  const weights = concatenate(
+    samples.map((sample) =>
+      new Float32Array(sample.response.length).fill(weightOf.get(sample) ?? 0)
+    ),
+  );
   const made = gpu.scope(() => {
     const batch = packPrefixGroups(gpu, groups.map(promptPrefixGroup));
     const { rows, targets } = responseRows(samples, batch.sequenceEnds);
@@ -187,14 +223,20 @@ async function accumulate(
     const logProbGradient = gpu.tensor([R], "f32", "log-prob gradient");
     const entropyGradient = gpu.tensor([R], "f32", "entropy gradient");
     const stats = gpu.tensor([R, 4], "f32", "policy loss statistics");
+    let old = vector(oldLogProbs, "old log-probs");
+    if (options.objective === "gspo") {
+      const own = old;
+      old = gpu.tensor([R], "f32", "old log-probs of sequences");
+      sequenceRatio(gpu, head.logProbs, own, sequenceStarts(gpu, samples), old);
+    }
     policyLoss(
       gpu,
       {
         logProbs: head.logProbs,
-        oldLogProbs: vector(oldLogProbs, "old log-probs"),
+        oldLogProbs: old,
         refLogProbs: refLogProbs ?? undefined,
         advantages: vector(concatenate(samples.map((s) => s.advantages)), "advantages"),
-        tokenWeights: vector(new Float32Array(R).fill(tokenWeight), "token weights"),
+        tokenWeights: vector(weights, "token weights"),
       },
       { logProbGradient, entropyGradient, statistics: stats },
       {
@@ -203,6 +245,7 @@ async function accumulate(
         klCoefficient: reference ? options.klCoefficient : 0,
         klEstimator: klEstimators.indexOf(options.klEstimator) + 1 as 1 | 2 | 3,
         entropyCoefficient: options.entropyCoefficient,
+        cispo: options.objective === "cispo",
       },
     );
     const dGathered = headBackward(
@@ -222,12 +265,14 @@ async function accumulate(
   const [logProbs, entropy, stats] = await gpu.readAll(made);
   gpu.release(...made);
   for (let i = 0; i < logProbs.length; i++) {
-    totals.policyLoss += stats[4 * i];
-    totals.kl += stats[4 * i + 1];
-    totals.ratio += stats[4 * i + 2];
-    totals.clipped += stats[4 * i + 3];
-    totals.entropy += entropy[i];
-    totals.tokens++;
+    if (weights[i] > 0) {
+      totals.policyLoss += stats[4 * i];
+      totals.kl += stats[4 * i + 1];
+      totals.ratio += stats[4 * i + 2];
+      totals.clipped += stats[4 * i + 3];
+      totals.entropy += entropy[i];
+      totals.tokens++;
+    }
     if (beforeFirstUpdate) {
       const difference = Math.abs(logProbs[i] - oldLogProbs[i]);
       totals.differenceMax = Math.max(totals.differenceMax, difference);

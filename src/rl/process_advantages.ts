@@ -1,6 +1,6 @@
 import { UserError } from "../gpu/user_error.ts";
 import type { AdvantageEstimator, ScoredResponse } from "./scored_response.ts";
-import { groupIndices, groupNormalised, mean } from "./statistics.ts";
+import { groupCentred, groupIndices, groupNormalised, mean } from "./statistics.ts";
 import { whitenRows } from "./whiten.ts";
 
 /** Per token, the sum of the rewards of the steps that end at or after it. */
@@ -15,11 +15,14 @@ function returnsToGo(response: ScoredResponse, rewards: readonly number[]): numb
   return returns;
 }
 
-/** All step rewards of the group shifted and scaled by their own mean and std. */
-function groupNormalisedSteps(group: readonly ScoredResponse[]): number[][] {
-  const normalised = groupNormalised(group.flatMap((response) => response.stepRewards));
+/** All step rewards of the group shifted, and perhaps scaled, together. */
+function adjustedSteps(
+  group: readonly ScoredResponse[],
+  adjust: (rewards: readonly number[]) => number[],
+): number[][] {
+  const adjusted = adjust(group.flatMap((response) => response.stepRewards));
   let offset = 0;
-  return group.map((response) => normalised.slice(offset, offset += response.stepRewards.length));
+  return group.map((response) => adjusted.slice(offset, offset += response.stepRewards.length));
 }
 
 /** Each step reward less the mean step reward of the group's other responses; 0 without others. */
@@ -51,6 +54,7 @@ function validate(response: ScoredResponse, index: number): void {
  *
  * - `grpo`: process supervision of arXiv 2402.03300: all step rewards of the group are normalised by
  *   their own mean and sample std first.
+ * - `dr_grpo`: the same without the division by the std.
  * - `rloo`: each step reward less the mean step reward of the group's other responses; 0 when no other
  *   response has any, since there is no baseline then.
  * - `reinforce++`: the sums of raw step rewards, whitened over the tokens of all responses of the batch
@@ -74,7 +78,10 @@ export function processAdvantages(
     judged.forEach((index, position) => advantages[index].set(whitened[position]));
     return advantages;
   }
-  const adjust = estimator === "grpo" ? groupNormalisedSteps : leaveOneOutSteps;
+  const adjust = (group: readonly ScoredResponse[]) =>
+    estimator === "rloo"
+      ? leaveOneOutSteps(group)
+      : adjustedSteps(group, estimator === "grpo" ? groupNormalised : groupCentred);
   for (const members of groupIndices(responses.map((response) => response.group))) {
     const adjusted = adjust(members.map((index) => responses[index]));
     members.forEach((index, position) =>

@@ -1,5 +1,5 @@
 /** How advantages are estimated from rewards. */
-export type AdvantageEstimator = "grpo" | "rloo" | "reinforce++";
+export type AdvantageEstimator = "grpo" | "dr_grpo" | "rloo" | "reinforce++";
 
 /** A rewarded response, as the advantage functions need it. */
 export interface ScoredResponse {

@@ -22,6 +22,12 @@ export function groupIndices(groups: readonly (number | string)[]): number[][] {
   return [...indices.values()];
 }
 
+/** value - mean; a single value has no mean to be compared with and stays as it is. */
+export function groupCentred(values: readonly number[]): number[] {
+  const centre = values.length === 1 ? 0 : mean(values);
+  return values.map((value) => value - centre);
+}
+
 /**
  * (value - mean) / (std + 1e-6) with the sample std. A single value has neither, and is divided by
  * 1 + 1e-6 only, as veRL does for a group of one.

@@ -5,6 +5,7 @@ import {
   type ReweightMethod,
   updateClassCounts,
 } from "./class_reweighting.ts";
+import { maskedResponses, type MaskingOptions } from "./masking.ts";
 import { outcomeAdvantages } from "./outcome_advantages.ts";
 import type { Policy, Sampling } from "./policy.ts";
 import {
@@ -28,6 +29,7 @@ export interface VerifierStepOptions {
   readonly formatWeight: number;
   readonly reweighting: { readonly method: ReweightMethod; readonly decay: number };
   readonly estimator: AdvantageEstimator;
+  readonly masking: MaskingOptions;
   readonly loss: PolicyLossOptions;
   readonly learningRate: number;
   readonly sampling: Sampling;
@@ -107,11 +109,20 @@ export async function verifierStep<Problem>(
   );
   const advantages = outcomeAdvantages(scored, options.estimator)
     .map((row, i) => row.map((advantage) => advantage * coefficients.perSample[i]));
+  const masked = maskedResponses(
+    critiques.map(({ rollout: { finished } }, i) => ({
+      group: scored[i].group,
+      finished,
+      advantages: advantages[i],
+    })),
+    options.masking,
+  );
   const samples: PolicySample[] = critiques.map(({ prompt, rollout }, i) => ({
     prompt,
     response: rollout.tokens,
     oldLogProbs: rollout.logProbs,
     advantages: advantages[i],
+    isMasked: masked[i],
   }));
   const update = await updatePolicy(
     verifier.model,

@@ -59,8 +59,16 @@ const rolloutSchema = section({
 });
 
 const lossSchema = section({
+  /** `ppo` clips each token's ratio, `gspo` each sequence's, `cispo` clips the weight of its gradient. */
+  objective: oneOf(["ppo", "gspo", "cispo"]).default("ppo"),
+  /** How the tokens' losses become one: over all tokens, or over sequences by their mean or their sum. */
+  aggregation: oneOf(["token-mean", "sequence-mean", "sequence-sum"]).default("token-mean"),
+  /** Leaves responses that were cut off out of the loss. */
+  mask_truncated: flag().default(false),
+  /** Leaves groups whose advantages are all 0 out of the loss and of its mean. */
+  drop_zero_variance: flag().default(false),
   /** The probability ratio is clipped to 1 − low … 1 + high. */
-  clip_ratio_low: realNumber({ minimum: 0, below: 1 }).default(0.2),
+  clip_ratio_low: realNumber({ minimum: 0, maximum: 1 }).default(0.2),
   clip_ratio_high: realNumber({ minimum: 0 }).default(0.2),
   /** Weight of the divergence from the starting weights. */
   kl_coefficient: realNumber({ minimum: 0 }).default(0.001),
@@ -86,7 +94,7 @@ const alphaSchema = section({
 });
 
 const advantageSchema = section({
-  estimator: oneOf(["grpo", "rloo", "reinforce++"]).default("grpo"),
+  estimator: oneOf(["grpo", "dr_grpo", "rloo", "reinforce++"]).default("grpo"),
   /** α: the share of the process advantage in the generator's advantage. */
   alpha: alphaSchema.prefault({}),
   outcome_weight: realNumber({ minimum: 0 }).default(1),
@@ -99,6 +107,10 @@ const rewardsSchema = section({
   generator_format_weight: realNumber({ minimum: 0 }).default(0),
   /** Steps below which the generator's format score is lowered. */
   minimum_steps: wholeNumber({ minimum: 0 }).default(3),
+  /** Tokens below the longest length from which on a solution's reward is lowered; 0: none is. */
+  overlong_buffer: wholeNumber({ minimum: 0 }).default(0),
+  /** What a solution of the longest length loses. */
+  overlong_penalty: realNumber({ minimum: 0 }).default(1),
   verifier_correctness_weight: realNumber({ minimum: 0 }).default(1),
   verifier_format_weight: realNumber({ minimum: 0 }).default(0.8),
 });

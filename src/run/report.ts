@@ -121,7 +121,12 @@ function onPolicyNote(lines: readonly MetricsLine[]): string {
 
 /** What the configuration amounts to, in the paper's words. */
 export function methodName({ verifier, advantage }: TangoConfig): string {
-  const estimator = { "grpo": "GRPO", "rloo": "RLOO", "reinforce++": "REINFORCE++" };
+  const estimator = {
+    "grpo": "GRPO",
+    "dr_grpo": "Dr. GRPO",
+    "rloo": "RLOO",
+    "reinforce++": "REINFORCE++",
+  };
   const name = estimator[advantage.estimator];
   if (verifier === null) return `${name} alone`;
   return verifier.trained ? `RL Tango (${name})` : `${name} with a frozen verifier`;

@@ -107,6 +107,7 @@ function updateMetrics(policy: string, update: PolicyUpdateMetrics, learningRate
     [`${policy}/entropy`]: update.entropy,
     [`${policy}/clip_ratio`]: update.clipRatio,
     [`${policy}/ratio`]: update.ratioMean,
+    [`${policy}/frac_masked`]: update.maskedShare,
     [`${policy}/grad_norm`]: update.gradientNorm,
     [`${policy}/non_finite_gradients`]: update.nonFinite,
     [`${policy}/learning_rate`]: learningRate,

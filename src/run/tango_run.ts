@@ -185,9 +185,12 @@ export class TangoRun {
     return rolloutSampling(this.config, stream, step);
   }
 
-  #lossOptions(): PolicyLossOptions {
+  #lossOptions(maximumResponse: number): PolicyLossOptions {
     const { loss, rollout } = this.config;
     return {
+      objective: loss.objective,
+      aggregation: loss.aggregation,
+      maximumResponse,
       clipLow: loss.clip_ratio_low,
       clipHigh: loss.clip_ratio_high,
       klCoefficient: loss.kl_coefficient,
@@ -243,13 +246,15 @@ export class TangoRun {
         minimumSteps: rewards.minimum_steps,
         groundTruthWeight: rewards.ground_truth_weight,
         formatRewardWeight: rewards.generator_format_weight,
+        overlong: { buffer: rewards.overlong_buffer, penalty: rewards.overlong_penalty },
+        masking: { truncated: loss.mask_truncated, zeroVariance: loss.drop_zero_variance },
         estimator: advantage.estimator,
         weights: {
           alpha,
           outcomeWeight: advantage.outcome_weight,
           processWeight: advantage.process_weight,
         },
-        loss: this.#lossOptions(),
+        loss: this.#lossOptions(generator.maximumResponse),
         learningRate,
         sampling: this.#sampling(streams.generatorRollout, step.globalStep),
         verifierSampling: this.#sampling(streams.verifierRollout, step.globalStep),
@@ -289,7 +294,8 @@ export class TangoRun {
         formatWeight: rewards.verifier_format_weight,
         reweighting: class_reweighting,
         estimator: advantage.estimator,
-        loss: this.#lossOptions(),
+        masking: { truncated: loss.mask_truncated, zeroVariance: loss.drop_zero_variance },
+        loss: this.#lossOptions(verifier.maximumResponse),
         learningRate,
         sampling: this.#sampling(streams.verifierRollout, step.globalStep),
         generatorSampling: this.#sampling(streams.generatorRollout, step.globalStep),

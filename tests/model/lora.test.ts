@@ -206,6 +206,9 @@ onEveryGpu(
       }))
     );
     const metrics = await updatePolicy(model, optimizer, null, samples, {
+      objective: "ppo",
+      aggregation: "token-mean",
+      maximumResponse: 64,
       clipLow: 0.2,
       clipHigh: 0.2,
       klCoefficient: 0,

@@ -19,6 +19,9 @@ import { largestDifference, readGradients } from "../model/fixture.ts";
 import { tinyConfig, tinyModel } from "../model/tiny_model.ts";
 
 const loss: PolicyLossOptions = {
+  objective: "ppo",
+  aggregation: "token-mean",
+  maximumResponse: 64,
   clipLow: 0.2,
   clipHigh: 0.28,
   klCoefficient: 0.05,
@@ -307,3 +310,54 @@ onEveryGpu("policy update: gradients against finite differences of the loss", as
     }
   });
 });
+
+onEveryGpu(
+  "policy update: masked samples weigh nothing, and all masked change nothing",
+  async (gpu) => {
+    await withPolicies(gpu, async (model, _, optimizer) => {
+      const samples = await sampled(model, spread);
+      const options = { ...loss, klCoefficient: 0 };
+      const masked = samples.map((sample, i) => ({ ...sample, isMasked: i % 3 === 0 }));
+      const before = await model.parameters.read();
+      const metrics = await updatePolicy(model, optimizer, null, masked, options, 0);
+      const gradients = await readGradients(model);
+      const counted = masked.filter(({ isMasked }) => !isMasked);
+      assert.equal(metrics.maskedShare, 1 - counted.length / masked.length);
+      assert.equal(metrics.tokens, counted.reduce((sum, { response }) => sum + response.length, 0));
+      // The same without them; a masked sample's rows still pass through the sums, as zeros.
+      const without = await updatePolicy(model, optimizer, null, counted, options, 0);
+      assert.ok(Math.abs(metrics.policyLoss - without.policyLoss) < 1e-9);
+      for (const [name, expected] of Object.entries(await readGradients(model))) {
+        const largest = expected.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
+        assert.ok(largestDifference(gradients[name], expected) <= 1e-6 * largest, name);
+      }
+      const step = optimizer.step;
+      const none = samples.map((sample) => ({ ...sample, isMasked: true }));
+      const nothing = await updatePolicy(model, optimizer, null, none, options, 1e-3);
+      assert.equal(nothing.tokens, 0);
+      assert.equal(optimizer.step, step);
+      assert.deepEqual(await model.parameters.read(), before);
+    });
+  },
+);
+
+for (const objective of ["gspo", "cispo"] as const) {
+  onEveryGpu(
+    `policy update: ${objective} has the same bits however the batch is cut`,
+    async (gpu) => {
+      await withPolicies(gpu, async (model, _, optimizer) => {
+        const samples = await sampled(model, spread);
+        const run = async (microBatchTokens: number) => {
+          // A sequence's ratio lies closer to 1 than its tokens'.
+          const clip = { clipLow: 0.02, clipHigh: 0.02 };
+          const options = { ...loss, ...clip, objective, klCoefficient: 0, microBatchTokens };
+          const metrics = await updatePolicy(model, optimizer, null, samples, options, 0);
+          return { clipRatio: metrics.clipRatio, gradients: await readGradients(model) };
+        };
+        const whole = await run(8192);
+        assert.ok(whole.clipRatio > 0);
+        assert.deepEqual(await run(1), whole);
+      });
+    },
+  );
+}

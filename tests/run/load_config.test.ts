@@ -98,7 +98,8 @@ const refused: [string, string, ConfigOverrides, string][] = [
     MINIMAL + "rewards: {qqqq: 1}\n",
     {},
     "FILE:5: rewards.qqqq is not a key; valid here: ground_truth_weight, " +
-    "generator_format_weight, minimum_steps, verifier_correctness_weight, verifier_format_weight.",
+    "generator_format_weight, minimum_steps, overlong_buffer, overlong_penalty, " +
+    "verifier_correctness_weight, verifier_format_weight.",
   ],
   [
     "a wrong type",
@@ -130,7 +131,7 @@ const refused: [string, string, ConfigOverrides, string][] = [
     "a word that is not offered",
     MINIMAL + "advantage: {estimator: gae}\n",
     {},
-    'FILE:5: advantage.estimator is "gae"; expected one of grpo, rloo, reinforce++.',
+    'FILE:5: advantage.estimator is "gae"; expected one of grpo, dr_grpo, rloo, reinforce++.',
   ],
   [
     "a section that is no mapping",
