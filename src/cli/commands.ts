@@ -11,6 +11,10 @@ export const COMMANDS: Readonly<Record<string, CommandSource>> = {
     load: () => import("./sft.ts"),
   },
   eval: { summary: "measure a saved generator or verifier", load: () => import("./eval.ts") },
+  samples: {
+    summary: "show solutions and critiques of a run, coloured by the verifier's judgments",
+    load: () => import("./samples.ts"),
+  },
   generate: {
     summary: "answer questions with a saved generator",
     load: () => import("./generate.ts"),

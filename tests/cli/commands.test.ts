@@ -48,6 +48,10 @@ testCommand("train: trains, reports, and leaves a finished run alone", async (pr
     assert.ok(exists(join(folder.weights(policy), "model.safetensors")));
   }
   assert.match(await run("train", "--run", folder.path, "--resume"), /is finished/);
+  assert.match(
+    await run("samples", folder.path, "--phase", "generator", "--count", "1"),
+    /^step 5, generator\nproblem {4}[^]*\n1 of \d+ samples in /,
+  );
 });
 
 testCommand(
