@@ -10,7 +10,9 @@ import { makeRmsnorm } from "./rmsnorm.ts";
 import { makeRope } from "./rope.ts";
 import { makeCacheWrite, makeGatherRows } from "./rows.ts";
 import { makeSampling, makeSamplingFiltered } from "./sampling.ts";
+import { makeSequenceRatio } from "./sequence_ratio.ts";
 import { makeSwiglu } from "./swiglu.ts";
+import { makeUnpack } from "./unpack.ts";
 
 /** The kernels of bench/shapes.json. */
 export const benchmarks: Readonly<Record<string, MakeBenchmark>> = {
@@ -29,4 +31,6 @@ export const benchmarks: Readonly<Record<string, MakeBenchmark>> = {
   decode_attention: makeDecodeAttention,
   sampling: makeSampling,
   sampling_filtered: makeSamplingFiltered,
+  sequence_ratio: makeSequenceRatio,
+  unpack: makeUnpack,
 };

@@ -216,6 +216,32 @@ class Kernels:
         run = lambda: sample_filtered(logits, temperature=0.8, top_k=50, top_p=0.95)
         return {None: (run, sequences * vocabulary * self.bytes)}
 
+    def sequence_ratio(self, sequences, tokens):
+        log_probs, old_log_probs = (self.random(sequences, tokens) for _ in range(2))
+
+        def run():
+            return log_probs - (log_probs - old_log_probs).mean(1, keepdim=True)
+
+        return {None: (run, 4 * sequences * tokens * self.bytes)}
+
+    def unpack(self, rows, width):
+        blocks = rows * width // 32
+        bfloat = self.random(rows, width).bfloat16()
+        scale, minimum = (self.random(blocks, 1).half() for _ in range(2))
+        bytes_of = lambda count: torch.randint(0, 256, (blocks, count), device=self.device, dtype=torch.uint8)
+        eight, four = bytes_of(32).view(torch.int8), bytes_of(16)
+
+        def q4_1():
+            nibbles = torch.cat([four & 15, four >> 4], dim=1)
+            return nibbles.float() * scale.float() + minimum.float()
+
+        elements = rows * width
+        return {
+            "bf16": (lambda: bfloat.float(), 6 * elements),
+            "q8_0": (lambda: eight.float() * scale.float(), blocks * 34 + 4 * elements),
+            "q4_1": (q4_1, blocks * 20 + 4 * elements),
+        }
+
 
 def log_probs_and_entropy(logits, targets):
     """Log-prob of each target [T] and entropy [T] in f32, from logits [T, V]."""
