@@ -23,6 +23,20 @@ const compared = [
   "verifier/model.safetensors",
 ];
 
+/** The same of a run that trains adapters. */
+const comparedAdapters = compared.map((file) => file.replace("/model.", "/adapter_model."));
+
+/** Adapters of both policies, and a loss that leaves responses out. */
+const adapters = [
+  ...[
+    "--set",
+    "generator.lora={rank: 4}",
+    "--set",
+    "verifier.lora={rank: 8, targets: [v_proj, down_proj]}",
+  ],
+  ...["--set", "loss.objective=gspo", "--set", "loss.mask_truncated=true"],
+];
+
 /** Steps: G (warm-up), V (warm-up), then G G V twice. */
 const totalSteps = 8;
 
@@ -73,8 +87,8 @@ class Runs implements Disposable {
   }
 
   /** Begins a run and trains it to the end. */
-  async train(name: string, seed = 1): Promise<void> {
-    const { code, output } = await finish(this.#begin(name, seed));
+  async train(name: string, seed = 1, options: readonly string[] = []): Promise<void> {
+    const { code, output } = await finish(this.#begin(name, seed, options));
     assert.equal(code, 0, output);
   }
 
@@ -87,12 +101,15 @@ class Runs implements Disposable {
   async trainUntilKilled(
     name: string,
     lines: number,
-    { resume = false }: { readonly resume?: boolean } = {},
+    { resume = false, options = [] }: {
+      readonly resume?: boolean;
+      readonly options?: readonly string[];
+    } = {},
   ): Promise<void> {
     const path = this.path(name);
     Deno.mkdirSync(path, { recursive: true });
     using changes = Deno.watchFs(path, { recursive: false });
-    const child = (resume ? this.#continue(name) : this.#begin(name, 1)).spawn();
+    const child = (resume ? this.#continue(name) : this.#begin(name, 1, options)).spawn();
     const { metrics } = RunFolder.at(path);
     const ended = child.status.then(() => changes.close());
     const before = lineCount(metrics);
@@ -107,8 +124,9 @@ class Runs implements Disposable {
     assert.equal(signal, "SIGKILL", "the run ended before it could be killed");
   }
 
-  #begin(name: string, seed: number): Deno.Command {
+  #begin(name: string, seed: number, options: readonly string[]): Deno.Command {
     return this.#command(
+      ...options,
       "--config",
       this.#config,
       "--seed",
@@ -152,8 +170,8 @@ function lineCount(path: string): number {
 
 const read = (run: string, file: string) => Deno.readFileSync(join(run, file));
 
-function assertSameRun(run: string, expected: string): void {
-  for (const file of compared) {
+function assertSameRun(run: string, expected: string, files = compared): void {
+  for (const file of files) {
     const a = read(run, file);
     const b = read(expected, file);
     const place = a.findIndex((byte, i) => byte !== b[i]);
@@ -210,6 +228,22 @@ Deno.test({
       const { code, output } = await runs.resume("thrice");
       assert.equal(code, 0, output);
       assertSameRun(runs.path("thrice"), runs.path("whole"));
+    });
+
+    await test.step("killed while training adapters", async () => {
+      await runs.train("adapters", 1, adapters);
+      const { metrics } = RunFolder.open(runs.path("adapters"));
+      const steps = readJsonLines<MetricsLine>(metrics).filter(({ phase }) =>
+        phase !== "evaluation"
+      );
+      for (const line of steps) {
+        assert.equal(line["sampling/logp_difference/max"], 0, `step ${line.step}`);
+      }
+      assert.ok(steps.some((line) => Number(line[`${line.phase}/grad_norm`]) > 0));
+      await runs.trainUntilKilled("adapters-killed", 5, { options: adapters });
+      const { code, output } = await runs.resume("adapters-killed");
+      assert.equal(code, 0, output);
+      assertSameRun(runs.path("adapters-killed"), runs.path("adapters"), comparedAdapters);
     });
 
     await test.step("killed while writing a line and a checkpoint", async () => {
