@@ -1,8 +1,8 @@
 import { GGMLQuantizationType, gguf } from "@huggingface/gguf";
 import { UserError } from "../gpu/user_error.ts";
 import { isStoredType, storedBytes, storedTypes } from "../kernels/stored_type.ts";
+import { openForReading, readExactly } from "./file_reading.ts";
 import { ggufTensorName, isInterleaved } from "./gguf_names.ts";
-import { openForReading, readExactly } from "./safetensors.ts";
 import type { StoredTensor, WeightFile } from "./weight_file.ts";
 
 /** Values of a GGUF header by key; numbers of 64 bits are bigint. */

@@ -4,6 +4,7 @@ import { type ModelConfig, parseModelConfig } from "./config.ts";
 import { ggufConfig } from "./gguf_config.ts";
 import { openGguf } from "./gguf_file.ts";
 import { ggufStopTokens, ggufTokenizer } from "./gguf_tokenizer.ts";
+import { exists } from "./file_reading.ts";
 import { readJson } from "./json_file.ts";
 import type { LoraConfig } from "./lora.ts";
 import { parsePeftConfig } from "./peft.ts";
@@ -70,15 +71,6 @@ async function openAdapter(folder: string, file: string): Promise<ModelSource> {
   } catch (error) {
     base[Symbol.dispose]();
     throw error;
-  }
-}
-
-function exists(path: string): boolean {
-  try {
-    Deno.statSync(path);
-    return true;
-  } catch {
-    return false;
   }
 }
 

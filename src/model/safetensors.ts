@@ -4,6 +4,7 @@
  */
 
 import { UserError } from "../gpu/user_error.ts";
+import { openForReading, readExactly } from "./file_reading.ts";
 import { BYTES_PER_ELEMENT, type DataType, type TensorData, viewAs } from "./number_formats.ts";
 import {
   encodeHeader,
@@ -170,40 +171,4 @@ export class SafetensorsFile implements Disposable {
   [Symbol.dispose](): void {
     this.close();
   }
-}
-
-/** @throws UserError when the file is missing or unreadable */
-export function openForReading(path: string): Deno.FsFile {
-  try {
-    return Deno.openSync(path, { read: true });
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) {
-      throw new UserError(`There is no file ${path}. Check the path of the weights.`);
-    }
-    throw new UserError(`${path} cannot be read: ${(error as Error).message}`);
-  }
-}
-
-/**
- * Reads the next bytes of a file.
- *
- * @throws UserError when it ends early
- */
-export function readExactly(
-  file: Deno.FsFile,
-  count: number,
-  path: string,
-): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(count);
-  let filled = 0;
-  while (filled < count) {
-    const read = file.readSync(bytes.subarray(filled));
-    if (read === null) {
-      throw new UserError(
-        `${path} ended early while it was read. Copy or download the file again.`,
-      );
-    }
-    filled += read;
-  }
-  return bytes;
 }

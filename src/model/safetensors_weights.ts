@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { UserError } from "../gpu/user_error.ts";
 import { isStoredType } from "../kernels/stored_type.ts";
+import { exists } from "./file_reading.ts";
 import { readJson } from "./json_file.ts";
 import { SafetensorsFile } from "./safetensors.ts";
 import type { StoredTensor, WeightFile } from "./weight_file.ts";
@@ -27,14 +28,6 @@ export function openSafetensorsWeights(folder: string): WeightFile {
  */
 export function openSafetensorsFile(path: string): WeightFile {
   return openFiles(path, [path]);
-}
-
-function exists(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
 }
 
 function shardsOf(folder: string, index: string): string[] {
