@@ -71,7 +71,7 @@ export function comparedMethods(config: TangoConfig): ComparedMethod[] {
   return [
     named("tango", config),
     named("alone", baseline(null)),
-    named("frozen-verifier", baseline({ ...verifier, trained: false })),
+    named("frozen-verifier", baseline({ ...verifier, trained: false, lora: null })),
   ];
 }
 

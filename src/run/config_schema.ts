@@ -208,6 +208,17 @@ function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfigFields>
       "greater than 0, because exp never reaches 0 (linear and cosine do)",
     );
   }
+  if (verifier?.lora && !verifier.trained) {
+    impossible(["verifier", "lora"], verifier.lora, "null, because verifier.trained is false");
+  }
+  const longest = value.generator.max_response_length;
+  if (value.rewards.overlong_buffer > longest) {
+    impossible(
+      ["rewards", "overlong_buffer"],
+      value.rewards.overlong_buffer,
+      `at most generator.max_response_length, which is ${longest}`,
+    );
+  }
   const trainsVerifier = verifier?.trained ?? false;
   if (schedule.generator_steps + (trainsVerifier ? schedule.verifier_steps : 0) === 0) {
     impossible(
@@ -228,6 +239,8 @@ function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfigFields>
 }
 
 type TangoConfigFields = {
+  generator: z.output<typeof generatorSchema>;
+  rewards: z.output<typeof rewardsSchema>;
   rollout: z.output<typeof rolloutSchema>;
   loss: z.output<typeof lossSchema>;
   advantage: z.output<typeof advantageSchema>;

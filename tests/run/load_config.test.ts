@@ -172,6 +172,24 @@ const refused: [string, string, ConfigOverrides, string][] = [
     "FILE:6: loss.mini_batches is 3; expected a divisor of rollout.batch_size, which is 10.",
   ],
   [
+    "an adapter for a verifier that is not trained",
+    "generator: {model: a}\nverifier:\n  model: b\n  trained: false\n  lora: {rank: 8}\n",
+    {},
+    "FILE:5: verifier.lora is ",
+  ],
+  [
+    "a rank that the kernels cannot use",
+    "verifier: null\ngenerator:\n  model: a\n  lora: {rank: 6}\n",
+    {},
+    "FILE:4: generator.lora.rank is 6; expected a multiple of 4, as the kernels need.",
+  ],
+  [
+    "an overlong buffer beyond the longest response",
+    MINIMAL + "rewards: {overlong_buffer: 999}\n",
+    {},
+    "FILE:5: rewards.overlong_buffer is 999; expected at most generator.max_response_length, which is 128.",
+  ],
+  [
     "more warm-up than training",
     MINIMAL + "schedule: {verifier_warmup_steps: 40}\n",
     { steps: 10 },
