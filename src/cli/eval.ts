@@ -41,7 +41,7 @@ interface EvalOptions {
 export function register(program: Command): void {
   const command = program.command("eval")
     .description("Measures a saved generator or verifier on problems that training never sees.")
-    .requiredOption("--model <folder>", "folder of the weights to be measured")
+    .requiredOption("--model <folder>", "folder to be measured, or .gguf file")
     .addOption(
       new Option("--policy <name>", "what the weights are").choices(["generator", "verifier"])
         .default("generator"),

@@ -26,7 +26,7 @@ export function register(program: Command): void {
   const command = program.command("generate")
     .description("Prints what a saved generator answers to a question.")
     .argument("<question>", "the question, or with --raw the whole prompt")
-    .requiredOption("--model <folder>", "folder of the generator's weights")
+    .requiredOption("--model <folder>", "folder of the generator, or .gguf file")
     .option("--count <number>", "number of answers", parseCount, 1)
     .option("--temperature <number>", "of sampling; 0 takes the likeliest token", parseNumber, 1)
     .option("--max-length <tokens>", "tokens after which an answer is cut off", parseCount, 128)

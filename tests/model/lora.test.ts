@@ -14,7 +14,6 @@ import {
   wholeModelFiles,
 } from "../../src/model/model_folder.ts";
 import type { Model } from "../../src/model/model.ts";
-import { Optimizer } from "../../src/model/optimizer.ts";
 import { packSequences } from "../../src/model/packed_batch.ts";
 import { parsePeftConfig } from "../../src/model/peft.ts";
 import { decodeSafetensors, type Tensor as FileTensor } from "../../src/model/safetensors.ts";
@@ -25,6 +24,7 @@ import { updatePolicy } from "../../src/rl/policy_update.ts";
 import { writeFiles } from "../../src/run/weights_folder.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
 import { fixtureFolder, largestDifference } from "./fixture.ts";
+import { tinyOptimizer } from "./tiny_model.ts";
 
 const adapterFolder = (name: string) => join("tests", "fixtures", `lora-${name}`);
 const names = ["llama", "qwen2"] as const;
@@ -171,13 +171,7 @@ onEveryGpu(
   "lora: sampled and trained log-probs are equal bit for bit; only the adapter moves",
   async (gpu) => {
     const model = await loadModel(gpu, adapterFolder("llama"), { trained: true });
-    const optimizer = new Optimizer(model, {
-      beta1: 0.9,
-      beta2: 0.95,
-      epsilon: 1e-8,
-      weightDecay: 0,
-      maxGradientNorm: 1,
-    });
+    const optimizer = tinyOptimizer(model);
     const requests = [3, 9, 5].map((length, r) => ({
       prompt: Uint32Array.from({ length }, (_, i) => (i * 31 + r) % 131),
       sequenceIds: [2 * r, 2 * r + 1],

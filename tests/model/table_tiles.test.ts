@@ -4,12 +4,11 @@ import assert from "node:assert/strict";
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import { RandomStream } from "../../src/kernels/philox.ts";
 import type { Model } from "../../src/model/model.ts";
-import { Optimizer } from "../../src/model/optimizer.ts";
 import { generate } from "../../src/rl/rollout.ts";
 import { updateSupervised } from "../../src/rl/supervised_update.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
 import { readGradients } from "./fixture.ts";
-import { tinyConfig, tinyModel } from "./tiny_model.ts";
+import { tinyConfig, tinyModel, tinyOptimizer } from "./tiny_model.ts";
 
 /** Tiles of 1,024, 1,024 and 453 rows. */
 const vocabularySize = 2501;
@@ -41,13 +40,7 @@ async function outcome(model: Model) {
       stepsBetweenReadbacks: 4,
     },
   );
-  const optimizer = new Optimizer(model, {
-    beta1: 0.9,
-    beta2: 0.95,
-    epsilon: 1e-8,
-    weightDecay: 0,
-    maxGradientNorm: 1,
-  });
+  const optimizer = tinyOptimizer(model);
   const weights = await model.parameters.read();
   const { loss } = await updateSupervised(model, optimizer, samples, 0, 8192);
   const gradients = await readGradients(model);

@@ -2,6 +2,7 @@ import type { Gpu } from "../../src/gpu/gpu.ts";
 import type { ModelConfig } from "../../src/model/config.ts";
 import { initialise } from "../../src/model/initialise.ts";
 import { Model } from "../../src/model/model.ts";
+import { Optimizer } from "../../src/model/optimizer.ts";
 
 /** A decoder small enough for a test that runs it hundreds of times; 64 tokens as the embedded tasks. */
 export const tinyConfig: ModelConfig = {
@@ -37,4 +38,15 @@ export function tinyModel(
   const model = Model.create(gpu, { ...tinyConfig, ...config }, { trained, segmentElements });
   initialise(model, seed, deviation);
   return model;
+}
+
+/** An optimizer without weight decay: what has no gradient stays as it is. */
+export function tinyOptimizer(model: Model): Optimizer {
+  return new Optimizer(model, {
+    beta1: 0.9,
+    beta2: 0.95,
+    epsilon: 1e-8,
+    weightDecay: 0,
+    maxGradientNorm: 1,
+  });
 }

@@ -1,21 +1,9 @@
 import assert from "node:assert/strict";
-import { Optimizer } from "../../src/model/optimizer.ts";
-import type { Model } from "../../src/model/model.ts";
 import { RandomStream } from "../../src/kernels/philox.ts";
 import { type SupervisedSample, updateSupervised } from "../../src/rl/supervised_update.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
 import { readGradients } from "../model/fixture.ts";
-import { tinyModel } from "../model/tiny_model.ts";
-
-function optimizerOf(model: Model): Optimizer {
-  return new Optimizer(model, {
-    beta1: 0.9,
-    beta2: 0.95,
-    epsilon: 1e-8,
-    weightDecay: 0,
-    maxGradientNorm: 1,
-  });
-}
+import { tinyModel, tinyOptimizer } from "../model/tiny_model.ts";
 
 /** Responses that repeat their prompt backwards, all tokens counting alike. */
 function reversals(count: number): SupervisedSample[] {
@@ -32,7 +20,7 @@ function reversals(count: number): SupervisedSample[] {
 
 onEveryGpu("supervised update: the loss of a small set falls close to 0", async (gpu) => {
   const model = tinyModel(gpu, { deviation: 0.02 });
-  const optimizer = optimizerOf(model);
+  const optimizer = tinyOptimizer(model);
   const samples = reversals(8);
   const losses: number[] = [];
   for (let step = 0; step < 40; step++) {
@@ -50,7 +38,7 @@ onEveryGpu("supervised update: the cut into micro-batches changes no bit", async
   const samples = reversals(8);
   const run = async (microBatchTokens: number) => {
     const model = tinyModel(gpu);
-    const optimizer = optimizerOf(model);
+    const optimizer = tinyOptimizer(model);
     const metrics = await updateSupervised(model, optimizer, samples, 0.01, microBatchTokens);
     const made = {
       metrics,
@@ -69,7 +57,7 @@ onEveryGpu("supervised update: the cut into micro-batches changes no bit", async
 onEveryGpu("supervised update: a token of weight 0 teaches nothing", async (gpu) => {
   const gradientsOf = async (samples: readonly SupervisedSample[]) => {
     const model = tinyModel(gpu);
-    const optimizer = optimizerOf(model);
+    const optimizer = tinyOptimizer(model);
     await updateSupervised(model, optimizer, samples, 0, 8192);
     const gradients = await readGradients(model);
     optimizer.release();
