@@ -3,7 +3,7 @@
 import process from "node:process";
 import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import { streams } from "../kernels/philox.ts";
 import { ChatTemplate } from "../model/chat_template.ts";
 import { loadModelFolder } from "../model/model_folder.ts";

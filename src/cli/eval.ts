@@ -2,7 +2,7 @@
 
 import { type Command, Option } from "commander";
 import { taskNames } from "../data/tasks.ts";
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import type { TangoConfig } from "../run/config_schema.ts";
 import { HeldOutEvaluation } from "../run/held_out_evaluation.ts";
 import { loadTangoConfig } from "../run/load_config.ts";

@@ -1,7 +1,7 @@
 /** `deno task export`: a model as a Hugging Face folder, an adapter merged into its base. */
 
 import { type Command, Option } from "commander";
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import { mergeAdapter } from "../model/merge.ts";
 import {
   loadModelFolder,

@@ -1,7 +1,7 @@
 /** Options that several commands share. */
 
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import type { ConfigOverrides } from "../run/load_config.ts";
 
 /** What `addConfigOptions` makes commander collect. */

@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { join } from "node:path";
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import { addExamples } from "./examples.ts";
 import { PROJECT_FOLDER } from "./project.ts";
 import { readTestSummary } from "./test_summary.ts";

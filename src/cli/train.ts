@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { taskNames } from "../data/tasks.ts";
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import { latestCheckpoint } from "../run/checkpoint.ts";
 import { isComparison } from "../run/comparison_session.ts";
 import type { TangoConfig } from "../run/config_schema.ts";

@@ -1,5 +1,5 @@
 import type { PooledBuffer } from "./tensor.ts";
-import { UserError } from "./user_error.ts";
+import { UserError } from "../user_error.ts";
 
 /** Storage buffers come in sizes of at most 25 % waste, so that released ones fit again. */
 function sizeClass(bytes: number): number {

@@ -8,7 +8,7 @@
  *   counter = [position (or draw index), sequence, step, seed high bits]
  *   uniform = (first word >>> 8) * 2^-24
  */
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 
 /** What a stream of random numbers is used for; two uses never share numbers. */
 export const streams = {

@@ -1,5 +1,5 @@
 import { Template } from "@huggingface/jinja";
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /** One turn of a conversation. */

@@ -1,4 +1,4 @@
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import type { RopeScaling } from "./rope_scaling.ts";
 
 /** Model families whose Hugging Face `config.json` is understood. */

@@ -1,6 +1,6 @@
 /** Reading files by ranges, with errors that name them. */
 
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 
 /** Whether there is a file or folder of this path. */
 export function exists(path: string): boolean {

@@ -1,4 +1,4 @@
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import { inverseFrequencies } from "../kernels/rope_table.ts";
 import { architectures, type ModelConfig, parseModelConfig } from "./config.ts";
 import type { GgufFile } from "./gguf_file.ts";

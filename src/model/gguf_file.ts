@@ -1,5 +1,5 @@
 import { GGMLQuantizationType, gguf } from "@huggingface/gguf";
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import { isStoredType, storedBytes, storedTypes } from "../kernels/stored_type.ts";
 import { openForReading, readExactly } from "./file_reading.ts";
 import { ggufTensorName, isInterleaved } from "./gguf_names.ts";

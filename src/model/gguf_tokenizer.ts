@@ -1,4 +1,4 @@
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import type { GgufFile } from "./gguf_file.ts";
 import { Tokenizer } from "./tokenizer.ts";
 

@@ -1,4 +1,4 @@
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import type { Gpu } from "../gpu/gpu.ts";
 import { holdsNonFinite, storedBytes, storedTypes } from "../kernels/stored_type.ts";
 import { unpack } from "../kernels/unpack.ts";

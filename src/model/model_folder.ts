@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Gpu } from "../gpu/gpu.ts";
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import { modelConfigJson } from "./config.ts";
 import { initialiseAdapter } from "./initialise.ts";
 import { parameterBlocks } from "./layout.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import { type ModelConfig, parseModelConfig } from "./config.ts";
 import { ggufConfig } from "./gguf_config.ts";
 import { openGguf } from "./gguf_file.ts";

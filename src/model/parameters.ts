@@ -1,6 +1,6 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import { type Block, type NamedRange, placeBlocks, type Placement, tileKey } from "./layout.ts";
 
 /** Tensors by Hugging Face name, f32 on the host. */

@@ -1,6 +1,6 @@
 /** Adapters as the Python library PEFT keeps them: adapter_config.json and adapter_model.safetensors. */
 
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import { type LoraConfig, loraTargets, orderTargets } from "./lora.ts";
 
 /** What adapter_config.json says. */

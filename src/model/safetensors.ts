@@ -3,7 +3,7 @@
  * little-endian header length, a JSON header, then the tensors' bytes.
  */
 
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import { openForReading, readExactly } from "./file_reading.ts";
 import { BYTES_PER_ELEMENT, type DataType, type TensorData, viewAs } from "./number_formats.ts";
 import {

@@ -1,6 +1,6 @@
 /** The header of a safetensors file: parsing with full validation, and writing. */
 
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import { BYTES_PER_ELEMENT, type DataType } from "./number_formats.ts";
 
 /** Where one tensor lies in the data that follows the header. */

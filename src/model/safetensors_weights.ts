@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import { isStoredType } from "../kernels/stored_type.ts";
 import { exists } from "./file_reading.ts";
 import { readJson } from "./json_file.ts";

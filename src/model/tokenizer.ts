@@ -1,5 +1,5 @@
 import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 
 /** Special tokens that tokenizer_config.json may name. */
 export type SpecialTokenName = "eos_token" | "bos_token" | "pad_token";

@@ -1,4 +1,4 @@
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import type { ChatMessage, ChatTemplate } from "../model/chat_template.ts";
 import type { LoadedModel } from "../model/model_folder.ts";
 import type { Sampling } from "./policy.ts";

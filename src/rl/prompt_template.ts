@@ -1,5 +1,5 @@
 import { Template } from "@huggingface/jinja";
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 
 /** A prompt as Jinja text, with the values it may use. */
 export class PromptTemplate<Variable extends string> {

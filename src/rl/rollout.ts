@@ -1,6 +1,6 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import { cacheWrite } from "../kernels/cache_write.ts";
 import { DecodeState } from "../model/decode_state.ts";
 import { decodeStep } from "../model/decode_step.ts";

@@ -5,7 +5,7 @@
 
 import { createHash } from "node:crypto";
 import { basename, join } from "node:path";
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import { encodeSafetensors, SafetensorsFile, type Tensor } from "../model/safetensors.ts";
 import { exists, removeIfPresent, writeFileDurably, writeFolderAtomically } from "./atomic_file.ts";
 import type { JsonValue } from "./json_lines_log.ts";

@@ -1,7 +1,7 @@
 /** A comparison: Tango and its two baselines from the same weights, over the same seeds. */
 
 import { join } from "node:path";
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import { generatorStepsAfterWarmup } from "../rl/tango_schedule.ts";
 import { resolveTangoConfig, type TangoConfig } from "./config_schema.ts";
 import { methodName } from "./report.ts";

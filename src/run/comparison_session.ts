@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Gpu } from "../gpu/gpu.ts";
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import { exists, writeFileAtomically } from "./atomic_file.ts";
 import { type ComparedRun, planComparison } from "./comparison.ts";
 import { writeComparison } from "./comparison_report.ts";

@@ -1,6 +1,6 @@
 /** An append-only file of one JSON object per line, each with the global step it belongs to. */
 
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import { exists, writeAll } from "./atomic_file.ts";
 
 /** What a line must hold: the global step that wrote it. */

@@ -2,7 +2,7 @@
 
 import { parse } from "yaml";
 import type { z } from "zod";
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import { describeIssue, formatKeyPath, type KeyPath } from "./config_problem.ts";
 import { resolveTangoConfig, type TangoConfig, tangoConfigSchema } from "./config_schema.ts";
 import { type SftConfig, sftConfigSchema } from "./sft_config_schema.ts";

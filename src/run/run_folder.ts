@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import { exists, removeIfPresent, writeFileAtomically } from "./atomic_file.ts";
 
 const CONFIGURATION_FILE = "config.yaml";

@@ -2,7 +2,7 @@ import type { ClassCounts } from "../rl/class_reweighting.ts";
 import type { Model } from "../model/model.ts";
 import type { Policy } from "../rl/policy.ts";
 import { initialPosition, type TangoPosition } from "../rl/tango_schedule.ts";
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import { type Checkpoint, loadCheckpoint, type NamedArrays, saveCheckpoint } from "./checkpoint.ts";
 import type { Policies } from "./policies.ts";
 

@@ -1,7 +1,7 @@
 /** A YAML file as plain values, with the line that each key stands on. */
 
 import { isMap, isSeq, LineCounter, type Node, parseDocument } from "yaml";
-import { UserError } from "../gpu/user_error.ts";
+import { UserError } from "../user_error.ts";
 import type { KeyPath } from "./config_problem.ts";
 
 /** A parsed file. */

@@ -36,6 +36,8 @@ import { b } from "../model/b.ts";
 import { c } from "../gpu/c.ts";
 `;
   assert.deepEqual(checkFile("src/rl/rewards.ts", source), []);
+  const error = `import { UserError } from "../user_error.ts";`;
+  assert.deepEqual(checkFile("src/data/rows.ts", error), []);
 });
 
 Deno.test("room rule: later rooms, the outside and anything for src/data are forbidden", () => {

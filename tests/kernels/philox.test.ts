@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { UserError } from "../../src/gpu/user_error.ts";
+import { UserError } from "../../src/user_error.ts";
 import { philox4x32, RandomStream, streams, uniformAt } from "../../src/kernels/philox.ts";
 
 Deno.test("philox4x32 gives the known answers published with Random123", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import fc from "fast-check";
-import { UserError } from "../../src/gpu/user_error.ts";
+import { UserError } from "../../src/user_error.ts";
 import { loadModel } from "../../src/model/model_folder.ts";
 import { openModelSource } from "../../src/model/model_source.ts";
 import { decodeSafetensors } from "../../src/model/safetensors.ts";

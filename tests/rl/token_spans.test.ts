@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { UserError } from "../../src/gpu/user_error.ts";
+import { UserError } from "../../src/user_error.ts";
 import { lastTokenOfSpans } from "../../src/rl/token_spans.ts";
 
 Deno.test("the token that holds the last character is found", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { UserError } from "../../src/gpu/user_error.ts";
+import { UserError } from "../../src/user_error.ts";
 import {
   type Checkpoint,
   latestCheckpoint,

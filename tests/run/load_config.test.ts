@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { stringify } from "yaml";
-import { UserError } from "../../src/gpu/user_error.ts";
+import { UserError } from "../../src/user_error.ts";
 import { type ConfigOverrides, loadSftConfig, loadTangoConfig } from "../../src/run/load_config.ts";
 
 const MINIMAL = "generator:\n  model: weights/g\nverifier:\n  model: weights/v\n";
