@@ -46,6 +46,7 @@ export const makeTrainingStep: MakeBenchmark = async (bench, shape) => {
     temperature: 1,
     sharePrompts: true,
     microBatchTokens: sequences * tokens,
+    gradientCheckpointing: false,
     miniBatches: 1,
     epochs: 1,
   } as const;

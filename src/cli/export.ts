@@ -50,7 +50,7 @@ async function exportModel({ model: path, output, dtype, gpu }: ExportOptions): 
     throw new UserError(`${output} exists already; name a new folder with --output.`);
   }
   await withGpu(gpu ?? "auto", async (gpu) => {
-    const loaded = await loadModelFolder(gpu, path, { trained: false });
+    const loaded = await loadModelFolder(gpu, path, { trained: false, storage: "f32" });
     try {
       mergeAdapter(loaded.model);
       writeFiles(output, await wholeModelFiles(loaded, dtype));

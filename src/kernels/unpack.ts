@@ -23,19 +23,20 @@ export interface PackedPiece {
 }
 
 /**
- * Writes the elements of packed blocks into f32 weights.
+ * Writes the elements of packed blocks into weights, rounded to nearest even where those are f16 or bf16.
  *
  * @param packed u32 words, the last one possibly in part
- * @param weights f32, flat
+ * @param weights f32, f16 or bf16, flat
  * @throws Error when the piece does not fit
  */
 export function unpack(gpu: Gpu, packed: Tensor, weights: Tensor, piece: PackedPiece): void {
   const { type, elements, firstElement, width, targetStart, interleavedHead } = piece;
   const block = storedTypes[type];
   expectShape("unpack", "packed", packed, [-1], "u32");
-  expectShape("unpack", "weights", weights, [-1]);
+  expectShape("unpack", "weights", weights, [-1], weights.dtype);
   if (
-    elements % 4 !== 0 || elements % block.elements !== 0 || width % 4 !== 0 ||
+    [elements, firstElement, targetStart, width].some((count) => count % 4 !== 0) ||
+    elements % block.elements !== 0 ||
     packed.bytes < storedBytes(type, elements) ||
     targetStart + firstElement + elements > weights.size
   ) {
@@ -46,7 +47,13 @@ export function unpack(gpu: Gpu, packed: Tensor, weights: Tensor, piece: PackedP
     {
       label: `unpack ${type}`,
       code,
-      defines: { TYPE: type, ELEMENTS: block.elements, BYTES: block.bytes, WORKGROUP },
+      defines: {
+        TYPE: type,
+        ELEMENTS: block.elements,
+        BYTES: block.bytes,
+        STORAGE: weights.dtype,
+        WORKGROUP,
+      },
     },
     { elements, firstElement, targetStart, width, headDim: interleavedHead },
     { packed, weights },

@@ -1,4 +1,5 @@
-// Turns the blocks of a weight file into f32 elements, four to a lane.
+// Turns the blocks of a weight file into elements in f32, f16 or bf16 (STORAGE), four to a lane. Every
+// number of the piece's place is a multiple of 4.
 //
 // The formats of quantised blocks are ggml's (ggml-common.h, ggml-quants.c); each has an even number of
 // bytes, so that its f16 scales never lie across two 16-bit places.
@@ -13,7 +14,11 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> packed: array<u32>;
+//#if STORAGE == "f32"
 @group(0) @binding(2) var<storage, read_write> weights: array<f32>;
+//#else
+@group(0) @binding(2) var<storage, read_write> weights: array<u32>;
+//#endif
 
 fn byteAt(at: u32) -> u32 {
   return (packed[at >> 2u] >> ((at & 3u) * 8u)) & 0xffu;
@@ -113,6 +118,30 @@ fn placeOf(element: u32) -> u32 {
   return moved * params.width + element % params.width;
 }
 
+//#if STORAGE == "f16"
+// Rounded to nearest even in integers: pack2x16float may round either way.
+fn halfOf(value: f32) -> u32 {
+  let bits = bitcast<u32>(value);
+  let sign = (bits >> 16u) & 0x8000u;
+  let magnitude = bits & 0x7fffffffu;
+  if (magnitude >= 0x477ff000u) {
+    return sign | 0x7c00u;
+  }
+  if (magnitude < 0x38800000u) {
+    // Below the smallest normal number: in steps of 2^-24. The sum with 2^23 rounds to whole steps.
+    let steps = bitcast<f32>(magnitude) * 16777216.0;
+    return sign | (bitcast<u32>(steps + 8388608.0) & 0x7ffu);
+  }
+  return sign | ((magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13u) & 1u)) >> 13u);
+}
+//#endif
+//#if STORAGE == "bf16"
+fn halfOf(value: f32) -> u32 {
+  let bits = bitcast<u32>(value);
+  return (bits + 0x7fffu + ((bits >> 16u) & 1u)) >> 16u;
+}
+//#endif
+
 @compute @workgroup_size($WORKGROUP)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
@@ -124,7 +153,14 @@ fn main(
     return;
   }
   let target_at = params.targetStart + placeOf(params.firstElement + first);
+  //#if STORAGE == "f32"
   for (var i = 0u; i < 4u; i++) {
     weights[target_at + i] = elementAt(first + i);
   }
+  //#else
+  for (var i = 0u; i < 4u; i += 2u) {
+    weights[(target_at + i) / 2u] =
+      halfOf(elementAt(first + i)) | (halfOf(elementAt(first + i + 1u)) << 16u);
+  }
+  //#endif
 }

@@ -126,7 +126,7 @@ export function backward(
     for (let index = model.layers.length - 1; index >= 0; index--) {
       const above = dx;
       dx = gpu.scope(
-        () => layerBackward(model, model.layers[index], made.layers[index], batch, above),
+        () => layerBackward(model, model.layers[index], made.layers[index](), batch, above),
         (kept) => [kept],
       );
       gpu.release(above);

@@ -39,18 +39,16 @@ export interface LayerActivations<Attention> {
   readonly gateUp: Tensor;
   /** [T, I] */
   readonly inner: Tensor;
-  /** [T, C] residual stream after the layer */
-  readonly output: Tensor;
 }
 
 /**
- * One decoder layer. Prefill, decoding and training differ in where the keys lie and in nothing else,
- * so they share this function, and with it every bit outside attention.
+ * One decoder layer but for its last projection. Prefill, decoding and training differ in where the keys
+ * lie and in nothing else, so they share this function, and with it every bit outside attention.
  *
  * @param input [T, C]
  * @param attend makes the attention's output from `qkv`
  */
-export function layerForward<Attention extends { readonly output: Tensor }>(
+function layerInterior<Attention extends { readonly output: Tensor }>(
   model: Model,
   layer: Layer,
   input: Tensor,
@@ -74,7 +72,6 @@ export function layerForward<Attention extends { readonly output: Tensor }>(
   const gateUp = linearForward(gpu, "gate and up", layer.gateUp, second.y);
   const inner = gpu.tensor([T, I], "f32", "inner");
   swigluForward(gpu, gateUp, inner);
-  const output = linearForward(gpu, "down", layer.down, inner, middle);
   return {
     input,
     inputRstd: first.rstd,
@@ -86,8 +83,24 @@ export function layerForward<Attention extends { readonly output: Tensor }>(
     middleNormed: second.y,
     gateUp,
     inner,
-    output,
   };
+}
+
+/**
+ * One decoder layer.
+ *
+ * @param input [T, C]
+ * @param attend makes the attention's output from `qkv`
+ * @returns what it made, and [T, C] the residual stream after it
+ */
+export function layerForward<Attention extends { readonly output: Tensor }>(
+  model: Model,
+  layer: Layer,
+  input: Tensor,
+  attend: (qkv: Tensor) => Attention,
+): { made: LayerActivations<Attention>; output: Tensor } {
+  const made = layerInterior(model, layer, input, attend);
+  return { made, output: linearForward(model.gpu, "down", layer.down, made.inner, made.middle) };
 }
 
 /** Embeds tokens. @returns [T, C] */
@@ -145,7 +158,8 @@ export function attentionShape(model: Model) {
 
 /** Everything the backward pass of a whole model needs. */
 export interface ModelActivations {
-  readonly layers: readonly LayerActivations<AttentionActivations>[];
+  /** What each layer made; with gradient checkpointing the call computes it again. */
+  readonly layers: readonly (() => LayerActivations<AttentionActivations>)[];
   /** [T, C] residual stream before the last norm */
   readonly last: Tensor;
   readonly lastRstd: Tensor;
@@ -153,14 +167,32 @@ export interface ModelActivations {
   readonly hidden: Tensor;
 }
 
-/** Runs a packed batch and keeps all activations. Call inside a `gpu.scope`. */
-export function forwardForTraining(model: Model, batch: PackedBatch): ModelActivations {
-  const layers: LayerActivations<AttentionActivations>[] = [];
+/**
+ * Runs a packed batch and keeps what the backward pass needs. Call inside a `gpu.scope`.
+ *
+ * @param checkpointing keeps each layer's input alone (gradient checkpointing, Chen et al. 2016): the
+ *   backward pass computes the layer again, with the same bits
+ */
+export function forwardForTraining(
+  model: Model,
+  batch: PackedBatch,
+  checkpointing = false,
+): ModelActivations {
+  const { gpu } = model;
+  const layers: (() => LayerActivations<AttentionActivations>)[] = [];
   let x = embed(model, batch.tokens);
   for (const layer of model.layers) {
-    const activations = layerForward(model, layer, x, attendPacked(model, layer, batch));
-    layers.push(activations);
-    x = activations.output;
+    const input = x;
+    const attend = attendPacked(model, layer, batch);
+    const forward = () => layerForward(model, layer, input, attend);
+    if (checkpointing) {
+      x = gpu.scope(() => forward().output, (kept) => [kept]);
+      layers.push(() => layerInterior(model, layer, input, attend));
+    } else {
+      const { made, output } = forward();
+      x = output;
+      layers.push(() => made);
+    }
   }
   const { hidden, rstd } = finalNorm(model, x);
   return { layers, last: x, lastRstd: rstd, hidden };
@@ -180,9 +212,9 @@ export function forwardOnly(
   let x = embed(model, batch.tokens);
   model.layers.forEach((layer, index) => {
     const output = gpu.scope(() => {
-      const made = layerForward(model, layer, x, attendPacked(model, layer, batch));
+      const { made, output } = layerForward(model, layer, x, attendPacked(model, layer, batch));
       onKeys(index, made.attention.keys, made.attention.values);
-      return made.output;
+      return output;
     }, (kept) => [kept]);
     gpu.release(x);
     x = output;

@@ -1,3 +1,4 @@
+import { bytesOf } from "../gpu/tensor.ts";
 import { UserError } from "../user_error.ts";
 import { vocabularyBlock } from "../kernels/vocabulary.ts";
 import type { ModelConfig } from "./config.ts";
@@ -111,6 +112,9 @@ export function parameterBlocks(config: ModelConfig, most = Infinity): Block[] {
   return blocks;
 }
 
+/** How a model's matrices lie in memory. Vectors (norms and biases) are always f32. */
+export type WeightStorage = "f32" | "f16" | "bf16";
+
 /** Where a block lies: which segment, and at which element of it. */
 export interface Placement {
   readonly block: Block;
@@ -118,32 +122,46 @@ export interface Placement {
   readonly offset: number;
 }
 
+/** A flat run of elements of one type. */
+export interface Segment {
+  size: number;
+  readonly dtype: WeightStorage;
+}
+
 /** Blocks begin on 256 bytes, so that each can be bound on its own. */
-const alignment = 64;
+const alignmentBytes = 256;
 
 /**
  * Packs blocks into as few flat segments as the device's largest binding allows.
  *
- * @param segmentElements the most elements a segment may have
+ * @param segmentBytes the most bytes a segment may have
  * @throws UserError when one block alone is larger
  */
 export function placeBlocks(
   blocks: readonly Block[],
-  segmentElements: number,
-): { placements: Placement[]; segmentSizes: number[] } {
+  segmentBytes: number,
+  storage: WeightStorage = "f32",
+): { placements: Placement[]; segments: Segment[] } {
   const placements: Placement[] = [];
-  const segmentSizes = [0];
+  const segments: Segment[] = [];
+  const open = new Map<WeightStorage, number>();
   for (const block of blocks) {
+    const dtype = block.shape.length > 1 ? storage : "f32";
+    const alignment = alignmentBytes / bytesOf(dtype);
     const size = Math.ceil(sizeOf(block.shape) / alignment) * alignment;
-    if (size > segmentElements) {
+    const most = segmentBytes / bytesOf(dtype);
+    if (size > most) {
       throw new UserError(
-        `The model's ${block.key} has ${size} elements; this device binds ${segmentElements} at once`,
+        `The model's ${block.key} has ${size} elements; this device binds ${most} of ${dtype} at once`,
       );
     }
-    if (segmentSizes[segmentSizes.length - 1] + size > segmentElements) segmentSizes.push(0);
-    const segment = segmentSizes.length - 1;
-    placements.push({ block, segment, offset: segmentSizes[segment] });
-    segmentSizes[segment] += size;
+    let segment = open.get(dtype) ?? -1;
+    if (segment < 0 || segments[segment].size + size > most) {
+      segment = segments.push({ size: 0, dtype }) - 1;
+      open.set(dtype, segment);
+    }
+    placements.push({ block, segment, offset: segments[segment].size });
+    segments[segment].size += size;
   }
-  return { placements, segmentSizes };
+  return { placements, segments };
 }

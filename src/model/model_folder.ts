@@ -3,16 +3,17 @@ import type { Gpu } from "../gpu/gpu.ts";
 import { UserError } from "../user_error.ts";
 import { modelConfigJson } from "./config.ts";
 import { initialiseAdapter } from "./initialise.ts";
-import { parameterBlocks } from "./layout.ts";
+import { parameterBlocks, type WeightStorage } from "./layout.ts";
 import { float32ToBfloat16, float32ToFloat16 } from "./half_precision.ts";
 import { checkWeights, loadWeights } from "./load_weights.ts";
 import { loraBlocks, type LoraConfig, orderTargets } from "./lora.ts";
 import { Model } from "./model.ts";
 import { type ModelSource, openModelSource } from "./model_source.ts";
-import type { Parameters } from "./parameters.ts";
+import type { ParameterOptions, Parameters } from "./parameters.ts";
 import { peftConfigJson } from "./peft.ts";
 import { encodeSafetensors, type Tensor as FileTensor } from "./safetensors.ts";
 import { stopTokensOf } from "./stop_tokens.ts";
+import { storageOf } from "./weight_storage.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /** A model with its tokenizer. */
@@ -33,17 +34,25 @@ export interface LoadOptions {
   readonly seed?: number;
   /** Frozen weights that several models share. */
   readonly bases?: FrozenBases;
+  /**
+   * How matrices that are not trained are stored; by default as the file has them, quantised ones in f16.
+   * Ignored where `bases` says it.
+   */
+  readonly storage?: WeightStorage;
 }
 
 /** Frozen models by path, each loaded once, whichever models and adapters use it. */
 export class FrozenBases {
   readonly #models = new Map<string, Model>();
 
+  /** @param storage of their matrices; by default as the files have them */
+  constructor(private readonly storage?: WeightStorage) {}
+
   /** The base of a source, loaded at the first call; it stays the caller's to keep, not to release. */
   async get(gpu: Gpu, source: ModelSource): Promise<Model> {
     let model = this.#models.get(source.basePath);
     if (!model) {
-      model = await loadWhole(gpu, source, false);
+      model = await loadFrozen(gpu, source, this.storage);
       this.#models.set(source.basePath, model);
     }
     return model;
@@ -86,7 +95,7 @@ async function putOnGpu(
   gpu: Gpu,
   path: string,
   source: ModelSource,
-  { trained, lora: asked = null, seed = 0, bases }: LoadOptions,
+  { trained, lora: asked = null, seed = 0, bases, storage }: LoadOptions,
 ): Promise<Model> {
   const { adapter, basePath } = source;
   const lora = asked && { ...asked, targets: orderTargets(asked.targets) };
@@ -99,9 +108,9 @@ async function putOnGpu(
     );
   }
   const config = adapter?.config ?? lora;
-  if (trained && config === null) return await loadWhole(gpu, source, true);
+  if (trained && config === null) return await loadWhole(gpu, source, { trained });
   if (adapter) checkWeights(adapter.weights, loraBlocks(source.config, adapter.config));
-  const base = bases ? await bases.get(gpu, source) : await loadWhole(gpu, source, false);
+  const base = bases ? await bases.get(gpu, source) : await loadFrozen(gpu, source, storage);
   let model: Model | null = null;
   try {
     model = base.adapted(config && { config, basePath, trained });
@@ -117,14 +126,21 @@ async function putOnGpu(
   }
 }
 
+function loadFrozen(gpu: Gpu, source: ModelSource, storage?: WeightStorage): Promise<Model> {
+  return loadWhole(gpu, source, {
+    trained: false,
+    storage: storage ?? storageOf(source.weights, parameterBlocks(source.config)),
+  });
+}
+
 /** Nothing is allocated before the files are known to be sound. */
 async function loadWhole(
   gpu: Gpu,
   { config, weights }: ModelSource,
-  trained: boolean,
+  options: ParameterOptions,
 ): Promise<Model> {
   checkWeights(weights, parameterBlocks(config), { tied: config.tiedEmbeddings });
-  const model = Model.create(gpu, config, { trained });
+  const model = Model.create(gpu, config, options);
   try {
     await loadWeights(gpu, model.parameters, weights);
     return model;

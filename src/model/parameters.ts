@@ -1,7 +1,15 @@
 import type { Gpu } from "../gpu/gpu.ts";
-import type { Tensor } from "../gpu/tensor.ts";
+import { bytesOf, type HostArray, type Tensor } from "../gpu/tensor.ts";
 import { UserError } from "../user_error.ts";
-import { type Block, type NamedRange, placeBlocks, type Placement, tileKey } from "./layout.ts";
+import { fromStorage, toStorage } from "./half_precision.ts";
+import {
+  type Block,
+  type NamedRange,
+  placeBlocks,
+  type Placement,
+  tileKey,
+  type WeightStorage,
+} from "./layout.ts";
 
 /** Tensors by Hugging Face name, f32 on the host. */
 export type NamedWeights = Readonly<Record<string, Float32Array>>;
@@ -30,8 +38,10 @@ export interface TableTileParameter extends Parameter {
 export interface ParameterOptions {
   /** Whether gradients and moments are kept too. */
   readonly trained: boolean;
-  /** Elements of the longest flat tensor; by default as many as the device binds. */
-  readonly segmentElements?: number;
+  /** Of matrices; f32 by default, and always where they are trained. */
+  readonly storage?: WeightStorage;
+  /** Bytes of the longest flat tensor; by default as many as the device binds. */
+  readonly segmentBytes?: number;
 }
 
 /**
@@ -47,13 +57,15 @@ export class Parameters {
   constructor(
     private readonly gpu: Gpu,
     makeBlocks: (most: number) => readonly Block[],
-    { trained, segmentElements }: ParameterOptions,
+    { trained, storage = "f32", segmentBytes }: ParameterOptions,
   ) {
-    const limit = segmentElements ?? Math.floor(gpu.device.limits.maxStorageBufferBindingSize / 4);
-    const { placements, segmentSizes } = placeBlocks(makeBlocks(limit), limit);
+    if (trained && storage !== "f32") throw new Error(`weights in ${storage} cannot be trained`);
+    const limit = segmentBytes ?? gpu.device.limits.maxStorageBufferBindingSize;
+    const blocks = makeBlocks(Math.floor(limit / bytesOf(storage)));
+    const { placements, segments } = placeBlocks(blocks, limit, storage);
     this.#placements = new Map(placements.map((placement) => [placement.block.key, placement]));
-    const flat = (label: string) => segmentSizes.map((size) => gpu.zeros([size], "f32", label));
-    this.weights = flat("weights");
+    this.weights = segments.map(({ size, dtype }) => gpu.zeros([size], dtype, "weights"));
+    const flat = (label: string) => segments.map(({ size }) => gpu.zeros([size], "f32", label));
     this.training = trained
       ? {
         gradients: flat("gradients"),
@@ -129,9 +141,10 @@ export class Parameters {
     return named;
   }
 
-  /** Reads the weights by name. */
+  /** Reads the weights by name, as f32 whatever they are stored as. */
   async read(): Promise<Record<string, Float32Array>> {
-    return this.name(await this.gpu.readAll(this.weights) as Float32Array[]);
+    const stored: HostArray[] = await this.gpu.readAll(this.weights);
+    return this.name(stored.map((data, i) => fromStorage(data, this.weights[i].dtype)));
   }
 
   /**
@@ -167,7 +180,10 @@ export class Parameters {
     if (unknown.size > 0) {
       throw new UserError(`${file}: tensor ${[...unknown][0]} does not belong to this model`);
     }
-    segments.forEach((data, i) => this.gpu.write(this.weights[i], data));
+    segments.forEach((data, i) => {
+      const segment = this.weights[i];
+      this.gpu.write(segment, toStorage(data, segment.dtype));
+    });
   }
 
   /** Returns the GPU memory. */

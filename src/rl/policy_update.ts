@@ -53,6 +53,8 @@ export interface PolicyLossOptions {
   readonly sharePrompts: boolean;
   /** Tokens of one forward and backward pass. */
   readonly microBatchTokens: number;
+  /** Keeps each layer's input alone for the backward pass, which computes the rest again. */
+  readonly gradientCheckpointing: boolean;
   /** Optimizer steps that a batch is cut into. */
   readonly miniBatches: number;
   /** Passes over the batch. */
@@ -218,7 +220,7 @@ async function accumulate(
         (kept) => [kept],
       )
       : null;
-    const activations = forwardForTraining(model, batch);
+    const activations = forwardForTraining(model, batch, options.gradientCheckpointing);
     const { gathered, head } = headOf(model, activations.hidden);
     const logProbGradient = gpu.tensor([R], "f32", "log-prob gradient");
     const entropyGradient = gpu.tensor([R], "f32", "entropy gradient");

@@ -6,7 +6,9 @@
 import { z } from "zod";
 import { flag, oneOf, realNumber, section, text, wholeNumber } from "./schema_fields.ts";
 import {
+  frozenDtypeSchema,
   gpuSchema,
+  gradientCheckpointingSchema,
   loraSchema,
   optimizerSchema,
   promptTemplateSchema,
@@ -83,6 +85,7 @@ const lossSchema = section({
   share_prompts: flag().default(true),
   /** Tokens in one forward and backward pass: more is faster and takes more memory. */
   micro_batch_tokens: wholeNumber({ minimum: 1 }).default(8192),
+  gradient_checkpointing: gradientCheckpointingSchema,
 });
 
 const alphaSchema = section({
@@ -154,6 +157,7 @@ const evaluationSchema = section({
 export const tangoConfigSchema = section({
   seed: seedSchema,
   gpu: gpuSchema,
+  frozen_dtype: frozenDtypeSchema,
   run_directory: runDirectorySchema,
   task: taskSchema.prefault({}),
   generator: generatorSchema,

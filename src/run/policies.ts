@@ -14,6 +14,7 @@ import {
   verifierTemplate,
 } from "../rl/prompt_template.ts";
 import type { TangoConfig } from "./config_schema.ts";
+import { frozenStorage } from "./frozen_storage.ts";
 
 /** The two policies of a run. */
 export interface Policies {
@@ -34,7 +35,7 @@ export async function openPolicies(
   { frozen = false }: { readonly frozen?: boolean } = {},
 ): Promise<Policies> {
   const { generator, verifier } = config;
-  const bases = new FrozenBases();
+  const bases = new FrozenBases(frozenStorage(config.frozen_dtype));
   const opened: Policy<unknown>[] = [];
   const open = async <Template>(
     policy: TangoConfig["generator"],

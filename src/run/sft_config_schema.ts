@@ -3,7 +3,9 @@
 import { z } from "zod";
 import { oneOf, realNumber, section, text, wholeNumber } from "./schema_fields.ts";
 import {
+  frozenDtypeSchema,
   gpuSchema,
+  gradientCheckpointingSchema,
   loraSchema,
   optimizerSchema,
   promptTemplateSchema,
@@ -48,6 +50,7 @@ const architectureSchema = section({
 export const sftConfigSchema = section({
   seed: seedSchema,
   gpu: gpuSchema,
+  frozen_dtype: frozenDtypeSchema,
   run_directory: runDirectorySchema,
   task: taskSchema.prefault({}),
   /** What is imitated: correct solutions, or critiques of corrupted ones. */
@@ -67,6 +70,7 @@ export const sftConfigSchema = section({
   steps: wholeNumber({ minimum: 1 }).default(1000),
   optimizer: optimizerSchema.prefault({ learning_rate: 2e-3 }),
   micro_batch_tokens: wholeNumber({ minimum: 1 }).default(8192),
+  gradient_checkpointing: gradientCheckpointingSchema,
   /** Training ends at the first evaluation that reaches this accuracy; 1 trains to the end. */
   stop_at_accuracy: realNumber({ above: 0, maximum: 1 }).default(1),
   /** Updates between two evaluations. */

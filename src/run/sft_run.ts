@@ -17,6 +17,7 @@ import { generatorTemplate, verifierTemplate } from "../rl/prompt_template.ts";
 import type { Solution } from "../rl/responses.ts";
 import { updateSupervised } from "../rl/supervised_update.ts";
 import type { Problem } from "../data/task.ts";
+import { frozenStorage } from "./frozen_storage.ts";
 import { METRIC } from "./metric_names.ts";
 import { Problems } from "./problems.ts";
 import type { SftConfig } from "./sft_config_schema.ts";
@@ -51,6 +52,7 @@ export class SftRun {
         trained: true,
         lora: config.lora,
         seed: config.seed,
+        storage: frozenStorage(config.frozen_dtype),
       });
     return new SftRun(config, loaded);
   }
@@ -87,7 +89,7 @@ export class SftRun {
     onStep: (step: number, metrics: Metrics) => void,
     onEvaluation: (evaluation: SftEvaluation) => void,
   ): Promise<SftEvaluation> {
-    const { steps, optimizer, batch_size, evaluate_every, micro_batch_tokens } = this.config;
+    const { steps, optimizer, batch_size, evaluate_every } = this.config;
     let evaluation: SftEvaluation = { step: 0, accuracy: 0, metrics: {} };
     for (let step = 1; step <= steps; step++) {
       const learningRate = learningRateAt({
@@ -101,7 +103,10 @@ export class SftRun {
         this.#optimizer,
         this.#supervision.batch(step, batch_size),
         learningRate,
-        micro_batch_tokens,
+        {
+          microBatchTokens: this.config.micro_batch_tokens,
+          gradientCheckpointing: this.config.gradient_checkpointing,
+        },
       );
       onStep(step, {
         [METRIC.supervisedLoss]: loss,

@@ -2,10 +2,16 @@
 
 import { z } from "zod";
 import { loraTargets } from "../model/lora.ts";
-import { oneOf, realNumber, section, text, wholeNumber } from "./schema_fields.ts";
+import { flag, oneOf, realNumber, section, text, wholeNumber } from "./schema_fields.ts";
 
 /** Which engine runs the kernels; auto takes Dawn or the native one, whichever suits the device. */
 export const gpuSchema = oneOf(["auto", "native", "dawn"]).default("auto");
+
+/** How matrices that are not trained are stored; auto keeps the file's format, quantised ones in float16. */
+export const frozenDtypeSchema = oneOf(["auto", "float32", "float16", "bfloat16"]).default("auto");
+
+/** Keeps each layer's input alone for the backward pass, which computes the rest again: less memory. */
+export const gradientCheckpointingSchema = flag().default(false);
 
 /** Seed of everything random: the same seed gives the same run. */
 export const seedSchema = wholeNumber({ minimum: 0, maximum: 2 ** 32 - 1 }).default(0);

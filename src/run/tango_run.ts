@@ -199,6 +199,7 @@ export class TangoRun {
       temperature: rollout.temperature,
       sharePrompts: loss.share_prompts,
       microBatchTokens: loss.micro_batch_tokens,
+      gradientCheckpointing: loss.gradient_checkpointing,
       miniBatches: loss.mini_batches,
       epochs: loss.epochs,
     };

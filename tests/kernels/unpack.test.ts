@@ -7,6 +7,7 @@ import {
   storedTypes,
 } from "../../src/kernels/stored_type.ts";
 import { unpack } from "../../src/kernels/unpack.ts";
+import { toStorage } from "../../src/model/half_precision.ts";
 import { decodeSafetensors } from "../../src/model/safetensors.ts";
 import { assertClose, onEveryGpu, randomFloats } from "./harness.ts";
 
@@ -78,6 +79,54 @@ onEveryGpu("interleaved rows of a head are put back", async (gpu) => {
     );
   }
   gpu.release(packed, target);
+});
+
+onEveryGpu("into f16 and bf16 memory: rounded to nearest even", async (gpu) => {
+  const ties = Float32Array.from(
+    // Midway between neighbours, subnormal, smallest and largest f16 numbers, and numbers next to those.
+    [
+      1 + 2 ** -11,
+      1 + 3 * 2 ** -11,
+      2 ** -14,
+      2 ** -15 + 2 ** -25,
+      2 ** -24,
+      2 ** -25,
+      3 * 2 ** -26,
+    ]
+      .concat([
+        65504,
+        65519,
+        0,
+        -0,
+        -(1 + 2 ** -11),
+        -(2 ** -24) * 1.5,
+        1 + 2 ** -8,
+        1 + 3 * 2 ** -8,
+        0.1,
+      ]),
+  );
+  const packed = gpu.from(new Uint32Array(ties.buffer), [ties.length]);
+  const piece = { firstElement: 0, targetStart: 4, interleavedHead: 0 };
+  for (const dtype of ["f16", "bf16"] as const) {
+    const target = gpu.zeros([4 + ties.length], dtype);
+    unpack(gpu, packed, target, { type: "F32", elements: ties.length, width: 8, ...piece });
+    const expected = toStorage(Float32Array.of(0, 0, 0, 0, ...ties), dtype);
+    assert.deepEqual(await gpu.read(target), expected, dtype);
+    gpu.release(target);
+    for (const type of types) {
+      const elements = valuesOf(type).length;
+      const bytes = words(packedOf(type));
+      const source = gpu.from(bytes, [bytes.length]);
+      const whole = gpu.zeros([4 + elements]), half = gpu.zeros([4 + elements], dtype);
+      for (const to of [whole, half]) {
+        unpack(gpu, source, to, { type, elements, width: 256, ...piece });
+      }
+      const rounded = toStorage(await gpu.readFloats(whole), dtype);
+      assert.deepEqual(await gpu.read(half), rounded, `${type} in ${dtype}`);
+      gpu.release(source, whole, half);
+    }
+  }
+  gpu.release(packed);
 });
 
 Deno.test("NaN and infinity are found in every type, in elements or scales", () => {

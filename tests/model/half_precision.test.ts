@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { float32ToBfloat16, float32ToFloat16 } from "../../src/model/half_precision.ts";
-
-const fromBfloat16 = (bits: Uint16Array) =>
-  new Float32Array(Uint32Array.from(bits, (half) => half << 16).buffer);
+import {
+  bfloat16ToFloat32 as fromBfloat16,
+  float32ToBfloat16,
+  float32ToFloat16,
+} from "../../src/model/half_precision.ts";
 
 Deno.test("half precision: f16 and bf16 round to nearest even and keep what they can hold", () => {
   // 1 + 2^-11 lies midway between two f16 numbers, 1 + 2^-8 between two bf16 numbers.

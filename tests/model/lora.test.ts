@@ -24,6 +24,7 @@ import { updatePolicy } from "../../src/rl/policy_update.ts";
 import { writeFiles } from "../../src/run/weights_folder.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
 import { fixtureFolder, largestDifference } from "./fixture.ts";
+import { lossOptions } from "../rl/loss_options.ts";
 import { tinyOptimizer } from "./tiny_model.ts";
 
 const adapterFolder = (name: string) => join("tests", "fixtures", `lora-${name}`);
@@ -199,21 +200,14 @@ onEveryGpu(
         advantages: new Float32Array(tokens.length).fill(i === 0 ? 1 : -1),
       }))
     );
-    const metrics = await updatePolicy(model, optimizer, null, samples, {
-      objective: "ppo",
-      aggregation: "token-mean",
-      maximumResponse: 64,
-      clipLow: 0.2,
-      clipHigh: 0.2,
-      klCoefficient: 0,
-      klEstimator: "k3",
-      entropyCoefficient: 0,
-      temperature: 1,
-      sharePrompts: true,
-      microBatchTokens: 32,
-      miniBatches: 1,
-      epochs: 1,
-    }, 1e-3);
+    const metrics = await updatePolicy(
+      model,
+      optimizer,
+      null,
+      samples,
+      lossOptions({ microBatchTokens: 32 }),
+      1e-3,
+    );
     assert.equal(metrics.logProbDifferenceMax, 0);
     assert.deepEqual(await model.parameters.read(), base);
     assert.notDeepEqual(await model.adapter?.parameters.read(), before);

@@ -23,6 +23,7 @@ import {
   referenceOptimizer,
   withFixture,
 } from "./fixture.ts";
+import { passes } from "../rl/pass_options.ts";
 
 /** Compares and prints how many times PyTorch's float32 error the largest difference is. */
 function compare(
@@ -171,7 +172,7 @@ for (const name of fixtures) {
       let gradientRatio = NaN;
       for (let step = 0; step < adamw.steps; step++) {
         // 30 tokens cut the batch into three passes.
-        const update = await updateSupervised(model, optimizer, samples, adamw.lr, 30);
+        const update = await updateSupervised(model, optimizer, samples, adamw.lr, passes(30));
         assert.equal(update.nonFinite, 0);
         losses.push(update.loss);
         norms.push(update.gradientNorm);

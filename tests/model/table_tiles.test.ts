@@ -9,10 +9,11 @@ import { updateSupervised } from "../../src/rl/supervised_update.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
 import { readGradients } from "./fixture.ts";
 import { tinyConfig, tinyModel, tinyOptimizer } from "./tiny_model.ts";
+import { passes } from "../rl/pass_options.ts";
 
 /** Tiles of 1,024, 1,024 and 453 rows. */
 const vocabularySize = 2501;
-const segmentElements = 1500 * tinyConfig.hiddenSize;
+const segmentBytes = 4 * 1500 * tinyConfig.hiddenSize;
 
 /** What a model says, is taught, and weighs. */
 async function outcome(model: Model) {
@@ -42,7 +43,7 @@ async function outcome(model: Model) {
   );
   const optimizer = tinyOptimizer(model);
   const weights = await model.parameters.read();
-  const { loss } = await updateSupervised(model, optimizer, samples, 0, 8192);
+  const { loss } = await updateSupervised(model, optimizer, samples, 0, passes());
   const gradients = await readGradients(model);
   optimizer.release();
   return { responses, weights, loss, gradients };
@@ -50,7 +51,7 @@ async function outcome(model: Model) {
 
 async function both(gpu: Gpu, tiedEmbeddings: boolean) {
   const config = { vocabularySize, tiedEmbeddings };
-  const models = [tinyModel(gpu, { config }), tinyModel(gpu, { config, segmentElements })];
+  const models = [tinyModel(gpu, { config }), tinyModel(gpu, { config, segmentBytes })];
   const tiles = models.map(({ head, embedding }) => [embedding.length, head.length]);
   const outcomes = [await outcome(models[0]), await outcome(models[1])];
   for (const model of models) model.release();

@@ -30,12 +30,12 @@ export function tinyModel(
     readonly seed?: number;
     readonly deviation?: number;
     readonly trained?: boolean;
-    readonly segmentElements?: number;
+    readonly segmentBytes?: number;
     readonly config?: Partial<ModelConfig>;
   } = {},
 ): Model {
-  const { seed = 1, deviation = 0.3, trained = true, segmentElements, config = {} } = options;
-  const model = Model.create(gpu, { ...tinyConfig, ...config }, { trained, segmentElements });
+  const { seed = 1, deviation = 0.3, trained = true, segmentBytes, config = {} } = options;
+  const model = Model.create(gpu, { ...tinyConfig, ...config }, { trained, segmentBytes });
   initialise(model, seed, deviation);
   return model;
 }

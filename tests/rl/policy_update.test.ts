@@ -8,31 +8,19 @@ import { headForward } from "../../src/model/head.ts";
 import { packSequences } from "../../src/model/packed_batch.ts";
 import { klEstimate } from "../../src/rl/kl.ts";
 import { clippedSurrogate } from "../../src/rl/policy_loss.ts";
-import {
-  type PolicyLossOptions,
-  type PolicySample,
-  updatePolicy,
-} from "../../src/rl/policy_update.ts";
+import { type PolicySample, updatePolicy } from "../../src/rl/policy_update.ts";
 import { generate } from "../../src/rl/rollout.ts";
 import { assertClose, onEveryGpu } from "../kernels/harness.ts";
 import { largestDifference, readGradients } from "../model/fixture.ts";
 import { tinyConfig, tinyModel } from "../model/tiny_model.ts";
+import { lossOptions } from "./loss_options.ts";
 
-const loss: PolicyLossOptions = {
-  objective: "ppo",
-  aggregation: "token-mean",
-  maximumResponse: 64,
-  clipLow: 0.2,
+const loss = lossOptions({
   clipHigh: 0.28,
   klCoefficient: 0.05,
-  klEstimator: "k3",
   entropyCoefficient: 0.01,
   temperature: 0.9,
-  sharePrompts: true,
-  microBatchTokens: 8192,
-  miniBatches: 1,
-  epochs: 1,
-};
+});
 
 const random = new RandomStream(11, 97);
 const tokens = (count: number) =>

@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import { RandomStream } from "../../src/kernels/philox.ts";
-import { type SupervisedSample, updateSupervised } from "../../src/rl/supervised_update.ts";
-import { onEveryGpu } from "../kernels/harness.ts";
+import {
+  supervisedLoss,
+  type SupervisedSample,
+  updateSupervised,
+} from "../../src/rl/supervised_update.ts";
+import { assertClose, onEveryGpu } from "../kernels/harness.ts";
 import { readGradients } from "../model/fixture.ts";
 import { tinyModel, tinyOptimizer } from "../model/tiny_model.ts";
+import { passes } from "./pass_options.ts";
 
 /** Responses that repeat their prompt backwards, all tokens counting alike. */
 function reversals(count: number): SupervisedSample[] {
@@ -24,7 +29,7 @@ onEveryGpu("supervised update: the loss of a small set falls close to 0", async 
   const samples = reversals(8);
   const losses: number[] = [];
   for (let step = 0; step < 40; step++) {
-    losses.push((await updateSupervised(model, optimizer, samples, 0.01, 8192)).loss);
+    losses.push((await updateSupervised(model, optimizer, samples, 0.01, passes())).loss);
   }
   optimizer.release();
   model.release();
@@ -39,7 +44,13 @@ onEveryGpu("supervised update: the cut into micro-batches changes no bit", async
   const run = async (microBatchTokens: number) => {
     const model = tinyModel(gpu);
     const optimizer = tinyOptimizer(model);
-    const metrics = await updateSupervised(model, optimizer, samples, 0.01, microBatchTokens);
+    const metrics = await updateSupervised(
+      model,
+      optimizer,
+      samples,
+      0.01,
+      passes(microBatchTokens),
+    );
     const made = {
       metrics,
       gradients: await readGradients(model),
@@ -58,7 +69,7 @@ onEveryGpu("supervised update: a token of weight 0 teaches nothing", async (gpu)
   const gradientsOf = async (samples: readonly SupervisedSample[]) => {
     const model = tinyModel(gpu);
     const optimizer = tinyOptimizer(model);
-    await updateSupervised(model, optimizer, samples, 0, 8192);
+    await updateSupervised(model, optimizer, samples, 0, passes());
     const gradients = await readGradients(model);
     optimizer.release();
     model.release();
@@ -74,3 +85,35 @@ onEveryGpu("supervised update: a token of weight 0 teaches nothing", async (gpu)
   // Zeros are added to sums, and the weights' sum is what they are measured against.
   assert.deepEqual(await gradientsOf([whole]), await gradientsOf([cut]));
 });
+
+onEveryGpu(
+  "gradient checkpointing gives the same bits in less memory; the loss alone is the same too",
+  async (gpu) => {
+    const samples: SupervisedSample[] = [20, 33, 7].map((length, i) => ({
+      prompt: Uint32Array.of(1, 2 + i),
+      response: Uint32Array.from({ length }, (_, t) => (5 * t + i) % 64),
+      weights: new Float32Array(length).fill(1 + i),
+    }));
+    const config = { layers: 6 };
+    const run = async (gradientCheckpointing: boolean) => {
+      const model = tinyModel(gpu, { config });
+      const optimizer = tinyOptimizer(model);
+      const before = gpu.pool.liveBytes;
+      gpu.pool.peakBytes = before;
+      const loss = await supervisedLoss(model, samples, 40);
+      const options = { ...passes(), gradientCheckpointing };
+      const metrics = await updateSupervised(model, optimizer, samples, 0.01, options);
+      const peak = gpu.pool.peakBytes - before;
+      // Each response is one of the weighted mean's terms in either.
+      assertClose([loss], [metrics.loss], { absolute: 0, relative: 1e-6, why: "sums of passes" });
+      const made = { metrics, weights: await model.parameters.read() };
+      optimizer.release();
+      model.release();
+      return { made, peak };
+    };
+    const whole = await run(false);
+    const checkpointed = await run(true);
+    assert.deepEqual(checkpointed.made, whole.made);
+    assert.ok(checkpointed.peak < 0.5 * whole.peak, `${checkpointed.peak} of ${whole.peak} bytes`);
+  },
+);
