@@ -2,6 +2,7 @@
 
 import type { Command } from "commander";
 import { loadSftConfig } from "../run/load_config.ts";
+import { formatMemoryPlan } from "../run/memory_plan.ts";
 import { nextRunDirectory, RunFolder } from "../run/run_folder.ts";
 import { sftAccuracy } from "../run/sft_report.ts";
 import { fineTuneWithReport } from "../run/sft_session.ts";
@@ -33,6 +34,7 @@ async function fineTune(options: ConfigOptions): Promise<void> {
     const device = describeDevice(gpu.info);
     return fineTuneWithReport(gpu, config, path, {
       device,
+      onPlan: (plan) => console.log(`${formatMemoryPlan(plan)}\n`),
       onOpen(run) {
         const model = `${config.policy} of ${describeParameters(run.parameterCount)}`;
         const title = "supervised fine-tuning";

@@ -9,6 +9,7 @@ import type { TangoConfig } from "../run/config_schema.ts";
 import { INTERRUPTED_EXIT_CODE } from "../run/interrupt.ts";
 import { readJsonLines } from "../run/json_lines_log.ts";
 import { loadTangoConfig } from "../run/load_config.ts";
+import { formatMemoryPlan } from "../run/memory_plan.ts";
 import type { MetricsLine } from "../run/metrics_log.ts";
 import { findHeadlines, methodName } from "../run/report.ts";
 import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/run_folder.ts";
@@ -49,6 +50,7 @@ async function train(options: TrainOptions, command: Command): Promise<void> {
   const reachedEnd = await withGpu(config.gpu, (gpu) =>
     trainWithReport(gpu, config, folder.path, {
       resume: options.resume ?? false,
+      onPlan: (plan) => console.log(`${formatMemoryPlan(plan)}\n`),
       onOpen({ parameterCounts: { generator, verifier }, globalSteps }) {
         const policies = `generator of ${describeParameters(generator)}` +
           (verifier === null ? "" : `, verifier of ${describeParameters(verifier)}`);

@@ -25,10 +25,15 @@ export class BufferPool {
   reservedBytes = 0;
   /** The most `liveBytes` has been. */
   peakBytes = 0;
+  /** Idle buffers are destroyed rather than that `reservedBytes` exceeds this. */
+  budgetBytes = Infinity;
 
   constructor(
     readonly device: GPUDevice,
-    private readonly onDestroy: (buffer: PooledBuffer) => void,
+    private readonly on: {
+      readonly beforeTrim: () => void;
+      readonly onDestroy: (buffer: PooledBuffer) => void;
+    },
   ) {}
 
   /** @throws UserError when one buffer would exceed what the device can bind */
@@ -45,6 +50,7 @@ export class BufferPool {
       );
     }
     const idle = this.#free.get(size)?.pop();
+    if (!idle && this.reservedBytes + size > this.budgetBytes) this.trim();
     const buffer = idle ?? this.#create(Math.min(size, Math.floor(limit / 4) * 4), label);
     this.#live.add(buffer.id);
     this.liveBytes += buffer.bytes;
@@ -74,12 +80,13 @@ export class BufferPool {
     else this.#free.set(size, [buffer]);
   }
 
-  /** Destroys all idle buffers. Call when no submitted work uses them any more. */
+  /** Destroys all idle buffers; the device keeps each until the work that uses it is done. */
   trim(): void {
+    this.on.beforeTrim();
     for (const list of this.#free.values()) {
       for (const buffer of list) {
         this.reservedBytes -= buffer.bytes;
-        this.onDestroy(buffer);
+        this.on.onDestroy(buffer);
         buffer.buffer.destroy();
       }
     }

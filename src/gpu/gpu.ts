@@ -6,6 +6,7 @@ import { compile, compileAsync, type Kernel, kernelKey, type KernelSource } from
 import { ParameterArena } from "./parameter_arena.ts";
 import { type KernelTime, Profiler } from "./profiler.ts";
 import { Readback } from "./readback.ts";
+import { rehearsalDevice, rehearsalReadback } from "./rehearsal.ts";
 import { bytesOf, type DataType, dataTypeOf, type HostArray, Tensor } from "./tensor.ts";
 import { UserError } from "../user_error.ts";
 
@@ -47,10 +48,16 @@ export class Gpu {
   private constructor(
     readonly device: GPUDevice,
     info: DeviceInfo,
-    private readonly readback: Readback,
+    private readonly readback: Pick<Readback, "record">,
+    /** True when nothing is computed; see `rehearsal`. */
+    readonly isRehearsal = false,
   ) {
     this.info = info;
-    this.pool = new BufferPool(device, (buffer) => this.#bindGroups.forgetBuffer(buffer.id));
+    this.pool = new BufferPool(device, {
+      onDestroy: (buffer) => this.#bindGroups.forgetBuffer(buffer.id),
+      // Work that is only recorded may not use a buffer that is gone by the time it is sent off.
+      beforeTrim: () => this.submit(),
+    });
     this.#parameters = new ParameterArena(device, dispatchesPerSubmit);
     this.#errors = new ErrorScopes(device);
     this.#bindGroups = new BindGroups(
@@ -76,6 +83,14 @@ export class Gpu {
     const engine = choice === "auto" ? "native" : choice;
     const { device, info } = await openDevice(engine);
     return new Gpu(device, info, await Readback.open(device, engine));
+  }
+
+  /**
+   * This GPU without its memory: what is recorded on it does nothing and reads zeros, but takes the same
+   * buffers from its pool.
+   */
+  rehearsal(): Gpu {
+    return new Gpu(rehearsalDevice(this.device.limits), this.info, rehearsalReadback, true);
   }
 
   /** Frees everything. A process that used Dawn must still end with `Deno.exit`. */

@@ -109,12 +109,15 @@ async function putOnGpu(
   }
   const config = adapter?.config ?? lora;
   if (trained && config === null) return await loadWhole(gpu, source, { trained });
-  if (adapter) checkWeights(adapter.weights, loraBlocks(source.config, adapter.config));
+  if (adapter && !gpu.isRehearsal) {
+    checkWeights(adapter.weights, loraBlocks(source.config, adapter.config));
+  }
   const base = bases ? await bases.get(gpu, source) : await loadFrozen(gpu, source, storage);
   let model: Model | null = null;
   try {
     model = base.adapted(config && { config, basePath, trained });
     const parameters = model.adapter?.parameters;
+    if (gpu.isRehearsal) return model;
     if (parameters && adapter) await loadWeights(gpu, parameters, adapter.weights);
     else if (parameters) initialiseAdapter(parameters, seed);
     return model;
@@ -139,6 +142,7 @@ async function loadWhole(
   { config, weights }: ModelSource,
   options: ParameterOptions,
 ): Promise<Model> {
+  if (gpu.isRehearsal) return Model.create(gpu, config, options);
   checkWeights(weights, parameterBlocks(config), { tied: config.tiedEmbeddings });
   const model = Model.create(gpu, config, options);
   try {

@@ -7,6 +7,7 @@ import { drawCurves, metricPoints } from "./curves.ts";
 import { formatDuration } from "./duration.ts";
 import { readJsonLines } from "./json_lines_log.ts";
 import { METRIC } from "./metric_names.ts";
+import { formatBytes } from "./memory_plan.ts";
 import type { MetricsLine } from "./metrics_log.ts";
 import type { RunFolder } from "./run_folder.ts";
 
@@ -18,6 +19,8 @@ export interface ReportFacts {
   readonly engine: "native" | "dawn";
   /** Wall-clock seconds of this process's part of the run. */
   readonly seconds: number;
+  /** GPU memory by the plan and what was live at once. */
+  readonly memory: { readonly plannedBytes: number; readonly peakBytes: number };
   /** false when the run was interrupted before its last step. */
   readonly isFinished: boolean;
 }
@@ -157,7 +160,7 @@ export function findHeadlines(lines: readonly MetricsLine[]): Headline[] {
 }
 
 function whatRan(facts: ReportFacts, lines: readonly MetricsLine[]): [string, string][] {
-  const { config, adapter, engine, seconds } = facts;
+  const { config, adapter, engine, seconds, memory } = facts;
   const { rollout, schedule, verifier } = config;
   const count = (phase: string) =>
     new Set(lines.filter((line) => line.phase === phase).map(({ step }) => step)).size;
@@ -176,6 +179,10 @@ function whatRan(facts: ReportFacts, lines: readonly MetricsLine[]): [string, st
     ["steps done", `${count("generator")} generator, ${count("verifier")} verifier`],
     ["seed", String(config.seed)],
     ["device", `${adapter.name}${adapter.isSoftware ? " (software)" : ""}, ${engine} engine`],
+    [
+      "GPU memory",
+      `${formatBytes(memory.peakBytes)} at most, ${formatBytes(memory.plannedBytes)} planned`,
+    ],
     ["time since start or resume", formatDuration(seconds)],
   ];
 }

@@ -7,6 +7,7 @@ import {
   gpuSchema,
   gradientCheckpointingSchema,
   loraSchema,
+  memoryLimitSchema,
   optimizerSchema,
   promptTemplateSchema,
   runDirectorySchema,
@@ -51,6 +52,7 @@ export const sftConfigSchema = section({
   seed: seedSchema,
   gpu: gpuSchema,
   frozen_dtype: frozenDtypeSchema,
+  memory_limit_gb: memoryLimitSchema,
   run_directory: runDirectorySchema,
   task: taskSchema.prefault({}),
   /** What is imitated: correct solutions, or critiques of corrupted ones. */

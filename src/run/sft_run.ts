@@ -33,10 +33,19 @@ export interface SftEvaluation {
   readonly metrics: Metrics;
 }
 
+/** Numbers of tokens. */
+export interface LengthRange {
+  readonly shortest: number;
+  readonly longest: number;
+}
+
+/** Examples among which the longest is looked for. */
+const examplesLookedAt = 512;
+
 /** Supervised fine-tuning of one policy from random or given weights. */
 export class SftRun {
+  readonly optimizer: Optimizer;
   readonly #loaded: LoadedModel;
-  readonly #optimizer: Optimizer;
   readonly #problems: Problems;
   readonly #supervision: Supervision;
 
@@ -61,7 +70,7 @@ export class SftRun {
     this.#problems = new Problems(config.task, config.seed);
     this.#loaded = loaded;
     const { betas, epsilon, weight_decay, max_gradient_norm } = config.optimizer;
-    this.#optimizer = new Optimizer(this.#loaded.model, {
+    this.optimizer = new Optimizer(this.#loaded.model, {
       beta1: betas[0],
       beta2: betas[1],
       epsilon,
@@ -100,7 +109,7 @@ export class SftRun {
       }, step - 1);
       const { loss, gradientNorm, tokens } = await updateSupervised(
         this.#loaded.model,
-        this.#optimizer,
+        this.optimizer,
         this.#supervision.batch(step, batch_size),
         learningRate,
         {
@@ -115,7 +124,7 @@ export class SftRun {
         "sft/tokens": tokens,
       });
       if (step % evaluate_every !== 0 && step !== steps) continue;
-      evaluation = await this.#evaluate(step);
+      evaluation = await this.evaluate(step);
       onEvaluation(evaluation);
       if (evaluation.accuracy >= this.config.stop_at_accuracy) break;
     }
@@ -127,6 +136,23 @@ export class SftRun {
     await writeModelFolder(folder, this.#loaded);
   }
 
+  get model(): Model {
+    return this.#loaded.model;
+  }
+
+  /** Tokens of prompts and responses. */
+  get exampleLengths(): { readonly prompt: LengthRange; readonly response: LengthRange } {
+    const examples = this.#supervision.batch(1, examplesLookedAt);
+    const range = (lengths: readonly number[]) => ({
+      shortest: Math.min(...lengths),
+      longest: Math.max(...lengths),
+    });
+    return {
+      prompt: range(examples.map(({ prompt }) => prompt.length)),
+      response: range(examples.map(({ response }) => response.length)),
+    };
+  }
+
   /** Number of the model's parameters. */
   get parameterCount(): ParameterCount {
     return this.#loaded.model.parameterCount;
@@ -134,7 +160,7 @@ export class SftRun {
 
   /** Returns the GPU memory. */
   close(): void {
-    this.#optimizer.release();
+    this.optimizer.release();
     this.#loaded.model.release();
   }
 
@@ -153,7 +179,8 @@ export class SftRun {
     };
   }
 
-  async #evaluate(step: number): Promise<SftEvaluation> {
+  /** Measures the policy on held-out problems. */
+  async evaluate(step: number): Promise<SftEvaluation> {
     const { evaluation, policy } = this.config;
     const { source } = this.#problems;
     const problems = this.#problems.heldOut(evaluation.seed, evaluation.problems);
@@ -240,6 +267,6 @@ function newModel(gpu: Gpu, { architecture, seed }: SftConfig): LoadedModel {
     maxPositions: architecture.max_position_embeddings,
   };
   const model = Model.create(gpu, config, { trained: true });
-  initialise(model, seed, architecture.initial_deviation);
+  if (!gpu.isRehearsal) initialise(model, seed, architecture.initial_deviation);
   return { model, tokenizer, stopTokens: stopTokensOf(tokenizer, [], "the new model") };
 }

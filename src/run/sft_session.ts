@@ -1,11 +1,24 @@
 import type { Gpu } from "../gpu/gpu.ts";
+import { checkMemory } from "./memory_check.ts";
+import type { MemoryPlan } from "./memory_plan.ts";
 import { MetricsLog } from "./metrics_log.ts";
 import { METRIC } from "./metric_names.ts";
 import { ProgressLine } from "./progress_line.ts";
 import { RunFolder } from "./run_folder.ts";
+import { planSftMemory, sftShrinks } from "./sft_memory_plan.ts";
 import type { SftConfig } from "./sft_config_schema.ts";
 import { sftAccuracy, writeSftReport } from "./sft_report.ts";
 import { type SftEvaluation, SftRun } from "./sft_run.ts";
+
+/** How fine-tuning is shown. */
+export interface SftSessionOptions {
+  /** The device in words, for the report. */
+  readonly device: string;
+  /** Told what memory the run will take, before any is taken. */
+  readonly onPlan: (plan: MemoryPlan) => void;
+  /** Told once the model is there. */
+  readonly onOpen: (run: SftRun) => void;
+}
 
 /**
  * Fine-tunes one policy with live progress; saves its weights and writes the report.
@@ -19,9 +32,16 @@ export async function fineTuneWithReport(
   gpu: Gpu,
   config: SftConfig,
   path: string,
-  { device, onOpen }: { readonly device: string; readonly onOpen: (run: SftRun) => void },
+  { device, onPlan, onOpen }: SftSessionOptions,
 ): Promise<{ evaluation: SftEvaluation; weights: string }> {
   const started = performance.now();
+  const plan = await checkMemory(gpu, {
+    config,
+    limit: config.memory_limit_gb,
+    plan: (changed) => planSftMemory(gpu, changed),
+    shrinks: sftShrinks,
+  });
+  onPlan(plan);
   const run = await SftRun.open(gpu, config);
   try {
     const folder = RunFolder.create(path, config);

@@ -10,6 +10,9 @@ export const gpuSchema = oneOf(["auto", "native", "dawn"]).default("auto");
 /** How matrices that are not trained are stored; auto keeps the file's format, quantised ones in float16. */
 export const frozenDtypeSchema = oneOf(["auto", "float32", "float16", "bfloat16"]).default("auto");
 
+/** GB (10⁹ bytes) of GPU memory that a run may take; null: what the device is known to have. */
+export const memoryLimitSchema = realNumber({ above: 0 }).nullable().default(null);
+
 /** Keeps each layer's input alone for the backward pass, which computes the rest again: less memory. */
 export const gradientCheckpointingSchema = flag().default(false);
 

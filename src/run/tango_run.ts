@@ -5,7 +5,6 @@ import { alphaAt } from "../rl/alpha_schedule.ts";
 import { generatorStep } from "../rl/generator_step.ts";
 import { learningRateAt } from "../rl/learning_rate.ts";
 import type { Sampling } from "../rl/policy.ts";
-import type { PolicyLossOptions } from "../rl/policy_update.ts";
 import { mean } from "../rl/statistics.ts";
 import {
   generatorStepsAfterWarmup,
@@ -18,6 +17,7 @@ import { verifierStep } from "../rl/verifier_step.ts";
 import { latestCheckpoint } from "./checkpoint.ts";
 import type { TangoConfig } from "./config_schema.ts";
 import { HeldOutEvaluation, rolloutSampling } from "./held_out_evaluation.ts";
+import { lossOptions } from "./loss_options.ts";
 import { METRIC } from "./metric_names.ts";
 import { MetricsLog, type Phase, TimingsLog } from "./metrics_log.ts";
 import { openPolicies, type Policies, releasePolicies } from "./policies.ts";
@@ -110,7 +110,10 @@ export class TangoRun {
    * @param isStopRequested asked after every step
    * @returns whether the run reached its last step
    */
-  async train(progress: Progress, isStopRequested: () => Promise<boolean>): Promise<boolean> {
+  async train(
+    progress: Pick<Progress, "update">,
+    isStopRequested: () => Promise<boolean>,
+  ): Promise<boolean> {
     for (;;) {
       const step = nextStep(this.#schedule, this.#state.position);
       if (!step) break;
@@ -185,26 +188,6 @@ export class TangoRun {
     return rolloutSampling(this.config, stream, step);
   }
 
-  #lossOptions(maximumResponse: number): PolicyLossOptions {
-    const { loss, rollout } = this.config;
-    return {
-      objective: loss.objective,
-      aggregation: loss.aggregation,
-      maximumResponse,
-      clipLow: loss.clip_ratio_low,
-      clipHigh: loss.clip_ratio_high,
-      klCoefficient: loss.kl_coefficient,
-      klEstimator: loss.kl_estimator,
-      entropyCoefficient: loss.entropy_coefficient,
-      temperature: rollout.temperature,
-      sharePrompts: loss.share_prompts,
-      microBatchTokens: loss.micro_batch_tokens,
-      gradientCheckpointing: loss.gradient_checkpointing,
-      miniBatches: loss.mini_batches,
-      epochs: loss.epochs,
-    };
-  }
-
   #learningRate(policy: "generator" | "verifier", step: number): number {
     const optimizer = this.config[policy]?.optimizer;
     if (!optimizer) throw new Error(`there is no ${policy}`);
@@ -255,7 +238,7 @@ export class TangoRun {
           outcomeWeight: advantage.outcome_weight,
           processWeight: advantage.process_weight,
         },
-        loss: this.#lossOptions(generator.maximumResponse),
+        loss: lossOptions(this.config, generator.maximumResponse),
         learningRate,
         sampling: this.#sampling(streams.generatorRollout, step.globalStep),
         verifierSampling: this.#sampling(streams.verifierRollout, step.globalStep),
@@ -296,7 +279,7 @@ export class TangoRun {
         reweighting: class_reweighting,
         estimator: advantage.estimator,
         masking: { truncated: loss.mask_truncated, zeroVariance: loss.drop_zero_variance },
-        loss: this.#lossOptions(verifier.maximumResponse),
+        loss: lossOptions(this.config, verifier.maximumResponse),
         learningRate,
         sampling: this.#sampling(streams.verifierRollout, step.globalStep),
         generatorSampling: this.#sampling(streams.generatorRollout, step.globalStep),

@@ -3,10 +3,14 @@ import { exists, removeIfPresent } from "./atomic_file.ts";
 import { latestCheckpoint, skippedCheckpoints } from "./checkpoint.ts";
 import type { TangoConfig } from "./config_schema.ts";
 import { Interrupt } from "./interrupt.ts";
+import { checkMemory } from "./memory_check.ts";
+import type { MemoryPlan } from "./memory_plan.ts";
 import { Progress } from "./progress.ts";
 import { writeReport } from "./report.ts";
 import { RunFolder } from "./run_folder.ts";
+import { planTangoMemory } from "./tango_memory_plan.ts";
 import { TangoRun } from "./tango_run.ts";
+import { tangoShrinks } from "./tango_shrinks.ts";
 
 /** How a run is started and shown. */
 export interface TrainingSessionOptions {
@@ -14,6 +18,8 @@ export interface TrainingSessionOptions {
   readonly resume: boolean;
   /** Stands at the beginning of every progress line. */
   readonly label?: string;
+  /** Told what memory the run will take, before any is taken. */
+  readonly onPlan?: (plan: MemoryPlan) => void;
   /** Told once the models are loaded. */
   readonly onOpen?: (run: TangoRun) => void;
 }
@@ -38,9 +44,16 @@ export async function trainWithReport(
   gpu: Gpu,
   config: TangoConfig,
   path: string,
-  { resume, label, onOpen }: TrainingSessionOptions,
+  { resume, label, onPlan, onOpen }: TrainingSessionOptions,
 ): Promise<boolean> {
   const started = performance.now();
+  const plan = await checkMemory(gpu, {
+    config,
+    limit: config.memory_limit_gb,
+    plan: (changed) => planTangoMemory(gpu, changed),
+    shrinks: tangoShrinks,
+  });
+  onPlan?.(plan);
   const folder = resume ? RunFolder.open(path) : RunFolder.create(path, config);
   for (const { path } of skippedCheckpoints(folder.checkpoints)) {
     console.error(`${path} is not whole and is passed over; its steps are done again.`);
@@ -67,6 +80,7 @@ export async function trainWithReport(
     adapter: { name: gpu.info.name, isSoftware: gpu.info.software },
     engine: gpu.info.engine,
     seconds: (performance.now() - started) / 1000,
+    memory: { plannedBytes: plan.peakBytes, peakBytes: gpu.pool.peakBytes },
     isFinished: reachedEnd,
   });
   return reachedEnd;

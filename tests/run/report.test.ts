@@ -17,6 +17,7 @@ const facts: ReportFacts = {
   adapter: { name: "llvmpipe", isSoftware: true },
   engine: "native",
   seconds: 245,
+  memory: { plannedBytes: 1.5e9, peakBytes: 1.4e9 },
   isFinished: true,
 };
 

@@ -1,0 +1,74 @@
+import type { DeviceInfo } from "./adapter.ts";
+
+/** What a device's memory is known to be. */
+export interface DeviceMemory {
+  readonly bytes: number;
+  /** Who says so, for messages. */
+  readonly origin: string;
+}
+
+/**
+ * The memory of a device. WebGPU does not tell; what the system tells is taken.
+ *
+ * @returns null when nothing tells
+ */
+export function deviceMemory(info: DeviceInfo): DeviceMemory | null {
+  if (info.software) {
+    const { available } = Deno.systemMemoryInfo();
+    return { bytes: available, origin: "this machine has so much memory available" };
+  }
+  return nvidiaMemory(info.name) ?? amdMemory(info);
+}
+
+function nvidiaMemory(name: string): DeviceMemory | null {
+  if (!/nvidia/i.test(name)) return null;
+  const query = ["--query-gpu=name,memory.total", "--format=csv,noheader,nounits"];
+  try {
+    const { success, stdout } = new Deno.Command("nvidia-smi", { args: query }).outputSync();
+    const bytes = success ? parseNvidiaMemory(new TextDecoder().decode(stdout), name) : null;
+    return bytes === null ? null : { bytes, origin: "nvidia-smi" };
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
+}
+
+/**
+ * The smallest memory among the GPUs of a name.
+ *
+ * @param table `name, MiB` in each line, as nvidia-smi prints it
+ * @param name the adapter's
+ * @returns bytes, or null when no line is about that name
+ */
+export function parseNvidiaMemory(table: string, name: string): number | null {
+  const sizes = table.trim().split("\n")
+    .map((line) => line.split(",").map((cell) => cell.trim()))
+    .filter(([model, mebibytes]) => model !== "" && name.includes(model) && Number(mebibytes) > 0)
+    .map(([, mebibytes]) => Number(mebibytes) * 2 ** 20);
+  return sizes.length === 0 ? null : Math.min(...sizes);
+}
+
+/** Linux tells the memory of AMD's cards; with several, which one the adapter is cannot be told. */
+function amdMemory({ vendor, name }: DeviceInfo): DeviceMemory | null {
+  if (Deno.build.os !== "linux" || !/amd|radeon|0x1002/i.test(`${vendor} ${name}`)) return null;
+  const cards = "/sys/class/drm";
+  try {
+    const sizes = [...Deno.readDirSync(cards)]
+      .filter((entry) => /^card\d+$/.test(entry.name))
+      .map((entry) => `${cards}/${entry.name}/device/mem_info_vram_total`)
+      .flatMap((file) => readNumber(file) ?? []);
+    return sizes.length === 0 ? null : { bytes: Math.min(...sizes), origin: cards };
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
+}
+
+function readNumber(file: string): number | null {
+  try {
+    return Number(Deno.readTextFileSync(file));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
+}
