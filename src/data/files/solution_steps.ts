@@ -17,7 +17,7 @@ export function splitSolution(solution: string): string[] {
     const end = index + mark.length;
     const isBlankLine = mark.startsWith("\n");
     // TeX has no blank line inside $…$: a dollar sign without a partner goes no further than its paragraph.
-    if (isBlankLine && open.at(-1)?.startsWith("$")) open.length = 0;
+    if (isBlankLine && open.at(-1) === "$") open.pop();
     if (mark === open.at(-1)) open.pop();
     else if (mark === "$$" && open.at(-1) === "$") continue; // one formula ends and another begins
     else if (CLOSING[mark] !== undefined) open.push(CLOSING[mark]);
