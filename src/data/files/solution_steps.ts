@@ -53,6 +53,8 @@ const CLOSING: Record<string, string> = {
 /** Words that a period follows inside a sentence. */
 const ABBREVIATION =
   /(?:^|[\s(~])(?:[ie]\.[ge]|cf|etc|vs|resp|[Ff]ig|[Ee]q|[Nn]o|St|Dr|Mrs?|Ms)\.$/;
+/** How much of a sentence is looked at to tell whether it ends, so that long ones cost no more. */
+const TAIL = 40;
 /** The number of a list item, which belongs to what follows. */
 const ITEM_NUMBER = /^\s*\(?\d+\.$/;
 
@@ -60,7 +62,8 @@ const ITEM_NUMBER = /^\s*\(?\d+\.$/;
 function endsSentence(text: string, from: number, end: number): boolean {
   if (!/^\s+[A-Z0-9$\\("']/.test(text.slice(end, end + 80))) return false;
   // The period of a sentence that ends in a formula stands inside it: $x = 3.$
-  const sentence = text.slice(from, end).replace(/(?<=[.!?])\s*(?:\$\$?|\\[\])])$/, "");
-  return /[.!?]["')]*$/.test(sentence) && !ABBREVIATION.test(sentence) &&
-    !ITEM_NUMBER.test(sentence);
+  const tail = text.slice(Math.max(from, end - TAIL), end)
+    .replace(/(?<=[.!?])\s*(?:\$\$?|\\[\])])$/, "");
+  const isNumber = end - from < TAIL && ITEM_NUMBER.test(tail);
+  return /[.!?]["')]*$/.test(tail) && !ABBREVIATION.test(tail) && !isNumber;
 }
