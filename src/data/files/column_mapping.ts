@@ -1,0 +1,108 @@
+import { UserError } from "../../user_error.ts";
+import { lastBoxed } from "./boxed_answer.ts";
+import { isConversation, lastTurn } from "./chat_messages.ts";
+import { topColumn, valueAt } from "./column_path.ts";
+import {
+  type Comparison,
+  type DataRecord,
+  type JudgedSolution,
+  type LeftOut,
+  makeRecord,
+} from "./record.ts";
+import { type Place, placeText, type Row } from "./row.ts";
+import { answerFrom, integerFrom, textFrom, textsFrom } from "./row_values.ts";
+import { splitSolution } from "./solution_steps.ts";
+
+/**
+ * Which columns of a file hold what; each is a path as `valueAt` reads it. A column of chat messages gives
+ * its last user message as question and the assistant's reply to it as solution.
+ */
+export interface ColumnMapping {
+  /** Several columns are joined by blank lines, those without text left out. */
+  readonly question: string | readonly string[];
+  /** Not given: the last \boxed{…} of the solution, if any. */
+  readonly answer?: string;
+  readonly solution?: string;
+  /** A list of texts. Not given: the solution cut by paragraphs and sentences. */
+  readonly solutionSteps?: string;
+  readonly source?: string;
+  /** A list of texts: a given solution to be judged. Needs `firstError`. */
+  readonly judgedSteps?: string;
+  /** Place of the first wrong one of `judgedSteps`, from 0; -1 when all are right. */
+  readonly firstError?: string;
+  /** "math" when not given. */
+  readonly comparison?: Comparison;
+}
+
+/** The columns of the file that a mapping reads. */
+export function mappedColumns({ comparison: _, ...columns }: ColumnMapping): string[] {
+  const paths = Object.values(columns).flat().filter((path) => path !== undefined);
+  // A path may also be the name of a column with dots in it.
+  return [...new Set(paths.flatMap((path) => [path, topColumn(path)]))];
+}
+
+/** The record of a row by a mapping. Throws a UserError that names place and column. */
+export function mapColumns(row: Row, columns: ColumnMapping, place: Place): DataRecord | LeftOut {
+  const read = (path: string) => valueAt(row, path, place);
+  const where = (path: string) => `${placeText(place)}, column "${path}"`;
+  const paths = [columns.question].flat();
+  const questions = paths.map((path) => textOrTurn(read(path), where(path), "question"));
+  const question = questions.filter((text) => text !== null).join("\n\n");
+  if (question === "") return { leftOut: "no question" };
+  const solution = columns.solution === undefined
+    ? null
+    : textOrTurn(read(columns.solution), where(columns.solution), "response");
+  const boxed = solution === null ? null : lastBoxed(solution);
+  const steps = columns.solutionSteps === undefined ? null : read(columns.solutionSteps);
+  return makeRecord({
+    question,
+    answer: columns.answer === undefined
+      ? boxed
+      : answerFrom(read(columns.answer), where(columns.answer)),
+    comparison: columns.comparison ?? "math",
+    solution,
+    solutionSteps: columns.solutionSteps !== undefined && steps !== null
+      ? textsFrom(steps, where(columns.solutionSteps))
+      : solution === null
+      ? null
+      : splitSolution(solution),
+    source: (columns.source === undefined
+      ? null
+      : textFrom(read(columns.source), where(columns.source))) ??
+      place.defaultSource,
+    judged: judgedFrom(row, columns, place),
+  });
+}
+
+function textOrTurn(value: unknown, where: string, part: "question" | "response"): string | null {
+  return isConversation(value) ? lastTurn(value, where)[part] : textFrom(value, where);
+}
+
+function judgedFrom(row: Row, columns: ColumnMapping, place: Place): JudgedSolution | null {
+  const { judgedSteps, firstError } = columns;
+  if (judgedSteps === undefined && firstError === undefined) return null;
+  if (judgedSteps === undefined || firstError === undefined) {
+    throw new UserError(
+      `${place.file}: columns: found ${
+        judgedSteps === undefined ? "firstError" : "judgedSteps"
+      } alone, ` +
+        "expected judgedSteps and firstError together.",
+    );
+  }
+  return judgedSolution(
+    valueAt(row, judgedSteps, place),
+    valueAt(row, firstError, place),
+    placeText(place),
+  );
+}
+
+/** A solution to be judged. Throws a UserError that begins with `where` when the place is not in it. */
+export function judgedSolution(steps: unknown, firstError: unknown, where: string): JudgedSolution {
+  const texts = textsFrom(steps, `${where}, steps to be judged`);
+  const place = integerFrom(firstError, `${where}, first wrong step`);
+  if (place >= -1 && place < texts.length) return { steps: texts, firstError: place };
+  throw new UserError(
+    `${where}: found ${place} as the first wrong of ${texts.length} steps, expected -1 (all are right) ` +
+      `to ${texts.length - 1}.`,
+  );
+}

@@ -1,0 +1,127 @@
+import { UserError } from "../../user_error.ts";
+import { type ColumnMapping, mapColumns, mappedColumns } from "./column_mapping.ts";
+import { findFormat } from "./formats.ts";
+import { guessColumns } from "./guess_columns.ts";
+import { EntryCounter, type LoadReport, reportText } from "./load_report.ts";
+import { streamRows } from "./read_rows.ts";
+import { comparisons, type DataRecord, type LeftOut } from "./record.ts";
+import { makeRecordFilter, type RecordFilters } from "./record_filter.ts";
+import type { Place, Row } from "./row.ts";
+
+/** One entry of a data set: a file or directory and how its rows are read. */
+export interface DataFiles {
+  readonly path: string;
+  /** Name of a published format; see `formats`. */
+  readonly format?: string;
+  /** Which columns hold what. Neither this nor `format`: guessed from usual names. */
+  readonly columns?: ColumnMapping;
+  /** Replaces what the rows say their source is. */
+  readonly source?: string;
+  /** The number of records to take, from the first on; all when not given. */
+  readonly limit?: number;
+}
+
+/** Records and what became of the rows that are not among them. */
+export interface LoadedRecords {
+  readonly records: readonly DataRecord[];
+  readonly report: LoadReport;
+}
+
+/**
+ * Reads a data set: the records of all entries in their order, without duplicates and what the filters
+ * drop. The same files give the same records in the same order.
+ *
+ * Throws a UserError when an entry makes no sense, a file cannot be read, a row is malformed, or no record
+ * is left; the message of the last has the counts.
+ */
+export async function loadRecords(
+  entries: readonly DataFiles[],
+  filters: RecordFilters = {},
+): Promise<LoadedRecords> {
+  if (entries.length === 0) {
+    throw new UserError("data: found no files, expected at least one path.");
+  }
+  entries.forEach(checkEntry);
+  const filter = makeRecordFilter(filters);
+  const records: DataRecord[] = [];
+  const reports = [];
+  for (const entry of entries) {
+    const counter = new EntryCounter(entry.path);
+    const { columns, convert } = rowReader(entry, counter);
+    for await (const { row, place } of streamRows(entry.path, { columns })) {
+      const made = convert(row, place);
+      if ("leftOut" in made) {
+        counter.drop(made.leftOut, place);
+        continue;
+      }
+      const reason = filter(made);
+      if (reason !== null) {
+        counter.drop(reason, place);
+        continue;
+      }
+      const record = entry.source === undefined ? made : { ...made, source: entry.source };
+      records.push(record);
+      counter.keep(record.source);
+      if (counter.records === entry.limit) break;
+    }
+    reports.push(counter.report());
+  }
+  const report = { records: records.length, entries: reports };
+  if (records.length > 0) return { records, report };
+  throw new UserError(
+    `data: no record is left to use.\n${reportText(report)}\n` +
+      "Check the paths, the format or columns, and the filters.",
+  );
+}
+
+function checkEntry({ path, format, columns, limit }: DataFiles): void {
+  if (format !== undefined && columns !== undefined) {
+    throw new UserError(`${path}: found format and columns, expected only one of them.`);
+  }
+  if (format !== undefined) findFormat(format);
+  const comparison = columns?.comparison;
+  if (comparison !== undefined && !comparisons.includes(comparison)) {
+    throw new UserError(
+      `${path}: comparison: found "${comparison}", expected one of ${comparisons.join(", ")}.`,
+    );
+  }
+  if (limit !== undefined && !(Number.isInteger(limit) && limit > 0)) {
+    throw new UserError(`${path}: limit: found ${limit}, expected a whole number from 1 up.`);
+  }
+}
+
+/** What turns the rows of an entry into records, and the columns that it looks at (all: undefined). */
+interface RowReader {
+  readonly columns?: readonly string[];
+  convert(row: Row, place: Place): DataRecord | LeftOut;
+}
+
+function rowReader({ format, columns }: DataFiles, counter: EntryCounter): RowReader {
+  if (format !== undefined) {
+    const found = findFormat(format);
+    return { columns: found.columns, convert: found.toRecord };
+  }
+  if (columns !== undefined) {
+    return {
+      columns: mappedColumns(columns),
+      convert: (row, place) => mapColumns(row, columns, place),
+    };
+  }
+  let guessed: ColumnMapping | undefined;
+  return {
+    convert(row, place) {
+      if (guessed === undefined) {
+        guessed = guessColumns(row, place);
+        counter.guessed = describeMapping(guessed);
+      }
+      return mapColumns(row, guessed, place);
+    },
+  };
+}
+
+function describeMapping(columns: ColumnMapping): string {
+  return Object.entries(columns)
+    .filter(([, path]) => path !== undefined)
+    .map(([role, path]) => `${role} = ${[path].flat().map((name) => `"${name}"`).join(" + ")}`)
+    .join(", ");
+}
