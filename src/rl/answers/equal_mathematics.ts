@@ -1,11 +1,8 @@
-import { parseChoice } from "./choice.ts";
 import { cleanLatex } from "./clean_latex.ts";
 import { equalValues } from "./compare_values.ts";
 import { inOwnScope } from "./expressions.ts";
 import { parseAnswer } from "./parse_answer.ts";
-
-/** Longer answers are compared as text only: no final answer is that long, and parsing it would be slow. */
-export const MAXIMUM_LENGTH = 500;
+import { spellingVerdict } from "./spelling_verdict.ts";
 
 /**
  * Whether a final answer equals the reference, in the manner of Math-Verify
@@ -14,6 +11,7 @@ export const MAXIMUM_LENGTH = 500;
  *
  * | what | rule |
  * | --- | --- |
+ * | length | above 500 characters only texts that are the same but for spaces are equal |
  * | spelling | `\dfrac`, `\left`, spacing, `$`, `\boxed`, `\frac12`, `1,000`, π and √ signs do not count |
  * | numbers | exact ones must be identical; a decimal equals what rounds to it in six places, so 0.333333 = 1/3 and 0.333 ≠ 1/3, and differs by less than a thousandth, so 1e-7 ≠ 2e-7 |
  * | percent | `50\%` equals 50 and 0.5 |
@@ -32,23 +30,11 @@ export const MAXIMUM_LENGTH = 500;
  * | angles | `90^\circ` equals 90; not converted to radians |
  */
 export function equalMathematics(answer: string, reference: string): boolean {
-  if (answer.length > MAXIMUM_LENGTH || reference.length > MAXIMUM_LENGTH) {
-    return squeeze(answer) === squeeze(reference) && squeeze(answer) !== "";
-  }
-  const verdict = compareSpelling(cleanLatex(answer), cleanLatex(reference));
+  const verdict = spellingVerdict(answer, reference);
   if (verdict !== null) return verdict;
   return inOwnScope(() =>
     equalReadings(answer, reference, false) || equalReadings(answer, reference, true)
   );
-}
-
-/** The verdict on cleaned texts that spelling alone decides; null where it does not. */
-export function compareSpelling(answer: string, reference: string): boolean | null {
-  if (answer === "" || reference === "") return false;
-  if (answer === reference) return true;
-  const [a, b] = [parseChoice(answer), parseChoice(reference)];
-  if (a && b && (a.isMarked || b.isMarked)) return a.letter === b.letter;
-  return squeeze(answer) === squeeze(reference) ? true : null;
 }
 
 /** With and without the commas of `100,200` read as thousands separators. */
@@ -57,8 +43,4 @@ function equalReadings(answer: string, reference: string, keepCommas: boolean): 
   if (keepCommas && !texts.some((text) => /\d,\d{3}/.test(text))) return false;
   const [a, b] = texts.map(parseAnswer);
   return a !== null && b !== null && equalValues(a, b);
-}
-
-function squeeze(text: string): string {
-  return text.replaceAll(/[\s"]/g, "");
 }

@@ -35,10 +35,12 @@ export function inOwnScope<T>(action: () => T): T {
 export function parseFormula(latex: string): Formula | null {
   if (latex === "" || latex.includes('"')) return null;
   return orNull(() => {
-    const formula = symbolicEngine().parse(latex);
-    if (formula === null || !formula.isValid) return null;
-    const named = nameUnknownCalls(formula.json);
-    return named === null ? formula : symbolicEngine().box(named);
+    // In a scope of its own, for `a(b+1)` on one side would make `a` a function on the other.
+    const json = inOwnScope(() => {
+      const formula = symbolicEngine().parse(latex);
+      return formula !== null && formula.isValid ? formula.json : null;
+    });
+    return json === null ? null : symbolicEngine().box(nameUnknownCalls(json) ?? json);
   });
 }
 

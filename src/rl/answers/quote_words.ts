@@ -14,7 +14,8 @@ const PLAIN_NAMES = new Map(
 /** Words before a number that change nothing about it. */
 const HEDGES = /^(?:"(?:approximately|about|roughly|around|exactly|approx)\.?"\s*)+/i;
 
-const WORD_OR_SIGN = /"[^"]*"|\\[a-zA-Z]+(?:\s*\{[A-Z]\})?|[A-Za-z]+(?:['-][A-Za-z]+)*|[^]/g;
+const WORD_OR_SIGN =
+  /"[^"]*"|\\(?:begin|end|operatorname)\s*\{[a-zA-Z*]+\}|\\[a-zA-Z]+|[A-Za-z]+(?:['-][A-Za-z]+)*|[^]/g;
 
 /**
  * Replaces `\text{…}` and its like by quoted text. Text that holds digits or mathematics is unwrapped
@@ -28,7 +29,7 @@ export function quoteText(latex: string): string {
     if (/^\\(?:mathrm|rm|bf)/.test(command) && /^[a-z]$/.test(text) && !isUnitWord(text)) {
       return ` ${text} `;
     }
-    return /^[A-Za-z][A-Za-z\s.'-]*$/.test(text) ? `"${text}"` : ` ${content} `;
+    return /^[A-Za-z][A-Za-z\s.'/-]*$/.test(text) ? `"${text}"` : ` ${content} `;
   });
 }
 
