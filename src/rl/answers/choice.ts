@@ -1,4 +1,6 @@
 const CHOICE = /^"?\(?\s*"?([A-Ja-j])"?\s*[).:]?"?$/;
+/** A choice with what it stands for after it: `(C) 12`, `\text{B. 5 cm}`. */
+const CHOICE_AND_TEXT = /^(?:"?\(([A-J])\)|"?([A-J])[.)]|"\(?([A-J])[).]*")(?=.)/;
 const MARKED = /["().:]/;
 
 /** A letter of multiple choice. */
@@ -14,4 +16,10 @@ export function parseChoice(text: string): Choice | null {
   return letter === undefined
     ? null
     : { letter: letter.toUpperCase(), isMarked: MARKED.test(text) };
+}
+
+/** The letter that a text begins with as `(C) 12` does, or null. */
+export function leadingChoice(text: string): string | null {
+  const match = CHOICE_AND_TEXT.exec(text);
+  return match === null ? null : match[1] ?? match[2] ?? match[3];
 }

@@ -40,17 +40,19 @@ const SIGNS: Readonly<Record<string, string>> = {
   "½": "\\frac{1}{2}",
   "¼": "\\frac{1}{4}",
   "¾": "\\frac{3}{4}",
-  "€": '"euro"',
+  "€": " euro ",
   "\u00a0": " ",
   "\u202f": " ",
   "\u2009": " ",
   "”": "",
   "“": "",
   '"': "",
-}; // deno-fmt-ignore-line
+};
 
 /** Rewrites of commands that mean the same, in order. `(?<!\\)` leaves the row break `\\` alone. */
 const REWRITES: readonly (readonly [RegExp, string])[] = [
+  [/^\s*\*\*([^*]*)\*\*\s*$/g, "$1"],
+  [/(?<=\d)\s*,\s*\\!\s*(?=\d{3})/g, ""],
   [/(?<!\\)\\[()[\]]/g, " "],
   [/\\\$/g, '"dollar"'],
   [/(?<!\\)\\(?:[,;:!> ~]|q?quad\b|hspace\*?\{[^{}]*\}|thinspace\b)/g, " "],

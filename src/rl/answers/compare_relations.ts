@@ -85,8 +85,9 @@ function proportional(
   const isDecimal = [...a, ...b].some(hasDecimal);
   for (const { at } of samplePoints(names)) {
     const values = formulas.map((formula) => valueAt(formula, at));
-    if (!values.every((value) => value !== null && Math.abs(value.im) < 1e-12)) continue;
-    const [p, q, r, s] = values.map((value) => value!.re);
+    if (!values.every((value) => value !== null)) continue;
+    if (values.some(({ im }) => Math.abs(im) > 1e-12)) continue;
+    const [p, q, r, s] = values.map(({ re }) => re);
     const quotient = (p - q) / (r - s);
     if (!Number.isFinite(quotient) || quotient === 0) return false;
     factor ??= quotient;

@@ -14,7 +14,7 @@ import { spellingVerdict } from "./spelling_verdict.ts";
  * | length | above 500 characters only texts that are the same but for spaces are equal |
  * | spelling | `\dfrac`, `\left`, spacing, `$`, `\boxed`, `\frac12`, `1,000`, π and √ signs do not count |
  * | numbers | exact ones must be identical; a decimal equals what rounds to it in six places, so 0.333333 = 1/3 and 0.333 ≠ 1/3, and differs by less than a thousandth, so 1e-7 ≠ 2e-7 |
- * | percent | `50\%` equals 50 and 0.5 |
+ * | percent | a percent sign has both readings: `50\%` equals 50 and 0.5 |
  * | units | count only where both sides have one of the table in units.ts and they differ; words that are no unit never count; no conversion |
  * | sets | no order, no repetition; `\{…\}` equals the bare list |
  * | lists | `1, 2`, `1 \text{ and } 2`, `1 \text{ or } 2` and `\pm` in any order |
@@ -24,7 +24,7 @@ import { spellingVerdict } from "./spelling_verdict.ts";
  * | inequalities | may be turned round and multiplied by a positive number |
  * | matrices | entry by entry, whatever the brackets |
  * | formulas | equal in value at sample points: `(x+1)^2` equals `x^2+2x+1`; letters count |
- * | words | case, space and punctuation do not count; `A`, `(A)`, `\text{A.}` are the same choice |
+ * | words | case, space and punctuation do not count; `A`, `(A)`, `\text{A.}` are the same choice, and so is `(A) 12` where the other is the letter alone |
  * | bases | `101_2` equals `101_2` and `101`, not `101_3` and not its value 5 |
  * | ratios | `3:4` equals `6:8` and 3/4; `10:30` is a time and equals only itself |
  * | angles | `90^\circ` equals 90; not converted to radians |

@@ -7,12 +7,14 @@ import { isName, parseRelation } from "./parse_relation.ts";
 const LIST_SEPARATORS = new Set([",", ";", '"and"', '"or"']);
 const EMPTY_SET: AnswerValue = { kind: "set", items: [] };
 
-/** Words that stand for a set. */
-const SETS_IN_WORDS = new Map<string, AnswerValue>([
+/** Words that stand for a value. */
+const VALUES_IN_WORDS = new Map<string, AnswerValue>([
   ["empty set", EMPTY_SET],
   ["the empty set", EMPTY_SET],
   ["all real numbers", quantity("\\mathbb{R}")],
   ["all reals", quantity("\\mathbb{R}")],
+  ["infinity", quantity("\\infty")],
+  ["negative infinity", quantity("-\\infty")],
 ]);
 
 /**
@@ -113,7 +115,7 @@ function parseGroup(open: "(" | "[", inner: string, close: ")" | "]"): AnswerVal
 function parseWords(text: string): AnswerValue | null {
   const words = /^"([^"]*)"[.!?]?$/.exec(text)?.[1].trim();
   if (words === undefined) return null;
-  return SETS_IN_WORDS.get(words.toLowerCase()) ?? { kind: "words", text: words };
+  return VALUES_IN_WORDS.get(words.toLowerCase()) ?? { kind: "words", text: words };
 }
 
 function parseAll(texts: readonly string[]): AnswerValue[] | null {

@@ -7,7 +7,7 @@ const OPERATORS = new Set<string>(
 
 /** What stands for a value: `x`, `x_1`, `\theta`, `f(2)`, `AB`, `\angle ABC`, quoted words. */
 const NAME =
-  /^(?:"[^"]*"|(?:\\angle\s*|\\triangle\s*|\\overline)?\{?\\?[a-zA-Z]+'*\}?(?:_(?:\w|\{\w+\}))?'*(?:\([^()]*\))?)$/;
+  /^(?:"[^"]*"|(?:\\angle\s*|\\triangle\s*|\\overline)?\{?\\?[a-zA-Z]+'*\}?(?:_(?:\w|\{\w+\}))?'*(?:\^\{-1\})?(?:\([^()]*\))?)$/;
 
 /** Commands that NAME would take for a Greek letter, but that are values. */
 const CONSTANTS = new Set(["\\pi", "\\infty", "\\emptyset", "e", "i"]);

@@ -23,7 +23,7 @@ const WORD_OR_SIGN =
  */
 export function quoteText(latex: string): string {
   return latex.replaceAll(TEXT_COMMAND, (command, content: string) => {
-    const text = content.replaceAll("\\", " ").trim();
+    const text = content.replaceAll("\\", " ").trim().replace(/^\(([a-zA-Z]{2,})\)$/, "$1");
     if (text === "") return " ";
     // \mathrm{e} and \mathrm{d} are symbols set upright, not text.
     if (/^\\(?:mathrm|rm|bf)/.test(command) && /^[a-z]$/.test(text) && !isUnitWord(text)) {

@@ -1,4 +1,4 @@
-import { parseChoice } from "./choice.ts";
+import { leadingChoice, parseChoice } from "./choice.ts";
 import { cleanLatex } from "./clean_latex.ts";
 import { equalNumbers, parseNumberLiteral } from "./number_literal.ts";
 
@@ -21,6 +21,8 @@ export function spellingVerdict(answer: string, reference: string): boolean | nu
   if (choiceA && choiceB && (choiceA.isMarked || choiceB.isMarked)) {
     return choiceA.letter === choiceB.letter;
   }
+  if (choiceA && leadingChoice(cleanReference) === choiceA.letter) return true;
+  if (choiceB && leadingChoice(cleanAnswer) === choiceB.letter) return true;
   const [a, b] = [parseNumberLiteral(left), parseNumberLiteral(right)];
   // `100,200` may be two numbers.
   const isAmbiguous = /\d,\d{3}/.test(`${answer} ${reference}`);
