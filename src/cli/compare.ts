@@ -1,13 +1,13 @@
 /** `deno task compare`: Tango against its baselines. */
 
 import { type Command, InvalidArgumentError } from "commander";
-import { taskNames } from "../data/tasks.ts";
 import { comparedMethods } from "../run/comparison.ts";
 import { comparisonFiles } from "../run/comparison_report.ts";
 import { readSeeds, runComparison, writeSeeds } from "../run/comparison_session.ts";
 import type { TangoConfig } from "../run/config_schema.ts";
 import { INTERRUPTED_EXIT_CODE } from "../run/interrupt.ts";
 import { loadTangoConfig } from "../run/load_config.ts";
+import { problemsName } from "../run/open_problems.ts";
 import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/run_folder.ts";
 import { describeDevice } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
@@ -55,7 +55,7 @@ async function compare(options: CompareOptions, command: Command): Promise<void>
     writeSeeds(path, seeds);
     const device = describeDevice(gpu.info);
     console.log(
-      `comparison on ${config.task.name}, seeds ${seeds.join(", ")} · ${device} · ${path}`,
+      `comparison on ${problemsName(config)}, seeds ${seeds.join(", ")} · ${device} · ${path}`,
     );
     return runComparison(gpu, config, seeds, path, {
       device,
@@ -83,13 +83,13 @@ function plan(options: CompareOptions): PlannedComparison {
   const { seeds = DEFAULT_SEEDS } = options;
   const config = loadTangoConfig(options.config, options);
   comparedMethods(config); // refuses what cannot be compared before anything is opened
-  const path = config.run_directory ?? nextRunDirectory("runs", folderName(config.task.name));
+  const path = config.run_directory ?? nextRunDirectory("runs", folderName(problemsName(config)));
   return { config, seeds, path };
 }
 
 function reopen(options: CompareOptions, command: Command): PlannedComparison {
   refuseWithResume(command, ["run", "seeds"]);
-  const path = options.run ?? latestRunDirectory("runs", ...taskNames.map(folderName));
+  const path = options.run ?? latestRunDirectory("runs", "compare");
   const { configuration } = RunFolder.open(path);
   const seeds = readSeeds(path);
   return { config: loadTangoConfig(configuration), seeds: options.seeds ?? seeds, path };

@@ -1,41 +1,47 @@
 /** `deno task eval`: how good a saved generator or verifier is. */
 
+import { dirname, join } from "node:path";
 import { type Command, Option } from "commander";
+import { formats } from "../data/files/formats.ts";
 import { taskNames } from "../data/tasks.ts";
-import { UserError } from "../user_error.ts";
+import { exists } from "../run/atomic_file.ts";
 import type { TangoConfig } from "../run/config_schema.ts";
+import { dataEntry } from "../run/data_schema.ts";
+import { FileProblems } from "../run/file_problems.ts";
 import { HeldOutEvaluation } from "../run/held_out_evaluation.ts";
 import { loadTangoConfig } from "../run/load_config.ts";
-import { openPolicies, type Policies, releasePolicies } from "../run/policies.ts";
-import { Problems } from "../run/problems.ts";
+import { openProblems, problemsName } from "../run/open_problems.ts";
+import { openPolicies, type Policies, promptLengthOf, releasePolicies } from "../run/policies.ts";
+import { openJudged, ProcessEvaluation } from "../run/process_evaluation.ts";
+import { RunFolder } from "../run/run_folder.ts";
 import type { Metrics } from "../run/step_metrics.ts";
+import { UserError } from "../user_error.ts";
 import { describeDevice } from "./device_line.ts";
-import { evaluationTable } from "./evaluation_table.ts";
+import { evaluationTable, processTable } from "./evaluation_table.ts";
 import { addExamples } from "./examples.ts";
-import {
-  configOption,
-  gpuOption,
-  parseCount,
-  parseNumber,
-  parseWholeNumber,
-  setOption,
-} from "./run_options.ts";
+import { gpuOption, parseCount, parseNumber, parseWholeNumber, setOption } from "./run_options.ts";
 import { withGpu } from "./with_gpu.ts";
 
 interface EvalOptions {
   readonly model: string;
   readonly policy: "generator" | "verifier";
   readonly generator?: string;
-  readonly config: string;
+  readonly config?: string;
   readonly set?: readonly string[];
   readonly task?: string;
-  readonly problems: number;
-  readonly samples: number;
+  readonly data?: readonly string[];
+  readonly format?: string;
+  readonly problems?: number;
+  readonly k: number;
   readonly temperature?: number;
   readonly seed?: number;
   readonly gpu?: string;
   readonly json?: boolean;
 }
+
+const defaultConfig = "configs/last-letter.yaml";
+/** Problems that are measured of those that an embedded task could make without end. */
+const defaultProblems = 256;
 
 /** Adds the command. */
 export function register(program: Command): void {
@@ -47,14 +53,26 @@ export function register(program: Command): void {
         .default("generator"),
     )
     .option("--generator <folder>", "for a verifier: whose solutions it judges")
-    .addOption(configOption("configs/last-letter.yaml"))
+    .option(
+      "--config <file>",
+      `configuration in YAML; default: that of the run the model lies in, else ${defaultConfig}`,
+    )
     .addOption(setOption())
     .addOption(
       new Option("--task <name>", "another task than the configuration's, at its own difficulty")
-        .choices(taskNames),
+        .choices(taskNames).conflicts("data"),
     )
-    .option("--problems <number>", "number of problems", parseCount, 256)
-    .option("--samples <number>", "responses to each: 1 is greedy, more are sampled", parseCount, 1)
+    .option("--data <path...>", "files or folders with problems instead of the configuration's")
+    .addOption(
+      new Option("--format <name>", "their format; default: told by the path or the columns")
+        .choices(formats.map(({ name }) => name)),
+    )
+    .option(
+      "--problems <number>",
+      `number of problems; default: ${defaultProblems}, with --data all`,
+      parseCount,
+    )
+    .option("--k <number>", "responses to each: 1 is greedy, more are sampled", parseCount, 1)
     .option(
       "--temperature <number>",
       "of sampled responses; default: the configuration's",
@@ -70,45 +88,82 @@ export function register(program: Command): void {
     .action(evaluate);
   addExamples(command, {
     "deno task eval --model weights/last-letter/generator": "greedy accuracy of the warm start",
-    "deno task eval --model runs/last-letter-001/generator --samples 8": "mean@8, pass@k and maj@k",
+    "deno task eval --model runs/last-letter-001/generator --k 8": "mean@8, pass@k and maj@k",
+    "deno task eval --model runs/gsm8k-001/generator --data gsm8k.jsonl --k 8":
+      "the same on a file of problems, with the run's own prompts",
     "deno task eval --policy verifier --model runs/last-letter-001/verifier --generator runs/last-letter-001/generator":
       "how well the verifier judges that generator's fresh solutions",
+    "deno task eval --policy verifier --model runs/gsm8k-001/verifier --data ProcessBench/gsm8k.json":
+      "whether the verifier finds the first wrong step of written solutions",
   });
 }
 
 async function evaluate(options: EvalOptions): Promise<void> {
-  const config = configure(options);
-  const { metrics, device } = await withGpu(config.gpu, async (gpu) => {
+  const judged = await openJudged(entries(options));
+  if (judged !== null) requireVerifier(options);
+  const config = configure(options, judged !== null);
+  const result = await withGpu(config.gpu, async (gpu) => {
     const policies = await openPolicies(gpu, config, { frozen: true });
     try {
-      return { metrics: await measure(config, policies), device: describeDevice(gpu.info) };
+      const device = describeDevice(gpu.info);
+      if (judged === null) return { ...await measure(config, policies, options), device };
+      const { verifier } = policies;
+      if (!verifier) throw new Error("no verifier was opened");
+      const evaluation = new ProcessEvaluation(config, judged);
+      return { metrics: await evaluation.measure(verifier), problems: evaluation.count, device };
     } finally {
       releasePolicies(policies);
     }
   });
-  const { problems, samples, seed } = config.evaluation;
+  const { metrics, problems } = result;
+  const { samples, seed } = config.evaluation;
   const { temperature } = config.rollout;
+  const { policy, model, generator, data } = options;
+  const on = data?.join(", ") ?? problemsName(config);
   if (options.json) {
-    const { model, policy, generator } = options;
-    const task = config.task;
-    const facts = { model, policy, generator, task, problems, samples, temperature, seed, device };
+    const { device } = result;
+    const facts = { model, policy, generator, on, problems, k: samples, temperature, seed, device };
     console.log(JSON.stringify({ ...facts, metrics }, null, 2));
     return;
   }
-  console.log(evaluationTable({
-    title: `${options.policy} ${options.model} on ${config.task.name}`,
-    policy: options.policy,
+  const facts = {
+    title: `${policy} ${model} on ${on}`,
+    policy,
     problems,
     samples,
     temperature,
     metrics,
-  }));
+  };
+  console.log(judged === null ? evaluationTable(facts) : processTable(facts));
+}
+
+function entries({ data = [], format }: EvalOptions) {
+  if (format !== undefined && data.length === 0) {
+    throw new UserError("--format says how files are read: name some with --data.");
+  }
+  return data.map((path) => dataEntry(path, format ?? null));
+}
+
+function requireVerifier({ policy, generator, k }: EvalOptions): void {
+  if (policy === "generator") {
+    throw new UserError(
+      "These files hold solutions to be judged: they measure a verifier. Add --policy verifier.",
+    );
+  }
+  if (generator !== undefined) {
+    throw new UserError(
+      "--generator is not used here: the solutions to be judged are in the files.",
+    );
+  }
+  if (k > 1) {
+    throw new UserError("--k is not used here: solutions from files are judged once, greedily.");
+  }
 }
 
 /** The configuration's task and templates, with the models and numbers of the command line. */
-function configure(options: EvalOptions): TangoConfig {
-  const { model, policy, generator, task, problems, samples, temperature, seed } = options;
-  if (policy === "verifier" && generator === undefined) {
+function configure(options: EvalOptions, judgesFiles: boolean): TangoConfig {
+  const { model, policy, generator, task, data, problems, k, temperature, seed } = options;
+  if (policy === "verifier" && generator === undefined && !judgesFiles) {
     throw new UserError(
       "A verifier is measured on a generator's solutions: name its folder with --generator.",
     );
@@ -118,28 +173,49 @@ function configure(options: EvalOptions): TangoConfig {
   }
   if (temperature === 0) {
     throw new UserError(
-      "--temperature 0 is greedy decoding: use --samples 1 for that, or a temperature above 0.",
+      "--temperature 0 is greedy decoding: use --k 1 for that, or a temperature above 0.",
     );
   }
   const text = (value: string) => JSON.stringify(value);
+  const count = problems ?? (data ? Number.MAX_SAFE_INTEGER : defaultProblems);
   const overrides = [
-    ...(task === undefined ? [] : [`task={name: ${task}}`]),
+    ...(task === undefined ? [] : [`task={name: ${task}}`, "data=null"]),
     ...options.set ?? [],
     `generator.model=${text(generator ?? model)}`,
-    policy === "verifier" ? `verifier.model=${text(model)}` : "verifier=null",
-    `evaluation.problems=${problems}`,
-    `evaluation.samples=${samples}`,
+    "generator.lora=null",
+    ...(policy === "verifier" ? [`verifier.model=${text(model)}`, "verifier.lora=null"] : [
+      "verifier=null",
+    ]),
+    `evaluation.problems=${count}`,
+    `evaluation.samples=${k}`,
     ...(seed === undefined ? [] : [`evaluation.seed=${seed}`]),
     ...(temperature === undefined ? [] : [`rollout.temperature=${temperature}`]),
   ];
-  return loadTangoConfig(options.config, { set: overrides, gpu: options.gpu });
+  const config = options.config ?? configOfRun(generator ?? model) ?? defaultConfig;
+  return loadTangoConfig(config, { set: overrides, gpu: options.gpu });
 }
 
-async function measure(config: TangoConfig, policies: Policies): Promise<Metrics> {
-  const heldOut = new HeldOutEvaluation(config, new Problems(config.task, config.seed));
+/** The configuration of the training run whose folder, or whose best/, a model lies in. */
+function configOfRun(model: string): string | null {
+  return [dirname(model), dirname(dirname(model))]
+    .filter((folder) => exists(join(folder, "metrics.jsonl")))
+    .map((folder) => RunFolder.at(folder).configuration)
+    .find((file) => exists(file) && /^generator:/m.test(Deno.readTextFileSync(file))) ?? null;
+}
+
+async function measure(
+  config: TangoConfig,
+  policies: Policies,
+  options: EvalOptions,
+): Promise<{ metrics: Metrics; problems: number }> {
+  const files = entries(options);
   const { generator, verifier } = policies;
+  using problems = files.length > 0
+    ? await FileProblems.forEvaluation(files)
+    : await openProblems(config, promptLengthOf(generator));
+  const heldOut = new HeldOutEvaluation(config, problems);
   const { metrics } = verifier
     ? await heldOut.measureVerifier(verifier, generator, 0)
     : await heldOut.measureGenerator(generator, 0);
-  return metrics;
+  return { metrics, problems: heldOut.count };
 }

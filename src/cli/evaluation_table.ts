@@ -37,6 +37,35 @@ export function evaluationTable(facts: EvaluationFacts): string {
   ].join("\n");
 }
 
+/** How well a verifier finds the first wrong step, for people. */
+export function processTable({ title, problems, metrics }: EvaluationFacts): string {
+  const prefix = "eval/process/by_source/";
+  const sources = Object.keys(metrics).flatMap((metric) =>
+    metric.startsWith(prefix) && metric.endsWith("/f1_score")
+      ? [metric.slice(prefix.length, -"/f1_score".length)]
+      : []
+  );
+  const of = (source: string, name: string) => percent(metrics[`${prefix}${source}/${name}`]);
+  return [
+    `${title}: ${problems} written solutions, one greedy critique each`,
+    "",
+    alignedTable([
+      ["source", "first error found", "right ones passed", "F1"],
+      ...sources.map((source) => [
+        source,
+        of(source, "erroneous_accuracy"),
+        of(source, "correct_accuracy"),
+        of(source, "f1_score"),
+      ]),
+      ["mean", "", "", percent(metrics["eval/process/f1_score"])],
+    ]),
+    "",
+    `${
+      percent(metrics["eval/process/unjudged"])
+    } of the critiques do not judge every step; they count as wrong.`,
+  ].join("\n");
+}
+
 interface Row {
   readonly label: string;
   readonly metric: string;
@@ -56,10 +85,20 @@ function generatorRows({ samples, metrics }: EvaluationFacts): Row[] {
     { label: samples === 1 ? "accuracy" : `mean@${samples}`, metric: METRIC.generatorAccuracy },
     ...byK("pass", "pass"),
     ...byK("maj", "maj"),
+    ...bySource(metrics),
     { label: "exactly in the format", metric: `${prefix}well_formed` },
     { label: "steps in a solution", metric: `${prefix}mean_steps`, format: tokens },
     { label: "response length (tokens)", metric: `${prefix}mean_length`, format: tokens },
   ];
+}
+
+/** Accuracy for each source, where there are several. */
+function bySource(metrics: Metrics): Row[] {
+  const pattern = /^eval\/generator\/by_source\/(.+)\/accuracy$/;
+  return Object.keys(metrics).flatMap((metric) => {
+    const [, source] = pattern.exec(metric) ?? [];
+    return source === undefined ? [] : [{ label: `  of ${source}`, metric }];
+  });
 }
 
 const VERIFIER_ROWS: readonly Row[] = [

@@ -3,7 +3,6 @@
 import process from "node:process";
 import { styleText } from "node:util";
 import { type Command, Option } from "commander";
-import { taskNames } from "../data/tasks.ts";
 import { readJsonLines } from "../run/json_lines_log.ts";
 import { latestRunDirectory, RunFolder } from "../run/run_folder.ts";
 import {
@@ -66,7 +65,7 @@ export function register(program: Command): void {
 }
 
 function samples(run: string | undefined, options: SamplesOptions): void {
-  const folder = RunFolder.open(run ?? latestRunDirectory("runs", ...taskNames));
+  const folder = RunFolder.open(run ?? latestRunDirectory("runs", "train"));
   const { chosen, matching } = chooseSamples(readJsonLines<Sample>(folder.samples), {
     traits: options.where ?? [],
     phase: options.phase ?? null,

@@ -1,15 +1,30 @@
 /** `deno task sft`: makes a policy's warm-start weights. */
 
 import type { Command } from "commander";
+import { INTERRUPTED_EXIT_CODE } from "../run/interrupt.ts";
+import { readJsonLines } from "../run/json_lines_log.ts";
 import { loadSftConfig } from "../run/load_config.ts";
 import { formatMemoryPlan } from "../run/memory_plan.ts";
-import { nextRunDirectory, RunFolder } from "../run/run_folder.ts";
+import { METRIC } from "../run/metric_names.ts";
+import type { MetricsLine } from "../run/metrics_log.ts";
+import { problemsName } from "../run/open_problems.ts";
+import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/run_folder.ts";
+import type { SftConfig } from "../run/sft_config_schema.ts";
 import { sftAccuracy } from "../run/sft_report.ts";
-import { fineTuneWithReport } from "../run/sft_session.ts";
+import { fineTuneWithReport, sftWeights } from "../run/sft_session.ts";
 import { describeDevice, describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
-import { addConfigOptions, type ConfigOptions } from "./run_options.ts";
+import {
+  addConfigOptions,
+  type ConfigOptions,
+  refuseWithResume,
+  resumeOption,
+} from "./run_options.ts";
 import { withGpu } from "./with_gpu.ts";
+
+interface SftOptions extends ConfigOptions {
+  readonly resume?: boolean;
+}
 
 /** Adds the command. */
 export function register(program: Command): void {
@@ -17,34 +32,70 @@ export function register(program: Command): void {
     program.command("sft"),
     "configs/last-letter-generator-sft.yaml",
   )
-    .description("Makes a policy's warm-start weights by imitating written solutions or critiques.")
+    .description("Fine-tunes a policy on written solutions or critiques: its warm-start weights.")
+    .addOption(resumeOption())
     .action(fineTune);
   addExamples(command, {
     "deno task sft --set output_directory=weights/mine/generator": "a new generator",
     "deno task sft --config configs/last-letter-verifier-sft.yaml":
       "a new verifier, left in the run's folder",
+    "deno task sft --resume": "continues the newest fine-tuning where it stopped",
   });
 }
 
-async function fineTune(options: ConfigOptions): Promise<void> {
-  const config = loadSftConfig(options.config, options);
-  const path = config.run_directory ??
-    nextRunDirectory("runs", `${config.task.name}-${config.policy}-sft`);
-  const { evaluation, weights } = await withGpu(config.gpu, (gpu) => {
+async function fineTune(options: SftOptions, command: Command): Promise<void> {
+  const { config, folder } = options.resume ? reopen(options, command) : begin(options);
+  const name = problemsName(config);
+  const reachedEnd = await withGpu(config.gpu, (gpu) => {
     const device = describeDevice(gpu.info);
-    return fineTuneWithReport(gpu, config, path, {
+    return fineTuneWithReport(gpu, config, folder.path, {
+      resume: options.resume ?? false,
       device,
       onPlan: (plan) => console.log(`${formatMemoryPlan(plan)}\n`),
       onOpen(run) {
         const model = `${config.policy} of ${describeParameters(run.parameterCount)}`;
-        const title = "supervised fine-tuning";
-        console.log([title, config.task.name, model, device, path].join(" · "));
+        const place = options.resume ? `${folder.path} from update ${run.step}` : folder.path;
+        console.log(["supervised fine-tuning", name, model, device, place].join(" · "));
       },
     });
   });
-  const { name } = sftAccuracy(config.policy);
+  printResult(folder, config);
+  if (reachedEnd) {
+    console.log(`weights: ${sftWeights(folder, config)}, report: ${folder.report}`);
+    return;
+  }
+  console.log(`Stopped. Continue with: ./tango sft --run ${folder.path} --resume`);
+  Deno.exitCode = INTERRUPTED_EXIT_CODE;
+}
+
+interface PlacedRun {
+  readonly config: SftConfig;
+  readonly folder: RunFolder;
+}
+
+function begin(options: SftOptions): PlacedRun {
+  const config = loadSftConfig(options.config, options);
+  const path = config.run_directory ??
+    nextRunDirectory("runs", `${problemsName(config)}-${config.policy}-sft`);
+  return { config, folder: RunFolder.at(path) };
+}
+
+function reopen(options: SftOptions, command: Command): PlacedRun {
+  refuseWithResume(command, ["run"]);
+  const folder = RunFolder.open(options.run ?? latestRunDirectory("runs", "sft"));
+  return { config: loadSftConfig(folder.configuration), folder };
+}
+
+function printResult(folder: RunFolder, config: SftConfig): void {
+  const evaluations = readJsonLines<MetricsLine>(folder.metrics)
+    .filter(({ phase }) => phase === "evaluation");
+  const last = evaluations.at(-1);
+  if (last === undefined) return;
+  const { name, metric } = sftAccuracy(config.policy);
+  const accuracy = metric in last ? `${name}: ${(100 * Number(last[metric])).toFixed(1)} %, ` : "";
   console.log(
-    `${name}: ${(100 * evaluation.accuracy).toFixed(1)} % after ${evaluation.step} updates`,
+    `${accuracy}held-out loss: ${
+      Number(last[METRIC.heldOutLoss]).toFixed(4)
+    } after ${last.step} updates`,
   );
-  console.log(`weights: ${weights}, report: ${RunFolder.at(path).report}`);
 }

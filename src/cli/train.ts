@@ -1,7 +1,6 @@
 /** `deno task train`: trains both policies and leaves a run folder with a report. */
 
 import type { Command } from "commander";
-import { taskNames } from "../data/tasks.ts";
 import { UserError } from "../user_error.ts";
 import { latestCheckpoint } from "../run/checkpoint.ts";
 import { isComparison } from "../run/comparison_session.ts";
@@ -9,6 +8,7 @@ import type { TangoConfig } from "../run/config_schema.ts";
 import { INTERRUPTED_EXIT_CODE } from "../run/interrupt.ts";
 import { readJsonLines } from "../run/json_lines_log.ts";
 import { loadTangoConfig } from "../run/load_config.ts";
+import { problemsName } from "../run/open_problems.ts";
 import { formatMemoryPlan } from "../run/memory_plan.ts";
 import type { MetricsLine } from "../run/metrics_log.ts";
 import { findHeadlines, methodName } from "../run/report.ts";
@@ -56,9 +56,10 @@ async function train(options: TrainOptions, command: Command): Promise<void> {
           (verifier === null ? "" : `, verifier of ${describeParameters(verifier)}`);
         const place = options.resume ? `${folder.path} from step ${globalSteps}` : folder.path;
         console.log(
-          [methodName(config), config.task.name, policies, describeDevice(gpu.info), place].join(
-            " · ",
-          ),
+          [methodName(config), problemsName(config), policies, describeDevice(gpu.info), place]
+            .join(
+              " · ",
+            ),
         );
       },
     }));
@@ -76,13 +77,13 @@ interface PlacedRun {
 
 function begin(options: TrainOptions): PlacedRun {
   const config = loadTangoConfig(options.config, options);
-  const path = config.run_directory ?? nextRunDirectory("runs", config.task.name);
+  const path = config.run_directory ?? nextRunDirectory("runs", problemsName(config));
   return { config, folder: RunFolder.at(path) };
 }
 
 function reopen(options: TrainOptions, command: Command): PlacedRun {
   refuseWithResume(command, ["run"]);
-  const folder = RunFolder.open(options.run ?? latestRunDirectory("runs", ...taskNames));
+  const folder = RunFolder.open(options.run ?? latestRunDirectory("runs", "train"));
   if (isComparison(folder.path)) {
     throw new UserError(
       `${folder.path} holds a comparison. Continue it with: ./tango compare --run ${folder.path} --resume`,

@@ -11,6 +11,16 @@ export function renderSolution(solution: SolutionParts): string {
   return `<think>${steps}</think><answer>\\boxed{${solution.answer ?? ""}}</answer>`;
 }
 
+/** A solution in the generator's format with a line for each step, as language models are used to it. */
+export function renderSolutionLines(solution: SolutionParts): string {
+  return `${renderSteps(solution.steps)}\n<answer>\\boxed{${solution.answer ?? ""}}</answer>`;
+}
+
+/** The steps alone, of a solution whose answer is in its last step. */
+export function renderSteps(steps: readonly string[]): string {
+  return `<think>\n${steps.map((step) => `<step>${step}</step>\n`).join("")}</think>`;
+}
+
 /** A step judgment: what the verifier writes about the step, and its verdict. */
 export interface StepJudgment {
   text: string;

@@ -5,8 +5,8 @@ import { majorityAtK, meanAtN, passAtK } from "./sampling_metrics.ts";
 import { mean } from "./statistics.ts";
 import { type VerifierMetrics, verifierMetrics } from "./verifier_metrics.ts";
 
-/** How a generator does on a set of problems. Shares from 0 to 1. */
-export interface GeneratorEvaluation<Problem> {
+/** How a generator does on problems of one source, or of all. Shares from 0 to 1. */
+export interface GeneratorMeasures {
   /** Share of all solutions that are right: greedy accuracy when greedy, mean@n when sampled. */
   readonly accuracy: number;
   /** pass@k and maj@k by k, over n samples of each problem; only 1 when greedy. */
@@ -16,6 +16,12 @@ export interface GeneratorEvaluation<Problem> {
   readonly meanSteps: number;
   /** Share of solutions that are exactly in the format. */
   readonly wellFormedShare: number;
+}
+
+/** How a generator does on a set of problems. */
+export interface GeneratorEvaluation<Problem> extends GeneratorMeasures {
+  /** The same for each source of the problems, in order of their names. */
+  readonly bySource: ReadonlyMap<string, GeneratorMeasures>;
   readonly solutions: readonly Solution<Problem>[];
 }
 
@@ -30,8 +36,24 @@ export async function evaluateGenerator<Problem>(
 ): Promise<GeneratorEvaluation<Problem>> {
   const solutions = await solve(generator, source, problems, count, minimumSteps, sampling);
   const groups = problems.map((_, p) => solutions.slice(p * count, (p + 1) * count));
+  const sources = problems.map((problem) => source.sourceName(problem));
+  const ofSource = (name: string) => groups.filter((_, p) => sources[p] === name);
+  return {
+    ...measure(groups, count),
+    bySource: new Map(
+      [...new Set(sources)].sort().map((name) => [name, measure(ofSource(name), count)]),
+    ),
+    solutions,
+  };
+}
+
+function measure<Problem>(
+  groups: readonly (readonly Solution<Problem>[])[],
+  count: number,
+): GeneratorMeasures {
+  const solutions = groups.flat();
   const ks = [...new Set([1, Math.ceil(count / 2), count])];
-  const over = (score: (group: Solution<Problem>[]) => number) => mean(groups.map(score));
+  const over = (score: (group: readonly Solution<Problem>[]) => number) => mean(groups.map(score));
   return {
     accuracy: over((group) => meanAtN(group.map(({ correct }) => correct))),
     passAt: Object.fromEntries(
@@ -48,7 +70,6 @@ export async function evaluateGenerator<Problem>(
     meanLength: mean(solutions.map(({ rollout }) => rollout.tokens.length)),
     meanSteps: mean(solutions.map(({ parsed }) => parsed.steps.length)),
     wellFormedShare: mean(solutions.map(({ parsed }) => parsed.wellFormed ? 1 : 0)),
-    solutions,
   };
 }
 

@@ -1,4 +1,5 @@
 import { type AdvantageWeights, tangoAdvantages } from "./advantages.ts";
+import { sampleGroups } from "./dynamic_sampling.ts";
 import { maskedResponses, type MaskingOptions } from "./masking.ts";
 import { overlongPenalty } from "./overlong_penalty.ts";
 import type { Policy, Sampling } from "./policy.ts";
@@ -12,11 +13,23 @@ import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
 import { type Critique, type ProblemSource, type Solution, solve, verify } from "./responses.ts";
 import { type GeneratorReward, generatorReward } from "./rewards.ts";
 import type { AdvantageEstimator, ScoredResponse } from "./scored_response.ts";
-import { groupIndices } from "./statistics.ts";
+import type { RolloutResponse } from "./rollout.ts";
+import { groupIndices, mean } from "./statistics.ts";
 import { lastTokenOfSpans } from "./token_spans.ts";
 
+/** A reward that takes the place of correctness, and numbers to be logged beside it. */
+export type SolutionReward<Problem> = (
+  solution: Solution<Problem>,
+) => Promise<{ readonly reward: number; readonly metrics: Readonly<Record<string, number>> }>;
+
 /** Settings of a generator step. */
-export interface GeneratorStepOptions {
+export interface GeneratorStepOptions<Problem> {
+  /** B, problems that are learned from */
+  readonly batchSize: number;
+  /** Batches that may be sampled for that many groups of unequal rewards; 1 takes the first as it is. */
+  readonly maximumBatches: number;
+  /** Null: a correct answer earns 1, any other 0. */
+  readonly reward: SolutionReward<Problem> | null;
   /** n, solutions of each problem */
   readonly groupSize: number;
   /** m, critiques of each solution */
@@ -53,37 +66,63 @@ export interface GeneratorStepResult<Problem> {
   readonly update: PolicyUpdateMetrics;
   /** Share of groups whose outcome rewards are all equal: they teach nothing. */
   readonly zeroSpreadGroups: number;
+  /** Batches that were sampled, and the share of all their groups whose rewards are unequal. */
+  readonly sampledBatches: number;
+  readonly unequalShare: number;
+  /** Means of what a custom reward logs. */
+  readonly rewardMetrics: Readonly<Record<string, number>>;
+  /** All tokens that were sampled, the critiques' too. */
+  readonly sampledTokens: number;
+}
+
+/** A solution and what it earns before it is judged. */
+interface Scored<Problem> {
+  readonly solution: Solution<Problem>;
+  readonly correctness: number;
+  readonly metrics: Readonly<Record<string, number>>;
 }
 
 /**
  * One generator step (G-step): solutions, critiques of them, rewards, advantages, policy update.
  *
  * @param verifier judges the steps; null (baseline, warm-up) leaves the rule-based reward alone
+ * @param draw the problems of a batch, counted from 0
  */
 export async function generatorStep<Problem>(
   generator: Policy<GeneratorTemplate>,
   verifier: Policy<VerifierTemplate> | null,
   source: ProblemSource<Problem>,
-  problems: readonly Problem[],
-  options: GeneratorStepOptions,
+  draw: (batch: number) => readonly Problem[],
+  options: GeneratorStepOptions<Problem>,
 ): Promise<GeneratorStepResult<Problem>> {
   if (!generator.optimizer) throw new Error("the generator is frozen");
-  const { groupSize, verificationsPerSolution: m } = options;
-  const solutions = await solve(
-    generator,
-    source,
-    problems,
-    groupSize,
-    options.minimumSteps,
-    options.sampling,
-  );
+  const { groupSize, batchSize, verificationsPerSolution: m } = options;
+  let solutionTokens = 0;
+  const sampled = await sampleGroups(batchSize, options.maximumBatches, async (batch) => {
+    const solutions = await solve(
+      generator,
+      source,
+      draw(batch),
+      groupSize,
+      options.minimumSteps,
+      options.sampling,
+      batch * batchSize * groupSize,
+    );
+    solutionTokens += tokensOf(solutions);
+    return inGroups(
+      await Promise.all(solutions.map((one) => score(one, options.reward))),
+      groupSize,
+    );
+  }, (group) => group.map(({ correctness }) => correctness));
+  const scoredSolutions = sampled.groups.flat();
+  const solutions = scoredSolutions.map(({ solution }) => solution);
   const critiques = verifier
     ? await verify(verifier, source, solutions, m, options.verifierSampling)
     : [];
   const rewarded = solutions.map((solution, i) => {
     const own = critiques.slice(i * m, (i + 1) * m);
     const reward = generatorReward({
-      correctness: solution.correct ? 1 : 0,
+      correctness: scoredSolutions[i].correctness,
       formatScore: solution.formatScore,
       stepCount: solution.parsed.steps.length,
       critiques: own.map((critique) => critique.parsed),
@@ -135,5 +174,37 @@ export async function generatorStep<Problem>(
     judged: rewarded.map((one, i) => ({ ...one, advantages: advantages[i] })),
     update,
     zeroSpreadGroups: flat.length / groups.length,
+    sampledBatches: sampled.batches,
+    unequalShare: sampled.unequalShare,
+    rewardMetrics: meansOf(scoredSolutions.map(({ metrics }) => metrics)),
+    sampledTokens: solutionTokens + tokensOf(critiques),
   };
+}
+
+const tokensOf = (responses: readonly { readonly rollout: RolloutResponse }[]) =>
+  responses.reduce((sum, { rollout }) => sum + rollout.tokens.length, 0);
+
+function inGroups<Item>(items: readonly Item[], size: number): Item[][] {
+  return Array.from(
+    { length: items.length / size },
+    (_, group) => items.slice(group * size, (group + 1) * size),
+  );
+}
+
+async function score<Problem>(
+  solution: Solution<Problem>,
+  reward: SolutionReward<Problem> | null,
+): Promise<Scored<Problem>> {
+  if (!reward) return { solution, correctness: solution.correct ? 1 : 0, metrics: {} };
+  const { reward: correctness, metrics } = await reward(solution);
+  return { solution, correctness, metrics };
+}
+
+/** The mean of each number over those that have it. */
+function meansOf(all: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const names = new Set(all.flatMap((metrics) => Object.keys(metrics)));
+  return Object.fromEntries([...names].map((name) => [
+    name,
+    mean(all.flatMap((metrics) => name in metrics ? [metrics[name]] : [])),
+  ]));
 }

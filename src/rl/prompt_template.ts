@@ -1,8 +1,15 @@
 import { Template } from "@huggingface/jinja";
+import type { ChatMessage, ChatTemplate } from "../model/chat_template.ts";
 import { UserError } from "../user_error.ts";
 
+/** What makes a prompt of some values. */
+export interface Prompt<Variable extends string> {
+  /** The prompt with the values filled in. */
+  render(values: Readonly<Record<Variable, string | number>>): string;
+}
+
 /** A prompt as Jinja text, with the values it may use. */
-export class PromptTemplate<Variable extends string> {
+export class PromptTemplate<Variable extends string> implements Prompt<Variable> {
   readonly #template: Template;
 
   /** @throws UserError when the text is not a template or leaves out a variable */
@@ -16,7 +23,6 @@ export class PromptTemplate<Variable extends string> {
     }
   }
 
-  /** The prompt with the values filled in. */
   render(values: Readonly<Record<Variable, string | number>>): string {
     const given = Object.fromEntries(this.variables.map((name) => [name, values[name]]));
     return this.#template.render(given);
@@ -24,9 +30,9 @@ export class PromptTemplate<Variable extends string> {
 }
 
 /** The generator's prompt: the question. */
-export type GeneratorTemplate = PromptTemplate<"question">;
+export type GeneratorTemplate = Prompt<"question">;
 /** The verifier's prompt: the question, a solution and its number of steps. */
-export type VerifierTemplate = PromptTemplate<"question" | "solution" | "steps">;
+export type VerifierTemplate = Prompt<"question" | "solution" | "steps">;
 
 /** Reads the generator's template. */
 export function generatorTemplate(file: string): GeneratorTemplate {
@@ -36,6 +42,18 @@ export function generatorTemplate(file: string): GeneratorTemplate {
 /** Reads the verifier's template. */
 export function verifierTemplate(file: string): VerifierTemplate {
   return new PromptTemplate(readTemplate(file), file, ["question", "solution", "steps"]);
+}
+
+/** Says a prompt to a chat model: as the user's message, after what the model is told first, if anything. */
+export function inConversation<Variable extends string>(
+  prompt: Prompt<Variable>,
+  chat: ChatTemplate,
+  system: string | null,
+): Prompt<Variable> {
+  const before: ChatMessage[] = system === null ? [] : [{ role: "system", content: system }];
+  return {
+    render: (values) => chat.render([...before, { role: "user", content: prompt.render(values) }]),
+  };
 }
 
 function readTemplate(file: string): string {

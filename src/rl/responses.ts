@@ -9,7 +9,9 @@ import { generate, type RolloutResponse } from "./rollout.ts";
 export interface ProblemSource<Problem> {
   question(problem: Problem): string;
   referenceAnswer(problem: Problem): string;
-  isCorrect(problem: Problem, answer: string | null): boolean;
+  /** What measurements per source go by. */
+  sourceName(problem: Problem): string;
+  isCorrect(problem: Problem, answer: string | null): boolean | Promise<boolean>;
   /** True labels of a solution's steps where the task knows them; for measuring only. */
   labelSteps?(problem: Problem, steps: readonly string[]): boolean[];
 }
@@ -37,7 +39,11 @@ export interface Critique<Problem> {
   readonly formatScore: number;
 }
 
-/** Samples `count` solutions of each problem; those of one problem follow one another. */
+/**
+ * Samples `count` solutions of each problem; those of one problem follow one another.
+ *
+ * @param firstSequence where the responses' random numbers begin, when the step has others before them
+ */
 export async function solve<Problem>(
   generator: Policy<GeneratorTemplate>,
   source: ProblemSource<Problem>,
@@ -45,13 +51,14 @@ export async function solve<Problem>(
   count: number,
   minimumSteps: number,
   sampling: Sampling,
+  firstSequence = 0,
 ): Promise<Solution<Problem>[]> {
   const prompts = problems.map((problem) =>
     generator.tokenizer.encode(generator.template.render({ question: source.question(problem) }))
   );
-  const groups = await respond(generator, prompts, count, sampling);
-  return groups.flatMap((group, p) =>
-    group.map((rollout) => {
+  const groups = await respond(generator, prompts, count, sampling, firstSequence);
+  return await Promise.all(groups.flatMap((group, p) =>
+    group.map(async (rollout) => {
       const tokenTexts = generator.tokenizer.decodeEach(rollout.tokens);
       const text = tokenTexts.join("");
       const parsed = parseSolution(text);
@@ -63,11 +70,11 @@ export async function solve<Problem>(
         text,
         tokenTexts,
         parsed,
-        correct: source.isCorrect(problem, parsed.answer),
+        correct: await source.isCorrect(problem, parsed.answer),
         formatScore: generatorFormatScore(parsed, { minimumSteps }),
       };
     })
-  );
+  ));
 }
 
 /** Samples `count` critiques of each solution; those of one solution follow one another. */
@@ -111,12 +118,13 @@ async function respond<Template>(
   prompts: readonly Uint32Array[],
   count: number,
   sampling: Sampling,
+  firstSequence = 0,
 ): Promise<RolloutResponse[][]> {
   // A response's random numbers depend on its place among all responses of the step, not on how
   // they are batched or spread over devices.
   const requests = prompts.map((prompt, p) => ({
     prompt,
-    sequenceIds: Array.from({ length: count }, (_, i) => p * count + i),
+    sequenceIds: Array.from({ length: count }, (_, i) => firstSequence + p * count + i),
   }));
   return await generate(policy.model, requests, {
     ...sampling,

@@ -14,6 +14,7 @@ import {
 } from "./comparison_results.ts";
 import { type LineSeries, renderLineCharts, SERIES_COLORS } from "./line_charts.ts";
 import { alignedTable } from "./table.ts";
+import { problemsName } from "./open_problems.ts";
 
 /** Where a comparison's results lie. */
 export const comparisonFiles = (path: string) => ({
@@ -109,7 +110,7 @@ function composeReport(
     ? `All ${runs.length} runs are done.`
     : `${finished.length} of ${runs.length} runs are done so far.`;
   const change = ({ start, end }: Course) => `${percent(start)} → ${percent(end)} %`;
-  return `# Comparison on ${config.task.name}
+  return `# Comparison on ${problemsName(config)}
 
 ${states} Each does ${generatorSteps} generator steps of ${config.rollout.batch_size} problems ×
 ${config.rollout.group_size} responses from the same starting weights. That is equal generator steps, not

@@ -5,7 +5,9 @@
 
 import { z } from "zod";
 import { flag, oneOf, realNumber, section, text, wholeNumber } from "./schema_fields.ts";
+import { dataSchema } from "./data_schema.ts";
 import {
+  chatFields,
   frozenDtypeSchema,
   gpuSchema,
   gradientCheckpointingSchema,
@@ -28,6 +30,7 @@ const generatorSchema = section({
   /** Tokens after which a response is cut off. */
   max_response_length: wholeNumber({ minimum: 1 }).default(128),
   prompt_template: promptTemplateSchema("generator.txt"),
+  ...chatFields,
   optimizer: optimizerSchema.prefault({}),
 });
 
@@ -38,6 +41,7 @@ const verifierSchema = section({
   trained: flag().default(true),
   max_response_length: wholeNumber({ minimum: 1 }).default(192),
   prompt_template: promptTemplateSchema("verifier.txt"),
+  ...chatFields,
   optimizer: optimizerSchema.prefault({}),
 });
 
@@ -46,6 +50,11 @@ const rolloutSchema = section({
   batch_size: wholeNumber({ minimum: 1 }).default(32),
   /** Responses that are compared with each other (n). */
   group_size: wholeNumber({ minimum: 1 }).default(5),
+  /**
+   * Batches that a generator step may sample until `batch_size` groups have unequal rewards (DAPO's dynamic
+   * sampling); 1 takes the first as it is.
+   */
+  maximum_generation_batches: wholeNumber({ minimum: 1 }).default(1),
   /** Critiques of each solution in a generator step (m); their rewards are averaged. */
   verifications_per_solution: wholeNumber({ minimum: 1 }).default(1),
   temperature: realNumber({ above: 0 }).default(1),
@@ -106,6 +115,8 @@ const advantageSchema = section({
 });
 
 const rewardsSchema = section({
+  /** A TypeScript module whose default export gives a solution's reward instead of its correctness. */
+  module: text("the path of a TypeScript module, or null").nullable().default(null),
   /** w in w·correct + (1 − w)·verdict, the generator's outcome reward. */
   ground_truth_weight: realNumber({ minimum: 0, maximum: 1 }).default(1),
   generator_format_weight: realNumber({ minimum: 0 }).default(0),
@@ -143,6 +154,8 @@ const scheduleSchema = section({
   save_frequency: wholeNumber({ minimum: 0 }).default(25),
   /** Newest checkpoints that are kept. */
   keep_checkpoints: wholeNumber({ minimum: 1 }).default(2),
+  /** Keeps the weights of the evaluation with the best generator accuracy in the run folder's best/. */
+  keep_best: flag().default(false),
 });
 
 const evaluationSchema = section({
@@ -162,6 +175,8 @@ export const tangoConfigSchema = section({
   memory_limit_gb: memoryLimitSchema,
   run_directory: runDirectorySchema,
   task: taskSchema.prefault({}),
+  /** Files with problems instead of the embedded task. */
+  data: dataSchema,
   generator: generatorSchema,
   /** null trains the generator alone (GRPO and its relatives). */
   verifier: verifierSchema.nullable(),

@@ -1,6 +1,5 @@
-import type { Problem } from "../data/task.ts";
 import { streams } from "../kernels/philox.ts";
-import { evaluateGenerator, evaluateVerifier } from "../rl/evaluation.ts";
+import { evaluateGenerator, evaluateVerifier, type GeneratorMeasures } from "../rl/evaluation.ts";
 import type { Policy, Sampling } from "../rl/policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "../rl/prompt_template.ts";
 import { type Critique, type Solution, solve } from "../rl/responses.ts";
@@ -20,9 +19,21 @@ export function rolloutSampling(
   return { temperature, topK: top_k, topP: top_p, minP: min_p, seed, stream, step };
 }
 
+/** pass@k and maj@k, which only several samples of each problem give. */
+function sampledMetrics(prefix: string, { passAt, majorityAt }: GeneratorMeasures): Metrics {
+  const named = (kind: string, values: Readonly<Record<number, number>>) =>
+    Object.entries(values).map(([k, value]) => [`${prefix}/${kind}_at_${k}`, value]);
+  return Object.fromEntries([...named("pass", passAt), ...named("maj", majorityAt)]);
+}
+
 /** Measures policies on problems that training never sees, the same ones every time. */
 export class HeldOutEvaluation {
-  readonly #problems: readonly Problem[];
+  readonly #problems: readonly unknown[];
+
+  /** Number of problems; fewer than asked for where the files have no more. */
+  get count(): number {
+    return this.#problems.length;
+  }
 
   constructor(private readonly config: TangoConfig, private readonly problems: Problems) {
     this.#problems = problems.heldOut(config.evaluation.seed, config.evaluation.problems);
@@ -36,7 +47,7 @@ export class HeldOutEvaluation {
   async measureGenerator(
     generator: Policy<GeneratorTemplate>,
     step: number,
-  ): Promise<{ metrics: Metrics; solutions: readonly Solution<Problem>[] }> {
+  ): Promise<{ metrics: Metrics; solutions: readonly Solution<unknown>[] }> {
     const { evaluation, rewards } = this.config;
     const found = await evaluateGenerator(
       generator,
@@ -51,13 +62,13 @@ export class HeldOutEvaluation {
       "eval/generator/mean_length": found.meanLength,
       "eval/generator/mean_steps": found.meanSteps,
       "eval/generator/well_formed": found.wellFormedShare,
+      ...(evaluation.samples > 1 ? sampledMetrics("eval/generator", found) : {}),
     };
-    if (evaluation.samples > 1) {
-      for (const [k, value] of Object.entries(found.passAt)) {
-        metrics[`eval/generator/pass_at_${k}`] = value;
-      }
-      for (const [k, value] of Object.entries(found.majorityAt)) {
-        metrics[`eval/generator/maj_at_${k}`] = value;
+    if (found.bySource.size > 1) {
+      for (const [name, measures] of found.bySource) {
+        const prefix = `eval/generator/by_source/${name}`;
+        metrics[`${prefix}/accuracy`] = measures.accuracy;
+        if (evaluation.samples > 1) Object.assign(metrics, sampledMetrics(prefix, measures));
       }
     }
     return { metrics, solutions: found.solutions };
@@ -75,8 +86,8 @@ export class HeldOutEvaluation {
     step: number,
   ): Promise<{
     metrics: Metrics;
-    solutions: readonly Solution<Problem>[];
-    critiques: readonly Critique<Problem>[];
+    solutions: readonly Solution<unknown>[];
+    critiques: readonly Critique<unknown>[];
   }> {
     const { evaluation, rewards } = this.config;
     const solutions = await solve(

@@ -10,6 +10,8 @@ export const METRIC = {
   verifierF1: "eval/verifier/f1_score",
   /** Mean loss of a token in supervised fine-tuning. */
   supervisedLoss: "sft/loss",
+  /** The same on held-out examples. */
+  heldOutLoss: "eval/loss",
   generatorReward: "generator/reward",
   verifierReward: "verifier/reward",
   /** Weight of the process advantage. */

@@ -5,14 +5,19 @@ import {
   loadModelFolder,
   type LoadOptions,
 } from "../model/model_folder.ts";
+import { ChatTemplate } from "../model/chat_template.ts";
 import { Optimizer } from "../model/optimizer.ts";
+import type { Tokenizer } from "../model/tokenizer.ts";
 import type { Policy } from "../rl/policy.ts";
 import {
   type GeneratorTemplate,
   generatorTemplate,
+  inConversation,
+  type Prompt,
   type VerifierTemplate,
   verifierTemplate,
 } from "../rl/prompt_template.ts";
+import type { PromptLength } from "./problems.ts";
 import type { TangoConfig } from "./config_schema.ts";
 import { frozenStorage } from "./frozen_storage.ts";
 
@@ -37,12 +42,12 @@ export async function openPolicies(
   const { generator, verifier } = config;
   const bases = new FrozenBases(frozenStorage(config.frozen_dtype));
   const opened: Policy<unknown>[] = [];
-  const open = async <Template>(
+  const open = async <Variable extends string>(
     policy: TangoConfig["generator"],
     trained: boolean,
-    template: Template,
+    template: Prompt<Variable>,
     seed: number,
-  ): Promise<Policy<Template>> => {
+  ): Promise<Policy<Prompt<Variable>>> => {
     const made = await openPolicy(gpu, config, policy, { trained, seed, bases }, template);
     opened.push(made);
     return made;
@@ -71,6 +76,11 @@ export async function openPolicies(
   }
 }
 
+/** Counts the tokens of the prompt that asks a generator a question. */
+export function promptLengthOf({ tokenizer, template }: Policies["generator"]): PromptLength {
+  return (question) => tokenizer.encode(template.render({ question })).length;
+}
+
 /** Returns the GPU memory of both policies. */
 export function releasePolicies({ generator, verifier }: Policies): void {
   releasePolicy(generator);
@@ -83,13 +93,27 @@ function releasePolicy({ optimizer, reference, model }: Policy<unknown>): void {
   model.release();
 }
 
-async function openPolicy<Template>(
+/** The prompt as the model is to see it: plain, or in its chat template. */
+export function promptOf<Variable extends string>(
+  { model, chat, system_prompt }: Pick<
+    TangoConfig["generator"],
+    "model" | "chat" | "system_prompt"
+  >,
+  template: Prompt<Variable>,
+  tokenizer: Tokenizer,
+): Prompt<Variable> {
+  return chat
+    ? inConversation(template, new ChatTemplate(tokenizer, model), system_prompt)
+    : template;
+}
+
+async function openPolicy<Variable extends string>(
   gpu: Gpu,
   { rollout, loss }: TangoConfig,
   policy: TangoConfig["generator"],
   options: LoadOptions & { readonly bases: FrozenBases },
-  template: Template,
-): Promise<Policy<Template>> {
+  template: Prompt<Variable>,
+): Promise<Policy<Prompt<Variable>>> {
   const { trained, bases } = options;
   const { model, tokenizer, stopTokens } = await loadModelFolder(gpu, policy.model, {
     ...options,
@@ -99,7 +123,7 @@ async function openPolicy<Template>(
   return {
     model,
     tokenizer,
-    template,
+    template: promptOf(policy, template, tokenizer),
     stopTokens,
     maximumResponse: policy.max_response_length,
     slots: rollout.decode_slots,

@@ -9,6 +9,7 @@ import { readJsonLines } from "./json_lines_log.ts";
 import { METRIC } from "./metric_names.ts";
 import { formatBytes } from "./memory_plan.ts";
 import type { MetricsLine } from "./metrics_log.ts";
+import { problemsName } from "./open_problems.ts";
 import type { RunFolder } from "./run_folder.ts";
 
 /** What the report says about the run and cannot find in its metrics. */
@@ -71,7 +72,7 @@ export function composeReport(
 ): string {
   const { config } = facts;
   const rows = [...EVALUATED, ...TRAINED].flatMap((row) => composeRow(row, lines));
-  return `# ${methodName(config)} on ${config.task.name}
+  return `# ${methodName(config)} on ${problemsName(config)}
 
 ${summary(facts, lines)}
 

@@ -103,29 +103,43 @@ export class RunFolder {
   weights(policy: "generator" | "verifier"): string {
     return join(this.path, policy);
   }
+
+  /** Where a policy's weights of the best evaluation are kept. */
+  best(policy: "generator" | "verifier"): string {
+    return join(this.path, "best", policy);
+  }
 }
+
+/** What a numbered folder in runs/ holds, told by its name. */
+export type RunKind = "train" | "sft" | "compare";
 
 /** The next unused numbered folder for a new run: `runs/last-letter-001`, `runs/last-letter-002`… */
 export function nextRunDirectory(parent: string, name: string): string {
-  const numbers = numberedRuns(parent, name).map(({ number }) => number);
+  const numbers = numberedRuns(parent).filter((run) => run.name === name)
+    .map(({ number }) => number);
   const next = Math.max(0, ...numbers) + 1;
   return join(parent, `${name}-${String(next).padStart(3, "0")}`);
 }
 
 /**
- * The numbered folder of the newest run of any of these names.
+ * The numbered folder of the newest run of a kind.
  *
  * @throws UserError when there is none
  */
-export function latestRunDirectory(parent: string, ...names: readonly string[]): string {
-  const latest = names.flatMap((name) => numberedRuns(parent, name).slice(-1))
-    .map(({ path }) => ({ path, started: whenStarted(path) }))
-    .sort((a, b) => a.started - b.started).at(-1);
+export function latestRunDirectory(parent: string, kind: RunKind): string {
+  const latest = numberedRuns(parent)
+    .filter(({ name, path }) => kindOf(name) === kind && RunFolder.at(path).isUsed)
+    .map(({ path, number }) => ({ path, number, started: whenStarted(path) }))
+    .sort((a, b) => a.started - b.started || a.number - b.number).at(-1);
   if (latest === undefined) {
-    const expected = names.map((name) => `${name}-…`).join(" or ");
-    throw new UserError(`${parent} holds no run ${expected}. Name the run's folder with --run.`);
+    const words = { train: "training run", sft: "fine-tuning", compare: "comparison" };
+    throw new UserError(`${parent} holds no ${words[kind]}. Name the run's folder with --run.`);
   }
   return latest.path;
+}
+
+function kindOf(name: string): RunKind {
+  return /-(sft|compare)$/.exec(name)?.[1] as RunKind | undefined ?? "train";
 }
 
 /** The configuration is written once, when the run begins. */
@@ -134,12 +148,12 @@ function whenStarted(path: string): number {
   return exists(configuration) ? Deno.statSync(configuration).mtime?.getTime() ?? 0 : 0;
 }
 
-function numberedRuns(parent: string, name: string): { number: number; path: string }[] {
+function numberedRuns(parent: string): { name: string; number: number; path: string }[] {
   if (!exists(parent)) return [];
-  return [...Deno.readDirSync(parent)]
-    .filter((entry) => entry.isDirectory && entry.name.startsWith(`${name}-`))
-    .map((entry) => ({ suffix: entry.name.slice(name.length + 1), path: join(parent, entry.name) }))
-    .filter(({ suffix }) => /^\d{3,}$/.test(suffix))
-    .map(({ suffix, path }) => ({ number: Number(suffix), path }))
-    .sort((a, b) => a.number - b.number);
+  return [...Deno.readDirSync(parent)].flatMap((entry) => {
+    const match = /^(.+)-(\d{3,})$/.exec(entry.name);
+    return entry.isDirectory && match
+      ? [{ name: match[1], number: Number(match[2]), path: join(parent, entry.name) }]
+      : [];
+  });
 }

@@ -1,44 +1,46 @@
 import type { ClassCounts } from "../rl/class_reweighting.ts";
-import type { Model } from "../model/model.ts";
-import type { Policy } from "../rl/policy.ts";
 import { initialPosition, type TangoPosition } from "../rl/tango_schedule.ts";
-import { UserError } from "../user_error.ts";
-import { type Checkpoint, loadCheckpoint, type NamedArrays, saveCheckpoint } from "./checkpoint.ts";
+import type { Best } from "./best.ts";
+import { loadCheckpoint, saveCheckpoint } from "./checkpoint.ts";
 import type { Policies } from "./policies.ts";
+import {
+  type OptimizerSteps,
+  readTrained,
+  restoreTrained,
+  type TrainedModels,
+} from "./trained_models.ts";
 
 /** Everything of a run that is not an array: where it stands. Random numbers need no state: their keys do. */
 export interface RunState {
   position: TangoPosition;
   /** Moving averages of the verifier's class counts; null before its first step. */
   classCounts: ClassCounts | null;
+  /** Records of the files that were gone through. */
+  problemPosition: number;
+  /** The best evaluation so far; null before the first. */
+  best: Best | null;
 }
 
 /** The state before the first step. */
 export function initialState(): RunState {
-  return { position: initialPosition(), classCounts: null };
+  return { position: initialPosition(), classCounts: null, problemPosition: 0, best: null };
 }
 
 type StoredState = {
   readonly position: { readonly [key: string]: number };
   readonly classCounts: { readonly [key: string]: number } | null;
-  /** Updates of each optimizer. */
-  readonly optimizerSteps: { readonly [policy: string]: number };
+  readonly problemPosition: number;
+  readonly best: { readonly [key: string]: number } | null;
+  readonly optimizerSteps: OptimizerSteps;
 };
 
-function trainedPolicies({ generator, verifier }: Policies): [string, Policy<unknown>][] {
-  const all: [string, Policy<unknown> | null][] = [["generator", generator], [
-    "verifier",
-    verifier,
-  ]];
-  return all.filter((entry): entry is [string, Policy<unknown>] => entry[1]?.optimizer != null);
+function trainedModels({ generator, verifier }: Policies): TrainedModels {
+  const models: Record<string, TrainedModels[string]> = {};
+  for (const [name, policy] of [["generator", generator], ["verifier", verifier]] as const) {
+    if (policy?.optimizer) models[name] = { model: policy.model, optimizer: policy.optimizer };
+  }
+  return models;
 }
-
-const trainedWeights = (model: Model) => model.trainable?.weights ?? [];
-
-const keyed = (name: string, segments: readonly Float32Array[]) =>
-  Object.fromEntries(
-    segments.map((data, i) => [`${name}.${i}`, data as Float32Array<ArrayBuffer>]),
-  );
 
 /** Writes a checkpoint: weights and moments of the trained policies, and the state. */
 export async function saveRunState(
@@ -47,29 +49,19 @@ export async function saveRunState(
   state: RunState,
   keep: number,
 ): Promise<string> {
-  const arrays: Record<string, NamedArrays> = {};
-  const optimizerSteps: Record<string, number> = {};
-  for (const [name, { model, optimizer }] of trainedPolicies(policies)) {
-    if (!optimizer) continue;
-    const weights = await model.gpu.readAll(trainedWeights(model)) as Float32Array[];
-    const { firstMoments, secondMoments } = await optimizer.read();
-    arrays[name] = {
-      ...keyed("weights", weights),
-      ...keyed("first_moments", firstMoments),
-      ...keyed("second_moments", secondMoments),
-    };
-    optimizerSteps[name] = optimizer.step;
-  }
-  const checkpoint: Checkpoint<StoredState> = {
-    step: state.position.globalSteps,
-    arrays,
-    state: {
-      position: { ...state.position },
-      classCounts: state.classCounts && { ...state.classCounts },
-      optimizerSteps,
-    },
+  const { arrays, optimizerSteps } = await readTrained(trainedModels(policies));
+  const stored: StoredState = {
+    position: { ...state.position },
+    classCounts: state.classCounts && { ...state.classCounts },
+    problemPosition: state.problemPosition,
+    best: state.best && { ...state.best },
+    optimizerSteps,
   };
-  return saveCheckpoint(folder, checkpoint, keep);
+  return saveCheckpoint(
+    folder,
+    { step: state.position.globalSteps, arrays, state: stored },
+    keep,
+  );
 }
 
 /**
@@ -79,28 +71,12 @@ export async function saveRunState(
  */
 export function loadRunState(path: string, policies: Policies): RunState {
   const { arrays, state } = loadCheckpoint<StoredState>(path);
-  for (const [name, { model, optimizer }] of trainedPolicies(policies)) {
-    const stored = arrays[name];
-    const segments = (kind: string) =>
-      trainedWeights(model).map((tensor, i) => {
-        const data = stored?.[`${kind}.${i}`];
-        if (!(data instanceof Float32Array) || data.length !== tensor.size) {
-          throw new UserError(
-            `${path}: the ${name}'s ${kind} do not have the size of the model the configuration ` +
-              `names; was ${name}.model or ${name}.lora changed since the run began?`,
-          );
-        }
-        return data;
-      });
-    segments("weights").forEach((data, i) => model.gpu.write(trainedWeights(model)[i], data));
-    optimizer?.load(
-      state.optimizerSteps[name],
-      segments("first_moments"),
-      segments("second_moments"),
-    );
-  }
+  const key = (name: string) => `${name}.model or ${name}.lora`;
+  restoreTrained(path, arrays, state.optimizerSteps, trainedModels(policies), key);
   return {
     position: state.position as unknown as TangoPosition,
     classCounts: state.classCounts as unknown as ClassCounts | null,
+    problemPosition: state.problemPosition,
+    best: state.best as unknown as Best | null,
   };
 }

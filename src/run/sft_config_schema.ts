@@ -1,8 +1,10 @@
 /** The configuration of supervised fine-tuning, which makes the warm-start weights. */
 
 import { z } from "zod";
-import { oneOf, realNumber, section, text, wholeNumber } from "./schema_fields.ts";
+import { exampleDataSchema } from "./data_schema.ts";
+import { flag, oneOf, realNumber, section, text, wholeNumber } from "./schema_fields.ts";
 import {
+  chatFields,
   frozenDtypeSchema,
   gpuSchema,
   gradientCheckpointingSchema,
@@ -55,6 +57,8 @@ export const sftConfigSchema = section({
   memory_limit_gb: memoryLimitSchema,
   run_directory: runDirectorySchema,
   task: taskSchema.prefault({}),
+  /** Files with examples instead of the embedded task's. */
+  data: exampleDataSchema,
   /** What is imitated: correct solutions, or critiques of corrupted ones. */
   policy: oneOf(["generator", "verifier"]),
   /** Weights to begin with; null begins with a random model of `architecture`. */
@@ -66,6 +70,12 @@ export const sftConfigSchema = section({
   lora: loraSchema,
   /** Folder that receives the trained weights; null leaves them in the run folder. */
   output_directory: text("the path of a folder, or null").nullable().default(null),
+  /** Updates between two checkpoints; 0 saves at the end and when stopped only. */
+  save_every: wholeNumber({ minimum: 0 }).default(100),
+  /** Newest checkpoints that are kept. */
+  keep_checkpoints: wholeNumber({ minimum: 1 }).default(2),
+  /** Keeps the weights of the best evaluation in the run folder's best/. */
+  keep_best: flag().default(false),
   /** Examples in an update. */
   batch_size: wholeNumber({ minimum: 1 }).default(64),
   /** Updates, unless stopped earlier. */
@@ -84,6 +94,7 @@ export const sftConfigSchema = section({
   }).prefault({}),
   /** How the generator, or the solutions' author, is prompted. */
   generator_prompt_template: promptTemplateSchema("generator.txt"),
+  ...chatFields,
   verifier_prompt_template: promptTemplateSchema("verifier.txt"),
   /** Verifier only: the share of the solutions to be judged that are correct; the others are corrupted. */
   correct_share: realNumber({ minimum: 0, maximum: 1 }).default(0.5),
@@ -93,6 +104,23 @@ export const sftConfigSchema = section({
   if (value.lora !== null && value.initial_model === null) {
     const message = "null, because there is no initial_model whose weights could stay as they are";
     issues.push({ code: "custom", path: ["lora"], input: value.lora, message });
+  }
+  if (value.data !== null && value.policy === "verifier") {
+    const message = "generator, because files hold solutions and no critiques";
+    issues.push({ code: "custom", path: ["policy"], input: value.policy, message });
+  }
+  if (value.data !== null && value.initial_model === null) {
+    const message = "a model, because examples from files need its tokenizer";
+    issues.push({ code: "custom", path: ["initial_model"], input: null, message });
+  }
+  if (value.data !== null && value.stop_at_accuracy < 1) {
+    const message = "1, because on files the loss is measured and no accuracy";
+    issues.push({
+      code: "custom",
+      path: ["stop_at_accuracy"],
+      input: value.stop_at_accuracy,
+      message,
+    });
   }
 });
 

@@ -1,8 +1,9 @@
 import type { Gpu } from "../gpu/gpu.ts";
+import type { Model } from "../model/model.ts";
 import { type SupervisedSample, updateSupervised } from "../rl/supervised_update.ts";
 import { type MemoryPlan, rehearsePhases, residentUses } from "./memory_plan.ts";
 import type { SftConfig } from "./sft_config_schema.ts";
-import { SftRun } from "./sft_run.ts";
+import { lengthRange, SftRun } from "./sft_run.ts";
 import type { Shrink } from "./memory_check.ts";
 import { loraSchema } from "./shared_schema.ts";
 
@@ -15,41 +16,43 @@ export async function planSftMemory(gpu: Gpu, config: SftConfig): Promise<Memory
   const rehearsal = gpu.rehearsal();
   const run = await SftRun.open(rehearsal, config);
   try {
-    const { model, optimizer } = run;
+    const { model, optimizer, passes } = run;
+    const some = run.examples.some(examplesLookedAt);
+    const prompt = lengthRange(some, "prompt"), response = lengthRange(some, "response");
     return await rehearsePhases(rehearsal, residentUses([{ name: config.policy, model }]), [
       {
         what: "training",
         run: async () => {
-          for (
-            const promptTokens of [
-              run.exampleLengths.prompt.shortest,
-              run.exampleLengths.prompt.longest,
-            ]
-          ) {
-            await updateSupervised(model, optimizer, fullestPass(config, run, promptTokens), 0, {
-              microBatchTokens: config.micro_batch_tokens,
-              gradientCheckpointing: config.gradient_checkpointing,
-            });
+          for (const promptTokens of [prompt.shortest, prompt.longest]) {
+            const lengths = { prompt: promptTokens, response: response.longest };
+            const samples = fullestPass(config, model, lengths);
+            await updateSupervised(model, optimizer, samples, 0, passes);
           }
         },
       },
-      { what: "evaluating", run: () => run.evaluate(0) },
+      { what: "evaluating", run: () => run.evaluate() },
     ]);
   } finally {
     run.close();
   }
 }
 
+/** Examples among which the longest is looked for. */
+const examplesLookedAt = 512;
+
 /** The longest response as often as it goes into a pass, and one that fills the rest. */
-function fullestPass(config: SftConfig, run: SftRun, promptTokens: number): SupervisedSample[] {
-  const responseTokens = run.exampleLengths.response.longest;
-  const budget = Math.min(config.micro_batch_tokens, run.model.tokensPerPass);
+function fullestPass(
+  config: SftConfig,
+  model: Model,
+  lengths: { readonly prompt: number; readonly response: number },
+): SupervisedSample[] {
+  const budget = Math.min(config.micro_batch_tokens, model.tokensPerPass);
   const samples: SupervisedSample[] = [];
   let used = 0;
   while (samples.length < config.batch_size) {
     const rest = samples.length === 0 ? Infinity : budget - used;
-    const prompt = Math.min(promptTokens, rest - 1);
-    const response = Math.min(responseTokens, rest - prompt);
+    const prompt = Math.min(lengths.prompt, rest - 1);
+    const response = Math.min(lengths.response, rest - prompt);
     if (response < 1 || prompt < 1) break;
     used += prompt + response;
     samples.push({

@@ -6,8 +6,10 @@ import { metricPoints } from "./curves.ts";
 import { formatDuration } from "./duration.ts";
 import { readJsonLines } from "./json_lines_log.ts";
 import { renderLineCharts, SERIES_COLORS } from "./line_charts.ts";
+import { formatBytes } from "./memory_plan.ts";
 import { METRIC } from "./metric_names.ts";
 import type { MetricsLine } from "./metrics_log.ts";
+import { problemsName } from "./open_problems.ts";
 import type { RunFolder } from "./run_folder.ts";
 import type { SftConfig } from "./sft_config_schema.ts";
 
@@ -15,9 +17,11 @@ import type { SftConfig } from "./sft_config_schema.ts";
 export interface SftReportFacts {
   readonly config: SftConfig;
   readonly device: string;
-  /** Where the weights are. */
-  readonly weights: string;
+  /** Where the weights are; null when it was stopped before its end. */
+  readonly weights: string | null;
   readonly seconds: number;
+  /** GPU memory by the plan and what was live at once. */
+  readonly memory: { readonly plannedBytes: number; readonly peakBytes: number };
 }
 
 /** The accuracy that ends the fine-tuning of a policy, and how to call it. */
@@ -31,22 +35,26 @@ export function sftAccuracy(policy: SftConfig["policy"]): { name: string; metric
 export function writeSftReport(run: RunFolder, facts: SftReportFacts): void {
   const lines = readJsonLines<MetricsLine>(run.metrics);
   const { name, metric } = sftAccuracy(facts.config.policy);
-  const [color] = SERIES_COLORS;
+  const [color, other] = SERIES_COLORS;
+  const accuracy = metricPoints(lines, metric);
   writeFileAtomically(
     run.curves,
     renderLineCharts([
-      {
+      ...(accuracy.length === 0 ? [] : [{
         title: "Held-out problems",
         subtitle: name,
         xName: "update",
         isShare: true,
-        series: [{ name, color, points: metricPoints(lines, metric) }],
-      },
+        series: [{ name, color, points: accuracy }],
+      }]),
       {
-        title: "Training loss",
-        subtitle: "mean loss of a token in each update",
+        title: "Loss",
+        subtitle: "mean loss of a token",
         xName: "update",
-        series: [{ name: "loss", color, points: metricPoints(lines, METRIC.supervisedLoss) }],
+        series: [
+          { name: "training", color, points: metricPoints(lines, METRIC.supervisedLoss) },
+          { name: "held out", color: other, points: metricPoints(lines, METRIC.heldOutLoss) },
+        ],
       },
     ]),
   );
@@ -55,30 +63,41 @@ export function writeSftReport(run: RunFolder, facts: SftReportFacts): void {
 
 function composeSftReport(
   run: RunFolder,
-  { config, device, weights, seconds }: SftReportFacts,
+  { config, device, weights, seconds, memory }: SftReportFacts,
   lines: readonly MetricsLine[],
 ): string {
-  const updates = lines.filter(({ phase }) => phase !== "evaluation").length;
+  const updates = new Set(
+    lines.filter(({ phase }) => phase !== "evaluation").map(({ step }) => step),
+  ).size;
   const last = lines.findLast(({ phase }) => phase === "evaluation");
   const rows = Object.entries(last ?? {}).filter(([key]) => key.startsWith("eval/"));
   const begin = config.initial_model === null ? "random weights" : `\`${config.initial_model}\``;
-  return `# Supervised fine-tuning of the ${config.policy} on ${config.task.name}
+  return `# Supervised fine-tuning of the ${config.policy} on ${problemsName(config)}
 
 ${updates} updates of ${config.batch_size} examples from ${begin}, seed ${config.seed}, in ${
     formatDuration(seconds)
   }
-on ${device}. The weights are in \`${weights}\`.
+on ${device}; ${formatBytes(memory.peakBytes)} of GPU memory at most, ${
+    formatBytes(memory.plannedBytes)
+  } planned.
+${
+    weights === null
+      ? "It was stopped before its end; `./tango sft --resume` goes on."
+      : `The weights are in \`${weights}\`.`
+  }
 
 ![Accuracy and loss](${basename(run.curves)})
 
-Last evaluation, on ${config.evaluation.problems} problems that training never sees:
+Last evaluation, on up to ${config.evaluation.problems} examples that training never sees:
 
 | | |
 | --- | ---: |
 ${rows.map(([key, value]) => `| ${key} | ${Number(value).toFixed(3)} |`).join("\n")}
 
 ${
-    config.policy === "generator"
+    config.data !== null
+      ? "Loss is the mean over the response tokens of the held-out examples, nats."
+      : config.policy === "generator"
       ? "Accuracy is greedy; sampled_accuracy is at temperature 1, as in a rollout."
       : "The solutions judged here are written, half of them corrupted or as correct_share says; a " +
         "generator's own\nmistakes differ from these."

@@ -54,6 +54,14 @@ export type TaskConfig = z.output<typeof taskSchema>;
 export const promptTemplateSchema = (file: string) =>
   text("the path of a Jinja text file").default(`configs/prompts/${file}`);
 
+/** How a prompt is said to the model. */
+export const chatFields = {
+  /** Says the prompt in the model's chat template, as the user's message. */
+  chat: flag().default(false),
+  /** What the model is told before it; only with `chat`. */
+  system_prompt: text("a text, or null").nullable().default(null),
+};
+
 /** Trains a low-rank adapter on weights that stay as they are; null trains all weights. */
 export const loraSchema = section({
   /** Rank of the change to each projection. */

@@ -18,9 +18,10 @@ const deviation = (values: readonly number[]) =>
 
 /** What a generator step logs. */
 export function generatorMetrics<Problem>(
-  { judged, update, zeroSpreadGroups }: GeneratorStepResult<Problem>,
+  result: GeneratorStepResult<Problem>,
   { alpha, learningRate }: { readonly alpha: number; readonly learningRate: number },
 ): Metrics {
+  const { judged, update, zeroSpreadGroups } = result;
   const rewards = judged.map(({ reward }) => reward.outcome);
   const critiques = judged.flatMap(({ critiques }) => critiques);
   const stepRewards = judged.flatMap(({ reward }) => reward.steps);
@@ -32,6 +33,13 @@ export function generatorMetrics<Problem>(
     "generator/format_score": average(judged.map(({ solution }) => solution.formatScore)),
     [METRIC.generatorSteps]: average(judged.map(({ solution }) => solution.parsed.steps.length)),
     "generator/max_steps": Math.max(...judged.map(({ solution }) => solution.parsed.steps.length)),
+    "generator/sampled_batches": result.sampledBatches,
+    "generator/frac_unequal_rewards": result.unequalShare,
+    ...Object.fromEntries(
+      Object.entries(result.rewardMetrics).map((
+        [name, value],
+      ) => [`generator/reward/${name}`, value]),
+    ),
     [METRIC.alpha]: alpha,
     ...lengthMetrics("generator", judged.map(({ solution }) => solution.rollout)),
     ...updateMetrics("generator", update, learningRate),

@@ -9,8 +9,8 @@ import type { TangoConfig } from "./config_schema.ts";
 import { rolloutSampling } from "./held_out_evaluation.ts";
 import { lossOptions } from "./loss_options.ts";
 import { type MemoryPlan, rehearsePhases, residentUses } from "./memory_plan.ts";
-import { openPolicies, releasePolicies } from "./policies.ts";
-import { Problems } from "./problems.ts";
+import { openProblems } from "./open_problems.ts";
+import { openPolicies, promptLengthOf, releasePolicies } from "./policies.ts";
 
 /** Tokens of the prompts of a policy. */
 interface PromptLengths {
@@ -29,7 +29,9 @@ export async function planTangoMemory(gpu: Gpu, config: TangoConfig): Promise<Me
   const policies = await openPolicies(rehearsal, config);
   try {
     const { generator, verifier } = policies;
-    const lengths = promptLengths(config, generator, verifier);
+    using problems = await openProblems(config, promptLengthOf(generator));
+    const questions = problems.questions(problemsLookedAt);
+    const lengths = promptLengths(questions, generator, verifier);
     const resident = residentUses([
       { name: "generator", ...generator },
       ...(verifier ? [{ name: "verifier", ...verifier }] : []),
@@ -65,13 +67,10 @@ const phase = (what: string, run: () => Promise<unknown>) => ({ what, run });
 const problemsLookedAt = 512;
 
 function promptLengths(
-  config: TangoConfig,
+  questions: readonly string[],
   generator: Policy<GeneratorTemplate>,
   verifier: Policy<VerifierTemplate> | null,
 ): { readonly generator: PromptLengths; readonly verifier: PromptLengths } {
-  const problems = new Problems(config.task, config.seed);
-  const questions = problems.batch(1, problemsLookedAt)
-    .map((problem) => problems.source.question(problem));
   const range = (prompts: readonly Uint32Array[], solution = 0): PromptLengths => {
     const lengths = prompts.map(({ length }) => length);
     return { shortest: Math.min(...lengths), longest: Math.max(...lengths) + solution };

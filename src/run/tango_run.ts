@@ -14,14 +14,17 @@ import {
   type TangoStep,
 } from "../rl/tango_schedule.ts";
 import { verifierStep } from "../rl/verifier_step.ts";
+import { betterOf } from "./best.ts";
 import { latestCheckpoint } from "./checkpoint.ts";
 import type { TangoConfig } from "./config_schema.ts";
 import { HeldOutEvaluation, rolloutSampling } from "./held_out_evaluation.ts";
 import { lossOptions } from "./loss_options.ts";
 import { METRIC } from "./metric_names.ts";
 import { MetricsLog, type Phase, TimingsLog } from "./metrics_log.ts";
-import { openPolicies, type Policies, releasePolicies } from "./policies.ts";
-import { Problems } from "./problems.ts";
+import { openPolicies, type Policies, promptLengthOf, releasePolicies } from "./policies.ts";
+import { openProblems } from "./open_problems.ts";
+import type { Problems } from "./problems.ts";
+import { type CustomReward, openReward } from "./custom_reward.ts";
 import type { Progress } from "./progress.ts";
 import type { RunFolder } from "./run_folder.ts";
 import { writeModelFolder } from "./weights_folder.ts";
@@ -77,21 +80,34 @@ export class TangoRun {
     folder: RunFolder,
     options: { readonly resume: boolean },
   ): Promise<TangoRun> {
-    return new TangoRun(config, folder, await openPolicies(gpu, config), options);
+    const reward = await openReward(config.rewards.module);
+    const policies = await openPolicies(gpu, config);
+    try {
+      const problems = await openProblems(config, promptLengthOf(policies.generator), {
+        answers: reward === null,
+      });
+      return new TangoRun(config, folder, policies, problems, reward, options);
+    } catch (error) {
+      releasePolicies(policies);
+      throw error;
+    }
   }
 
   private constructor(
     private readonly config: TangoConfig,
     private readonly folder: RunFolder,
     policies: Policies,
+    problems: Problems,
+    private readonly reward: CustomReward | null,
     { resume }: { readonly resume: boolean },
   ) {
     this.#schedule = scheduleOptions(config);
-    this.#problems = new Problems(config.task, config.seed);
+    this.#problems = problems;
     this.#heldOut = new HeldOutEvaluation(config, this.#problems);
     this.#policies = policies;
     const checkpoint = resume ? latestCheckpoint(folder.checkpoints) : null;
     this.#state = checkpoint ? loadRunState(checkpoint.path, this.#policies) : initialState();
+    problems.position = this.#state.problemPosition;
     // A run that died before its first checkpoint starts over, its logs too.
     const lastStep = resume ? checkpoint?.step ?? -1 : undefined;
     this.#metrics = new MetricsLog(folder.metrics, lastStep);
@@ -163,6 +179,7 @@ export class TangoRun {
   /** Closes the logs and returns the GPU memory. */
   close(): void {
     for (const log of [this.#metrics, this.#timings, this.#samples]) log.close();
+    this.#problems[Symbol.dispose]();
     releasePolicies(this.#policies);
   }
 
@@ -172,15 +189,20 @@ export class TangoRun {
   }
 
   async #save(): Promise<void> {
+    this.#state.problemPosition = this.#problems.position;
     for (const log of [this.#metrics, this.#timings, this.#samples]) log.sync();
     const { keep_checkpoints } = this.config.schedule;
     await saveRunState(this.folder.checkpoints, this.#policies, this.#state, keep_checkpoints);
   }
 
   async #writeWeights(): Promise<void> {
+    await this.#writeModels((name) => this.folder.weights(name));
+  }
+
+  async #writeModels(folder: (name: "generator" | "verifier") => string): Promise<void> {
     const { generator, verifier } = this.#policies;
     for (const [name, policy] of [["generator", generator], ["verifier", verifier]] as const) {
-      if (policy?.optimizer) await writeModelFolder(this.folder.weights(name), policy);
+      if (policy?.optimizer) await writeModelFolder(folder(name), policy);
     }
   }
 
@@ -219,12 +241,16 @@ export class TangoRun {
       )
       : 0;
     const learningRate = this.#learningRate("generator", step.generatorStep);
+    const { source } = this.#problems;
     const result = await generatorStep(
       generator,
       judge,
-      this.#problems.source,
-      this.#problems.batch(step.globalStep, rollout.batch_size),
+      source,
+      (batch) => this.#problems.draw(step.globalStep, rollout.batch_size, batch),
       {
+        batchSize: rollout.batch_size,
+        maximumBatches: rollout.maximum_generation_batches,
+        reward: this.reward && this.reward(source),
         groupSize: rollout.group_size,
         verificationsPerSolution: rollout.verifications_per_solution,
         minimumSteps: rewards.minimum_steps,
@@ -244,19 +270,17 @@ export class TangoRun {
         verifierSampling: this.#sampling(streams.verifierRollout, step.globalStep),
       },
     );
-    const { judged, update } = result;
-    const critiqueTokens = judged.flatMap(({ critiques }) => critiques)
-      .reduce((sum, { rollout }) => sum + rollout.tokens.length, 0);
+    const { judged } = result;
     return {
-      metrics: generatorMetrics(result, { alpha, learningRate }),
+      metrics: { ...generatorMetrics(result, { alpha, learningRate }), ...this.#dataMetrics() },
       samples: generatorSamples(
         step.globalStep,
-        this.#problems.source,
+        source,
         judged,
         this.config.samples_per_step,
       ),
       reward: mean(judged.map(({ reward }) => reward.outcome)),
-      tokens: update.tokens / loss.epochs + critiqueTokens,
+      tokens: result.sampledTokens,
     };
   }
 
@@ -269,7 +293,7 @@ export class TangoRun {
       generator,
       verifier,
       this.#problems.source,
-      this.#problems.batch(step.globalStep, rollout.batch_size),
+      this.#problems.draw(step.globalStep, rollout.batch_size),
       this.#state.classCounts,
       {
         groupSize: rollout.group_size,
@@ -289,7 +313,10 @@ export class TangoRun {
     const solutions = new Set(result.rewarded.map(({ critique }) => critique.solution));
     const solutionTokens = [...solutions].reduce((sum, one) => sum + one.rollout.tokens.length, 0);
     return {
-      metrics: verifierStepMetrics(this.#problems.source, result, { learningRate }),
+      metrics: {
+        ...verifierStepMetrics(this.#problems.source, result, { learningRate }),
+        ...this.#dataMetrics(),
+      },
       samples: verifierSamples(
         step.globalStep,
         this.#problems.source,
@@ -299,6 +326,12 @@ export class TangoRun {
       reward: mean(result.rewarded.map(({ reward }) => reward)),
       tokens: result.update.tokens / loss.epochs + solutionTokens,
     };
+  }
+
+  /** How far the files were gone through, and answers that could not be compared in time. */
+  #dataMetrics(): Metrics {
+    const { epochs, timeouts } = this.#problems;
+    return epochs === null ? {} : { "data/epochs": epochs, "data/answer_timeouts": timeouts };
   }
 
   /** Measures both policies on the held-out problems. */
@@ -319,5 +352,10 @@ export class TangoRun {
         this.config.samples_per_step,
       ),
     );
+    const found = { step: globalStep, value: solved.metrics[METRIC.generatorAccuracy] };
+    this.#state.best = betterOf(this.#state.best, found, true);
+    if (this.config.schedule.keep_best && this.#state.best === found) {
+      await this.#writeModels((name) => this.folder.best(name));
+    }
   }
 }

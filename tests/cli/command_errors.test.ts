@@ -18,15 +18,16 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
   ],
   sft: [
     ["sft --steps 0", /--steps: steps is 0/],
-    ["sft --resume", /unknown option '--resume'/],
+    ["sft --run nowhere --resume", /nowhere holds no run/],
+    ["sft --resume --steps 3", /--resume continues.*--steps cannot go with it/],
   ],
   eval: [
     ["eval", /'--model <folder>' not specified/],
     [`eval ${GENERATOR} --policy both`, /'both' is invalid[^]*generator, verifier/],
     [`eval ${GENERATOR} --policy verifier`, /--generator/],
     [`eval ${GENERATOR} --generator other`, /--generator goes with --policy verifier/],
-    [`eval ${GENERATOR} --samples 0`, /'0' is invalid[^]*at least 1/],
-    [`eval ${GENERATOR} --samples 2 --temperature 0`, /--samples 1/],
+    [`eval ${GENERATOR} --k 0`, /'0' is invalid[^]*at least 1/],
+    [`eval ${GENERATOR} --k 2 --temperature 0`, /--k 1/],
     [`eval ${GENERATOR} --task chess`, /'chess' is invalid[^]*last-letter, arithmetic/],
   ],
   generate: [

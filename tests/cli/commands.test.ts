@@ -40,7 +40,10 @@ async function run(...args: string[]): Promise<string> {
 testCommand("train: trains, reports, and leaves a finished run alone", async (project) => {
   const folder = RunFolder.at(join(project.folder, "run"));
   const printed = await run("train", "--config", project.config, "--run", folder.path);
-  assert.match(printed, /^RL Tango \(GRPO\) · last-letter · generator of [\d,]+ parameters/);
+  assert.match(
+    printed,
+    /^\| GPU memory, at most[^]*\nRL Tango \(GRPO\) · last-letter · generator of [\d,]+ parameters/,
+  );
   assert.match(printed, /generator accuracy, held-out problems: [\d.]+ % → [\d.]+ %/);
   assert.match(printed, /report: .*report\.md, checkpoint: .*step-000005/);
   assert.match(Deno.readTextFileSync(folder.report), /3 generator, 2 verifier/);
@@ -92,7 +95,10 @@ testCommand(
 testCommand("sft: trains, logs, reports, saves weights that eval opens", async (project) => {
   const folder = RunFolder.at(join(project.folder, "run"));
   const printed = await run("sft", "--config", project.sftConfig, "--run", folder.path);
-  assert.match(printed, /generator accuracy, greedy: [\d.]+ % after 2 updates/);
+  assert.match(
+    printed,
+    /generator accuracy, greedy: [\d.]+ %, held-out loss: [\d.]+ after 2 updates/,
+  );
   assert.match(Deno.readTextFileSync(folder.report), /2 updates of 2 examples from random weights/);
   assert.equal(Deno.readTextFileSync(folder.metrics).trim().split("\n").length, 4);
   const weights = folder.weights("generator");
@@ -128,7 +134,7 @@ testCommand(
 testCommand("eval: a generator over samples, and a verifier, as JSON", async (project) => {
   const common = ["eval", "--config", project.config, "--problems", "3", "--json"];
   const sampled = JSON.parse(
-    await run(...common, "--model", project.generator, "--samples", "4", "--temperature", "0.5"),
+    await run(...common, "--model", project.generator, "--k", "4", "--temperature", "0.5"),
   );
   assert.equal(sampled.temperature, 0.5);
   assert.deepEqual(

@@ -97,7 +97,7 @@ const refused: [string, string, ConfigOverrides, string][] = [
     "an unknown key like none",
     MINIMAL + "rewards: {qqqq: 1}\n",
     {},
-    "FILE:5: rewards.qqqq is not a key; valid here: ground_truth_weight, " +
+    "FILE:5: rewards.qqqq is not a key; valid here: module, ground_truth_weight, " +
     "generator_format_weight, minimum_steps, overlong_buffer, overlong_penalty, " +
     "verifier_correctness_weight, verifier_format_weight.",
   ],

@@ -57,15 +57,26 @@ Deno.test("run folder: a file in the way is a clear error", () => {
 
 Deno.test("run folder: runs are numbered", () => {
   withFolder((parent) => {
-    assert.throws(() => latestRunDirectory(parent, "tango"), { name: "UserError" });
+    assert.throws(() => latestRunDirectory(parent, "train"), {
+      name: "UserError",
+      message: /holds no training run/,
+    });
     assert.equal(nextRunDirectory(parent, "tango"), join(parent, "tango-001"));
     for (const name of ["tango-001", "tango-009", "tango-compare-020", "tango-10x"]) {
       Deno.mkdirSync(join(parent, name));
     }
     assert.equal(nextRunDirectory(parent, "tango"), join(parent, "tango-010"));
-    assert.equal(latestRunDirectory(parent, "tango"), join(parent, "tango-009"));
-    RunFolder.create(join(parent, "other-001"), {});
-    assert.equal(latestRunDirectory(parent, "tango", "other"), join(parent, "other-001"));
+    assert.throws(
+      () => latestRunDirectory(parent, "train"),
+      { name: "UserError" },
+      "all are empty",
+    );
+    for (const name of ["other-001", "other-002", "tango-compare-021", "other-generator-sft-003"]) {
+      RunFolder.create(join(parent, name), {});
+    }
+    assert.equal(latestRunDirectory(parent, "train"), join(parent, "other-002"));
+    assert.equal(latestRunDirectory(parent, "compare"), join(parent, "tango-compare-021"));
+    assert.equal(latestRunDirectory(parent, "sft"), join(parent, "other-generator-sft-003"));
   });
 });
 

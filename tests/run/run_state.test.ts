@@ -80,6 +80,8 @@ function fillOptimizer({ model, optimizer }: Policy<unknown>, step: number): voi
 const state: RunState = {
   position: { globalSteps: 7, generatorSteps: 5, verifierSteps: 2, cycleSteps: 3 },
   classCounts: { positive: 2.0000000000000004, negative: 0.1 + 0.2 },
+  problemPosition: 17,
+  best: { step: 3, value: 0.5 },
 };
 
 async function withFolder(body: (folder: string) => Promise<void>): Promise<void> {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { correctSolution, renderSolution } from "../../src/data/solution_text.ts";
 import { loadModelFolder } from "../../src/model/model_folder.ts";
 import { loadSftConfig, loadTangoConfig } from "../../src/run/load_config.ts";
-import { Problems } from "../../src/run/problems.ts";
+import { TaskProblems } from "../../src/run/task_problems.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
 
 const files = [...Deno.readDirSync("configs")].map(({ name }) => name).filter((name) =>
@@ -19,7 +19,7 @@ onEveryGpu("shipped training configurations start from shipped weights", async (
   assert.ok(training.length > 0);
   for (const file of training) {
     const config = loadTangoConfig(file);
-    const problems = new Problems(config.task, 0);
+    const problems = new TaskProblems(config.task, 0);
     for (const policy of [config.generator, config.verifier]) {
       assert.ok(policy);
       const { model, tokenizer } = await loadModelFolder(gpu, policy.model, { trained: false });

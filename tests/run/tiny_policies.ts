@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import { sftConfigSchema } from "../../src/run/sft_config_schema.ts";
 import { SftRun } from "../../src/run/sft_run.ts";
+import { silentWatcher } from "./silent_watcher.ts";
 
 /** Problems so easy that the tiny policies solve and judge some of them. */
 export const tinyTask = {
@@ -43,7 +44,7 @@ export async function writeTinyPolicies(
         evaluation: { problems: 1 },
       }),
     );
-    await sft.train(() => {}, () => {});
+    await sft.train(silentWatcher);
     await sft.save(policies[policy]);
     sft.close();
   }

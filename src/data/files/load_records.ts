@@ -2,6 +2,7 @@ import { UserError } from "../../user_error.ts";
 import { type ColumnMapping, mapColumns, mappedColumns } from "./column_mapping.ts";
 import { findFormat } from "./formats.ts";
 import { guessColumns } from "./guess_columns.ts";
+import { guessFormat } from "./guess_format.ts";
 import { EntryCounter, type LoadReport, reportText } from "./load_report.ts";
 import { streamRows } from "./read_rows.ts";
 import { comparisons, type DataRecord, type LeftOut } from "./record.ts";
@@ -13,7 +14,7 @@ export interface DataFiles {
   readonly path: string;
   /** Name of a published format; see `formats`. */
   readonly format?: string;
-  /** Which columns hold what. Neither this nor `format`: guessed from usual names. */
+  /** Which columns hold what. Neither this nor `format`: guessed from the path, then from the columns. */
   readonly columns?: ColumnMapping;
   /** Replaces what the rows say their source is. */
   readonly source?: string;
@@ -96,7 +97,7 @@ interface RowReader {
   convert(row: Row, place: Place): DataRecord | LeftOut;
 }
 
-function rowReader({ format, columns }: DataFiles, counter: EntryCounter): RowReader {
+function rowReader({ path, format, columns }: DataFiles, counter: EntryCounter): RowReader {
   if (format !== undefined) {
     const found = findFormat(format);
     return { columns: found.columns, convert: found.toRecord };
@@ -107,16 +108,30 @@ function rowReader({ format, columns }: DataFiles, counter: EntryCounter): RowRe
       convert: (row, place) => mapColumns(row, columns, place),
     };
   }
-  let guessed: ColumnMapping | undefined;
+  let guessed: RowReader["convert"] | undefined;
   return {
     convert(row, place) {
-      if (guessed === undefined) {
-        guessed = guessColumns(row, place);
-        counter.guessed = describeMapping(guessed);
-      }
-      return mapColumns(row, guessed, place);
+      guessed ??= guessConversion(path, row, place, counter);
+      return guessed(row, place);
     },
   };
+}
+
+/** By the format that the path names, else by the names of the columns. */
+function guessConversion(
+  path: string,
+  row: Row,
+  place: Place,
+  counter: EntryCounter,
+): RowReader["convert"] {
+  const format = guessFormat(path, row, place);
+  if (format !== null) {
+    counter.guessed = `format: ${format.name}`;
+    return (row, place) => format.toRecord(row, place);
+  }
+  const columns = guessColumns(row, place);
+  counter.guessed = `columns: ${describeMapping(columns)}`;
+  return (row, place) => mapColumns(row, columns, place);
 }
 
 function describeMapping(columns: ColumnMapping): string {

@@ -17,7 +17,7 @@ export interface EntryReport {
   readonly dropped: readonly Dropped[];
   /** Number of records of each source. */
   readonly sources: Readonly<Record<string, number>>;
-  /** The columns that were read where they were guessed: `question = "problem"`. */
+  /** What was guessed: `format: gsm8k` or `columns: question = "problem"`. */
   readonly guessed: string | null;
 }
 
@@ -30,7 +30,7 @@ export interface LoadReport {
 /** A report in words, one line for every path and one for each reason below it. */
 export function reportText({ entries }: LoadReport): string {
   return entries.flatMap(({ path, rows, records, dropped, guessed }) => [
-    `${path}: ${records} of ${rows} rows are used` + (guessed ? ` (columns: ${guessed})` : ""),
+    `${path}: ${records} of ${rows} rows are used` + (guessed ? ` (${guessed})` : ""),
     ...dropped.map(({ reason, count, first }) => `  ${count} dropped: ${reason} (first: ${first})`),
   ]).join("\n");
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { type DataFiles, loadRecords } from "../../../src/data/files/load_records.ts";
 import { reportText } from "../../../src/data/files/load_report.ts";
 import { makeRecord } from "../../../src/data/files/record.ts";
@@ -103,7 +104,7 @@ Deno.test("questions of an excluded set are kept out", async () => {
 
 Deno.test("guessed columns are reported", async () => {
   const { report } = await load([{ Problem: "a", answer: 1 }]);
-  assert.equal(report.entries[0].guessed, 'question = "Problem", answer = "answer"');
+  assert.equal(report.entries[0].guessed, 'columns: question = "Problem", answer = "answer"');
   assert.match(
     reportText(report),
     /a\.jsonl: 1 of 1 rows are used \(columns: question = "Problem", answer = "answer"\)$/,
@@ -153,4 +154,25 @@ Deno.test("entries that make no sense are refused before a file is read", async 
     /^minimumQuestionCharacters, maximumQuestionCharacters: found 5 and 4, expected whole numbers/,
   );
   assert.match(await messageOf(() => loadRecords([])), /^data: found no files/);
+});
+
+Deno.test("the format is told by a file's or a folder's name, when its rows are in it", async () => {
+  const guessed = async (path: string) => {
+    const { report } = await loadRecords([{ path: join(FIXTURES, path) }]);
+    return report.entries[0].guessed;
+  };
+  assert.equal(await guessed("gsm8k.jsonl"), "format: gsm8k");
+  assert.equal(await guessed("math500.jsonl"), "format: math500");
+  assert.equal(await guessed("processbench.json"), "format: processbench");
+  const folder = Deno.makeTempDirSync();
+  try {
+    // A part of ProcessBench is called gsm8k.json and has none of GSM8K's columns.
+    const inner = join(folder, "ProcessBench");
+    Deno.mkdirSync(inner);
+    Deno.copyFileSync(join(FIXTURES, "processbench.json"), join(inner, "gsm8k.json"));
+    const { report } = await loadRecords([{ path: join(inner, "gsm8k.json") }]);
+    assert.equal(report.entries[0].guessed, "format: processbench");
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
 });

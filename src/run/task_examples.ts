@@ -4,12 +4,17 @@ import { RandomStream, streams } from "../kernels/philox.ts";
 import type { Tokenizer } from "../model/tokenizer.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "../rl/prompt_template.ts";
 import type { SupervisedSample } from "../rl/supervised_update.ts";
-import type { Problems } from "./problems.ts";
+import { encodeExample } from "./encode_example.ts";
+import type { Examples } from "./examples.ts";
+import type { TaskProblems } from "./task_problems.ts";
 
-/** Makes the examples that supervised fine-tuning imitates. */
-export class Supervision {
+/** Examples of an embedded task: correct solutions, or critiques of solutions. */
+export class TaskExamples implements Examples {
+  readonly position = 0;
+  readonly epochs = null;
+
   constructor(
-    private readonly problems: Problems,
+    private readonly problems: TaskProblems,
     private readonly tokenizer: Tokenizer,
     private readonly options: {
       readonly seed: number;
@@ -21,10 +26,24 @@ export class Supervision {
     },
   ) {}
 
-  /** The examples of an update; which ones depends on the seed and the update's number alone. */
-  batch(step: number, count: number): SupervisedSample[] {
-    return this.problems.batch(step, count).map((problem, i) => {
-      const random = new RandomStream(this.options.seed, streams.supervision, step, i);
+  /** Which ones depends on the seed and the update's number alone. */
+  draw(step: number, count: number): SupervisedSample[] {
+    return this.#examples(this.problems.draw(step, count), this.options.seed, step);
+  }
+
+  heldOut(seed: number, count: number): SupervisedSample[] {
+    return this.#examples(this.problems.heldOut(seed, count), seed, 0);
+  }
+
+  some(count: number): SupervisedSample[] {
+    return this.draw(1, count);
+  }
+
+  [Symbol.dispose](): void {}
+
+  #examples(problems: readonly Problem[], seed: number, step: number): SupervisedSample[] {
+    return problems.map((problem, i) => {
+      const random = new RandomStream(seed, streams.supervision, step, i);
       return this.options.policy === "generator"
         ? this.#solution(problem)
         : this.#critique(problem, this.solutionToJudge(problem, () => random.uniform()));
@@ -57,17 +76,9 @@ export class Supervision {
   }
 
   #sample(prompt: string, response: string): SupervisedSample {
-    const end = this.tokenizer.specialToken("eos_token");
-    const tokens = this.tokenizer.encode(response);
-    const ids = end === null ? tokens : Uint32Array.of(...tokens, end);
-    const texts = this.tokenizer.decodeEach(ids);
-    const weights = texts.map((text) =>
-      this.options.policy === "verifier" && /CORRECT$/.test(text) ? this.options.judgmentWeight : 1
-    );
-    return {
-      prompt: this.tokenizer.encode(prompt),
-      response: ids,
-      weights: Float32Array.from(weights),
-    };
+    const { policy, judgmentWeight } = this.options;
+    const weightOf = (text: string) =>
+      policy === "verifier" && /CORRECT$/.test(text) ? judgmentWeight : 1;
+    return encodeExample(this.tokenizer, prompt, response, weightOf);
   }
 }

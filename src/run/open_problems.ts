@@ -1,0 +1,38 @@
+import { basename } from "node:path";
+import type { DataConfig } from "./data_schema.ts";
+import { FileProblems } from "./file_problems.ts";
+import type { Problems, PromptLength } from "./problems.ts";
+import type { TaskConfig } from "./shared_schema.ts";
+import { TaskProblems } from "./task_problems.ts";
+
+interface ProblemConfig {
+  readonly task: TaskConfig;
+  readonly data: DataConfig | null;
+  readonly seed: number;
+  readonly evaluation: { readonly problems: number; readonly seed: number };
+}
+
+/**
+ * Opens the problems that a configuration names.
+ *
+ * @throws UserError naming file and place when something cannot be read, or no problem is left
+ */
+export async function openProblems(
+  { task, data, seed, evaluation }: ProblemConfig,
+  promptLength: PromptLength,
+  requires: { readonly answers: boolean } = { answers: true },
+): Promise<Problems> {
+  if (data === null) return new TaskProblems(task, seed);
+  const setAside = { count: evaluation.problems, seed: evaluation.seed };
+  return await FileProblems.open(data, seed, setAside, promptLength, requires);
+}
+
+/** What the problems are called in titles and folder names: the task, or the first file or its folder. */
+export function problemsName({ task, data }: {
+  readonly task: TaskConfig;
+  readonly data: Pick<DataConfig, "train"> | null;
+}): string {
+  if (data === null) return task.name;
+  const [{ path, format }] = data.train;
+  return format ?? (basename(path).split(".")[0] || "data");
+}
