@@ -19,6 +19,10 @@ export const COMMANDS: Readonly<Record<string, CommandSource>> = {
     summary: "answer questions with a saved generator",
     load: () => import("./generate.ts"),
   },
+  pull: {
+    summary: "fetch a model or a data set from the Hugging Face Hub",
+    load: () => import("./pull.ts"),
+  },
   chat: { summary: "talk with a saved model", load: () => import("./chat.ts") },
   compare: {
     summary: "compare Tango with GRPO alone and with a frozen verifier, over several seeds",

@@ -98,7 +98,8 @@ function formatRate(rate: number): string {
   return rate < 10_000 ? String(Math.round(rate)) : `${(rate / 1000).toFixed(1)}k`;
 }
 
-function standardError(): ProgressOutput {
+/** The terminal's standard error. */
+export function standardError(): ProgressOutput {
   const log = createLogUpdate(process.stderr);
   return {
     isTerminal: Deno.stderr.isTerminal(),

@@ -105,6 +105,12 @@ async function stat(path: string): Promise<Deno.FileInfo> {
   }
 }
 
+/** Whether a folder's reader takes the file of this path in it: known ending, not hidden, not a description. */
+export function isDataFileName(path: string): boolean {
+  return !path.split("/").some((name) => name.startsWith(".")) &&
+    !DESCRIPTIONS.has(baseName(path)) && dataFile(path, "") !== null;
+}
+
 /** What the system says against reading a file, as a message to the user. */
 export function readError(path: string, error: unknown): UserError {
   const reason = error instanceof Error ? error.message : String(error);
