@@ -16,9 +16,11 @@ export interface ProcessMetrics {
  * when it does not judge each step: it then named none.
  */
 export function firstErrorFound(
-  { stepJudgments }: Critique<unknown>["parsed"],
+  { stepJudgments, stepCount }: Pick<Critique<unknown>["parsed"], "stepJudgments" | "stepCount">,
   steps: number,
 ): number | null {
+  // A step without a readable judgment: the places of the others are not known.
+  if (stepJudgments.length !== stepCount) return null;
   const first = stepJudgments.indexOf(false);
   if (first >= 0 && first < steps) return first;
   return first < 0 && stepJudgments.length === steps ? -1 : null;

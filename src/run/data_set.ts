@@ -1,7 +1,7 @@
 import { type DataFiles, loadRecords } from "../data/files/load_records.ts";
 import { reportText } from "../data/files/load_report.ts";
 import type { DataRecord } from "../data/files/record.ts";
-import type { RecordFilters } from "../data/files/record_filter.ts";
+import { normalized, type RecordFilters } from "../data/files/record_filter.ts";
 import { fileOrder, type RecordOrder, shuffledOrder } from "../data/files/record_order.ts";
 import { RandomStream, streams } from "../kernels/philox.ts";
 import { UserError } from "../user_error.ts";
@@ -55,7 +55,10 @@ export function loadDataSet(
 }
 
 /** What a use needs of a record. */
-export type Requirements = Pick<RecordFilters, "requireAnswer" | "requireSolution">;
+export type Requirements = Pick<
+  RecordFilters,
+  "requireAnswer" | "requireSolution" | "requireSteps"
+>;
 
 /** How many records are held out when no files of such are named, and the seed that chooses them. */
 export interface SetAside {
@@ -91,17 +94,22 @@ async function readDataSet(
         `them aside; name files with data.held_out or lower evaluation.problems.`,
     );
   }
+  const order = recordOrder(records.length, setAside.seed, true);
   const chosen = new Set(
     Array.from(
       { length: setAside.count },
-      (_, place) => recordOrder(records.length, setAside.seed, true).indexAt(place),
-    ).map((index) => records[index].question),
+      (_, place) => normalized(records[order.indexAt(place)].question),
+    ),
   );
-  return {
-    train: records.filter(({ question }) => !chosen.has(question)),
-    heldOut: records.filter(({ question }) => chosen.has(question)),
-    report: reportText(report),
-  };
+  const isChosen = ({ question }: DataRecord) => chosen.has(normalized(question));
+  const train = records.filter((record) => !isChosen(record));
+  if (train.length === 0) {
+    throw new UserError(
+      `data.train has no question but the ${chosen.size} that evaluation.problems sets aside; name files ` +
+        `with data.held_out or lower evaluation.problems.`,
+    );
+  }
+  return { train, heldOut: records.filter(isChosen), report: reportText(report) };
 }
 
 /** The order in which records are gone through; a position in it is all that a resumed run needs. */

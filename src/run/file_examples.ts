@@ -23,7 +23,10 @@ export class FileExamples implements Examples {
   ): Promise<FileExamples> {
     const { data, seed, evaluation } = config;
     const setAside = { count: evaluation.problems, seed: evaluation.seed };
-    const set = await loadDataSet(data, { requireSolution: true }, setAside);
+    const requires = data.response === "steps"
+      ? { requireSteps: true, requireAnswer: true }
+      : { requireSolution: true };
+    const set = await loadDataSet(data, requires, setAside);
     return new FileExamples(data, seed, set, tokenizer, template);
   }
 
@@ -38,6 +41,7 @@ export class FileExamples implements Examples {
     private readonly template: GeneratorTemplate,
   ) {
     this.#order = recordOrder(set.train.length, seed, config.shuffle);
+    this.some(1);
   }
 
   get epochs(): number {
@@ -47,10 +51,9 @@ export class FileExamples implements Examples {
   draw(_step: number, count: number): SupervisedSample[] {
     const drawn: SupervisedSample[] = [];
     const { train } = this.set;
-    for (let passedOver = 0; drawn.length < count; this.position++) {
+    for (; drawn.length < count; this.position++) {
       const example = this.#example(train[this.#order.indexAt(this.position)]);
       if (example) drawn.push(example);
-      else if (++passedOver === train.length) throw this.#nothingFits();
     }
     return drawn;
   }
@@ -90,10 +93,9 @@ export class FileExamples implements Examples {
   }
 
   #response({ solution, solutionSteps, answer }: DataRecord): string {
-    if (this.config.response === "steps" && solutionSteps) {
-      return renderSolutionLines({ steps: solutionSteps, answer });
-    }
-    return solution ?? "";
+    return this.config.response === "steps"
+      ? renderSolutionLines({ steps: solutionSteps ?? [], answer })
+      : solution ?? "";
   }
 
   #nothingFits(): UserError {

@@ -32,7 +32,15 @@ export class FileProblems implements Problems<DataRecord> {
     const { train, heldOut, report } = await loadDataSet(config, { requireAnswer }, setAside);
     const fits = ({ question }: DataRecord) =>
       promptLength(question) <= config.maximum_prompt_tokens;
-    return new FileProblems(config, seed, train, heldOut.filter(fits), report, fits);
+    const held = heldOut.filter(fits);
+    const tooLong = (problems: string) =>
+      new UserError(
+        `data: all of the ${problems} have prompts of more than ${config.maximum_prompt_tokens} ` +
+          `tokens; raise data.maximum_prompt_tokens.`,
+      );
+    if (!train.some(fits)) throw tooLong(`${train.length} problems`);
+    if (held.length === 0) throw tooLong(`${heldOut.length} held-out problems`);
+    return new FileProblems(config, seed, train, held, report, fits);
   }
 
   /**
@@ -47,7 +55,7 @@ export class FileProblems implements Problems<DataRecord> {
   }
 
   private constructor(
-    private readonly config: DataConfig,
+    config: DataConfig,
     seed: number,
     private readonly train: readonly DataRecord[],
     private readonly held: readonly DataRecord[],
@@ -75,15 +83,9 @@ export class FileProblems implements Problems<DataRecord> {
 
   draw(_step: number, count: number): DataRecord[] {
     const drawn: DataRecord[] = [];
-    for (let passedOver = 0; drawn.length < count; this.position++) {
+    for (; drawn.length < count; this.position++) {
       const record = this.train[this.#order.indexAt(this.position)];
       if (this.fits(record)) drawn.push(record);
-      else if (++passedOver === this.train.length) {
-        throw new UserError(
-          `data: all of the ${this.train.length} problems have prompts of more than ` +
-            `${this.config.maximum_prompt_tokens} tokens; raise data.maximum_prompt_tokens.`,
-        );
-      }
     }
     return drawn;
   }
@@ -95,7 +97,12 @@ export class FileProblems implements Problems<DataRecord> {
   }
 
   questions(count: number): string[] {
-    return this.train.slice(0, count).map(({ question }) => question);
+    const some: string[] = [];
+    for (const record of this.train) {
+      if (some.length === count) break;
+      if (this.fits(record)) some.push(record.question);
+    }
+    return some;
   }
 
   [Symbol.dispose](): void {

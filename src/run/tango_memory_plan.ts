@@ -29,7 +29,9 @@ export async function planTangoMemory(gpu: Gpu, config: TangoConfig): Promise<Me
   const policies = await openPolicies(rehearsal, config);
   try {
     const { generator, verifier } = policies;
-    using problems = await openProblems(config, promptLengthOf(generator));
+    using problems = await openProblems(config, promptLengthOf(generator), {
+      answers: config.rewards.module === null,
+    });
     const questions = problems.questions(problemsLookedAt);
     const lengths = promptLengths(questions, generator, verifier);
     const resident = residentUses([

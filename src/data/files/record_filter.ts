@@ -10,6 +10,8 @@ export interface RecordFilters {
   readonly requireAnswer?: boolean;
   /** Records without a solution are dropped. */
   readonly requireSolution?: boolean;
+  /** Records without a solution in steps are dropped. */
+  readonly requireSteps?: boolean;
   /** Records without a solution to be judged are dropped. */
   readonly requireJudged?: boolean;
   /** Keep every record of a question, not only the first: several solutions to learn from. */
@@ -45,6 +47,7 @@ export function makeRecordFilter(filters: RecordFilters): RecordFilter {
     if (length > maximum) return `question longer than ${maximum} characters`;
     if (filters.requireAnswer && record.answer === null) return "no reference answer";
     if (filters.requireSolution && record.solution === null) return "no solution";
+    if (filters.requireSteps && !record.solutionSteps?.length) return "no steps";
     if (filters.requireJudged && record.judged === null) return "no solution to be judged";
     const question = normalized(record.question);
     if (excluded.has(question)) return "question of the excluded set";
@@ -59,8 +62,8 @@ export function makeRecordFilter(filters: RecordFilters): RecordFilter {
   };
 }
 
-/** White space does not tell questions apart. Returns the same string where it can, to save memory. */
-function normalized(question: string): string {
+/** A question for comparing: white space does not tell them apart. The same string where it can be. */
+export function normalized(question: string): string {
   return /^\s|\s$|\s\s|[^\S ]/.test(question) ? question.trim().replace(/\s+/g, " ") : question;
 }
 
