@@ -172,9 +172,12 @@ Deno.test("file problems: answers are asked for unless the reward needs none", a
 });
 
 Deno.test("file problems: the source says question, answer, origin, and judges", async () => {
-  const rows = [{ question: "half", answer: "1/2", source: "fractions" }, ...numbered(2)];
+  const rows = [
+    { question: "half", answer: "1/2", source: "fractions" },
+    { question: "one", answer: "1", source: "numbers" },
+  ];
   await withProblems(rows, { heldOut: numbered(1, "h") }, async (problems) => {
-    const problem = problems.draw(1, 3).find(({ question }) => question === "half");
+    const problem = problems.draw(1, 2).find(({ question }) => question === "half");
     assert.ok(problem);
     const { source } = problems;
     assert.equal(source.referenceAnswer(problem), "1/2");
