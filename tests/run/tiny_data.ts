@@ -1,0 +1,21 @@
+import { correctSolution, renderSolution } from "../../src/data/solution_text.ts";
+import { taskSchema } from "../../src/run/shared_schema.ts";
+import { TaskProblems } from "../../src/run/task_problems.ts";
+import { tinyTask } from "./tiny_policies.ts";
+
+/** Problems of the tiny task as JSON Lines, each question once, all parts in columns of their own. */
+export function tinyData(count: number): string {
+  const problems = new TaskProblems(taskSchema.parse(tinyTask), 17).draw(1, 3 * count);
+  const byQuestion = new Map(problems.map((problem) => [problem.question, problem]));
+  return [...byQuestion.values()].slice(0, count).map((problem) =>
+    JSON.stringify({
+      question: problem.question,
+      answer: problem.answer,
+      solution: renderSolution(correctSolution(problem)),
+      steps: problem.goldSteps,
+    })
+  ).join("\n");
+}
+
+/** Which columns of such a file hold what; answers are letters, no formulas. */
+export const tinyColumns = { question: "question", answer: "answer", comparison: "text" } as const;
