@@ -8,7 +8,11 @@ import { headForward } from "../../src/model/head.ts";
 import { packSequences } from "../../src/model/packed_batch.ts";
 import { klEstimate } from "../../src/rl/kl.ts";
 import { clippedSurrogate } from "../../src/rl/policy_loss.ts";
-import { type PolicySample, updatePolicy } from "../../src/rl/policy_update.ts";
+import {
+  type PolicySample,
+  type PolicyUpdateMetrics,
+  updatePolicy,
+} from "../../src/rl/policy_update.ts";
 import { generate } from "../../src/rl/rollout.ts";
 import { assertClose, onEveryGpu } from "../kernels/harness.ts";
 import { largestDifference, readGradients } from "../model/fixture.ts";
@@ -190,6 +194,54 @@ onEveryGpu("policy update: mini-batches and epochs are optimizer steps", async (
     assert.notEqual(metrics.ratioMean, 1);
   });
 });
+
+onEveryGpu(
+  "policy update: several optimizer steps are those of the mini-batches alone",
+  async (gpu) => {
+    await withPolicies(gpu, async (model, reference, optimizer) => {
+      const samples = await sampled(model, nowhere);
+      const before = await model.parameters.read();
+      const zeros = model.parameters.weights.map(({ size }) => new Float32Array(size));
+      const restart = () => {
+        model.parameters.load(before, "before");
+        optimizer.load(0, zeros, zeros);
+      };
+      const rate = 0.02;
+      const whole = { ...loss, miniBatches: 2, epochs: 2 };
+      restart();
+      const metrics = await updatePolicy(model, optimizer, reference, samples, whole, rate);
+      const weights = await model.parameters.read();
+      restart();
+      const half = samples.length / 2;
+      const parts: PolicyUpdateMetrics[] = [];
+      for (const first of [0, half, 0, half]) {
+        const part = samples.slice(first, first + half);
+        parts.push(await updatePolicy(model, optimizer, reference, part, loss, rate));
+      }
+      assert.deepEqual(await model.parameters.read(), weights);
+      assert.equal(parts[0].ratioMean, 1);
+      assert.equal(parts[0].clipRatio, 0);
+      for (const { ratioMean, clipRatio } of parts.slice(1)) {
+        assert.notEqual(ratioMean, 1);
+        assert.ok(clipRatio > 0);
+      }
+      // The metrics are means over the tokens of all steps.
+      const tokens = parts.reduce((sum, part) => sum + part.tokens, 0);
+      assert.equal(metrics.tokens, tokens);
+      for (const name of ["ratioMean", "clipRatio", "policyLoss", "kl", "entropy"] as const) {
+        const mean = parts.reduce((sum, part) => sum + part.tokens * part[name], 0) / tokens;
+        assertClose([metrics[name]], [mean], {
+          absolute: 1e-9,
+          relative: 1e-9,
+          why: "the same f32 terms, added up in f64 in another order",
+        });
+      }
+      // Only the rollout's own log-probs, those of the first step, are compared with the trainer's.
+      assert.equal(metrics.logProbDifferenceMax, 0);
+      assert.ok(parts[1].logProbDifferenceMax > 0);
+    });
+  },
+);
 
 onEveryGpu("policy update: a gradient that is not finite leaves the weights alone", async (gpu) => {
   await withPolicies(gpu, async (model, _, optimizer) => {
