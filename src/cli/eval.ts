@@ -69,7 +69,7 @@ export function register(program: Command): void {
     )
     .option(
       "--problems <number>",
-      `number of problems; default: ${defaultProblems}, with --data all`,
+      `number of problems; default: ${defaultProblems}, of files all that are held out`,
       parseCount,
     )
     .option("--k <number>", "responses to each: 1 is greedy, more are sampled", parseCount, 1)
@@ -101,12 +101,13 @@ export function register(program: Command): void {
 async function evaluate(options: EvalOptions): Promise<void> {
   const judged = await openJudged(entries(options));
   if (judged !== null) requireVerifier(options);
-  const config = configure(options, judged !== null);
+  const measurement = configure(options, judged !== null);
+  const { config } = measurement;
   const result = await withGpu(config.gpu, async (gpu) => {
     const policies = await openPolicies(gpu, config, { frozen: true });
     try {
       const device = describeDevice(gpu.info);
-      if (judged === null) return { ...await measure(config, policies, options), device };
+      if (judged === null) return { ...await measure(measurement, policies, options), device };
       const { verifier } = policies;
       if (!verifier) throw new Error("no verifier was opened");
       const evaluation = new ProcessEvaluation(config, judged);
@@ -160,8 +161,15 @@ function requireVerifier({ policy, generator, k }: EvalOptions): void {
   }
 }
 
+/** A configuration to measure by. */
+interface Measurement {
+  readonly config: TangoConfig;
+  /** The same with the run's own numbers: which problems it set aside must stay what it was. */
+  readonly own: TangoConfig;
+}
+
 /** The configuration's task and templates, with the models and numbers of the command line. */
-function configure(options: EvalOptions, judgesFiles: boolean): TangoConfig {
+function configure(options: EvalOptions, judgesFiles: boolean): Measurement {
   const { model, policy, generator, task, data, problems, k, temperature, seed } = options;
   if (policy === "verifier" && generator === undefined && !judgesFiles) {
     throw new UserError(
@@ -177,7 +185,6 @@ function configure(options: EvalOptions, judgesFiles: boolean): TangoConfig {
     );
   }
   const text = (value: string) => JSON.stringify(value);
-  const count = problems ?? (data ? Number.MAX_SAFE_INTEGER : defaultProblems);
   const overrides = [
     ...(task === undefined ? [] : [`task={name: ${task}}`, "data=null"]),
     ...options.set ?? [],
@@ -186,13 +193,21 @@ function configure(options: EvalOptions, judgesFiles: boolean): TangoConfig {
     ...(policy === "verifier" ? [`verifier.model=${text(model)}`, "verifier.lora=null"] : [
       "verifier=null",
     ]),
-    `evaluation.problems=${count}`,
+    // No solutions are sampled then, whatever conversations the generator was used to.
+    ...(judgesFiles ? ["generator.chat=false"] : []),
     `evaluation.samples=${k}`,
-    ...(seed === undefined ? [] : [`evaluation.seed=${seed}`]),
     ...(temperature === undefined ? [] : [`rollout.temperature=${temperature}`]),
   ];
-  const config = options.config ?? configOfRun(generator ?? model) ?? defaultConfig;
-  return loadTangoConfig(config, { set: overrides, gpu: options.gpu });
+  const file = options.config ?? configOfRun(generator ?? model) ??
+    configOfRun(model) ?? defaultConfig;
+  const own = loadTangoConfig(file, { set: overrides, gpu: options.gpu });
+  const all = data || own.data ? Number.MAX_SAFE_INTEGER : defaultProblems;
+  const evaluation = {
+    ...own.evaluation,
+    problems: problems ?? all,
+    seed: seed ?? own.evaluation.seed,
+  };
+  return { config: { ...own, evaluation }, own };
 }
 
 /** The configuration of the training run whose folder, or whose best/, a model lies in. */
@@ -204,7 +219,7 @@ function configOfRun(model: string): string | null {
 }
 
 async function measure(
-  config: TangoConfig,
+  { config, own }: Measurement,
   policies: Policies,
   options: EvalOptions,
 ): Promise<{ metrics: Metrics; problems: number }> {
@@ -212,7 +227,7 @@ async function measure(
   const { generator, verifier } = policies;
   using problems = files.length > 0
     ? await FileProblems.forEvaluation(files)
-    : await openProblems(config, promptLengthOf(generator));
+    : await openProblems(own, promptLengthOf(generator), { answers: own.rewards.module === null });
   const heldOut = new HeldOutEvaluation(config, problems);
   const { metrics } = verifier
     ? await heldOut.measureVerifier(verifier, generator, 0)

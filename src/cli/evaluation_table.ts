@@ -81,24 +81,26 @@ function generatorRows({ samples, metrics }: EvaluationFacts): Row[] {
       .map((metric) => ({ metric, match: metric.match(`^${prefix}${kind}_at_(\\d+)$`) }))
       .filter(({ match }) => match !== null && match[1] !== "1")
       .map(({ metric, match }) => ({ label: `${name}@${match?.[1]}`, metric }));
-  return [
-    { label: samples === 1 ? "accuracy" : `mean@${samples}`, metric: METRIC.generatorAccuracy },
+  const accuracy = samples === 1 ? "accuracy" : `mean@${samples}`;
+  const measures = [
+    { label: accuracy, metric: METRIC.generatorAccuracy },
     ...byK("pass", "pass"),
     ...byK("maj", "maj"),
-    ...bySource(metrics),
+  ];
+  return [
+    ...measures.flatMap((row) => [row, ...bySource(metrics, row.metric.slice(prefix.length))]),
     { label: "exactly in the format", metric: `${prefix}well_formed` },
     { label: "steps in a solution", metric: `${prefix}mean_steps`, format: tokens },
     { label: "response length (tokens)", metric: `${prefix}mean_length`, format: tokens },
   ];
 }
 
-/** Accuracy for each source, where there are several. */
-function bySource(metrics: Metrics): Row[] {
-  const pattern = /^eval\/generator\/by_source\/(.+)\/accuracy$/;
-  return Object.keys(metrics).flatMap((metric) => {
-    const [, source] = pattern.exec(metric) ?? [];
-    return source === undefined ? [] : [{ label: `  of ${source}`, metric }];
-  });
+/** A measure for each source, where there are several. */
+function bySource(metrics: Metrics, measure: string): Row[] {
+  const prefix = "eval/generator/by_source/", end = `/${measure}`;
+  return Object.keys(metrics)
+    .filter((metric) => metric.startsWith(prefix) && metric.endsWith(end))
+    .map((metric) => ({ label: `  of ${metric.slice(prefix.length, -end.length)}`, metric }));
 }
 
 const VERIFIER_ROWS: readonly Row[] = [

@@ -7,7 +7,7 @@ export async function runCaptured(
   args: readonly string[],
 ): Promise<{ code: number; printed: string }> {
   let printed = "";
-  const { error } = console;
+  const { error, log } = console;
   const { write: writeOut } = process.stdout;
   const { write: writeError } = process.stderr;
   const capture = (text: string | Uint8Array) => {
@@ -15,12 +15,14 @@ export async function runCaptured(
     return true;
   };
   console.error = (value: unknown) => printed += value instanceof Error ? value.stack : value;
+  console.log = (value: unknown) => printed += `${value}\n`;
   process.stdout.write = capture;
   process.stderr.write = capture;
   try {
     return { code: await runProgram(commands, args), printed };
   } finally {
     console.error = error;
+    console.log = log;
     process.stdout.write = writeOut;
     process.stderr.write = writeError;
   }

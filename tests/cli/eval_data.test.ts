@@ -1,0 +1,194 @@
+/** `eval` on files of problems and of solutions to be judged, with policies that solve tiny problems. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { readJsonLines } from "../../src/run/json_lines_log.ts";
+import type { MetricsLine } from "../../src/run/metrics_log.ts";
+import { RunFolder } from "../../src/run/run_folder.ts";
+import { gpuOf } from "../kernels/harness.ts";
+import { tinyColumns, tinyData } from "../run/tiny_data.ts";
+import { writeTinyPolicies } from "../run/tiny_policies.ts";
+import { runCaptured } from "./run_captured.ts";
+
+/** Runs a command that must end with a code. */
+async function run(code: number, ...args: string[]): Promise<string> {
+  const result = await runCaptured(COMMANDS, args);
+  assert.equal(result.code, code, `${args.join(" ")}\n${result.printed}`);
+  return result.printed;
+}
+
+const json = async (...args: string[]) => JSON.parse(await run(0, "eval", ...args, "--json"));
+
+const lines = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).join("\n");
+
+Deno.test({
+  name: "eval: on files",
+  // A device keeps timers.
+  sanitizeOps: false,
+  sanitizeResources: false,
+  fn: async (test) => {
+    const folder = Deno.makeTempDirSync();
+    const path = (name: string) => join(folder, name);
+    try {
+      const { generator, verifier } = await writeTinyPolicies(await gpuOf("native"), folder);
+      // Short, and with another prompt than the default: only the run's own configuration measures alike.
+      Deno.writeTextFileSync(path("prompt.txt"), "<bos>{{ question }}?");
+      const problems = tinyData(24).split("\n").map((line) => JSON.parse(line));
+      Deno.writeTextFileSync(path("problems.jsonl"), lines(problems));
+      Deno.writeTextFileSync(
+        path("config.yaml"),
+        stringify({
+          data: { train: [{ path: path("problems.jsonl"), columns: tinyColumns }] },
+          generator: {
+            model: generator,
+            max_response_length: 13,
+            prompt_template: path("prompt.txt"),
+            optimizer: { learning_rate: 0.003 },
+          },
+          verifier: { model: verifier, max_response_length: 20 },
+          rollout: { batch_size: 4, group_size: 4 },
+          schedule: {
+            generator_steps: 1,
+            total_training_steps: 4,
+            test_frequency: 1,
+            keep_best: true,
+          },
+          evaluation: { problems: 10 },
+        }),
+      );
+      const folderOf = RunFolder.at(path("run"));
+
+      await test.step("a run's weights are measured as the run did, on what it set aside", async () => {
+        await run(0, "train", "--config", path("config.yaml"), "--run", folderOf.path);
+        const evaluations = readJsonLines<MetricsLine>(folderOf.metrics)
+          .filter(({ phase }) => phase === "evaluation");
+        const named = (line: MetricsLine, prefix: string) =>
+          Object.fromEntries(
+            Object.entries(line).filter(([name]) =>
+              name.startsWith(prefix) && !name.endsWith("sampled_accuracy")
+            ),
+          );
+        const last = evaluations.at(-1)!;
+        const measured = await json("--model", folderOf.weights("generator"));
+        assert.equal(measured.problems, 10);
+        assert.deepEqual(measured.metrics, named(last, "eval/generator/"));
+        const accuracies = evaluations.map((line) => Number(line["eval/generator/accuracy"]));
+        const best = await json("--model", `${folderOf.best("generator")}/`);
+        assert.equal(best.metrics["eval/generator/accuracy"], Math.max(...accuracies));
+        assert.equal(best.problems, 10);
+        // Few are some of those that the run set aside, not others.
+        const some = await json("--model", folderOf.weights("generator"), "--problems", "4");
+        assert.equal(some.problems, 4);
+        const more = await json("--model", folderOf.weights("generator"), "--problems", "20");
+        assert.deepEqual([more.problems, more.metrics], [10, measured.metrics]);
+      });
+
+      const model = ["--model", folderOf.weights("generator")];
+
+      await test.step("each of several sources is measured by itself", async () => {
+        const sound = problems.slice(0, 6).map((row) => ({ ...row, source: "sound" }));
+        const spoilt = problems.slice(6, 12).map((row) => ({
+          ...row,
+          answer: "?",
+          source: "spoilt",
+        }));
+        Deno.writeTextFileSync(path("sound.jsonl"), lines(sound));
+        Deno.writeTextFileSync(path("both.jsonl"), lines([...sound, ...spoilt]));
+        const alone = await json(...model, "--data", path("sound.jsonl"));
+        const both = await json(...model, "--data", path("both.jsonl"));
+        const of = (name: string) => both.metrics[`eval/generator/by_source/${name}`];
+        const accuracy = alone.metrics["eval/generator/accuracy"];
+        assert.ok(accuracy > 0, "the policy solves nothing: nothing is tested");
+        assert.equal(of("sound/accuracy"), accuracy);
+        assert.equal(of("spoilt/accuracy"), 0);
+        assert.equal(both.metrics["eval/generator/accuracy"], accuracy / 2);
+        assert.equal(of("sound/pass_at_1"), undefined, "one greedy answer needs no pass@k");
+        assert.ok(!Object.keys(alone.metrics).some((name) => name.includes("by_source")));
+      });
+
+      await test.step("several samples of each problem, without a format named", async () => {
+        const sampled = ["--data", path("both.jsonl"), "--k", "4", "--temperature", "0.7"];
+        const { metrics, ...facts } = await json(...model, ...sampled);
+        assert.deepEqual([facts.problems, facts.k, facts.on], [12, 4, path("both.jsonl")]);
+        for (const measure of ["accuracy", "pass_at_2", "pass_at_4", "maj_at_4"]) {
+          const of = (name: string) => metrics[`eval/generator/by_source/${name}/${measure}`];
+          const mean = (of("sound") + of("spoilt")) / 2;
+          assert.ok(Math.abs(metrics[`eval/generator/${measure}`] - mean) < 1e-12, measure);
+          assert.equal(of("spoilt"), 0);
+        }
+        const table = await run(0, "eval", ...model, ...sampled);
+        const percent = (value: number) => `${(100 * value).toFixed(1)} %`;
+        const rows = table.split("\n").map((row) => row.split("|").map((cell) => cell.trim()));
+        for (const [label, measure] of [["mean@4", "accuracy"], ["pass@4", "pass_at_4"]]) {
+          const first = rows.findIndex((cells) => cells[1] === label);
+          assert.deepEqual(rows.slice(first, first + 3).map((cells) => cells.slice(1, 3)), [
+            [label, percent(metrics[`eval/generator/${measure}`])],
+            ["of sound", percent(metrics[`eval/generator/by_source/sound/${measure}`])],
+            ["of spoilt", percent(0)],
+          ]);
+        }
+      });
+
+      await test.step("solutions to be judged measure a verifier alone", async () => {
+        const judged = problems.slice(0, 6).map(({ question, steps }, i) => ({
+          id: `${i < 3 ? "first" : "second"}-${i}`,
+          problem: question,
+          steps: i % 2 === 0 ? steps : ["this is wrong", ...steps],
+          label: i % 2 === 0 ? -1 : 0,
+        }));
+        Deno.writeTextFileSync(path("judged.jsonl"), lines(judged));
+        const data = ["--data", path("judged.jsonl"), "--format", "processbench"];
+        const judge = ["--policy", "verifier", "--model", verifier];
+        const { metrics, problems: count } = await json(...judge, ...data);
+        assert.equal(count, 6);
+        const f1 = ["first", "second"].map((name) => {
+          const of = (measure: string) => metrics[`eval/process/by_source/${name}/${measure}`];
+          const [wrong, right] = [of("erroneous_accuracy"), of("correct_accuracy")];
+          const expected = wrong * right === 0 ? 0 : 2 / (1 / wrong + 1 / right);
+          assert.ok(Math.abs(of("f1_score") - expected) < 1e-12);
+          return expected;
+        });
+        assert.ok(f1[0] > 0, "the verifier finds nothing: nothing is tested");
+        assert.ok(Math.abs(metrics["eval/process/f1_score"] - (f1[0] + f1[1]) / 2) < 1e-12);
+        assert.ok(metrics["eval/process/unjudged"] < 1);
+        assert.deepEqual(
+          await json(...judge, ...data, "--problems", "6"),
+          await json(...judge, ...data),
+        );
+        const some = await json(...judge, ...data, "--problems", "2");
+        assert.equal(some.problems, 2);
+        const table = await run(0, "eval", ...judge, ...data);
+        assert.match(table, /6 written solutions, one greedy critique each/);
+        assert.match(table, /\| first +\|[^]*\| second +\|[^]*\| mean +\|/);
+      });
+
+      await test.step("what does not go together is said, with exit code 2", async () => {
+        const data = ["--data", path("judged.jsonl"), "--format", "processbench"];
+        const judge = ["--policy", "verifier", "--model", verifier];
+        const refused: readonly (readonly [string[], RegExp])[] = [
+          [
+            [...model, "--format", "gsm8k"],
+            /--format says how files are read: name some with --data/,
+          ],
+          [
+            [...model, ...data],
+            /solutions to be judged: they measure a verifier.*--policy verifier/,
+          ],
+          [[...judge, ...data, "--generator", generator], /--generator is not used here/],
+          [[...judge, ...data, "--k", "2"], /--k is not used here/],
+          [[...model, "--data", path("none.jsonl")], /none\.jsonl/],
+          [[...model, "--data", path("both.jsonl"), "--task", "arithmetic"], /cannot be used with/],
+        ];
+        for (const [options, message] of refused) {
+          const printed = await run(2, "eval", ...options);
+          assert.match(printed, message);
+          assert.doesNotMatch(printed, /\n +at /);
+        }
+      });
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
+  },
+});
