@@ -92,6 +92,18 @@ testCommand(
   },
 );
 
+testCommand("train: a reward that is no number ends it with exit code 2", async (project) => {
+  const module = join(project.folder, "reward.ts");
+  Deno.writeTextFileSync(module, "export default () => NaN;");
+  const options = ["--run", join(project.folder, "run"), "--set", `rewards.module=${module}`];
+  const { code, stderr } = await command(["train", "--config", project.config, ...options])
+    .output();
+  const printed = new TextDecoder().decode(stderr);
+  assert.equal(code, 2, printed);
+  assert.match(printed, new RegExp(`${module}: for the question .* returned NaN`));
+  assert.doesNotMatch(printed, /\n +at /);
+});
+
 testCommand("sft: trains, logs, reports, saves weights that eval opens", async (project) => {
   const folder = RunFolder.at(join(project.folder, "run"));
   const printed = await run("sft", "--config", project.sftConfig, "--run", folder.path);
