@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { stringify } from "yaml";
+import { INTERRUPTED_EXIT_CODE } from "../../src/run/interrupt.ts";
 import { RunFolder } from "../../src/run/run_folder.ts";
 
 const project = join(import.meta.dirname ?? "", "..", "..");
@@ -45,22 +46,41 @@ export class KillableRuns implements Disposable {
       readonly options?: readonly string[];
     } = {},
   ): Promise<void> {
+    const command = resume ? this.#continue(name) : this.#begin(name, 1, options);
+    const { signal } = await this.#signalled(command, name, lines, "SIGKILL", resume);
+    assert.equal(signal, "SIGKILL", "the run ended before it could be killed");
+  }
+
+  /** Begins a run and asks it to stop, as Ctrl-C does, as soon as metrics.jsonl has `lines` lines. */
+  async trainUntilStopped(name: string, lines: number, options: readonly string[]): Promise<void> {
+    const command = this.#begin(name, 1, options);
+    const { code } = await this.#signalled(command, name, lines, "SIGINT", false);
+    assert.equal(code, INTERRUPTED_EXIT_CODE);
+  }
+
+  async #signalled(
+    command: Deno.Command,
+    name: string,
+    lines: number,
+    signal: Deno.Signal,
+    isResumed: boolean,
+  ): Promise<Deno.CommandStatus> {
     const path = this.path(name);
     Deno.mkdirSync(path, { recursive: true });
     using changes = Deno.watchFs(path, { recursive: false });
-    const child = (resume ? this.#continue(name) : this.#begin(name, 1, options)).spawn();
+    const child = command.spawn();
+    const output = [child.stdout, child.stderr].map((stream) => new Response(stream).text());
     const { metrics } = RunFolder.at(path);
     const ended = child.status.then(() => changes.close());
     const before = lineCount(metrics);
     for await (const _ of changes) {
       // A resumed run first cuts its log back to the checkpoint.
-      if (lineCount(metrics) >= lines && (!resume || lineCount(metrics) !== before)) break;
+      if (lineCount(metrics) >= lines && (!isResumed || lineCount(metrics) !== before)) break;
     }
-    child.kill("SIGKILL");
+    child.kill(signal);
     await ended;
-    const { signal } = await child.status;
-    await Promise.all([child.stdout.cancel(), child.stderr.cancel()]);
-    assert.equal(signal, "SIGKILL", "the run ended before it could be killed");
+    await Promise.all(output);
+    return await child.status;
   }
 
   #begin(name: string, seed: number, options: readonly string[]): Deno.Command {

@@ -1,0 +1,133 @@
+/** Fine-tuning on files: it learns, keeps its best, and a killed run ends as one that was not. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import type { Gpu } from "../../src/gpu/gpu.ts";
+import { exists } from "../../src/run/atomic_file.ts";
+import { listCheckpoints } from "../../src/run/checkpoint.ts";
+import { readJsonLines } from "../../src/run/json_lines_log.ts";
+import { METRIC } from "../../src/run/metric_names.ts";
+import type { MetricsLine } from "../../src/run/metrics_log.ts";
+import { RunFolder } from "../../src/run/run_folder.ts";
+import { type SftConfig, sftConfigSchema } from "../../src/run/sft_config_schema.ts";
+import { SftRun } from "../../src/run/sft_run.ts";
+import { fineTuneWithReport } from "../../src/run/sft_session.ts";
+import { gpuOf, onEveryGpu } from "../kernels/harness.ts";
+import { assertSameFiles, KillableRuns } from "./killable_runs.ts";
+import { tinyData } from "./tiny_data.ts";
+import { withTinyProject } from "./tiny_project.ts";
+
+const columns = { question: "question", answer: "answer", solution: "solution" };
+
+/** A configuration that fine-tunes a model on the file's solutions, 8 of 24 held out. */
+const configuration = (model: string, file: string) => ({
+  policy: "generator",
+  initial_model: model,
+  data: { train: [{ path: file, columns }] },
+  batch_size: 6,
+  steps: 12,
+  evaluate_every: 3,
+  save_every: 4,
+  keep_best: true,
+  optimizer: { learning_rate: 0.01 },
+  evaluation: { problems: 8 },
+});
+
+const evaluationsOf = (folder: RunFolder) =>
+  readJsonLines<MetricsLine>(folder.metrics).filter(({ phase }) => phase === "evaluation");
+
+/** Loss of a model on what the configuration holds out. */
+async function heldOutLoss(gpu: Gpu, config: SftConfig, model: string): Promise<number> {
+  const run = await SftRun.open(gpu, { ...config, initial_model: model });
+  const { loss } = await run.evaluate();
+  run.close();
+  return loss;
+}
+
+onEveryGpu(
+  "fine-tuning on files: the held-out loss falls, and the best weights are kept",
+  async (gpu) => {
+    await withTinyProject(gpu, async ({ generator, folder }) => {
+      const file = join(folder, "examples.jsonl");
+      Deno.writeTextFileSync(file, tinyData(24));
+      // So many updates of so few examples that they are learned by heart in the end.
+      const config = sftConfigSchema.parse({
+        ...configuration(generator, file),
+        data: { train: [{ path: file, columns }] },
+        steps: 60,
+        evaluate_every: 10,
+        optimizer: { learning_rate: 0.05 },
+      });
+      const run = RunFolder.at(join(folder, "run"));
+      const options = { resume: false, device: "a test's", onPlan() {}, onOpen() {} };
+      assert.equal(await fineTuneWithReport(gpu, config, run.path, options), true);
+      const before = await heldOutLoss(gpu, config, generator);
+      const losses = evaluationsOf(run).map((line) => Number(line[METRIC.heldOutLoss]));
+      assert.equal(losses.length, 6);
+      const best = Math.min(...losses);
+      assert.ok(best < 0.5 * before, `${before} -> ${losses}`);
+      assert.ok(
+        best < losses[5],
+        `the last evaluation is the best, which tests nothing: ${losses}`,
+      );
+      // The same weights and examples give the same bits.
+      assert.equal(await heldOutLoss(gpu, config, run.best("generator")), best);
+      assert.equal(await heldOutLoss(gpu, config, run.weights("generator")), losses[5]);
+      const steps = readJsonLines<MetricsLine>(run.metrics).filter(({ phase }) =>
+        phase === "generator"
+      );
+      // 16 examples in an epoch.
+      assert.equal(steps[59]["data/epochs"], 60 * 6 / 16);
+    });
+  },
+);
+
+Deno.test({
+  name: "fine-tuning on files: a run that was cut off ends as one that was not",
+  // The GPU outlives its closing by a few timers.
+  sanitizeOps: false,
+  sanitizeResources: false,
+  fn: async (test) => {
+    using runs = new KillableRuns("sft");
+    const files = [
+      "metrics.jsonl",
+      "generator/model.safetensors",
+      "best/generator/model.safetensors",
+    ];
+    await withTinyProject(await gpuOf("native"), async ({ generator }) => {
+      Deno.writeTextFileSync(runs.path("examples.jsonl"), tinyData(24));
+      runs.configure(configuration(generator, runs.path("examples.jsonl")));
+
+      // Too long to end before it is cut off; then made shorter, so that the rest is quick.
+      const long = ["--steps", "9000"];
+      /** Resumes a run for three more updates than were saved; compares it with one in one go. */
+      const finish = async (name: string, options: readonly string[]) => {
+        const folder = RunFolder.open(runs.path(name));
+        assert.ok(!exists(folder.weights("generator")));
+        const saved = listCheckpoints(folder.checkpoints).at(-1)?.step ?? NaN;
+        const steps = String(saved + 3);
+        const config = Deno.readTextFileSync(folder.configuration);
+        Deno.writeTextFileSync(folder.configuration, config.replace("9000", steps));
+        const { code, output } = await runs.resume(name);
+        assert.equal(code, 0, output);
+        assert.match(output, new RegExp(`from update ${saved}\n`));
+        await runs.train(`${name}-whole`, 1, [...options, "--steps", steps]);
+        assertSameFiles(runs.path(name), runs.path(`${name}-whole`), files);
+      };
+
+      await test.step("killed before and after a checkpoint", async () => {
+        await runs.trainUntilKilled("killed", 2, { options: long });
+        await runs.trainUntilKilled("killed", 10, { resume: true });
+        await finish("killed", []);
+      });
+
+      await test.step("stopped with Ctrl-C, between checkpoints and evaluations", async () => {
+        const seldom = ["--set", "save_every=0", "--set", "evaluate_every=1000"];
+        await runs.trainUntilStopped("stopped", 5, [...seldom, ...long]);
+        const { report } = RunFolder.at(runs.path("stopped"));
+        assert.match(Deno.readTextFileSync(report), /It was stopped before its end/);
+        await finish("stopped", seldom);
+      });
+    });
+  },
+});
