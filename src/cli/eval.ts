@@ -194,7 +194,7 @@ function configure(options: EvalOptions, judgesFiles: boolean): Measurement {
       "verifier=null",
     ]),
     // No solutions are sampled then, whatever conversations the generator was used to.
-    ...(judgesFiles ? ["generator.chat=false"] : []),
+    ...(judgesFiles ? ["generator.chat=false", "generator.system_prompt=null"] : []),
     `evaluation.samples=${k}`,
     ...(temperature === undefined ? [] : [`rollout.temperature=${temperature}`]),
   ];

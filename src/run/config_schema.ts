@@ -17,6 +17,7 @@ import {
   promptTemplateSchema,
   runDirectorySchema,
   seedSchema,
+  systemPromptNeedsChat,
   taskSchema,
 } from "./shared_schema.ts";
 
@@ -228,6 +229,11 @@ function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfigFields>
       alpha.minimum,
       "greater than 0, because exp never reaches 0 (linear and cosine do)",
     );
+  }
+  for (const name of ["generator", "verifier"] as const) {
+    const policy = value[name];
+    if (!policy?.system_prompt || policy.chat) continue;
+    impossible([name, "system_prompt"], policy.system_prompt, systemPromptNeedsChat);
   }
   if (verifier?.lora && !verifier.trained) {
     impossible(["verifier", "lora"], verifier.lora, "null, because verifier.trained is false");

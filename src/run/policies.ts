@@ -120,25 +120,34 @@ async function openPolicy<Variable extends string>(
     lora: trained ? policy.lora : null,
   });
   const { betas, epsilon, weight_decay, max_gradient_norm } = policy.optimizer;
-  return {
-    model,
-    tokenizer,
-    template: promptOf(policy, template, tokenizer),
-    stopTokens,
-    maximumResponse: policy.max_response_length,
-    slots: rollout.decode_slots,
-    stepsBetweenReadbacks: rollout.steps_between_readbacks,
-    optimizer: trained
-      ? new Optimizer(model, {
+  let optimizer: Optimizer | null = null;
+  try {
+    const said = promptOf(policy, template, tokenizer);
+    if (trained) {
+      optimizer = new Optimizer(model, {
         beta1: betas[0],
         beta2: betas[1],
         epsilon,
         weightDecay: weight_decay,
         maxGradientNorm: max_gradient_norm,
-      })
-      : null,
-    reference: trained && loss.kl_coefficient > 0
-      ? await loadModel(gpu, policy.model, { trained: false, bases })
-      : null,
-  };
+      });
+    }
+    return {
+      model,
+      tokenizer,
+      template: said,
+      stopTokens,
+      maximumResponse: policy.max_response_length,
+      slots: rollout.decode_slots,
+      stepsBetweenReadbacks: rollout.steps_between_readbacks,
+      optimizer,
+      reference: trained && loss.kl_coefficient > 0
+        ? await loadModel(gpu, policy.model, { trained: false, bases })
+        : null,
+    };
+  } catch (error) {
+    optimizer?.release();
+    model.release();
+    throw error;
+  }
 }

@@ -14,6 +14,7 @@ import {
   promptTemplateSchema,
   runDirectorySchema,
   seedSchema,
+  systemPromptNeedsChat,
   taskSchema,
 } from "./shared_schema.ts";
 
@@ -104,6 +105,10 @@ export const sftConfigSchema = section({
   if (value.lora !== null && value.initial_model === null) {
     const message = "null, because there is no initial_model whose weights could stay as they are";
     issues.push({ code: "custom", path: ["lora"], input: value.lora, message });
+  }
+  if (value.system_prompt !== null && !value.chat) {
+    const { system_prompt: input } = value;
+    issues.push({ code: "custom", path: ["system_prompt"], input, message: systemPromptNeedsChat });
   }
   if (value.data !== null && value.policy === "verifier") {
     const message = "generator, because files hold solutions and no critiques";

@@ -62,6 +62,9 @@ export const chatFields = {
   system_prompt: text("a text, or null").nullable().default(null),
 };
 
+/** What is expected of a system prompt that no conversation would begin with. */
+export const systemPromptNeedsChat = "null, because chat is false";
+
 /** Trains a low-rank adapter on weights that stay as they are; null trains all weights. */
 export const loraSchema = section({
   /** Rank of the change to each projection. */

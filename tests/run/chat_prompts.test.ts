@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { loadSftConfig, loadTangoConfig } from "../../src/run/load_config.ts";
+import { openPolicies, promptLengthOf, releasePolicies } from "../../src/run/policies.ts";
+import { SftRun } from "../../src/run/sft_run.ts";
+import { onEveryGpu } from "../kernels/harness.ts";
+import { Tokenizer } from "../../src/model/tokenizer.ts";
+import { characterTokenizer, characterTokenizerConfig } from "../../src/data/vocabulary.ts";
+import { tinyData } from "./tiny_data.ts";
+import { type TinyProject, withTinyProject } from "./tiny_project.ts";
+
+const chatTemplate = "{{ bos_token }}{% for message in messages %}" +
+  "{{ message.role }}: {{ message.content }}\n{% endfor %}" +
+  "{% if add_generation_prompt %}assistant: {% endif %}";
+
+const tokenizer = Tokenizer.fromJson(
+  { ...characterTokenizer() },
+  { ...characterTokenizerConfig() },
+  "the character vocabulary",
+);
+
+/** Teaches a tiny model to converse. */
+function addChatTemplate(model: string): void {
+  const file = join(model, "tokenizer_config.json");
+  const settings = JSON.parse(Deno.readTextFileSync(file));
+  Deno.writeTextFileSync(file, JSON.stringify({ ...settings, chat_template: chatTemplate }));
+}
+
+/** Writes prompts that leave the beginning of the text to the chat template. */
+function writePrompts({ folder }: TinyProject) {
+  const generator = join(folder, "generator.txt"), verifier = join(folder, "verifier.txt");
+  Deno.writeTextFileSync(generator, "solve {{ question }}");
+  Deno.writeTextFileSync(verifier, "judge {{ steps }} steps of {{ solution }} to {{ question }}");
+  return { generator, verifier };
+}
+
+onEveryGpu(
+  "chat: both policies are asked in their model's template, trained or measured",
+  async (gpu) => {
+    await withTinyProject(gpu, async (project) => {
+      const prompts = writePrompts(project);
+      addChatTemplate(project.generator);
+      addChatTemplate(project.verifier);
+      const config = loadTangoConfig(project.config, {
+        set: [
+          `generator.prompt_template=${prompts.generator}`,
+          `verifier.prompt_template=${prompts.verifier}`,
+          "generator.chat=true",
+          "verifier.chat=true",
+          "verifier.system_prompt=be strict",
+        ],
+      });
+      for (const frozen of [false, true]) {
+        const policies = await openPolicies(gpu, config, { frozen });
+        const { generator, verifier } = policies;
+        const asked = "<bos>user: solve it\nassistant: ";
+        assert.equal(generator.template.render({ question: "it" }), asked);
+        assert.equal(
+          verifier?.template.render({ question: "it", solution: "so", steps: 2 }),
+          "<bos>system: be strict\nuser: judge 2 steps of so to it\nassistant: ",
+        );
+        // <bos> is one token, and so is each character.
+        assert.equal(promptLengthOf(generator)("it"), asked.length - "<bos>".length + 1);
+        releasePolicies(policies);
+      }
+    });
+  },
+);
+
+onEveryGpu("chat: fine-tuning imitates responses to the same prompts", async (gpu) => {
+  await withTinyProject(gpu, async (project) => {
+    const prompts = writePrompts(project);
+    addChatTemplate(project.generator);
+    const file = join(project.folder, "examples.jsonl");
+    Deno.writeTextFileSync(file, tinyData(6));
+    const [{ question }] = tinyData(1).split("\n").map((line) => JSON.parse(line));
+    const chat = [
+      `initial_model=${project.generator}`,
+      `generator_prompt_template=${prompts.generator}`,
+      "chat=true",
+      "system_prompt=be short",
+    ];
+    const columns = "{question: question, solution: solution}";
+    const sources = {
+      file: `data={train: [{path: ${file}, columns: ${columns}}], shuffle: false}`,
+      task: "data=null",
+    };
+    for (const [name, source] of Object.entries(sources)) {
+      const config = loadSftConfig(project.sftConfig, { set: [...chat, source] });
+      const run = await SftRun.open(gpu, config);
+      const [sample] = run.examples.some(1);
+      const text = tokenizer.decode(sample.prompt);
+      assert.match(text, /^system: be short\nuser: solve .*\nassistant: $/, name);
+      if (name === "file") {
+        const asked = `<bos>system: be short\nuser: solve ${question}\nassistant: `;
+        // Which are held out is chosen at random, and this one may be among them.
+        const all = [...run.examples.some(9), ...run.examples.heldOut(0, 9)];
+        const expected = tokenizer.encode(asked).join();
+        assert.ok(all.some(({ prompt }) => prompt.join() === expected));
+      }
+      // What is learned from is the response alone, each of its tokens alike.
+      assert.equal(sample.weights.length, sample.response.length);
+      assert.ok(sample.weights.every((weight) => weight === 1));
+      assert.match(tokenizer.decode(sample.response), /^<think>.*<\/answer>$/);
+      run.close();
+    }
+  });
+});
+
+onEveryGpu(
+  "chat: a model without a template, or a system prompt without chat, is refused",
+  async (gpu) => {
+    await withTinyProject(gpu, async ({ config: file, sftConfig, generator }) => {
+      const before = gpu.pool.liveBytes;
+      const config = loadTangoConfig(file, { set: ["generator.chat=true"] });
+      await assert.rejects(openPolicies(gpu, config), {
+        name: "UserError",
+        message: new RegExp(`${generator} has no chat template`),
+      });
+      assert.equal(gpu.pool.liveBytes, before);
+      for (const policy of ["generator", "verifier"]) {
+        assert.throws(
+          () => loadTangoConfig(file, { set: [`${policy}.system_prompt=be brief`] }),
+          /system_prompt.*"be brief".*null, because chat is false/,
+        );
+      }
+      assert.throws(
+        () => loadSftConfig(sftConfig, { set: ["system_prompt=be brief"] }),
+        /system_prompt.*"be brief".*null, because chat is false/,
+      );
+    });
+  },
+);
