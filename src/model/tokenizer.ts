@@ -45,6 +45,7 @@ export class Tokenizer {
 
   /** Text of `ids`, special tokens left out. */
   decode(ids: ArrayLike<number>): string {
+    if (ids.length === 0) return "";
     return this.#tokenizer.decode(Array.from(ids), { skip_special_tokens: true });
   }
 
