@@ -11,7 +11,7 @@ import { FileProblems } from "../run/file_problems.ts";
 import { HeldOutEvaluation } from "../run/held_out_evaluation.ts";
 import { loadTangoConfig } from "../run/load_config.ts";
 import { openProblems, problemsName } from "../run/open_problems.ts";
-import { openPolicies, type Policies, promptLengthOf, releasePolicies } from "../run/policies.ts";
+import { openPolicies, type Policies, promptFitOf, releasePolicies } from "../run/policies.ts";
 import { openJudged, ProcessEvaluation } from "../run/process_evaluation.ts";
 import { RunFolder } from "../run/run_folder.ts";
 import type { Metrics } from "../run/step_metrics.ts";
@@ -227,7 +227,7 @@ async function measure(
   const { generator, verifier } = policies;
   using problems = files.length > 0
     ? await FileProblems.forEvaluation(files)
-    : await openProblems(own, promptLengthOf(generator), { answers: own.rewards.module === null });
+    : await openProblems(own, promptFitOf(policies), { answers: own.rewards.module === null });
   const heldOut = new HeldOutEvaluation(config, problems);
   const { metrics } = verifier
     ? await heldOut.measureVerifier(verifier, generator, 0)

@@ -1,3 +1,4 @@
+import { UserError } from "../user_error.ts";
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { gatherRows, scatterRows } from "../kernels/gather_rows.ts";
@@ -42,8 +43,15 @@ const weightOf = (samples: readonly SupervisedSample[]) =>
   samples.reduce((sum, { weights }) => sum + weights.reduce((a, b) => a + b, 0), 0);
 
 /** The response rows of some samples in a packed batch, R of them. */
-function packResponses(gpu: Gpu, samples: readonly SupervisedSample[]) {
+function packResponses({ gpu, config }: Model, samples: readonly SupervisedSample[]) {
   const sequences = samples.map(({ prompt, response }) => Uint32Array.of(...prompt, ...response));
+  const longest = Math.max(...sequences.map(({ length }) => length));
+  if (longest > config.maxPositions) {
+    throw new UserError(
+      `An example has ${longest} tokens and the model ${config.maxPositions} positions; take shorter ` +
+        `examples or a model with more.`,
+    );
+  }
   const batch = packSequences(gpu, sequences);
   const { rows, targets } = responseRows(samples, batch.sequenceEnds);
   const R = rows.length;
@@ -89,7 +97,7 @@ export async function supervisedLoss(
   const most = Math.min(microBatchTokens, model.tokensPerPass);
   for (const microBatch of cutByTokens(samples, lengthOf, most)) {
     const logProbs = gpu.scope(() => {
-      const packed = packResponses(gpu, microBatch);
+      const packed = packResponses(model, microBatch);
       return responseHead(model, forwardOnly(model, packed.batch), packed).head.logProbs;
     }, (kept) => [kept]);
     loss += await readLoss(gpu, logProbs, microBatch);
@@ -113,7 +121,7 @@ export async function updateSupervised(
   const most = Math.min(microBatchTokens, model.tokensPerPass);
   for (const microBatch of cutByTokens(samples, lengthOf, most)) {
     const logProbs = gpu.scope(() => {
-      const packed = packResponses(gpu, microBatch);
+      const packed = packResponses(model, microBatch);
       const { batch, R, rows, targets } = packed;
       const activations = forwardForTraining(model, batch, gradientCheckpointing);
       const { gathered, head } = responseHead(model, activations.hidden, packed);

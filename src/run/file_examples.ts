@@ -15,11 +15,17 @@ export class FileExamples implements Examples {
   position = 0;
   readonly #order: RecordOrder;
 
-  /** @throws UserError naming file and place when something cannot be read, or nothing is left */
+  /**
+   * Reads the files.
+   *
+   * @param maxPositions tokens of the longest sequence that the model knows positions for
+   * @throws UserError naming file and place when something cannot be read, or nothing is left
+   */
   static async open(
     config: SftConfig & { readonly data: NonNullable<SftConfig["data"]> },
     tokenizer: Tokenizer,
     template: GeneratorTemplate,
+    maxPositions: number,
   ): Promise<FileExamples> {
     const { data, seed, evaluation } = config;
     const setAside = { count: evaluation.problems, seed: evaluation.seed };
@@ -27,7 +33,7 @@ export class FileExamples implements Examples {
       ? { requireSteps: true, requireAnswer: true }
       : { requireSolution: true };
     const set = await loadDataSet(data, requires, setAside);
-    return new FileExamples(data, seed, set, tokenizer, template);
+    return new FileExamples(data, seed, set, tokenizer, template, maxPositions);
   }
 
   private constructor(
@@ -39,6 +45,7 @@ export class FileExamples implements Examples {
     },
     private readonly tokenizer: Tokenizer,
     private readonly template: GeneratorTemplate,
+    private readonly maxPositions: number,
   ) {
     this.#order = recordOrder(set.train.length, seed, config.shuffle);
     this.some(1);
@@ -81,13 +88,14 @@ export class FileExamples implements Examples {
     return examples;
   }
 
-  /** Null when it is longer than the configuration allows. */
+  /** Null when it is longer than the configuration or the model allows. */
   #example(record: DataRecord): SupervisedSample | null {
     const { maximum_prompt_tokens, maximum_response_tokens } = this.config;
     const prompt = this.template.render({ question: record.question });
     const example = encodeExample(this.tokenizer, prompt, this.#response(record));
-    return example.prompt.length <= maximum_prompt_tokens &&
-        example.response.length <= maximum_response_tokens
+    const prompted = example.prompt.length, responded = example.response.length;
+    return prompted <= maximum_prompt_tokens && responded <= maximum_response_tokens &&
+        prompted + responded <= this.maxPositions
       ? example
       : null;
   }
@@ -102,8 +110,8 @@ export class FileExamples implements Examples {
     const { maximum_prompt_tokens, maximum_response_tokens } = this.config;
     return new UserError(
       `data: no example has a prompt of at most ${maximum_prompt_tokens} tokens and a response of at ` +
-        `most ${maximum_response_tokens}; raise data.maximum_prompt_tokens or ` +
-        `data.maximum_response_tokens.`,
+        `most ${maximum_response_tokens}, together at most the model's ${this.maxPositions} positions; ` +
+        `raise data.maximum_prompt_tokens or data.maximum_response_tokens.`,
     );
   }
 }

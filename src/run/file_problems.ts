@@ -7,7 +7,7 @@ import type { ProblemSource } from "../rl/responses.ts";
 import { UserError } from "../user_error.ts";
 import { type DataConfig, dataDefaults, type DataEntry } from "./data_schema.ts";
 import { dataFiles, loadDataSet, recordOrder, type SetAside } from "./data_set.ts";
-import type { Problems, PromptLength } from "./problems.ts";
+import type { Problems, PromptFit } from "./problems.ts";
 
 /** Problems from files, each drawn once in every pass through them. */
 export class FileProblems implements Problems<DataRecord> {
@@ -25,18 +25,18 @@ export class FileProblems implements Problems<DataRecord> {
     config: DataConfig,
     seed: number,
     setAside: SetAside,
-    promptLength: PromptLength,
+    fit: PromptFit,
     requires: { readonly answers: boolean },
   ): Promise<FileProblems> {
     const requireAnswer = requires.answers;
     const { train, heldOut, report } = await loadDataSet(config, { requireAnswer }, setAside);
-    const fits = ({ question }: DataRecord) =>
-      promptLength(question) <= config.maximum_prompt_tokens;
+    const fits = ({ question }: DataRecord) => fit(question, config.maximum_prompt_tokens);
     const held = heldOut.filter(fits);
     const tooLong = (problems: string) =>
       new UserError(
-        `data: all of the ${problems} have prompts of more than ${config.maximum_prompt_tokens} ` +
-          `tokens; raise data.maximum_prompt_tokens.`,
+        `data: none of the ${problems} has a prompt of at most ${config.maximum_prompt_tokens} tokens ` +
+          `that leaves room for the longest responses in the models' positions; raise ` +
+          `data.maximum_prompt_tokens or lower max_response_length.`,
       );
     if (!train.some(fits)) throw tooLong(`${train.length} problems`);
     if (held.length === 0) throw tooLong(`${heldOut.length} held-out problems`);
@@ -97,9 +97,9 @@ export class FileProblems implements Problems<DataRecord> {
   }
 
   questions(count: number): string[] {
-    const some: string[] = [];
+    const some = this.held.slice(0, count).map(({ question }) => question);
     for (const record of this.train) {
-      if (some.length === count) break;
+      if (some.length >= 2 * count) break;
       if (this.fits(record)) some.push(record.question);
     }
     return some;

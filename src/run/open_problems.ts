@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import type { DataConfig } from "./data_schema.ts";
 import { FileProblems } from "./file_problems.ts";
-import type { Problems, PromptLength } from "./problems.ts";
+import type { Problems, PromptFit } from "./problems.ts";
 import type { TaskConfig } from "./shared_schema.ts";
 import { TaskProblems } from "./task_problems.ts";
 
@@ -19,12 +19,12 @@ interface ProblemConfig {
  */
 export async function openProblems(
   { task, data, seed, evaluation }: ProblemConfig,
-  promptLength: PromptLength,
+  fit: PromptFit,
   requires: { readonly answers: boolean } = { answers: true },
 ): Promise<Problems> {
   if (data === null) return new TaskProblems(task, seed);
   const setAside = { count: evaluation.problems, seed: evaluation.seed };
-  return await FileProblems.open(data, seed, setAside, promptLength, requires);
+  return await FileProblems.open(data, seed, setAside, fit, requires);
 }
 
 /** What the problems are called in titles and folder names: the task, or the first file or its folder. */

@@ -17,7 +17,7 @@ import {
   type VerifierTemplate,
   verifierTemplate,
 } from "../rl/prompt_template.ts";
-import type { PromptLength } from "./problems.ts";
+import type { PromptFit } from "./problems.ts";
 import type { TangoConfig } from "./config_schema.ts";
 import { frozenStorage } from "./frozen_storage.ts";
 
@@ -76,9 +76,18 @@ export async function openPolicies(
   }
 }
 
-/** Counts the tokens of the prompt that asks a generator a question. */
-export function promptLengthOf({ tokenizer, template }: Policies["generator"]): PromptLength {
-  return (question) => tokenizer.encode(template.render({ question })).length;
+/** Tells which questions can be asked and their solutions judged within the models' positions. */
+export function promptFitOf({ generator, verifier }: Policies): PromptFit {
+  const answer = generator.maximumResponse;
+  const fits = ({ model, maximumResponse }: Policy<unknown>, prompt: number) =>
+    prompt + maximumResponse <= model.config.maxPositions;
+  return (question, maximumTokens) => {
+    const asked = generator.tokenizer.encode(generator.template.render({ question })).length;
+    if (asked > maximumTokens || !fits(generator, asked)) return false;
+    if (verifier === null) return true;
+    const judged = verifier.template.render({ question, solution: "", steps: 9 });
+    return fits(verifier, verifier.tokenizer.encode(judged).length + answer);
+  };
 }
 
 /** Returns the GPU memory of both policies. */

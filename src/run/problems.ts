@@ -18,9 +18,9 @@ export interface Problems<Problem = unknown> extends Disposable {
   draw(step: number, count: number, round?: number): Problem[];
   /** Held-out problems, which training never draws; fewer where there are no more. */
   heldOut(seed: number, count: number): Problem[];
-  /** Some questions, to know how long prompts get. */
+  /** Some questions, those that are held out too, to know how long prompts get. */
   questions(count: number): string[];
 }
 
-/** Tokens of the prompt that asks a question. */
-export type PromptLength = (question: string) => number;
+/** Whether a question's prompt has at most so many tokens, and the longest responses still have room. */
+export type PromptFit = (question: string, maximumTokens: number) => boolean;

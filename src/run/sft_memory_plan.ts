@@ -50,7 +50,9 @@ function fullestPass(
   const samples: SupervisedSample[] = [];
   let used = 0;
   while (samples.length < config.batch_size) {
-    const rest = samples.length === 0 ? Infinity : budget - used;
+    const room = samples.length === 0 ? Infinity : budget - used;
+    // The longest prompt and the longest response need not be one example's.
+    const rest = Math.min(room, model.config.maxPositions);
     const prompt = Math.min(lengths.prompt, rest - 1);
     const response = Math.min(lengths.response, rest - prompt);
     if (response < 1 || prompt < 1) break;

@@ -250,7 +250,12 @@ async function openExamples(
   const said = { model: initial_model ?? "the new model", chat, system_prompt };
   const generator = promptOf(said, generatorTemplate(config.generator_prompt_template), tokenizer);
   if (data !== null) {
-    const examples = await FileExamples.open({ ...config, data }, tokenizer, generator);
+    const examples = await FileExamples.open(
+      { ...config, data },
+      tokenizer,
+      generator,
+      loaded.model.config.maxPositions,
+    );
     return { examples, measurement: null };
   }
   const verifier = promptOf(said, verifierTemplate(config.verifier_prompt_template), tokenizer);

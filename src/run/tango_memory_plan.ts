@@ -10,7 +10,7 @@ import { rolloutSampling } from "./held_out_evaluation.ts";
 import { lossOptions } from "./loss_options.ts";
 import { type MemoryPlan, rehearsePhases, residentUses } from "./memory_plan.ts";
 import { openProblems } from "./open_problems.ts";
-import { openPolicies, promptLengthOf, releasePolicies } from "./policies.ts";
+import { openPolicies, promptFitOf, releasePolicies } from "./policies.ts";
 
 /** Tokens of the prompts of a policy. */
 interface PromptLengths {
@@ -29,7 +29,7 @@ export async function planTangoMemory(gpu: Gpu, config: TangoConfig): Promise<Me
   const policies = await openPolicies(rehearsal, config);
   try {
     const { generator, verifier } = policies;
-    using problems = await openProblems(config, promptLengthOf(generator), {
+    using problems = await openProblems(config, promptFitOf(policies), {
       answers: config.rewards.module === null,
     });
     const questions = problems.questions(problemsLookedAt);

@@ -21,7 +21,7 @@ import { HeldOutEvaluation, rolloutSampling } from "./held_out_evaluation.ts";
 import { lossOptions } from "./loss_options.ts";
 import { METRIC } from "./metric_names.ts";
 import { MetricsLog, type Phase, TimingsLog } from "./metrics_log.ts";
-import { openPolicies, type Policies, promptLengthOf, releasePolicies } from "./policies.ts";
+import { openPolicies, type Policies, promptFitOf, releasePolicies } from "./policies.ts";
 import { openProblems } from "./open_problems.ts";
 import type { Problems } from "./problems.ts";
 import { type CustomReward, openReward } from "./custom_reward.ts";
@@ -83,7 +83,7 @@ export class TangoRun {
     const reward = await openReward(config.rewards.module);
     const policies = await openPolicies(gpu, config);
     try {
-      const problems = await openProblems(config, promptLengthOf(policies.generator), {
+      const problems = await openProblems(config, promptFitOf(policies), {
         answers: reward === null,
       });
       return new TangoRun(config, folder, policies, problems, reward, options);

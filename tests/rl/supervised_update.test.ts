@@ -87,6 +87,28 @@ onEveryGpu("supervised update: a token of weight 0 teaches nothing", async (gpu)
 });
 
 onEveryGpu(
+  "supervised update: an example longer than the model's positions is refused",
+  async (gpu) => {
+    const model = tinyModel(gpu, { config: { maxPositions: 8 } });
+    const optimizer = tinyOptimizer(model);
+    const sample = (length: number): SupervisedSample => ({
+      prompt: Uint32Array.of(1, 2, 3),
+      response: new Uint32Array(length).fill(4),
+      weights: new Float32Array(length).fill(1),
+    });
+    const refused = {
+      name: "UserError",
+      message: /An example has 9 tokens and the model 8 positions/,
+    };
+    await updateSupervised(model, optimizer, [sample(5)], 0.01, passes());
+    await assert.rejects(updateSupervised(model, optimizer, [sample(6)], 0.01, passes()), refused);
+    await assert.rejects(supervisedLoss(model, [sample(5), sample(6)], 100), refused);
+    optimizer.release();
+    model.release();
+  },
+);
+
+onEveryGpu(
   "gradient checkpointing gives the same bits in less memory; the loss alone is the same too",
   async (gpu) => {
     const samples: SupervisedSample[] = [20, 33, 7].map((length, i) => ({

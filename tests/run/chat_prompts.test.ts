@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { loadSftConfig, loadTangoConfig } from "../../src/run/load_config.ts";
-import { openPolicies, promptLengthOf, releasePolicies } from "../../src/run/policies.ts";
+import { openPolicies, promptFitOf, releasePolicies } from "../../src/run/policies.ts";
 import { SftRun } from "../../src/run/sft_run.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
 import { Tokenizer } from "../../src/model/tokenizer.ts";
@@ -60,7 +60,9 @@ onEveryGpu(
           "<bos>system: be strict\nuser: judge 2 steps of so to it\nassistant: ",
         );
         // <bos> is one token, and so is each character.
-        assert.equal(promptLengthOf(generator)("it"), asked.length - "<bos>".length + 1);
+        const tokens = asked.length - "<bos>".length + 1;
+        const fits = promptFitOf(policies);
+        assert.deepEqual([fits("it", tokens), fits("it", tokens - 1)], [true, false]);
         releasePolicies(policies);
       }
     });

@@ -16,12 +16,13 @@ interface Options {
   readonly seed?: number;
   readonly aside?: number;
   readonly data?: Readonly<Record<string, unknown>>;
+  readonly positions?: number;
 }
 
 /** Opens rows as examples, prompted by "question=". */
 async function withExamples<T>(
   rows: readonly object[],
-  { seed = 1, aside = 2, data = {} }: Options,
+  { seed = 1, aside = 2, data = {}, positions = 100 }: Options,
   body: (examples: FileExamples) => T,
 ): Promise<T> {
   const lines = rows.map((row) => JSON.stringify(row)).join("\n");
@@ -35,7 +36,9 @@ async function withExamples<T>(
     });
     assert.ok(config.data);
     const template = { render: ({ question }: { question: string | number }) => `${question}=` };
-    return body(await FileExamples.open({ ...config, data: config.data }, tokenizer, template));
+    return body(
+      await FileExamples.open({ ...config, data: config.data }, tokenizer, template, positions),
+    );
   });
 }
 
@@ -99,7 +102,19 @@ Deno.test("file examples: too long ones are passed over, however often they come
   const short = { maximum_response_tokens: 3 };
   assert.match(
     await messageOf(() => withExamples(numbered(4), { data: short }, () => assert.fail())),
-    /no example has a prompt of at most 512 tokens and a response of at most 3; raise/,
+    /no example has a prompt of at most 512 tokens and a response of at most 3, together at most/,
+  );
+});
+
+Deno.test("file examples: what exceeds the model's positions is passed over", async () => {
+  const rows = [...numbered(4), { question: "q9", solution: "it is a lot of it" }];
+  await withExamples(rows, { aside: 1, positions: "q1=it is 1".length + 1 }, (examples) => {
+    const drawn = [...examples.draw(1, 20), ...examples.heldOut(0, 9)];
+    assert.deepEqual(new Set(promptsOf(drawn)), new Set(["q0=", "q1=", "q2=", "q3="]));
+  });
+  assert.match(
+    await messageOf(() => withExamples(rows, { positions: 5 }, () => assert.fail())),
+    /together at most the model's 5 positions/,
   );
 });
 
