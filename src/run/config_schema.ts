@@ -238,6 +238,10 @@ function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfigFields>
   if (verifier?.lora && !verifier.trained) {
     impossible(["verifier", "lora"], verifier.lora, "null, because verifier.trained is false");
   }
+  if (schedule.keep_best && schedule.test_frequency === 0) {
+    const message = "false, because with schedule.test_frequency 0 nothing is evaluated";
+    impossible(["schedule", "keep_best"], true, message);
+  }
   const longest = value.generator.max_response_length;
   if (value.rewards.overlong_buffer > longest) {
     impossible(

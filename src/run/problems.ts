@@ -8,7 +8,7 @@ export interface Problems<Problem = unknown> extends Disposable {
   position: number;
   /** Whole passes through the files so far; null for an embedded task, which never ends. */
   readonly epochs: number | null;
-  /** Answers that were counted as wrong because comparing them took too long. */
+  /** Answers that were counted as wrong because comparing them took too long, since this was opened. */
   readonly timeouts: number;
   /**
    * The problems of a training step.

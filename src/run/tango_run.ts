@@ -146,6 +146,9 @@ export class TangoRun {
         phase: step.phase,
         [METRIC.stepSeconds]: seconds,
         [METRIC.tokensPerSecond]: tokensPerSecond,
+        ...(this.#problems.epochs === null
+          ? {}
+          : { "data/answer_timeouts": this.#problems.timeouts }),
       });
       this.#state.position = positionAfter(this.#schedule, this.#state.position, step);
       if (step.evaluateAfter) await this.#evaluate(step.globalStep);
@@ -328,10 +331,10 @@ export class TangoRun {
     };
   }
 
-  /** How far the files were gone through, and answers that could not be compared in time. */
+  /** How far the files were gone through. */
   #dataMetrics(): Metrics {
-    const { epochs, timeouts } = this.#problems;
-    return epochs === null ? {} : { "data/epochs": epochs, "data/answer_timeouts": timeouts };
+    const { epochs } = this.#problems;
+    return epochs === null ? {} : { "data/epochs": epochs };
   }
 
   /** Measures both policies on the held-out problems. */

@@ -190,6 +190,13 @@ const refused: [string, string, ConfigOverrides, string][] = [
     "FILE:5: rewards.overlong_buffer is 999; expected at most generator.max_response_length, which is 128.",
   ],
   [
+    "keeping the best of no evaluations",
+    MINIMAL + "schedule: {keep_best: true, test_frequency: 0}\n",
+    {},
+    "FILE:5: schedule.keep_best is true; expected false, because with schedule.test_frequency 0 nothing " +
+    "is evaluated.",
+  ],
+  [
     "more warm-up than training",
     MINIMAL + "schedule: {verifier_warmup_steps: 40}\n",
     { steps: 10 },
