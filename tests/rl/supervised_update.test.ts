@@ -5,6 +5,7 @@ import {
   type SupervisedSample,
   updateSupervised,
 } from "../../src/rl/supervised_update.ts";
+import { generate } from "../../src/rl/rollout.ts";
 import { assertClose, onEveryGpu } from "../kernels/harness.ts";
 import { readGradients } from "../model/fixture.ts";
 import { tinyModel, tinyOptimizer } from "../model/tiny_model.ts";
@@ -85,6 +86,37 @@ onEveryGpu("supervised update: a token of weight 0 teaches nothing", async (gpu)
   // Zeros are added to sums, and the weights' sum is what they are measured against.
   assert.deepEqual(await gradientsOf([whole]), await gradientsOf([cut]));
 });
+
+onEveryGpu(
+  "supervised update: the loss is that of the response tokens, each after all before it",
+  async (gpu) => {
+    const model = tinyModel(gpu);
+    const requests = [[5, 6, 7, 8, 9], [10]].map((prompt, i) => ({
+      prompt: Uint32Array.from(prompt),
+      sequenceIds: [2 * i, 2 * i + 1],
+    }));
+    const responses = await generate(model, requests, {
+      ...{ temperature: 1, topK: 0, topP: 1, minP: 0, seed: 4, stream: 1, step: 0 },
+      ...{ stopTokens: [3, 9], maximumResponse: 20, slots: 4, stepsBetweenReadbacks: 8 },
+    });
+    const samples = responses.flatMap((group, i) =>
+      group.map(({ tokens, logProbs }) => ({
+        prompt: requests[i].prompt,
+        response: tokens,
+        weights: new Float32Array(tokens.length).fill(1),
+        logProbs,
+      }))
+    );
+    const logProbs = samples.flatMap((sample) => [...sample.logProbs]);
+    const expected = -logProbs.reduce((sum, value) => sum + value, 0) / logProbs.length;
+    assertClose([await supervisedLoss(model, samples, 8192)], [expected], {
+      absolute: 1e-12,
+      relative: 1e-12,
+      why: "the same log-probs to the last bit, added up in f64",
+    });
+    model.release();
+  },
+);
 
 onEveryGpu(
   "supervised update: an example longer than the model's positions is refused",
