@@ -17,7 +17,7 @@ const compared = [
   ),
 ];
 
-/** G V G V G V on 20 problems, 4 of which are set aside; up to 3 batches of 4 in a generator step. */
+/** Six times G V on 20 problems, 4 of which are set aside; up to 3 batches of 4 in a generator step. */
 async function prepare(runs: KillableRuns): Promise<void> {
   const gpu = await Gpu.open("auto");
   const { generator, verifier } = await writeTinyPolicies(gpu, runs.root);
@@ -39,7 +39,7 @@ async function prepare(runs: KillableRuns): Promise<void> {
     schedule: {
       generator_steps: 1,
       verifier_steps: 1,
-      total_training_steps: 6,
+      total_training_steps: 12,
       test_frequency: 1,
       save_frequency: 1,
       keep_best: true,
