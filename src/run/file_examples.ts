@@ -15,16 +15,22 @@ export class FileExamples implements Examples {
   position = 0;
   readonly #order: RecordOrder;
 
-  /** @throws UserError naming file and place when something cannot be read, or nothing is left */
+  /**
+   * Reads the files.
+   *
+   * @param turnEnd the token that ends a response; null: the tokenizer's end of a sequence
+   * @throws UserError naming file and place when something cannot be read, or nothing is left
+   */
   static async open(
     config: SftConfig & { readonly data: NonNullable<SftConfig["data"]> },
     tokenizer: Tokenizer,
     template: GeneratorTemplate,
+    turnEnd: number | null,
   ): Promise<FileExamples> {
     const { data, seed, evaluation } = config;
     const setAside = { count: evaluation.problems, seed: evaluation.seed };
     const set = await loadDataSet(data, { requireSolution: true }, setAside);
-    return new FileExamples(data, seed, set, tokenizer, template);
+    return new FileExamples(data, seed, set, tokenizer, template, turnEnd);
   }
 
   private constructor(
@@ -36,6 +42,7 @@ export class FileExamples implements Examples {
     },
     private readonly tokenizer: Tokenizer,
     private readonly template: GeneratorTemplate,
+    private readonly turnEnd: number | null,
   ) {
     this.#order = recordOrder(set.train.length, seed, config.shuffle);
   }
@@ -82,7 +89,8 @@ export class FileExamples implements Examples {
   #example(record: DataRecord): SupervisedSample | null {
     const { maximum_prompt_tokens, maximum_response_tokens } = this.config;
     const prompt = this.template.render({ question: record.question });
-    const example = encodeExample(this.tokenizer, prompt, this.#response(record));
+    const end = this.turnEnd;
+    const example = encodeExample(this.tokenizer, prompt, this.#response(record), { end });
     return example.prompt.length <= maximum_prompt_tokens &&
         example.response.length <= maximum_response_tokens
       ? example

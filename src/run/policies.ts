@@ -93,18 +93,24 @@ function releasePolicy({ optimizer, reference, model }: Policy<unknown>): void {
   model.release();
 }
 
-/** The prompt as the model is to see it: plain, or in its chat template. */
+/** How a configuration says prompts to a model. */
+export type Prompting = Pick<TangoConfig["generator"], "model" | "chat" | "system_prompt">;
+
+/**
+ * The prompt as the model is to see it, plain or in its chat template, and the token that then ends a
+ * response besides the model's own stop tokens, if any.
+ *
+ * @throws UserError when `chat` asks for a template that the model has not
+ */
 export function promptOf<Variable extends string>(
-  { model, chat, system_prompt }: Pick<
-    TangoConfig["generator"],
-    "model" | "chat" | "system_prompt"
-  >,
+  { model, chat, system_prompt }: Prompting,
   template: Prompt<Variable>,
   tokenizer: Tokenizer,
-): Prompt<Variable> {
-  return chat
-    ? inConversation(template, new ChatTemplate(tokenizer, model), system_prompt)
-    : template;
+): { prompt: Prompt<Variable>; turnEnd: number | null } {
+  if (!chat) return { prompt: template, turnEnd: null };
+  const chatTemplate = new ChatTemplate(tokenizer, model);
+  const prompt = inConversation(template, chatTemplate, system_prompt);
+  return { prompt, turnEnd: chatTemplate.turnEnd() };
 }
 
 async function openPolicy<Variable extends string>(
@@ -115,16 +121,25 @@ async function openPolicy<Variable extends string>(
   template: Prompt<Variable>,
 ): Promise<Policy<Prompt<Variable>>> {
   const { trained, bases } = options;
-  const { model, tokenizer, stopTokens } = await loadModelFolder(gpu, policy.model, {
+  const loaded = await loadModelFolder(gpu, policy.model, {
     ...options,
     lora: trained ? policy.lora : null,
   });
+  const { model, tokenizer } = loaded;
+  let prompting: ReturnType<typeof promptOf<Variable>>;
+  try {
+    prompting = promptOf(policy, template, tokenizer);
+  } catch (error) {
+    model.release();
+    throw error;
+  }
+  const { prompt, turnEnd } = prompting;
   const { betas, epsilon, weight_decay, max_gradient_norm } = policy.optimizer;
   return {
     model,
     tokenizer,
-    template: promptOf(policy, template, tokenizer),
-    stopTokens,
+    template: prompt,
+    stopTokens: [...loaded.stopTokens, ...(turnEnd === null ? [] : [turnEnd])],
     maximumResponse: policy.max_response_length,
     slots: rollout.decode_slots,
     stepsBetweenReadbacks: rollout.steps_between_readbacks,

@@ -126,6 +126,7 @@ export class SftRun {
   /** Trains until the accuracy is reached, the steps are done, or the watcher stops it. */
   async train(watcher: SftWatcher): Promise<void> {
     const { steps, batch_size, evaluate_every } = this.config;
+    if (this.#step === 0) await this.#evaluate(watcher);
     while (!this.#isDone) {
       const step = this.#step + 1;
       const learningRate = this.#learningRate(step);
@@ -248,23 +249,31 @@ async function openExamples(
   const { tokenizer } = loaded;
   const { data, chat, system_prompt, initial_model } = config;
   const said = { model: initial_model ?? "the new model", chat, system_prompt };
-  const generator = promptOf(said, generatorTemplate(config.generator_prompt_template), tokenizer);
+  const { prompt: generator, turnEnd } = promptOf(
+    said,
+    generatorTemplate(config.generator_prompt_template),
+    tokenizer,
+  );
   if (data !== null) {
-    const examples = await FileExamples.open({ ...config, data }, tokenizer, generator);
+    const examples = await FileExamples.open({ ...config, data }, tokenizer, generator, turnEnd);
     return { examples, measurement: null };
   }
-  const verifier = promptOf(said, verifierTemplate(config.verifier_prompt_template), tokenizer);
+  const written = verifierTemplate(config.verifier_prompt_template);
+  const { prompt: verifier } = promptOf(said, written, tokenizer);
   const problems = new TaskProblems(config.task, config.seed);
   const examples = new TaskExamples(problems, tokenizer, {
     seed: config.seed,
     policy: config.policy,
     generatorTemplate: generator,
     verifierTemplate: verifier,
+    turnEnd,
     correctShare: config.correct_share,
     judgmentWeight: config.judgment_weight,
   });
   const templates = { generator, verifier };
-  const measurement = new TaskMeasurement(config, problems, examples, loaded, templates);
+  const stopTokens = [...loaded.stopTokens, ...(turnEnd === null ? [] : [turnEnd])];
+  const measured = { ...loaded, stopTokens };
+  const measurement = new TaskMeasurement(config, problems, examples, measured, templates);
   return { examples, measurement };
 }
 
