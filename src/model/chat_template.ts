@@ -63,9 +63,8 @@ export class ChatTemplate {
     ];
     const text = this.render(messages, { asksForReply: false });
     const after = text.slice(text.lastIndexOf(reply) + reply.length);
-    const [first] = this.tokenizer.encode(after);
-    // A special token is text that decoding leaves out.
-    return first !== undefined && this.tokenizer.decode([first]) === "" ? first : null;
+    return this.tokenizer.specialTokens.find(({ content }) => after.startsWith(content))?.id ??
+      null;
   }
 
   #fault(cause: unknown): UserError {

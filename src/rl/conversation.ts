@@ -1,6 +1,7 @@
 import { UserError } from "../user_error.ts";
 import type { ChatMessage, ChatTemplate } from "../model/chat_template.ts";
 import type { LoadedModel } from "../model/model_folder.ts";
+import { withTurnEnd } from "../model/stop_tokens.ts";
 import type { Sampling } from "./policy.ts";
 import { generate } from "./rollout.ts";
 
@@ -35,8 +36,7 @@ export class Conversation {
     private readonly system: string | null,
     private readonly options: ReplyOptions,
   ) {
-    const end = template.turnEnd();
-    this.#stopTokens = [...loaded.stopTokens, ...(end === null ? [] : [end])];
+    this.#stopTokens = withTurnEnd(loaded.stopTokens, template.turnEnd());
     this.clear();
   }
 

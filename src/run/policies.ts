@@ -7,6 +7,7 @@ import {
 } from "../model/model_folder.ts";
 import { ChatTemplate } from "../model/chat_template.ts";
 import { Optimizer } from "../model/optimizer.ts";
+import { withTurnEnd } from "../model/stop_tokens.ts";
 import type { Tokenizer } from "../model/tokenizer.ts";
 import type { Policy } from "../rl/policy.ts";
 import {
@@ -139,7 +140,7 @@ async function openPolicy<Variable extends string>(
     model,
     tokenizer,
     template: prompt,
-    stopTokens: [...loaded.stopTokens, ...(turnEnd === null ? [] : [turnEnd])],
+    stopTokens: withTurnEnd(loaded.stopTokens, turnEnd),
     maximumResponse: policy.max_response_length,
     slots: rollout.decode_slots,
     stepsBetweenReadbacks: rollout.steps_between_readbacks,

@@ -2,6 +2,7 @@ import type { Gpu } from "../gpu/gpu.ts";
 import type { Model, ParameterCount } from "../model/model.ts";
 import { type LoadedModel, loadModelFolder } from "../model/model_folder.ts";
 import { Optimizer } from "../model/optimizer.ts";
+import { withTurnEnd } from "../model/stop_tokens.ts";
 import { learningRateAt } from "../rl/learning_rate.ts";
 import { generatorTemplate, verifierTemplate } from "../rl/prompt_template.ts";
 import {
@@ -271,8 +272,7 @@ async function openExamples(
     judgmentWeight: config.judgment_weight,
   });
   const templates = { generator, verifier };
-  const stopTokens = [...loaded.stopTokens, ...(turnEnd === null ? [] : [turnEnd])];
-  const measured = { ...loaded, stopTokens };
+  const measured = { ...loaded, stopTokens: withTurnEnd(loaded.stopTokens, turnEnd) };
   const measurement = new TaskMeasurement(config, problems, examples, measured, templates);
   return { examples, measurement };
 }
