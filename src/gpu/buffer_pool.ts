@@ -1,6 +1,9 @@
 import type { PooledBuffer } from "./tensor.ts";
 import { UserError } from "../user_error.ts";
 
+/** One buffer would be larger than the device binds. */
+export class BufferTooLarge extends UserError {}
+
 /** Storage buffers come in sizes of at most 25 % waste, so that released ones fit again. */
 function sizeClass(bytes: number): number {
   const minimum = Math.max(256, bytes);
@@ -36,7 +39,7 @@ export class BufferPool {
     },
   ) {}
 
-  /** @throws UserError when one buffer would exceed what the device can bind */
+  /** @throws BufferTooLarge when one buffer would exceed what the device can bind */
   acquire(bytes: number, label: string): PooledBuffer {
     const size = sizeClass(bytes);
     const limit = Math.min(
@@ -44,7 +47,7 @@ export class BufferPool {
       this.device.limits.maxBufferSize,
     );
     if (bytes > limit) {
-      throw new UserError(
+      throw new BufferTooLarge(
         `${label} needs ${bytes} bytes in one GPU buffer, but this device binds at most ${limit}. ` +
           `Use a smaller micro_batch_tokens, decode batch or model.`,
       );

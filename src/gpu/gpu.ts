@@ -88,9 +88,18 @@ export class Gpu {
   /**
    * This GPU without its memory: what is recorded on it does nothing and reads zeros, but takes the same
    * buffers from its pool.
+   *
+   * @param limits where it is to stand for another device
    */
-  rehearsal(): Gpu {
-    return new Gpu(rehearsalDevice(this.device.limits), this.info, rehearsalReadback, true);
+  rehearsal(limits: Partial<GPUSupportedLimits> = {}): Gpu {
+    const { limits: own } = this.device;
+    const device = rehearsalDevice({
+      maxStorageBufferBindingSize: own.maxStorageBufferBindingSize,
+      maxBufferSize: own.maxBufferSize,
+      minUniformBufferOffsetAlignment: own.minUniformBufferOffsetAlignment,
+      ...limits,
+    });
+    return new Gpu(device, this.info, rehearsalReadback, true);
   }
 
   /** Frees everything. A process that used Dawn must still end with `Deno.exit`. */

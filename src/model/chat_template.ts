@@ -31,22 +31,40 @@ export class ChatTemplate {
   }
 
   /**
-   * The text that asks for the next turn of the assistant.
+   * The text of a conversation, which asks for the next turn of the assistant unless told otherwise.
    *
    * @throws UserError when the template refuses the messages
    */
-  render(messages: readonly ChatMessage[]): string {
+  render(messages: readonly ChatMessage[], { asksForReply = true } = {}): string {
     const special = (name: "bos_token" | "eos_token") => this.tokenizer.specialText(name) ?? "";
     try {
       return this.#template.render({
         messages,
-        add_generation_prompt: true,
+        add_generation_prompt: asksForReply,
         bos_token: special("bos_token"),
         eos_token: special("eos_token"),
       });
     } catch (cause) {
       throw this.#fault(cause);
     }
+  }
+
+  /**
+   * The token that the template writes after a reply: a model that was taught with it ends its replies so,
+   * whatever its other stop tokens are.
+   *
+   * @returns null when the template writes none there
+   */
+  turnEnd(): number | null {
+    const reply = "0";
+    const messages: ChatMessage[] = [
+      { role: "user", content: "?" },
+      { role: "assistant", content: reply },
+    ];
+    const text = this.render(messages, { asksForReply: false });
+    const after = text.slice(text.lastIndexOf(reply) + reply.length);
+    return this.tokenizer.specialTokens.find(({ content }) => after.startsWith(content))?.id ??
+      null;
   }
 
   #fault(cause: unknown): UserError {

@@ -18,3 +18,11 @@ export function stopTokensOf(
   if (ids.length > 0) return ids;
   throw new UserError(`${path}: its tokenizer names no eos_token: responses would never end`);
 }
+
+/** Stop tokens with one more, if there is one and it is not among them. */
+export function withTurnEnd(
+  stopTokens: readonly number[],
+  turnEnd: number | null,
+): readonly number[] {
+  return turnEnd === null || stopTokens.includes(turnEnd) ? stopTokens : [...stopTokens, turnEnd];
+}

@@ -38,6 +38,18 @@ export class Tokenizer {
     return largest;
   }
 
+  /** Tokens that mark structure and that decoding leaves out, the longest texts first. */
+  get specialTokens(): { readonly id: number; readonly content: string }[] {
+    const { added_tokens } = this.definition;
+    if (!Array.isArray(added_tokens)) return [];
+    return added_tokens
+      .filter(({ special, content, id }) =>
+        special === true && typeof content === "string" && content !== "" && Number.isInteger(id)
+      )
+      .map(({ id, content }) => ({ id, content }))
+      .sort((a, b) => b.content.length - a.content.length);
+  }
+
   /** Token ids of `text`; special tokens come only from the text itself. */
   encode(text: string): Uint32Array {
     return Uint32Array.from(this.#tokenizer.encode(text, { add_special_tokens: false }).ids);

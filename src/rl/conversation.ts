@@ -1,6 +1,7 @@
 import { UserError } from "../user_error.ts";
 import type { ChatMessage, ChatTemplate } from "../model/chat_template.ts";
 import type { LoadedModel } from "../model/model_folder.ts";
+import { withTurnEnd } from "../model/stop_tokens.ts";
 import type { Sampling } from "./policy.ts";
 import { generate } from "./rollout.ts";
 
@@ -25,6 +26,7 @@ const tokensPerPiece = 4;
 /** A conversation with a model, of which each turn sees all before it. */
 export class Conversation {
   readonly #messages: ChatMessage[] = [];
+  readonly #stopTokens: readonly number[];
   #turn = 0;
 
   /** @param system what the model is told first; null leaves that to its template */
@@ -34,6 +36,7 @@ export class Conversation {
     private readonly system: string | null,
     private readonly options: ReplyOptions,
   ) {
+    this.#stopTokens = withTurnEnd(loaded.stopTokens, template.turnEnd());
     this.clear();
   }
 
@@ -50,7 +53,7 @@ export class Conversation {
    * @throws UserError when the conversation has become too long for the model; it is then as before
    */
   async say(content: string, onText: (piece: string) => void): Promise<Reply> {
-    const { model, tokenizer, stopTokens } = this.loaded;
+    const { model, tokenizer } = this.loaded;
     const messages: ChatMessage[] = [...this.#messages, { role: "user", content }];
     const prompt = tokenizer.encode(this.template.render(messages));
     const room = model.config.maxPositions - prompt.length;
@@ -65,7 +68,7 @@ export class Conversation {
     const [[response]] = await generate(model, [{ prompt, sequenceIds: [0] }], {
       ...this.options.sampling,
       step: this.#turn,
-      stopTokens,
+      stopTokens: this.#stopTokens,
       maximumResponse: Math.min(this.options.maximumReply, room),
       slots: 1,
       stepsBetweenReadbacks: tokensPerPiece,

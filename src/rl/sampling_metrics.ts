@@ -21,7 +21,7 @@ export function passAtK(correct: readonly boolean[], k: number): number {
   return 1 - allWrong;
 }
 
-/** A sampled answer: null when none could be read; equal answers must be equal strings. */
+/** A sampled answer: null when none could be read. */
 export interface SampledAnswer {
   answer: string | null;
   correct: boolean;
@@ -29,7 +29,9 @@ export interface SampledAnswer {
 
 /**
  * maj@k of one problem: 1 if the most frequent answer of the first k samples is correct, else 0.
- * Samples without an answer do not vote; of equally frequent answers the earliest wins.
+ * Correct answers are one answer however they are spelled, for each equals the reference; wrong ones are
+ * told apart by their text. Samples without an answer do not vote; of equally frequent answers the earliest
+ * wins.
  * @throws UserError when there are fewer than k samples.
  */
 export function majorityAtK(samples: readonly SampledAnswer[], k: number): number {
@@ -37,9 +39,10 @@ export function majorityAtK(samples: readonly SampledAnswer[], k: number): numbe
   const votes = new Map<string, { count: number; correct: boolean }>();
   for (const { answer, correct } of samples.slice(0, k)) {
     if (answer === null) continue;
-    const vote = votes.get(answer);
+    const key = correct ? "correct" : `wrong ${answer}`;
+    const vote = votes.get(key);
     if (vote) vote.count++;
-    else votes.set(answer, { count: 1, correct });
+    else votes.set(key, { count: 1, correct });
   }
   let winner = { count: 0, correct: false };
   for (const vote of votes.values()) if (vote.count > winner.count) winner = vote;

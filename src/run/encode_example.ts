@@ -1,18 +1,23 @@
 import type { Tokenizer } from "../model/tokenizer.ts";
 import type { SupervisedSample } from "../rl/supervised_update.ts";
 
-/**
- * A prompt and the response to imitate, with the token that ends it.
- *
- * @param weightOf how much a response token counts, by its text; by default 1
- */
+/** How an example ends, and what its tokens count. */
+export interface ExampleOptions {
+  /** The token that ends the response; null: the tokenizer's end of a sequence, if any. */
+  readonly end?: number | null;
+  /** How much a response token counts, by its text; by default 1. */
+  readonly weightOf?: (text: string) => number;
+}
+
+/** A prompt and the response to imitate, with the token that ends it. */
 export function encodeExample(
   tokenizer: Tokenizer,
   prompt: string,
   response: string,
-  weightOf: (text: string) => number = () => 1,
+  options: ExampleOptions = {},
 ): SupervisedSample {
-  const end = tokenizer.specialToken("eos_token");
+  const { weightOf = () => 1 } = options;
+  const end = options.end ?? tokenizer.specialToken("eos_token");
   const tokens = tokenizer.encode(response);
   const ids = end === null ? tokens : Uint32Array.of(...tokens, end);
   return {

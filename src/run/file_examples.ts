@@ -10,6 +10,16 @@ import { encodeExample } from "./encode_example.ts";
 import type { Examples } from "./examples.ts";
 import type { SftConfig } from "./sft_config_schema.ts";
 
+/** How a question and its response become tokens. */
+export interface ExampleForm {
+  readonly tokenizer: Tokenizer;
+  readonly template: GeneratorTemplate;
+  /** The token that ends a response; null: the tokenizer's end of a sequence. */
+  readonly turnEnd: number | null;
+  /** Tokens of the longest sequence that the model has positions for. */
+  readonly maxPositions: number;
+}
+
 /** Questions and their solutions from files, each drawn once in every pass through them. */
 export class FileExamples implements Examples {
   position = 0;
@@ -18,14 +28,11 @@ export class FileExamples implements Examples {
   /**
    * Reads the files.
    *
-   * @param maxPositions tokens of the longest sequence that the model knows positions for
    * @throws UserError naming file and place when something cannot be read, or nothing is left
    */
   static async open(
     config: SftConfig & { readonly data: NonNullable<SftConfig["data"]> },
-    tokenizer: Tokenizer,
-    template: GeneratorTemplate,
-    maxPositions: number,
+    form: ExampleForm,
   ): Promise<FileExamples> {
     const { data, seed, evaluation } = config;
     const setAside = { count: evaluation.problems, seed: evaluation.seed };
@@ -33,7 +40,7 @@ export class FileExamples implements Examples {
       ? { requireSteps: true, requireAnswer: true }
       : { requireSolution: true };
     const set = await loadDataSet(data, requires, setAside);
-    return new FileExamples(data, seed, set, tokenizer, template, maxPositions);
+    return new FileExamples(data, seed, set, form);
   }
 
   private constructor(
@@ -43,9 +50,7 @@ export class FileExamples implements Examples {
       readonly train: readonly DataRecord[];
       readonly heldOut: readonly DataRecord[];
     },
-    private readonly tokenizer: Tokenizer,
-    private readonly template: GeneratorTemplate,
-    private readonly maxPositions: number,
+    private readonly form: ExampleForm,
   ) {
     this.#order = recordOrder(set.train.length, seed, config.shuffle);
     this.some(1);
@@ -91,11 +96,12 @@ export class FileExamples implements Examples {
   /** Null when it is longer than the configuration or the model allows. */
   #example(record: DataRecord): SupervisedSample | null {
     const { maximum_prompt_tokens, maximum_response_tokens } = this.config;
-    const prompt = this.template.render({ question: record.question });
-    const example = encodeExample(this.tokenizer, prompt, this.#response(record));
+    const { tokenizer, template, turnEnd: end, maxPositions } = this.form;
+    const prompt = template.render({ question: record.question });
+    const example = encodeExample(tokenizer, prompt, this.#response(record), { end });
     const prompted = example.prompt.length, responded = example.response.length;
     return prompted <= maximum_prompt_tokens && responded <= maximum_response_tokens &&
-        prompted + responded <= this.maxPositions
+        prompted + responded <= maxPositions
       ? example
       : null;
   }
@@ -110,7 +116,7 @@ export class FileExamples implements Examples {
     const { maximum_prompt_tokens, maximum_response_tokens } = this.config;
     return new UserError(
       `data: no example has a prompt of at most ${maximum_prompt_tokens} tokens and a response of at ` +
-        `most ${maximum_response_tokens}, together at most the model's ${this.maxPositions} positions; ` +
+        `most ${maximum_response_tokens}, together at most the model's ${this.form.maxPositions} positions; ` +
         `raise data.maximum_prompt_tokens or data.maximum_response_tokens.`,
     );
   }

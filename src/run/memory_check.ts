@@ -1,3 +1,4 @@
+import { BufferTooLarge } from "../gpu/buffer_pool.ts";
 import { deviceMemory } from "../gpu/device_memory.ts";
 import type { Gpu } from "../gpu/gpu.ts";
 import { UserError } from "../user_error.ts";
@@ -13,7 +14,7 @@ export interface PlannedRun<Config> {
   readonly config: Config;
   /** GB that may be taken; null: what the device is known to have. */
   readonly limit: number | null;
-  /** @throws UserError when a single buffer is larger than the device binds */
+  /** @throws BufferTooLarge when a single buffer is larger than the device binds */
   readonly plan: (config: Config) => Promise<MemoryPlan>;
   /** In the order in which they are tried, each on top of those before it. */
   readonly shrinks: readonly Shrink<Config>[];
@@ -37,7 +38,7 @@ export async function checkMemory<Config>(gpu: Gpu, run: PlannedRun<Config>): Pr
     problem = `This run takes up to ${formatBytes(plan.peakBytes)} of GPU memory, and ` +
       `${formatBytes(limit.bytes)} may be taken (${limit.origin}).`;
   } catch (error) {
-    if (!(error instanceof UserError)) throw error;
+    if (!(error instanceof BufferTooLarge)) throw error;
     problem = error.message;
   }
   throw new UserError(`${problem} ${await advice(run, limit.bytes)}`);
@@ -83,7 +84,7 @@ async function peakOf<Config>(
   try {
     return (await plan(config)).peakBytes;
   } catch (error) {
-    if (error instanceof UserError) return Infinity;
+    if (error instanceof BufferTooLarge) return Infinity;
     throw error;
   }
 }

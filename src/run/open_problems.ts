@@ -1,4 +1,4 @@
-import { basename } from "node:path";
+import { basename, dirname } from "node:path";
 import type { DataConfig } from "./data_schema.ts";
 import { FileProblems } from "./file_problems.ts";
 import type { Problems, PromptFit } from "./problems.ts";
@@ -34,5 +34,8 @@ export function problemsName({ task, data }: {
 }): string {
   if (data === null) return task.name;
   const [{ path, format }] = data.train;
-  return format ?? (basename(path).split(".")[0] || "data");
+  const stem = basename(path).split(".")[0];
+  // Published sets call their files by what part of the set they hold.
+  const isPart = /^(train|test|validation|data|part)(?![a-z])/i.test(stem);
+  return (isPart ? format ?? basename(dirname(path)) : stem) || "data";
 }

@@ -7,6 +7,7 @@ import {
 } from "../model/model_folder.ts";
 import { ChatTemplate } from "../model/chat_template.ts";
 import { Optimizer } from "../model/optimizer.ts";
+import { withTurnEnd } from "../model/stop_tokens.ts";
 import type { Tokenizer } from "../model/tokenizer.ts";
 import type { Policy } from "../rl/policy.ts";
 import {
@@ -102,18 +103,24 @@ function releasePolicy({ optimizer, reference, model }: Policy<unknown>): void {
   model.release();
 }
 
-/** The prompt as the model is to see it: plain, or in its chat template. */
+/** How a configuration says prompts to a model. */
+export type Prompting = Pick<TangoConfig["generator"], "model" | "chat" | "system_prompt">;
+
+/**
+ * The prompt as the model is to see it, plain or in its chat template, and the token that then ends a
+ * response besides the model's own stop tokens, if any.
+ *
+ * @throws UserError when `chat` asks for a template that the model has not
+ */
 export function promptOf<Variable extends string>(
-  { model, chat, system_prompt }: Pick<
-    TangoConfig["generator"],
-    "model" | "chat" | "system_prompt"
-  >,
+  { model, chat, system_prompt }: Prompting,
   template: Prompt<Variable>,
   tokenizer: Tokenizer,
-): Prompt<Variable> {
-  return chat
-    ? inConversation(template, new ChatTemplate(tokenizer, model), system_prompt)
-    : template;
+): { prompt: Prompt<Variable>; turnEnd: number | null } {
+  if (!chat) return { prompt: template, turnEnd: null };
+  const chatTemplate = new ChatTemplate(tokenizer, model);
+  const prompt = inConversation(template, chatTemplate, system_prompt);
+  return { prompt, turnEnd: chatTemplate.turnEnd() };
 }
 
 async function openPolicy<Variable extends string>(
@@ -124,14 +131,15 @@ async function openPolicy<Variable extends string>(
   template: Prompt<Variable>,
 ): Promise<Policy<Prompt<Variable>>> {
   const { trained, bases } = options;
-  const { model, tokenizer, stopTokens } = await loadModelFolder(gpu, policy.model, {
+  const loaded = await loadModelFolder(gpu, policy.model, {
     ...options,
     lora: trained ? policy.lora : null,
   });
+  const { model, tokenizer } = loaded;
   const { betas, epsilon, weight_decay, max_gradient_norm } = policy.optimizer;
   let optimizer: Optimizer | null = null;
   try {
-    const said = promptOf(policy, template, tokenizer);
+    const { prompt, turnEnd } = promptOf(policy, template, tokenizer);
     if (trained) {
       optimizer = new Optimizer(model, {
         beta1: betas[0],
@@ -144,8 +152,8 @@ async function openPolicy<Variable extends string>(
     return {
       model,
       tokenizer,
-      template: said,
-      stopTokens,
+      template: prompt,
+      stopTokens: withTurnEnd(loaded.stopTokens, turnEnd),
       maximumResponse: policy.max_response_length,
       slots: rollout.decode_slots,
       stepsBetweenReadbacks: rollout.steps_between_readbacks,

@@ -2,6 +2,7 @@ import type { Gpu } from "../gpu/gpu.ts";
 import type { Model, ParameterCount } from "../model/model.ts";
 import { type LoadedModel, loadModelFolder } from "../model/model_folder.ts";
 import { Optimizer } from "../model/optimizer.ts";
+import { withTurnEnd } from "../model/stop_tokens.ts";
 import { learningRateAt } from "../rl/learning_rate.ts";
 import { generatorTemplate, verifierTemplate } from "../rl/prompt_template.ts";
 import {
@@ -126,6 +127,7 @@ export class SftRun {
   /** Trains until the accuracy is reached, the steps are done, or the watcher stops it. */
   async train(watcher: SftWatcher): Promise<void> {
     const { steps, batch_size, evaluate_every } = this.config;
+    if (this.#step === 0) await this.#evaluate(watcher);
     while (!this.#isDone) {
       const step = this.#step + 1;
       const learningRate = this.#learningRate(step);
@@ -248,28 +250,32 @@ async function openExamples(
   const { tokenizer } = loaded;
   const { data, chat, system_prompt, initial_model } = config;
   const said = { model: initial_model ?? "the new model", chat, system_prompt };
-  const generator = promptOf(said, generatorTemplate(config.generator_prompt_template), tokenizer);
+  const { prompt: generator, turnEnd } = promptOf(
+    said,
+    generatorTemplate(config.generator_prompt_template),
+    tokenizer,
+  );
   if (data !== null) {
-    const examples = await FileExamples.open(
-      { ...config, data },
-      tokenizer,
-      generator,
-      loaded.model.config.maxPositions,
-    );
+    const { maxPositions } = loaded.model.config;
+    const form = { tokenizer, template: generator, turnEnd, maxPositions };
+    const examples = await FileExamples.open({ ...config, data }, form);
     return { examples, measurement: null };
   }
-  const verifier = promptOf(said, verifierTemplate(config.verifier_prompt_template), tokenizer);
+  const written = verifierTemplate(config.verifier_prompt_template);
+  const { prompt: verifier } = promptOf(said, written, tokenizer);
   const problems = new TaskProblems(config.task, config.seed);
   const examples = new TaskExamples(problems, tokenizer, {
     seed: config.seed,
     policy: config.policy,
     generatorTemplate: generator,
     verifierTemplate: verifier,
+    turnEnd,
     correctShare: config.correct_share,
     judgmentWeight: config.judgment_weight,
   });
   const templates = { generator, verifier };
-  const measurement = new TaskMeasurement(config, problems, examples, loaded, templates);
+  const measured = { ...loaded, stopTokens: withTurnEnd(loaded.stopTokens, turnEnd) };
+  const measurement = new TaskMeasurement(config, problems, examples, measured, templates);
   return { examples, measurement };
 }
 

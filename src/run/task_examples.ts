@@ -21,6 +21,8 @@ export class TaskExamples implements Examples {
       readonly policy: "generator" | "verifier";
       readonly generatorTemplate: GeneratorTemplate;
       readonly verifierTemplate: VerifierTemplate;
+      /** The token that ends a response; null: the tokenizer's end of a sequence. */
+      readonly turnEnd: number | null;
       readonly correctShare: number;
       readonly judgmentWeight: number;
     },
@@ -79,6 +81,6 @@ export class TaskExamples implements Examples {
     const { policy, judgmentWeight } = this.options;
     const weightOf = (text: string) =>
       policy === "verifier" && /CORRECT$/.test(text) ? judgmentWeight : 1;
-    return encodeExample(this.tokenizer, prompt, response, weightOf);
+    return encodeExample(this.tokenizer, prompt, response, { end: this.options.turnEnd, weightOf });
   }
 }

@@ -112,7 +112,7 @@ testCommand("sft: trains, logs, reports, saves weights that eval opens", async (
     /generator accuracy, greedy: [\d.]+ %, held-out loss: [\d.]+ after 2 updates/,
   );
   assert.match(Deno.readTextFileSync(folder.report), /2 updates of 2 examples from random weights/);
-  assert.equal(Deno.readTextFileSync(folder.metrics).trim().split("\n").length, 4);
+  assert.equal(Deno.readTextFileSync(folder.metrics).trim().split("\n").length, 5);
   const weights = folder.weights("generator");
   assert.match(
     await run("eval", "--model", weights, "--config", project.config, "--problems", "2"),

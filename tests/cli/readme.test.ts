@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { PROJECT_FOLDER } from "../../src/cli/project.ts";
+import { formats } from "../../src/data/files/formats.ts";
 import { tangoConfigSchema } from "../../src/run/config_schema.ts";
+import { sftConfigSchema } from "../../src/run/sft_config_schema.ts";
 
 const readme = Deno.readTextFileSync(join(PROJECT_FOLDER, "README.md"));
 
@@ -37,6 +39,25 @@ Deno.test("README: its table holds every key of the configuration with its defau
       `${key}: the README says ${shown}, the schema ${value}`,
     );
   }
+});
+
+Deno.test("README: its table of data holds every key with its default, and every format", () => {
+  const entry = { path: "required" };
+  const sft = sftConfigSchema.parse({
+    policy: "generator",
+    initial_model: "required",
+    data: { train: [entry] },
+  });
+  const [, section] = readme.split("\n## Your own problems\n");
+  const rows = new Map(
+    [...section.split("\n## ")[0].matchAll(/^\| `data\.([a-z_]+)` *\| (.*?) *\|/gm)]
+      .map(([, key, value]) => [key, value]),
+  );
+  const shown = Object.fromEntries(rows);
+  const defaults = Object.entries({ ...sft.data, train: "required" })
+    .map(([key, value]) => [key, Array.isArray(value) ? "[]" : String(value)]);
+  assert.deepEqual(shown, Object.fromEntries(defaults));
+  for (const { name } of formats) assert.ok(section.includes(`\`${name}\``), name);
 });
 
 Deno.test("README: names every command", () => {

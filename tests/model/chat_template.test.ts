@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import { characterTokenizer, characterTokenizerConfig } from "../../src/data/vocabulary.ts";
+import {
+  characterTokenizer,
+  characterTokenizerConfig,
+  vocabularyTokens,
+} from "../../src/data/vocabulary.ts";
 import { ChatTemplate } from "../../src/model/chat_template.ts";
 import { Tokenizer } from "../../src/model/tokenizer.ts";
 
@@ -25,6 +29,12 @@ Deno.test("chat template: messages, special tokens and the prompt for a reply", 
   assert.equal(withTemplate(turns).render(messages), expected);
   const named = [{ name: "tool_use", template: "no" }, { name: "default", template: turns }];
   assert.equal(withTemplate(named).render(messages), expected);
+});
+
+Deno.test("chat template: the token after a reply ends one; other text there does not", () => {
+  assert.equal(withTemplate(turns).turnEnd(), null);
+  const ended = turns.replace("{{ m.content }};", "{{ m.content }}<eos>;");
+  assert.equal(withTemplate(ended).turnEnd(), vocabularyTokens.indexOf("<eos>"));
 });
 
 Deno.test("chat template: none, a broken one, and one that refuses are told apart", () => {

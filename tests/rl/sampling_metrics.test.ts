@@ -29,5 +29,11 @@ Deno.test("maj@k: the most frequent answer of the first k, the earliest of equal
   assert.equal(majorityAtK(["7", "3", "3"].map(sample), 2), 1);
   assert.equal(majorityAtK([null, null, "7"].map(sample), 3), 1);
   assert.equal(majorityAtK([null, null].map(sample), 2), 0);
+  const spelled = ["3", "1/2", "0.5", "3"].map((answer) => ({
+    answer,
+    correct: answer !== "3",
+  }));
+  assert.equal(majorityAtK(spelled.slice(0, 3), 3), 1, "1/2 and 0.5 are one answer");
+  assert.equal(majorityAtK(spelled, 4), 0, "the earlier of two equally frequent ones");
   assert.throws(() => majorityAtK([], 1), UserError);
 });

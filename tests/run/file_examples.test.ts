@@ -36,9 +36,8 @@ async function withExamples<T>(
     });
     assert.ok(config.data);
     const template = { render: ({ question }: { question: string | number }) => `${question}=` };
-    return body(
-      await FileExamples.open({ ...config, data: config.data }, tokenizer, template, positions),
-    );
+    const form = { tokenizer, template, turnEnd: null, maxPositions: positions };
+    return body(await FileExamples.open({ ...config, data: config.data }, form));
   });
 }
 
