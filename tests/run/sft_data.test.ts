@@ -65,11 +65,13 @@ onEveryGpu(
       assert.equal(losses.length, 7, "once before the first update");
       const best = Math.min(...losses);
       const last = losses[6];
-      assert.ok(best < 0.5 * losses[0], `${losses}`);
+      // From being undecided between 64 tokens, 4.2 nats, to knowing the format at least.
+      assert.ok(best < 0.6 * losses[0], `${losses}`);
       assert.ok(best < last, `the last evaluation is the best, which tests nothing: ${losses}`);
       // The same weights and examples give the same bits.
+      assert.equal(await heldOutLoss(gpu, config, generator), losses[0]);
       assert.equal(await heldOutLoss(gpu, config, run.best("generator")), best);
-      assert.equal(await heldOutLoss(gpu, config, run.weights("generator")), losses[5]);
+      assert.equal(await heldOutLoss(gpu, config, run.weights("generator")), last);
       const steps = readJsonLines<MetricsLine>(run.metrics).filter(({ phase }) =>
         phase === "generator"
       );
