@@ -1,47 +1,28 @@
 /** `deno task eval`: how good a saved generator or verifier is. */
 
-import { dirname, join } from "node:path";
 import { type Command, Option } from "commander";
 import { formats } from "../data/files/formats.ts";
 import { taskNames } from "../data/tasks.ts";
-import { exists } from "../run/atomic_file.ts";
-import type { TangoConfig } from "../run/config_schema.ts";
 import { dataEntry } from "../run/data_schema.ts";
 import { FileProblems } from "../run/file_problems.ts";
 import { HeldOutEvaluation } from "../run/held_out_evaluation.ts";
-import { loadTangoConfig } from "../run/load_config.ts";
-import { openProblems, problemsName } from "../run/open_problems.ts";
+import { openProblems, problemsName, requirementsOf } from "../run/open_problems.ts";
 import { openPolicies, type Policies, promptFitOf, releasePolicies } from "../run/policies.ts";
 import { openJudged, ProcessEvaluation } from "../run/process_evaluation.ts";
-import { RunFolder } from "../run/run_folder.ts";
 import type { Metrics } from "../run/step_metrics.ts";
 import { UserError } from "../user_error.ts";
 import { describeDevice } from "./device_line.ts";
 import { evaluationTable, processTable } from "./evaluation_table.ts";
+import {
+  configure,
+  defaultConfig,
+  defaultProblems,
+  type EvalOptions,
+  type Measurement,
+} from "./eval_config.ts";
 import { addExamples } from "./examples.ts";
 import { gpuOption, parseCount, parseNumber, parseWholeNumber, setOption } from "./run_options.ts";
 import { withGpu } from "./with_gpu.ts";
-
-interface EvalOptions {
-  readonly model: string;
-  readonly policy: "generator" | "verifier";
-  readonly generator?: string;
-  readonly config?: string;
-  readonly set?: readonly string[];
-  readonly task?: string;
-  readonly data?: readonly string[];
-  readonly format?: string;
-  readonly problems?: number;
-  readonly k: number;
-  readonly temperature?: number;
-  readonly seed?: number;
-  readonly gpu?: string;
-  readonly json?: boolean;
-}
-
-const defaultConfig = "configs/last-letter.yaml";
-/** Problems that are measured of those that an embedded task could make without end. */
-const defaultProblems = 256;
 
 /** Adds the command. */
 export function register(program: Command): void {
@@ -161,63 +142,6 @@ function requireVerifier({ policy, generator, k }: EvalOptions): void {
   }
 }
 
-/** A configuration to measure by. */
-interface Measurement {
-  readonly config: TangoConfig;
-  /** The same with the run's own numbers: which problems it set aside must stay what it was. */
-  readonly own: TangoConfig;
-}
-
-/** The configuration's task and templates, with the models and numbers of the command line. */
-function configure(options: EvalOptions, judgesFiles: boolean): Measurement {
-  const { model, policy, generator, task, data, problems, k, temperature, seed } = options;
-  if (policy === "verifier" && generator === undefined && !judgesFiles) {
-    throw new UserError(
-      "A verifier is measured on a generator's solutions: name its folder with --generator.",
-    );
-  }
-  if (policy === "generator" && generator !== undefined) {
-    throw new UserError("--generator goes with --policy verifier; a generator needs only --model.");
-  }
-  if (temperature === 0) {
-    throw new UserError(
-      "--temperature 0 is greedy decoding: use --k 1 for that, or a temperature above 0.",
-    );
-  }
-  const text = (value: string) => JSON.stringify(value);
-  const overrides = [
-    ...(task === undefined ? [] : [`task={name: ${task}}`, "data=null"]),
-    ...options.set ?? [],
-    `generator.model=${text(generator ?? model)}`,
-    "generator.lora=null",
-    ...(policy === "verifier" ? [`verifier.model=${text(model)}`, "verifier.lora=null"] : [
-      "verifier=null",
-    ]),
-    // No solutions are sampled then, whatever conversations the generator was used to.
-    ...(judgesFiles ? ["generator.chat=false", "generator.system_prompt=null"] : []),
-    `evaluation.samples=${k}`,
-    ...(temperature === undefined ? [] : [`rollout.temperature=${temperature}`]),
-  ];
-  const file = options.config ?? configOfRun(generator ?? model) ??
-    configOfRun(model) ?? defaultConfig;
-  const own = loadTangoConfig(file, { set: overrides, gpu: options.gpu });
-  const all = data || own.data ? Number.MAX_SAFE_INTEGER : defaultProblems;
-  const evaluation = {
-    ...own.evaluation,
-    problems: problems ?? all,
-    seed: seed ?? own.evaluation.seed,
-  };
-  return { config: { ...own, evaluation }, own };
-}
-
-/** The configuration of the training run whose folder, or whose best/, a model lies in. */
-function configOfRun(model: string): string | null {
-  return [dirname(model), dirname(dirname(model))]
-    .filter((folder) => exists(join(folder, "metrics.jsonl")))
-    .map((folder) => RunFolder.at(folder).configuration)
-    .find((file) => exists(file) && /^generator:/m.test(Deno.readTextFileSync(file))) ?? null;
-}
-
 async function measure(
   { config, own }: Measurement,
   policies: Policies,
@@ -227,7 +151,7 @@ async function measure(
   const { generator, verifier } = policies;
   using problems = files.length > 0
     ? await FileProblems.forEvaluation(files)
-    : await openProblems(own, promptFitOf(policies), { answers: own.rewards.module === null });
+    : await openProblems(own, promptFitOf(policies), requirementsOf(own));
   const heldOut = new HeldOutEvaluation(config, problems);
   const { metrics } = verifier
     ? await heldOut.measureVerifier(verifier, generator, 0)

@@ -53,6 +53,7 @@ async function fineTune(options: SftOptions, command: Command): Promise<void> {
       device,
       onPlan: (plan) => console.log(`${formatMemoryPlan(plan)}\n`),
       onOpen(run) {
+        if (run.examples.report !== null) console.log(`${run.examples.report}\n`);
         const model = `${config.policy} of ${describeParameters(run.parameterCount)}`;
         const place = options.resume ? `${folder.path} from update ${run.step}` : folder.path;
         console.log(["supervised fine-tuning", name, model, device, place].join(" · "));

@@ -51,7 +51,8 @@ async function train(options: TrainOptions, command: Command): Promise<void> {
     trainWithReport(gpu, config, folder.path, {
       resume: options.resume ?? false,
       onPlan: (plan) => console.log(`${formatMemoryPlan(plan)}\n`),
-      onOpen({ parameterCounts: { generator, verifier }, globalSteps }) {
+      onOpen({ parameterCounts: { generator, verifier }, globalSteps, dataReport }) {
+        if (dataReport !== null) console.log(`${dataReport}\n`);
         const policies = `generator of ${describeParameters(generator)}` +
           (verifier === null ? "" : `, verifier of ${describeParameters(verifier)}`);
         const place = options.resume ? `${folder.path} from step ${globalSteps}` : folder.path;

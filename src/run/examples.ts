@@ -6,6 +6,8 @@ export interface Examples extends Disposable {
   position: number;
   /** Passes through the files so far; null for an embedded task, which never ends. */
   readonly epochs: number | null;
+  /** What became of the files' rows, in words; null for an embedded task. */
+  readonly report: string | null;
   /** The examples of an update. */
   draw(step: number, count: number): SupervisedSample[];
   /** Examples that no update draws; fewer where there are no more. */

@@ -5,7 +5,7 @@ import type { Tokenizer } from "../model/tokenizer.ts";
 import type { GeneratorTemplate } from "../rl/prompt_template.ts";
 import type { SupervisedSample } from "../rl/supervised_update.ts";
 import { UserError } from "../user_error.ts";
-import { loadDataSet, recordOrder } from "./data_set.ts";
+import { type DataSet, loadDataSet, recordOrder } from "./data_set.ts";
 import { encodeExample } from "./encode_example.ts";
 import type { Examples } from "./examples.ts";
 import type { SftConfig } from "./sft_config_schema.ts";
@@ -46,14 +46,15 @@ export class FileExamples implements Examples {
   private constructor(
     private readonly config: NonNullable<SftConfig["data"]>,
     seed: number,
-    private readonly set: {
-      readonly train: readonly DataRecord[];
-      readonly heldOut: readonly DataRecord[];
-    },
+    private readonly set: DataSet,
     private readonly form: ExampleForm,
   ) {
     this.#order = recordOrder(set.train.length, seed, config.shuffle);
     this.some(1);
+  }
+
+  get report(): string {
+    return this.set.report;
   }
 
   get epochs(): number {

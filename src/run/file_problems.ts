@@ -7,7 +7,7 @@ import type { ProblemSource } from "../rl/responses.ts";
 import { UserError } from "../user_error.ts";
 import { type DataConfig, dataDefaults, type DataEntry } from "./data_schema.ts";
 import { dataFiles, loadDataSet, recordOrder, type SetAside } from "./data_set.ts";
-import type { Problems, PromptFit } from "./problems.ts";
+import type { Problems, PromptFit, Requires } from "./problems.ts";
 
 /** Problems from files, each drawn once in every pass through them. */
 export class FileProblems implements Problems<DataRecord> {
@@ -26,7 +26,7 @@ export class FileProblems implements Problems<DataRecord> {
     seed: number,
     setAside: SetAside,
     fit: PromptFit,
-    requires: { readonly answers: boolean },
+    requires: Requires,
   ): Promise<FileProblems> {
     const requireAnswer = requires.answers;
     const { train, heldOut, report } = await loadDataSet(config, { requireAnswer }, setAside);
@@ -40,7 +40,10 @@ export class FileProblems implements Problems<DataRecord> {
       );
     if (!train.some(fits)) throw tooLong(`${train.length} problems`);
     if (held.length === 0) throw tooLong(`${heldOut.length} held-out problems`);
-    return new FileProblems(config, seed, train, held, report, fits);
+    const passedOver = heldOut.length - held.length;
+    const lines = passedOver === 0 ? report : `${report}\n${passedOver} held-out problems have ` +
+      `prompts of more than ${config.maximum_prompt_tokens} tokens, or no room for responses`;
+    return new FileProblems(config, seed, train, held, lines, fits);
   }
 
   /**
@@ -59,7 +62,6 @@ export class FileProblems implements Problems<DataRecord> {
     seed: number,
     private readonly train: readonly DataRecord[],
     private readonly held: readonly DataRecord[],
-    /** What became of the files' rows, in words. */
     readonly report: string,
     private readonly fits: (record: DataRecord) => boolean,
   ) {

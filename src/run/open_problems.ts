@@ -1,7 +1,8 @@
 import { basename, dirname } from "node:path";
+import type { TangoConfig } from "./config_schema.ts";
 import type { DataConfig } from "./data_schema.ts";
 import { FileProblems } from "./file_problems.ts";
-import type { Problems, PromptFit } from "./problems.ts";
+import type { Problems, PromptFit, Requires } from "./problems.ts";
 import type { TaskConfig } from "./shared_schema.ts";
 import { TaskProblems } from "./task_problems.ts";
 
@@ -13,6 +14,14 @@ interface ProblemConfig {
 }
 
 /**
+ * Answers are what correctness goes by: a reward module can do without, a verifier in training cannot, for
+ * it learns whether its verdict was right.
+ */
+export function requirementsOf({ rewards, verifier }: TangoConfig): Requires {
+  return { answers: rewards.module === null || (verifier?.trained ?? false) };
+}
+
+/**
  * Opens the problems that a configuration names.
  *
  * @throws UserError naming file and place when something cannot be read, or no problem is left
@@ -20,7 +29,7 @@ interface ProblemConfig {
 export async function openProblems(
   { task, data, seed, evaluation }: ProblemConfig,
   fit: PromptFit,
-  requires: { readonly answers: boolean } = { answers: true },
+  requires: Requires = { answers: true },
 ): Promise<Problems> {
   if (data === null) return new TaskProblems(task, seed);
   const setAside = { count: evaluation.problems, seed: evaluation.seed };

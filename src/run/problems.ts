@@ -8,6 +8,8 @@ export interface Problems<Problem = unknown> extends Disposable {
   position: number;
   /** Whole passes through the files so far; null for an embedded task, which never ends. */
   readonly epochs: number | null;
+  /** What became of the files' rows, in words; null for an embedded task. */
+  readonly report: string | null;
   /** Answers that were counted as wrong because comparing them took too long, since this was opened. */
   readonly timeouts: number;
   /**
@@ -24,3 +26,9 @@ export interface Problems<Problem = unknown> extends Disposable {
 
 /** Whether a question's prompt has at most so many tokens, and the longest responses still have room. */
 export type PromptFit = (question: string, maximumTokens: number) => boolean;
+
+/** What a run needs of its problems. */
+export interface Requires {
+  /** A reference answer. */
+  readonly answers: boolean;
+}

@@ -9,7 +9,7 @@ import type { TangoConfig } from "./config_schema.ts";
 import { rolloutSampling } from "./held_out_evaluation.ts";
 import { lossOptions } from "./loss_options.ts";
 import { type MemoryPlan, rehearsePhases, residentUses } from "./memory_plan.ts";
-import { openProblems } from "./open_problems.ts";
+import { openProblems, requirementsOf } from "./open_problems.ts";
 import { openPolicies, promptFitOf, releasePolicies } from "./policies.ts";
 
 /** Tokens of the prompts of a policy. */
@@ -29,9 +29,8 @@ export async function planTangoMemory(gpu: Gpu, config: TangoConfig): Promise<Me
   const policies = await openPolicies(rehearsal, config);
   try {
     const { generator, verifier } = policies;
-    using problems = await openProblems(config, promptFitOf(policies), {
-      answers: config.rewards.module === null,
-    });
+    const requires = requirementsOf(config);
+    using problems = await openProblems(config, promptFitOf(policies), requires);
     const questions = problems.questions(problemsLookedAt);
     const lengths = promptLengths(questions, generator, verifier);
     const resident = residentUses([

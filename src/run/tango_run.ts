@@ -22,7 +22,7 @@ import { lossOptions } from "./loss_options.ts";
 import { METRIC } from "./metric_names.ts";
 import { MetricsLog, type Phase, TimingsLog } from "./metrics_log.ts";
 import { openPolicies, type Policies, promptFitOf, releasePolicies } from "./policies.ts";
-import { openProblems } from "./open_problems.ts";
+import { openProblems, requirementsOf } from "./open_problems.ts";
 import type { Problems } from "./problems.ts";
 import { type CustomReward, openReward } from "./custom_reward.ts";
 import type { Progress } from "./progress.ts";
@@ -83,9 +83,8 @@ export class TangoRun {
     const reward = await openReward(config.rewards.module);
     const policies = await openPolicies(gpu, config);
     try {
-      const problems = await openProblems(config, promptFitOf(policies), {
-        answers: reward === null,
-      });
+      const requires = requirementsOf(config);
+      const problems = await openProblems(config, promptFitOf(policies), requires);
       return new TangoRun(config, folder, policies, problems, reward, options);
     } catch (error) {
       releasePolicies(policies);
@@ -165,6 +164,11 @@ export class TangoRun {
     }
     await this.#writeWeights();
     return true;
+  }
+
+  /** What became of the rows of the files that problems come from; null for an embedded task. */
+  get dataReport(): string | null {
+    return this.#problems.report;
   }
 
   /** Parameters of each policy; the verifier's are null when there is none. */

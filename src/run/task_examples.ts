@@ -12,6 +12,7 @@ import type { TaskProblems } from "./task_problems.ts";
 export class TaskExamples implements Examples {
   readonly position = 0;
   readonly epochs = null;
+  readonly report = null;
 
   constructor(
     private readonly problems: TaskProblems,

@@ -12,6 +12,7 @@ export class TaskProblems implements Problems<Problem> {
   readonly source: ProblemSource<Problem>;
   readonly position = 0;
   readonly epochs = null;
+  readonly report = null;
   readonly timeouts = 0;
 
   constructor(

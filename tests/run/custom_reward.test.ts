@@ -27,6 +27,8 @@ async function withRun(
         "evaluation.problems=2",
         "schedule.total_training_steps=3",
         "schedule.test_frequency=0",
+        // A verifier in training would need answers.
+        "verifier.trained=false",
         ...(reward === null ? [] : [`rewards.module=${module}`]),
         ...set,
       ],
@@ -52,7 +54,7 @@ onEveryGpu(
       assert.equal(await run, true);
       const steps = readJsonLines<MetricsLine>(folder.metrics)
         .filter(({ phase }) => phase === "generator");
-      assert.deepEqual(steps.map(({ step }) => step), [1, 3]);
+      assert.deepEqual(steps.map(({ step }) => step), [1, 2, 3]);
       for (const line of steps) {
         assert.equal(line["generator/reward"], 4);
         assert.equal(line["generator/reward/known"], 1);
@@ -60,8 +62,6 @@ onEveryGpu(
         assert.ok(Number(line["generator/reward/length"]) > 0);
         assert.equal(line["generator/accuracy"], 0, "without answers nothing is correct");
       }
-      const [, verifier] = readJsonLines<MetricsLine>(folder.metrics);
-      assert.ok(!Object.keys(verifier).some((name) => name.startsWith("generator/reward")));
     });
   },
 );
@@ -97,6 +97,13 @@ onEveryGpu("custom reward: without one, answers are needed, and no folder is lef
   await withRun(gpu, { reward: null }, async (folder, run) => {
     await assert.rejects(run, /no record is left to use[^]*6 dropped: no reference answer/);
     assert.ok(!exists(folder.path));
+  });
+});
+
+onEveryGpu("custom reward: a verifier in training needs answers all the same", async (gpu) => {
+  const options = { reward: "export default () => 1;", set: ["verifier.trained=true"] };
+  await withRun(gpu, options, async (_folder, run) => {
+    await assert.rejects(run, /no record is left to use[^]*6 dropped: no reference answer/);
   });
 });
 
