@@ -26,3 +26,11 @@ export function encodeExample(
     weights: Float32Array.from(tokenizer.decodeEach(ids), weightOf),
   };
 }
+
+/** What a token counts by its text: in critiques, judgments count `weight`. */
+export function judgmentWeights(
+  policy: "generator" | "verifier",
+  weight: number,
+): (text: string) => number {
+  return (text) => policy === "verifier" && /CORRECT$/.test(text) ? weight : 1;
+}

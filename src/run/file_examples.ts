@@ -1,26 +1,26 @@
 import type { DataRecord } from "../data/files/record.ts";
 import type { RecordOrder } from "../data/files/record_order.ts";
-import { renderSolutionLines } from "../data/solution_text.ts";
+import { RandomStream, streams } from "../kernels/philox.ts";
 import type { Tokenizer } from "../model/tokenizer.ts";
-import type { GeneratorTemplate } from "../rl/prompt_template.ts";
 import type { SupervisedSample } from "../rl/supervised_update.ts";
 import { UserError } from "../user_error.ts";
 import { type DataSet, loadDataSet, recordOrder } from "./data_set.ts";
-import { encodeExample } from "./encode_example.ts";
+import { encodeExample, judgmentWeights } from "./encode_example.ts";
+import type { Wording } from "./example_wording.ts";
 import type { Examples } from "./examples.ts";
 import type { SftConfig } from "./sft_config_schema.ts";
 
 /** How a question and its response become tokens. */
 export interface ExampleForm {
   readonly tokenizer: Tokenizer;
-  readonly template: GeneratorTemplate;
+  readonly wording: Wording;
   /** The token that ends a response; null: the tokenizer's end of a sequence. */
   readonly turnEnd: number | null;
   /** Tokens of the longest sequence that the model has positions for. */
   readonly maxPositions: number;
 }
 
-/** Questions and their solutions from files, each drawn once in every pass through them. */
+/** Solutions, or critiques of them, of problems from files, each drawn once in every pass through them. */
 export class FileExamples implements Examples {
   position = 0;
   readonly #order: RecordOrder;
@@ -34,20 +34,22 @@ export class FileExamples implements Examples {
     config: SftConfig & { readonly data: NonNullable<SftConfig["data"]> },
     form: ExampleForm,
   ): Promise<FileExamples> {
-    const { data, seed, evaluation } = config;
+    const { data, seed, evaluation, policy } = config;
     const setAside = { count: evaluation.problems, seed: evaluation.seed };
-    const requires = data.response === "steps"
+    // Critiques are about steps and an answer.
+    const requires = data.response === "steps" || policy === "verifier"
       ? { requireSteps: true, requireAnswer: true }
       : { requireSolution: true };
     const set = await loadDataSet(data, requires, setAside);
-    return new FileExamples(data, seed, set, form);
+    const weightOf = judgmentWeights(policy, config.judgment_weight);
+    return new FileExamples(data, seed, set, { ...form, weightOf });
   }
 
   private constructor(
     private readonly config: NonNullable<SftConfig["data"]>,
-    seed: number,
+    private readonly seed: number,
     private readonly set: DataSet,
-    private readonly form: ExampleForm,
+    private readonly form: ExampleForm & { readonly weightOf: (text: string) => number },
   ) {
     this.#order = recordOrder(set.train.length, seed, config.shuffle);
     this.some(1);
@@ -65,7 +67,8 @@ export class FileExamples implements Examples {
     const drawn: SupervisedSample[] = [];
     const { train } = this.set;
     for (; drawn.length < count; this.position++) {
-      const example = this.#example(train[this.#order.indexAt(this.position)]);
+      const record = train[this.#order.indexAt(this.position)];
+      const example = this.#example(record, this.seed, this.position + 1, 0);
       if (example) drawn.push(example);
     }
     return drawn;
@@ -74,43 +77,42 @@ export class FileExamples implements Examples {
   heldOut(seed: number, count: number): SupervisedSample[] {
     const { heldOut } = this.set;
     const order = recordOrder(heldOut.length, seed, heldOut.length > count);
-    return this.#fitting(heldOut.map((_, place) => heldOut[order.indexAt(place)]), count);
+    return this.#fitting(heldOut.map((_, place) => heldOut[order.indexAt(place)]), seed, count);
   }
 
   some(count: number): SupervisedSample[] {
-    return this.#fitting(this.set.train, count);
+    return this.#fitting(this.set.train, this.seed, count);
   }
 
   [Symbol.dispose](): void {}
 
-  #fitting(records: Iterable<DataRecord>, count: number): SupervisedSample[] {
+  #fitting(records: readonly DataRecord[], seed: number, count: number): SupervisedSample[] {
     const examples: SupervisedSample[] = [];
-    for (const record of records) {
+    for (const [place, record] of records.entries()) {
       if (examples.length === count) break;
-      const example = this.#example(record);
+      const example = this.#example(record, seed, 0, place);
       if (example) examples.push(example);
     }
     if (examples.length === 0) throw this.#nothingFits();
     return examples;
   }
 
-  /** Null when it is longer than the configuration or the model allows. */
-  #example(record: DataRecord): SupervisedSample | null {
+  /**
+   * Null when it is longer than the configuration or the model allows.
+   *
+   * @param step with `place`, what an example's random numbers are keyed by; 0 in what is held out
+   */
+  #example(record: DataRecord, seed: number, step: number, place: number): SupervisedSample | null {
     const { maximum_prompt_tokens, maximum_response_tokens } = this.config;
-    const { tokenizer, template, turnEnd: end, maxPositions } = this.form;
-    const prompt = template.render({ question: record.question });
-    const example = encodeExample(tokenizer, prompt, this.#response(record), { end });
+    const { tokenizer, wording, turnEnd: end, maxPositions, weightOf } = this.form;
+    const random = new RandomStream(seed, streams.supervision, step, place);
+    const { prompt, response } = wording(record, () => random.uniform());
+    const example = encodeExample(tokenizer, prompt, response, { end, weightOf });
     const prompted = example.prompt.length, responded = example.response.length;
     return prompted <= maximum_prompt_tokens && responded <= maximum_response_tokens &&
         prompted + responded <= maxPositions
       ? example
       : null;
-  }
-
-  #response({ solution, solutionSteps, answer }: DataRecord): string {
-    return this.config.response === "steps"
-      ? renderSolutionLines({ steps: solutionSteps ?? [], answer })
-      : solution ?? "";
   }
 
   #nothingFits(): UserError {

@@ -110,10 +110,6 @@ export const sftConfigSchema = section({
     const { system_prompt: input } = value;
     issues.push({ code: "custom", path: ["system_prompt"], input, message: systemPromptNeedsChat });
   }
-  if (value.data !== null && value.policy === "verifier") {
-    const message = "generator, because files hold solutions and no critiques";
-    issues.push({ code: "custom", path: ["policy"], input: value.policy, message });
-  }
   if (value.data !== null && value.initial_model === null) {
     const message = "a model, because examples from files need its tokenizer";
     issues.push({ code: "custom", path: ["initial_model"], input: null, message });

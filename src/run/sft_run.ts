@@ -12,6 +12,7 @@ import {
 } from "../rl/supervised_update.ts";
 import { type Best, betterOf } from "./best.ts";
 import { loadCheckpoint, saveCheckpoint } from "./checkpoint.ts";
+import { critiqueWording, solutionWording } from "./example_wording.ts";
 import type { Examples } from "./examples.ts";
 import { FileExamples } from "./file_examples.ts";
 import { frozenStorage } from "./frozen_storage.ts";
@@ -255,14 +256,17 @@ async function openExamples(
     generatorTemplate(config.generator_prompt_template),
     tokenizer,
   );
+  const written = verifierTemplate(config.verifier_prompt_template);
+  const { prompt: verifier } = promptOf(said, written, tokenizer);
   if (data !== null) {
     const { maxPositions } = loaded.model.config;
-    const form = { tokenizer, template: generator, turnEnd, maxPositions };
+    const wording = config.policy === "generator"
+      ? solutionWording(generator, data.response)
+      : critiqueWording(verifier, config.correct_share);
+    const form = { tokenizer, wording, turnEnd, maxPositions };
     const examples = await FileExamples.open({ ...config, data }, form);
     return { examples, measurement: null };
   }
-  const written = verifierTemplate(config.verifier_prompt_template);
-  const { prompt: verifier } = promptOf(said, written, tokenizer);
   const problems = new TaskProblems(config.task, config.seed);
   const examples = new TaskExamples(problems, tokenizer, {
     seed: config.seed,

@@ -4,7 +4,7 @@ import { RandomStream, streams } from "../kernels/philox.ts";
 import type { Tokenizer } from "../model/tokenizer.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "../rl/prompt_template.ts";
 import type { SupervisedSample } from "../rl/supervised_update.ts";
-import { encodeExample } from "./encode_example.ts";
+import { encodeExample, judgmentWeights } from "./encode_example.ts";
 import type { Examples } from "./examples.ts";
 import type { TaskProblems } from "./task_problems.ts";
 
@@ -79,9 +79,8 @@ export class TaskExamples implements Examples {
   }
 
   #sample(prompt: string, response: string): SupervisedSample {
-    const { policy, judgmentWeight } = this.options;
-    const weightOf = (text: string) =>
-      policy === "verifier" && /CORRECT$/.test(text) ? judgmentWeight : 1;
-    return encodeExample(this.tokenizer, prompt, response, { end: this.options.turnEnd, weightOf });
+    const { policy, judgmentWeight, turnEnd: end } = this.options;
+    const weightOf = judgmentWeights(policy, judgmentWeight);
+    return encodeExample(this.tokenizer, prompt, response, { end, weightOf });
   }
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { characterTokenizer, characterTokenizerConfig } from "../../src/data/vocabulary.ts";
 import { Tokenizer } from "../../src/model/tokenizer.ts";
 import type { SupervisedSample } from "../../src/rl/supervised_update.ts";
+import { solutionWording } from "../../src/run/example_wording.ts";
 import { FileExamples } from "../../src/run/file_examples.ts";
 import { sftConfigSchema } from "../../src/run/sft_config_schema.ts";
 import { messageOf, withFiles } from "../data/files/data_folder.ts";
@@ -36,7 +37,8 @@ async function withExamples<T>(
     });
     assert.ok(config.data);
     const template = { render: ({ question }: { question: string | number }) => `${question}=` };
-    const form = { tokenizer, template, turnEnd: null, maxPositions: positions };
+    const wording = solutionWording(template, config.data.response);
+    const form = { tokenizer, wording, turnEnd: null, maxPositions: positions };
     return body(await FileExamples.open({ ...config, data: config.data }, form));
   });
 }
