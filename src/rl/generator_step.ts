@@ -1,20 +1,14 @@
 import { type AdvantageWeights, tangoAdvantages } from "./advantages.ts";
 import { sampleGroups } from "./dynamic_sampling.ts";
-import { maskedResponses, type MaskingOptions } from "./masking.ts";
+import { type Learned, learnFrom, type LearningOptions } from "./learn_from.ts";
 import { overlongPenalty } from "./overlong_penalty.ts";
 import type { Policy, Sampling } from "./policy.ts";
-import {
-  type PolicyLossOptions,
-  type PolicySample,
-  type PolicyUpdateMetrics,
-  updatePolicy,
-} from "./policy_update.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
 import { type Critique, type ProblemSource, type Solution, solve, verify } from "./responses.ts";
 import { type GeneratorReward, generatorReward } from "./rewards.ts";
 import type { AdvantageEstimator, ScoredResponse } from "./scored_response.ts";
 import type { RolloutResponse } from "./rollout.ts";
-import { groupIndices, mean } from "./statistics.ts";
+import { mean } from "./statistics.ts";
 import { lastTokenOfSpans } from "./token_spans.ts";
 
 /** A reward that takes the place of correctness, and numbers to be logged beside it. */
@@ -23,7 +17,7 @@ export type SolutionReward<Problem> = (
 ) => Promise<{ readonly reward: number; readonly metrics: Readonly<Record<string, number>> }>;
 
 /** Settings of a generator step. */
-export interface GeneratorStepOptions<Problem> {
+export interface GeneratorStepOptions<Problem> extends LearningOptions {
   /** B, problems that are learned from */
   readonly batchSize: number;
   /** Batches that may be sampled for that many groups of unequal rewards; 1 takes the first as it is. */
@@ -39,11 +33,8 @@ export interface GeneratorStepOptions<Problem> {
   readonly formatRewardWeight: number;
   /** Takes from the reward of responses that come near the longest length. */
   readonly overlong: { readonly buffer: number; readonly penalty: number };
-  readonly masking: MaskingOptions;
   readonly estimator: AdvantageEstimator;
   readonly weights: AdvantageWeights;
-  readonly loss: PolicyLossOptions;
-  readonly learningRate: number;
   readonly sampling: Sampling;
   /** Where the critiques draw their random numbers. */
   readonly verifierSampling: Sampling;
@@ -61,11 +52,8 @@ export interface JudgedSolution<Problem> {
 }
 
 /** What a generator step did. */
-export interface GeneratorStepResult<Problem> {
+export interface GeneratorStepResult<Problem> extends Learned {
   readonly judged: readonly JudgedSolution<Problem>[];
-  readonly update: PolicyUpdateMetrics;
-  /** Share of groups whose outcome rewards are all equal: they teach nothing. */
-  readonly zeroSpreadGroups: number;
   /** Batches that were sampled, and the share of all their groups whose rewards are unequal. */
   readonly sampledBatches: number;
   readonly unequalShare: number;
@@ -95,7 +83,6 @@ export async function generatorStep<Problem>(
   draw: (batch: number) => readonly Problem[],
   options: GeneratorStepOptions<Problem>,
 ): Promise<GeneratorStepResult<Problem>> {
-  if (!generator.optimizer) throw new Error("the generator is frozen");
   const { groupSize, batchSize, verificationsPerSolution: m } = options;
   let solutionTokens = 0;
   const sampled = await sampleGroups(batchSize, options.maximumBatches, async (batch) => {
@@ -143,37 +130,10 @@ export async function generatorStep<Problem>(
     stepEndTokens: reward.steps.length > 0 ? stepEndTokens : [],
   }));
   const advantages = tangoAdvantages(scored, options.estimator, options.weights);
-  const masked = maskedResponses(
-    solutions.map(({ rollout: { finished } }, i) => ({
-      group: scored[i].group,
-      finished,
-      advantages: advantages[i],
-    })),
-    options.masking,
-  );
-  const samples: PolicySample[] = solutions.map(({ prompt, rollout }, i) => ({
-    prompt,
-    response: rollout.tokens,
-    oldLogProbs: rollout.logProbs,
-    advantages: advantages[i],
-    isMasked: masked[i],
-  }));
-  const update = await updatePolicy(
-    generator.model,
-    generator.optimizer,
-    generator.reference,
-    samples,
-    options.loss,
-    options.learningRate,
-  );
-  const groups = groupIndices(scored.map(({ group }) => group));
-  const flat = groups.filter((members) =>
-    members.every((i) => scored[i].reward === scored[members[0]].reward)
-  );
+  const learned = await learnFrom(generator, solutions, scored, advantages, options);
   return {
     judged: rewarded.map((one, i) => ({ ...one, advantages: advantages[i] })),
-    update,
-    zeroSpreadGroups: flat.length / groups.length,
+    ...learned,
     sampledBatches: sampled.batches,
     unequalShare: sampled.unequalShare,
     rewardMetrics: meansOf(scoredSolutions.map(({ metrics }) => metrics)),

@@ -5,23 +5,16 @@ import {
   type ReweightMethod,
   updateClassCounts,
 } from "./class_reweighting.ts";
-import { maskedResponses, type MaskingOptions } from "./masking.ts";
+import { type Learned, learnFrom, type LearningOptions } from "./learn_from.ts";
 import { outcomeAdvantages } from "./outcome_advantages.ts";
 import type { Policy, Sampling } from "./policy.ts";
-import {
-  type PolicyLossOptions,
-  type PolicySample,
-  type PolicyUpdateMetrics,
-  updatePolicy,
-} from "./policy_update.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
 import { type Critique, type ProblemSource, solve, verify } from "./responses.ts";
 import { verifierReward } from "./rewards.ts";
 import type { AdvantageEstimator, ScoredResponse } from "./scored_response.ts";
-import { groupIndices } from "./statistics.ts";
 
 /** Settings of a verifier step. */
-export interface VerifierStepOptions {
+export interface VerifierStepOptions extends LearningOptions {
   /** n, critiques of each solution */
   readonly groupSize: number;
   readonly minimumSteps: number;
@@ -29,9 +22,6 @@ export interface VerifierStepOptions {
   readonly formatWeight: number;
   readonly reweighting: { readonly method: ReweightMethod; readonly decay: number };
   readonly estimator: AdvantageEstimator;
-  readonly masking: MaskingOptions;
-  readonly loss: PolicyLossOptions;
-  readonly learningRate: number;
   readonly sampling: Sampling;
   /** Where the solutions to judge draw their random numbers. */
   readonly generatorSampling: Sampling;
@@ -46,14 +36,11 @@ export interface RewardedCritique<Problem> {
 }
 
 /** What a verifier step did. */
-export interface VerifierStepResult<Problem> {
+export interface VerifierStepResult<Problem> extends Learned {
   readonly rewarded: readonly RewardedCritique<Problem>[];
-  readonly update: PolicyUpdateMetrics;
   /** The moving averages after this step. */
   readonly classCounts: ClassCounts;
   readonly coefficients: ClassCoefficients;
-  /** Share of groups whose rewards are all equal. */
-  readonly zeroSpreadGroups: number;
 }
 
 /**
@@ -70,7 +57,6 @@ export async function verifierStep<Problem>(
   classCounts: ClassCounts | null,
   options: VerifierStepOptions,
 ): Promise<VerifierStepResult<Problem>> {
-  if (!verifier.optimizer) throw new Error("the verifier is frozen");
   const { groupSize, reweighting } = options;
   const solutions = await solve(
     generator,
@@ -109,40 +95,15 @@ export async function verifierStep<Problem>(
   );
   const advantages = outcomeAdvantages(scored, options.estimator)
     .map((row, i) => row.map((advantage) => advantage * coefficients.perSample[i]));
-  const masked = maskedResponses(
-    critiques.map(({ rollout: { finished } }, i) => ({
-      group: scored[i].group,
-      finished,
-      advantages: advantages[i],
-    })),
-    options.masking,
-  );
-  const samples: PolicySample[] = critiques.map(({ prompt, rollout }, i) => ({
-    prompt,
-    response: rollout.tokens,
-    oldLogProbs: rollout.logProbs,
-    advantages: advantages[i],
-    isMasked: masked[i],
-  }));
-  const update = await updatePolicy(
-    verifier.model,
-    verifier.optimizer,
-    verifier.reference,
-    samples,
-    options.loss,
-    options.learningRate,
-  );
-  const groups = groupIndices(scored.map(({ group }) => group));
-  const flat = groups.filter((members) => members.every((i) => rewards[i] === rewards[members[0]]));
+  const learned = await learnFrom(verifier, critiques, scored, advantages, options);
   return {
     rewarded: critiques.map((critique, i) => ({
       critique,
       reward: rewards[i],
       advantages: advantages[i],
     })),
-    update,
+    ...learned,
     classCounts: counts,
     coefficients,
-    zeroSpreadGroups: flat.length / groups.length,
   };
 }

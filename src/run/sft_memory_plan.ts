@@ -1,9 +1,9 @@
 import type { Gpu } from "../gpu/gpu.ts";
-import type { Model } from "../model/model.ts";
+import { cutByTokens } from "../rl/micro_batches.ts";
 import { type SupervisedSample, updateSupervised } from "../rl/supervised_update.ts";
 import { type MemoryPlan, rehearsePhases, residentUses } from "./memory_plan.ts";
 import type { SftConfig } from "./sft_config_schema.ts";
-import { lengthRange, SftRun } from "./sft_run.ts";
+import { SftRun } from "./sft_run.ts";
 import type { Shrink } from "./memory_check.ts";
 import { loraSchema } from "./shared_schema.ts";
 
@@ -18,14 +18,12 @@ export async function planSftMemory(gpu: Gpu, config: SftConfig): Promise<Memory
   try {
     const { model, optimizer, passes } = run;
     const some = run.examples.some(examplesLookedAt);
-    const prompt = lengthRange(some, "prompt"), response = lengthRange(some, "response");
+    const most = Math.min(passes.microBatchTokens, model.tokensPerPass);
     return await rehearsePhases(rehearsal, residentUses([{ name: config.policy, model }]), [
       {
         what: "training",
         run: async () => {
-          for (const promptTokens of [prompt.shortest, prompt.longest]) {
-            const lengths = { prompt: promptTokens, response: response.longest };
-            const samples = fullestPass(config, model, lengths);
+          for (const samples of fullestPasses(some, config.batch_size, most)) {
             await updateSupervised(model, optimizer, samples, 0, passes);
           }
         },
@@ -37,33 +35,33 @@ export async function planSftMemory(gpu: Gpu, config: SftConfig): Promise<Memory
   }
 }
 
-/** Examples among which the longest is looked for. */
+/** Examples that stand for all. */
 const examplesLookedAt = 512;
 
-/** The longest response as often as it goes into a pass, and one that fills the rest. */
-function fullestPass(
-  config: SftConfig,
-  model: Model,
-  lengths: { readonly prompt: number; readonly response: number },
-): SupervisedSample[] {
-  const budget = Math.min(config.micro_batch_tokens, model.tokensPerPass);
-  const samples: SupervisedSample[] = [];
-  let used = 0;
-  while (samples.length < config.batch_size) {
-    const room = samples.length === 0 ? Infinity : budget - used;
-    // The longest prompt and the longest response need not be one example's.
-    const rest = Math.min(room, model.config.maxPositions);
-    const prompt = Math.min(lengths.prompt, rest - 1);
-    const response = Math.min(lengths.response, rest - prompt);
-    if (response < 1 || prompt < 1) break;
-    used += prompt + response;
-    samples.push({
-      prompt: new Uint32Array(prompt),
-      response: new Uint32Array(response),
-      weights: new Float32Array(response).fill(1),
-    });
-  }
-  return samples;
+/**
+ * The passes with the most tokens and with the most response tokens that batches of these examples are cut
+ * into, as they come and with the longest ones together.
+ */
+function fullestPasses(
+  examples: readonly SupervisedSample[],
+  batchSize: number,
+  mostTokens: number,
+): SupervisedSample[][] {
+  const length = ({ prompt, response }: SupervisedSample) => prompt.length + response.length;
+  const responseLength = ({ response }: SupervisedSample) => response.length;
+  const longestFirst = examples.toSorted((a, b) => length(b) - length(a));
+  const passes = [examples, longestFirst].flatMap((order) =>
+    Array.from(
+      { length: Math.ceil(order.length / batchSize) },
+      (_, batch) => order.slice(batch * batchSize, (batch + 1) * batchSize),
+    ).flatMap((batch) => cutByTokens(batch, length, mostTokens))
+  );
+  const fullestBy = (measure: (sample: SupervisedSample) => number) => {
+    const total = (pass: readonly SupervisedSample[]) =>
+      pass.reduce((sum, sample) => sum + measure(sample), 0);
+    return passes.reduce((fullest, pass) => total(pass) > total(fullest) ? pass : fullest);
+  };
+  return [fullestBy(length), fullestBy(responseLength)];
 }
 
 const microBatch = (least: number): Shrink<SftConfig> => (config) => {

@@ -5,11 +5,7 @@ import { Optimizer } from "../model/optimizer.ts";
 import { withTurnEnd } from "../model/stop_tokens.ts";
 import { learningRateAt } from "../rl/learning_rate.ts";
 import { generatorTemplate, verifierTemplate } from "../rl/prompt_template.ts";
-import {
-  supervisedLoss,
-  type SupervisedSample,
-  updateSupervised,
-} from "../rl/supervised_update.ts";
+import { supervisedLoss, updateSupervised } from "../rl/supervised_update.ts";
 import { type Best, betterOf } from "./best.ts";
 import { loadCheckpoint, saveCheckpoint } from "./checkpoint.ts";
 import { critiqueWording, solutionWording } from "./example_wording.ts";
@@ -281,13 +277,4 @@ async function openExamples(
   const measured = { ...loaded, stopTokens: withTurnEnd(loaded.stopTokens, turnEnd) };
   const measurement = new TaskMeasurement(config, problems, examples, measured, templates);
   return { examples, measurement };
-}
-
-/** Numbers of tokens of the shortest and the longest. */
-export function lengthRange(
-  samples: readonly SupervisedSample[],
-  part: "prompt" | "response",
-): { readonly shortest: number; readonly longest: number } {
-  const lengths = samples.map((sample) => sample[part].length);
-  return { shortest: Math.min(...lengths), longest: Math.max(...lengths) };
 }

@@ -1,0 +1,58 @@
+import { maskedResponses, type MaskingOptions } from "./masking.ts";
+import type { Policy } from "./policy.ts";
+import { type PolicyLossOptions, type PolicyUpdateMetrics, updatePolicy } from "./policy_update.ts";
+import type { RolloutResponse } from "./rollout.ts";
+import type { ScoredResponse } from "./scored_response.ts";
+import { groupIndices } from "./statistics.ts";
+
+/** How a step updates its policy. */
+export interface LearningOptions {
+  readonly masking: MaskingOptions;
+  readonly loss: PolicyLossOptions;
+  readonly learningRate: number;
+}
+
+/** What the update of a step did. */
+export interface Learned {
+  readonly update: PolicyUpdateMetrics;
+  /** Share of groups whose rewards are all equal: they teach nothing. */
+  readonly zeroSpreadGroups: number;
+}
+
+/**
+ * Updates a policy with the responses it sampled.
+ *
+ * @param scored of each response its group and reward
+ * @param advantages of each response, [response tokens]
+ * @throws Error when the policy is frozen
+ */
+export async function learnFrom(
+  { model, optimizer, reference }: Policy<unknown>,
+  responses: readonly { readonly prompt: Uint32Array; readonly rollout: RolloutResponse }[],
+  scored: readonly Pick<ScoredResponse, "group" | "reward">[],
+  advantages: readonly Float32Array[],
+  { masking, loss, learningRate }: LearningOptions,
+): Promise<Learned> {
+  if (!optimizer) throw new Error("a frozen policy does not learn");
+  const masked = maskedResponses(
+    responses.map(({ rollout: { finished } }, i) => ({
+      group: scored[i].group,
+      finished,
+      advantages: advantages[i],
+    })),
+    masking,
+  );
+  const samples = responses.map(({ prompt, rollout }, i) => ({
+    prompt,
+    response: rollout.tokens,
+    oldLogProbs: rollout.logProbs,
+    advantages: advantages[i],
+    isMasked: masked[i],
+  }));
+  const update = await updatePolicy(model, optimizer, reference, samples, loss, learningRate);
+  const groups = groupIndices(scored.map(({ group }) => group));
+  const flat = groups.filter((members) =>
+    members.every((i) => scored[i].reward === scored[members[0]].reward)
+  );
+  return { update, zeroSpreadGroups: flat.length / groups.length };
+}
