@@ -182,7 +182,8 @@ for (const layout of ["nn", "tn"] as const) {
   });
 }
 
-for (const [storage, layout] of [["f16", "nt"], ["bf16", "nn"]] as const) {
+const halves = [["f16", "nt"], ["f16", "nn"], ["bf16", "nt"], ["bf16", "nn"]] as const;
+for (const [storage, layout] of halves) {
   onEveryGpu(`gemm ${layout} with B in ${storage}`, async (gpu) => {
     await checkBoth(gpu, { ...randomProduct(layout, 13, 131, 48), storage });
   });
