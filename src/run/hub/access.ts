@@ -35,7 +35,14 @@ function readTokenFile(environment: Readonly<Record<string, string | undefined>>
   if (!path) return null;
   try {
     return Deno.readTextFileSync(path).trim() || null;
-  } catch {
-    return null; // as if nobody were logged in: most repositories are public
+  } catch (error) {
+    // As if nobody were logged in: most repositories are public.
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw new UserError(
+      `The Hub token in ${path} cannot be read: ${
+        error instanceof Error ? error.message : error
+      }. Mend ` +
+        `its permissions, or set HF_TOKEN.`,
+    );
   }
 }
