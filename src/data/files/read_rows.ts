@@ -4,7 +4,7 @@ import { readDelimitedFile } from "./delimited_file.ts";
 import { readJsonFile } from "./json_file.ts";
 import { readJsonLines } from "./json_lines.ts";
 import { readParquetFile } from "./parquet_file.ts";
-import type { PlacedRow, Row } from "./row.ts";
+import type { PlacedRow } from "./row.ts";
 
 /** What is read of a file. */
 export interface ReadOptions {
@@ -24,13 +24,6 @@ export async function* streamRows(
   options: ReadOptions = {},
 ): AsyncGenerator<PlacedRow> {
   for (const file of await findDataFiles(path)) yield* readFile(file, options);
-}
-
-/** All rows at a path at once. Throws as `streamRows` does. */
-export async function readRows(path: string, options: ReadOptions = {}): Promise<Row[]> {
-  const rows: Row[] = [];
-  for await (const { row } of streamRows(path, options)) rows.push(row);
-  return rows;
 }
 
 function readFile(file: DataFile, { columns }: ReadOptions): AsyncGenerator<PlacedRow> {

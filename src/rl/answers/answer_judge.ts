@@ -1,8 +1,10 @@
-import type { AnswerComparison } from "./answer_comparison.ts";
 import { equalLiterals } from "./compare_literal.ts";
 import { equalTexts } from "./compare_text.ts";
 import { MathematicsWorker } from "./mathematics_worker.ts";
 import { spellingVerdict } from "./spelling_verdict.ts";
+
+/** How a task's answers are compared: as mathematics, as words, or as Python literals. */
+export type AnswerComparison = "math" | "text" | "literal";
 
 /** An answer to be judged. */
 export interface JudgedAnswer {
@@ -50,11 +52,6 @@ export class AnswerJudge {
     if (comparison === "literal") return Promise.resolve(equalLiterals(answer, reference));
     const verdict = spellingVerdict(answer, reference);
     return verdict === null ? this.#remembered(answer, reference) : Promise.resolve(verdict);
-  }
-
-  /** The verdicts on several answers, in their order. */
-  judgeAll(answers: readonly JudgedAnswer[]): Promise<boolean[]> {
-    return Promise.all(answers.map((answer) => this.isCorrect(answer)));
   }
 
   /** Ends the worker thread. Answers still under way are rejected; later ones start it again. */

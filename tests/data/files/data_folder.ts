@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { type ReadOptions, streamRows } from "../../../src/data/files/read_rows.ts";
+import type { Row } from "../../../src/data/files/row.ts";
 import { UserError } from "../../../src/user_error.ts";
 
 /** The folder of the small data files that tests read. */
@@ -49,4 +51,11 @@ export function messageOfFile(
 export async function gzip(text: string): Promise<Uint8Array> {
   const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** All rows at a path. */
+export async function readRows(path: string, options: ReadOptions = {}): Promise<Row[]> {
+  const rows: Row[] = [];
+  for await (const { row } of streamRows(path, options)) rows.push(row);
+  return rows;
 }

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { findDataFiles } from "../../../src/data/files/data_paths.ts";
-import { readRows } from "../../../src/data/files/read_rows.ts";
-import { FIXTURES, messageOf, withFiles } from "./data_folder.ts";
+import { FIXTURES, messageOf, readRows, withFiles } from "./data_folder.ts";
 
 Deno.test("a directory is read recursively in sorted order; other files are passed over", async () => {
   const files = {

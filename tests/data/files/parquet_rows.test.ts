@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { readRows, streamRows } from "../../../src/data/files/read_rows.ts";
+import { streamRows } from "../../../src/data/files/read_rows.ts";
 import { placeText } from "../../../src/data/files/row.ts";
-import { FIXTURES, messageOfFile } from "./data_folder.ts";
+import { FIXTURES, messageOfFile, readRows } from "./data_folder.ts";
 
 const TYPES = [
   {

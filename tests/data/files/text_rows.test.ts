@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { readRows, streamRows } from "../../../src/data/files/read_rows.ts";
+import { streamRows } from "../../../src/data/files/read_rows.ts";
 import { placeText, type Row } from "../../../src/data/files/row.ts";
-import { gzip, messageOfFile, withFiles } from "./data_folder.ts";
+import { gzip, messageOfFile, readRows, withFiles } from "./data_folder.ts";
 
 function rowsOf(name: string, content: string | Uint8Array): Promise<Row[]> {
   return withFiles({ [name]: content }, (folder) => readRows(`${folder}/${name}`));

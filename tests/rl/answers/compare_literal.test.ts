@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { compareAnswers } from "../../../src/rl/answers/answer_comparison.ts";
+import { equalLiterals } from "../../../src/rl/answers/compare_literal.ts";
 
 const PAIRS: readonly (readonly [reference: string, answer: string, isEqual: boolean])[] = [
   ["1", "1", true],
@@ -63,8 +63,8 @@ const PAIRS: readonly (readonly [reference: string, answer: string, isEqual: boo
 
 Deno.test("literal answers: the table of pairs, both ways", () => {
   const isWrong = ([reference, answer, isEqual]: (typeof PAIRS)[number]) =>
-    compareAnswers("literal", answer, reference) !== isEqual ||
-    compareAnswers("literal", reference, answer) !== isEqual;
+    equalLiterals(answer, reference) !== isEqual ||
+    equalLiterals(reference, answer) !== isEqual;
   assert.deepEqual(PAIRS.filter(isWrong), []);
 });
 
@@ -80,7 +80,7 @@ Deno.test("literal answers: JSON without null and booleans is Python, whatever i
     ),
   })).value;
   fc.assert(fc.property(value, (json) => {
-    assert.ok(compareAnswers("literal", JSON.stringify(json), JSON.stringify(json, null, 1)));
+    assert.ok(equalLiterals(JSON.stringify(json), JSON.stringify(json, null, 1)));
   }));
 });
 
@@ -89,11 +89,11 @@ Deno.test("literal answers: never throws, also on deep nesting and bracket soups
   const soup = fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join(""));
   fc.assert(
     fc.property(soup, fc.string({ unit: "binary" }), (a, b) => {
-      compareAnswers("literal", a, "[1]");
-      compareAnswers("literal", b, a);
+      equalLiterals(a, "[1]");
+      equalLiterals(b, a);
     }),
     { numRuns: 500 },
   );
-  assert.equal(compareAnswers("literal", "[".repeat(15_000), "[]"), false);
-  assert.equal(compareAnswers("literal", `${"[".repeat(9000)}${"]".repeat(9000)}`, "[]"), false);
+  assert.equal(equalLiterals("[".repeat(15_000), "[]"), false);
+  assert.equal(equalLiterals(`${"[".repeat(9000)}${"]".repeat(9000)}`, "[]"), false);
 });

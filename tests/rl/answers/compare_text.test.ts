@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { compareAnswers } from "../../../src/rl/answers/answer_comparison.ts";
+import { equalTexts } from "../../../src/rl/answers/compare_text.ts";
 
 const PAIRS: readonly (readonly [reference: string, answer: string, isEqual: boolean])[] = [
   ["yes", "Yes", true],
@@ -39,15 +39,15 @@ const PAIRS: readonly (readonly [reference: string, answer: string, isEqual: boo
 
 Deno.test("text answers: the table of pairs, both ways", () => {
   const isWrong = ([reference, answer, isEqual]: (typeof PAIRS)[number]) =>
-    compareAnswers("text", answer, reference) !== isEqual ||
-    compareAnswers("text", reference, answer) !== isEqual;
+    equalTexts(answer, reference) !== isEqual ||
+    equalTexts(reference, answer) !== isEqual;
   assert.deepEqual(PAIRS.filter(isWrong), []);
 });
 
 Deno.test("text answers: never throws", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), fc.string(), (a, b) => {
-      compareAnswers("text", a, b);
+      equalTexts(a, b);
     }),
     { numRuns: 300 },
   );
