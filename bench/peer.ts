@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { UserError } from "../src/user_error.ts";
+import { UserError } from "../src/base/user_error.ts";
 import { resultKey } from "./results.ts";
 
 /** What PyTorch measured on this machine. */

@@ -1,4 +1,4 @@
-import { UserError } from "../src/user_error.ts";
+import { UserError } from "../src/base/user_error.ts";
 import type { DeviceRates } from "./device_rates.ts";
 import type { Unit } from "./shapes.ts";
 

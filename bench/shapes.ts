@@ -1,4 +1,4 @@
-import { UserError } from "../src/user_error.ts";
+import { UserError } from "../src/base/user_error.ts";
 
 /** The decoder of the end-to-end rates, with the names of bench/shapes.json. */
 export interface ModelShape {

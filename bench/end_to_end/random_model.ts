@@ -1,6 +1,6 @@
-import { initialise } from "../../src/model/initialise.ts";
-import { Model } from "../../src/model/model.ts";
-import type { SamplingOptions } from "../../src/rl/rollout.ts";
+import { initialise } from "../../src/model/decoder/initialise.ts";
+import { Model } from "../../src/model/decoder/model.ts";
+import type { SamplingOptions } from "../../src/engine/rollout.ts";
 import type { Workbench } from "../benchmark.ts";
 import type { Shape } from "../shapes.ts";
 

@@ -1,5 +1,5 @@
-import type { ModelConfig } from "../../src/model/config.ts";
-import type { NamedWeights } from "../../src/model/parameters.ts";
+import type { ModelConfig } from "../../src/model/decoder/config.ts";
+import type { NamedWeights } from "../../src/model/decoder/parameters.ts";
 
 /**
  * A Llama decoder in float64, one token after another: the plain statement of a rollout.

@@ -1,4 +1,4 @@
-import { generate, type RolloutResponse } from "../../src/rl/rollout.ts";
+import { generate, type RolloutResponse } from "../../src/engine/rollout.ts";
 import type { MakeBenchmark } from "../benchmark.ts";
 import { randomModel, samplingOf } from "./random_model.ts";
 import { referenceLogProbs } from "./reference_decoder.ts";

@@ -1,6 +1,6 @@
-import { Optimizer } from "../../src/model/optimizer.ts";
+import { Optimizer } from "../../src/model/decoder/optimizer.ts";
 import { type PolicyUpdateMetrics, updatePolicy } from "../../src/rl/policy_update.ts";
-import { generate } from "../../src/rl/rollout.ts";
+import { generate } from "../../src/engine/rollout.ts";
 import type { MakeBenchmark } from "../benchmark.ts";
 import { randomModel, samplingOf } from "./random_model.ts";
 

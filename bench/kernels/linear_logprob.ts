@@ -1,5 +1,5 @@
-import { headBackward, headForward, type HeadOutput } from "../../src/model/head.ts";
-import { Model } from "../../src/model/model.ts";
+import { headBackward, headForward, type HeadOutput } from "../../src/model/decoder/head.ts";
+import { Model } from "../../src/model/decoder/model.ts";
 import { dot, type MakeBenchmark, type Sample, sampleIndices } from "../benchmark.ts";
 
 /** The last linear layer with log-prob and entropy of its targets, as the model runs it. */

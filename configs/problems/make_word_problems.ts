@@ -6,7 +6,7 @@
  */
 
 import { join } from "node:path";
-import { RandomStream } from "../../src/kernels/philox.ts";
+import { RandomStream } from "../../src/random/philox.ts";
 
 const names = ["Ana", "Ben", "Chen", "Dora", "Emil", "Fatima", "Goran", "Hana", "Ivo", "Jun"];
 const things = ["apples", "books", "pens", "coins", "stamps", "marbles", "shells", "cards"];

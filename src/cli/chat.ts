@@ -3,11 +3,11 @@
 import process from "node:process";
 import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
-import { UserError } from "../user_error.ts";
-import { streams } from "../kernels/philox.ts";
-import { ChatTemplate } from "../model/chat_template.ts";
-import { loadModelFolder } from "../model/model_folder.ts";
-import { Conversation } from "../rl/conversation.ts";
+import { UserError } from "../base/user_error.ts";
+import { streams } from "../random/philox.ts";
+import { ChatTemplate } from "../model/tokenizer/chat_template.ts";
+import { loadModelFolder } from "../model/weights/model_folder.ts";
+import { Conversation } from "../engine/conversation.ts";
 import { describeDevice, describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import { gpuOption, parseCount, parseNumber, parseWholeNumber } from "./run_options.ts";

@@ -34,16 +34,16 @@ export const COMMANDS: Readonly<Record<string, CommandSource>> = {
   },
   bench: {
     summary: "measure every kernel and the end-to-end rates",
-    load: () => import("./bench.ts"),
+    load: () => import("./dev/bench.ts"),
   },
   doctor: {
     summary: "show the GPU adapters and what to do about anything missing",
     load: () => import("./doctor.ts"),
   },
-  test: { summary: "run all tests, or those named", load: () => import("./test.ts") },
+  test: { summary: "run all tests, or those named", load: () => import("./dev/test.ts") },
   lint: {
     summary: "check style, formatting, types and which folder imports which",
-    load: () => import("./lint.ts"),
+    load: () => import("./dev/lint.ts"),
   },
-  fmt: { summary: "format the source files", load: () => import("./fmt.ts") },
+  fmt: { summary: "format the source files", load: () => import("./dev/fmt.ts") },
 };

@@ -1,14 +1,14 @@
 /** `deno task compare`: Tango against its baselines. */
 
 import { type Command, InvalidArgumentError } from "commander";
-import { comparedMethods } from "../run/comparison.ts";
-import { comparisonFiles } from "../run/comparison_report.ts";
-import { readSeeds, runComparison, writeSeeds } from "../run/comparison_session.ts";
-import type { TangoConfig } from "../run/config_schema.ts";
-import { INTERRUPTED_EXIT_CODE } from "../run/interrupt.ts";
-import { loadTangoConfig } from "../run/load_config.ts";
-import { problemsName } from "../run/open_problems.ts";
-import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/run_folder.ts";
+import { comparedMethods } from "../run/compare/comparison.ts";
+import { comparisonFiles } from "../run/compare/comparison_report.ts";
+import { readSeeds, runComparison, writeSeeds } from "../run/compare/comparison_session.ts";
+import type { TangoConfig } from "../run/config/config_schema.ts";
+import { INTERRUPTED_EXIT_CODE } from "../run/progress/interrupt.ts";
+import { loadTangoConfig } from "../run/config/load_config.ts";
+import { problemsName } from "../run/problems/open_problems.ts";
+import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/store/run_folder.ts";
 import { describeDevice } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import {

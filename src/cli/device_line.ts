@@ -1,5 +1,5 @@
 import type { DeviceInfo } from "../gpu/adapter.ts";
-import type { ParameterCount } from "../model/model.ts";
+import type { ParameterCount } from "../model/decoder/model.ts";
 
 /** The device in a few words; software drivers are called what they are. */
 export function describeDevice({ name, software, engine }: DeviceInfo): string {

@@ -3,14 +3,19 @@
 import { type Command, Option } from "commander";
 import { formats } from "../data/files/formats.ts";
 import { taskNames } from "../data/tasks.ts";
-import { dataEntry } from "../run/data_schema.ts";
-import { FileProblems } from "../run/file_problems.ts";
-import { HeldOutEvaluation } from "../run/held_out_evaluation.ts";
-import { openProblems, problemsName, requirementsOf } from "../run/open_problems.ts";
-import { openPolicies, type Policies, promptFitOf, releasePolicies } from "../run/policies.ts";
-import { openJudged, ProcessEvaluation } from "../run/process_evaluation.ts";
-import type { Metrics } from "../run/step_metrics.ts";
-import { UserError } from "../user_error.ts";
+import { dataEntry } from "../run/config/data_schema.ts";
+import { FileProblems } from "../run/problems/file_problems.ts";
+import { HeldOutEvaluation } from "../run/tango/held_out_evaluation.ts";
+import { openProblems, problemsName, requirementsOf } from "../run/problems/open_problems.ts";
+import {
+  openPolicies,
+  type Policies,
+  promptFitOf,
+  releasePolicies,
+} from "../run/tango/policies.ts";
+import { openJudged, ProcessEvaluation } from "../run/tango/process_evaluation.ts";
+import type { Metrics } from "../run/tango/step_metrics.ts";
+import { UserError } from "../base/user_error.ts";
 import { describeDevice } from "./device_line.ts";
 import { evaluationTable, processTable } from "./evaluation_table.ts";
 import {

@@ -1,10 +1,10 @@
 import { dirname, join } from "node:path";
-import { exists } from "../run/atomic_file.ts";
-import type { TangoConfig } from "../run/config_schema.ts";
-import { loadSftConfig, loadTangoConfig } from "../run/load_config.ts";
-import { RunFolder } from "../run/run_folder.ts";
-import type { SftConfig } from "../run/sft_config_schema.ts";
-import { UserError } from "../user_error.ts";
+import { exists } from "../base/atomic_file.ts";
+import type { TangoConfig } from "../run/config/config_schema.ts";
+import { loadSftConfig, loadTangoConfig } from "../run/config/load_config.ts";
+import { RunFolder } from "../run/store/run_folder.ts";
+import type { SftConfig } from "../run/config/sft_config_schema.ts";
+import { UserError } from "../base/user_error.ts";
 
 /** What `eval` was asked. */
 export interface EvalOptions {

@@ -1,6 +1,6 @@
-import { METRIC } from "../run/metric_names.ts";
-import type { Metrics } from "../run/step_metrics.ts";
-import { alignedTable } from "../run/table.ts";
+import { METRIC } from "../run/store/metric_names.ts";
+import type { Metrics } from "../run/tango/step_metrics.ts";
+import { alignedTable } from "../base/table.ts";
 
 /** What was measured, and how. */
 export interface EvaluationFacts {

@@ -1,16 +1,16 @@
 /** `deno task export`: a model as a Hugging Face folder, an adapter merged into its base. */
 
 import { type Command, Option } from "commander";
-import { UserError } from "../user_error.ts";
-import { mergeAdapter } from "../model/merge.ts";
+import { UserError } from "../base/user_error.ts";
+import { mergeAdapter } from "../model/weights/merge.ts";
 import {
   loadModelFolder,
   type SavedType,
   savedTypes,
   wholeModelFiles,
-} from "../model/model_folder.ts";
-import { exists } from "../run/atomic_file.ts";
-import { writeFiles } from "../run/weights_folder.ts";
+} from "../model/weights/model_folder.ts";
+import { exists } from "../base/atomic_file.ts";
+import { writeFiles } from "../run/store/weights_folder.ts";
 import { describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import { gpuOption } from "./run_options.ts";

@@ -1,11 +1,11 @@
 /** `deno task generate`: what a saved generator answers. */
 
 import type { Command } from "commander";
-import { streams } from "../kernels/philox.ts";
-import { type LoadedModel, loadModelFolder } from "../model/model_folder.ts";
-import type { Tokenizer } from "../model/tokenizer.ts";
+import { streams } from "../random/philox.ts";
+import { type LoadedModel, loadModelFolder } from "../model/weights/model_folder.ts";
+import type { Tokenizer } from "../model/tokenizer/tokenizer.ts";
 import { generatorTemplate } from "../rl/prompt_template.ts";
-import { generate, type RolloutResponse } from "../rl/rollout.ts";
+import { generate, type RolloutResponse } from "../engine/rollout.ts";
 import { addExamples } from "./examples.ts";
 import { gpuOption, parseCount, parseNumber, parseWholeNumber } from "./run_options.ts";
 import { withGpu } from "./with_gpu.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { DeviceInfo, EngineName } from "../gpu/adapter.ts";
 import { Gpu } from "../gpu/gpu.ts";
-import { PROJECT_FOLDER } from "./project.ts";
+import { PROJECT_FOLDER } from "./dev/project.ts";
 import { findVulkanDrivers, type VulkanDrivers } from "./vulkan_drivers.ts";
 
 /** The limits that decide what fits on a device, in bytes or counts. */

@@ -1,7 +1,7 @@
 /** Runs one command of a commander program and turns every error into a message and an exit code. */
 
 import { Command, CommanderError } from "commander";
-import { UserError } from "../user_error.ts";
+import { UserError } from "../base/user_error.ts";
 
 /** Exit codes of all commands; a command that fails in its own way sets `Deno.exitCode` to 1. */
 export const EXIT = { success: 0, failure: 1, userError: 2 } as const;

@@ -2,17 +2,17 @@
 
 import { join } from "node:path";
 import type { Command } from "commander";
-import { readAccess } from "../run/hub/access.ts";
-import { HubClient } from "../run/hub/hub_client.ts";
-import { HubRepository } from "../run/hub/hub_repository.ts";
-import type { WantedFile } from "../run/hub/listing.ts";
-import { pull, type PullPlan, sumOf } from "../run/hub/pull.ts";
-import { PullProgress } from "../run/hub/pull_progress.ts";
-import { parseRepository, type Repository, shortName } from "../run/hub/repository.ts";
-import { pauseByClock } from "../run/hub/retry.ts";
-import { Interrupt, INTERRUPTED_EXIT_CODE } from "../run/interrupt.ts";
-import { formatBytes } from "../run/memory_plan.ts";
-import { standardError } from "../run/progress_line.ts";
+import { readAccess } from "../hub/access.ts";
+import { HubClient } from "../hub/hub_client.ts";
+import { HubRepository } from "../hub/hub_repository.ts";
+import type { WantedFile } from "../hub/listing.ts";
+import { pull, type PullPlan, sumOf } from "../hub/pull.ts";
+import { PullProgress } from "./pull_progress.ts";
+import { parseRepository, type Repository, shortName } from "../hub/repository.ts";
+import { pauseByClock } from "../hub/retry.ts";
+import { Interrupt, INTERRUPTED_EXIT_CODE } from "../run/progress/interrupt.ts";
+import { formatBytes } from "../base/format_bytes.ts";
+import { standardError } from "../run/progress/progress_line.ts";
 import { addExamples } from "./examples.ts";
 import { nextCommand } from "./pull_next.ts";
 

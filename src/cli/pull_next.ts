@@ -1,10 +1,10 @@
 /** What to do with a model that has been fetched. */
 
 import { join } from "node:path";
-import { readJson } from "../model/json_file.ts";
-import { exists } from "../run/atomic_file.ts";
-import type { WantedFile } from "../run/hub/listing.ts";
-import { isRepositoryId, type Repository } from "../run/hub/repository.ts";
+import { readJson } from "../model/weights/json_file.ts";
+import { exists } from "../base/atomic_file.ts";
+import type { WantedFile } from "../hub/listing.ts";
+import { isRepositoryId, type Repository } from "../hub/repository.ts";
 
 /** A line with the command to run next; null when the files are no model. */
 export function nextCommand(

@@ -1,8 +1,8 @@
 /** Options that several commands share. */
 
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { UserError } from "../user_error.ts";
-import type { ConfigOverrides } from "../run/load_config.ts";
+import { UserError } from "../base/user_error.ts";
+import type { ConfigOverrides } from "../run/config/load_config.ts";
 
 /** What `addConfigOptions` makes commander collect. */
 export interface ConfigOptions extends ConfigOverrides {

@@ -1,4 +1,4 @@
-import type { CritiqueSample, Sample } from "../run/samples_log.ts";
+import type { CritiqueSample, Sample } from "../run/store/samples_log.ts";
 
 /** Colours a piece of text for the terminal, or leaves it as it is. */
 export type Paint = (colour: "green" | "red" | "yellow" | "dim" | "bold", text: string) => string;

@@ -3,16 +3,16 @@
 import process from "node:process";
 import { styleText } from "node:util";
 import { type Command, Option } from "commander";
-import { readJsonLines } from "../run/json_lines_log.ts";
-import { latestRunDirectory, RunFolder } from "../run/run_folder.ts";
+import { readJsonLines } from "../run/store/json_lines_log.ts";
+import { latestRunDirectory, RunFolder } from "../run/store/run_folder.ts";
 import {
   chooseSamples,
   type SampleOrder,
   sampleOrders,
   type SampleTrait,
   sampleTraits,
-} from "../run/sample_choice.ts";
-import type { Sample } from "../run/samples_log.ts";
+} from "../run/report/sample_choice.ts";
+import type { Sample } from "../run/store/samples_log.ts";
 import { addExamples } from "./examples.ts";
 import { parseCount, parseWholeNumber } from "./run_options.ts";
 import { sampleText } from "./sample_text.ts";

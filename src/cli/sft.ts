@@ -1,17 +1,17 @@
 /** `deno task sft`: makes a policy's warm-start weights. */
 
 import type { Command } from "commander";
-import { INTERRUPTED_EXIT_CODE } from "../run/interrupt.ts";
-import { readJsonLines } from "../run/json_lines_log.ts";
-import { loadSftConfig } from "../run/load_config.ts";
-import { formatMemoryPlan } from "../run/memory_plan.ts";
-import { METRIC } from "../run/metric_names.ts";
-import type { MetricsLine } from "../run/metrics_log.ts";
-import { problemsName } from "../run/open_problems.ts";
-import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/run_folder.ts";
-import type { SftConfig } from "../run/sft_config_schema.ts";
-import { sftAccuracy } from "../run/sft_report.ts";
-import { fineTuneWithReport, sftWeights } from "../run/sft_session.ts";
+import { INTERRUPTED_EXIT_CODE } from "../run/progress/interrupt.ts";
+import { readJsonLines } from "../run/store/json_lines_log.ts";
+import { loadSftConfig } from "../run/config/load_config.ts";
+import { formatMemoryPlan } from "../run/memory/memory_plan.ts";
+import { METRIC } from "../run/store/metric_names.ts";
+import type { MetricsLine } from "../run/store/metrics_log.ts";
+import { problemsName } from "../run/problems/open_problems.ts";
+import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/store/run_folder.ts";
+import type { SftConfig } from "../run/config/sft_config_schema.ts";
+import { sftAccuracy } from "../run/report/sft_report.ts";
+import { fineTuneWithReport, sftWeights } from "../run/sft/sft_session.ts";
 import { describeDevice, describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import {

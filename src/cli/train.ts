@@ -1,19 +1,19 @@
 /** `deno task train`: trains both policies and leaves a run folder with a report. */
 
 import type { Command } from "commander";
-import { UserError } from "../user_error.ts";
-import { latestCheckpoint } from "../run/checkpoint.ts";
-import { isComparison } from "../run/comparison_session.ts";
-import type { TangoConfig } from "../run/config_schema.ts";
-import { INTERRUPTED_EXIT_CODE } from "../run/interrupt.ts";
-import { readJsonLines } from "../run/json_lines_log.ts";
-import { loadTangoConfig } from "../run/load_config.ts";
-import { problemsName } from "../run/open_problems.ts";
-import { formatMemoryPlan } from "../run/memory_plan.ts";
-import type { MetricsLine } from "../run/metrics_log.ts";
-import { findHeadlines, methodName } from "../run/report.ts";
-import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/run_folder.ts";
-import { isFinished, trainWithReport } from "../run/training_session.ts";
+import { UserError } from "../base/user_error.ts";
+import { latestCheckpoint } from "../run/store/checkpoint.ts";
+import { isComparison } from "../run/compare/comparison_session.ts";
+import type { TangoConfig } from "../run/config/config_schema.ts";
+import { INTERRUPTED_EXIT_CODE } from "../run/progress/interrupt.ts";
+import { readJsonLines } from "../run/store/json_lines_log.ts";
+import { loadTangoConfig } from "../run/config/load_config.ts";
+import { problemsName } from "../run/problems/open_problems.ts";
+import { formatMemoryPlan } from "../run/memory/memory_plan.ts";
+import type { MetricsLine } from "../run/store/metrics_log.ts";
+import { findHeadlines, methodName } from "../run/report/report.ts";
+import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/store/run_folder.ts";
+import { isFinished, trainWithReport } from "../run/tango/training_session.ts";
 import { describeDevice, describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import {

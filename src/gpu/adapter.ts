@@ -1,4 +1,4 @@
-import { UserError } from "../user_error.ts";
+import { UserError } from "../base/user_error.ts";
 
 /** Which WebGPU implementation runs the kernels: Deno's own (wgpu) or Dawn (the npm package). */
 export type EngineName = "native" | "dawn";

@@ -1,5 +1,5 @@
 import type { PooledBuffer } from "./tensor.ts";
-import { UserError } from "../user_error.ts";
+import { UserError } from "../base/user_error.ts";
 
 /** One buffer would be larger than the device binds. */
 export class BufferTooLarge extends UserError {}

@@ -8,7 +8,7 @@ import { type KernelTime, Profiler } from "./profiler.ts";
 import { Readback } from "./readback.ts";
 import { rehearsalDevice, rehearsalReadback } from "./rehearsal.ts";
 import { bytesOf, type DataType, dataTypeOf, type HostArray, Tensor } from "./tensor.ts";
-import { UserError } from "../user_error.ts";
+import { UserError } from "../base/user_error.ts";
 
 /** What `--gpu` accepts. `auto` takes the native engine. */
 export type EngineChoice = "auto" | EngineName;

@@ -1,6 +1,6 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
-import { UserError } from "../user_error.ts";
+import { UserError } from "../base/user_error.ts";
 import backwardCode from "./embedding_backward.wgsl" with { type: "text" };
 import { expectShape, expectVectors } from "./expect_shape.ts";
 import { gatherRows } from "./gather_rows.ts";

@@ -1,8 +1,8 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
-import { UserError } from "../user_error.ts";
+import { UserError } from "../base/user_error.ts";
 import { expectShape, expectVectors } from "./expect_shape.ts";
-import { seedWords } from "./philox.ts";
+import { seedWords } from "../random/philox.ts";
 import philoxCode from "./philox.wgsl" with { type: "text" };
 import sampleCode from "./sample.wgsl" with { type: "text" };
 import {

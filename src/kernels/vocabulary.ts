@@ -1,6 +1,6 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
-import { UserError } from "../user_error.ts";
+import { UserError } from "../base/user_error.ts";
 import { expectShape, expectVectors } from "./expect_shape.ts";
 import backwardCode from "./vocabulary_backward.wgsl" with { type: "text" };
 import finishCode from "./vocabulary_finish.wgsl" with { type: "text" };

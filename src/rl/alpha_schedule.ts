@@ -1,4 +1,4 @@
-import { UserError } from "../user_error.ts";
+import { UserError } from "../base/user_error.ts";
 
 /** How alpha, the share of the process advantage, falls over the generator's steps. */
 export interface AlphaSchedule {

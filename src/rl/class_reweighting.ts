@@ -1,4 +1,4 @@
-import { UserError } from "../user_error.ts";
+import { UserError } from "../base/user_error.ts";
 
 /** How a class's weight falls with its count N: 1/N, 1/sqrt(N), or always 1. */
 export type ReweightMethod = "inverse" | "sqrt_inverse" | "none";

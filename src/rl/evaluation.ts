@@ -1,4 +1,5 @@
-import type { Policy, Sampling } from "./policy.ts";
+import type { Sampling } from "../engine/rollout.ts";
+import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
 import { type Critique, type ProblemSource, type Solution, solve, verify } from "./responses.ts";
 import { majorityAtK, meanAtN, passAtK } from "./sampling_metrics.ts";

@@ -2,12 +2,12 @@ import { type AdvantageWeights, tangoAdvantages } from "./advantages.ts";
 import { sampleGroups } from "./dynamic_sampling.ts";
 import { type Learned, learnFrom, type LearningOptions } from "./learn_from.ts";
 import { overlongPenalty } from "./overlong_penalty.ts";
-import type { Policy, Sampling } from "./policy.ts";
+import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
 import { type Critique, type ProblemSource, type Solution, solve, verify } from "./responses.ts";
 import { type GeneratorReward, generatorReward } from "./rewards.ts";
 import type { AdvantageEstimator, ScoredResponse } from "./scored_response.ts";
-import type { RolloutResponse } from "./rollout.ts";
+import type { RolloutResponse, Sampling } from "../engine/rollout.ts";
 import { mean } from "./statistics.ts";
 import { lastTokenOfSpans } from "./token_spans.ts";
 

@@ -1,7 +1,7 @@
 import { maskedResponses, type MaskingOptions } from "./masking.ts";
 import type { Policy } from "./policy.ts";
 import { type PolicyLossOptions, type PolicyUpdateMetrics, updatePolicy } from "./policy_update.ts";
-import type { RolloutResponse } from "./rollout.ts";
+import type { RolloutResponse } from "../engine/rollout.ts";
 import type { ScoredResponse } from "./scored_response.ts";
 import { groupIndices } from "./statistics.ts";
 

@@ -1,4 +1,4 @@
-import { UserError } from "../user_error.ts";
+import { UserError } from "../base/user_error.ts";
 import type { AdvantageEstimator, ScoredResponse } from "./scored_response.ts";
 import { groupCentred, groupIndices, groupNormalised } from "./statistics.ts";
 import { whitenRows } from "./whiten.ts";

@@ -1,4 +1,4 @@
-import { isExactlyBoxed, lastBoxed } from "./boxed.ts";
+import { isExactlyBoxed, lastBoxed } from "../grading/boxed.ts";
 import { findSteps, lastBlock, type StepBlock, withoutSteps } from "./step_blocks.ts";
 
 /** What the generator's response says, whatever its shape. */

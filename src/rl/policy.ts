@@ -1,7 +1,6 @@
-import type { Model } from "../model/model.ts";
-import type { Optimizer } from "../model/optimizer.ts";
-import type { Tokenizer } from "../model/tokenizer.ts";
-import type { SamplingOptions } from "./rollout.ts";
+import type { Model } from "../model/decoder/model.ts";
+import type { Optimizer } from "../model/decoder/optimizer.ts";
+import type { Tokenizer } from "../model/tokenizer/tokenizer.ts";
 
 /** A language model in its role: how it is prompted and sampled, and, when trained, how it is updated. */
 export interface Policy<Template> {
@@ -20,9 +19,3 @@ export interface Policy<Template> {
   /** The frozen starting weights the KL is measured against; null when the KL coefficient is 0. */
   readonly reference: Model | null;
 }
-
-/** How responses are drawn: temperature, filters and the place of their random numbers. */
-export type Sampling = Pick<
-  SamplingOptions,
-  "temperature" | "topK" | "topP" | "minP" | "seed" | "stream" | "step"
->;

@@ -3,20 +3,20 @@ import type { Tensor } from "../gpu/tensor.ts";
 import { gatherRows, scatterRows } from "../kernels/gather_rows.ts";
 import { policyLoss } from "../kernels/policy_loss.ts";
 import { sequenceRatio } from "../kernels/sequence_ratio.ts";
-import { backward } from "../model/backward.ts";
-import { forwardForTraining, forwardOnly } from "../model/forward.ts";
-import { headBackward, headForward } from "../model/head.ts";
-import type { Model } from "../model/model.ts";
-import type { Optimizer } from "../model/optimizer.ts";
-import { packPrefixGroups } from "../model/packed_batch.ts";
+import { backward } from "../model/decoder/backward.ts";
+import { forwardForTraining, forwardOnly } from "../model/decoder/forward.ts";
+import { headBackward, headForward } from "../model/decoder/head.ts";
+import type { Model } from "../model/decoder/model.ts";
+import type { Optimizer } from "../model/decoder/optimizer.ts";
+import { packPrefixGroups } from "../model/decoder/packed_batch.ts";
 import type { KlEstimator } from "./kl.ts";
-import { cutByTokens } from "./micro_batches.ts";
+import { cutByTokens } from "../engine/micro_batches.ts";
 import {
   groupByPrompt,
   promptGroupTokens,
   promptPrefixGroup,
   responseRows,
-} from "./prompt_groups.ts";
+} from "../engine/prompt_groups.ts";
 import { type LossAggregation, tokenWeights } from "./token_weights.ts";
 
 /** One response with everything its policy gradient needs. L response tokens. */

@@ -1,6 +1,6 @@
 import { Template } from "@huggingface/jinja";
-import type { ChatMessage, ChatTemplate } from "../model/chat_template.ts";
-import { UserError } from "../user_error.ts";
+import type { ChatMessage, ChatTemplate } from "../model/tokenizer/chat_template.ts";
+import { UserError } from "../base/user_error.ts";
 
 /** What makes a prompt of some values. */
 export interface Prompt<Variable extends string> {

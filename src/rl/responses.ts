@@ -1,9 +1,9 @@
 import { generatorFormatScore, verifierFormatScore } from "./format_score.ts";
 import { parseCritique, type ParsedCritique } from "./parse_critique.ts";
 import { type ParsedSolution, parseSolution } from "./parse_solution.ts";
-import type { Policy, Sampling } from "./policy.ts";
+import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
-import { generate, type RolloutResponse } from "./rollout.ts";
+import { generate, type RolloutResponse, type Sampling } from "../engine/rollout.ts";
 
 /** What the RL loop must know of a task's problems. */
 export interface ProblemSource<Problem> {

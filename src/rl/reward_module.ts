@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { UserError } from "../user_error.ts";
+import { UserError } from "../base/user_error.ts";
 
 /** What a reward function is told about a response. */
 export interface RewardedResponse {

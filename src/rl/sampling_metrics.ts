@@ -1,4 +1,4 @@
-import { UserError } from "../user_error.ts";
+import { UserError } from "../base/user_error.ts";
 
 /** mean@n: the share of correct samples of one problem. */
 export function meanAtN(correct: readonly boolean[]): number {

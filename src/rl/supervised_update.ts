@@ -1,15 +1,15 @@
-import { UserError } from "../user_error.ts";
+import { UserError } from "../base/user_error.ts";
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { gatherRows, scatterRows } from "../kernels/gather_rows.ts";
-import { backward } from "../model/backward.ts";
-import { forwardForTraining, forwardOnly } from "../model/forward.ts";
-import { headBackward, headForward } from "../model/head.ts";
-import type { Model } from "../model/model.ts";
-import type { Optimizer } from "../model/optimizer.ts";
-import { packSequences } from "../model/packed_batch.ts";
-import { cutByTokens } from "./micro_batches.ts";
-import { responseRows } from "./prompt_groups.ts";
+import { backward } from "../model/decoder/backward.ts";
+import { forwardForTraining, forwardOnly } from "../model/decoder/forward.ts";
+import { headBackward, headForward } from "../model/decoder/head.ts";
+import type { Model } from "../model/decoder/model.ts";
+import type { Optimizer } from "../model/decoder/optimizer.ts";
+import { packSequences } from "../model/decoder/packed_batch.ts";
+import { cutByTokens } from "../engine/micro_batches.ts";
+import { responseRows } from "../engine/prompt_groups.ts";
 
 /** A prompt with the response to imitate. L response tokens. */
 export interface SupervisedSample {

@@ -1,4 +1,4 @@
-import { UserError } from "../user_error.ts";
+import { UserError } from "../base/user_error.ts";
 
 /** How a run alternates between the two policies. All counts are training steps. */
 export interface TangoScheduleOptions {

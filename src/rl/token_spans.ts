@@ -1,4 +1,4 @@
-import { UserError } from "../user_error.ts";
+import { UserError } from "../base/user_error.ts";
 
 /** A character span of a text, in UTF-16 code units, end exclusive. */
 export interface CharacterSpan {

@@ -1,4 +1,4 @@
-import { UserError } from "../user_error.ts";
+import { UserError } from "../base/user_error.ts";
 
 /** One verification and what is true about the solution it judged. */
 export interface Verification {

@@ -1,3 +1,4 @@
+import type { Sampling } from "../engine/rollout.ts";
 import {
   type ClassCoefficients,
   classCoefficients,
@@ -7,7 +8,7 @@ import {
 } from "./class_reweighting.ts";
 import { type Learned, learnFrom, type LearningOptions } from "./learn_from.ts";
 import { outcomeAdvantages } from "./outcome_advantages.ts";
-import type { Policy, Sampling } from "./policy.ts";
+import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
 import { type Critique, type ProblemSource, solve, verify } from "./responses.ts";
 import { verifierReward } from "./rewards.ts";

@@ -7,7 +7,7 @@ import { readPeerLines } from "../../bench/peer.ts";
 import { readResults, type Result } from "../../bench/results.ts";
 import { listTasks } from "../../bench/shapes.ts";
 import { describeDevice, headRow, resultRow } from "../../bench/table.ts";
-import { UserError } from "../../src/user_error.ts";
+import { UserError } from "../../src/base/user_error.ts";
 import { gpuOf, onEveryGpu } from "../kernels/harness.ts";
 
 const rates = { gflops: 100, gbps: 10, driverCopyGbps: 20 };

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { PROJECT_FOLDER } from "../../src/cli/project.ts";
-import { exists } from "../../src/run/atomic_file.ts";
-import { latestCheckpoint } from "../../src/run/checkpoint.ts";
-import { RunFolder } from "../../src/run/run_folder.ts";
+import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
+import { exists } from "../../src/base/atomic_file.ts";
+import { latestCheckpoint } from "../../src/run/store/checkpoint.ts";
+import { RunFolder } from "../../src/run/store/run_folder.ts";
 import { gpuOf } from "../kernels/harness.ts";
 import { type TinyProject, withTinyProject } from "../run/tiny_project.ts";
 

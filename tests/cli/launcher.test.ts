@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { PROJECT_FOLDER } from "../../src/cli/project.ts";
+import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
 
 const LAUNCHER = join(PROJECT_FOLDER, "tango");
 const TOOLS = ["sh", "sed", "uname", "dirname", "cat", "head", "grep", "id"];

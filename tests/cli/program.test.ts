@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { addExamples } from "../../src/cli/examples.ts";
 import { type CommandSource, EXIT } from "../../src/cli/program.ts";
 import { addConfigOptions, type ConfigOptions } from "../../src/cli/run_options.ts";
-import { UserError } from "../../src/user_error.ts";
+import { UserError } from "../../src/base/user_error.ts";
 import { runCaptured } from "./run_captured.ts";
 
 let received: ConfigOptions | null = null;

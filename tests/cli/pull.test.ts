@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { PROJECT_FOLDER } from "../../src/cli/project.ts";
-import { COMMIT, FakeHub } from "../run/hub/fake_hub.ts";
-import { modelFiles, namesIn, someBytes, withFolder } from "../run/hub/pull_from.ts";
+import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
+import { COMMIT, FakeHub } from "../hub/fake_hub.ts";
+import { modelFiles, namesIn, someBytes, withFolder } from "../hub/pull_from.ts";
 
 /** Begins the command in an empty folder of its own. */
 function begin(hub: FakeHub, folder: string, args: readonly string[]): Deno.ChildProcess {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { COMMANDS } from "../../src/cli/commands.ts";
-import { PROJECT_FOLDER } from "../../src/cli/project.ts";
+import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
 import { formats } from "../../src/data/files/formats.ts";
-import { tangoConfigSchema } from "../../src/run/config_schema.ts";
-import { sftConfigSchema } from "../../src/run/sft_config_schema.ts";
+import { tangoConfigSchema } from "../../src/run/config/config_schema.ts";
+import { sftConfigSchema } from "../../src/run/config/sft_config_schema.ts";
 
 const readme = Deno.readTextFileSync(join(PROJECT_FOLDER, "README.md"));
 

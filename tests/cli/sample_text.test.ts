@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Paint, sampleText } from "../../src/cli/sample_text.ts";
-import type { Sample } from "../../src/run/samples_log.ts";
+import type { Sample } from "../../src/run/store/samples_log.ts";
 
 const named: Paint = (colour, text) => `<${colour}>${text}</${colour}>`;
 

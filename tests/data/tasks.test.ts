@@ -4,7 +4,7 @@ import { lastLetterTask } from "../../src/data/last_letter.ts";
 import { correctSolution, renderSolution } from "../../src/data/solution_text.ts";
 import { findTask, taskNames } from "../../src/data/tasks.ts";
 import { vocabularyTokens } from "../../src/data/vocabulary.ts";
-import { RandomStream, streams } from "../../src/kernels/philox.ts";
+import { RandomStream, streams } from "../../src/random/philox.ts";
 import { parseCritique } from "../../src/rl/parse_critique.ts";
 import { parseSolution } from "../../src/rl/parse_solution.ts";
 

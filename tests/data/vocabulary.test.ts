@@ -8,7 +8,7 @@ import {
   characterTokenizerConfig,
   vocabularyTokens,
 } from "../../src/data/vocabulary.ts";
-import { RandomStream, streams } from "../../src/kernels/philox.ts";
+import { RandomStream, streams } from "../../src/random/philox.ts";
 
 const tokenizer = new Tokenizer(characterTokenizer(), characterTokenizerConfig());
 

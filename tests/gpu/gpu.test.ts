@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Tensor } from "../../src/gpu/tensor.ts";
 import { Gpu } from "../../src/gpu/gpu.ts";
-import { UserError } from "../../src/user_error.ts";
+import { UserError } from "../../src/base/user_error.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
 
 /** y[i] = x[i] * factor + i */

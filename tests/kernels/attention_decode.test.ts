@@ -7,7 +7,7 @@ import {
 } from "../../src/kernels/attention_decode.ts";
 import { pageTokens } from "../../src/kernels/attention_shape.ts";
 import { cacheWrite } from "../../src/kernels/cache_write.ts";
-import { RandomStream } from "../../src/kernels/philox.ts";
+import { RandomStream } from "../../src/random/philox.ts";
 import {
   assertSameBits,
   attentionReference,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { UserError } from "../../src/user_error.ts";
+import { UserError } from "../../src/base/user_error.ts";
 import { embeddingBackward, embeddingForward, embeddingPlan } from "../../src/kernels/embedding.ts";
 import { onEveryGpu, randomFloats } from "./harness.ts";
 

@@ -1,6 +1,6 @@
 import { Gpu } from "../../src/gpu/gpu.ts";
 import type { EngineName } from "../../src/gpu/adapter.ts";
-import { RandomStream } from "../../src/kernels/philox.ts";
+import { RandomStream } from "../../src/random/philox.ts";
 
 const engines: readonly EngineName[] = ["native", "dawn"];
 const opened = new Map<EngineName, Promise<Gpu>>();

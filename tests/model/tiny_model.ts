@@ -1,8 +1,8 @@
 import type { Gpu } from "../../src/gpu/gpu.ts";
-import type { ModelConfig } from "../../src/model/config.ts";
-import { initialise } from "../../src/model/initialise.ts";
-import { Model } from "../../src/model/model.ts";
-import { Optimizer } from "../../src/model/optimizer.ts";
+import type { ModelConfig } from "../../src/model/decoder/config.ts";
+import { initialise } from "../../src/model/decoder/initialise.ts";
+import { Model } from "../../src/model/decoder/model.ts";
+import { Optimizer } from "../../src/model/decoder/optimizer.ts";
 
 /** A decoder small enough for a test that runs it hundreds of times; 64 tokens as the embedded tasks. */
 export const tinyConfig: ModelConfig = {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { UserError } from "../../src/user_error.ts";
+import { UserError } from "../../src/base/user_error.ts";
 import { alphaAt, type AlphaSchedule } from "../../src/rl/alpha_schedule.ts";
 
 const schedule = (decay: AlphaSchedule["decay"], rest: Partial<AlphaSchedule> = {}) => ({

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { UserError } from "../../src/user_error.ts";
+import { UserError } from "../../src/base/user_error.ts";
 import { classCoefficients, updateClassCounts } from "../../src/rl/class_reweighting.ts";
 
 const labels = (positive: number, negative: number) => [

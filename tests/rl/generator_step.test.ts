@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { characterTokenizer, characterTokenizerConfig } from "../../src/data/vocabulary.ts";
 import type { Gpu } from "../../src/gpu/gpu.ts";
-import { Tokenizer } from "../../src/model/tokenizer.ts";
+import { Tokenizer } from "../../src/model/tokenizer/tokenizer.ts";
 import {
   generatorStep,
   type GeneratorStepOptions,

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import type { Gpu } from "../../src/gpu/gpu.ts";
-import { RandomStream } from "../../src/kernels/philox.ts";
-import type { Model } from "../../src/model/model.ts";
-import { Optimizer } from "../../src/model/optimizer.ts";
-import { forwardOnly } from "../../src/model/forward.ts";
-import { headForward } from "../../src/model/head.ts";
-import { packSequences } from "../../src/model/packed_batch.ts";
+import { RandomStream } from "../../src/random/philox.ts";
+import type { Model } from "../../src/model/decoder/model.ts";
+import { Optimizer } from "../../src/model/decoder/optimizer.ts";
+import { forwardOnly } from "../../src/model/decoder/forward.ts";
+import { headForward } from "../../src/model/decoder/head.ts";
+import { packSequences } from "../../src/model/decoder/packed_batch.ts";
 import { klEstimate } from "../../src/rl/kl.ts";
 import { clippedSurrogate } from "../../src/rl/policy_loss.ts";
 import {
@@ -13,7 +13,7 @@ import {
   type PolicyUpdateMetrics,
   updatePolicy,
 } from "../../src/rl/policy_update.ts";
-import { generate } from "../../src/rl/rollout.ts";
+import { generate } from "../../src/engine/rollout.ts";
 import { assertClose, onEveryGpu } from "../kernels/harness.ts";
 import { largestDifference, readGradients } from "../model/fixture.ts";
 import { tinyConfig, tinyModel } from "../model/tiny_model.ts";

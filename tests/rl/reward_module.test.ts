@@ -6,7 +6,7 @@ import {
   type RewardedResponse,
   type RewardFunction,
 } from "../../src/rl/reward_module.ts";
-import { UserError } from "../../src/user_error.ts";
+import { UserError } from "../../src/base/user_error.ts";
 
 const RESPONSE: RewardedResponse = {
   question: "What is 2 + 3?",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { UserError } from "../../src/user_error.ts";
+import { UserError } from "../../src/base/user_error.ts";
 import { majorityAtK, meanAtN, passAtK } from "../../src/rl/sampling_metrics.ts";
 
 Deno.test("mean@n and pass@k by hand", () => {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { RandomStream } from "../../src/kernels/philox.ts";
+import { RandomStream } from "../../src/random/philox.ts";
 import {
   supervisedLoss,
   type SupervisedSample,
   updateSupervised,
 } from "../../src/rl/supervised_update.ts";
-import { generate } from "../../src/rl/rollout.ts";
+import { generate } from "../../src/engine/rollout.ts";
 import { assertClose, onEveryGpu } from "../kernels/harness.ts";
 import { readGradients } from "../model/fixture.ts";
 import { tinyModel, tinyOptimizer } from "../model/tiny_model.ts";

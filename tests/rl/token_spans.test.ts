@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { UserError } from "../../src/user_error.ts";
+import { UserError } from "../../src/base/user_error.ts";
 import { characterTokenizer, characterTokenizerConfig } from "../../src/data/vocabulary.ts";
-import { Tokenizer } from "../../src/model/tokenizer.ts";
+import { Tokenizer } from "../../src/model/tokenizer/tokenizer.ts";
 import { parseSolution } from "../../src/rl/parse_solution.ts";
 import { lastTokenOfSpans } from "../../src/rl/token_spans.ts";
 import { mergedTokenizer } from "../model/merged_tokenizer.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { UserError } from "../../src/user_error.ts";
+import { UserError } from "../../src/base/user_error.ts";
 import { type Verification, verifierMetrics } from "../../src/rl/verifier_metrics.ts";
 
 function verification(

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { loadSftConfig, loadTangoConfig } from "../../src/run/load_config.ts";
-import { openPolicies, promptFitOf, releasePolicies } from "../../src/run/policies.ts";
-import { SftRun } from "../../src/run/sft_run.ts";
+import { loadSftConfig, loadTangoConfig } from "../../src/run/config/load_config.ts";
+import { openPolicies, promptFitOf, releasePolicies } from "../../src/run/tango/policies.ts";
+import { SftRun } from "../../src/run/sft/sft_run.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
-import { Tokenizer } from "../../src/model/tokenizer.ts";
+import { Tokenizer } from "../../src/model/tokenizer/tokenizer.ts";
 import { characterTokenizer, characterTokenizerConfig } from "../../src/data/vocabulary.ts";
 import { tinyData } from "./tiny_data.ts";
 import { type TinyProject, withTinyProject } from "./tiny_project.ts";

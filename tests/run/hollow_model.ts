@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { characterTokenizer, characterTokenizerConfig } from "../../src/data/vocabulary.ts";
-import { parseModelConfig } from "../../src/model/config.ts";
-import { parameterBlocks } from "../../src/model/layout.ts";
+import { parseModelConfig } from "../../src/model/decoder/config.ts";
+import { parameterBlocks } from "../../src/model/decoder/layout.ts";
 
 /** The parts of config.json in which published models differ. */
 export interface PublishedShape {

@@ -6,10 +6,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { Gpu } from "../../src/gpu/gpu.ts";
-import { listCheckpoints } from "../../src/run/checkpoint.ts";
-import { readJsonLines } from "../../src/run/json_lines_log.ts";
-import type { MetricsLine } from "../../src/run/metrics_log.ts";
-import { RunFolder } from "../../src/run/run_folder.ts";
+import { listCheckpoints } from "../../src/run/store/checkpoint.ts";
+import { readJsonLines } from "../../src/run/store/json_lines_log.ts";
+import type { MetricsLine } from "../../src/run/store/metrics_log.ts";
+import { RunFolder } from "../../src/run/store/run_folder.ts";
 import { assertSameFiles, KillableRuns, readOf } from "./killable_runs.ts";
 import { tinyTask, writeTinyPolicies } from "./tiny_policies.ts";
 

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { Gpu } from "../../src/gpu/gpu.ts";
-import { readJsonLines } from "../../src/run/json_lines_log.ts";
-import type { MetricsLine } from "../../src/run/metrics_log.ts";
-import { RunFolder } from "../../src/run/run_folder.ts";
+import { readJsonLines } from "../../src/run/store/json_lines_log.ts";
+import type { MetricsLine } from "../../src/run/store/metrics_log.ts";
+import { RunFolder } from "../../src/run/store/run_folder.ts";
 import { assertSameFiles, KillableRuns } from "./killable_runs.ts";
 import { tinyColumns, tinyData } from "./tiny_data.ts";
 import { writeTinyPolicies } from "./tiny_policies.ts";

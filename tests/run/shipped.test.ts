@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { correctSolution, renderSolution } from "../../src/data/solution_text.ts";
-import { loadModelFolder } from "../../src/model/model_folder.ts";
-import { loadSftConfig, loadTangoConfig } from "../../src/run/load_config.ts";
-import { TaskProblems } from "../../src/run/task_problems.ts";
+import { loadModelFolder } from "../../src/model/weights/model_folder.ts";
+import { loadSftConfig, loadTangoConfig } from "../../src/run/config/load_config.ts";
+import { TaskProblems } from "../../src/run/problems/task_problems.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
 
 const files = [...Deno.readDirSync("configs")].map(({ name }) => name).filter((name) =>

@@ -1,4 +1,4 @@
-import type { SftWatcher } from "../../src/run/sft_run.ts";
+import type { SftWatcher } from "../../src/run/sft/sft_run.ts";
 
 /** Lets a fine-tuning run to its end. */
 export const silentWatcher: SftWatcher = {

@@ -1,6 +1,6 @@
 import { correctSolution, renderSolution } from "../../src/data/solution_text.ts";
-import { taskSchema } from "../../src/run/shared_schema.ts";
-import { TaskProblems } from "../../src/run/task_problems.ts";
+import { taskSchema } from "../../src/run/config/shared_schema.ts";
+import { TaskProblems } from "../../src/run/problems/task_problems.ts";
 import { tinyTask } from "./tiny_policies.ts";
 
 /** Problems of the tiny task as JSON Lines, each question once, all parts in columns of their own. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Gpu } from "../../src/gpu/gpu.ts";
-import { sftConfigSchema } from "../../src/run/sft_config_schema.ts";
-import { SftRun } from "../../src/run/sft_run.ts";
+import { sftConfigSchema } from "../../src/run/config/sft_config_schema.ts";
+import { SftRun } from "../../src/run/sft/sft_run.ts";
 import { silentWatcher } from "./silent_watcher.ts";
 
 /** Problems so easy that the tiny policies solve and judge some of them. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Gpu } from "../../src/gpu/gpu.ts";
-import { sftConfigSchema } from "../../src/run/sft_config_schema.ts";
-import { SftRun } from "../../src/run/sft_run.ts";
+import { sftConfigSchema } from "../../src/run/config/sft_config_schema.ts";
+import { SftRun } from "../../src/run/sft/sft_run.ts";
 import { stringify } from "yaml";
 
 /** Models small enough for a run of a second, and configurations for them, in a folder of their own. */

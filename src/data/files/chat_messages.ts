@@ -1,4 +1,4 @@
-import { UserError } from "../../user_error.ts";
+import { UserError } from "../../base/user_error.ts";
 import { isRow, type Row } from "./row.ts";
 import { textFrom } from "./row_values.ts";
 

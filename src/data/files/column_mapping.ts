@@ -1,4 +1,4 @@
-import { UserError } from "../../user_error.ts";
+import { UserError } from "../../base/user_error.ts";
 import { lastBoxed } from "./boxed_answer.ts";
 import { isConversation, lastTurn } from "./chat_messages.ts";
 import { topColumn, valueAt } from "./column_path.ts";

@@ -1,4 +1,4 @@
-import { UserError } from "../../user_error.ts";
+import { UserError } from "../../base/user_error.ts";
 
 /** Endings of the files that can be read; those of text may have `.gz` after them. */
 export const TEXT_ENDINGS = [".jsonl", ".ndjson", ".json", ".csv", ".tsv"] as const;

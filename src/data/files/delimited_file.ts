@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { type CsvError, parse } from "csv-parse";
-import { UserError } from "../../user_error.ts";
+import { UserError } from "../../base/user_error.ts";
 import type { DataFile } from "./data_paths.ts";
 import type { PlacedRow, Row } from "./row.ts";
 import { readText } from "./text_file.ts";

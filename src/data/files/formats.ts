@@ -1,4 +1,4 @@
-import { UserError } from "../../user_error.ts";
+import { UserError } from "../../base/user_error.ts";
 import { bgqa } from "./formats/bgqa.ts";
 import { aime, amc } from "./formats/contests.ts";
 import { cruxeval } from "./formats/cruxeval.ts";

@@ -1,4 +1,4 @@
-import { UserError } from "../../user_error.ts";
+import { UserError } from "../../base/user_error.ts";
 import { isConversation } from "./chat_messages.ts";
 import type { ColumnMapping } from "./column_mapping.ts";
 import { isRow, type Place, placeText, type Row } from "./row.ts";

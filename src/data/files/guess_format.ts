@@ -1,4 +1,4 @@
-import { UserError } from "../../user_error.ts";
+import { UserError } from "../../base/user_error.ts";
 import { formats } from "./formats.ts";
 import type { Format } from "./record.ts";
 import type { Place, Row } from "./row.ts";

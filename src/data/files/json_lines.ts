@@ -1,4 +1,4 @@
-import { UserError } from "../../user_error.ts";
+import { UserError } from "../../base/user_error.ts";
 import type { DataFile } from "./data_paths.ts";
 import { describeValue, isRow, type PlacedRow } from "./row.ts";
 import { readText } from "./text_file.ts";

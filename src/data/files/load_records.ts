@@ -1,4 +1,4 @@
-import { UserError } from "../../user_error.ts";
+import { UserError } from "../../base/user_error.ts";
 import { type ColumnMapping, mapColumns, mappedColumns } from "./column_mapping.ts";
 import { findFormat } from "./formats.ts";
 import { guessColumns } from "./guess_columns.ts";

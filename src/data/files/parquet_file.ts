@@ -5,7 +5,7 @@ import {
   parquetSchema,
 } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
-import { UserError } from "../../user_error.ts";
+import { UserError } from "../../base/user_error.ts";
 import type { DataFile } from "./data_paths.ts";
 import type { PlacedRow, Row } from "./row.ts";
 

@@ -1,4 +1,4 @@
-import { UserError } from "../../user_error.ts";
+import { UserError } from "../../base/user_error.ts";
 import type { DataRecord } from "./record.ts";
 
 /** Which records a use can take. */

@@ -1,5 +1,5 @@
 /** Values of a row as the types that records need, with errors that say what the file holds instead. */
-import { UserError } from "../../user_error.ts";
+import { UserError } from "../../base/user_error.ts";
 import { describeValue, isRow, type Place, placeText, type Row } from "./row.ts";
 
 /** The first of the columns that the row has. Throws a UserError that lists its columns when none is. */

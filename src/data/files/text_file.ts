@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { UserError } from "../../user_error.ts";
+import { UserError } from "../../base/user_error.ts";
 import { type DataFile, readError } from "./data_paths.ts";
 
 /**

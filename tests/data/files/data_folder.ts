@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ReadOptions, streamRows } from "../../../src/data/files/read_rows.ts";
 import type { Row } from "../../../src/data/files/row.ts";
-import { UserError } from "../../../src/user_error.ts";
+import { UserError } from "../../../src/base/user_error.ts";
 
 /** The folder of the small data files that tests read. */
 export const FIXTURES = new URL("../../fixtures/data", import.meta.url).pathname;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { fileOrder, shuffledOrder } from "../../../src/data/files/record_order.ts";
-import { RandomStream, streams } from "../../../src/kernels/philox.ts";
+import { RandomStream, streams } from "../../../src/random/philox.ts";
 
 function uniformOfEpoch(seed: number) {
   return (epoch: number) => {

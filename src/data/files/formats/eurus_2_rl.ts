@@ -2,7 +2,7 @@ import { isConversation, lastTurn } from "../chat_messages.ts";
 import { type Format, makeRecord } from "../record.ts";
 import { describeValue, placeText } from "../row.ts";
 import { answerFrom, findColumn, objectFrom, textOf } from "../row_values.ts";
-import { UserError } from "../../../user_error.ts";
+import { UserError } from "../../../base/user_error.ts";
 
 /**
  * Eurus-2-RL-Data (Cui et al. 2025, arXiv:2502.01456), the training set of the RL Tango paper. Only the

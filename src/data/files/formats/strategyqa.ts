@@ -1,4 +1,4 @@
-import { UserError } from "../../../user_error.ts";
+import { UserError } from "../../../base/user_error.ts";
 import { type Format, makeRecord } from "../record.ts";
 import { describeValue, placeText } from "../row.ts";
 import { textOf } from "../row_values.ts";

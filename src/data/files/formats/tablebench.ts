@@ -1,4 +1,4 @@
-import { UserError } from "../../../user_error.ts";
+import { UserError } from "../../../base/user_error.ts";
 import { type Format, makeRecord } from "../record.ts";
 import { type Place, placeText, type Row } from "../row.ts";
 import {

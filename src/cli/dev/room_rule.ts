@@ -1,0 +1,113 @@
+/**
+ * The room rule: `src` is a row of rooms, and a file imports only from its own room and from those that
+ * come before it. Data flows one way, and each room can be understood without the later ones.
+ */
+
+import { dirname, join, normalize, relative } from "node:path";
+
+/** The rooms in order. */
+export const ROOMS = [
+  "base",
+  "random",
+  "gpu",
+  "kernels",
+  "model",
+  "engine",
+  "distributed",
+  "grading",
+  "data",
+  "rl",
+  "hub",
+  "run",
+  "server",
+  "cli",
+] as const;
+
+/** Rooms that may import less than the order allows. */
+const NARROWER: Readonly<Record<string, readonly string[]>> = {
+  grading: ["base"],
+  data: ["base", "random", "grading"],
+  hub: ["base", "model", "data"],
+};
+
+/** An import that the rule forbids. */
+export interface RoomViolation {
+  /** Path from the project's folder. */
+  readonly file: string;
+  readonly line: number;
+  readonly message: string;
+}
+
+/** One import statement or expression. */
+export interface ImportStatement {
+  readonly specifier: string;
+  /** Counted from 1. */
+  readonly line: number;
+}
+
+/** Checks all TypeScript files under `src` of a project. */
+export function findRoomViolations(projectFolder: string): RoomViolation[] {
+  return typeScriptFiles(join(projectFolder, "src")).sort().flatMap((path) =>
+    checkFile(relative(projectFolder, path), Deno.readTextFileSync(path))
+  );
+}
+
+/**
+ * Checks one file's imports.
+ *
+ * @param file path from the project's folder, such as `src/rl/rewards.ts`
+ */
+export function checkFile(file: string, source: string): RoomViolation[] {
+  const room = roomOf(file);
+  return listImports(source)
+    .filter(({ specifier }) => specifier.startsWith("."))
+    .flatMap(({ specifier, line }) => {
+      const target = normalize(join(dirname(file), specifier));
+      const message = explainViolation(room, target);
+      return message === null ? [] : [{ file, line, message }];
+    });
+}
+
+/** The static and dynamic imports and re-exports of a formatted source file. */
+export function listImports(source: string): ImportStatement[] {
+  const clause = String.raw`(?:type\s+)?(?:\*(?:\s+as\s+\w+)?|\w+|(?:\w+\s*,\s*)?\{[^}]*\})`;
+  const pattern = new RegExp(
+    String.raw`^(?:import|export)\s+${clause}\s+from\s+["']([^"']+)["']` +
+      String.raw`|^import\s+["']([^"']+)["']` +
+      String.raw`|\bimport\(\s*["']([^"']+)["']`,
+    "gm",
+  );
+  return [...source.matchAll(pattern)].map((match) => ({
+    specifier: match[1] ?? match[2] ?? match[3],
+    line: source.slice(0, match.index).split("\n").length,
+  }));
+}
+
+function explainViolation(room: string | null, target: string): string | null {
+  const targetRoom = roomOf(target);
+  if (room === null) return "this file lies in none of the rooms; see src/cli/dev/room_rule.ts";
+  if (targetRoom === null) {
+    return `src/${room} may not import ${target}, which is outside the rooms`;
+  }
+  if (targetRoom === room) return null;
+  const allowed: readonly string[] = NARROWER[room] ??
+    ROOMS.slice(0, ROOMS.indexOf(room as typeof ROOMS[number]));
+  if (allowed.includes(targetRoom)) return null;
+  const list = allowed.length === 0
+    ? "nothing outside it"
+    : `only ${allowed.join(", ")} outside it`;
+  return `src/${room} may not import ${target}: it imports ${list}`;
+}
+
+function roomOf(file: string): string | null {
+  const [top, room] = file.split("/");
+  return top === "src" && (ROOMS as readonly string[]).includes(room) ? room : null;
+}
+
+function typeScriptFiles(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) => {
+    const path = join(folder, name);
+    if (isDirectory) return typeScriptFiles(path);
+    return name.endsWith(".ts") ? [path] : [];
+  });
+}

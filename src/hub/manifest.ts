@@ -1,0 +1,124 @@
+/** What is known of a folder's fetched files, kept beside them: where from, which commit, which hash. */
+
+import { join } from "node:path";
+import { z } from "zod";
+import { UserError } from "../base/user_error.ts";
+import { exists, writeFileAtomically } from "../base/atomic_file.ts";
+import type { Checksum } from "./checksum.ts";
+import type { WantedFile } from "./listing.ts";
+import { MANIFEST_NAME } from "./names.ts";
+import type { Repository } from "./repository.ts";
+
+const checksumSchema = z.object({ algorithm: z.enum(["sha256", "git-sha1"]), hex: z.string() });
+const schema = z.object({
+  kind: z.enum(["model", "dataset"]),
+  repository: z.string(),
+  /** Of the last call. */
+  revision: z.string(),
+  commit: z.string(),
+  files: z.record(
+    z.string(),
+    z.object({
+      size: z.number(),
+      /** Time of the last change, so that one made by somebody else is seen. */
+      modified: z.string(),
+      checksum: checksumSchema,
+      commit: z.string(),
+    }),
+  ),
+  /** Files begun and not complete; the ETag lets the server say whether its file is the same still. */
+  parts: z.record(
+    z.string(),
+    z.object({ checksum: checksumSchema, etag: z.string().nullable() }),
+  ),
+});
+
+/** A complete file as it was when it had been checked. */
+export type PulledFile = z.infer<typeof schema>["files"][string];
+/** A file that was begun. */
+export type BegunFile = z.infer<typeof schema>["parts"][string];
+
+/** The manifest of one folder. What `keep…` changes is on the disk when it returns. */
+export class Manifest {
+  private constructor(
+    private readonly folder: string,
+    private readonly content: z.infer<typeof schema>,
+  ) {}
+
+  /**
+   * Opens a folder's manifest, or begins one without writing it.
+   *
+   * @throws UserError when the folder holds another repository or its manifest cannot be read
+   */
+  static open(folder: string, { kind, id }: Repository): Manifest {
+    const path = join(folder, MANIFEST_NAME);
+    if (!exists(path)) {
+      const content = { kind, repository: id, revision: "", commit: "", files: {}, parts: {} };
+      return new Manifest(folder, content);
+    }
+    const content = read(path);
+    if (content.kind !== kind || content.repository !== id) {
+      throw new UserError(
+        `${folder} holds the ${content.kind} ${content.repository}; name another folder for the ` +
+          `${kind} ${id} with --to.`,
+      );
+    }
+    return new Manifest(folder, content);
+  }
+
+  file(path: string): PulledFile | undefined {
+    return Object.hasOwn(this.content.files, path) ? this.content.files[path] : undefined;
+  }
+
+  part(path: string): BegunFile | undefined {
+    return Object.hasOwn(this.content.parts, path) ? this.content.parts[path] : undefined;
+  }
+
+  /** Says which revision is fetched and what it stands for. Written with the next change or `keep`. */
+  beginCommit(revision: string, commit: string): void {
+    Object.assign(this.content, { revision, commit });
+  }
+
+  /** Keeps that a file is complete and checked, as it lies on the disk now. */
+  keepFile({ path, size, checksum }: WantedFile): void {
+    const modified = modifiedTime(Deno.statSync(join(this.folder, path)));
+    const { commit } = this.content;
+    this.content.files[path] = { size, modified, checksum, commit };
+    delete this.content.parts[path];
+    this.keep();
+  }
+
+  /** Keeps what has been begun, so that a later call can go on. */
+  keepPart(path: string, checksum: Checksum, etag: string | null): void {
+    this.content.parts[path] = { checksum, etag };
+    this.keep();
+  }
+
+  /** Writes it as it is. */
+  keep(): void {
+    const text = JSON.stringify(this.content, null, 2) + "\n";
+    writeFileAtomically(join(this.folder, MANIFEST_NAME), text);
+  }
+}
+
+/** When a file was changed last, to the millisecond. */
+export function modifiedTime(information: Deno.FileInfo): string {
+  return information.mtime?.toISOString() ?? "unknown";
+}
+
+function read(path: string): z.infer<typeof schema> {
+  let json: unknown = null;
+  try {
+    json = JSON.parse(Deno.readTextFileSync(path));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  const { data } = schema.safeParse(json);
+  if (data === undefined) {
+    throw new UserError(
+      `${path} is not what ./tango pull writes. Remove it; the next call then checks the files by ` +
+        `their hashes.`,
+    );
+  }
+  return data;
+}

@@ -1,0 +1,139 @@
+import type { Tensor } from "../../gpu/tensor.ts";
+import { attentionBackward } from "../../kernels/attention.ts";
+import { embeddingBackward, embeddingPlan } from "../../kernels/embedding.ts";
+import { biasBackward, rmsnormBackward } from "../../kernels/rmsnorm.ts";
+import { ropeBackward } from "../../kernels/rope.ts";
+import { swigluBackward } from "../../kernels/swiglu.ts";
+import {
+  type AttentionActivations,
+  attentionShape,
+  type LayerActivations,
+  type ModelActivations,
+  ropeOptions,
+} from "./forward.ts";
+import { linearBackward } from "./linear.ts";
+import type { Layer, Model } from "./model.ts";
+import type { PackedBatch } from "./packed_batch.ts";
+
+/** @returns the gradient of the layer's input [T, C] */
+function layerBackward(
+  model: Model,
+  layer: Layer,
+  made: LayerActivations<AttentionActivations>,
+  batch: PackedBatch,
+  dOutput: Tensor,
+): Tensor {
+  const { gpu } = model;
+  const dInner = linearBackward(gpu, "down", layer.down, dOutput, made.inner);
+  const dGateUp = gpu.tensor(made.gateUp.shape, "f32", "gate and up gradient");
+  swigluBackward(gpu, made.gateUp, dInner, dGateUp);
+  const dMiddleNormed = linearBackward(
+    gpu,
+    "gate and up",
+    layer.gateUp,
+    dGateUp,
+    made.middleNormed,
+  );
+  const dMiddle = gpu.tensor(made.middle.shape, "f32", "residual gradient");
+  rmsnormBackward(gpu, {
+    x: made.middle,
+    weight: layer.postNorm.weight,
+    rstd: made.middleRstd,
+    dy: dMiddleNormed,
+    upstream: dOutput,
+    dx: dMiddle,
+    weightGradient: layer.postNorm.gradient,
+  });
+  const { queries, keys, values, output, logSumExp } = made.attention;
+  const [T, heads, headDim] = output.shape;
+  const flat = output.reshape(T, heads * headDim);
+  const dAttention = linearBackward(
+    gpu,
+    "attention output",
+    layer.attentionOutput,
+    dMiddle,
+    flat,
+  );
+  const dQueries = gpu.tensor(queries.shape, "f32", "query gradient");
+  const dKeys = gpu.tensor(keys.shape, "f32", "key gradient");
+  const dValues = gpu.tensor(values.shape, "f32", "value gradient");
+  attentionBackward(
+    gpu,
+    {
+      queries,
+      keys,
+      values,
+      output,
+      logSumExp,
+      outputGradient: dAttention.reshape(T, heads, headDim),
+      segments: batch.segments,
+    },
+    { dQueries, dKeys, dValues },
+    attentionShape(model),
+  );
+  const dQkv = gpu.tensor(made.qkv.shape, "f32", "qkv gradient");
+  const { queryNorm, keyNorm } = layer;
+  const normGradients = queryNorm?.gradient && keyNorm?.gradient
+    ? { queryNorm: queryNorm.gradient, keyNorm: keyNorm.gradient }
+    : null;
+  ropeBackward(
+    gpu,
+    { dQueries, dKeys, dValues },
+    made.qkv,
+    batch.positions,
+    dQkv,
+    normGradients,
+    ropeOptions(model, layer),
+  );
+  if (layer.qkv.bias?.gradient) biasBackward(gpu, dQkv, layer.qkv.bias.gradient);
+  const dInputNormed = linearBackward(gpu, "qkv", layer.qkv, dQkv, made.inputNormed);
+  const dInput = gpu.tensor(made.input.shape, "f32", "residual gradient");
+  rmsnormBackward(gpu, {
+    x: made.input,
+    weight: layer.inputNorm.weight,
+    rstd: made.inputRstd,
+    dy: dInputNormed,
+    upstream: dMiddle,
+    dx: dInput,
+    weightGradient: layer.inputNorm.gradient,
+  });
+  return dInput;
+}
+
+/**
+ * Adds the gradients of every parameter below the head.
+ *
+ * @param dHidden [T, C] gradient of `made.hidden`
+ */
+export function backward(
+  model: Model,
+  batch: PackedBatch,
+  made: ModelActivations,
+  dHidden: Tensor,
+): void {
+  const { gpu } = model;
+  gpu.scope(() => {
+    let dx = gpu.tensor(made.last.shape, "f32", "residual gradient");
+    rmsnormBackward(gpu, {
+      x: made.last,
+      weight: model.finalNorm.weight,
+      rstd: made.lastRstd,
+      dy: dHidden,
+      upstream: null,
+      dx,
+      weightGradient: model.finalNorm.gradient,
+    });
+    for (let index = model.layers.length - 1; index >= 0; index--) {
+      const above = dx;
+      dx = gpu.scope(
+        () => layerBackward(model, model.layers[index], made.layers[index](), batch, above),
+        (kept) => [kept],
+      );
+      gpu.release(above);
+    }
+    const tiles = model.embedding.flatMap(({ firstRow, gradient }) =>
+      gradient ? [{ firstRow, rows: gradient }] : []
+    );
+    if (tiles.length > 0) embeddingBackward(gpu, dx, embeddingPlan(gpu, batch.tokenIds), tiles);
+  });
+}

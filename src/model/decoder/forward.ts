@@ -1,0 +1,225 @@
+import type { Tensor } from "../../gpu/tensor.ts";
+import { attentionForward } from "../../kernels/attention.ts";
+import { embeddingForward } from "../../kernels/embedding.ts";
+import { rmsnormForward } from "../../kernels/rmsnorm.ts";
+import { ropeForward, type RopeOptions } from "../../kernels/rope.ts";
+import { swigluForward } from "../../kernels/swiglu.ts";
+import { linearForward } from "./linear.ts";
+import type { Layer, Model } from "./model.ts";
+import type { PackedBatch } from "./packed_batch.ts";
+
+/** What a layer's attention made and its gradient needs. */
+export interface AttentionActivations {
+  /** [T, H, D] rotated */
+  readonly queries: Tensor;
+  /** [T, KV, D] rotated */
+  readonly keys: Tensor;
+  /** [T, KV, D] */
+  readonly values: Tensor;
+  /** [T, H, D] */
+  readonly output: Tensor;
+  /** [T, H] */
+  readonly logSumExp: Tensor;
+}
+
+/** What a layer's forward pass made and its gradient needs. T tokens, C model width. */
+export interface LayerActivations<Attention> {
+  /** [T, C] residual stream before the layer */
+  readonly input: Tensor;
+  readonly inputRstd: Tensor;
+  readonly inputNormed: Tensor;
+  /** [T, (H + 2·KV)·D] */
+  readonly qkv: Tensor;
+  readonly attention: Attention;
+  /** [T, C] residual stream after attention */
+  readonly middle: Tensor;
+  readonly middleRstd: Tensor;
+  readonly middleNormed: Tensor;
+  /** [T, 2·I] */
+  readonly gateUp: Tensor;
+  /** [T, I] */
+  readonly inner: Tensor;
+}
+
+/**
+ * One decoder layer but for its last projection. Prefill, decoding and training differ in where the keys
+ * lie and in nothing else, so they share this function, and with it every bit outside attention.
+ *
+ * @param input [T, C]
+ * @param attend makes the attention's output from `qkv`
+ */
+function layerInterior<Attention extends { readonly output: Tensor }>(
+  model: Model,
+  layer: Layer,
+  input: Tensor,
+  attend: (qkv: Tensor) => Attention,
+): LayerActivations<Attention> {
+  const { gpu, config } = model;
+  const { hiddenSize: C, intermediateSize: I, normEpsilon } = config;
+  const [T] = input.shape;
+  const normed = (x: Tensor, weight: Tensor) => {
+    const y = gpu.tensor([T, C], "f32", "normed");
+    const rstd = gpu.tensor([T], "f32", "rstd");
+    rmsnormForward(gpu, x, weight, y, rstd, normEpsilon);
+    return { y, rstd };
+  };
+  const first = normed(input, layer.inputNorm.weight);
+  const qkv = linearForward(gpu, "qkv", layer.qkv, first.y);
+  const attention = attend(qkv);
+  const attended = attention.output.reshape(T, config.heads * config.headDim);
+  const middle = linearForward(gpu, "attention output", layer.attentionOutput, attended, input);
+  const second = normed(middle, layer.postNorm.weight);
+  const gateUp = linearForward(gpu, "gate and up", layer.gateUp, second.y);
+  const inner = gpu.tensor([T, I], "f32", "inner");
+  swigluForward(gpu, gateUp, inner);
+  return {
+    input,
+    inputRstd: first.rstd,
+    inputNormed: first.y,
+    qkv,
+    attention,
+    middle,
+    middleRstd: second.rstd,
+    middleNormed: second.y,
+    gateUp,
+    inner,
+  };
+}
+
+/**
+ * One decoder layer.
+ *
+ * @param input [T, C]
+ * @param attend makes the attention's output from `qkv`
+ * @returns what it made, and [T, C] the residual stream after it
+ */
+export function layerForward<Attention extends { readonly output: Tensor }>(
+  model: Model,
+  layer: Layer,
+  input: Tensor,
+  attend: (qkv: Tensor) => Attention,
+): { made: LayerActivations<Attention>; output: Tensor } {
+  const made = layerInterior(model, layer, input, attend);
+  return { made, output: linearForward(model.gpu, "down", layer.down, made.inner, made.middle) };
+}
+
+/** Embeds tokens. @returns [T, C] */
+export function embed(model: Model, tokens: Tensor): Tensor {
+  const output = model.gpu.tensor([tokens.shape[0], model.config.hiddenSize], "f32", "residual");
+  const tiles = model.embedding.map(({ firstRow, weight }) => ({ firstRow, rows: weight }));
+  embeddingForward(model.gpu, tiles, tokens, output);
+  return output;
+}
+
+/** The last norm. @returns the normed rows [T, C] and their rstd [T] */
+export function finalNorm(model: Model, x: Tensor): { hidden: Tensor; rstd: Tensor } {
+  const hidden = model.gpu.tensor(x.shape, "f32", "hidden");
+  const rstd = model.gpu.tensor([x.shape[0]], "f32", "rstd");
+  rmsnormForward(model.gpu, x, model.finalNorm.weight, hidden, rstd, model.config.normEpsilon);
+  return { hidden, rstd };
+}
+
+/** Rotates queries and keys of a packed batch and attends within each sequence. */
+function attendPacked(model: Model, layer: Layer, batch: PackedBatch) {
+  const { gpu, config } = model;
+  const { heads, kvHeads, headDim } = config;
+  const T = batch.size;
+  return (qkv: Tensor): AttentionActivations => {
+    const queries = gpu.tensor([T, heads, headDim], "f32", "queries");
+    const keys = gpu.tensor([T, kvHeads, headDim], "f32", "keys");
+    const values = gpu.tensor([T, kvHeads, headDim], "f32", "values");
+    ropeForward(gpu, qkv, batch.positions, { queries, keys, values }, ropeOptions(model, layer));
+    const output = gpu.tensor([T, heads, headDim], "f32", "attention");
+    const logSumExp = gpu.tensor([T, heads], "f32", "attention log-sum-exp");
+    attentionForward(
+      gpu,
+      { queries, keys, values, segments: batch.segments },
+      { output, logSumExp },
+      attentionShape(model),
+    );
+    return { queries, keys, values, output, logSumExp };
+  };
+}
+
+/** What the rotary kernels need to know of a layer. */
+export function ropeOptions(model: Model, { queryNorm, keyNorm }: Layer): RopeOptions {
+  const { heads, kvHeads, headDim, normEpsilon } = model.config;
+  const norm = queryNorm && keyNorm
+    ? { queryNorm: queryNorm.weight, keyNorm: keyNorm.weight, epsilon: normEpsilon }
+    : undefined;
+  return { heads, kvHeads, headDim, table: model.rope, norm };
+}
+
+/** What the attention kernels need to know of a model. */
+export function attentionShape(model: Model) {
+  const { heads, kvHeads, headDim } = model.config;
+  return { heads, kvHeads, headDim, scale: 1 / Math.sqrt(headDim) };
+}
+
+/** Everything the backward pass of a whole model needs. */
+export interface ModelActivations {
+  /** What each layer made; with gradient checkpointing the call computes it again. */
+  readonly layers: readonly (() => LayerActivations<AttentionActivations>)[];
+  /** [T, C] residual stream before the last norm */
+  readonly last: Tensor;
+  readonly lastRstd: Tensor;
+  /** [T, C] after the last norm */
+  readonly hidden: Tensor;
+}
+
+/**
+ * Runs a packed batch and keeps what the backward pass needs. Call inside a `gpu.scope`.
+ *
+ * @param checkpointing keeps each layer's input alone (gradient checkpointing, Chen et al. 2016): the
+ *   backward pass computes the layer again, with the same bits
+ */
+export function forwardForTraining(
+  model: Model,
+  batch: PackedBatch,
+  checkpointing = false,
+): ModelActivations {
+  const { gpu } = model;
+  const layers: (() => LayerActivations<AttentionActivations>)[] = [];
+  let x = embed(model, batch.tokens);
+  for (const layer of model.layers) {
+    const input = x;
+    const attend = attendPacked(model, layer, batch);
+    const forward = () => layerForward(model, layer, input, attend);
+    if (checkpointing) {
+      x = gpu.scope(() => forward().output, (kept) => [kept]);
+      layers.push(() => layerInterior(model, layer, input, attend));
+    } else {
+      const { made, output } = forward();
+      x = output;
+      layers.push(() => made);
+    }
+  }
+  const { hidden, rstd } = finalNorm(model, x);
+  return { layers, last: x, lastRstd: rstd, hidden };
+}
+
+/**
+ * Runs a packed batch and keeps only the result: [T, C] after the last norm.
+ *
+ * @param onKeys is handed each layer's rotated keys and values [T, KV, D] (prefill stores them)
+ */
+export function forwardOnly(
+  model: Model,
+  batch: PackedBatch,
+  onKeys: (layer: number, keys: Tensor, values: Tensor) => void = () => {},
+): Tensor {
+  const { gpu } = model;
+  let x = embed(model, batch.tokens);
+  model.layers.forEach((layer, index) => {
+    const output = gpu.scope(() => {
+      const { made, output } = layerForward(model, layer, x, attendPacked(model, layer, batch));
+      onKeys(index, made.attention.keys, made.attention.values);
+      return output;
+    }, (kept) => [kept]);
+    gpu.release(x);
+    x = output;
+  });
+  const { hidden, rstd } = finalNorm(model, x);
+  gpu.release(x, rstd);
+  return hidden;
+}

@@ -1,0 +1,153 @@
+import type { Tensor } from "../../gpu/tensor.ts";
+import { gemm } from "../../kernels/gemm.ts";
+import {
+  vocabularyBackward,
+  vocabularyBlock,
+  vocabularyFinish,
+  vocabularyReduce,
+  vocabularyState,
+} from "../../kernels/vocabulary.ts";
+import type { Model } from "./model.ts";
+import type { TableTileParameter } from "./parameters.ts";
+
+/** Log-probabilities under softmax(logits · inverseTemperature). R rows. */
+export interface HeadOutput {
+  /** [R] of the target tokens */
+  readonly logProbs: Tensor;
+  /** [R] of the whole distribution, nats */
+  readonly entropy: Tensor;
+  /** [R] */
+  readonly logSumExp: Tensor;
+}
+
+/** A chunk's logits take at most this many bytes. */
+const chunkBytes = 32 * 2 ** 20;
+
+interface Chunk {
+  readonly tile: TableTileParameter;
+  readonly firstColumn: number;
+  readonly columns: number;
+  /** Row stride of the chunk's logits, a multiple of 4. */
+  readonly stride: number;
+}
+
+/** Cuts V columns so that [R, chunk] logits stay small; the results do not depend on the cut. */
+function chunks({ head }: Model, rows: number): Chunk[] {
+  const affordable = Math.floor(chunkBytes / (4 * rows) / vocabularyBlock) * vocabularyBlock;
+  const width = Math.max(vocabularyBlock, affordable);
+  const result: Chunk[] = [];
+  for (const tile of head) {
+    const end = tile.firstRow + tile.weight.shape[0];
+    for (let first = tile.firstRow; first < end; first += width) {
+      const columns = Math.min(width, end - first);
+      result.push({ tile, firstColumn: first, columns, stride: Math.ceil(columns / 4) * 4 });
+    }
+  }
+  return result;
+}
+
+/** The chunk's logits [R, stride]. */
+function chunkLogits(
+  model: Model,
+  hidden: Tensor,
+  chunk: Chunk,
+): Tensor {
+  const { gpu } = model;
+  const logits = gpu.tensor([hidden.shape[0], chunk.stride], "f32", "logits chunk");
+  gemm(gpu, "nt", hidden, chunkOf(chunk.tile.weight, chunk), logits, { label: "head" });
+  return logits;
+}
+
+/** The rows of a tile's weights or gradients that make a chunk. */
+function chunkOf(table: Tensor, { tile, firstColumn, columns }: Chunk): Tensor {
+  const [, width] = table.shape;
+  return table.view((firstColumn - tile.firstRow) * width, [columns, width]);
+}
+
+/**
+ * All logits at once, for a few rows.
+ *
+ * @param hidden [R, C]
+ * @returns [R, V, padded to a multiple of 4]
+ */
+export function headLogits({ gpu, head, config }: Model, hidden: Tensor): Tensor {
+  const stride = Math.ceil(config.vocabularySize / 4) * 4;
+  const logits = gpu.tensor([hidden.shape[0], stride], "f32", "logits");
+  for (const { firstRow, weight } of head) {
+    gemm(gpu, "nt", hidden, weight, logits, { label: "head", firstColumn: firstRow });
+  }
+  return logits;
+}
+
+/**
+ * Log-probabilities and entropy without ever holding [R, V] logits.
+ *
+ * @param hidden [R, C]
+ * @param targets u32 [R]
+ */
+export function headForward(
+  model: Model,
+  hidden: Tensor,
+  targets: Tensor,
+  inverseTemperature: number,
+): HeadOutput {
+  const { gpu } = model;
+  const [rows] = hidden.shape;
+  const output: HeadOutput = {
+    logProbs: gpu.tensor([rows], "f32", "log-probs"),
+    entropy: gpu.tensor([rows], "f32", "entropy"),
+    logSumExp: gpu.tensor([rows], "f32", "log-sum-exp"),
+  };
+  gpu.scope(() => {
+    const state = vocabularyState(gpu, rows);
+    for (const chunk of chunks(model, rows)) {
+      gpu.scope(() => {
+        const logits = chunkLogits(model, hidden, chunk);
+        vocabularyReduce(gpu, { logits, ...chunk }, state, { targets, inverseTemperature });
+      });
+    }
+    vocabularyFinish(gpu, state, { inverseTemperature }, output);
+  });
+  return output;
+}
+
+/**
+ * The gradients of `headForward`: the head's weight gradient is added to.
+ *
+ * @param logProbGradient [R]
+ * @param entropyGradient [R]
+ * @returns the gradient of `hidden` [R, C]
+ */
+export function headBackward(
+  model: Model,
+  hidden: Tensor,
+  targets: Tensor,
+  inverseTemperature: number,
+  { logSumExp, entropy }: HeadOutput,
+  logProbGradient: Tensor,
+  entropyGradient: Tensor,
+): Tensor {
+  const { gpu } = model;
+  const [rows, width] = hidden.shape;
+  const dHidden = gpu.zeros([rows, width], "f32", "hidden gradient");
+  for (const chunk of chunks(model, rows)) {
+    gpu.scope(() => {
+      const logits = chunkLogits(model, hidden, chunk);
+      const rowTensors = { logSumExp, entropy, targets, logProbGradient, entropyGradient };
+      vocabularyBackward(gpu, { logits, ...chunk }, rowTensors, logits, { inverseTemperature });
+      gemm(gpu, "nn", logits, chunkOf(chunk.tile.weight, chunk), dHidden, {
+        label: "head input gradient",
+        accumulate: true,
+        depth: chunk.columns,
+      });
+      const { gradient } = chunk.tile;
+      if (gradient) {
+        gemm(gpu, "tn", logits, hidden, chunkOf(gradient, chunk), {
+          label: "head weight gradient",
+          accumulate: true,
+        });
+      }
+    });
+  }
+  return dHidden;
+}

@@ -1,0 +1,52 @@
+import { streams, uniformAt } from "../../random/philox.ts";
+import type { Model } from "./model.ts";
+import type { Parameters } from "./parameters.ts";
+
+/** Numbers of one tensor, which depend on the seed and the tensor's place alone. */
+const uniforms = (seed: number, tensor: number) => (position: number) =>
+  uniformAt({ seed, stream: streams.initialisation, step: tensor, sequence: 0, position });
+
+function fill(
+  parameters: Parameters,
+  make: (name: string, shape: readonly number[], data: Float32Array, tensor: number) => void,
+): void {
+  const weights: Record<string, Float32Array> = {};
+  let tensor = 0;
+  for (const [name, shape] of parameters.shapes()) {
+    weights[name] = new Float32Array(shape.reduce((product, n) => product * n, 1));
+    make(name, shape, weights[name], tensor++);
+  }
+  parameters.load(weights, "initialisation");
+}
+
+/**
+ * Fresh weights: normal with standard deviation 0.02 (projections into the residual stream divided by
+ * √(2·layers), as in GPT-2), norms 1, biases 0.
+ */
+export function initialise({ parameters, config }: Model, seed: number, deviation = 0.02): void {
+  fill(parameters, (name, _shape, data, tensor) => {
+    if (name.endsWith("bias")) return;
+    if (name.includes("norm")) {
+      data.fill(1);
+      return;
+    }
+    const at = uniforms(seed, tensor);
+    const residual = /o_proj|down_proj/.test(name) ? Math.sqrt(2 * config.layers) : 1;
+    for (let i = 0; i < data.length; i += 2) {
+      const radius = Math.sqrt(-2 * Math.log(1 - at(i)));
+      const angle = 2 * Math.PI * at(i + 1);
+      data[i] = radius * Math.cos(angle) * deviation / residual;
+      if (i + 1 < data.length) data[i + 1] = radius * Math.sin(angle) * deviation / residual;
+    }
+  });
+}
+
+/** A fresh adapter, as PEFT makes it: A uniform within 1/√in, B zero, so that at first it changes nothing. */
+export function initialiseAdapter(parameters: Parameters, seed: number): void {
+  fill(parameters, (name, [, width], data, tensor) => {
+    if (!name.endsWith("lora_A.weight")) return;
+    const at = uniforms(seed, tensor);
+    const bound = 1 / Math.sqrt(width);
+    for (let i = 0; i < data.length; i++) data[i] = (2 * at(i) - 1) * bound;
+  });
+}

@@ -1,0 +1,167 @@
+import { bytesOf } from "../../gpu/tensor.ts";
+import { UserError } from "../../base/user_error.ts";
+import { vocabularyBlock } from "../../kernels/vocabulary.ts";
+import type { ModelConfig } from "./config.ts";
+
+/** A tensor as Hugging Face names it, or some rows of one, and where they lie in a block. */
+export interface NamedRange {
+  readonly name: string;
+  /** Of the whole tensor. */
+  readonly shape: readonly number[];
+  /** The first element in the tensor; not 0 for the later tiles of a large one. */
+  readonly first: number;
+  /** Elements in the block. */
+  readonly size: number;
+  /** Elements from the start of the block. */
+  readonly offset: number;
+}
+
+/** A run of parameters that one kernel reads as one matrix: query, key and value together, say. */
+export interface Block {
+  readonly key: string;
+  readonly shape: readonly number[];
+  readonly parts: readonly NamedRange[];
+}
+
+const sizeOf = (shape: readonly number[]) => shape.reduce((product, n) => product * n, 1);
+
+function block(key: string, parts: readonly (readonly [string, readonly number[]])[]): Block {
+  let offset = 0;
+  const ranges = parts.map(([name, shape]) => {
+    const range = { name, shape, first: 0, size: sizeOf(shape), offset };
+    offset += range.size;
+    return range;
+  });
+  const [, first] = parts[0];
+  const rows = parts.reduce((sum, [, shape]) => sum + shape[0], 0);
+  return { key, shape: [rows, ...first.slice(1)], parts: ranges };
+}
+
+/** The key of tile `index` of a table. */
+export const tileKey = (key: string, index: number) => `${key}.${index}`;
+
+/**
+ * A table over the vocabulary, cut so that each tile can be bound. Tiles begin where the vocabulary
+ * kernels may begin a chunk, so that the cut does not show in any result.
+ *
+ * @throws UserError when the device binds not even the smallest tile
+ */
+function tableTiles(
+  key: string,
+  name: string,
+  [rows, width]: readonly [number, number],
+  most: number,
+): Block[] {
+  const fitting = Math.floor(most / width);
+  const each = fitting >= rows ? rows : Math.floor(fitting / vocabularyBlock) * vocabularyBlock;
+  if (each === 0) {
+    throw new UserError(
+      `${name}: rows of ${width} elements are too wide for this device, which binds ${most} at once`,
+    );
+  }
+  return Array.from({ length: Math.ceil(rows / each) }, (_, index) => {
+    const count = Math.min(each, rows - index * each);
+    const part = { name, shape: [rows, width], first: index * each * width, size: count * width };
+    return { key: tileKey(key, index), shape: [count, width], parts: [{ ...part, offset: 0 }] };
+  });
+}
+
+/** Keys of the blocks of layer `i`. */
+export const layerKey = (layer: number, key: string) => `layers.${layer}.${key}`;
+
+/**
+ * All parameters of a model in the order they lie in memory. Projections that read the same input
+ * share a block, so that one product makes their outputs.
+ *
+ * @param most elements that the device binds at once; the tables over the vocabulary are cut to it
+ */
+export function parameterBlocks(config: ModelConfig, most = Infinity): Block[] {
+  const { hiddenSize: C, intermediateSize: I, heads: H, kvHeads: KV, headDim: D } = config;
+  const table = [config.vocabularySize, C] as const;
+  const blocks = tableTiles("embedding", "model.embed_tokens.weight", table, most);
+  for (let layer = 0; layer < config.layers; layer++) {
+    const name = (rest: string) => `model.layers.${layer}.${rest}`;
+    const add = (key: string, parts: [string, number[]][]) =>
+      blocks.push(block(layerKey(layer, key), parts.map(([rest, shape]) => [name(rest), shape])));
+    add("inputNorm", [["input_layernorm.weight", [C]]]);
+    add("qkv", [
+      ["self_attn.q_proj.weight", [H * D, C]],
+      ["self_attn.k_proj.weight", [KV * D, C]],
+      ["self_attn.v_proj.weight", [KV * D, C]],
+    ]);
+    if (config.qkvBias) {
+      add("qkvBias", [
+        ["self_attn.q_proj.bias", [H * D]],
+        ["self_attn.k_proj.bias", [KV * D]],
+        ["self_attn.v_proj.bias", [KV * D]],
+      ]);
+    }
+    if (config.qkNorm) {
+      add("queryNorm", [["self_attn.q_norm.weight", [D]]]);
+      add("keyNorm", [["self_attn.k_norm.weight", [D]]]);
+    }
+    add("attentionOutput", [["self_attn.o_proj.weight", [C, H * D]]]);
+    add("postNorm", [["post_attention_layernorm.weight", [C]]]);
+    add("gateUp", [["mlp.gate_proj.weight", [I, C]], ["mlp.up_proj.weight", [I, C]]]);
+    add("down", [["mlp.down_proj.weight", [C, I]]]);
+  }
+  blocks.push(block("finalNorm", [["model.norm.weight", [C]]]));
+  if (!config.tiedEmbeddings) {
+    blocks.push(...tableTiles("head", "lm_head.weight", table, most));
+  }
+  return blocks;
+}
+
+/** How a model's matrices lie in memory. Vectors (norms and biases) are always f32. */
+export type WeightStorage = "f32" | "f16" | "bf16";
+
+/** Where a block lies: which segment, and at which element of it. */
+export interface Placement {
+  readonly block: Block;
+  readonly segment: number;
+  readonly offset: number;
+}
+
+/** A flat run of elements of one type. */
+export interface Segment {
+  size: number;
+  readonly dtype: WeightStorage;
+}
+
+/** Blocks begin on 256 bytes, so that each can be bound on its own. */
+const alignmentBytes = 256;
+
+/**
+ * Packs blocks into as few flat segments as the device's largest binding allows.
+ *
+ * @param segmentBytes the most bytes a segment may have
+ * @throws UserError when one block alone is larger
+ */
+export function placeBlocks(
+  blocks: readonly Block[],
+  segmentBytes: number,
+  storage: WeightStorage = "f32",
+): { placements: Placement[]; segments: Segment[] } {
+  const placements: Placement[] = [];
+  const segments: Segment[] = [];
+  const open = new Map<WeightStorage, number>();
+  for (const block of blocks) {
+    const dtype = block.shape.length > 1 ? storage : "f32";
+    const alignment = alignmentBytes / bytesOf(dtype);
+    const size = Math.ceil(sizeOf(block.shape) / alignment) * alignment;
+    const most = segmentBytes / bytesOf(dtype);
+    if (size > most) {
+      throw new UserError(
+        `The model's ${block.key} has ${size} elements; this device binds ${most} of ${dtype} at once`,
+      );
+    }
+    let segment = open.get(dtype) ?? -1;
+    if (segment < 0 || segments[segment].size + size > most) {
+      segment = segments.push({ size: 0, dtype }) - 1;
+      open.set(dtype, segment);
+    }
+    placements.push({ block, segment, offset: segments[segment].size });
+    segments[segment].size += size;
+  }
+  return { placements, segments };
+}

@@ -1,0 +1,118 @@
+import type { Gpu } from "../../gpu/gpu.ts";
+import type { Tensor } from "../../gpu/tensor.ts";
+import { gemm } from "../../kernels/gemm.ts";
+import type { LoraGroup } from "./lora.ts";
+import type { Parameter } from "./parameters.ts";
+
+/** A projection: a block of weights and what an adapter adds to it. T rows, I inputs, O outputs. */
+export interface Linear {
+  /** [O, I] */
+  readonly weight: Parameter;
+  /** [O] */
+  readonly bias: Parameter | null;
+  readonly adapter: LoraGroup | null;
+}
+
+/** scale · x·Aᵀ of all projections in the group, [T, n·r] */
+function adapterInner(gpu: Gpu, label: string, x: Tensor, { a, scale }: LoraGroup): Tensor {
+  const inner = gpu.tensor([x.shape[0], a.weight.shape[0]], "f32", `${label} adapter`);
+  gemm(gpu, "nt", x, a.weight, inner, { label: `${label} adapter in`, scale });
+  return inner;
+}
+
+/**
+ * y = x·Wᵀ + bias + residual + adapter.
+ *
+ * @param x [T, I]
+ * @returns [T, O]
+ */
+export function linearForward(
+  gpu: Gpu,
+  label: string,
+  { weight, bias, adapter }: Linear,
+  x: Tensor,
+  residual?: Tensor,
+): Tensor {
+  const y = gpu.tensor([x.shape[0], weight.weight.shape[0]], "f32", label);
+  gemm(gpu, "nt", x, weight.weight, y, { label, bias: bias?.weight, residual });
+  if (adapter) {
+    gpu.scope(() => {
+      const inner = adapterInner(gpu, label, x, adapter);
+      adapter.parts.forEach(({ b, firstColumn }, n) => {
+        gemm(gpu, "nt", inner, b.weight, y, {
+          label: `${label} adapter out`,
+          accumulate: true,
+          depth: adapter.rank,
+          firstColumnOfA: n * adapter.rank,
+          firstColumn,
+        });
+      });
+    });
+  }
+  return y;
+}
+
+/**
+ * The gradients of `linearForward` but for bias and residual: the weights' are added to, the input's is
+ * returned.
+ *
+ * @param dy [T, O]
+ * @param x [T, I]
+ */
+export function linearBackward(
+  gpu: Gpu,
+  label: string,
+  { weight, adapter }: Linear,
+  dy: Tensor,
+  x: Tensor,
+): Tensor {
+  if (weight.gradient) {
+    gemm(gpu, "tn", dy, x, weight.gradient, {
+      label: `${label} weight gradient`,
+      accumulate: true,
+    });
+  }
+  const dx = gpu.tensor(x.shape, "f32", `${label} input gradient`);
+  gemm(gpu, "nn", dy, weight.weight, dx, { label: `${label} input gradient` });
+  if (adapter) gpu.scope(() => adapterBackward(gpu, label, adapter, dy, x, dx));
+  return dx;
+}
+
+function adapterBackward(
+  gpu: Gpu,
+  label: string,
+  adapter: LoraGroup,
+  dy: Tensor,
+  x: Tensor,
+  dx: Tensor,
+): void {
+  const { a, parts, rank, scale } = adapter;
+  const accumulate = true;
+  // Made again rather than kept: it costs what an adapter costs, a few per cent of the projection.
+  const inner = adapterInner(gpu, label, x, adapter);
+  const dInner = gpu.tensor(inner.shape, "f32", `${label} adapter gradient`);
+  parts.forEach(({ b, firstColumn }, n) => {
+    const outputs = b.weight.shape[0];
+    if (b.gradient) {
+      gemm(gpu, "tn", dy, inner, b.gradient, {
+        label: `${label} adapter out gradient`,
+        accumulate,
+        firstColumnOfA: firstColumn,
+        firstColumnOfB: n * rank,
+        columns: rank,
+      });
+    }
+    gemm(gpu, "nn", dy, b.weight, dInner, {
+      label: `${label} adapter inner gradient`,
+      depth: outputs,
+      firstColumnOfA: firstColumn,
+      firstColumn: n * rank,
+      columns: rank,
+      scale,
+    });
+  });
+  if (a.gradient) {
+    gemm(gpu, "tn", dInner, x, a.gradient, { label: `${label} adapter in gradient`, accumulate });
+  }
+  gemm(gpu, "nn", dInner, a.weight, dx, { label: `${label} adapter input gradient`, accumulate });
+}

@@ -1,0 +1,170 @@
+import type { Gpu } from "../../gpu/gpu.ts";
+import type { Tensor } from "../../gpu/tensor.ts";
+import { ropeTable } from "../../kernels/rope_table.ts";
+import type { ModelConfig } from "./config.ts";
+import { layerKey, parameterBlocks } from "./layout.ts";
+import type { Linear } from "./linear.ts";
+import { type LoraBlockKey, loraBlocks, type LoraConfig, loraGroups } from "./lora.ts";
+import {
+  type Parameter,
+  type ParameterOptions,
+  Parameters,
+  type TableTileParameter,
+} from "./parameters.ts";
+import { scaledFrequencies } from "./rope_scaling.ts";
+
+/** The parameters of one decoder layer. Shapes: C model width, D head size, I inner width. */
+export interface Layer {
+  /** [C] */
+  readonly inputNorm: Parameter;
+  /**
+   * [(H + 2·KV)·D, C]: rows of the query heads, then the key heads, then the value heads; with a bias in
+   * Qwen2
+   */
+  readonly qkv: Linear;
+  /** [D], Qwen3 */
+  readonly queryNorm: Parameter | null;
+  /** [D], Qwen3 */
+  readonly keyNorm: Parameter | null;
+  /** [C, H·D] */
+  readonly attentionOutput: Linear;
+  /** [C] */
+  readonly postNorm: Parameter;
+  /** [2·I, C]: rows of the gate, then of the up projection */
+  readonly gateUp: Linear;
+  /** [C, I] */
+  readonly down: Linear;
+}
+
+/** A low-rank adapter on a model. */
+export interface Adapter {
+  readonly config: LoraConfig;
+  readonly parameters: Parameters;
+  /** Where the base model is, for what is saved. */
+  readonly basePath: string;
+}
+
+/** How many parameters a model has. */
+export interface ParameterCount {
+  /** Of the whole model, or of the base. */
+  readonly model: number;
+  /** Of its adapter; null without one. */
+  readonly adapter: number | null;
+}
+
+/** What `Model.adapted` puts on the base. */
+export interface AdapterOptions {
+  readonly config: LoraConfig;
+  readonly basePath: string;
+  readonly trained: boolean;
+}
+
+/** A causal decoder on the GPU: its weights and what its kernels need besides. */
+export class Model {
+  /** [V, C] in tiles */
+  readonly embedding: readonly TableTileParameter[];
+  readonly layers: readonly Layer[];
+  readonly finalNorm: Parameter;
+  /** [V, C] in tiles; the embedding itself when tied */
+  readonly head: readonly TableTileParameter[];
+  /** Models that use the weights of this one, itself among them until it is released. */
+  #users = 1;
+
+  private constructor(
+    readonly gpu: Gpu,
+    readonly config: ModelConfig,
+    /** The weights, or those of the base when there is an adapter. */
+    readonly parameters: Parameters,
+    /** cos and sin of every position and frequency. */
+    readonly rope: Tensor,
+    readonly adapter: Adapter | null,
+    /** Whose weights these are; null when they are its own. */
+    private readonly base: Model | null,
+  ) {
+    this.embedding = parameters.tiles("embedding");
+    this.finalNorm = parameters.get("finalNorm");
+    this.head = config.tiedEmbeddings ? this.embedding : parameters.tiles("head");
+    this.layers = Array.from({ length: config.layers }, (_, layer) => makeLayer(this, layer));
+  }
+
+  /** Allocates a model; its weights are zeros until loaded or initialised. */
+  static create(gpu: Gpu, config: ModelConfig, options: ParameterOptions): Model {
+    const parameters = new Parameters(gpu, (most) => parameterBlocks(config, most), options);
+    const frequencies = scaledFrequencies(config.headDim, config.ropeTheta, config.ropeScaling);
+    const rope = ropeTable(gpu, config.maxPositions, frequencies);
+    return new Model(gpu, config, parameters, rope, null, null);
+  }
+
+  /** This model with an adapter, or without one, on the same weights; release both. */
+  adapted(options: AdapterOptions | null): Model {
+    const { gpu, config, parameters, rope } = this;
+    this.#users++;
+    const adapter = options && {
+      config: options.config,
+      basePath: options.basePath,
+      parameters: new Parameters(gpu, () => loraBlocks(config, options.config), options),
+    };
+    return new Model(gpu, config, parameters, rope, adapter, this);
+  }
+
+  /** What is trained: the adapter's weights, or all; null when the model is frozen. */
+  get trainable(): Parameters | null {
+    const own = this.adapter?.parameters ?? this.parameters;
+    return own.training ? own : null;
+  }
+
+  /** How many parameters it has. */
+  get parameterCount(): ParameterCount {
+    return {
+      model: this.parameters.count,
+      adapter: this.adapter && this.adapter.parameters.count,
+    };
+  }
+
+  /** The most tokens of a pass: its widest activation must be bound as a whole. */
+  get tokensPerPass(): number {
+    const { hiddenSize, intermediateSize, heads, kvHeads, headDim } = this.config;
+    const widest = Math.max(hiddenSize, 2 * intermediateSize, (heads + 2 * kvHeads) * headDim);
+    return Math.max(1, Math.floor(this.gpu.device.limits.maxStorageBufferBindingSize / 4 / widest));
+  }
+
+  /** The most sequences decoded at once, a multiple of 16: their logits are bound as a whole. */
+  get decodeSlots(): number {
+    const stride = Math.ceil(this.config.vocabularySize / 4) * 4;
+    const fitting = this.gpu.device.limits.maxStorageBufferBindingSize / 4 / stride;
+    return Math.max(1, Math.floor(fitting / 16)) * 16;
+  }
+
+  /** Returns the GPU memory; the weights when no other model uses them any more. */
+  release(): void {
+    this.adapter?.parameters.release();
+    (this.base ?? this).#leave();
+  }
+
+  #leave(): void {
+    this.#users--;
+    if (this.#users > 0) return;
+    this.parameters.release();
+    this.gpu.release(this.rope);
+  }
+}
+
+function makeLayer({ config, parameters, adapter }: Model, layer: number): Layer {
+  const get = (key: string) => parameters.get(layerKey(layer, key));
+  const groups = adapter ? loraGroups(config, adapter.config, adapter.parameters, layer) : {};
+  const linear = (key: LoraBlockKey, bias: Parameter | null = null): Linear => ({
+    weight: get(key),
+    bias,
+    adapter: groups[key] ?? null,
+  });
+  return {
+    inputNorm: get("inputNorm"),
+    qkv: linear("qkv", config.qkvBias ? get("qkvBias") : null),
+    queryNorm: config.qkNorm ? get("queryNorm") : null,
+    keyNorm: config.qkNorm ? get("keyNorm") : null,
+    attentionOutput: linear("attentionOutput"),
+    postNorm: get("postNorm"),
+    gateUp: linear("gateUp"),
+    down: linear("down"),
+  };
+}

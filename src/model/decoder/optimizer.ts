@@ -1,0 +1,108 @@
+import type { Tensor } from "../../gpu/tensor.ts";
+import { adamw } from "../../kernels/adamw.ts";
+import { gradientNorm } from "../../kernels/gradient_norm.ts";
+import type { Model } from "./model.ts";
+import type { TrainingState } from "./parameters.ts";
+
+/** AdamW (Loshchilov & Hutter 2019) with clipping by the global gradient norm. */
+export interface OptimizerOptions {
+  readonly beta1: number;
+  readonly beta2: number;
+  readonly epsilon: number;
+  readonly weightDecay: number;
+  readonly maxGradientNorm: number;
+}
+
+/** What one update did. */
+export interface UpdateResult {
+  /** Global L2 norm of the gradient before clipping. */
+  readonly gradientNorm: number;
+  /** Gradient elements that were NaN or infinite. When there are any, nothing was updated. */
+  readonly nonFinite: number;
+}
+
+/** The optimizer of one model: its step count here, its moments on the GPU. */
+export class Optimizer {
+  /** Updates made so far. */
+  step = 0;
+  readonly #weights: readonly Tensor[];
+  readonly #state: TrainingState;
+  readonly #norm: Tensor;
+  readonly #clipScale: Tensor;
+  readonly #nonFinite: Tensor;
+
+  /** @throws Error when the model was not made for training */
+  constructor(private readonly model: Model, readonly options: OptimizerOptions) {
+    const { trainable } = model;
+    if (!trainable?.training) throw new Error("this model was loaded frozen");
+    this.#weights = trainable.weights;
+    this.#state = trainable.training;
+    this.#norm = model.gpu.tensor([1], "f32", "gradient norm");
+    this.#clipScale = model.gpu.tensor([1], "f32", "clip scale");
+    this.#nonFinite = model.gpu.tensor([1], "u32", "non-finite gradients");
+  }
+
+  /** Sets all gradients to zero. */
+  zeroGradients(): void {
+    for (const gradient of this.#state.gradients) this.model.gpu.clear(gradient);
+  }
+
+  /** Clips the gradients and makes one step; the gradients stay as they are. */
+  async update(learningRate: number): Promise<UpdateResult> {
+    const { gpu } = this.model;
+    const { beta1, beta2, epsilon, weightDecay, maxGradientNorm } = this.options;
+    const { gradients, firstMoments, secondMoments } = this.#state;
+    const step = this.step + 1;
+    const results = { norm: this.#norm, clipScale: this.#clipScale, nonFinite: this.#nonFinite };
+    gradientNorm(gpu, gradients, results, maxGradientNorm);
+    this.#weights.forEach((weights, i) => {
+      adamw(gpu, {
+        parameters: weights,
+        gradients: gradients[i],
+        firstMoment: firstMoments[i],
+        secondMoment: secondMoments[i],
+        clipScale: this.#clipScale,
+      }, {
+        learningRate,
+        beta1,
+        beta2,
+        epsilon,
+        weightDecay,
+        biasCorrection1: 1 - beta1 ** step,
+        biasCorrection2: 1 - beta2 ** step,
+      });
+    });
+    const [norm, nonFinite] = await gpu.readAll([this.#norm, this.#nonFinite]);
+    if (nonFinite[0] === 0) this.step = step;
+    return { gradientNorm: norm[0], nonFinite: nonFinite[0] };
+  }
+
+  /** The moments on the host, for a checkpoint. */
+  async read(): Promise<{ firstMoments: Float32Array[]; secondMoments: Float32Array[] }> {
+    const { firstMoments, secondMoments } = this.#state;
+    const data = await this.model.gpu.readAll([
+      ...firstMoments,
+      ...secondMoments,
+    ]) as Float32Array[];
+    return {
+      firstMoments: data.slice(0, firstMoments.length),
+      secondMoments: data.slice(firstMoments.length),
+    };
+  }
+
+  /** Continues from a checkpoint. */
+  load(
+    step: number,
+    firstMoments: readonly Float32Array[],
+    secondMoments: readonly Float32Array[],
+  ): void {
+    this.step = step;
+    firstMoments.forEach((data, i) => this.model.gpu.write(this.#state.firstMoments[i], data));
+    secondMoments.forEach((data, i) => this.model.gpu.write(this.#state.secondMoments[i], data));
+  }
+
+  /** Returns the GPU memory of what the optimizer itself allocated. */
+  release(): void {
+    this.model.gpu.release(this.#norm, this.#clipScale, this.#nonFinite);
+  }
+}

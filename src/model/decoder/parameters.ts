@@ -1,0 +1,194 @@
+import type { Gpu } from "../../gpu/gpu.ts";
+import { bytesOf, type HostArray, type Tensor } from "../../gpu/tensor.ts";
+import { UserError } from "../../base/user_error.ts";
+import { fromStorage, toStorage } from "../weights/half_precision.ts";
+import {
+  type Block,
+  type NamedRange,
+  placeBlocks,
+  type Placement,
+  tileKey,
+  type WeightStorage,
+} from "./layout.ts";
+
+/** Tensors by Hugging Face name, f32 on the host. */
+export type NamedWeights = Readonly<Record<string, Float32Array>>;
+
+/** What training keeps beside the weights, segment by segment. */
+export interface TrainingState {
+  readonly gradients: readonly Tensor[];
+  readonly firstMoments: readonly Tensor[];
+  readonly secondMoments: readonly Tensor[];
+}
+
+/** A parameter as the kernels see it. */
+export interface Parameter {
+  readonly weight: Tensor;
+  /** Null when the model is not trained. */
+  readonly gradient: Tensor | null;
+}
+
+/** Some rows of a table over the vocabulary. */
+export interface TableTileParameter extends Parameter {
+  /** Token id of the first row. */
+  readonly firstRow: number;
+}
+
+/** What memory is taken for a model's parameters. */
+export interface ParameterOptions {
+  /** Whether gradients and moments are kept too. */
+  readonly trained: boolean;
+  /** Of matrices; f32 by default, and always where they are trained. */
+  readonly storage?: WeightStorage;
+  /** Bytes of the longest flat tensor; by default as many as the device binds. */
+  readonly segmentBytes?: number;
+}
+
+/**
+ * A model's parameters as a few flat GPU tensors. Blocks are windows on them, so the optimizer, the
+ * gradient norm and a checkpoint see a few long arrays, the layers see matrices.
+ */
+export class Parameters {
+  readonly weights: readonly Tensor[];
+  readonly training: TrainingState | null;
+  readonly #placements: ReadonlyMap<string, Placement>;
+
+  /** @param makeBlocks what is kept, given how many elements the device binds at once */
+  constructor(
+    private readonly gpu: Gpu,
+    makeBlocks: (most: number) => readonly Block[],
+    { trained, storage = "f32", segmentBytes }: ParameterOptions,
+  ) {
+    if (trained && storage !== "f32") throw new Error(`weights in ${storage} cannot be trained`);
+    const limit = segmentBytes ?? gpu.device.limits.maxStorageBufferBindingSize;
+    const blocks = makeBlocks(Math.floor(limit / bytesOf(storage)));
+    const { placements, segments } = placeBlocks(blocks, limit, storage);
+    this.#placements = new Map(placements.map((placement) => [placement.block.key, placement]));
+    this.weights = segments.map(({ size, dtype }) => gpu.zeros([size], dtype, "weights"));
+    const flat = (label: string) => segments.map(({ size }) => gpu.zeros([size], "f32", label));
+    this.training = trained
+      ? {
+        gradients: flat("gradients"),
+        firstMoments: flat("first moments"),
+        secondMoments: flat("second moments"),
+      }
+      : null;
+  }
+
+  /** @throws Error when the model has no such block */
+  get(key: string): Parameter {
+    const placement = this.#placements.get(key);
+    if (!placement) throw new Error(`no parameter block ${key}`);
+    const { block: { shape }, segment, offset } = placement;
+    return {
+      weight: this.weights[segment].view(offset, shape, key),
+      gradient: this.training?.gradients[segment].view(offset, shape, `${key} gradient`) ?? null,
+    };
+  }
+
+  /** The tiles of a table over the vocabulary, in order. */
+  tiles(key: string): TableTileParameter[] {
+    const tiles: TableTileParameter[] = [];
+    for (let index = 0, firstRow = 0; this.has(tileKey(key, index)); index++) {
+      const parameter = this.get(tileKey(key, index));
+      tiles.push({ ...parameter, firstRow });
+      firstRow += parameter.weight.shape[0];
+    }
+    return tiles;
+  }
+
+  has(key: string): boolean {
+    return this.#placements.has(key);
+  }
+
+  /** Number of parameters. */
+  get count(): number {
+    let count = 0;
+    for (const { block } of this.#placements.values()) {
+      count += block.shape.reduce((product, n) => product * n, 1);
+    }
+    return count;
+  }
+
+  /** Hugging Face names and shapes of all tensors. */
+  shapes(): Map<string, readonly number[]> {
+    const shapes = new Map<string, readonly number[]>();
+    for (const { block } of this.#placements.values()) {
+      for (const { name, shape } of block.parts) shapes.set(name, shape);
+    }
+    return shapes;
+  }
+
+  /** Where each tensor, or tile of one, lies: a segment of the weights and the first element in it. */
+  *places(): Generator<{ part: NamedRange; segment: Tensor; start: number }> {
+    for (const { block, segment, offset } of this.#placements.values()) {
+      for (const part of block.parts) {
+        yield { part, segment: this.weights[segment], start: offset + part.offset };
+      }
+    }
+  }
+
+  /** Cuts flat segments (weights, gradients or moments) into named tensors. */
+  name(segments: readonly Float32Array[]): Record<string, Float32Array> {
+    const named: Record<string, Float32Array> = {};
+    for (const { block, segment, offset } of this.#placements.values()) {
+      for (const { name, shape, first, size, offset: within } of block.parts) {
+        const start = offset + within;
+        named[name] ??= new Float32Array(shape.reduce((product, n) => product * n, 1));
+        named[name].set(segments[segment].subarray(start, start + size), first);
+      }
+    }
+    return named;
+  }
+
+  /** Reads the weights by name, as f32 whatever they are stored as. */
+  async read(): Promise<Record<string, Float32Array>> {
+    const stored: HostArray[] = await this.gpu.readAll(this.weights);
+    return this.name(stored.map((data, i) => fromStorage(data, this.weights[i].dtype)));
+  }
+
+  /**
+   * Loads weights by name.
+   *
+   * @param file how error messages name where they come from
+   * @throws UserError when a tensor is missing, unknown, of the wrong size, or holds NaN or infinity
+   */
+  load(weights: NamedWeights, file: string): void {
+    const unknown = new Set(Object.keys(weights));
+    const segments = this.weights.map((tensor) => new Float32Array(tensor.size));
+    for (const { block, segment, offset } of this.#placements.values()) {
+      for (const part of block.parts) {
+        const data = weights[part.name];
+        const size = part.shape.reduce((product, n) => product * n, 1);
+        if (!data) throw new UserError(`${file}: tensor ${part.name} [${part.shape}] is missing`);
+        if (data.length !== size) {
+          throw new UserError(
+            `${file}: tensor ${part.name} has ${data.length} elements; config.json makes it ` +
+              `[${part.shape}], ${size} elements`,
+          );
+        }
+        if (!data.every(Number.isFinite)) {
+          throw new UserError(`${file}: tensor ${part.name} holds NaN or infinity`);
+        }
+        const range = data.subarray(part.first, part.first + part.size);
+        segments[segment].set(range, offset + part.offset);
+        unknown.delete(part.name);
+      }
+    }
+    // Files of tied models may carry the head as a second copy of the embedding.
+    unknown.delete("lm_head.weight");
+    if (unknown.size > 0) {
+      throw new UserError(`${file}: tensor ${[...unknown][0]} does not belong to this model`);
+    }
+    segments.forEach((data, i) => {
+      const segment = this.weights[i];
+      this.gpu.write(segment, toStorage(data, segment.dtype));
+    });
+  }
+
+  /** Returns the GPU memory. */
+  release(): void {
+    this.gpu.release(...this.weights);
+    for (const tensors of Object.values(this.training ?? {})) this.gpu.release(...tensors);
+  }
+}

@@ -1,0 +1,56 @@
+/** Reading files by ranges, with errors that name them. */
+
+import { UserError } from "../../base/user_error.ts";
+
+/** Whether there is a file or folder of this path. */
+export function exists(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
+      return false;
+    }
+    throw error;
+  }
+}
+
+/**
+ * Opens a file.
+ *
+ * @throws UserError when it is missing or unreadable
+ */
+export function openForReading(path: string): Deno.FsFile {
+  try {
+    return Deno.openSync(path, { read: true });
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) {
+      throw new UserError(`There is no file ${path}. Check the path of the weights.`);
+    }
+    throw new UserError(`${path} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/**
+ * Reads the next bytes of a file.
+ *
+ * @throws UserError when it ends early
+ */
+export function readExactly(
+  file: Deno.FsFile,
+  count: number,
+  path: string,
+): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(count);
+  let filled = 0;
+  while (filled < count) {
+    const read = file.readSync(bytes.subarray(filled));
+    if (read === null) {
+      throw new UserError(
+        `${path} ended early while it was read. Copy or download the file again.`,
+      );
+    }
+    filled += read;
+  }
+  return bytes;
+}

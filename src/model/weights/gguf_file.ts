@@ -1,0 +1,141 @@
+import { GGMLQuantizationType, gguf } from "@huggingface/gguf";
+import { UserError } from "../../base/user_error.ts";
+import { isStoredType, storedBytes, storedTypes } from "../../kernels/stored_type.ts";
+import { openForReading, readExactly } from "./file_reading.ts";
+import { ggufTensorName, isInterleaved } from "./gguf_names.ts";
+import type { StoredTensor, WeightFile } from "./weight_file.ts";
+
+/** Values of a GGUF header by key; numbers of 64 bits are bigint. */
+export type GgufMetadata = Readonly<Record<string, unknown>>;
+
+/** A GGUF file: its header, and its tensors under their Hugging Face names. */
+export interface GgufFile extends WeightFile {
+  readonly metadata: GgufMetadata;
+}
+
+interface Place {
+  readonly name: string;
+  readonly tensor: StoredTensor;
+  /** First byte in the file. */
+  readonly begin: number;
+  /** One past the last. */
+  readonly end: number;
+}
+
+function damaged(path: string, what: string): UserError {
+  return new UserError(
+    `${path} is not a sound GGUF file: ${what}. Copy or download the file again.`,
+  );
+}
+
+/**
+ * Opens a GGUF file and checks its header: every type readable, every tensor inside the file, none on
+ * another.
+ *
+ * @throws UserError when the file is missing, damaged, or holds a type that cannot be read
+ */
+export async function openGguf(path: string): Promise<GgufFile> {
+  const file = openForReading(path);
+  try {
+    const size = file.statSync().size;
+    const { tensorInfos, tensorDataOffset, littleEndian, ...header } = await readHeader(path);
+    const metadata: GgufMetadata = { ...header.metadata };
+    if (!littleEndian) throw new UserError(`${path} is a big-endian file; expected little-endian`);
+    const architecture = String(metadata["general.architecture"]);
+    const headDim = headDimOf(metadata, architecture);
+    const places = tensorInfos.map(({ name, shape, dtype, offset }): Place => {
+      const begin = Number(tensorDataOffset) + Number(offset);
+      return placeTensor(path, size, architecture, headDim, name, shape.map(Number), dtype, begin);
+    });
+    checkOverlap(path, places);
+    const byName = new Map(places.map((place) => [place.name, place]));
+    return {
+      path,
+      metadata,
+      tensors: new Map(places.map(({ name, tensor }) => [name, tensor])),
+      read(name, begin, bytes) {
+        const place = byName.get(name);
+        if (!place) throw new Error(`${path} has no tensor ${name}`);
+        file.seekSync(place.begin + begin, Deno.SeekMode.Start);
+        return readExactly(file, bytes, path);
+      },
+      [Symbol.dispose]: () => file.close(),
+    };
+  } catch (error) {
+    file.close();
+    throw error;
+  }
+}
+
+async function readHeader(path: string) {
+  try {
+    return await gguf(path, { allowLocalFile: true });
+  } catch (cause) {
+    throw damaged(path, cause instanceof Error ? cause.message : String(cause));
+  }
+}
+
+/** D by the header, or 0 when it does not say; the configuration then names what is missing. */
+function headDimOf(metadata: GgufMetadata, architecture: string): number {
+  const key = (name: string) => Number(metadata[`${architecture}.${name}`]);
+  const own = key("attention.key_length");
+  const derived = key("embedding_length") / key("attention.head_count");
+  const dim = Number.isNaN(own) ? derived : own;
+  return Number.isInteger(dim) && dim > 0 ? dim : 0;
+}
+
+function placeTensor(
+  path: string,
+  size: number,
+  architecture: string,
+  headDim: number,
+  ggufName: string,
+  dimensions: readonly number[],
+  dtype: number,
+  begin: number,
+): Place {
+  const type = GGMLQuantizationType[dtype] ?? `number ${dtype}`;
+  if (!isStoredType(type)) {
+    throw new UserError(
+      `${path}: tensor "${ggufName}" has type ${type}; readable are ${
+        Object.keys(storedTypes).join(", ")
+      }. Download another quantisation of the model.`,
+    );
+  }
+  const elements = dimensions.reduce((product, n) => product * n, 1);
+  const row = dimensions[0] ?? 0;
+  if (!(elements > 0 && Number.isSafeInteger(elements)) || row % storedTypes[type].elements !== 0) {
+    throw damaged(path, `tensor "${ggufName}" has the impossible shape [${dimensions}]`);
+  }
+  const end = begin + storedBytes(type, elements);
+  if (!(begin >= 0 && end <= size)) {
+    throw damaged(
+      path,
+      `tensor "${ggufName}" ends at byte ${end} of a file of ${size} bytes (was the copy cut short?)`,
+    );
+  }
+  return {
+    name: ggufTensorName(ggufName),
+    tensor: {
+      type,
+      shape: dimensions.toReversed(),
+      interleavedHead: isInterleaved(architecture, ggufName) ? headDim : 0,
+      file: path,
+    },
+    begin,
+    end,
+  };
+}
+
+function checkOverlap(path: string, places: readonly Place[]): void {
+  const names = new Set<string>();
+  let previous: Place | null = null;
+  for (const place of places.toSorted((a, b) => a.begin - b.begin)) {
+    if (previous && place.begin < previous.end) {
+      throw damaged(path, `tensors "${previous.name}" and "${place.name}" overlap`);
+    }
+    if (names.has(place.name)) throw damaged(path, `tensor "${place.name}" appears twice`);
+    names.add(place.name);
+    previous = place;
+  }
+}

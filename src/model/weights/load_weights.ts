@@ -1,0 +1,107 @@
+import { UserError } from "../../base/user_error.ts";
+import type { Gpu } from "../../gpu/gpu.ts";
+import { holdsNonFinite, storedBytes, storedTypes } from "../../kernels/stored_type.ts";
+import { unpack } from "../../kernels/unpack.ts";
+import type { Block } from "../decoder/layout.ts";
+import type { Parameters } from "../decoder/parameters.ts";
+import type { StoredTensor, WeightFile } from "./weight_file.ts";
+
+/** Bytes read at a time: host memory stays flat whatever the model's size. */
+const pieceBytes = 8 * 2 ** 20;
+
+/** Tensors that some files carry and no model of these families needs. */
+const needless = /\.rotary_emb\.inv_freq$|^rope_freqs\.weight$/;
+
+/**
+ * Checks that a file holds the weights of a model and no NaN or infinity, without any GPU memory.
+ *
+ * @param blocks of the model, or of an adapter
+ * @param tied whether the file may carry the head as a second copy of the embedding
+ * @throws UserError naming the file and the tensor
+ */
+export function checkWeights(
+  file: WeightFile,
+  blocks: readonly Block[],
+  { tied = false }: { readonly tied?: boolean } = {},
+): void {
+  const unknown = new Set(file.tensors.keys());
+  const wanted = blocks.flatMap(({ parts }) => parts);
+  for (const { name, shape } of wanted) {
+    const tensor = file.tensors.get(name);
+    if (!tensor) throw new UserError(`${file.path}: tensor ${name} [${shape}] is missing`);
+    if (tensor.shape.length !== shape.length || tensor.shape.some((n, axis) => n !== shape[axis])) {
+      throw new UserError(
+        `${tensor.file}: tensor ${name} has shape [${tensor.shape}]; config.json makes it [${shape}]`,
+      );
+    }
+    unknown.delete(name);
+  }
+  if (tied) unknown.delete("lm_head.weight");
+  const stray = [...unknown].find((name) => !needless.test(name));
+  if (stray !== undefined) {
+    throw new UserError(`${file.path}: tensor ${stray} does not belong to this model`);
+  }
+  for (const { name, size } of wanted) {
+    const tensor = file.tensors.get(name) as StoredTensor;
+    for (const { first, elements } of pieces(tensor, 0, size)) {
+      if (holdsNonFinite(tensor.type, readPiece(file, name, tensor, first, elements))) {
+        throw new UserError(`${tensor.file}: tensor ${name} holds NaN or infinity`);
+      }
+    }
+  }
+}
+
+/** Reads the weights of a checked file, piece by piece, and unpacks them on the GPU. */
+export async function loadWeights(
+  gpu: Gpu,
+  parameters: Parameters,
+  file: WeightFile,
+): Promise<void> {
+  for (
+    const { part: { name, shape, first: origin, size }, segment, start } of parameters.places()
+  ) {
+    const tensor = file.tensors.get(name);
+    if (!tensor) throw new Error(`${file.path} was not checked: it has no tensor ${name}`);
+    for (const { first, elements } of pieces(tensor, origin, size)) {
+      const bytes = readPiece(file, name, tensor, first, elements);
+      const words = new Uint32Array(Math.ceil(bytes.length / 4));
+      new Uint8Array(words.buffer).set(bytes);
+      const packed = gpu.from(words, [words.length], "u32", "packed weights");
+      unpack(gpu, packed, segment, {
+        type: tensor.type,
+        elements,
+        firstElement: first - origin,
+        width: shape[shape.length - 1],
+        targetStart: start,
+        interleavedHead: tensor.interleavedHead,
+      });
+      gpu.release(packed);
+      // Else the pieces on their way to the GPU pile up in host memory.
+      await gpu.finish();
+    }
+  }
+}
+
+/** Cuts `size` elements of a tensor, from `origin` on, into pieces of whole blocks. */
+function* pieces(
+  { type }: StoredTensor,
+  origin: number,
+  size: number,
+): Generator<{ first: number; elements: number }> {
+  const block = storedTypes[type];
+  const blocks = Math.floor(pieceBytes / block.bytes / 1024) * 1024;
+  const most = blocks * block.elements;
+  for (let first = origin; first < origin + size; first += most) {
+    yield { first, elements: Math.min(most, origin + size - first) };
+  }
+}
+
+function readPiece(
+  file: WeightFile,
+  name: string,
+  { type }: StoredTensor,
+  first: number,
+  elements: number,
+): Uint8Array<ArrayBuffer> {
+  return file.read(name, storedBytes(type, first), storedBytes(type, elements));
+}

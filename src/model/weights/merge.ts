@@ -1,0 +1,36 @@
+import { gemm } from "../../kernels/gemm.ts";
+import type { LoraGroup } from "../decoder/lora.ts";
+import type { Linear } from "../decoder/linear.ts";
+import type { Model } from "../decoder/model.ts";
+
+/**
+ * Adds an adapter to the weights it was trained on: W + alpha/rank · B·A. The model then says what it said
+ * with the adapter, without it.
+ *
+ * @param model with an adapter, on weights that no other model uses
+ */
+export function mergeAdapter(model: Model): void {
+  for (const layer of model.layers) {
+    for (const linear of [layer.qkv, layer.attentionOutput, layer.gateUp, layer.down]) {
+      if (linear.adapter) mergeGroup(model, linear, linear.adapter);
+    }
+  }
+}
+
+function mergeGroup(
+  { gpu }: Model,
+  { weight }: Linear,
+  { a, parts, rank, scale }: LoraGroup,
+): void {
+  const [, width] = weight.weight.shape;
+  parts.forEach(({ b, firstColumn }, n) => {
+    const outputs = b.weight.shape[0];
+    const rows = weight.weight.view(firstColumn * width, [outputs, width]);
+    gpu.scope(() => {
+      const merged = gpu.tensor([outputs, width], "f32", "merged weights");
+      const factor = a.weight.view(n * rank * width, [rank, width]);
+      gemm(gpu, "nn", b.weight, factor, merged, { label: "merge adapter", scale, residual: rows });
+      gpu.copy(merged, rows);
+    });
+  });
+}

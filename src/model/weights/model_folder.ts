@@ -1,0 +1,221 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Gpu } from "../../gpu/gpu.ts";
+import { UserError } from "../../base/user_error.ts";
+import { modelConfigJson } from "../decoder/config.ts";
+import { initialiseAdapter } from "../decoder/initialise.ts";
+import { parameterBlocks, type WeightStorage } from "../decoder/layout.ts";
+import { float32ToBfloat16, float32ToFloat16 } from "./half_precision.ts";
+import { checkWeights, loadWeights } from "./load_weights.ts";
+import { loraBlocks, type LoraConfig, orderTargets } from "../decoder/lora.ts";
+import { Model } from "../decoder/model.ts";
+import { type ModelSource, openModelSource } from "./model_source.ts";
+import type { ParameterOptions, Parameters } from "../decoder/parameters.ts";
+import { peftConfigJson } from "./peft.ts";
+import { encodeSafetensors, type Tensor as FileTensor } from "./safetensors.ts";
+import { stopTokensOf } from "../tokenizer/stop_tokens.ts";
+import { storageOf } from "./weight_storage.ts";
+import type { Tokenizer } from "../tokenizer/tokenizer.ts";
+
+/** A model with its tokenizer. */
+export interface LoadedModel {
+  readonly model: Model;
+  readonly tokenizer: Tokenizer;
+  /** Ids that end a response. */
+  readonly stopTokens: readonly number[];
+}
+
+/** How a model is put onto the GPU. */
+export interface LoadOptions {
+  /** Whether it is to be trained: memory for gradients and moments is taken too. */
+  readonly trained: boolean;
+  /** Trains a new adapter instead of the weights. */
+  readonly lora?: LoraConfig | null;
+  /** Of a new adapter's random weights. */
+  readonly seed?: number;
+  /** Frozen weights that several models share. */
+  readonly bases?: FrozenBases;
+  /**
+   * How matrices that are not trained are stored; by default as the file has them, quantised ones in f16.
+   * Ignored where `bases` says it.
+   */
+  readonly storage?: WeightStorage;
+}
+
+/** Frozen models by path, each loaded once, whichever models and adapters use it. */
+export class FrozenBases {
+  readonly #models = new Map<string, Model>();
+
+  /** @param storage of their matrices; by default as the files have them */
+  constructor(private readonly storage?: WeightStorage) {}
+
+  /** The base of a source, loaded at the first call; it stays the caller's to keep, not to release. */
+  async get(gpu: Gpu, source: ModelSource): Promise<Model> {
+    let model = this.#models.get(source.basePath);
+    if (!model) {
+      model = await loadFrozen(gpu, source, this.storage);
+      this.#models.set(source.basePath, model);
+    }
+    return model;
+  }
+
+  /** Returns the GPU memory that no model uses any more. */
+  release(): void {
+    for (const model of this.#models.values()) model.release();
+    this.#models.clear();
+  }
+}
+
+/**
+ * Reads a Hugging Face folder, a GGUF file or a PEFT adapter into a new model.
+ *
+ * @throws UserError naming the file and key when something is missing, unsupported or does not fit
+ */
+export async function loadModel(gpu: Gpu, path: string, options: LoadOptions): Promise<Model> {
+  using source = await openModelSource(path);
+  return await putOnGpu(gpu, path, source, options);
+}
+
+/**
+ * Reads a whole model: weights, tokenizer and stop tokens.
+ *
+ * @throws UserError also when the tokenizer has tokens that the model does not know
+ */
+export async function loadModelFolder(
+  gpu: Gpu,
+  path: string,
+  options: LoadOptions,
+): Promise<LoadedModel> {
+  using source = await openModelSource(path);
+  const tokenizer = source.tokenizer();
+  const stopTokens = stopTokensOf(tokenizer, source.stopTokens, path);
+  return { model: await putOnGpu(gpu, path, source, options), tokenizer, stopTokens };
+}
+
+async function putOnGpu(
+  gpu: Gpu,
+  path: string,
+  source: ModelSource,
+  { trained, lora: asked = null, seed = 0, bases, storage }: LoadOptions,
+): Promise<Model> {
+  const { adapter, basePath } = source;
+  const lora = asked && { ...asked, targets: orderTargets(asked.targets) };
+  if (adapter && lora && !isDeepStrictEqual(adapter.config, lora)) {
+    throw new UserError(
+      `${path} holds an adapter of another shape (${
+        JSON.stringify(adapter.config)
+      }) than lora asks ` +
+        `for; leave lora out to train that one, or name its base to begin a new one.`,
+    );
+  }
+  const config = adapter?.config ?? lora;
+  if (trained && config === null) return await loadWhole(gpu, source, { trained });
+  if (adapter && !gpu.isRehearsal) {
+    checkWeights(adapter.weights, loraBlocks(source.config, adapter.config));
+  }
+  const base = bases ? await bases.get(gpu, source) : await loadFrozen(gpu, source, storage);
+  let model: Model | null = null;
+  try {
+    model = base.adapted(config && { config, basePath, trained });
+    const parameters = model.adapter?.parameters;
+    if (gpu.isRehearsal) return model;
+    if (parameters && adapter) await loadWeights(gpu, parameters, adapter.weights);
+    else if (parameters) initialiseAdapter(parameters, seed);
+    return model;
+  } catch (error) {
+    model?.release();
+    throw error;
+  } finally {
+    if (!bases) base.release();
+  }
+}
+
+function loadFrozen(gpu: Gpu, source: ModelSource, storage?: WeightStorage): Promise<Model> {
+  return loadWhole(gpu, source, {
+    trained: false,
+    storage: storage ?? storageOf(source.weights, parameterBlocks(source.config)),
+  });
+}
+
+/** Nothing is allocated before the files are known to be sound. */
+async function loadWhole(
+  gpu: Gpu,
+  { config, weights }: ModelSource,
+  options: ParameterOptions,
+): Promise<Model> {
+  if (gpu.isRehearsal) return Model.create(gpu, config, options);
+  checkWeights(weights, parameterBlocks(config), { tied: config.tiedEmbeddings });
+  const model = Model.create(gpu, config, options);
+  try {
+    await loadWeights(gpu, model.parameters, weights);
+    return model;
+  } catch (error) {
+    model.release();
+    throw error;
+  }
+}
+
+const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
+
+/** Number formats that weights are saved in, by transformers' names. */
+export const savedTypes = {
+  float32: { dtype: "F32", convert: (data: Float32Array<ArrayBuffer>) => data },
+  float16: { dtype: "F16", convert: float32ToFloat16 },
+  bfloat16: { dtype: "BF16", convert: float32ToBfloat16 },
+} as const;
+export type SavedType = keyof typeof savedTypes;
+
+async function encode(
+  parameters: Parameters,
+  type: SavedType = "float32",
+): Promise<Uint8Array<ArrayBuffer>[]> {
+  const { dtype, convert } = savedTypes[type];
+  const shapes = parameters.shapes();
+  const tensors: Record<string, FileTensor> = {};
+  for (const [name, values] of Object.entries(await parameters.read())) {
+    const data = convert(values as Float32Array<ArrayBuffer>);
+    tensors[name] = { dtype, shape: shapes.get(name) ?? [], data };
+  }
+  return encodeSafetensors(tensors, { format: "pt" });
+}
+
+/**
+ * The files of a model folder that `transformers` opens, or of an adapter's that `peft` opens.
+ *
+ * @returns contents by file name; the caller decides how they are written
+ */
+export async function modelFiles(
+  loaded: LoadedModel,
+): Promise<Record<string, string | Uint8Array<ArrayBuffer>[]>> {
+  const { adapter } = loaded.model;
+  return adapter === null ? await wholeModelFiles(loaded) : {
+    "adapter_config.json": json(peftConfigJson(adapter.config, adapter.basePath)),
+    ...tokenizerFiles(loaded),
+    "adapter_model.safetensors": await encode(adapter.parameters),
+  };
+}
+
+const tokenizerFiles = ({ tokenizer }: LoadedModel) => ({
+  "tokenizer.json": json(tokenizer.definition),
+  "tokenizer_config.json": json(tokenizer.settings),
+});
+
+/** The files of a Hugging Face folder with all weights of a model, those of its base where it has an adapter. */
+export async function wholeModelFiles(
+  loaded: LoadedModel,
+  type: SavedType = "float32",
+): Promise<Record<string, string | Uint8Array<ArrayBuffer>[]>> {
+  const { model, tokenizer, stopTokens } = loaded;
+  const tokens = {
+    bos: tokenizer.specialToken("bos_token"),
+    eos: tokenizer.specialToken("eos_token"),
+    pad: tokenizer.specialToken("pad_token"),
+  };
+  return {
+    "config.json": json({ ...modelConfigJson(model.config, tokens), torch_dtype: type }),
+    ...(stopTokens.length > 1
+      ? { "generation_config.json": json({ eos_token_id: stopTokens }) }
+      : {}),
+    ...tokenizerFiles(loaded),
+    "model.safetensors": await encode(model.parameters, type),
+  };
+}

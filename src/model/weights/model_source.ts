@@ -1,0 +1,148 @@
+import { join } from "node:path";
+import { UserError } from "../../base/user_error.ts";
+import { type ModelConfig, parseModelConfig } from "../decoder/config.ts";
+import { ggufConfig } from "./gguf_config.ts";
+import { openGguf } from "./gguf_file.ts";
+import { ggufStopTokens, ggufTokenizer } from "../tokenizer/gguf_tokenizer.ts";
+import { exists } from "./file_reading.ts";
+import { readJson } from "./json_file.ts";
+import type { LoraConfig } from "../decoder/lora.ts";
+import { parsePeftConfig } from "./peft.ts";
+import { openSafetensorsFile, openSafetensorsWeights } from "./safetensors_weights.ts";
+import { Tokenizer } from "../tokenizer/tokenizer.ts";
+import type { WeightFile } from "./weight_file.ts";
+
+/** A trained adapter on disk. */
+export interface AdapterSource {
+  readonly config: LoraConfig;
+  readonly weights: WeightFile;
+}
+
+/** A model on disk: its shape is read, its weights are open, nothing of it is on the GPU. */
+export interface ModelSource extends Disposable {
+  /** Of the model, or of the base when there is an adapter; absolute. */
+  readonly basePath: string;
+  readonly config: ModelConfig;
+  readonly weights: WeightFile;
+  /** Null when the weights are all there is. */
+  readonly adapter: AdapterSource | null;
+  /** Ids that end a response, as the files name them; none when they do not. */
+  readonly stopTokens: readonly number[];
+  /** @throws UserError when it is missing, unusable, or has tokens that the model does not know */
+  tokenizer(): Tokenizer;
+}
+
+/**
+ * Opens a Hugging Face folder, a GGUF file, or a folder with a PEFT adapter and with it its base.
+ *
+ * @throws UserError naming the file and key when something is missing, unsupported or does not fit
+ */
+export async function openModelSource(path: string): Promise<ModelSource> {
+  if (!exists(path)) {
+    throw new UserError(
+      `There is no model ${path}; expected a folder with config.json and .safetensors, or a .gguf file.`,
+    );
+  }
+  if (path.endsWith(".gguf")) return await openGgufSource(path);
+  const adapterFile = join(path, adapterConfig);
+  return exists(adapterFile) ? await openAdapter(path, adapterFile) : openFolder(path);
+}
+
+const adapterConfig = "adapter_config.json";
+
+async function openAdapter(folder: string, file: string): Promise<ModelSource> {
+  const { lora, basePath } = parsePeftConfig(readJson(file), file);
+  if (exists(join(basePath, adapterConfig))) {
+    throw new UserError(
+      `${file}: the base ${basePath} is an adapter itself; expected a whole model`,
+    );
+  }
+  const base = await openModelSource(basePath);
+  try {
+    const weights = openSafetensorsFile(join(folder, "adapter_model.safetensors"));
+    return {
+      ...base,
+      adapter: { config: lora, weights },
+      [Symbol.dispose]() {
+        weights[Symbol.dispose]();
+        base[Symbol.dispose]();
+      },
+    };
+  } catch (error) {
+    base[Symbol.dispose]();
+    throw error;
+  }
+}
+
+async function openGgufSource(path: string): Promise<ModelSource> {
+  const file = await openGguf(path);
+  try {
+    const config = ggufConfig(file);
+    return {
+      basePath: Deno.realPathSync(path),
+      config,
+      weights: file,
+      adapter: null,
+      stopTokens: ggufStopTokens(file),
+      tokenizer: () => checked(ggufTokenizer(file), config, path, "the embedding"),
+      [Symbol.dispose]: () => file[Symbol.dispose](),
+    };
+  } catch (error) {
+    file[Symbol.dispose]();
+    throw error;
+  }
+}
+
+function openFolder(folder: string): ModelSource {
+  const file = join(folder, "config.json");
+  const config = parseModelConfig(readJson(file), file);
+  const weights = openSafetensorsWeights(folder);
+  return {
+    basePath: Deno.realPathSync(folder),
+    config,
+    weights,
+    adapter: null,
+    stopTokens: stopTokensOfFolder(folder),
+    tokenizer() {
+      const definition = join(folder, "tokenizer.json");
+      const settings = withTemplate(folder, readJson(join(folder, "tokenizer_config.json")));
+      const tokenizer = Tokenizer.fromJson(readJson(definition), settings, definition);
+      return checked(tokenizer, config, definition, "vocab_size in config.json");
+    },
+    [Symbol.dispose]: () => weights[Symbol.dispose](),
+  };
+}
+
+/** Newer folders have the chat template in a file of its own. */
+function withTemplate(folder: string, settings: Record<string, unknown>): Record<string, unknown> {
+  const file = join(folder, "chat_template.jinja");
+  return exists(file) ? { ...settings, chat_template: Deno.readTextFileSync(file) } : settings;
+}
+
+/** generation_config.json, which a folder need not have, may name several. */
+function stopTokensOfFolder(folder: string): number[] {
+  const path = join(folder, "generation_config.json");
+  if (!exists(path)) return [];
+  const ids = [readJson(path).eos_token_id ?? []].flat();
+  if (!ids.every((id): id is number => Number.isInteger(id))) {
+    throw new UserError(
+      `${path}: eos_token_id is ${JSON.stringify(ids)}; expected one token id or a list of them`,
+    );
+  }
+  return ids;
+}
+
+function checked(
+  tokenizer: Tokenizer,
+  { vocabularySize }: ModelConfig,
+  file: string,
+  origin: string,
+): Tokenizer {
+  if (tokenizer.largestId >= vocabularySize) {
+    throw new UserError(
+      `${file}: its largest token id is ${tokenizer.largestId}; ${origin} is ${vocabularySize}, so ids ` +
+        `must be less. Do the weights and the tokenizer belong to one model?`,
+    );
+  }
+  return tokenizer;
+}

@@ -1,0 +1,87 @@
+/** What the runs of a comparison came to. */
+
+import { mean, sampleVariance } from "../../rl/statistics.ts";
+import type { ComparedMethod, ComparedRun } from "./comparison.ts";
+import { readJsonLines } from "../store/json_lines_log.ts";
+import type { Point } from "../report/line_charts.ts";
+import { METRIC } from "../store/metric_names.ts";
+import type { MetricsLine } from "../store/metrics_log.ts";
+import { isFinished } from "../tango/training_session.ts";
+
+/** A measure over a run: at its start, at its end, and by generator steps in between. */
+export interface Course {
+  readonly start: number;
+  readonly end: number;
+  readonly points: readonly Point[];
+}
+
+/** The measures of a finished run. */
+export interface RunResult {
+  readonly run: ComparedRun;
+  readonly generator: Course;
+  /** Null without a verifier. */
+  readonly verifier: Course | null;
+}
+
+/** Mean and sample standard deviation (n − 1; 0 for a single value). */
+export interface Spread {
+  readonly mean: number;
+  readonly deviation: number;
+}
+
+/** The results of a method over its finished seeds. */
+export interface MethodResult {
+  readonly method: ComparedMethod;
+  readonly runs: readonly RunResult[];
+}
+
+/** Reads the metrics of the finished runs, by method in the order of the plan. */
+export function readResults(runs: readonly ComparedRun[]): MethodResult[] {
+  const finished = runs.filter(({ folder, config }) => isFinished(folder, config)).map(readRun);
+  return [...new Set(runs.map(({ method }) => method))]
+    .map((method) => ({ method, runs: finished.filter(({ run }) => run.method === method) }))
+    .filter((result) => result.runs.length > 0);
+}
+
+function readRun(run: ComparedRun): RunResult {
+  const lines = readJsonLines<MetricsLine>(run.folder.metrics);
+  const generator = courseOf(lines, METRIC.generatorAccuracy);
+  if (!generator) throw new Error(`${run.folder.metrics} holds no evaluation`);
+  return { run, generator, verifier: courseOf(lines, METRIC.verifierBalancedAccuracy) };
+}
+
+/**
+ * A measure by generator steps done. Verifier steps do not move it forward: of several evaluations at
+ * the same generator step the last counts, except at 0, which is the start.
+ *
+ * @param lines of metrics.jsonl, in order
+ */
+export function courseOf(lines: readonly MetricsLine[], metric: string): Course | null {
+  const byStep = new Map<number, number>();
+  const values: number[] = [];
+  let generatorSteps = 0;
+  for (const line of lines) {
+    if (line.phase === "generator") generatorSteps++;
+    const value = line[metric];
+    if (line.phase !== "evaluation" || typeof value !== "number") continue;
+    values.push(value);
+    if (generatorSteps > 0 || !byStep.has(0)) byStep.set(generatorSteps, value);
+  }
+  const last = values.at(-1);
+  return last === undefined ? null : { start: values[0], end: last, points: [...byStep] };
+}
+
+/** Mean and spread of some values. */
+export function spreadOf(values: readonly number[]): Spread {
+  return { mean: mean(values), deviation: Math.sqrt(sampleVariance(values)) };
+}
+
+/** Mean and spread over runs at each generator step that all of them have. */
+export function spreadCurve(courses: readonly Course[]): { step: number; spread: Spread }[] {
+  const [first, ...others] = courses.map(({ points }) => new Map(points));
+  return [...first ?? []].flatMap(([step, value]) => {
+    const rest = others.map((points) => points.get(step));
+    const values = [value, ...rest.filter((one) => one !== undefined)];
+    return values.length === courses.length ? [{ step, spread: spreadOf(values) }] : [];
+  });
+}

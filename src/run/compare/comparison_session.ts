@@ -1,0 +1,71 @@
+import { join } from "node:path";
+import type { Gpu } from "../../gpu/gpu.ts";
+import { UserError } from "../../base/user_error.ts";
+import { exists, writeFileAtomically } from "../../base/atomic_file.ts";
+import { type ComparedRun, planComparison } from "./comparison.ts";
+import { writeComparison } from "./comparison_report.ts";
+import type { TangoConfig } from "../config/config_schema.ts";
+import { isFinished, trainWithReport } from "../tango/training_session.ts";
+
+/** The seeds of a comparison lie beside its configuration. */
+const seedsFile = (path: string) => join(path, "seeds.json");
+
+/** Whether a folder holds a comparison. */
+export function isComparison(path: string): boolean {
+  return exists(seedsFile(path));
+}
+
+/** Writes down which seeds a comparison has. */
+export function writeSeeds(path: string, seeds: readonly number[]): void {
+  writeFileAtomically(seedsFile(path), `${JSON.stringify(seeds)}\n`);
+}
+
+/**
+ * The seeds of an earlier comparison.
+ *
+ * @throws UserError when the folder holds none
+ */
+export function readSeeds(path: string): number[] {
+  if (!isComparison(path)) {
+    throw new UserError(
+      `${path} holds no comparison (there is no ${
+        seedsFile(path)
+      }). Check the folder given with --run.`,
+    );
+  }
+  return JSON.parse(Deno.readTextFileSync(seedsFile(path)));
+}
+
+/** What a comparison tells while it runs. */
+export interface ComparisonOptions {
+  /** For the report. */
+  readonly device: string;
+  readonly onRun: (run: ComparedRun, number: number, total: number) => void;
+}
+
+/**
+ * Does all runs that are not finished yet, one after the other, each in its own folder; the results
+ * are written anew after each.
+ *
+ * @returns whether all are done now, and the table of those that are (null when none is)
+ */
+export async function runComparison(
+  gpu: Gpu,
+  config: TangoConfig,
+  seeds: readonly number[],
+  path: string,
+  { device, onRun }: ComparisonOptions,
+): Promise<{ isDone: boolean; table: string | null }> {
+  const runs = planComparison(config, seeds, path);
+  for (const [index, run] of runs.entries()) {
+    if (isFinished(run.folder, run.config)) continue;
+    onRun(run, index + 1, runs.length);
+    const reachedEnd = await trainWithReport(gpu, run.config, run.folder.path, {
+      resume: run.folder.isUsed,
+      label: `${index + 1}/${runs.length}`,
+    });
+    const table = writeComparison(runs, path, device);
+    if (!reachedEnd) return { isDone: false, table };
+  }
+  return { isDone: true, table: writeComparison(runs, path, device) };
+}

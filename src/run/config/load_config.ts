@@ -1,0 +1,123 @@
+/** Loads a configuration: YAML file, then overrides from the command line, then the schema. */
+
+import { parse } from "yaml";
+import type { z } from "zod";
+import { UserError } from "../../base/user_error.ts";
+import { describeIssue, formatKeyPath, type KeyPath } from "./config_problem.ts";
+import { resolveTangoConfig, type TangoConfig, tangoConfigSchema } from "./config_schema.ts";
+import { type SftConfig, sftConfigSchema } from "./sft_config_schema.ts";
+import { readYamlFile } from "./yaml_file.ts";
+
+/** What the command line may change in a configuration. */
+export interface ConfigOverrides {
+  /** `key.path=value` each, the value in YAML; later ones win. */
+  readonly set?: readonly string[];
+  readonly seed?: number;
+  /** Number of training steps. */
+  readonly steps?: number;
+  /** Run folder. */
+  readonly run?: string;
+  readonly gpu?: string;
+}
+
+interface Override {
+  readonly path: KeyPath;
+  readonly value: unknown;
+  /** The option it came from, for messages. */
+  readonly origin: string;
+}
+
+/**
+ * Loads the configuration of a Tango run.
+ *
+ * @throws UserError with one line for each problem: place, key, what was found, what was expected
+ */
+export function loadTangoConfig(file: string, overrides: ConfigOverrides = {}): TangoConfig {
+  const stepsKey = ["schedule", "total_training_steps"];
+  return resolveTangoConfig(loadConfig(tangoConfigSchema, file, overrides, stepsKey));
+}
+
+/**
+ * Loads the configuration of supervised fine-tuning.
+ *
+ * @throws UserError with one line for each problem: place, key, what was found, what was expected
+ */
+export function loadSftConfig(file: string, overrides: ConfigOverrides = {}): SftConfig {
+  return loadConfig(sftConfigSchema, file, overrides, ["steps"]);
+}
+
+function loadConfig<Config>(
+  schema: z.ZodType<Config>,
+  file: string,
+  overrides: ConfigOverrides,
+  stepsKey: KeyPath,
+): Config {
+  const yaml = readYamlFile(file);
+  const input = yaml.value;
+  if (!isMapping(input)) {
+    throw new UserError(
+      `${file} must hold keys and values, such as "seed: 1"; found ${typeof input}.`,
+    );
+  }
+  const changes = listOverrides(overrides, stepsKey);
+  for (const change of changes) applyOverride(input, change);
+  const result = schema.safeParse(input, { reportInput: true });
+  if (result.success) return result.data;
+  const lines = result.error.issues
+    .flatMap((issue) => describeIssue(issue, schema))
+    .map(({ path, message }) => {
+      const change = changes.findLast((candidate) => covers(candidate.path, path));
+      const place = change?.origin ?? yaml.locate(path);
+      return `${place}: ${formatKeyPath(path)} ${message}.`.replace("?.", "?");
+    });
+  throw new UserError(lines.join("\n"));
+}
+
+function listOverrides(overrides: ConfigOverrides, stepsKey: KeyPath): Override[] {
+  const changes = (overrides.set ?? []).map(parseAssignment);
+  const { seed, steps, run, gpu } = overrides;
+  if (seed !== undefined) changes.push({ path: ["seed"], value: seed, origin: "--seed" });
+  if (steps !== undefined) changes.push({ path: stepsKey, value: steps, origin: "--steps" });
+  if (run !== undefined) changes.push({ path: ["run_directory"], value: run, origin: "--run" });
+  if (gpu !== undefined) changes.push({ path: ["gpu"], value: gpu, origin: "--gpu" });
+  return changes;
+}
+
+function parseAssignment(assignment: string): Override {
+  const origin = `--set ${assignment}`;
+  const equals = assignment.indexOf("=");
+  const path = assignment.slice(0, Math.max(equals, 0)).trim().split(".");
+  if (equals < 0 || path.some((key) => key === "")) {
+    throw new UserError(`${origin}: expected key.path=value, such as --set rollout.group_size=8.`);
+  }
+  try {
+    return { path, value: parse(assignment.slice(equals + 1)), origin };
+  } catch (error) {
+    const [reason] = (error as Error).message.split("\n");
+    throw new UserError(`${origin}: the value is not valid YAML: ${reason}`);
+  }
+}
+
+function applyOverride(input: Record<string, unknown>, { path, value, origin }: Override): void {
+  let place = input;
+  path.slice(0, -1).forEach((key, depth) => {
+    const inner = place[key] ??= {};
+    if (!isMapping(inner)) {
+      throw new UserError(
+        `${origin}: ${formatKeyPath(path.slice(0, depth + 1))} is ${JSON.stringify(inner)}, ` +
+          `which has no keys inside it. Set it as a whole instead.`,
+      );
+    }
+    place = inner;
+  });
+  place[path[path.length - 1]] = value;
+}
+
+function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Whether setting `outer` determines what is found at `inner`. */
+function covers(outer: KeyPath, inner: KeyPath): boolean {
+  return outer.length <= inner.length && outer.every((key, index) => key === inner[index]);
+}

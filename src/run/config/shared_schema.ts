@@ -1,0 +1,99 @@
+/** Parts that the configurations of Tango and of supervised fine-tuning share. */
+
+import { z } from "zod";
+import { loraTargets } from "../../model/decoder/lora.ts";
+import { flag, oneOf, realNumber, section, text, wholeNumber } from "./schema_fields.ts";
+
+/** Which engine runs the kernels; auto takes Dawn or the native one, whichever suits the device. */
+export const gpuSchema = oneOf(["auto", "native", "dawn"]).default("auto");
+
+/** How matrices that are not trained are stored; auto keeps the file's format, quantised ones in float16. */
+export const frozenDtypeSchema = oneOf(["auto", "float32", "float16", "bfloat16"]).default("auto");
+
+/** GB (10⁹ bytes) of GPU memory that a run may take; null: what the device is known to have. */
+export const memoryLimitSchema = realNumber({ above: 0 }).nullable().default(null);
+
+/** Keeps each layer's input alone for the backward pass, which computes the rest again: less memory. */
+export const gradientCheckpointingSchema = flag().default(false);
+
+/** Seed of everything random: the same seed gives the same run. */
+export const seedSchema = wholeNumber({ minimum: 0, maximum: 2 ** 32 - 1 }).default(0);
+
+/** Where the run's files go; null takes the next free numbered folder in runs/. */
+export const runDirectorySchema = text("the path of a folder, or null").nullable().default(null);
+
+/** The task that makes the problems, and how hard they are; null takes the task's own range. */
+export const taskSchema = section({
+  name: oneOf(["last-letter", "arithmetic"]).default("last-letter"),
+  minimum_steps: wholeNumber({ minimum: 1 }).nullable().default(null),
+  maximum_steps: wholeNumber({ minimum: 1 }).nullable().default(null),
+  /** last-letter only: how long its words are. */
+  minimum_letters: wholeNumber({ minimum: 2, maximum: 20 }).nullable().default(null),
+  maximum_letters: wholeNumber({ minimum: 2, maximum: 20 }).nullable().default(null),
+}).check(({ value, issues }) => {
+  const impossible = (key: keyof typeof value, message: string) =>
+    issues.push({ code: "custom", path: [key], input: value[key], message });
+  for (const what of ["steps", "letters"] as const) {
+    const minimum = value[`minimum_${what}`];
+    const maximum = value[`maximum_${what}`];
+    if (minimum !== null && maximum !== null && maximum < minimum) {
+      impossible(`maximum_${what}`, `at least task.minimum_${what}, which is ${minimum}`);
+    }
+  }
+  for (const key of ["minimum_letters", "maximum_letters"] as const) {
+    if (value[key] !== null && value.name !== "last-letter") {
+      impossible(key, `null, because the task ${value.name} has no words`);
+    }
+  }
+});
+
+/** A task's configuration. */
+export type TaskConfig = z.output<typeof taskSchema>;
+
+/** Path of a prompt template. */
+export const promptTemplateSchema = (file: string) =>
+  text("the path of a Jinja text file").default(`configs/prompts/${file}`);
+
+/** How a prompt is said to the model. */
+export const chatFields = {
+  /** Says the prompt in the model's chat template, as the user's message. */
+  chat: flag().default(false),
+  /** What the model is told before it; only with `chat`. */
+  system_prompt: text("a text, or null").nullable().default(null),
+};
+
+/** What is expected of a system prompt that no conversation would begin with. */
+export const systemPromptNeedsChat = "null, because chat is false";
+
+/** Trains a low-rank adapter on weights that stay as they are; null trains all weights. */
+export const loraSchema = section({
+  /** Rank of the change to each projection. */
+  rank: wholeNumber({ minimum: 4 }).default(16),
+  /** The change is multiplied by alpha / rank. */
+  alpha: realNumber({ above: 0 }).default(32),
+  /** Projections that are changed. */
+  targets: z.array(oneOf([...loraTargets]), { error: `a list of ${loraTargets.join(", ")}` })
+    .min(1, "at least one projection").default([...loraTargets]),
+}).check(({ value, issues }) => {
+  if (value.rank % 4 !== 0) {
+    const message = "a multiple of 4, as the kernels need";
+    issues.push({ code: "custom", path: ["rank"], input: value.rank, message });
+  }
+}).nullable().default(null);
+
+/** AdamW with gradient clipping and a learning-rate schedule. */
+export const optimizerSchema = section({
+  learning_rate: realNumber({ above: 0 }).default(1e-4),
+  /** Decay of the moving averages of the gradient and of its square. */
+  betas: z.tuple([realNumber({ minimum: 0, below: 1 }), realNumber({ minimum: 0, below: 1 })], {
+    error: "two numbers of at least 0 and less than 1",
+  }).default([0.9, 0.999]),
+  epsilon: realNumber({ above: 0 }).default(1e-8),
+  weight_decay: realNumber({ minimum: 0 }).default(0.01),
+  /** The gradient of all weights together is scaled down to this norm. */
+  max_gradient_norm: realNumber({ above: 0 }).default(1),
+  /** Updates over which the learning rate rises from 0. */
+  warmup_steps: wholeNumber({ minimum: 0 }).default(0),
+  /** After the warm-up: constant, or cosine down to 0 at the policy's last step. */
+  schedule: oneOf(["constant", "cosine"]).default("constant"),
+});

@@ -1,0 +1,91 @@
+import { BufferTooLarge } from "../../gpu/buffer_pool.ts";
+import { deviceMemory } from "../../gpu/device_memory.ts";
+import type { Gpu } from "../../gpu/gpu.ts";
+import { UserError } from "../../base/user_error.ts";
+import { formatBytes } from "../../base/format_bytes.ts";
+import type { MemoryPlan } from "./memory_plan.ts";
+
+/** A change of the configuration that makes a run smaller; null when it changes nothing more. */
+export type Shrink<Config> = (
+  config: Config,
+) => { readonly config: Config; readonly set: string } | null;
+
+/** How a kind of run is planned and made smaller. */
+export interface PlannedRun<Config> {
+  readonly config: Config;
+  /** GB that may be taken; null: what the device is known to have. */
+  readonly limit: number | null;
+  /** @throws BufferTooLarge when a single buffer is larger than the device binds */
+  readonly plan: (config: Config) => Promise<MemoryPlan>;
+  /** In the order in which they are tried, each on top of those before it. */
+  readonly shrinks: readonly Shrink<Config>[];
+}
+
+/**
+ * Plans a run's memory and holds the GPU to it.
+ *
+ * @throws UserError naming settings that would fit when it does not
+ */
+export async function checkMemory<Config>(gpu: Gpu, run: PlannedRun<Config>): Promise<MemoryPlan> {
+  const limit = limitOf(gpu, run.limit);
+  let problem: string;
+  try {
+    const plan = await run.plan(run.config);
+    if (plan.peakBytes <= limit.bytes) {
+      gpu.pool.budgetBytes = plan.peakBytes;
+      gpu.pool.peakBytes = gpu.pool.liveBytes;
+      return plan;
+    }
+    problem = `This run takes up to ${formatBytes(plan.peakBytes)} of GPU memory, and ` +
+      `${formatBytes(limit.bytes)} may be taken (${limit.origin}).`;
+  } catch (error) {
+    if (!(error instanceof BufferTooLarge)) throw error;
+    problem = error.message;
+  }
+  throw new UserError(`${problem} ${await advice(run, limit.bytes)}`);
+}
+
+function limitOf(gpu: Gpu, limit: number | null): { bytes: number; origin: string } {
+  if (limit !== null) return { bytes: limit * 1e9, origin: "memory_limit_gb" };
+  return deviceMemory(gpu.info) ?? { bytes: Infinity, origin: "no limit is known" };
+}
+
+async function advice<Config>(
+  { config, plan, shrinks }: PlannedRun<Config>,
+  limit: number,
+): Promise<string> {
+  const settings = new Map<string, string>();
+  let present = config;
+  let smallest = Infinity;
+  for (const shrink of shrinks) {
+    for (let next = shrink(present); next !== null; next = shrink(present)) {
+      present = next.config;
+      const [key, value] = next.set.split("=");
+      settings.set(key, value);
+      const bytes = await peakOf(plan, present);
+      smallest = Math.min(smallest, bytes);
+      if (bytes > limit) continue;
+      const set = [...settings].map(([key, value]) => `--set ${quoted(`${key}=${value}`)}`);
+      return `It fits, with ${formatBytes(bytes)}, with: ${set.join(" ")}`;
+    }
+  }
+  return smallest === Infinity
+    ? "No smaller settings help; take a smaller model."
+    : `The smallest settings take ${
+      formatBytes(smallest)
+    }; take shorter responses or a smaller model.`;
+}
+
+const quoted = (assignment: string) => /[ {}]/.test(assignment) ? `'${assignment}'` : assignment;
+
+async function peakOf<Config>(
+  plan: (config: Config) => Promise<MemoryPlan>,
+  config: Config,
+): Promise<number> {
+  try {
+    return (await plan(config)).peakBytes;
+  } catch (error) {
+    if (error instanceof BufferTooLarge) return Infinity;
+    throw error;
+  }
+}

@@ -1,0 +1,87 @@
+import type { Gpu } from "../../gpu/gpu.ts";
+import type { Tensor } from "../../gpu/tensor.ts";
+import type { Model } from "../../model/decoder/model.ts";
+import type { Parameters } from "../../model/decoder/parameters.ts";
+import { formatBytes } from "../../base/format_bytes.ts";
+import { alignedTable } from "../../base/table.ts";
+
+/** One use of GPU memory. */
+export interface MemoryUse {
+  readonly what: string;
+  readonly bytes: number;
+}
+
+/** What a run takes of the GPU's memory at most. */
+export interface MemoryPlan {
+  /** From the beginning to the end. */
+  readonly resident: readonly MemoryUse[];
+  /** One after the other, so that the largest counts. */
+  readonly phases: readonly MemoryUse[];
+  /** Resident memory and the largest phase. */
+  readonly peakBytes: number;
+}
+
+/** Memory of the models: weights that lie there once, and what training them adds. */
+export function residentUses(
+  models: readonly {
+    readonly name: string;
+    readonly model: Model;
+    readonly reference?: Model | null;
+  }[],
+): MemoryUse[] {
+  const counted = new Set<Parameters>();
+  const uses: MemoryUse[] = [];
+  const bytesOf = (tensors: Iterable<Tensor>) =>
+    [...tensors].reduce((sum, { storage }) => sum + storage.bytes, 0);
+  const add = (what: string, tensors: Iterable<Tensor>) => {
+    const bytes = bytesOf(tensors);
+    if (bytes > 0) uses.push({ what, bytes });
+  };
+  const addParameters = (what: string, parameters: Parameters, others: readonly Tensor[] = []) => {
+    if (counted.has(parameters)) return;
+    counted.add(parameters);
+    add(what, [...parameters.weights, ...others]);
+    if (!parameters.training) return;
+    const { gradients, firstMoments, secondMoments } = parameters.training;
+    add(`${what}: gradients`, gradients);
+    add(`${what}: optimizer moments`, [...firstMoments, ...secondMoments]);
+  };
+  for (const { name, model, reference } of models) {
+    addParameters(`weights of the ${name}`, model.parameters, [model.rope]);
+    if (model.adapter) addParameters(`adapter of the ${name}`, model.adapter.parameters);
+    if (reference) {
+      addParameters(`reference of the ${name}`, reference.parameters, [reference.rope]);
+    }
+  }
+  return uses;
+}
+
+/** Measures phases on a rehearsal GPU on which the models are. */
+export async function rehearsePhases(
+  gpu: Gpu,
+  resident: readonly MemoryUse[],
+  phases: readonly { readonly what: string; readonly run: () => Promise<unknown> }[],
+): Promise<MemoryPlan> {
+  const before = gpu.pool.liveBytes;
+  const uses: MemoryUse[] = [];
+  for (const { what, run } of phases) {
+    gpu.pool.peakBytes = before;
+    await run();
+    uses.push({ what, bytes: gpu.pool.peakBytes - before });
+  }
+  return {
+    resident,
+    phases: uses,
+    peakBytes: before + Math.max(0, ...uses.map(({ bytes }) => bytes)),
+  };
+}
+
+/** The plan for people. */
+export function formatMemoryPlan({ resident, phases, peakBytes }: MemoryPlan): string {
+  const row = ({ what, bytes }: MemoryUse) => [what, formatBytes(bytes)];
+  return alignedTable([
+    ["GPU memory, at most", formatBytes(peakBytes)],
+    ...resident.map(row),
+    ...phases.map(({ what, bytes }) => row({ what: `while ${what}`, bytes })),
+  ]);
+}

@@ -1,0 +1,87 @@
+import type { Gpu } from "../../gpu/gpu.ts";
+import { cutByTokens } from "../../engine/micro_batches.ts";
+import { type SupervisedSample, updateSupervised } from "../../rl/supervised_update.ts";
+import { type MemoryPlan, rehearsePhases, residentUses } from "./memory_plan.ts";
+import type { SftConfig } from "../config/sft_config_schema.ts";
+import { SftRun } from "../sft/sft_run.ts";
+import type { Shrink } from "./memory_check.ts";
+import { loraSchema } from "../config/shared_schema.ts";
+
+/**
+ * What fine-tuning takes of the GPU's memory; it is rehearsed on a GPU without memory.
+ *
+ * @throws UserError when one of its buffers is larger than the device binds
+ */
+export async function planSftMemory(gpu: Gpu, config: SftConfig): Promise<MemoryPlan> {
+  const rehearsal = gpu.rehearsal();
+  const run = await SftRun.open(rehearsal, config);
+  try {
+    const { model, optimizer, passes } = run;
+    const some = run.examples.some(examplesLookedAt);
+    const most = Math.min(passes.microBatchTokens, model.tokensPerPass);
+    return await rehearsePhases(rehearsal, residentUses([{ name: config.policy, model }]), [
+      {
+        what: "training",
+        run: async () => {
+          for (const samples of fullestPasses(some, config.batch_size, most)) {
+            await updateSupervised(model, optimizer, samples, 0, passes);
+          }
+        },
+      },
+      { what: "evaluating", run: () => run.evaluate() },
+    ]);
+  } finally {
+    run.close();
+  }
+}
+
+/** Examples that stand for all. */
+const examplesLookedAt = 512;
+
+/**
+ * The passes with the most tokens and with the most response tokens that batches of these examples are cut
+ * into, as they come and with the longest ones together.
+ */
+function fullestPasses(
+  examples: readonly SupervisedSample[],
+  batchSize: number,
+  mostTokens: number,
+): SupervisedSample[][] {
+  const length = ({ prompt, response }: SupervisedSample) => prompt.length + response.length;
+  const responseLength = ({ response }: SupervisedSample) => response.length;
+  const longestFirst = examples.toSorted((a, b) => length(b) - length(a));
+  const passes = [examples, longestFirst].flatMap((order) =>
+    Array.from(
+      { length: Math.ceil(order.length / batchSize) },
+      (_, batch) => order.slice(batch * batchSize, (batch + 1) * batchSize),
+    ).flatMap((batch) => cutByTokens(batch, length, mostTokens))
+  );
+  const fullestBy = (measure: (sample: SupervisedSample) => number) => {
+    const total = (pass: readonly SupervisedSample[]) =>
+      pass.reduce((sum, sample) => sum + measure(sample), 0);
+    return passes.reduce((fullest, pass) => total(pass) > total(fullest) ? pass : fullest);
+  };
+  return [fullestBy(length), fullestBy(responseLength)];
+}
+
+const microBatch = (least: number): Shrink<SftConfig> => (config) => {
+  const value = Math.max(least, Math.floor(config.micro_batch_tokens / 2));
+  return value >= config.micro_batch_tokens
+    ? null
+    : { config: { ...config, micro_batch_tokens: value }, set: `micro_batch_tokens=${value}` };
+};
+
+/** What makes fine-tuning smaller, what costs least first. */
+export const sftShrinks: readonly Shrink<SftConfig>[] = [
+  microBatch(2048),
+  (config) =>
+    config.gradient_checkpointing ? null : {
+      config: { ...config, gradient_checkpointing: true },
+      set: "gradient_checkpointing=true",
+    },
+  microBatch(256),
+  (config) =>
+    config.lora || config.initial_model === null
+      ? null
+      : { config: { ...config, lora: loraSchema.parse({}) }, set: "lora={rank: 16}" },
+];

@@ -1,0 +1,167 @@
+import type { Gpu } from "../../gpu/gpu.ts";
+import { streams } from "../../random/philox.ts";
+import type { Model } from "../../model/decoder/model.ts";
+import type { Policy } from "../../rl/policy.ts";
+import { type PolicySample, updatePolicy } from "../../rl/policy_update.ts";
+import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
+import { generate } from "../../engine/rollout.ts";
+import type { TangoConfig } from "../config/config_schema.ts";
+import { rolloutSampling } from "../tango/held_out_evaluation.ts";
+import { lossOptions } from "../config/loss_options.ts";
+import { type MemoryPlan, rehearsePhases, residentUses } from "./memory_plan.ts";
+import { openProblems, requirementsOf } from "../problems/open_problems.ts";
+import { openPolicies, promptFitOf, releasePolicies } from "../tango/policies.ts";
+
+/** Tokens of the prompts of a policy. */
+interface PromptLengths {
+  readonly shortest: number;
+  readonly longest: number;
+}
+
+/**
+ * What a run takes of the GPU's memory when every response is as long as it may be. The run is rehearsed
+ * on a GPU without memory; nothing is allocated.
+ *
+ * @throws UserError when one of its buffers is larger than the device binds
+ */
+export async function planTangoMemory(gpu: Gpu, config: TangoConfig): Promise<MemoryPlan> {
+  const rehearsal = gpu.rehearsal();
+  const policies = await openPolicies(rehearsal, config);
+  try {
+    const { generator, verifier } = policies;
+    const requires = requirementsOf(config);
+    using problems = await openProblems(config, promptFitOf(policies), requires);
+    const questions = problems.questions(problemsLookedAt);
+    const lengths = promptLengths(questions, generator, verifier);
+    const resident = residentUses([
+      { name: "generator", ...generator },
+      ...(verifier ? [{ name: "verifier", ...verifier }] : []),
+    ]);
+    const { rollout: { batch_size, group_size, verifications_per_solution }, evaluation } = config;
+    const trained = { prompts: batch_size, responses: group_size };
+    const judged = { prompts: batch_size * group_size, responses: verifications_per_solution };
+    const evaluated = { prompts: evaluation.problems, responses: evaluation.samples };
+    return await rehearsePhases(rehearsal, resident, [
+      phase(
+        "sampling solutions",
+        () => sample(config, generator, lengths.generator, [trained, evaluated]),
+      ),
+      ...(verifier
+        ? [phase(
+          "sampling critiques",
+          () => sample(config, verifier, lengths.verifier, [trained, judged, evaluated]),
+        )]
+        : []),
+      phase("training the generator", () => update(config, generator, lengths.generator)),
+      ...(verifier?.optimizer
+        ? [phase("training the verifier", () => update(config, verifier, lengths.verifier))]
+        : []),
+    ]);
+  } finally {
+    releasePolicies(policies);
+  }
+}
+
+const phase = (what: string, run: () => Promise<unknown>) => ({ what, run });
+
+/** Problems among which the longest question is looked for. */
+const problemsLookedAt = 512;
+
+function promptLengths(
+  questions: readonly string[],
+  generator: Policy<GeneratorTemplate>,
+  verifier: Policy<VerifierTemplate> | null,
+): { readonly generator: PromptLengths; readonly verifier: PromptLengths } {
+  const range = (prompts: readonly Uint32Array[], solution = 0): PromptLengths => {
+    const lengths = prompts.map(({ length }) => length);
+    return { shortest: Math.min(...lengths), longest: Math.max(...lengths) + solution };
+  };
+  const asked = questions.map((question) =>
+    generator.tokenizer.encode(generator.template.render({ question }))
+  );
+  const judged = verifier === null ? [] : questions.map((question) => {
+    return verifier.tokenizer.encode(
+      verifier.template.render({ question, solution: "", steps: 9 }),
+    );
+  });
+  return { generator: range(asked), verifier: range(judged, generator.maximumResponse) };
+}
+
+/** So many responses to each of so many prompts. */
+interface Rollout {
+  readonly prompts: number;
+  readonly responses: number;
+}
+
+/** The first tokens of rollouts, each as wide as it may be. */
+async function sample(
+  config: TangoConfig,
+  policy: Policy<unknown>,
+  { longest }: PromptLengths,
+  rollouts: readonly Rollout[],
+): Promise<void> {
+  for (const { prompts, responses } of rollouts) {
+    const slots = Math.min(policy.slots, policy.model.decodeSlots);
+    const prompt = new Uint32Array(longest);
+    const requests = Array.from(
+      { length: Math.min(prompts, Math.ceil(slots / responses)) },
+      (_, p) => ({ prompt, sequenceIds: Array.from({ length: responses }, (_, i) => p + i) }),
+    );
+    await generate(policy.model, requests, {
+      ...rolloutSampling(config, streams.generatorRollout, 1),
+      // A rehearsal samples token 0.
+      stopTokens: [0],
+      maximumResponse: policy.maximumResponse,
+      slots: policy.slots,
+      stepsBetweenReadbacks: policy.stepsBetweenReadbacks,
+    });
+  }
+}
+
+/** One pass of the fullest micro-batch, with prompts that take much of it and with prompts that take little. */
+async function update(
+  config: TangoConfig,
+  { model, optimizer, reference, maximumResponse }: Policy<unknown>,
+  { shortest, longest }: PromptLengths,
+): Promise<void> {
+  if (!optimizer) throw new Error("a frozen policy is not trained");
+  const options = lossOptions(config, maximumResponse);
+  const once = { ...options, miniBatches: 1, epochs: 1 };
+  for (const promptTokens of [shortest, longest]) {
+    const samples = fullestPass(config, model, promptTokens, maximumResponse);
+    await updatePolicy(model, optimizer, reference, samples, once, 0);
+  }
+}
+
+function fullestPass(
+  { rollout, loss }: TangoConfig,
+  model: Model,
+  promptTokens: number,
+  maximumResponse: number,
+): PolicySample[] {
+  const budget = Math.min(loss.micro_batch_tokens, model.tokensPerPass);
+  const responses = Math.ceil(rollout.batch_size / loss.mini_batches) * rollout.group_size;
+  // What cannot be cut: the responses to a prompt, or one.
+  const size = loss.share_prompts ? rollout.group_size : 1;
+  const promptCopies = size === 1 ? promptTokens : promptTokens - 1 + size;
+  const samples: PolicySample[] = [];
+  let used = 0;
+  while (samples.length < responses) {
+    // Neighbours with the same prompt would share it.
+    const prompt = new Uint32Array(promptTokens).fill((samples.length / size) % 2);
+    const fitting = Math.floor((budget - used - promptCopies) / size);
+    // The first group makes a pass whatever it takes.
+    const length = used === 0 ? maximumResponse : Math.min(maximumResponse, fitting);
+    if (length < 1) break;
+    used += promptCopies + size * length;
+    for (let i = 0; i < size; i++) {
+      samples.push({
+        prompt,
+        response: new Uint32Array(length),
+        oldLogProbs: new Float32Array(length),
+        advantages: new Float32Array(length),
+      });
+    }
+  }
+  return samples;
+}

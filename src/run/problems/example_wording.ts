@@ -1,0 +1,50 @@
+import { corruptNumbers } from "../../data/corrupt_numbers.ts";
+import type { DataRecord } from "../../data/files/record.ts";
+import { renderCritique, renderSolutionLines } from "../../data/solution_text.ts";
+import type { Uniform } from "../../data/task.ts";
+import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
+
+/** A prompt and the response to imitate, as texts. */
+export interface ExampleText {
+  readonly prompt: string;
+  readonly response: string;
+}
+
+/** Makes an example of a record; random numbers decide what a record leaves open. */
+export type Wording = (record: DataRecord, uniform: Uniform) => ExampleText;
+
+/** The solution as written, or by its steps in the generator's format. */
+export function solutionWording(
+  template: GeneratorTemplate,
+  response: "solution" | "steps",
+): Wording {
+  return ({ question, solution, solutionSteps, answer }) => ({
+    prompt: template.render({ question }),
+    response: response === "steps"
+      ? renderSolutionLines({ steps: solutionSteps ?? [], answer })
+      : solution ?? "",
+  });
+}
+
+/**
+ * The critique of a solution that is right, or wrong in a number and what follows from it. It says no more
+ * than its judgments: why a step of any solution is wrong cannot be told from the record.
+ *
+ * @param correctShare how many of the solutions are left right
+ */
+export function critiqueWording(template: VerifierTemplate, correctShare: number): Wording {
+  return ({ question, solutionSteps, answer }, uniform) => {
+    const right = { steps: solutionSteps ?? [], answer: answer ?? "" };
+    const mistaken = uniform() < correctShare ? null : corruptNumbers(right, uniform);
+    const { steps, answer: given } = mistaken ?? right;
+    const judgments = steps.map((_, index) => ({
+      text: `Step ${index + 1}:`,
+      isCorrect: mistaken?.isRight[index] ?? true,
+    }));
+    const solution = renderSolutionLines({ steps, answer: given });
+    return {
+      prompt: template.render({ question, solution, steps: steps.length }),
+      response: renderCritique(judgments, given === right.answer),
+    };
+  };
+}

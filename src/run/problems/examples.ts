@@ -1,0 +1,17 @@
+import type { SupervisedSample } from "../../rl/supervised_update.ts";
+
+/** What supervised fine-tuning imitates. */
+export interface Examples extends Disposable {
+  /** Records of the files that were gone through; part of the checkpoint. 0 for an embedded task. */
+  position: number;
+  /** Passes through the files so far; null for an embedded task, which never ends. */
+  readonly epochs: number | null;
+  /** What became of the files' rows, in words; null for an embedded task. */
+  readonly report: string | null;
+  /** The examples of an update. */
+  draw(step: number, count: number): SupervisedSample[];
+  /** Examples that no update draws; fewer where there are no more. */
+  heldOut(seed: number, count: number): SupervisedSample[];
+  /** Some examples, to know how long they get. */
+  some(count: number): SupervisedSample[];
+}

@@ -1,0 +1,126 @@
+import type { DataRecord } from "../../data/files/record.ts";
+import type { RecordOrder } from "../../data/files/record_order.ts";
+import { RandomStream, streams } from "../../random/philox.ts";
+import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
+import type { SupervisedSample } from "../../rl/supervised_update.ts";
+import { UserError } from "../../base/user_error.ts";
+import { type DataSet, loadDataSet, recordOrder } from "./data_set.ts";
+import { encodeExample, judgmentWeights } from "./encode_example.ts";
+import type { Wording } from "./example_wording.ts";
+import type { Examples } from "./examples.ts";
+import type { SftConfig } from "../config/sft_config_schema.ts";
+
+/** How a question and its response become tokens. */
+export interface ExampleForm {
+  readonly tokenizer: Tokenizer;
+  readonly wording: Wording;
+  /** The token that ends a response; null: the tokenizer's end of a sequence. */
+  readonly turnEnd: number | null;
+  /** Tokens of the longest sequence that the model has positions for. */
+  readonly maxPositions: number;
+}
+
+/** Solutions, or critiques of them, of problems from files, each drawn once in every pass through them. */
+export class FileExamples implements Examples {
+  position = 0;
+  readonly #order: RecordOrder;
+
+  /**
+   * Reads the files.
+   *
+   * @throws UserError naming file and place when something cannot be read, or nothing is left
+   */
+  static async open(
+    config: SftConfig & { readonly data: NonNullable<SftConfig["data"]> },
+    form: ExampleForm,
+  ): Promise<FileExamples> {
+    const { data, seed, evaluation, policy } = config;
+    const setAside = { count: evaluation.problems, seed: evaluation.seed };
+    // Critiques are about steps and an answer.
+    const requires = data.response === "steps" || policy === "verifier"
+      ? { requireSteps: true, requireAnswer: true }
+      : { requireSolution: true };
+    const set = await loadDataSet(data, requires, setAside);
+    const weightOf = judgmentWeights(policy, config.judgment_weight);
+    return new FileExamples(data, seed, set, { ...form, weightOf });
+  }
+
+  private constructor(
+    private readonly config: NonNullable<SftConfig["data"]>,
+    private readonly seed: number,
+    private readonly set: DataSet,
+    private readonly form: ExampleForm & { readonly weightOf: (text: string) => number },
+  ) {
+    this.#order = recordOrder(set.train.length, seed, config.shuffle);
+    this.some(1);
+  }
+
+  get report(): string {
+    return this.set.report;
+  }
+
+  get epochs(): number {
+    return this.position / this.set.train.length;
+  }
+
+  draw(_step: number, count: number): SupervisedSample[] {
+    const drawn: SupervisedSample[] = [];
+    const { train } = this.set;
+    for (; drawn.length < count; this.position++) {
+      const record = train[this.#order.indexAt(this.position)];
+      const example = this.#example(record, this.seed, this.position + 1, 0);
+      if (example) drawn.push(example);
+    }
+    return drawn;
+  }
+
+  heldOut(seed: number, count: number): SupervisedSample[] {
+    const { heldOut } = this.set;
+    const order = recordOrder(heldOut.length, seed, heldOut.length > count);
+    return this.#fitting(heldOut.map((_, place) => heldOut[order.indexAt(place)]), seed, count);
+  }
+
+  some(count: number): SupervisedSample[] {
+    return this.#fitting(this.set.train, this.seed, count);
+  }
+
+  [Symbol.dispose](): void {}
+
+  #fitting(records: readonly DataRecord[], seed: number, count: number): SupervisedSample[] {
+    const examples: SupervisedSample[] = [];
+    for (const [place, record] of records.entries()) {
+      if (examples.length === count) break;
+      const example = this.#example(record, seed, 0, place);
+      if (example) examples.push(example);
+    }
+    if (examples.length === 0) throw this.#nothingFits();
+    return examples;
+  }
+
+  /**
+   * Null when it is longer than the configuration or the model allows.
+   *
+   * @param step with `place`, what an example's random numbers are keyed by; 0 in what is held out
+   */
+  #example(record: DataRecord, seed: number, step: number, place: number): SupervisedSample | null {
+    const { maximum_prompt_tokens, maximum_response_tokens } = this.config;
+    const { tokenizer, wording, turnEnd: end, maxPositions, weightOf } = this.form;
+    const random = new RandomStream(seed, streams.supervision, step, place);
+    const { prompt, response } = wording(record, () => random.uniform());
+    const example = encodeExample(tokenizer, prompt, response, { end, weightOf });
+    const prompted = example.prompt.length, responded = example.response.length;
+    return prompted <= maximum_prompt_tokens && responded <= maximum_response_tokens &&
+        prompted + responded <= maxPositions
+      ? example
+      : null;
+  }
+
+  #nothingFits(): UserError {
+    const { maximum_prompt_tokens, maximum_response_tokens } = this.config;
+    return new UserError(
+      `data: no example has a prompt of at most ${maximum_prompt_tokens} tokens and a response of at ` +
+        `most ${maximum_response_tokens}, together at most the model's ${this.form.maxPositions} positions; ` +
+        `raise data.maximum_prompt_tokens or data.maximum_response_tokens.`,
+    );
+  }
+}

@@ -1,0 +1,34 @@
+import type { ProblemSource } from "../../rl/responses.ts";
+
+/** Where the problems of a run come from; training draws them step by step. */
+export interface Problems<Problem = unknown> extends Disposable {
+  /** The problems as the RL loop sees them. */
+  readonly source: ProblemSource<Problem>;
+  /** How many records of the files were gone through; part of the checkpoint. 0 for an embedded task. */
+  position: number;
+  /** Whole passes through the files so far; null for an embedded task, which never ends. */
+  readonly epochs: number | null;
+  /** What became of the files' rows, in words; null for an embedded task. */
+  readonly report: string | null;
+  /** Answers that were counted as wrong because comparing them took too long, since this was opened. */
+  readonly timeouts: number;
+  /**
+   * The problems of a training step.
+   *
+   * @param round counts further problems of the same step, from 0
+   */
+  draw(step: number, count: number, round?: number): Problem[];
+  /** Held-out problems, which training never draws; fewer where there are no more. */
+  heldOut(seed: number, count: number): Problem[];
+  /** Some questions, those that are held out too, to know how long prompts get. */
+  questions(count: number): string[];
+}
+
+/** Whether a question's prompt has at most so many tokens, and the longest responses still have room. */
+export type PromptFit = (question: string, maximumTokens: number) => boolean;
+
+/** What a run needs of its problems. */
+export interface Requires {
+  /** A reference answer. */
+  readonly answers: boolean;
+}

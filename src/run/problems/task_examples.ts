@@ -1,0 +1,86 @@
+import { correctSolution, renderSolution } from "../../data/solution_text.ts";
+import type { Problem, SolutionParts } from "../../data/task.ts";
+import { RandomStream, streams } from "../../random/philox.ts";
+import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
+import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
+import type { SupervisedSample } from "../../rl/supervised_update.ts";
+import { encodeExample, judgmentWeights } from "./encode_example.ts";
+import type { Examples } from "./examples.ts";
+import type { TaskProblems } from "./task_problems.ts";
+
+/** Examples of an embedded task: correct solutions, or critiques of solutions. */
+export class TaskExamples implements Examples {
+  readonly position = 0;
+  readonly epochs = null;
+  readonly report = null;
+
+  constructor(
+    private readonly problems: TaskProblems,
+    private readonly tokenizer: Tokenizer,
+    private readonly options: {
+      readonly seed: number;
+      readonly policy: "generator" | "verifier";
+      readonly generatorTemplate: GeneratorTemplate;
+      readonly verifierTemplate: VerifierTemplate;
+      /** The token that ends a response; null: the tokenizer's end of a sequence. */
+      readonly turnEnd: number | null;
+      readonly correctShare: number;
+      readonly judgmentWeight: number;
+    },
+  ) {}
+
+  /** Which ones depends on the seed and the update's number alone. */
+  draw(step: number, count: number): SupervisedSample[] {
+    return this.#examples(this.problems.draw(step, count), this.options.seed, step);
+  }
+
+  heldOut(seed: number, count: number): SupervisedSample[] {
+    return this.#examples(this.problems.heldOut(seed, count), seed, 0);
+  }
+
+  some(count: number): SupervisedSample[] {
+    return this.draw(1, count);
+  }
+
+  [Symbol.dispose](): void {}
+
+  #examples(problems: readonly Problem[], seed: number, step: number): SupervisedSample[] {
+    return problems.map((problem, i) => {
+      const random = new RandomStream(seed, streams.supervision, step, i);
+      return this.options.policy === "generator"
+        ? this.#solution(problem)
+        : this.#critique(problem, this.solutionToJudge(problem, () => random.uniform()));
+    });
+  }
+
+  /** A solution for the verifier to judge: correct, or corrupted. */
+  solutionToJudge(problem: Problem, uniform: () => number): SolutionParts {
+    return uniform() < this.options.correctShare
+      ? correctSolution(problem)
+      : this.problems.task.corruptSolution(problem, uniform);
+  }
+
+  #solution(problem: Problem): SupervisedSample {
+    return this.#sample(
+      this.options.generatorTemplate.render({ question: problem.question }),
+      renderSolution(correctSolution(problem)),
+    );
+  }
+
+  #critique(problem: Problem, solution: SolutionParts): SupervisedSample {
+    return this.#sample(
+      this.options.verifierTemplate.render({
+        question: problem.question,
+        solution: renderSolution(solution),
+        steps: solution.steps.length,
+      }),
+      this.problems.task.writeCritique(problem, solution),
+    );
+  }
+
+  #sample(prompt: string, response: string): SupervisedSample {
+    const { policy, judgmentWeight, turnEnd: end } = this.options;
+    const weightOf = judgmentWeights(policy, judgmentWeight);
+    return encodeExample(this.tokenizer, prompt, response, { end, weightOf });
+  }
+}

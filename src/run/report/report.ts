@@ -1,0 +1,213 @@
+/** `report.md` and `curves.svg`: what a run did, for someone who was not there. */
+
+import { basename } from "node:path";
+import { writeFileAtomically } from "../../base/atomic_file.ts";
+import type { TangoConfig } from "../config/config_schema.ts";
+import { drawCurves, metricPoints } from "./curves.ts";
+import { formatDuration } from "../../base/duration.ts";
+import { readJsonLines } from "../store/json_lines_log.ts";
+import { METRIC } from "../store/metric_names.ts";
+import { formatBytes } from "../../base/format_bytes.ts";
+import type { MetricsLine } from "../store/metrics_log.ts";
+import { problemsName } from "../problems/open_problems.ts";
+import type { RunFolder } from "../store/run_folder.ts";
+
+/** What the report says about the run and cannot find in its metrics. */
+export interface ReportFacts {
+  readonly config: TangoConfig;
+  /** The device as the adapter calls itself, and whether it is software. */
+  readonly adapter: { readonly name: string; readonly isSoftware: boolean };
+  readonly engine: "native" | "dawn";
+  /** Wall-clock seconds of this process's part of the run. */
+  readonly seconds: number;
+  /** GPU memory by the plan and what was live at once. */
+  readonly memory: { readonly plannedBytes: number; readonly peakBytes: number };
+  /** false when the run was interrupted before its last step. */
+  readonly isFinished: boolean;
+}
+
+interface Row {
+  readonly label: string;
+  readonly metric: string;
+  readonly format: (value: number) => string;
+  /** How a change is written; defaults to the difference in the same format. */
+  readonly formatChange?: (value: number) => string;
+  /** Values at each end of the run that are averaged: one batch alone says little. */
+  readonly averaged?: number;
+}
+
+const percent = (value: number) => `${(100 * value).toFixed(1)} %`;
+const points = (value: number) => `${(100 * value).toFixed(1)} points`;
+const decimals = (digits: number) => (value: number) => value.toFixed(digits);
+const BATCHES = 5;
+
+const EVALUATED: readonly Row[] = [
+  share("generator accuracy, held-out problems", METRIC.generatorAccuracy),
+  share("verifier balanced accuracy, fresh solutions", METRIC.verifierBalancedAccuracy),
+  share("verifier accuracy", METRIC.verifierAccuracy),
+  share("verifier F1", METRIC.verifierF1),
+];
+
+const TRAINED: readonly Row[] = [
+  training("generator reward", METRIC.generatorReward, 3),
+  training("verifier reward", METRIC.verifierReward, 3),
+  training("generator response length (tokens)", METRIC.generatorLength, 1),
+  training("steps in a solution", METRIC.generatorSteps, 2),
+  training("verifier response length (tokens)", METRIC.verifierLength, 1),
+  { label: "α, share of the process advantage", metric: METRIC.alpha, format: decimals(4) },
+];
+
+/** Writes report.md and curves.svg into a run's folder from its metrics.jsonl. */
+export function writeReport(run: RunFolder, facts: ReportFacts): void {
+  const lines = readJsonLines<MetricsLine>(run.metrics);
+  writeFileAtomically(run.curves, drawCurves(lines));
+  writeFileAtomically(run.report, composeReport(run, facts, lines));
+}
+
+/** The text of report.md. */
+export function composeReport(
+  run: RunFolder,
+  facts: ReportFacts,
+  lines: readonly MetricsLine[],
+): string {
+  const { config } = facts;
+  const rows = [...EVALUATED, ...TRAINED].flatMap((row) => composeRow(row, lines));
+  return `# ${methodName(config)} on ${problemsName(config)}
+
+${summary(facts, lines)}
+
+![Held-out accuracy and rewards over the run](${basename(run.curves)})
+
+| | start | end | change |
+| --- | ---: | ---: | ---: |
+${rows.join("\n")}
+
+## What ran
+
+| | |
+| --- | --- |
+${whatRan(facts, lines).map(([key, value]) => `| ${key} | ${value} |`).join("\n")}
+
+## How to read this
+
+- **Held-out accuracies** are measured on ${config.evaluation.problems} problems that training never
+  sees (seed ${config.evaluation.seed}), ${
+    config.evaluation.samples === 1 ? "one greedy answer" : `${config.evaluation.samples} samples`
+  } each; start and end are the first and the
+  last evaluation. With p the accuracy and n = ${config.evaluation.problems}, one measurement is
+  uncertain by about ±${
+    percent(Math.sqrt(0.25 / config.evaluation.problems))
+  } (standard error, at most).
+- **Balanced accuracy** is the mean of the verifier's accuracy on right and on wrong solutions: always
+  answering CORRECT, or always INCORRECT, gives 50 %, whatever the generator does.
+- **Rewards, lengths and steps** are means over the first and the last ${BATCHES} training batches that
+  have them. Solutions that get longer or change their number of steps while the accuracy stands still
+  are the first sign of reward hacking: look at \`${basename(run.samples)}\`.
+${onPolicyNote(lines)}
+Files: \`${basename(run.configuration)}\` is the configuration with every default filled in,
+\`${basename(run.metrics)}\` has one line per step and evaluation, \`${
+    basename(run.samples)
+  }\` the texts behind
+them, \`${basename(run.timings)}\` the speed.
+`;
+}
+
+function onPolicyNote(lines: readonly MetricsLine[]): string {
+  const differences = metricPoints(lines, METRIC.logProbDifference).map(([, value]) => value);
+  if (differences.length === 0) return "";
+  const largest = Math.max(...differences);
+  return `- **Log-probs while sampling and while training** differed by at most ${
+    largest === 0 ? "0" : largest.toExponential(1)
+  } in any
+  token of the run; 0 means that training was exactly on-policy.
+`;
+}
+
+/** What the configuration amounts to, in the paper's words. */
+export function methodName({ verifier, advantage }: TangoConfig): string {
+  const estimator = {
+    "grpo": "GRPO",
+    "dr_grpo": "Dr. GRPO",
+    "rloo": "RLOO",
+    "reinforce++": "REINFORCE++",
+  };
+  const name = estimator[advantage.estimator];
+  if (verifier === null) return `${name} alone`;
+  return verifier.trained ? `RL Tango (${name})` : `${name} with a frozen verifier`;
+}
+
+function summary({ isFinished, config }: ReportFacts, lines: readonly MetricsLine[]): string {
+  const total = config.schedule.total_training_steps;
+  const state = isFinished
+    ? `All ${total} steps were done.`
+    : `The run stopped after step ${lastStep(lines)} of ${total}; \`--resume\` continues it.`;
+  const bullets = findHeadlines(lines).map(({ label, change }) => `- ${label}: **${change}**`);
+  return bullets.length === 0 ? state : `${state}\n\n${bullets.join("\n")}`;
+}
+
+/** What a run changed: `50.0 % → 83.3 %` of a measure. */
+export interface Headline {
+  readonly label: string;
+  readonly change: string;
+}
+
+/** The first and the last value of the measures that matter most, where there are two. */
+export function findHeadlines(lines: readonly MetricsLine[]): Headline[] {
+  return EVALUATED.slice(0, 2).flatMap(({ label, metric }) => {
+    const values = metricPoints(lines, metric).map(([, value]) => value);
+    if (values.length < 2) return [];
+    return [{ label, change: `${percent(values[0])} → ${percent(values[values.length - 1])}` }];
+  });
+}
+
+function whatRan(facts: ReportFacts, lines: readonly MetricsLine[]): [string, string][] {
+  const { config, adapter, engine, seconds, memory } = facts;
+  const { rollout, schedule, verifier } = config;
+  const count = (phase: string) =>
+    new Set(lines.filter((line) => line.phase === phase).map(({ step }) => step)).size;
+  return [
+    ["generator", `\`${config.generator.model}\``],
+    [
+      "verifier",
+      verifier === null ? "none" : `\`${verifier.model}\`${verifier.trained ? "" : ", frozen"}`,
+    ],
+    ["batch", `${rollout.batch_size} problems × ${rollout.group_size} responses`],
+    [
+      "schedule",
+      `${schedule.generator_warmup_steps} generator and ${schedule.verifier_warmup_steps} verifier ` +
+      `warm-up steps, then ${schedule.generator_steps} generator : ${schedule.verifier_steps} verifier`,
+    ],
+    ["steps done", `${count("generator")} generator, ${count("verifier")} verifier`],
+    ["seed", String(config.seed)],
+    ["device", `${adapter.name}${adapter.isSoftware ? " (software)" : ""}, ${engine} engine`],
+    [
+      "GPU memory",
+      `${formatBytes(memory.peakBytes)} at most, ${formatBytes(memory.plannedBytes)} planned`,
+    ],
+    ["time since start or resume", formatDuration(seconds)],
+  ];
+}
+
+function lastStep(lines: readonly MetricsLine[]): number {
+  return lines.reduce((step, line) => Math.max(step, line.step), 0);
+}
+
+function share(label: string, metric: string): Row {
+  return { label, metric, format: percent, formatChange: points };
+}
+
+function training(label: string, metric: string, digits: number): Row {
+  return { label, metric, format: decimals(digits), averaged: BATCHES };
+}
+
+function composeRow(row: Row, lines: readonly MetricsLine[]): string[] {
+  const values = metricPoints(lines, row.metric).map(([, value]) => value);
+  if (values.length === 0) return [];
+  const averaged = row.averaged ?? 1;
+  const mean = (part: number[]) => part.reduce((sum, value) => sum + value, 0) / part.length;
+  const start = mean(values.slice(0, averaged));
+  const end = mean(values.slice(-averaged));
+  const change = (row.formatChange ?? row.format)(Math.abs(end - start));
+  const sign = end < start ? "−" : "+";
+  return [`| ${row.label} | ${row.format(start)} | ${row.format(end)} | ${sign}${change} |`];
+}

@@ -1,0 +1,106 @@
+/** `report.md` and `curves.svg` of supervised fine-tuning. */
+
+import { basename } from "node:path";
+import { writeFileAtomically } from "../../base/atomic_file.ts";
+import { metricPoints } from "./curves.ts";
+import { formatDuration } from "../../base/duration.ts";
+import { readJsonLines } from "../store/json_lines_log.ts";
+import { renderLineCharts, SERIES_COLORS } from "./line_charts.ts";
+import { formatBytes } from "../../base/format_bytes.ts";
+import { METRIC } from "../store/metric_names.ts";
+import type { MetricsLine } from "../store/metrics_log.ts";
+import { problemsName } from "../problems/open_problems.ts";
+import type { RunFolder } from "../store/run_folder.ts";
+import type { SftConfig } from "../config/sft_config_schema.ts";
+
+/** What the report says about the run and cannot find in its metrics. */
+export interface SftReportFacts {
+  readonly config: SftConfig;
+  readonly device: string;
+  /** Where the weights are; null when it was stopped before its end. */
+  readonly weights: string | null;
+  readonly seconds: number;
+  /** GPU memory by the plan and what was live at once. */
+  readonly memory: { readonly plannedBytes: number; readonly peakBytes: number };
+}
+
+/** The accuracy that ends the fine-tuning of a policy, and how to call it. */
+export function sftAccuracy(policy: SftConfig["policy"]): { name: string; metric: string } {
+  return policy === "generator"
+    ? { name: "generator accuracy, greedy", metric: METRIC.generatorAccuracy }
+    : { name: "verifier balanced accuracy", metric: METRIC.verifierBalancedAccuracy };
+}
+
+/** Writes report.md and curves.svg into a run's folder from its metrics.jsonl. */
+export function writeSftReport(run: RunFolder, facts: SftReportFacts): void {
+  const lines = readJsonLines<MetricsLine>(run.metrics);
+  const { name, metric } = sftAccuracy(facts.config.policy);
+  const [color, other] = SERIES_COLORS;
+  const accuracy = metricPoints(lines, metric);
+  writeFileAtomically(
+    run.curves,
+    renderLineCharts([
+      ...(accuracy.length === 0 ? [] : [{
+        title: "Held-out problems",
+        subtitle: name,
+        xName: "update",
+        isShare: true,
+        series: [{ name, color, points: accuracy }],
+      }]),
+      {
+        title: "Loss",
+        subtitle: "mean loss of a token",
+        xName: "update",
+        series: [
+          { name: "training", color, points: metricPoints(lines, METRIC.supervisedLoss) },
+          { name: "held out", color: other, points: metricPoints(lines, METRIC.heldOutLoss) },
+        ],
+      },
+    ]),
+  );
+  writeFileAtomically(run.report, composeSftReport(run, facts, lines));
+}
+
+function composeSftReport(
+  run: RunFolder,
+  { config, device, weights, seconds, memory }: SftReportFacts,
+  lines: readonly MetricsLine[],
+): string {
+  const updates = new Set(
+    lines.filter(({ phase }) => phase !== "evaluation").map(({ step }) => step),
+  ).size;
+  const last = lines.findLast(({ phase }) => phase === "evaluation");
+  const rows = Object.entries(last ?? {}).filter(([key]) => key.startsWith("eval/"));
+  const begin = config.initial_model === null ? "random weights" : `\`${config.initial_model}\``;
+  return `# Supervised fine-tuning of the ${config.policy} on ${problemsName(config)}
+
+${updates} updates of ${config.batch_size} examples from ${begin}, seed ${config.seed}, in ${
+    formatDuration(seconds)
+  }
+on ${device}; ${formatBytes(memory.peakBytes)} of GPU memory at most, ${
+    formatBytes(memory.plannedBytes)
+  } planned.
+${
+    weights === null
+      ? "It was stopped before its end; `./tango sft --resume` goes on."
+      : `The weights are in \`${weights}\`.`
+  }
+
+![Accuracy and loss](${basename(run.curves)})
+
+Last evaluation, on up to ${config.evaluation.problems} examples that training never sees:
+
+| | |
+| --- | ---: |
+${rows.map(([key, value]) => `| ${key} | ${Number(value).toFixed(3)} |`).join("\n")}
+
+${
+    config.data !== null
+      ? "Loss is the mean over the response tokens of the held-out examples, nats."
+      : config.policy === "generator"
+      ? "Accuracy is greedy; sampled_accuracy is at temperature 1, as in a rollout."
+      : "The solutions judged here are written, half of them corrupted or as correct_share says; a " +
+        "generator's own\nmistakes differ from these."
+  }
+`;
+}

@@ -1,0 +1,280 @@
+import type { Gpu } from "../../gpu/gpu.ts";
+import type { Model, ParameterCount } from "../../model/decoder/model.ts";
+import { type LoadedModel, loadModelFolder } from "../../model/weights/model_folder.ts";
+import { Optimizer } from "../../model/decoder/optimizer.ts";
+import { withTurnEnd } from "../../model/tokenizer/stop_tokens.ts";
+import { learningRateAt } from "../../rl/learning_rate.ts";
+import { generatorTemplate, verifierTemplate } from "../../rl/prompt_template.ts";
+import { supervisedLoss, updateSupervised } from "../../rl/supervised_update.ts";
+import { type Best, betterOf } from "../store/best.ts";
+import { loadCheckpoint, saveCheckpoint } from "../store/checkpoint.ts";
+import { critiqueWording, solutionWording } from "../problems/example_wording.ts";
+import type { Examples } from "../problems/examples.ts";
+import { FileExamples } from "../problems/file_examples.ts";
+import { frozenStorage } from "../config/frozen_storage.ts";
+import { METRIC } from "../store/metric_names.ts";
+import { newModel } from "./new_model.ts";
+import { promptOf } from "../tango/policies.ts";
+import type { SftConfig } from "../config/sft_config_schema.ts";
+import type { Metrics } from "../tango/step_metrics.ts";
+import { TaskExamples } from "../problems/task_examples.ts";
+import { TaskMeasurement } from "./task_measurement.ts";
+import { TaskProblems } from "../problems/task_problems.ts";
+import { type OptimizerSteps, readTrained, restoreTrained } from "../store/trained_models.ts";
+import { writeModelFolder } from "../store/weights_folder.ts";
+
+/** What an evaluation during supervised fine-tuning found. */
+export interface SftEvaluation {
+  readonly step: number;
+  /** Loss of the held-out examples, nats per token. */
+  readonly loss: number;
+  /** The generator's greedy accuracy, or the verifier's balanced accuracy; null on files. */
+  readonly accuracy: number | null;
+  readonly metrics: Metrics;
+}
+
+/** Who is told what happens, and decides when to stop. */
+export interface SftWatcher {
+  onStep(step: number, metrics: Metrics): void;
+  /** @param isBest whether no earlier one was as good */
+  onEvaluation(evaluation: SftEvaluation, isBest: boolean): Promise<void>;
+  /**
+   * Called when a step with its evaluation is done.
+   *
+   * @param isLast whether no step follows
+   * @returns true to stop here
+   */
+  afterStep(step: number, isLast: boolean): Promise<boolean>;
+}
+
+/** Where a fine-tuning stands. */
+type SftState = {
+  readonly step: number;
+  readonly position: number;
+  readonly best: { readonly [key: string]: number } | null;
+  /** True when the accuracy that ends it was reached. */
+  readonly isReached: boolean;
+  readonly optimizerSteps: OptimizerSteps;
+};
+
+/** Supervised fine-tuning of one policy from random or given weights. */
+export class SftRun {
+  readonly optimizer: Optimizer;
+  #step = 0;
+  #isReached = false;
+  #best: Best | null = null;
+
+  /**
+   * Loads or makes the model.
+   *
+   * @throws UserError when a file the configuration names is missing or unsound
+   */
+  static async open(gpu: Gpu, config: SftConfig): Promise<SftRun> {
+    const loaded = config.initial_model === null
+      ? newModel(gpu, config)
+      : await loadModelFolder(gpu, config.initial_model, {
+        trained: true,
+        lora: config.lora,
+        seed: config.seed,
+        storage: frozenStorage(config.frozen_dtype),
+      });
+    try {
+      const { examples, measurement } = await openExamples(config, loaded);
+      return new SftRun(config, loaded, examples, measurement);
+    } catch (error) {
+      loaded.model.release();
+      throw error;
+    }
+  }
+
+  private constructor(
+    private readonly config: SftConfig,
+    private readonly loaded: LoadedModel,
+    readonly examples: Examples,
+    private readonly measurement: TaskMeasurement | null,
+  ) {
+    const { betas, epsilon, weight_decay, max_gradient_norm } = config.optimizer;
+    this.optimizer = new Optimizer(loaded.model, {
+      beta1: betas[0],
+      beta2: betas[1],
+      epsilon,
+      weightDecay: weight_decay,
+      maxGradientNorm: max_gradient_norm,
+    });
+  }
+
+  get model(): Model {
+    return this.loaded.model;
+  }
+
+  /** Updates done so far. */
+  get step(): number {
+    return this.#step;
+  }
+
+  /** Number of the model's parameters. */
+  get parameterCount(): ParameterCount {
+    return this.loaded.model.parameterCount;
+  }
+
+  get #isDone(): boolean {
+    return this.#isReached || this.#step >= this.config.steps;
+  }
+
+  /** Trains until the accuracy is reached, the steps are done, or the watcher stops it. */
+  async train(watcher: SftWatcher): Promise<void> {
+    const { steps, batch_size, evaluate_every } = this.config;
+    if (this.#step === 0) await this.#evaluate(watcher);
+    while (!this.#isDone) {
+      const step = this.#step + 1;
+      const learningRate = this.#learningRate(step);
+      const samples = this.examples.draw(step, batch_size);
+      const { loss, gradientNorm, nonFinite, tokens } = await updateSupervised(
+        this.model,
+        this.optimizer,
+        samples,
+        learningRate,
+        this.passes,
+      );
+      this.#step = step;
+      const { epochs } = this.examples;
+      watcher.onStep(step, {
+        [METRIC.supervisedLoss]: loss,
+        "sft/grad_norm": gradientNorm,
+        "sft/non_finite_gradients": nonFinite,
+        "sft/learning_rate": learningRate,
+        "sft/tokens": tokens,
+        ...(epochs === null ? {} : { "data/epochs": epochs }),
+      });
+      if (step % evaluate_every === 0 || step === steps) await this.#evaluate(watcher);
+      if (await watcher.afterStep(step, this.#isDone)) break;
+    }
+  }
+
+  /** How passes are cut. */
+  get passes() {
+    const { micro_batch_tokens, gradient_checkpointing } = this.config;
+    return { microBatchTokens: micro_batch_tokens, gradientCheckpointing: gradient_checkpointing };
+  }
+
+  /** Measures the policy on held-out examples, and on an embedded task's problems. */
+  async evaluate(): Promise<SftEvaluation> {
+    const { evaluation, micro_batch_tokens } = this.config;
+    const heldOut = this.examples.heldOut(evaluation.seed, evaluation.problems);
+    const loss = await supervisedLoss(this.model, heldOut, micro_batch_tokens);
+    const measured = await this.measurement?.measure(this.#step);
+    return {
+      step: this.#step,
+      loss,
+      accuracy: measured?.accuracy ?? null,
+      metrics: { [METRIC.heldOutLoss]: loss, ...measured?.metrics },
+    };
+  }
+
+  async #evaluate(watcher: SftWatcher): Promise<void> {
+    const evaluation = await this.evaluate();
+    const { step, accuracy, loss } = evaluation;
+    const found = { step, value: accuracy ?? loss };
+    this.#best = betterOf(this.#best, found, accuracy !== null);
+    this.#isReached = accuracy !== null && accuracy >= this.config.stop_at_accuracy;
+    await watcher.onEvaluation(evaluation, this.#best === found);
+  }
+
+  #learningRate(step: number): number {
+    const { optimizer, steps } = this.config;
+    return learningRateAt({
+      peak: optimizer.learning_rate,
+      warmupSteps: optimizer.warmup_steps,
+      schedule: optimizer.schedule,
+      totalSteps: steps,
+    }, step - 1);
+  }
+
+  /** Writes a model folder that `transformers` opens, or an adapter's. */
+  async save(folder: string): Promise<void> {
+    await writeModelFolder(folder, this.loaded);
+  }
+
+  /** Writes a checkpoint and removes those it supersedes. */
+  async saveState(folder: string, keep: number): Promise<void> {
+    const { arrays, optimizerSteps } = await readTrained(this.#trained);
+    const state: SftState = {
+      step: this.#step,
+      position: this.examples.position,
+      best: this.#best && { ...this.#best },
+      isReached: this.#isReached,
+      optimizerSteps,
+    };
+    saveCheckpoint(folder, { step: this.#step, arrays, state }, keep);
+  }
+
+  /**
+   * Goes on from a checkpoint.
+   *
+   * @throws UserError when it was made with another model than the configuration names
+   */
+  restore(path: string): void {
+    const { arrays, state } = loadCheckpoint<SftState>(path);
+    restoreTrained(
+      path,
+      arrays,
+      state.optimizerSteps,
+      this.#trained,
+      () => "initial_model or lora",
+    );
+    this.#step = state.step;
+    this.#isReached = state.isReached;
+    this.#best = state.best as unknown as Best | null;
+    this.examples.position = state.position;
+  }
+
+  get #trained() {
+    return { [this.config.policy]: { model: this.model, optimizer: this.optimizer } };
+  }
+
+  /** Returns the GPU memory. */
+  close(): void {
+    this.examples[Symbol.dispose]();
+    this.optimizer.release();
+    this.loaded.model.release();
+  }
+}
+
+async function openExamples(
+  config: SftConfig,
+  loaded: LoadedModel,
+): Promise<{ examples: Examples; measurement: TaskMeasurement | null }> {
+  const { tokenizer } = loaded;
+  const { data, chat, system_prompt, initial_model } = config;
+  const said = { model: initial_model ?? "the new model", chat, system_prompt };
+  const { prompt: generator, turnEnd } = promptOf(
+    said,
+    generatorTemplate(config.generator_prompt_template),
+    tokenizer,
+  );
+  const written = verifierTemplate(config.verifier_prompt_template);
+  const { prompt: verifier } = promptOf(said, written, tokenizer);
+  if (data !== null) {
+    const { maxPositions } = loaded.model.config;
+    const wording = config.policy === "generator"
+      ? solutionWording(generator, data.response)
+      : critiqueWording(verifier, config.correct_share);
+    const form = { tokenizer, wording, turnEnd, maxPositions };
+    const examples = await FileExamples.open({ ...config, data }, form);
+    return { examples, measurement: null };
+  }
+  const problems = new TaskProblems(config.task, config.seed);
+  const examples = new TaskExamples(problems, tokenizer, {
+    seed: config.seed,
+    policy: config.policy,
+    generatorTemplate: generator,
+    verifierTemplate: verifier,
+    turnEnd,
+    correctShare: config.correct_share,
+    judgmentWeight: config.judgment_weight,
+  });
+  const templates = { generator, verifier };
+  const measured = { ...loaded, stopTokens: withTurnEnd(loaded.stopTokens, turnEnd) };
+  const measurement = new TaskMeasurement(config, problems, examples, measured, templates);
+  return { examples, measurement };
+}

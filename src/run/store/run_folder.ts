@@ -1,0 +1,159 @@
+/** The folder of one run, and where in it everything lies. */
+
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { UserError } from "../../base/user_error.ts";
+import { exists, removeIfPresent, writeFileAtomically } from "../../base/atomic_file.ts";
+
+const CONFIGURATION_FILE = "config.yaml";
+
+/** A run's folder; its files are named here and nowhere else. */
+export class RunFolder {
+  private constructor(readonly path: string) {}
+
+  /**
+   * Makes the folder of a new run and writes the resolved configuration into it.
+   *
+   * @throws UserError when a run is already there
+   */
+  static create(path: string, configuration: object): RunFolder {
+    const folder = new RunFolder(path);
+    if (exists(folder.configuration)) {
+      throw new UserError(
+        `${path} already holds a run. train and compare continue theirs with --resume; otherwise choose ` +
+          `another folder with --run.`,
+      );
+    }
+    try {
+      Deno.mkdirSync(path, { recursive: true });
+    } catch (error) {
+      throw new UserError(
+        `The run folder ${path} cannot be made: ${
+          (error as Error).message
+        }. Choose another with --run.`,
+      );
+    }
+    writeFileAtomically(folder.configuration, stringify(configuration));
+    return folder;
+  }
+
+  /** The folder at a path, whether or not a run is there. */
+  static at(path: string): RunFolder {
+    return new RunFolder(path);
+  }
+
+  /** Whether a run was begun here. */
+  get isUsed(): boolean {
+    return exists(this.configuration);
+  }
+
+  /**
+   * Opens the folder of an earlier run.
+   *
+   * @throws UserError when there is no run
+   */
+  static open(path: string): RunFolder {
+    const folder = new RunFolder(path);
+    if (!exists(folder.configuration)) {
+      throw new UserError(
+        `${path} holds no run (there is no ${folder.configuration}). Check the folder given with --run.`,
+      );
+    }
+    return folder;
+  }
+
+  /** Removes the folder of a run that failed before it began: one that holds its configuration alone. */
+  discardIfUnbegun(): void {
+    if ([...Deno.readDirSync(this.path)].every(({ name }) => name === CONFIGURATION_FILE)) {
+      removeIfPresent(this.path);
+    }
+  }
+
+  /** The configuration with every default and override filled in. */
+  get configuration(): string {
+    return join(this.path, CONFIGURATION_FILE);
+  }
+
+  get metrics(): string {
+    return join(this.path, "metrics.jsonl");
+  }
+
+  /** Metrics that depend on the clock. */
+  get timings(): string {
+    return join(this.path, "timings.jsonl");
+  }
+
+  get samples(): string {
+    return join(this.path, "samples.jsonl");
+  }
+
+  get checkpoints(): string {
+    return join(this.path, "checkpoints");
+  }
+
+  get report(): string {
+    return join(this.path, "report.md");
+  }
+
+  get curves(): string {
+    return join(this.path, "curves.svg");
+  }
+
+  /** The folder where a finished run leaves a policy's weights, tokenizer and model configuration. */
+  weights(policy: "generator" | "verifier"): string {
+    return join(this.path, policy);
+  }
+
+  /** Where a policy's weights of the best evaluation are kept. */
+  best(policy: "generator" | "verifier"): string {
+    return join(this.path, "best", policy);
+  }
+}
+
+/** What a numbered folder in runs/ holds, told by its name. */
+export type RunKind = "train" | "sft" | "compare";
+
+/** The next unused numbered folder for a new run: `runs/last-letter-001`, `runs/last-letter-002`… */
+export function nextRunDirectory(parent: string, name: string): string {
+  const numbers = numberedRuns(parent).filter((run) => run.name === name)
+    .map(({ number }) => number);
+  const next = Math.max(0, ...numbers) + 1;
+  return join(parent, `${name}-${String(next).padStart(3, "0")}`);
+}
+
+/**
+ * The numbered folder of the newest run of a kind.
+ *
+ * @throws UserError when there is none
+ */
+export function latestRunDirectory(parent: string, kind: RunKind): string {
+  const latest = numberedRuns(parent)
+    .filter(({ name, path }) => kindOf(name) === kind && RunFolder.at(path).isUsed)
+    .map(({ path, number }) => ({ path, number, started: whenStarted(path) }))
+    .sort((a, b) => a.started - b.started || a.number - b.number).at(-1);
+  if (latest === undefined) {
+    const words = { train: "training run", sft: "fine-tuning", compare: "comparison" };
+    throw new UserError(`${parent} holds no ${words[kind]}. Name the run's folder with --run.`);
+  }
+  return latest.path;
+}
+
+function kindOf(name: string): RunKind {
+  return /-(sft|compare)$/.exec(name)?.[1] as RunKind | undefined ?? "train";
+}
+
+/** The configuration is written once, when the run begins. */
+function whenStarted(path: string): number {
+  const { configuration } = RunFolder.at(path);
+  return exists(configuration) ? Deno.statSync(configuration).mtime?.getTime() ?? 0 : 0;
+}
+
+function numberedRuns(parent: string): { name: string; number: number; path: string }[] {
+  if (!exists(parent)) return [];
+  return [...Deno.readDirSync(parent)].flatMap((entry) => {
+    const match = /^(.+)-(\d{3,})$/.exec(entry.name);
+    return entry.isDirectory && match
+      ? [{ name: match[1], number: Number(match[2]), path: join(parent, entry.name) }]
+      : [];
+  });
+}

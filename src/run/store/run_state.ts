@@ -1,0 +1,82 @@
+import type { ClassCounts } from "../../rl/class_reweighting.ts";
+import { initialPosition, type TangoPosition } from "../../rl/tango_schedule.ts";
+import type { Best } from "./best.ts";
+import { loadCheckpoint, saveCheckpoint } from "./checkpoint.ts";
+import type { Policies } from "../tango/policies.ts";
+import {
+  type OptimizerSteps,
+  readTrained,
+  restoreTrained,
+  type TrainedModels,
+} from "./trained_models.ts";
+
+/** Everything of a run that is not an array: where it stands. Random numbers need no state: their keys do. */
+export interface RunState {
+  position: TangoPosition;
+  /** Moving averages of the verifier's class counts; null before its first step. */
+  classCounts: ClassCounts | null;
+  /** Records of the files that were gone through. */
+  problemPosition: number;
+  /** The best evaluation so far; null before the first. */
+  best: Best | null;
+}
+
+/** The state before the first step. */
+export function initialState(): RunState {
+  return { position: initialPosition(), classCounts: null, problemPosition: 0, best: null };
+}
+
+type StoredState = {
+  readonly position: { readonly [key: string]: number };
+  readonly classCounts: { readonly [key: string]: number } | null;
+  readonly problemPosition: number;
+  readonly best: { readonly [key: string]: number } | null;
+  readonly optimizerSteps: OptimizerSteps;
+};
+
+function trainedModels({ generator, verifier }: Policies): TrainedModels {
+  const models: Record<string, TrainedModels[string]> = {};
+  for (const [name, policy] of [["generator", generator], ["verifier", verifier]] as const) {
+    if (policy?.optimizer) models[name] = { model: policy.model, optimizer: policy.optimizer };
+  }
+  return models;
+}
+
+/** Writes a checkpoint: weights and moments of the trained policies, and the state. */
+export async function saveRunState(
+  folder: string,
+  policies: Policies,
+  state: RunState,
+  keep: number,
+): Promise<string> {
+  const { arrays, optimizerSteps } = await readTrained(trainedModels(policies));
+  const stored: StoredState = {
+    position: { ...state.position },
+    classCounts: state.classCounts && { ...state.classCounts },
+    problemPosition: state.problemPosition,
+    best: state.best && { ...state.best },
+    optimizerSteps,
+  };
+  return saveCheckpoint(
+    folder,
+    { step: state.position.globalSteps, arrays, state: stored },
+    keep,
+  );
+}
+
+/**
+ * Continues the policies from a checkpoint.
+ *
+ * @throws UserError when it was made with other models than the configuration names
+ */
+export function loadRunState(path: string, policies: Policies): RunState {
+  const { arrays, state } = loadCheckpoint<StoredState>(path);
+  const key = (name: string) => `${name}.model or ${name}.lora`;
+  restoreTrained(path, arrays, state.optimizerSteps, trainedModels(policies), key);
+  return {
+    position: state.position as unknown as TangoPosition,
+    classCounts: state.classCounts as unknown as ClassCounts | null,
+    problemPosition: state.problemPosition,
+    best: state.best as unknown as Best | null,
+  };
+}

@@ -1,0 +1,132 @@
+import type { Sampling } from "../../engine/rollout.ts";
+import { streams } from "../../random/philox.ts";
+import {
+  evaluateGenerator,
+  evaluateVerifier,
+  type GeneratorMeasures,
+} from "../../rl/evaluation.ts";
+import type { Policy } from "../../rl/policy.ts";
+import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
+import { type Critique, type Solution, solve } from "../../rl/responses.ts";
+import { mean } from "../../rl/statistics.ts";
+import type { TangoConfig } from "../config/config_schema.ts";
+import { METRIC } from "../store/metric_names.ts";
+import type { Problems } from "../problems/problems.ts";
+import { judgingMetrics, type Metrics } from "./step_metrics.ts";
+
+/** How the configuration samples, with the random numbers of a stream and step. */
+export function rolloutSampling(
+  { seed, rollout }: TangoConfig,
+  stream: number,
+  step: number,
+): Sampling {
+  const { temperature, top_k, top_p, min_p } = rollout;
+  return { temperature, topK: top_k, topP: top_p, minP: min_p, seed, stream, step };
+}
+
+/** pass@k and maj@k, which only several samples of each problem give. */
+function sampledMetrics(prefix: string, { passAt, majorityAt }: GeneratorMeasures): Metrics {
+  const named = (kind: string, values: Readonly<Record<number, number>>) =>
+    Object.entries(values).map(([k, value]) => [`${prefix}/${kind}_at_${k}`, value]);
+  return Object.fromEntries([...named("pass", passAt), ...named("maj", majorityAt)]);
+}
+
+/** Measures policies on problems that training never sees, the same ones every time. */
+export class HeldOutEvaluation {
+  readonly #problems: readonly unknown[];
+
+  /** Number of problems; fewer than asked for where the files have no more. */
+  get count(): number {
+    return this.#problems.length;
+  }
+
+  constructor(private readonly config: TangoConfig, private readonly problems: Problems) {
+    this.#problems = problems.heldOut(config.evaluation.seed, config.evaluation.problems);
+  }
+
+  /**
+   * How many problems the generator solves: greedily with one sample each, else over all samples.
+   *
+   * @param step keys the random numbers
+   */
+  async measureGenerator(
+    generator: Policy<GeneratorTemplate>,
+    step: number,
+  ): Promise<{ metrics: Metrics; solutions: readonly Solution<unknown>[] }> {
+    const { evaluation, rewards } = this.config;
+    const found = await evaluateGenerator(
+      generator,
+      this.problems.source,
+      this.#problems,
+      evaluation.samples,
+      rewards.minimum_steps,
+      this.#judgedSampling(streams.evaluation, step),
+    );
+    const metrics: Record<string, number> = {
+      [METRIC.generatorAccuracy]: found.accuracy,
+      "eval/generator/mean_length": found.meanLength,
+      "eval/generator/mean_steps": found.meanSteps,
+      "eval/generator/well_formed": found.wellFormedShare,
+      ...(evaluation.samples > 1 ? sampledMetrics("eval/generator", found) : {}),
+    };
+    if (found.bySource.size > 1) {
+      for (const [name, measures] of found.bySource) {
+        const prefix = `eval/generator/by_source/${name}`;
+        metrics[`${prefix}/accuracy`] = measures.accuracy;
+        if (evaluation.samples > 1) Object.assign(metrics, sampledMetrics(prefix, measures));
+      }
+    }
+    return { metrics, solutions: found.solutions };
+  }
+
+  /**
+   * How well the verifier judges what it meets in training: one solution of each problem, sampled by the
+   * generator as in a rollout. The verdicts are greedy with one sample each, else sampled too.
+   *
+   * @param step keys the random numbers
+   */
+  async measureVerifier(
+    verifier: Policy<VerifierTemplate>,
+    generator: Policy<GeneratorTemplate>,
+    step: number,
+  ): Promise<{
+    metrics: Metrics;
+    solutions: readonly Solution<unknown>[];
+    critiques: readonly Critique<unknown>[];
+  }> {
+    const { evaluation, rewards } = this.config;
+    const solutions = await solve(
+      generator,
+      this.problems.source,
+      this.#problems,
+      1,
+      rewards.minimum_steps,
+      this.#sampling(streams.evaluation, step),
+    );
+    const { metrics, meanLength, critiques } = await evaluateVerifier(
+      verifier,
+      this.problems.source,
+      solutions,
+      evaluation.samples,
+      this.#judgedSampling(streams.verifierEvaluation, step),
+    );
+    return {
+      metrics: {
+        "eval/generator/sampled_accuracy": mean(solutions.map(({ correct }) => correct ? 1 : 0)),
+        ...judgingMetrics("eval/verifier", metrics),
+        "eval/verifier/mean_length": meanLength,
+      },
+      solutions,
+      critiques,
+    };
+  }
+
+  #sampling(stream: number, step: number): Sampling {
+    return { ...rolloutSampling(this.config, stream, step), seed: this.config.evaluation.seed };
+  }
+
+  #judgedSampling(stream: number, step: number): Sampling {
+    const sampling = this.#sampling(stream, step);
+    return this.config.evaluation.samples === 1 ? { ...sampling, temperature: 0 } : sampling;
+  }
+}

@@ -1,0 +1,93 @@
+import { loadRecords } from "../../data/files/load_records.ts";
+import type { DataRecord, JudgedSolution } from "../../data/files/record.ts";
+import { renderSteps } from "../../data/solution_text.ts";
+import { streams } from "../../random/philox.ts";
+import type { Policy } from "../../rl/policy.ts";
+import { firstErrorFound, processMetrics } from "../../rl/process_evaluation.ts";
+import type { VerifierTemplate } from "../../rl/prompt_template.ts";
+import { type ProblemSource, verify } from "../../rl/responses.ts";
+import { mean } from "../../rl/statistics.ts";
+import { writtenSolution } from "../../rl/written_solution.ts";
+import type { TangoConfig } from "../config/config_schema.ts";
+import type { DataEntry } from "../config/data_schema.ts";
+import { dataFiles, recordOrder } from "../problems/data_set.ts";
+import { rolloutSampling } from "./held_out_evaluation.ts";
+import type { Metrics } from "./step_metrics.ts";
+
+/** A problem with a solution whose first wrong step is known. */
+export type JudgedRecord = DataRecord & { readonly judged: JudgedSolution };
+
+const isJudged = (record: DataRecord): record is JudgedRecord => record.judged !== null;
+
+/**
+ * Reads files of solutions to be judged.
+ *
+ * @returns null when the files, or their first rows, hold no such solutions
+ */
+export async function openJudged(entries: readonly DataEntry[]): Promise<JudgedRecord[] | null> {
+  if (entries.length === 0) return null;
+  const first = await loadRecords(entries.map((entry) => ({ ...dataFiles(entry), limit: 1 })));
+  if (!first.records.every(isJudged)) return null;
+  const { records } = await loadRecords(entries.map(dataFiles), { requireJudged: true });
+  return records.filter(isJudged);
+}
+
+const source: ProblemSource<JudgedRecord> = {
+  question: ({ question }) => question,
+  referenceAnswer: () => "",
+  sourceName: ({ source }) => source,
+  isCorrect: () => false,
+};
+
+/** Measures whether a verifier finds the first wrong step of written solutions. */
+export class ProcessEvaluation {
+  readonly #records: readonly JudgedRecord[];
+
+  /** @param records of which as many are taken as the configuration evaluates on */
+  constructor(private readonly config: TangoConfig, records: readonly JudgedRecord[]) {
+    const { problems, seed } = config.evaluation;
+    const order = recordOrder(records.length, seed, records.length > problems);
+    const count = Math.min(problems, records.length);
+    this.#records = Array.from({ length: count }, (_, place) => records[order.indexAt(place)]);
+  }
+
+  /** Number of solutions. */
+  get count(): number {
+    return this.#records.length;
+  }
+
+  /** One greedy critique of each solution; F1 for each source, and its mean over the sources. */
+  async measure(verifier: Policy<VerifierTemplate>): Promise<Metrics> {
+    const solutions = this.#records.map((record) =>
+      writtenSolution(record, renderSteps(record.judged.steps), record.judged.firstError < 0)
+    );
+    const sampling = {
+      ...rolloutSampling(this.config, streams.verifierEvaluation, 0),
+      temperature: 0,
+    };
+    const critiques = await verify(verifier, source, solutions, 1, sampling);
+    const judged = critiques.map(({ parsed, solution: { problem } }) => ({
+      source: problem.source,
+      found: firstErrorFound(parsed, problem.judged.steps.length),
+      firstError: problem.judged.firstError,
+    }));
+    const metrics: Record<string, number> = {};
+    const all: number[] = [];
+    for (const name of [...new Set(judged.map(({ source }) => source))].sort()) {
+      const { f1, erroneousAccuracy, correctAccuracy } = processMetrics(
+        judged.filter(({ source }) => source === name),
+      );
+      const prefix = `eval/process/by_source/${name}`;
+      metrics[`${prefix}/f1_score`] = f1;
+      metrics[`${prefix}/erroneous_accuracy`] = erroneousAccuracy;
+      metrics[`${prefix}/correct_accuracy`] = correctAccuracy;
+      all.push(f1);
+    }
+    return {
+      "eval/process/f1_score": mean(all),
+      "eval/process/unjudged": mean(judged.map(({ found }) => found === null ? 1 : 0)),
+      ...metrics,
+      "eval/verifier/mean_length": mean(critiques.map(({ rollout }) => rollout.tokens.length)),
+    };
+  }
+}

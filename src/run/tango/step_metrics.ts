@@ -1,0 +1,126 @@
+import { critiqueMetrics } from "../../rl/evaluation.ts";
+import type { GeneratorStepResult } from "../../rl/generator_step.ts";
+import type { PolicyUpdateMetrics } from "../../rl/policy_update.ts";
+import type { ProblemSource } from "../../rl/responses.ts";
+import type { RolloutResponse } from "../../engine/rollout.ts";
+import { mean, sampleVariance } from "../../rl/statistics.ts";
+import type { VerifierMetrics } from "../../rl/verifier_metrics.ts";
+import type { VerifierStepResult } from "../../rl/verifier_step.ts";
+import { METRIC } from "../store/metric_names.ts";
+
+/** Metric values by name. */
+export type Metrics = Readonly<Record<string, number>>;
+
+const average = (values: readonly number[]) => values.length === 0 ? 0 : mean(values);
+const share = (values: readonly boolean[]) => average(values.map((value) => value ? 1 : 0));
+const deviation = (values: readonly number[]) =>
+  values.length < 2 ? 0 : Math.sqrt(sampleVariance(values));
+
+/** What a generator step logs. */
+export function generatorMetrics<Problem>(
+  result: GeneratorStepResult<Problem>,
+  { alpha, learningRate }: { readonly alpha: number; readonly learningRate: number },
+): Metrics {
+  const { judged, update, zeroSpreadGroups } = result;
+  const rewards = judged.map(({ reward }) => reward.outcome);
+  const critiques = judged.flatMap(({ critiques }) => critiques);
+  const stepRewards = judged.flatMap(({ reward }) => reward.steps);
+  return {
+    [METRIC.generatorReward]: average(rewards),
+    "generator/reward_std": deviation(rewards),
+    "generator/frac_reward_zero_std": zeroSpreadGroups,
+    "generator/accuracy": share(judged.map(({ solution }) => solution.correct)),
+    "generator/format_score": average(judged.map(({ solution }) => solution.formatScore)),
+    [METRIC.generatorSteps]: average(judged.map(({ solution }) => solution.parsed.steps.length)),
+    "generator/max_steps": Math.max(...judged.map(({ solution }) => solution.parsed.steps.length)),
+    "generator/sampled_batches": result.sampledBatches,
+    "generator/frac_unequal_rewards": result.unequalShare,
+    ...Object.fromEntries(
+      Object.entries(result.rewardMetrics).map((
+        [name, value],
+      ) => [`generator/reward/${name}`, value]),
+    ),
+    [METRIC.alpha]: alpha,
+    ...lengthMetrics("generator", judged.map(({ solution }) => solution.rollout)),
+    ...updateMetrics("generator", update, learningRate),
+    ...(critiques.length === 0 ? {} : {
+      "generator/step_reward": average(stepRewards),
+      "generator/frac_with_step_rewards": share(
+        judged.map(({ reward }) => reward.steps.length > 0),
+      ),
+      "generator/verdict_disagreement": share(
+        critiques.map(({ parsed, solution }) =>
+          parsed.verdict !== null && parsed.verdict !== solution.correct
+        ),
+      ),
+      "generator/verdict_unparsed": share(critiques.map(({ parsed }) => parsed.verdict === null)),
+    }),
+  };
+}
+
+/** What a verifier step logs. */
+export function verifierStepMetrics<Problem>(
+  source: ProblemSource<Problem>,
+  { rewarded, update, classCounts, coefficients, zeroSpreadGroups }: VerifierStepResult<Problem>,
+  { learningRate }: { readonly learningRate: number },
+): Metrics {
+  const rewards = rewarded.map(({ reward }) => reward);
+  const critiques = rewarded.map(({ critique }) => critique);
+  return {
+    [METRIC.verifierReward]: average(rewards),
+    "verifier/reward_std": deviation(rewards),
+    "verifier/frac_reward_zero_std": zeroSpreadGroups,
+    "verifier/format_score": average(critiques.map(({ formatScore }) => formatScore)),
+    "verifier/solutions_correct": share(critiques.map(({ solution }) => solution.correct)),
+    ...judgingMetrics("verifier", critiqueMetrics(source, critiques)),
+    "verifier/class_count_positive": classCounts.positive,
+    "verifier/class_count_negative": classCounts.negative,
+    "verifier/class_coefficient_positive": coefficients.positive,
+    "verifier/class_coefficient_negative": coefficients.negative,
+    ...lengthMetrics("verifier", critiques.map(({ rollout }) => rollout)),
+    ...updateMetrics("verifier", update, learningRate),
+  };
+}
+
+/** A verifier's quality under a prefix: `verifier` in training, `eval/verifier` held out. */
+export function judgingMetrics(prefix: string, metrics: VerifierMetrics): Metrics {
+  return {
+    [`${prefix}/accuracy`]: metrics.accuracy,
+    [`${prefix}/balanced_accuracy`]: metrics.balancedAccuracy,
+    [`${prefix}/precision`]: metrics.precision,
+    [`${prefix}/recall`]: metrics.recall,
+    [`${prefix}/f1_score`]: metrics.f1,
+    [`${prefix}/verdict_unparsed`]: metrics.unparsedShare,
+    [`${prefix}/steps_equal`]: metrics.equalStepsShare,
+    [`${prefix}/steps_fewer`]: metrics.fewerStepsShare,
+    [`${prefix}/steps_more`]: metrics.moreStepsShare,
+    ...(metrics.stepAccuracy === null ? {} : { [`${prefix}/step_accuracy`]: metrics.stepAccuracy }),
+  };
+}
+
+function lengthMetrics(policy: string, responses: readonly RolloutResponse[]): Metrics {
+  const lengths = responses.map(({ tokens }) => tokens.length);
+  return {
+    [`${policy}/completions/mean_length`]: average(lengths),
+    [`${policy}/completions/min_length`]: Math.min(...lengths),
+    [`${policy}/completions/max_length`]: Math.max(...lengths),
+    [`${policy}/completions/clipped_ratio`]: share(responses.map(({ finished }) => !finished)),
+  };
+}
+
+function updateMetrics(policy: string, update: PolicyUpdateMetrics, learningRate: number): Metrics {
+  return {
+    [`${policy}/policy_loss`]: update.policyLoss,
+    [`${policy}/kl`]: update.kl,
+    [`${policy}/entropy`]: update.entropy,
+    [`${policy}/clip_ratio`]: update.clipRatio,
+    [`${policy}/ratio`]: update.ratioMean,
+    [`${policy}/frac_masked`]: update.maskedShare,
+    [`${policy}/grad_norm`]: update.gradientNorm,
+    [`${policy}/non_finite_gradients`]: update.nonFinite,
+    [`${policy}/learning_rate`]: learningRate,
+    [`${policy}/response_tokens`]: update.tokens,
+    [METRIC.logProbDifference]: update.logProbDifferenceMax,
+    "sampling/logp_difference/mean": update.logProbDifferenceMean,
+  };
+}

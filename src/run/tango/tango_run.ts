@@ -1,0 +1,368 @@
+import type { Sampling } from "../../engine/rollout.ts";
+import type { Gpu } from "../../gpu/gpu.ts";
+import { streams } from "../../random/philox.ts";
+import type { ParameterCount } from "../../model/decoder/model.ts";
+import { alphaAt } from "../../rl/alpha_schedule.ts";
+import { generatorStep } from "../../rl/generator_step.ts";
+import { learningRateAt } from "../../rl/learning_rate.ts";
+import { mean } from "../../rl/statistics.ts";
+import {
+  generatorStepsAfterWarmup,
+  nextStep,
+  positionAfter,
+  type TangoScheduleOptions,
+  type TangoStep,
+} from "../../rl/tango_schedule.ts";
+import { verifierStep } from "../../rl/verifier_step.ts";
+import { betterOf } from "../store/best.ts";
+import { latestCheckpoint } from "../store/checkpoint.ts";
+import type { TangoConfig } from "../config/config_schema.ts";
+import { HeldOutEvaluation, rolloutSampling } from "./held_out_evaluation.ts";
+import { lossOptions } from "../config/loss_options.ts";
+import { METRIC } from "../store/metric_names.ts";
+import { MetricsLog, type Phase, TimingsLog } from "../store/metrics_log.ts";
+import { openPolicies, type Policies, promptFitOf, releasePolicies } from "./policies.ts";
+import { openProblems, requirementsOf } from "../problems/open_problems.ts";
+import type { Problems } from "../problems/problems.ts";
+import { type CustomReward, openReward } from "./custom_reward.ts";
+import type { Progress } from "../progress/progress.ts";
+import type { RunFolder } from "../store/run_folder.ts";
+import { writeModelFolder } from "../store/weights_folder.ts";
+import { initialState, loadRunState, type RunState, saveRunState } from "../store/run_state.ts";
+import { type Sample, SamplesLog } from "../store/samples_log.ts";
+import { generatorMetrics, type Metrics, verifierStepMetrics } from "./step_metrics.ts";
+import { evaluationSamples, generatorSamples, verifierSamples } from "./step_samples.ts";
+
+/** What the schedule functions need, from the configuration. */
+export function scheduleOptions({ schedule }: TangoConfig): TangoScheduleOptions {
+  return {
+    totalSteps: schedule.total_training_steps,
+    generatorWarmupSteps: schedule.generator_warmup_steps,
+    verifierWarmupSteps: schedule.verifier_warmup_steps,
+    generatorStepsPerCycle: schedule.generator_steps,
+    verifierStepsPerCycle: schedule.verifier_steps,
+    testFrequency: schedule.test_frequency,
+    saveFrequency: schedule.save_frequency,
+  };
+}
+
+/** What one step hands to the logs. */
+interface StepOutcome {
+  readonly metrics: Metrics;
+  readonly samples: Sample[];
+  readonly reward: number;
+  /** Tokens sampled and trained on. */
+  readonly tokens: number;
+}
+
+/**
+ * A training run: the Tango schedule over two policies, with its logs, evaluations and checkpoints. All
+ * it computes depends on the configuration alone, so a resumed run goes on bit for bit.
+ */
+export class TangoRun {
+  readonly #schedule: TangoScheduleOptions;
+  readonly #problems: Problems;
+  readonly #policies: Policies;
+  readonly #heldOut: HeldOutEvaluation;
+  readonly #metrics: MetricsLog;
+  readonly #timings: TimingsLog;
+  readonly #samples: SamplesLog;
+  #state: RunState;
+
+  /**
+   * Loads the models, and with `resume` the newest complete checkpoint.
+   *
+   * @throws UserError when a file the configuration names is missing or unsound
+   */
+  static async open(
+    gpu: Gpu,
+    config: TangoConfig,
+    folder: RunFolder,
+    options: { readonly resume: boolean },
+  ): Promise<TangoRun> {
+    const reward = await openReward(config.rewards.module);
+    const policies = await openPolicies(gpu, config);
+    try {
+      const requires = requirementsOf(config);
+      const problems = await openProblems(config, promptFitOf(policies), requires);
+      return new TangoRun(config, folder, policies, problems, reward, options);
+    } catch (error) {
+      releasePolicies(policies);
+      throw error;
+    }
+  }
+
+  private constructor(
+    private readonly config: TangoConfig,
+    private readonly folder: RunFolder,
+    policies: Policies,
+    problems: Problems,
+    private readonly reward: CustomReward | null,
+    { resume }: { readonly resume: boolean },
+  ) {
+    this.#schedule = scheduleOptions(config);
+    this.#problems = problems;
+    this.#heldOut = new HeldOutEvaluation(config, this.#problems);
+    this.#policies = policies;
+    const checkpoint = resume ? latestCheckpoint(folder.checkpoints) : null;
+    this.#state = checkpoint ? loadRunState(checkpoint.path, this.#policies) : initialState();
+    problems.position = this.#state.problemPosition;
+    // A run that died before its first checkpoint starts over, its logs too.
+    const lastStep = resume ? checkpoint?.step ?? -1 : undefined;
+    this.#metrics = new MetricsLog(folder.metrics, lastStep);
+    this.#timings = new TimingsLog(folder.timings, lastStep);
+    this.#samples = new SamplesLog(folder.samples, lastStep);
+  }
+
+  /** Steps done so far. */
+  get globalSteps(): number {
+    return this.#state.position.globalSteps;
+  }
+
+  /**
+   * Trains to the end or until asked to stop, and then saves.
+   *
+   * @param isStopRequested asked after every step
+   * @returns whether the run reached its last step
+   */
+  async train(
+    progress: Pick<Progress, "update">,
+    isStopRequested: () => Promise<boolean>,
+  ): Promise<boolean> {
+    for (;;) {
+      const step = nextStep(this.#schedule, this.#state.position);
+      if (!step) break;
+      if (step.evaluateBefore) await this.#evaluate(0);
+      const started = performance.now();
+      const outcome = step.phase === "generator"
+        ? await this.#generatorStep(step)
+        : await this.#verifierStep(step);
+      const seconds = (performance.now() - started) / 1000;
+      this.#log(step.globalStep, step.phase, outcome.metrics, outcome.samples);
+      const tokensPerSecond = outcome.tokens / seconds;
+      this.#timings.append({
+        step: step.globalStep,
+        phase: step.phase,
+        [METRIC.stepSeconds]: seconds,
+        [METRIC.tokensPerSecond]: tokensPerSecond,
+        ...(this.#problems.epochs === null
+          ? {}
+          : { "data/answer_timeouts": this.#problems.timeouts }),
+      });
+      this.#state.position = positionAfter(this.#schedule, this.#state.position, step);
+      if (step.evaluateAfter) await this.#evaluate(step.globalStep);
+      progress.update({
+        step: step.globalStep,
+        phase: step.phase,
+        reward: outcome.reward,
+        tokensPerSecond,
+      });
+      const isLast = nextStep(this.#schedule, this.#state.position) === null;
+      const isStopping = await isStopRequested();
+      if (step.saveAfter || isLast || isStopping) await this.#save();
+      if (isStopping && !isLast) return false;
+    }
+    await this.#writeWeights();
+    return true;
+  }
+
+  /** What became of the rows of the files that problems come from; null for an embedded task. */
+  get dataReport(): string | null {
+    return this.#problems.report;
+  }
+
+  /** Parameters of each policy; the verifier's are null when there is none. */
+  get parameterCounts(): {
+    readonly generator: ParameterCount;
+    readonly verifier: ParameterCount | null;
+  } {
+    const { generator, verifier } = this.#policies;
+    return {
+      generator: generator.model.parameterCount,
+      verifier: verifier && verifier.model.parameterCount,
+    };
+  }
+
+  /** Closes the logs and returns the GPU memory. */
+  close(): void {
+    for (const log of [this.#metrics, this.#timings, this.#samples]) log.close();
+    this.#problems[Symbol.dispose]();
+    releasePolicies(this.#policies);
+  }
+
+  #log(step: number, phase: Phase, metrics: Metrics, samples: readonly Sample[]): void {
+    this.#metrics.append({ step, phase, ...metrics });
+    for (const sample of samples) this.#samples.append(sample);
+  }
+
+  async #save(): Promise<void> {
+    this.#state.problemPosition = this.#problems.position;
+    for (const log of [this.#metrics, this.#timings, this.#samples]) log.sync();
+    const { keep_checkpoints } = this.config.schedule;
+    await saveRunState(this.folder.checkpoints, this.#policies, this.#state, keep_checkpoints);
+  }
+
+  async #writeWeights(): Promise<void> {
+    await this.#writeModels((name) => this.folder.weights(name));
+  }
+
+  async #writeModels(folder: (name: "generator" | "verifier") => string): Promise<void> {
+    const { generator, verifier } = this.#policies;
+    for (const [name, policy] of [["generator", generator], ["verifier", verifier]] as const) {
+      if (policy?.optimizer) await writeModelFolder(folder(name), policy);
+    }
+  }
+
+  #sampling(stream: number, step: number): Sampling {
+    return rolloutSampling(this.config, stream, step);
+  }
+
+  #learningRate(policy: "generator" | "verifier", step: number): number {
+    const optimizer = this.config[policy]?.optimizer;
+    if (!optimizer) throw new Error(`there is no ${policy}`);
+    const { totalSteps, generatorWarmupSteps } = this.#schedule;
+    const generatorSteps = generatorWarmupSteps + generatorStepsAfterWarmup(this.#schedule);
+    return learningRateAt({
+      peak: optimizer.learning_rate,
+      warmupSteps: optimizer.warmup_steps,
+      schedule: optimizer.schedule,
+      totalSteps: policy === "generator" ? generatorSteps : totalSteps - generatorSteps,
+    }, step - 1);
+  }
+
+  async #generatorStep(step: TangoStep): Promise<StepOutcome> {
+    const { rollout, advantage, rewards, loss } = this.config;
+    const { generator, verifier } = this.#policies;
+    const { alpha: schedule } = advantage;
+    const judge = step.stage === "generatorWarmup" ? null : verifier;
+    const alpha = judge
+      ? alphaAt(
+        {
+          decay: schedule.schedule,
+          start: schedule.initial,
+          minimum: schedule.minimum,
+          expFraction: schedule.decay_fraction,
+        },
+        step.alphaStep,
+        generatorStepsAfterWarmup(this.#schedule),
+      )
+      : 0;
+    const learningRate = this.#learningRate("generator", step.generatorStep);
+    const { source } = this.#problems;
+    const result = await generatorStep(
+      generator,
+      judge,
+      source,
+      (batch) => this.#problems.draw(step.globalStep, rollout.batch_size, batch),
+      {
+        batchSize: rollout.batch_size,
+        maximumBatches: rollout.maximum_generation_batches,
+        reward: this.reward && this.reward(source),
+        groupSize: rollout.group_size,
+        verificationsPerSolution: rollout.verifications_per_solution,
+        minimumSteps: rewards.minimum_steps,
+        groundTruthWeight: rewards.ground_truth_weight,
+        formatRewardWeight: rewards.generator_format_weight,
+        overlong: { buffer: rewards.overlong_buffer, penalty: rewards.overlong_penalty },
+        masking: { truncated: loss.mask_truncated, zeroVariance: loss.drop_zero_variance },
+        estimator: advantage.estimator,
+        weights: {
+          alpha,
+          outcomeWeight: advantage.outcome_weight,
+          processWeight: advantage.process_weight,
+        },
+        loss: lossOptions(this.config, generator.maximumResponse),
+        learningRate,
+        sampling: this.#sampling(streams.generatorRollout, step.globalStep),
+        verifierSampling: this.#sampling(streams.verifierRollout, step.globalStep),
+      },
+    );
+    const { judged } = result;
+    return {
+      metrics: { ...generatorMetrics(result, { alpha, learningRate }), ...this.#dataMetrics() },
+      samples: generatorSamples(
+        step.globalStep,
+        source,
+        judged,
+        this.config.samples_per_step,
+      ),
+      reward: mean(judged.map(({ reward }) => reward.outcome)),
+      tokens: result.sampledTokens,
+    };
+  }
+
+  async #verifierStep(step: TangoStep): Promise<StepOutcome> {
+    const { rollout, advantage, rewards, class_reweighting, loss } = this.config;
+    const { generator, verifier } = this.#policies;
+    if (!verifier) throw new Error("a verifier step without a verifier");
+    const learningRate = this.#learningRate("verifier", step.verifierStep);
+    const result = await verifierStep(
+      generator,
+      verifier,
+      this.#problems.source,
+      this.#problems.draw(step.globalStep, rollout.batch_size),
+      this.#state.classCounts,
+      {
+        groupSize: rollout.group_size,
+        minimumSteps: rewards.minimum_steps,
+        correctnessWeight: rewards.verifier_correctness_weight,
+        formatWeight: rewards.verifier_format_weight,
+        reweighting: class_reweighting,
+        estimator: advantage.estimator,
+        masking: { truncated: loss.mask_truncated, zeroVariance: loss.drop_zero_variance },
+        loss: lossOptions(this.config, verifier.maximumResponse),
+        learningRate,
+        sampling: this.#sampling(streams.verifierRollout, step.globalStep),
+        generatorSampling: this.#sampling(streams.generatorRollout, step.globalStep),
+      },
+    );
+    this.#state.classCounts = result.classCounts;
+    const solutions = new Set(result.rewarded.map(({ critique }) => critique.solution));
+    const solutionTokens = [...solutions].reduce((sum, one) => sum + one.rollout.tokens.length, 0);
+    return {
+      metrics: {
+        ...verifierStepMetrics(this.#problems.source, result, { learningRate }),
+        ...this.#dataMetrics(),
+      },
+      samples: verifierSamples(
+        step.globalStep,
+        this.#problems.source,
+        result.rewarded,
+        this.config.samples_per_step,
+      ),
+      reward: mean(result.rewarded.map(({ reward }) => reward)),
+      tokens: result.update.tokens / loss.epochs + solutionTokens,
+    };
+  }
+
+  /** How far the files were gone through. */
+  #dataMetrics(): Metrics {
+    const { epochs } = this.#problems;
+    return epochs === null ? {} : { "data/epochs": epochs };
+  }
+
+  /** Measures both policies on the held-out problems. */
+  async #evaluate(globalStep: number): Promise<void> {
+    const { generator, verifier } = this.#policies;
+    const solved = await this.#heldOut.measureGenerator(generator, globalStep);
+    const judged = verifier && await this.#heldOut.measureVerifier(verifier, generator, globalStep);
+    const { solutions, critiques } = judged ?? { ...solved, critiques: [] };
+    this.#log(
+      globalStep,
+      "evaluation",
+      { ...solved.metrics, ...judged?.metrics },
+      evaluationSamples(
+        globalStep,
+        this.#problems.source,
+        solutions,
+        critiques,
+        this.config.samples_per_step,
+      ),
+    );
+    const found = { step: globalStep, value: solved.metrics[METRIC.generatorAccuracy] };
+    this.#state.best = betterOf(this.#state.best, found, true);
+    if (this.config.schedule.keep_best && this.#state.best === found) {
+      await this.#writeModels((name) => this.folder.best(name));
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import {
+  groupByPrompt,
+  promptGroupTokens,
+  promptPrefixGroup,
+  responseRows,
+} from "../../src/engine/prompt_groups.ts";
+
+const sample = (prompt: number[], response: number[]) => ({
+  prompt: Uint32Array.from(prompt),
+  response: Uint32Array.from(response),
+});
+const samples = [
+  sample([1, 2, 3], [7]),
+  sample([1, 2, 3], [8, 9]),
+  sample([1, 2], [7, 7]),
+  sample([1, 2, 3], [5]),
+];
+
+Deno.test("neighbours with the same prompt are a group, others are not", () => {
+  assert.deepEqual(groupByPrompt(samples, true), [[samples[0], samples[1]], [samples[2]], [
+    samples[3],
+  ]]);
+  assert.deepEqual(groupByPrompt(samples, false), samples.map((one) => [one]));
+  assert.deepEqual(groupByPrompt([], true), []);
+});
+
+Deno.test("a group's pack: the prompt but its last token once, then each response after that token", () => {
+  const [pair, single] = groupByPrompt(samples, true);
+  const plain = (group: typeof pair) => {
+    const { prefix, continuations } = promptPrefixGroup(group);
+    return [Array.from(prefix), continuations.map((tokens) => Array.from(tokens))];
+  };
+  assert.deepEqual(plain(pair), [[1, 2], [[3, 7], [3, 8, 9]]]);
+  assert.deepEqual(plain(single), [[], [[1, 2, 7, 7]]]);
+  assert.equal(promptGroupTokens(pair), 7);
+  assert.equal(promptGroupTokens(single), 4);
+});
+
+Deno.test("the row before each response token predicts it", () => {
+  // Rows: 0 1 | 2 3 | 4 5 6 (the pair above), 7 8 9 10 (the single one)
+  const { rows, targets } = responseRows(samples.slice(0, 3), [4, 7, 11]);
+  assert.deepEqual(Array.from(rows), [2, 4, 5, 8, 9]);
+  assert.deepEqual(Array.from(targets), [7, 8, 9, 7, 7]);
+});

@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { parseNvidiaMemory } from "../../../src/gpu/device_memory.ts";
+import type { Gpu } from "../../../src/gpu/gpu.ts";
+import type { TangoConfig } from "../../../src/run/config/config_schema.ts";
+import { loadSftConfig, loadTangoConfig } from "../../../src/run/config/load_config.ts";
+import { checkMemory } from "../../../src/run/memory/memory_check.ts";
+import { formatBytes } from "../../../src/base/format_bytes.ts";
+import { formatMemoryPlan } from "../../../src/run/memory/memory_plan.ts";
+import { RunFolder } from "../../../src/run/store/run_folder.ts";
+import { planSftMemory, sftShrinks } from "../../../src/run/memory/sft_memory_plan.ts";
+import { SftRun } from "../../../src/run/sft/sft_run.ts";
+import { planTangoMemory } from "../../../src/run/memory/tango_memory_plan.ts";
+import { TangoRun } from "../../../src/run/tango/tango_run.ts";
+import { tangoShrinks } from "../../../src/run/memory/tango_shrinks.ts";
+import { onEveryGpu } from "../../kernels/harness.ts";
+import { withTinyProject } from "../tiny_project.ts";
+import { silentWatcher } from "../silent_watcher.ts";
+
+const plannedTango = (gpu: Gpu, config: TangoConfig) => ({
+  config,
+  limit: config.memory_limit_gb,
+  plan: (changed: TangoConfig) => planTangoMemory(gpu, changed),
+  shrinks: tangoShrinks,
+});
+
+/** The memory's part that this run added. */
+async function measured(
+  gpu: Gpu,
+  run: () => Promise<void>,
+): Promise<{ live: number; held: number }> {
+  gpu.pool.trim();
+  const before = gpu.pool.liveBytes;
+  gpu.pool.peakBytes = before;
+  await run();
+  return { live: gpu.pool.peakBytes - before, held: gpu.pool.reservedBytes - before };
+}
+
+onEveryGpu("memory plan: what a run then takes is within a tenth of it", async (gpu) => {
+  await withTinyProject(gpu, async ({ config: file, folder }) => {
+    const variants = {
+      whole: [],
+      adapters: ["generator.lora={rank: 4}", "verifier.lora={rank: 4}", "loss.share_prompts=false"],
+      checkpointing: ["loss.gradient_checkpointing=true", "loss.kl_coefficient=0"],
+      "the generator alone": [
+        "verifier=null",
+        "rollout.batch_size=4",
+        "loss.micro_batch_tokens=60",
+      ],
+    };
+    for (const [name, set] of Object.entries(variants)) {
+      // Questions of one length; and a random model hardly ever stops, so that its responses are as long
+      // as they may be.
+      const words = "{minimum_steps: 3, maximum_steps: 3, minimum_letters: 5, maximum_letters: 5}";
+      const full = [`task=${words}`, "rollout.batch_size=16", "loss.micro_batch_tokens=500"];
+      const config = loadTangoConfig(file, {
+        set: [...full, ...set, "schedule.total_training_steps=4"],
+      });
+      const plan = await planTangoMemory(gpu, config);
+      const sum = plan.resident.reduce((bytes, use) => bytes + use.bytes, 0) +
+        Math.max(...plan.phases.map(({ bytes }) => bytes));
+      // The optimizers' few scalars are in no row.
+      assert.ok(plan.peakBytes >= sum && plan.peakBytes - sum <= 4096, `${plan.peakBytes}, ${sum}`);
+      const { live, held } = await measured(gpu, async () => {
+        gpu.pool.budgetBytes = plan.peakBytes + gpu.pool.liveBytes;
+        const run = await TangoRun.open(gpu, config, RunFolder.create(join(folder, name), config), {
+          resume: false,
+        });
+        await run.train({ update() {} }, () => Promise.resolve(false));
+        run.close();
+      });
+      gpu.pool.budgetBytes = Infinity;
+      const shares = `${name}: ${live} live, ${held} held, ${plan.peakBytes} planned`;
+      assert.ok(live <= plan.peakBytes && live >= 0.9 * plan.peakBytes, shares);
+      assert.ok(held <= 1.1 * plan.peakBytes, shares);
+    }
+  });
+});
+
+onEveryGpu("memory plan: fine-tuning is planned as well", async (gpu) => {
+  await withTinyProject(gpu, async ({ sftConfig: file }) => {
+    const config = loadSftConfig(file, { set: ["micro_batch_tokens=400", "batch_size=32"] });
+    const plan = await planSftMemory(gpu, config);
+    const { live } = await measured(gpu, async () => {
+      const run = await SftRun.open(gpu, config);
+      await run.train(silentWatcher);
+      run.close();
+    });
+    assert.ok(live <= plan.peakBytes && live >= 0.9 * plan.peakBytes, `${live}, ${plan.peakBytes}`);
+    await assert.rejects(
+      checkMemory(gpu, {
+        config,
+        limit: plan.peakBytes / 4e9,
+        plan: (changed) => planSftMemory(gpu, changed),
+        shrinks: sftShrinks,
+      }),
+      /may be taken \(memory_limit_gb\)/,
+    );
+  });
+});
+
+onEveryGpu("memory plan: what does not fit is refused with settings that do", async (gpu) => {
+  await withTinyProject(gpu, async ({ config: file }) => {
+    const config = loadTangoConfig(file, { set: ["rollout.batch_size=64"] });
+    const live = gpu.pool.liveBytes;
+    const whole = await planTangoMemory(gpu, config);
+    const limit = 0.75 * whole.peakBytes;
+    const limited = { ...config, memory_limit_gb: limit / 1e9 };
+    await assert.rejects(checkMemory(gpu, plannedTango(gpu, limited)), (error: Error) => {
+      assert.equal(error.name, "UserError");
+      assert.match(
+        error.message,
+        /takes up to .* may be taken \(memory_limit_gb\)\. It fits, with/,
+      );
+      const set = [...error.message.matchAll(/--set (?:'([^']+)'|(\S+))/g)]
+        .map(([, quoted, plain]) => quoted ?? plain);
+      const smaller = loadTangoConfig(file, { set: ["rollout.batch_size=64", ...set] });
+      checks.push(
+        planTangoMemory(gpu, smaller).then(({ peakBytes }) => assert.ok(peakBytes <= limit)),
+      );
+      return true;
+    });
+    await Promise.all(checks.splice(0));
+    const hopeless = { ...config, memory_limit_gb: 1e-6 };
+    await assert.rejects(
+      checkMemory(gpu, plannedTango(gpu, hopeless)),
+      /The smallest settings take .*; take shorter responses or a smaller model\./,
+    );
+    assert.equal(gpu.pool.liveBytes, live);
+    const plan = await checkMemory(gpu, plannedTango(gpu, config));
+    assert.equal(gpu.pool.budgetBytes, plan.peakBytes);
+    gpu.pool.budgetBytes = Infinity;
+    assert.match(formatMemoryPlan(plan), /weights of the generator: gradients/);
+  });
+});
+
+const checks: Promise<void>[] = [];
+
+Deno.test("memory: sizes in words, and what nvidia-smi prints", () => {
+  assert.equal(formatBytes(1.234e9), "1.23 GB");
+  assert.equal(formatBytes(45.61e6), "45.6 MB");
+  assert.equal(formatBytes(14080), "15 kB");
+  const table = "NVIDIA GeForce RTX 3090, 24576\nNVIDIA GeForce GTX 1050, 2048\n";
+  assert.equal(parseNvidiaMemory(table, "NVIDIA GeForce RTX 3090"), 24576 * 2 ** 20);
+  assert.equal(parseNvidiaMemory(table, "NVIDIA H100"), null);
+  assert.equal(parseNvidiaMemory("", "NVIDIA H100"), null);
+});

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { makeRecord } from "../../../src/data/files/record.ts";
+import { RandomStream } from "../../../src/random/philox.ts";
+import { parseCritique } from "../../../src/rl/parse_critique.ts";
+import { parseSolution } from "../../../src/rl/parse_solution.ts";
+import { critiqueWording, solutionWording } from "../../../src/run/problems/example_wording.ts";
+
+const record = makeRecord({
+  question: "How many?",
+  source: "test",
+  answer: "26",
+  solution: "18 + 14 = 32\n32 - 6 = 26",
+  solutionSteps: ["18 + 14 = 32", "32 - 6 = 26"],
+});
+const uniformOf = (seed: number) => {
+  const random = new RandomStream(seed, 90);
+  return () => random.uniform();
+};
+
+Deno.test("solutions: as written, or by steps in the generator's format", () => {
+  const template = { render: ({ question }: { question: string | number }) => `Q ${question}` };
+  const written = solutionWording(template, "solution")(record, uniformOf(1));
+  assert.deepEqual(written, { prompt: "Q How many?", response: record.solution });
+  const { response } = solutionWording(template, "steps")(record, uniformOf(1));
+  const { steps, answer, wellFormed } = parseSolution(response);
+  assert.deepEqual(steps.map(({ text }) => text), record.solutionSteps);
+  assert.equal(answer, "26");
+  assert.ok(wellFormed);
+});
+
+Deno.test("critiques: a judgment for each step, a verdict on the answer, half of them of mistakes", () => {
+  const template = {
+    render: ({ solution, steps }: { solution: string | number; steps: string | number }) =>
+      `${steps} ${solution}`,
+  };
+  let right = 0;
+  for (let seed = 0; seed < 200; seed++) {
+    const { prompt, response } = critiqueWording(template, 0.5)(record, uniformOf(seed));
+    const shown = parseSolution(prompt);
+    const { stepJudgments, verdict, blocksInOrder } = parseCritique(response);
+    assert.ok(blocksInOrder);
+    assert.deepEqual(
+      stepJudgments,
+      shown.steps.map(({ text }, i) => text === record.solutionSteps?.[i]),
+    );
+    assert.equal(verdict, shown.answer === "26");
+    if (stepJudgments.every((judgment) => judgment)) right++;
+  }
+  // Of 200 with a share of a half: within five standard deviations.
+  assert.ok(Math.abs(right - 100) < 36, `${right}`);
+  for (const share of [0, 1]) {
+    const { response } = critiqueWording(template, share)(record, uniformOf(3));
+    assert.equal(parseCritique(response).stepJudgments.includes(false), share === 0);
+  }
+});

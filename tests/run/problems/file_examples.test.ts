@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { characterTokenizer, characterTokenizerConfig } from "../../../src/data/vocabulary.ts";
+import { Tokenizer } from "../../../src/model/tokenizer/tokenizer.ts";
+import type { SupervisedSample } from "../../../src/rl/supervised_update.ts";
+import { solutionWording } from "../../../src/run/problems/example_wording.ts";
+import { FileExamples } from "../../../src/run/problems/file_examples.ts";
+import { sftConfigSchema } from "../../../src/run/config/sft_config_schema.ts";
+import { messageOf, withFiles } from "../../data/files/data_folder.ts";
+
+const tokenizer = Tokenizer.fromJson(
+  { ...characterTokenizer() },
+  { ...characterTokenizerConfig() },
+  "the character vocabulary",
+);
+
+interface Options {
+  readonly seed?: number;
+  readonly aside?: number;
+  readonly data?: Readonly<Record<string, unknown>>;
+  readonly positions?: number;
+}
+
+/** Opens rows as examples, prompted by "question=". */
+async function withExamples<T>(
+  rows: readonly object[],
+  { seed = 1, aside = 2, data = {}, positions = 100 }: Options,
+  body: (examples: FileExamples) => T,
+): Promise<T> {
+  const lines = rows.map((row) => JSON.stringify(row)).join("\n");
+  return await withFiles({ "train.jsonl": lines }, async (folder) => {
+    const config = sftConfigSchema.parse({
+      policy: "generator",
+      initial_model: "some/model",
+      seed,
+      evaluation: { problems: aside },
+      data: { train: [{ path: `${folder}/train.jsonl` }], ...data },
+    });
+    assert.ok(config.data);
+    const template = { render: ({ question }: { question: string | number }) => `${question}=` };
+    const wording = solutionWording(template, config.data.response);
+    const form = { tokenizer, wording, turnEnd: null, maxPositions: positions };
+    return body(await FileExamples.open({ ...config, data: config.data }, form));
+  });
+}
+
+const numbered = (count: number) =>
+  Array.from({ length: count }, (_, i) => ({ question: `q${i}`, solution: `it is ${i}` }));
+
+const promptsOf = (samples: readonly SupervisedSample[]) =>
+  samples.map(({ prompt }) => tokenizer.decode(prompt));
+const responsesOf = (samples: readonly SupervisedSample[]) =>
+  samples.map(({ response }) => tokenizer.decode(response));
+
+Deno.test("file examples: the response alone counts, and it ends", async () => {
+  await withExamples(numbered(3), {}, (examples) => {
+    const [sample] = examples.draw(1, 1);
+    const [prompt] = promptsOf([sample]);
+    assert.match(prompt, /^q\d=$/);
+    assert.equal(responsesOf([sample])[0], `it is ${prompt[1]}`);
+    assert.equal(sample.response.at(-1), tokenizer.specialToken("eos_token"));
+    assert.equal(sample.response.length, "it is 0".length + 1);
+    assert.deepEqual(sample.weights, new Float32Array(sample.response.length).fill(1));
+  });
+});
+
+Deno.test("file examples: each epoch has each once; what is drawn depends on the position", async () => {
+  await withExamples(numbered(9), {}, (examples) => {
+    const epoch = promptsOf(examples.draw(1, 7));
+    assert.equal(new Set(epoch).size, 7);
+    assert.equal(examples.epochs, 1);
+    const next = promptsOf(examples.draw(2, 7));
+    assert.deepEqual(next.toSorted(), epoch.toSorted());
+    assert.notDeepEqual(next, epoch);
+    examples.position = 7;
+    assert.deepEqual(promptsOf(examples.draw(9, 7)), next);
+    const held = promptsOf(examples.heldOut(0, 100));
+    assert.equal(held.length, 2);
+    assert.ok(held.every((prompt) => !epoch.includes(prompt)));
+  });
+});
+
+Deno.test("file examples: the seed decides the order and not what is held out", async () => {
+  const of = (seed: number) =>
+    withExamples(numbered(9), { seed }, (examples) => ({
+      drawn: promptsOf(examples.draw(1, 7)),
+      held: promptsOf(examples.heldOut(0, 100)),
+    }));
+  const [one, same, other] = [await of(1), await of(1), await of(2)];
+  assert.deepEqual(one, same);
+  assert.notDeepEqual(one.drawn, other.drawn);
+  assert.deepEqual(one.held, other.held);
+});
+
+Deno.test("file examples: too long ones are passed over, however often they come round", async () => {
+  const long = { question: "a question of many letters", solution: "a" };
+  const wordy = { question: "q8", solution: "an answer that does not come to its end" };
+  const data = { maximum_prompt_tokens: 8, maximum_response_tokens: 12, shuffle: false };
+  await withExamples([long, ...numbered(4), wordy], { data, aside: 1 }, (examples) => {
+    const drawn = new Set(promptsOf(examples.draw(1, 30)));
+    assert.ok(!drawn.has("q8=") && drawn.size >= 3);
+    assert.ok(promptsOf(examples.some(100)).every((prompt) => /^q[0-3]=$/.test(prompt)));
+  });
+  const short = { maximum_response_tokens: 3 };
+  assert.match(
+    await messageOf(() => withExamples(numbered(4), { data: short }, () => assert.fail())),
+    /no example has a prompt of at most 512 tokens and a response of at most 3, together at most/,
+  );
+});
+
+Deno.test("file examples: what exceeds the model's positions is passed over", async () => {
+  const rows = [...numbered(4), { question: "q9", solution: "it is a lot of it" }];
+  await withExamples(rows, { aside: 1, positions: "q1=it is 1".length + 1 }, (examples) => {
+    const drawn = [...examples.draw(1, 20), ...examples.heldOut(0, 9)];
+    assert.deepEqual(new Set(promptsOf(drawn)), new Set(["q0=", "q1=", "q2=", "q3="]));
+  });
+  assert.match(
+    await messageOf(() => withExamples(rows, { positions: 5 }, () => assert.fail())),
+    /together at most the model's 5 positions/,
+  );
+});
+
+Deno.test("file examples: solutions may be imitated by their steps, in the generator's format", async () => {
+  const rows = [0, 1, 2].map((i) => ({
+    question: `q${i}`,
+    answer: `${i}`,
+    steps: ["first this", `then ${i}`],
+  }));
+  const columns = { question: "question", answer: "answer", solution_steps: "steps" };
+  const entry = (folder: string) => [{ path: `${folder}/train.jsonl`, columns }];
+  const lines = rows.map((row) => JSON.stringify(row)).join("\n");
+  await withFiles({ "train.jsonl": lines }, async (folder) => {
+    const data = { train: entry(folder), response: "steps" };
+    await withExamples([], { data }, (examples) => {
+      const [sample] = examples.draw(1, 1);
+      const i = promptsOf([sample])[0][1];
+      assert.equal(
+        responsesOf([sample])[0],
+        `<think>\n<step>first this</step>\n<step>then ${i}</step>\n</think>\n` +
+          `<answer>\\boxed{${i}}</answer>`,
+      );
+    });
+  });
+});
+
+Deno.test("file examples: what has no steps or no answer is not imitated by its steps", async () => {
+  const rows = [
+    { question: "a", solution: "We add. So it is \\boxed{1}." },
+    { question: "b", solution: "We add. So it is 2." },
+    { question: "c", solution: "We double. So it is \\boxed{3}." },
+  ];
+  await withExamples(rows, { data: { response: "steps" }, aside: 1 }, (examples) => {
+    const all = [...examples.draw(1, 1), ...examples.heldOut(0, 5)];
+    assert.deepEqual(promptsOf(all).toSorted(), ["a=", "c="]);
+  });
+  await withExamples(rows, { aside: 1 }, (examples) => {
+    const all = [...examples.draw(1, 2), ...examples.heldOut(0, 5)];
+    assert.deepEqual(promptsOf(all).toSorted(), ["a=", "b=", "c="]);
+  });
+});

@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import type { Gpu } from "../../../src/gpu/gpu.ts";
+import { characterTokenizer, characterTokenizerConfig } from "../../../src/data/vocabulary.ts";
+import { RandomStream } from "../../../src/random/philox.ts";
+import type { ModelConfig } from "../../../src/model/decoder/config.ts";
+import { Optimizer } from "../../../src/model/decoder/optimizer.ts";
+import { Tokenizer } from "../../../src/model/tokenizer/tokenizer.ts";
+import type { Policy } from "../../../src/rl/policy.ts";
+import { generatorTemplate, verifierTemplate } from "../../../src/rl/prompt_template.ts";
+import { type Policies, releasePolicies } from "../../../src/run/tango/policies.ts";
+import { loadRunState, type RunState, saveRunState } from "../../../src/run/store/run_state.ts";
+import { onEveryGpu } from "../../kernels/harness.ts";
+import { tinyModel } from "../../model/tiny_model.ts";
+
+function policy<Template>(
+  gpu: Gpu,
+  template: Template,
+  seed: number,
+  { trained = true, config }: { trained?: boolean; config?: Partial<ModelConfig> } = {},
+): Policy<Template> {
+  const model = tinyModel(gpu, { seed, trained, config });
+  return {
+    model,
+    tokenizer: Tokenizer.fromJson(
+      { ...characterTokenizer() },
+      { ...characterTokenizerConfig() },
+      "tokenizer.json",
+    ),
+    template,
+    stopTokens: [2],
+    maximumResponse: 8,
+    slots: 4,
+    stepsBetweenReadbacks: 4,
+    optimizer: trained
+      ? new Optimizer(model, {
+        beta1: 0.9,
+        beta2: 0.95,
+        epsilon: 1e-8,
+        weightDecay: 0,
+        maxGradientNorm: 1,
+      })
+      : null,
+    reference: null,
+  };
+}
+
+interface Kind {
+  readonly seed: number;
+  readonly verifier?: "trained" | "frozen" | null;
+  readonly config?: Partial<ModelConfig>;
+}
+
+function policiesOf(gpu: Gpu, { seed, verifier = "trained", config }: Kind): Policies {
+  return {
+    generator: policy(gpu, generatorTemplate("configs/prompts/generator.txt"), seed, { config }),
+    verifier: verifier && policy(gpu, verifierTemplate("configs/prompts/verifier.txt"), seed + 1, {
+      trained: verifier === "trained",
+    }),
+  };
+}
+
+/** Every number of a policy that a step changes. */
+async function content({ model, optimizer }: Policy<unknown>) {
+  return {
+    weights: await model.parameters.read(),
+    moments: await optimizer?.read(),
+    step: optimizer?.step,
+  };
+}
+
+function fillOptimizer({ model, optimizer }: Policy<unknown>, step: number): void {
+  const random = new RandomStream(step, 95);
+  const moments = () =>
+    model.parameters.weights.map(({ size }) =>
+      Float32Array.from({ length: size }, random.uniform, random)
+    );
+  optimizer?.load(step, moments(), moments());
+}
+
+const state: RunState = {
+  position: { globalSteps: 7, generatorSteps: 5, verifierSteps: 2, cycleSteps: 3 },
+  classCounts: { positive: 2.0000000000000004, negative: 0.1 + 0.2 },
+  problemPosition: 17,
+  best: { step: 3, value: 0.5 },
+};
+
+async function withFolder(body: (folder: string) => Promise<void>): Promise<void> {
+  const folder = Deno.makeTempDirSync();
+  try {
+    await body(folder);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+}
+
+onEveryGpu("run state: weights, moments, counters and averages come back", async (gpu) => {
+  await withFolder(async (folder) => {
+    const saved = policiesOf(gpu, { seed: 1 });
+    const loaded = policiesOf(gpu, { seed: 5 });
+    assert.ok(saved.verifier && loaded.verifier);
+    fillOptimizer(saved.generator, 5);
+    fillOptimizer(saved.verifier, 2);
+    const path = await saveRunState(folder, saved, state, 1);
+    assert.deepEqual(loadRunState(path, loaded), state);
+    assert.deepEqual(await content(loaded.generator), await content(saved.generator));
+    assert.deepEqual(await content(loaded.verifier), await content(saved.verifier));
+    assert.notDeepEqual(
+      (await content(saved.generator)).weights,
+      (await content(saved.verifier)).weights,
+    );
+    for (const policies of [saved, loaded]) releasePolicies(policies);
+  });
+});
+
+onEveryGpu("run state: a frozen verifier and no verifier at all", async (gpu) => {
+  for (const verifier of ["frozen", null] as const) {
+    await withFolder(async (folder) => {
+      const saved = policiesOf(gpu, { seed: 1, verifier });
+      const loaded = policiesOf(gpu, { seed: 5, verifier });
+      const before = loaded.verifier && await content(loaded.verifier);
+      const without = { ...state, classCounts: null };
+      const path = await saveRunState(folder, saved, without, 1);
+      assert.deepEqual(loadRunState(path, loaded), without);
+      assert.deepEqual(await content(loaded.generator), await content(saved.generator));
+      // What is not trained is loaded from its own folder, not from the checkpoint.
+      assert.deepEqual(loaded.verifier && await content(loaded.verifier), before);
+      for (const policies of [saved, loaded]) releasePolicies(policies);
+    });
+  }
+});
+
+onEveryGpu("run state: a checkpoint of another model is refused", async (gpu) => {
+  await withFolder(async (folder) => {
+    const saved = policiesOf(gpu, { seed: 1 });
+    const other = policiesOf(gpu, { seed: 1, config: { layers: 3 } });
+    const path = await saveRunState(folder, saved, state, 1);
+    assert.throws(() => loadRunState(path, other), (error: Error) => {
+      assert.equal(error.name, "UserError");
+      assert.match(error.message, /generator's weights do not have the size.*generator\.model/);
+      assert.ok(error.message.includes(path));
+      return true;
+    });
+    const alone = policiesOf(gpu, { seed: 1, verifier: null });
+    const pathAlone = await saveRunState(folder, alone, state, 1);
+    assert.throws(() => loadRunState(pathAlone, saved), { name: "UserError", message: /verifier/ });
+    for (const policies of [saved, other, alone]) releasePolicies(policies);
+  });
+});
