@@ -45,5 +45,9 @@ export const COMMANDS: Readonly<Record<string, CommandSource>> = {
     summary: "check style, formatting, types and which folder imports which",
     load: () => import("./dev/lint.ts"),
   },
+  docs: {
+    summary: "write docs/configuration.md from the configuration's schemas",
+    load: () => import("./dev/docs.ts"),
+  },
   fmt: { summary: "format the source files", load: () => import("./dev/fmt.ts") },
 };

@@ -8,33 +8,42 @@ const column = () => text("the name of a column, or a path such as reward_model.
 
 /** Which columns of a file hold what. */
 const columnsSchema = section({
-  /** Several columns are joined by blank lines. */
   question: z.union([column(), z.array(column()).min(1)], {
     error: "a column or a list of columns",
-  }),
-  answer: column().optional(),
-  solution: column().optional(),
-  /** A list of texts. */
-  solution_steps: column().optional(),
-  source: column().optional(),
-  /** A solution to be judged, as a list of texts … */
-  judged_steps: column().optional(),
-  /** … and the place of its first wrong step, from 0, or -1. */
-  first_error: column().optional(),
-  comparison: oneOf(["math", "text", "literal"]).optional(),
+  }).describe(
+    "Several columns are joined by blank lines.",
+  ),
+  answer: column().optional().describe("The reference answer."),
+  solution: column().optional().describe("A written solution, for `sft`."),
+  solution_steps: column().optional().describe(
+    "A list of texts.",
+  ),
+  source: column().optional().describe("A name that measurements go by."),
+  judged_steps: column().optional().describe(
+    "A solution to be judged, as a list of texts …",
+  ),
+  first_error: column().optional().describe(
+    "… and the place of its first wrong step, from 0, or -1.",
+  ),
+  comparison: oneOf(["math", "text", "literal"]).optional().describe("How answers are compared."),
 });
 
 const [firstFormat, ...otherFormats] = formats.map(({ name }) => name);
 
 const entrySchema = section({
-  path: text("the path of a file or folder"),
-  /** A published data set's; null with `columns`, or to guess from the names. */
-  format: oneOf([firstFormat, ...otherFormats]).nullable().default(null),
+  path: text("the path of a file or folder").describe(
+    "JSON Lines, JSON, CSV, TSV (also gzipped) or Parquet; a folder with such files.",
+  ),
+  format: oneOf([firstFormat, ...otherFormats]).nullable().default(null).describe(
+    "A published data set's; null with `columns`, or to guess from the names.",
+  ),
   columns: columnsSchema.nullable().default(null),
-  /** Replaces what the rows say; measurements go by it. */
-  source: text("a name").nullable().default(null),
-  /** Records that are taken, from the first on; null: all. */
-  limit: wholeNumber({ minimum: 1 }).nullable().default(null),
+  source: text("a name").nullable().default(null).describe(
+    "Replaces what the rows say; measurements go by it.",
+  ),
+  limit: wholeNumber({ minimum: 1 }).nullable().default(null).describe(
+    "Records that are taken, from the first on; null: all.",
+  ),
 }).check(({ value, issues }) => {
   if (value.format !== null && value.columns !== null) {
     const message = "null, because format says which columns hold what";
@@ -47,17 +56,27 @@ export type DataEntry = z.output<typeof entrySchema>;
 
 /** Files with problems, or with examples to imitate. */
 export const dataFields = {
-  train: z.array(entrySchema, { error: "a list of files" }).min(1, "at least one file"),
-  /** Problems that are measured and never trained on; [] sets some of `train` aside. */
-  held_out: z.array(entrySchema, { error: "a list of files" }).default([]),
-  /** A new order in every epoch; false keeps the files' order. */
-  shuffle: flag().default(true),
-  minimum_question_characters: wholeNumber({ minimum: 0 }).default(1),
-  maximum_question_characters: wholeNumber({ minimum: 1 }).nullable().default(null),
-  /** Problems with longer prompts are left out. */
-  maximum_prompt_tokens: wholeNumber({ minimum: 1 }).default(512),
-  /** Keeps every record of a question instead of the first. */
-  keep_duplicates: flag().default(false),
+  train: z.array(entrySchema, { error: "a list of files" }).min(1, "at least one file").describe(
+    "Files or folders, each with `path` and perhaps `format`, `columns`, `source` (a name that measurements go by) and `limit` (records taken).",
+  ),
+  held_out: z.array(entrySchema, { error: "a list of files" }).default([]).describe(
+    "Problems that are measured and never trained on; [] sets some of `train` aside.",
+  ),
+  shuffle: flag().default(true).describe(
+    "A new order in every epoch; false keeps the files' order.",
+  ),
+  minimum_question_characters: wholeNumber({ minimum: 0 }).default(1).describe(
+    "Shorter questions are left out.",
+  ),
+  maximum_question_characters: wholeNumber({ minimum: 1 }).nullable().default(null).describe(
+    "Longer questions are left out; null: none.",
+  ),
+  maximum_prompt_tokens: wholeNumber({ minimum: 1 }).default(512).describe(
+    "Problems with longer prompts are left out.",
+  ),
+  keep_duplicates: flag().default(false).describe(
+    "Keeps every record of a question instead of the first.",
+  ),
 };
 
 /** Problems from files. */
@@ -77,8 +96,10 @@ export function dataEntry(path: string, format: string | null): DataEntry {
 /** Examples from files. */
 export const exampleDataSchema = section({
   ...dataFields,
-  /** Examples with longer responses are left out. */
-  maximum_response_tokens: wholeNumber({ minimum: 1 }).default(1024),
-  /** What is imitated: the solution as written, or its steps and answer in the generator's format. */
-  response: oneOf(["solution", "steps"]).default("solution"),
+  maximum_response_tokens: wholeNumber({ minimum: 1 }).default(1024).describe(
+    "Examples with longer responses are left out.",
+  ),
+  response: oneOf(["solution", "steps"]).default("solution").describe(
+    "What is imitated: the solution as written, or its steps and answer in the generator's format.",
+  ),
 }).nullable().default(null);

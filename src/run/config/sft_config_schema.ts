@@ -20,17 +20,22 @@ import {
 
 /** A new model of random weights: the shape of a small Llama decoder. */
 const architectureSchema = section({
-  hidden_size: wholeNumber({ minimum: 8 }).default(64),
-  layers: wholeNumber({ minimum: 1 }).default(3),
-  attention_heads: wholeNumber({ minimum: 1 }).default(4),
-  key_value_heads: wholeNumber({ minimum: 1 }).default(2),
-  /** Width of the feed-forward layers. */
-  intermediate_size: wholeNumber({ minimum: 8 }).default(192),
-  /** Longest sequence, prompt and response together, in tokens. */
-  max_position_embeddings: wholeNumber({ minimum: 16 }).default(512),
-  rope_theta: realNumber({ above: 0 }).default(10000),
-  /** Standard deviation of the random weights. */
-  initial_deviation: realNumber({ above: 0 }).default(0.05),
+  hidden_size: wholeNumber({ minimum: 8 }).default(64).describe("Width of the residual stream."),
+  layers: wholeNumber({ minimum: 1 }).default(3).describe("Decoder layers."),
+  attention_heads: wholeNumber({ minimum: 1 }).default(4).describe("Query heads of a layer."),
+  key_value_heads: wholeNumber({ minimum: 1 }).default(2).describe(
+    "Key and value heads of a layer; divides `attention_heads`.",
+  ),
+  intermediate_size: wholeNumber({ minimum: 8 }).default(192).describe(
+    "Width of the feed-forward layers.",
+  ),
+  max_position_embeddings: wholeNumber({ minimum: 16 }).default(512).describe(
+    "Longest sequence, prompt and response together, in tokens.",
+  ),
+  rope_theta: realNumber({ above: 0 }).default(10000).describe("Base of the rotary frequencies."),
+  initial_deviation: realNumber({ above: 0 }).default(0.05).describe(
+    "Standard deviation of the random weights.",
+  ),
 }).check(({ value, issues }) => {
   const impossible = (key: keyof typeof value, message: string) =>
     issues.push({ code: "custom", path: [key], input: value[key], message });
@@ -58,49 +63,73 @@ export const sftConfigSchema = section({
   memory_limit_gb: memoryLimitSchema,
   run_directory: runDirectorySchema,
   task: taskSchema.prefault({}),
-  /** Files with examples instead of the embedded task's. */
-  data: exampleDataSchema,
-  /** What is imitated: correct solutions, or critiques of corrupted ones. */
-  policy: oneOf(["generator", "verifier"]),
-  /** Weights to begin with; null begins with a random model of `architecture`. */
+  data: exampleDataSchema.describe(
+    "Files with examples instead of the embedded task's.",
+  ),
+  policy: oneOf(["generator", "verifier"]).describe(
+    "What is imitated: correct solutions, or critiques of corrupted ones.",
+  ),
   initial_model: text(
     "the path of a folder with model.safetensors, config.json and tokenizer.json, or null",
-  ).nullable().default(null),
+  ).nullable().default(null).describe(
+    "Weights to begin with; null begins with a random model of `architecture`.",
+  ),
   architecture: architectureSchema.prefault({}),
-  /** Only with `initial_model`. */
-  lora: loraSchema,
-  /** Folder that receives the trained weights; null leaves them in the run folder. */
-  output_directory: text("the path of a folder, or null").nullable().default(null),
-  /** Updates between two checkpoints; 0 saves at the end and when stopped only. */
-  save_every: wholeNumber({ minimum: 0 }).default(100),
-  /** Newest checkpoints that are kept. */
-  keep_checkpoints: wholeNumber({ minimum: 1 }).default(2),
-  /** Keeps the weights of the best evaluation in the run folder's best/. */
-  keep_best: flag().default(false),
-  /** Examples in an update. */
-  batch_size: wholeNumber({ minimum: 1 }).default(64),
-  /** Updates, unless stopped earlier. */
-  steps: wholeNumber({ minimum: 1 }).default(1000),
+  lora: loraSchema.describe(
+    "Only with `initial_model`.",
+  ),
+  output_directory: text("the path of a folder, or null").nullable().default(null).describe(
+    "Folder that receives the trained weights; null leaves them in the run folder.",
+  ),
+  save_every: wholeNumber({ minimum: 0 }).default(100).describe(
+    "Updates between two checkpoints; 0 saves at the end and when stopped only.",
+  ),
+  keep_checkpoints: wholeNumber({ minimum: 1 }).default(2).describe(
+    "Newest checkpoints that are kept.",
+  ),
+  keep_best: flag().default(false).describe(
+    "Keeps the weights of the best evaluation in the run folder's best/.",
+  ),
+  batch_size: wholeNumber({ minimum: 1 }).default(64).describe(
+    "Examples in an update.",
+  ),
+  steps: wholeNumber({ minimum: 1 }).default(1000).describe(
+    "Updates, unless stopped earlier.",
+  ),
   optimizer: optimizerSchema.prefault({ learning_rate: 2e-3 }),
-  micro_batch_tokens: wholeNumber({ minimum: 1 }).default(8192),
+  micro_batch_tokens: wholeNumber({ minimum: 1 }).default(8192).describe(
+    "Tokens in one forward and backward pass: more is faster and takes more memory.",
+  ),
   gradient_checkpointing: gradientCheckpointingSchema,
-  /** Training ends at the first evaluation that reaches this accuracy; 1 trains to the end. */
-  stop_at_accuracy: realNumber({ above: 0, maximum: 1 }).default(1),
-  /** Updates between two evaluations. */
-  evaluate_every: wholeNumber({ minimum: 1 }).default(20),
+  stop_at_accuracy: realNumber({ above: 0, maximum: 1 }).default(1).describe(
+    "Training ends at the first evaluation that reaches this accuracy; 1 trains to the end.",
+  ),
+  evaluate_every: wholeNumber({ minimum: 1 }).default(20).describe(
+    "Updates between two evaluations.",
+  ),
   evaluation: section({
-    problems: wholeNumber({ minimum: 1 }).default(256),
-    seed: wholeNumber({ minimum: 0, maximum: 2 ** 32 - 1 }).default(20250522),
-    max_response_length: wholeNumber({ minimum: 1 }).default(192),
+    problems: wholeNumber({ minimum: 1 }).default(256).describe(
+      "Held-out problems.",
+    ),
+    seed: wholeNumber({ minimum: 0, maximum: 2 ** 32 - 1 }).default(20250522).describe(
+      "Seed of the held-out problems.",
+    ),
+    max_response_length: wholeNumber({ minimum: 1 }).default(192).describe(
+      "Tokens after which a response is cut off.",
+    ),
   }).prefault({}),
-  /** How the generator, or the solutions' author, is prompted. */
-  generator_prompt_template: promptTemplateSchema("generator.txt"),
+  generator_prompt_template: promptTemplateSchema(
+    "generator.txt",
+    "How the generator is prompted, or the author of the solutions to be judged.",
+  ),
   ...chatFields,
-  verifier_prompt_template: promptTemplateSchema("verifier.txt"),
-  /** Verifier only: the share of the solutions to be judged that are correct; the others are corrupted. */
-  correct_share: realNumber({ minimum: 0, maximum: 1 }).default(0.5),
-  /** Verifier only: what a judgment's token counts in the loss; any other token counts 1. */
-  judgment_weight: realNumber({ above: 0 }).default(1),
+  verifier_prompt_template: promptTemplateSchema("verifier.txt", "How the verifier is prompted."),
+  correct_share: realNumber({ minimum: 0, maximum: 1 }).default(0.5).describe(
+    "Verifier only: the share of the solutions to be judged that are correct; the others are corrupted.",
+  ),
+  judgment_weight: realNumber({ above: 0 }).default(1).describe(
+    "Verifier only: what a judgment's token counts in the loss; any other token counts 1.",
+  ),
 }).check(({ value, issues }) => {
   if (value.lora !== null && value.initial_model === null) {
     const message = "null, because there is no initial_model whose weights could stay as they are";

@@ -4,32 +4,47 @@ import { z } from "zod";
 import { loraTargets } from "../../model/decoder/lora.ts";
 import { flag, oneOf, realNumber, section, text, wholeNumber } from "./schema_fields.ts";
 
-/** Which engine runs the kernels; auto takes Dawn or the native one, whichever suits the device. */
-export const gpuSchema = oneOf(["auto", "native", "dawn"]).default("auto");
+export const gpuSchema = oneOf(["auto", "native", "dawn"]).default("auto").describe(
+  "Which engine runs the kernels; auto takes the native one.",
+);
 
-/** How matrices that are not trained are stored; auto keeps the file's format, quantised ones in float16. */
-export const frozenDtypeSchema = oneOf(["auto", "float32", "float16", "bfloat16"]).default("auto");
+export const frozenDtypeSchema = oneOf(["auto", "float32", "float16", "bfloat16"]).default("auto")
+  .describe(
+    "How matrices that are not trained are stored; auto keeps the file's format, quantised ones in float16.",
+  );
 
-/** GB (10⁹ bytes) of GPU memory that a run may take; null: what the device is known to have. */
-export const memoryLimitSchema = realNumber({ above: 0 }).nullable().default(null);
+export const memoryLimitSchema = realNumber({ above: 0 }).nullable().default(null).describe(
+  "GB (10⁹ bytes) of GPU memory that a run may take; null: what the device is known to have.",
+);
 
-/** Keeps each layer's input alone for the backward pass, which computes the rest again: less memory. */
-export const gradientCheckpointingSchema = flag().default(false);
+export const gradientCheckpointingSchema = flag().default(false).describe(
+  "Keeps each layer's input alone for the backward pass, which computes the rest again: less memory.",
+);
 
-/** Seed of everything random: the same seed gives the same run. */
-export const seedSchema = wholeNumber({ minimum: 0, maximum: 2 ** 32 - 1 }).default(0);
+export const seedSchema = wholeNumber({ minimum: 0, maximum: 2 ** 32 - 1 }).default(0).describe(
+  "Seed of everything random: the same seed gives the same run.",
+);
 
-/** Where the run's files go; null takes the next free numbered folder in runs/. */
-export const runDirectorySchema = text("the path of a folder, or null").nullable().default(null);
+export const runDirectorySchema = text("the path of a folder, or null").nullable().default(null)
+  .describe("Where the run's files go; null takes the next free numbered folder in runs/.");
 
 /** The task that makes the problems, and how hard they are; null takes the task's own range. */
 export const taskSchema = section({
-  name: oneOf(["last-letter", "arithmetic"]).default("last-letter"),
-  minimum_steps: wholeNumber({ minimum: 1 }).nullable().default(null),
-  maximum_steps: wholeNumber({ minimum: 1 }).nullable().default(null),
-  /** last-letter only: how long its words are. */
-  minimum_letters: wholeNumber({ minimum: 2, maximum: 20 }).nullable().default(null),
-  maximum_letters: wholeNumber({ minimum: 2, maximum: 20 }).nullable().default(null),
+  name: oneOf(["last-letter", "arithmetic"]).default("last-letter").describe(
+    "The embedded task that makes the problems.",
+  ),
+  minimum_steps: wholeNumber({ minimum: 1 }).nullable().default(null).describe(
+    "Steps of the easiest problem; null: the task's own range.",
+  ),
+  maximum_steps: wholeNumber({ minimum: 1 }).nullable().default(null).describe(
+    "Steps of the hardest.",
+  ),
+  minimum_letters: wholeNumber({ minimum: 2, maximum: 20 }).nullable().default(null).describe(
+    "last-letter only: letters of the shortest word; null: the task's own range.",
+  ),
+  maximum_letters: wholeNumber({ minimum: 2, maximum: 20 }).nullable().default(null).describe(
+    "last-letter only: letters of the longest.",
+  ),
 }).check(({ value, issues }) => {
   const impossible = (key: keyof typeof value, message: string) =>
     issues.push({ code: "custom", path: [key], input: value[key], message });
@@ -51,15 +66,17 @@ export const taskSchema = section({
 export type TaskConfig = z.output<typeof taskSchema>;
 
 /** Path of a prompt template. */
-export const promptTemplateSchema = (file: string) =>
-  text("the path of a Jinja text file").default(`configs/prompts/${file}`);
+export const promptTemplateSchema = (file: string, description: string) =>
+  text("the path of a Jinja text file").default(`configs/prompts/${file}`).describe(description);
 
 /** How a prompt is said to the model. */
 export const chatFields = {
-  /** Says the prompt in the model's chat template, as the user's message. */
-  chat: flag().default(false),
-  /** What the model is told before it; only with `chat`. */
-  system_prompt: text("a text, or null").nullable().default(null),
+  chat: flag().default(false).describe(
+    "Says the prompt in the model's chat template, as the user's message.",
+  ),
+  system_prompt: text("a text, or null").nullable().default(null).describe(
+    "What the model is told before it; only with `chat`.",
+  ),
 };
 
 /** What is expected of a system prompt that no conversation would begin with. */
@@ -67,13 +84,16 @@ export const systemPromptNeedsChat = "null, because chat is false";
 
 /** Trains a low-rank adapter on weights that stay as they are; null trains all weights. */
 export const loraSchema = section({
-  /** Rank of the change to each projection. */
-  rank: wholeNumber({ minimum: 4 }).default(16),
-  /** The change is multiplied by alpha / rank. */
-  alpha: realNumber({ above: 0 }).default(32),
-  /** Projections that are changed. */
+  rank: wholeNumber({ minimum: 4 }).default(16).describe(
+    "Rank of the change to each projection.",
+  ),
+  alpha: realNumber({ above: 0 }).default(32).describe(
+    "The change is multiplied by alpha / rank.",
+  ),
   targets: z.array(oneOf([...loraTargets]), { error: `a list of ${loraTargets.join(", ")}` })
-    .min(1, "at least one projection").default([...loraTargets]),
+    .min(1, "at least one projection").default([...loraTargets]).describe(
+      "Projections that are changed.",
+    ),
 }).check(({ value, issues }) => {
   if (value.rank % 4 !== 0) {
     const message = "a multiple of 4, as the kernels need";
@@ -83,17 +103,27 @@ export const loraSchema = section({
 
 /** AdamW with gradient clipping and a learning-rate schedule. */
 export const optimizerSchema = section({
-  learning_rate: realNumber({ above: 0 }).default(1e-4),
-  /** Decay of the moving averages of the gradient and of its square. */
+  learning_rate: realNumber({ above: 0 }).default(1e-4).describe(
+    "Peak learning rate of AdamW.",
+  ),
   betas: z.tuple([realNumber({ minimum: 0, below: 1 }), realNumber({ minimum: 0, below: 1 })], {
     error: "two numbers of at least 0 and less than 1",
-  }).default([0.9, 0.999]),
-  epsilon: realNumber({ above: 0 }).default(1e-8),
-  weight_decay: realNumber({ minimum: 0 }).default(0.01),
-  /** The gradient of all weights together is scaled down to this norm. */
-  max_gradient_norm: realNumber({ above: 0 }).default(1),
-  /** Updates over which the learning rate rises from 0. */
-  warmup_steps: wholeNumber({ minimum: 0 }).default(0),
-  /** After the warm-up: constant, or cosine down to 0 at the policy's last step. */
-  schedule: oneOf(["constant", "cosine"]).default("constant"),
+  }).default([0.9, 0.999]).describe(
+    "Decay of the moving averages of the gradient and of its square.",
+  ),
+  epsilon: realNumber({ above: 0 }).default(1e-8).describe(
+    "Added to the root of the second moment.",
+  ),
+  weight_decay: realNumber({ minimum: 0 }).default(0.01).describe(
+    "Share of each weight that an update of learning rate 1 would take away.",
+  ),
+  max_gradient_norm: realNumber({ above: 0 }).default(1).describe(
+    "The gradient of all weights together is scaled down to this norm.",
+  ),
+  warmup_steps: wholeNumber({ minimum: 0 }).default(0).describe(
+    "Updates over which the learning rate rises from 0.",
+  ),
+  schedule: oneOf(["constant", "cosine"]).default("constant").describe(
+    "After the warm-up: constant, or cosine down to 0 at the policy's last step.",
+  ),
 });
