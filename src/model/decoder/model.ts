@@ -113,6 +113,15 @@ export class Model {
     return own.training ? own : null;
   }
 
+  /**
+   * Changes with every update and every loading of its weights or of its adapter's. Keys and values that
+   * were computed under another version are another model's.
+   */
+  get weightsVersion(): number {
+    // Neither count ever falls, so that their sum changes whenever one of them does.
+    return this.parameters.version + (this.adapter?.parameters.version ?? 0);
+  }
+
   /** How many parameters it has. */
   get parameterCount(): ParameterCount {
     return {

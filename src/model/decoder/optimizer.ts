@@ -2,7 +2,7 @@ import type { Tensor } from "../../gpu/tensor.ts";
 import { adamw } from "../../kernels/adamw.ts";
 import { gradientNorm } from "../../kernels/gradient_norm.ts";
 import type { Model } from "./model.ts";
-import type { TrainingState } from "./parameters.ts";
+import type { Parameters, TrainingState } from "./parameters.ts";
 
 /** AdamW (Loshchilov & Hutter 2019) with clipping by the global gradient norm. */
 export interface OptimizerOptions {
@@ -25,7 +25,7 @@ export interface UpdateResult {
 export class Optimizer {
   /** Updates made so far. */
   step = 0;
-  readonly #weights: readonly Tensor[];
+  readonly #parameters: Parameters;
   readonly #state: TrainingState;
   readonly #norm: Tensor;
   readonly #clipScale: Tensor;
@@ -35,7 +35,7 @@ export class Optimizer {
   constructor(private readonly model: Model, readonly options: OptimizerOptions) {
     const { trainable } = model;
     if (!trainable?.training) throw new Error("this model was loaded frozen");
-    this.#weights = trainable.weights;
+    this.#parameters = trainable;
     this.#state = trainable.training;
     this.#norm = model.gpu.tensor([1], "f32", "gradient norm");
     this.#clipScale = model.gpu.tensor([1], "f32", "clip scale");
@@ -55,7 +55,7 @@ export class Optimizer {
     const step = this.step + 1;
     const results = { norm: this.#norm, clipScale: this.#clipScale, nonFinite: this.#nonFinite };
     gradientNorm(gpu, gradients, results, maxGradientNorm);
-    this.#weights.forEach((weights, i) => {
+    this.#parameters.weights.forEach((weights, i) => {
       adamw(gpu, {
         parameters: weights,
         gradients: gradients[i],
@@ -72,6 +72,8 @@ export class Optimizer {
         biasCorrection2: 1 - beta2 ** step,
       });
     });
+    // Said before the result is known: whoever samples meanwhile samples from the new weights.
+    this.#parameters.weightsChanged();
     const [norm, nonFinite] = await gpu.readAll([this.#norm, this.#nonFinite]);
     if (nonFinite[0] === 0) this.step = step;
     return { gradientNorm: norm[0], nonFinite: nonFinite[0] };

@@ -52,6 +52,7 @@ export class Parameters {
   readonly weights: readonly Tensor[];
   readonly training: TrainingState | null;
   readonly #placements: ReadonlyMap<string, Placement>;
+  #version = 0;
 
   /** @param makeBlocks what is kept, given how many elements the device binds at once */
   constructor(
@@ -73,6 +74,16 @@ export class Parameters {
         secondMoments: flat("second moments"),
       }
       : null;
+  }
+
+  /** Counts the changes of the weights: what was computed with them holds while it stays the same. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Whoever writes to the weights says so. */
+  weightsChanged(): void {
+    this.#version++;
   }
 
   /** @throws Error when the model has no such block */
@@ -184,6 +195,7 @@ export class Parameters {
       const segment = this.weights[i];
       this.gpu.write(segment, toStorage(data, segment.dtype));
     });
+    this.weightsChanged();
   }
 
   /** Returns the GPU memory. */

@@ -80,6 +80,7 @@ export async function loadWeights(
       await gpu.finish();
     }
   }
+  parameters.weightsChanged();
 }
 
 /** Cuts `size` elements of a tensor, from `origin` on, into pieces of whole blocks. */

@@ -64,6 +64,7 @@ export function restoreTrained(
         return data;
       });
     segments("weights").forEach((data, i) => model.gpu.write(weightsOf(model)[i], data));
+    model.trainable?.weightsChanged();
     optimizer.load(optimizerSteps[name], segments("first_moments"), segments("second_moments"));
   }
 }
