@@ -5,7 +5,7 @@ import { topColumn, valueAt } from "./column_path.ts";
 import {
   type Comparison,
   type DataRecord,
-  type JudgedSolution,
+  type LabelledSolution,
   type LeftOut,
   makeRecord,
 } from "./record.ts";
@@ -70,7 +70,7 @@ export function mapColumns(row: Row, columns: ColumnMapping, place: Place): Data
       ? null
       : textFrom(read(columns.source), where(columns.source))) ??
       place.defaultSource,
-    judged: judgedFrom(row, columns, place),
+    judged: labelledFrom(row, columns, place),
   });
 }
 
@@ -78,7 +78,7 @@ function textOrTurn(value: unknown, where: string, part: "question" | "response"
   return isConversation(value) ? lastTurn(value, where)[part] : textFrom(value, where);
 }
 
-function judgedFrom(row: Row, columns: ColumnMapping, place: Place): JudgedSolution | null {
+function labelledFrom(row: Row, columns: ColumnMapping, place: Place): LabelledSolution | null {
   const { judgedSteps, firstError } = columns;
   if (judgedSteps === undefined && firstError === undefined) return null;
   if (judgedSteps === undefined || firstError === undefined) {
@@ -89,7 +89,7 @@ function judgedFrom(row: Row, columns: ColumnMapping, place: Place): JudgedSolut
         "expected judgedSteps and firstError together.",
     );
   }
-  return judgedSolution(
+  return labelledSolution(
     valueAt(row, judgedSteps, place),
     valueAt(row, firstError, place),
     placeText(place),
@@ -97,7 +97,11 @@ function judgedFrom(row: Row, columns: ColumnMapping, place: Place): JudgedSolut
 }
 
 /** A solution to be judged. Throws a UserError that begins with `where` when the place is not in it. */
-export function judgedSolution(steps: unknown, firstError: unknown, where: string): JudgedSolution {
+export function labelledSolution(
+  steps: unknown,
+  firstError: unknown,
+  where: string,
+): LabelledSolution {
   const texts = textsFrom(steps, `${where}, steps to be judged`);
   const place = integerFrom(firstError, `${where}, first wrong step`);
   if (place >= -1 && place < texts.length) return { steps: texts, firstError: place };

@@ -19,11 +19,11 @@ export interface DataRecord {
   /** What measurements per source go by. */
   readonly source: string;
   /** A given solution to be judged; null where there is none. */
-  readonly judged: JudgedSolution | null;
+  readonly judged: LabelledSolution | null;
 }
 
 /** A solution by its steps whose first mistake is known. */
-export interface JudgedSolution {
+export interface LabelledSolution {
   readonly steps: readonly string[];
   /** Place of the first wrong step, from 0; -1 when all are right. */
   readonly firstError: number;

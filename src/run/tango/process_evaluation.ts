@@ -1,5 +1,5 @@
 import { loadRecords } from "../../data/files/load_records.ts";
-import type { DataRecord, JudgedSolution } from "../../data/files/record.ts";
+import type { DataRecord, LabelledSolution } from "../../data/files/record.ts";
 import { renderSteps } from "../../data/solution_text.ts";
 import { streams } from "../../random/philox.ts";
 import type { Policy } from "../../rl/policy.ts";
@@ -15,16 +15,16 @@ import { rolloutSampling } from "./held_out_evaluation.ts";
 import type { Metrics } from "./step_metrics.ts";
 
 /** A problem with a solution whose first wrong step is known. */
-export type JudgedRecord = DataRecord & { readonly judged: JudgedSolution };
+export type LabelledRecord = DataRecord & { readonly judged: LabelledSolution };
 
-const isJudged = (record: DataRecord): record is JudgedRecord => record.judged !== null;
+const isJudged = (record: DataRecord): record is LabelledRecord => record.judged !== null;
 
 /**
  * Reads files of solutions to be judged.
  *
  * @returns null when the files, or their first rows, hold no such solutions
  */
-export async function openJudged(entries: readonly DataEntry[]): Promise<JudgedRecord[] | null> {
+export async function openJudged(entries: readonly DataEntry[]): Promise<LabelledRecord[] | null> {
   if (entries.length === 0) return null;
   const first = await loadRecords(entries.map((entry) => ({ ...dataFiles(entry), limit: 1 })));
   if (!first.records.every(isJudged)) return null;
@@ -32,7 +32,7 @@ export async function openJudged(entries: readonly DataEntry[]): Promise<JudgedR
   return records.filter(isJudged);
 }
 
-const source: ProblemSource<JudgedRecord> = {
+const source: ProblemSource<LabelledRecord> = {
   question: ({ question }) => question,
   referenceAnswer: () => "",
   sourceName: ({ source }) => source,
@@ -41,10 +41,10 @@ const source: ProblemSource<JudgedRecord> = {
 
 /** Measures whether a verifier finds the first wrong step of written solutions. */
 export class ProcessEvaluation {
-  readonly #records: readonly JudgedRecord[];
+  readonly #records: readonly LabelledRecord[];
 
   /** @param records of which as many are taken as the configuration evaluates on */
-  constructor(private readonly config: TangoConfig, records: readonly JudgedRecord[]) {
+  constructor(private readonly config: TangoConfig, records: readonly LabelledRecord[]) {
     const { problems, seed } = config.evaluation;
     const order = recordOrder(records.length, seed, records.length > problems);
     const count = Math.min(problems, records.length);

@@ -1,4 +1,4 @@
-import { judgedSolution } from "../column_mapping.ts";
+import { labelledSolution } from "../column_mapping.ts";
 import { type Format, makeRecord } from "../record.ts";
 import { placeText } from "../row.ts";
 import { findColumn, optionalTextOf, textOf } from "../row_values.ts";
@@ -19,7 +19,7 @@ export const processbench: Format = {
     return makeRecord({
       question,
       source: /^(.+)-\d+$/.exec(id ?? "")?.[1] ?? place.defaultSource,
-      judged: judgedSolution(
+      judged: labelledSolution(
         row[findColumn(row, ["steps"], place)],
         row[findColumn(row, ["label"], place)],
         placeText(place),
