@@ -23,12 +23,19 @@ export function renderSteps(steps: readonly string[]): string {
 
 /** A step judgment: what the verifier writes about the step, and its verdict. */
 export interface StepJudgment {
-  text: string;
-  isCorrect: boolean;
+  readonly text: string;
+  readonly isCorrect: boolean;
+}
+
+/** A critique by its parts. */
+export interface CritiqueParts {
+  readonly steps: readonly StepJudgment[];
+  /** Of the answer. */
+  readonly verdict: boolean;
 }
 
 /** A critique in the verifier's format: one line, no text between tags. */
-export function renderCritique(steps: readonly StepJudgment[], verdict: boolean): string {
+export function renderCritique({ steps, verdict }: CritiqueParts): string {
   const judged = steps.map(({ text, isCorrect }) => `<step>${text} ${judgment(isCorrect)}</step>`);
   return `<step_verification>${judged.join("")}</step_verification>` +
     `<final_verification>${judgment(verdict)}</final_verification>`;

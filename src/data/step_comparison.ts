@@ -1,4 +1,4 @@
-import { renderCritique } from "./solution_text.ts";
+import type { CritiqueParts } from "./solution_text.ts";
 import type { Problem, SolutionParts } from "./task.ts";
 
 /**
@@ -38,13 +38,13 @@ export function compareStepByStep(
   solution: SolutionParts,
   finalVerdict: boolean,
   splitStep: SplitStep,
-): string {
+): CritiqueParts {
   const labels = labelStepsByClaim(problem, solution.steps, splitStep);
-  const judgments = solution.steps.map((step, index) => {
+  const steps = solution.steps.map((step, index) => {
     const gold = index < problem.goldSteps.length ? splitStep(problem.goldSteps[index]) : null;
     const claim = splitStep(step)?.claim ?? UNREADABLE;
     const text = `${gold?.work ?? `${ABSENT}:`}${gold?.claim ?? ABSENT}=${claim}`;
     return { text, isCorrect: labels[index] };
   });
-  return renderCritique(judgments, finalVerdict);
+  return { steps, verdict: finalVerdict };
 }

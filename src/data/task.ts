@@ -1,3 +1,5 @@
+import type { CritiqueParts } from "./solution_text.ts";
+
 /** Random numbers in [0, 1), passed in so that the caller decides the stream. */
 export type Uniform = () => number;
 
@@ -46,5 +48,5 @@ export interface Task {
   /** The correct solution with one realistic mistake, carried through to the answer. */
   corruptSolution(problem: Problem, uniform: Uniform): CorruptedSolution;
   /** The critique a perfect verifier would write about any solution. */
-  writeCritique(problem: Problem, solution: SolutionParts): string;
+  writeCritique(problem: Problem, solution: SolutionParts): CritiqueParts;
 }

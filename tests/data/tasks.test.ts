@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { arithmeticTask } from "../../src/data/arithmetic.ts";
 import { lastLetterTask } from "../../src/data/last_letter.ts";
-import { correctSolution, renderSolution } from "../../src/data/solution_text.ts";
+import { correctSolution, renderCritique, renderSolution } from "../../src/data/solution_text.ts";
 import { findTask, taskNames } from "../../src/data/tasks.ts";
 import { vocabularyTokens } from "../../src/data/vocabulary.ts";
 import { RandomStream, streams } from "../../src/random/philox.ts";
@@ -36,7 +36,9 @@ for (const name of taskNames) {
       assert.ok(task.isCorrectAnswer(problem, parsed.answer));
       const steps = parsed.steps.map((step) => step.text);
       assert.deepEqual(task.labelSteps(problem, steps), steps.map(() => true));
-      const critique = parseCritique(task.writeCritique(problem, { steps, answer: parsed.answer }));
+      const critique = parseCritique(
+        renderCritique(task.writeCritique(problem, { steps, answer: parsed.answer })),
+      );
       assert.ok(critique.blocksInOrder && critique.verdict === true);
       assert.deepEqual(critique.stepJudgments, steps.map(() => true));
       assertSpelt(problem.question + text);
@@ -57,7 +59,7 @@ for (const name of taskNames) {
       const labels = task.labelSteps(problem, corrupted.steps);
       const differs = corrupted.steps.join() !== problem.goldSteps.join() || !isRight;
       assert.ok(differs, `${corrupted.kind} changed nothing in ${problem.question}`);
-      const text = task.writeCritique(problem, corrupted);
+      const text = renderCritique(task.writeCritique(problem, corrupted));
       const critique = parseCritique(text);
       assert.ok(critique.blocksInOrder && !critique.textBetweenSteps, text);
       assert.equal(critique.verdict, isRight);
@@ -97,7 +99,7 @@ Deno.test("last letter: critique of wrong, misspelt, malformed and extra steps b
   // A misspelt word with the right letter counts as right: what is claimed is the letter.
   assert.deepEqual(lastLetterTask.labelSteps(problem, steps), [false, true, false, false]);
   assert.equal(
-    lastLetterTask.writeCritique(problem, { steps, answer: "tgh" }),
+    renderCritique(lastLetterTask.writeCritique(problem, { steps, answer: "tgh" })),
     `<step_verification>${["cat:t=a", "dog:g=g", "fish:h=?", "-:-=t"].map(judge).join("")}` +
       "</step_verification><final_verification>\\boxed{CORRECT}</final_verification>",
   );

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Template } from "@huggingface/jinja";
 import { Tokenizer } from "@huggingface/tokenizers";
 import { lastLetterTask } from "../../src/data/last_letter.ts";
-import { correctSolution, renderSolution } from "../../src/data/solution_text.ts";
+import { correctSolution, renderCritique, renderSolution } from "../../src/data/solution_text.ts";
 import {
   characterTokenizer,
   characterTokenizerConfig,
@@ -53,9 +53,8 @@ Deno.test("the texts of a task and the prompts go through without loss or unknow
     const problem = lastLetterTask.makeProblem(uniform, { minimumSteps: 2, maximumSteps: 12 });
     const { question } = problem;
     const solution = renderSolution(correctSolution(problem));
-    const critique = lastLetterTask.writeCritique(
-      problem,
-      lastLetterTask.corruptSolution(problem, uniform),
+    const critique = renderCritique(
+      lastLetterTask.writeCritique(problem, lastLetterTask.corruptSolution(problem, uniform)),
     );
     const steps = problem.goldSteps.length;
     const prompts = [

@@ -127,8 +127,12 @@ export const sftConfigSchema = section({
   correct_share: realNumber({ minimum: 0, maximum: 1 }).default(0.5).describe(
     "Verifier only: the share of the solutions to be judged that are correct; the others are corrupted.",
   ),
-  judgment_weight: realNumber({ above: 0 }).default(1).describe(
+  judgment_weight: realNumber({ minimum: 0 }).default(1).describe(
     "Verifier only: what a judgment's token counts in the loss; any other token counts 1.",
+  ),
+  verifier_labels: oneOf(["gold", "coin_flip"]).default("gold").describe(
+    "Verifier only: `gold` imitates true judgments of steps and answers; `coin_flip` teaches the format " +
+      "alone, with judgments that know nothing of the solution.",
   ),
 }).check(({ value, issues }) => {
   if (value.lora !== null && value.initial_model === null) {
@@ -156,3 +160,6 @@ export const sftConfigSchema = section({
 
 /** A fine-tuning configuration with every default filled in. */
 export type SftConfig = z.output<typeof sftConfigSchema>;
+
+/** Where the judgments in the critiques to imitate come from. */
+export type VerifierLabels = SftConfig["verifier_labels"];

@@ -1,7 +1,9 @@
 import { corruptNumbers } from "../../data/corrupt_numbers.ts";
+import { flipJudgments } from "../../data/coin_flips.ts";
 import type { DataRecord } from "../../data/files/record.ts";
 import { renderCritique, renderSolutionLines } from "../../data/solution_text.ts";
 import type { Uniform } from "../../data/task.ts";
+import type { VerifierLabels } from "../config/sft_config_schema.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
 
 /** A prompt and the response to imitate, as texts. */
@@ -31,20 +33,29 @@ export function solutionWording(
  * than its judgments: why a step of any solution is wrong cannot be told from the record.
  *
  * @param correctShare how many of the solutions are left right
+ * @param labels `coin_flip` has the judgments know nothing of the solution
  */
-export function critiqueWording(template: VerifierTemplate, correctShare: number): Wording {
+export function critiqueWording(
+  template: VerifierTemplate,
+  correctShare: number,
+  labels: VerifierLabels,
+): Wording {
   return ({ question, solutionSteps, answer }, uniform) => {
     const right = { steps: solutionSteps ?? [], answer: answer ?? "" };
     const mistaken = uniform() < correctShare ? null : corruptNumbers(right, uniform);
     const { steps, answer: given } = mistaken ?? right;
-    const judgments = steps.map((_, index) => ({
-      text: `Step ${index + 1}:`,
-      isCorrect: mistaken?.isRight[index] ?? true,
-    }));
+    const judged = {
+      steps: steps.map((_, index) => ({
+        text: `Step ${index + 1}:`,
+        isCorrect: mistaken?.isRight[index] ?? true,
+      })),
+      verdict: given === right.answer,
+    };
+    const critique = labels === "gold" ? judged : flipJudgments(judged, uniform);
     const solution = renderSolutionLines({ steps, answer: given });
     return {
       prompt: template.render({ question, solution, steps: steps.length }),
-      response: renderCritique(judgments, given === right.answer),
+      response: renderCritique(critique),
     };
   };
 }

@@ -1,10 +1,12 @@
-import { correctSolution, renderSolution } from "../../data/solution_text.ts";
-import type { Problem, SolutionParts } from "../../data/task.ts";
+import { flipJudgments } from "../../data/coin_flips.ts";
+import { correctSolution, renderCritique, renderSolution } from "../../data/solution_text.ts";
+import type { Problem, SolutionParts, Uniform } from "../../data/task.ts";
 import { RandomStream, streams } from "../../random/philox.ts";
 import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
 import type { SupervisedSample } from "../../rl/supervised_update.ts";
 import { encodeExample, judgmentWeights } from "./encode_example.ts";
+import type { VerifierLabels } from "../config/sft_config_schema.ts";
 import type { Examples } from "./examples.ts";
 import type { TaskProblems } from "./task_problems.ts";
 
@@ -25,6 +27,8 @@ export class TaskExamples implements Examples {
       /** The token that ends a response; null: the tokenizer's end of a sequence. */
       readonly turnEnd: number | null;
       readonly correctShare: number;
+      /** `coin_flip` has the judgments know nothing of the solution. */
+      readonly verifierLabels: VerifierLabels;
       readonly judgmentWeight: number;
     },
   ) {}
@@ -46,15 +50,14 @@ export class TaskExamples implements Examples {
 
   #examples(problems: readonly Problem[], seed: number, step: number): SupervisedSample[] {
     return problems.map((problem, i) => {
+      if (this.options.policy === "generator") return this.#solution(problem);
       const random = new RandomStream(seed, streams.supervision, step, i);
-      return this.options.policy === "generator"
-        ? this.#solution(problem)
-        : this.#critique(problem, this.solutionToJudge(problem, () => random.uniform()));
+      return this.#critique(problem, () => random.uniform());
     });
   }
 
   /** A solution for the verifier to judge: correct, or corrupted. */
-  solutionToJudge(problem: Problem, uniform: () => number): SolutionParts {
+  solutionToJudge(problem: Problem, uniform: Uniform): SolutionParts {
     return uniform() < this.options.correctShare
       ? correctSolution(problem)
       : this.problems.task.corruptSolution(problem, uniform);
@@ -67,14 +70,17 @@ export class TaskExamples implements Examples {
     );
   }
 
-  #critique(problem: Problem, solution: SolutionParts): SupervisedSample {
+  #critique(problem: Problem, uniform: Uniform): SupervisedSample {
+    const solution = this.solutionToJudge(problem, uniform);
+    const gold = this.problems.task.writeCritique(problem, solution);
+    const { verifierLabels } = this.options;
     return this.#sample(
       this.options.verifierTemplate.render({
         question: problem.question,
         solution: renderSolution(solution),
         steps: solution.steps.length,
       }),
-      this.problems.task.writeCritique(problem, solution),
+      renderCritique(verifierLabels === "gold" ? gold : flipJudgments(gold, uniform)),
     );
   }
 

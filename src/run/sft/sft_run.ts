@@ -258,7 +258,7 @@ async function openExamples(
     const { maxPositions } = loaded.model.config;
     const wording = config.policy === "generator"
       ? solutionWording(generator, data.response)
-      : critiqueWording(verifier, config.correct_share);
+      : critiqueWording(verifier, config.correct_share, config.verifier_labels);
     const form = { tokenizer, wording, turnEnd, maxPositions };
     const examples = await FileExamples.open({ ...config, data }, form);
     return { examples, measurement: null };
@@ -271,6 +271,7 @@ async function openExamples(
     verifierTemplate: verifier,
     turnEnd,
     correctShare: config.correct_share,
+    verifierLabels: config.verifier_labels,
     judgmentWeight: config.judgment_weight,
   });
   const templates = { generator, verifier };

@@ -35,7 +35,7 @@ Deno.test("critiques: a judgment for each step, a verdict on the answer, half of
   };
   let right = 0;
   for (let seed = 0; seed < 200; seed++) {
-    const { prompt, response } = critiqueWording(template, 0.5)(record, uniformOf(seed));
+    const { prompt, response } = critiqueWording(template, 0.5, "gold")(record, uniformOf(seed));
     const shown = parseSolution(prompt);
     const { stepJudgments, verdict, blocksInOrder } = parseCritique(response);
     assert.ok(blocksInOrder);
@@ -49,7 +49,34 @@ Deno.test("critiques: a judgment for each step, a verdict on the answer, half of
   // Of 200 with a share of a half: within five standard deviations.
   assert.ok(Math.abs(right - 100) < 36, `${right}`);
   for (const share of [0, 1]) {
-    const { response } = critiqueWording(template, share)(record, uniformOf(3));
+    const { response } = critiqueWording(template, share, "gold")(record, uniformOf(3));
     assert.equal(parseCritique(response).stepJudgments.includes(false), share === 0);
   }
+});
+
+Deno.test("critiques by coin flip: their judgments agree with their verdict and know nothing", () => {
+  const template = {
+    render: ({ solution }: { solution: string | number }) => String(solution),
+  };
+  // [the solution is right][the verdict says so], and the same of the first step.
+  const verdicts = [[0, 0], [0, 0]], firstSteps = [[0, 0], [0, 0]];
+  const tries = 2000;
+  for (let seed = 0; seed < tries; seed++) {
+    const uniform = uniformOf(seed);
+    const { prompt, response } = critiqueWording(template, 0.5, "coin_flip")(record, uniform);
+    const shown = parseSolution(prompt);
+    const { stepJudgments, verdict, blocksInOrder } = parseCritique(response);
+    assert.ok(blocksInOrder);
+    assert.equal(stepJudgments.length, 2);
+    assert.equal(verdict, stepJudgments.every((judgment) => judgment));
+    verdicts[Number(shown.answer === "26")][Number(verdict)]++;
+    firstSteps[Number(shown.steps[0].text === record.solutionSteps?.[0])][
+      Number(stepJudgments[0])
+    ]++;
+  }
+  const share = ([no, yes]: number[]) => yes / (no + yes);
+  // Five standard deviations of a share among the about 500 to 1000 of each kind: 0.11 and 0.08.
+  for (const kind of verdicts) assert.ok(Math.abs(share(kind) - 1 / 2) < 0.08, `${verdicts}`);
+  // CORRECT under a right verdict, and in one of the three ways to have not both so.
+  for (const kind of firstSteps) assert.ok(Math.abs(share(kind) - 2 / 3) < 0.11, `${firstSteps}`);
 });
