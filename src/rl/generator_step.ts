@@ -1,7 +1,7 @@
-import { type AdvantageWeights, tangoAdvantages } from "./advantages.ts";
+import { tangoAdvantages } from "./advantages.ts";
 import { sampleGroups } from "./dynamic_sampling.ts";
 import { type Learned, learnFrom, type LearningOptions } from "./learn_from.ts";
-import { overlongPenalty } from "./overlong_penalty.ts";
+import { type OverlongOptions, overlongPenalty } from "./overlong_penalty.ts";
 import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
 import { type Critique, type ProblemSource, type Solution, solve, verify } from "./responses.ts";
@@ -18,23 +18,31 @@ export type SolutionReward<Problem> = (
 
 /** Settings of a generator step. */
 export interface GeneratorStepOptions<Problem> extends LearningOptions {
-  /** B, problems that are learned from */
-  readonly batchSize: number;
-  /** Batches that may be sampled for that many groups of unequal rewards; 1 takes the first as it is. */
-  readonly maximumBatches: number;
+  readonly rollout: {
+    /** B, problems that are learned from */
+    readonly batchSize: number;
+    /** n, solutions of each problem */
+    readonly groupSize: number;
+    /** Batches that may be sampled for B groups of unequal rewards; 1 takes the first as it is. */
+    readonly maximumGenerationBatches: number;
+    /** m, critiques of each solution */
+    readonly verificationsPerSolution: number;
+  };
+  readonly rewards: {
+    readonly minimumSteps: number;
+    /** w */
+    readonly groundTruthWeight: number;
+    readonly generatorFormatWeight: number;
+  } & OverlongOptions;
+  readonly advantage: {
+    readonly estimator: AdvantageEstimator;
+    readonly outcomeWeight: number;
+    readonly processWeight: number;
+  };
+  /** Share of the process part of the advantage. */
+  readonly alpha: number;
   /** Null: a correct answer earns 1, any other 0. */
   readonly reward: SolutionReward<Problem> | null;
-  /** n, solutions of each problem */
-  readonly groupSize: number;
-  /** m, critiques of each solution */
-  readonly verificationsPerSolution: number;
-  readonly minimumSteps: number;
-  readonly groundTruthWeight: number;
-  readonly formatRewardWeight: number;
-  /** Takes from the reward of responses that come near the longest length. */
-  readonly overlong: { readonly buffer: number; readonly penalty: number };
-  readonly estimator: AdvantageEstimator;
-  readonly weights: AdvantageWeights;
   readonly sampling: Sampling;
   /** Where the critiques draw their random numbers. */
   readonly verifierSampling: Sampling;
@@ -83,15 +91,16 @@ export async function generatorStep<Problem>(
   draw: (batch: number) => readonly Problem[],
   options: GeneratorStepOptions<Problem>,
 ): Promise<GeneratorStepResult<Problem>> {
-  const { groupSize, batchSize, verificationsPerSolution: m } = options;
+  const { rollout, rewards, advantage, alpha } = options;
+  const { groupSize, batchSize, verificationsPerSolution: m } = rollout;
   let solutionTokens = 0;
-  const sampled = await sampleGroups(batchSize, options.maximumBatches, async (batch) => {
+  const sampled = await sampleGroups(batchSize, rollout.maximumGenerationBatches, async (batch) => {
     const solutions = await solve(
       generator,
       source,
       draw(batch),
       groupSize,
-      options.minimumSteps,
+      rewards.minimumSteps,
       options.sampling,
       batch * batchSize * groupSize,
     );
@@ -113,11 +122,11 @@ export async function generatorStep<Problem>(
       formatScore: solution.formatScore,
       stepCount: solution.parsed.steps.length,
       critiques: own.map((critique) => critique.parsed),
-      groundTruthWeight: options.groundTruthWeight,
-      formatRewardWeight: options.formatRewardWeight,
+      groundTruthWeight: rewards.groundTruthWeight,
+      generatorFormatWeight: rewards.generatorFormatWeight,
     });
     const { length } = solution.rollout.tokens;
-    const penalty = overlongPenalty(length, generator.maximumResponse, options.overlong);
+    const penalty = overlongPenalty(length, generator.maximumResponse, rewards);
     const stepEndTokens = lastTokenOfSpans(solution.tokenTexts, solution.parsed.steps);
     const outcome = reward.outcome + penalty;
     return { solution, critiques: own, reward: { ...reward, outcome }, stepEndTokens };
@@ -129,7 +138,7 @@ export async function generatorStep<Problem>(
     stepRewards: reward.steps,
     stepEndTokens: reward.steps.length > 0 ? stepEndTokens : [],
   }));
-  const advantages = tangoAdvantages(scored, options.estimator, options.weights);
+  const advantages = tangoAdvantages(scored, advantage.estimator, { ...advantage, alpha });
   const learned = await learnFrom(generator, solutions, scored, advantages, options);
   return {
     judged: rewarded.map((one, i) => ({ ...one, advantages: advantages[i] })),

@@ -16,7 +16,7 @@ export interface LearningOptions {
 export interface Learned {
   readonly update: PolicyUpdateMetrics;
   /** Share of groups whose rewards are all equal: they teach nothing. */
-  readonly zeroSpreadGroups: number;
+  readonly fracRewardZeroStd: number;
 }
 
 /**
@@ -54,5 +54,5 @@ export async function learnFrom(
   const flat = groups.filter((members) =>
     members.every((i) => scored[i].reward === scored[members[0]].reward)
   );
-  return { update, zeroSpreadGroups: flat.length / groups.length };
+  return { update, fracRewardZeroStd: flat.length / groups.length };
 }

@@ -3,9 +3,9 @@ import { groupIndices } from "./statistics.ts";
 /** Which responses are left out of the loss. */
 export interface MaskingOptions {
   /** Those that were cut off: what is wrong with them is their length alone. */
-  readonly truncated: boolean;
+  readonly maskTruncated: boolean;
   /** Those of groups in which all advantages are 0: only the KL and entropy terms would act on them. */
-  readonly zeroVariance: boolean;
+  readonly dropZeroStd: boolean;
 }
 
 /** Equal rewards less their mean are 0 but for rounding, divided by the 1e-6 that stands for their deviation. */
@@ -22,10 +22,10 @@ export function maskedResponses(
     readonly finished: boolean;
     readonly advantages: Float32Array;
   }[],
-  { truncated, zeroVariance }: MaskingOptions,
+  { maskTruncated, dropZeroStd }: MaskingOptions,
 ): boolean[] {
-  const masked = responses.map(({ finished }) => truncated && !finished);
-  if (!zeroVariance) return masked;
+  const masked = responses.map(({ finished }) => maskTruncated && !finished);
+  if (!dropZeroStd) return masked;
   for (const members of groupIndices(responses.map(({ group }) => group))) {
     if (!members.every((i) => responses[i].advantages.every(isNothing))) continue;
     for (const i of members) masked[i] = true;

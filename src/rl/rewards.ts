@@ -49,7 +49,7 @@ export function generatorReward(response: {
   stepCount: number;
   critiques: readonly Pick<ParsedCritique, "stepJudgments" | "verdict">[];
   groundTruthWeight: number;
-  formatRewardWeight: number;
+  generatorFormatWeight: number;
 }): GeneratorReward {
   const { correctness, critiques, stepCount } = response;
   const outcomes = critiques.map((critique) =>
@@ -61,7 +61,7 @@ export function generatorReward(response: {
     ? correctness
     : outcomes.reduce((sum, reward) => sum + reward, 0) / outcomes.length;
   return {
-    outcome: outcome + response.formatRewardWeight * response.formatScore,
+    outcome: outcome + response.generatorFormatWeight * response.formatScore,
     steps: judged.length === 0 ? [] : Array.from(
       { length: stepCount },
       (_, step) => judged.reduce((sum, rewards) => sum + rewards[step], 0) / judged.length,
@@ -70,17 +70,18 @@ export function generatorReward(response: {
 }
 
 /**
- * Reward of one verifier response: correctnessWeight * [verdict is right] + formatWeight * r_vfmt; 0
+ * Reward of one verifier response: verifierCorrectnessWeight * [verdict is right] + verifierFormatWeight * r_vfmt; 0
  * when the verdict cannot be read. Published weights: 1.0 and 0.8.
  */
 export function verifierReward(response: {
   verdict: boolean | null;
   solutionIsCorrect: boolean;
   formatScore: number;
-  correctnessWeight: number;
-  formatWeight: number;
+  verifierCorrectnessWeight: number;
+  verifierFormatWeight: number;
 }): number {
   if (response.verdict === null) return 0;
   const isRight = response.verdict === response.solutionIsCorrect ? 1 : 0;
-  return response.correctnessWeight * isRight + response.formatWeight * response.formatScore;
+  return response.verifierCorrectnessWeight * isRight +
+    response.verifierFormatWeight * response.formatScore;
 }

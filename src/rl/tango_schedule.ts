@@ -2,17 +2,17 @@ import { UserError } from "../base/user_error.ts";
 
 /** How a run alternates between the two policies. All counts are training steps. */
 export interface TangoScheduleOptions {
-  totalSteps: number;
-  generatorWarmupSteps: number;
-  verifierWarmupSteps: number;
+  readonly totalTrainingSteps: number;
+  readonly generatorWarmupSteps: number;
+  readonly verifierWarmupSteps: number;
   /** n_G; 0 trains the verifier only. */
-  generatorStepsPerCycle: number;
+  readonly generatorSteps: number;
   /** n_V; 0 leaves the verifier as it is, or trains without one. */
-  verifierStepsPerCycle: number;
+  readonly verifierSteps: number;
   /** Generator steps between evaluations; 0 switches evaluation off. */
-  testFrequency: number;
+  readonly testFrequency: number;
   /** Generator steps between checkpoints; 0 switches saving off. */
-  saveFrequency: number;
+  readonly saveFrequency: number;
 }
 
 /** What has been done so far; plain data, part of the checkpoint. */
@@ -40,22 +40,33 @@ export interface TangoStep {
   saveAfter: boolean;
 }
 
+const counts = [
+  "totalTrainingSteps",
+  "generatorWarmupSteps",
+  "verifierWarmupSteps",
+  "generatorSteps",
+  "verifierSteps",
+  "testFrequency",
+  "saveFrequency",
+] as const;
+
 /** @throws UserError naming the first option that cannot be used. */
 export function validateSchedule(options: TangoScheduleOptions): void {
-  for (const [name, value] of Object.entries(options)) {
+  for (const name of counts) {
+    const value = options[name];
     if (!Number.isInteger(value) || value < 0) {
       throw new UserError(`schedule ${name}: found ${value}, expected an integer of at least 0`);
     }
   }
   const warmup = warmupSteps(options);
-  if (options.totalSteps < warmup) {
+  if (options.totalTrainingSteps < warmup) {
     throw new UserError(
-      `schedule totalSteps: found ${options.totalSteps}, expected at least the ${warmup} warm-up steps`,
+      `schedule totalTrainingSteps: found ${options.totalTrainingSteps}, expected at least the ${warmup} warm-up steps`,
     );
   }
-  if (options.totalSteps > warmup && cycleLength(options) === 0) {
+  if (options.totalTrainingSteps > warmup && cycleLength(options) === 0) {
     throw new UserError(
-      "schedule: generatorStepsPerCycle and verifierStepsPerCycle are both 0, so nothing would be " +
+      "schedule: generatorSteps and verifierSteps are both 0, so nothing would be " +
         "trained after the warm-up; set at least one of them",
     );
   }
@@ -68,12 +79,12 @@ export function initialPosition(): TangoPosition {
 
 /** T of the alpha schedule: how many generator steps the run does after the generator's warm-up. */
 export function generatorStepsAfterWarmup(options: TangoScheduleOptions): number {
-  const { generatorStepsPerCycle } = options;
-  const steps = options.totalSteps - warmupSteps(options);
+  const { generatorSteps } = options;
+  const steps = options.totalTrainingSteps - warmupSteps(options);
   if (steps === 0) return 0;
   const length = cycleLength(options);
-  return Math.floor(steps / length) * generatorStepsPerCycle +
-    Math.min(steps % length, generatorStepsPerCycle);
+  return Math.floor(steps / length) * generatorSteps +
+    Math.min(steps % length, generatorSteps);
 }
 
 /**
@@ -87,16 +98,17 @@ export function generatorStepsAfterWarmup(options: TangoScheduleOptions): number
  */
 export function nextStep(options: TangoScheduleOptions, position: TangoPosition): TangoStep | null {
   validateSchedule(options);
-  if (position.globalSteps >= options.totalSteps) return null;
+  if (position.globalSteps >= options.totalTrainingSteps) return null;
   const stage = stageAt(options, position.globalSteps);
   const phase = stage === "cycle"
-    ? position.cycleSteps < options.generatorStepsPerCycle ? "generator" : "verifier"
+    ? position.cycleSteps < options.generatorSteps ? "generator" : "verifier"
     : stage === "generatorWarmup"
     ? "generator"
     : "verifier";
   const globalStep = position.globalSteps + 1;
   const generatorStep = position.generatorSteps + (phase === "generator" ? 1 : 0);
-  const milestone = globalStep === options.totalSteps || globalStep === warmupSteps(options);
+  const milestone = globalStep === options.totalTrainingSteps ||
+    globalStep === warmupSteps(options);
   const isDue = (frequency: number) =>
     frequency > 0 && (milestone || (phase === "generator" && generatorStep % frequency === 0));
   return {
@@ -131,7 +143,7 @@ function warmupSteps(options: TangoScheduleOptions): number {
 }
 
 function cycleLength(options: TangoScheduleOptions): number {
-  return options.generatorStepsPerCycle + options.verifierStepsPerCycle;
+  return options.generatorSteps + options.verifierSteps;
 }
 
 function stageAt(options: TangoScheduleOptions, globalSteps: number): TangoStep["stage"] {

@@ -16,13 +16,17 @@ import type { AdvantageEstimator, ScoredResponse } from "./scored_response.ts";
 
 /** Settings of a verifier step. */
 export interface VerifierStepOptions extends LearningOptions {
-  /** n, critiques of each solution */
-  readonly groupSize: number;
-  readonly minimumSteps: number;
-  readonly correctnessWeight: number;
-  readonly formatWeight: number;
-  readonly reweighting: { readonly method: ReweightMethod; readonly decay: number };
-  readonly estimator: AdvantageEstimator;
+  readonly rollout: {
+    /** n, critiques of each solution */
+    readonly groupSize: number;
+  };
+  readonly rewards: {
+    readonly minimumSteps: number;
+    readonly verifierCorrectnessWeight: number;
+    readonly verifierFormatWeight: number;
+  };
+  readonly advantage: { readonly estimator: AdvantageEstimator };
+  readonly classReweighting: { readonly method: ReweightMethod; readonly decay: number };
   readonly sampling: Sampling;
   /** Where the solutions to judge draw their random numbers. */
   readonly generatorSampling: Sampling;
@@ -58,49 +62,49 @@ export async function verifierStep<Problem>(
   classCounts: ClassCounts | null,
   options: VerifierStepOptions,
 ): Promise<VerifierStepResult<Problem>> {
-  const { groupSize, reweighting } = options;
+  const { rollout: { groupSize }, rewards, advantage, classReweighting } = options;
   const solutions = await solve(
     generator,
     source,
     problems,
     1,
-    options.minimumSteps,
+    rewards.minimumSteps,
     options.generatorSampling,
   );
   const critiques = await verify(verifier, source, solutions, groupSize, options.sampling);
-  const rewards = critiques.map(({ parsed, solution, formatScore }) =>
+  const earned = critiques.map(({ parsed, solution, formatScore }) =>
     verifierReward({
       verdict: parsed.verdict,
       solutionIsCorrect: solution.correct,
       formatScore,
-      correctnessWeight: options.correctnessWeight,
-      formatWeight: options.formatWeight,
+      verifierCorrectnessWeight: rewards.verifierCorrectnessWeight,
+      verifierFormatWeight: rewards.verifierFormatWeight,
     })
   );
   const scored: ScoredResponse[] = critiques.map(({ rollout }, i) => ({
     group: Math.floor(i / groupSize),
     responseLength: rollout.tokens.length,
-    reward: rewards[i],
+    reward: earned[i],
     stepRewards: [],
     stepEndTokens: [],
   }));
   const counts = updateClassCounts(
     classCounts,
     solutions.map(({ correct }) => correct),
-    reweighting.decay,
+    classReweighting.decay,
   );
   const coefficients = classCoefficients(
     counts,
     critiques.map(({ solution }) => solution.correct),
-    reweighting.method,
+    classReweighting.method,
   );
-  const advantages = outcomeAdvantages(scored, options.estimator)
+  const advantages = outcomeAdvantages(scored, advantage.estimator)
     .map((row, i) => row.map((advantage) => advantage * coefficients.perSample[i]));
   const learned = await learnFrom(verifier, critiques, scored, advantages, options);
   return {
     rewarded: critiques.map((critique, i) => ({
       critique,
-      reward: rewards[i],
+      reward: earned[i],
       advantages: advantages[i],
     })),
     ...learned,

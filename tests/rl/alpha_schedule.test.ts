@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { UserError } from "../../src/base/user_error.ts";
 import { alphaAt, type AlphaSchedule } from "../../src/rl/alpha_schedule.ts";
 
-const schedule = (decay: AlphaSchedule["decay"], rest: Partial<AlphaSchedule> = {}) => ({
-  decay,
-  start: 0.1,
+const schedule = (kind: AlphaSchedule["schedule"], rest: Partial<AlphaSchedule> = {}) => ({
+  schedule: kind,
+  initial: 0.1,
   minimum: 0.001,
-  expFraction: 1,
+  decayFraction: 1,
   ...rest,
 });
 const close = (actual: number, expected: number) =>
@@ -17,7 +17,7 @@ Deno.test("exp falls from start to minimum over f T steps and stays there", () =
   close(alphaAt(schedule("exp"), 150, 300), 0.01);
   close(alphaAt(schedule("exp"), 300, 300), 0.001);
   close(alphaAt(schedule("exp"), 900, 300), 0.001);
-  close(alphaAt(schedule("exp", { expFraction: 0.5 }), 75, 300), 0.01);
+  close(alphaAt(schedule("exp", { decayFraction: 0.5 }), 75, 300), 0.01);
 });
 
 Deno.test("linear and cosine meet halfway and end at the minimum", () => {
@@ -32,14 +32,14 @@ Deno.test("linear and cosine meet halfway and end at the minimum", () => {
 
 Deno.test("none keeps the start, start 0 is 0 under every decay, the warm-up has none", () => {
   assert.equal(alphaAt(schedule("none"), 7, 10), 0.1);
-  assert.equal(alphaAt(schedule("exp", { start: 0 }), 7, 10), 0);
+  assert.equal(alphaAt(schedule("exp", { initial: 0 }), 7, 10), 0);
   assert.equal(alphaAt(schedule("linear"), -1, 10), 0);
 });
 
 Deno.test("schedules that cannot work are refused", () => {
   for (
-    const rest of [{ start: 2 }, { minimum: 0.2 }, { minimum: 0 }, { expFraction: 0 }, {
-      start: NaN,
+    const rest of [{ initial: 2 }, { minimum: 0.2 }, { minimum: 0 }, { decayFraction: 0 }, {
+      initial: NaN,
     }]
   ) assert.throws(() => alphaAt(schedule("exp", rest), 0, 10), UserError);
 });

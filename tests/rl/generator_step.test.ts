@@ -22,22 +22,23 @@ const source: ProblemSource<string> = {
 };
 
 const batchSize = 2, groupSize = 3;
+const rollout = { batchSize, groupSize, verificationsPerSolution: 1 };
 
 function stepOptions(changes: Partial<GeneratorStepOptions<string>>): GeneratorStepOptions<string> {
   const sampling = { temperature: 1, topK: 0, topP: 1, minP: 0, seed: 3, stream: 1, step: 5 };
   return {
-    batchSize,
-    maximumBatches: 1,
+    rollout: { ...rollout, maximumGenerationBatches: 1 },
+    rewards: {
+      minimumSteps: 1,
+      groundTruthWeight: 1,
+      generatorFormatWeight: 0,
+      overlongBuffer: 0,
+      overlongPenalty: 0,
+    },
+    advantage: { estimator: "grpo", outcomeWeight: 1, processWeight: 1 },
+    alpha: 0,
     reward: null,
-    groupSize,
-    verificationsPerSolution: 1,
-    minimumSteps: 1,
-    groundTruthWeight: 1,
-    formatRewardWeight: 0,
-    overlong: { buffer: 0, penalty: 0 },
-    masking: { truncated: false, zeroVariance: false },
-    estimator: "grpo",
-    weights: { alpha: 0, outcomeWeight: 1, processWeight: 1 },
+    masking: { maskTruncated: false, dropZeroStd: false },
     loss: lossOptions(),
     learningRate: 0,
     sampling,
@@ -94,7 +95,10 @@ const textsOf = (solutions: readonly Solution<string>[]) =>
 
 onEveryGpu("generator step: further batches have random numbers of their own", async (gpu) => {
   const { seen, reward } = rewardByPlace([]);
-  const { result, drawn } = await step(gpu, { reward, maximumBatches: 3 });
+  const { result, drawn } = await step(gpu, {
+    reward,
+    rollout: { ...rollout, maximumGenerationBatches: 3 },
+  });
   assert.deepEqual(drawn, [0, 1, 2]);
   assert.equal(result.sampledBatches, 3);
   assert.equal(result.unequalShare, 0);
@@ -121,7 +125,10 @@ onEveryGpu("generator step: it learns from the groups of unequal rewards", async
   // Batch 0: cat and dog, batch 1: cat and dog, three responses to each.
   const rewards = [1, 1, 1, 0, 0.5, 1, 0, 2, 0, 0, 0, 0];
   const { seen, reward } = rewardByPlace(rewards);
-  const { result, drawn } = await step(gpu, { reward, maximumBatches: 4 });
+  const { result, drawn } = await step(gpu, {
+    reward,
+    rollout: { ...rollout, maximumGenerationBatches: 4 },
+  });
   assert.deepEqual(drawn, [0, 1]);
   assert.equal(result.sampledBatches, 2);
   assert.equal(result.unequalShare, 2 / 4);
@@ -129,7 +136,7 @@ onEveryGpu("generator step: it learns from the groups of unequal rewards", async
   assert.deepEqual(places, [3, 4, 5, 6, 7, 8]);
   assert.deepEqual(result.judged.map(({ reward }) => reward.outcome), [0, 0.5, 1, 0, 2, 0]);
   assert.deepEqual(result.rewardMetrics, { place: 5.5 });
-  assert.equal(result.zeroSpreadGroups, 0);
+  assert.equal(result.fracRewardZeroStd, 0);
   assert.ok(result.update.gradientNorm > 0);
   const tokens = [...seen.values()].reduce((sum, { rollout }) => sum + rollout.tokens.length, 0);
   assert.equal(result.sampledTokens, tokens, "tokens of groups that were passed over count too");

@@ -23,8 +23,8 @@ Deno.test("masking: truncated responses, and groups that teach nothing", () => {
     finished: i !== 4,
     advantages: advantages[i],
   }));
-  const masked = (truncated: boolean, zeroVariance: boolean) =>
-    maskedResponses(all, { truncated, zeroVariance });
+  const masked = (maskTruncated: boolean, dropZeroStd: boolean) =>
+    maskedResponses(all, { maskTruncated, dropZeroStd });
   assert.deepEqual(masked(false, false), Array(6).fill(false));
   assert.deepEqual(masked(true, false), [false, false, false, false, true, false]);
   assert.deepEqual(masked(false, true), [true, true, true, false, false, false]);
@@ -44,10 +44,10 @@ Deno.test("token weights: each aggregation over those that count; none when all 
 });
 
 Deno.test("overlong penalty: none, then linear, then whole", () => {
-  const options = { buffer: 4, penalty: 2 };
+  const options = { overlongBuffer: 4, overlongPenalty: 2 };
   const penalties = [1, 12, 13, 14, 16].map((length) => overlongPenalty(length, 16, options));
   assert.deepEqual(penalties, [0, 0, -0.5, -1, -2]);
-  assert.equal(overlongPenalty(16, 16, { buffer: 0, penalty: 2 }), 0);
+  assert.equal(overlongPenalty(16, 16, { overlongBuffer: 0, overlongPenalty: 2 }), 0);
 });
 
 Deno.test("dr_grpo: rewards and step rewards less their group's mean, not divided", () => {

@@ -35,7 +35,7 @@ Deno.test("a generator reward averages its critiques", () => {
       { stepJudgments: [true], verdict: null },
     ],
     groundTruthWeight: 0.5,
-    formatRewardWeight: 0.5,
+    generatorFormatWeight: 0.5,
   });
   // Outcomes 1, 0.5, 1; the third critique misjudged the number of steps.
   assert.ok(Math.abs(reward.outcome - (2.5 / 3 + 0.3)) < 1e-12);
@@ -49,13 +49,13 @@ Deno.test("without a critique the generator has its rule reward only", () => {
     stepCount: 2,
     critiques: [],
     groundTruthWeight: 1,
-    formatRewardWeight: 0,
+    generatorFormatWeight: 0,
   };
   assert.deepEqual(generatorReward(response), { outcome: 1, steps: [] });
 });
 
 Deno.test("a verifier is paid for a right verdict and for form, and for nothing it did not say", () => {
-  const weights = { correctnessWeight: 1, formatWeight: 0.8 };
+  const weights = { verifierCorrectnessWeight: 1, verifierFormatWeight: 0.8 };
   const reward = (verdict: boolean | null, solutionIsCorrect: boolean) =>
     verifierReward({ verdict, solutionIsCorrect, formatScore: 0.5, ...weights });
   assert.equal(reward(true, true), 1.4);

@@ -12,11 +12,11 @@ import {
 } from "../../src/rl/tango_schedule.ts";
 
 const SMALL: TangoScheduleOptions = {
-  totalSteps: 13,
+  totalTrainingSteps: 13,
   generatorWarmupSteps: 2,
   verifierWarmupSteps: 3,
-  generatorStepsPerCycle: 3,
-  verifierStepsPerCycle: 1,
+  generatorSteps: 3,
+  verifierSteps: 1,
   testFrequency: 3,
   saveFrequency: 4,
 };
@@ -63,7 +63,7 @@ Deno.test("alpha steps count from the end of the generator warm-up", () => {
 Deno.test("the published run: 440 steps, 40 verifier warm-up, then 3 : 1", () => {
   const published = {
     ...SMALL,
-    totalSteps: 440,
+    totalTrainingSteps: 440,
     generatorWarmupSteps: 0,
     verifierWarmupSteps: 40,
   };
@@ -75,10 +75,10 @@ Deno.test("the published run: 440 steps, 40 verifier warm-up, then 3 : 1", () =>
 
 Deno.test("schedules that cannot work are refused", () => {
   const bad: Partial<TangoScheduleOptions>[] = [
-    { totalSteps: 4 },
-    { totalSteps: 1.5 },
+    { totalTrainingSteps: 4 },
+    { totalTrainingSteps: 1.5 },
     { generatorWarmupSteps: -1 },
-    { generatorStepsPerCycle: 0, verifierStepsPerCycle: 0 },
+    { generatorSteps: 0, verifierSteps: 0 },
   ];
   for (const change of bad) assert.throws(() => run({ ...SMALL, ...change }), UserError);
 });
@@ -87,14 +87,14 @@ const options = fc.record({
   extraSteps: fc.nat(20),
   generatorWarmupSteps: fc.nat(4),
   verifierWarmupSteps: fc.nat(4),
-  generatorStepsPerCycle: fc.nat(3),
-  verifierStepsPerCycle: fc.nat(3),
+  generatorSteps: fc.nat(3),
+  verifierSteps: fc.nat(3),
   testFrequency: fc.nat(4),
   saveFrequency: fc.nat(4),
-}).filter((all) => all.generatorStepsPerCycle + all.verifierStepsPerCycle > 0)
+}).filter((all) => all.generatorSteps + all.verifierSteps > 0)
   .map(({ extraSteps, ...all }) => ({
     ...all,
-    totalSteps: all.generatorWarmupSteps + all.verifierWarmupSteps + extraSteps,
+    totalTrainingSteps: all.generatorWarmupSteps + all.verifierWarmupSteps + extraSteps,
   }));
 
 Deno.test("property: a run resumed from any saved position goes on as if never stopped", () => {
@@ -111,7 +111,7 @@ Deno.test("property: a run resumed from any saved position goes on as if never s
 Deno.test("property: steps add up, and T is the number of generator steps after warm-up", () => {
   fc.assert(fc.property(options, (all) => {
     const steps = run(all);
-    assert.equal(steps.length, all.totalSteps);
+    assert.equal(steps.length, all.totalTrainingSteps);
     const generator = steps.filter((step) => step.phase === "generator");
     assert.deepEqual(generator.map((step) => step.generatorStep), generator.map((_, i) => i + 1));
     assert.equal(generatorStepsAfterWarmup(all), generator.length - all.generatorWarmupSteps);

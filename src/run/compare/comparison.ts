@@ -6,7 +6,7 @@ import { generatorStepsAfterWarmup } from "../../rl/tango_schedule.ts";
 import { resolveTangoConfig, type TangoConfig } from "../config/config_schema.ts";
 import { methodName } from "../report/report.ts";
 import { RunFolder } from "../store/run_folder.ts";
-import { scheduleOptions } from "../tango/tango_run.ts";
+import { camelCased } from "../../base/camel_cased.ts";
 
 /** One method, as the comparison's table and curves name it. */
 export interface ComparedMethod {
@@ -28,7 +28,7 @@ export interface ComparedRun {
 /** Generator steps that a run of this configuration does, the warm-up included. */
 export function countGeneratorSteps(config: TangoConfig): number {
   return config.schedule.generator_warmup_steps +
-    generatorStepsAfterWarmup(scheduleOptions(config));
+    generatorStepsAfterWarmup(camelCased(config.schedule));
 }
 
 /**

@@ -107,8 +107,8 @@ const lossSchema = section({
   mask_truncated: flag().default(false).describe(
     "Leaves responses that were cut off out of the loss.",
   ),
-  drop_zero_variance: flag().default(false).describe(
-    "Leaves groups whose advantages are all 0 out of the loss and of its mean.",
+  drop_zero_std: flag().default(false).describe(
+    "Leaves groups whose rewards are all equal, so that their advantages are 0, out of the loss and of its mean.",
   ),
   clip_ratio_low: realNumber({ minimum: 0, maximum: 1 }).default(0.2).describe(
     "The probability ratio is clipped to 1 − low … 1 + high.",

@@ -21,14 +21,14 @@ export function generatorMetrics<Problem>(
   result: GeneratorStepResult<Problem>,
   { alpha, learningRate }: { readonly alpha: number; readonly learningRate: number },
 ): Metrics {
-  const { judged, update, zeroSpreadGroups } = result;
+  const { judged, update, fracRewardZeroStd } = result;
   const rewards = judged.map(({ reward }) => reward.outcome);
   const critiques = judged.flatMap(({ critiques }) => critiques);
   const stepRewards = judged.flatMap(({ reward }) => reward.steps);
   return {
     [METRIC.generatorReward]: average(rewards),
     "generator/reward_std": deviation(rewards),
-    "generator/frac_reward_zero_std": zeroSpreadGroups,
+    "generator/frac_reward_zero_std": fracRewardZeroStd,
     "generator/accuracy": share(judged.map(({ solution }) => solution.correct)),
     "generator/format_score": average(judged.map(({ solution }) => solution.formatScore)),
     [METRIC.generatorSteps]: average(judged.map(({ solution }) => solution.parsed.steps.length)),
@@ -61,7 +61,7 @@ export function generatorMetrics<Problem>(
 /** What a verifier step logs. */
 export function verifierStepMetrics<Problem>(
   source: ProblemSource<Problem>,
-  { rewarded, update, classCounts, coefficients, zeroSpreadGroups }: VerifierStepResult<Problem>,
+  { rewarded, update, classCounts, coefficients, fracRewardZeroStd }: VerifierStepResult<Problem>,
   { learningRate }: { readonly learningRate: number },
 ): Metrics {
   const rewards = rewarded.map(({ reward }) => reward);
@@ -69,7 +69,7 @@ export function verifierStepMetrics<Problem>(
   return {
     [METRIC.verifierReward]: average(rewards),
     "verifier/reward_std": deviation(rewards),
-    "verifier/frac_reward_zero_std": zeroSpreadGroups,
+    "verifier/frac_reward_zero_std": fracRewardZeroStd,
     "verifier/format_score": average(critiques.map(({ formatScore }) => formatScore)),
     "verifier/solutions_correct": share(critiques.map(({ solution }) => solution.correct)),
     ...judgingMetrics("verifier", critiqueMetrics(source, critiques)),

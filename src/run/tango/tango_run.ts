@@ -2,6 +2,7 @@ import type { Sampling } from "../../engine/rollout.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { streams } from "../../random/philox.ts";
 import type { ParameterCount } from "../../model/decoder/model.ts";
+import { camelCased } from "../../base/camel_cased.ts";
 import { alphaAt } from "../../rl/alpha_schedule.ts";
 import { generatorStep } from "../../rl/generator_step.ts";
 import { learningRateAt } from "../../rl/learning_rate.ts";
@@ -32,19 +33,6 @@ import { initialState, loadRunState, type RunState, saveRunState } from "../stor
 import { type Sample, SamplesLog } from "../store/samples_log.ts";
 import { generatorMetrics, type Metrics, verifierStepMetrics } from "./step_metrics.ts";
 import { evaluationSamples, generatorSamples, verifierSamples } from "./step_samples.ts";
-
-/** What the schedule functions need, from the configuration. */
-export function scheduleOptions({ schedule }: TangoConfig): TangoScheduleOptions {
-  return {
-    totalSteps: schedule.total_training_steps,
-    generatorWarmupSteps: schedule.generator_warmup_steps,
-    verifierWarmupSteps: schedule.verifier_warmup_steps,
-    generatorStepsPerCycle: schedule.generator_steps,
-    verifierStepsPerCycle: schedule.verifier_steps,
-    testFrequency: schedule.test_frequency,
-    saveFrequency: schedule.save_frequency,
-  };
-}
 
 /** What one step hands to the logs. */
 interface StepOutcome {
@@ -100,7 +88,7 @@ export class TangoRun {
     private readonly reward: CustomReward | null,
     { resume }: { readonly resume: boolean },
   ) {
-    this.#schedule = scheduleOptions(config);
+    this.#schedule = camelCased(config.schedule);
     this.#problems = problems;
     this.#heldOut = new HeldOutEvaluation(config, this.#problems);
     this.#policies = policies;
@@ -220,29 +208,23 @@ export class TangoRun {
   #learningRate(policy: "generator" | "verifier", step: number): number {
     const optimizer = this.config[policy]?.optimizer;
     if (!optimizer) throw new Error(`there is no ${policy}`);
-    const { totalSteps, generatorWarmupSteps } = this.#schedule;
+    const { totalTrainingSteps, generatorWarmupSteps } = this.#schedule;
     const generatorSteps = generatorWarmupSteps + generatorStepsAfterWarmup(this.#schedule);
     return learningRateAt({
       peak: optimizer.learning_rate,
       warmupSteps: optimizer.warmup_steps,
       schedule: optimizer.schedule,
-      totalSteps: policy === "generator" ? generatorSteps : totalSteps - generatorSteps,
+      totalSteps: policy === "generator" ? generatorSteps : totalTrainingSteps - generatorSteps,
     }, step - 1);
   }
 
   async #generatorStep(step: TangoStep): Promise<StepOutcome> {
-    const { rollout, advantage, rewards, loss } = this.config;
+    const { rollout, advantage, rewards, loss } = camelCased(this.config);
     const { generator, verifier } = this.#policies;
-    const { alpha: schedule } = advantage;
     const judge = step.stage === "generatorWarmup" ? null : verifier;
     const alpha = judge
       ? alphaAt(
-        {
-          decay: schedule.schedule,
-          start: schedule.initial,
-          minimum: schedule.minimum,
-          expFraction: schedule.decay_fraction,
-        },
+        advantage.alpha,
         step.alphaStep,
         generatorStepsAfterWarmup(this.#schedule),
       )
@@ -253,24 +235,14 @@ export class TangoRun {
       generator,
       judge,
       source,
-      (batch) => this.#problems.draw(step.globalStep, rollout.batch_size, batch),
+      (batch) => this.#problems.draw(step.globalStep, rollout.batchSize, batch),
       {
-        batchSize: rollout.batch_size,
-        maximumBatches: rollout.maximum_generation_batches,
+        rollout,
+        rewards,
+        advantage,
+        alpha,
         reward: this.reward && this.reward(source),
-        groupSize: rollout.group_size,
-        verificationsPerSolution: rollout.verifications_per_solution,
-        minimumSteps: rewards.minimum_steps,
-        groundTruthWeight: rewards.ground_truth_weight,
-        formatRewardWeight: rewards.generator_format_weight,
-        overlong: { buffer: rewards.overlong_buffer, penalty: rewards.overlong_penalty },
-        masking: { truncated: loss.mask_truncated, zeroVariance: loss.drop_zero_variance },
-        estimator: advantage.estimator,
-        weights: {
-          alpha,
-          outcomeWeight: advantage.outcome_weight,
-          processWeight: advantage.process_weight,
-        },
+        masking: loss,
         loss: lossOptions(this.config, generator.maximumResponse),
         learningRate,
         sampling: this.#sampling(streams.generatorRollout, step.globalStep),
@@ -292,7 +264,7 @@ export class TangoRun {
   }
 
   async #verifierStep(step: TangoStep): Promise<StepOutcome> {
-    const { rollout, advantage, rewards, class_reweighting, loss } = this.config;
+    const { rollout, advantage, rewards, classReweighting, loss } = camelCased(this.config);
     const { generator, verifier } = this.#policies;
     if (!verifier) throw new Error("a verifier step without a verifier");
     const learningRate = this.#learningRate("verifier", step.verifierStep);
@@ -300,16 +272,14 @@ export class TangoRun {
       generator,
       verifier,
       this.#problems.source,
-      this.#problems.draw(step.globalStep, rollout.batch_size),
+      this.#problems.draw(step.globalStep, rollout.batchSize),
       this.#state.classCounts,
       {
-        groupSize: rollout.group_size,
-        minimumSteps: rewards.minimum_steps,
-        correctnessWeight: rewards.verifier_correctness_weight,
-        formatWeight: rewards.verifier_format_weight,
-        reweighting: class_reweighting,
-        estimator: advantage.estimator,
-        masking: { truncated: loss.mask_truncated, zeroVariance: loss.drop_zero_variance },
+        rollout,
+        rewards,
+        advantage,
+        classReweighting,
+        masking: loss,
         loss: lossOptions(this.config, verifier.maximumResponse),
         learningRate,
         sampling: this.#sampling(streams.verifierRollout, step.globalStep),
