@@ -5,12 +5,14 @@ import { comparedMethods } from "../run/compare/comparison.ts";
 import { comparisonFiles } from "../run/compare/comparison_report.ts";
 import { readSeeds, runComparison, writeSeeds } from "../run/compare/comparison_session.ts";
 import type { TangoConfig } from "../run/config/config_schema.ts";
-import { INTERRUPTED_EXIT_CODE } from "../run/progress/interrupt.ts";
+import { INTERRUPTED_EXIT_CODE } from "./interrupt.ts";
 import { loadTangoConfig } from "../run/config/load_config.ts";
 import { problemsName } from "../run/problems/open_problems.ts";
 import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/store/run_folder.ts";
 import { describeDevice } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
+import { FollowedRun } from "./followed_run.ts";
+import { describeTangoSteps } from "./progress/tango_progress.ts";
 import {
   addSeedlessConfigOptions,
   type ConfigOptions,
@@ -50,6 +52,11 @@ export function register(program: Command): void {
 
 async function compare(options: CompareOptions, command: Command): Promise<void> {
   const { config, seeds, path } = options.resume ? reopen(options, command) : plan(options);
+  using followed = new FollowedRun(describeTangoSteps, "step");
+  followed.events.listen((event) => {
+    if (event.type !== "comparedRun") return;
+    console.log(`${event.number}/${event.total}: ${event.method}, seed ${event.seed}`);
+  });
   const { isDone, table } = await withGpu(config.gpu, (gpu) => {
     if (!options.resume) RunFolder.create(path, config);
     writeSeeds(path, seeds);
@@ -57,12 +64,8 @@ async function compare(options: CompareOptions, command: Command): Promise<void>
     console.log(
       `comparison on ${problemsName(config)}, seeds ${seeds.join(", ")} · ${device} · ${path}`,
     );
-    return runComparison(gpu, config, seeds, path, {
-      device,
-      onRun({ method, seed }, number, total) {
-        console.log(`${number}/${total}: ${method.name}, seed ${seed}`);
-      },
-    });
+    const { events, control } = followed;
+    return runComparison(gpu, config, seeds, path, { device, events, control });
   });
   if (table !== null) console.log(`\n${table}\n\nreport: ${comparisonFiles(path).report}`);
   if (!isDone) {

@@ -10,9 +10,9 @@ import { pull, type PullPlan, sumOf } from "../hub/pull.ts";
 import { PullProgress } from "./pull_progress.ts";
 import { parseRepository, type Repository, shortName } from "../hub/repository.ts";
 import { pauseByClock } from "../hub/retry.ts";
-import { Interrupt, INTERRUPTED_EXIT_CODE } from "../run/progress/interrupt.ts";
+import { Interrupt, INTERRUPTED_EXIT_CODE } from "./interrupt.ts";
 import { formatBytes } from "../base/format_bytes.ts";
-import { standardError } from "../run/progress/progress_line.ts";
+import { standardError } from "./progress/progress_line.ts";
 import { addExamples } from "./examples.ts";
 import { nextCommand } from "./pull_next.ts";
 

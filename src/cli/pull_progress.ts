@@ -1,6 +1,6 @@
 import { formatDuration } from "../base/duration.ts";
 import { formatBytes } from "../base/format_bytes.ts";
-import type { ProgressOutput } from "../run/progress/progress_line.ts";
+import type { ProgressOutput } from "./progress/progress_line.ts";
 import type { WantedFile } from "../hub/listing.ts";
 
 const LIVE_INTERVAL_MS = 100;

@@ -1,7 +1,7 @@
 /** `deno task sft`: makes a policy's warm-start weights. */
 
 import type { Command } from "commander";
-import { INTERRUPTED_EXIT_CODE } from "../run/progress/interrupt.ts";
+import { INTERRUPTED_EXIT_CODE } from "./interrupt.ts";
 import { readJsonLines } from "../run/store/json_lines_log.ts";
 import { loadSftConfig } from "../run/config/load_config.ts";
 import { formatMemoryPlan } from "../run/memory/memory_plan.ts";
@@ -11,9 +11,12 @@ import { problemsName } from "../run/problems/open_problems.ts";
 import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/store/run_folder.ts";
 import type { SftConfig } from "../run/config/sft_config_schema.ts";
 import { sftAccuracy } from "../run/report/sft_report.ts";
-import { fineTuneWithReport, sftWeights } from "../run/sft/sft_session.ts";
+import { sftWeights } from "../run/sft/sft_run.ts";
+import { fineTuneWithReport } from "../run/sft/sft_session.ts";
 import { describeDevice, describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
+import { FollowedRun } from "./followed_run.ts";
+import { describeEvaluation, describeUpdates } from "./progress/sft_progress.ts";
 import {
   addConfigOptions,
   type ConfigOptions,
@@ -46,11 +49,18 @@ export function register(program: Command): void {
 async function fineTune(options: SftOptions, command: Command): Promise<void> {
   const { config, folder } = options.resume ? reopen(options, command) : begin(options);
   const name = problemsName(config);
+  using followed = new FollowedRun(describeUpdates, "update");
+  followed.events.listen((event) => {
+    const line = describeEvaluation(event, config.policy);
+    if (line !== null) followed.progress.note(line);
+  });
   const reachedEnd = await withGpu(config.gpu, (gpu) => {
     const device = describeDevice(gpu.info);
     return fineTuneWithReport(gpu, config, folder.path, {
       resume: options.resume ?? false,
       device,
+      events: followed.events,
+      control: followed.control,
       onPlan: (plan) => console.log(`${formatMemoryPlan(plan)}\n`),
       onOpen(run) {
         if (run.examples.report !== null) console.log(`${run.examples.report}\n`);

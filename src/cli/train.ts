@@ -5,7 +5,7 @@ import { UserError } from "../base/user_error.ts";
 import { latestCheckpoint } from "../run/store/checkpoint.ts";
 import { isComparison } from "../run/compare/comparison_session.ts";
 import type { TangoConfig } from "../run/config/config_schema.ts";
-import { INTERRUPTED_EXIT_CODE } from "../run/progress/interrupt.ts";
+import { INTERRUPTED_EXIT_CODE } from "./interrupt.ts";
 import { readJsonLines } from "../run/store/json_lines_log.ts";
 import { loadTangoConfig } from "../run/config/load_config.ts";
 import { problemsName } from "../run/problems/open_problems.ts";
@@ -16,6 +16,8 @@ import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/store/ru
 import { isFinished, trainWithReport } from "../run/tango/training_session.ts";
 import { describeDevice, describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
+import { FollowedRun } from "./followed_run.ts";
+import { describeTangoSteps } from "./progress/tango_progress.ts";
 import {
   addConfigOptions,
   type ConfigOptions,
@@ -47,9 +49,12 @@ async function train(options: TrainOptions, command: Command): Promise<void> {
     console.log(`The run in ${folder.path} is finished; its report is ${folder.report}.`);
     return;
   }
+  using followed = new FollowedRun(describeTangoSteps, "step");
   const reachedEnd = await withGpu(config.gpu, (gpu) =>
     trainWithReport(gpu, config, folder.path, {
       resume: options.resume ?? false,
+      events: followed.events,
+      control: followed.control,
       onPlan: (plan) => console.log(`${formatMemoryPlan(plan)}\n`),
       onOpen({ parameterCounts: { generator, verifier }, globalSteps, dataReport }) {
         if (dataReport !== null) console.log(`${dataReport}\n`);

@@ -91,19 +91,20 @@ export async function generatorStep<Problem>(
   draw: (batch: number) => readonly Problem[],
   options: GeneratorStepOptions<Problem>,
 ): Promise<GeneratorStepResult<Problem>> {
-  const { rollout, rewards, advantage, alpha } = options;
+  const { rollout, rewards, advantage, alpha, during } = options;
   const { groupSize, batchSize, verificationsPerSolution: m } = rollout;
   let solutionTokens = 0;
   const sampled = await sampleGroups(batchSize, rollout.maximumGenerationBatches, async (batch) => {
-    const solutions = await solve(
-      generator,
-      source,
-      draw(batch),
-      groupSize,
-      rewards.minimumSteps,
-      options.sampling,
-      batch * batchSize * groupSize,
-    );
+    const solutions = await during("rollout", () =>
+      solve(
+        generator,
+        source,
+        draw(batch),
+        groupSize,
+        rewards.minimumSteps,
+        options.sampling,
+        batch * batchSize * groupSize,
+      ));
     solutionTokens += tokensOf(solutions);
     return inGroups(
       await Promise.all(solutions.map((one) => score(one, options.reward))),
@@ -113,7 +114,10 @@ export async function generatorStep<Problem>(
   const scoredSolutions = sampled.groups.flat();
   const solutions = scoredSolutions.map(({ solution }) => solution);
   const critiques = verifier
-    ? await verify(verifier, source, solutions, m, options.verifierSampling)
+    ? await during(
+      "verification",
+      () => verify(verifier, source, solutions, m, options.verifierSampling),
+    )
     : [];
   const rewarded = solutions.map((solution, i) => {
     const own = critiques.slice(i * m, (i + 1) * m);

@@ -3,6 +3,7 @@ import type { Policy } from "./policy.ts";
 import { type PolicyLossOptions, type PolicyUpdateMetrics, updatePolicy } from "./policy_update.ts";
 import type { RolloutResponse } from "../engine/rollout.ts";
 import type { ScoredResponse } from "./scored_response.ts";
+import type { DuringPhase } from "./step_phase.ts";
 import { groupIndices } from "./statistics.ts";
 
 /** How a step updates its policy. */
@@ -10,6 +11,8 @@ export interface LearningOptions {
   readonly masking: MaskingOptions;
   readonly loss: PolicyLossOptions;
   readonly learningRate: number;
+  /** Runs the step's phases. */
+  readonly during: DuringPhase;
 }
 
 /** What the update of a step did. */
@@ -31,7 +34,7 @@ export async function learnFrom(
   responses: readonly { readonly prompt: Uint32Array; readonly rollout: RolloutResponse }[],
   scored: readonly Pick<ScoredResponse, "group" | "reward">[],
   advantages: readonly Float32Array[],
-  { masking, loss, learningRate }: LearningOptions,
+  { masking, loss, learningRate, during }: LearningOptions,
 ): Promise<Learned> {
   if (!optimizer) throw new Error("a frozen policy does not learn");
   const masked = maskedResponses(
@@ -49,7 +52,10 @@ export async function learnFrom(
     advantages: advantages[i],
     isMasked: masked[i],
   }));
-  const update = await updatePolicy(model, optimizer, reference, samples, loss, learningRate);
+  const update = await during(
+    "update",
+    () => updatePolicy(model, optimizer, reference, samples, loss, learningRate),
+  );
   const groups = groupIndices(scored.map(({ group }) => group));
   const flat = groups.filter((members) =>
     members.every((i) => scored[i].reward === scored[members[0]].reward)

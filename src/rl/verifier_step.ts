@@ -62,16 +62,15 @@ export async function verifierStep<Problem>(
   classCounts: ClassCounts | null,
   options: VerifierStepOptions,
 ): Promise<VerifierStepResult<Problem>> {
-  const { rollout: { groupSize }, rewards, advantage, classReweighting } = options;
-  const solutions = await solve(
-    generator,
-    source,
-    problems,
-    1,
-    rewards.minimumSteps,
-    options.generatorSampling,
+  const { rollout: { groupSize }, rewards, advantage, classReweighting, during } = options;
+  const solutions = await during(
+    "rollout",
+    () => solve(generator, source, problems, 1, rewards.minimumSteps, options.generatorSampling),
   );
-  const critiques = await verify(verifier, source, solutions, groupSize, options.sampling);
+  const critiques = await during(
+    "verification",
+    () => verify(verifier, source, solutions, groupSize, options.sampling),
+  );
   const earned = critiques.map(({ parsed, solution, formatScore }) =>
     verifierReward({
       verdict: parsed.verdict,

@@ -41,6 +41,7 @@ function stepOptions(changes: Partial<GeneratorStepOptions<string>>): GeneratorS
     masking: { maskTruncated: false, dropZeroStd: false },
     loss: lossOptions(),
     learningRate: 0,
+    during: (_, body) => body(),
     sampling,
     verifierSampling: { ...sampling, stream: 2 },
     ...changes,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { INTERRUPTED_EXIT_CODE } from "../../src/run/progress/interrupt.ts";
+import { INTERRUPTED_EXIT_CODE } from "../../src/cli/interrupt.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
 
 const project = join(import.meta.dirname ?? "", "..", "..");

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import { sftConfigSchema } from "../../src/run/config/sft_config_schema.ts";
 import { SftRun } from "../../src/run/sft/sft_run.ts";
-import { silentWatcher } from "./silent_watcher.ts";
+import { RunFolder } from "../../src/run/store/run_folder.ts";
 
 /** Problems so easy that the tiny policies solve and judge some of them. */
 export const tinyTask = {
@@ -44,7 +44,7 @@ export async function writeTinyPolicies(
         evaluation: { problems: 1 },
       }),
     );
-    await sft.train(silentWatcher);
+    await sft.train(RunFolder.at(join(folder, `${policy}-sft`)));
     await sft.save(policies[policy]);
     sft.close();
   }

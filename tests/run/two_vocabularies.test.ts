@@ -9,22 +9,19 @@ import { stopTokensOf } from "../../src/model/tokenizer/stop_tokens.ts";
 import { generatorStep } from "../../src/rl/generator_step.ts";
 import type { TangoConfig } from "../../src/run/config/config_schema.ts";
 import { rolloutSampling } from "../../src/run/tango/held_out_evaluation.ts";
-import { readJsonLines } from "../../src/run/store/json_lines_log.ts";
 import { loadTangoConfig } from "../../src/run/config/load_config.ts";
 import { lossOptions } from "../../src/run/config/loss_options.ts";
-import type { MetricsLine } from "../../src/run/store/metrics_log.ts";
 import { openPolicies, releasePolicies } from "../../src/run/tango/policies.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
 import { sftConfigSchema } from "../../src/run/config/sft_config_schema.ts";
 import { SftRun } from "../../src/run/sft/sft_run.ts";
-import { TangoRun } from "../../src/run/tango/tango_run.ts";
+import { loggedRun } from "./logged_run.ts";
 import { TaskProblems } from "../../src/run/problems/task_problems.ts";
 import { writeModelFolder } from "../../src/run/store/weights_folder.ts";
 import { stringify } from "yaml";
 import { gpuOf } from "../kernels/harness.ts";
 import { mergedTokenizer, mergedVocabularySize } from "../model/merged_tokenizer.ts";
 import { tinyConfig } from "../model/tiny_model.ts";
-import { silentWatcher } from "./silent_watcher.ts";
 
 /** Two steps in a solution, so that the first step's end lies inside it. */
 const task = {
@@ -72,7 +69,7 @@ async function warmStart(
     evaluation: { problems: 1 },
   });
   const run = await SftRun.open(gpu, config);
-  await run.train(silentWatcher);
+  await run.train(RunFolder.at(`${folder}-sft`));
   await run.save(folder);
   run.close();
 }
@@ -133,6 +130,7 @@ async function generatorStepOf(gpu: Gpu, config: TangoConfig): Promise<void> {
       masking: { maskTruncated: false, dropZeroStd: false },
       loss: lossOptions(config, generator.maximumResponse),
       learningRate: 0,
+      during: (_, body) => body(),
       sampling: rolloutSampling(config, 1, 1),
       verifierSampling: rolloutSampling(config, 2, 1),
     },
@@ -178,11 +176,7 @@ Deno.test({
       const config = await configured(gpu, folder);
       await test.step("a generator step", () => generatorStepOf(gpu, config));
       await test.step("a run of both policies", async () => {
-        const place = RunFolder.create(join(folder, "run"), config);
-        const run = await TangoRun.open(gpu, config, place, { resume: false });
-        await run.train({ update() {} }, () => Promise.resolve(false));
-        run.close();
-        const lines = readJsonLines<MetricsLine>(place.metrics);
+        const lines = await loggedRun(gpu, config, join(folder, "run"));
         assert.deepEqual(lines.map(({ phase }) => phase[0]).join(""), "gvgv");
         for (const line of lines) {
           assert.equal(line["sampling/logp_difference/max"], 0, `step ${line.step}`);

@@ -2,9 +2,11 @@ import { join } from "node:path";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { UserError } from "../../base/user_error.ts";
 import { exists, writeFileAtomically } from "../../base/atomic_file.ts";
-import { type ComparedRun, planComparison } from "./comparison.ts";
+import { planComparison } from "./comparison.ts";
 import { writeComparison } from "./comparison_report.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
+import type { RunControl } from "../control/run_control.ts";
+import { RunEvents } from "../events/run_events.ts";
 import { isFinished, trainWithReport } from "../tango/training_session.ts";
 
 /** The seeds of a comparison lie beside its configuration. */
@@ -36,11 +38,14 @@ export function readSeeds(path: string): number[] {
   return JSON.parse(Deno.readTextFileSync(seedsFile(path)));
 }
 
-/** What a comparison tells while it runs. */
+/** Who follows a comparison. */
 export interface ComparisonOptions {
   /** For the report. */
   readonly device: string;
-  readonly onRun: (run: ComparedRun, number: number, total: number) => void;
+  /** Told what happens: `comparedRun`, then that run's events, and so on. */
+  readonly events?: RunEvents;
+  /** Asked between steps. */
+  readonly control?: RunControl;
 }
 
 /**
@@ -54,15 +59,23 @@ export async function runComparison(
   config: TangoConfig,
   seeds: readonly number[],
   path: string,
-  { device, onRun }: ComparisonOptions,
+  { device, events = new RunEvents(), control }: ComparisonOptions,
 ): Promise<{ isDone: boolean; table: string | null }> {
   const runs = planComparison(config, seeds, path);
   for (const [index, run] of runs.entries()) {
     if (isFinished(run.folder, run.config)) continue;
-    onRun(run, index + 1, runs.length);
+    events.emit({
+      type: "comparedRun",
+      method: run.method.name,
+      seed: run.seed,
+      path: run.folder.path,
+      number: index + 1,
+      total: runs.length,
+    });
     const reachedEnd = await trainWithReport(gpu, run.config, run.folder.path, {
       resume: run.folder.isUsed,
-      label: `${index + 1}/${runs.length}`,
+      events,
+      control,
     });
     const table = writeComparison(runs, path, device);
     if (!reachedEnd) return { isDone: false, table };

@@ -8,6 +8,10 @@ import { generatorTemplate, verifierTemplate } from "../../rl/prompt_template.ts
 import { supervisedLoss, updateSupervised } from "../../rl/supervised_update.ts";
 import { type Best, betterOf } from "../store/best.ts";
 import { loadCheckpoint, saveCheckpoint } from "../store/checkpoint.ts";
+import type { RunFolder } from "../store/run_folder.ts";
+import { betweenSteps } from "../control/between_steps.ts";
+import { RunControl } from "../control/run_control.ts";
+import { RunEvents } from "../events/run_events.ts";
 import { critiqueWording, solutionWording } from "../problems/example_wording.ts";
 import type { Examples } from "../problems/examples.ts";
 import { FileExamples } from "../problems/file_examples.ts";
@@ -33,18 +37,17 @@ export interface SftEvaluation {
   readonly metrics: Metrics;
 }
 
-/** Who is told what happens, and decides when to stop. */
-export interface SftWatcher {
-  onStep(step: number, metrics: Metrics): void;
-  /** @param isBest whether no earlier one was as good */
-  onEvaluation(evaluation: SftEvaluation, isBest: boolean): Promise<void>;
-  /**
-   * Called when a step with its evaluation is done.
-   *
-   * @param isLast whether no step follows
-   * @returns true to stop here
-   */
-  afterStep(step: number, isLast: boolean): Promise<boolean>;
+/** Who follows a fine-tuning. */
+export interface SftSurroundings {
+  /** Told what happens. */
+  readonly events?: RunEvents;
+  /** Asked between updates. */
+  readonly control?: RunControl;
+}
+
+/** Where the weights of a fine-tuning go. */
+export function sftWeights(folder: RunFolder, config: SftConfig): string {
+  return config.output_directory ?? folder.weights(config.policy);
 }
 
 /** Where a fine-tuning stands. */
@@ -121,34 +124,63 @@ export class SftRun {
     return this.#isReached || this.#step >= this.config.steps;
   }
 
-  /** Trains until the accuracy is reached, the steps are done, or the watcher stops it. */
-  async train(watcher: SftWatcher): Promise<void> {
-    const { steps, batch_size, evaluate_every } = this.config;
-    if (this.#step === 0) await this.#evaluate(watcher);
+  /**
+   * Trains until the accuracy is reached, the steps are done, or it is asked to stop; then saves.
+   *
+   * @param folder for checkpoints and weights
+   * @returns whether it came to its end
+   */
+  async train(
+    folder: RunFolder,
+    { events = new RunEvents(), control = new RunControl() }: SftSurroundings = {},
+  ): Promise<boolean> {
+    const { steps, evaluate_every, save_every } = this.config;
+    events.emit({ type: "started", step: this.#step, total: steps });
+    if (this.#step === 0) await this.#evaluate(folder, events);
     while (!this.#isDone) {
       const step = this.#step + 1;
-      const learningRate = this.#learningRate(step);
-      const samples = this.examples.draw(step, batch_size);
-      const { loss, gradientNorm, nonFinite, tokens } = await updateSupervised(
-        this.model,
-        this.optimizer,
-        samples,
-        learningRate,
-        this.passes,
-      );
+      await this.#update(step, events);
       this.#step = step;
-      const { epochs } = this.examples;
-      watcher.onStep(step, {
+      if (step % evaluate_every === 0 || step === steps) await this.#evaluate(folder, events);
+      const isStopping = await betweenSteps(control, events, {
+        step,
+        isLast: this.#isDone,
+        isSaveDue: save_every > 0 && step % save_every === 0,
+        save: () => this.#saveState(folder, events),
+      });
+      if (isStopping) break;
+    }
+    const reachedEnd = this.#isDone;
+    if (reachedEnd) await this.save(sftWeights(folder, this.config));
+    events.emit({ type: "finished", step: this.#step, reachedEnd });
+    return reachedEnd;
+  }
+
+  async #update(step: number, events: RunEvents): Promise<void> {
+    const learningRate = this.#learningRate(step);
+    const began = performance.now();
+    const samples = this.examples.draw(step, this.config.batch_size);
+    const { loss, gradientNorm, nonFinite, tokens } = await events.during(
+      step,
+      "update",
+      () => updateSupervised(this.model, this.optimizer, samples, learningRate, this.passes),
+    );
+    const seconds = (performance.now() - began) / 1000;
+    const { epochs } = this.examples;
+    events.emit({
+      type: "step",
+      step,
+      phase: this.config.policy,
+      metrics: {
         [METRIC.supervisedLoss]: loss,
         "sft/grad_norm": gradientNorm,
         "sft/non_finite_gradients": nonFinite,
         "sft/learning_rate": learningRate,
         "sft/tokens": tokens,
         ...(epochs === null ? {} : { "data/epochs": epochs }),
-      });
-      if (step % evaluate_every === 0 || step === steps) await this.#evaluate(watcher);
-      if (await watcher.afterStep(step, this.#isDone)) break;
-    }
+      },
+      timings: { [METRIC.stepSeconds]: seconds, [METRIC.tokensPerSecond]: tokens / seconds },
+    });
   }
 
   /** How passes are cut. */
@@ -171,13 +203,15 @@ export class SftRun {
     };
   }
 
-  async #evaluate(watcher: SftWatcher): Promise<void> {
-    const evaluation = await this.evaluate();
-    const { step, accuracy, loss } = evaluation;
+  async #evaluate(folder: RunFolder, events: RunEvents): Promise<void> {
+    const { policy, keep_best, stop_at_accuracy } = this.config;
+    const evaluation = await events.during(this.#step, "evaluation", () => this.evaluate());
+    const { step, accuracy, loss, metrics } = evaluation;
+    events.emit({ type: "evaluation", step, metrics });
     const found = { step, value: accuracy ?? loss };
     this.#best = betterOf(this.#best, found, accuracy !== null);
-    this.#isReached = accuracy !== null && accuracy >= this.config.stop_at_accuracy;
-    await watcher.onEvaluation(evaluation, this.#best === found);
+    this.#isReached = accuracy !== null && accuracy >= stop_at_accuracy;
+    if (keep_best && this.#best === found) await this.save(folder.best(policy));
   }
 
   #learningRate(step: number): number {
@@ -196,16 +230,21 @@ export class SftRun {
   }
 
   /** Writes a checkpoint and removes those it supersedes. */
-  async saveState(folder: string, keep: number): Promise<void> {
-    const { arrays, optimizerSteps } = await readTrained(this.#trained);
-    const state: SftState = {
-      step: this.#step,
-      position: this.examples.position,
-      best: this.#best && { ...this.#best },
-      isReached: this.#isReached,
-      optimizerSteps,
-    };
-    saveCheckpoint(folder, { step: this.#step, arrays, state }, keep);
+  async #saveState(folder: RunFolder, events: RunEvents): Promise<void> {
+    const step = this.#step;
+    const path = await events.during(step, "checkpoint", async () => {
+      const { arrays, optimizerSteps } = await readTrained(this.#trained);
+      const state: SftState = {
+        step,
+        position: this.examples.position,
+        best: this.#best && { ...this.#best },
+        isReached: this.#isReached,
+        optimizerSteps,
+      };
+      const { keep_checkpoints } = this.config;
+      return saveCheckpoint(folder.checkpoints, { step, arrays, state }, keep_checkpoints);
+    });
+    events.emit({ type: "checkpoint", step, path });
   }
 
   /**

@@ -6,7 +6,7 @@ import { camelCased } from "../../base/camel_cased.ts";
 import { alphaAt } from "../../rl/alpha_schedule.ts";
 import { generatorStep } from "../../rl/generator_step.ts";
 import { learningRateAt } from "../../rl/learning_rate.ts";
-import { mean } from "../../rl/statistics.ts";
+import type { DuringPhase } from "../../rl/step_phase.ts";
 import {
   generatorStepsAfterWarmup,
   nextStep,
@@ -21,41 +21,53 @@ import type { TangoConfig } from "../config/config_schema.ts";
 import { HeldOutEvaluation, rolloutSampling } from "./held_out_evaluation.ts";
 import { lossOptions } from "../config/loss_options.ts";
 import { METRIC } from "../store/metric_names.ts";
-import { MetricsLog, type Phase, TimingsLog } from "../store/metrics_log.ts";
 import { openPolicies, type Policies, promptFitOf, releasePolicies } from "./policies.ts";
 import { openProblems, requirementsOf } from "../problems/open_problems.ts";
 import type { Problems } from "../problems/problems.ts";
 import { type CustomReward, openReward } from "./custom_reward.ts";
-import type { Progress } from "../progress/progress.ts";
+import { betweenSteps } from "../control/between_steps.ts";
+import { RunControl } from "../control/run_control.ts";
+import { RunEvents } from "../events/run_events.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 import { writeModelFolder } from "../store/weights_folder.ts";
 import { initialState, loadRunState, type RunState, saveRunState } from "../store/run_state.ts";
-import { type Sample, SamplesLog } from "../store/samples_log.ts";
+import type { Sample } from "../store/samples_log.ts";
 import { generatorMetrics, type Metrics, verifierStepMetrics } from "./step_metrics.ts";
 import { evaluationSamples, generatorSamples, verifierSamples } from "./step_samples.ts";
 
-/** What one step hands to the logs. */
+/** What one step tells. */
 interface StepOutcome {
   readonly metrics: Metrics;
-  readonly samples: Sample[];
-  readonly reward: number;
+  readonly samples: readonly Sample[];
   /** Tokens sampled and trained on. */
   readonly tokens: number;
 }
 
+/** What a run lives in. */
+export interface RunSurroundings {
+  /** Goes on from the newest complete checkpoint in the folder. */
+  readonly resume: boolean;
+  /** Told what happens. */
+  readonly events?: RunEvents;
+  /** Asked between steps. */
+  readonly control?: RunControl;
+}
+
 /**
- * A training run: the Tango schedule over two policies, with its logs, evaluations and checkpoints. All
- * it computes depends on the configuration alone, so a resumed run goes on bit for bit.
+ * A training run: the Tango schedule over two policies, with its evaluations and checkpoints. All it
+ * computes depends on the configuration alone, so a resumed run goes on bit for bit.
  */
 export class TangoRun {
   readonly #schedule: TangoScheduleOptions;
   readonly #problems: Problems;
   readonly #policies: Policies;
   readonly #heldOut: HeldOutEvaluation;
-  readonly #metrics: MetricsLog;
-  readonly #timings: TimingsLog;
-  readonly #samples: SamplesLog;
+  readonly #events: RunEvents;
+  readonly #control: RunControl;
+  #opened = new DisposableStack();
   #state: RunState;
+  /** The last step whose log lines stay, see `JsonLinesLog`; undefined in a new run. */
+  readonly lastLoggedStep: number | undefined;
 
   /**
    * Loads the models, and with `resume` the newest complete checkpoint.
@@ -66,18 +78,17 @@ export class TangoRun {
     gpu: Gpu,
     config: TangoConfig,
     folder: RunFolder,
-    options: { readonly resume: boolean },
+    surroundings: RunSurroundings,
   ): Promise<TangoRun> {
     const reward = await openReward(config.rewards.module);
+    using opened = new DisposableStack();
     const policies = await openPolicies(gpu, config);
-    try {
-      const requires = requirementsOf(config);
-      const problems = await openProblems(config, promptFitOf(policies), requires);
-      return new TangoRun(config, folder, policies, problems, reward, options);
-    } catch (error) {
-      releasePolicies(policies);
-      throw error;
-    }
+    opened.defer(() => releasePolicies(policies));
+    const requires = requirementsOf(config);
+    const problems = opened.use(await openProblems(config, promptFitOf(policies), requires));
+    const run = new TangoRun(config, folder, policies, problems, reward, surroundings);
+    run.#opened = opened.move();
+    return run;
   }
 
   private constructor(
@@ -86,8 +97,10 @@ export class TangoRun {
     policies: Policies,
     problems: Problems,
     private readonly reward: CustomReward | null,
-    { resume }: { readonly resume: boolean },
+    { resume, events = new RunEvents(), control = new RunControl() }: RunSurroundings,
   ) {
+    this.#events = events;
+    this.#control = control;
     this.#schedule = camelCased(config.schedule);
     this.#problems = problems;
     this.#heldOut = new HeldOutEvaluation(config, this.#problems);
@@ -96,10 +109,7 @@ export class TangoRun {
     this.#state = checkpoint ? loadRunState(checkpoint.path, this.#policies) : initialState();
     problems.position = this.#state.problemPosition;
     // A run that died before its first checkpoint starts over, its logs too.
-    const lastStep = resume ? checkpoint?.step ?? -1 : undefined;
-    this.#metrics = new MetricsLog(folder.metrics, lastStep);
-    this.#timings = new TimingsLog(folder.timings, lastStep);
-    this.#samples = new SamplesLog(folder.samples, lastStep);
+    this.lastLoggedStep = resume ? checkpoint?.step ?? -1 : undefined;
   }
 
   /** Steps done so far. */
@@ -110,13 +120,12 @@ export class TangoRun {
   /**
    * Trains to the end or until asked to stop, and then saves.
    *
-   * @param isStopRequested asked after every step
    * @returns whether the run reached its last step
    */
-  async train(
-    progress: Pick<Progress, "update">,
-    isStopRequested: () => Promise<boolean>,
-  ): Promise<boolean> {
+  async train(): Promise<boolean> {
+    const { totalTrainingSteps: total } = this.#schedule;
+    this.#events.emit({ type: "started", step: this.globalSteps, total });
+    let reachedEnd = true;
     for (;;) {
       const step = nextStep(this.#schedule, this.#state.position);
       if (!step) break;
@@ -125,33 +134,22 @@ export class TangoRun {
       const outcome = step.phase === "generator"
         ? await this.#generatorStep(step)
         : await this.#verifierStep(step);
-      const seconds = (performance.now() - started) / 1000;
-      this.#log(step.globalStep, step.phase, outcome.metrics, outcome.samples);
-      const tokensPerSecond = outcome.tokens / seconds;
-      this.#timings.append({
-        step: step.globalStep,
-        phase: step.phase,
-        [METRIC.stepSeconds]: seconds,
-        [METRIC.tokensPerSecond]: tokensPerSecond,
-        ...(this.#problems.epochs === null
-          ? {}
-          : { "data/answer_timeouts": this.#problems.timeouts }),
-      });
+      this.#tell(step, outcome, (performance.now() - started) / 1000);
       this.#state.position = positionAfter(this.#schedule, this.#state.position, step);
       if (step.evaluateAfter) await this.#evaluate(step.globalStep);
-      progress.update({
-        step: step.globalStep,
-        phase: step.phase,
-        reward: outcome.reward,
-        tokensPerSecond,
-      });
       const isLast = nextStep(this.#schedule, this.#state.position) === null;
-      const isStopping = await isStopRequested();
-      if (step.saveAfter || isLast || isStopping) await this.#save();
-      if (isStopping && !isLast) return false;
+      const isStopping = await betweenSteps(this.#control, this.#events, {
+        step: step.globalStep,
+        isLast,
+        isSaveDue: step.saveAfter,
+        save: () => this.#save(),
+      });
+      reachedEnd = isLast;
+      if (isStopping) break;
     }
-    await this.#writeWeights();
-    return true;
+    if (reachedEnd) await this.#writeModels((name) => this.folder.weights(name));
+    this.#events.emit({ type: "finished", step: this.globalSteps, reachedEnd });
+    return reachedEnd;
   }
 
   /** What became of the rows of the files that problems come from; null for an embedded task. */
@@ -171,27 +169,36 @@ export class TangoRun {
     };
   }
 
-  /** Closes the logs and returns the GPU memory. */
+  /** Returns the GPU memory and closes the files with problems. */
   close(): void {
-    for (const log of [this.#metrics, this.#timings, this.#samples]) log.close();
-    this.#problems[Symbol.dispose]();
-    releasePolicies(this.#policies);
+    this.#opened.dispose();
   }
 
-  #log(step: number, phase: Phase, metrics: Metrics, samples: readonly Sample[]): void {
-    this.#metrics.append({ step, phase, ...metrics });
-    for (const sample of samples) this.#samples.append(sample);
+  #tell(
+    { globalStep: step, phase }: TangoStep,
+    { metrics, samples, tokens }: StepOutcome,
+    seconds: number,
+  ): void {
+    const { epochs, timeouts } = this.#problems;
+    const timings = {
+      [METRIC.stepSeconds]: seconds,
+      [METRIC.tokensPerSecond]: tokens / seconds,
+      ...(epochs === null ? {} : { "data/answer_timeouts": timeouts }),
+    };
+    this.#events.emit({ type: "step", step, phase, metrics, timings });
+    this.#events.emit({ type: "samples", step, samples });
   }
 
   async #save(): Promise<void> {
+    const step = this.globalSteps;
     this.#state.problemPosition = this.#problems.position;
-    for (const log of [this.#metrics, this.#timings, this.#samples]) log.sync();
-    const { keep_checkpoints } = this.config.schedule;
-    await saveRunState(this.folder.checkpoints, this.#policies, this.#state, keep_checkpoints);
-  }
-
-  async #writeWeights(): Promise<void> {
-    await this.#writeModels((name) => this.folder.weights(name));
+    const { keep_checkpoints: keep } = this.config.schedule;
+    const path = await this.#events.during(
+      step,
+      "checkpoint",
+      () => saveRunState(this.folder.checkpoints, this.#policies, this.#state, keep),
+    );
+    this.#events.emit({ type: "checkpoint", step, path });
   }
 
   async #writeModels(folder: (name: "generator" | "verifier") => string): Promise<void> {
@@ -203,6 +210,10 @@ export class TangoRun {
 
   #sampling(stream: number, step: number): Sampling {
     return rolloutSampling(this.config, stream, step);
+  }
+
+  #during(step: TangoStep): DuringPhase {
+    return (phase, body) => this.#events.during(step.globalStep, phase, body);
   }
 
   #learningRate(policy: "generator" | "verifier", step: number): number {
@@ -247,6 +258,7 @@ export class TangoRun {
         learningRate,
         sampling: this.#sampling(streams.generatorRollout, step.globalStep),
         verifierSampling: this.#sampling(streams.verifierRollout, step.globalStep),
+        during: this.#during(step),
       },
     );
     const { judged } = result;
@@ -258,7 +270,6 @@ export class TangoRun {
         judged,
         this.config.samples_per_step,
       ),
-      reward: mean(judged.map(({ reward }) => reward.outcome)),
       tokens: result.sampledTokens,
     };
   }
@@ -284,6 +295,7 @@ export class TangoRun {
         learningRate,
         sampling: this.#sampling(streams.verifierRollout, step.globalStep),
         generatorSampling: this.#sampling(streams.generatorRollout, step.globalStep),
+        during: this.#during(step),
       },
     );
     this.#state.classCounts = result.classCounts;
@@ -300,7 +312,6 @@ export class TangoRun {
         result.rewarded,
         this.config.samples_per_step,
       ),
-      reward: mean(result.rewarded.map(({ reward }) => reward)),
       tokens: result.update.tokens / loss.epochs + solutionTokens,
     };
   }
@@ -314,21 +325,17 @@ export class TangoRun {
   /** Measures both policies on the held-out problems. */
   async #evaluate(globalStep: number): Promise<void> {
     const { generator, verifier } = this.#policies;
-    const solved = await this.#heldOut.measureGenerator(generator, globalStep);
-    const judged = verifier && await this.#heldOut.measureVerifier(verifier, generator, globalStep);
+    const { solved, judged } = await this.#events.during(globalStep, "evaluation", async () => ({
+      solved: await this.#heldOut.measureGenerator(generator, globalStep),
+      judged: verifier && await this.#heldOut.measureVerifier(verifier, generator, globalStep),
+    }));
+    const metrics = { ...solved.metrics, ...judged?.metrics };
+    this.#events.emit({ type: "evaluation", step: globalStep, metrics });
     const { solutions, critiques } = judged ?? { ...solved, critiques: [] };
-    this.#log(
-      globalStep,
-      "evaluation",
-      { ...solved.metrics, ...judged?.metrics },
-      evaluationSamples(
-        globalStep,
-        this.#problems.source,
-        solutions,
-        critiques,
-        this.config.samples_per_step,
-      ),
-    );
+    const { samples_per_step } = this.config;
+    const { source } = this.#problems;
+    const samples = evaluationSamples(globalStep, source, solutions, critiques, samples_per_step);
+    this.#events.emit({ type: "samples", step: globalStep, samples });
     const found = { step: globalStep, value: solved.metrics[METRIC.generatorAccuracy] };
     this.#state.best = betterOf(this.#state.best, found, true);
     if (this.config.schedule.keep_best && this.#state.best === found) {

@@ -1,23 +1,27 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import { exists, removeIfPresent } from "../../base/atomic_file.ts";
-import { latestCheckpoint, skippedCheckpoints } from "../store/checkpoint.ts";
+import { latestCheckpoint } from "../store/checkpoint.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
-import { Interrupt } from "../progress/interrupt.ts";
+import type { RunControl } from "../control/run_control.ts";
+import { RunEvents } from "../events/run_events.ts";
+import { RunLogs } from "../events/run_logs.ts";
+import { warnOfSkippedCheckpoints } from "../events/skipped_checkpoints.ts";
 import { checkMemory } from "../memory/memory_check.ts";
 import type { MemoryPlan } from "../memory/memory_plan.ts";
-import { Progress } from "../progress/progress.ts";
 import { writeReport } from "../report/report.ts";
 import { RunFolder } from "../store/run_folder.ts";
 import { planTangoMemory } from "../memory/tango_memory_plan.ts";
-import { TangoRun } from "./tango_run.ts";
+import { type RunSurroundings, TangoRun } from "./tango_run.ts";
 import { tangoShrinks } from "../memory/tango_shrinks.ts";
 
-/** How a run is started and shown. */
+/** How a run is started, and who follows it. */
 export interface TrainingSessionOptions {
   /** Continue from the newest checkpoint in the folder. */
   readonly resume: boolean;
-  /** Stands at the beginning of every progress line. */
-  readonly label?: string;
+  /** Told what happens. */
+  readonly events?: RunEvents;
+  /** Asked between steps. */
+  readonly control?: RunControl;
   /** Told what memory the run will take, before any is taken. */
   readonly onPlan?: (plan: MemoryPlan) => void;
   /** Told once the models are loaded. */
@@ -33,8 +37,8 @@ export function isFinished(folder: RunFolder, config: TangoConfig): boolean {
 }
 
 /**
- * Trains to the end, or until Ctrl-C and then to the end of the step, with live progress; writes the
- * report either way and returns all GPU memory.
+ * Trains to the end, or until asked to stop; writes the logs and the report, and returns all GPU memory.
+ * An error is told as `failed` and thrown.
  *
  * @param path the run's folder; made unless the run is resumed
  * @returns whether the run reached its last step
@@ -44,58 +48,57 @@ export async function trainWithReport(
   gpu: Gpu,
   config: TangoConfig,
   path: string,
-  { resume, label, onPlan, onOpen }: TrainingSessionOptions,
+  { resume, events = new RunEvents(), control, onPlan, onOpen }: TrainingSessionOptions,
 ): Promise<boolean> {
   const started = performance.now();
-  const plan = await checkMemory(gpu, {
-    config,
-    limit: config.memory_limit_gb,
-    plan: (changed) => planTangoMemory(gpu, changed),
-    shrinks: tangoShrinks,
+  let stepsDone = 0;
+  return await events.announceFailure(() => stepsDone, async () => {
+    const plan = await checkMemory(gpu, {
+      config,
+      limit: config.memory_limit_gb,
+      plan: (changed) => planTangoMemory(gpu, changed),
+      shrinks: tangoShrinks,
+    });
+    onPlan?.(plan);
+    const folder = resume ? RunFolder.open(path) : RunFolder.create(path, config);
+    const run = await open(gpu, config, folder, { resume, events, control });
+    try {
+      stepsDone = run.globalSteps;
+      warnOfSkippedCheckpoints(events, folder, stepsDone);
+      // The report is written last: while it is missing, the run is not finished.
+      removeIfPresent(folder.report);
+      using logs = new RunLogs(folder, run.lastLoggedStep);
+      using _logging = events.listen((event) => logs.hear(event));
+      using _reporting = events.listen((event) => {
+        if (event.type === "step") stepsDone = event.step;
+        if (event.type !== "finished") return;
+        writeReport(folder, {
+          config,
+          adapter: { name: gpu.info.name, isSoftware: gpu.info.software },
+          engine: gpu.info.engine,
+          seconds: (performance.now() - started) / 1000,
+          memory: { plannedBytes: plan.peakBytes, peakBytes: gpu.pool.peakBytes },
+          isFinished: event.reachedEnd,
+        });
+      });
+      onOpen?.(run);
+      return await run.train();
+    } finally {
+      run.close();
+    }
   });
-  onPlan?.(plan);
-  const folder = resume ? RunFolder.open(path) : RunFolder.create(path, config);
-  for (const { path } of skippedCheckpoints(folder.checkpoints)) {
-    console.error(`${path} is not whole and is passed over; its steps are done again.`);
-  }
-  let progress: Progress | null = null;
-  const tell = (text: string) => progress ? progress.note(text) : console.error(text);
-  using interrupt = new Interrupt(() =>
-    tell("Stopping after this step; Ctrl-C again stops at once, without saving it.")
-  );
-  const run = await open(gpu, config, folder, resume);
-  // The report is written last: while it is missing, the run is not finished.
-  removeIfPresent(folder.report);
-  let reachedEnd: boolean;
-  try {
-    onOpen?.(run);
-    progress = new Progress(config.schedule.total_training_steps, label);
-    reachedEnd = await run.train(progress, () => interrupt.isRequested());
-  } finally {
-    progress?.close();
-    run.close();
-  }
-  writeReport(folder, {
-    config,
-    adapter: { name: gpu.info.name, isSoftware: gpu.info.software },
-    engine: gpu.info.engine,
-    seconds: (performance.now() - started) / 1000,
-    memory: { plannedBytes: plan.peakBytes, peakBytes: gpu.pool.peakBytes },
-    isFinished: reachedEnd,
-  });
-  return reachedEnd;
 }
 
 async function open(
   gpu: Gpu,
   config: TangoConfig,
   folder: RunFolder,
-  resume: boolean,
+  surroundings: RunSurroundings,
 ): Promise<TangoRun> {
   try {
-    return await TangoRun.open(gpu, config, folder, { resume });
+    return await TangoRun.open(gpu, config, folder, surroundings);
   } catch (error) {
-    if (!resume) folder.discardIfUnbegun();
+    if (!surroundings.resume) folder.discardIfUnbegun();
     throw error;
   }
 }

@@ -44,7 +44,7 @@ onEveryGpu(
         resume: false,
       });
       // 12 problems, thrice all that fit: the long ones are met.
-      assert.equal(await run.train({ update() {} }, () => Promise.resolve(false)), true);
+      assert.equal(await run.train(), true);
       run.close();
       const alone = await planned(["verifier=null"]);
       assert.ok(alone.plan.peakBytes > 0);

@@ -15,7 +15,6 @@ import { TangoRun } from "../../../src/run/tango/tango_run.ts";
 import { tangoShrinks } from "../../../src/run/memory/tango_shrinks.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { withTinyProject } from "../tiny_project.ts";
-import { silentWatcher } from "../silent_watcher.ts";
 
 const plannedTango = (gpu: Gpu, config: TangoConfig) => ({
   config,
@@ -66,7 +65,7 @@ onEveryGpu("memory plan: what a run then takes is within a tenth of it", async (
         const run = await TangoRun.open(gpu, config, RunFolder.create(join(folder, name), config), {
           resume: false,
         });
-        await run.train({ update() {} }, () => Promise.resolve(false));
+        await run.train();
         run.close();
       });
       gpu.pool.budgetBytes = Infinity;
@@ -78,12 +77,12 @@ onEveryGpu("memory plan: what a run then takes is within a tenth of it", async (
 });
 
 onEveryGpu("memory plan: fine-tuning is planned as well", async (gpu) => {
-  await withTinyProject(gpu, async ({ sftConfig: file }) => {
+  await withTinyProject(gpu, async ({ folder, sftConfig: file }) => {
     const config = loadSftConfig(file, { set: ["micro_batch_tokens=400", "batch_size=32"] });
     const plan = await planSftMemory(gpu, config);
     const { live } = await measured(gpu, async () => {
       const run = await SftRun.open(gpu, config);
-      await run.train(silentWatcher);
+      await run.train(RunFolder.at(join(folder, "sft")));
       run.close();
     });
     assert.ok(live <= plan.peakBytes && live >= 0.9 * plan.peakBytes, `${live}, ${plan.peakBytes}`);

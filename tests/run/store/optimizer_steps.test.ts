@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
-import { readJsonLines } from "../../../src/run/store/json_lines_log.ts";
 import { loadTangoConfig } from "../../../src/run/config/load_config.ts";
 import type { MetricsLine } from "../../../src/run/store/metrics_log.ts";
 import { openPolicies, releasePolicies } from "../../../src/run/tango/policies.ts";
-import { RunFolder } from "../../../src/run/store/run_folder.ts";
-import { TangoRun } from "../../../src/run/tango/tango_run.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
+import { loggedRun } from "../logged_run.ts";
 import { withTinyProject } from "../tiny_project.ts";
 
 /** The first generator step's metrics, with rewards that a random model earns too. */
@@ -26,11 +24,7 @@ async function firstStep(gpu: Gpu, set: readonly string[]): Promise<MetricsLine>
         "generator.optimizer.learning_rate=0.02",
       ],
     });
-    const place = RunFolder.create(join(folder, "run"), config);
-    const run = await TangoRun.open(gpu, config, place, { resume: false });
-    await run.train({ update() {} }, () => Promise.resolve(false));
-    run.close();
-    [line] = readJsonLines<MetricsLine>(place.metrics);
+    [line] = await loggedRun(gpu, config, join(folder, "run"));
   });
   assert.ok(line);
   return line;

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { formatDuration } from "../../../src/base/duration.ts";
-import { Progress } from "../../../src/run/progress/progress.ts";
-import type { ProgressOutput } from "../../../src/run/progress/progress_line.ts";
+import type { ProgressOutput } from "../../../src/cli/progress/progress_line.ts";
+import { RunProgress } from "../../../src/cli/progress/run_progress.ts";
+import { describeTangoSteps } from "../../../src/cli/progress/tango_progress.ts";
+import { METRIC } from "../../../src/run/store/metric_names.ts";
 
 class RecordedOutput implements ProgressOutput {
   readonly written: string[] = [];
@@ -21,15 +23,18 @@ class RecordedOutput implements ProgressOutput {
   }
 }
 
-function train(output: RecordedOutput, from: number, to: number, total: number): Progress {
-  const progress = new Progress(total, null, output);
+function train(output: RecordedOutput, from: number, to: number, total: number): RunProgress {
+  const progress = new RunProgress(describeTangoSteps, output);
+  progress.hear({ type: "started", step: from - 1, total });
   for (let step = from; step <= to; step++) {
     output.time += 3000;
-    progress.update({
+    const phase = step % 4 === 0 ? "verifier" : "generator";
+    progress.hear({
+      type: "step",
       step,
-      phase: step % 4 === 0 ? "verifier" : "generator",
-      reward: step / 100,
-      tokensPerSecond: 12345,
+      phase,
+      metrics: { [`${phase}/reward`]: step / 100 },
+      timings: { [METRIC.tokensPerSecond]: 12345 },
     });
   }
   return progress;
@@ -37,7 +42,7 @@ function train(output: RecordedOutput, from: number, to: number, total: number):
 
 Deno.test("progress: off a terminal a plain line every ten seconds, and the last one", () => {
   const output = new RecordedOutput(false);
-  train(output, 1, 10, 10).close();
+  train(output, 1, 10, 10)[Symbol.dispose]();
   assert.deepEqual(output.written, [
     "G  1/10 · reward G 0.01 · 12.3k tokens/s · 27 s left",
     "G  5/10 · reward G 0.05 V 0.04 · 12.3k tokens/s · 15 s left",
@@ -55,10 +60,22 @@ Deno.test("progress: a resumed run's estimate counts its own steps only", () => 
 Deno.test("progress: on a terminal one line is rewritten, notes stay above it", () => {
   const output = new RecordedOutput(true);
   const progress = train(output, 1, 1, 2);
-  progress.note("saved");
-  progress.close();
+  progress.hear({ type: "warning", step: 1, message: "saved" });
+  progress[Symbol.dispose]();
   const live = "~G 1/2 · reward G 0.01 · 12.3k tokens/s · 3 s left";
   assert.deepEqual(output.written, [live, "~", "saved", live, "finish"]);
+});
+
+Deno.test("progress: each run of a comparison begins anew, under its number", () => {
+  const output = new RecordedOutput(false);
+  const progress = train(output, 4, 4, 4);
+  const run = { method: "GRPO alone", seed: 0, path: "runs/c/alone", number: 2, total: 3 };
+  progress.hear({ type: "comparedRun", ...run });
+  progress.hear({ type: "started", step: 0, total: 1 });
+  const timings = { [METRIC.tokensPerSecond]: 50 };
+  const metrics = { [METRIC.generatorReward]: 1 };
+  progress.hear({ type: "step", step: 1, phase: "generator", metrics, timings });
+  assert.equal(output.written[1], "2/3 · G 1/1 · reward G 1.00 · 50 tokens/s · done");
 });
 
 Deno.test("formatDuration: seconds, minutes, hours", () => {

@@ -6,7 +6,7 @@ export const INTERRUPTED_EXIT_CODE = 130;
 /** Sent to a process group, one signal arrives twice: directly and forwarded by `deno task`. */
 const SAME_SIGNAL_MS = 200;
 
-/** Listens for Ctrl-C while a run is going. End it with `using` or by disposing of it. */
+/** Listens for Ctrl-C while something is going. End it with `using` or by disposing of it. */
 export class Interrupt implements Disposable {
   private requested = false;
   private isListening = true;
@@ -14,19 +14,10 @@ export class Interrupt implements Disposable {
   private readonly listener = () => this.onSignal();
 
   /**
-   * @param onFirst called at the first Ctrl-C, to tell the user what happens now
+   * @param onFirst called at the first Ctrl-C, to ask for the end and tell the user what happens now
    */
   constructor(private readonly onFirst: () => void) {
     Deno.addSignalListener("SIGINT", this.listener);
-  }
-
-  /**
-   * Whether the run should stop after the present step. Waits one turn of the event loop, because a step
-   * may keep the thread busy from end to end and signals are only delivered in between.
-   */
-  async isRequested(): Promise<boolean> {
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    return this.requested;
   }
 
   /** Stops listening: Ctrl-C then ends the process, as it does by default. */

@@ -2,18 +2,23 @@ import assert from "node:assert/strict";
 
 const PROGRAM = `
 import { Interrupt, INTERRUPTED_EXIT_CODE } from "${
-  import.meta.resolve("../../src/run/interrupt.ts")
+  import.meta.resolve("../../src/cli/interrupt.ts")
 }";
-using interrupt = new Interrupt(() => console.log("stopping"));
+import { RunControl } from "${import.meta.resolve("../../src/run/control/run_control.ts")}";
+const control = new RunControl();
+using interrupt = new Interrupt(() => {
+  console.log("stopping");
+  control.stop();
+});
 console.log("ready");
 for (let step = 0; step < 400; step++) {
   const end = performance.now() + 20;
   while (performance.now() < end); // a step that never waits
-  if (!Deno.args.includes("deaf") && await interrupt.isRequested()) {
+  await control.arrivals();
+  if (!Deno.args.includes("deaf") && control.isStopRequested) {
     console.log("saved");
     Deno.exit(INTERRUPTED_EXIT_CODE);
   }
-  if (Deno.args.includes("deaf")) await new Promise((resolve) => setTimeout(resolve, 0));
 }
 `;
 

@@ -1,0 +1,32 @@
+import { RunControl } from "../run/control/run_control.ts";
+import { RunEvents } from "../run/events/run_events.ts";
+import { Interrupt } from "./interrupt.ts";
+import { type DescribeStep, RunProgress } from "./progress/run_progress.ts";
+
+/** A run on the terminal: its progress is shown, and Ctrl-C asks it to stop. */
+export class FollowedRun implements Disposable {
+  readonly events = new RunEvents();
+  readonly control = new RunControl();
+  readonly progress: RunProgress;
+  readonly #interrupt: Interrupt;
+
+  /**
+   * @param describer makes what describes the steps of one run
+   * @param step what a step is called
+   */
+  constructor(describer: () => DescribeStep, step: "step" | "update") {
+    this.progress = new RunProgress(describer);
+    this.events.listen((event) => this.progress.hear(event));
+    this.#interrupt = new Interrupt(() => {
+      this.control.stop();
+      this.progress.note(
+        `Stopping after this ${step}; Ctrl-C again stops at once, without saving it.`,
+      );
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#interrupt[Symbol.dispose]();
+    this.progress[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,21 @@
+import type { RunEvent } from "../../run/events/run_event.ts";
+import { sftAccuracy } from "../../run/report/sft_report.ts";
+import type { SftConfig } from "../../run/config/sft_config_schema.ts";
+import { METRIC } from "../../run/store/metric_names.ts";
+import type { DescribeStep } from "./run_progress.ts";
+
+/** Describes the updates of a fine-tuning: the loss. */
+export const describeUpdates = (): DescribeStep => ({ metrics }) => ({
+  kind: "update",
+  status: `loss ${metrics[METRIC.supervisedLoss]?.toFixed(4) ?? "not finite"}`,
+});
+
+/** What an evaluation found, as a line; null for any other event. */
+export function describeEvaluation(event: RunEvent, policy: SftConfig["policy"]): string | null {
+  if (event.type !== "evaluation") return null;
+  const { step, metrics } = event;
+  const { name, metric } = sftAccuracy(policy);
+  const loss = metrics[METRIC.heldOutLoss]?.toFixed(4) ?? "not finite";
+  const share = metric in metrics ? `, ${name} ${(100 * metrics[metric]).toFixed(1)} %` : "";
+  return `update ${step}: held-out loss ${loss}${share}`;
+}

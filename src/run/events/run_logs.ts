@@ -1,0 +1,65 @@
+import { MetricsLog, TimingsLog } from "../store/metrics_log.ts";
+import type { RunFolder } from "../store/run_folder.ts";
+import { SamplesLog } from "../store/samples_log.ts";
+import type { PhaseEndedEvent, RunEvent } from "./run_event.ts";
+
+/** Writes metrics.jsonl, timings.jsonl and samples.jsonl as a run tells what happens. */
+export class RunLogs implements Disposable {
+  readonly #metrics: MetricsLog;
+  readonly #timings: TimingsLog;
+  readonly #samples: SamplesLog;
+  /** Seconds of the step's phases so far. */
+  #phases: Record<string, number> = {};
+
+  /**
+   * @param lastStep of a resumed run, see `JsonLinesLog`
+   * @throws UserError when there are logs already that are not to be continued, or they are damaged
+   */
+  constructor(folder: RunFolder, lastStep: number | undefined) {
+    using opened = new DisposableStack();
+    this.#metrics = opened.use(new MetricsLog(folder.metrics, lastStep));
+    this.#timings = opened.use(new TimingsLog(folder.timings, lastStep));
+    this.#samples = opened.use(new SamplesLog(folder.samples, lastStep));
+    opened.move();
+  }
+
+  /** Hears an event. */
+  hear(event: RunEvent): void {
+    switch (event.type) {
+      case "phaseBegan":
+        // What a step told is on the disk before a checkpoint says that the step is done.
+        if (event.phase === "checkpoint") this.#sync();
+        break;
+      case "phaseEnded":
+        this.#count(event);
+        break;
+      case "step": {
+        const { step, phase, metrics, timings } = event;
+        this.#metrics.append({ step, phase, ...metrics });
+        this.#timings.append({ step, phase, ...timings, ...this.#phases });
+        this.#phases = {};
+        break;
+      }
+      case "evaluation":
+        this.#metrics.append({ step: event.step, phase: "evaluation", ...event.metrics });
+        break;
+      case "samples":
+        for (const sample of event.samples) this.#samples.append(sample);
+        break;
+    }
+  }
+
+  #count({ phase, seconds }: PhaseEndedEvent): void {
+    if (phase === "evaluation" || phase === "checkpoint") return;
+    const name = `perf/${phase}_seconds`;
+    this.#phases[name] = (this.#phases[name] ?? 0) + seconds;
+  }
+
+  #sync(): void {
+    for (const log of [this.#metrics, this.#timings, this.#samples]) log.sync();
+  }
+
+  [Symbol.dispose](): void {
+    for (const log of [this.#metrics, this.#timings, this.#samples]) log.close();
+  }
+}
