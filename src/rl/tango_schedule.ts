@@ -2,6 +2,7 @@ import { UserError } from "../base/user_error.ts";
 
 /** How a run alternates between the two policies. All counts are training steps. */
 export interface TangoScheduleOptions {
+  /** Warm-ups included; fewer than those cut the schedule short. */
   readonly totalTrainingSteps: number;
   readonly generatorWarmupSteps: number;
   readonly verifierWarmupSteps: number;
@@ -58,13 +59,7 @@ export function validateSchedule(options: TangoScheduleOptions): void {
       throw new UserError(`schedule ${name}: found ${value}, expected an integer of at least 0`);
     }
   }
-  const warmup = warmupSteps(options);
-  if (options.totalTrainingSteps < warmup) {
-    throw new UserError(
-      `schedule totalTrainingSteps: found ${options.totalTrainingSteps}, expected at least the ${warmup} warm-up steps`,
-    );
-  }
-  if (options.totalTrainingSteps > warmup && cycleLength(options) === 0) {
+  if (options.totalTrainingSteps > warmupSteps(options) && cycleLength(options) === 0) {
     throw new UserError(
       "schedule: generatorSteps and verifierSteps are both 0, so nothing would be " +
         "trained after the warm-up; set at least one of them",
@@ -81,10 +76,16 @@ export function initialPosition(): TangoPosition {
 export function generatorStepsAfterWarmup(options: TangoScheduleOptions): number {
   const { generatorSteps } = options;
   const steps = options.totalTrainingSteps - warmupSteps(options);
-  if (steps === 0) return 0;
+  if (steps <= 0) return 0;
   const length = cycleLength(options);
   return Math.floor(steps / length) * generatorSteps +
     Math.min(steps % length, generatorSteps);
+}
+
+/** How many generator steps the whole run does, its warm-up included. */
+export function countGeneratorSteps(options: TangoScheduleOptions): number {
+  return Math.min(options.totalTrainingSteps, options.generatorWarmupSteps) +
+    generatorStepsAfterWarmup(options);
 }
 
 /**

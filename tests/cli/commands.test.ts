@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
 import { exists } from "../../src/base/atomic_file.ts";
 import { latestCheckpoint } from "../../src/run/store/checkpoint.ts";
+import { readJsonLines } from "../../src/run/store/json_lines_log.ts";
+import type { MetricsLine } from "../../src/run/store/metrics_log.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
 import { gpuOf } from "../kernels/harness.ts";
 import { type TinyProject, withTinyProject } from "../run/tiny_project.ts";
@@ -55,6 +57,22 @@ testCommand("train: trains, reports, and leaves a finished run alone", async (pr
     await run("samples", folder.path, "--phase", "generator", "--count", "1"),
     /^step 5, generator\nproblem {4}[^]*\n1 of \d+ samples in /,
   );
+});
+
+testCommand("train: fewer steps than the warm-ups' cut the schedule short", async (project) => {
+  const folder = RunFolder.at(join(project.folder, "run"));
+  const schedules = [
+    ...["generator_warmup_steps=2", "verifier_warmup_steps=40"].map((one) => `schedule.${one}`),
+    ...["generator", "verifier"].map((policy) => `${policy}.optimizer.schedule=cosine`),
+  ].flatMap((one) => ["--set", one]);
+  const options = ["--config", project.config, "--run", folder.path, ...schedules];
+  await run("train", ...options, "--steps", "3");
+  const lines = readJsonLines<MetricsLine>(folder.metrics);
+  assert.equal(lines.map(({ phase }) => phase[0]).join(""), "eggeve");
+  // Cosine over the two generator steps there are, not over those the warm-up would have had.
+  assert.deepEqual(lines.flatMap((line) => line["generator/learning_rate"] ?? []), [1e-4, 5e-5]);
+  assert.deepEqual(lines.flatMap((line) => line["generator/alpha"] ?? []), [0, 0]);
+  assert.ok(exists(join(folder.weights("generator"), "model.safetensors")));
 });
 
 testCommand(

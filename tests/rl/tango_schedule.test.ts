@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { UserError } from "../../src/base/user_error.ts";
 import {
+  countGeneratorSteps,
   generatorStepsAfterWarmup,
   initialPosition,
   nextStep,
@@ -73,9 +74,19 @@ Deno.test("the published run: 440 steps, 40 verifier warm-up, then 3 : 1", () =>
   assert.equal(generatorStepsAfterWarmup(published), 300);
 });
 
+Deno.test("fewer steps than the warm-ups' cut the schedule short", () => {
+  const phases = (totalTrainingSteps: number) =>
+    run({ ...SMALL, totalTrainingSteps }).map(({ phase }) => phase[0]).join("");
+  assert.deepEqual([1, 2, 3, 4].map(phases), ["g", "gg", "ggv", "ggvv"]);
+  const cut = { ...SMALL, totalTrainingSteps: 4 };
+  assert.equal(generatorStepsAfterWarmup(cut), 0);
+  assert.equal(countGeneratorSteps(cut), 2);
+  // The last step is evaluated and saved as ever.
+  assert.ok(run(cut).at(-1)?.evaluateAfter && run(cut).at(-1)?.saveAfter);
+});
+
 Deno.test("schedules that cannot work are refused", () => {
   const bad: Partial<TangoScheduleOptions>[] = [
-    { totalTrainingSteps: 4 },
     { totalTrainingSteps: 1.5 },
     { generatorWarmupSteps: -1 },
     { generatorSteps: 0, verifierSteps: 0 },
@@ -84,18 +95,14 @@ Deno.test("schedules that cannot work are refused", () => {
 });
 
 const options = fc.record({
-  extraSteps: fc.nat(20),
+  totalTrainingSteps: fc.nat(28),
   generatorWarmupSteps: fc.nat(4),
   verifierWarmupSteps: fc.nat(4),
   generatorSteps: fc.nat(3),
   verifierSteps: fc.nat(3),
   testFrequency: fc.nat(4),
   saveFrequency: fc.nat(4),
-}).filter((all) => all.generatorSteps + all.verifierSteps > 0)
-  .map(({ extraSteps, ...all }) => ({
-    ...all,
-    totalTrainingSteps: all.generatorWarmupSteps + all.verifierWarmupSteps + extraSteps,
-  }));
+}).filter((all) => all.generatorSteps + all.verifierSteps > 0);
 
 Deno.test("property: a run resumed from any saved position goes on as if never stopped", () => {
   fc.assert(fc.property(options, fc.nat(), (all, pick) => {
@@ -114,6 +121,8 @@ Deno.test("property: steps add up, and T is the number of generator steps after 
     assert.equal(steps.length, all.totalTrainingSteps);
     const generator = steps.filter((step) => step.phase === "generator");
     assert.deepEqual(generator.map((step) => step.generatorStep), generator.map((_, i) => i + 1));
-    assert.equal(generatorStepsAfterWarmup(all), generator.length - all.generatorWarmupSteps);
+    assert.equal(countGeneratorSteps(all), generator.length);
+    const afterWarmup = generator.filter(({ stage }) => stage === "cycle").length;
+    assert.equal(generatorStepsAfterWarmup(all), afterWarmup);
   }));
 });

@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { UserError } from "../../base/user_error.ts";
-import { generatorStepsAfterWarmup } from "../../rl/tango_schedule.ts";
+import { countGeneratorSteps } from "../../rl/tango_schedule.ts";
 import { resolveTangoConfig, type TangoConfig } from "../config/config_schema.ts";
 import { methodName } from "../report/report.ts";
 import { RunFolder } from "../store/run_folder.ts";
@@ -25,12 +25,6 @@ export interface ComparedRun {
   readonly folder: RunFolder;
 }
 
-/** Generator steps that a run of this configuration does, the warm-up included. */
-export function countGeneratorSteps(config: TangoConfig): number {
-  return config.schedule.generator_warmup_steps +
-    generatorStepsAfterWarmup(camelCased(config.schedule));
-}
-
 /**
  * The methods: the configuration itself, without its verifier, and with its verifier frozen. The
  * baselines' total is cut to the generator steps of the first, because they have no verifier steps.
@@ -51,7 +45,7 @@ export function comparedMethods(config: TangoConfig): ComparedMethod[] {
       "schedule.test_frequency is 0, so there would be nothing to compare; expected at least 1.",
     );
   }
-  const total_training_steps = countGeneratorSteps(config);
+  const total_training_steps = countGeneratorSteps(camelCased(config.schedule));
   if (total_training_steps === 0) {
     throw new UserError(
       `The ${schedule.total_training_steps} steps hold no generator step to compare at; give more --steps.`,

@@ -2,7 +2,9 @@
 
 import { basename, join } from "node:path";
 import { writeFileAtomically } from "../../base/atomic_file.ts";
-import { type ComparedRun, countGeneratorSteps } from "./comparison.ts";
+import { camelCased } from "../../base/camel_cased.ts";
+import { countGeneratorSteps } from "../../rl/tango_schedule.ts";
+import type { ComparedRun } from "./comparison.ts";
 import {
   type Course,
   type MethodResult,
@@ -105,7 +107,7 @@ function composeReport(
   const [{ method: { config } }] = runs;
   const finished = results.flatMap((result) => result.runs);
   const total = config.schedule.total_training_steps;
-  const generatorSteps = countGeneratorSteps(config);
+  const generatorSteps = countGeneratorSteps(camelCased(config.schedule));
   const states = finished.length === runs.length
     ? `All ${runs.length} runs are done.`
     : `${finished.length} of ${runs.length} runs are done so far.`;

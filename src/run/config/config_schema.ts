@@ -220,7 +220,7 @@ const scheduleSchema = section({
     "… and this many verifier steps.",
   ),
   total_training_steps: wholeNumber({ minimum: 1 }).default(100).describe(
-    "All steps together, warm-ups included.",
+    "All steps together, warm-ups included; fewer than the warm-ups' cut the schedule short.",
   ),
   test_frequency: wholeNumber({ minimum: 0 }).default(10).describe(
     "Generator steps between two evaluations; 0 switches evaluation off.",
@@ -339,15 +339,6 @@ function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfigFields>
       ["schedule", "generator_steps"],
       schedule.generator_steps,
       "at least 1, because nothing else would be trained",
-    );
-  }
-  const warmup = schedule.generator_warmup_steps +
-    (trainsVerifier ? schedule.verifier_warmup_steps : 0);
-  if (warmup > schedule.total_training_steps) {
-    impossible(
-      ["schedule", "total_training_steps"],
-      schedule.total_training_steps,
-      `at least the ${warmup} warm-up steps`,
     );
   }
 }

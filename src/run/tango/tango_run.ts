@@ -8,6 +8,7 @@ import { generatorStep } from "../../rl/generator_step.ts";
 import { learningRateAt } from "../../rl/learning_rate.ts";
 import type { DuringPhase } from "../../rl/step_phase.ts";
 import {
+  countGeneratorSteps,
   generatorStepsAfterWarmup,
   nextStep,
   positionAfter,
@@ -219,8 +220,8 @@ export class TangoRun {
   #learningRate(policy: "generator" | "verifier", step: number): number {
     const optimizer = this.config[policy]?.optimizer;
     if (!optimizer) throw new Error(`there is no ${policy}`);
-    const { totalTrainingSteps, generatorWarmupSteps } = this.#schedule;
-    const generatorSteps = generatorWarmupSteps + generatorStepsAfterWarmup(this.#schedule);
+    const { totalTrainingSteps } = this.#schedule;
+    const generatorSteps = countGeneratorSteps(this.#schedule);
     return learningRateAt({
       peak: optimizer.learning_rate,
       warmupSteps: optimizer.warmup_steps,

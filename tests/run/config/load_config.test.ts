@@ -201,12 +201,6 @@ const refused: [string, string, ConfigOverrides, string][] = [
     "is evaluated.",
   ],
   [
-    "more warm-up than training",
-    MINIMAL + "schedule: {verifier_warmup_steps: 40}\n",
-    { steps: 10 },
-    "--steps: schedule.total_training_steps is 10; expected at least the 40 warm-up steps.",
-  ],
-  [
     "a --set without a value",
     MINIMAL,
     { set: ["rollout.group_size"] },
