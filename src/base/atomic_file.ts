@@ -1,60 +1,93 @@
 /** Files and folders that exist whole or not at all: written beside, synced, renamed. */
 
 import { dirname } from "node:path";
+import { checkRoom, describeDiskError, type Writing } from "./disk.ts";
 
 /**
  * Writes a file so that a crash or power loss at any moment leaves the old content or the new one.
  *
- * @param content text, bytes, or the consecutive pieces of a file too large for one buffer
+ * @param next what to do when the disk did not take it; see `Writing`
+ * @throws UserError when the disk does not take it; the old content then stays
  */
 export function writeFileAtomically(
   path: string,
-  content: string | Uint8Array | Iterable<Uint8Array>,
+  content: string,
+  next = "run the command again",
 ): void {
   const beside = `${path}.tmp`;
-  writeFileDurably(beside, content);
-  Deno.renameSync(beside, path);
-  syncFolder(dirname(path));
+  try {
+    try {
+      writeFileDurably(beside, content);
+    } catch (error) {
+      removeIfPresent(beside);
+      throw error;
+    }
+    Deno.renameSync(beside, path);
+    syncFolder(dirname(path));
+  } catch (error) {
+    throw describeDiskError(error, { path, next });
+  }
 }
 
 /**
  * Writes a file and waits until it is on the disk. Use it inside a folder that is renamed afterwards;
  * elsewhere `writeFileAtomically`.
  */
-export function writeFileDurably(
+export function writeFileDurably(path: string, content: string): void {
+  using file = Deno.openSync(path, { write: true, create: true, truncate: true });
+  writeAll(file, new TextEncoder().encode(content));
+  file.syncSync();
+}
+
+/**
+ * Writes a file that comes in pieces, each written before the next is asked for, and waits until it is on
+ * the disk. As `writeFileDurably`, for the inside of a folder.
+ */
+export async function writePiecesDurably(
   path: string,
-  content: string | Uint8Array | Iterable<Uint8Array>,
-): void {
-  const pieces = typeof content === "string"
-    ? [new TextEncoder().encode(content)]
-    : content instanceof Uint8Array
-    ? [content]
-    : content;
-  const file = Deno.openSync(path, { write: true, create: true, truncate: true });
-  try {
-    for (const piece of pieces) writeAll(file, piece);
-    file.syncSync();
-  } finally {
-    file.close();
+  pieces: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  using file = await Deno.open(path, { write: true, create: true, truncate: true });
+  for await (const piece of pieces) {
+    let written = 0;
+    while (written < piece.length) written += await file.write(piece.subarray(written));
   }
+  await file.sync();
 }
 
 /**
  * Makes a folder appear whole: `fill` writes its files into a temporary folder beside it, which is then
  * synced and renamed. A folder already there is replaced.
+ *
+ * @throws UserError when there is no room for it or the disk does not take it; nothing of it then stays,
+ *   and what was there before does
  */
-export function writeFolderAtomically(path: string, fill: (folder: string) => void): void {
+export async function writeFolderAtomically(
+  writing: Writing,
+  fill: (folder: string) => Promise<void>,
+): Promise<void> {
+  const { path } = writing;
   const beside = `${path}.tmp`;
   const replaced = `${path}.replaced.tmp`;
-  removeIfPresent(beside);
-  removeIfPresent(replaced);
-  Deno.mkdirSync(beside, { recursive: true });
-  fill(beside);
-  syncFolder(beside);
-  if (exists(path)) Deno.renameSync(path, replaced); // a folder with files cannot be renamed over
-  Deno.renameSync(beside, path);
-  syncFolder(dirname(path));
-  removeIfPresent(replaced);
+  try {
+    removeIfPresent(beside);
+    removeIfPresent(replaced);
+    checkRoom(writing);
+    Deno.mkdirSync(beside, { recursive: true });
+    try {
+      await fill(beside);
+      syncFolder(beside);
+    } catch (error) {
+      removeIfPresent(beside);
+      throw error;
+    }
+    if (exists(path)) Deno.renameSync(path, replaced); // a folder with files cannot be renamed over
+    Deno.renameSync(beside, path);
+    syncFolder(dirname(path));
+    removeIfPresent(replaced);
+  } catch (error) {
+    throw describeDiskError(error, writing);
+  }
 }
 
 /** Whether anything exists at `path`. */

@@ -3,12 +3,8 @@
 import { type Command, Option } from "commander";
 import { UserError } from "../base/user_error.ts";
 import { mergeAdapter } from "../model/weights/merge.ts";
-import {
-  loadModelFolder,
-  type SavedType,
-  savedTypes,
-  wholeModelFiles,
-} from "../model/weights/model_folder.ts";
+import { type SavedType, savedTypes, wholeModelFiles } from "../model/weights/model_files.ts";
+import { loadModelFolder } from "../model/weights/model_folder.ts";
 import { exists } from "../base/atomic_file.ts";
 import { writeFiles } from "../run/store/weights_folder.ts";
 import { describeParameters } from "./device_line.ts";
@@ -53,7 +49,8 @@ async function exportModel({ model: path, output, dtype, gpu }: ExportOptions): 
     const loaded = await loadModelFolder(gpu, path, { trained: false, storage: "f32" });
     try {
       mergeAdapter(loaded.model);
-      writeFiles(output, await wholeModelFiles(loaded, dtype));
+      const next = "run the command again, or name another folder with --output";
+      await writeFiles(output, wholeModelFiles(loaded, dtype), next);
       console.log(`${describeParameters(loaded.model.parameterCount)} → ${output}, ${dtype}`);
     } finally {
       loaded.model.release();

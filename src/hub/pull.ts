@@ -3,7 +3,8 @@
 import { join } from "node:path";
 import { chooseFiles } from "./choose_files.ts";
 import { exists } from "../base/atomic_file.ts";
-import { checkRoom, describeDiskError, removeEmptyFolders } from "./disk.ts";
+import { checkRoom, describeDiskError, type Writing } from "../base/disk.ts";
+import { removeEmptyFolders } from "./empty_folders.ts";
 import { canContinue, downloadFile } from "./download.ts";
 import { type FileState, inspectFile } from "./file_state.ts";
 import type { HubRepository } from "./hub_repository.ts";
@@ -70,9 +71,15 @@ export async function pull(
     return plan;
   } catch (error) {
     if (isNew) removeEmptyFolders(folder);
-    throw describeDiskError(error, folder);
+    throw describeDiskError(error, into(folder));
   }
 }
+
+const into = (folder: string, bytes?: number): Writing => ({
+  path: folder,
+  bytes,
+  next: "run the command again, which goes on where it stopped, or name another folder with --to",
+});
 
 async function makePlan(
   hub: HubRepository,
@@ -102,7 +109,7 @@ async function makePlan(
     if (state === "complete, not recorded") unrecorded.push(file);
     else if (state !== "complete") missing.push(file);
   }
-  checkRoom(folder, sumOf(missing, (file) => remainingBytes(folder, file, manifest)));
+  checkRoom(into(folder, sumOf(missing, (file) => remainingBytes(folder, file, manifest))));
   manifest.beginCommit(revision, commit);
   for (const file of unrecorded) manifest.keepFile(file);
   return { commit, files, missing };

@@ -8,11 +8,12 @@ import {
 } from "../../src/kernels/stored_type.ts";
 import { unpack } from "../../src/kernels/unpack.ts";
 import { toStorage } from "../../src/model/weights/half_precision.ts";
-import { decodeSafetensors } from "../../src/model/weights/safetensors.ts";
+import { readTensors } from "../model/safetensors_tensors.ts";
 import { assertClose, onEveryGpu, randomFloats } from "./harness.ts";
 
-const file = join(import.meta.dirname ?? "", "..", "fixtures", "stored_types.safetensors");
-const { tensors } = decodeSafetensors(Deno.readFileSync(file), file);
+const tensors = readTensors(
+  join(import.meta.dirname ?? "", "..", "fixtures", "stored_types.safetensors"),
+);
 const types = Object.keys(storedTypes) as StoredType[];
 const packedOf = (type: StoredType) => tensors[`${type}.packed`].data as Uint8Array<ArrayBuffer>;
 const valuesOf = (type: StoredType) => tensors[`${type}.values`].data as Float32Array<ArrayBuffer>;

@@ -3,7 +3,7 @@ import type { Gpu } from "../../src/gpu/gpu.ts";
 import type { Model } from "../../src/model/decoder/model.ts";
 import { loadModel } from "../../src/model/weights/model_folder.ts";
 import { Optimizer } from "../../src/model/decoder/optimizer.ts";
-import { decodeSafetensors } from "../../src/model/weights/safetensors.ts";
+import { readTensors, type Tensor } from "./safetensors_tensors.ts";
 import type { Tolerance } from "../kernels/harness.ts";
 
 /** The random models that PyTorch's numbers were dumped for; see tests/fixtures/README.md. */
@@ -46,12 +46,11 @@ interface PolicyScalars {
 /** What PyTorch computed with one fixture. T packed tokens. */
 export class Reference {
   readonly scalars: ReferenceScalars;
-  readonly #tensors: ReturnType<typeof decodeSafetensors>["tensors"];
+  readonly #tensors: Record<string, Tensor>;
 
   constructor(name: FixtureName) {
     const folder = fixtureFolder(name);
-    const file = join(folder, "reference.safetensors");
-    this.#tensors = decodeSafetensors(Deno.readFileSync(file), file).tensors;
+    this.#tensors = readTensors(join(folder, "reference.safetensors"));
     this.scalars = JSON.parse(Deno.readTextFileSync(join(folder, "reference.json")));
   }
 

@@ -50,3 +50,10 @@ export function tinyOptimizer(model: Model): Optimizer {
     maxGradientNorm: 1,
   });
 }
+
+/** Forgets all updates: the next one is the first again. */
+export function forgetUpdates({ gpu, trainable }: Model, optimizer: Optimizer): void {
+  optimizer.step = 0;
+  const { firstMoments = [], secondMoments = [] } = trainable?.training ?? {};
+  for (const moment of [...firstMoments, ...secondMoments]) gpu.clear(moment);
+}

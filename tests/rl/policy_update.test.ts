@@ -16,7 +16,7 @@ import {
 import { generate } from "../../src/engine/rollout.ts";
 import { assertClose, onEveryGpu } from "../kernels/harness.ts";
 import { largestDifference, readGradients } from "../model/fixture.ts";
-import { tinyConfig, tinyModel } from "../model/tiny_model.ts";
+import { forgetUpdates, tinyConfig, tinyModel } from "../model/tiny_model.ts";
 import { lossOptions } from "./loss_options.ts";
 
 const loss = lossOptions({
@@ -111,8 +111,7 @@ onEveryGpu("policy update: the cut into micro-batches changes no bit", async (gp
     const before = await model.parameters.read();
     const run = async (microBatchTokens: number) => {
       model.parameters.load(before, "before");
-      const zeros = model.parameters.weights.map(({ size }) => new Float32Array(size));
-      optimizer.load(0, zeros, zeros);
+      forgetUpdates(model, optimizer);
       const options = { ...loss, microBatchTokens };
       const metrics = await updatePolicy(model, optimizer, reference, samples, options, 1e-3);
       const gradients = await readGradients(model);
@@ -201,10 +200,9 @@ onEveryGpu(
     await withPolicies(gpu, async (model, reference, optimizer) => {
       const samples = await sampled(model, nowhere);
       const before = await model.parameters.read();
-      const zeros = model.parameters.weights.map(({ size }) => new Float32Array(size));
       const restart = () => {
         model.parameters.load(before, "before");
-        optimizer.load(0, zeros, zeros);
+        forgetUpdates(model, optimizer);
       };
       const rate = 0.02;
       const whole = { ...loss, miniBatches: 2, epochs: 2 };

@@ -23,7 +23,7 @@ export interface UpdateResult {
 
 /** The optimizer of one model: its step count here, its moments on the GPU. */
 export class Optimizer {
-  /** Updates made so far. */
+  /** Updates made so far; a checkpoint keeps it with the moments, which are the model's `training`. */
   step = 0;
   readonly #parameters: Parameters;
   readonly #state: TrainingState;
@@ -77,30 +77,6 @@ export class Optimizer {
     const [norm, nonFinite] = await gpu.readAll([this.#norm, this.#nonFinite]);
     if (nonFinite[0] === 0) this.step = step;
     return { gradientNorm: norm[0], nonFinite: nonFinite[0] };
-  }
-
-  /** The moments on the host, for a checkpoint. */
-  async read(): Promise<{ firstMoments: Float32Array[]; secondMoments: Float32Array[] }> {
-    const { firstMoments, secondMoments } = this.#state;
-    const data = await this.model.gpu.readAll([
-      ...firstMoments,
-      ...secondMoments,
-    ]) as Float32Array[];
-    return {
-      firstMoments: data.slice(0, firstMoments.length),
-      secondMoments: data.slice(firstMoments.length),
-    };
-  }
-
-  /** Continues from a checkpoint. */
-  load(
-    step: number,
-    firstMoments: readonly Float32Array[],
-    secondMoments: readonly Float32Array[],
-  ): void {
-    this.step = step;
-    firstMoments.forEach((data, i) => this.model.gpu.write(this.#state.firstMoments[i], data));
-    secondMoments.forEach((data, i) => this.model.gpu.write(this.#state.secondMoments[i], data));
   }
 
   /** Returns the GPU memory of what the optimizer itself allocated. */

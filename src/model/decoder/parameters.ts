@@ -1,5 +1,6 @@
 import type { Gpu } from "../../gpu/gpu.ts";
-import { bytesOf, type HostArray, type Tensor } from "../../gpu/tensor.ts";
+import { bytesOf, type Tensor } from "../../gpu/tensor.ts";
+import { readPieces } from "../../gpu/tensor_pieces.ts";
 import { UserError } from "../../base/user_error.ts";
 import { fromStorage, toStorage } from "../weights/half_precision.ts";
 import {
@@ -13,6 +14,13 @@ import {
 
 /** Tensors by Hugging Face name, f32 on the host. */
 export type NamedWeights = Readonly<Record<string, Float32Array>>;
+
+/** A tensor whose elements are on the GPU. */
+export interface NamedTensor {
+  readonly shape: readonly number[];
+  /** Its elements in order. Nobody may write to the weights before the last piece was read. */
+  pieces(): AsyncGenerator<Float32Array>;
+}
 
 /** What training keeps beside the weights, segment by segment. */
 export interface TrainingState {
@@ -152,10 +160,37 @@ export class Parameters {
     return named;
   }
 
-  /** Reads the weights by name, as f32 whatever they are stored as. */
+  /** The weights by name, read from the GPU in pieces, as f32 whatever they are stored as. */
+  tensors(): Map<string, NamedTensor> {
+    const tensors = new Map<string, NamedTensor>();
+    for (const [name, places] of Map.groupBy(this.places(), ({ part }) => part.name)) {
+      const { gpu } = this;
+      tensors.set(name, {
+        shape: places[0].part.shape,
+        async *pieces() {
+          for (const { part, segment, start } of places) {
+            for await (const piece of readPieces(gpu, segment.view(start, [part.size]))) {
+              yield fromStorage(piece, segment.dtype);
+            }
+          }
+        },
+      });
+    }
+    return tensors;
+  }
+
+  /** All weights by name in host memory. */
   async read(): Promise<Record<string, Float32Array>> {
-    const stored: HostArray[] = await this.gpu.readAll(this.weights);
-    return this.name(stored.map((data, i) => fromStorage(data, this.weights[i].dtype)));
+    const named: Record<string, Float32Array> = {};
+    for (const [name, { shape, pieces }] of this.tensors()) {
+      const whole = named[name] = new Float32Array(shape.reduce((product, n) => product * n, 1));
+      let first = 0;
+      for await (const piece of pieces()) {
+        whole.set(piece, first);
+        first += piece.length;
+      }
+    }
+    return named;
   }
 
   /**

@@ -42,8 +42,18 @@ export function readExactly(
   path: string,
 ): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(count);
+  readInto(file, bytes, path);
+  return bytes;
+}
+
+/**
+ * Fills an array with the next bytes of a file.
+ *
+ * @throws UserError when it ends early
+ */
+export function readInto(file: Deno.FsFile, bytes: Uint8Array, path: string): void {
   let filled = 0;
-  while (filled < count) {
+  while (filled < bytes.length) {
     const read = file.readSync(bytes.subarray(filled));
     if (read === null) {
       throw new UserError(
@@ -52,5 +62,4 @@ export function readExactly(
     }
     filled += read;
   }
-  return bytes;
 }

@@ -1,17 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { UserError } from "../../base/user_error.ts";
-import { modelConfigJson } from "../decoder/config.ts";
 import { initialiseAdapter } from "../decoder/initialise.ts";
 import { parameterBlocks, type WeightStorage } from "../decoder/layout.ts";
-import { float32ToBfloat16, float32ToFloat16 } from "./half_precision.ts";
 import { checkWeights, loadWeights } from "./load_weights.ts";
 import { loraBlocks, type LoraConfig, orderTargets } from "../decoder/lora.ts";
 import { Model } from "../decoder/model.ts";
 import { type ModelSource, openModelSource } from "./model_source.ts";
-import type { ParameterOptions, Parameters } from "../decoder/parameters.ts";
-import { peftConfigJson } from "./peft.ts";
-import { encodeSafetensors, type Tensor as FileTensor } from "./safetensors.ts";
+import type { ParameterOptions } from "../decoder/parameters.ts";
 import { stopTokensOf } from "../tokenizer/stop_tokens.ts";
 import { storageOf } from "./weight_storage.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
@@ -152,70 +148,4 @@ async function loadWhole(
     model.release();
     throw error;
   }
-}
-
-const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
-
-/** Number formats that weights are saved in, by transformers' names. */
-export const savedTypes = {
-  float32: { dtype: "F32", convert: (data: Float32Array<ArrayBuffer>) => data },
-  float16: { dtype: "F16", convert: float32ToFloat16 },
-  bfloat16: { dtype: "BF16", convert: float32ToBfloat16 },
-} as const;
-export type SavedType = keyof typeof savedTypes;
-
-async function encode(
-  parameters: Parameters,
-  type: SavedType = "float32",
-): Promise<Uint8Array<ArrayBuffer>[]> {
-  const { dtype, convert } = savedTypes[type];
-  const shapes = parameters.shapes();
-  const tensors: Record<string, FileTensor> = {};
-  for (const [name, values] of Object.entries(await parameters.read())) {
-    const data = convert(values as Float32Array<ArrayBuffer>);
-    tensors[name] = { dtype, shape: shapes.get(name) ?? [], data };
-  }
-  return encodeSafetensors(tensors, { format: "pt" });
-}
-
-/**
- * The files of a model folder that `transformers` opens, or of an adapter's that `peft` opens.
- *
- * @returns contents by file name; the caller decides how they are written
- */
-export async function modelFiles(
-  loaded: LoadedModel,
-): Promise<Record<string, string | Uint8Array<ArrayBuffer>[]>> {
-  const { adapter } = loaded.model;
-  return adapter === null ? await wholeModelFiles(loaded) : {
-    "adapter_config.json": json(peftConfigJson(adapter.config, adapter.basePath)),
-    ...tokenizerFiles(loaded),
-    "adapter_model.safetensors": await encode(adapter.parameters),
-  };
-}
-
-const tokenizerFiles = ({ tokenizer }: LoadedModel) => ({
-  "tokenizer.json": json(tokenizer.definition),
-  "tokenizer_config.json": json(tokenizer.settings),
-});
-
-/** The files of a Hugging Face folder with all weights of a model, those of its base where it has an adapter. */
-export async function wholeModelFiles(
-  loaded: LoadedModel,
-  type: SavedType = "float32",
-): Promise<Record<string, string | Uint8Array<ArrayBuffer>[]>> {
-  const { model, tokenizer, stopTokens } = loaded;
-  const tokens = {
-    bos: tokenizer.specialToken("bos_token"),
-    eos: tokenizer.specialToken("eos_token"),
-    pad: tokenizer.specialToken("pad_token"),
-  };
-  return {
-    "config.json": json({ ...modelConfigJson(model.config, tokens), torch_dtype: type }),
-    ...(stopTokens.length > 1
-      ? { "generation_config.json": json({ eos_token_id: stopTokens }) }
-      : {}),
-    ...tokenizerFiles(loaded),
-    "model.safetensors": await encode(model.parameters, type),
-  };
 }

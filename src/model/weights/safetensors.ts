@@ -4,8 +4,8 @@
  */
 
 import { UserError } from "../../base/user_error.ts";
-import { openForReading, readExactly } from "./file_reading.ts";
-import { BYTES_PER_ELEMENT, type DataType, type TensorData, viewAs } from "./number_formats.ts";
+import { openForReading, readExactly, readInto } from "./file_reading.ts";
+import { BYTES_PER_ELEMENT, type DataType } from "./number_formats.ts";
 import {
   encodeHeader,
   parseHeader,
@@ -16,65 +16,67 @@ import {
 
 export type { TensorEntry } from "./safetensors_header.ts";
 
-/** One tensor in memory: row-major `data` of the product of `shape` elements. */
-export interface Tensor {
+/** A tensor to be written, whose row-major elements come in pieces. */
+export interface TensorStream {
   readonly dtype: DataType;
   readonly shape: readonly number[];
-  readonly data: TensorData;
+  /** Begins anew with each call; a piece may be overwritten once the next is asked for. */
+  pieces(): AsyncIterable<ArrayBufferView>;
+}
+
+/** A file to be written. */
+export interface SafetensorsContent {
+  /** Of the whole file, header included. */
+  readonly bytes: number;
+  /**
+   * The file from its first byte to its last.
+   *
+   * @throws Error when a tensor's pieces are not of its shape's size together
+   */
+  pieces(): AsyncGenerator<Uint8Array>;
 }
 
 /**
- * Encodes tensors as the consecutive pieces of a safetensors file, without copying their data, so that
- * files larger than one buffer can be written. Wider elements come first and equal ones by name: each
- * tensor is then aligned in the file, and the same tensors always give the same bytes.
- *
- * @throws Error when a tensor's data does not have its shape's number of elements
+ * Lays tensors out as a safetensors file. Wider elements come first and equal ones by name: each tensor is
+ * then aligned in the file, and the same tensors always give the same bytes.
  */
 export function encodeSafetensors(
-  tensors: Readonly<Record<string, Tensor>>,
+  tensors: Readonly<Record<string, TensorStream>>,
   metadata: Readonly<Record<string, string>> = {},
-): Uint8Array<ArrayBuffer>[] {
+): SafetensorsContent {
   const named = Object.entries(tensors).sort(([nameA, a], [nameB, b]) =>
     BYTES_PER_ELEMENT[b.dtype] - BYTES_PER_ELEMENT[a.dtype] || (nameA < nameB ? -1 : 1)
   );
   const entries = new Map<string, TensorEntry>();
-  const pieces: Uint8Array<ArrayBuffer>[] = [];
   let position = 0;
-  for (const [name, { dtype, shape, data }] of named) {
+  for (const [name, { dtype, shape }] of named) {
     const bytes = shape.reduce((product, size) => product * size, 1) * BYTES_PER_ELEMENT[dtype];
-    if (bytes !== data.byteLength) {
-      throw new Error(
-        `tensor "${name}" of shape [${
-          shape.join(", ")
-        }] and dtype ${dtype} needs ${bytes} bytes; ` +
-          `its data has ${data.byteLength}`,
-      );
-    }
     entries.set(name, { dtype, shape, begin: position, end: position + bytes });
-    pieces.push(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
     position += bytes;
   }
-  return [encodeHeader({ entries, metadata }), ...pieces];
+  const header = encodeHeader({ entries, metadata });
+  return {
+    bytes: header.length + position,
+    async *pieces() {
+      yield header;
+      for (const [name, { begin, end }] of entries) {
+        let missing = end - begin;
+        for await (const { buffer, byteOffset, byteLength } of tensors[name].pieces()) {
+          missing -= byteLength;
+          yield new Uint8Array(buffer, byteOffset, byteLength);
+        }
+        if (missing !== 0) throw new Error(`tensor "${name}": ${missing} bytes are missing`);
+      }
+    },
+  };
 }
 
-/**
- * Decodes a whole safetensors file held in memory; every tensor gets its own copy of its data.
- *
- * @param file what to call the file in error messages
- * @throws UserError when the bytes are not a sound safetensors file
- */
-export function decodeSafetensors(
-  bytes: Uint8Array<ArrayBuffer>,
-  file: string,
-): { tensors: Record<string, Tensor>; metadata: Readonly<Record<string, string>> } {
-  const headerLength = readHeaderLength(bytes, bytes.length, file);
-  const data = bytes.subarray(8 + headerLength);
-  const header = parseHeader(bytes.subarray(8, 8 + headerLength), data.length, file);
-  const tensors: Record<string, Tensor> = {};
-  for (const [name, { dtype, shape, begin, end }] of header.entries) {
-    tensors[name] = { dtype, shape, data: viewAs(dtype, data.slice(begin, end).buffer) };
-  }
-  return { tensors, metadata: header.metadata };
+/** Some bytes of a tensor. */
+export interface TensorPiece {
+  readonly name: string;
+  /** The first byte, counted in the tensor. */
+  readonly begin: number;
+  readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
 /** A safetensors file on disk, whose tensors are read one at a time. Close it with `using`. */
@@ -82,7 +84,8 @@ export class SafetensorsFile implements Disposable {
   private constructor(
     readonly path: string,
     private readonly file: Deno.FsFile,
-    private readonly dataStart: number,
+    /** The bytes before the first tensor's. */
+    readonly head: Uint8Array<ArrayBuffer>,
     private readonly header: SafetensorsHeader,
   ) {}
 
@@ -96,9 +99,10 @@ export class SafetensorsFile implements Disposable {
     try {
       const size = file.statSync().size;
       const headerLength = readHeaderLength(readExactly(file, Math.min(8, size), path), size, path);
-      const dataStart = 8 + headerLength;
-      const header = parseHeader(readExactly(file, headerLength, path), size - dataStart, path);
-      return new SafetensorsFile(path, file, dataStart, header);
+      file.seekSync(0, Deno.SeekMode.Start);
+      const head = readExactly(file, 8 + headerLength, path);
+      const header = parseHeader(head.subarray(8), size - head.length, path);
+      return new SafetensorsFile(path, file, head, header);
     } catch (error) {
       file.close();
       throw error;
@@ -110,14 +114,9 @@ export class SafetensorsFile implements Disposable {
     return [...this.header.entries.keys()];
   }
 
-  /** The free-form metadata of the header. */
-  get metadata(): Readonly<Record<string, string>> {
-    return this.header.metadata;
-  }
-
-  /** Whether the file holds a tensor of this name. */
-  has(name: string): boolean {
-    return this.header.entries.has(name);
+  /** Dtype, shape and place of every tensor, in the file's byte order. */
+  get entries(): ReadonlyMap<string, TensorEntry> {
+    return this.header.entries;
   }
 
   /**
@@ -137,21 +136,6 @@ export class SafetensorsFile implements Disposable {
   }
 
   /**
-   * Reads a tensor in its stored dtype.
-   *
-   * @throws UserError when the file has no such tensor or ends early
-   */
-  read(name: string): Tensor {
-    const { dtype, shape, begin, end } = this.entry(name);
-    this.file.seekSync(this.dataStart + begin, Deno.SeekMode.Start);
-    return {
-      dtype,
-      shape,
-      data: viewAs(dtype, readExactly(this.file, end - begin, this.path).buffer),
-    };
-  }
-
-  /**
    * Reads some bytes of a tensor.
    *
    * @param begin first byte, counted in the tensor
@@ -159,8 +143,30 @@ export class SafetensorsFile implements Disposable {
    */
   readBytes(name: string, begin: number, bytes: number): Uint8Array<ArrayBuffer> {
     const entry = this.entry(name);
-    this.file.seekSync(this.dataStart + entry.begin + begin, Deno.SeekMode.Start);
+    this.file.seekSync(this.head.length + entry.begin + begin, Deno.SeekMode.Start);
     return readExactly(this.file, bytes, this.path);
+  }
+
+  /**
+   * Reads all tensors once, in the file's byte order.
+   *
+   * @param most bytes of a piece; its content holds until the next one is asked for
+   * @throws UserError when the file ends early
+   */
+  *pieces(most: number): Generator<TensorPiece> {
+    const buffer = new Uint8Array(Math.min(most, Math.max(0, ...this.#sizes())));
+    for (const [name, { begin: start, end }] of this.header.entries) {
+      for (let begin = 0; begin < end - start; begin += most) {
+        const bytes = buffer.subarray(0, Math.min(most, end - start - begin));
+        this.file.seekSync(this.head.length + start + begin, Deno.SeekMode.Start);
+        readInto(this.file, bytes, this.path);
+        yield { name, begin, bytes };
+      }
+    }
+  }
+
+  *#sizes(): Generator<number> {
+    for (const { begin, end } of this.header.entries.values()) yield end - begin;
   }
 
   /** Closes the file. */

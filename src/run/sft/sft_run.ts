@@ -7,7 +7,7 @@ import { learningRateAt } from "../../rl/learning_rate.ts";
 import { generatorTemplate, verifierTemplate } from "../../rl/prompt_template.ts";
 import { supervisedLoss, updateSupervised } from "../../rl/supervised_update.ts";
 import { type Best, betterOf } from "../store/best.ts";
-import { loadCheckpoint, saveCheckpoint } from "../store/checkpoint.ts";
+import { saveCheckpoint, StoredCheckpoint } from "../store/checkpoint.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 import { betweenSteps } from "../control/between_steps.ts";
 import { RunControl } from "../control/run_control.ts";
@@ -24,7 +24,7 @@ import type { Metrics } from "../tango/step_metrics.ts";
 import { TaskExamples } from "../problems/task_examples.ts";
 import { TaskMeasurement } from "./task_measurement.ts";
 import { TaskProblems } from "../problems/task_problems.ts";
-import { type OptimizerSteps, readTrained, restoreTrained } from "../store/trained_models.ts";
+import { type OptimizerSteps, restoreTrained, trainedTensors } from "../store/trained_models.ts";
 import { writeModelFolder } from "../store/weights_folder.ts";
 
 /** What an evaluation during supervised fine-tuning found. */
@@ -233,7 +233,7 @@ export class SftRun {
   async #saveState(folder: RunFolder, events: RunEvents): Promise<void> {
     const step = this.#step;
     const path = await events.during(step, "checkpoint", async () => {
-      const { arrays, optimizerSteps } = await readTrained(this.#trained);
+      const { tensors, optimizerSteps } = trainedTensors(this.#trained);
       const state: SftState = {
         step,
         position: this.examples.position,
@@ -242,7 +242,7 @@ export class SftRun {
         optimizerSteps,
       };
       const { keep_checkpoints } = this.config;
-      return saveCheckpoint(folder.checkpoints, { step, arrays, state }, keep_checkpoints);
+      return await saveCheckpoint(folder.checkpoints, { step, tensors, state }, keep_checkpoints);
     });
     events.emit({ type: "checkpoint", step, path });
   }
@@ -250,13 +250,14 @@ export class SftRun {
   /**
    * Goes on from a checkpoint.
    *
-   * @throws UserError when it was made with another model than the configuration names
+   * @throws UserError when it is damaged or was made with another model than the configuration names;
+   *   the run may then not be used any more
    */
-  restore(path: string): void {
-    const { arrays, state } = loadCheckpoint<SftState>(path);
-    restoreTrained(
-      path,
-      arrays,
+  async restore(path: string): Promise<void> {
+    const checkpoint = new StoredCheckpoint<SftState>(path);
+    const { state } = checkpoint;
+    await restoreTrained(
+      checkpoint,
       state.optimizerSteps,
       this.#trained,
       () => "initial_model or lora",

@@ -56,7 +56,7 @@ export async function fineTuneWithReport(
     try {
       const folder = resume ? RunFolder.open(path) : RunFolder.create(path, config);
       const checkpoint = resume ? latestCheckpoint(folder.checkpoints) : null;
-      if (checkpoint) run.restore(checkpoint.path);
+      if (checkpoint) await run.restore(checkpoint.path);
       stepsDone = run.step;
       warnOfSkippedCheckpoints(events, folder, stepsDone);
       // What came after the checkpoint is done again.

@@ -1,35 +1,35 @@
 /**
- * Checkpoints: `checkpoints/step-000123/` with one safetensors file for each named set of arrays (a
- * policy with its optimizer, say) and `state.json` with everything else that a step depends on.
+ * Checkpoints: `checkpoints/step-000123/` with one safetensors file for each named set of tensors (a
+ * policy with its optimizer, say) and `state.json` with everything else that a step depends on. Tensors
+ * pass through in pieces: host memory does not grow with them.
  */
 
-import { createHash } from "node:crypto";
-import { basename, join } from "node:path";
+import { createHash, type Hash } from "node:crypto";
+import { join } from "node:path";
 import { UserError } from "../../base/user_error.ts";
 import {
   encodeSafetensors,
   SafetensorsFile,
-  type Tensor,
+  type TensorEntry,
+  type TensorPiece,
+  type TensorStream,
 } from "../../model/weights/safetensors.ts";
 import {
   exists,
   removeIfPresent,
   writeFileDurably,
   writeFolderAtomically,
+  writePiecesDurably,
 } from "../../base/atomic_file.ts";
+import { pieceBytes } from "../../gpu/tensor_pieces.ts";
 import type { JsonValue } from "./json_lines_log.ts";
-
-/** Arrays by name; 32-bit floats or unsigned integers, kept bit for bit. */
-export type NamedArrays = Readonly<
-  Record<string, Float32Array<ArrayBuffer> | Uint32Array<ArrayBuffer>>
->;
 
 /** What a checkpoint keeps. */
 export interface Checkpoint<State extends JsonValue = JsonValue> {
   /** The global step after which it was taken. */
   readonly step: number;
-  /** Sets of arrays by name (letters, digits, `_` and `-`): each becomes one safetensors file. */
-  readonly arrays: Readonly<Record<string, NamedArrays>>;
+  /** Sets of tensors by name (letters, digits, `_` and `-`): each becomes one safetensors file. */
+  readonly tensors: Readonly<Record<string, Readonly<Record<string, TensorStream>>>>;
   /** Schedule position, data position, random counters, moving averages… : any JSON value. */
   readonly state: State;
 }
@@ -57,32 +57,48 @@ const STATE_FILE = "state.json";
  * @param folder the run's checkpoints folder; made when absent
  * @param keep how many checkpoints to leave, at least 1
  * @returns the new checkpoint's folder
+ * @throws UserError when the disk does not take it; earlier checkpoints are then as they were
  */
-export function saveCheckpoint(folder: string, checkpoint: Checkpoint, keep: number): string {
-  const path = join(folder, `step-${String(checkpoint.step).padStart(6, "0")}`);
-  writeFolderAtomically(path, (unfinished) => {
-    const state: StateFile = {
-      format: FORMAT,
-      step: checkpoint.step,
-      state: checkpoint.state,
-      files: {},
-    };
-    for (const [name, arrays] of Object.entries(checkpoint.arrays)) {
-      if (!/^[\w-]+$/.test(name)) throw new Error(`"${name}" cannot be the name of an array set`);
-      const pieces = encodeSafetensors(tensorsOf(arrays));
-      const fileName = `${name}.safetensors`;
-      writeFileDurably(join(unfinished, fileName), pieces);
-      const hash = createHash("sha256");
-      for (const piece of pieces) hash.update(piece);
-      state.files[fileName] = {
-        bytes: pieces.reduce((sum, piece) => sum + piece.length, 0),
-        sha256: hash.digest("hex"),
-      };
-    }
-    writeFileDurably(join(unfinished, STATE_FILE), JSON.stringify(state, null, 1) + "\n");
+export async function saveCheckpoint(
+  folder: string,
+  { step, tensors, state }: Checkpoint,
+  keep: number,
+): Promise<string> {
+  const path = join(folder, `step-${String(step).padStart(6, "0")}`);
+  const sets = Object.entries(tensors).map(([name, set]) => {
+    if (!/^[\w-]+$/.test(name)) throw new Error(`"${name}" cannot be the name of a set`);
+    return { file: fileOf(name), content: encodeSafetensors(set) };
   });
-  removeSuperseded(folder, checkpoint.step, keep);
+  const bytes = sets.reduce((sum, { content }) => sum + content.bytes, 0);
+  const next = "continue the run with --resume";
+  await writeFolderAtomically({ path, bytes, next }, async (unfinished) => {
+    const files: StateFile["files"] = {};
+    for (const { file, content } of sets) {
+      const hash = createHash("sha256");
+      await writePiecesDurably(join(unfinished, file), hashed(content.pieces(), hash));
+      files[file] = { bytes: content.bytes, sha256: hash.digest("hex") };
+    }
+    const text = JSON.stringify(
+      { format: FORMAT, step, state, files } satisfies StateFile,
+      null,
+      1,
+    );
+    writeFileDurably(join(unfinished, STATE_FILE), text + "\n");
+  });
+  removeSuperseded(folder, step, keep);
   return path;
+}
+
+const fileOf = (set: string) => `${set}.safetensors`;
+
+async function* hashed(
+  pieces: AsyncIterable<Uint8Array>,
+  hash: Hash,
+): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) {
+    hash.update(piece);
+    yield piece;
+  }
 }
 
 /** All checkpoints in a folder, oldest first; half-written ones are not among them. */
@@ -109,25 +125,78 @@ export function skippedCheckpoints(folder: string): CheckpointPlace[] {
   return listCheckpoints(folder).filter(({ step }) => step > latest);
 }
 
-/**
- * Reads a checkpoint and verifies it.
- *
- * @throws UserError when it is incomplete or its content is not what was written
- */
-export function loadCheckpoint<State extends JsonValue>(path: string): Checkpoint<State> {
-  const { step, state, files } = readState(path);
-  const arrays: Record<string, NamedArrays> = {};
-  for (const [fileName, { bytes, sha256 }] of Object.entries(files)) {
-    const file = join(path, fileName);
-    if (!exists(file)) throw incomplete(path, `${fileName} is missing`);
-    const size = Deno.statSync(file).size;
-    if (size !== bytes) throw incomplete(path, `${fileName} has ${size} bytes instead of ${bytes}`);
-    if (hashOfFile(file) !== sha256) {
-      throw incomplete(path, `the content of ${fileName} has changed since it was written`);
+/** Takes the next bytes of a set's tensors, which come in the file's order. */
+export type PieceReceiver = (piece: TensorPiece) => Promise<void>;
+
+/** A checkpoint on disk. */
+export class StoredCheckpoint<State extends JsonValue = JsonValue> {
+  readonly step: number;
+  readonly state: State;
+  readonly #files: StateFile["files"];
+
+  /**
+   * Opens a checkpoint: all its files are there in full length.
+   *
+   * @throws UserError when it is incomplete
+   */
+  constructor(readonly path: string) {
+    const { step, state, files } = readState(path);
+    for (const [name, { bytes }] of Object.entries(files)) {
+      const file = join(path, name);
+      if (!exists(file)) throw incomplete(path, `${name} is missing`);
+      const { size } = Deno.statSync(file);
+      if (size !== bytes) throw incomplete(path, `${name} has ${size} bytes instead of ${bytes}`);
     }
-    arrays[basename(fileName, ".safetensors")] = readArrays(file);
+    this.step = step;
+    this.state = state as State;
+    this.#files = files;
   }
-  return { step, arrays, state: state as State };
+
+  /** Whether it keeps a set of this name. */
+  has(set: string): boolean {
+    return Object.hasOwn(this.#files, fileOf(set));
+  }
+
+  /**
+   * Reads a set of tensors once and verifies it on the way: what was received counts only once this has
+   * returned.
+   *
+   * @param open is told which tensors there are before the first piece comes; it may refuse them
+   * @throws UserError when the content is not what was written
+   */
+  async read(
+    set: string,
+    open: (entries: ReadonlyMap<string, TensorEntry>) => PieceReceiver,
+  ): Promise<void> {
+    const name = fileOf(set);
+    const file = join(this.path, name);
+    const changed = () =>
+      incomplete(this.path, `the content of ${name} has changed since it was written`);
+    const { sha256 } = this.#files[name];
+    let found: string;
+    try {
+      found = await readSet(file, open);
+    } catch (error) {
+      // Tensors that do not fit, or cannot be read at all, may be the damage's doing.
+      if (error instanceof UserError && hashOfFile(file) !== sha256) throw changed();
+      throw error;
+    }
+    if (found !== sha256) throw changed();
+  }
+}
+
+async function readSet(
+  path: string,
+  open: (entries: ReadonlyMap<string, TensorEntry>) => PieceReceiver,
+): Promise<string> {
+  using file = SafetensorsFile.open(path);
+  const receive = open(file.entries);
+  const hash = createHash("sha256").update(file.head);
+  for (const piece of file.pieces(pieceBytes)) {
+    hash.update(piece.bytes);
+    await receive(piece);
+  }
+  return hash.digest("hex");
 }
 
 function incomplete(path: string, what: string): UserError {
@@ -174,28 +243,6 @@ function removeSuperseded(folder: string, step: number, keep: number): void {
   for (const { name } of [...Deno.readDirSync(folder)]) {
     if (/^step-\d+(\.replaced)?\.tmp$/.test(name)) removeIfPresent(join(folder, name));
   }
-}
-
-function tensorsOf(arrays: NamedArrays): Record<string, Tensor> {
-  return Object.fromEntries(
-    Object.entries(arrays).map(([name, data]) => [
-      name,
-      { dtype: data instanceof Float32Array ? "F32" : "U32", shape: [data.length], data },
-    ]),
-  );
-}
-
-function readArrays(path: string): NamedArrays {
-  using file = SafetensorsFile.open(path);
-  const arrays: Record<string, Float32Array<ArrayBuffer> | Uint32Array<ArrayBuffer>> = {};
-  for (const name of file.names) {
-    const { dtype, data } = file.read(name);
-    if (dtype !== "F32" && dtype !== "U32") {
-      throw new UserError(`${path}: "${name}" has dtype ${dtype}; a checkpoint holds F32 and U32.`);
-    }
-    arrays[name] = data as Float32Array<ArrayBuffer> | Uint32Array<ArrayBuffer>;
-  }
-  return arrays;
 }
 
 function hashOfFile(path: string): string {

@@ -1,13 +1,13 @@
 import type { ClassCounts } from "../../rl/class_reweighting.ts";
 import { initialPosition, type TangoPosition } from "../../rl/tango_schedule.ts";
 import type { Best } from "./best.ts";
-import { loadCheckpoint, saveCheckpoint } from "./checkpoint.ts";
+import { saveCheckpoint, StoredCheckpoint } from "./checkpoint.ts";
 import type { Policies } from "../tango/policies.ts";
 import {
   type OptimizerSteps,
-  readTrained,
   restoreTrained,
   type TrainedModels,
+  trainedTensors,
 } from "./trained_models.ts";
 
 /** Everything of a run that is not an array: where it stands. Random numbers need no state: their keys do. */
@@ -49,7 +49,7 @@ export async function saveRunState(
   state: RunState,
   keep: number,
 ): Promise<string> {
-  const { arrays, optimizerSteps } = await readTrained(trainedModels(policies));
+  const { tensors, optimizerSteps } = trainedTensors(trainedModels(policies));
   const stored: StoredState = {
     position: { ...state.position },
     classCounts: state.classCounts && { ...state.classCounts },
@@ -57,22 +57,20 @@ export async function saveRunState(
     best: state.best && { ...state.best },
     optimizerSteps,
   };
-  return saveCheckpoint(
-    folder,
-    { step: state.position.globalSteps, arrays, state: stored },
-    keep,
-  );
+  const step = state.position.globalSteps;
+  return await saveCheckpoint(folder, { step, tensors, state: stored }, keep);
 }
 
 /**
- * Continues the policies from a checkpoint.
+ * Continues the policies from a checkpoint. When it fails, they may not be used any more.
  *
- * @throws UserError when it was made with other models than the configuration names
+ * @throws UserError when it is damaged or was made with other models than the configuration names
  */
-export function loadRunState(path: string, policies: Policies): RunState {
-  const { arrays, state } = loadCheckpoint<StoredState>(path);
+export async function loadRunState(path: string, policies: Policies): Promise<RunState> {
+  const checkpoint = new StoredCheckpoint<StoredState>(path);
+  const { state } = checkpoint;
   const key = (name: string) => `${name}.model or ${name}.lora`;
-  restoreTrained(path, arrays, state.optimizerSteps, trainedModels(policies), key);
+  await restoreTrained(checkpoint, state.optimizerSteps, trainedModels(policies), key);
   return {
     position: state.position as unknown as TangoPosition,
     classCounts: state.classCounts as unknown as ClassCounts | null,

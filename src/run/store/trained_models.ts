@@ -1,70 +1,96 @@
+import { readPieces, writePiece } from "../../gpu/tensor_pieces.ts";
+import type { Tensor } from "../../gpu/tensor.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import type { Optimizer } from "../../model/decoder/optimizer.ts";
+import type { TensorEntry, TensorStream } from "../../model/weights/safetensors.ts";
 import { UserError } from "../../base/user_error.ts";
-import type { NamedArrays } from "./checkpoint.ts";
+import type { JsonValue } from "./json_lines_log.ts";
+import type { Checkpoint, StoredCheckpoint } from "./checkpoint.ts";
 
-/** Models in training with their optimizers, by the names they have in a checkpoint. */
-export type TrainedModels = Readonly<
-  Record<string, { readonly model: Model; readonly optimizer: Optimizer }>
->;
+/** A model in training with its optimizer. */
+export interface TrainedModel {
+  readonly model: Model;
+  readonly optimizer: Optimizer;
+}
+
+/** Models in training by the names they have in a checkpoint. */
+export type TrainedModels = Readonly<Record<string, TrainedModel>>;
 
 /** Updates made by each optimizer. */
 export type OptimizerSteps = { readonly [name: string]: number };
 
-const weightsOf = (model: Model) => model.trainable?.weights ?? [];
-
-const keyed = (name: string, segments: readonly Float32Array[]) =>
-  Object.fromEntries(
-    segments.map((data, i) => [`${name}.${i}`, data as Float32Array<ArrayBuffer>]),
+/** What training changes, by its name in a checkpoint: flat f32 tensors. */
+function stateOf({ model }: TrainedModel): Map<string, Tensor> {
+  const { weights = [], training } = model.trainable ?? {};
+  const kinds = {
+    weights,
+    first_moments: training?.firstMoments ?? [],
+    second_moments: training?.secondMoments ?? [],
+  };
+  return new Map(
+    Object.entries(kinds).flatMap(([kind, segments]) =>
+      segments.map((segment, i): [string, Tensor] => [`${kind}.${i}`, segment])
+    ),
   );
-
-/** Reads the trained weights and the moments, for a checkpoint. */
-export async function readTrained(
-  models: TrainedModels,
-): Promise<{ arrays: Record<string, NamedArrays>; optimizerSteps: OptimizerSteps }> {
-  const arrays: Record<string, NamedArrays> = {};
-  const optimizerSteps: Record<string, number> = {};
-  for (const [name, { model, optimizer }] of Object.entries(models)) {
-    const weights = await model.gpu.readAll(weightsOf(model)) as Float32Array[];
-    const { firstMoments, secondMoments } = await optimizer.read();
-    arrays[name] = {
-      ...keyed("weights", weights),
-      ...keyed("first_moments", firstMoments),
-      ...keyed("second_moments", secondMoments),
-    };
-    optimizerSteps[name] = optimizer.step;
-  }
-  return { arrays, optimizerSteps };
 }
 
 /**
- * Puts the models back to where `readTrained` found them.
- *
- * @param path the checkpoint, for messages
- * @param key the configuration key of a model's path
- * @throws UserError when it was made with other models
+ * The trained weights and the moments for a checkpoint, read from the GPU when it is written. Nobody may
+ * train the models meanwhile.
  */
-export function restoreTrained(
-  path: string,
-  stored: Readonly<Record<string, NamedArrays>>,
+export function trainedTensors(
+  models: TrainedModels,
+): { tensors: Checkpoint["tensors"]; optimizerSteps: OptimizerSteps } {
+  const tensors: Record<string, Record<string, TensorStream>> = {};
+  const optimizerSteps: Record<string, number> = {};
+  for (const [name, trained] of Object.entries(models)) {
+    const { model: { gpu }, optimizer } = trained;
+    const set: Record<string, TensorStream> = tensors[name] = {};
+    for (const [key, tensor] of stateOf(trained)) {
+      set[key] = { dtype: "F32", shape: [tensor.size], pieces: () => readPieces(gpu, tensor) };
+    }
+    optimizerSteps[name] = optimizer.step;
+  }
+  return { tensors, optimizerSteps };
+}
+
+/**
+ * Puts the models back to where `trainedTensors` found them. When it fails, nothing may be done with them
+ * any more: their weights may be those of a damaged file.
+ *
+ * @param key the configuration key of a model's path
+ * @throws UserError when the checkpoint was made with other models, or its content is not what was written
+ */
+export async function restoreTrained<State extends JsonValue>(
+  checkpoint: StoredCheckpoint<State>,
   optimizerSteps: OptimizerSteps,
   models: TrainedModels,
   key: (name: string) => string,
-): void {
-  for (const [name, { model, optimizer }] of Object.entries(models)) {
-    const segments = (kind: string) =>
-      weightsOf(model).map((tensor, i) => {
-        const data = stored[name]?.[`${kind}.${i}`];
-        if (!(data instanceof Float32Array) || data.length !== tensor.size) {
-          throw new UserError(
-            `${path}: the ${name}'s ${kind} do not have the size of the model the configuration ` +
-              `names; was ${key(name)} changed since the run began?`,
-          );
-        }
-        return data;
-      });
-    segments("weights").forEach((data, i) => model.gpu.write(weightsOf(model)[i], data));
-    model.trainable?.weightsChanged();
-    optimizer.load(optimizerSteps[name], segments("first_moments"), segments("second_moments"));
+): Promise<void> {
+  for (const [name, trained] of Object.entries(models)) {
+    const { model: { gpu, trainable }, optimizer } = trained;
+    const targets = stateOf(trained);
+    const differs = (kind: string) =>
+      new UserError(
+        `${checkpoint.path}: the ${name}'s ${kind} do not have the size of the model the configuration ` +
+          `names; was ${key(name)} changed since the run began?`,
+      );
+    if (!checkpoint.has(name)) throw differs("weights");
+    await checkpoint.read(name, (entries) => {
+      for (const [tensorName, target] of targets) {
+        if (!fits(entries.get(tensorName), target)) throw differs(tensorName.replace(/\.\d+$/, ""));
+      }
+      return async ({ name: tensorName, begin, bytes }) => {
+        const target = targets.get(tensorName);
+        if (!target) throw differs(tensorName);
+        const data = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+        await writePiece(gpu, target, begin / 4, data);
+      };
+    });
+    optimizer.step = optimizerSteps[name];
+    trainable?.weightsChanged();
   }
 }
+
+const fits = (entry: TensorEntry | undefined, { size }: Tensor) =>
+  entry?.dtype === "F32" && entry.end - entry.begin === 4 * size;

@@ -1,20 +1,38 @@
 import { join } from "node:path";
-import { type LoadedModel, modelFiles } from "../../model/weights/model_folder.ts";
-import { writeFileDurably, writeFolderAtomically } from "../../base/atomic_file.ts";
+import { type ModelFiles, modelFiles } from "../../model/weights/model_files.ts";
+import type { LoadedModel } from "../../model/weights/model_folder.ts";
+import {
+  writeFileDurably,
+  writeFolderAtomically,
+  writePiecesDurably,
+} from "../../base/atomic_file.ts";
 
-/** Writes a model with its tokenizer to a folder that `transformers` opens; replaces what is there. */
+/**
+ * Writes a model with its tokenizer to a folder that `transformers` opens; replaces what is there.
+ *
+ * @throws UserError when the disk does not take it; what was there before then stays
+ */
 export async function writeModelFolder(folder: string, model: LoadedModel): Promise<void> {
-  writeFiles(folder, await modelFiles(model));
+  await writeFiles(folder, modelFiles(model), "continue the run with --resume");
 }
 
-/** Writes files to a folder all together or not at all; replaces what is there. */
-export function writeFiles(
-  folder: string,
-  files: Readonly<Record<string, string | Uint8Array<ArrayBuffer>[]>>,
-): void {
-  writeFolderAtomically(folder, (unfinished) => {
+/**
+ * Writes files to a folder all together or not at all; replaces what is there.
+ *
+ * @param next what to do when the disk did not take them; see `Writing`
+ * @throws UserError when the disk does not take them; what was there before then stays
+ */
+export async function writeFiles(folder: string, files: ModelFiles, next: string): Promise<void> {
+  const bytes = Object.values(files)
+    .reduce(
+      (sum, content) => sum + (typeof content === "string" ? content.length : content.bytes),
+      0,
+    );
+  await writeFolderAtomically({ path: folder, bytes, next }, async (unfinished) => {
     for (const [file, content] of Object.entries(files)) {
-      writeFileDurably(join(unfinished, file), content);
+      const path = join(unfinished, file);
+      if (typeof content === "string") writeFileDurably(path, content);
+      else await writePiecesDurably(path, content.pieces());
     }
   });
 }

@@ -87,7 +87,14 @@ export class TangoRun {
     opened.defer(() => releasePolicies(policies));
     const requires = requirementsOf(config);
     const problems = opened.use(await openProblems(config, promptFitOf(policies), requires));
-    const run = new TangoRun(config, folder, policies, problems, reward, surroundings);
+    const checkpoint = surroundings.resume ? latestCheckpoint(folder.checkpoints) : null;
+    const state = checkpoint ? await loadRunState(checkpoint.path, policies) : initialState();
+    // A run that died before its first checkpoint starts over, its logs too.
+    const lastLoggedStep = surroundings.resume ? checkpoint?.step ?? -1 : undefined;
+    const run = new TangoRun(config, folder, policies, problems, reward, surroundings, {
+      state,
+      lastLoggedStep,
+    });
     run.#opened = opened.move();
     return run;
   }
@@ -98,7 +105,8 @@ export class TangoRun {
     policies: Policies,
     problems: Problems,
     private readonly reward: CustomReward | null,
-    { resume, events = new RunEvents(), control = new RunControl() }: RunSurroundings,
+    { events = new RunEvents(), control = new RunControl() }: RunSurroundings,
+    { state, lastLoggedStep }: Pick<TangoRun, "lastLoggedStep"> & { readonly state: RunState },
   ) {
     this.#events = events;
     this.#control = control;
@@ -106,11 +114,9 @@ export class TangoRun {
     this.#problems = problems;
     this.#heldOut = new HeldOutEvaluation(config, this.#problems);
     this.#policies = policies;
-    const checkpoint = resume ? latestCheckpoint(folder.checkpoints) : null;
-    this.#state = checkpoint ? loadRunState(checkpoint.path, this.#policies) : initialState();
-    problems.position = this.#state.problemPosition;
-    // A run that died before its first checkpoint starts over, its logs too.
-    this.lastLoggedStep = resume ? checkpoint?.step ?? -1 : undefined;
+    this.#state = state;
+    problems.position = state.problemPosition;
+    this.lastLoggedStep = lastLoggedStep;
   }
 
   /** Steps done so far. */

@@ -7,19 +7,11 @@ import { backward } from "../../../src/model/decoder/backward.ts";
 import { forwardForTraining, forwardOnly } from "../../../src/model/decoder/forward.ts";
 import { headBackward, headForward, headLogits } from "../../../src/model/decoder/head.ts";
 import { mergeAdapter } from "../../../src/model/weights/merge.ts";
-import {
-  FrozenBases,
-  loadModel,
-  modelFiles,
-  wholeModelFiles,
-} from "../../../src/model/weights/model_folder.ts";
+import { modelFiles, wholeModelFiles } from "../../../src/model/weights/model_files.ts";
+import { FrozenBases, loadModel } from "../../../src/model/weights/model_folder.ts";
 import type { Model } from "../../../src/model/decoder/model.ts";
 import { packSequences } from "../../../src/model/decoder/packed_batch.ts";
 import { parsePeftConfig } from "../../../src/model/weights/peft.ts";
-import {
-  decodeSafetensors,
-  type Tensor as FileTensor,
-} from "../../../src/model/weights/safetensors.ts";
 import { Tokenizer } from "../../../src/model/tokenizer/tokenizer.ts";
 import { characterTokenizer, characterTokenizerConfig } from "../../../src/data/vocabulary.ts";
 import { generate } from "../../../src/engine/rollout.ts";
@@ -27,15 +19,12 @@ import { updatePolicy } from "../../../src/rl/policy_update.ts";
 import { writeFiles } from "../../../src/run/store/weights_folder.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { fixtureFolder, largestDifference } from "../fixture.ts";
+import { readTensors, type Tensor as FileTensor } from "../safetensors_tensors.ts";
 import { lossOptions } from "../../rl/loss_options.ts";
 import { tinyOptimizer } from "../tiny_model.ts";
 
 const adapterFolder = (name: string) => join("tests", "fixtures", `lora-${name}`);
 const names = ["llama", "qwen2"] as const;
-
-function read(file: string): Record<string, FileTensor> {
-  return decodeSafetensors(Deno.readFileSync(file), file).tensors;
-}
 
 async function adapterGradients(model: Model): Promise<Record<string, Float32Array>> {
   const { parameters } = model.adapter ?? {};
@@ -97,7 +86,7 @@ async function gradientsOf(
 
 for (const name of names) {
   onEveryGpu(`lora: ${name}, logits and gradients of PEFT`, async (gpu) => {
-    const reference = read(join(adapterFolder(name), "reference.safetensors"));
+    const reference = readTensors(join(adapterFolder(name), "reference.safetensors"));
     const model = await loadModel(gpu, adapterFolder(name), { trained: true });
     const logits = await logitsOf(gpu, model, reference);
     const gradients = await gradientsOf(gpu, model, reference);
@@ -223,7 +212,7 @@ onEveryGpu(
   "lora: merged into its base, a model says what it said with the adapter",
   async (gpu) => {
     for (const name of names) {
-      const reference = read(join(adapterFolder(name), "reference.safetensors"));
+      const reference = readTensors(join(adapterFolder(name), "reference.safetensors"));
       const model = await loadModel(gpu, adapterFolder(name), { trained: true });
       mergeAdapter(model);
       const folder = Deno.makeTempDirSync();
@@ -233,7 +222,7 @@ onEveryGpu(
           { ...characterTokenizerConfig() },
           "tokenizer.json",
         );
-        writeFiles(folder, await wholeModelFiles({ model, tokenizer, stopTokens: [2] }));
+        await writeFiles(folder, wholeModelFiles({ model, tokenizer, stopTokens: [2] }), "");
         const merged = await loadModel(gpu, folder, { trained: false });
         const logits = await logitsOf(gpu, merged, reference);
         const expected = reference.logits.data as Float32Array;
@@ -259,24 +248,24 @@ onEveryGpu(
       { ...characterTokenizerConfig() },
       "tokenizer.json",
     );
-    const files = await modelFiles({ model, tokenizer, stopTokens: [2] });
-    const saved = decodeSafetensors(
-      Uint8Array.from(
-        (files["adapter_model.safetensors"] as Uint8Array[]).flatMap((piece) => [...piece]),
-      ),
-      "saved",
-    ).tensors;
-    const original = read(join(adapterFolder("qwen2"), "adapter_model.safetensors"));
-    assert.deepEqual(Object.keys(saved).sort(), Object.keys(original).sort());
-    for (const [name, { shape, data }] of Object.entries(original)) {
-      assert.deepEqual([saved[name].shape, saved[name].data], [shape, data], name);
+    const original = readTensors(join(adapterFolder("qwen2"), "adapter_model.safetensors"));
+    const folder = Deno.makeTempDirSync();
+    try {
+      await writeFiles(folder, modelFiles({ model, tokenizer, stopTokens: [2] }), "");
+      const saved = readTensors(join(folder, "adapter_model.safetensors"));
+      assert.deepEqual(Object.keys(saved).sort(), Object.keys(original).sort());
+      for (const [name, { shape, data }] of Object.entries(original)) {
+        assert.deepEqual([saved[name].shape, saved[name].data], [shape, data], name);
+      }
+      const { lora, basePath } = parsePeftConfig(
+        JSON.parse(Deno.readTextFileSync(join(folder, "adapter_config.json"))),
+        "saved",
+      );
+      assert.deepEqual(lora, model.adapter?.config);
+      assert.equal(basePath, Deno.realPathSync(fixtureFolder("qwen2")));
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
     }
-    const { lora, basePath } = parsePeftConfig(
-      JSON.parse(files["adapter_config.json"] as string),
-      "saved",
-    );
-    assert.deepEqual(lora, model.adapter?.config);
-    assert.equal(basePath, Deno.realPathSync(fixtureFolder("qwen2")));
     model.release();
     await assert.rejects(
       loadModel(gpu, adapterFolder("qwen2"), {

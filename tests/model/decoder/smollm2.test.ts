@@ -9,19 +9,18 @@ import { headLogits } from "../../../src/model/decoder/head.ts";
 import { type LoadedModel, loadModelFolder } from "../../../src/model/weights/model_folder.ts";
 import { openModelSource } from "../../../src/model/weights/model_source.ts";
 import { packSequences } from "../../../src/model/decoder/packed_batch.ts";
-import { decodeSafetensors } from "../../../src/model/weights/safetensors.ts";
 import { Conversation } from "../../../src/engine/conversation.ts";
 import { generate } from "../../../src/engine/rollout.ts";
 import type { EngineName } from "../../../src/gpu/adapter.ts";
 import { gpuOf } from "../../kernels/harness.ts";
+import { readTensors } from "../safetensors_tensors.ts";
 import { smollm2File } from "../smollm2_file.ts";
 
 const fixtures = join(import.meta.dirname ?? "", "..", "fixtures");
 const { prompts }: { prompts: string[] } = JSON.parse(
   Deno.readTextFileSync(join(fixtures, "smollm2.json")),
 );
-const referenceFile = join(fixtures, "smollm2.safetensors");
-const { tensors } = decodeSafetensors(Deno.readFileSync(referenceFile), referenceFile);
+const tensors = readTensors(join(fixtures, "smollm2.safetensors"));
 const integers = (name: string) => tensors[name].data as Int32Array<ArrayBuffer>;
 const ends = integers("ends");
 const promptTokens = prompts.map((_, p) =>

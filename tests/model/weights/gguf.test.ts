@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { UserError } from "../../../src/base/user_error.ts";
 import { loadModel } from "../../../src/model/weights/model_folder.ts";
 import { openModelSource } from "../../../src/model/weights/model_source.ts";
-import { decodeSafetensors } from "../../../src/model/weights/safetensors.ts";
+import { readTensors } from "../safetensors_tensors.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { fixtureFolder, type FixtureName, fixtures } from "../fixture.ts";
 import { encodeGguf, type GgufTensor, type GgufValue } from "./gguf_writer.ts";
@@ -45,7 +45,7 @@ interface Parts {
 function ggufOf(name: FixtureName): Parts {
   const folder = fixtureFolder(name);
   const config = JSON.parse(Deno.readTextFileSync(join(folder, "config.json")));
-  const { tensors } = decodeSafetensors(Deno.readFileSync(join(folder, "model.safetensors")), name);
+  const tensors = readTensors(join(folder, "model.safetensors"));
   const headDim = config.head_dim ?? config.hidden_size / config.num_attention_heads;
   const key = (rest: string) => `${name}.${rest}`;
   return {

@@ -2,15 +2,13 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { characterTokenizer, characterTokenizerConfig } from "../../../src/data/vocabulary.ts";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
-import { loadModel, loadModelFolder, modelFiles } from "../../../src/model/weights/model_folder.ts";
-import {
-  decodeSafetensors,
-  encodeSafetensors,
-  type Tensor,
-} from "../../../src/model/weights/safetensors.ts";
+import { modelFiles } from "../../../src/model/weights/model_files.ts";
+import { loadModel, loadModelFolder } from "../../../src/model/weights/model_folder.ts";
+import { writeModelFolder } from "../../../src/run/store/weights_folder.ts";
 import { Tokenizer } from "../../../src/model/tokenizer/tokenizer.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { fixtureFolder, type FixtureName, fixtures } from "../fixture.ts";
+import { bytesOf, encoded, readTensors, type Tensor } from "../safetensors_tensors.ts";
 
 type Json = Record<string, unknown>;
 type Tensors = Record<string, Tensor>;
@@ -29,10 +27,9 @@ async function withFolder(
     const config = JSON.parse(Deno.readTextFileSync(join(fixtureFolder(name), "config.json")));
     change.config?.(config);
     Deno.writeTextFileSync(join(folder, "config.json"), JSON.stringify(config));
-    const bytes = Deno.readFileSync(join(fixtureFolder(name), "model.safetensors"));
-    const { tensors } = decodeSafetensors(bytes, name);
+    const tensors = readTensors(join(fixtureFolder(name), "model.safetensors"));
     change.weights?.(tensors);
-    write(folder, { "model.safetensors": encodeSafetensors(tensors) });
+    write(folder, { "model.safetensors": await encoded(tensors) });
     const json = (value: unknown) => JSON.stringify(value);
     write(folder, {
       "tokenizer.json": json(characterTokenizer()),
@@ -44,13 +41,10 @@ async function withFolder(
   }
 }
 
-function write(folder: string, files: Record<string, string | Uint8Array<ArrayBuffer>[]>): void {
+function write(folder: string, files: Record<string, string | Uint8Array>): void {
   for (const [name, content] of Object.entries(files)) {
     if (typeof content === "string") Deno.writeTextFileSync(join(folder, name), content);
-    else {
-      using file = Deno.openSync(join(folder, name), { write: true, create: true, truncate: true });
-      for (const piece of content) assert.equal(file.writeSync(piece), piece.length);
-    }
+    else Deno.writeFileSync(join(folder, name), content);
   }
 }
 
@@ -187,17 +181,20 @@ onEveryGpu("model folder: a model saved and loaded again is the same", async (gp
   );
   for (const name of fixtures) {
     const model = await loadModel(gpu, fixtureFolder(name), { trained: false });
-    const files = await modelFiles({ model, tokenizer, stopTokens: [2] });
     const weights = await model.parameters.read();
     const { config } = model;
-    model.release();
     const folder = Deno.makeTempDirSync();
     try {
-      write(folder, files);
+      await writeModelFolder(folder, { model, tokenizer, stopTokens: [2] });
+      model.release();
       const again = await loadModelFolder(gpu, folder, { trained: false });
       assert.deepEqual(again.model.config, config);
       assert.deepEqual(await again.model.parameters.read(), weights);
-      assert.deepEqual(await modelFiles(again), files);
+      for (const [file, content] of Object.entries(modelFiles(again))) {
+        const saved = Deno.readFileSync(join(folder, file));
+        if (typeof content === "string") assert.equal(new TextDecoder().decode(saved), content);
+        else assert.deepEqual(saved, await bytesOf(content), file);
+      }
       const text = "<bos>cat dog?<step>cat:t</step>";
       assert.deepEqual(again.tokenizer.encode(text), tokenizer.encode(text));
       assert.equal(again.tokenizer.specialToken("eos_token"), 2);
@@ -229,20 +226,20 @@ onEveryGpu("model folder: shards are read as one, and the index is not trusted",
   await withFolder("llama", {}, async (folder) => {
     const whole = await loadModel(gpu, folder, { trained: false });
     const file = join(folder, "model.safetensors");
-    const { tensors } = decodeSafetensors(Deno.readFileSync(file), file);
+    const tensors = readTensors(file);
     Deno.removeSync(file);
     const names = Object.keys(tensors).sort();
     const shards = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"];
     const shardOf = (name: string) => shards[names.indexOf(name) % 2];
-    const writeShards = (of: (name: string) => readonly string[]) => {
+    const writeShards = async (of: (name: string) => readonly string[]) => {
       for (const shard of shards) {
         const own = Object.entries(tensors).filter(([name]) => of(name).includes(shard));
-        write(folder, { [shard]: encodeSafetensors(Object.fromEntries(own)) });
+        write(folder, { [shard]: await encoded(Object.fromEntries(own)) });
       }
     };
     const index = (map: unknown) =>
       write(folder, { "model.safetensors.index.json": JSON.stringify({ weight_map: map }) });
-    writeShards((name) => [shardOf(name)]);
+    await writeShards((name) => [shardOf(name)]);
     index(Object.fromEntries(names.map((name) => [name, shardOf(name)])));
     const joined = await loadModel(gpu, folder, { trained: false });
     assert.deepEqual(await joined.parameters.read(), await whole.parameters.read());
@@ -257,7 +254,7 @@ onEveryGpu("model folder: shards are read as one, and the index is not trusted",
     await refusesIndex(/weight_map is missing/);
     index({ a: shards[0] });
     await refusesIndex(/tensor .* is missing/);
-    writeShards(() => shards);
+    await writeShards(() => shards);
     index({ a: shards[0], b: shards[1] });
     await refusesIndex(/is in .*00001-of.* and .*00002-of/);
     Deno.removeSync(join(folder, shards[1]));

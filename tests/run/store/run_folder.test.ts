@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { parse } from "yaml";
-import {
-  exists,
-  writeFileAtomically,
-  writeFolderAtomically,
-} from "../../../src/base/atomic_file.ts";
+import { exists } from "../../../src/base/atomic_file.ts";
 import {
   latestRunDirectory,
   nextRunDirectory,
@@ -85,33 +81,5 @@ Deno.test("run folder: runs are numbered", () => {
     assert.equal(latestRunDirectory(parent, "train"), join(parent, "other-002"));
     assert.equal(latestRunDirectory(parent, "compare"), join(parent, "tango-compare-021"));
     assert.equal(latestRunDirectory(parent, "sft"), join(parent, "other-generator-sft-003"));
-  });
-});
-
-Deno.test("atomic file: replaces content and leaves nothing beside it", () => {
-  withFolder((parent) => {
-    const path = join(parent, "file");
-    writeFileAtomically(path, "old and longer");
-    writeFileAtomically(path, [Uint8Array.of(1, 2), Uint8Array.of(3)]);
-    assert.deepEqual(Deno.readFileSync(path), Uint8Array.of(1, 2, 3));
-    assert.deepEqual([...Deno.readDirSync(parent)].map(({ name }) => name), ["file"]);
-  });
-});
-
-Deno.test("atomic folder: a failure while it is filled leaves the old one", () => {
-  withFolder((parent) => {
-    const path = join(parent, "folder");
-    const fill = (text: string) => (folder: string) =>
-      Deno.writeTextFileSync(join(folder, "a"), text);
-    writeFolderAtomically(path, fill("old"));
-    assert.throws(() =>
-      writeFolderAtomically(path, (folder) => {
-        fill("new")(folder);
-        throw new Error("disk full");
-      }), /disk full/);
-    assert.equal(Deno.readTextFileSync(join(path, "a")), "old");
-    writeFolderAtomically(path, fill("new"));
-    assert.equal(Deno.readTextFileSync(join(path, "a")), "new");
-    assert.deepEqual([...Deno.readDirSync(parent)].map(({ name }) => name), ["folder"]);
   });
 });

@@ -61,20 +61,23 @@ function policiesOf(gpu: Gpu, { seed, verifier = "trained", config }: Kind): Pol
 
 /** Every number of a policy that a step changes. */
 async function content({ model, optimizer }: Policy<unknown>) {
+  const { firstMoments = [], secondMoments = [] } = model.parameters.training ?? {};
   return {
     weights: await model.parameters.read(),
-    moments: await optimizer?.read(),
+    moments: await model.gpu.readAll([...firstMoments, ...secondMoments]),
     step: optimizer?.step,
   };
 }
 
 function fillOptimizer({ model, optimizer }: Policy<unknown>, step: number): void {
+  assert.ok(optimizer && model.parameters.training);
   const random = new RandomStream(step, 95);
-  const moments = () =>
-    model.parameters.weights.map(({ size }) =>
-      Float32Array.from({ length: size }, random.uniform, random)
-    );
-  optimizer?.load(step, moments(), moments());
+  const { firstMoments, secondMoments } = model.parameters.training;
+  for (const moment of [...firstMoments, ...secondMoments]) {
+    const { size } = moment;
+    model.gpu.write(moment, Float32Array.from({ length: size }, random.uniform, random));
+  }
+  optimizer.step = step;
 }
 
 const state: RunState = {
@@ -101,7 +104,7 @@ onEveryGpu("run state: weights, moments, counters and averages come back", async
     fillOptimizer(saved.generator, 5);
     fillOptimizer(saved.verifier, 2);
     const path = await saveRunState(folder, saved, state, 1);
-    assert.deepEqual(loadRunState(path, loaded), state);
+    assert.deepEqual(await loadRunState(path, loaded), state);
     assert.deepEqual(await content(loaded.generator), await content(saved.generator));
     assert.deepEqual(await content(loaded.verifier), await content(saved.verifier));
     assert.notDeepEqual(
@@ -120,7 +123,7 @@ onEveryGpu("run state: a frozen verifier and no verifier at all", async (gpu) =>
       const before = loaded.verifier && await content(loaded.verifier);
       const without = { ...state, classCounts: null };
       const path = await saveRunState(folder, saved, without, 1);
-      assert.deepEqual(loadRunState(path, loaded), without);
+      assert.deepEqual(await loadRunState(path, loaded), without);
       assert.deepEqual(await content(loaded.generator), await content(saved.generator));
       // What is not trained is loaded from its own folder, not from the checkpoint.
       assert.deepEqual(loaded.verifier && await content(loaded.verifier), before);
@@ -134,7 +137,7 @@ onEveryGpu("run state: a checkpoint of another model is refused", async (gpu) =>
     const saved = policiesOf(gpu, { seed: 1 });
     const other = policiesOf(gpu, { seed: 1, config: { layers: 3 } });
     const path = await saveRunState(folder, saved, state, 1);
-    assert.throws(() => loadRunState(path, other), (error: Error) => {
+    await assert.rejects(loadRunState(path, other), (error: Error) => {
       assert.equal(error.name, "UserError");
       assert.match(error.message, /generator's weights do not have the size.*generator\.model/);
       assert.ok(error.message.includes(path));
@@ -142,7 +145,10 @@ onEveryGpu("run state: a checkpoint of another model is refused", async (gpu) =>
     });
     const alone = policiesOf(gpu, { seed: 1, verifier: null });
     const pathAlone = await saveRunState(folder, alone, state, 1);
-    assert.throws(() => loadRunState(pathAlone, saved), { name: "UserError", message: /verifier/ });
+    await assert.rejects(loadRunState(pathAlone, saved), {
+      name: "UserError",
+      message: /verifier/,
+    });
     for (const policies of [saved, other, alone]) releasePolicies(policies);
   });
 });

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import {
+  writeFileAtomically,
+  writeFolderAtomically,
+  writePiecesDurably,
+} from "../../src/base/atomic_file.ts";
+
+async function withFolder(body: (folder: string) => Promise<void> | void): Promise<void> {
+  const folder = Deno.makeTempDirSync();
+  try {
+    await body(folder);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+}
+
+const namesIn = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name);
+
+Deno.test("atomic file: replaces content and leaves nothing beside it", async () => {
+  await withFolder((parent) => {
+    const path = join(parent, "file");
+    writeFileAtomically(path, "old and longer");
+    writeFileAtomically(path, "new");
+    assert.equal(Deno.readTextFileSync(path), "new");
+    assert.deepEqual(namesIn(parent), ["file"]);
+  });
+});
+
+Deno.test("atomic file: one that the disk does not take leaves the old one, and is a user's error", async () => {
+  await withFolder((parent) => {
+    const path = join(parent, "file");
+    writeFileAtomically(path, "old");
+    Deno.symlinkSync("/dev/full", `${path}.tmp`);
+    assert.throws(() => writeFileAtomically(path, "new"), {
+      name: "UserError",
+      message: `${path}: the disk is full. Make room and run the command again.`,
+    });
+    assert.equal(Deno.readTextFileSync(path), "old");
+    assert.deepEqual(namesIn(parent), ["file"]);
+  });
+});
+
+Deno.test("atomic folder: a failure while it is filled leaves the old one", async () => {
+  await withFolder(async (parent) => {
+    const path = join(parent, "folder");
+    const writing = { path, bytes: 3, next: "go on" };
+    const fill = (...text: string[]) => async (folder: string) => {
+      await writePiecesDurably(
+        join(folder, "a"),
+        async function* () {
+          for (const piece of text) yield new TextEncoder().encode(piece);
+        }(),
+      );
+    };
+    await writeFolderAtomically(writing, fill("o", "l", "d"));
+    await assert.rejects(
+      writeFolderAtomically(writing, async (folder) => {
+        await fill("new")(folder);
+        throw new Error("the GPU was lost");
+      }),
+      /^Error: the GPU was lost$/,
+    );
+    await assert.rejects(
+      writeFolderAtomically(writing, async (folder) => {
+        Deno.symlinkSync("/dev/full", join(folder, "a"));
+        await fill("new")(folder);
+      }),
+      { name: "UserError", message: `${path}: the disk is full. Make room and go on.` },
+    );
+    await assert.rejects(
+      writeFolderAtomically({ ...writing, bytes: 1e18 }, fill("new")),
+      { name: "UserError", message: /folder: there is no room on the disk: 1000000000\.00 GB/ },
+    );
+    assert.equal(Deno.readTextFileSync(join(path, "a")), "old");
+    assert.deepEqual(namesIn(parent), ["folder"]);
+    await writeFolderAtomically(writing, fill("n", "ew"));
+    assert.equal(Deno.readTextFileSync(join(path, "a")), "new");
+    assert.deepEqual(namesIn(parent), ["folder"]);
+  });
+});
