@@ -1,8 +1,10 @@
 import type { MachineReport } from "./machine_report.ts";
 
 const INSTALL_VULKAN =
-  "On Debian or Ubuntu: sudo apt-get install -y libvulkan1 mesa-vulkan-drivers (Mesa's drivers, a " +
-  "software one among them). Elsewhere: the packages with libvulkan.so.1 and your GPU's Vulkan driver.";
+  "Without a GPU, any task that needs an adapter, such as ./tango test, sees to it: on Debian 12 (amd64) it puts " +
+  "Mesa's software driver into .tango/, without root; on other Debians and Ubuntu it installs libvulkan1 and " +
+  "mesa-vulkan-drivers or prints the command. Elsewhere, and for a GPU: the packages with libvulkan.so.1 and the " +
+  "GPU's Vulkan driver.";
 
 /** What to do about anything missing; empty when all is well. */
 export function advise(report: MachineReport): string[] {
@@ -38,8 +40,8 @@ export function advise(report: MachineReport): string[] {
     advice.push(
       report.versions.webgpu === "not installed"
         ? "Dawn is not installed. Run: deno install"
-        : "Dawn refuses this driver. With Mesa's software driver it needs Mesa 25 or newer (Debian 12: from " +
-          "bookworm-backports). Until then use --gpu native.",
+        : "Dawn refuses this driver. With Mesa's software driver it needs Mesa 25 or newer, which ./tango brings " +
+          "on Debian 12. Until then use --gpu native.",
     );
   }
   if (works("dawn") && !works("native")) {

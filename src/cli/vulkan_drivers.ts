@@ -1,4 +1,4 @@
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 /** What the Vulkan loader would find on this machine (Linux). */
 export interface VulkanDrivers {
@@ -15,17 +15,26 @@ export interface DriverManifest {
   readonly library: string | null;
 }
 
-/** Looks for the loader and its driver manifests where the Vulkan loader's documentation says. */
+/**
+ * Looks for the loader and its driver manifests where the Vulkan loader's documentation says, and for the loader
+ * beside the Deno executable `deno`, where the launcher's software driver has it.
+ */
 export function findVulkanDrivers(
   environment: (name: string) => string | undefined,
+  deno: string = Deno.execPath(),
 ): VulkanDrivers {
   return {
-    loader: findLoader(environment),
+    loader: findLoader(environment, deno),
     manifests: manifestPaths(environment).map(readManifest),
   };
 }
 
-function findLoader(environment: (name: string) => string | undefined): string | null {
+function findLoader(
+  environment: (name: string) => string | undefined,
+  deno: string,
+): string | null {
+  const beside = join(dirname(deno), "lib/libvulkan.so.1");
+  if (exists(beside)) return beside;
   for (const ldconfig of ["ldconfig", "/sbin/ldconfig", "/usr/sbin/ldconfig"]) {
     try {
       const { stdout } = new Deno.Command(ldconfig, { args: ["-p"], stderr: "null" }).outputSync();

@@ -31,8 +31,8 @@ const dawnToggles = {
 };
 
 const noAdapter = (engine: EngineName) =>
-  `No GPU adapter for the ${engine} engine. Run \`./tango doctor\`: it says what is missing. On Debian ` +
-  `or Ubuntu, \`apt-get install libvulkan1 mesa-vulkan-drivers\` gives a software driver.`;
+  `No GPU adapter for the ${engine} engine. Run \`./tango doctor\`: it says what is missing. Tasks started ` +
+  `through ./tango see to a software driver themselves.`;
 
 let dawnPause = 0.05;
 let dawnIsCalm = false;

@@ -96,6 +96,16 @@ Deno.test("a report without any engine can be printed, and software is called so
   assert.match(text, /- do this/);
 });
 
+Deno.test("a loader beside Deno is the one that Deno uses", () => {
+  const folder = Deno.makeTempDirSync();
+  Deno.mkdirSync(`${folder}/lib`);
+  const loader = `${folder}/lib/libvulkan.so.1`;
+  Deno.writeTextFileSync(loader, "");
+  assert.equal(findVulkanDrivers(() => undefined, `${folder}/deno`).loader, loader);
+  assert.notEqual(findVulkanDrivers(() => undefined, `${folder}/other/deno`).loader, loader);
+  Deno.removeSync(folder, { recursive: true });
+});
+
 Deno.test("driver manifests are read from where the environment says", () => {
   const folder = Deno.makeTempDirSync();
   Deno.mkdirSync(`${folder}/vulkan/icd.d`, { recursive: true });

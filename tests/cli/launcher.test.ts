@@ -1,40 +1,13 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
+import { FakeMachine, type Launch } from "./fake_machine.ts";
 
-const LAUNCHER = join(PROJECT_FOLDER, "tango");
-const TOOLS = ["sh", "sed", "uname", "dirname", "cat", "head", "grep", "id"];
-
-/** A folder with the launcher alone and a PATH of basic tools and the given programs. */
-async function launch(
-  args: string[],
-  programs: Record<string, string> = {},
-): Promise<{ code: number; output: string }> {
-  const folder = Deno.makeTempDirSync();
-  try {
-    const bin = join(folder, "bin");
-    Deno.mkdirSync(bin);
-    for (const tool of TOOLS) Deno.symlinkSync(await whereIs(tool), join(bin, tool));
-    for (const [name, script] of Object.entries(programs)) {
-      Deno.writeTextFileSync(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-    }
-    Deno.copyFileSync(LAUNCHER, join(folder, "tango"));
-    Deno.mkdirSync(join(folder, "node_modules"));
-    const { code, stdout, stderr } = await new Deno.Command(join(folder, "tango"), {
-      args,
-      env: { PATH: bin, HOME: folder },
-      clearEnv: true,
-    }).output();
-    const decoder = new TextDecoder();
-    return { code, output: decoder.decode(stdout) + decoder.decode(stderr) };
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
-}
-
-async function whereIs(tool: string): Promise<string> {
-  const { stdout } = await new Deno.Command("sh", { args: ["-c", `command -v ${tool}`] }).output();
-  return new TextDecoder().decode(stdout).trim();
+/** A launch on a machine with nothing but the given programs. */
+async function launch(args: string[], programs: Record<string, string> = {}): Promise<Launch> {
+  using machine = new FakeMachine();
+  for (const [name, script] of Object.entries(programs)) machine.program(name, script);
+  return await machine.launch(args);
 }
 
 const denoOf = (version: string) =>
