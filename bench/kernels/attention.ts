@@ -25,13 +25,14 @@ export const makeAttention: MakeBenchmark = (bench, { size, lengths }, variant) 
   const logSumExp = bench.zeros([tokens, heads]);
   const scale = 1 / Math.sqrt(headDim);
   const shape = { heads, kvHeads, headDim, scale };
+  const pairs = lengths.reduce((sum, length) => sum + length * (length + 1) / 2, 0);
   const inputs = {
     queries: q.tensor,
     keys: k.tensor,
     values: v.tensor,
     segments: segments.tensor,
+    attendedRows: pairs,
   };
-  const pairs = lengths.reduce((sum, length) => sum + length * (length + 1) / 2, 0);
 
   const group = heads / kvHeads;
   const queryAt = (t: number, head: number) => (t * heads + head) * headDim;

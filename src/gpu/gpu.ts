@@ -7,6 +7,7 @@ import { ParameterArena } from "./parameter_arena.ts";
 import { type KernelTime, Profiler } from "./profiler.ts";
 import { Readback } from "./readback.ts";
 import { rehearsalDevice, rehearsalReadback } from "./rehearsal.ts";
+import { type LaunchCost, SubmitPacing } from "./submit_pacing.ts";
 import { bytesOf, type DataType, dataTypeOf, type HostArray, Tensor } from "./tensor.ts";
 import { UserError } from "../base/user_error.ts";
 
@@ -18,8 +19,14 @@ export type Grid = readonly [number, number?, number?];
 
 /** No dimension of a grid may exceed this; `Gpu.grid` folds longer ones into two. */
 const maxGroupsPerDimension = 65535;
-/** One submit holds at most this many dispatches, which keeps it well under the driver's time-outs. */
-const dispatchesPerSubmit = 1024;
+/** Launches whose parameters the arena holds, and with it one submit. */
+const launchesPerSubmit = 1024;
+
+/** How a GPU is opened. */
+export interface GpuOptions {
+  /** Seconds that a submit may take, as estimated; 0.1 by default. */
+  readonly submitSeconds?: number;
+}
 
 /**
  * One GPU, as the rest of the engine sees it: tensors, kernels, and one queue of recorded work.
@@ -35,7 +42,8 @@ export class Gpu {
   #encoder: GPUCommandEncoder | null = null;
   #pass: GPUComputePassEncoder | null = null;
   #profiler: Profiler | null = null;
-  #dispatches = 0;
+  readonly #pacing: SubmitPacing;
+  #launches = 0;
   #failure: Error | null = null;
   #lost: Error | null = null;
   readonly #errors: ErrorScopes;
@@ -49,16 +57,18 @@ export class Gpu {
     readonly device: GPUDevice,
     info: DeviceInfo,
     private readonly readback: Pick<Readback, "record">,
+    { submitSeconds = 0.1 }: GpuOptions,
     /** True when nothing is computed; see `rehearsal`. */
     readonly isRehearsal = false,
   ) {
     this.info = info;
+    this.#pacing = new SubmitPacing(submitSeconds);
     this.pool = new BufferPool(device, {
       onDestroy: (buffer) => this.#bindGroups.forgetBuffer(buffer.id),
       // Work that is only recorded may not use a buffer that is gone by the time it is sent off.
       beforeTrim: () => this.submit(),
     });
-    this.#parameters = new ParameterArena(device, dispatchesPerSubmit);
+    this.#parameters = new ParameterArena(device, launchesPerSubmit);
     this.#errors = new ErrorScopes(device);
     this.#bindGroups = new BindGroups(
       this.#parameters.buffer,
@@ -79,10 +89,10 @@ export class Gpu {
    *
    * @throws UserError when the engine finds no adapter
    */
-  static async open(choice: EngineChoice = "auto"): Promise<Gpu> {
+  static async open(choice: EngineChoice = "auto", options: GpuOptions = {}): Promise<Gpu> {
     const engine = choice === "auto" ? "native" : choice;
     const { device, info } = await openDevice(engine);
-    return new Gpu(device, info, await Readback.open(device, engine));
+    return new Gpu(device, info, await Readback.open(device, engine), options);
   }
 
   /**
@@ -99,7 +109,7 @@ export class Gpu {
       minUniformBufferOffsetAlignment: own.minUniformBufferOffsetAlignment,
       ...limits,
     });
-    return new Gpu(device, this.info, rehearsalReadback, true);
+    return new Gpu(device, this.info, rehearsalReadback, {}, true);
   }
 
   /** Frees everything. A process that used Dawn must still end with `Deno.exit`. */
@@ -208,12 +218,14 @@ export class Gpu {
    * @param parameters the fields of its `Params` struct, all of them
    * @param tensors its storage bindings by their names in the WGSL text, all of them
    * @param grid workgroups
+   * @param cost what it does at least; left out, every byte of its tensors is taken to be touched once
    */
   dispatch(
     source: KernelSource,
     parameters: Readonly<Record<string, number>>,
     tensors: Readonly<Record<string, Tensor>>,
     grid: Grid,
+    cost = touching(tensors),
   ): void {
     const kernel = this.kernel(source);
     const [x, y = 1, z = 1] = grid;
@@ -227,18 +239,24 @@ export class Gpu {
     if (this.#profiler?.full) {
       throw new Error(`profile: more than ${Profiler.capacity} dispatches in one go`);
     }
-    if (this.#dispatches === dispatchesPerSubmit || !this.#parameters.hasRoomFor(kernel)) {
-      this.submit();
-    }
+    const hasRoom = this.#launches < launchesPerSubmit && this.#parameters.hasRoomFor(kernel) &&
+      this.#pacing.hasRoomFor(cost);
+    if (!hasRoom) this.submit();
     const group = this.#bindGroups.get(kernel, source.label, tensors);
     const offset = this.#parameters.append(kernel, source.label, parameters);
     const pass = this.#openPass(source.label);
     pass.setPipeline(kernel.pipeline);
     pass.setBindGroup(0, group, kernel.parameterBytes > 0 ? [offset] : []);
     pass.dispatchWorkgroups(x, y, z);
-    this.#dispatches++;
+    this.#launches++;
+    this.#pacing.record(cost);
     this.#launched.add(source.label);
     if (this.#profiler) this.#endPass();
+  }
+
+  /** Into how many launches work should be cut so that none of them alone keeps the GPU too long. */
+  launchesFor(cost: LaunchCost): number {
+    return this.#pacing.launchesFor(cost);
   }
 
   #openPass(label: string): GPUComputePassEncoder {
@@ -270,6 +288,7 @@ export class Gpu {
       target.byteOffset,
       source.bytes,
     );
+    this.#pacing.record({ bytes: 2 * source.bytes });
   }
 
   /** Records filling a tensor with zeros. */
@@ -277,6 +296,7 @@ export class Gpu {
     this.#endPass();
     this.#encoder ??= this.device.createCommandEncoder();
     this.#encoder.clearBuffer(tensor.storage.buffer, tensor.byteOffset, tensor.bytes);
+    this.#pacing.record({ bytes: tensor.bytes });
   }
 
   /** Writes host data into a tensor, after all work recorded so far. */
@@ -302,8 +322,9 @@ export class Gpu {
     this.#profiler?.resolve(encoder);
     this.#parameters.upload();
     this.#encoder = null;
-    this.#dispatches = 0;
+    this.#launches = 0;
     this.device.queue.submit([encoder.finish()]);
+    this.#pacing.submitted(performance.now());
   }
 
   // Reading
@@ -330,6 +351,7 @@ export class Gpu {
     let unread: Error | null = null;
     try {
       buffers = await this.#readBytes(tensors);
+      this.#pacing.idle(performance.now());
     } catch (cause) {
       unread = new Error(`The GPU could not be read: ${cause}`, { cause });
       // The event that says that the device was lost comes a turn later than the failed read.
@@ -392,4 +414,10 @@ export class Gpu {
       profiler.destroy();
     }
   }
+}
+
+function touching(tensors: Readonly<Record<string, Tensor>>): LaunchCost {
+  let bytes = 0;
+  for (const name in tensors) bytes += tensors[name].bytes;
+  return { bytes };
 }

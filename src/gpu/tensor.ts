@@ -28,22 +28,20 @@ export interface PooledBuffer {
  * allocated it releases it (directly or by ending the scope it was allocated in).
  */
 export class Tensor {
+  /** Number of elements. */
+  readonly size: number;
+  /** Bytes of the data, rounded up to whole 32-bit words. */
+  readonly bytes: number;
+
   constructor(
     readonly storage: PooledBuffer,
     readonly shape: readonly number[],
     readonly dtype: DataType,
     readonly byteOffset: number,
     readonly label: string,
-  ) {}
-
-  /** Number of elements. */
-  get size(): number {
-    return this.shape.reduce((product, n) => product * n, 1);
-  }
-
-  /** Bytes of the data, rounded up to whole 32-bit words. */
-  get bytes(): number {
-    return Math.ceil((this.size * bytesOf(this.dtype)) / 4) * 4;
+  ) {
+    this.size = shape.reduce((product, n) => product * n, 1);
+    this.bytes = Math.ceil((this.size * bytesOf(dtype)) / 4) * 4;
   }
 
   /**

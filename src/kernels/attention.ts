@@ -26,6 +26,8 @@ export interface AttentionInputs {
   readonly values: Tensor;
   /** [T, 4] u32 of `attentionSegments` */
   readonly segments: Tensor;
+  /** Rows that all tokens together attend to; only the launch's cost is told by it. */
+  readonly attendedRows: number;
 }
 
 /** What the forward pass fills. */
@@ -100,7 +102,18 @@ export function attentionForward(
     { tokens, heads, kvHeads, scale: scale * log2e, chunks: headDim / 4 },
     { queries, keys, values, segments, output, logSumExp },
     [tiles, heads],
+    costOf(inputs, shape, 2),
   );
+}
+
+/** The cost of a walk that takes so many products of head size of each query with each row. */
+function costOf(
+  { queries, attendedRows }: AttentionInputs,
+  shape: AttentionShape,
+  products: number,
+) {
+  const flops = 2 * products * attendedRows * shape.heads * shape.headDim;
+  return { bytes: 4 * queries.bytes, flops };
 }
 
 /**
@@ -154,6 +167,7 @@ export function attentionBackward(
         delta,
       },
       [tiles, heads],
+      costOf(inputs, shape, 3),
     );
     gpu.dispatch(
       { label: "attention backward keys", code: backwardKeysCode, defines },
@@ -170,6 +184,7 @@ export function attentionBackward(
         dValues,
       },
       [tiles, kvHeads],
+      costOf(inputs, shape, 4),
     );
   });
 }

@@ -77,12 +77,15 @@ export function attentionDecode(
     PAGE: pageTokens,
   };
   const chunks = headDim / 4;
+  // How many keys a slot has is known to the GPU alone: a page each at least.
+  const cost = { bytes: 8 * slots * (heads + kvHeads * pageTokens) * headDim };
   if (split === "subgroup") {
     gpu.dispatch(
       { label: operation, code: decodeCode, defines: common },
       { heads, kvHeads, maxPages, scale, chunks },
       tensors,
       [slots, kvHeads, Math.ceil(heads / kvHeads / 8)],
+      cost,
     );
   } else {
     const LANES = 128;
@@ -97,6 +100,7 @@ export function attentionDecode(
       { kvHeads, maxPages, scale, chunks, block: attentionBlock },
       tensors,
       [slots, kvHeads],
+      cost,
     );
   }
 }

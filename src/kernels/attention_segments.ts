@@ -31,6 +31,17 @@ export function attentionSegments(groups: readonly PrefixGroupLengths[]): Uint32
   return rows;
 }
 
+/** How many rows the tokens of a pack attend to, all together. */
+export function attendedRows(groups: readonly PrefixGroupLengths[]): number {
+  const triangle = (length: number) => length * (length + 1) / 2;
+  return groups.reduce(
+    (total, { prefix, continuations }) =>
+      continuations.reduce((sum, length) => sum + length * prefix + triangle(length), total) +
+      triangle(prefix),
+    0,
+  );
+}
+
 /** Tokens that a pack holds of a group. */
 export function packedTokens({ prefix, continuations }: PrefixGroupLengths): number {
   return continuations.reduce((sum, length) => sum + length, prefix);

@@ -34,5 +34,6 @@ export function cacheWrite(
     { pairs: count, vectors, tokens, cacheRows },
     { keys, values, pairs, cacheKeys, cacheValues },
     gpu.grid(Math.ceil(count * vectors / 64)),
+    { bytes: 64 * count * vectors },
   );
 }

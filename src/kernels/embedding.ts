@@ -129,6 +129,7 @@ export function embeddingBackward(
       { distinct, vectors: width / 4, firstRow, rows: weightGradient.shape[0] },
       { outputGradient, positions, tokens, starts, weightGradient },
       [Math.ceil(width / 64), y, Math.ceil(distinct / y)],
+      { bytes: outputGradient.bytes + 8 * distinct * width },
     );
   }
 }

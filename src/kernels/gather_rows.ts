@@ -53,6 +53,7 @@ export function gatherRows(
     { rowCount, limit, firstRow, vectors: width / 4 },
     { source, rows, target_rows: target },
     rowGrid(gpu, rowCount, width / 4),
+    { bytes: 2 * target.bytes },
   );
 }
 
@@ -81,5 +82,6 @@ export function scatterRows(gpu: Gpu, source: Tensor, rows: Tensor, target: Tens
     { rowCount, limit, firstRow: 0, vectors: width / 4 },
     { source, rows, target_rows: target },
     rowGrid(gpu, rowCount, width / 4),
+    { bytes: 2 * source.bytes },
   );
 }

@@ -1,5 +1,5 @@
 import type { Gpu } from "../gpu/gpu.ts";
-import type { Tensor } from "../gpu/tensor.ts";
+import { bytesOf, type Tensor } from "../gpu/tensor.ts";
 import { expectShape } from "./expect_shape.ts";
 import broadcastCode from "./gemm.wgsl" with { type: "text" };
 import tiledCode from "./gemm_tiled.wgsl" with { type: "text" };
@@ -40,6 +40,9 @@ export interface GemmOptions {
 }
 
 const layouts: readonly GemmLayout[] = ["nt", "nn", "tn"];
+
+/** A product too long for one launch is cut into launches of multiples of so many rows of C. */
+const rowsOfLaunch = 64;
 
 /** The variant that suits the device. */
 export function gemmVariant(gpu: Gpu): GemmVariant {
@@ -97,6 +100,26 @@ export function gemm(
   if (!fits) {
     throw new Error(`${label}: A [${a.shape}], B [${b.shape}] and C [${c.shape}] do not fit`);
   }
+  const cost = {
+    flops: 2 * rows * columns * depth,
+    bytes: (4 * rows + bytesOf(b.dtype) * columns) * depth + 4 * rows * columns,
+  };
+  const launches = gpu.launchesFor(cost);
+  if (launches > 1 && rows > rowsOfLaunch) {
+    const count = Math.ceil(rows / launches / rowsOfLaunch) * rowsOfLaunch;
+    for (let first = 0; first < rows; first += count) {
+      const part = (tensor: Tensor) => {
+        const [, stride] = tensor.shape;
+        return tensor.view(first * stride, [Math.min(count, rows - first), stride]);
+      };
+      gemm(gpu, layout, layout === "tn" ? a : part(a), b, part(c), {
+        ...options,
+        firstColumnOfA: firstColumnOfA + (layout === "tn" ? first : 0),
+        ...(residual && { residual: part(residual) }),
+      });
+    }
+    return;
+  }
   const shared = {
     LAYOUT: layouts.indexOf(layout),
     STORAGE: b.dtype,
@@ -127,6 +150,7 @@ export function gemm(
       parameters,
       tensors,
       [Math.ceil(columns / (LANES * 4)), Math.ceil(rows / 16)],
+      cost,
     );
   } else {
     // Few rows (decoding) waste less of a short tile.
@@ -136,6 +160,7 @@ export function gemm(
       parameters,
       tensors,
       [Math.ceil(columns / 64), Math.ceil(rows / (16 * RM))],
+      cost,
     );
   }
 }

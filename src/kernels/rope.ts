@@ -105,6 +105,7 @@ export function ropeForward(
       ...(norm ? { queryNorm: norm.queryNorm, keyNorm: norm.keyNorm } : {}),
     },
     grid(gpu, tokens, options),
+    { bytes: 2 * qkv.bytes },
   );
 }
 

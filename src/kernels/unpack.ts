@@ -1,5 +1,5 @@
 import type { Gpu } from "../gpu/gpu.ts";
-import type { Tensor } from "../gpu/tensor.ts";
+import { bytesOf, type Tensor } from "../gpu/tensor.ts";
 import { expectShape } from "./expect_shape.ts";
 import { storedBytes, type StoredType, storedTypes } from "./stored_type.ts";
 import code from "./unpack.wgsl" with { type: "text" };
@@ -58,5 +58,6 @@ export function unpack(gpu: Gpu, packed: Tensor, weights: Tensor, piece: PackedP
     { elements, firstElement, targetStart, width, headDim: interleavedHead },
     { packed, weights },
     gpu.grid(Math.ceil(elements / 4 / WORKGROUP)),
+    { bytes: packed.bytes + elements * bytesOf(weights.dtype) },
   );
 }

@@ -28,20 +28,21 @@ const tolerance = {
 /** Forward and backward; the results by name. */
 async function run(
   gpu: Gpu,
-  { tokens, segments }: Pack,
+  { tokens, segments, attendedRows }: Pack,
   shape: Heads,
   data: ReturnType<typeof randomInputs>,
   sharing: RowSharing,
 ): Promise<Record<string, Float32Array>> {
   const { heads, kvHeads, headDim } = shape;
   const perQuery = [tokens, heads, headDim], perKey = [tokens, kvHeads, headDim];
-  const inputs = {
+  const tensors = {
     queries: gpu.from(data.queries, perQuery),
     keys: gpu.from(data.keys, perKey),
     values: gpu.from(data.values, perKey),
     outputGradient: gpu.from(data.outputGradient, perQuery),
     segments: gpu.from(segments, [tokens, 4]),
   };
+  const inputs = { ...tensors, attendedRows };
   const outputs = { output: gpu.tensor(perQuery), logSumExp: gpu.tensor([tokens, heads]) };
   const gradients = {
     dQueries: gpu.tensor(perQuery),
@@ -52,7 +53,7 @@ async function run(
   attentionBackward(gpu, { ...inputs, ...outputs }, gradients, shape, sharing);
   const all = { ...outputs, ...gradients };
   const arrays = await gpu.readAll(Object.values(all));
-  gpu.release(...Object.values(inputs), ...Object.values(all));
+  gpu.release(...Object.values(tensors), ...Object.values(all));
   return Object.fromEntries(Object.keys(all).map((name, i) => [name, arrays[i] as Float32Array]));
 }
 
@@ -163,7 +164,7 @@ onEveryGpu("a later token changes nothing before it", async (gpu) => {
 onEveryGpu("attention names the tensor of a wrong shape", async (gpu) => {
   const tensor = gpu.tensor([3, 2, 16]);
   const segments = gpu.tensor([3, 4], "u32");
-  const inputs = { queries: tensor, keys: tensor, values: tensor, segments };
+  const inputs = { queries: tensor, keys: tensor, values: tensor, segments, attendedRows: 3 };
   const outputs = { output: tensor, logSumExp: tensor };
   const shape = { heads: 2, kvHeads: 1, headDim: 16, scale: 1 };
   assert.throws(

@@ -58,7 +58,7 @@ for (const shape of shapes) {
       const logSumExp = gpu.tensor([tokens, heads]);
       attentionForward(
         gpu,
-        { queries, keys, values, segments },
+        { queries, keys, values, segments, attendedRows: pack.attendedRows },
         { output, logSumExp },
         shape,
       );

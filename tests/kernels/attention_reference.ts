@@ -1,4 +1,5 @@
 import {
+  attendedRows,
   attentionSegments,
   type PrefixGroupLengths,
 } from "../../src/kernels/attention_segments.ts";
@@ -11,6 +12,7 @@ export interface Pack {
   readonly tokens: number;
   /** [T, 4] as the kernels take it */
   readonly segments: Uint32Array<ArrayBuffer>;
+  readonly attendedRows: number;
 }
 
 export interface Heads {
@@ -32,7 +34,12 @@ export function packOfGroups(groups: readonly PrefixGroupLengths[]): Pack {
     const shared = take(prefix);
     for (const length of continuations) sequences.push([...shared, ...take(length)]);
   }
-  return { sequences, tokens, segments: attentionSegments(groups) };
+  return {
+    sequences,
+    tokens,
+    segments: attentionSegments(groups),
+    attendedRows: attendedRows(groups),
+  };
 }
 
 /** Random inputs; scores of a few units, so that the softmax is neither flat nor one-hot. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Gpu } from "../../src/gpu/gpu.ts";
+import { Gpu } from "../../src/gpu/gpu.ts";
 import type { DataType } from "../../src/gpu/tensor.ts";
 import { gemm, type GemmLayout, type GemmVariant, gemmVariant } from "../../src/kernels/gemm.ts";
 import { assertClose, onEveryGpu, randomFloats } from "./harness.ts";
@@ -294,4 +294,27 @@ onEveryGpu("gemm on windows of A and C has the bits of the windows by themselves
     }
   }
   gpu.release(a);
+});
+
+onEveryGpu("a product too long for one launch is cut by rows, with the same bits", async (gpu) => {
+  const hurried = await Gpu.open(gpu.info.engine, { submitSeconds: 1e-9 });
+  const [rows, depth, columns] = [200, 36, 40];
+  const a = matrix(rows, depth, 41), start = randomFloats(rows * columns, 42);
+  const products: readonly Product[] = [
+    {
+      layout: "nt",
+      a,
+      b: matrix(columns, depth, 43),
+      bias: randomFloats(columns, 44),
+      residual: start,
+    },
+    { layout: "nn", a, b: matrix(depth, columns, 45), start },
+    { layout: "tn", a: matrix(depth, rows, 46), b: matrix(depth, columns, 47), start },
+  ];
+  for (const product of products) {
+    for (const variant of variants) {
+      assert.deepEqual(await run(hurried, product, variant), await run(gpu, product, variant));
+    }
+  }
+  hurried.close();
 });

@@ -67,6 +67,7 @@ function layerBackward(
       logSumExp,
       outputGradient: dAttention.reshape(T, heads, headDim),
       segments: batch.segments,
+      attendedRows: batch.attendedRows,
     },
     { dQueries, dKeys, dValues },
     attentionShape(model),

@@ -133,7 +133,7 @@ function attendPacked(model: Model, layer: Layer, batch: PackedBatch) {
     const logSumExp = gpu.tensor([T, heads], "f32", "attention log-sum-exp");
     attentionForward(
       gpu,
-      { queries, keys, values, segments: batch.segments },
+      { queries, keys, values, segments: batch.segments, attendedRows: batch.attendedRows },
       { output, logSumExp },
       attentionShape(model),
     );

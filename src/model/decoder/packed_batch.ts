@@ -1,6 +1,6 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
-import { attentionSegments, packedTokens } from "../../kernels/attention_segments.ts";
+import { attendedRows, attentionSegments, packedTokens } from "../../kernels/attention_segments.ts";
 
 /**
  * Several sequences laid one after another, so that no token of padding is computed, and what some of
@@ -17,6 +17,8 @@ export interface PackedBatch {
   readonly positions: Tensor;
   /** [T, 4] which rows each token attends to; see `attentionSegments` */
   readonly segments: Tensor;
+  /** Rows that all tokens together attend to. */
+  readonly attendedRows: number;
   /** One past each sequence's last row, in the order given. */
   readonly sequenceEnds: readonly number[];
 }
@@ -68,6 +70,7 @@ export function packPrefixGroups(gpu: Gpu, groups: readonly PrefixGroup[]): Pack
     tokens: gpu.from(tokenIds, [size], "u32", "tokens"),
     positions: gpu.from(positions, [size], "u32", "positions"),
     segments: gpu.from(attentionSegments(lengths), [size, 4], "u32", "segments"),
+    attendedRows: attendedRows(lengths),
     sequenceEnds,
   };
 }
