@@ -1,6 +1,7 @@
 /** `deno task compare`: Tango against its baselines. */
 
 import { type Command, InvalidArgumentError } from "commander";
+import type { Gpu } from "../gpu/gpu.ts";
 import { comparedMethods } from "../run/compare/comparison.ts";
 import { comparisonFiles } from "../run/compare/comparison_report.ts";
 import { readSeeds, runComparison, writeSeeds } from "../run/compare/comparison_session.ts";
@@ -20,6 +21,7 @@ import {
   refuseWithResume,
   resumeOption,
 } from "./run_options.ts";
+import { withResumeHint } from "./resume_hint.ts";
 import { withGpu } from "./with_gpu.ts";
 
 interface CompareOptions extends ConfigOptions {
@@ -57,7 +59,7 @@ async function compare(options: CompareOptions, command: Command): Promise<void>
     if (event.type !== "comparedRun") return;
     console.log(`${event.number}/${event.total}: ${event.method}, seed ${event.seed}`);
   });
-  const { isDone, table } = await withGpu(config.gpu, (gpu) => {
+  const run = (gpu: Gpu) => {
     if (!options.resume) RunFolder.create(path, config);
     writeSeeds(path, seeds);
     const device = describeDevice(gpu.info);
@@ -66,7 +68,12 @@ async function compare(options: CompareOptions, command: Command): Promise<void>
     );
     const { events, control } = followed;
     return runComparison(gpu, config, seeds, path, { device, events, control });
-  });
+  };
+  const { isDone, table } = await withResumeHint(
+    "compare",
+    RunFolder.at(path),
+    () => withGpu(config.gpu, run),
+  );
   if (table !== null) console.log(`\n${table}\n\nreport: ${comparisonFiles(path).report}`);
   if (!isDone) {
     console.log(`Stopped. Continue with: ./tango compare --run ${path} --resume`);

@@ -1,6 +1,7 @@
 /** Runs one command of a commander program and turns every error into a message and an exit code. */
 
 import { Command, CommanderError } from "commander";
+import { Failure } from "../base/failure.ts";
 import { UserError } from "../base/user_error.ts";
 
 /** Exit codes of all commands; a command that fails in its own way sets `Deno.exitCode` to 1. */
@@ -20,7 +21,8 @@ export interface CommandSource {
 
 /**
  * Runs `args` (command name first) and returns the exit code: 0, 2 with a message for a mistake of the
- * user, 1 with a stack trace for one of the program, or what the command left in `Deno.exitCode`.
+ * user, 1 with a message for what gave out and with a stack trace for a fault of the program, or what the
+ * command left in `Deno.exitCode`.
  */
 export async function runProgram(
   commands: Readonly<Record<string, CommandSource>>,
@@ -57,6 +59,10 @@ function reportError(error: unknown): number {
   if (error instanceof UserError) {
     console.error(error.message);
     return EXIT.userError;
+  }
+  if (error instanceof Failure) {
+    console.error(error.message);
+    return EXIT.failure;
   }
   console.error(error);
   return EXIT.failure;

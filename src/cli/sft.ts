@@ -1,6 +1,7 @@
 /** `deno task sft`: makes a policy's warm-start weights. */
 
 import type { Command } from "commander";
+import type { Gpu } from "../gpu/gpu.ts";
 import { INTERRUPTED_EXIT_CODE } from "./interrupt.ts";
 import { readJsonLines } from "../run/store/json_lines_log.ts";
 import { loadSftConfig } from "../run/config/load_config.ts";
@@ -23,6 +24,7 @@ import {
   refuseWithResume,
   resumeOption,
 } from "./run_options.ts";
+import { withResumeHint } from "./resume_hint.ts";
 import { withGpu } from "./with_gpu.ts";
 
 interface SftOptions extends ConfigOptions {
@@ -54,7 +56,7 @@ async function fineTune(options: SftOptions, command: Command): Promise<void> {
     const line = describeEvaluation(event, config.policy);
     if (line !== null) followed.progress.note(line);
   });
-  const reachedEnd = await withGpu(config.gpu, (gpu) => {
+  const run = (gpu: Gpu) => {
     const device = describeDevice(gpu.info);
     return fineTuneWithReport(gpu, config, folder.path, {
       resume: options.resume ?? false,
@@ -69,7 +71,8 @@ async function fineTune(options: SftOptions, command: Command): Promise<void> {
         console.log(["supervised fine-tuning", name, model, device, place].join(" · "));
       },
     });
-  });
+  };
+  const reachedEnd = await withResumeHint("sft", folder, () => withGpu(config.gpu, run));
   printResult(folder, config);
   if (reachedEnd) {
     console.log(`weights: ${sftWeights(folder, config)}, report: ${folder.report}`);

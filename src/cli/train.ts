@@ -2,6 +2,7 @@
 
 import type { Command } from "commander";
 import { UserError } from "../base/user_error.ts";
+import type { Gpu } from "../gpu/gpu.ts";
 import { latestCheckpoint } from "../run/store/checkpoint.ts";
 import { isComparison } from "../run/compare/comparison_session.ts";
 import type { TangoConfig } from "../run/config/config_schema.ts";
@@ -24,6 +25,7 @@ import {
   refuseWithResume,
   resumeOption,
 } from "./run_options.ts";
+import { withResumeHint } from "./resume_hint.ts";
 import { withGpu } from "./with_gpu.ts";
 
 interface TrainOptions extends ConfigOptions {
@@ -50,7 +52,7 @@ async function train(options: TrainOptions, command: Command): Promise<void> {
     return;
   }
   using followed = new FollowedRun(describeTangoSteps, "step");
-  const reachedEnd = await withGpu(config.gpu, (gpu) =>
+  const run = (gpu: Gpu) =>
     trainWithReport(gpu, config, folder.path, {
       resume: options.resume ?? false,
       events: followed.events,
@@ -68,7 +70,8 @@ async function train(options: TrainOptions, command: Command): Promise<void> {
             ),
         );
       },
-    }));
+    });
+  const reachedEnd = await withResumeHint("train", folder, () => withGpu(config.gpu, run));
   printResult(folder);
   if (!reachedEnd) {
     console.log(`Stopped. Continue with: ./tango train --run ${folder.path} --resume`);

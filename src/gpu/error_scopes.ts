@@ -1,3 +1,5 @@
+import { OutOfMemory } from "./gpu_failure.ts";
+
 const filters: readonly GPUErrorFilter[] = ["validation", "out-of-memory", "internal"];
 
 /**
@@ -19,16 +21,17 @@ export class ErrorScopes {
   /** Runs `body` in a scope of its own; an error in it will be reported with `what` before it. */
   within<R>(what: string, body: () => R): R {
     const { result, error } = scoped(this.#device, body);
-    this.#inner.push(error.then((found) => found && new Error(`${what}: ${found.message}`)));
+    this.#inner.push(error.then((found) => found && withContext(what, found)));
     return result;
   }
 
-  /** The first error since the last call, or null. */
+  /** The first error since the last call, or null. A lack of memory goes first: others come of it. */
   async settle(): Promise<Error | null> {
     const found = [...this.#inner, this.#pop()];
     this.#inner = [];
     this.#push();
-    return (await Promise.all(found)).find((error) => error !== null) ?? null;
+    const errors = (await Promise.all(found)).filter((error) => error !== null);
+    return errors.find((error) => error instanceof OutOfMemory) ?? errors[0] ?? null;
   }
 
   #push(): void {
@@ -37,7 +40,7 @@ export class ErrorScopes {
 
   async #pop(): Promise<Error | null> {
     const error = await firstError(this.#device);
-    return error && new Error(`GPU error: ${error.message}`);
+    return error && withContext("GPU error", error);
   }
 }
 
@@ -57,11 +60,20 @@ export function scoped<R>(
   }
 }
 
+function withContext(what: string, error: Error): Error {
+  return error instanceof OutOfMemory
+    ? error
+    : new Error(`${what}: ${error.message}`, { cause: error });
+}
+
 /** Closes one scope of each filter. A lost device answers nothing: that is reported elsewhere. */
 async function firstError(device: GPUDevice): Promise<Error | null> {
+  const closed = filters.toReversed();
   const errors = await Promise.all(
-    filters.map(() => device.popErrorScope().catch(() => null)),
+    closed.map(() => device.popErrorScope().catch(() => null)),
   );
+  const memory = errors[closed.indexOf("out-of-memory")];
+  if (memory) return new OutOfMemory(`The GPU has no memory left: ${memory.message.trim()}`);
   const found = errors.find((error) => error !== null && error !== undefined);
   return found ? new Error(found.message.trim()) : null;
 }

@@ -2,6 +2,7 @@ import { type DeviceInfo, type EngineName, openDevice } from "./adapter.ts";
 import { BindGroups } from "./bind_groups.ts";
 import { BufferPool } from "./buffer_pool.ts";
 import { ErrorScopes } from "./error_scopes.ts";
+import { DeviceLost } from "./gpu_failure.ts";
 import { compile, compileAsync, type Kernel, kernelKey, type KernelSource } from "./kernel.ts";
 import { ParameterArena } from "./parameter_arena.ts";
 import { type KernelTime, Profiler } from "./profiler.ts";
@@ -45,7 +46,7 @@ export class Gpu {
   readonly #pacing: SubmitPacing;
   #launches = 0;
   #failure: Error | null = null;
-  #lost: Error | null = null;
+  #lost: GPUDeviceLostInfo | null = null;
   readonly #errors: ErrorScopes;
   /** Labels of the kernels launched since the last read, for error messages. */
   #launched = new Set<string>();
@@ -79,8 +80,7 @@ export class Gpu {
       this.#failure ??= new Error(`GPU error: ${(event as GPUUncapturedErrorEvent).error.message}`);
     });
     device.lost.then((lost) => {
-      if (this.#closed) return;
-      this.#lost = new Error(`The GPU was lost (${lost.reason}): ${lost.message}`);
+      if (!this.#closed) this.#lost = lost;
     });
   }
 
@@ -344,6 +344,7 @@ export class Gpu {
   /**
    * Reads several tensors with one wait.
    *
+   * @throws DeviceLost or OutOfMemory when the GPU gave out
    * @throws Error with the first GPU error since the last read, so that no wrong number leaves here
    */
   async readAll(tensors: readonly Tensor[]): Promise<HostArray[]> {
@@ -357,13 +358,17 @@ export class Gpu {
       // The event that says that the device was lost comes a turn later than the failed read.
       await new Promise((resolve) => setTimeout(resolve, 0));
     }
-    if (this.#lost) throw this.#lost;
+    const launched = `launched since the last read: ${[...this.#launched].join(", ") || "nothing"}`;
+    if (this.#lost) {
+      const { reason, message } = this.#lost;
+      const why = [reason, message.trim()].filter((words) => words).join(": ");
+      throw new DeviceLost(`The GPU was lost (${why}; ${launched}).`);
+    }
     const failure = await this.#errors.settle() ?? this.#failure ?? unread;
     this.#failure = null;
-    const launched = [...this.#launched].join(", ");
     this.#launched.clear();
     if (!failure) return buffers.map((buffer, i) => tensors[i].arrayOf(buffer));
-    failure.message += ` (launched since the last read: ${launched || "nothing"})`;
+    failure.message += ` (${launched})`;
     throw failure;
   }
 

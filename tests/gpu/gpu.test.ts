@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Tensor } from "../../src/gpu/tensor.ts";
 import { Gpu } from "../../src/gpu/gpu.ts";
+import { DeviceLost, OutOfMemory } from "../../src/gpu/gpu_failure.ts";
 import { UserError } from "../../src/base/user_error.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
 
@@ -260,11 +261,42 @@ onEveryGpu("a profile has a positive time for every kernel", async (gpu) => {
 
 onEveryGpu("a lost device is reported by every later read", async ({ info }) => {
   const gpu = await Gpu.open(info.engine);
-  const x = gpu.zeros([4]);
+  const [x, y] = [gpu.zeros([64]), gpu.zeros([64])];
+  gpu.dispatch({ ...affine, label: "before" }, { count: 64, factor: 1 }, { x, y }, [1]);
   await gpu.read(x);
+  for (const label of ["this one", "or that"]) {
+    gpu.dispatch({ ...affine, label }, { count: 64, factor: 1 }, { x, y }, [1]);
+  }
   gpu.device.destroy();
-  await assert.rejects(gpu.read(x), /The GPU was lost/);
-  await assert.rejects(gpu.read(x), /The GPU was lost/);
+  const named = /The GPU was lost \(.*launched since the last read: this one, or that\)/;
+  for (let i = 0; i < 2; i++) {
+    await assert.rejects(gpu.read(x), (error: Error) => {
+      assert.ok(error instanceof DeviceLost);
+      assert.match(error.message, named);
+      return true;
+    });
+  }
+  gpu.close();
+});
+
+onEveryGpu("memory that the driver does not give is a failure of its own", async ({ info }) => {
+  // The native engine's software driver promises any amount.
+  if (info.engine === "native" && info.software) return;
+  const gpu = await Gpu.open(info.engine);
+  const [x, y] = [gpu.zeros([64]), gpu.zeros([64])];
+  const size = gpu.device.limits.maxBufferSize;
+  const buffers = Array.from(
+    { length: 64 },
+    () => gpu.device.createBuffer({ label: "much", size, usage: GPUBufferUsage.STORAGE }),
+  );
+  runAffine(gpu, x, y, 1);
+  await assert.rejects(gpu.read(y), (error: Error) => {
+    assert.ok(error instanceof OutOfMemory);
+    assert.match(error.message, /no memory left[\s\S]*launched since the last read: affine/);
+    return true;
+  });
+  for (const buffer of buffers) buffer.destroy();
+  gpu.close();
 });
 
 onEveryGpu("a GPU can be closed and opened again", async ({ info }) => {
