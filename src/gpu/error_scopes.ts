@@ -45,7 +45,7 @@ export class ErrorScopes {
 }
 
 /** Runs `body` in an error scope. `error` resolves once the device has dealt with its calls. */
-export function scoped<R>(
+function scoped<R>(
   device: GPUDevice,
   body: () => R,
 ): { readonly result: R; readonly error: Promise<Error | null> } {

@@ -3,7 +3,7 @@ import { BindGroups } from "./bind_groups.ts";
 import { BufferPool } from "./buffer_pool.ts";
 import { ErrorScopes } from "./error_scopes.ts";
 import { DeviceLost } from "./gpu_failure.ts";
-import { compile, compileAsync, type Kernel, kernelKey, type KernelSource } from "./kernel.ts";
+import { compile, type Kernel, kernelKey, type KernelSource } from "./kernel.ts";
 import { ParameterArena } from "./parameter_arena.ts";
 import { type KernelTime, Profiler } from "./profiler.ts";
 import { Readback } from "./readback.ts";
@@ -181,7 +181,7 @@ export class Gpu {
   // Recording
 
   /** Compiles a kernel, or returns the one compiled before. */
-  kernel(source: KernelSource): Kernel {
+  #kernel(source: KernelSource): Kernel {
     const key = kernelKey(source);
     let kernel = this.#kernels.get(key);
     if (!kernel) {
@@ -193,15 +193,6 @@ export class Gpu {
       this.#kernels.set(key, kernel);
     }
     return kernel;
-  }
-
-  /** Compiles kernels side by side ahead of their first use. */
-  async prepare(sources: readonly KernelSource[]): Promise<void> {
-    const missing = new Map(sources.map((source) => [kernelKey(source), source]));
-    for (const key of this.#kernels.keys()) missing.delete(key);
-    await Promise.all([...missing].map(async ([key, source]) => {
-      this.#kernels.set(key, await compileAsync(this.device, this.info.engine, source));
-    }));
   }
 
   /** The grid for `groups` workgroups in a row; kernels read `id.y * grid.x + id.x`. */
@@ -227,7 +218,7 @@ export class Gpu {
     grid: Grid,
     cost = touching(tensors),
   ): void {
-    const kernel = this.kernel(source);
+    const kernel = this.#kernel(source);
     const [x, y = 1, z = 1] = grid;
     if (x === 0 || y === 0 || z === 0) return;
     if (Math.max(x, y, z) > maxGroupsPerDimension) {
