@@ -78,7 +78,6 @@ function workingRows(engine: WorkingEngine): Row[] {
     ["kind", info.software ? "software driver on the CPU, not a GPU" : "GPU"],
     ["subgroups", info.subgroups ? `yes, ${sizes} lanes` : "no"],
     ["f16 arithmetic", yesNo(info.f16)],
-    ["timestamps", yesNo(info.timestamps)],
     ["subgroup matrix", info.subgroupMatrix ? matrixConfigs(subgroupMatrixConfigs) : "no"],
     ["largest buffer", bytes(limits.maxBufferSize)],
     ["largest binding", bytes(limits.maxStorageBufferBindingSize)],

@@ -14,7 +14,6 @@ export interface DeviceInfo {
   readonly subgroupMinSize: number;
   readonly subgroupMaxSize: number;
   readonly f16: boolean;
-  readonly timestamps: boolean;
   readonly subgroupMatrix: boolean;
 }
 
@@ -25,10 +24,8 @@ export interface OpenedDevice {
   readonly info: DeviceInfo;
 }
 
-const dawnToggles = {
-  enable: "allow_unsafe_apis,vulkan_enable_f16_on_nvidia,disable_robustness,disable_workgroup_init",
-  disable: "timestamp_quantization",
-};
+const dawnFeatures =
+  "allow_unsafe_apis,vulkan_enable_f16_on_nvidia,disable_robustness,disable_workgroup_init";
 
 const noAdapter = (engine: EngineName) =>
   `No GPU adapter for the ${engine} engine. Run \`./tango doctor\`: it says what is missing. Tasks started ` +
@@ -81,8 +78,7 @@ async function requestAdapter(engine: EngineName): Promise<GPUAdapter | null> {
     : "vulkan";
   const gpu = dawn.create([
     `backend=${backend}`,
-    `enable-dawn-features=${dawnToggles.enable}`,
-    `disable-dawn-features=${dawnToggles.disable}`,
+    `enable-dawn-features=${dawnFeatures}`,
   ]) as unknown as GPU;
   heldDawnInstances.push(gpu);
   return await gpu.requestAdapter(options);
@@ -97,12 +93,9 @@ const softwareNames = /llvmpipe|lavapipe|swiftshader|software|basic render|warp/
 export async function openDevice(engine: EngineName): Promise<OpenedDevice> {
   const adapter = await requestAdapter(engine);
   if (!adapter) throw new UserError(noAdapter(engine));
-  const wanted = ["timestamp-query", "shader-f16"].filter((f) =>
-    adapter.features.has(f as GPUFeatureName)
+  const wanted = ["shader-f16", "chromium-experimental-subgroup-matrix"].filter((name) =>
+    adapter.features.has(name as GPUFeatureName)
   );
-  if (adapter.features.has("chromium-experimental-subgroup-matrix" as GPUFeatureName)) {
-    wanted.push("chromium-experimental-subgroup-matrix");
-  }
   const limits: Record<string, number> = {};
   for (
     const name of [
@@ -157,7 +150,6 @@ export async function openDevice(engine: EngineName): Promise<OpenedDevice> {
       subgroupMinSize: details.subgroupMinSize ?? 0,
       subgroupMaxSize: details.subgroupMaxSize ?? 0,
       f16: wanted.includes("shader-f16"),
-      timestamps: wanted.includes("timestamp-query"),
       subgroupMatrix: wanted.includes("chromium-experimental-subgroup-matrix"),
     },
   };

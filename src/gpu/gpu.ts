@@ -5,12 +5,10 @@ import { ErrorScopes } from "./error_scopes.ts";
 import { DeviceLost } from "./gpu_failure.ts";
 import { compile, type Kernel, kernelKey, type KernelSource } from "./kernel.ts";
 import { ParameterArena } from "./parameter_arena.ts";
-import { type KernelTime, Profiler } from "./profiler.ts";
 import { Readback } from "./readback.ts";
 import { rehearsalDevice, rehearsalReadback } from "./rehearsal.ts";
 import { type LaunchCost, SubmitPacing } from "./submit_pacing.ts";
 import { bytesOf, type DataType, dataTypeOf, type HostArray, Tensor } from "./tensor.ts";
-import { UserError } from "../base/user_error.ts";
 
 /** What `--gpu` accepts. `auto` takes the native engine. */
 export type EngineChoice = "auto" | EngineName;
@@ -42,7 +40,6 @@ export class Gpu {
   readonly #bindGroups: BindGroups;
   #encoder: GPUCommandEncoder | null = null;
   #pass: GPUComputePassEncoder | null = null;
-  #profiler: Profiler | null = null;
   readonly #pacing: SubmitPacing;
   #launches = 0;
   #failure: Error | null = null;
@@ -115,7 +112,6 @@ export class Gpu {
   /** Frees everything. A process that used Dawn must still end with `Deno.exit`. */
   close(): void {
     this.#closed = true;
-    this.#profiler?.destroy();
     this.#parameters.destroy();
     this.device.destroy();
   }
@@ -227,22 +223,18 @@ export class Gpu {
           `are allowed; fold it with Gpu.grid`,
       );
     }
-    if (this.#profiler?.full) {
-      throw new Error(`profile: more than ${Profiler.capacity} dispatches in one go`);
-    }
     const hasRoom = this.#launches < launchesPerSubmit && this.#parameters.hasRoomFor(kernel) &&
       this.#pacing.hasRoomFor(cost);
     if (!hasRoom) this.submit();
     const group = this.#bindGroups.get(kernel, source.label, tensors);
     const offset = this.#parameters.append(kernel, source.label, parameters);
-    const pass = this.#openPass(source.label);
+    const pass = this.#openPass();
     pass.setPipeline(kernel.pipeline);
     pass.setBindGroup(0, group, kernel.parameterBytes > 0 ? [offset] : []);
     pass.dispatchWorkgroups(x, y, z);
     this.#launches++;
     this.#pacing.record(cost);
     this.#launched.add(source.label);
-    if (this.#profiler) this.#endPass();
   }
 
   /** Into how many launches work should be cut so that none of them alone keeps the GPU too long. */
@@ -250,12 +242,9 @@ export class Gpu {
     return this.#pacing.launchesFor(cost);
   }
 
-  #openPass(label: string): GPUComputePassEncoder {
+  #openPass(): GPUComputePassEncoder {
     this.#encoder ??= this.device.createCommandEncoder();
-    this.#pass ??= this.#encoder.beginComputePass(
-      this.#profiler ? { timestampWrites: this.#profiler.next(label) } : undefined,
-    );
-    return this.#pass;
+    return this.#pass ??= this.#encoder.beginComputePass();
   }
 
   #endPass(): void {
@@ -310,7 +299,6 @@ export class Gpu {
     const encoder = this.#encoder;
     if (!encoder) return;
     this.#endPass();
-    this.#profiler?.resolve(encoder);
     this.#parameters.upload();
     this.#encoder = null;
     this.#launches = 0;
@@ -383,31 +371,6 @@ export class Gpu {
       await this.read(probe);
     } finally {
       this.release(probe);
-    }
-  }
-
-  /**
-   * Runs `body` with a timestamp around every dispatch.
-   *
-   * @throws UserError when the device has no timestamps
-   */
-  async profile(body: () => Promise<void> | void): Promise<KernelTime[]> {
-    if (!this.info.timestamps) {
-      throw new UserError(
-        `${this.info.name} has no GPU timestamps on the ${this.info.engine} engine`,
-      );
-    }
-    this.submit();
-    const profiler = new Profiler(this.device);
-    this.#profiler = profiler;
-    try {
-      await body();
-      this.submit();
-      await profiler.collect();
-      return profiler.table();
-    } finally {
-      this.#profiler = null;
-      profiler.destroy();
     }
   }
 }

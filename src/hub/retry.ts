@@ -29,7 +29,7 @@ export interface Patience {
 }
 
 /** Seconds before each new attempt; after the last one the failure stands. */
-export const PAUSES = [1, 2, 4, 8, 16] as const;
+const PAUSES = [1, 2, 4, 8, 16] as const;
 const LONGEST_PAUSE = 60;
 
 /**

@@ -19,7 +19,7 @@ function rowShape(gpu: Gpu, rows: number, lanes: RowLanes): RowShape {
 }
 
 /** The number of lanes per row that suits the device. */
-export function rowLanes(gpu: Gpu): RowLanes {
+function rowLanes(gpu: Gpu): RowLanes {
   return gpu.info.software ? 1 : 64;
 }
 

@@ -16,7 +16,6 @@ const working: WorkingEngine = {
     subgroupMinSize: 32,
     subgroupMaxSize: 32,
     f16: true,
-    timestamps: true,
     subgroupMatrix: false,
   },
   limits: {

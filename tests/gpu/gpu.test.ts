@@ -251,21 +251,6 @@ onEveryGpu("more memory than one binding holds is a user error", (gpu) => {
   return Promise.resolve();
 });
 
-onEveryGpu("a profile has a positive time for every kernel", async (gpu) => {
-  if (!gpu.info.timestamps) return;
-  const [x, y] = [gpu.zeros([1 << 16]), gpu.tensor([1 << 16])];
-  const times = await gpu.profile(() => {
-    for (let i = 0; i < 3; i++) runAffine(gpu, x, y, 1);
-    gpu.dispatch({ ...affine, label: "once" }, { count: 64, factor: 1 }, { x, y }, [1]);
-  });
-  assert.deepEqual(times.map(({ label, dispatches }) => [label, dispatches]).sort(), [
-    ["affine", 3],
-    ["once", 1],
-  ]);
-  for (const { milliseconds } of times) assert.ok(milliseconds > 0 && milliseconds < 1000);
-  gpu.release(x, y);
-});
-
 onEveryGpu("a lost device is reported by every later read", async ({ info }) => {
   const gpu = await Gpu.open(info.engine);
   const [x, y] = [gpu.zeros([64]), gpu.zeros([64])];

@@ -1,7 +1,7 @@
 import { UserError } from "../../base/user_error.ts";
 
 /** Endings of the files that can be read; those of text may have `.gz` after them. */
-export const TEXT_ENDINGS = [".jsonl", ".ndjson", ".json", ".csv", ".tsv"] as const;
+const TEXT_ENDINGS = [".jsonl", ".ndjson", ".json", ".csv", ".tsv"] as const;
 const ENDINGS: readonly string[] = [
   ...TEXT_ENDINGS,
   ...TEXT_ENDINGS.map((ending) => `${ending}.gz`),

@@ -21,7 +21,7 @@ export interface SafetensorsHeader {
 }
 
 /** The format's own bound on the header, in bytes; anything larger is damage or an attack. */
-export const MAXIMUM_HEADER_BYTES = 100_000_000;
+const MAXIMUM_HEADER_BYTES = 100_000_000;
 
 const LENGTH_BYTES = 8;
 
