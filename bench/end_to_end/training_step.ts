@@ -1,4 +1,5 @@
-import { Optimizer } from "../../src/model/decoder/optimizer.ts";
+import { Trainer } from "../../src/engine/training/trainer.ts";
+import type { AdamwNumbers } from "../../src/model/decoder/optimizer.ts";
 import { type PolicyUpdateMetrics, updatePolicy } from "../../src/rl/policy_update.ts";
 import { generate } from "../../src/engine/rollout.ts";
 import type { MakeBenchmark } from "../benchmark.ts";
@@ -14,14 +15,19 @@ const entropyCoefficient = 0.01;
 export const makeTrainingStep: MakeBenchmark = async (bench, shape) => {
   const { sequences, tokens } = shape.size;
   const model = randomModel(bench, shape, { maxPositions: tokens, trained: true });
-  const optimizer = new Optimizer(model, {
-    beta1: 0.9,
-    beta2: 0.999,
+  const trainer = new Trainer(model, {
+    microBatchTokens: sequences * tokens,
+    gradientCheckpointing: false,
+    sharePrompts: true,
+  });
+  const adamw: AdamwNumbers = {
+    learningRate,
+    betas: [0.9, 0.999],
     epsilon: 1e-8,
     weightDecay: 0.01,
     maxGradientNorm: 1,
-  });
-  bench.onRelease(() => optimizer.release());
+  };
+  bench.onRelease(() => trainer.release());
   const { data } = bench.randomIntegers(sequences, model.config.vocabularySize);
   const requests = Array.from(data, (token, s) => ({
     prompt: Uint32Array.of(token),
@@ -38,19 +44,16 @@ export const makeTrainingStep: MakeBenchmark = async (bench, shape) => {
     objective: "ppo",
     aggregation: "token-mean",
     maximumResponse: 64,
-    clipLow: 0.2,
-    clipHigh: 0.28,
+    clipRatioLow: 0.2,
+    clipRatioHigh: 0.28,
     klCoefficient: 0,
     klEstimator: "k3",
     entropyCoefficient,
     temperature: 1,
-    sharePrompts: true,
-    microBatchTokens: sequences * tokens,
-    gradientCheckpointing: false,
     miniBatches: 1,
     epochs: 1,
   } as const;
-  const update = () => updatePolicy(model, optimizer, null, samples, loss, learningRate);
+  const update = () => updatePolicy(trainer, null, samples, loss, adamw);
   let metrics: PolicyUpdateMetrics | null = null;
   const lossOf = ({ policyLoss, entropy }: PolicyUpdateMetrics) =>
     policyLoss - entropyCoefficient * entropy;

@@ -10,7 +10,7 @@ import { makeRmsnorm } from "./rmsnorm.ts";
 import { makeRope } from "./rope.ts";
 import { makeCacheWrite, makeGatherRows } from "./rows.ts";
 import { makeSampling, makeSamplingFiltered } from "./sampling.ts";
-import { makeSequenceRatio } from "./sequence_ratio.ts";
+import { makeSequenceOldLogProbs } from "./sequence_old_log_probs.ts";
 import { makeSwiglu } from "./swiglu.ts";
 import { makeUnpack } from "./unpack.ts";
 
@@ -31,6 +31,6 @@ export const benchmarks: Readonly<Record<string, MakeBenchmark>> = {
   decode_attention: makeDecodeAttention,
   sampling: makeSampling,
   sampling_filtered: makeSamplingFiltered,
-  sequence_ratio: makeSequenceRatio,
+  sequence_old_log_probs: makeSequenceOldLogProbs,
   unpack: makeUnpack,
 };

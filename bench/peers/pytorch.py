@@ -216,7 +216,7 @@ class Kernels:
         run = lambda: sample_filtered(logits, temperature=0.8, top_k=50, top_p=0.95)
         return {None: (run, sequences * vocabulary * self.bytes)}
 
-    def sequence_ratio(self, sequences, tokens):
+    def sequence_old_log_probs(self, sequences, tokens):
         log_probs, old_log_probs = (self.random(sequences, tokens) for _ in range(2))
 
         def run():

@@ -1,17 +1,22 @@
 // PPO-clip surrogate, KL penalty and entropy bonus of each response token, and their derivatives.
 //
 //   loss = sum of weight * (surrogate + klCoefficient * kl - entropyCoefficient * entropy)
-//   ratio = exp(logProb - oldLogProb),  r = refLogProb - logProb,  bound = clip(ratio, 1 - clipLow, 1 + clipHigh)
-//   CISPO false: surrogate = -min(ratio * A, bound * A)
-//   CISPO true:  surrogate = -bound * A * logProb, bound taken as a constant (arXiv 2506.13585)
-//   KL 1: kl = -r    KL 2: kl = r^2 / 2    KL 3: kl = exp(r) - r - 1    KL 0: no reference
+//   ratio = exp(logProb - oldLogProb),  bound = clip(ratio, 1 - clipRatioLow, 1 + clipRatioHigh)
+//   OBJECTIVE importance_sampling: surrogate = -ratio * A
+//   OBJECTIVE ppo:                 surrogate = -min(ratio * A, bound * A)
+//   OBJECTIVE cispo:               surrogate = -bound * A * logProb, bound taken as a constant (arXiv 2506.13585)
+//   r = clip(refLogProb - logProb, -10, 10)
+//   KL k2: kl = r^2 / 2    KL k3: kl = exp(r) - r - 1    KL none: no reference
+//
+// One token that the policy has all but given up, and the reference has not, would by exp(r) outweigh a
+// whole batch, or overflow; beyond the clip, as torch.clamp has it, the term is a constant without gradient.
 //
 // A row of weight 0 gives zeros, whatever else it holds.
 
 struct Params {
   rows: u32,
-  clipLow: f32,
-  clipHigh: f32,
+  clipRatioLow: f32,
+  clipRatioHigh: f32,
   klCoefficient: f32,
   entropyCoefficient: f32,
 }
@@ -24,11 +29,11 @@ struct Params {
 @group(0) @binding(5) var<storage, read_write> logProbGradient: array<f32>;
 @group(0) @binding(6) var<storage, read_write> entropyGradient: array<f32>;
 @group(0) @binding(7) var<storage, read_write> statistics: array<vec4<f32>>;
-//#if KL > 0
+//#if KL != "none"
 @group(0) @binding(8) var<storage, read> refLogProbs: array<f32>;
 //#endif
 
-//#if KL == 3
+//#if KL == "k3"
 // exp(x) - 1 - x without cancellation near 0, where a policy close to its reference lives.
 fn exponentialRemainder(x: f32) -> f32 {
   let series = x * x * fma(x, fma(x, fma(x, fma(x, 1.0 / 720.0, 1.0 / 120.0), 1.0 / 24.0), 1.0 / 6.0), 0.5);
@@ -58,9 +63,14 @@ fn main(
   let logRatio = logProb - oldLogProbs[row];
   // On-policy the ratio is 1, not the driver's exp(0).
   let ratio = select(exp(logRatio), 1.0, logRatio == 0.0);
-  let bound = clamp(ratio, 1.0 - params.clipLow, 1.0 + params.clipHigh);
+  //#if OBJECTIVE == "importance_sampling"
+  let clipped = false;
+  let loss = -(ratio * advantage);
+  var gradient = loss;
+  //#else
+  let bound = clamp(ratio, 1.0 - params.clipRatioLow, 1.0 + params.clipRatioHigh);
   let bounded = bound * advantage;
-  //#if CISPO
+  //#if OBJECTIVE == "cispo"
   let clipped = bound != ratio;
   let loss = -bounded * logProb;
   var gradient = -bounded;
@@ -70,21 +80,20 @@ fn main(
   let loss = -select(surrogate, bounded, clipped);
   var gradient = select(-surrogate, 0.0, clipped);
   //#endif
+  //#endif
   var kl = 0.0;
-  //#if KL > 0
-  let r = refLogProbs[row] - logProb;
+  //#if KL != "none"
+  let apart = refLogProbs[row] - logProb;
+  let inside = abs(apart) <= 10.0;
+  let r = clamp(apart, -10.0, 10.0);
   //#endif
-  //#if KL == 1
-  kl = -r;
-  gradient += params.klCoefficient;
-  //#endif
-  //#if KL == 2
+  //#if KL == "k2"
   kl = 0.5 * r * r;
-  gradient -= params.klCoefficient * r;
+  gradient -= select(0.0, params.klCoefficient * r, inside);
   //#endif
-  //#if KL == 3
+  //#if KL == "k3"
   kl = exponentialRemainder(r);
-  gradient -= params.klCoefficient * (kl + r);
+  gradient -= select(0.0, params.klCoefficient * (kl + r), inside);
   //#endif
   logProbGradient[row] = weight * gradient;
   entropyGradient[row] = -weight * params.entropyCoefficient;

@@ -1,6 +1,11 @@
+import type { AdamwNumbers } from "../model/decoder/optimizer.ts";
 import { maskedResponses, type MaskingOptions } from "./masking.ts";
 import type { Policy } from "./policy.ts";
-import { type PolicyLossOptions, type PolicyUpdateMetrics, updatePolicy } from "./policy_update.ts";
+import {
+  type PolicyUpdateMetrics,
+  type PolicyUpdateOptions,
+  updatePolicy,
+} from "./policy_update.ts";
 import type { RolloutResponse } from "../engine/rollout.ts";
 import type { ScoredResponse } from "./scored_response.ts";
 import type { DuringPhase } from "./step_phase.ts";
@@ -9,8 +14,8 @@ import { groupIndices } from "./statistics.ts";
 /** How a step updates its policy. */
 export interface LearningOptions {
   readonly masking: MaskingOptions;
-  readonly loss: PolicyLossOptions;
-  readonly learningRate: number;
+  readonly loss: PolicyUpdateOptions;
+  readonly adamw: AdamwNumbers;
   /** Runs the step's phases. */
   readonly during: DuringPhase;
 }
@@ -30,13 +35,13 @@ export interface Learned {
  * @throws Error when the policy is frozen
  */
 export async function learnFrom(
-  { model, optimizer, reference }: Policy<unknown>,
+  { trainer, reference }: Policy<unknown>,
   responses: readonly { readonly prompt: Uint32Array; readonly rollout: RolloutResponse }[],
   scored: readonly Pick<ScoredResponse, "group" | "reward">[],
   advantages: readonly Float32Array[],
-  { masking, loss, learningRate, during }: LearningOptions,
+  { masking, loss, adamw, during }: LearningOptions,
 ): Promise<Learned> {
-  if (!optimizer) throw new Error("a frozen policy does not learn");
+  if (!trainer) throw new Error("a frozen policy does not learn");
   const masked = maskedResponses(
     responses.map(({ rollout: { finished } }, i) => ({
       group: scored[i].group,
@@ -54,7 +59,7 @@ export async function learnFrom(
   }));
   const update = await during(
     "update",
-    () => updatePolicy(model, optimizer, reference, samples, loss, learningRate),
+    () => updatePolicy(trainer, reference, samples, loss, adamw),
   );
   const groups = groupIndices(scored.map(({ group }) => group));
   const flat = groups.filter((members) =>

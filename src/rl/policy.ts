@@ -1,5 +1,5 @@
+import type { Trainer } from "../engine/training/trainer.ts";
 import type { Model } from "../model/decoder/model.ts";
-import type { Optimizer } from "../model/decoder/optimizer.ts";
 import type { Tokenizer } from "../model/tokenizer/tokenizer.ts";
 
 /** A language model in its role: how it is prompted and sampled, and, when trained, how it is updated. */
@@ -15,7 +15,7 @@ export interface Policy<Template> {
   /** Tokens decoded between two looks at what has finished. */
   readonly stepsBetweenReadbacks: number;
   /** Null for a frozen policy. */
-  readonly optimizer: Optimizer | null;
+  readonly trainer: Trainer | null;
   /** The frozen starting weights the KL is measured against; null when the KL coefficient is 0. */
   readonly reference: Model | null;
 }

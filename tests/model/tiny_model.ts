@@ -1,8 +1,9 @@
+import { Trainer, type TrainerOptions } from "../../src/engine/training/trainer.ts";
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import type { ModelConfig } from "../../src/model/decoder/config.ts";
 import { initialise } from "../../src/model/decoder/initialise.ts";
 import { Model } from "../../src/model/decoder/model.ts";
-import { Optimizer } from "../../src/model/decoder/optimizer.ts";
+import type { AdamwNumbers, Optimizer } from "../../src/model/decoder/optimizer.ts";
 
 /** A decoder small enough for a test that runs it hundreds of times; 64 tokens as the embedded tasks. */
 export const tinyConfig: ModelConfig = {
@@ -40,15 +41,29 @@ export function tinyModel(
   return model;
 }
 
-/** An optimizer without weight decay: what has no gradient stays as it is. */
-export function tinyOptimizer(model: Model): Optimizer {
-  return new Optimizer(model, {
-    beta1: 0.9,
-    beta2: 0.95,
+/** A trainer that keeps all activations and computes shared prompts once, with changes. */
+export function tinyTrainer(model: Model, changes: Partial<TrainerOptions> = {}): Trainer {
+  return new Trainer(model, {
+    microBatchTokens: 8192,
+    gradientCheckpointing: false,
+    sharePrompts: true,
+    ...changes,
+  });
+}
+
+/** AdamW's numbers without weight decay, so that what has no gradient stays as it is, with changes. */
+export function adamwNumbers(
+  learningRate: number,
+  changes: Partial<AdamwNumbers> = {},
+): AdamwNumbers {
+  return {
+    learningRate,
+    betas: [0.9, 0.95],
     epsilon: 1e-8,
     weightDecay: 0,
     maxGradientNorm: 1,
-  });
+    ...changes,
+  };
 }
 
 /** Forgets all updates: the next one is the first again. */

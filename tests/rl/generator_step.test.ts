@@ -11,7 +11,7 @@ import type { Policy } from "../../src/rl/policy.ts";
 import type { GeneratorTemplate } from "../../src/rl/prompt_template.ts";
 import type { ProblemSource, Solution } from "../../src/rl/responses.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
-import { tinyModel, tinyOptimizer } from "../model/tiny_model.ts";
+import { adamwNumbers, tinyModel, tinyTrainer } from "../model/tiny_model.ts";
 import { lossOptions } from "./loss_options.ts";
 
 const source: ProblemSource<string> = {
@@ -40,7 +40,7 @@ function stepOptions(changes: Partial<GeneratorStepOptions<string>>): GeneratorS
     reward: null,
     masking: { maskTruncated: false, dropZeroStd: false },
     loss: lossOptions(),
-    learningRate: 0,
+    adamw: adamwNumbers(0),
     during: (_, body) => body(),
     sampling,
     verifierSampling: { ...sampling, stream: 2 },
@@ -51,7 +51,7 @@ function stepOptions(changes: Partial<GeneratorStepOptions<string>>): GeneratorS
 /** A generator step of a random model on questions that all batches share. */
 async function step(gpu: Gpu, changes: Partial<GeneratorStepOptions<string>>) {
   const model = tinyModel(gpu);
-  const optimizer = tinyOptimizer(model);
+  const trainer = tinyTrainer(model);
   const generator: Policy<GeneratorTemplate> = {
     model,
     tokenizer: Tokenizer.fromJson(
@@ -64,7 +64,7 @@ async function step(gpu: Gpu, changes: Partial<GeneratorStepOptions<string>>) {
     maximumResponse: 12,
     slots: 8,
     stepsBetweenReadbacks: 4,
-    optimizer,
+    trainer,
     reference: null,
   };
   const drawn: number[] = [];
@@ -75,7 +75,7 @@ async function step(gpu: Gpu, changes: Partial<GeneratorStepOptions<string>>) {
     }, stepOptions(changes));
     return { result, drawn };
   } finally {
-    optimizer.release();
+    trainer.release();
     model.release();
   }
 }

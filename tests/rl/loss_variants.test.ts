@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { policyLoss } from "../../src/kernels/policy_loss.ts";
-import { sequenceRatio } from "../../src/kernels/sequence_ratio.ts";
+import { sequenceOldLogProbs } from "../../src/kernels/sequence_old_log_probs.ts";
 import type { PolicyObjective } from "../../src/rl/policy_update.ts";
 import { type LossAggregation, tokenWeights } from "../../src/rl/token_weights.ts";
 import { assertClose, onEveryGpu } from "../kernels/harness.ts";
@@ -51,7 +51,7 @@ onEveryGpu("loss variants: the loss and its gradient are PyTorch's", async (gpu)
       if (objective === "gspo") {
         const adjusted = gpu.tensor([rows]);
         const cuts = gpu.from(Uint32Array.from(starts), [starts.length]);
-        sequenceRatio(gpu, logProbs, oldLogProbs, cuts, adjusted);
+        sequenceOldLogProbs(gpu, logProbs, oldLogProbs, cuts, adjusted);
         oldLogProbs = adjusted;
       }
       const outputs = {
@@ -70,12 +70,10 @@ onEveryGpu("loss variants: the loss and its gradient are PyTorch's", async (gpu)
         },
         outputs,
         {
-          clipLow,
-          clipHigh,
-          klCoefficient,
-          klEstimator: 3,
+          objective: objective === "gspo" ? "ppo" : objective,
+          clip: { clipRatioLow: clipLow, clipRatioHigh: clipHigh },
+          kl: { coefficient: klCoefficient, estimator: "k3" },
           entropyCoefficient: 0,
-          cispo: objective === "cispo",
         },
       );
       return [outputs.logProbGradient, outputs.statistics];

@@ -2,12 +2,10 @@ import assert from "node:assert/strict";
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import { RandomStream } from "../../src/random/philox.ts";
 import type { Model } from "../../src/model/decoder/model.ts";
-import { Optimizer } from "../../src/model/decoder/optimizer.ts";
+import type { Trainer, TrainerOptions } from "../../src/engine/training/trainer.ts";
 import { forwardOnly } from "../../src/model/decoder/forward.ts";
 import { headForward } from "../../src/model/decoder/head.ts";
 import { packSequences } from "../../src/model/decoder/packed_batch.ts";
-import { klEstimate } from "../../src/rl/kl.ts";
-import { clippedSurrogate } from "../../src/rl/policy_loss.ts";
 import {
   type PolicySample,
   type PolicyUpdateMetrics,
@@ -15,12 +13,19 @@ import {
 } from "../../src/rl/policy_update.ts";
 import { generate } from "../../src/engine/rollout.ts";
 import { assertClose, onEveryGpu } from "../kernels/harness.ts";
+import { clippedSurrogate, klEstimate } from "../kernels/policy_loss_reference.ts";
 import { largestDifference, readGradients } from "../model/fixture.ts";
-import { forgetUpdates, tinyConfig, tinyModel } from "../model/tiny_model.ts";
+import {
+  adamwNumbers,
+  forgetUpdates,
+  tinyConfig,
+  tinyModel,
+  tinyTrainer,
+} from "../model/tiny_model.ts";
 import { lossOptions } from "./loss_options.ts";
 
 const loss = lossOptions({
-  clipHigh: 0.28,
+  clipRatioHigh: 0.28,
   klCoefficient: 0.05,
   entropyCoefficient: 0.01,
   temperature: 0.9,
@@ -76,19 +81,16 @@ async function sampled(model: Model, move: (draw: number) => number): Promise<Po
   );
 }
 
+/** What each step of these tests is made with. */
+const adamw = (learningRate: number) => adamwNumbers(learningRate, { weightDecay: 0.01 });
+
 async function withPolicies(
   gpu: Gpu,
-  body: (model: Model, reference: Model, optimizer: Optimizer) => Promise<void>,
+  body: (model: Model, reference: Model, trainer: Trainer) => Promise<void>,
 ): Promise<void> {
   const model = tinyModel(gpu);
   const reference = tinyModel(gpu, { trained: false });
-  const optimizer = new Optimizer(model, {
-    beta1: 0.9,
-    beta2: 0.95,
-    epsilon: 1e-8,
-    weightDecay: 0.01,
-    maxGradientNorm: 1,
-  });
+  const trainer = tinyTrainer(model);
   try {
     // A reference a little off the policy, so that the KL term has a gradient.
     const weights = await model.parameters.read();
@@ -97,23 +99,40 @@ async function withPolicies(
       [name, data.map((w) => w * (1 + 0.1 * (2 * draws.uniform() - 1)))] as const
     );
     reference.parameters.load(Object.fromEntries(moved), "reference");
-    await body(model, reference, optimizer);
+    await body(model, reference, trainer);
   } finally {
-    optimizer.release();
+    trainer.release();
     reference.release();
     model.release();
   }
 }
 
+/** Runs `body` with another trainer of the model. */
+async function withTrainer<Made>(
+  model: Model,
+  options: Partial<TrainerOptions>,
+  body: (trainer: Trainer) => Promise<Made>,
+): Promise<Made> {
+  const trainer = tinyTrainer(model, options);
+  try {
+    return await body(trainer);
+  } finally {
+    trainer.release();
+  }
+}
+
 onEveryGpu("policy update: the cut into micro-batches changes no bit", async (gpu) => {
-  await withPolicies(gpu, async (model, reference, optimizer) => {
+  await withPolicies(gpu, async (model, reference, trainer) => {
     const samples = await sampled(model, spread);
     const before = await model.parameters.read();
     const run = async (microBatchTokens: number) => {
       model.parameters.load(before, "before");
-      forgetUpdates(model, optimizer);
-      const options = { ...loss, microBatchTokens };
-      const metrics = await updatePolicy(model, optimizer, reference, samples, options, 1e-3);
+      forgetUpdates(model, trainer.optimizer);
+      const metrics = await withTrainer(
+        model,
+        { microBatchTokens },
+        (cut) => updatePolicy(cut, reference, samples, loss, adamw(1e-3)),
+      );
       const gradients = await readGradients(model);
       return { metrics, gradients, weights: await model.parameters.read() };
     };
@@ -135,11 +154,14 @@ onEveryGpu("policy update: the cut into micro-batches changes no bit", async (gp
 });
 
 onEveryGpu("policy update: a prompt computed once or for each response", async (gpu) => {
-  await withPolicies(gpu, async (model, reference, optimizer) => {
+  await withPolicies(gpu, async (model, reference) => {
     const samples = await sampled(model, nowhere);
     const run = async (sharePrompts: boolean) => {
-      const options = { ...loss, sharePrompts };
-      const metrics = await updatePolicy(model, optimizer, reference, samples, options, 0);
+      const metrics = await withTrainer(
+        model,
+        { sharePrompts },
+        (trainer) => updatePolicy(trainer, reference, samples, loss, adamw(0)),
+      );
       return { metrics, gradients: await readGradients(model) };
     };
     const shared = await run(true), apart = await run(false);
@@ -161,9 +183,9 @@ onEveryGpu("policy update: a prompt computed once or for each response", async (
 });
 
 onEveryGpu("policy update: on-policy log-probs are the rollout's, bit for bit", async (gpu) => {
-  await withPolicies(gpu, async (model, reference, optimizer) => {
+  await withPolicies(gpu, async (model, reference, trainer) => {
     const samples = await sampled(model, nowhere);
-    const metrics = await updatePolicy(model, optimizer, reference, samples, loss, 1e-3);
+    const metrics = await updatePolicy(trainer, reference, samples, loss, adamw(1e-3));
     assert.equal(metrics.logProbDifferenceMax, 0);
     assert.equal(metrics.logProbDifferenceMean, 0);
     assert.equal(metrics.ratioMean, 1);
@@ -175,16 +197,16 @@ onEveryGpu("policy update: on-policy log-probs are the rollout's, bit for bit", 
     const mean = advantages.reduce((a, b) => a + b, 0) / count;
     assert.ok(Math.abs(metrics.policyLoss + mean) < 1e-6);
     assert.ok(metrics.kl > 0);
-    assert.equal(optimizer.step, 1);
+    assert.equal(trainer.optimizer.step, 1);
   });
 });
 
 onEveryGpu("policy update: mini-batches and epochs are optimizer steps", async (gpu) => {
-  await withPolicies(gpu, async (model, _, optimizer) => {
+  await withPolicies(gpu, async (model, _, trainer) => {
     const samples = await sampled(model, nowhere);
     const options = { ...loss, miniBatches: 3, epochs: 2, klCoefficient: 0 };
-    const metrics = await updatePolicy(model, optimizer, null, samples, options, 1e-3);
-    assert.equal(optimizer.step, 6);
+    const metrics = await updatePolicy(trainer, null, samples, options, adamw(1e-3));
+    assert.equal(trainer.optimizer.step, 6);
     const count = samples.reduce((sum, { response }) => sum + response.length, 0);
     assert.equal(metrics.tokens, 2 * count);
     assert.equal(metrics.kl, 0);
@@ -197,24 +219,24 @@ onEveryGpu("policy update: mini-batches and epochs are optimizer steps", async (
 onEveryGpu(
   "policy update: several optimizer steps are those of the mini-batches alone",
   async (gpu) => {
-    await withPolicies(gpu, async (model, reference, optimizer) => {
+    await withPolicies(gpu, async (model, reference, trainer) => {
       const samples = await sampled(model, nowhere);
       const before = await model.parameters.read();
       const restart = () => {
         model.parameters.load(before, "before");
-        forgetUpdates(model, optimizer);
+        forgetUpdates(model, trainer.optimizer);
       };
       const rate = 0.02;
       const whole = { ...loss, miniBatches: 2, epochs: 2 };
       restart();
-      const metrics = await updatePolicy(model, optimizer, reference, samples, whole, rate);
+      const metrics = await updatePolicy(trainer, reference, samples, whole, adamw(rate));
       const weights = await model.parameters.read();
       restart();
       const half = samples.length / 2;
       const parts: PolicyUpdateMetrics[] = [];
       for (const first of [0, half, 0, half]) {
         const part = samples.slice(first, first + half);
-        parts.push(await updatePolicy(model, optimizer, reference, part, loss, rate));
+        parts.push(await updatePolicy(trainer, reference, part, loss, adamw(rate)));
       }
       assert.deepEqual(await model.parameters.read(), weights);
       assert.equal(parts[0].ratioMean, 1);
@@ -242,14 +264,14 @@ onEveryGpu(
 );
 
 onEveryGpu("policy update: a gradient that is not finite leaves the weights alone", async (gpu) => {
-  await withPolicies(gpu, async (model, _, optimizer) => {
+  await withPolicies(gpu, async (model, _, trainer) => {
     const samples = await sampled(model, nowhere);
     samples[2].advantages[0] = Infinity;
     const before = await model.parameters.read();
     const options = { ...loss, klCoefficient: 0 };
-    const metrics = await updatePolicy(model, optimizer, null, samples, options, 1e-3);
+    const metrics = await updatePolicy(trainer, null, samples, options, adamw(1e-3));
     assert.ok(metrics.nonFinite > 0);
-    assert.equal(optimizer.step, 0);
+    assert.equal(trainer.optimizer.step, 0);
     assert.deepEqual(await model.parameters.read(), before);
   });
 });
@@ -273,7 +295,7 @@ async function responseLogProbs(model: Model, samples: readonly PolicySample[]):
 }
 
 onEveryGpu("policy update: the metrics are means over all response tokens", async (gpu) => {
-  await withPolicies(gpu, async (model, reference, optimizer) => {
+  await withPolicies(gpu, async (model, reference, trainer) => {
     const samples = await sampled(model, spread);
     const logProbs = await responseLogProbs(model, samples);
     const refLogProbs = await responseLogProbs(reference, samples);
@@ -281,9 +303,9 @@ onEveryGpu("policy update: the metrics are means over all response tokens", asyn
     const advantages = samples.flatMap((sample) => [...sample.advantages]);
     const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
     const terms = logProbs.map((logProb, i) =>
-      clippedSurrogate({ ...loss, logProb, oldLogProb: old[i], advantage: advantages[i] })
+      clippedSurrogate({ logProb, oldLogProb: old[i], advantage: advantages[i] }, loss)
     );
-    const metrics = await updatePolicy(model, optimizer, reference, samples, loss, 0);
+    const metrics = await updatePolicy(trainer, reference, samples, loss, adamw(0));
     const kl = mean(logProbs.map((logProb, i) => klEstimate(logProb, refLogProbs[i], "k3").value));
     assertClose([metrics.policyLoss, metrics.kl, metrics.ratioMean, metrics.clipRatio], [
       mean(terms.map(({ value }) => value)),
@@ -305,13 +327,13 @@ onEveryGpu("policy update: the metrics are means over all response tokens", asyn
 });
 
 onEveryGpu("policy update: gradients against finite differences of the loss", async (gpu) => {
-  await withPolicies(gpu, async (model, reference, optimizer) => {
+  await withPolicies(gpu, async (model, reference, trainer) => {
     const samples = await sampled(model, spread);
     for (const klEstimator of ["k2", "k3"] as const) {
       const options = { ...loss, klEstimator };
       // A learning rate of 0 leaves the weights where they are and the gradients to be read.
       const lossNow = async () => {
-        const metrics = await updatePolicy(model, optimizer, reference, samples, options, 0);
+        const metrics = await updatePolicy(trainer, reference, samples, options, adamw(0));
         return metrics.policyLoss + options.klCoefficient * metrics.kl -
           options.entropyCoefficient * metrics.entropy;
       };
@@ -352,28 +374,28 @@ onEveryGpu("policy update: gradients against finite differences of the loss", as
 onEveryGpu(
   "policy update: masked samples weigh nothing, and all masked change nothing",
   async (gpu) => {
-    await withPolicies(gpu, async (model, _, optimizer) => {
+    await withPolicies(gpu, async (model, _, trainer) => {
       const samples = await sampled(model, spread);
       const options = { ...loss, klCoefficient: 0 };
       const masked = samples.map((sample, i) => ({ ...sample, isMasked: i % 3 === 0 }));
       const before = await model.parameters.read();
-      const metrics = await updatePolicy(model, optimizer, null, masked, options, 0);
+      const metrics = await updatePolicy(trainer, null, masked, options, adamw(0));
       const gradients = await readGradients(model);
       const counted = masked.filter(({ isMasked }) => !isMasked);
       assert.equal(metrics.maskedShare, 1 - counted.length / masked.length);
       assert.equal(metrics.tokens, counted.reduce((sum, { response }) => sum + response.length, 0));
       // The same without them; a masked sample's rows still pass through the sums, as zeros.
-      const without = await updatePolicy(model, optimizer, null, counted, options, 0);
+      const without = await updatePolicy(trainer, null, counted, options, adamw(0));
       assert.ok(Math.abs(metrics.policyLoss - without.policyLoss) < 1e-9);
       for (const [name, expected] of Object.entries(await readGradients(model))) {
         const largest = expected.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
         assert.ok(largestDifference(gradients[name], expected) <= 1e-6 * largest, name);
       }
-      const step = optimizer.step;
+      const step = trainer.optimizer.step;
       const none = samples.map((sample) => ({ ...sample, isMasked: true }));
-      const nothing = await updatePolicy(model, optimizer, null, none, options, 1e-3);
+      const nothing = await updatePolicy(trainer, null, none, options, adamw(1e-3));
       assert.equal(nothing.tokens, 0);
-      assert.equal(optimizer.step, step);
+      assert.equal(trainer.optimizer.step, step);
       assert.deepEqual(await model.parameters.read(), before);
     });
   },
@@ -383,13 +405,17 @@ for (const objective of ["gspo", "cispo"] as const) {
   onEveryGpu(
     `policy update: ${objective} has the same bits however the batch is cut`,
     async (gpu) => {
-      await withPolicies(gpu, async (model, _, optimizer) => {
+      await withPolicies(gpu, async (model) => {
         const samples = await sampled(model, spread);
         const run = async (microBatchTokens: number) => {
           // A sequence's ratio lies closer to 1 than its tokens'.
-          const clip = { clipLow: 0.02, clipHigh: 0.02 };
-          const options = { ...loss, ...clip, objective, klCoefficient: 0, microBatchTokens };
-          const metrics = await updatePolicy(model, optimizer, null, samples, options, 0);
+          const clip = { clipRatioLow: 0.02, clipRatioHigh: 0.02 };
+          const options = { ...loss, ...clip, objective, klCoefficient: 0 };
+          const metrics = await withTrainer(
+            model,
+            { microBatchTokens },
+            (trainer) => updatePolicy(trainer, null, samples, options, adamw(0)),
+          );
           return { clipRatio: metrics.clipRatio, gradients: await readGradients(model) };
         };
         const whole = await run(8192);

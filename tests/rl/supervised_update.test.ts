@@ -8,8 +8,9 @@ import {
 import { generate } from "../../src/engine/rollout.ts";
 import { assertClose, onEveryGpu } from "../kernels/harness.ts";
 import { readGradients } from "../model/fixture.ts";
-import { tinyModel, tinyOptimizer } from "../model/tiny_model.ts";
-import { passes } from "./pass_options.ts";
+import { adamwNumbers, tinyModel, tinyTrainer } from "../model/tiny_model.ts";
+
+const passes = (microBatchTokens: number) => ({ microBatchTokens, sharePrompts: true });
 
 /** Responses that repeat their prompt backwards, all tokens counting alike. */
 function reversals(count: number): SupervisedSample[] {
@@ -26,13 +27,13 @@ function reversals(count: number): SupervisedSample[] {
 
 onEveryGpu("supervised update: the loss of a small set falls close to 0", async (gpu) => {
   const model = tinyModel(gpu, { deviation: 0.02 });
-  const optimizer = tinyOptimizer(model);
+  const trainer = tinyTrainer(model);
   const samples = reversals(8);
   const losses: number[] = [];
   for (let step = 0; step < 40; step++) {
-    losses.push((await updateSupervised(model, optimizer, samples, 0.01, passes())).loss);
+    losses.push((await updateSupervised(trainer, samples, adamwNumbers(0.01))).loss);
   }
-  optimizer.release();
+  trainer.release();
   model.release();
   console.log(`[${gpu.info.engine}] loss ${losses[0].toFixed(3)} -> ${losses[39].toFixed(3)}`);
   // An untrained model is undecided between 64 tokens: log 64 = 4.16 nats.
@@ -44,20 +45,14 @@ onEveryGpu("supervised update: the cut into micro-batches changes no bit", async
   const samples = reversals(8);
   const run = async (microBatchTokens: number) => {
     const model = tinyModel(gpu);
-    const optimizer = tinyOptimizer(model);
-    const metrics = await updateSupervised(
-      model,
-      optimizer,
-      samples,
-      0.01,
-      passes(microBatchTokens),
-    );
+    const trainer = tinyTrainer(model, { microBatchTokens });
+    const metrics = await updateSupervised(trainer, samples, adamwNumbers(0.01));
     const made = {
       metrics,
       gradients: await readGradients(model),
       weights: await model.parameters.read(),
     };
-    optimizer.release();
+    trainer.release();
     model.release();
     return made;
   };
@@ -69,10 +64,10 @@ onEveryGpu("supervised update: the cut into micro-batches changes no bit", async
 onEveryGpu("supervised update: a token of weight 0 teaches nothing", async (gpu) => {
   const gradientsOf = async (samples: readonly SupervisedSample[]) => {
     const model = tinyModel(gpu);
-    const optimizer = tinyOptimizer(model);
-    await updateSupervised(model, optimizer, samples, 0, passes());
+    const trainer = tinyTrainer(model);
+    await updateSupervised(trainer, samples, adamwNumbers(0));
     const gradients = await readGradients(model);
-    optimizer.release();
+    trainer.release();
     model.release();
     return gradients;
   };
@@ -109,7 +104,7 @@ onEveryGpu(
     );
     const logProbs = samples.flatMap((sample) => [...sample.logProbs]);
     const expected = -logProbs.reduce((sum, value) => sum + value, 0) / logProbs.length;
-    assertClose([await supervisedLoss(model, samples, 8192)], [expected], {
+    assertClose([await supervisedLoss(model, samples, passes(8192))], [expected], {
       absolute: 1e-12,
       relative: 1e-12,
       why: "the same log-probs to the last bit, added up in f64",
@@ -122,7 +117,7 @@ onEveryGpu(
   "supervised update: an example longer than the model's positions is refused",
   async (gpu) => {
     const model = tinyModel(gpu, { config: { maxPositions: 8 } });
-    const optimizer = tinyOptimizer(model);
+    const trainer = tinyTrainer(model);
     const sample = (length: number): SupervisedSample => ({
       prompt: Uint32Array.of(1, 2, 3),
       response: new Uint32Array(length).fill(4),
@@ -132,10 +127,10 @@ onEveryGpu(
       name: "UserError",
       message: /An example has 9 tokens and the model 8 positions/,
     };
-    await updateSupervised(model, optimizer, [sample(5)], 0.01, passes());
-    await assert.rejects(updateSupervised(model, optimizer, [sample(6)], 0.01, passes()), refused);
-    await assert.rejects(supervisedLoss(model, [sample(5), sample(6)], 100), refused);
-    optimizer.release();
+    await updateSupervised(trainer, [sample(5)], adamwNumbers(0.01));
+    await assert.rejects(updateSupervised(trainer, [sample(6)], adamwNumbers(0.01)), refused);
+    await assert.rejects(supervisedLoss(model, [sample(5), sample(6)], passes(100)), refused);
+    trainer.release();
     model.release();
   },
 );
@@ -151,17 +146,16 @@ onEveryGpu(
     const config = { layers: 6 };
     const run = async (gradientCheckpointing: boolean) => {
       const model = tinyModel(gpu, { config });
-      const optimizer = tinyOptimizer(model);
+      const trainer = tinyTrainer(model, { gradientCheckpointing });
       const before = gpu.pool.liveBytes;
       gpu.pool.peakBytes = before;
-      const loss = await supervisedLoss(model, samples, 40);
-      const options = { ...passes(), gradientCheckpointing };
-      const metrics = await updateSupervised(model, optimizer, samples, 0.01, options);
+      const loss = await supervisedLoss(model, samples, passes(40));
+      const metrics = await updateSupervised(trainer, samples, adamwNumbers(0.01));
       const peak = gpu.pool.peakBytes - before;
       // Each response is one of the weighted mean's terms in either.
       assertClose([loss], [metrics.loss], { absolute: 0, relative: 1e-6, why: "sums of passes" });
       const made = { metrics, weights: await model.parameters.read() };
-      optimizer.release();
+      trainer.release();
       model.release();
       return { made, peak };
     };

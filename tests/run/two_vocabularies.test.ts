@@ -10,6 +10,7 @@ import { generatorStep } from "../../src/rl/generator_step.ts";
 import type { TangoConfig } from "../../src/run/config/config_schema.ts";
 import { rolloutSampling } from "../../src/run/tango/held_out_evaluation.ts";
 import { loadTangoConfig } from "../../src/run/config/load_config.ts";
+import { anyNumbers } from "../../src/run/memory/any_numbers.ts";
 import { lossOptions } from "../../src/run/config/loss_options.ts";
 import { openPolicies, releasePolicies } from "../../src/run/tango/policies.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
@@ -129,7 +130,7 @@ async function generatorStepOf(gpu: Gpu, config: TangoConfig): Promise<void> {
       reward: null,
       masking: { maskTruncated: false, dropZeroStd: false },
       loss: lossOptions(config, generator.maximumResponse),
-      learningRate: 0,
+      adamw: anyNumbers,
       during: (_, body) => body(),
       sampling: rolloutSampling(config, 1, 1),
       verifierSampling: rolloutSampling(config, 2, 1),

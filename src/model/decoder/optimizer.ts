@@ -4,12 +4,14 @@ import { gradientNorm } from "../../kernels/gradient_norm.ts";
 import type { Model } from "./model.ts";
 import type { Parameters, TrainingState } from "./parameters.ts";
 
-/** AdamW (Loshchilov & Hutter 2019) with clipping by the global gradient norm. */
-export interface OptimizerOptions {
-  readonly beta1: number;
-  readonly beta2: number;
+/** The numbers of one step of AdamW (Loshchilov & Hutter 2019), clipped by the global gradient norm. */
+export interface AdamwNumbers {
+  readonly learningRate: number;
+  /** Decay of the moving averages of the gradient and of its square. */
+  readonly betas: readonly [number, number];
   readonly epsilon: number;
   readonly weightDecay: number;
+  /** Infinity for no clipping. */
   readonly maxGradientNorm: number;
 }
 
@@ -32,7 +34,7 @@ export class Optimizer {
   readonly #nonFinite: Tensor;
 
   /** @throws Error when the model was not made for training */
-  constructor(private readonly model: Model, readonly options: OptimizerOptions) {
+  constructor(private readonly model: Model) {
     const { trainable } = model;
     if (!trainable?.training) throw new Error("this model was loaded frozen");
     this.#parameters = trainable;
@@ -48,9 +50,9 @@ export class Optimizer {
   }
 
   /** Clips the gradients and makes one step; the gradients stay as they are. */
-  async update(learningRate: number): Promise<UpdateResult> {
+  async update(numbers: AdamwNumbers): Promise<UpdateResult> {
     const { gpu } = this.model;
-    const { beta1, beta2, epsilon, weightDecay, maxGradientNorm } = this.options;
+    const { learningRate, betas: [beta1, beta2], epsilon, weightDecay, maxGradientNorm } = numbers;
     const { gradients, firstMoments, secondMoments } = this.#state;
     const step = this.step + 1;
     const results = { norm: this.#norm, clipScale: this.#clipScale, nonFinite: this.#nonFinite };

@@ -96,6 +96,14 @@ const rolloutSchema = section({
   ),
 });
 
+/** k1's gradient is that of a log-prob, and the mean of that over what a policy samples is 0. */
+const klEstimatorSchema = z.enum(["k2", "k3"], {
+  error: ({ input }) =>
+    input === "k1"
+      ? "k2 or k3, because the gradient of k1 is 0 on average, wherever the reference is: it only adds noise"
+      : "one of k2, k3",
+});
+
 const lossSchema = section({
   objective: oneOf(["ppo", "gspo", "cispo"]).default("ppo").describe(
     "`ppo` clips each token's ratio, `gspo` each sequence's, `cispo` clips the weight of its gradient.",
@@ -119,7 +127,7 @@ const lossSchema = section({
   kl_coefficient: realNumber({ minimum: 0 }).default(0.001).describe(
     "Weight of the divergence from the starting weights.",
   ),
-  kl_estimator: oneOf(["k1", "k2", "k3"]).default("k3").describe(
+  kl_estimator: klEstimatorSchema.default("k3").describe(
     "How the divergence is estimated from the sampled tokens.",
   ),
   entropy_coefficient: realNumber({ minimum: 0 }).default(0.001).describe(

@@ -1,4 +1,6 @@
-import type { PolicyLossOptions } from "../../rl/policy_update.ts";
+import type { TrainerOptions } from "../../engine/training/trainer.ts";
+import { camelCased } from "../../base/camel_cased.ts";
+import type { PolicyUpdateOptions } from "../../rl/policy_update.ts";
 import type { TangoConfig } from "./config_schema.ts";
 
 /**
@@ -9,21 +11,11 @@ import type { TangoConfig } from "./config_schema.ts";
 export function lossOptions(
   { loss, rollout }: TangoConfig,
   maximumResponse: number,
-): PolicyLossOptions {
-  return {
-    objective: loss.objective,
-    aggregation: loss.aggregation,
-    maximumResponse,
-    clipLow: loss.clip_ratio_low,
-    clipHigh: loss.clip_ratio_high,
-    klCoefficient: loss.kl_coefficient,
-    klEstimator: loss.kl_estimator,
-    entropyCoefficient: loss.entropy_coefficient,
-    temperature: rollout.temperature,
-    sharePrompts: loss.share_prompts,
-    microBatchTokens: loss.micro_batch_tokens,
-    gradientCheckpointing: loss.gradient_checkpointing,
-    miniBatches: loss.mini_batches,
-    epochs: loss.epochs,
-  };
+): PolicyUpdateOptions {
+  return { ...camelCased(loss), maximumResponse, temperature: rollout.temperature };
+}
+
+/** How the policies' trainers compute. */
+export function trainerOptions({ loss }: TangoConfig): TrainerOptions {
+  return camelCased(loss);
 }

@@ -1,6 +1,7 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import { cutByTokens } from "../../engine/micro_batches.ts";
 import { type SupervisedSample, updateSupervised } from "../../rl/supervised_update.ts";
+import { anyNumbers } from "./any_numbers.ts";
 import { type MemoryPlan, rehearsePhases, residentUses } from "./memory_plan.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";
 import { SftRun } from "../sft/sft_run.ts";
@@ -16,15 +17,15 @@ export async function planSftMemory(gpu: Gpu, config: SftConfig): Promise<Memory
   const rehearsal = gpu.rehearsal();
   const run = await SftRun.open(rehearsal, config);
   try {
-    const { model, optimizer, passes } = run;
+    const { model, trainer } = run;
     const some = run.examples.some(examplesLookedAt);
-    const most = Math.min(passes.microBatchTokens, model.tokensPerPass);
+    const most = Math.min(trainer.options.microBatchTokens, model.tokensPerPass);
     return await rehearsePhases(rehearsal, residentUses([{ name: config.policy, model }]), [
       {
         what: "training",
         run: async () => {
           for (const samples of fullestPasses(some, config.batch_size, most)) {
-            await updateSupervised(model, optimizer, samples, 0, passes);
+            await updateSupervised(trainer, samples, anyNumbers);
           }
         },
       },

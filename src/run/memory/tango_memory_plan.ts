@@ -8,6 +8,7 @@ import { generate } from "../../engine/rollout.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { rolloutSampling } from "../tango/held_out_evaluation.ts";
 import { lossOptions } from "../config/loss_options.ts";
+import { anyNumbers } from "./any_numbers.ts";
 import { type MemoryPlan, rehearsePhases, residentUses } from "./memory_plan.ts";
 import { openProblems, requirementsOf } from "../problems/open_problems.ts";
 import { openPolicies, promptFitOf, releasePolicies } from "../tango/policies.ts";
@@ -53,7 +54,7 @@ export async function planTangoMemory(gpu: Gpu, config: TangoConfig): Promise<Me
         )]
         : []),
       phase("training the generator", () => update(config, generator, lengths.generator)),
-      ...(verifier?.optimizer
+      ...(verifier?.trainer
         ? [phase("training the verifier", () => update(config, verifier, lengths.verifier))]
         : []),
     ]);
@@ -121,15 +122,15 @@ async function sample(
 /** One pass of the fullest micro-batch, with prompts that take much of it and with prompts that take little. */
 async function update(
   config: TangoConfig,
-  { model, optimizer, reference, maximumResponse }: Policy<unknown>,
+  { model, trainer, reference, maximumResponse }: Policy<unknown>,
   { shortest, longest }: PromptLengths,
 ): Promise<void> {
-  if (!optimizer) throw new Error("a frozen policy is not trained");
+  if (!trainer) throw new Error("a frozen policy is not trained");
   const options = lossOptions(config, maximumResponse);
   const once = { ...options, miniBatches: 1, epochs: 1 };
   for (const promptTokens of [shortest, longest]) {
     const samples = fullestPass(config, model, promptTokens, maximumResponse);
-    await updatePolicy(model, optimizer, reference, samples, once, 0);
+    await updatePolicy(trainer, reference, samples, once, anyNumbers);
   }
 }
 

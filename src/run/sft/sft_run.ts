@@ -1,7 +1,9 @@
+import { camelCased } from "../../base/camel_cased.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Model, ParameterCount } from "../../model/decoder/model.ts";
 import { type LoadedModel, loadModelFolder } from "../../model/weights/model_folder.ts";
-import { Optimizer } from "../../model/decoder/optimizer.ts";
+import { Trainer } from "../../engine/training/trainer.ts";
+import type { AdamwNumbers } from "../../model/decoder/optimizer.ts";
 import { withTurnEnd } from "../../model/tokenizer/stop_tokens.ts";
 import { learningRateAt } from "../../rl/learning_rate.ts";
 import { generatorTemplate, verifierTemplate } from "../../rl/prompt_template.ts";
@@ -62,7 +64,7 @@ type SftState = {
 
 /** Supervised fine-tuning of one policy from random or given weights. */
 export class SftRun {
-  readonly optimizer: Optimizer;
+  readonly trainer: Trainer;
   #step = 0;
   #isReached = false;
   #best: Best | null = null;
@@ -96,13 +98,11 @@ export class SftRun {
     readonly examples: Examples,
     private readonly measurement: TaskMeasurement | null,
   ) {
-    const { betas, epsilon, weight_decay, max_gradient_norm } = config.optimizer;
-    this.optimizer = new Optimizer(loaded.model, {
-      beta1: betas[0],
-      beta2: betas[1],
-      epsilon,
-      weightDecay: weight_decay,
-      maxGradientNorm: max_gradient_norm,
+    const { micro_batch_tokens, gradient_checkpointing } = config;
+    this.trainer = new Trainer(loaded.model, {
+      microBatchTokens: micro_batch_tokens,
+      gradientCheckpointing: gradient_checkpointing,
+      sharePrompts: false,
     });
   }
 
@@ -157,13 +157,13 @@ export class SftRun {
   }
 
   async #update(step: number, events: RunEvents): Promise<void> {
-    const learningRate = this.#learningRate(step);
+    const adamw = this.#adamw(step);
     const began = performance.now();
     const samples = this.examples.draw(step, this.config.batch_size);
     const { loss, gradientNorm, nonFinite, tokens } = await events.during(
       step,
       "update",
-      () => updateSupervised(this.model, this.optimizer, samples, learningRate, this.passes),
+      () => updateSupervised(this.trainer, samples, adamw),
     );
     const seconds = (performance.now() - began) / 1000;
     const { epochs } = this.examples;
@@ -175,7 +175,7 @@ export class SftRun {
         [METRIC.supervisedLoss]: loss,
         "sft/grad_norm": gradientNorm,
         "sft/non_finite_gradients": nonFinite,
-        "sft/learning_rate": learningRate,
+        "sft/learning_rate": adamw.learningRate,
         "sft/tokens": tokens,
         ...(epochs === null ? {} : { "data/epochs": epochs }),
       },
@@ -183,17 +183,11 @@ export class SftRun {
     });
   }
 
-  /** How passes are cut. */
-  get passes() {
-    const { micro_batch_tokens, gradient_checkpointing } = this.config;
-    return { microBatchTokens: micro_batch_tokens, gradientCheckpointing: gradient_checkpointing };
-  }
-
   /** Measures the policy on held-out examples, and on an embedded task's problems. */
   async evaluate(): Promise<SftEvaluation> {
-    const { evaluation, micro_batch_tokens } = this.config;
+    const { evaluation } = this.config;
     const heldOut = this.examples.heldOut(evaluation.seed, evaluation.problems);
-    const loss = await supervisedLoss(this.model, heldOut, micro_batch_tokens);
+    const loss = await supervisedLoss(this.model, heldOut, this.trainer.options);
     const measured = await this.measurement?.measure(this.#step);
     return {
       step: this.#step,
@@ -214,14 +208,15 @@ export class SftRun {
     if (keep_best && this.#best === found) await this.save(folder.best(policy));
   }
 
-  #learningRate(step: number): number {
+  #adamw(step: number): AdamwNumbers {
     const { optimizer, steps } = this.config;
-    return learningRateAt({
+    const learningRate = learningRateAt({
       peak: optimizer.learning_rate,
       warmupSteps: optimizer.warmup_steps,
       schedule: optimizer.schedule,
       totalSteps: steps,
     }, step - 1);
+    return { ...camelCased(optimizer), learningRate };
   }
 
   /** Writes a model folder that `transformers` opens, or an adapter's. */
@@ -269,13 +264,13 @@ export class SftRun {
   }
 
   get #trained() {
-    return { [this.config.policy]: { model: this.model, optimizer: this.optimizer } };
+    return { [this.config.policy]: this.trainer };
   }
 
   /** Returns the GPU memory. */
   close(): void {
     this.examples[Symbol.dispose]();
-    this.optimizer.release();
+    this.trainer.release();
     this.loaded.model.release();
   }
 }

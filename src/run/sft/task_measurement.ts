@@ -84,7 +84,7 @@ export class TaskMeasurement {
       maximumResponse: this.config.evaluation.max_response_length,
       slots: 256,
       stepsBetweenReadbacks: 16,
-      optimizer: null,
+      trainer: null,
       reference: null,
     };
   }

@@ -37,7 +37,7 @@ type StoredState = {
 function trainedModels({ generator, verifier }: Policies): TrainedModels {
   const models: Record<string, TrainedModels[string]> = {};
   for (const [name, policy] of [["generator", generator], ["verifier", verifier]] as const) {
-    if (policy?.optimizer) models[name] = { model: policy.model, optimizer: policy.optimizer };
+    if (policy?.trainer) models[name] = policy.trainer;
   }
   return models;
 }

@@ -6,7 +6,7 @@ import {
   type LoadOptions,
 } from "../../model/weights/model_folder.ts";
 import { ChatTemplate } from "../../model/tokenizer/chat_template.ts";
-import { Optimizer } from "../../model/decoder/optimizer.ts";
+import { Trainer } from "../../engine/training/trainer.ts";
 import { withTurnEnd } from "../../model/tokenizer/stop_tokens.ts";
 import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import type { Policy } from "../../rl/policy.ts";
@@ -20,6 +20,7 @@ import {
 } from "../../rl/prompt_template.ts";
 import type { PromptFit } from "../problems/problems.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
+import { trainerOptions } from "../config/loss_options.ts";
 import { frozenStorage } from "../config/frozen_storage.ts";
 
 /** The two policies of a run. */
@@ -97,8 +98,8 @@ export function releasePolicies({ generator, verifier }: Policies): void {
   if (verifier) releasePolicy(verifier);
 }
 
-function releasePolicy({ optimizer, reference, model }: Policy<unknown>): void {
-  optimizer?.release();
+function releasePolicy({ trainer, reference, model }: Policy<unknown>): void {
+  trainer?.release();
   reference?.release();
   model.release();
 }
@@ -125,30 +126,22 @@ export function promptOf<Variable extends string>(
 
 async function openPolicy<Variable extends string>(
   gpu: Gpu,
-  { rollout, loss }: TangoConfig,
+  config: TangoConfig,
   policy: TangoConfig["generator"],
   options: LoadOptions & { readonly bases: FrozenBases },
   template: Prompt<Variable>,
 ): Promise<Policy<Prompt<Variable>>> {
+  const { rollout, loss } = config;
   const { trained, bases } = options;
   const loaded = await loadModelFolder(gpu, policy.model, {
     ...options,
     lora: trained ? policy.lora : null,
   });
   const { model, tokenizer } = loaded;
-  const { betas, epsilon, weight_decay, max_gradient_norm } = policy.optimizer;
-  let optimizer: Optimizer | null = null;
+  let trainer: Trainer | null = null;
   try {
     const { prompt, turnEnd } = promptOf(policy, template, tokenizer);
-    if (trained) {
-      optimizer = new Optimizer(model, {
-        beta1: betas[0],
-        beta2: betas[1],
-        epsilon,
-        weightDecay: weight_decay,
-        maxGradientNorm: max_gradient_norm,
-      });
-    }
+    if (trained) trainer = new Trainer(model, trainerOptions(config));
     return {
       model,
       tokenizer,
@@ -157,13 +150,13 @@ async function openPolicy<Variable extends string>(
       maximumResponse: policy.max_response_length,
       slots: rollout.decode_slots,
       stepsBetweenReadbacks: rollout.steps_between_readbacks,
-      optimizer,
+      trainer,
       reference: trained && loss.kl_coefficient > 0
         ? await loadModel(gpu, policy.model, { trained: false, bases })
         : null,
     };
   } catch (error) {
-    optimizer?.release();
+    trainer?.release();
     model.release();
     throw error;
   }

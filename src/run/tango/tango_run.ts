@@ -5,6 +5,7 @@ import type { ParameterCount } from "../../model/decoder/model.ts";
 import { camelCased } from "../../base/camel_cased.ts";
 import { alphaAt } from "../../rl/alpha_schedule.ts";
 import { generatorStep } from "../../rl/generator_step.ts";
+import type { AdamwNumbers } from "../../model/decoder/optimizer.ts";
 import { learningRateAt } from "../../rl/learning_rate.ts";
 import type { DuringPhase } from "../../rl/step_phase.ts";
 import {
@@ -211,7 +212,7 @@ export class TangoRun {
   async #writeModels(folder: (name: "generator" | "verifier") => string): Promise<void> {
     const { generator, verifier } = this.#policies;
     for (const [name, policy] of [["generator", generator], ["verifier", verifier]] as const) {
-      if (policy?.optimizer) await writeModelFolder(folder(name), policy);
+      if (policy?.trainer) await writeModelFolder(folder(name), policy);
     }
   }
 
@@ -223,17 +224,19 @@ export class TangoRun {
     return (phase, body) => this.#events.during(step.globalStep, phase, body);
   }
 
-  #learningRate(policy: "generator" | "verifier", step: number): number {
+  /** The numbers of a policy's own step, counted from 1. */
+  #adamw(policy: "generator" | "verifier", step: number): AdamwNumbers {
     const optimizer = this.config[policy]?.optimizer;
     if (!optimizer) throw new Error(`there is no ${policy}`);
     const { totalTrainingSteps } = this.#schedule;
     const generatorSteps = countGeneratorSteps(this.#schedule);
-    return learningRateAt({
+    const learningRate = learningRateAt({
       peak: optimizer.learning_rate,
       warmupSteps: optimizer.warmup_steps,
       schedule: optimizer.schedule,
       totalSteps: policy === "generator" ? generatorSteps : totalTrainingSteps - generatorSteps,
     }, step - 1);
+    return { ...camelCased(optimizer), learningRate };
   }
 
   async #generatorStep(step: TangoStep): Promise<StepOutcome> {
@@ -247,7 +250,7 @@ export class TangoRun {
         generatorStepsAfterWarmup(this.#schedule),
       )
       : 0;
-    const learningRate = this.#learningRate("generator", step.generatorStep);
+    const adamw = this.#adamw("generator", step.generatorStep);
     const { source } = this.#problems;
     const result = await generatorStep(
       generator,
@@ -262,7 +265,7 @@ export class TangoRun {
         reward: this.reward && this.reward(source),
         masking: loss,
         loss: lossOptions(this.config, generator.maximumResponse),
-        learningRate,
+        adamw,
         sampling: this.#sampling(streams.generatorRollout, step.globalStep),
         verifierSampling: this.#sampling(streams.verifierRollout, step.globalStep),
         during: this.#during(step),
@@ -270,7 +273,7 @@ export class TangoRun {
     );
     const { judged } = result;
     return {
-      metrics: { ...generatorMetrics(result, { alpha, learningRate }), ...this.#dataMetrics() },
+      metrics: { ...generatorMetrics(result, { alpha, ...adamw }), ...this.#dataMetrics() },
       samples: generatorSamples(
         step.globalStep,
         source,
@@ -285,7 +288,7 @@ export class TangoRun {
     const { rollout, advantage, rewards, classReweighting, loss } = camelCased(this.config);
     const { generator, verifier } = this.#policies;
     if (!verifier) throw new Error("a verifier step without a verifier");
-    const learningRate = this.#learningRate("verifier", step.verifierStep);
+    const adamw = this.#adamw("verifier", step.verifierStep);
     const result = await verifierStep(
       generator,
       verifier,
@@ -299,7 +302,7 @@ export class TangoRun {
         classReweighting,
         masking: loss,
         loss: lossOptions(this.config, verifier.maximumResponse),
-        learningRate,
+        adamw,
         sampling: this.#sampling(streams.verifierRollout, step.globalStep),
         generatorSampling: this.#sampling(streams.generatorRollout, step.globalStep),
         during: this.#during(step),
@@ -310,7 +313,7 @@ export class TangoRun {
     const solutionTokens = [...solutions].reduce((sum, one) => sum + one.rollout.tokens.length, 0);
     return {
       metrics: {
-        ...verifierStepMetrics(this.#problems.source, result, { learningRate }),
+        ...verifierStepMetrics(this.#problems.source, result, adamw),
         ...this.#dataMetrics(),
       },
       samples: verifierSamples(

@@ -21,7 +21,7 @@ import { onEveryGpu } from "../../kernels/harness.ts";
 import { fixtureFolder, largestDifference } from "../fixture.ts";
 import { readTensors, type Tensor as FileTensor } from "../safetensors_tensors.ts";
 import { lossOptions } from "../../rl/loss_options.ts";
-import { tinyOptimizer } from "../tiny_model.ts";
+import { adamwNumbers, tinyTrainer } from "../tiny_model.ts";
 
 const adapterFolder = (name: string) => join("tests", "fixtures", `lora-${name}`);
 const names = ["llama", "qwen2"] as const;
@@ -164,7 +164,7 @@ onEveryGpu(
   "lora: sampled and trained log-probs are equal bit for bit; only the adapter moves",
   async (gpu) => {
     const model = await loadModel(gpu, adapterFolder("llama"), { trained: true });
-    const optimizer = tinyOptimizer(model);
+    const trainer = tinyTrainer(model, { microBatchTokens: 32 });
     const requests = [3, 9, 5].map((length, r) => ({
       prompt: Uint32Array.from({ length }, (_, i) => (i * 31 + r) % 131),
       sequenceIds: [2 * r, 2 * r + 1],
@@ -193,17 +193,16 @@ onEveryGpu(
       }))
     );
     const metrics = await updatePolicy(
-      model,
-      optimizer,
+      trainer,
       null,
       samples,
-      lossOptions({ microBatchTokens: 32 }),
-      1e-3,
+      lossOptions(),
+      adamwNumbers(1e-3),
     );
     assert.equal(metrics.logProbDifferenceMax, 0);
     assert.deepEqual(await model.parameters.read(), base);
     assert.notDeepEqual(await model.adapter?.parameters.read(), before);
-    optimizer.release();
+    trainer.release();
     model.release();
   },
 );

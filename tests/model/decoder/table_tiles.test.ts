@@ -8,8 +8,7 @@ import { generate } from "../../../src/engine/rollout.ts";
 import { updateSupervised } from "../../../src/rl/supervised_update.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { readGradients } from "../fixture.ts";
-import { tinyConfig, tinyModel, tinyOptimizer } from "../tiny_model.ts";
-import { passes } from "../../rl/pass_options.ts";
+import { adamwNumbers, tinyConfig, tinyModel, tinyTrainer } from "../tiny_model.ts";
 
 /** Tiles of 1,024, 1,024 and 453 rows. */
 const vocabularySize = 2501;
@@ -41,11 +40,11 @@ async function outcome(model: Model) {
       stepsBetweenReadbacks: 4,
     },
   );
-  const optimizer = tinyOptimizer(model);
+  const trainer = tinyTrainer(model);
   const weights = await model.parameters.read();
-  const { loss } = await updateSupervised(model, optimizer, samples, 0, passes());
+  const { loss } = await updateSupervised(trainer, samples, adamwNumbers(0));
   const gradients = await readGradients(model);
-  optimizer.release();
+  trainer.release();
   return { responses, weights, loss, gradients };
 }
 

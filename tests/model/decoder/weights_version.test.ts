@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { initialiseAdapter } from "../../../src/model/decoder/initialise.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
-import { tinyModel, tinyOptimizer } from "../tiny_model.ts";
+import { adamwNumbers, tinyModel, tinyTrainer } from "../tiny_model.ts";
 
 onEveryGpu("the weights' version changes with every loading and every update", async (gpu) => {
   const base = tinyModel(gpu, { trained: false });
   const options = { config: { rank: 4, alpha: 8, targets: ["q_proj" as const] }, basePath: "base" };
   const adapted = base.adapted({ ...options, trained: true });
-  const optimizer = tinyOptimizer(adapted);
+  const trainer = tinyTrainer(adapted);
   try {
     const seen = [adapted.weightsVersion];
     const changed = () => {
@@ -18,14 +18,14 @@ onEveryGpu("the weights' version changes with every loading and every update", a
     assert.ok(adapted.adapter);
     initialiseAdapter(adapted.adapter.parameters, 1);
     changed();
-    await optimizer.update(0.1);
+    await trainer.optimStep(adamwNumbers(0.1));
     changed();
     assert.equal(base.weightsVersion, ofBase, "an adapter's changes are not the base's");
     base.parameters.load(await base.parameters.read(), "again");
     changed();
     assert.ok(base.weightsVersion > ofBase);
   } finally {
-    optimizer.release();
+    trainer.release();
     adapted.release();
     base.release();
   }

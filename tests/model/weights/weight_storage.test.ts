@@ -15,7 +15,7 @@ import { updatePolicy } from "../../../src/rl/policy_update.ts";
 import { generate } from "../../../src/engine/rollout.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { lossOptions } from "../../rl/loss_options.ts";
-import { tinyConfig, tinyOptimizer } from "../tiny_model.ts";
+import { adamwNumbers, tinyConfig, tinyTrainer } from "../tiny_model.ts";
 
 /** A frozen base with a trained adapter, whose B is not zero. */
 function adapted(gpu: Gpu, base: Model): Model {
@@ -33,7 +33,7 @@ function adapted(gpu: Gpu, base: Model): Model {
 /** What a rollout and an update of the adapter give. */
 async function outcome(gpu: Gpu, base: Model) {
   const model = adapted(gpu, base);
-  const optimizer = tinyOptimizer(model);
+  const trainer = tinyTrainer(model);
   const prompt = Uint32Array.from({ length: 9 }, (_, i) => (7 * i) % 64);
   const [responses] = await generate(model, [{ prompt, sequenceIds: [0, 1, 2] }], {
     temperature: 1,
@@ -54,10 +54,16 @@ async function outcome(gpu: Gpu, base: Model) {
     oldLogProbs: logProbs,
     advantages: new Float32Array(tokens.length).fill(i - 1),
   }));
-  const metrics = await updatePolicy(model, optimizer, base, samples, lossOptions(), 1e-3);
+  const metrics = await updatePolicy(
+    trainer,
+    base,
+    samples,
+    lossOptions({ klCoefficient: 0.1 }),
+    adamwNumbers(1e-3),
+  );
   assert.equal(metrics.logProbDifferenceMax, 0);
   const adapter = await model.adapter?.parameters.read();
-  optimizer.release();
+  trainer.release();
   model.release();
   return { responses, metrics, adapter };
 }

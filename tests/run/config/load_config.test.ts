@@ -106,6 +106,13 @@ const refused: [string, string, ConfigOverrides, string][] = [
     "verifier_correctness_weight, verifier_format_weight.",
   ],
   [
+    "a KL estimator that teaches nothing",
+    MINIMAL + "loss: {kl_estimator: k1}\n",
+    {},
+    'FILE:5: loss.kl_estimator is "k1"; expected k2 or k3, because the gradient of k1 is 0 on average, ' +
+    "wherever the reference is: it only adds noise.",
+  ],
+  [
     "a wrong type",
     MINIMAL + "rollout:\n  group_size: many\n",
     {},

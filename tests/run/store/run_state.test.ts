@@ -3,14 +3,13 @@ import type { Gpu } from "../../../src/gpu/gpu.ts";
 import { characterTokenizer, characterTokenizerConfig } from "../../../src/data/vocabulary.ts";
 import { RandomStream } from "../../../src/random/philox.ts";
 import type { ModelConfig } from "../../../src/model/decoder/config.ts";
-import { Optimizer } from "../../../src/model/decoder/optimizer.ts";
 import { Tokenizer } from "../../../src/model/tokenizer/tokenizer.ts";
 import type { Policy } from "../../../src/rl/policy.ts";
 import { generatorTemplate, verifierTemplate } from "../../../src/rl/prompt_template.ts";
 import { type Policies, releasePolicies } from "../../../src/run/tango/policies.ts";
 import { loadRunState, type RunState, saveRunState } from "../../../src/run/store/run_state.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
-import { tinyModel } from "../../model/tiny_model.ts";
+import { tinyModel, tinyTrainer } from "../../model/tiny_model.ts";
 
 function policy<Template>(
   gpu: Gpu,
@@ -31,15 +30,7 @@ function policy<Template>(
     maximumResponse: 8,
     slots: 4,
     stepsBetweenReadbacks: 4,
-    optimizer: trained
-      ? new Optimizer(model, {
-        beta1: 0.9,
-        beta2: 0.95,
-        epsilon: 1e-8,
-        weightDecay: 0,
-        maxGradientNorm: 1,
-      })
-      : null,
+    trainer: trained ? tinyTrainer(model) : null,
     reference: null,
   };
 }
@@ -60,24 +51,24 @@ function policiesOf(gpu: Gpu, { seed, verifier = "trained", config }: Kind): Pol
 }
 
 /** Every number of a policy that a step changes. */
-async function content({ model, optimizer }: Policy<unknown>) {
+async function content({ model, trainer }: Policy<unknown>) {
   const { firstMoments = [], secondMoments = [] } = model.parameters.training ?? {};
   return {
     weights: await model.parameters.read(),
     moments: await model.gpu.readAll([...firstMoments, ...secondMoments]),
-    step: optimizer?.step,
+    step: trainer?.optimizer.step,
   };
 }
 
-function fillOptimizer({ model, optimizer }: Policy<unknown>, step: number): void {
-  assert.ok(optimizer && model.parameters.training);
+function fillOptimizer({ model, trainer }: Policy<unknown>, step: number): void {
+  assert.ok(trainer && model.parameters.training);
   const random = new RandomStream(step, 95);
   const { firstMoments, secondMoments } = model.parameters.training;
   for (const moment of [...firstMoments, ...secondMoments]) {
     const { size } = moment;
     model.gpu.write(moment, Float32Array.from({ length: size }, random.uniform, random));
   }
-  optimizer.step = step;
+  trainer.optimizer.step = step;
 }
 
 const state: RunState = {

@@ -1,8 +1,8 @@
-import { sequenceRatio } from "../../src/kernels/sequence_ratio.ts";
+import { sequenceOldLogProbs } from "../../src/kernels/sequence_old_log_probs.ts";
 import { type MakeBenchmark, sampleIndices, sumBound } from "../benchmark.ts";
 
 /** The ratio of each of many sequences of equal length. */
-export const makeSequenceRatio: MakeBenchmark = (bench, { size: { sequences, tokens } }) => {
+export const makeSequenceOldLogProbs: MakeBenchmark = (bench, { size: { sequences, tokens } }) => {
   const { gpu } = bench;
   const rows = sequences * tokens;
   const [logProbs, oldLogProbs] = [bench.random([rows], 3), bench.random([rows], 3)];
@@ -10,7 +10,8 @@ export const makeSequenceRatio: MakeBenchmark = (bench, { size: { sequences, tok
   const adjusted = bench.zeros([rows]);
   return {
     work: 16 * rows,
-    launch: () => sequenceRatio(gpu, logProbs.tensor, oldLogProbs.tensor, starts.tensor, adjusted),
+    launch: () =>
+      sequenceOldLogProbs(gpu, logProbs.tensor, oldLogProbs.tensor, starts.tensor, adjusted),
     check: async () => {
       const result = await gpu.readFloats(adjusted);
       return sampleIndices(rows).map((at) => {

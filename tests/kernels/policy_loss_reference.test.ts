@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { klEstimate } from "../../src/rl/kl.ts";
-import { clippedSurrogate } from "../../src/rl/policy_loss.ts";
+import {
+  clippedSurrogate,
+  clippedWeight,
+  importanceSampling,
+  klEstimate,
+} from "./policy_loss_reference.ts";
 
 const close = (actual: number, expected: number, bound = 1e-12) =>
   assert.ok(Math.abs(actual - expected) <= bound, `${actual} is not ${expected}`);
@@ -12,7 +16,6 @@ const derivative = (value: (x: number) => number, x: number, h = 1e-5) =>
 
 Deno.test("KL estimators by hand", () => {
   const half = Math.log(0.5), quarter = Math.log(0.25);
-  close(klEstimate(half, quarter, "k1").value, Math.log(2));
   close(klEstimate(half, quarter, "k2").value, Math.log(2) ** 2 / 2);
   close(klEstimate(half, quarter, "k3").value, 0.5 + Math.log(2) - 1);
   close(klEstimate(half, quarter, "k3").gradient, 0.5);
@@ -21,13 +24,19 @@ Deno.test("KL estimators by hand", () => {
 Deno.test("property: k2 and k3 are never negative, and gradients are derivatives", () => {
   const logProb = fc.double({ min: -4, max: 0, noNaN: true });
   fc.assert(fc.property(logProb, logProb, (policy, reference) => {
-    for (const estimator of ["k1", "k2", "k3"] as const) {
+    for (const estimator of ["k2", "k3"] as const) {
       const { value, gradient } = klEstimate(policy, reference, estimator);
-      if (estimator !== "k1") assert.ok(value >= 0);
+      assert.ok(value >= 0);
       const numeric = derivative((x) => klEstimate(x, reference, estimator).value, policy);
       close(gradient, numeric, 1e-7 * Math.max(1, Math.abs(gradient)));
     }
   }));
+});
+
+Deno.test("KL estimators are constant where a log-prob is 10 nats or more from the reference's", () => {
+  assert.deepEqual(klEstimate(0, -30, "k2"), { value: 50, gradient: 0 });
+  assert.deepEqual(klEstimate(-30, 0, "k3"), { value: Math.expm1(10) - 10, gradient: -0 });
+  assert.ok(klEstimate(-9.9, 0, "k3").gradient < -19900);
 });
 
 Deno.test("the clipped surrogate by hand", () => {
@@ -36,9 +45,7 @@ Deno.test("the clipped surrogate by hand", () => {
       logProb: Math.log(ratio),
       oldLogProb: 0,
       advantage,
-      clipLow: 0.2,
-      clipHigh: 0.3,
-    });
+    }, { clipRatioLow: 0.2, clipRatioHigh: 0.3 });
   close(at(1, 2).value, -2);
   close(at(1, 2).gradient, -2);
   close(at(1.5, 2).value, -2.6);
@@ -52,7 +59,7 @@ Deno.test("the clipped surrogate by hand", () => {
   close(at(0.5, 2).gradient, -1);
 });
 
-Deno.test("property: the surrogate's gradient is its derivative away from the corners", () => {
+Deno.test("property: a surrogate's gradient is its derivative away from the corners", () => {
   const inputs = fc.tuple(
     fc.double({ min: -1, max: 1, noNaN: true }),
     fc.double({ min: -3, max: 3, noNaN: true }),
@@ -60,9 +67,16 @@ Deno.test("property: the surrogate's gradient is its derivative away from the co
     [Math.log(0.8), Math.log(1.2)].every((corner) => Math.abs(difference - corner) > 1e-4)
   );
   fc.assert(fc.property(inputs, ([difference, advantage]) => {
-    const token = { oldLogProb: -1, advantage, clipLow: 0.2, clipHigh: 0.2 };
-    const value = (x: number) => clippedSurrogate({ ...token, logProb: x }).value;
-    const { gradient } = clippedSurrogate({ ...token, logProb: difference - 1 });
-    close(gradient, derivative(value, difference - 1), 1e-7);
+    const range = { clipRatioLow: 0.2, clipRatioHigh: 0.2 };
+    const at = (logProb: number) => ({ oldLogProb: -1, advantage, logProb });
+    const x = difference - 1;
+    const clipped = (x: number) => clippedSurrogate(at(x), range);
+    close(clipped(x).gradient, derivative((x) => clipped(x).value, x), 1e-7);
+    const plain = (x: number) => importanceSampling(at(x));
+    close(plain(x).gradient, derivative((x) => plain(x).value, x), 1e-7);
+    // The weight is a constant: the gradient is that of weight · logProb.
+    const { gradient, value, ratio } = clippedWeight(at(x), range);
+    close(gradient, -advantage * Math.min(Math.max(ratio, 0.8), 1.2));
+    close(value, gradient * x);
   }));
 });

@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
+import { promptedSequence } from "../../../src/engine/training/sequence.ts";
 import {
   groupByPrompt,
+  predictingRows,
   promptGroupTokens,
   promptPrefixGroup,
-  responseRows,
-} from "../../src/engine/prompt_groups.ts";
+} from "../../../src/engine/training/prompt_groups.ts";
 
-const sample = (prompt: number[], response: number[]) => ({
-  prompt: Uint32Array.from(prompt),
-  response: Uint32Array.from(response),
-});
+const sample = (prompt: number[], response: number[]) =>
+  promptedSequence(Uint32Array.from(prompt), Uint32Array.from(response));
 const samples = [
   sample([1, 2, 3], [7]),
   sample([1, 2, 3], [8, 9]),
@@ -23,6 +22,12 @@ Deno.test("neighbours with the same prompt are a group, others are not", () => {
   ]]);
   assert.deepEqual(groupByPrompt(samples, false), samples.map((one) => [one]));
   assert.deepEqual(groupByPrompt([], true), []);
+  // All but the token that makes the first prediction is the same, and yet another prompt.
+  const others = [sample([1, 2, 3], [7]), sample([1, 2, 4], [7])];
+  assert.equal(groupByPrompt(others, true).length, 2);
+  // Where every token is predicted from, nothing could be shared.
+  const whole = { tokens: Uint32Array.of(1, 2), targets: Uint32Array.of(2, 3), first: 0 };
+  assert.equal(groupByPrompt([whole, whole], true).length, 2);
 });
 
 Deno.test("a group's pack: the prompt but its last token once, then each response after that token", () => {
@@ -37,9 +42,9 @@ Deno.test("a group's pack: the prompt but its last token once, then each respons
   assert.equal(promptGroupTokens(single), 4);
 });
 
-Deno.test("the row before each response token predicts it", () => {
+Deno.test("the rows that predict, and what they predict", () => {
   // Rows: 0 1 | 2 3 | 4 5 6 (the pair above), 7 8 9 10 (the single one)
-  const { rows, targets } = responseRows(samples.slice(0, 3), [4, 7, 11]);
+  const { rows, targets } = predictingRows(samples.slice(0, 3), [4, 7, 11]);
   assert.deepEqual(Array.from(rows), [2, 4, 5, 8, 9]);
   assert.deepEqual(Array.from(targets), [7, 8, 9, 7, 7]);
 });

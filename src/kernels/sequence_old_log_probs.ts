@@ -1,7 +1,7 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { expectShape } from "./expect_shape.ts";
-import code from "./sequence_ratio.wgsl" with { type: "text" };
+import code from "./sequence_old_log_probs.wgsl" with { type: "text" };
 
 /**
  * Old log-probs that give `policyLoss` the ratio of each token's sequence instead of the token's own:
@@ -13,7 +13,7 @@ import code from "./sequence_ratio.wgsl" with { type: "text" };
  * @param adjusted [R]
  * @throws Error when the shapes do not fit
  */
-export function sequenceRatio(
+export function sequenceOldLogProbs(
   gpu: Gpu,
   logProbs: Tensor,
   oldLogProbs: Tensor,
@@ -21,12 +21,12 @@ export function sequenceRatio(
   adjusted: Tensor,
 ): void {
   const [rows] = logProbs.shape;
-  expectShape("sequenceRatio", "oldLogProbs", oldLogProbs, [rows]);
-  expectShape("sequenceRatio", "starts", starts, [-1], "u32");
-  expectShape("sequenceRatio", "adjusted", adjusted, [rows]);
+  expectShape("sequenceOldLogProbs", "oldLogProbs", oldLogProbs, [rows]);
+  expectShape("sequenceOldLogProbs", "starts", starts, [-1], "u32");
+  expectShape("sequenceOldLogProbs", "adjusted", adjusted, [rows]);
   const sequences = starts.shape[0] - 1;
   gpu.dispatch(
-    { label: "sequence ratio", code },
+    { label: "sequence old log-probs", code },
     { sequences },
     { logProbs, oldLogProbs, starts, adjusted },
     gpu.grid(Math.ceil(sequences / 64)),

@@ -1,0 +1,97 @@
+import { UserError } from "../../base/user_error.ts";
+import type { Gpu } from "../../gpu/gpu.ts";
+import type { Tensor } from "../../gpu/tensor.ts";
+import type { Model } from "../../model/decoder/model.ts";
+import { cutByTokens } from "../micro_batches.ts";
+import { noOutputs, tokenOutputs } from "./loss_outputs.ts";
+import type { TokenOutputs } from "./losses.ts";
+import { forwardPass, packPass } from "./passes.ts";
+import { groupByPrompt, promptGroupTokens } from "./prompt_groups.ts";
+import type { TrainingSequence } from "./sequence.ts";
+
+/** How sequences are cut into passes. */
+export interface PassOptions {
+  /** Tokens of one pass at most; a group that is longer is a pass of its own. */
+  readonly microBatchTokens: number;
+  /** Neighbours with the same prompt compute it once; a pass then holds all of them or none. */
+  readonly sharePrompts: boolean;
+}
+
+/**
+ * Log-probs of the targets and entropies of all predictions, under softmax(logits / temperature).
+ *
+ * @returns of each sequence, in the order given
+ * @throws UserError when a sequence is longer than the model's positions
+ */
+export async function forwardSequences(
+  model: Model,
+  sequences: readonly TrainingSequence[],
+  { microBatchTokens, sharePrompts }: PassOptions,
+  temperature = 1,
+): Promise<TokenOutputs[]> {
+  const { gpu } = model;
+  checkSequences(model, sequences);
+  const found = new Map<TrainingSequence, TokenOutputs>();
+  const groups = groupByPrompt(sequences.filter(predictsSomething), sharePrompts);
+  for (const pass of cutIntoPasses(model, groups, microBatchTokens)) {
+    const made = gpu.scope(() => {
+      const { logProbs, entropy } = forwardPass(model, packPass(gpu, pass), 1 / temperature);
+      return [logProbs, entropy];
+    }, (kept) => kept);
+    const [logProbs, entropies] = await readReleased(gpu, made);
+    const outputs = tokenOutputs(pass.flat(), { logProbs, entropies });
+    pass.flat().forEach((sequence, s) => found.set(sequence, outputs[s]));
+  }
+  return sequences.map((sequence) => found.get(sequence) ?? noOutputs);
+}
+
+/** Whether anything would come of computing a sequence. */
+export const predictsSomething = ({ targets }: TrainingSequence): boolean => targets.length > 0;
+
+/** Cuts groups, in their order, into passes of at most so many tokens as asked, and as the device binds. */
+export function cutIntoPasses<Sequence extends TrainingSequence>(
+  model: Model,
+  groups: readonly (readonly Sequence[])[],
+  microBatchTokens: number,
+): (readonly Sequence[])[][] {
+  const most = Math.min(microBatchTokens, model.tokensPerPass);
+  return cutByTokens(groups, promptGroupTokens, most);
+}
+
+/**
+ * Checks sequences before any of them is computed.
+ *
+ * @throws UserError when one is longer than the model's positions
+ * @throws Error when one predicts beyond its tokens
+ */
+export function checkSequences(
+  { config: { maxPositions } }: Model,
+  sequences: readonly TrainingSequence[],
+): void {
+  for (const { tokens, targets, first } of sequences) {
+    if (first < 0 || first + targets.length > tokens.length) {
+      throw new Error(
+        `a sequence of ${tokens.length} tokens cannot make ${targets.length} predictions from ${first} on`,
+      );
+    }
+  }
+  const longest = Math.max(...sequences.map(({ tokens }) => tokens.length));
+  if (longest > maxPositions) {
+    throw new UserError(
+      `An example has ${longest} tokens and the model ${maxPositions} positions; take shorter ` +
+        `examples or a model with more.`,
+    );
+  }
+}
+
+/** Reads f32 tensors and releases them. */
+export async function readReleased(
+  gpu: Gpu,
+  tensors: readonly Tensor[],
+): Promise<Float32Array[]> {
+  try {
+    return await gpu.readAll(tensors) as Float32Array[];
+  } finally {
+    gpu.release(...tensors);
+  }
+}

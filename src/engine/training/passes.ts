@@ -1,0 +1,92 @@
+/** What one pass over some sequences does on the GPU. The caller opens the `gpu.scope`. */
+
+import type { Tensor } from "../../gpu/tensor.ts";
+import { gatherRows, scatterRows } from "../../kernels/gather_rows.ts";
+import { backward } from "../../model/decoder/backward.ts";
+import { forwardForTraining, forwardOnly } from "../../model/decoder/forward.ts";
+import { headBackward, headForward, type HeadOutput } from "../../model/decoder/head.ts";
+import type { Model } from "../../model/decoder/model.ts";
+import { type PackedBatch, packPrefixGroups } from "../../model/decoder/packed_batch.ts";
+import type { Gpu } from "../../gpu/gpu.ts";
+import type { LossGradient } from "./loss_gradient.ts";
+import { predictingRows, promptPrefixGroup } from "./prompt_groups.ts";
+import type { TrainingSequence } from "./sequence.ts";
+
+/** The sequences of a pass. T tokens, R predictions. */
+export interface PassInput {
+  readonly batch: PackedBatch;
+  /** u32 [R] the rows that predict, in the order of the sequences */
+  readonly rows: Tensor;
+  /** u32 [R] what they predict */
+  readonly targets: Tensor;
+}
+
+/** Packs groups of sequences, each with its prompt once. */
+export function packPass(gpu: Gpu, groups: readonly (readonly TrainingSequence[])[]): PassInput {
+  const batch = packPrefixGroups(gpu, groups.map(promptPrefixGroup));
+  const { rows, targets } = predictingRows(groups.flat(), batch.sequenceEnds);
+  return {
+    batch,
+    rows: gpu.from(rows, [rows.length], "u32", "predicting rows"),
+    targets: gpu.from(targets, [rows.length], "u32", "targets"),
+  };
+}
+
+function predict(
+  model: Model,
+  hidden: Tensor,
+  { rows, targets }: PassInput,
+  inverseTemperature: number,
+): { gathered: Tensor; head: HeadOutput } {
+  const shape = [rows.shape[0], model.config.hiddenSize];
+  const gathered = model.gpu.tensor(shape, "f32", "predicting hidden");
+  gatherRows(model.gpu, hidden, rows, gathered);
+  return { gathered, head: headForward(model, gathered, targets, inverseTemperature) };
+}
+
+/** Log-probs of the targets and entropies, without a gradient. */
+export function forwardPass(
+  model: Model,
+  input: PassInput,
+  inverseTemperature: number,
+): HeadOutput {
+  return predict(model, forwardOnly(model, input.batch), input, inverseTemperature).head;
+}
+
+/** How a pass with a gradient is made. */
+export interface GradientPassOptions {
+  readonly inverseTemperature: number;
+  /** Keeps each layer's input alone for the backward pass, which computes the rest again. */
+  readonly gradientCheckpointing: boolean;
+}
+
+/**
+ * One forward and backward pass, which adds to the model's gradients.
+ *
+ * @param derive makes the loss's derivatives from what the pass predicted
+ */
+export function gradientPass(
+  model: Model,
+  input: PassInput,
+  { inverseTemperature, gradientCheckpointing }: GradientPassOptions,
+  derive: (head: HeadOutput) => LossGradient,
+): { head: HeadOutput; gradient: LossGradient } {
+  const { gpu } = model;
+  const { batch, rows, targets } = input;
+  const activations = forwardForTraining(model, batch, gradientCheckpointing);
+  const { gathered, head } = predict(model, activations.hidden, input, inverseTemperature);
+  const gradient = derive(head);
+  const dGathered = headBackward(
+    model,
+    gathered,
+    targets,
+    inverseTemperature,
+    head,
+    gradient.logProbs,
+    gradient.entropies,
+  );
+  const dHidden = gpu.zeros(activations.hidden.shape, "f32", "hidden gradient");
+  scatterRows(gpu, dGathered, rows, dHidden);
+  backward(model, batch, activations, dHidden);
+  return { head, gradient };
+}
