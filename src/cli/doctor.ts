@@ -69,7 +69,7 @@ function brokenRows({ problem }: BrokenEngine): Row[] {
 }
 
 function workingRows(engine: WorkingEngine): Row[] {
-  const { info, limits, subgroupMatrixConfigs, roundTripMilliseconds } = engine;
+  const { info, limits, roundTripMilliseconds } = engine;
   const sizes = info.subgroupMinSize === info.subgroupMaxSize
     ? `${info.subgroupMinSize}`
     : `${info.subgroupMinSize} to ${info.subgroupMaxSize}`;
@@ -78,7 +78,7 @@ function workingRows(engine: WorkingEngine): Row[] {
     ["kind", info.software ? "software driver on the CPU, not a GPU" : "GPU"],
     ["subgroups", info.subgroups ? `yes, ${sizes} lanes` : "no"],
     ["f16 arithmetic", yesNo(info.f16)],
-    ["subgroup matrix", info.subgroupMatrix ? matrixConfigs(subgroupMatrixConfigs) : "no"],
+    ["subgroup matrix", info.subgroupMatrix ? matrixConfigs(info.subgroupMatrixConfigs) : "no"],
     ["largest buffer", bytes(limits.maxBufferSize)],
     ["largest binding", bytes(limits.maxStorageBufferBindingSize)],
     ["workgroup memory", bytes(limits.maxComputeWorkgroupStorageSize)],
@@ -88,7 +88,7 @@ function workingRows(engine: WorkingEngine): Row[] {
   ];
 }
 
-function matrixConfigs(configs: WorkingEngine["subgroupMatrixConfigs"]): string {
+function matrixConfigs(configs: WorkingEngine["info"]["subgroupMatrixConfigs"]): string {
   const names = configs.map(({ M, N, K, componentType, resultComponentType }) =>
     `${M}x${N}x${K} ${componentType}>${resultComponentType}`
   );

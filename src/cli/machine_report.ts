@@ -19,8 +19,6 @@ export interface WorkingEngine {
   readonly works: true;
   readonly info: DeviceInfo;
   readonly limits: Readonly<Record<(typeof LIMITS)[number], number>>;
-  /** Tile shapes and types of the tensor cores, as the engine lists them. */
-  readonly subgroupMatrixConfigs: readonly Readonly<Record<string, string | number>>[];
   /** Median time of one small kernel and reading its result. */
   readonly roundTripMilliseconds: number;
 }
@@ -71,9 +69,7 @@ async function examineEngine(engine: EngineName): Promise<WorkingEngine | Broken
   try {
     const gpu = await Gpu.open(engine);
     const roundTripMilliseconds = await roundTrip(gpu);
-    const { limits, adapterInfo } = gpu.device;
-    const configs = (adapterInfo as { subgroupMatrixConfigs?: Iterable<object> })
-      .subgroupMatrixConfigs;
+    const { limits } = gpu.device;
     const report: WorkingEngine = {
       engine,
       works: true,
@@ -81,7 +77,6 @@ async function examineEngine(engine: EngineName): Promise<WorkingEngine | Broken
       limits: Object.fromEntries(LIMITS.map((name) => [name, limits[name]])) as WorkingEngine[
         "limits"
       ],
-      subgroupMatrixConfigs: [...configs ?? []].map((config) => ({ ...config })),
       roundTripMilliseconds,
     };
     gpu.close();

@@ -1,7 +1,17 @@
 import { UserError } from "../base/user_error.ts";
+import { withoutDawnNotices } from "./dawn_notices.ts";
 
 /** Which WebGPU implementation runs the kernels: Deno's own (wgpu) or Dawn (the npm package). */
 export type EngineName = "native" | "dawn";
+
+/** A product of matrix units, [M, K] by [K, N], with the types of its factors and of its sum. */
+export interface SubgroupMatrixConfig {
+  readonly M: number;
+  readonly N: number;
+  readonly K: number;
+  readonly componentType: string;
+  readonly resultComponentType: string;
+}
 
 /** Everything the engine knows about the device it opened. */
 export interface DeviceInfo {
@@ -15,6 +25,8 @@ export interface DeviceInfo {
   readonly subgroupMaxSize: number;
   readonly f16: boolean;
   readonly subgroupMatrix: boolean;
+  /** What the matrix units multiply; empty without `subgroupMatrix`. */
+  readonly subgroupMatrixConfigs: readonly SubgroupMatrixConfig[];
 }
 
 /** An open device with its description. */
@@ -81,7 +93,8 @@ async function requestAdapter(engine: EngineName): Promise<GPUAdapter | null> {
     `enable-dawn-features=${dawnFeatures}`,
   ]) as unknown as GPU;
   heldDawnInstances.push(gpu);
-  return await gpu.requestAdapter(options);
+  // Dawn looks for adapters, and prints, before it returns the promise.
+  return await withoutDawnNotices(() => gpu.requestAdapter(options));
 }
 
 /** A Dawn instance that is collected takes its devices with it. */
@@ -134,6 +147,7 @@ export async function openDevice(engine: EngineName): Promise<OpenedDevice> {
   const details = adapter.info as GPUAdapterInfo & {
     subgroupMinSize?: number;
     subgroupMaxSize?: number;
+    subgroupMatrixConfigs?: Iterable<SubgroupMatrixConfig>;
   };
   const name = details.description || details.device || details.vendor || "unknown adapter";
   const software = softwareNames.test(`${name} ${details.vendor} ${details.architecture}`);
@@ -151,6 +165,10 @@ export async function openDevice(engine: EngineName): Promise<OpenedDevice> {
       subgroupMaxSize: details.subgroupMaxSize ?? 0,
       f16: wanted.includes("shader-f16"),
       subgroupMatrix: wanted.includes("chromium-experimental-subgroup-matrix"),
+      // Dawn's objects have getters alone, which neither JSON nor a spread sees.
+      subgroupMatrixConfigs: [...details.subgroupMatrixConfigs ?? []].map((
+        { M, N, K, componentType, resultComponentType },
+      ) => ({ M, N, K, componentType, resultComponentType })),
     },
   };
 }

@@ -16,7 +16,10 @@ const working: WorkingEngine = {
     subgroupMinSize: 32,
     subgroupMaxSize: 32,
     f16: true,
-    subgroupMatrix: false,
+    subgroupMatrix: true,
+    subgroupMatrixConfigs: [
+      { M: 16, N: 16, K: 8, componentType: "f16", resultComponentType: "f32" },
+    ],
   },
   limits: {
     maxBufferSize: 2 ** 31,
@@ -25,7 +28,6 @@ const working: WorkingEngine = {
     maxComputeInvocationsPerWorkgroup: 1024,
     maxStorageBuffersPerShaderStage: 16,
   },
-  subgroupMatrixConfigs: [],
   roundTripMilliseconds: 0.1,
 };
 const dawn: WorkingEngine = { ...working, engine: "dawn" };
@@ -92,6 +94,7 @@ Deno.test("a report without any engine can be printed, and software is called so
   ]);
   assert.match(text, /software driver on the CPU, not a GPU/);
   assert.match(text, /problem +No GPU adapter/);
+  assert.match(text, /subgroup matrix +yes: 16x16x8 f16>f32/);
   assert.match(text, /- do this/);
 });
 

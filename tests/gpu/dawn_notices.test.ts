@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+
+/** What a program prints to standard error, from JavaScript or from a library. */
+async function standardError(program: string): Promise<string> {
+  const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", program],
+    cwd: import.meta.dirname,
+  }).output();
+  const text = new TextDecoder().decode(stderr);
+  assert.ok(success, text);
+  return text;
+}
+
+const source = (file: string) => JSON.stringify(import.meta.resolve(`../../src/gpu/${file}`));
+
+Deno.test("Dawn opens a device without a word on standard error", async () => {
+  const program = `
+const { Gpu } = await import(${source("gpu.ts")});
+const gpu = await Gpu.open("dawn");
+gpu.close();
+Deno.exit(0);`;
+  assert.equal(await standardError(program), "");
+});
+
+Deno.test("only the notices are kept back, in order, and standard error is restored", async () => {
+  const notice = "Warning: maxDynamicStorageBuffersPerPipelineLayout artificially reduced from 9 " +
+    "to 8 to fit dynamic offset allocation limit.\\n";
+  const program = `
+const { withoutDawnNotices } = await import(${source("dawn_notices.ts")});
+const write = (text) => Deno.stderr.writeSync(new TextEncoder().encode(text));
+const result = withoutDawnNotices(() => { write("one\\n${notice}two\\n"); return 3; });
+write(result + "\\n");
+try {
+  withoutDawnNotices(() => { write("${notice}four\\n"); throw new Error("five"); });
+} catch (error) {
+  write(error.message + "\\n${notice}");
+}`;
+  const text = await standardError(program);
+  assert.equal(text, `one\ntwo\n3\nfour\nfive\n${notice.replace("\\n", "\n")}`);
+});
