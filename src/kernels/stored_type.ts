@@ -46,17 +46,24 @@ const scaleOffsets: Partial<Record<StoredType, readonly number[]>> = {
 export function holdsNonFinite(type: StoredType, bytes: Uint8Array<ArrayBuffer>): boolean {
   const { buffer, byteOffset, byteLength } = bytes;
   if (type === "F32") {
-    const words = new Uint32Array(buffer, byteOffset, byteLength / 4);
-    return words.some((word) => (word & 0x7f800000) === 0x7f800000);
+    return anyHas(new Uint32Array(buffer, byteOffset, byteLength / 4), 0x7f800000, 0, 1);
   }
   const halves = new Uint16Array(buffer, byteOffset, byteLength / 2);
-  if (type === "F16") return halves.some((half) => (half & 0x7c00) === 0x7c00);
-  if (type === "BF16") return halves.some((half) => (half & 0x7f80) === 0x7f80);
+  if (type === "F16") return anyHas(halves, 0x7c00, 0, 1);
+  if (type === "BF16") return anyHas(halves, 0x7f80, 0, 1);
   const step = storedTypes[type].bytes / 2;
-  return (scaleOffsets[type] ?? []).some((offset) => {
-    for (let at = offset / 2; at < halves.length; at += step) {
-      if ((halves[at] & 0x7c00) === 0x7c00) return true;
-    }
-    return false;
-  });
+  return (scaleOffsets[type] ?? []).some((offset) => anyHas(halves, 0x7c00, offset / 2, step));
+}
+
+/** Whether any of the patterns from `first` on, `step` apart, has all bits of the exponent. */
+function anyHas(
+  patterns: Uint32Array | Uint16Array,
+  exponent: number,
+  first: number,
+  step: number,
+): boolean {
+  for (let at = first; at < patterns.length; at += step) {
+    if ((patterns[at] & exponent) === exponent) return true;
+  }
+  return false;
 }

@@ -13,7 +13,8 @@ const pieceBytes = 8 * 2 ** 20;
 const needless = /\.rotary_emb\.inv_freq$|^rope_freqs\.weight$/;
 
 /**
- * Checks that a file holds the weights of a model and no NaN or infinity, without any GPU memory.
+ * Checks by its header alone that a file holds the weights of a model. What they are is checked while they
+ * are loaded.
  *
  * @param blocks of the model, or of an adapter
  * @param tied whether the file may carry the head as a second copy of the embedding
@@ -41,17 +42,14 @@ export function checkWeights(
   if (stray !== undefined) {
     throw new UserError(`${file.path}: tensor ${stray} does not belong to this model`);
   }
-  for (const { name, size } of wanted) {
-    const tensor = file.tensors.get(name) as StoredTensor;
-    for (const { first, elements } of pieces(tensor, 0, size)) {
-      if (holdsNonFinite(tensor.type, readPiece(file, name, tensor, first, elements))) {
-        throw new UserError(`${tensor.file}: tensor ${name} holds NaN or infinity`);
-      }
-    }
-  }
 }
 
-/** Reads the weights of a checked file, piece by piece, and unpacks them on the GPU. */
+/**
+ * Reads the weights of a checked file, piece by piece, and unpacks them on the GPU. When it fails, the
+ * parameters hold a part of them.
+ *
+ * @throws UserError when a tensor holds NaN or infinity, or the file cannot be read
+ */
 export async function loadWeights(
   gpu: Gpu,
   parameters: Parameters,
@@ -64,8 +62,10 @@ export async function loadWeights(
     if (!tensor) throw new Error(`${file.path} was not checked: it has no tensor ${name}`);
     for (const { first, elements } of pieces(tensor, origin, size)) {
       const bytes = readPiece(file, name, tensor, first, elements);
-      const words = new Uint32Array(Math.ceil(bytes.length / 4));
-      new Uint8Array(words.buffer).set(bytes);
+      if (holdsNonFinite(tensor.type, bytes)) {
+        throw new UserError(`${tensor.file}: tensor ${name} holds NaN or infinity`);
+      }
+      const words = wordsOf(bytes);
       const packed = gpu.from(words, [words.length], "u32", "packed weights");
       unpack(gpu, packed, segment, {
         type: tensor.type,
@@ -81,6 +81,15 @@ export async function loadWeights(
     }
   }
   parameters.weightsChanged();
+}
+
+/** The same memory as 32-bit words where it is a whole number of them. */
+function wordsOf(bytes: Uint8Array<ArrayBuffer>): Uint32Array {
+  const { buffer, byteOffset, length } = bytes;
+  if (length % 4 === 0) return new Uint32Array(buffer, byteOffset, length / 4);
+  const words = new Uint32Array(Math.ceil(length / 4));
+  new Uint8Array(words.buffer).set(bytes);
+  return words;
 }
 
 /** Cuts `size` elements of a tensor, from `origin` on, into pieces of whole blocks. */
