@@ -6,6 +6,12 @@ import { RunFolder } from "../../src/run/store/run_folder.ts";
 
 const project = join(import.meta.dirname ?? "", "..", "..");
 
+/** How a process ended, and what it printed. */
+export interface Outcome {
+  readonly code: number;
+  readonly output: string;
+}
+
 /** Runs of a command as processes that can be killed, in a folder that is removed in the end. */
 export class KillableRuns implements Disposable {
   readonly root = Deno.makeTempDirSync();
@@ -32,9 +38,18 @@ export class KillableRuns implements Disposable {
     assert.equal(code, 0, output);
   }
 
-  /** Continues a run to the end. */
-  async resume(name: string): Promise<{ code: number; output: string }> {
-    return await finish(this.#continue(name));
+  /** Begins a run that may fail. */
+  async begin(name: string): Promise<Outcome> {
+    return await finish(this.#begin(name, 1, []));
+  }
+
+  /**
+   * Continues a run to the end.
+   *
+   * @param preloaded a module that runs in the process before the program
+   */
+  async resume(name: string, preloaded?: string): Promise<Outcome> {
+    return await finish(this.#continue(name, preloaded));
   }
 
   /** Begins or continues a run and kills it as soon as metrics.jsonl has `lines` lines. */
@@ -84,24 +99,18 @@ export class KillableRuns implements Disposable {
   }
 
   #begin(name: string, seed: number, options: readonly string[]): Deno.Command {
-    return this.#command(
-      ...options,
-      "--config",
-      this.#config,
-      "--seed",
-      String(seed),
-      "--run",
-      this.path(name),
-    );
+    const place = ["--config", this.#config, "--seed", String(seed), "--run", this.path(name)];
+    return this.#command([...options, ...place]);
   }
 
-  #continue(name: string): Deno.Command {
-    return this.#command("--resume", "--run", this.path(name));
+  #continue(name: string, preloaded?: string): Deno.Command {
+    return this.#command(["--resume", "--run", this.path(name)], preloaded);
   }
 
-  #command(...options: string[]): Deno.Command {
+  #command(options: readonly string[], preloaded?: string): Deno.Command {
+    const preload = preloaded === undefined ? [] : ["--preload", preloaded];
     return new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", "--no-check", "src/cli/main.ts", this.command, ...options],
+      args: ["run", "-A", "--no-check", ...preload, "src/cli/main.ts", this.command, ...options],
       cwd: project,
       stdout: "piped",
       stderr: "piped",
@@ -113,7 +122,7 @@ export class KillableRuns implements Disposable {
   }
 }
 
-async function finish(command: Deno.Command): Promise<{ code: number; output: string }> {
+async function finish(command: Deno.Command): Promise<Outcome> {
   const { code, stdout, stderr } = await command.output();
   const text = new TextDecoder();
   return { code, output: text.decode(stdout) + text.decode(stderr) };

@@ -2,6 +2,7 @@
 
 import { basename, join } from "node:path";
 import { writeFileAtomically } from "../../base/atomic_file.ts";
+import { CONTINUE } from "../store/run_folder.ts";
 import { camelCased } from "../../base/camel_cased.ts";
 import { countGeneratorSteps } from "../../rl/tango_schedule.ts";
 import type { ComparedRun } from "./comparison.ts";
@@ -39,8 +40,8 @@ export function writeComparison(
   const results = readResults(runs);
   if (results.length === 0) return null;
   const { report, curves } = comparisonFiles(path);
-  writeFileAtomically(curves, drawComparison(results));
-  writeFileAtomically(report, composeReport(runs, results, device));
+  writeFileAtomically(curves, drawComparison(results), CONTINUE);
+  writeFileAtomically(report, composeReport(runs, results, device), CONTINUE);
   return comparisonTable(results);
 }
 

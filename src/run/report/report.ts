@@ -10,7 +10,7 @@ import { METRIC } from "../store/metric_names.ts";
 import { formatBytes } from "../../base/format_bytes.ts";
 import type { MetricsLine } from "../store/metrics_log.ts";
 import { problemsName } from "../problems/open_problems.ts";
-import type { RunFolder } from "../store/run_folder.ts";
+import { CONTINUE, type RunFolder } from "../store/run_folder.ts";
 
 /** What the report says about the run and cannot find in its metrics. */
 export interface ReportFacts {
@@ -60,8 +60,8 @@ const TRAINED: readonly Row[] = [
 /** Writes report.md and curves.svg into a run's folder from its metrics.jsonl. */
 export function writeReport(run: RunFolder, facts: ReportFacts): void {
   const lines = readJsonLines<MetricsLine>(run.metrics);
-  writeFileAtomically(run.curves, drawCurves(lines));
-  writeFileAtomically(run.report, composeReport(run, facts, lines));
+  writeFileAtomically(run.curves, drawCurves(lines), CONTINUE);
+  writeFileAtomically(run.report, composeReport(run, facts, lines), CONTINUE);
 }
 
 /** The text of report.md. */

@@ -10,7 +10,7 @@ import { formatBytes } from "../../base/format_bytes.ts";
 import { METRIC } from "../store/metric_names.ts";
 import type { MetricsLine } from "../store/metrics_log.ts";
 import { problemsName } from "../problems/open_problems.ts";
-import type { RunFolder } from "../store/run_folder.ts";
+import { CONTINUE, type RunFolder } from "../store/run_folder.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";
 
 /** What the report says about the run and cannot find in its metrics. */
@@ -57,8 +57,9 @@ export function writeSftReport(run: RunFolder, facts: SftReportFacts): void {
         ],
       },
     ]),
+    CONTINUE,
   );
-  writeFileAtomically(run.report, composeSftReport(run, facts, lines));
+  writeFileAtomically(run.report, composeSftReport(run, facts, lines), CONTINUE);
 }
 
 function composeSftReport(

@@ -23,6 +23,7 @@ import {
 } from "../../base/atomic_file.ts";
 import { pieceBytes } from "../../gpu/tensor_pieces.ts";
 import type { JsonValue } from "./json_lines_log.ts";
+import { CONTINUE } from "./run_folder.ts";
 
 /** What a checkpoint keeps. */
 export interface Checkpoint<State extends JsonValue = JsonValue> {
@@ -70,8 +71,7 @@ export async function saveCheckpoint(
     return { file: fileOf(name), content: encodeSafetensors(set) };
   });
   const bytes = sets.reduce((sum, { content }) => sum + content.bytes, 0);
-  const next = "continue the run with --resume";
-  await writeFolderAtomically({ path, bytes, next }, async (unfinished) => {
+  await writeFolderAtomically({ path, bytes, next: CONTINUE }, async (unfinished) => {
     const files: StateFile["files"] = {};
     for (const { file, content } of sets) {
       const hash = createHash("sha256");

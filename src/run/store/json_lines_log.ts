@@ -2,6 +2,8 @@
 
 import { UserError } from "../../base/user_error.ts";
 import { exists, writeAll } from "../../base/atomic_file.ts";
+import { describeDiskError } from "../../base/disk.ts";
+import { CONTINUE } from "./run_folder.ts";
 
 /** What a line must hold: the global step that wrote it. */
 export interface StepLine {
@@ -27,7 +29,8 @@ export class JsonLinesLog<Line extends StepLine> implements Disposable {
    * @param lastStep when resuming, the checkpoint's step: later lines, and a last line cut short by a
    *   crash, are removed. Everything that belongs to a step must therefore be logged before that step's
    *   checkpoint is written. Without it the log must be empty or absent.
-   * @throws UserError when lines that must be kept are damaged, or a new log would continue an old one
+   * @throws UserError when lines that must be kept are damaged, a new log would continue an old one, or the
+   *   file cannot be written
    */
   constructor(readonly path: string, lastStep?: number) {
     if (exists(path)) {
@@ -38,25 +41,41 @@ export class JsonLinesLog<Line extends StepLine> implements Disposable {
           );
         }
       } else {
-        Deno.truncateSync(path, bytesUpToStep(path, lastStep));
+        const bytes = bytesUpToStep(path, lastStep);
+        this.#write(() => Deno.truncateSync(path, bytes));
       }
     }
-    this.file = Deno.openSync(path, { append: true, create: true });
+    this.file = this.#write(() => Deno.openSync(path, { append: true, create: true }));
+  }
+
+  /** @throws UserError when the disk does not take it; a line may then be there in part, as after a crash */
+  #write<Result>(body: () => Result): Result {
+    try {
+      return body();
+    } catch (error) {
+      throw describeDiskError(error, { path: this.path, next: CONTINUE });
+    }
   }
 
   /**
    * Appends one line.
    *
+   * @throws UserError when the disk does not take it
    * @throws Error when a number in it is NaN or infinite: JSON would silently turn it into null
    */
   append(line: Line): void {
     requireFinite(line, `step ${line.step}`, this.path);
-    writeAll(this.file, new TextEncoder().encode(JSON.stringify(line) + "\n"));
+    const bytes = new TextEncoder().encode(JSON.stringify(line) + "\n");
+    this.#write(() => writeAll(this.file, bytes));
   }
 
-  /** Waits until all lines are on the disk; call it before a checkpoint that counts on them. */
+  /**
+   * Waits until all lines are on the disk; call it before a checkpoint that counts on them.
+   *
+   * @throws UserError when the disk does not take them
+   */
   sync(): void {
-    this.file.syncSync();
+    this.#write(() => this.file.syncSync());
   }
 
   /** Closes the file. */

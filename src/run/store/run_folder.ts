@@ -5,6 +5,9 @@ import { stringify } from "yaml";
 import { UserError } from "../../base/user_error.ts";
 import { exists, removeIfPresent, writeFileAtomically } from "../../base/atomic_file.ts";
 
+/** What to do once there is room again for what a run writes; see `Writing`. */
+export const CONTINUE = "continue the run with --resume";
+
 const CONFIGURATION_FILE = "config.yaml";
 
 /** A run's folder; its files are named here and nowhere else. */

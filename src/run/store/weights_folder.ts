@@ -6,6 +6,7 @@ import {
   writeFolderAtomically,
   writePiecesDurably,
 } from "../../base/atomic_file.ts";
+import { CONTINUE } from "./run_folder.ts";
 
 /**
  * Writes a model with its tokenizer to a folder that `transformers` opens; replaces what is there.
@@ -13,7 +14,7 @@ import {
  * @throws UserError when the disk does not take it; what was there before then stays
  */
 export async function writeModelFolder(folder: string, model: LoadedModel): Promise<void> {
-  await writeFiles(folder, modelFiles(model), "continue the run with --resume");
+  await writeFiles(folder, modelFiles(model), CONTINUE);
 }
 
 /**
