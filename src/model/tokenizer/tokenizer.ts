@@ -1,5 +1,6 @@
 import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
 import { UserError } from "../../base/user_error.ts";
+import { tokenTexts } from "./token_texts.ts";
 
 /** Special tokens that tokenizer_config.json may name. */
 export type SpecialTokenName = "eos_token" | "bos_token" | "pad_token";
@@ -69,15 +70,12 @@ export class Tokenizer {
     const alone = Array.from(ids, (id) => this.#textOf(id));
     const whole = this.decode(ids);
     if (alone.join("") === whole) return alone;
-    // Tokens whose text depends on their neighbours (byte-level ones inside a character, leading spaces).
-    let before = "";
-    return Array.from(ids, (_, i) => {
-      const now = i + 1 === ids.length ? whole : this.decode(Array.from(ids).slice(0, i + 1));
-      const shared = now.startsWith(before) ? before.length : commonPrefix(before, now);
-      const text = now.slice(shared);
-      before = now;
-      return text;
-    });
+    // Tokens whose text depends on their neighbours: bytes inside a character, leading spaces.
+    const special = new Set(this.specialTokens.map(({ id }) => id));
+    const kept = Array.from(ids).filter((id) => !special.has(id));
+    const texts = tokenTexts(kept, whole, (part) => this.decode(part));
+    let next = 0;
+    return Array.from(ids, (id) => special.has(id) ? "" : texts[next++]);
   }
 
   #textOf(id: number): string {
@@ -106,10 +104,4 @@ export class Tokenizer {
       ? value
       : (value as { content?: string } | null | undefined)?.content ?? null;
   }
-}
-
-function commonPrefix(a: string, b: string): number {
-  let length = 0;
-  while (length < a.length && a[length] === b[length]) length++;
-  return length;
 }
