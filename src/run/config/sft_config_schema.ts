@@ -128,7 +128,7 @@ export const sftConfigSchema = section({
     "Verifier only: the share of the solutions to be judged that are correct; the others are corrupted.",
   ),
   judgment_weight: realNumber({ minimum: 0 }).default(1).describe(
-    "Verifier only: what a judgment's token counts in the loss; any other token counts 1.",
+    "Verifier only: what each token of a judgment counts in the loss; any other token counts 1.",
   ),
   verifier_labels: oneOf(["gold", "coin_flip"]).default("gold").describe(
     "Verifier only: `gold` imitates true judgments of steps and answers; `coin_flip` teaches the format " +

@@ -5,8 +5,8 @@ import type { SupervisedSample } from "../../rl/supervised_update.ts";
 export interface ExampleOptions {
   /** The token that ends the response; null: the tokenizer's end of a sequence, if any. */
   readonly end?: number | null;
-  /** How much a response token counts, by its text; by default 1. */
-  readonly weightOf?: (text: string) => number;
+  /** What each token of a judgment counts in the loss, in critiques; other tokens, and judgments by default, count 1. */
+  readonly judgmentWeight?: number;
 }
 
 /** A prompt and the response to imitate, with the token that ends it. */
@@ -16,21 +16,31 @@ export function encodeExample(
   response: string,
   options: ExampleOptions = {},
 ): SupervisedSample {
-  const { weightOf = () => 1 } = options;
   const end = options.end ?? tokenizer.specialToken("eos_token");
   const tokens = tokenizer.encode(response);
   const ids = end === null ? tokens : Uint32Array.of(...tokens, end);
   return {
     prompt: tokenizer.encode(prompt),
     response: ids,
-    weights: Float32Array.from(tokenizer.decodeEach(ids), weightOf),
+    weights: judgmentWeights(tokenizer.decodeEach(ids), options.judgmentWeight ?? 1),
   };
 }
 
-/** What a token counts by its text: in critiques, judgments count `weight`. */
-export function judgmentWeights(
-  policy: "generator" | "verifier",
-  weight: number,
-): (text: string) => number {
-  return (text) => policy === "verifier" && /CORRECT$/.test(text) ? weight : 1;
+/** The word inside \boxed{…}, which a tokenizer may cut into several tokens. */
+const JUDGMENT = /(?<=\\boxed\{)(?:IN)?CORRECT(?=\})/g;
+
+/** What each token counts, by the tokens' texts: `weight` where it holds a part of a judgment, else 1. */
+function judgmentWeights(tokenTexts: readonly string[], weight: number): Float32Array<ArrayBuffer> {
+  const weights = new Float32Array(tokenTexts.length).fill(1);
+  const judgments = [...tokenTexts.join("").matchAll(JUDGMENT)];
+  let start = 0;
+  tokenTexts.forEach((text, i) => {
+    const end = start + text.length;
+    const holds = judgments.some(({ index, 0: word }) =>
+      index < end && start < index + word.length
+    );
+    if (holds) weights[i] = weight;
+    start = end;
+  });
+  return weights;
 }

@@ -5,7 +5,7 @@ import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import type { SupervisedSample } from "../../rl/supervised_update.ts";
 import { UserError } from "../../base/user_error.ts";
 import { type DataSet, loadDataSet, recordOrder } from "./data_set.ts";
-import { encodeExample, judgmentWeights } from "./encode_example.ts";
+import { encodeExample } from "./encode_example.ts";
 import type { Wording } from "./example_wording.ts";
 import type { Examples } from "./examples.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";
@@ -41,15 +41,15 @@ export class FileExamples implements Examples {
       ? { requireSteps: true, requireAnswer: true }
       : { requireSolution: true };
     const set = await loadDataSet(data, requires, setAside);
-    const weightOf = judgmentWeights(policy, config.judgment_weight);
-    return new FileExamples(data, seed, set, { ...form, weightOf });
+    const judgmentWeight = policy === "verifier" ? config.judgment_weight : 1;
+    return new FileExamples(data, seed, set, { ...form, judgmentWeight });
   }
 
   private constructor(
     private readonly config: NonNullable<SftConfig["data"]>,
     private readonly seed: number,
     private readonly set: DataSet,
-    private readonly form: ExampleForm & { readonly weightOf: (text: string) => number },
+    private readonly form: ExampleForm & { readonly judgmentWeight: number },
   ) {
     this.#order = recordOrder(set.train.length, seed, config.shuffle);
     this.some(1);
@@ -104,10 +104,10 @@ export class FileExamples implements Examples {
    */
   #example(record: DataRecord, seed: number, step: number, place: number): SupervisedSample | null {
     const { maximum_prompt_tokens, maximum_response_tokens } = this.config;
-    const { tokenizer, wording, turnEnd: end, maxPositions, weightOf } = this.form;
+    const { tokenizer, wording, turnEnd: end, maxPositions, judgmentWeight } = this.form;
     const random = new RandomStream(seed, streams.supervision, step, place);
     const { prompt, response } = wording(record, () => random.uniform());
-    const example = encodeExample(tokenizer, prompt, response, { end, weightOf });
+    const example = encodeExample(tokenizer, prompt, response, { end, judgmentWeight });
     const prompted = example.prompt.length, responded = example.response.length;
     return prompted <= maximum_prompt_tokens && responded <= maximum_response_tokens &&
         prompted + responded <= maxPositions

@@ -5,7 +5,7 @@ import { RandomStream, streams } from "../../random/philox.ts";
 import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
 import type { SupervisedSample } from "../../rl/supervised_update.ts";
-import { encodeExample, judgmentWeights } from "./encode_example.ts";
+import { encodeExample } from "./encode_example.ts";
 import type { VerifierLabels } from "../config/sft_config_schema.ts";
 import type { Examples } from "./examples.ts";
 import type { TaskProblems } from "./task_problems.ts";
@@ -85,8 +85,8 @@ export class TaskExamples implements Examples {
   }
 
   #sample(prompt: string, response: string): SupervisedSample {
-    const { policy, judgmentWeight, turnEnd: end } = this.options;
-    const weightOf = judgmentWeights(policy, judgmentWeight);
-    return encodeExample(this.tokenizer, prompt, response, { end, weightOf });
+    const { policy, turnEnd: end } = this.options;
+    const judgmentWeight = policy === "verifier" ? this.options.judgmentWeight : 1;
+    return encodeExample(this.tokenizer, prompt, response, { end, judgmentWeight });
   }
 }
