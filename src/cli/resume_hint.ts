@@ -1,25 +1,36 @@
 import { Failure } from "../base/failure.ts";
 import { GpuFailure } from "../gpu/gpu_failure.ts";
+import { Divergence } from "../run/health/divergence.ts";
 import { latestCheckpoint } from "../run/store/checkpoint.ts";
 import type { RunFolder } from "../run/store/run_folder.ts";
 
+type RunCommand = "train" | "sft" | "compare";
+
 /**
- * Runs `body`; when the GPU gives out in it, the message says what the run has kept and how to go on.
+ * Runs `body`; when the GPU gives out in it, or a policy learns no more, the message says what the run has
+ * kept and how to go on.
  *
- * @throws Failure in place of a `GpuFailure`
+ * @throws Failure in place of a `GpuFailure` or a `Divergence`
  */
 export async function withResumeHint<Result>(
-  command: "train" | "sft" | "compare",
+  command: RunCommand,
   folder: RunFolder,
   body: () => Promise<Result>,
 ): Promise<Result> {
   try {
     return await body();
   } catch (error) {
-    if (!(error instanceof GpuFailure)) throw error;
-    const kept = command === "compare" ? "Each of its runs has its checkpoints." : keptOf(folder);
-    const hint = `${kept} Continue with: ./tango ${command} --run ${folder.path} --resume`;
-    throw new Failure(`${error.message}\n${hint}`, { cause: error });
+    if (error instanceof GpuFailure) {
+      const kept = command === "compare" ? "Each of its runs has its checkpoints." : keptOf(folder);
+      const hint = `${kept} Continue with: ./tango ${command} --run ${folder.path} --resume`;
+      throw new Failure(`${error.message}\n${hint}`, { cause: error });
+    }
+    if (error instanceof Divergence) {
+      throw new Failure(`${error.message}\n${afterDivergence(command, folder, error)}`, {
+        cause: error,
+      });
+    }
+    throw error;
   }
 }
 
@@ -28,4 +39,24 @@ function keptOf({ checkpoints }: RunFolder): string {
   return checkpoint
     ? `The last checkpoint is ${checkpoint.path} (step ${checkpoint.step}).`
     : "There is no checkpoint yet, so it will begin anew.";
+}
+
+function afterDivergence(
+  command: RunCommand,
+  folder: RunFolder,
+  { policy, optimizerKey, lastUpdate }: Divergence,
+): string {
+  if (optimizerKey === null) return `The ${policy} is not trained: check its model's weights.`;
+  const setting = `${optimizerKey}.learning_rate`;
+  if (command === "compare") {
+    return `All runs of a comparison have one configuration, so begin another with a lower learning rate: ` +
+      `./tango compare --set ${setting}=…`;
+  }
+  const advice = `${keptOf(folder)} Continue with a lower learning rate: ./tango ${command} ` +
+    `--run ${folder.path} --resume --set ${setting}=…`;
+  const checkpoint = latestCheckpoint(folder.checkpoints);
+  // No update took effect after it, so it holds the very weights that do not learn.
+  return checkpoint && (lastUpdate ?? 0) <= checkpoint.step
+    ? `${advice}\nIf that ends in the same way, remove ${checkpoint.path} to go on from the one before.`
+    : advice;
 }

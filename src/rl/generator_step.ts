@@ -8,6 +8,7 @@ import { type Critique, type ProblemSource, type Solution, solve, verify } from 
 import { type GeneratorReward, generatorReward } from "./rewards.ts";
 import type { AdvantageEstimator, ScoredResponse } from "./scored_response.ts";
 import type { RolloutResponse, Sampling } from "../engine/rollout.ts";
+import { findUnsound } from "./soundness.ts";
 import { mean } from "./statistics.ts";
 import { lastTokenOfSpans } from "./token_spans.ts";
 
@@ -143,7 +144,8 @@ export async function generatorStep<Problem>(
     stepEndTokens: reward.steps.length > 0 ? stepEndTokens : [],
   }));
   const advantages = tangoAdvantages(scored, advantage.estimator, { ...advantage, alpha });
-  const learned = await learnFrom(generator, solutions, scored, advantages, options);
+  const unsound = findUnsound(solutions, critiques);
+  const learned = await learnFrom(generator, solutions, scored, advantages, unsound, options);
   return {
     judged: rewarded.map((one, i) => ({ ...one, advantages: advantages[i] })),
     ...learned,

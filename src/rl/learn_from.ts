@@ -1,6 +1,6 @@
 import type { AdamwNumbers } from "../model/decoder/optimizer.ts";
 import { maskedResponses, type MaskingOptions } from "./masking.ts";
-import type { Policy } from "./policy.ts";
+import type { Policy, PolicyName } from "./policy.ts";
 import {
   type PolicyUpdateMetrics,
   type PolicyUpdateOptions,
@@ -22,7 +22,10 @@ export interface LearningOptions {
 
 /** What the update of a step did. */
 export interface Learned {
-  readonly update: PolicyUpdateMetrics;
+  /** Null when nothing was updated because a policy was unsound. */
+  readonly update: PolicyUpdateMetrics | null;
+  /** A policy that gave log-probs that are not finite in this step, if any. */
+  readonly unsound: PolicyName | null;
   /** Share of groups whose rewards are all equal: they teach nothing. */
   readonly fracRewardZeroStd: number;
 }
@@ -30,6 +33,8 @@ export interface Learned {
 /**
  * Updates a policy with the responses it sampled.
  *
+ * @param unsound a policy whose log-probs in this step are not finite: what it wrote is noise, and nothing
+ *   is learned
  * @param scored of each response its group and reward
  * @param advantages of each response, [response tokens]
  * @throws Error when the policy is frozen
@@ -39,6 +44,7 @@ export async function learnFrom(
   responses: readonly { readonly prompt: Uint32Array; readonly rollout: RolloutResponse }[],
   scored: readonly Pick<ScoredResponse, "group" | "reward">[],
   advantages: readonly Float32Array[],
+  unsound: PolicyName | null,
   { masking, loss, adamw, during }: LearningOptions,
 ): Promise<Learned> {
   if (!trainer) throw new Error("a frozen policy does not learn");
@@ -57,13 +63,12 @@ export async function learnFrom(
     advantages: advantages[i],
     isMasked: masked[i],
   }));
-  const update = await during(
-    "update",
-    () => updatePolicy(trainer, reference, samples, loss, adamw),
-  );
+  const update = unsound === null
+    ? await during("update", () => updatePolicy(trainer, reference, samples, loss, adamw))
+    : null;
   const groups = groupIndices(scored.map(({ group }) => group));
   const flat = groups.filter((members) =>
     members.every((i) => scored[i].reward === scored[members[0]].reward)
   );
-  return { update, fracRewardZeroStd: flat.length / groups.length };
+  return { update, unsound, fracRewardZeroStd: flat.length / groups.length };
 }

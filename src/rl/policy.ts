@@ -2,6 +2,9 @@ import type { Trainer } from "../engine/training/trainer.ts";
 import type { Model } from "../model/decoder/model.ts";
 import type { Tokenizer } from "../model/tokenizer/tokenizer.ts";
 
+/** The two roles. */
+export type PolicyName = "generator" | "verifier";
+
 /** A language model in its role: how it is prompted and sampled, and, when trained, how it is updated. */
 export interface Policy<Template> {
   readonly model: Model;

@@ -61,6 +61,8 @@ export interface PolicyUpdateMetrics {
   readonly gradientNorm: number;
   /** Gradient elements that were NaN or infinite; their steps were skipped. */
   readonly nonFinite: number;
+  /** Of each optimizer step whether it took effect: a gradient that is not finite skips it. */
+  readonly applied: readonly boolean[];
   /** Largest |log-prob of the trainer - log-prob of the rollout| before the first update. */
   readonly logProbDifferenceMax: number;
   readonly logProbDifferenceMean: number;
@@ -89,31 +91,32 @@ export async function updatePolicy(
   const difference = new LogProbDifference();
   let normSum = 0;
   let nonFinite = 0;
-  let updates = 0;
+  const applied: boolean[] = [];
   const miniBatchSize = Math.ceil(samples.length / miniBatches);
   for (let epoch = 0; epoch < epochs; epoch++) {
     for (let first = 0; first < samples.length; first += miniBatchSize) {
       const miniBatch = weighed(samples.slice(first, first + miniBatchSize), options);
       if (miniBatch.isNothing) {
         // Nothing to learn from: not even the weights' decay is applied.
-        if (updates > 0) continue;
+        if (applied.length > 0) continue;
         const outputs = await trainer.forward(miniBatch.sequences, temperature);
         difference.add(miniBatch.sequences, outputs);
         continue;
       }
       const { outputs } = await trainer.forwardBackward(miniBatch.sequences, loss, temperature);
       learned.add(miniBatch.sequences, outputs);
-      if (updates === 0) difference.add(miniBatch.sequences, outputs);
+      if (applied.length === 0) difference.add(miniBatch.sequences, outputs);
       const result = await trainer.optimStep(adamw);
       normSum += result.gradientNorm;
       nonFinite += result.nonFinite;
-      updates++;
+      applied.push(result.nonFinite === 0);
     }
   }
   return {
     ...learned.means(),
-    gradientNorm: normSum / Math.max(1, updates),
+    gradientNorm: normSum / Math.max(1, applied.length),
     nonFinite,
+    applied,
     ...difference.measures(),
     maskedShare: samples.filter(({ isMasked }) => isMasked).length / Math.max(1, samples.length),
   };

@@ -13,6 +13,7 @@ import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
 import { type Critique, type ProblemSource, solve, verify } from "./responses.ts";
 import { verifierReward } from "./rewards.ts";
 import type { AdvantageEstimator, ScoredResponse } from "./scored_response.ts";
+import { findUnsound } from "./soundness.ts";
 
 /** Settings of a verifier step. */
 export interface VerifierStepOptions extends LearningOptions {
@@ -99,7 +100,8 @@ export async function verifierStep<Problem>(
   );
   const advantages = outcomeAdvantages(scored, advantage.estimator)
     .map((row, i) => row.map((advantage) => advantage * coefficients.perSample[i]));
-  const learned = await learnFrom(verifier, critiques, scored, advantages, options);
+  const unsound = findUnsound(solutions, critiques);
+  const learned = await learnFrom(verifier, critiques, scored, advantages, unsound, options);
   return {
     rewarded: critiques.map((critique, i) => ({
       critique,

@@ -137,7 +137,7 @@ async function generatorStepOf(gpu: Gpu, config: TangoConfig): Promise<void> {
     },
   );
   releasePolicies(policies);
-  assert.equal(update.logProbDifferenceMax, 0);
+  assert.equal(update?.logProbDifferenceMax, 0);
   let [readable, straddled, changed] = [0, 0, 0];
   for (const { solution, critiques, reward, advantages, stepEndTokens } of judged) {
     const { text, tokenTexts, parsed } = solution;

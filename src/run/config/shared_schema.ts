@@ -120,6 +120,9 @@ export const optimizerSchema = section({
   max_gradient_norm: realNumber({ above: 0 }).default(1).describe(
     "The gradient of all weights together is scaled down to this norm.",
   ),
+  maximum_skipped_updates: wholeNumber({ minimum: 1 }).default(3).describe(
+    "An update whose gradient or log-probs are not finite is skipped; this many in a row end the run.",
+  ),
   warmup_steps: wholeNumber({ minimum: 0 }).default(0).describe(
     "Updates over which the learning rate rises from 0.",
   ),

@@ -14,6 +14,8 @@ import type { RunFolder } from "../store/run_folder.ts";
 import { betweenSteps } from "../control/between_steps.ts";
 import { RunControl } from "../control/run_control.ts";
 import { RunEvents } from "../events/run_events.ts";
+import { tellMeasured } from "../events/tell_measured.ts";
+import { PolicyHealth, type SkippedInARow } from "../health/policy_health.ts";
 import { critiqueWording, solutionWording } from "../problems/example_wording.ts";
 import type { Examples } from "../problems/examples.ts";
 import { FileExamples } from "../problems/file_examples.ts";
@@ -52,6 +54,13 @@ export function sftWeights(folder: RunFolder, config: SftConfig): string {
   return config.output_directory ?? folder.weights(config.policy);
 }
 
+/** What a fine-tuning goes through while it trains. */
+interface Course {
+  readonly folder: RunFolder;
+  readonly events: RunEvents;
+  readonly health: PolicyHealth;
+}
+
 /** Where a fine-tuning stands. */
 type SftState = {
   readonly step: number;
@@ -60,6 +69,8 @@ type SftState = {
   /** True when the accuracy that ends it was reached. */
   readonly isReached: boolean;
   readonly optimizerSteps: OptimizerSteps;
+  /** Absent in checkpoints of earlier versions, which were written only where nothing was skipped. */
+  readonly skippedInARow?: { readonly [policy: string]: number };
 };
 
 /** Supervised fine-tuning of one policy from random or given weights. */
@@ -67,6 +78,7 @@ export class SftRun {
   readonly trainer: Trainer;
   #step = 0;
   #isReached = false;
+  #skippedInARow: SkippedInARow = {};
   #best: Best | null = null;
 
   /**
@@ -134,32 +146,44 @@ export class SftRun {
     folder: RunFolder,
     { events = new RunEvents(), control = new RunControl() }: SftSurroundings = {},
   ): Promise<boolean> {
-    const { steps, evaluate_every, save_every } = this.config;
+    const { policy, optimizer, steps, evaluate_every, save_every } = this.config;
+    const watched = {
+      model: this.model,
+      optimizerKey: "optimizer",
+      maximumSkipped: optimizer.maximum_skipped_updates,
+    };
+    const health = new PolicyHealth({ [policy]: watched }, events);
+    health.skippedInARow = this.#skippedInARow;
+    const course: Course = { folder, events, health };
     events.emit({ type: "started", step: this.#step, total: steps });
-    if (this.#step === 0) await this.#evaluate(folder, events);
+    if (this.#step === 0) await this.#evaluate(course);
     while (!this.#isDone) {
       const step = this.#step + 1;
-      await this.#update(step, events);
-      this.#step = step;
-      if (step % evaluate_every === 0 || step === steps) await this.#evaluate(folder, events);
+      await this.#update(step, course);
+      if (step % evaluate_every === 0 || step === steps) await this.#evaluate(course);
+      const isSaveDue = save_every > 0 && step % save_every === 0;
       const isStopping = await betweenSteps(control, events, {
         step,
         isLast: this.#isDone,
-        isSaveDue: save_every > 0 && step % save_every === 0,
-        save: () => this.#saveState(folder, events),
+        isSaveDue: isSaveDue && health.isWorthSaving(step),
+        save: () => this.#saveState(course),
       });
       if (isStopping) break;
     }
     const reachedEnd = this.#isDone;
-    if (reachedEnd) await this.save(sftWeights(folder, this.config));
+    if (reachedEnd) {
+      await health.requireSound(this.#step);
+      await this.save(sftWeights(folder, this.config));
+    }
     events.emit({ type: "finished", step: this.#step, reachedEnd });
     return reachedEnd;
   }
 
-  async #update(step: number, events: RunEvents): Promise<void> {
+  async #update(step: number, { events, health }: Course): Promise<void> {
+    const { policy, batch_size } = this.config;
     const adamw = this.#adamw(step);
     const began = performance.now();
-    const samples = this.examples.draw(step, this.config.batch_size);
+    const samples = this.examples.draw(step, batch_size);
     const { loss, gradientNorm, nonFinite, tokens } = await events.during(
       step,
       "update",
@@ -167,20 +191,26 @@ export class SftRun {
     );
     const seconds = (performance.now() - began) / 1000;
     const { epochs } = this.examples;
-    events.emit({
+    const isApplied = nonFinite === 0;
+    tellMeasured(events, {
       type: "step",
       step,
-      phase: this.config.policy,
+      phase: policy,
       metrics: {
         [METRIC.supervisedLoss]: loss,
         "sft/grad_norm": gradientNorm,
         "sft/non_finite_gradients": nonFinite,
+        "sft/skipped_updates": isApplied ? 0 : 1,
         "sft/learning_rate": adamw.learningRate,
         "sft/tokens": tokens,
         ...(epochs === null ? {} : { "data/epochs": epochs }),
       },
       timings: { [METRIC.stepSeconds]: seconds, [METRIC.tokensPerSecond]: tokens / seconds },
     });
+    this.#step = step;
+    health.remember(policy, samples[0]);
+    const what = `gradient has ${nonFinite} elements that are`;
+    health.count(step, { learner: policy, policy, applied: [isApplied], what });
   }
 
   /** Measures the policy on held-out examples, and on an embedded task's problems. */
@@ -197,15 +227,16 @@ export class SftRun {
     };
   }
 
-  async #evaluate(folder: RunFolder, events: RunEvents): Promise<void> {
+  async #evaluate({ folder, events, health }: Course): Promise<void> {
     const { policy, keep_best, stop_at_accuracy } = this.config;
     const evaluation = await events.during(this.#step, "evaluation", () => this.evaluate());
     const { step, accuracy, loss, metrics } = evaluation;
-    events.emit({ type: "evaluation", step, metrics });
+    tellMeasured(events, { type: "evaluation", step, metrics });
     const found = { step, value: accuracy ?? loss };
-    this.#best = betterOf(this.#best, found, accuracy !== null);
+    if (Number.isFinite(found.value)) this.#best = betterOf(this.#best, found, accuracy !== null);
     this.#isReached = accuracy !== null && accuracy >= stop_at_accuracy;
-    if (keep_best && this.#best === found) await this.save(folder.best(policy));
+    const isBest = keep_best && this.#best === found;
+    if (isBest && await health.maySave(step)) await this.save(folder.best(policy));
   }
 
   #adamw(step: number): AdamwNumbers {
@@ -225,8 +256,9 @@ export class SftRun {
   }
 
   /** Writes a checkpoint and removes those it supersedes. */
-  async #saveState(folder: RunFolder, events: RunEvents): Promise<void> {
+  async #saveState({ folder, events, health }: Course): Promise<void> {
     const step = this.#step;
+    if (!(await health.maySave(step))) return;
     const path = await events.during(step, "checkpoint", async () => {
       const { tensors, optimizerSteps } = trainedTensors(this.#trained);
       const state: SftState = {
@@ -235,6 +267,7 @@ export class SftRun {
         best: this.#best && { ...this.#best },
         isReached: this.#isReached,
         optimizerSteps,
+        skippedInARow: { ...health.skippedInARow },
       };
       const { keep_checkpoints } = this.config;
       return await saveCheckpoint(folder.checkpoints, { step, tensors, state }, keep_checkpoints);
@@ -259,6 +292,7 @@ export class SftRun {
     );
     this.#step = state.step;
     this.#isReached = state.isReached;
+    this.#skippedInARow = state.skippedInARow ?? {};
     this.#best = state.best as unknown as Best | null;
     this.examples.position = state.position;
   }

@@ -1,5 +1,6 @@
 import type { ClassCounts } from "../../rl/class_reweighting.ts";
 import { initialPosition, type TangoPosition } from "../../rl/tango_schedule.ts";
+import type { SkippedInARow } from "../health/policy_health.ts";
 import type { Best } from "./best.ts";
 import { saveCheckpoint, StoredCheckpoint } from "./checkpoint.ts";
 import type { Policies } from "../tango/policies.ts";
@@ -19,11 +20,19 @@ export interface RunState {
   problemPosition: number;
   /** The best evaluation so far; null before the first. */
   best: Best | null;
+  /** Updates skipped in a row. */
+  skippedInARow: SkippedInARow;
 }
 
 /** The state before the first step. */
 export function initialState(): RunState {
-  return { position: initialPosition(), classCounts: null, problemPosition: 0, best: null };
+  return {
+    position: initialPosition(),
+    classCounts: null,
+    problemPosition: 0,
+    best: null,
+    skippedInARow: {},
+  };
 }
 
 type StoredState = {
@@ -32,6 +41,8 @@ type StoredState = {
   readonly problemPosition: number;
   readonly best: { readonly [key: string]: number } | null;
   readonly optimizerSteps: OptimizerSteps;
+  /** Absent in checkpoints of earlier versions, which were written only where nothing was skipped. */
+  readonly skippedInARow?: { readonly [policy: string]: number };
 };
 
 function trainedModels({ generator, verifier }: Policies): TrainedModels {
@@ -56,6 +67,7 @@ export async function saveRunState(
     problemPosition: state.problemPosition,
     best: state.best && { ...state.best },
     optimizerSteps,
+    skippedInARow: { ...state.skippedInARow },
   };
   const step = state.position.globalSteps;
   return await saveCheckpoint(folder, { step, tensors, state: stored }, keep);
@@ -76,5 +88,6 @@ export async function loadRunState(path: string, policies: Policies): Promise<Ru
     classCounts: state.classCounts as unknown as ClassCounts | null,
     problemPosition: state.problemPosition,
     best: state.best as unknown as Best | null,
+    skippedInARow: state.skippedInARow ?? {},
   };
 }

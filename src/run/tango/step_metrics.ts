@@ -108,7 +108,14 @@ function lengthMetrics(policy: string, responses: readonly RolloutResponse[]): M
   };
 }
 
-function updateMetrics(policy: string, update: PolicyUpdateMetrics, learningRate: number): Metrics {
+function updateMetrics(
+  policy: string,
+  update: PolicyUpdateMetrics | null,
+  learningRate: number,
+): Metrics {
+  if (update === null) {
+    return { [`${policy}/learning_rate`]: learningRate, [`${policy}/skipped_updates`]: 1 };
+  }
   return {
     [`${policy}/policy_loss`]: update.policyLoss,
     [`${policy}/kl`]: update.kl,
@@ -118,6 +125,7 @@ function updateMetrics(policy: string, update: PolicyUpdateMetrics, learningRate
     [`${policy}/frac_masked`]: update.maskedShare,
     [`${policy}/grad_norm`]: update.gradientNorm,
     [`${policy}/non_finite_gradients`]: update.nonFinite,
+    [`${policy}/skipped_updates`]: update.applied.filter((isApplied) => !isApplied).length,
     [`${policy}/learning_rate`]: learningRate,
     [`${policy}/response_tokens`]: update.tokens,
     [METRIC.logProbDifference]: update.logProbDifferenceMax,

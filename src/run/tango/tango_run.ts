@@ -17,6 +17,11 @@ import {
   type TangoStep,
 } from "../../rl/tango_schedule.ts";
 import { verifierStep } from "../../rl/verifier_step.ts";
+import type { Learned } from "../../rl/learn_from.ts";
+import type { Policy, PolicyName } from "../../rl/policy.ts";
+import type { Solution } from "../../rl/responses.ts";
+import { tellMeasured } from "../events/tell_measured.ts";
+import { PolicyHealth, type StepUpdates, type WatchedPolicy } from "../health/policy_health.ts";
 import { betterOf } from "../store/best.ts";
 import { latestCheckpoint } from "../store/checkpoint.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
@@ -43,7 +48,11 @@ interface StepOutcome {
   readonly samples: readonly Sample[];
   /** Tokens sampled and trained on. */
   readonly tokens: number;
+  readonly learned: Learned;
 }
+
+/** A response to a prompt. */
+type Written = Pick<Solution<unknown>, "prompt" | "rollout">;
 
 /** What a run lives in. */
 export interface RunSurroundings {
@@ -66,6 +75,7 @@ export class TangoRun {
   readonly #heldOut: HeldOutEvaluation;
   readonly #events: RunEvents;
   readonly #control: RunControl;
+  readonly #health: PolicyHealth;
   #opened = new DisposableStack();
   #state: RunState;
   /** The last step whose log lines stay, see `JsonLinesLog`; undefined in a new run. */
@@ -115,6 +125,8 @@ export class TangoRun {
     this.#problems = problems;
     this.#heldOut = new HeldOutEvaluation(config, this.#problems);
     this.#policies = policies;
+    this.#health = new PolicyHealth(watched(config, policies), events);
+    this.#health.skippedInARow = state.skippedInARow;
     this.#state = state;
     problems.position = state.problemPosition;
     this.lastLoggedStep = lastLoggedStep;
@@ -144,18 +156,22 @@ export class TangoRun {
         : await this.#verifierStep(step);
       this.#tell(step, outcome, (performance.now() - started) / 1000);
       this.#state.position = positionAfter(this.#schedule, this.#state.position, step);
+      this.#health.count(step.globalStep, updatesOf(step.phase, outcome.learned));
       if (step.evaluateAfter) await this.#evaluate(step.globalStep);
       const isLast = nextStep(this.#schedule, this.#state.position) === null;
       const isStopping = await betweenSteps(this.#control, this.#events, {
         step: step.globalStep,
         isLast,
-        isSaveDue: step.saveAfter,
+        isSaveDue: step.saveAfter && this.#health.isWorthSaving(step.globalStep),
         save: () => this.#save(),
       });
       reachedEnd = isLast;
       if (isStopping) break;
     }
-    if (reachedEnd) await this.#writeModels((name) => this.folder.weights(name));
+    if (reachedEnd) {
+      await this.#health.requireSound(this.globalSteps);
+      await this.#writeModels((name) => this.folder.weights(name));
+    }
     this.#events.emit({ type: "finished", step: this.globalSteps, reachedEnd });
     return reachedEnd;
   }
@@ -193,12 +209,14 @@ export class TangoRun {
       [METRIC.tokensPerSecond]: tokens / seconds,
       ...(epochs === null ? {} : { "data/answer_timeouts": timeouts }),
     };
-    this.#events.emit({ type: "step", step, phase, metrics, timings });
+    tellMeasured(this.#events, { type: "step", step, phase, metrics, timings });
     this.#events.emit({ type: "samples", step, samples });
   }
 
   async #save(): Promise<void> {
     const step = this.globalSteps;
+    if (!(await this.#health.maySave(step))) return;
+    this.#state.skippedInARow = this.#health.skippedInARow;
     this.#state.problemPosition = this.#problems.position;
     const { keep_checkpoints: keep } = this.config.schedule;
     const path = await this.#events.during(
@@ -272,6 +290,7 @@ export class TangoRun {
       },
     );
     const { judged } = result;
+    this.#remember(judged[0].solution, judged[0].critiques[0]);
     return {
       metrics: { ...generatorMetrics(result, { alpha, ...adamw }), ...this.#dataMetrics() },
       samples: generatorSamples(
@@ -281,6 +300,7 @@ export class TangoRun {
         this.config.samples_per_step,
       ),
       tokens: result.sampledTokens,
+      learned: result,
     };
   }
 
@@ -309,6 +329,8 @@ export class TangoRun {
       },
     );
     this.#state.classCounts = result.classCounts;
+    const [{ critique }] = result.rewarded;
+    this.#remember(critique.solution, critique);
     const solutions = new Set(result.rewarded.map(({ critique }) => critique.solution));
     const solutionTokens = [...solutions].reduce((sum, one) => sum + one.rollout.tokens.length, 0);
     return {
@@ -322,8 +344,15 @@ export class TangoRun {
         result.rewarded,
         this.config.samples_per_step,
       ),
-      tokens: result.update.tokens / loss.epochs + solutionTokens,
+      tokens: (result.update?.tokens ?? 0) / loss.epochs + solutionTokens,
+      learned: result,
     };
+  }
+
+  #remember(...[solution, critique]: [Written, Written?]): void {
+    const answered = ({ prompt, rollout }: Written) => ({ prompt, response: rollout.tokens });
+    this.#health.remember("generator", answered(solution));
+    if (critique) this.#health.remember("verifier", answered(critique));
   }
 
   /** How far the files were gone through. */
@@ -340,7 +369,7 @@ export class TangoRun {
       judged: verifier && await this.#heldOut.measureVerifier(verifier, generator, globalStep),
     }));
     const metrics = { ...solved.metrics, ...judged?.metrics };
-    this.#events.emit({ type: "evaluation", step: globalStep, metrics });
+    tellMeasured(this.#events, { type: "evaluation", step: globalStep, metrics });
     const { solutions, critiques } = judged ?? { ...solved, critiques: [] };
     const { samples_per_step } = this.config;
     const { source } = this.#problems;
@@ -348,8 +377,34 @@ export class TangoRun {
     this.#events.emit({ type: "samples", step: globalStep, samples });
     const found = { step: globalStep, value: solved.metrics[METRIC.generatorAccuracy] };
     this.#state.best = betterOf(this.#state.best, found, true);
-    if (this.config.schedule.keep_best && this.#state.best === found) {
+    const isBest = this.config.schedule.keep_best && this.#state.best === found;
+    if (isBest && await this.#health.maySave(globalStep)) {
       await this.#writeModels((name) => this.folder.best(name));
     }
   }
+}
+
+/** What is watched of the policies. */
+function watched(
+  config: TangoConfig,
+  { generator, verifier }: Policies,
+): Partial<Record<PolicyName, WatchedPolicy>> {
+  const watch = (name: PolicyName, { model, trainer }: Policy<unknown>): WatchedPolicy => ({
+    model,
+    optimizerKey: trainer && `${name}.optimizer`,
+    maximumSkipped: (config[name] ?? config.generator).optimizer.maximum_skipped_updates,
+  });
+  return {
+    generator: watch("generator", generator),
+    ...(verifier && { verifier: watch("verifier", verifier) }),
+  };
+}
+
+/** What became of a step's updates. An unsound policy's log-probs skip whatever there was to learn. */
+function updatesOf(learner: PolicyName, { update, unsound }: Learned): StepUpdates {
+  if (update === null) {
+    return { learner, policy: unsound ?? learner, applied: [false], what: "log-probs are" };
+  }
+  const { applied, nonFinite } = update;
+  return { learner, policy: learner, applied, what: `gradient has ${nonFinite} elements that are` };
 }

@@ -76,6 +76,7 @@ const state: RunState = {
   classCounts: { positive: 2.0000000000000004, negative: 0.1 + 0.2 },
   problemPosition: 17,
   best: { step: 3, value: 0.5 },
+  skippedInARow: { verifier: 2 },
 };
 
 async function withFolder(body: (folder: string) => Promise<void>): Promise<void> {
