@@ -1,6 +1,7 @@
 import { initialise } from "../../src/model/decoder/initialise.ts";
 import { Model } from "../../src/model/decoder/model.ts";
-import type { SamplingOptions } from "../../src/engine/rollout.ts";
+import type { RolloutOptions } from "../../src/engine/rollout.ts";
+import { Sampler } from "../../src/engine/sampler.ts";
 import type { Workbench } from "../benchmark.ts";
 import type { Shape } from "../shapes.ts";
 
@@ -33,8 +34,15 @@ export function randomModel(
   return model;
 }
 
-/** Temperature 1, all slots in use, nothing stops early; readbacks as often as in training. */
-export function samplingOf(slots: number, maximumResponse: number): SamplingOptions {
+/** A sampler that reads back as often as in training. */
+export function benchSampler(bench: Workbench, model: Model, slots: number): Sampler {
+  const sampler = new Sampler(model, { slots, stepsBetweenReadbacks: 16 });
+  bench.onRelease(() => sampler.close());
+  return sampler;
+}
+
+/** Temperature 1, nothing stops early. */
+export function samplingOf(maximumResponse: number): RolloutOptions {
   return {
     temperature: 1,
     topK: 0,
@@ -45,7 +53,5 @@ export function samplingOf(slots: number, maximumResponse: number): SamplingOpti
     step: 0,
     stopTokens: [],
     maximumResponse,
-    slots,
-    stepsBetweenReadbacks: 16,
   };
 }

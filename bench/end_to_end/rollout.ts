@@ -1,6 +1,6 @@
-import { generate, type RolloutResponse } from "../../src/engine/rollout.ts";
+import { rollout, type RolloutResponse } from "../../src/engine/rollout.ts";
 import type { MakeBenchmark } from "../benchmark.ts";
-import { randomModel, samplingOf } from "./random_model.ts";
+import { benchSampler, randomModel, samplingOf } from "./random_model.ts";
 import { referenceLogProbs } from "./reference_decoder.ts";
 
 /** Prefill and decoding of many prompts, tokens and log-probs read back; counts new tokens. */
@@ -16,12 +16,14 @@ export const makeRollout: MakeBenchmark = (bench, shape) => {
     prompt: data.subarray(s * promptTokens, (s + 1) * promptTokens),
     sequenceIds: [s],
   }));
-  const sampling = samplingOf(sequences, newTokens);
+  const sampler = benchSampler(bench, model, sequences);
   let responses: RolloutResponse[][] = [];
   return {
     work: sequences * newTokens,
     launch: async () => {
-      responses = await generate(model, requests, sampling);
+      responses = await rollout(sampler, requests, samplingOf(newTokens));
+      // The next launch computes the prompts again.
+      sampler.release();
     },
     check: async () => {
       const weights = await model.parameters.read();

@@ -1,9 +1,9 @@
 import { Trainer } from "../../src/engine/training/trainer.ts";
 import type { AdamwNumbers } from "../../src/model/decoder/optimizer.ts";
 import { type PolicyUpdateMetrics, updatePolicy } from "../../src/rl/policy_update.ts";
-import { generate } from "../../src/engine/rollout.ts";
+import { rollout } from "../../src/engine/rollout.ts";
 import type { MakeBenchmark } from "../benchmark.ts";
-import { randomModel, samplingOf } from "./random_model.ts";
+import { benchSampler, randomModel, samplingOf } from "./random_model.ts";
 
 const learningRate = 1e-5;
 const entropyCoefficient = 0.01;
@@ -33,7 +33,9 @@ export const makeTrainingStep: MakeBenchmark = async (bench, shape) => {
     prompt: Uint32Array.of(token),
     sequenceIds: [s],
   }));
-  const responses = await generate(model, requests, samplingOf(sequences, tokens - 1));
+  const sampler = benchSampler(bench, model, sequences);
+  const responses = await rollout(sampler, requests, samplingOf(tokens - 1));
+  sampler.release();
   const samples = responses.map(([{ tokens: response, logProbs }], s) => ({
     prompt: requests[s].prompt,
     response,

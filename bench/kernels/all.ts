@@ -8,7 +8,7 @@ import { makeAdamw, makeGradientNorm } from "./optimizer.ts";
 import { makePolicyLoss } from "./policy_loss.ts";
 import { makeRmsnorm } from "./rmsnorm.ts";
 import { makeRope } from "./rope.ts";
-import { makeCacheWrite, makeGatherRows } from "./rows.ts";
+import { makeGatherRows } from "./rows.ts";
 import { makeSampling, makeSamplingFiltered } from "./sampling.ts";
 import { makeSequenceOldLogProbs } from "./sequence_old_log_probs.ts";
 import { makeSwiglu } from "./swiglu.ts";
@@ -27,7 +27,6 @@ export const benchmarks: Readonly<Record<string, MakeBenchmark>> = {
   gradient_norm: makeGradientNorm,
   policy_loss: makePolicyLoss,
   gather_rows: makeGatherRows,
-  cache_write: makeCacheWrite,
   decode_attention: makeDecodeAttention,
   sampling: makeSampling,
   sampling_filtered: makeSamplingFiltered,

@@ -1,4 +1,4 @@
-import { sampleTokens } from "../../src/kernels/sample.ts";
+import { sampleTokens, samplingSettings } from "../../src/kernels/sample.ts";
 import {
   vocabularyFinish,
   vocabularyReduce,
@@ -24,7 +24,13 @@ const makeSamplingWith = (sampling: typeof unfiltered): MakeBenchmark => (bench,
   const sequenceIds = bench.integers(Uint32Array.from({ length: sequences }, (_, s) => s)).tensor;
   const [targets, positions, tokens] = [zeros(), zeros(), zeros()];
   const logProbs = perSequence();
-  const inverseTemperature = 1 / sampling.temperature;
+  const scale = 1 / sampling.temperature;
+  const inverseTemperature = gpu.from(new Float32Array(sequences).fill(scale), [sequences]);
+  const stream = { seed: 1, stream: 1, step: 0 };
+  const slots = Array.from({ length: sequences }, () => ({ ...sampling, ...stream }));
+  const words = samplingSettings(slots, sequences, vocabulary);
+  const settings = gpu.from(words, [sequences, 8], "u32");
+  bench.onRelease(() => gpu.release(inverseTemperature, settings));
   const chunk = { logits: logits.tensor, firstColumn: 0, columns: vocabulary };
   const state = vocabularyState(gpu, sequences);
   bench.onRelease(() => gpu.release(state));
@@ -35,16 +41,23 @@ const makeSamplingWith = (sampling: typeof unfiltered): MakeBenchmark => (bench,
       vocabularyFinish(gpu, state, { inverseTemperature }, statistics);
       sampleTokens(
         gpu,
-        { logits: logits.tensor, logSumExp: statistics.logSumExp, sequenceIds, positions },
+        {
+          logits: logits.tensor,
+          logSumExp: statistics.logSumExp,
+          sequenceIds,
+          positions,
+          settings,
+          inverseTemperature,
+        },
         { tokens, logProbs },
-        { columns: vocabulary, sampling, stream: { seed: 1, stream: 1, step: 0 } },
+        { columns: vocabulary, topK: sampling.topK > 0 },
       );
     },
     check: async () => {
       const [drawn, given] = await gpu.readAll([tokens, logProbs]);
       return sampleIndices(sequences, 8).flatMap((s): Sample[] => {
         const row = logits.data.subarray(s * vocabulary, (s + 1) * vocabulary);
-        const scaled = Float64Array.from(row, (x) => x * inverseTemperature);
+        const scaled = Float64Array.from(row, (x) => x * scale);
         const lse = Math.log(scaled.reduce((sum, x) => sum + Math.exp(x), 0));
         const expected = scaled[drawn[s]] - lse;
         const kth = Float32Array.from(row).sort()[vocabulary - (sampling.topK || vocabulary)];

@@ -188,18 +188,6 @@ class Kernels:
             "backward": (lambda: target.index_copy_(0, order, source), size),
         }
 
-    def cache_write(self, tokens, kvHeads, headDim):
-        keys, values, cached_keys, cached_values = (
-            self.random(tokens, kvHeads, headDim) for _ in range(4)
-        )
-        order = torch.randperm(tokens, device=self.device)
-
-        def run():
-            cached_keys.index_copy_(0, order, keys)
-            cached_values.index_copy_(0, order, values)
-
-        return {None: (run, 4 * keys.numel() * self.bytes)}
-
     def decode_attention(self, sequences, context, heads, kvHeads, headDim):
         q = self.random(sequences, heads, 1, headDim)
         k, v = (self.random(sequences, kvHeads, context, headDim) for _ in range(2))

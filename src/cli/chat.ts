@@ -63,13 +63,17 @@ async function chat(message: string | undefined, options: ChatOptions): Promise<
         },
         maximumReply: options.maxLength,
       });
-      if (message !== undefined) return await answer(conversation, message);
-      if (Deno.stdin.isTerminal()) {
-        const parameters = describeParameters(loaded.model.parameterCount);
-        console.log(`${options.model} · ${parameters} · ${describeDevice(gpu.info)}`);
-        console.log("/new forgets what was said, Ctrl-D ends.");
+      try {
+        if (message !== undefined) return await answer(conversation, message);
+        if (Deno.stdin.isTerminal()) {
+          const parameters = describeParameters(loaded.model.parameterCount);
+          console.log(`${options.model} · ${parameters} · ${describeDevice(gpu.info)}`);
+          console.log("/new forgets what was said, Ctrl-D ends.");
+        }
+        await converse(conversation);
+      } finally {
+        conversation.close();
       }
-      await converse(conversation);
     } finally {
       loaded.model.release();
     }

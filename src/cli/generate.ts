@@ -5,7 +5,8 @@ import { streams } from "../random/philox.ts";
 import { type LoadedModel, loadModelFolder } from "../model/weights/model_folder.ts";
 import type { Tokenizer } from "../model/tokenizer/tokenizer.ts";
 import { generatorTemplate } from "../rl/prompt_template.ts";
-import { generate, type RolloutResponse } from "../engine/rollout.ts";
+import { rollout, type RolloutResponse } from "../engine/rollout.ts";
+import { Sampler } from "../engine/sampler.ts";
 import { addExamples } from "./examples.ts";
 import { gpuOption, parseCount, parseNumber, parseWholeNumber } from "./run_options.ts";
 import { withGpu } from "./with_gpu.ts";
@@ -66,20 +67,24 @@ async function sample(
   options: GenerateOptions,
 ): Promise<RolloutResponse[]> {
   const sequenceIds = Array.from({ length: options.count }, (_, i) => i);
-  const [responses] = await generate(model, [{ prompt: tokenizer.encode(prompt), sequenceIds }], {
-    temperature: options.temperature,
-    topK: 0,
-    topP: 1,
-    minP: 0,
-    seed: options.seed,
-    stream: streams.evaluation,
-    step: 0,
-    stopTokens,
-    maximumResponse: options.maxLength,
-    slots: 64,
-    stepsBetweenReadbacks: 16,
-  });
-  return responses;
+  const sampler = new Sampler(model, { slots: 64, stepsBetweenReadbacks: 16 });
+  try {
+    const request = { prompt: tokenizer.encode(prompt), sequenceIds };
+    const [responses] = await rollout(sampler, [request], {
+      temperature: options.temperature,
+      topK: 0,
+      topP: 1,
+      minP: 0,
+      seed: options.seed,
+      stream: streams.evaluation,
+      step: 0,
+      stopTokens,
+      maximumResponse: options.maxLength,
+    });
+    return responses;
+  } finally {
+    sampler.close();
+  }
 }
 
 function warnOfUnknownCharacters(question: string, tokenizer: Tokenizer): void {

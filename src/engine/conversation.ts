@@ -2,7 +2,9 @@ import { UserError } from "../base/user_error.ts";
 import type { ChatMessage, ChatTemplate } from "../model/tokenizer/chat_template.ts";
 import type { LoadedModel } from "../model/weights/model_folder.ts";
 import { withTurnEnd } from "../model/tokenizer/stop_tokens.ts";
-import { generate, type Sampling } from "./rollout.ts";
+import { pagesFor } from "./kv_cache.ts";
+import type { Response, Sampling } from "./request.ts";
+import { Sampler } from "./sampler.ts";
 
 /** How replies are drawn. */
 export interface ReplyOptions {
@@ -22,10 +24,17 @@ export interface Reply {
 /** Tokens decoded between two pieces of text that are shown. */
 const tokensPerPiece = 4;
 
-/** A conversation with a model, of which each turn sees all before it. */
+/** Tokens that the cache has room for at first. */
+const firstCacheTokens = 1024;
+
+/**
+ * A conversation with a model, of which each turn sees all before it; what earlier turns have left in the
+ * cache is not computed again. Close it.
+ */
 export class Conversation {
   readonly #messages: ChatMessage[] = [];
   readonly #stopTokens: readonly number[];
+  #sampler: Sampler | null = null;
   #turn = 0;
 
   /** @param system what the model is told first; null leaves that to its template */
@@ -64,25 +73,61 @@ export class Conversation {
     }
     const ids: number[] = [];
     let shown = "";
-    const [[response]] = await generate(model, [{ prompt, sequenceIds: [0] }], {
-      ...this.options.sampling,
-      step: this.#turn,
-      stopTokens: this.#stopTokens,
-      maximumResponse: Math.min(this.options.maximumReply, room),
-      slots: 1,
-      stepsBetweenReadbacks: tokensPerPiece,
-    }, (_request, _place, tokens) => {
+    const show = (tokens: readonly number[]) => {
       ids.push(...tokens);
       const text = tokenizer.decode(ids);
       // A character whose last bytes are still to come shows as a replacement character until then.
       if (text.endsWith("\ufffd") || !text.startsWith(shown)) return;
       onText(text.slice(shown.length));
       shown = text;
-    });
+    };
+    const response = await this.#reply(prompt, Math.min(this.options.maximumReply, room), show);
     const text = tokenizer.decode(response.tokens);
     if (text.startsWith(shown) && text.length > shown.length) onText(text.slice(shown.length));
     this.#turn++;
     this.#messages.push({ role: "user", content }, { role: "assistant", content: text });
-    return { text, tokens: response.tokens.length, finished: response.finished };
+    return { text, tokens: response.tokens.length, finished: response.end.reason !== "length" };
+  }
+
+  /** Returns the GPU memory. */
+  close(): void {
+    this.#sampler?.close();
+    this.#sampler = null;
+  }
+
+  async #reply(
+    prompt: Uint32Array,
+    maximumResponse: number,
+    onTokens: (tokens: readonly number[]) => void,
+  ): Promise<Response> {
+    const sampler = this.#samplerFor(pagesFor(prompt.length + maximumResponse));
+    let response: Response | null = null;
+    sampler.add({
+      ...this.options.sampling,
+      step: this.#turn,
+      prompt,
+      sequenceId: 0,
+      maximumResponse,
+      stopTokens: this.#stopTokens,
+      listener: { tokens: onTokens, end: (ended) => response = ended },
+    });
+    while (await sampler.step());
+    if (response === null) throw new Error("a reply without an end");
+    return response;
+  }
+
+  /** A sampler with so many pages or more; twice as many as before when those are too few. */
+  #samplerFor(pages: number): Sampler {
+    const before = this.#sampler?.options.pages ?? 0;
+    if (this.#sampler && before >= pages) return this.#sampler;
+    this.close();
+    const { model } = this.loaded;
+    const most = pagesFor(model.config.maxPositions);
+    const enough = Math.max(pages, 2 * before, pagesFor(firstCacheTokens));
+    return this.#sampler = new Sampler(model, {
+      slots: 1,
+      stepsBetweenReadbacks: tokensPerPiece,
+      pages: Math.min(enough, most),
+    });
   }
 }

@@ -2,14 +2,8 @@ import type { Tensor } from "../gpu/tensor.ts";
 import { advanceSlots } from "../kernels/advance.ts";
 import { attentionDecode } from "../kernels/attention_decode.ts";
 import { ropeForward } from "../kernels/rope.ts";
-import { sampleTokens, type Sampling, type SamplingStream } from "../kernels/sample.ts";
-import {
-  inverseTemperature as inverse,
-  vocabularyFinish,
-  vocabularyReduce,
-  vocabularyState,
-} from "../kernels/vocabulary.ts";
-import type { DecodeState } from "./decode_state.ts";
+import { sampleTokens } from "../kernels/sample.ts";
+import { vocabularyFinish, vocabularyReduce, vocabularyState } from "../kernels/vocabulary.ts";
 import {
   attentionShape,
   embed,
@@ -18,23 +12,9 @@ import {
   ropeOptions,
 } from "../model/decoder/forward.ts";
 import { headLogits } from "../model/decoder/head.ts";
-import type { KvCache } from "./kv_cache.ts";
 import type { Layer, Model } from "../model/decoder/model.ts";
-
-/** Where a window of decode steps leaves what it sampled. W steps, S slots. */
-export interface DecodeWindow {
-  /** u32 [W, S]; inactive slots hold `noToken` */
-  readonly tokens: Tensor;
-  /** [W, S] */
-  readonly logProbs: Tensor;
-  /** Which row this step writes. */
-  readonly step: number;
-}
-
-/** How tokens are drawn and when a sequence ends. */
-export interface DecodeOptions extends Sampling, SamplingStream {
-  readonly stopTokens: readonly number[];
-}
+import type { KvCache } from "./kv_cache.ts";
+import type { DecodeState } from "./slot_state.ts";
 
 /** Rotates one token per slot, writes its key and value to the cache and attends to the slot's pages. */
 function attendCached(
@@ -46,8 +26,9 @@ function attendCached(
 ) {
   const { gpu, config } = model;
   const { heads, headDim } = config;
+  const [slots] = state.tokens.shape;
   return (qkv: Tensor) => {
-    const queries = gpu.tensor([state.slots, heads, headDim], "f32", "queries");
+    const queries = gpu.tensor([slots, heads, headDim], "f32", "queries");
     const cacheKeys = cache.keys[index];
     const cacheValues = cache.values[index];
     const { keyRows, lengths, pageTable } = state;
@@ -58,7 +39,7 @@ function attendCached(
       { queries, keys: cacheKeys, values: cacheValues },
       { ...ropeOptions(model, layer), keyRows },
     );
-    const output = gpu.tensor([state.slots, heads, headDim], "f32", "attention");
+    const output = gpu.tensor([slots, heads, headDim], "f32", "attention");
     attentionDecode(
       gpu,
       { queries, cacheKeys, cacheValues, pageTable, lengths },
@@ -72,13 +53,14 @@ function attendCached(
 /**
  * Decodes one token of every slot: model, sampling, stop test, and the state of the next step. Nothing
  * is read back. Call inside a `gpu.scope`.
+ *
+ * @param window u32 [steps, W, 2] of which row `step` is written: see `advanceSlots`
  */
 export function decodeStep(
   model: Model,
   cache: KvCache,
   state: DecodeState,
-  window: DecodeWindow,
-  options: DecodeOptions,
+  window: { readonly window: Tensor; readonly step: number },
 ): void {
   const { gpu, config } = model;
   let x = embed(model, state.tokens);
@@ -91,12 +73,13 @@ export function decodeStep(
   const { hidden } = finalNorm(model, x);
   const columns = config.vocabularySize;
   const logits = headLogits(model, hidden);
-  const vector = (label: string) => gpu.tensor([state.slots], "f32", label);
-  const inverseTemperature = inverse(options.temperature);
-  const statistics = vocabularyState(gpu, state.slots);
+  const [slots] = state.tokens.shape;
+  const vector = (label: string) => gpu.tensor([slots], "f32", label);
+  const { inverseTemperature, tokens, pageTable, stops } = state;
+  const statistics = vocabularyState(gpu, slots);
   // Nothing is the target yet: any tokens do, and only the log-sum-exp is used.
   vocabularyReduce(gpu, { logits, firstColumn: 0, columns }, statistics, {
-    targets: state.tokens,
+    targets: tokens,
     inverseTemperature,
   });
   const logSumExp = vector("log-sum-exp");
@@ -106,12 +89,9 @@ export function decodeStep(
     logSumExp,
   });
   const logProbs = vector("sampled log-probs");
-  const { sequenceIds, positions, tokens } = state;
-  sampleTokens(
-    gpu,
-    { logits, logSumExp, sequenceIds, positions },
-    { tokens, logProbs },
-    { columns, sampling: options, stream: options },
-  );
-  advanceSlots(gpu, state, logProbs, state.pageTable, window, options.stopTokens, state);
+  sampleTokens(gpu, { logits, logSumExp, ...state }, { tokens, logProbs }, {
+    columns,
+    topK: state.topK,
+  });
+  advanceSlots(gpu, state, { logProbs, pageTable, stops }, window, state);
 }

@@ -7,9 +7,6 @@ import { expectShape } from "./expect_shape.ts";
 /** Stands for no token, no cache row. */
 export const noToken = 0xffffffff;
 
-/** Most stop tokens a decode step compares with. */
-export const maxStopTokens = 4;
-
 /**
  * Where each of S sequences stands while decoding, all u32 [S], all kept on the GPU. A slot is active
  * while `remaining` is above 0. Before the first token is drawn, a slot stands at its prompt's last
@@ -22,8 +19,33 @@ export interface DecodeSlots {
   readonly positions: Tensor;
   /** Tokens that may still be drawn. */
   readonly remaining: Tensor;
-  /** Names the sequence to the random number generator. */
-  readonly sequenceIds: Tensor;
+}
+
+/**
+ * The stop tokens of every slot in one array: where each slot's begin and end in it, then the tokens.
+ *
+ * @param count S; slots beyond the given ones have none
+ * @returns u32 [2 S + N]; slots with the same array share its tokens
+ */
+export function stopArray(
+  slots: readonly (readonly number[])[],
+  count: number,
+): Uint32Array<ArrayBuffer> {
+  const ranges = new Uint32Array(2 * count);
+  const places = new Map<readonly number[], number>();
+  const tokens: number[] = [];
+  slots.forEach((stopTokens, s) => {
+    let first = places.get(stopTokens);
+    if (first === undefined) {
+      places.set(stopTokens, first = ranges.length + tokens.length);
+      for (const token of stopTokens) tokens.push(token);
+    }
+    ranges.set([first, first + stopTokens.length], 2 * s);
+  });
+  const array = new Uint32Array(ranges.length + tokens.length);
+  array.set(ranges);
+  array.set(tokens, ranges.length);
+  return array;
 }
 
 /** What the next decode step needs, u32 [S]. */
@@ -41,18 +63,20 @@ export interface NextStep {
  * @param slots `tokens` holds what was drawn; positions and remaining are updated
  * @param logProbs [S] of the tokens drawn
  * @param pageTable u32 [S, maxPages]: the cache page of every `pageTokens` positions
- * @param window tokens u32 and logProbs f32, both [steps, S]: row `step` is written, with `noToken` and
- *   0 for slots that were inactive before
- * @param stopTokens at most 4
- * @throws Error when the shapes do not fit or there are too many stop tokens
+ * @param stops u32 of `stopArray`, at least [2 S]
+ * @param window u32 [steps, S, 2]: row `step` is written, each slot's token and the bits of its log-prob,
+ *   `noToken` and 0 for slots that were inactive before
+ * @throws Error when the shapes do not fit
  */
 export function advanceSlots(
   gpu: Gpu,
   slots: DecodeSlots,
-  logProbs: Tensor,
-  pageTable: Tensor,
-  window: { readonly tokens: Tensor; readonly logProbs: Tensor; readonly step: number },
-  stopTokens: readonly number[],
+  { logProbs, pageTable, stops }: {
+    readonly logProbs: Tensor;
+    readonly pageTable: Tensor;
+    readonly stops: Tensor;
+  },
+  { window, step }: { readonly window: Tensor; readonly step: number },
   next: NextStep,
 ): void {
   const operation = "advanceSlots";
@@ -64,28 +88,25 @@ export function advanceSlots(
     expectShape(operation, name, t, [count], "u32");
   }
   expectShape(operation, "logProbs", logProbs, [count]);
-  expectShape(operation, "window tokens", window.tokens, [-1, count], "u32");
-  expectShape(operation, "window log-probs", window.logProbs, window.tokens.shape);
-  if (window.step < 0 || window.step >= window.tokens.shape[0]) {
-    throw new Error(`${operation}: step ${window.step} of a window of ${window.tokens.shape[0]}`);
+  expectShape(operation, "stops", stops, [-1], "u32");
+  expectShape(operation, "window", window, [-1, count, 2], "u32");
+  if (stops.shape[0] < 2 * count) {
+    throw new Error(`${operation}: ${stops.shape[0]} stop words for ${count} slots`);
   }
-  if (stopTokens.length > maxStopTokens) {
-    throw new Error(
-      `${operation}: ${stopTokens.length} stop tokens, expected at most ${maxStopTokens}`,
-    );
+  if (step < 0 || step >= window.shape[0]) {
+    throw new Error(`${operation}: step ${step} of a window of ${window.shape[0]}`);
   }
-  const [stop0 = noToken, stop1 = noToken, stop2 = noToken, stop3 = noToken] = stopTokens;
   gpu.dispatch(
     { label: "advance", code, defines: { PAGE: pageTokens } },
-    { slots: count, maxPages, stepInWindow: window.step, stop0, stop1, stop2, stop3 },
+    { slots: count, maxPages, stepInWindow: step },
     {
       tokens,
       logProbs,
       pageTable,
+      stops,
       positions,
       remaining,
-      outputTokens: window.tokens,
-      outputLogProbs: window.logProbs,
+      window,
       keyRows,
       lengths,
     },

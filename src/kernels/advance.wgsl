@@ -5,20 +5,18 @@ struct Params {
   slots: u32,
   maxPages: u32,  // entries of a slot's row in the page table
   stepInWindow: u32,
-  stop0: u32,     // 0xffffffff: none
-  stop1: u32,
-  stop2: u32,
-  stop3: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> tokens: array<u32>;
 @group(0) @binding(2) var<storage, read> logProbs: array<f32>;
 @group(0) @binding(3) var<storage, read> pageTable: array<u32>;
-@group(0) @binding(4) var<storage, read_write> positions: array<u32>;
-@group(0) @binding(5) var<storage, read_write> remaining: array<u32>;
-@group(0) @binding(6) var<storage, read_write> outputTokens: array<u32>;
-@group(0) @binding(7) var<storage, read_write> outputLogProbs: array<f32>;
+// For each slot where its stop tokens begin and end in this same array.
+@group(0) @binding(4) var<storage, read> stops: array<u32>;
+@group(0) @binding(5) var<storage, read_write> positions: array<u32>;
+@group(0) @binding(6) var<storage, read_write> remaining: array<u32>;
+// The token, and the bits of its log-prob.
+@group(0) @binding(7) var<storage, read_write> window: array<vec2<u32>>;
 @group(0) @binding(8) var<storage, read_write> keyRows: array<u32>;
 @group(0) @binding(9) var<storage, read_write> lengths: array<u32>;
 
@@ -33,21 +31,21 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   let output = params.stepInWindow * params.slots + slot;
   let left = remaining[slot];
   if (left == 0u) {
-    outputTokens[output] = none;
-    outputLogProbs[output] = 0.0;
+    window[output] = vec2<u32>(none, 0u);
     keyRows[slot] = none;
     lengths[slot] = 0u;
     return;
   }
   let token = tokens[slot];
   let position = positions[slot] + 1u;
-  outputTokens[output] = token;
-  outputLogProbs[output] = logProbs[slot];
+  window[output] = vec2<u32>(token, bitcast<u32>(logProbs[slot]));
   positions[slot] = position;
   let page = position / $(PAGE)u;
-  let stops = token == params.stop0 || token == params.stop1 || token == params.stop2 ||
-    token == params.stop3;
-  if (stops || left == 1u || page >= params.maxPages) {
+  var stopped = false;
+  for (var i = stops[2u * slot]; i < stops[2u * slot + 1u]; i++) {
+    stopped = stopped || token == stops[i];
+  }
+  if (stopped || left == 1u || page >= params.maxPages) {
     remaining[slot] = 0u;
     keyRows[slot] = none;
     lengths[slot] = 0u;

@@ -5,6 +5,7 @@ import {
   type AttentionShape,
   expectAttentionShape,
   log2e,
+  pageTokens,
   type RowSharing,
   rowSharing,
 } from "./attention_shape.ts";
@@ -63,6 +64,8 @@ function tiling(gpu: Gpu, sharing: RowSharing, tokens: number, headDim: number, 
     WIDTH: share ? 8 : 1,
     // The software driver would compile longer ones for minutes.
     UNROLL: !gpu.info.software || headDim <= 16,
+    PAGED: false,
+    PAGE: pageTokens,
   };
   return { defines, tiles: Math.ceil(tokens / lanes) };
 }
@@ -108,12 +111,63 @@ export function attentionForward(
 
 /** The cost of a walk that takes so many products of head size of each query with each row. */
 function costOf(
-  { queries, attendedRows }: AttentionInputs,
+  { queries, attendedRows }: Pick<AttentionInputs, "queries" | "attendedRows">,
   shape: AttentionShape,
   products: number,
 ) {
   const flops = 2 * products * attendedRows * shape.heads * shape.headDim;
   return { bytes: 4 * queries.bytes, flops };
+}
+
+/** T new tokens of sequences, one after the other, and the cache of one layer. */
+export interface PagedAttentionInputs {
+  /** [T, H, D], rotated. */
+  readonly queries: Tensor;
+  /** [pages · pageTokens, KV, D], rotated; the new tokens' own keys and values must be there already. */
+  readonly cacheKeys: Tensor;
+  /** [pages · pageTokens, KV, D] */
+  readonly cacheValues: Tensor;
+  /** [T, 4] u32 of `pagedSegments` */
+  readonly segments: Tensor;
+  /** u32 [N]: cache pages of the sequences in the order of their tokens. */
+  readonly pageTable: Tensor;
+  /** Rows that all tokens together attend to; only the launch's cost is told by it. */
+  readonly attendedRows: number;
+}
+
+/**
+ * Causal attention of new tokens over the paged cache: the bits that `attentionForward` gives them in
+ * the whole sequence.
+ *
+ * @param output [T, H, D]
+ * @throws Error when a tensor's shape is not the documented one
+ */
+export function attentionPaged(
+  gpu: Gpu,
+  { queries, cacheKeys, cacheValues, segments, pageTable, attendedRows }: PagedAttentionInputs,
+  output: Tensor,
+  shape: AttentionShape,
+  sharing = rowSharing(gpu),
+): void {
+  const operation = "attention paged";
+  const { heads, kvHeads, headDim, scale } = shape;
+  expectAttentionShape(operation, shape);
+  const [tokens] = queries.shape;
+  const [rows] = cacheKeys.shape;
+  expectShape(operation, "queries", queries, [tokens, heads, headDim]);
+  expectShape(operation, "cacheKeys", cacheKeys, [rows, kvHeads, headDim]);
+  expectShape(operation, "cacheValues", cacheValues, [rows, kvHeads, headDim]);
+  expectShape(operation, "segments", segments, [tokens, 4], "u32");
+  expectShape(operation, "pageTable", pageTable, [-1], "u32");
+  expectShape(operation, "output", output, [tokens, heads, headDim]);
+  const { defines, tiles } = tiling(gpu, sharing, tokens, headDim, attentionBlock);
+  gpu.dispatch(
+    { label: operation, code: forwardCode, defines: { ...defines, PAGED: true } },
+    { tokens, heads, kvHeads, scale: scale * log2e, chunks: headDim / 4 },
+    { queries, keys: cacheKeys, values: cacheValues, segments, pageTable, output },
+    [tiles, heads],
+    costOf({ queries, attendedRows }, shape, 2),
+  );
 }
 
 /**

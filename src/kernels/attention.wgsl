@@ -16,6 +16,10 @@
 // the keys together. A workgroup that holds the end of one segment and the start of another makes one
 // walk for each. SHARE: each of 8 lanes loads another key and broadcasts it (software driver, whose
 // subgroups have 8 lanes); else all lanes load the same address, which hardware serves at once.
+//
+// PAGED: keys and values are the cache's, which holds the keys of the queries themselves too. Key t of a segment
+// is row pageTable[z + t / $PAGE] * $PAGE + t % $PAGE, z and w (the position of the segment's first token) from
+// `segments`. There is then no logSumExp.
 
 struct Params {
   tokens: u32,
@@ -31,7 +35,11 @@ struct Params {
 @group(0) @binding(3) var<storage, read> values: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> segments: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read_write> output: array<vec4<f32>>;
+//#if PAGED
+@group(0) @binding(6) var<storage, read> pageTable: array<u32>;
+//#else
 @group(0) @binding(6) var<storage, read_write> logSumExp: array<f32>;
+//#endif
 
 const lowest = -3.0e38;
 
@@ -76,13 +84,20 @@ fn main(
     for (var c = 0u; c < chunks; c++) { o[entry(c)] = vec4<f32>(0.0); }
 
     for (var block = 0u; block <= lastKey; block += $(BLOCK)u) {
+      //#if PAGED
+      let base = pageTable[segment.z + block / $(PAGE)u] * $(PAGE)u + block % $(PAGE)u - block;
+      //#endif
       //#for g 0 BLOCK/WIDTH
       //#if SHARE
       let key$g = min(block + $(g*WIDTH)u + lane, lastKey);
       //#else
       let key$g = min(block + $(g)u, lastKey);
       //#endif
+      //#if PAGED
+      let row$g = (base + key$g) * stride + kvAt;
+      //#else
       let row$g = select(start + (key$g - prefix), segment.z + key$g, key$g < prefix) * stride + kvAt;
+      //#endif
       //#endfor
       //#for j 0 BLOCK
       var s$j = 0.0;
@@ -138,7 +153,9 @@ fn main(
     if (own.x == start && token <= last) {
       let share = 1.0 / l;
       for (var c = 0u; c < chunks; c++) { output[at + c] = o[entry(c)] * share; }
+      //#if !PAGED
       logSumExp[token * params.heads + head] = (m + log2(l)) * 0.6931471805599453;
+      //#endif
     }
     if (start <= first) { break; }
     end = start - 1u;

@@ -46,3 +46,29 @@ export function attendedRows(groups: readonly PrefixGroupLengths[]): number {
 export function packedTokens({ prefix, continuations }: PrefixGroupLengths): number {
   return continuations.reduce((sum, length) => sum + length, prefix);
 }
+
+/**
+ * For each new token of a pack, which cached keys it attends to: those of its sequence up to its own.
+ *
+ * @param segments neighbouring tokens of one sequence: how many, the position of the first, and where the
+ *   sequence's pages begin in the page table
+ * @returns [T, 4]: the first row of the token's segment; one past its last row; where the pages begin; the
+ *   position of the segment's first token
+ */
+export function pagedSegments(
+  segments: readonly {
+    readonly tokens: number;
+    readonly position: number;
+    readonly firstPage: number;
+  }[],
+): Uint32Array<ArrayBuffer> {
+  const rows = new Uint32Array(4 * segments.reduce((sum, { tokens }) => sum + tokens, 0));
+  let row = 0;
+  for (const { tokens, position, firstPage } of segments) {
+    const start = row;
+    for (; row < start + tokens; row++) {
+      rows.set([start, start + tokens, firstPage, position], 4 * row);
+    }
+  }
+  return rows;
+}

@@ -34,6 +34,9 @@ export interface SamplingStream {
 /** Bounds the workgroup memory of the hardware variant. */
 const maxBlocks = 512;
 
+/** Words of one slot's settings in sample.wgsl. */
+export const settingsWords = 8;
+
 /** @throws UserError naming the first value out of range */
 export function checkSampling(sampling: Sampling): void {
   const { temperature, topK, topP, minP } = sampling;
@@ -46,20 +49,57 @@ export function checkSampling(sampling: Sampling): void {
   check(minP >= 0 && minP <= 1, "minP", minP, "a number from 0 to 1");
 }
 
+/** The settings of every slot as data: one slot's say nothing about another's. S slots. */
+export interface SlotSettings {
+  /** u32 [S, 8], of `samplingSettings` */
+  readonly settings: Tensor;
+  /** f32 [S]; 1 for a temperature of 0 */
+  readonly inverseTemperature: Tensor;
+  /** u32 [S], keys of the random numbers */
+  readonly sequenceIds: Tensor;
+}
+
 /**
- * Draws the next token of every slot.
+ * Settings of slots as the kernel reads them, 8 words each. A k of the whole vocabulary or more is none.
  *
- * The log-prob it gives is that of the whole distribution at this temperature, before the filters,
+ * @param count slots; those without settings of their own take the likeliest token
+ * @param columns of the vocabulary
+ */
+export function samplingSettings(
+  slots: readonly (Sampling & SamplingStream)[],
+  count: number,
+  columns: number,
+): Uint32Array<ArrayBuffer> {
+  const words = new Uint32Array(count * settingsWords);
+  const floats = new Float32Array(words.buffer);
+  for (let s = slots.length; s < count; s++) words[s * settingsWords] = 1;
+  slots.forEach(({ temperature, topK, topP, minP, seed, stream, step }, s) => {
+    const at = s * settingsWords;
+    words[at] = temperature === 0 ? 1 : 0;
+    words[at + 1] = topK < columns ? topK : 0;
+    floats[at + 2] = topP;
+    floats[at + 3] = minP;
+    words.set(seedWords(seed), at + 4);
+    words[at + 6] = stream;
+    words[at + 7] = step;
+  });
+  return words;
+}
+
+/**
+ * Draws the next token of every slot by the slot's own settings.
+ *
+ * The log-prob it gives is that of the whole distribution at the slot's temperature, before the filters,
  * because that is the policy the trainer evaluates: it has the bits that `vocabularyReduce` and
  * `vocabularyFinish` give for the same logits and this token. At temperature 0 it is that of the
  * unscaled distribution.
  *
- * @param inputs logits [slots, stride], rows of V columns and padding; logSumExp [slots] of the scaled
- *   logits; sequenceIds u32 [slots]; positions u32 [slots] of the tokens whose logits these are: the
- *   token drawn has the next position, and its random number that position
- * @param outputs tokens u32 [slots], logProbs [slots] in nats
- * @param options columns: V; lanes: overrides the choice by device
- * @throws UserError when a sampling value is out of range
+ * @param inputs logits [S, stride], rows of V columns and padding; logSumExp [S] of the scaled logits;
+ *   positions u32 [S] of the tokens whose logits these are: the token drawn has the next position, and
+ *   its random number that position
+ * @param outputs tokens u32 [S], logProbs [S] in nats
+ * @param options columns: V; topK: whether any slot has a k, else the search for it is left out; lanes:
+ *   overrides the choice by device
  * @throws Error when the shapes do not fit
  */
 export function sampleTokens(
@@ -67,18 +107,16 @@ export function sampleTokens(
   inputs: {
     readonly logits: Tensor;
     readonly logSumExp: Tensor;
-    readonly sequenceIds: Tensor;
     readonly positions: Tensor;
-  },
+  } & SlotSettings,
   outputs: { readonly tokens: Tensor; readonly logProbs: Tensor },
   options: {
     readonly columns: number;
-    readonly sampling: Sampling;
-    readonly stream: SamplingStream;
+    readonly topK: boolean;
     readonly lanes?: VocabularyLanes;
   },
 ): void {
-  const { columns, sampling, stream, lanes = vocabularyLanes(gpu) } = options;
+  const { columns, topK, lanes = vocabularyLanes(gpu) } = options;
   const [slots, stride] = inputs.logits.shape;
   const operation = "sampleTokens";
   expectShape(operation, "logits", inputs.logits, [-1, -1]);
@@ -86,39 +124,34 @@ export function sampleTokens(
   expectShape(operation, "logSumExp", inputs.logSumExp, [slots]);
   expectShape(operation, "sequenceIds", inputs.sequenceIds, [slots], "u32");
   expectShape(operation, "positions", inputs.positions, [slots], "u32");
+  expectShape(operation, "settings", inputs.settings, [slots, settingsWords], "u32");
+  expectShape(operation, "inverseTemperature", inputs.inverseTemperature, [slots]);
   expectShape(operation, "tokens", outputs.tokens, [slots], "u32");
   expectShape(operation, "logProbs", outputs.logProbs, [slots]);
   const largest = Math.min(stride, maxBlocks * vocabularyBlock);
   if (columns < 1 || columns > largest) {
     throw new Error(`${operation}: ${columns} columns, expected 1 to ${largest}`);
   }
-  checkSampling(sampling);
-  const [seedLow, seedHigh] = seedWords(stream.seed);
   const blocks = Math.ceil(columns / vocabularyBlock);
   const MAX_BLOCKS = lanes === 1 ? 0 : Math.ceil(blocks / 64) * 64;
-  const { topK, topP } = sampling;
-  const TOP_K = topK > 0 && topK < columns;
+  const { logits, logSumExp, positions, settings, inverseTemperature, sequenceIds } = inputs;
   gpu.dispatch(
     {
       label: "sample",
       code: `${philoxCode}\n${sampleCode}`,
-      defines: { LANES: lanes, MAX_BLOCKS, TOP_K },
+      defines: { LANES: lanes, MAX_BLOCKS, TOP_K: topK },
     },
+    { slots, columns, stride },
     {
-      slots,
-      columns,
-      stride,
-      inverseTemperature: inverseTemperature(sampling.temperature),
-      greedy: sampling.temperature === 0 ? 1 : 0,
-      topK,
-      topP,
-      minP: sampling.minP,
-      seedLow,
-      seedHigh,
-      stream: stream.stream,
-      step: stream.step,
+      logits,
+      logSumExp,
+      positions,
+      settings,
+      inverseTemperature,
+      sequenceIds,
+      tokens: outputs.tokens,
+      logProbs: outputs.logProbs,
     },
-    { ...inputs, ...outputs },
     gpu.grid(lanes === 1 ? Math.ceil(slots / 8) : slots),
   );
 }

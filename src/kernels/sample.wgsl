@@ -11,7 +11,7 @@
 // (32), segments of a block (1024), blocks. The search adds the same numbers in the same order, so it
 // always ends inside. Both values of LANES give the same bits.
 //
-//   TOP_K false  leaves out top-k
+//   TOP_K false  leaves out top-k, which no slot asks for
 //   LANES 1    a lane per slot (lanes of a CPU core)
 //   LANES 128  a workgroup per slot, a lane per segment, four blocks at a time
 
@@ -19,9 +19,12 @@ struct Params {
   slots: u32,
   columns: u32,  // of the vocabulary
   stride: u32,   // elements from one row to the next
-  inverseTemperature: f32,
+}
+
+// What a slot's request asks for.
+struct Settings {
   greedy: u32,   // 1: the likeliest token, the lowest of those that tie
-  topK: u32,     // read with TOP_K only
+  topK: u32,     // 0: off; read with TOP_K only
   topP: f32,     // 1: off
   minP: f32,     // 0: off
   seedLow: u32,
@@ -37,7 +40,11 @@ struct Params {
 @group(0) @binding(4) var<storage, read> positions: array<u32>;
 @group(0) @binding(5) var<storage, read_write> tokens: array<u32>;
 @group(0) @binding(6) var<storage, read_write> logProbs: array<f32>;
+@group(0) @binding(7) var<storage, read> settings: array<Settings>;
+@group(0) @binding(8) var<storage, read> inverseTemperature: array<f32>;
 
+// Of the slot.
+var<private> scale: f32;
 // Of the likeliest token.
 var<private> peak: f32;
 var<private> peakKey: u32;
@@ -68,7 +75,7 @@ fn keysOf(x: vec4<f32>, vector: u32) -> vec4<u32> {
 
 // Masses of four tokens; 0 for those below `minimum` times the likeliest.
 fn massesOf(x: vec4<f32>, keys: vec4<u32>, minimum: f32) -> vec4<f32> {
-  let e = exp((x - peak) * params.inverseTemperature);
+  let e = exp((x - peak) * scale);
   let kept = (e >= vec4<f32>(minimum)) | (keys == vec4<u32>(peakKey));
   return select(vec4<f32>(0.0), e, kept);
 }
@@ -125,12 +132,14 @@ fn blocksOfRow() -> u32 {
 
 // The token at which the running mass of a segment passes `goal`; the masses before it are nested as
 // they were summed.
-fn searchSegment(slot: u32, segment: u32, threshold: u32, before: f32, inBlock: f32, goal: f32) -> u32 {
+fn searchSegment(
+  slot: u32, segment: u32, threshold: u32, minimum: f32, before: f32, inBlock: f32, goal: f32,
+) -> u32 {
   var inSegment = 0.0;
   for (var vector = segment * 8u; vector < endOf(segment); vector++) {
     let x = load(slot, vector);
     let keys = keysOf(x, vector);
-    let masses = massesOf(x, keys, params.minP);
+    let masses = massesOf(x, keys, minimum);
     //#for c 0 4
     inSegment += select(0.0, masses[$c], keys[$c] >= threshold);
     if (before + (inBlock + inSegment) > goal) {
@@ -177,11 +186,11 @@ fn rowPeak(slot: u32, lane: u32) -> vec2<u32> {
   return best;
 }
 
-fn search(slot: u32, lane: u32, threshold: u32, goal: f32) -> u32 {
+fn search(slot: u32, lane: u32, threshold: u32, minimum: f32, goal: f32) -> u32 {
   var before = 0.0;
   var block = 0u;
   for (; block < blocksOfRow(); block++) {
-    let mass = blockMass(slot, block, vec3<u32>(threshold), params.minP).x;
+    let mass = blockMass(slot, block, vec3<u32>(threshold), minimum).x;
     if (before + mass > goal) {
       break;
     }
@@ -190,13 +199,13 @@ fn search(slot: u32, lane: u32, threshold: u32, goal: f32) -> u32 {
   var inBlock = 0.0;
   var segment = block * 32u;
   for (; segment < segmentsOfRow(); segment++) {
-    let mass = segmentMass(slot, segment, vec3<u32>(threshold), params.minP).x;
+    let mass = segmentMass(slot, segment, vec3<u32>(threshold), minimum).x;
     if (before + (inBlock + mass) > goal) {
       break;
     }
     inBlock += mass;
   }
-  return searchSegment(slot, segment, threshold, before, inBlock, goal);
+  return searchSegment(slot, segment, threshold, minimum, before, inBlock, goal);
 }
 //#else
 var<workgroup> segmentMasses: array<vec3<f32>, 128>;
@@ -264,7 +273,7 @@ fn rowPeak(slot: u32, lane: u32) -> vec2<u32> {
 }
 
 // Follows a rowMass with the same threshold.
-fn search(slot: u32, lane: u32, threshold: u32, goal: f32) -> u32 {
+fn search(slot: u32, lane: u32, threshold: u32, minimum: f32, goal: f32) -> u32 {
   var before = 0.0;
   var block = 0u;
   for (; block < blocksOfRow(); block++) {
@@ -276,7 +285,7 @@ fn search(slot: u32, lane: u32, threshold: u32, goal: f32) -> u32 {
   }
   let firstSegment = block * 32u;
   if (lane < 32u) {
-    segmentMasses[lane] = segmentMass(slot, firstSegment + lane, vec3<u32>(threshold), params.minP);
+    segmentMasses[lane] = segmentMass(slot, firstSegment + lane, vec3<u32>(threshold), minimum);
   }
   workgroupBarrier();
   var inBlock = 0.0;
@@ -288,17 +297,17 @@ fn search(slot: u32, lane: u32, threshold: u32, goal: f32) -> u32 {
     }
     inBlock += mass;
   }
-  return searchSegment(slot, firstSegment + s, threshold, before, inBlock, goal);
+  return searchSegment(slot, firstSegment + s, threshold, minimum, before, inBlock, goal);
 }
 //#endif
 
 //#if TOP_K
-fn topKThreshold(slot: u32, lane: u32) -> u32 {
+fn topKThreshold(slot: u32, lane: u32, topK: u32) -> u32 {
   var t = 0u;
   for (var digit = 0u; digit < 16u; digit++) {
     let shift = 30u - 2u * digit;
     let candidates = vec3<u32>(t | (1u << shift), t | (2u << shift), t | (3u << shift));
-    let enough = rowCount(slot, lane, candidates) >= vec3<u32>(params.topK);
+    let enough = rowCount(slot, lane, candidates) >= vec3<u32>(topK);
     t = select(t, candidates.x, enough.x);
     t = select(t, candidates.y, enough.y);
     t = select(t, candidates.z, enough.z);
@@ -329,43 +338,48 @@ fn main(
   }
   let likeliest = rowPeak(slot, lane);
   var token = likeliest.y;
-  if (params.greedy == 0u) {
+  scale = inverseTemperature[slot];
+  if (settings[slot].greedy == 0u) {
     peakKey = likeliest.x;
     peak = logitOf(slot, likeliest.y);
     var threshold = 1u;
     //#if TOP_K
-    threshold = topKThreshold(slot, lane);
+    let topK = settings[slot].topK;
+    if (topK > 0u) { threshold = topKThreshold(slot, lane, topK); }
     //#endif
+    let topP = settings[slot].topP;
+    let minP = settings[slot].minP;
     // One loop, and so one copy of rowMass: pass 0 gives top-p its goal, passes 1 to 16 find its
     // threshold, pass 17 weighs what is kept.
     var mass = 0.0;
     var goal = 0.0;
     var t = 0u;
-    for (var pass_index = select(17u, 0u, params.topP < 1.0); pass_index < 18u; pass_index++) {
+    for (var pass_index = select(17u, 0u, topP < 1.0); pass_index < 18u; pass_index++) {
       let last = pass_index == 17u;
       let shift = select(32u - 2u * pass_index, 0u, pass_index == 0u || last);
       let descending = pass_index > 0u && !last;
       threshold = select(threshold, max(threshold, t), last);
       let candidates = vec3<u32>(t | (1u << shift), t | (2u << shift), t | (3u << shift));
       let thresholds = select(vec3<u32>(0u), candidates, descending);
-      let minimum = select(0.0, params.minP, last);
+      let minimum = select(0.0, minP, last);
       let masses = rowMass(slot, lane, max(thresholds, vec3<u32>(threshold)), minimum);
       let enough = masses >= vec3<f32>(goal);
       t = select(t, candidates.x, descending && enough.x);
       t = select(t, candidates.y, descending && enough.y);
       t = select(t, candidates.z, descending && enough.z);
-      goal = select(goal, params.topP * masses.x, pass_index == 0u);
+      goal = select(goal, topP * masses.x, pass_index == 0u);
       mass = masses.x;
     }
     // The token drawn has the next position.
-    let counter = vec4<u32>(positions[slot] + 1u, sequenceIds[slot], params.step, params.seedHigh);
-    let uniform_number = philoxUniform(counter, vec2<u32>(params.seedLow, params.stream));
-    let drawn = search(slot, lane, threshold, uniform_number * mass);
+    let counter = vec4<u32>(
+      positions[slot] + 1u, sequenceIds[slot], settings[slot].step, settings[slot].seedHigh);
+    let key = vec2<u32>(settings[slot].seedLow, settings[slot].stream);
+    let drawn = search(slot, lane, threshold, minP, philoxUniform(counter, key) * mass);
     // Only logits that are not numbers leave the search without a token.
     token = select(drawn, token, drawn >= params.columns);
   }
   if (lane == 0u) {
     tokens[slot] = token;
-    logProbs[slot] = fma(logitOf(slot, token), params.inverseTemperature, -logSumExp[slot]);
+    logProbs[slot] = fma(logitOf(slot, token), scale, -logSumExp[slot]);
   }
 }

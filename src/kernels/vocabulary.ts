@@ -59,6 +59,25 @@ function checkChunk(operation: string, chunk: VocabularyChunk, rows: number): nu
   return stride;
 }
 
+/**
+ * What logits are multiplied by: one number for all rows, or f32 [R] with one for each. Both give a row the
+ * same bits.
+ */
+export type RowScale = number | Tensor;
+
+/** A scale as a kernel takes it: a uniform, or a binding with PER_ROW. */
+function scaleArguments(operation: string, scale: RowScale, rows: number): {
+  readonly PER_ROW: boolean;
+  readonly uniform: Readonly<Record<string, number>>;
+  readonly binding: Readonly<Record<string, Tensor>>;
+} {
+  if (typeof scale === "number") {
+    return { PER_ROW: false, uniform: { inverseTemperature: scale }, binding: {} };
+  }
+  expectShape(operation, "inverseTemperature", scale, [rows]);
+  return { PER_ROW: true, uniform: {}, binding: { inverseTemperature: scale } };
+}
+
 /** The state of `vocabularyReduce` for R rows: f32 [R, 4]. The first chunk initialises it. */
 export function vocabularyState(gpu: Gpu, rows: number): Tensor {
   return gpu.tensor([rows, 4], "f32", "vocabulary state");
@@ -80,7 +99,7 @@ export function vocabularyReduce(
   state: Tensor,
   options: {
     readonly targets: Tensor;
-    readonly inverseTemperature: number;
+    readonly inverseTemperature: RowScale;
     /** Overrides the choice by device. */
     readonly lanes?: VocabularyLanes;
   },
@@ -91,10 +110,15 @@ export function vocabularyReduce(
   expectShape("vocabularyReduce", "targets", targets, [rows], "u32");
   const stride = checkChunk("vocabularyReduce", chunk, rows);
   const { logits, firstColumn, columns } = chunk;
+  const scale = scaleArguments("vocabularyReduce", inverseTemperature, rows);
   gpu.dispatch(
-    { label: "vocabulary reduce", code: reduceCode, defines: { LANES: lanes } },
-    { rows, columns, stride, firstColumn, inverseTemperature },
-    { logits, targets, state },
+    {
+      label: "vocabulary reduce",
+      code: reduceCode,
+      defines: { LANES: lanes, PER_ROW: scale.PER_ROW },
+    },
+    { rows, columns, stride, firstColumn, ...scale.uniform },
+    { logits, targets, state, ...scale.binding },
     gpu.grid(lanes === 1 ? Math.ceil(rows / 8) : rows),
   );
 }
@@ -108,7 +132,7 @@ export function vocabularyReduce(
 export function vocabularyFinish(
   gpu: Gpu,
   state: Tensor,
-  options: { readonly inverseTemperature: number },
+  options: { readonly inverseTemperature: RowScale },
   outputs: { readonly logProbs: Tensor; readonly entropy: Tensor; readonly logSumExp: Tensor },
 ): void {
   const rows = state.shape[0];
@@ -116,10 +140,11 @@ export function vocabularyFinish(
     expectShape("vocabularyFinish", name, tensor, [rows]);
   }
   const { logProbs, entropy, logSumExp } = outputs;
+  const scale = scaleArguments("vocabularyFinish", options.inverseTemperature, rows);
   gpu.dispatch(
-    { label: "vocabulary finish", code: finishCode },
-    { rows, inverseTemperature: options.inverseTemperature },
-    { state, logProbs, entropy, logSumExp },
+    { label: "vocabulary finish", code: finishCode, defines: { PER_ROW: scale.PER_ROW } },
+    { rows, ...scale.uniform },
+    { state, logProbs, entropy, logSumExp, ...scale.binding },
     gpu.grid(Math.ceil(rows / 64)),
   );
 }

@@ -2,7 +2,9 @@
 
 struct Params {
   rows: u32,
+  //#if !PER_ROW
   inverseTemperature: f32,
+  //#endif
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -10,6 +12,9 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> logProbs: array<f32>;
 @group(0) @binding(3) var<storage, read_write> entropy: array<f32>;
 @group(0) @binding(4) var<storage, read_write> logSumExp: array<f32>;
+//#if PER_ROW
+@group(0) @binding(5) var<storage, read> inverseTemperature: array<f32>;
+//#endif
 
 @compute @workgroup_size(64)
 fn main(
@@ -21,11 +26,16 @@ fn main(
   if (row >= params.rows) {
     return;
   }
+  //#if PER_ROW
+  let scale = inverseTemperature[row];
+  //#else
+  let scale = params.inverseTemperature;
+  //#endif
   let reduced = state[row];
   let logSum = log(reduced.y);
-  let result = fma(reduced.x, params.inverseTemperature, logSum);
+  let result = fma(reduced.x, scale, logSum);
   logSumExp[row] = result;
   entropy[row] = logSum - reduced.z / reduced.y;
   // sample.wgsl computes the log-prob of what it draws by this same expression.
-  logProbs[row] = fma(reduced.w, params.inverseTemperature, -result);
+  logProbs[row] = fma(reduced.w, scale, -result);
 }

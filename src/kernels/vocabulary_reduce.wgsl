@@ -10,19 +10,25 @@
 //
 //   LANES 1    a lane per row (lanes of a CPU core)
 //   LANES 128  a workgroup per row, a lane per segment, four blocks at a time
+//   PER_ROW    every row has an inverse temperature of its own
 
 struct Params {
   rows: u32,
   columns: u32,      // of this chunk
   stride: u32,       // elements from one row to the next
   firstColumn: u32,  // of this chunk in the vocabulary; 0 starts the state
+  //#if !PER_ROW
   inverseTemperature: f32,
+  //#endif
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> logits: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> targets: array<u32>;
 @group(0) @binding(3) var<storage, read_write> state: array<vec4<f32>>;
+//#if PER_ROW
+@group(0) @binding(4) var<storage, read> inverseTemperature: array<f32>;
+//#endif
 
 // Below any logit, and still finite after the scaling.
 const lowest = -1.0e30;
@@ -43,10 +49,18 @@ fn total(x: vec4<f32>) -> f32 {
   return (x.x + x.y) + (x.z + x.w);
 }
 
-fn merge(running: vec4<f32>, m: f32, s: f32, w: f32) -> vec4<f32> {
+fn scaleOf(row: u32) -> f32 {
+  //#if PER_ROW
+  return inverseTemperature[row];
+  //#else
+  return params.inverseTemperature;
+  //#endif
+}
+
+fn merge(running: vec4<f32>, m: f32, s: f32, w: f32, scale: f32) -> vec4<f32> {
   let top = max(running.x, m);
-  let z0 = (running.x - top) * params.inverseTemperature;
-  let z1 = (m - top) * params.inverseTemperature;
+  let z0 = (running.x - top) * scale;
+  let z1 = (m - top) * scale;
   let e0 = exp(z0);
   let e1 = exp(z1);
   let w0 = fma(z0, running.y, running.z);
@@ -78,6 +92,7 @@ fn main(
   if (row >= params.rows) {
     return;
   }
+  let scale = scaleOf(row);
   var running = start(row);
   let segments = (params.columns + 31u) / 32u;
   for (var first = 0u; first < segments; first += 32u) {
@@ -95,7 +110,7 @@ fn main(
       var sum = vec4<f32>(0.0);
       var weighted = vec4<f32>(0.0);
       //#for v 0 8
-      let z$v = (load(row, segment * 8u + $(v)u) - m) * params.inverseTemperature;
+      let z$v = (load(row, segment * 8u + $(v)u) - m) * scale;
       let e$v = exp(z$v);
       sum += e$v;
       weighted = select(fma(e$v, z$v, weighted), weighted, e$v == vec4<f32>(0.0));
@@ -103,7 +118,7 @@ fn main(
       s += total(sum);
       w += total(weighted);
     }
-    running = merge(running, m, s, w);
+    running = merge(running, m, s, w, scale);
   }
   finish(row, running);
 }
@@ -124,6 +139,7 @@ fn main(
   }
   let lane = local.x;
   let block = lane / 32u;
+  let scale = scaleOf(row);
   var running = start(row);
   let blockCount = (params.columns + 1023u) / 1024u;
   for (var first = 0u; first < blockCount; first += 4u) {
@@ -142,7 +158,7 @@ fn main(
     var sum = vec4<f32>(0.0);
     var weighted = vec4<f32>(0.0);
     //#for v 0 8
-    let z$v = (x$v - m) * params.inverseTemperature;
+    let z$v = (x$v - m) * scale;
     let e$v = exp(z$v);
     sum += e$v;
     weighted = select(fma(e$v, z$v, weighted), weighted, e$v == vec4<f32>(0.0));
@@ -159,7 +175,7 @@ fn main(
     workgroupBarrier();
     if (lane == 0u) {
       for (var i = 0u; i < min(4u, blockCount - first); i++) {
-        running = merge(running, blocks[i].x, blocks[i].y, blocks[i].z);
+        running = merge(running, blocks[i].x, blocks[i].y, blocks[i].z, scale);
       }
     }
   }

@@ -1,3 +1,4 @@
+import type { Sampler } from "../engine/sampler.ts";
 import type { Trainer } from "../engine/training/trainer.ts";
 import type { Model } from "../model/decoder/model.ts";
 import type { Tokenizer } from "../model/tokenizer/tokenizer.ts";
@@ -13,10 +14,8 @@ export interface Policy<Template> {
   /** Ids that end a response. */
   readonly stopTokens: readonly number[];
   readonly maximumResponse: number;
-  /** Sequences decoded at once. */
-  readonly slots: number;
-  /** Tokens decoded between two looks at what has finished. */
-  readonly stepsBetweenReadbacks: number;
+  /** Samples the model; it holds memory while a rollout lasts. */
+  readonly sampler: Sampler;
   /** Null for a frozen policy. */
   readonly trainer: Trainer | null;
   /** The frozen starting weights the KL is measured against; null when the KL coefficient is 0. */

@@ -3,7 +3,7 @@ import { parseCritique, type ParsedCritique } from "./parse_critique.ts";
 import { type ParsedSolution, parseSolution } from "./parse_solution.ts";
 import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
-import { generate, type RolloutResponse, type Sampling } from "../engine/rollout.ts";
+import { rollout, type RolloutResponse, type Sampling } from "../engine/rollout.ts";
 
 /** What the RL loop must know of a task's problems. */
 export interface ProblemSource<Problem> {
@@ -126,11 +126,14 @@ async function respond<Template>(
     prompt,
     sequenceIds: Array.from({ length: count }, (_, i) => firstSequence + p * count + i),
   }));
-  return await generate(policy.model, requests, {
-    ...sampling,
-    stopTokens: policy.stopTokens,
-    maximumResponse: policy.maximumResponse,
-    slots: policy.slots,
-    stepsBetweenReadbacks: policy.stepsBetweenReadbacks,
-  });
+  try {
+    return await rollout(policy.sampler, requests, {
+      ...sampling,
+      stopTokens: policy.stopTokens,
+      maximumResponse: policy.maximumResponse,
+    });
+  } finally {
+    // Training needs the memory.
+    policy.sampler.release();
+  }
 }

@@ -1,12 +1,12 @@
 import type { Gpu } from "../../src/gpu/gpu.ts";
-import { attentionForward } from "../../src/kernels/attention.ts";
+import { attentionForward, attentionPaged } from "../../src/kernels/attention.ts";
+import { pagedSegments } from "../../src/kernels/attention_segments.ts";
 import {
   attentionDecode,
   type DecodeSplit,
   decodeSplit,
 } from "../../src/kernels/attention_decode.ts";
-import { pageTokens } from "../../src/kernels/attention_shape.ts";
-import { cacheWrite } from "../../src/kernels/cache_write.ts";
+import { pageTokens, type RowSharing, rowSharing } from "../../src/kernels/attention_shape.ts";
 import { RandomStream } from "../../src/random/philox.ts";
 import {
   assertSameBits,
@@ -20,6 +20,11 @@ import { assertClose, onEveryGpu } from "./harness.ts";
 /** The variants this device can run. */
 function splits(gpu: Gpu): readonly DecodeSplit[] {
   return decodeSplit(gpu) === "subgroup" ? ["subgroup", "workgroup"] : ["workgroup"];
+}
+
+/** The ways of sharing rows this device can run. */
+function sharings(gpu: Gpu): readonly RowSharing[] {
+  return rowSharing(gpu) === "subgroup" ? ["subgroup", "uniform"] : ["uniform"];
 }
 
 const shapes: readonly Heads[] = [
@@ -69,22 +74,22 @@ for (const shape of shapes) {
       const order = shuffled(pages);
       const page = (sequence: number, index: number) => order[sequence * maxPages + index];
       const firsts = [...new Set(start)];
-      const pairs = Uint32Array.from(
-        Array.from({ length: tokens }, (_, t) => {
-          const position = t - start[t];
-          const index = Math.floor(position / pageTokens);
-          return [
-            t,
-            page(firsts.indexOf(start[t]), index) * pageTokens + position % pageTokens,
-          ];
-        }).flat(),
-      );
+      const rowOf = (t: number) => {
+        const position = t - start[t];
+        const index = Math.floor(position / pageTokens);
+        return page(firsts.indexOf(start[t]), index) * pageTokens + position % pageTokens;
+      };
       const cacheShape = [pages * pageTokens, kvHeads, headDim];
-      const unwritten = new Float32Array(pages * pageTokens * kvHeads * headDim).fill(NaN);
-      const cacheKeys = gpu.from(unwritten, cacheShape);
-      const cacheValues = gpu.from(unwritten, cacheShape);
-      const pairTensor = gpu.from(pairs, [tokens, 2]);
-      cacheWrite(gpu, { keys, values }, pairTensor, { cacheKeys, cacheValues });
+      const width = kvHeads * headDim;
+      const paged = (packed: Float32Array) => {
+        const rows = new Float32Array(pages * pageTokens * width).fill(NaN);
+        for (let t = 0; t < tokens; t++) {
+          rows.set(packed.subarray(t * width, (t + 1) * width), rowOf(t) * width);
+        }
+        return gpu.from(rows, cacheShape);
+      };
+      const cacheKeys = paged(data.keys);
+      const cacheValues = paged(data.values);
 
       // One slot per token of the pack, each with its sequence's pages, and an unused slot.
       const slots = tokens + 1;
@@ -118,8 +123,33 @@ for (const shape of shapes) {
         const unused = actual.subarray(expected.length);
         assertSameBits(unused, new Float32Array(heads * headDim), `${split}, the unused slot`);
       }
+      // The last tokens of every sequence from some position on, as a prefill leaves off the cached ones.
+      const skipped = [0, 5, 32, 100];
+      const suffixes = pack.sequences.map((rows, s) => rows.slice(skipped[s]));
+      const rows = suffixes.flat();
+      const size = heads * headDim;
+      const take = (packed: Float32Array) =>
+        Float32Array.from(rows.flatMap((t) => [...packed.subarray(t * size, (t + 1) * size)]));
+      const words = pagedSegments(suffixes.map((suffix, s) => ({
+        tokens: suffix.length,
+        position: skipped[s],
+        firstPage: s * maxPages,
+      })));
+      const paths = {
+        queries: gpu.from(take(data.queries), [rows.length, heads, headDim]),
+        segments: gpu.from(words, [rows.length, 4]),
+        pageTable: gpu.from(Uint32Array.from(order), [order.length]),
+      };
+      const attendedRows = 0;
+      const prefilled = gpu.tensor([rows.length, heads, headDim]);
+      for (const sharing of sharings(gpu)) {
+        const inputs = { ...paths, cacheKeys, cacheValues, attendedRows };
+        attentionPaged(gpu, inputs, prefilled, shape, sharing);
+        assertSameBits(await gpu.readFloats(prefilled), take(expected), `paged, ${sharing}`);
+      }
+      gpu.release(...Object.values(paths), prefilled);
       gpu.release(queries, keys, values, segments, output, logSumExp, cacheKeys, cacheValues);
-      gpu.release(pairTensor, lengths, pageTable, slotQueries, decoded);
+      gpu.release(lengths, pageTable, slotQueries, decoded);
     },
   );
 }

@@ -3,7 +3,12 @@ import type { Gpu } from "../../src/gpu/gpu.ts";
 import { UserError } from "../../src/base/user_error.ts";
 import { philox4x32, uniformAt } from "../../src/random/philox.ts";
 import philoxCode from "../../src/kernels/philox.wgsl" with { type: "text" };
-import { sampleTokens, type Sampling } from "../../src/kernels/sample.ts";
+import {
+  checkSampling,
+  sampleTokens,
+  type Sampling,
+  samplingSettings,
+} from "../../src/kernels/sample.ts";
 import {
   inverseTemperature,
   vocabularyFinish,
@@ -64,20 +69,25 @@ async function draw(
   gpu: Gpu,
   rows: Float32Array,
   columns: number,
-  sampling: Sampling,
+  /** One for all slots, or one for each. */
+  sampling: Sampling | readonly Sampling[],
   lanes: VocabularyLanes,
 ): Promise<Drawn> {
   const slots = rows.length / columns;
+  const samplings = Array.isArray(sampling) ? sampling : Array(slots).fill(sampling);
   const stride = Math.ceil(columns / 4) * 4 + 4;
   const padded = new Float32Array(slots * stride).fill(1e30);
   for (let s = 0; s < slots; s++) {
     padded.set(rows.subarray(s * columns, (s + 1) * columns), s * stride);
   }
-  const scale = inverseTemperature(sampling.temperature);
+  const scales = Float32Array.from(samplings, ({ temperature }) => inverseTemperature(temperature));
+  const words = samplingSettings(samplings.map((one) => ({ ...one, ...stream })), slots, columns);
   const made = gpu.scope(() => {
     const logits = gpu.from(padded, [slots, stride]);
     const sequenceIds = gpu.from(Uint32Array.from({ length: slots }, (_, s) => s), [slots]);
     const positions = gpu.from(new Uint32Array(slots).fill(9), [slots]);
+    const scale = gpu.from(scales, [slots]);
+    const settings = gpu.from(words, [slots, 8], "u32");
     const chunk = { logits, firstColumn: 0, columns };
     const reduce = (targets: typeof positions) => {
       const state = vocabularyState(gpu, slots);
@@ -89,12 +99,12 @@ async function draw(
     };
     const { logSumExp } = reduce(positions);
     const outputs = { tokens: gpu.tensor([slots], "u32"), logProbs: gpu.tensor([slots]) };
-    sampleTokens(gpu, { logits, logSumExp, sequenceIds, positions }, outputs, {
-      columns,
-      sampling,
-      stream,
-      lanes,
-    });
+    sampleTokens(
+      gpu,
+      { logits, logSumExp, sequenceIds, positions, settings, inverseTemperature: scale },
+      outputs,
+      { columns, topK: samplings.some(({ topK }) => topK > 0), lanes },
+    );
     return [outputs.tokens, outputs.logProbs, reduce(outputs.tokens).logProbs];
   }, (kept) => kept);
   const [tokens, logProbs, trained] = await gpu.readAll(made);
@@ -218,14 +228,29 @@ onEveryGpu("logits that are not numbers still give a token of the vocabulary", a
   }
 });
 
-onEveryGpu("sampling values out of range are refused", async (gpu) => {
+onEveryGpu("slots with different settings draw what each draws among its like", async (gpu) => {
+  const columns = 1500;
+  const slots = 33;
+  const rows = randomFloats(slots * columns, 8, 4);
+  const kinds: Sampling[] = [...filters, { ...everything, temperature: 0 }];
+  const mixed = Array.from({ length: slots }, (_, s) => kinds[s % kinds.length]);
+  for (const lanes of [1, 128] as const) {
+    const together = await draw(gpu, rows, columns, mixed, lanes);
+    for (const [k, kind] of kinds.entries()) {
+      const alike = await draw(gpu, rows, columns, kind, lanes);
+      for (let s = k; s < slots; s += kinds.length) {
+        assert.equal(together.tokens[s], alike.tokens[s], `slot ${s}, lanes ${lanes}`);
+        assert.equal(together.logProbs[s], alike.logProbs[s], `slot ${s}, lanes ${lanes}`);
+      }
+    }
+  }
+});
+
+Deno.test("sampling values out of range are refused", () => {
   const refused: Partial<Sampling>[] = [{ temperature: -1 }, { topK: 1.5 }, { topP: 0 }, {
     minP: 2,
   }];
   for (const bad of refused) {
-    await assert.rejects(
-      () => draw(gpu, new Float32Array(8), 8, { ...everything, ...bad }, 1),
-      UserError,
-    );
+    assert.throws(() => checkSampling({ ...everything, ...bad }), UserError);
   }
 });

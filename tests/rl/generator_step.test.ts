@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { characterTokenizer, characterTokenizerConfig } from "../../src/data/vocabulary.ts";
+import { Sampler } from "../../src/engine/sampler.ts";
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import { Tokenizer } from "../../src/model/tokenizer/tokenizer.ts";
 import {
@@ -62,8 +63,7 @@ async function step(gpu: Gpu, changes: Partial<GeneratorStepOptions<string>>) {
     template: { render: ({ question }) => `<bos>${question}?` },
     stopTokens: [2],
     maximumResponse: 12,
-    slots: 8,
-    stepsBetweenReadbacks: 4,
+    sampler: new Sampler(model, { slots: 8, stepsBetweenReadbacks: 4 }),
     trainer,
     reference: null,
   };

@@ -4,7 +4,7 @@ import type { Model } from "../../model/decoder/model.ts";
 import type { Policy } from "../../rl/policy.ts";
 import { type PolicySample, updatePolicy } from "../../rl/policy_update.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
-import { generate } from "../../engine/rollout.ts";
+import { rollout } from "../../engine/rollout.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { rolloutSampling } from "../tango/held_out_evaluation.ts";
 import { lossOptions } from "../config/loss_options.ts";
@@ -102,20 +102,20 @@ async function sample(
   rollouts: readonly Rollout[],
 ): Promise<void> {
   for (const { prompts, responses } of rollouts) {
-    const slots = Math.min(policy.slots, policy.model.decodeSlots);
-    const prompt = new Uint32Array(longest);
-    const requests = Array.from(
-      { length: Math.min(prompts, Math.ceil(slots / responses)) },
-      (_, p) => ({ prompt, sequenceIds: Array.from({ length: responses }, (_, i) => p + i) }),
-    );
-    await generate(policy.model, requests, {
+    const held = Math.ceil(policy.sampler.slots / responses);
+    const requests = Array.from({ length: Math.min(prompts, held + 1) }, (_, p) => ({
+      // No two begin alike, so that each is computed.
+      prompt: new Uint32Array(longest).fill(p % policy.model.config.vocabularySize),
+      // The last response to one prompt may come together with all to those after it.
+      sequenceIds: Array.from({ length: p === 0 && prompts > held ? 1 : responses }, (_, i) => i),
+    }));
+    await rollout(policy.sampler, requests, {
       ...rolloutSampling(config, streams.generatorRollout, 1),
       // A rehearsal samples token 0.
       stopTokens: [0],
       maximumResponse: policy.maximumResponse,
-      slots: policy.slots,
-      stepsBetweenReadbacks: policy.stepsBetweenReadbacks,
     });
+    policy.sampler.release();
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Sampling } from "../../engine/rollout.ts";
+import { Sampler } from "../../engine/sampler.ts";
 import { renderSolution } from "../../data/solution_text.ts";
 import type { Problem } from "../../data/task.ts";
 import { RandomStream, streams } from "../../random/philox.ts";
@@ -15,6 +16,8 @@ import type { TaskProblems } from "../problems/task_problems.ts";
 
 /** How well a policy in supervised fine-tuning does an embedded task. */
 export class TaskMeasurement {
+  readonly #sampler: Sampler;
+
   constructor(
     private readonly config: SftConfig,
     private readonly problems: TaskProblems,
@@ -24,7 +27,9 @@ export class TaskMeasurement {
       readonly generator: GeneratorTemplate;
       readonly verifier: VerifierTemplate;
     },
-  ) {}
+  ) {
+    this.#sampler = new Sampler(loaded.model, { slots: 256, stepsBetweenReadbacks: 16 });
+  }
 
   /** The generator's greedy accuracy, or the verifier's balanced accuracy, and all that was measured. */
   async measure(step: number): Promise<{ accuracy: number; metrics: Metrics }> {
@@ -82,8 +87,7 @@ export class TaskMeasurement {
       template,
       stopTokens,
       maximumResponse: this.config.evaluation.max_response_length,
-      slots: 256,
-      stepsBetweenReadbacks: 16,
+      sampler: this.#sampler,
       trainer: null,
       reference: null,
     };

@@ -5,6 +5,7 @@ import {
   loadModelFolder,
   type LoadOptions,
 } from "../../model/weights/model_folder.ts";
+import { Sampler } from "../../engine/sampler.ts";
 import { ChatTemplate } from "../../model/tokenizer/chat_template.ts";
 import { Trainer } from "../../engine/training/trainer.ts";
 import { withTurnEnd } from "../../model/tokenizer/stop_tokens.ts";
@@ -98,7 +99,8 @@ export function releasePolicies({ generator, verifier }: Policies): void {
   if (verifier) releasePolicy(verifier);
 }
 
-function releasePolicy({ trainer, reference, model }: Policy<unknown>): void {
+function releasePolicy({ sampler, trainer, reference, model }: Policy<unknown>): void {
+  sampler.close();
   trainer?.release();
   reference?.release();
   model.release();
@@ -148,8 +150,10 @@ async function openPolicy<Variable extends string>(
       template: prompt,
       stopTokens: withTurnEnd(loaded.stopTokens, turnEnd),
       maximumResponse: policy.max_response_length,
-      slots: rollout.decode_slots,
-      stepsBetweenReadbacks: rollout.steps_between_readbacks,
+      sampler: new Sampler(model, {
+        slots: rollout.decode_slots,
+        stepsBetweenReadbacks: rollout.steps_between_readbacks,
+      }),
       trainer,
       reference: trained && loss.kl_coefficient > 0
         ? await loadModel(gpu, policy.model, { trained: false, bases })

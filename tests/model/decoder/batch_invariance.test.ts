@@ -10,12 +10,8 @@ import { forwardOnly } from "../../../src/model/decoder/forward.ts";
 import { headForward, headLogits } from "../../../src/model/decoder/head.ts";
 import type { Model } from "../../../src/model/decoder/model.ts";
 import { packSequences } from "../../../src/model/decoder/packed_batch.ts";
-import {
-  generate,
-  type RolloutRequest,
-  type RolloutResponse,
-  type SamplingOptions,
-} from "../../../src/engine/rollout.ts";
+import type { RolloutRequest, RolloutResponse } from "../../../src/engine/rollout.ts";
+import { generate, type GenerateOptions } from "../../engine/generate.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { fixtures, largestDifference, withFixture } from "../fixture.ts";
 import { tinyModel } from "../tiny_model.ts";
@@ -50,7 +46,7 @@ async function trainerLogProbs(
   });
 }
 
-const sampling: SamplingOptions = {
+const sampling: GenerateOptions = {
   temperature: 1,
   topK: 0,
   topP: 1,
@@ -142,7 +138,7 @@ for (const name of fixtures) {
       const same = async (
         what: string,
         given: readonly RolloutRequest[],
-        options: Partial<SamplingOptions>,
+        options: Partial<GenerateOptions>,
       ) => {
         const found = bySequence(await generate(model, given, { ...sampling, ...options }));
         assert.deepEqual(found, expected, what);
@@ -218,7 +214,7 @@ onEveryGpu("rollout: stops at a stop token, at the longest length, and not befor
 
 onEveryGpu("rollout: another seed, stream, step or sequence draws other tokens", async (gpu) => {
   await withFixture(gpu, "llama", { trained: false }, async (model) => {
-    const draw = async (options: Partial<SamplingOptions>, sequenceIds = [0, 1]) => {
+    const draw = async (options: Partial<GenerateOptions>, sequenceIds = [0, 1]) => {
       const settings = { ...sampling, stopTokens: [], ...options };
       const [responses] = await generate(
         model,
@@ -286,7 +282,7 @@ onEveryGpu("rollout: top-k, top-p and min-p leave only the tokens they should", 
     const prompt = requests[4].prompt;
     /** Checks every sampled token against the trainer's distribution at its place. */
     const check = async (
-      options: Partial<SamplingOptions>,
+      options: Partial<GenerateOptions>,
       isAllowed: (logits: Float32Array, token: number) => boolean,
     ) => {
       const settings = { ...sampling, stopTokens: [], maximumResponse: 8, ...options };

@@ -10,13 +10,13 @@ import { type LoadedModel, loadModelFolder } from "../../../src/model/weights/mo
 import { openModelSource } from "../../../src/model/weights/model_source.ts";
 import { packSequences } from "../../../src/model/decoder/packed_batch.ts";
 import { Conversation } from "../../../src/engine/conversation.ts";
-import { generate } from "../../../src/engine/rollout.ts";
+import { generate } from "../../engine/generate.ts";
 import type { EngineName } from "../../../src/gpu/adapter.ts";
 import { gpuOf } from "../../kernels/harness.ts";
 import { readTensors } from "../safetensors_tensors.ts";
 import { smollm2File } from "../smollm2_file.ts";
 
-const fixtures = join(import.meta.dirname ?? "", "..", "fixtures");
+const fixtures = join(import.meta.dirname ?? "", "..", "..", "fixtures");
 const { prompts }: { prompts: string[] } = JSON.parse(
   Deno.readTextFileSync(join(fixtures, "smollm2.json")),
 );

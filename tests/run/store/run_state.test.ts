@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Sampler } from "../../../src/engine/sampler.ts";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
 import { characterTokenizer, characterTokenizerConfig } from "../../../src/data/vocabulary.ts";
 import { RandomStream } from "../../../src/random/philox.ts";
@@ -28,8 +29,7 @@ function policy<Template>(
     template,
     stopTokens: [2],
     maximumResponse: 8,
-    slots: 4,
-    stepsBetweenReadbacks: 4,
+    sampler: new Sampler(model, { slots: 4, stepsBetweenReadbacks: 4 }),
     trainer: trained ? tinyTrainer(model) : null,
     reference: null,
   };

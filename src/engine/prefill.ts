@@ -1,0 +1,140 @@
+import type { Tensor } from "../gpu/tensor.ts";
+import { noToken } from "../kernels/advance.ts";
+import { attentionPaged } from "../kernels/attention.ts";
+import { pagedSegments } from "../kernels/attention_segments.ts";
+import { cacheCopy } from "../kernels/cache_copy.ts";
+import { ropeForward } from "../kernels/rope.ts";
+import { attentionShape, embed, layerForward, ropeOptions } from "../model/decoder/forward.ts";
+import type { Layer, Model } from "../model/decoder/model.ts";
+import type { KvCache } from "./kv_cache.ts";
+import type { Sequence } from "./sequence.ts";
+
+/** What is to be computed of a sequence before it is decoded. */
+export interface Prefill {
+  readonly sequence: Sequence;
+  /** Positions `first` to `end` - 1 are computed. */
+  readonly first: number;
+  readonly end: number;
+  /** Rows of the cache that are copied to others, (from, to), once those from which they come are written. */
+  readonly copies: readonly (readonly [number, number])[];
+}
+
+/** Cuts the work into passes of at most so many tokens; a pass may need what those before it wrote. */
+export function cutPrefills(prefills: readonly Prefill[], maximum: number): Prefill[][] {
+  const passes: Prefill[][] = [[]];
+  let room = maximum;
+  for (let { sequence, first, end, copies } of prefills) {
+    do {
+      if (room === 0 && end > first) {
+        passes.push([]);
+        room = maximum;
+      }
+      const stop = Math.min(end, first + room);
+      passes[passes.length - 1].push({ sequence, first, end: stop, copies });
+      room -= stop - first;
+      first = stop;
+      copies = [];
+    } while (first < end);
+  }
+  return passes;
+}
+
+/** The tensors of a pass. T tokens. */
+interface Pass {
+  /** u32 [T] */
+  readonly positions: Tensor;
+  readonly keyRows: Tensor;
+  /** u32 [T, 4] */
+  readonly segments: Tensor;
+  readonly pageTable: Tensor;
+  /** Keys that all tokens together attend to. */
+  readonly attendedRows: number;
+}
+
+/**
+ * Computes tokens of sequences and stores their keys and values in the cache, in which the keys before them
+ * are. A token's keys have the same bits as when the whole sequence is computed at once.
+ */
+export function prefill(model: Model, cache: KvCache, pass: readonly Prefill[]): void {
+  const { gpu } = model;
+  const computed = pass.filter(({ first, end }) => end > first);
+  const pairs = Uint32Array.from(pass.flatMap(({ copies }) => copies.flat()));
+  gpu.scope(() => {
+    const copies = pairs.length > 0
+      ? gpu.from(pairs, [pairs.length / 2, 2], "u32", "copied rows")
+      : null;
+    const copy = (layer: number) => {
+      const [cacheKeys, cacheValues] = [cache.keys[layer], cache.values[layer]];
+      if (copies) cacheCopy(gpu, { cacheKeys, cacheValues }, copies);
+    };
+    if (computed.length === 0) return model.layers.forEach((_, index) => copy(index));
+    const tokens = computed.flatMap(({ sequence, first, end }) =>
+      sequence.tokens.slice(first, end)
+    );
+    const tensors = passTensors(model, computed, tokens.length);
+    let x = embed(model, gpu.from(Uint32Array.from(tokens), [tokens.length], "u32", "tokens"));
+    model.layers.forEach((layer, index) => {
+      const attend = attendPages(model, cache, index, layer, tensors, () => copy(index));
+      const output = gpu.scope(
+        () => layerForward(model, layer, x, attend).output,
+        (kept) => [kept],
+      );
+      gpu.release(x);
+      x = output;
+    });
+  });
+}
+
+function passTensors({ gpu }: Model, computed: readonly Prefill[], count: number): Pass {
+  const positions = new Uint32Array(count);
+  const keyRows = new Uint32Array(count).fill(noToken);
+  const pages: number[] = [];
+  let row = 0;
+  const segments = computed.map(({ sequence, first, end }) => {
+    const firstPage = pages.length;
+    for (const { page } of sequence.pages) pages.push(page);
+    for (let position = first; position < end; position++, row++) {
+      positions[row] = position;
+      keyRows[row] = sequence.rowOf(position);
+    }
+    return { tokens: end - first, position: first, firstPage };
+  });
+  return {
+    positions: gpu.from(positions, [count], "u32", "positions"),
+    keyRows: gpu.from(keyRows, [count], "u32", "key rows"),
+    segments: gpu.from(pagedSegments(segments), [count, 4], "u32", "segments"),
+    pageTable: gpu.from(Uint32Array.from(pages), [pages.length], "u32", "page table"),
+    attendedRows: positions.reduce((sum, position) => sum + position + 1, 0),
+  };
+}
+
+/** Rotates the tokens, writes their keys and values to the cache and attends to their sequences' pages. */
+function attendPages(
+  model: Model,
+  cache: KvCache,
+  index: number,
+  layer: Layer,
+  { positions, keyRows, segments, pageTable, attendedRows }: Pass,
+  copy: () => void,
+) {
+  const { gpu, config: { heads, headDim } } = model;
+  const [count] = positions.shape;
+  return (qkv: Tensor) => {
+    const queries = gpu.tensor([count, heads, headDim], "f32", "queries");
+    const cacheKeys = cache.keys[index];
+    const cacheValues = cache.values[index];
+    ropeForward(gpu, qkv, positions, { queries, keys: cacheKeys, values: cacheValues }, {
+      ...ropeOptions(model, layer),
+      keyRows,
+    });
+    copy();
+    const output = gpu.tensor([count, heads, headDim], "f32", "attention");
+    attentionPaged(
+      gpu,
+      { queries, cacheKeys, cacheValues, segments, pageTable, attendedRows },
+      output,
+      attentionShape(model),
+    );
+    return { output };
+  };
+}

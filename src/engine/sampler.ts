@@ -1,0 +1,332 @@
+import type { Tensor } from "../gpu/tensor.ts";
+import { noToken } from "../kernels/advance.ts";
+import { pageTokens } from "../kernels/attention_shape.ts";
+import type { Model } from "../model/decoder/model.ts";
+import { checkRequest } from "./check_request.ts";
+import { decodeStep } from "./decode_step.ts";
+import { KvCache, pagesFor } from "./kv_cache.ts";
+import { type CachedPage, PageTree } from "./page_tree.ts";
+import { cutPrefills, type Prefill, prefill } from "./prefill.ts";
+import type { SampleRequest } from "./request.ts";
+import { Sequence } from "./sequence.ts";
+import { addPages, CopiedRows, fillPages, takePages } from "./sequence_pages.ts";
+import { SlotState } from "./slot_state.ts";
+
+/** How a sampler works; none of it shows in what is sampled. */
+export interface SamplerOptions {
+  /** Sequences decoded at once, at most. */
+  readonly slots: number;
+  /** Tokens decoded between two looks at what has ended. */
+  readonly stepsBetweenReadbacks: number;
+  /**
+   * Pages of the cache (of `pageTokens` tokens). By default as many as the slots need for the requests that
+   * wait when the cache is taken.
+   */
+  readonly pages?: number;
+}
+
+/** The cache and the slots, while the sampler holds memory. */
+interface Held {
+  readonly cache: KvCache;
+  readonly tree: PageTree;
+  readonly slots: SlotState;
+  readonly pagesPerSlot: number;
+  /** `Model.weightsVersion` of what the cache holds. */
+  readonly weightsVersion: number;
+}
+
+/** Tokens prefilled in one pass. */
+const prefillTokens = 8192;
+
+/**
+ * Samples responses with continuous batching: requests come at any time, each with settings of its own, and
+ * are decoded beside one another. A response's tokens and log-probs have the same bits whatever else is
+ * sampled, whenever it came, in whatever order, and whether or not it was put back on the way.
+ *
+ * Pages of the cache are taken as they are needed. When there are none, requests wait, and the sequence that
+ * was admitted last is put back and computed again later. Text whose keys are still in the cache is not
+ * computed again.
+ */
+export class Sampler {
+  /** In the order in which they are admitted. */
+  #waiting: Sequence[] = [];
+  /** In the order of their admission. */
+  #active: Sequence[] = [];
+  #held: Held | null = null;
+  #nextId = 1;
+  #admissions = 0;
+  #stepping = false;
+  #closed = false;
+
+  constructor(readonly model: Model, readonly options: SamplerOptions) {}
+
+  /** Sequences decoded at once, at most. */
+  get slots(): number {
+    return Math.min(this.options.slots, this.model.decodeSlots);
+  }
+
+  /** Whether any response is still to come. */
+  get busy(): boolean {
+    return this.#waiting.length + this.#active.length > 0;
+  }
+
+  /**
+   * Asks for a response.
+   *
+   * @returns a number for `abort`
+   * @throws UserError when it cannot be had: its settings are out of range, or prompt and response are
+   *   longer than the model's positions or the cache
+   */
+  add(request: SampleRequest): number {
+    if (this.#closed) throw new Error("the sampler is closed");
+    checkRequest(request, this.model.config, this.options.pages ?? Infinity);
+    const id = this.#nextId++;
+    this.#waiting.push(new Sequence(id, request));
+    return id;
+  }
+
+  /** Ends a response where it is; its listener is told. Of one that has ended nothing is done. */
+  abort(id: number): void {
+    const sequence = [...this.#active, ...this.#waiting].find((one) => one.id === id);
+    if (!sequence) return;
+    this.#remove(sequence);
+    sequence.request.listener.end(sequence.response({ reason: "aborted" }));
+  }
+
+  /**
+   * Admits what there is room for, decodes `stepsBetweenReadbacks` tokens of everything admitted, and tells
+   * the listeners.
+   *
+   * @returns whether any response is still to come
+   * @throws what a listener throws, after all of them were told
+   */
+  async step(): Promise<boolean> {
+    if (this.#stepping) throw new Error("the sampler is stepping already");
+    if (!this.busy) return false;
+    this.#stepping = true;
+    let tell: (() => void)[];
+    try {
+      const held = this.#hold();
+      this.#grow(held);
+      this.#admit(held);
+      tell = this.#take(held, await this.#decode(held));
+    } catch (error) {
+      // What the cache holds is not known any more.
+      this.release();
+      throw error;
+    } finally {
+      this.#stepping = false;
+    }
+    callAll(tell);
+    return this.busy;
+  }
+
+  /**
+   * Returns the GPU memory until the next step, which takes it again: between two phases of a run it serves
+   * others. What is being decoded is put back.
+   */
+  release(): void {
+    this.#putBack(this.#active.length);
+    this.#held?.cache.release();
+    this.#held?.slots.release();
+    this.#held = null;
+  }
+
+  /** Ends all responses and returns the GPU memory for good. */
+  close(): void {
+    this.#closed = true;
+    const left = [...this.#active, ...this.#waiting];
+    this.#waiting = [];
+    this.release();
+    this.#waiting = [];
+    callAll(
+      left.map((sequence) => () =>
+        sequence.request.listener.end(sequence.response({ reason: "aborted" }))
+      ),
+    );
+  }
+
+  /** The cache and the slots for what waits, empty when the weights have changed. */
+  #hold(): Held {
+    const demand = this.#demand();
+    const held = this.#held;
+    const stale = held !== null && held.weightsVersion !== this.model.weightsVersion;
+    const small = held !== null && this.#active.length === 0 &&
+      (demand.pages > held.cache.pages || demand.pagesPerSlot > held.pagesPerSlot);
+    if (stale || small) this.release();
+    return this.#held ??= this.#open(this.#demand());
+  }
+
+  #open({ pages, pagesPerSlot }: { readonly pages: number; readonly pagesPerSlot: number }): Held {
+    const { model } = this;
+    const slots = new SlotState(
+      model.gpu,
+      roundSlots(this.slots),
+      pagesPerSlot,
+      model.config.vocabularySize,
+    );
+    try {
+      const cache = new KvCache(model, pages);
+      return {
+        cache,
+        tree: new PageTree(pages),
+        slots,
+        pagesPerSlot,
+        weightsVersion: model.weightsVersion,
+      };
+    } catch (error) {
+      slots.release();
+      throw error;
+    }
+  }
+
+  /** Pages for all that is to come, as far as slots and options go. */
+  #demand(): { readonly pages: number; readonly pagesPerSlot: number } {
+    const { pages } = this.options;
+    if (pages !== undefined) {
+      return { pages, pagesPerSlot: Math.min(pages, pagesFor(this.model.config.maxPositions)) };
+    }
+    const pagesPerSlot = this.#waiting.reduce(
+      (most, { mostPages }) => Math.max(most, mostPages),
+      1,
+    );
+    return { pages: Math.min(this.slots, this.#waiting.length) * pagesPerSlot, pagesPerSlot };
+  }
+
+  /** Gives everything being decoded the pages for the next window, putting back whom there is none for. */
+  #grow({ tree }: Held): void {
+    for (let s = 0; s < this.#active.length; s++) {
+      const sequence = this.#active[s];
+      const wanted = this.#pagesWanted(sequence) - sequence.pages.length;
+      while (s < this.#active.length && tree.available < wanted) this.#putBack(1);
+      if (s < this.#active.length) addPages(tree, sequence, wanted);
+    }
+  }
+
+  #pagesWanted(sequence: Sequence): number {
+    return pagesFor(sequence.keysAfter(this.options.stepsBetweenReadbacks));
+  }
+
+  /** Puts the sequences that were admitted last before those that wait. */
+  #putBack(count: number): void {
+    if (count === 0) return;
+    const sequences = this.#active.splice(this.#active.length - count);
+    for (const sequence of sequences) this.#letGo(sequence);
+    this.#waiting.unshift(...sequences);
+  }
+
+  #letGo(sequence: Sequence): void {
+    this.#held?.tree.release(sequence.pages);
+    sequence.pages = [];
+    sequence.admission = 0;
+  }
+
+  #remove(sequence: Sequence): void {
+    const others = (list: Sequence[]) => list.filter((other) => other !== sequence);
+    if (sequence.admission > 0) this.#active = others(this.#active);
+    else this.#waiting = others(this.#waiting);
+    this.#letGo(sequence);
+  }
+
+  /** Starts waiting sequences in their order while there is room, and computes their tokens so far. */
+  #admit({ cache, tree, pagesPerSlot }: Held): void {
+    const prefills: Prefill[] = [];
+    const sources: CachedPage[] = [];
+    const copied = new CopiedRows();
+    while (this.#waiting.length > 0 && this.#active.length < this.slots) {
+      const [sequence] = this.#waiting;
+      if (sequence.mostPages > pagesPerSlot) break;
+      const found = takePages(tree, sequence, this.#pagesWanted(sequence));
+      if (found === null) break;
+      this.#waiting.shift();
+      this.#active.push(sequence);
+      sequence.admission = ++this.#admissions;
+      const { pages, partial } = found;
+      const whole = pages.length * pageTokens;
+      if (partial) sources.push(partial.page);
+      prefills.push({
+        sequence,
+        first: whole + (partial?.length ?? 0),
+        end: sequence.position,
+        copies: partial ? copied.copy(partial, sequence.rowOf(whole)) : [],
+      });
+      fillPages(tree, sequence, whole, sequence.position);
+    }
+    const most = Math.min(prefillTokens, this.model.tokensPerPass);
+    for (const pass of cutPrefills(prefills, most)) prefill(this.model, cache, pass);
+    for (const page of sources) tree.release([page]);
+  }
+
+  /** Decodes some tokens of everything admitted without looking in between. */
+  async #decode({ cache, slots }: Held): Promise<Window> {
+    const { gpu } = this.model;
+    const sequences = this.#active.slice();
+    const width = roundSlots(sequences.length);
+    const steps = this.options.stepsBetweenReadbacks;
+    const state = slots.place(sequences, width);
+    const window = gpu.scope(() => {
+      const window = gpu.tensor([steps, width, 2], "u32", "decoded tokens");
+      for (let step = 0; step < steps; step++) {
+        gpu.scope(() => decodeStep(this.model, cache, state, { window, step }));
+      }
+      return window;
+    }, (kept): Tensor[] => [kept]);
+    try {
+      const words = await gpu.read(window) as Uint32Array<ArrayBuffer>;
+      return { sequences, width, steps, words };
+    } finally {
+      gpu.release(window);
+    }
+  }
+
+  /** Hands out the tokens of a window. @returns what the listeners are to be told */
+  #take({ tree }: Held, { sequences, width, steps, words }: Window): (() => void)[] {
+    const floats = new Float32Array(words.buffer);
+    const tell: (() => void)[] = [];
+    for (const [s, sequence] of sequences.entries()) {
+      // It was aborted while the window was decoded.
+      if (sequence.admission === 0) continue;
+      const { listener } = sequence.request;
+      const before = sequence.tokens.length;
+      let end = null;
+      for (let step = 0; step < steps && end === null; step++) {
+        const at = 2 * (step * width + s);
+        if (words[at] === noToken) throw new Error("a sequence stopped on the GPU alone");
+        end = sequence.append(words[at], floats[at + 1]);
+      }
+      fillPages(tree, sequence, before - 1, sequence.position);
+      const tokens = sequence.tokens.slice(before);
+      if (listener.tokens) tell.push(() => listener.tokens?.(tokens));
+      if (end === null) continue;
+      const response = sequence.response(end);
+      tell.push(() => listener.end(response));
+      this.#remove(sequence);
+    }
+    return tell;
+  }
+}
+
+/** What a window of decode steps gave. */
+interface Window {
+  readonly sequences: readonly Sequence[];
+  readonly width: number;
+  readonly steps: number;
+  /** [steps, width, 2] token and bits of its log-prob */
+  readonly words: Uint32Array<ArrayBuffer>;
+}
+
+/** A round number of slots keeps the shapes few; the surplus ones are inactive. */
+const roundSlots = (count: number) => Math.ceil(count / 16) * 16;
+
+/** Calls all, and throws the first error after that. */
+function callAll(calls: readonly (() => void)[]): void {
+  const errors: unknown[] = [];
+  for (const call of calls) {
+    try {
+      call();
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw errors[0];
+}

@@ -1,0 +1,63 @@
+import { pageTokens } from "../kernels/attention_shape.ts";
+import { pagesFor } from "./kv_cache.ts";
+import type { CachedPage } from "./page_tree.ts";
+import type { Response, ResponseEnd, SampleRequest } from "./request.ts";
+
+/** A response in the making. */
+export class Sequence {
+  /** Prompt and response so far. */
+  readonly tokens: number[];
+  readonly logProbs: number[] = [];
+  /** The pages of the cache that hold its keys, in the order of its tokens; empty while it waits. */
+  pages: readonly CachedPage[] = [];
+  /** Its place among all admissions, those of sequences put back included; 0 while it waits. */
+  admission = 0;
+  readonly #stopTokens: ReadonlySet<number>;
+
+  constructor(readonly id: number, readonly request: SampleRequest) {
+    this.tokens = Array.from(request.prompt);
+    this.#stopTokens = new Set(request.stopTokens);
+  }
+
+  /** Of the last token, whose successor is decoded next and whose key is not in the cache yet. */
+  get position(): number {
+    return this.tokens.length - 1;
+  }
+
+  /** Tokens that may still come. */
+  get remaining(): number {
+    return this.request.maximumResponse - this.logProbs.length;
+  }
+
+  /** Pages that it takes at its longest. */
+  get mostPages(): number {
+    return pagesFor(this.request.prompt.length + this.request.maximumResponse);
+  }
+
+  /** Keys that it needs room for so that `steps` tokens are decoded and the next one can begin. */
+  keysAfter(steps: number): number {
+    return this.position + Math.min(steps + 1, this.remaining);
+  }
+
+  /** The row of the cache that holds the key of its token at a position. */
+  rowOf(position: number): number {
+    return this.pages[Math.floor(position / pageTokens)].page * pageTokens + position % pageTokens;
+  }
+
+  /** Takes a token. @returns why it is the last one, or null */
+  append(token: number, logProb: number): ResponseEnd | null {
+    this.tokens.push(token);
+    this.logProbs.push(logProb);
+    if (this.#stopTokens.has(token)) return { reason: "stop token", token };
+    return this.remaining > 0 ? null : { reason: "length" };
+  }
+
+  /** What came of it. */
+  response(end: ResponseEnd): Response {
+    return {
+      tokens: Uint32Array.from(this.tokens.slice(this.request.prompt.length)),
+      logProbs: Float32Array.from(this.logProbs),
+      end,
+    };
+  }
+}
