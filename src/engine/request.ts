@@ -37,4 +37,8 @@ export interface Response {
   /** [L] log-probabilities under the sampling policy at its temperature */
   readonly logProbs: Float32Array;
   readonly end: ResponseEnd;
+  /** Tokens of the prompt whose keys were in the cache when it was first admitted. */
+  readonly cachedTokens: number;
+  /** How often it was put back for want of pages. */
+  readonly timesPutBack: number;
 }

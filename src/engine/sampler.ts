@@ -240,13 +240,14 @@ export class Sampler {
       if (found === null) break;
       this.#waiting.shift();
       this.#active.push(sequence);
-      sequence.admission = ++this.#admissions;
       const { pages, partial } = found;
       const whole = pages.length * pageTokens;
+      const first = whole + (partial?.length ?? 0);
+      sequence.admit(++this.#admissions, first);
       if (partial) sources.push(partial.page);
       prefills.push({
         sequence,
-        first: whole + (partial?.length ?? 0),
+        first,
         end: sequence.position,
         copies: partial ? copied.copy(partial, sequence.rowOf(whole)) : [],
       });

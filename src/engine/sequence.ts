@@ -12,6 +12,9 @@ export class Sequence {
   pages: readonly CachedPage[] = [];
   /** Its place among all admissions, those of sequences put back included; 0 while it waits. */
   admission = 0;
+  /** How often it was admitted. */
+  #admitted = 0;
+  #cachedTokens = 0;
   readonly #stopTokens: ReadonlySet<number>;
 
   constructor(readonly id: number, readonly request: SampleRequest) {
@@ -44,6 +47,12 @@ export class Sequence {
     return this.pages[Math.floor(position / pageTokens)].page * pageTokens + position % pageTokens;
   }
 
+  /** It is decoded from now on, with so many of its keys found in the cache. */
+  admit(admission: number, cachedTokens: number): void {
+    this.admission = admission;
+    if (this.#admitted++ === 0) this.#cachedTokens = cachedTokens;
+  }
+
   /** Takes a token. @returns why it is the last one, or null */
   append(token: number, logProb: number): ResponseEnd | null {
     this.tokens.push(token);
@@ -58,6 +67,8 @@ export class Sequence {
       tokens: Uint32Array.from(this.tokens.slice(this.request.prompt.length)),
       logProbs: Float32Array.from(this.logProbs),
       end,
+      cachedTokens: this.#cachedTokens,
+      timesPutBack: Math.max(0, this.#admitted - 1),
     };
   }
 }

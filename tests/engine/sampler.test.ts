@@ -1,0 +1,292 @@
+import assert from "node:assert/strict";
+import type { Response, SampleRequest } from "../../src/engine/request.ts";
+import { Sampler, type SamplerOptions } from "../../src/engine/sampler.ts";
+import { pagesFor } from "../../src/engine/kv_cache.ts";
+import type { Model } from "../../src/model/decoder/model.ts";
+import { RandomStream } from "../../src/random/philox.ts";
+import { onEveryGpu } from "../kernels/harness.ts";
+import { tinyModel, tinyOptimizer } from "../model/tiny_model.ts";
+
+type Wanted = Omit<SampleRequest, "listener">;
+
+const plain: Omit<Wanted, "prompt"> = {
+  temperature: 1,
+  topK: 0,
+  topP: 1,
+  minP: 0,
+  seed: 3,
+  stream: 1,
+  step: 2,
+  sequenceId: 0,
+  maximumResponse: 20,
+  stopTokens: [],
+};
+
+const tokensOf = (length: number, seed: number) => {
+  const random = new RandomStream(seed, 97);
+  return Uint32Array.from({ length }, () => random.integer(64));
+};
+
+/** What a response is, whatever else was sampled. */
+const content = ({ tokens, logProbs, end }: Response) => ({ tokens, logProbs, end });
+
+/** Adds a request; the promise is its response. */
+function ask(sampler: Sampler, wanted: Wanted): { id: number; response: Promise<Response> } {
+  const { promise: response, resolve } = Promise.withResolvers<Response>();
+  return { id: sampler.add({ ...wanted, listener: { end: resolve } }), response };
+}
+
+async function finish(sampler: Sampler): Promise<void> {
+  while (await sampler.step());
+}
+
+async function withSampler<Result>(
+  model: Model,
+  options: SamplerOptions,
+  body: (sampler: Sampler) => Promise<Result>,
+): Promise<Result> {
+  const sampler = new Sampler(model, options);
+  try {
+    return await body(sampler);
+  } finally {
+    sampler.close();
+  }
+}
+
+/** Each by itself in an empty cache. */
+async function alone(model: Model, wanted: readonly Wanted[]): Promise<Response[]> {
+  return await withSampler(model, { slots: 1, stepsBetweenReadbacks: 10 }, async (sampler) => {
+    const responses: Response[] = [];
+    for (const one of wanted) {
+      const { response } = ask(sampler, one);
+      await finish(sampler);
+      responses.push(await response);
+      sampler.release();
+    }
+    return responses;
+  });
+}
+
+/** Requests that differ in everything; many begin with the same tokens. */
+function differentRequests(count: number): Wanted[] {
+  const random = new RandomStream(11, 97);
+  const pick = <Item>(...items: Item[]) => items[random.integer(items.length)];
+  const beginnings = [
+    tokensOf(0, 1),
+    tokensOf(0, 1),
+    tokensOf(20, 2),
+    tokensOf(45, 3),
+    tokensOf(70, 4),
+  ];
+  return Array.from({ length: count }, (_, i): Wanted => {
+    const stops = pick(0, 0, 0, 1, 6);
+    return {
+      ...plain,
+      prompt: Uint32Array.from([...pick(...beginnings), ...tokensOf(1 + random.integer(12), i)]),
+      temperature: pick(0, 0.6, 1, 1.4),
+      topK: pick(0, 0, 3, 64),
+      topP: pick(1, 1, 0.8),
+      minP: pick(0, 0, 0.1),
+      seed: pick(3, 2 ** 33 + 1),
+      stream: 1 + random.integer(3),
+      step: random.integer(3),
+      sequenceId: i,
+      maximumResponse: pick(1, 2, 25, 30, 35, 40, 45, 50, 50),
+      stopTokens: Array.from({ length: stops }, () => random.integer(64)),
+    };
+  });
+}
+
+onEveryGpu(
+  "sampler: 200 requests at random times, 40 aborted, in too small a cache",
+  async (gpu) => {
+    const model = tinyModel(gpu, { trained: false });
+    try {
+      const wanted = differentRequests(200);
+      const expected = await alone(model, wanted);
+      const needed = wanted.map(({ prompt, maximumResponse }) =>
+        pagesFor(prompt.length + maximumResponse)
+      );
+      // Even of those that are not aborted it holds a third at most.
+      const pages = Math.floor(needed.reduce((sum, count) => sum + count, 0) / 5);
+      const random = new RandomStream(5, 96);
+      const order = wanted.map((_, i) => i).sort(() => random.uniform() - 0.5);
+      const doomed = new Set(order.slice(0, 40));
+      const given: Response[] = Array(wanted.length);
+      const streamed: number[][] = wanted.map(() => []);
+      const options = { slots: 200, stepsBetweenReadbacks: 6, pages };
+      await withSampler(model, options, async (sampler) => {
+        const left = order.toSorted(() => random.uniform() - 0.5);
+        const ids = new Map<number, number>();
+        while (left.length > 0 || sampler.busy) {
+          for (const i of left.splice(0, random.integer(150))) {
+            const id = sampler.add({
+              ...wanted[i],
+              listener: {
+                tokens: (tokens) => streamed[i].push(...tokens),
+                end: (response) => given[i] = response,
+              },
+            });
+            if (doomed.has(i)) ids.set(i, id);
+          }
+          const stepping = sampler.step();
+          // Some of them while a window is decoded.
+          for (const [i, id] of ids) {
+            if (random.uniform() < 0.5) continue;
+            sampler.abort(id);
+            ids.delete(i);
+          }
+          await stepping;
+        }
+      });
+      const bits = (floats: Float32Array) => new Uint32Array(floats.buffer.slice(0));
+      given.forEach((response, i) => {
+        const { length } = response.tokens;
+        const { tokens, logProbs, end } = expected[i];
+        assert.deepEqual(response.tokens, tokens.slice(0, length), `tokens of ${i}`);
+        assert.deepEqual(bits(response.logProbs), bits(logProbs.slice(0, length)), `bits of ${i}`);
+        assert.deepEqual(streamed[i], [...response.tokens]);
+        if (response.end.reason === "aborted") assert.ok(doomed.has(i));
+        else assert.deepEqual(response.end, end);
+      });
+      const aborted = given.filter(({ end }) => end.reason === "aborted");
+      const putBack = given.filter(({ timesPutBack }) => timesPutBack > 0);
+      const stopped = given.filter(({ end }) => end.reason === "stop token");
+      const cached = given.filter(({ cachedTokens }) => cachedTokens > 0);
+      console.log(
+        `[${gpu.info.engine}] ${aborted.length} aborted, ${putBack.length} put back, ` +
+          `${stopped.length} stopped by a token, ${cached.length} found their beginning`,
+      );
+      assert.ok(aborted.length >= 20 && putBack.length >= 5);
+      assert.ok(stopped.length > 30 && cached.length > 60);
+    } finally {
+      model.release();
+    }
+  },
+);
+
+onEveryGpu("sampler: what the cache has is not computed again", async (gpu) => {
+  const model = tinyModel(gpu, { trained: false });
+  try {
+    const prompt = tokensOf(75, 7);
+    await withSampler(model, { slots: 4, stepsBetweenReadbacks: 8, pages: 16 }, async (sampler) => {
+      const one = async (wanted: Partial<Wanted> = {}) => {
+        const { response } = ask(sampler, { ...plain, prompt, ...wanted });
+        await finish(sampler);
+        return await response;
+      };
+      const first = await one();
+      assert.equal(first.cachedTokens, 0);
+      // All but the last token, which is decoded: two whole pages and the beginning of a third.
+      const again = await one();
+      assert.equal(again.cachedTokens, 74);
+      assert.deepEqual(content(again), content(first));
+      // The next turn of a conversation finds the response as well, but for its last token.
+      const turn = Uint32Array.from([...prompt, ...first.tokens, ...tokensOf(9, 8)]);
+      const next = await one({ prompt: turn });
+      assert.equal(next.cachedTokens, 75 + 19);
+      const [expected] = await alone(model, [{ ...plain, prompt: turn }]);
+      assert.deepEqual(content(next), content(expected));
+      // Memory given back is taken again, empty.
+      sampler.release();
+      assert.equal((await one()).cachedTokens, 0);
+    });
+  } finally {
+    model.release();
+  }
+});
+
+onEveryGpu("sampler: an update of the weights empties the cache", async (gpu) => {
+  const model = tinyModel(gpu);
+  const optimizer = tinyOptimizer(model);
+  try {
+    const wanted = { ...plain, prompt: tokensOf(70, 9) };
+    await withSampler(model, { slots: 2, stepsBetweenReadbacks: 4, pages: 16 }, async (sampler) => {
+      const before = ask(sampler, wanted);
+      await finish(sampler);
+      for (const gradient of model.trainable?.training?.gradients ?? []) {
+        gpu.write(gradient, new Float32Array(gradient.size).fill(1));
+      }
+      // Another is in the midst of being decoded.
+      const during = ask(sampler, { ...wanted, prompt: tokensOf(70, 10), maximumResponse: 40 });
+      await sampler.step();
+      await optimizer.update(0.05);
+      const after = ask(sampler, wanted);
+      await finish(sampler);
+      const [expected] = await alone(model, [wanted]);
+      assert.deepEqual(content(await after.response), content(expected));
+      assert.equal((await after.response).cachedTokens, 0);
+      assert.notDeepEqual((await after.response).logProbs, (await before.response).logProbs);
+      const { tokens, timesPutBack } = await during.response;
+      assert.deepEqual([tokens.length, timesPutBack], [40, 1]);
+    });
+  } finally {
+    optimizer.release();
+    model.release();
+  }
+});
+
+onEveryGpu("sampler: what cannot be had is refused at once", async (gpu) => {
+  const model = tinyModel(gpu, { trained: false });
+  try {
+    await withSampler(model, { slots: 2, stepsBetweenReadbacks: 4, pages: 3 }, async (sampler) => {
+      const refused = (wanted: Partial<Wanted>, message: RegExp) =>
+        assert.throws(
+          () => ask(sampler, { ...plain, prompt: tokensOf(50, 1), ...wanted }),
+          { name: "UserError", message },
+        );
+      refused({ prompt: new Uint32Array() }, /prompt is empty/);
+      refused({ prompt: Uint32Array.of(64) }, /token 64, .* vocabulary of 64/);
+      refused({ maximumResponse: 0 }, /longest response is 0 tokens/);
+      refused({ maximumResponse: 500 }, /50 tokens .* 500 .* 512 positions/);
+      refused({ maximumResponse: 47 }, /50 tokens .* 47 exceed the cache's 96 tokens/);
+      refused({ topP: 0 }, /topP: found 0/);
+      // The largest that fits does.
+      const { response } = ask(sampler, {
+        ...plain,
+        prompt: tokensOf(50, 1),
+        maximumResponse: 46,
+      });
+      await finish(sampler);
+      assert.equal((await response).tokens.length, 46);
+    });
+  } finally {
+    model.release();
+  }
+});
+
+onEveryGpu("sampler: a listener that throws spoils nothing for the others", async (gpu) => {
+  const model = tinyModel(gpu, { trained: false });
+  try {
+    await withSampler(model, { slots: 4, stepsBetweenReadbacks: 4 }, async (sampler) => {
+      const wanted = { ...plain, prompt: tokensOf(5, 1) };
+      sampler.add({
+        ...wanted,
+        listener: {
+          end: () => {
+            throw new Error("the caller's own");
+          },
+        },
+      });
+      const { response } = ask(sampler, { ...wanted, sequenceId: 1 });
+      await assert.rejects(finish(sampler), /the caller's own/);
+      await finish(sampler);
+      const [expected] = await alone(model, [{ ...wanted, sequenceId: 1 }]);
+      assert.deepEqual(content(await response), content(expected));
+    });
+    // Whoever closes it ends what is left.
+    const closed = await withSampler(
+      model,
+      { slots: 4, stepsBetweenReadbacks: 4 },
+      async (sampler) => {
+        const { response } = ask(sampler, { ...plain, prompt: tokensOf(5, 1) });
+        await sampler.step();
+        return { response };
+      },
+    );
+    const { tokens, end } = await closed.response;
+    assert.deepEqual([tokens.length, end.reason], [4, "aborted"]);
+  } finally {
+    model.release();
+  }
+});
