@@ -3,9 +3,10 @@ import type { Response, SampleRequest } from "../../src/engine/request.ts";
 import { Sampler, type SamplerOptions } from "../../src/engine/sampler.ts";
 import { pagesFor } from "../../src/engine/kv_cache.ts";
 import type { Model } from "../../src/model/decoder/model.ts";
+import { Optimizer } from "../../src/model/decoder/optimizer.ts";
 import { RandomStream } from "../../src/random/philox.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
-import { tinyModel, tinyOptimizer } from "../model/tiny_model.ts";
+import { adamwNumbers, tinyModel } from "../model/tiny_model.ts";
 
 type Wanted = Omit<SampleRequest, "listener">;
 
@@ -198,7 +199,7 @@ onEveryGpu("sampler: what the cache has is not computed again", async (gpu) => {
 
 onEveryGpu("sampler: an update of the weights empties the cache", async (gpu) => {
   const model = tinyModel(gpu);
-  const optimizer = tinyOptimizer(model);
+  const optimizer = new Optimizer(model);
   try {
     const wanted = { ...plain, prompt: tokensOf(70, 9) };
     await withSampler(model, { slots: 2, stepsBetweenReadbacks: 4, pages: 16 }, async (sampler) => {
@@ -210,7 +211,7 @@ onEveryGpu("sampler: an update of the weights empties the cache", async (gpu) =>
       // Another is in the midst of being decoded.
       const during = ask(sampler, { ...wanted, prompt: tokensOf(70, 10), maximumResponse: 40 });
       await sampler.step();
-      await optimizer.update(0.05);
+      await optimizer.update(adamwNumbers(0.05));
       const after = ask(sampler, wanted);
       await finish(sampler);
       const [expected] = await alone(model, [wanted]);
