@@ -48,7 +48,8 @@ export interface EmbeddingPlan {
  * Groups the positions of T tokens by token, on the CPU, by counting.
  *
  * @param vocabularySize V; without it only `embeddingBackward` checks the tokens
- * @throws UserError when there is no token, or one is not below V
+ * @throws UserError when a token is not below V
+ * @throws Error when there is no token
  */
 export function embeddingPlan(
   gpu: Gpu,
@@ -56,7 +57,7 @@ export function embeddingPlan(
   vocabularySize = tokens.reduce((largest, token) => Math.max(largest, token), 0) + 1,
 ): EmbeddingPlan {
   if (tokens.length === 0) {
-    throw new UserError("embeddingPlan: found no tokens, expected at least 1");
+    throw new Error("embeddingPlan: found no tokens, expected at least 1");
   }
   const counts = new Uint32Array(vocabularySize);
   for (const [position, token] of tokens.entries()) {

@@ -8,7 +8,6 @@
  *   counter = [position (or draw index), sequence, step, seed high bits]
  *   uniform = (first word >>> 8) * 2^-24
  */
-import { UserError } from "../base/user_error.ts";
 
 /** What a stream of random numbers is used for; two uses never share numbers. */
 export const streams = {
@@ -62,11 +61,11 @@ export function philox4x32(
 
 /**
  * The two 32-bit halves [low, high] of a seed.
- * @throws UserError if the seed is not an integer in [0, 2^53).
+ * @throws Error if the seed is not an integer in [0, 2^53).
  */
 export function seedWords(seed: number): [number, number] {
   if (!Number.isSafeInteger(seed) || seed < 0) {
-    throw new UserError(`seed: found ${seed}, expected an integer from 0 to 2^53 - 1`);
+    throw new Error(`seed: found ${seed}, expected an integer from 0 to 2^53 - 1`);
   }
   return [seed >>> 0, Math.floor(seed / 2 ** 32)];
 }
@@ -108,11 +107,11 @@ export class RandomStream {
 
   /**
    * The next integer in [0, n).
-   * @throws UserError if n is not an integer from 1 to 2^24, the resolution of one draw.
+   * @throws Error if n is not an integer from 1 to 2^24, the resolution of one draw.
    */
   integer(n: number): number {
     if (!Number.isInteger(n) || n < 1 || n > 2 ** 24) {
-      throw new UserError(`random integer below ${n}: expected a bound from 1 to 2^24`);
+      throw new Error(`random integer below ${n}: expected a bound from 1 to 2^24`);
     }
     return Math.floor(this.uniform() * n);
   }

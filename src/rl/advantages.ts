@@ -30,7 +30,7 @@ export function combineAdvantages(
  * Advantage of every response token, one row [T] per response, from outcome and step rewards (RL Tango,
  * arXiv 2505.15034). A verifier, and a generator without step rewards, uses alpha 0.
  * @param responses the global batch.
- * @throws UserError as `outcomeAdvantages` and `processAdvantages` do.
+ * @throws Error as `outcomeAdvantages` and `processAdvantages` do.
  */
 export function tangoAdvantages(
   responses: readonly ScoredResponse[],

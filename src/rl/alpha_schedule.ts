@@ -1,5 +1,3 @@
-import { UserError } from "../base/user_error.ts";
-
 /** How alpha, the share of the process advantage, falls over the generator's steps. */
 export interface AlphaSchedule {
   /** `none` keeps `initial`. */
@@ -12,24 +10,22 @@ export interface AlphaSchedule {
   readonly decayFraction: number;
 }
 
-/** @throws UserError when the schedule's numbers cannot be used together. */
-export function validateAlphaSchedule(alpha: AlphaSchedule): void {
+function expectSound(alpha: AlphaSchedule): void {
   const { schedule, initial, minimum, decayFraction } = alpha;
   if (!(initial >= 0 && initial <= 1)) {
-    throw new UserError(`alpha initial: found ${initial}, expected a number from 0 to 1`);
+    throw new Error(`alpha initial: found ${initial}, expected a number from 0 to 1`);
   }
   if (initial === 0 || schedule === "none") return;
   if (!(minimum >= 0 && minimum <= initial)) {
-    throw new UserError(`alpha minimum: found ${minimum}, expected a number from 0 to ${initial}`);
+    throw new Error(`alpha minimum: found ${minimum}, expected a number from 0 to ${initial}`);
   }
   if (schedule === "exp" && !(minimum > 0)) {
-    throw new UserError(
-      "alpha minimum: found 0, expected more than 0 for exponential decay, which never reaches 0; " +
-        "raise it or choose linear or cosine decay",
+    throw new Error(
+      "alpha minimum: found 0, expected more than 0 for exponential decay, which never reaches 0",
     );
   }
   if (schedule === "exp" && !(decayFraction > 0)) {
-    throw new UserError(`alpha decay fraction: found ${decayFraction}, expected more than 0`);
+    throw new Error(`alpha decay fraction: found ${decayFraction}, expected more than 0`);
   }
 }
 
@@ -37,10 +33,10 @@ export function validateAlphaSchedule(alpha: AlphaSchedule): void {
  * alpha at generator step t of T, both counted after the generator's warm-up; 0 during the warm-up
  * (t < 0). With `exp`: max(alpha_min, alpha_0 * exp(-k t)), k = ln(alpha_0 / alpha_min) / (f T).
  * Published: initial 0.1 (GRPO, RLOO) or 0.5 (REINFORCE++), minimum 1e-3, f = 1.
- * @throws UserError as `validateAlphaSchedule` does.
+ * @throws Error when the schedule's numbers cannot be used together.
  */
 export function alphaAt(alpha: AlphaSchedule, step: number, totalSteps: number): number {
-  validateAlphaSchedule(alpha);
+  expectSound(alpha);
   const { schedule, initial, minimum, decayFraction } = alpha;
   if (step < 0 || initial === 0) return 0;
   if (schedule === "none") return initial;

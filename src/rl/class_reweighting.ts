@@ -1,5 +1,3 @@
-import { UserError } from "../base/user_error.ts";
-
 /** How a class's weight falls with its count N: 1/N, 1/sqrt(N), or always 1. */
 export type ReweightMethod = "inverse" | "sqrt_inverse" | "none";
 
@@ -15,7 +13,7 @@ export interface ClassCounts {
  * Moving averages after one more batch: decay * old + (1 - decay) * count; the first batch's own counts
  * when there is no state yet.
  * @param labels of the global batch: true for a truly correct solution.
- * @throws UserError when decay is not in [0, 1).
+ * @throws Error when decay is not in [0, 1).
  */
 export function updateClassCounts(
   counts: ClassCounts | null,
@@ -23,7 +21,7 @@ export function updateClassCounts(
   decay: number,
 ): ClassCounts {
   if (!(decay >= 0 && decay < 1)) {
-    throw new UserError(`class count decay: found ${decay}, expected at least 0 and below 1`);
+    throw new Error(`class count decay: found ${decay}, expected at least 0 and below 1`);
   }
   const positive = labels.filter((label) => label).length;
   const negative = labels.length - positive;

@@ -1,4 +1,3 @@
-import { UserError } from "../base/user_error.ts";
 import type { AdvantageEstimator, ScoredResponse } from "./scored_response.ts";
 import { groupCentred, groupIndices, groupNormalised } from "./statistics.ts";
 import { whitenRows } from "./whiten.ts";
@@ -6,9 +5,8 @@ import { whitenRows } from "./whiten.ts";
 /** Per response of a group, its reward less the mean reward of the others. */
 function leaveOneOut(rewards: readonly number[], group: number | string): number[] {
   if (rewards.length < 2) {
-    throw new UserError(
-      `RLOO: group ${group} has one rollout, expected at least 2; raise the number of rollouts ` +
-        "per problem or choose another advantage estimator",
+    throw new Error(
+      `RLOO: group ${group} has one rollout, expected at least 2`,
     );
   }
   const sum = rewards.reduce((total, reward) => total + reward, 0);
@@ -26,7 +24,7 @@ function leaveOneOut(rewards: readonly number[], group: number | string): number
  * - `reinforce++` (arXiv 2501.03262): the return R (discount 1) at every token, whitened over all
  *   response tokens of the batch. Pass the global batch, not one rank's part of it.
  *
- * @throws UserError for `rloo` with a group of one.
+ * @throws Error for `rloo` with a group of one.
  */
 export function outcomeAdvantages(
   responses: readonly ScoredResponse[],

@@ -1,4 +1,3 @@
-import { UserError } from "../base/user_error.ts";
 import type { AdvantageEstimator, ScoredResponse } from "./scored_response.ts";
 import { groupCentred, groupIndices, groupNormalised, mean } from "./statistics.ts";
 import { whitenRows } from "./whiten.ts";
@@ -41,7 +40,7 @@ function validate(response: ScoredResponse, index: number): void {
     token >= (step === 0 ? 0 : stepEndTokens[step - 1]) && token < responseLength
   );
   if (stepEndTokens.length !== stepRewards.length || !ascending) {
-    throw new UserError(
+    throw new Error(
       `response ${index}: expected one ascending end token below ${responseLength} for each of ` +
         `its ${stepRewards.length} step rewards, found [${stepEndTokens.join(", ")}]`,
     );
@@ -61,7 +60,7 @@ function validate(response: ScoredResponse, index: number): void {
  *   that have step rewards. Pass the global batch.
  *
  * A response without step rewards gets 0 everywhere under each estimator.
- * @throws UserError when step end tokens do not fit the step rewards or the response.
+ * @throws Error when step end tokens do not fit the step rewards or the response.
  */
 export function processAdvantages(
   responses: readonly ScoredResponse[],

@@ -1,5 +1,3 @@
-import { UserError } from "../base/user_error.ts";
-
 /** mean@n: the share of correct samples of one problem. */
 export function meanAtN(correct: readonly boolean[]): number {
   requireSamples(correct.length, 1, "mean@n");
@@ -9,7 +7,7 @@ export function meanAtN(correct: readonly boolean[]): number {
 /**
  * pass@k of one problem: the chance that at least one of k samples is correct, estimated without bias
  * from n >= k samples as 1 - C(n - c, k) / C(n, k) (Chen et al. 2021, arXiv 2107.03374).
- * @throws UserError when there are fewer than k samples.
+ * @throws Error when there are fewer than k samples.
  */
 export function passAtK(correct: readonly boolean[], k: number): number {
   requireSamples(correct.length, k, `pass@${k}`);
@@ -32,7 +30,7 @@ export interface SampledAnswer {
  * Correct answers are one answer however they are spelled, for each equals the reference; wrong ones are
  * told apart by their text. Samples without an answer do not vote; of equally frequent answers the earliest
  * wins.
- * @throws UserError when there are fewer than k samples.
+ * @throws Error when there are fewer than k samples.
  */
 export function majorityAtK(samples: readonly SampledAnswer[], k: number): number {
   requireSamples(samples.length, k, `maj@${k}`);
@@ -51,7 +49,7 @@ export function majorityAtK(samples: readonly SampledAnswer[], k: number): numbe
 
 function requireSamples(found: number, needed: number, metric: string): void {
   if (needed < 1 || found < needed) {
-    throw new UserError(
+    throw new Error(
       `${metric}: found ${found} samples of a problem, expected at least ${Math.max(1, needed)}`,
     );
   }

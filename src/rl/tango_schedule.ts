@@ -1,5 +1,3 @@
-import { UserError } from "../base/user_error.ts";
-
 /** How a run alternates between the two policies. All counts are training steps. */
 export interface TangoScheduleOptions {
   /** Warm-ups included; fewer than those cut the schedule short. */
@@ -51,18 +49,16 @@ const counts = [
   "saveFrequency",
 ] as const;
 
-/** @throws UserError naming the first option that cannot be used. */
-export function validateSchedule(options: TangoScheduleOptions): void {
+function expectSound(options: TangoScheduleOptions): void {
   for (const name of counts) {
     const value = options[name];
     if (!Number.isInteger(value) || value < 0) {
-      throw new UserError(`schedule ${name}: found ${value}, expected an integer of at least 0`);
+      throw new Error(`schedule ${name}: found ${value}, expected an integer of at least 0`);
     }
   }
   if (options.totalTrainingSteps > warmupSteps(options) && cycleLength(options) === 0) {
-    throw new UserError(
-      "schedule: generatorSteps and verifierSteps are both 0, so nothing would be " +
-        "trained after the warm-up; set at least one of them",
+    throw new Error(
+      "schedule: generatorSteps and verifierSteps are both 0, so nothing would be trained after the warm-up",
     );
   }
 }
@@ -95,10 +91,10 @@ export function countGeneratorSteps(options: TangoScheduleOptions): number {
  * Evaluation is due before the first step and after every `testFrequency`-th generator step, the last
  * warm-up step and the last step; saving after the first step, every `saveFrequency`-th generator step,
  * the last warm-up step and the last step.
- * @throws UserError as `validateSchedule` does.
+ * @throws Error naming the first option that cannot be used.
  */
 export function nextStep(options: TangoScheduleOptions, position: TangoPosition): TangoStep | null {
-  validateSchedule(options);
+  expectSound(options);
   if (position.globalSteps >= options.totalTrainingSteps) return null;
   const stage = stageAt(options, position.globalSteps);
   const phase = stage === "cycle"

@@ -1,5 +1,3 @@
-import { UserError } from "../base/user_error.ts";
-
 /** A character span of a text, in UTF-16 code units, end exclusive. */
 export interface CharacterSpan {
   start: number;
@@ -12,7 +10,7 @@ export interface CharacterSpan {
  * The text is the concatenation of `tokenTexts`, the response's own tokens as its own tokenizer
  * decodes them, so the result is right whatever tokenizer the other policy uses.
  * @param spans in any order; each must be non-empty and lie inside the text.
- * @throws UserError when a span is empty or reaches outside the text.
+ * @throws Error when a span is empty or reaches outside the text.
  */
 export function lastTokenOfSpans(
   tokenTexts: readonly string[],
@@ -23,7 +21,7 @@ export function lastTokenOfSpans(
   for (const text of tokenTexts) tokenEnds.push(length += text.length);
   return spans.map(({ start, end }) => {
     if (!(start >= 0 && start < end && end <= length)) {
-      throw new UserError(
+      throw new Error(
         `span [${start}, ${end}) does not lie inside the response of ${length} characters; ` +
           "spans must be found in the text that the response tokens decode to",
       );

@@ -1,5 +1,3 @@
-import { UserError } from "../base/user_error.ts";
-
 /** One verification and what is true about the solution it judged. */
 export interface Verification {
   /** Final verdict, null when it could not be read. */
@@ -38,11 +36,11 @@ export interface VerifierMetrics {
  * silence on incorrect solutions.) Balanced accuracy is the mean recall of the classes present;
  * precision, recall and F1 are 0 where undefined. In step accuracy, all steps of a response with
  * K_v != K are wrong.
- * @throws UserError for an empty batch.
+ * @throws Error for an empty batch.
  */
 export function verifierMetrics(verifications: readonly Verification[]): VerifierMetrics {
   const total = verifications.length;
-  if (total === 0) throw new UserError("verifier metrics: no verifications to measure");
+  if (total === 0) throw new Error("verifier metrics: no verifications to measure");
   const share = (matches: (verification: Verification) => boolean) =>
     verifications.filter(matches).length / total;
   const positives = verifications.filter((one) => one.solutionIsCorrect);

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { UserError } from "../../src/base/user_error.ts";
 import { majorityAtK, meanAtN, passAtK } from "../../src/rl/sampling_metrics.ts";
 
 Deno.test("mean@n and pass@k by hand", () => {
@@ -9,8 +8,8 @@ Deno.test("mean@n and pass@k by hand", () => {
   assert.ok(Math.abs(passAtK([true, false, true, false, false], 2) - 0.7) < 1e-12);
   assert.equal(passAtK([false, false], 2), 0);
   assert.equal(passAtK([false, true], 2), 1);
-  assert.throws(() => passAtK([true], 2), UserError);
-  assert.throws(() => meanAtN([]), UserError);
+  assert.throws(() => passAtK([true], 2), /found 1 samples of a problem, expected at least 2/);
+  assert.throws(() => meanAtN([]), /found 0 samples/);
 });
 
 Deno.test("property: pass@1 is mean@n, pass@k grows with k, pass@n is any", () => {
@@ -35,5 +34,5 @@ Deno.test("maj@k: the most frequent answer of the first k, the earliest of equal
   }));
   assert.equal(majorityAtK(spelled.slice(0, 3), 3), 1, "1/2 and 0.5 are one answer");
   assert.equal(majorityAtK(spelled, 4), 0, "the earlier of two equally frequent ones");
-  assert.throws(() => majorityAtK([], 1), UserError);
+  assert.throws(() => majorityAtK([], 1), /found 0 samples/);
 });

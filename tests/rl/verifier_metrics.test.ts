@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { UserError } from "../../src/base/user_error.ts";
 import { type Verification, verifierMetrics } from "../../src/rl/verifier_metrics.ts";
 
 function verification(
@@ -60,5 +59,5 @@ Deno.test("step counts and step accuracy", () => {
 });
 
 Deno.test("an empty batch is refused", () => {
-  assert.throws(() => verifierMetrics([]), UserError);
+  assert.throws(() => verifierMetrics([]), /no verifications/);
 });

@@ -33,7 +33,7 @@ export function makeRecordFilter(filters: RecordFilters): RecordFilter {
   const isBound = (bound: number) => bound === Infinity || (Number.isInteger(bound) && bound >= 0);
   if (!isBound(minimum) || !isBound(maximum) || minimum > maximum) {
     throw new UserError(
-      `minimumQuestionCharacters, maximumQuestionCharacters: found ${minimum} and ${maximum}, ` +
+      `minimum_question_characters, maximum_question_characters: found ${minimum} and ${maximum}, ` +
         "expected whole numbers from 0 up, the first not above the second.",
     );
   }

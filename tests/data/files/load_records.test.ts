@@ -151,7 +151,7 @@ Deno.test("entries that make no sense are refused before a file is read", async 
   );
   assert.match(
     await message({}, { minimumQuestionCharacters: 5, maximumQuestionCharacters: 4 }),
-    /^minimumQuestionCharacters, maximumQuestionCharacters: found 5 and 4, expected whole numbers/,
+    /^minimum_question_characters, maximum_question_characters: found 5 and 4, expected whole numbers/,
   );
   assert.match(await messageOf(() => loadRecords([])), /^data: found no files/);
 });
