@@ -98,7 +98,7 @@ async function withPolicies(
     const moved = Object.entries(weights).map(([name, data]) =>
       [name, data.map((w) => w * (1 + 0.1 * (2 * draws.uniform() - 1)))] as const
     );
-    reference.parameters.load(Object.fromEntries(moved), "reference");
+    reference.parameters.set(Object.fromEntries(moved));
     await body(model, reference, trainer);
   } finally {
     trainer.release();
@@ -126,7 +126,7 @@ onEveryGpu("policy update: the cut into micro-batches changes no bit", async (gp
     const samples = await sampled(model, spread);
     const before = await model.parameters.read();
     const run = async (microBatchTokens: number) => {
-      model.parameters.load(before, "before");
+      model.parameters.set(before);
       forgetUpdates(model, trainer.optimizer);
       const metrics = await withTrainer(
         model,
@@ -223,7 +223,7 @@ onEveryGpu(
       const samples = await sampled(model, nowhere);
       const before = await model.parameters.read();
       const restart = () => {
-        model.parameters.load(before, "before");
+        model.parameters.set(before);
         forgetUpdates(model, trainer.optimizer);
       };
       const rate = 0.02;
@@ -350,7 +350,7 @@ onEveryGpu("policy update: gradients against finite differences of the loss", as
         const moved = async (by: number) => {
           const data = weights[name].slice();
           data[place] += by;
-          model.parameters.load({ ...weights, [name]: data }, "moved");
+          model.parameters.set({ ...weights, [name]: data });
           return await lossNow();
         };
         // Five points: the error is of fourth order in the step.
@@ -366,7 +366,7 @@ onEveryGpu("policy update: gradients against finite differences of the loss", as
           throw new Error(`${name}, ${klEstimator}: ${(cause as Error).message}`, { cause });
         }
       }
-      model.parameters.load(weights, "weights");
+      model.parameters.set(weights);
     }
   });
 });

@@ -10,13 +10,12 @@ function fill(
   parameters: Parameters,
   make: (name: string, shape: readonly number[], data: Float32Array, tensor: number) => void,
 ): void {
-  const weights: Record<string, Float32Array> = {};
   let tensor = 0;
   for (const [name, shape] of parameters.shapes()) {
-    weights[name] = new Float32Array(shape.reduce((product, n) => product * n, 1));
-    make(name, shape, weights[name], tensor++);
+    const data = new Float32Array(shape.reduce((product, n) => product * n, 1));
+    make(name, shape, data, tensor++);
+    parameters.set({ [name]: data });
   }
-  parameters.load(weights, "initialisation");
 }
 
 /**

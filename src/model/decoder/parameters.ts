@@ -1,7 +1,6 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import { bytesOf, type Tensor } from "../../gpu/tensor.ts";
 import { readPieces } from "../../gpu/tensor_pieces.ts";
-import { UserError } from "../../base/user_error.ts";
 import { fromStorage, toStorage } from "../weights/half_precision.ts";
 import {
   type Block,
@@ -194,42 +193,23 @@ export class Parameters {
   }
 
   /**
-   * Loads weights by name.
+   * Writes weights that are in host memory, by name; the others stay as they are.
    *
-   * @param file how error messages name where they come from
-   * @throws UserError when a tensor is missing, unknown, of the wrong size, or holds NaN or infinity
+   * @throws Error when there is no such tensor, or it has another size
    */
-  load(weights: NamedWeights, file: string): void {
+  set(weights: NamedWeights): void {
     const unknown = new Set(Object.keys(weights));
-    const segments = this.weights.map((tensor) => new Float32Array(tensor.size));
-    for (const { block, segment, offset } of this.#placements.values()) {
-      for (const part of block.parts) {
-        const data = weights[part.name];
-        const size = part.shape.reduce((product, n) => product * n, 1);
-        if (!data) throw new UserError(`${file}: tensor ${part.name} [${part.shape}] is missing`);
-        if (data.length !== size) {
-          throw new UserError(
-            `${file}: tensor ${part.name} has ${data.length} elements; config.json makes it ` +
-              `[${part.shape}], ${size} elements`,
-          );
-        }
-        if (!data.every(Number.isFinite)) {
-          throw new UserError(`${file}: tensor ${part.name} holds NaN or infinity`);
-        }
-        const range = data.subarray(part.first, part.first + part.size);
-        segments[segment].set(range, offset + part.offset);
-        unknown.delete(part.name);
+    for (const { part: { name, shape, first, size }, segment, start } of this.places()) {
+      const data = weights[name];
+      if (!data) continue;
+      if (data.length !== shape.reduce((product, n) => product * n, 1)) {
+        throw new Error(`tensor ${name} [${shape}] cannot be set to ${data.length} elements`);
       }
+      const stored = toStorage(data.subarray(first, first + size), segment.dtype);
+      this.gpu.write(segment.view(start, [size]), stored);
+      unknown.delete(name);
     }
-    // Files of tied models may carry the head as a second copy of the embedding.
-    unknown.delete("lm_head.weight");
-    if (unknown.size > 0) {
-      throw new UserError(`${file}: tensor ${[...unknown][0]} does not belong to this model`);
-    }
-    segments.forEach((data, i) => {
-      const segment = this.weights[i];
-      this.gpu.write(segment, toStorage(data, segment.dtype));
-    });
+    if (unknown.size > 0) throw new Error(`there is no tensor ${[...unknown][0]}`);
     this.weightsChanged();
   }
 

@@ -81,7 +81,7 @@ onEveryGpu(
         assert.ok(gpu.pool.liveBytes - live - wholeBytes < 0.8 * wholeBytes);
         initialise(half, 1, 0.3);
         const rounded = await half.parameters.read();
-        whole.parameters.load(rounded, storage);
+        whole.parameters.set(rounded);
         assert.deepEqual(await whole.parameters.read(), rounded);
         assert.deepEqual(await outcome(gpu, half), await outcome(gpu, whole), storage);
         half.release();

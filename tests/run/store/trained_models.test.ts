@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { join } from "node:path";
+import type { Gpu } from "../../../src/gpu/gpu.ts";
+import type { Tensor } from "../../../src/gpu/tensor.ts";
+import { pieceBytes } from "../../../src/gpu/tensor_pieces.ts";
+import { Model } from "../../../src/model/decoder/model.ts";
+import { saveCheckpoint, StoredCheckpoint } from "../../../src/run/store/checkpoint.ts";
+import {
+  type OptimizerSteps,
+  restoreTrained,
+  type TrainedModel,
+  trainedTensors,
+} from "../../../src/run/store/trained_models.ts";
+import { onEveryGpu } from "../../kernels/harness.ts";
+import { Optimizer } from "../../../src/model/decoder/optimizer.ts";
+import { tinyConfig } from "../../model/tiny_model.ts";
+
+/** A model whose weights are longer than a piece. */
+function largeModel(gpu: Gpu): TrainedModel {
+  const wide = { hiddenSize: 512, intermediateSize: 3072, layers: 1 };
+  const model = Model.create(gpu, { ...tinyConfig, ...wide }, { trained: true });
+  assert.ok(4 * model.parameters.count > pieceBytes);
+  return { model, optimizer: new Optimizer(model) };
+}
+
+function tensorsOf({ model: { parameters } }: TrainedModel): Tensor[] {
+  const { firstMoments = [], secondMoments = [] } = parameters.training ?? {};
+  return [...parameters.weights, ...firstMoments, ...secondMoments];
+}
+
+/** Every element of every tensor is another number. */
+function pattern(size: number, tensor: number): Float32Array {
+  return Float32Array.from({ length: size }, (_, i) => tensor + i / 16);
+}
+
+function bytesOf(data: ArrayBufferView): Buffer {
+  return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+}
+
+async function withModels(
+  gpu: Gpu,
+  body: (saved: TrainedModel, loaded: TrainedModel, folder: string) => Promise<void>,
+): Promise<void> {
+  const models = [largeModel(gpu), largeModel(gpu)];
+  const folder = Deno.makeTempDirSync();
+  try {
+    tensorsOf(models[0]).forEach((tensor, i) => gpu.write(tensor, pattern(tensor.size, i)));
+    models[0].optimizer.step = 7;
+    await body(models[0], models[1], folder);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+    for (const { model, optimizer } of models) {
+      optimizer.release();
+      model.release();
+    }
+  }
+}
+
+async function save(folder: string, generator: TrainedModel): Promise<string> {
+  const { tensors, optimizerSteps } = trainedTensors({ generator });
+  return await saveCheckpoint(folder, { step: 7, tensors, state: { optimizerSteps } }, 1);
+}
+
+async function restore(path: string, generator: TrainedModel): Promise<void> {
+  const stored = new StoredCheckpoint<{ optimizerSteps: OptimizerSteps }>(path);
+  await restoreTrained(stored, stored.state.optimizerSteps, { generator }, (name) => name);
+}
+
+onEveryGpu("trained models: what is longer than a piece comes back bit for bit", async (gpu) => {
+  await withModels(gpu, async (saved, loaded, folder) => {
+    const { weightsVersion } = loaded.model;
+    await restore(await save(folder, saved), loaded);
+    for (const [i, tensor] of tensorsOf(loaded).entries()) {
+      const read = bytesOf(await gpu.read(tensor));
+      assert.ok(read.equals(bytesOf(pattern(tensor.size, i))), `tensor ${i}`);
+    }
+    assert.equal(loaded.optimizer.step, 7);
+    assert.notEqual(loaded.model.weightsVersion, weightsVersion);
+  });
+});
+
+onEveryGpu("trained models: damage behind the last piece is found all the same", async (gpu) => {
+  await withModels(gpu, async (saved, loaded, folder) => {
+    const path = await save(folder, saved);
+    using file = Deno.openSync(join(path, "generator.safetensors"), { read: true, write: true });
+    file.seekSync(-1, Deno.SeekMode.End);
+    file.writeSync(Uint8Array.of(0xff));
+    await assert.rejects(restore(path, loaded), {
+      name: "UserError",
+      message: /cannot be used: the content of generator\.safetensors has changed/,
+    });
+    assert.equal(loaded.optimizer.step, 0);
+  });
+});
