@@ -19,6 +19,7 @@ export const makeTrainingStep: MakeBenchmark = async (bench, shape) => {
     microBatchTokens: sequences * tokens,
     gradientCheckpointing: false,
     sharePrompts: true,
+    shards: 1,
   });
   const adamw: AdamwNumbers = {
     learningRate,

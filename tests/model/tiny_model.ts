@@ -47,6 +47,7 @@ export function tinyTrainer(model: Model, changes: Partial<TrainerOptions> = {})
     microBatchTokens: 8192,
     gradientCheckpointing: false,
     sharePrompts: true,
+    shards: 1,
     ...changes,
   });
 }

@@ -1,6 +1,7 @@
 /** What one pass over some sequences does on the GPU. The caller opens the `gpu.scope`. */
 
 import type { Tensor } from "../../gpu/tensor.ts";
+import type { TableTile } from "../../kernels/embedding.ts";
 import { gatherRows, scatterRows } from "../../kernels/gather_rows.ts";
 import { backward } from "../../model/decoder/backward.ts";
 import { forwardForTraining, forwardOnly } from "../../model/decoder/forward.ts";
@@ -58,6 +59,8 @@ export interface GradientPassOptions {
   readonly inverseTemperature: number;
   /** Keeps each layer's input alone for the backward pass, which computes the rest again. */
   readonly gradientCheckpointing: boolean;
+  /** What the embedding's gradient is added to; absent, to the table's own. */
+  readonly embeddingTiles?: readonly TableTile[];
 }
 
 /**
@@ -68,7 +71,7 @@ export interface GradientPassOptions {
 export function gradientPass(
   model: Model,
   input: PassInput,
-  { inverseTemperature, gradientCheckpointing }: GradientPassOptions,
+  { inverseTemperature, gradientCheckpointing, embeddingTiles }: GradientPassOptions,
   derive: (head: HeadOutput) => LossGradient,
 ): { head: HeadOutput; gradient: LossGradient } {
   const { gpu } = model;
@@ -87,6 +90,6 @@ export function gradientPass(
   );
   const dHidden = gpu.zeros(activations.hidden.shape, "f32", "hidden gradient");
   scatterRows(gpu, dGathered, rows, dHidden);
-  backward(model, batch, activations, dHidden);
+  backward(model, batch, activations, dHidden, embeddingTiles);
   return { head, gradient };
 }

@@ -1,6 +1,6 @@
 import type { Tensor } from "../../gpu/tensor.ts";
 import { attentionBackward } from "../../kernels/attention.ts";
-import { embeddingBackward, embeddingPlan } from "../../kernels/embedding.ts";
+import { embeddingBackward, embeddingPlan, type TableTile } from "../../kernels/embedding.ts";
 import { biasBackward, rmsnormBackward } from "../../kernels/rmsnorm.ts";
 import { ropeBackward } from "../../kernels/rope.ts";
 import { swigluBackward } from "../../kernels/swiglu.ts";
@@ -101,16 +101,25 @@ function layerBackward(
   return dInput;
 }
 
+/** The trained tiles of the embedding's gradient; none when it is frozen. */
+export function embeddingGradient({ embedding }: Model): TableTile[] {
+  return embedding.flatMap(({ firstRow, gradient }) =>
+    gradient ? [{ firstRow, rows: gradient }] : []
+  );
+}
+
 /**
  * Adds the gradients of every parameter below the head.
  *
  * @param dHidden [T, C] gradient of `made.hidden`
+ * @param tiles what the embedding's gradient is added to
  */
 export function backward(
   model: Model,
   batch: PackedBatch,
   made: ModelActivations,
   dHidden: Tensor,
+  tiles: readonly TableTile[] = embeddingGradient(model),
 ): void {
   const { gpu } = model;
   gpu.scope(() => {
@@ -132,9 +141,6 @@ export function backward(
       );
       gpu.release(above);
     }
-    const tiles = model.embedding.flatMap(({ firstRow, gradient }) =>
-      gradient ? [{ firstRow, rows: gradient }] : []
-    );
     if (tiles.length > 0) embeddingBackward(gpu, dx, embeddingPlan(gpu, batch.tokenIds), tiles);
   });
 }

@@ -44,6 +44,11 @@ export class Optimizer {
     this.#nonFinite = model.gpu.tensor([1], "u32", "non-finite gradients");
   }
 
+  /** All gradients, a few flat tensors. */
+  get gradients(): readonly Tensor[] {
+    return this.#state.gradients;
+  }
+
   /** Sets all gradients to zero. */
   zeroGradients(): void {
     for (const gradient of this.#state.gradients) this.model.gpu.clear(gradient);

@@ -16,6 +16,6 @@ export function lossOptions(
 }
 
 /** How the policies' trainers compute. */
-export function trainerOptions({ loss }: TangoConfig): TrainerOptions {
-  return camelCased(loss);
+export function trainerOptions({ loss, reduction }: TangoConfig): TrainerOptions {
+  return { ...camelCased(loss), ...reduction };
 }

@@ -12,6 +12,7 @@ import {
   memoryLimitSchema,
   optimizerSchema,
   promptTemplateSchema,
+  reductionSchema,
   runDirectorySchema,
   seedSchema,
   systemPromptNeedsChat,
@@ -101,6 +102,7 @@ export const sftConfigSchema = section({
     "Tokens in one forward and backward pass: more is faster and takes more memory.",
   ),
   gradient_checkpointing: gradientCheckpointingSchema,
+  reduction: reductionSchema.prefault({}),
   stop_at_accuracy: realNumber({ above: 0, maximum: 1 }).default(1).describe(
     "Training ends at the first evaluation that reaches this accuracy; 1 trains to the end.",
   ),

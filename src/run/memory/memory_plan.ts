@@ -1,5 +1,6 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
+import type { Trainer } from "../../engine/training/trainer.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import type { Parameters } from "../../model/decoder/parameters.ts";
 import { formatBytes } from "../../base/format_bytes.ts";
@@ -11,12 +12,18 @@ export interface MemoryUse {
   readonly bytes: number;
 }
 
+/** Uses of which only the largest counts. */
+export interface MemoryPhase extends MemoryUse {
+  /** Parts of it worth naming. */
+  readonly among?: readonly MemoryUse[];
+}
+
 /** What a run takes of the GPU's memory at most. */
 export interface MemoryPlan {
   /** From the beginning to the end. */
   readonly resident: readonly MemoryUse[];
   /** One after the other, so that the largest counts. */
-  readonly phases: readonly MemoryUse[];
+  readonly phases: readonly MemoryPhase[];
   /** Resident memory and the largest phase. */
   readonly peakBytes: number;
 }
@@ -56,18 +63,30 @@ export function residentUses(
   return uses;
 }
 
+/** A phase that can be run on a rehearsal GPU. */
+export interface RehearsedPhase {
+  readonly what: string;
+  readonly run: () => Promise<unknown>;
+  readonly among?: readonly MemoryUse[];
+}
+
+/** What a trainer's sums of a batch's parts take; nothing where the batch is one part. */
+export function shardSumUses({ shardSumBytes: bytes, options: { shards } }: Trainer): MemoryUse[] {
+  return bytes > 0 ? [{ what: `sums of its batch's ${shards} parts`, bytes }] : [];
+}
+
 /** Measures phases on a rehearsal GPU on which the models are. */
 export async function rehearsePhases(
   gpu: Gpu,
   resident: readonly MemoryUse[],
-  phases: readonly { readonly what: string; readonly run: () => Promise<unknown> }[],
+  phases: readonly RehearsedPhase[],
 ): Promise<MemoryPlan> {
   const before = gpu.pool.liveBytes;
-  const uses: MemoryUse[] = [];
-  for (const { what, run } of phases) {
+  const uses: MemoryPhase[] = [];
+  for (const { what, run, among } of phases) {
     gpu.pool.peakBytes = before;
     await run();
-    uses.push({ what, bytes: gpu.pool.peakBytes - before });
+    uses.push({ what, bytes: gpu.pool.peakBytes - before, among });
   }
   return {
     resident,
@@ -82,6 +101,9 @@ export function formatMemoryPlan({ resident, phases, peakBytes }: MemoryPlan): s
   return alignedTable([
     ["GPU memory, at most", formatBytes(peakBytes)],
     ...resident.map(row),
-    ...phases.map(({ what, bytes }) => row({ what: `while ${what}`, bytes })),
+    ...phases.flatMap(({ what, bytes, among = [] }) => [
+      row({ what: `while ${what}`, bytes }),
+      ...among.map((part) => row({ ...part, what: `  among it ${part.what}` })),
+    ]),
   ]);
 }

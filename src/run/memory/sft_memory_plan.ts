@@ -2,7 +2,7 @@ import type { Gpu } from "../../gpu/gpu.ts";
 import { cutByTokens } from "../../engine/micro_batches.ts";
 import { type SupervisedSample, updateSupervised } from "../../rl/supervised_update.ts";
 import { anyNumbers } from "./any_numbers.ts";
-import { type MemoryPlan, rehearsePhases, residentUses } from "./memory_plan.ts";
+import { type MemoryPlan, rehearsePhases, residentUses, shardSumUses } from "./memory_plan.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";
 import { SftRun } from "../sft/sft_run.ts";
 import type { Shrink } from "./memory_check.ts";
@@ -24,10 +24,13 @@ export async function planSftMemory(gpu: Gpu, config: SftConfig): Promise<Memory
       {
         what: "training",
         run: async () => {
-          for (const samples of fullestPasses(some, config.batch_size, most)) {
+          for (const pass of fullestPasses(some, config.batch_size, most)) {
+            // As many times as there are parts, so that each of them makes this pass.
+            const samples = Array.from({ length: config.reduction.shards }, () => pass).flat();
             await updateSupervised(trainer, samples, anyNumbers);
           }
         },
+        among: shardSumUses(trainer),
       },
       { what: "evaluating", run: () => run.evaluate() },
     ]);

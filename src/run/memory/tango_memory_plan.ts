@@ -9,7 +9,13 @@ import type { TangoConfig } from "../config/config_schema.ts";
 import { rolloutSampling } from "../tango/held_out_evaluation.ts";
 import { lossOptions } from "../config/loss_options.ts";
 import { anyNumbers } from "./any_numbers.ts";
-import { type MemoryPlan, rehearsePhases, residentUses } from "./memory_plan.ts";
+import {
+  type MemoryPlan,
+  type RehearsedPhase,
+  rehearsePhases,
+  residentUses,
+  shardSumUses,
+} from "./memory_plan.ts";
 import { openProblems, requirementsOf } from "../problems/open_problems.ts";
 import { openPolicies, promptFitOf, releasePolicies } from "../tango/policies.ts";
 
@@ -53,10 +59,8 @@ export async function planTangoMemory(gpu: Gpu, config: TangoConfig): Promise<Me
           () => sample(config, verifier, lengths.verifier, [trained, judged, evaluated]),
         )]
         : []),
-      phase("training the generator", () => update(config, generator, lengths.generator)),
-      ...(verifier?.trainer
-        ? [phase("training the verifier", () => update(config, verifier, lengths.verifier))]
-        : []),
+      ...training("generator", config, generator, lengths.generator),
+      ...(verifier ? training("verifier", config, verifier, lengths.verifier) : []),
     ]);
   } finally {
     releasePolicies(policies);
@@ -119,6 +123,19 @@ async function sample(
   }
 }
 
+/** The phase in which a policy is trained; none when it is frozen. */
+function training(
+  name: string,
+  config: TangoConfig,
+  policy: Policy<unknown>,
+  lengths: PromptLengths,
+): RehearsedPhase[] {
+  const { trainer } = policy;
+  if (!trainer) return [];
+  const run = () => update(config, policy, lengths);
+  return [{ what: `training the ${name}`, run, among: shardSumUses(trainer) }];
+}
+
 /** One pass of the fullest micro-batch, with prompts that take much of it and with prompts that take little. */
 async function update(
   config: TangoConfig,
@@ -129,7 +146,14 @@ async function update(
   const options = lossOptions(config, maximumResponse);
   const once = { ...options, miniBatches: 1, epochs: 1 };
   for (const promptTokens of [shortest, longest]) {
-    const samples = fullestPass(config, model, promptTokens, maximumResponse);
+    const pass = fullestPass(config, model, promptTokens, maximumResponse);
+    // As many times as there are parts, so that each of them makes this pass.
+    const groups = Array.from({ length: config.reduction.shards }, () => pass).flat();
+    // Neighbours with the same prompt would share it.
+    const samples = groups.flatMap((group, g) => {
+      const prompt = new Uint32Array(promptTokens).fill(g % 2);
+      return group.map((sample) => ({ ...sample, prompt }));
+    });
     await updatePolicy(trainer, reference, samples, once, anyNumbers);
   }
 }
@@ -139,30 +163,26 @@ function fullestPass(
   model: Model,
   promptTokens: number,
   maximumResponse: number,
-): PolicySample[] {
+): Omit<PolicySample, "prompt">[][] {
   const budget = Math.min(loss.micro_batch_tokens, model.tokensPerPass);
   const responses = Math.ceil(rollout.batch_size / loss.mini_batches) * rollout.group_size;
   // What cannot be cut: the responses to a prompt, or one.
   const size = loss.share_prompts ? rollout.group_size : 1;
   const promptCopies = size === 1 ? promptTokens : promptTokens - 1 + size;
-  const samples: PolicySample[] = [];
+  const groups: Omit<PolicySample, "prompt">[][] = [];
   let used = 0;
-  while (samples.length < responses) {
-    // Neighbours with the same prompt would share it.
-    const prompt = new Uint32Array(promptTokens).fill((samples.length / size) % 2);
+  while (groups.length * size < responses) {
     const fitting = Math.floor((budget - used - promptCopies) / size);
     // The first group makes a pass whatever it takes.
     const length = used === 0 ? maximumResponse : Math.min(maximumResponse, fitting);
     if (length < 1) break;
     used += promptCopies + size * length;
-    for (let i = 0; i < size; i++) {
-      samples.push({
-        prompt,
-        response: new Uint32Array(length),
-        oldLogProbs: new Float32Array(length),
-        advantages: new Float32Array(length),
-      });
-    }
+    const sample = () => ({
+      response: new Uint32Array(length),
+      oldLogProbs: new Float32Array(length),
+      advantages: new Float32Array(length),
+    });
+    groups.push(Array.from({ length: size }, sample));
   }
-  return samples;
+  return groups;
 }

@@ -115,6 +115,7 @@ export class SftRun {
       microBatchTokens: micro_batch_tokens,
       gradientCheckpointing: gradient_checkpointing,
       sharePrompts: false,
+      ...config.reduction,
     });
   }
 

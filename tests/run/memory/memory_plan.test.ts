@@ -41,6 +41,7 @@ onEveryGpu("memory plan: what a run then takes is within a tenth of it", async (
       whole: [],
       adapters: ["generator.lora={rank: 4}", "verifier.lora={rank: 4}", "loss.share_prompts=false"],
       checkpointing: ["loss.gradient_checkpointing=true", "loss.kl_coefficient=0"],
+      "parts of a batch": ["reduction.shards=4", "loss.micro_batch_tokens=250"],
       "the generator alone": [
         "verifier=null",
         "rollout.batch_size=4",
@@ -56,6 +57,10 @@ onEveryGpu("memory plan: what a run then takes is within a tenth of it", async (
         set: [...full, ...set, "schedule.total_training_steps=4"],
       });
       const plan = await planTangoMemory(gpu, config);
+      assert.equal(
+        /among it sums of its batch's 4 parts +\|/.test(formatMemoryPlan(plan)),
+        config.reduction.shards === 4,
+      );
       const sum = plan.resident.reduce((bytes, use) => bytes + use.bytes, 0) +
         Math.max(...plan.phases.map(({ bytes }) => bytes));
       // The optimizers' few scalars are in no row.
@@ -78,7 +83,8 @@ onEveryGpu("memory plan: what a run then takes is within a tenth of it", async (
 
 onEveryGpu("memory plan: fine-tuning is planned as well", async (gpu) => {
   await withTinyProject(gpu, async ({ folder, sftConfig: file }) => {
-    const config = loadSftConfig(file, { set: ["micro_batch_tokens=400", "batch_size=32"] });
+    const set = ["micro_batch_tokens=400", "batch_size=32", "reduction.shards=2"];
+    const config = loadSftConfig(file, { set });
     const plan = await planSftMemory(gpu, config);
     const { live } = await measured(gpu, async () => {
       const run = await SftRun.open(gpu, config);

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { add } from "../../../src/kernels/add.ts";
+import { alone } from "../../../src/engine/training/reducer.ts";
+import { keptSums, sumShards } from "../../../src/engine/training/shard_sums.ts";
+import { onEveryGpu, randomFloats } from "../../kernels/harness.ts";
+import { addInTree, flat, type HostSum } from "./shard_tree.ts";
+
+onEveryGpu("add: target += addend, to the last bit", async (gpu) => {
+  for (const size of [4, 1028]) {
+    const [a, b] = [randomFloats(size, 1, 3), randomFloats(size, 2, 1e-3)];
+    const [addend, target] = [gpu.from(a, [size]), gpu.from(b, [size])];
+    add(gpu, addend, target);
+    const sum = await gpu.readFloats(target);
+    assert.deepEqual(sum, a.map((x, i) => Math.fround(x + b[i])));
+    gpu.release(addend, target);
+  }
+});
+
+onEveryGpu("parts are added over the same tree, whoever computes which of them", async (gpu) => {
+  const shapes = [[8], [4, 3]];
+  const elements = 20;
+  for (const shards of [1, 2, 3, 4, 5, 6, 7, 8, 11]) {
+    // Numbers of all sizes: another order would round otherwise.
+    const parts = Array.from(
+      { length: shards },
+      (_, s) => randomFloats(elements, 10 + s, 1).map((x, i) => x * 10 ** (i % 5 - 2)),
+    );
+    const expected = addInTree(
+      parts.map((data, first) => ({ first, end: first + 1, data })),
+    );
+    // One process with all parts, two, three, and one for each.
+    for (const processes of new Set([1, Math.min(2, shards), Math.min(3, shards), shards])) {
+      const found: HostSum[] = [];
+      let mostKept = 0;
+      for (let rank = 0; rank < processes; rank++) {
+        const gradients = shapes.map((shape) => gpu.tensor(shape));
+        const own = processes === 1 ? alone.own(shards) : {
+          first: Math.floor(rank * shards / processes),
+          end: Math.floor((rank + 1) * shards / processes),
+        };
+        const before = gpu.pool.liveBytes;
+        const computed: number[] = [];
+        const sums = await sumShards(gpu, gradients, shards, own, (shard) => {
+          computed.push(shard);
+          mostKept = Math.max(mostKept, gpu.pool.liveBytes - before);
+          gpu.write(gradients[0], parts[shard].slice(0, 8));
+          gpu.write(gradients[1], parts[shard].slice(8));
+          return Promise.resolve();
+        });
+        assert.deepEqual(
+          computed,
+          Array.from({ length: own.end - own.first }, (_, i) => own.first + i),
+        );
+        for (const { first, end, gradients } of sums) {
+          found.push({ first, end, data: flat(await gpu.readAll(gradients)) });
+        }
+        assert.equal(sums.at(-1)?.gradients, gradients);
+        gpu.release(...sums.flatMap((sum) => sum.gradients));
+      }
+      if (processes === 1) {
+        assert.equal(found.length, 1, "one process makes the whole sum itself");
+        // Each copy of these small tensors takes one buffer of 256 bytes for each.
+        assert.equal(mostKept, keptSums(shards) * shapes.length * 256);
+      }
+      assert.deepEqual(addInTree(found), expected, `${shards} parts, ${processes} processes`);
+    }
+  }
+});
+
+onEveryGpu("a part that fails leaves no memory behind", async (gpu) => {
+  const gradients = [gpu.zeros([4])];
+  const failing = sumShards(
+    gpu,
+    gradients,
+    8,
+    alone.own(8),
+    (shard) => shard === 5 ? Promise.reject(new Error("part 5")) : Promise.resolve(),
+  );
+  await assert.rejects(failing, /part 5/);
+  gpu.release(...gradients);
+});
