@@ -321,7 +321,7 @@ test("elsewhere apt installs the newest it has, or the command is printed", asyn
     assert.equal(refused.code, 2);
     assert.match(
       refused.output,
-      /^tango: no Vulkan adapter found\. This installs one: .*-backports.*\n$/,
+      /^tango: no Vulkan adapter found\. With root's rights this installs one: .*-backports.*\n$/,
     );
   }
 });

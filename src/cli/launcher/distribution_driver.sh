@@ -41,19 +41,22 @@ backports_line() { # prints the apt source line for backports, from the mirror i
 }
 
 install_command() { # prints the one command that makes a Vulkan adapter appear here
+  sudo=
+  ! command -v sudo >/dev/null 2>&1 || sudo="sudo "
   case " $(distribution_field ID) $(distribution_field ID_LIKE) " in
     *" debian "* | *" ubuntu "*)
       if [ -z "$(backports)" ]; then
-        printf 'sudo apt-get update && sudo apt-get install -y %s' "$packages"
+        printf '%sapt-get update && %sapt-get install -y %s' "$sudo" "$sudo" "$packages"
       elif offers_backports || ! line=$(backports_line); then
-        printf 'sudo apt-get update && sudo apt-get install -y -t %s %s' "$(backports)" "$packages"
+        printf '%sapt-get update && %sapt-get install -y -t %s %s' "$sudo" "$sudo" "$(backports)" "$packages"
       else
-        printf "echo '%s' | sudo tee /etc/apt/sources.list.d/tango-backports.list && sudo apt-get update && sudo apt-get install -y -t %s %s" "$line" "$(backports)" "$packages"
+        printf "echo '%s' | %stee /etc/apt/sources.list.d/tango-backports.list && " "$line" "$sudo"
+        printf '%sapt-get update && %sapt-get install -y -t %s %s' "$sudo" "$sudo" "$(backports)" "$packages"
       fi
       ;;
-    *" fedora "* | *" rhel "*) printf 'sudo dnf install -y vulkan-loader mesa-vulkan-drivers' ;;
-    *" arch "*) printf 'sudo pacman -S --needed vulkan-icd-loader vulkan-swrast' ;;
-    *suse*) printf 'sudo zypper install libvulkan1 libvulkan_lvp' ;;
+    *" fedora "* | *" rhel "*) printf '%sdnf install -y vulkan-loader mesa-vulkan-drivers' "$sudo" ;;
+    *" arch "*) printf '%spacman -S --needed vulkan-icd-loader vulkan-swrast' "$sudo" ;;
+    *suse*) printf '%szypper install libvulkan1 libvulkan_lvp' "$sudo" ;;
     *) return 1 ;;
   esac
 }
@@ -114,9 +117,9 @@ install_distribution_driver() {
     apt_installs ||
       fail "$before apt could not install $packages either: $problem. Check the network and the sources in /etc/apt, then run this again."
   elif [ -n "${folder_problem:-}" ]; then
-    fail "$before Connect this machine to its Debian mirror (or name another in /etc/apt/sources.list) and run this again; or let root type: $(install_command)"
+    fail "$before Connect this machine to its Debian mirror (or name another in /etc/apt/sources.list) and run this again; or have root type: $(install_command)"
   elif command=$(install_command); then
-    fail "$before This installs one: $command"
+    fail "$before With root's rights this installs one: $command"
   else
     fail "$before Install the Vulkan loader (libvulkan.so.1) and your GPU's driver or Mesa's software driver (lavapipe), then run this again."
   fi
