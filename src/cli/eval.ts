@@ -3,6 +3,7 @@
 import { type Command, Option } from "commander";
 import { formats } from "../data/files/formats.ts";
 import { taskNames } from "../data/tasks.ts";
+import type { TangoConfig } from "../run/config/config_schema.ts";
 import { dataEntry } from "../run/config/data_schema.ts";
 import { FileProblems } from "../run/problems/file_problems.ts";
 import { HeldOutEvaluation } from "../run/tango/held_out_evaluation.ts";
@@ -13,18 +14,16 @@ import {
   promptFitOf,
   releasePolicies,
 } from "../run/tango/policies.ts";
-import { openJudged, ProcessEvaluation } from "../run/tango/process_evaluation.ts";
+import {
+  type LabelledRecord,
+  openJudged,
+  ProcessEvaluation,
+} from "../run/tango/process_evaluation.ts";
 import type { Metrics } from "../run/tango/step_metrics.ts";
 import { UserError } from "../base/user_error.ts";
 import { describeDevice } from "./device_line.ts";
 import { evaluationTable, processTable } from "./evaluation_table.ts";
-import {
-  configure,
-  defaultConfig,
-  defaultProblems,
-  type EvalOptions,
-  type Measurement,
-} from "./eval_config.ts";
+import { configure, defaultConfig, defaultProblems, type EvalOptions } from "./eval_config.ts";
 import { addExamples } from "./examples.ts";
 import { gpuOption, parseCount, parseNumber, parseWholeNumber, setOption } from "./run_options.ts";
 import { withGpu } from "./with_gpu.ts";
@@ -87,29 +86,25 @@ export function register(program: Command): void {
 async function evaluate(options: EvalOptions): Promise<void> {
   const judged = await openJudged(entries(options));
   if (judged !== null) requireVerifier(options);
-  const measurement = configure(options, judged !== null);
-  const { config } = measurement;
-  const result = await withGpu(config.gpu, async (gpu) => {
+  const config = configure(options, judged !== null);
+  const { metrics, problems, passedOver, device } = await withGpu(config.gpu, async (gpu) => {
     const policies = await openPolicies(gpu, config, { frozen: true });
     try {
-      const device = describeDevice(gpu.info);
-      if (judged === null) return { ...await measure(measurement, policies, options), device };
-      const { verifier } = policies;
-      if (!verifier) throw new Error("no verifier was opened");
-      const evaluation = new ProcessEvaluation(config, judged);
-      return { metrics: await evaluation.measure(verifier), problems: evaluation.count, device };
+      const measured = judged === null
+        ? await measure(config, policies, options)
+        : await judge(config, policies, judged);
+      return { ...measured, device: describeDevice(gpu.info) };
     } finally {
       releasePolicies(policies);
     }
   });
-  const { metrics, problems } = result;
   const { samples, seed } = config.evaluation;
   const { temperature } = config.rollout;
   const { policy, model, generator, data } = options;
   const on = data?.join(", ") ?? problemsName(config);
   if (options.json) {
-    const { device } = result;
-    const facts = { model, policy, generator, on, problems, k: samples, temperature, seed, device };
+    const counts = { problems, passed_over: passedOver, k: samples };
+    const facts = { model, policy, generator, on, ...counts, temperature, seed, device };
     console.log(JSON.stringify({ ...facts, metrics }, null, 2));
     return;
   }
@@ -117,6 +112,7 @@ async function evaluate(options: EvalOptions): Promise<void> {
     title: `${policy} ${model} on ${on}`,
     policy,
     problems,
+    passedOver,
     samples,
     temperature,
     metrics,
@@ -147,19 +143,38 @@ function requireVerifier({ policy, generator, k }: EvalOptions): void {
   }
 }
 
+/** What was measured on how many problems, and how many were too long for the models. */
+interface Measured {
+  readonly metrics: Metrics;
+  readonly problems: number;
+  readonly passedOver: number;
+}
+
 async function measure(
-  { config, own }: Measurement,
+  config: TangoConfig,
   policies: Policies,
   options: EvalOptions,
-): Promise<{ metrics: Metrics; problems: number }> {
+): Promise<Measured> {
   const files = entries(options);
   const { generator, verifier } = policies;
+  const fit = promptFitOf(policies);
   using problems = files.length > 0
-    ? await FileProblems.forEvaluation(files)
-    : await openProblems(own, promptFitOf(policies), requirementsOf(own));
+    ? await FileProblems.forEvaluation(files, config.evaluation, fit)
+    : await openProblems(config, fit, requirementsOf(config));
   const heldOut = new HeldOutEvaluation(config, problems);
   const { metrics } = verifier
     ? await heldOut.measureVerifier(verifier, generator, 0)
     : await heldOut.measureGenerator(generator, 0);
-  return { metrics, problems: heldOut.count };
+  return { metrics, problems: heldOut.count, passedOver: problems.passedOver };
+}
+
+async function judge(
+  config: TangoConfig,
+  { verifier }: Policies,
+  records: readonly LabelledRecord[],
+): Promise<Measured> {
+  if (!verifier) throw new Error("no verifier was opened");
+  const evaluation = new ProcessEvaluation(config, verifier, records);
+  const { count: problems, passedOver } = evaluation;
+  return { metrics: await evaluation.measure(), problems, passedOver };
 }

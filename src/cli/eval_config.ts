@@ -29,15 +29,8 @@ export const defaultConfig = "configs/last-letter.yaml";
 /** Problems that are measured of those that an embedded task could make without end. */
 export const defaultProblems = 256;
 
-/** A configuration to measure by. */
-export interface Measurement {
-  readonly config: TangoConfig;
-  /** The same with the run's own numbers: which problems it set aside must stay what it was. */
-  readonly own: TangoConfig;
-}
-
 /** The configuration's task and templates, with the models and numbers of the command line. */
-export function configure(options: EvalOptions, judgesFiles: boolean): Measurement {
+export function configure(options: EvalOptions, judgesFiles: boolean): TangoConfig {
   const { model, policy, generator, task, data, problems, k, temperature, seed } = options;
   if (policy === "verifier" && generator === undefined && !judgesFiles) {
     throw new UserError(
@@ -69,14 +62,13 @@ export function configure(options: EvalOptions, judgesFiles: boolean): Measureme
   const { file, set } = options.config !== undefined
     ? { file: options.config, set: [] }
     : configOfRun(generator ?? model) ?? configOfRun(model) ?? { file: defaultConfig, set: [] };
-  const own = loadTangoConfig(file, { set: [...set, ...overrides], gpu: options.gpu });
-  const all = data || own.data ? Number.MAX_SAFE_INTEGER : defaultProblems;
+  const config = loadTangoConfig(file, { set: [...set, ...overrides], gpu: options.gpu });
   const evaluation = {
-    ...own.evaluation,
-    problems: problems ?? all,
-    seed: seed ?? own.evaluation.seed,
+    ...config.evaluation,
+    problems: problems ?? (data || config.data ? null : defaultProblems),
+    seed: seed ?? config.evaluation.seed,
   };
-  return { config: { ...own, evaluation }, own };
+  return { ...config, evaluation };
 }
 
 /** A configuration file and what is changed in it. */

@@ -7,6 +7,8 @@ export interface EvaluationFacts {
   readonly title: string;
   readonly policy: "generator" | "verifier";
   readonly problems: number;
+  /** Problems that were too long for the models. */
+  readonly passedOver: number;
   readonly samples: number;
   readonly temperature: number;
   /** By their names in metrics.jsonl. */
@@ -34,11 +36,13 @@ export function evaluationTable(facts: EvaluationFacts): string {
     alignedTable([["measure", "value"], ...rows]),
     "",
     `Uncertain by at most ±${error} (standard error over the problems).`,
+    ...passedOverLine(facts),
   ].join("\n");
 }
 
 /** How well a verifier finds the first wrong step, for people. */
-export function processTable({ title, problems, metrics }: EvaluationFacts): string {
+export function processTable(facts: EvaluationFacts): string {
+  const { title, problems, metrics } = facts;
   const prefix = "eval/process/by_source/";
   const sources = Object.keys(metrics).flatMap((metric) =>
     metric.startsWith(prefix) && metric.endsWith("/f1_score")
@@ -63,7 +67,15 @@ export function processTable({ title, problems, metrics }: EvaluationFacts): str
     `${
       percent(metrics["eval/process/unjudged"])
     } of the critiques do not judge every step; they count as wrong.`,
+    ...passedOverLine(facts),
   ].join("\n");
+}
+
+function passedOverLine({ passedOver }: EvaluationFacts): string[] {
+  if (passedOver === 0) return [];
+  return [
+    `${passedOver} more were passed over: they leave no room for a response in the positions.`,
+  ];
 }
 
 interface Row {

@@ -5,6 +5,7 @@
  *   solution  <think><step>7+5=2</step><step>2-3=9</step></think><answer>\boxed{9}</answer>
  */
 import { chooseInteger, chooseItem, chooseStepCount } from "./choose.ts";
+import { splitOf } from "./split.ts";
 import { compareStepByStep, labelStepsByClaim } from "./step_comparison.ts";
 import type { CorruptedSolution, Problem, Task, Uniform } from "./task.ts";
 
@@ -16,6 +17,12 @@ interface Operation {
   operator: Operator;
   operand: number;
 }
+
+/**
+ * The first number and two operations decide a problem's part: no problem of one part begins as one of
+ * another does, however long they are. The operations themselves, all 300 of them, occur in every part.
+ */
+const SPLIT_CHARACTERS = 5;
 
 /** The arithmetic task; its difficulty is the number of operations. */
 export const arithmeticTask: Task = {
@@ -33,6 +40,8 @@ export const arithmeticTask: Task = {
     const chain = operations.map(({ operator, operand }) => `${operator}${operand}`).join("");
     return { question: `${first}${chain}`, answer, goldSteps: steps };
   },
+
+  splitOf: ({ question }) => splitOf(question.slice(0, SPLIT_CHARACTERS)),
 
   isCorrectAnswer: (problem, answer) => answer?.trim() === problem.answer,
 

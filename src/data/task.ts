@@ -1,4 +1,5 @@
 import type { CritiqueParts } from "./solution_text.ts";
+import type { Split } from "./split.ts";
 
 /** Random numbers in [0, 1), passed in so that the caller decides the stream. */
 export type Uniform = () => number;
@@ -41,6 +42,11 @@ export interface Task {
   readonly defaultDifficulty: Difficulty;
   /** A random problem. Throws an Error when the difficulty is not an integer range from 1 up. */
   makeProblem(uniform: Uniform, difficulty: Difficulty): Problem;
+  /**
+   * The part that a problem belongs to whoever drew it. A task whose problems are so many that two draws
+   * hardly ever meet has no such rule.
+   */
+  splitOf?(problem: Problem): Split;
   /** Whether an answer taken from a solution equals the problem's. */
   isCorrectAnswer(problem: Problem, answer: string | null): boolean;
   /** True label of every step of any solution; for measuring, never for training by reward. */

@@ -19,6 +19,8 @@ export const streams = {
   supervision: 6,
   verifierEvaluation: 7,
   heldOutProblems: 8,
+  validationProblems: 9,
+  validation: 10,
 } as const;
 
 const ROUNDS = 10;

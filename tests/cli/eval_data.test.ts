@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { COMMANDS } from "../../src/cli/commands.ts";
+import { splitOf } from "../../src/data/split.ts";
 import { readJsonLines } from "../../src/run/store/json_lines_log.ts";
 import type { MetricsLine } from "../../src/run/store/metrics_log.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
@@ -35,7 +36,8 @@ Deno.test({
       const { generator, verifier } = await writeTinyPolicies(await gpuOf("native"), folder);
       // Short, and with another prompt than the default: only the run's own configuration measures alike.
       Deno.writeTextFileSync(path("prompt.txt"), "<bos>{{ question }}?");
-      const problems = tinyData(24).split("\n").map((line) => JSON.parse(line));
+      // Of so many, about a tenth falls into each of the two parts that are set aside.
+      const problems = tinyData(240).split("\n").map((line) => JSON.parse(line));
       Deno.writeTextFileSync(path("problems.jsonl"), lines(problems));
       Deno.writeTextFileSync(
         path("config.yaml"),
@@ -71,18 +73,30 @@ Deno.test({
             ),
           );
         const last = evaluations.at(-1)!;
-        const measured = await json("--model", folderOf.weights("generator"));
+        const measured = await json("--model", folderOf.weights("generator"), "--problems", "10");
         assert.equal(measured.problems, 10);
-        assert.deepEqual(measured.metrics, named(last, "eval/generator/"));
-        const accuracies = evaluations.map((line) => Number(line["eval/generator/accuracy"]));
-        const best = await json("--model", `${folderOf.best("generator")}/`);
-        assert.equal(best.metrics["eval/generator/accuracy"], Math.max(...accuracies));
-        assert.equal(best.problems, 10);
+        assert.equal(last["eval/problems"], 10);
+        assert.deepEqual(measured.metrics, {
+          "eval/problems": 10,
+          ...named(last, "eval/generator/"),
+        });
+        const of = (metric: string) => evaluations.map((line) => Number(line[metric]));
+        const validations = of("validation/generator/accuracy");
+        const chosen = validations.indexOf(Math.max(...validations));
+        const best = await json("--model", `${folderOf.best("generator")}/`, "--problems", "10");
+        assert.equal(
+          best.metrics["eval/generator/accuracy"],
+          of("eval/generator/accuracy")[chosen],
+        );
         // Few are some of those that the run set aside, not others.
         const some = await json("--model", folderOf.weights("generator"), "--problems", "4");
         assert.equal(some.problems, 4);
-        const more = await json("--model", folderOf.weights("generator"), "--problems", "20");
-        assert.deepEqual([more.problems, more.metrics], [10, measured.metrics]);
+        const all = await json("--model", folderOf.weights("generator"));
+        const { length } = problems.filter(({ question }) => splitOf(question) === "test");
+        assert.ok(length > 10, "the part is no larger than what the run measured");
+        const more = await json("--model", folderOf.weights("generator"), "--problems", "200");
+        assert.deepEqual([all.problems, more.problems], [length, length]);
+        assert.deepEqual(more.metrics, all.metrics);
       });
 
       const model = ["--model", folderOf.weights("generator")];
@@ -131,6 +145,25 @@ Deno.test({
         }
       });
 
+      await test.step("problems that are too long are passed over and counted", async () => {
+        // The models have 512 positions, and a character is a token.
+        const long = { ...problems[0], question: "x".repeat(600) };
+        Deno.writeTextFileSync(path("short.jsonl"), lines(problems.slice(0, 6)));
+        Deno.writeTextFileSync(path("long.jsonl"), lines([long, ...problems.slice(0, 6)]));
+        const short = await json(...model, "--data", path("short.jsonl"));
+        const mixed = await json(...model, "--data", path("long.jsonl"));
+        assert.deepEqual([short.problems, short.passed_over], [6, 0]);
+        assert.deepEqual([mixed.problems, mixed.passed_over], [6, 1]);
+        assert.deepEqual(mixed.metrics, short.metrics);
+        const table = await run(0, "eval", ...model, "--data", path("long.jsonl"));
+        assert.match(table, /^1 more were passed over/m);
+        Deno.writeTextFileSync(path("all-long.jsonl"), lines([long]));
+        assert.match(
+          await run(2, "eval", ...model, "--data", path("all-long.jsonl")),
+          /all-long\.jsonl: none of the 1 problems has a prompt that leaves room/,
+        );
+      });
+
       await test.step("solutions to be judged measure a verifier alone", async () => {
         const judged = problems.slice(0, 6).map(({ question, steps }, i) => ({
           id: `${i < 3 ? "first" : "second"}-${i}`,
@@ -157,6 +190,11 @@ Deno.test({
           await json(...judge, ...data, "--problems", "6"),
           await json(...judge, ...data),
         );
+        const long = { ...judged[0], problem: "x".repeat(600) };
+        Deno.writeTextFileSync(path("long-judged.jsonl"), lines([...judged, long]));
+        const mixed = ["--data", path("long-judged.jsonl"), "--format", "processbench"];
+        const { metrics: same, passed_over } = await json(...judge, ...mixed);
+        assert.deepEqual([same, passed_over], [metrics, 1]);
         const some = await json(...judge, ...data, "--problems", "2");
         assert.equal(some.problems, 2);
         const table = await run(0, "eval", ...judge, ...data);

@@ -17,12 +17,15 @@ const compared = [
   ),
 ];
 
-/** Six times G V on 20 problems, 4 of which are set aside; up to 3 batches of 4 in a generator step. */
+/** Six times G V on 16 problems; up to 3 batches of 4 in a generator step. */
 async function prepare(runs: KillableRuns): Promise<void> {
   const gpu = await Gpu.open("auto");
   const { generator, verifier } = await writeTinyPolicies(gpu, runs.root);
   gpu.close();
-  Deno.writeTextFileSync(runs.path("problems.jsonl"), tinyData(20));
+  const entry = (name: string, rows: string) => {
+    Deno.writeTextFileSync(runs.path(name), rows);
+    return [{ path: runs.path(name), columns: tinyColumns }];
+  };
   // The tiny policies solve most problems; of this reward many groups get unequal amounts.
   Deno.writeTextFileSync(
     runs.path("reward.ts"),
@@ -31,7 +34,11 @@ async function prepare(runs: KillableRuns): Promise<void> {
   );
   const optimizer = { learning_rate: 0.003 };
   runs.configure({
-    data: { train: [{ path: runs.path("problems.jsonl"), columns: tinyColumns }] },
+    data: {
+      train: entry("problems.jsonl", tinyData(16)),
+      validation: entry("validation.jsonl", tinyData(4, 16)),
+      held_out: entry("test.jsonl", tinyData(4, 20)),
+    },
     generator: { model: generator, max_response_length: 48, optimizer },
     verifier: { model: verifier, max_response_length: 64, optimizer },
     rollout: { batch_size: 4, group_size: 4, maximum_generation_batches: 3 },

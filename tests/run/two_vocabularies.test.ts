@@ -105,7 +105,7 @@ async function generatorStepOf(gpu: Gpu, config: TangoConfig): Promise<void> {
   const policies = await openPolicies(gpu, config);
   const { generator, verifier } = policies;
   assert.ok(verifier);
-  const problems = new TaskProblems(config.task, 1);
+  const problems = new TaskProblems(config.task, 1, { problems: 1, seed: 0 });
   const { judged, update } = await generatorStep(
     generator,
     verifier,

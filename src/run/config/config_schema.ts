@@ -241,13 +241,13 @@ const scheduleSchema = section({
     "Newest checkpoints that are kept.",
   ),
   keep_best: flag().default(false).describe(
-    "Keeps the weights of the evaluation with the best generator accuracy in the run folder's best/.",
+    "Keeps the weights with the best generator accuracy on the validation part in the run folder's best/.",
   ),
 });
 
 const evaluationSchema = section({
-  problems: wholeNumber({ minimum: 1 }).default(256).describe(
-    "Held-out problems.",
+  problems: wholeNumber({ minimum: 1 }).nullable().default(256).describe(
+    "Held-out problems, and as many to choose weights by; null: all that the files hold.",
   ),
   seed: wholeNumber({ minimum: 0, maximum: 2 ** 32 - 1 }).default(20250521).describe(
     "Seed of the held-out problems, the same for every run that is to be compared.",
@@ -335,6 +335,9 @@ function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfigFields>
     const message = "false, because with schedule.test_frequency 0 nothing is evaluated";
     impossible(["schedule", "keep_best"], true, message);
   }
+  if (value.evaluation.problems === null && value.data === null) {
+    impossible(["evaluation", "problems"], null, "a number, because an embedded task never ends");
+  }
   const longest = value.generator.max_response_length;
   if (value.rewards.overlong_buffer > longest) {
     impossible(
@@ -354,6 +357,8 @@ function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfigFields>
 }
 
 type TangoConfigFields = {
+  data: z.output<typeof dataSchema>;
+  evaluation: z.output<typeof evaluationSchema>;
   generator: z.output<typeof generatorSchema>;
   rewards: z.output<typeof rewardsSchema>;
   rollout: z.output<typeof rolloutSchema>;

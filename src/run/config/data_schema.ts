@@ -60,7 +60,12 @@ export const dataFields = {
     "Files or folders, each with `path` and perhaps `format`, `columns`, `source` (a name that measurements go by) and `limit` (records taken).",
   ),
   held_out: z.array(entrySchema, { error: "a list of files" }).default([]).describe(
-    "Problems that are measured and never trained on; [] sets some of `train` aside.",
+    "Problems that are measured and never trained on; [] sets a tenth of `train` aside, by the " +
+      "questions alone: every configuration holds out the same ones.",
+  ),
+  validation: z.array(entrySchema, { error: "a list of files" }).default([]).describe(
+    "Problems that weights are chosen by (`keep_best`), neither trained on nor reported; [] sets a tenth of " +
+      "`train` aside where weights are chosen.",
   ),
   shuffle: flag().default(true).describe(
     "A new order in every epoch; false keeps the files' order.",

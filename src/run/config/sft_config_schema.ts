@@ -89,7 +89,7 @@ export const sftConfigSchema = section({
     "Newest checkpoints that are kept.",
   ),
   keep_best: flag().default(false).describe(
-    "Keeps the weights of the best evaluation in the run folder's best/.",
+    "Keeps the weights that do best on the validation part in the run folder's best/.",
   ),
   batch_size: wholeNumber({ minimum: 1 }).default(64).describe(
     "Examples in an update.",
@@ -104,7 +104,7 @@ export const sftConfigSchema = section({
   gradient_checkpointing: gradientCheckpointingSchema,
   reduction: reductionSchema.prefault({}),
   stop_at_accuracy: realNumber({ above: 0, maximum: 1 }).default(1).describe(
-    "Training ends at the first evaluation that reaches this accuracy; 1 trains to the end.",
+    "Training ends at the first evaluation that reaches this accuracy on the validation part; 1 trains to the end.",
   ),
   evaluate_every: wholeNumber({ minimum: 1 }).default(20).describe(
     "Updates between two evaluations.",
@@ -162,6 +162,11 @@ export const sftConfigSchema = section({
 
 /** A fine-tuning configuration with every default filled in. */
 export type SftConfig = z.output<typeof sftConfigSchema>;
+
+/** Whether an evaluation decides which weights are kept: such a one is made on problems of its own. */
+export function choosesWeights({ keep_best, stop_at_accuracy }: SftConfig): boolean {
+  return keep_best || stop_at_accuracy < 1;
+}
 
 /** Where the judgments in the critiques to imitate come from. */
 export type VerifierLabels = SftConfig["verifier_labels"];

@@ -47,7 +47,9 @@ export async function planTangoMemory(gpu: Gpu, config: TangoConfig): Promise<Me
     const { rollout: { batch_size, group_size, verifications_per_solution }, evaluation } = config;
     const trained = { prompts: batch_size, responses: group_size };
     const judged = { prompts: batch_size * group_size, responses: verifications_per_solution };
-    const evaluated = { prompts: evaluation.problems, responses: evaluation.samples };
+    const measured = [problems.heldOut("test"), problems.heldOut("validation")];
+    const prompts = Math.max(...measured.map(({ length }) => length));
+    const evaluated = { prompts, responses: evaluation.samples };
     return await rehearsePhases(rehearsal, resident, [
       phase(
         "sampling solutions",

@@ -3,14 +3,13 @@ import { reportText } from "../../data/files/load_report.ts";
 import type { DataRecord } from "../../data/files/record.ts";
 import { normalized, type RecordFilters } from "../../data/files/record_filter.ts";
 import { fileOrder, type RecordOrder, shuffledOrder } from "../../data/files/record_order.ts";
+import { type Split, splitOf } from "../../data/split.ts";
 import { RandomStream, streams } from "../../random/philox.ts";
 import { UserError } from "../../base/user_error.ts";
 import type { DataConfig, DataEntry } from "../config/data_schema.ts";
 
-/** The records of a run. */
-export interface DataSet {
-  readonly train: readonly DataRecord[];
-  readonly heldOut: readonly DataRecord[];
+/** The records of a run, none of them in two parts. */
+export interface DataSet extends Readonly<Record<Split, readonly DataRecord[]>> {
   /** What became of the files' rows, in words. */
   readonly report: string;
 }
@@ -36,34 +35,26 @@ export const dataFiles = ({ path, format, columns, source, limit }: DataEntry): 
 });
 
 /**
- * Reads the files of a configuration. Without files of held-out problems some of the training ones are set
- * aside; in either case no held-out question is trained on.
+ * Reads the files of a configuration. Where no files are named for validation or for the test, their part is
+ * the tenth of the training files' questions that `splitOf` puts there: the same questions whatever else a
+ * configuration says. No held-out question is trained on.
  *
  * @throws UserError naming file and place when something cannot be read, or nothing is left
  */
-export function loadDataSet(
-  config: DataConfig,
-  requires: Requirements,
-  setAside: SetAside,
-): Promise<DataSet> {
-  const key = JSON.stringify([requires, setAside]);
+export function loadDataSet(config: DataConfig, requires: Requirements): Promise<DataSet> {
+  const key = JSON.stringify(requires);
   let sets = loaded.get(config);
   if (!sets) loaded.set(config, sets = new Map());
   let set = sets.get(key);
-  if (!set) sets.set(key, set = readDataSet(config, requires, setAside));
+  if (!set) sets.set(key, set = readDataSet(config, requires));
   return set;
 }
 
-/** What a use needs of a record. */
-export type Requirements = Pick<
-  RecordFilters,
-  "requireAnswer" | "requireSolution" | "requireSteps"
->;
-
-/** How many records are held out when no files of such are named, and the seed that chooses them. */
-export interface SetAside {
-  readonly count: number;
-  readonly seed: number;
+/** What a use needs of its records. */
+export interface Requirements
+  extends Pick<RecordFilters, "requireAnswer" | "requireSolution" | "requireSteps"> {
+  /** Records to choose weights by. */
+  readonly validation: boolean;
 }
 
 /** A run's plan and the run itself read the same files. */
@@ -71,8 +62,7 @@ const loaded = new WeakMap<DataConfig, Map<string, Promise<DataSet>>>();
 
 async function readDataSet(
   config: DataConfig,
-  requires: Requirements,
-  setAside: SetAside,
+  { validation: needsValidation, ...requires }: Requirements,
 ): Promise<DataSet> {
   const filters: RecordFilters = {
     ...requires,
@@ -80,36 +70,54 @@ async function readDataSet(
     maximumQuestionCharacters: config.maximum_question_characters ?? undefined,
     keepDuplicates: config.keep_duplicates,
   };
-  if (config.held_out.length > 0) {
-    const heldOut = await loadRecords(config.held_out.map(dataFiles), filters);
-    const exclude = heldOut.records;
-    const train = await loadRecords(config.train.map(dataFiles), { ...filters, exclude });
-    const report = [reportText(train.report), reportText(heldOut.report)].join("\n");
-    return { train: train.records, heldOut: heldOut.records, report };
+  const reports: string[] = [];
+  const read = async (entries: readonly DataEntry[], filters: RecordFilters) => {
+    const { records, report } = await loadRecords(entries.map(dataFiles), filters);
+    // Those of the training files, which are read last, come first.
+    reports.unshift(reportText(report));
+    return records;
+  };
+  // A benchmark is measured whole, also where it shares a question with another.
+  const named = async (entries: readonly DataEntry[], exclude: readonly DataRecord[]) =>
+    entries.length === 0
+      ? null
+      : await read(entries, { ...filters, keepDuplicates: true, exclude });
+  const test = await named(config.held_out, []);
+  const validation = await named(config.validation, test ?? []);
+  const all = await read(config.train, {
+    ...filters,
+    exclude: [...test ?? [], ...validation ?? []],
+  });
+  const isSetAside: Readonly<Record<Split, boolean>> = {
+    train: false,
+    validation: validation === null && needsValidation,
+    test: test === null,
+  };
+  const parts: Record<Split, DataRecord[]> = { train: [], validation: [], test: [] };
+  for (const record of all) {
+    const part = splitOf(normalized(record.question));
+    parts[isSetAside[part] ? part : "train"].push(record);
   }
-  const { records, report } = await loadRecords(config.train.map(dataFiles), filters);
-  if (records.length <= setAside.count) {
+  for (const [part, key] of [["test", "held_out"], ["validation", "validation"]] as const) {
+    if (!isSetAside[part]) continue;
+    reports.push(`${parts[part].length} of them are set aside as the ${part} part`);
+    if (parts[part].length > 0) continue;
     throw new UserError(
-      `data.train has ${records.length} records, and evaluation.problems sets ${setAside.count} of ` +
-        `them aside; name files with data.held_out or lower evaluation.problems.`,
+      `data.train has ${all.length} records, and none of them falls into the tenth of all questions that ` +
+        `is the ${part} part; name files with data.${key}.`,
     );
   }
-  const order = recordOrder(records.length, setAside.seed, true);
-  const chosen = new Set(
-    Array.from(
-      { length: setAside.count },
-      (_, place) => normalized(records[order.indexAt(place)].question),
-    ),
-  );
-  const isChosen = ({ question }: DataRecord) => chosen.has(normalized(question));
-  const train = records.filter((record) => !isChosen(record));
-  if (train.length === 0) {
+  if (parts.train.length === 0) {
     throw new UserError(
-      `data.train has no question but the ${chosen.size} that evaluation.problems sets aside; name files ` +
-        `with data.held_out or lower evaluation.problems.`,
+      "data.train has no question that is not held out; name files with data.held_out.",
     );
   }
-  return { train, heldOut: records.filter(isChosen), report: reportText(report) };
+  return {
+    train: parts.train,
+    validation: validation ?? parts.validation,
+    test: test ?? parts.test,
+    report: reports.join("\n"),
+  };
 }
 
 /** The order in which records are gone through; a position in it is all that a resumed run needs. */

@@ -1,4 +1,5 @@
 import type { SupervisedSample } from "../../rl/supervised_update.ts";
+import type { HeldOutPart } from "./problems.ts";
 
 /** What supervised fine-tuning imitates. */
 export interface Examples extends Disposable {
@@ -10,8 +11,8 @@ export interface Examples extends Disposable {
   readonly report: string | null;
   /** The examples of an update. */
   draw(step: number, count: number): SupervisedSample[];
-  /** Examples that no update draws; fewer where there are no more. */
-  heldOut(seed: number, count: number): SupervisedSample[];
+  /** Examples that no update draws, the same ones every time; fewer where there are no more. */
+  heldOut(part: HeldOutPart): SupervisedSample[];
   /** Some examples, to know how long they get. */
   some(count: number): SupervisedSample[];
 }

@@ -6,9 +6,10 @@ import type { SupervisedSample } from "../../rl/supervised_update.ts";
 import { UserError } from "../../base/user_error.ts";
 import { type DataSet, loadDataSet, recordOrder } from "./data_set.ts";
 import { encodeExample } from "./encode_example.ts";
+import type { HeldOutPart } from "./problems.ts";
 import type { Wording } from "./example_wording.ts";
 import type { Examples } from "./examples.ts";
-import type { SftConfig } from "../config/sft_config_schema.ts";
+import { choosesWeights, type SftConfig } from "../config/sft_config_schema.ts";
 
 /** How a question and its response become tokens. */
 export interface ExampleForm {
@@ -19,6 +20,8 @@ export interface ExampleForm {
   /** Tokens of the longest sequence that the model has positions for. */
   readonly maxPositions: number;
 }
+
+type FileConfig = SftConfig & { readonly data: NonNullable<SftConfig["data"]> };
 
 /** Solutions, or critiques of them, of problems from files, each drawn once in every pass through them. */
 export class FileExamples implements Examples {
@@ -31,27 +34,25 @@ export class FileExamples implements Examples {
    * @throws UserError naming file and place when something cannot be read, or nothing is left
    */
   static async open(
-    config: SftConfig & { readonly data: NonNullable<SftConfig["data"]> },
+    config: FileConfig,
     form: ExampleForm,
   ): Promise<FileExamples> {
-    const { data, seed, evaluation, policy } = config;
-    const setAside = { count: evaluation.problems, seed: evaluation.seed };
+    const { data, policy } = config;
     // Critiques are about steps and an answer.
     const requires = data.response === "steps" || policy === "verifier"
       ? { requireSteps: true, requireAnswer: true }
       : { requireSolution: true };
-    const set = await loadDataSet(data, requires, setAside);
+    const set = await loadDataSet(data, { ...requires, validation: choosesWeights(config) });
     const judgmentWeight = policy === "verifier" ? config.judgment_weight : 1;
-    return new FileExamples(data, seed, set, { ...form, judgmentWeight });
+    return new FileExamples({ ...config, data }, set, { ...form, judgmentWeight });
   }
 
   private constructor(
-    private readonly config: NonNullable<SftConfig["data"]>,
-    private readonly seed: number,
+    private readonly config: FileConfig,
     private readonly set: DataSet,
     private readonly form: ExampleForm & { readonly judgmentWeight: number },
   ) {
-    this.#order = recordOrder(set.train.length, seed, config.shuffle);
+    this.#order = recordOrder(set.train.length, config.seed, config.data.shuffle);
     this.some(1);
   }
 
@@ -68,20 +69,21 @@ export class FileExamples implements Examples {
     const { train } = this.set;
     for (; drawn.length < count; this.position++) {
       const record = train[this.#order.indexAt(this.position)];
-      const example = this.#example(record, this.seed, this.position + 1, 0);
+      const example = this.#example(record, this.config.seed, this.position + 1, 0);
       if (example) drawn.push(example);
     }
     return drawn;
   }
 
-  heldOut(seed: number, count: number): SupervisedSample[] {
-    const { heldOut } = this.set;
-    const order = recordOrder(heldOut.length, seed, heldOut.length > count);
-    return this.#fitting(heldOut.map((_, place) => heldOut[order.indexAt(place)]), seed, count);
+  heldOut(part: HeldOutPart): SupervisedSample[] {
+    const { seed, problems } = this.config.evaluation;
+    const held = this.set[part];
+    const order = recordOrder(held.length, seed, held.length > problems);
+    return this.#fitting(held.map((_, place) => held[order.indexAt(place)]), seed, problems);
   }
 
   some(count: number): SupervisedSample[] {
-    return this.#fitting(this.set.train, this.seed, count);
+    return this.#fitting(this.set.train, this.config.seed, count);
   }
 
   [Symbol.dispose](): void {}
@@ -103,7 +105,7 @@ export class FileExamples implements Examples {
    * @param step with `place`, what an example's random numbers are keyed by; 0 in what is held out
    */
   #example(record: DataRecord, seed: number, step: number, place: number): SupervisedSample | null {
-    const { maximum_prompt_tokens, maximum_response_tokens } = this.config;
+    const { maximum_prompt_tokens, maximum_response_tokens } = this.config.data;
     const { tokenizer, wording, turnEnd: end, maxPositions, judgmentWeight } = this.form;
     const random = new RandomStream(seed, streams.supervision, step, place);
     const { prompt, response } = wording(record, () => random.uniform());
@@ -116,7 +118,7 @@ export class FileExamples implements Examples {
   }
 
   #nothingFits(): UserError {
-    const { maximum_prompt_tokens, maximum_response_tokens } = this.config;
+    const { maximum_prompt_tokens, maximum_response_tokens } = this.config.data;
     return new UserError(
       `data: no example has a prompt of at most ${maximum_prompt_tokens} tokens and a response of at ` +
         `most ${maximum_response_tokens}, together at most the model's ${this.form.maxPositions} positions; ` +

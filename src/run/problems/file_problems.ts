@@ -6,8 +6,8 @@ import { AnswerJudge } from "../../grading/answer_judge.ts";
 import type { ProblemSource } from "../../rl/responses.ts";
 import { UserError } from "../../base/user_error.ts";
 import { type DataConfig, dataDefaults, type DataEntry } from "../config/data_schema.ts";
-import { dataFiles, loadDataSet, recordOrder, type SetAside } from "./data_set.ts";
-import type { Problems, PromptFit, Requires } from "./problems.ts";
+import { dataFiles, loadDataSet, recordOrder } from "./data_set.ts";
+import type { HeldOutPart, Measured, Problems, PromptFit, Requires } from "./problems.ts";
 
 /** Problems from files, each drawn once in every pass through them. */
 export class FileProblems implements Problems<DataRecord> {
@@ -24,45 +24,72 @@ export class FileProblems implements Problems<DataRecord> {
   static async open(
     config: DataConfig,
     seed: number,
-    setAside: SetAside,
+    measured: Measured,
     fit: PromptFit,
-    requires: Requires,
+    { answers: requireAnswer, validation }: Requires,
   ): Promise<FileProblems> {
-    const requireAnswer = requires.answers;
-    const { train, heldOut, report } = await loadDataSet(config, { requireAnswer }, setAside);
+    const set = await loadDataSet(config, { requireAnswer, validation });
     const fits = ({ question }: DataRecord) => fit(question, config.maximum_prompt_tokens);
-    const held = heldOut.filter(fits);
     const tooLong = (problems: string) =>
       new UserError(
         `data: none of the ${problems} has a prompt of at most ${config.maximum_prompt_tokens} tokens ` +
           `that leaves room for the longest responses in the models' positions; raise ` +
           `data.maximum_prompt_tokens or lower max_response_length.`,
       );
+    const { train, report } = set;
     if (!train.some(fits)) throw tooLong(`${train.length} problems`);
-    if (held.length === 0) throw tooLong(`${heldOut.length} held-out problems`);
-    const passedOver = heldOut.length - held.length;
+    const fitting = (records: readonly DataRecord[], name: string) => {
+      const fitted = records.filter(fits);
+      if (records.length > 0 && fitted.length === 0) throw tooLong(`${records.length} ${name}`);
+      return fitted;
+    };
+    const test = fitting(set.test, "held-out problems");
+    const held = { test, validation: fitting(set.validation, "validation problems") };
+    const passedOver = set.test.length - test.length;
     const lines = passedOver === 0 ? report : `${report}\n${passedOver} held-out problems have ` +
       `prompts of more than ${config.maximum_prompt_tokens} tokens, or no room for responses`;
-    return new FileProblems(config, seed, train, held, lines, fits);
+    return new FileProblems(config, seed, measured, train, held, lines, passedOver, fits);
   }
 
   /**
-   * Reads files to be measured on alone.
+   * Reads files to be measured on alone; problems whose prompts are too long for the models are passed over.
    *
    * @throws UserError naming file and place when something cannot be read, or nothing is left
    */
-  static async forEvaluation(files: readonly DataEntry[]): Promise<FileProblems> {
-    const { records, report } = await loadRecords(files.map(dataFiles), { requireAnswer: true });
+  static async forEvaluation(
+    files: readonly DataEntry[],
+    measured: Measured,
+    fit: PromptFit,
+  ): Promise<FileProblems> {
+    const { records, report } = await loadRecords(files.map(dataFiles), {
+      requireAnswer: true,
+      keepDuplicates: true,
+    });
+    const test = records.filter(({ question }) => fit(question, Infinity));
+    if (test.length === 0) {
+      throw new UserError(
+        `${
+          files.map(({ path }) => path).join(", ")
+        }: none of the ${records.length} problems has a prompt ` +
+          "that leaves room for the longest responses in the model's positions; set a lower " +
+          "max_response_length.",
+      );
+    }
     const config = { ...dataDefaults, train: [...files] };
-    return new FileProblems(config, 0, records, records, reportText(report), () => true);
+    const held = { test, validation: [] };
+    const passedOver = records.length - test.length;
+    const lines = reportText(report);
+    return new FileProblems(config, 0, measured, test, held, lines, passedOver, () => true);
   }
 
   private constructor(
     config: DataConfig,
     seed: number,
+    private readonly measured: Measured,
     private readonly train: readonly DataRecord[],
-    private readonly held: readonly DataRecord[],
+    private readonly held: Readonly<Record<HeldOutPart, readonly DataRecord[]>>,
     readonly report: string,
+    readonly passedOver: number,
     private readonly fits: (record: DataRecord) => boolean,
   ) {
     this.#order = recordOrder(train.length, seed, config.shuffle);
@@ -92,15 +119,17 @@ export class FileProblems implements Problems<DataRecord> {
     return drawn;
   }
 
-  heldOut(seed: number, count: number): DataRecord[] {
-    if (this.held.length <= count) return [...this.held];
-    const order = recordOrder(this.held.length, seed, true);
-    return Array.from({ length: count }, (_, place) => this.held[order.indexAt(place)]);
+  heldOut(part: HeldOutPart): readonly DataRecord[] {
+    const held = this.held[part];
+    const count = this.measured.problems ?? held.length;
+    if (held.length <= count) return held;
+    const order = recordOrder(held.length, this.measured.seed, true);
+    return Array.from({ length: count }, (_, place) => held[order.indexAt(place)]);
   }
 
   questions(count: number): string[] {
-    const some = this.held.slice(0, count).map(({ question }) => question);
-    for (const record of this.train) {
+    const some = this.held.test.slice(0, count).map(({ question }) => question);
+    for (const record of [...this.held.validation.slice(0, count), ...this.train]) {
       if (some.length >= 2 * count) break;
       if (this.fits(record)) some.push(record.question);
     }

@@ -2,7 +2,7 @@ import { basename, dirname } from "node:path";
 import type { TangoConfig } from "../config/config_schema.ts";
 import type { DataConfig } from "../config/data_schema.ts";
 import { FileProblems } from "./file_problems.ts";
-import type { Problems, PromptFit, Requires } from "./problems.ts";
+import type { Measured, Problems, PromptFit, Requires } from "./problems.ts";
 import type { TaskConfig } from "../config/shared_schema.ts";
 import { TaskProblems } from "./task_problems.ts";
 
@@ -10,15 +10,18 @@ interface ProblemConfig {
   readonly task: TaskConfig;
   readonly data: DataConfig | null;
   readonly seed: number;
-  readonly evaluation: { readonly problems: number; readonly seed: number };
+  readonly evaluation: Measured;
 }
 
 /**
  * Answers are what correctness goes by: a reward module can do without, a verifier in training cannot, for
  * it learns whether its verdict was right.
  */
-export function requirementsOf({ rewards, verifier }: TangoConfig): Requires {
-  return { answers: rewards.module === null || (verifier?.trained ?? false) };
+export function requirementsOf({ rewards, verifier, schedule }: TangoConfig): Requires {
+  return {
+    answers: rewards.module === null || (verifier?.trained ?? false),
+    validation: schedule.keep_best,
+  };
 }
 
 /**
@@ -29,20 +32,22 @@ export function requirementsOf({ rewards, verifier }: TangoConfig): Requires {
 export async function openProblems(
   { task, data, seed, evaluation }: ProblemConfig,
   fit: PromptFit,
-  requires: Requires = { answers: true },
+  requires: Requires,
 ): Promise<Problems> {
-  if (data === null) return new TaskProblems(task, seed);
-  const setAside = { count: evaluation.problems, seed: evaluation.seed };
-  return await FileProblems.open(data, seed, setAside, fit, requires);
+  if (data !== null) return await FileProblems.open(data, seed, evaluation, fit, requires);
+  const { problems } = evaluation;
+  if (problems === null) throw new Error("all problems of a task that never ends");
+  return new TaskProblems(task, seed, { ...evaluation, problems });
 }
 
-/** What the problems are called in titles and folder names: the task, or the first file or its folder. */
+/** What the problems are called in titles and folder names: the task, or the first entry's source, file or folder. */
 export function problemsName({ task, data }: {
   readonly task: TaskConfig;
   readonly data: Pick<DataConfig, "train"> | null;
 }): string {
   if (data === null) return task.name;
-  const [{ path, format }] = data.train;
+  const [{ path, format, source }] = data.train;
+  if (source !== null) return source;
   const stem = basename(path).split(".")[0];
   // Published sets call their files by what part of the set they hold.
   const isPart = /^(train|test|validation|data|part)(?![a-z])/i.test(stem);

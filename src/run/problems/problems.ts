@@ -1,3 +1,4 @@
+import type { Split } from "../../data/split.ts";
 import type { ProblemSource } from "../../rl/responses.ts";
 
 /** Where the problems of a run come from; training draws them step by step. */
@@ -10,6 +11,8 @@ export interface Problems<Problem = unknown> extends Disposable {
   readonly epochs: number | null;
   /** What became of the files' rows, in words; null for an embedded task. */
   readonly report: string | null;
+  /** Problems of the test part whose prompts are too long for the models. */
+  readonly passedOver: number;
   /** Answers that were counted as wrong because comparing them took too long, since this was opened. */
   readonly timeouts: number;
   /**
@@ -18,8 +21,8 @@ export interface Problems<Problem = unknown> extends Disposable {
    * @param round counts further problems of the same step, from 0
    */
   draw(step: number, count: number, round?: number): Problem[];
-  /** Held-out problems, which training never draws; fewer where there are no more. */
-  heldOut(seed: number, count: number): Problem[];
+  /** Problems that training never draws, the same ones every time. */
+  heldOut(part: HeldOutPart): readonly Problem[];
   /** Some questions, those that are held out too, to know how long prompts get. */
   questions(count: number): string[];
 }
@@ -27,8 +30,21 @@ export interface Problems<Problem = unknown> extends Disposable {
 /** Whether a question's prompt has at most so many tokens, and the longest responses still have room. */
 export type PromptFit = (question: string, maximumTokens: number) => boolean;
 
+/** The part by which weights are chosen, or the one that is reported. */
+export type HeldOutPart = Exclude<Split, "train">;
+
+/** What of the held-out problems is measured. */
+export interface Measured {
+  /** Problems of each part; fewer where there are no more, null: all. */
+  readonly problems: number | null;
+  /** Decides which. */
+  readonly seed: number;
+}
+
 /** What a run needs of its problems. */
 export interface Requires {
   /** A reference answer. */
   readonly answers: boolean;
+  /** Problems to choose weights by. */
+  readonly validation: boolean;
 }

@@ -1,14 +1,18 @@
 import { flipJudgments } from "../../data/coin_flips.ts";
 import { correctSolution, renderCritique, renderSolution } from "../../data/solution_text.ts";
 import type { Problem, SolutionParts, Uniform } from "../../data/task.ts";
-import { RandomStream, streams } from "../../random/philox.ts";
+import { type RandomPlace as StreamPlace, RandomStream, streams } from "../../random/philox.ts";
 import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
 import type { SupervisedSample } from "../../rl/supervised_update.ts";
 import { encodeExample } from "./encode_example.ts";
 import type { VerifierLabels } from "../config/sft_config_schema.ts";
 import type { Examples } from "./examples.ts";
+import type { HeldOutPart } from "./problems.ts";
 import type { TaskProblems } from "./task_problems.ts";
+
+/** Where an example's random numbers lie; its number in the batch is the sequence. */
+type RandomPlace = Pick<StreamPlace, "seed" | "stream" | "step">;
 
 /** Examples of an embedded task: correct solutions, or critiques of solutions. */
 export class TaskExamples implements Examples {
@@ -21,6 +25,8 @@ export class TaskExamples implements Examples {
     private readonly tokenizer: Tokenizer,
     private readonly options: {
       readonly seed: number;
+      /** Keys what is random in held-out examples. */
+      readonly evaluationSeed: number;
       readonly policy: "generator" | "verifier";
       readonly generatorTemplate: GeneratorTemplate;
       readonly verifierTemplate: VerifierTemplate;
@@ -35,11 +41,16 @@ export class TaskExamples implements Examples {
 
   /** Which ones depends on the seed and the update's number alone. */
   draw(step: number, count: number): SupervisedSample[] {
-    return this.#examples(this.problems.draw(step, count), this.options.seed, step);
+    const { seed } = this.options;
+    return this.#examples(this.problems.draw(step, count), {
+      seed,
+      stream: streams.supervision,
+      step,
+    });
   }
 
-  heldOut(seed: number, count: number): SupervisedSample[] {
-    return this.#examples(this.problems.heldOut(seed, count), seed, 0);
+  heldOut(part: HeldOutPart): SupervisedSample[] {
+    return this.#examples(this.problems.heldOut(part), this.#heldOutPlace(part));
   }
 
   some(count: number): SupervisedSample[] {
@@ -48,16 +59,29 @@ export class TaskExamples implements Examples {
 
   [Symbol.dispose](): void {}
 
-  #examples(problems: readonly Problem[], seed: number, step: number): SupervisedSample[] {
+  /** Held-out problems with a solution each for the verifier to judge: correct, or corrupted. */
+  solutionsToJudge(part: HeldOutPart): { problem: Problem; solution: SolutionParts }[] {
+    const place = this.#heldOutPlace(part);
+    return this.problems.heldOut(part).map((problem, i) => {
+      const random = new RandomStream(place.seed, place.stream, place.step, i);
+      return { problem, solution: this.#solutionToJudge(problem, () => random.uniform()) };
+    });
+  }
+
+  #heldOutPlace(part: HeldOutPart): RandomPlace {
+    const stream = part === "test" ? streams.supervision : streams.validation;
+    return { seed: this.options.evaluationSeed, stream, step: 0 };
+  }
+
+  #examples(problems: readonly Problem[], place: RandomPlace): SupervisedSample[] {
     return problems.map((problem, i) => {
       if (this.options.policy === "generator") return this.#solution(problem);
-      const random = new RandomStream(seed, streams.supervision, step, i);
+      const random = new RandomStream(place.seed, place.stream, place.step, i);
       return this.#critique(problem, () => random.uniform());
     });
   }
 
-  /** A solution for the verifier to judge: correct, or corrupted. */
-  solutionToJudge(problem: Problem, uniform: Uniform): SolutionParts {
+  #solutionToJudge(problem: Problem, uniform: Uniform): SolutionParts {
     return uniform() < this.options.correctShare
       ? correctSolution(problem)
       : this.problems.task.corruptSolution(problem, uniform);
@@ -71,7 +95,7 @@ export class TaskExamples implements Examples {
   }
 
   #critique(problem: Problem, uniform: Uniform): SupervisedSample {
-    const solution = this.solutionToJudge(problem, uniform);
+    const solution = this.#solutionToJudge(problem, uniform);
     const gold = this.problems.task.writeCritique(problem, solution);
     const { verifierLabels } = this.options;
     return this.#sample(

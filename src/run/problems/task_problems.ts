@@ -1,11 +1,31 @@
+import type { Split } from "../../data/split.ts";
 import type { Difficulty, Problem, Task } from "../../data/task.ts";
 import { findTask } from "../../data/tasks.ts";
+import { UserError } from "../../base/user_error.ts";
 import { RandomStream, streams } from "../../random/philox.ts";
 import type { ProblemSource } from "../../rl/responses.ts";
-import type { Problems } from "./problems.ts";
+import type { HeldOutPart, Measured, Problems } from "./problems.ts";
 import type { TaskConfig } from "../config/shared_schema.ts";
 
-/** Problems made by an embedded task at a difficulty; which ones depends on the seed and the place alone. */
+const STREAMS: Readonly<Record<HeldOutPart, number>> = {
+  validation: streams.validationProblems,
+  test: streams.heldOutProblems,
+};
+
+/** The parts that must not have a problem of another, where no rule of the task says so. */
+const APART: Readonly<Record<Split, readonly HeldOutPart[]>> = {
+  test: [],
+  validation: ["test"],
+  train: ["test", "validation"],
+};
+
+/** Draws for one problem after which it is clear that hardly any is left. */
+const MOST_DRAWS = 10_000;
+
+/**
+ * Problems made by an embedded task at a difficulty; which ones depends on the seeds and the place alone. A
+ * draw that belongs to another part is drawn again.
+ */
 export class TaskProblems implements Problems<Problem> {
   readonly task: Task;
   readonly difficulty: Difficulty;
@@ -13,11 +33,15 @@ export class TaskProblems implements Problems<Problem> {
   readonly position = 0;
   readonly epochs = null;
   readonly report = null;
+  readonly passedOver = 0;
   readonly timeouts = 0;
+  readonly #heldOut = new Map<HeldOutPart, readonly Problem[]>();
+  readonly #questions = new Map<HeldOutPart, ReadonlySet<string>>();
 
   constructor(
     config: TaskConfig,
     private readonly seed: number,
+    private readonly measured: Measured & { readonly problems: number },
   ) {
     const task = findTask(config.name);
     this.task = task;
@@ -37,11 +61,16 @@ export class TaskProblems implements Problems<Problem> {
   }
 
   draw(step: number, count: number, round = 0): Problem[] {
-    return this.#make(this.seed, streams.problems, step, round * count, count);
+    return this.#make("train", this.seed, streams.problems, step, round * count, count);
   }
 
-  heldOut(seed: number, count: number): Problem[] {
-    return this.#make(seed, streams.heldOutProblems, 0, 0, count);
+  heldOut(part: HeldOutPart): readonly Problem[] {
+    const known = this.#heldOut.get(part);
+    if (known) return known;
+    const { seed, problems: count } = this.measured;
+    const made = this.#make(part, seed, STREAMS[part], 0, 0, count);
+    this.#heldOut.set(part, made);
+    return made;
   }
 
   questions(count: number): string[] {
@@ -50,10 +79,37 @@ export class TaskProblems implements Problems<Problem> {
 
   [Symbol.dispose](): void {}
 
-  #make(seed: number, stream: number, step: number, first: number, count: number): Problem[] {
+  #make(
+    part: Split,
+    seed: number,
+    stream: number,
+    step: number,
+    first: number,
+    count: number,
+  ): Problem[] {
     return Array.from({ length: count }, (_, i) => {
       const random = new RandomStream(seed, stream, step, first + i);
-      return this.task.makeProblem(() => random.uniform(), this.difficulty);
+      for (let draw = 0; draw < MOST_DRAWS; draw++) {
+        const problem = this.task.makeProblem(() => random.uniform(), this.difficulty);
+        if (this.#belongs(problem, part)) return problem;
+      }
+      throw new UserError(
+        `task: of ${MOST_DRAWS} problems drawn, none was left for the ${part} part; allow more steps or ` +
+          `letters, or lower evaluation.problems.`,
+      );
     });
+  }
+
+  #belongs(problem: Problem, part: Split): boolean {
+    if (this.task.splitOf) return this.task.splitOf(problem) === part;
+    return APART[part].every((other) => !this.#questionsOf(other).has(problem.question));
+  }
+
+  #questionsOf(part: HeldOutPart): ReadonlySet<string> {
+    const known = this.#questions.get(part);
+    if (known) return known;
+    const made = new Set(this.heldOut(part).map(({ question }) => question));
+    this.#questions.set(part, made);
+    return made;
   }
 }

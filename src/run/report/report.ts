@@ -71,6 +71,8 @@ export function composeReport(
   lines: readonly MetricsLine[],
 ): string {
   const { config } = facts;
+  const problems = metricPoints(lines, METRIC.evaluatedProblems).at(-1)?.[1] ??
+    config.evaluation.problems ?? 0;
   const rows = [...EVALUATED, ...TRAINED].flatMap((row) => composeRow(row, lines));
   return `# ${methodName(config)} on ${problemsName(config)}
 
@@ -90,14 +92,12 @@ ${whatRan(facts, lines).map(([key, value]) => `| ${key} | ${value} |`).join("\n"
 
 ## How to read this
 
-- **Held-out accuracies** are measured on ${config.evaluation.problems} problems that training never
+- **Held-out accuracies** are measured on ${problems} problems that training never
   sees (seed ${config.evaluation.seed}), ${
     config.evaluation.samples === 1 ? "one greedy answer" : `${config.evaluation.samples} samples`
   } each; start and end are the first and the
-  last evaluation. With p the accuracy and n = ${config.evaluation.problems}, one measurement is
-  uncertain by about ±${
-    percent(Math.sqrt(0.25 / config.evaluation.problems))
-  } (standard error, at most).
+  last evaluation. With p the accuracy and n = ${problems}, one measurement is
+  uncertain by about ±${percent(Math.sqrt(0.25 / problems))} (standard error, at most).
 - **Balanced accuracy** is the mean of the verifier's accuracy on right and on wrong solutions: always
   answering CORRECT, or always INCORRECT, gives 50 %, whatever the generator does.
 - **Rewards, lengths and steps** are means over the first and the last ${BATCHES} training batches that

@@ -23,7 +23,7 @@ import { frozenStorage } from "../config/frozen_storage.ts";
 import { METRIC } from "../store/metric_names.ts";
 import { newModel } from "./new_model.ts";
 import { promptOf } from "../tango/policies.ts";
-import type { SftConfig } from "../config/sft_config_schema.ts";
+import { choosesWeights, type SftConfig } from "../config/sft_config_schema.ts";
 import type { Metrics } from "../tango/step_metrics.ts";
 import { TaskExamples } from "../problems/task_examples.ts";
 import { TaskMeasurement } from "./task_measurement.ts";
@@ -36,8 +36,11 @@ export interface SftEvaluation {
   readonly step: number;
   /** Loss of the held-out examples, nats per token. */
   readonly loss: number;
-  /** The generator's greedy accuracy, or the verifier's balanced accuracy; null on files. */
-  readonly accuracy: number | null;
+  /**
+   * What weights are chosen by, where they are, of the validation part: the generator's greedy accuracy, the
+   * verifier's balanced accuracy, or on files the loss.
+   */
+  readonly choice: number | null;
   readonly metrics: Metrics;
 }
 
@@ -216,26 +219,46 @@ export class SftRun {
 
   /** Measures the policy on held-out examples, and on an embedded task's problems. */
   async evaluate(): Promise<SftEvaluation> {
-    const { evaluation } = this.config;
-    const heldOut = this.examples.heldOut(evaluation.seed, evaluation.problems);
+    const heldOut = this.examples.heldOut("test");
     const loss = await supervisedLoss(this.model, heldOut, this.trainer.options);
     const measured = await this.measurement?.measure(this.#step);
+    const choice = choosesWeights(this.config) ? await this.#validate() : null;
     return {
       step: this.#step,
       loss,
-      accuracy: measured?.accuracy ?? null,
-      metrics: { [METRIC.heldOutLoss]: loss, ...measured?.metrics },
+      choice,
+      metrics: {
+        [METRIC.heldOutLoss]: loss,
+        ...measured,
+        ...(choice === null ? {} : { [this.#choiceName]: choice }),
+      },
     };
+  }
+
+  /** Accuracy on an embedded task, else the loss. */
+  async #validate(): Promise<number> {
+    if (this.measurement) return await this.measurement.validate();
+    const examples = this.examples.heldOut("validation");
+    return await supervisedLoss(this.model, examples, this.trainer.options);
+  }
+
+  get #choiceName(): string {
+    if (this.measurement === null) return METRIC.validationLoss;
+    return this.config.policy === "generator"
+      ? METRIC.validationAccuracy
+      : METRIC.validationBalancedAccuracy;
   }
 
   async #evaluate({ folder, events, health }: Course): Promise<void> {
     const { policy, keep_best, stop_at_accuracy } = this.config;
     const evaluation = await events.during(this.#step, "evaluation", () => this.evaluate());
-    const { step, accuracy, loss, metrics } = evaluation;
+    const { step, choice, metrics } = evaluation;
     tellMeasured(events, { type: "evaluation", step, metrics });
-    const found = { step, value: accuracy ?? loss };
-    if (Number.isFinite(found.value)) this.#best = betterOf(this.#best, found, accuracy !== null);
-    this.#isReached = accuracy !== null && accuracy >= stop_at_accuracy;
+    if (choice === null) return;
+    const isAccuracy = this.measurement !== null;
+    const found = { step, value: choice };
+    if (Number.isFinite(choice)) this.#best = betterOf(this.#best, found, isAccuracy);
+    this.#isReached = isAccuracy && choice >= stop_at_accuracy;
     const isBest = keep_best && this.#best === found;
     if (isBest && await health.maySave(step)) await this.save(folder.best(policy));
   }
@@ -333,9 +356,10 @@ async function openExamples(
     const examples = await FileExamples.open({ ...config, data }, form);
     return { examples, measurement: null };
   }
-  const problems = new TaskProblems(config.task, config.seed);
+  const problems = new TaskProblems(config.task, config.seed, config.evaluation);
   const examples = new TaskExamples(problems, tokenizer, {
     seed: config.seed,
+    evaluationSeed: config.evaluation.seed,
     policy: config.policy,
     generatorTemplate: generator,
     verifierTemplate: verifier,

@@ -1,16 +1,17 @@
 import type { Sampling } from "../../engine/rollout.ts";
 import { Sampler } from "../../engine/sampler.ts";
 import { renderSolution } from "../../data/solution_text.ts";
-import type { Problem } from "../../data/task.ts";
-import { RandomStream, streams } from "../../random/philox.ts";
+import { streams } from "../../random/philox.ts";
 import type { LoadedModel } from "../../model/weights/model_folder.ts";
 import { evaluateGenerator, evaluateVerifier } from "../../rl/evaluation.ts";
 import type { Policy } from "../../rl/policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
+import type { VerifierMetrics } from "../../rl/verifier_metrics.ts";
 import { writtenSolution } from "../../rl/written_solution.ts";
 import { METRIC } from "../store/metric_names.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";
 import { judgingMetrics, type Metrics } from "../tango/step_metrics.ts";
+import type { HeldOutPart } from "../problems/problems.ts";
 import type { TaskExamples } from "../problems/task_examples.ts";
 import type { TaskProblems } from "../problems/task_problems.ts";
 
@@ -31,52 +32,55 @@ export class TaskMeasurement {
     this.#sampler = new Sampler(loaded.model, { slots: 256, stepsBetweenReadbacks: 16 });
   }
 
-  /** The generator's greedy accuracy, or the verifier's balanced accuracy, and all that was measured. */
-  async measure(step: number): Promise<{ accuracy: number; metrics: Metrics }> {
-    const { seed, problems: count } = this.config.evaluation;
-    const problems = this.problems.heldOut(seed, count);
-    const greedy: Sampling = {
-      temperature: 0,
-      topK: 0,
-      topP: 1,
-      minP: 0,
-      seed,
-      stream: streams.evaluation,
-      step,
-    };
+  /** All that is measured on the test part. */
+  async measure(step: number): Promise<Metrics> {
+    const greedy = this.#greedy(step);
     return this.config.policy === "generator"
-      ? await this.#measureGenerator(problems, greedy)
-      : await this.#measureVerifier(problems, greedy);
+      ? await this.#measureGenerator(greedy)
+      : await this.#measureVerifier(greedy);
   }
 
-  async #measureGenerator(problems: readonly Problem[], greedy: Sampling) {
+  /** The generator's greedy accuracy, or the verifier's balanced accuracy, on the validation part. */
+  async validate(): Promise<number> {
+    const greedy = this.#greedy(0);
+    return this.config.policy === "generator"
+      ? (await this.#solve("validation", greedy)).accuracy
+      : (await this.#judge("validation", greedy)).balancedAccuracy;
+  }
+
+  #greedy(step: number): Sampling {
+    const { seed } = this.config.evaluation;
+    return { temperature: 0, topK: 0, topP: 1, minP: 0, seed, stream: streams.evaluation, step };
+  }
+
+  #solve(part: HeldOutPart, sampling: Sampling) {
     const generator = this.#policy(this.templates.generator);
-    const evaluate = (sampling: Sampling) =>
-      evaluateGenerator(generator, this.problems.source, problems, 1, 0, sampling);
-    const { accuracy, wellFormedShare } = await evaluate(greedy);
-    const sampled = await evaluate({ ...greedy, temperature: 1 });
-    const metrics = {
+    const problems = this.problems.heldOut(part);
+    return evaluateGenerator(generator, this.problems.source, problems, 1, 0, sampling);
+  }
+
+  async #judge(part: HeldOutPart, sampling: Sampling): Promise<VerifierMetrics> {
+    const verifier = this.#policy(this.templates.verifier);
+    const { source, task } = this.problems;
+    const solutions = this.examples.solutionsToJudge(part).map(({ problem, solution }) => {
+      const correct = task.isCorrectAnswer(problem, solution.answer);
+      return writtenSolution(problem, renderSolution(solution), correct);
+    });
+    return (await evaluateVerifier(verifier, source, solutions, 1, sampling)).metrics;
+  }
+
+  async #measureGenerator(greedy: Sampling): Promise<Metrics> {
+    const { accuracy, wellFormedShare } = await this.#solve("test", greedy);
+    const sampled = await this.#solve("test", { ...greedy, temperature: 1 });
+    return {
       [METRIC.generatorAccuracy]: accuracy,
       "eval/generator/sampled_accuracy": sampled.accuracy,
       "eval/generator/well_formed": wellFormedShare,
     };
-    return { accuracy, metrics };
   }
 
-  async #measureVerifier(problems: readonly Problem[], greedy: Sampling) {
-    const verifier = this.#policy(this.templates.verifier);
-    const solutions = problems.map((problem, i) => {
-      const random = new RandomStream(greedy.seed, streams.supervision, 0, i);
-      const parts = this.examples.solutionToJudge(problem, () => random.uniform());
-      const correct = this.problems.task.isCorrectAnswer(problem, parts.answer);
-      return writtenSolution(problem, renderSolution(parts), correct);
-    });
-    const { source } = this.problems;
-    const { metrics } = await evaluateVerifier(verifier, source, solutions, 1, greedy);
-    return {
-      accuracy: metrics.balancedAccuracy,
-      metrics: judgingMetrics("eval/verifier", metrics),
-    };
+  async #measureVerifier(greedy: Sampling): Promise<Metrics> {
+    return judgingMetrics("eval/verifier", await this.#judge("test", greedy));
   }
 
   #policy<Template>(template: Template): Policy<Template> {

@@ -1,4 +1,4 @@
-/** The best evaluation of a run so far. */
+/** The best evaluation of a run so far, by the validation part. */
 export interface Best {
   readonly step: number;
   /** What was measured. */

@@ -1,5 +1,7 @@
 /** Names of the metrics that more than one part of the program reads; the others are only logged. */
 export const METRIC = {
+  /** Held-out problems, each answered once or more. */
+  evaluatedProblems: "eval/problems",
   /** Share of held-out problems that the generator answers right, 0 to 1. */
   generatorAccuracy: "eval/generator/accuracy",
   /** Share of fresh solutions that the verifier judges right, 0 to 1. */
@@ -12,6 +14,11 @@ export const METRIC = {
   supervisedLoss: "sft/loss",
   /** The same on held-out examples. */
   heldOutLoss: "eval/loss",
+  /** Share of validation problems that the generator answers right, 0 to 1: what `keep_best` goes by. */
+  validationAccuracy: "validation/generator/accuracy",
+  /** What fine-tuning chooses a verifier by, and either policy where problems come from files. */
+  validationBalancedAccuracy: "validation/verifier/balanced_accuracy",
+  validationLoss: "validation/loss",
   generatorReward: "generator/reward",
   verifierReward: "verifier/reward",
   /** Weight of the process advantage. */

@@ -41,7 +41,24 @@ export class HeldOutEvaluation {
   }
 
   constructor(private readonly config: TangoConfig, private readonly problems: Problems) {
-    this.#problems = problems.heldOut(config.evaluation.seed, config.evaluation.problems);
+    this.#problems = problems.heldOut("test");
+  }
+
+  /**
+   * What weights are chosen by: the share of the validation problems that the generator solves.
+   *
+   * @param step keys the random numbers
+   */
+  async validate(generator: Policy<GeneratorTemplate>, step: number): Promise<number> {
+    const { accuracy } = await evaluateGenerator(
+      generator,
+      this.problems.source,
+      this.problems.heldOut("validation"),
+      this.config.evaluation.samples,
+      this.config.rewards.minimum_steps,
+      this.#judgedSampling(streams.validation, step),
+    );
+    return accuracy;
   }
 
   /**
@@ -63,6 +80,7 @@ export class HeldOutEvaluation {
       this.#judgedSampling(streams.evaluation, step),
     );
     const metrics: Record<string, number> = {
+      [METRIC.evaluatedProblems]: this.count,
       [METRIC.generatorAccuracy]: found.accuracy,
       "eval/generator/mean_length": found.meanLength,
       "eval/generator/mean_steps": found.meanSteps,

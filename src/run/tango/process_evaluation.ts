@@ -10,6 +10,7 @@ import { mean } from "../../rl/statistics.ts";
 import { writtenSolution } from "../../rl/written_solution.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import type { DataEntry } from "../config/data_schema.ts";
+import { UserError } from "../../base/user_error.ts";
 import { dataFiles, recordOrder } from "../problems/data_set.ts";
 import { rolloutSampling } from "./held_out_evaluation.ts";
 import type { Metrics } from "./step_metrics.ts";
@@ -39,16 +40,45 @@ const source: ProblemSource<LabelledRecord> = {
   isCorrect: () => false,
 };
 
+/** Tokens of the prompt that asks for a critique of a record's solution. */
+function promptTokens(
+  { tokenizer, template }: Policy<VerifierTemplate>,
+  { question, judged: { steps } }: LabelledRecord,
+): number {
+  const prompt = template.render({ question, solution: renderSteps(steps), steps: steps.length });
+  return tokenizer.encode(prompt).length;
+}
+
 /** Measures whether a verifier finds the first wrong step of written solutions. */
 export class ProcessEvaluation {
   readonly #records: readonly LabelledRecord[];
+  /** Solutions that leave the verifier no room for a critique. */
+  readonly passedOver: number;
 
-  /** @param records of which as many are taken as the configuration evaluates on */
-  constructor(private readonly config: TangoConfig, records: readonly LabelledRecord[]) {
-    const { problems, seed } = config.evaluation;
-    const order = recordOrder(records.length, seed, records.length > problems);
-    const count = Math.min(problems, records.length);
-    this.#records = Array.from({ length: count }, (_, place) => records[order.indexAt(place)]);
+  /**
+   * @param records of which as many are taken as the configuration evaluates on
+   * @throws UserError when none of them leaves room for a critique
+   */
+  constructor(
+    private readonly config: TangoConfig,
+    private readonly verifier: Policy<VerifierTemplate>,
+    records: readonly LabelledRecord[],
+  ) {
+    const { seed } = config.evaluation;
+    const { maximumResponse, model: { config: { maxPositions } } } = verifier;
+    const fitting = records.filter((record) =>
+      promptTokens(verifier, record) + maximumResponse <= maxPositions
+    );
+    if (fitting.length === 0) {
+      throw new UserError(
+        `None of the ${records.length} solutions leaves room for a critique of ${maximumResponse} tokens in ` +
+          `the verifier's ${maxPositions} positions; lower verifier.max_response_length.`,
+      );
+    }
+    this.passedOver = records.length - fitting.length;
+    const count = Math.min(config.evaluation.problems ?? Infinity, fitting.length);
+    const order = recordOrder(fitting.length, seed, fitting.length > count);
+    this.#records = Array.from({ length: count }, (_, place) => fitting[order.indexAt(place)]);
   }
 
   /** Number of solutions. */
@@ -57,7 +87,7 @@ export class ProcessEvaluation {
   }
 
   /** One greedy critique of each solution; F1 for each source, and its mean over the sources. */
-  async measure(verifier: Policy<VerifierTemplate>): Promise<Metrics> {
+  async measure(): Promise<Metrics> {
     const solutions = this.#records.map((record) =>
       writtenSolution(record, renderSteps(record.judged.steps), record.judged.firstError < 0)
     );
@@ -65,7 +95,7 @@ export class ProcessEvaluation {
       ...rolloutSampling(this.config, streams.verifierEvaluation, 0),
       temperature: 0,
     };
-    const critiques = await verify(verifier, source, solutions, 1, sampling);
+    const critiques = await verify(this.verifier, source, solutions, 1, sampling);
     const judged = critiques.map(({ parsed, solution: { problem } }) => ({
       source: problem.source,
       found: firstErrorFound(parsed, problem.judged.steps.length),

@@ -361,24 +361,34 @@ export class TangoRun {
     return epochs === null ? {} : { "data/epochs": epochs };
   }
 
-  /** Measures both policies on the held-out problems. */
+  /** Measures both policies on the held-out problems, and where the best weights are kept, for them. */
   async #evaluate(globalStep: number): Promise<void> {
     const { generator, verifier } = this.#policies;
-    const { solved, judged } = await this.#events.during(globalStep, "evaluation", async () => ({
-      solved: await this.#heldOut.measureGenerator(generator, globalStep),
-      judged: verifier && await this.#heldOut.measureVerifier(verifier, generator, globalStep),
-    }));
-    const metrics = { ...solved.metrics, ...judged?.metrics };
+    const { keep_best } = this.config.schedule;
+    const { solved, judged, choice } = await this.#events.during(
+      globalStep,
+      "evaluation",
+      async () => ({
+        solved: await this.#heldOut.measureGenerator(generator, globalStep),
+        judged: verifier && await this.#heldOut.measureVerifier(verifier, generator, globalStep),
+        choice: keep_best ? await this.#heldOut.validate(generator, globalStep) : null,
+      }),
+    );
+    const metrics = {
+      ...solved.metrics,
+      ...judged?.metrics,
+      ...(choice === null ? {} : { [METRIC.validationAccuracy]: choice }),
+    };
     tellMeasured(this.#events, { type: "evaluation", step: globalStep, metrics });
     const { solutions, critiques } = judged ?? { ...solved, critiques: [] };
     const { samples_per_step } = this.config;
     const { source } = this.#problems;
     const samples = evaluationSamples(globalStep, source, solutions, critiques, samples_per_step);
     this.#events.emit({ type: "samples", step: globalStep, samples });
-    const found = { step: globalStep, value: solved.metrics[METRIC.generatorAccuracy] };
+    if (choice === null) return;
+    const found = { step: globalStep, value: choice };
     this.#state.best = betterOf(this.#state.best, found, true);
-    const isBest = this.config.schedule.keep_best && this.#state.best === found;
-    if (isBest && await this.#health.maySave(globalStep)) {
+    if (this.#state.best === found && await this.#health.maySave(globalStep)) {
       await this.#writeModels((name) => this.folder.best(name));
     }
   }

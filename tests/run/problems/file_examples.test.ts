@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { splitOf } from "../../../src/data/split.ts";
 import { characterTokenizer, characterTokenizerConfig } from "../../../src/data/vocabulary.ts";
 import { Tokenizer } from "../../../src/model/tokenizer/tokenizer.ts";
 import type { SupervisedSample } from "../../../src/rl/supervised_update.ts";
@@ -13,9 +14,13 @@ const tokenizer = Tokenizer.fromJson(
   "the character vocabulary",
 );
 
+/** A held-out row for tests of what is trained on. */
+const HELD = { question: "h", answer: "1", solution: "so \\boxed{1}" };
+
 interface Options {
   readonly seed?: number;
-  readonly aside?: number;
+  /** Held-out rows, in a file of their own. */
+  readonly heldOut?: readonly object[];
   readonly data?: Readonly<Record<string, unknown>>;
   readonly positions?: number;
 }
@@ -23,17 +28,21 @@ interface Options {
 /** Opens rows as examples, prompted by "question=". */
 async function withExamples<T>(
   rows: readonly object[],
-  { seed = 1, aside = 2, data = {}, positions = 100 }: Options,
+  { seed = 1, heldOut = [HELD], data = {}, positions = 100 }: Options,
   body: (examples: FileExamples) => T,
 ): Promise<T> {
-  const lines = rows.map((row) => JSON.stringify(row)).join("\n");
-  return await withFiles({ "train.jsonl": lines }, async (folder) => {
+  const lines = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).join("\n");
+  const files = { "train.jsonl": lines(rows), "test.jsonl": lines(heldOut) };
+  return await withFiles(files, async (folder) => {
     const config = sftConfigSchema.parse({
       policy: "generator",
       initial_model: "some/model",
       seed,
-      evaluation: { problems: aside },
-      data: { train: [{ path: `${folder}/train.jsonl` }], ...data },
+      data: {
+        train: [{ path: `${folder}/train.jsonl` }],
+        held_out: [{ path: `${folder}/test.jsonl` }],
+        ...data,
+      },
     });
     assert.ok(config.data);
     const template = { render: ({ question }: { question: string | number }) => `${question}=` };
@@ -64,7 +73,7 @@ Deno.test("file examples: the response alone counts, and it ends", async () => {
 });
 
 Deno.test("file examples: each epoch has each once; what is drawn depends on the position", async () => {
-  await withExamples(numbered(9), {}, (examples) => {
+  await withExamples(numbered(7), {}, (examples) => {
     const epoch = promptsOf(examples.draw(1, 7));
     assert.equal(new Set(epoch).size, 7);
     assert.equal(examples.epochs, 1);
@@ -73,29 +82,31 @@ Deno.test("file examples: each epoch has each once; what is drawn depends on the
     assert.notDeepEqual(next, epoch);
     examples.position = 7;
     assert.deepEqual(promptsOf(examples.draw(9, 7)), next);
-    const held = promptsOf(examples.heldOut(0, 100));
-    assert.equal(held.length, 2);
-    assert.ok(held.every((prompt) => !epoch.includes(prompt)));
   });
 });
 
 Deno.test("file examples: the seed decides the order and not what is held out", async () => {
   const of = (seed: number) =>
-    withExamples(numbered(9), { seed }, (examples) => ({
-      drawn: promptsOf(examples.draw(1, 7)),
-      held: promptsOf(examples.heldOut(0, 100)),
+    // Without files of them, those that their text puts there are held out.
+    withExamples(numbered(60), { seed, data: { held_out: [] } }, (examples) => ({
+      drawn: promptsOf(examples.draw(1, 56)),
+      held: promptsOf(examples.heldOut("test")),
     }));
   const [one, same, other] = [await of(1), await of(1), await of(2)];
   assert.deepEqual(one, same);
   assert.notDeepEqual(one.drawn, other.drawn);
   assert.deepEqual(one.held, other.held);
+  const heldOut = numbered(60).map(({ question }) => question)
+    .filter((question) => splitOf(question) === "test").map((question) => `${question}=`);
+  assert.deepEqual(one.held, heldOut);
+  assert.ok(heldOut.length > 0 && heldOut.every((prompt) => !one.drawn.includes(prompt)));
 });
 
 Deno.test("file examples: too long ones are passed over, however often they come round", async () => {
   const long = { question: "a question of many letters", solution: "a" };
   const wordy = { question: "q8", solution: "an answer that does not come to its end" };
   const data = { maximum_prompt_tokens: 8, maximum_response_tokens: 12, shuffle: false };
-  await withExamples([long, ...numbered(4), wordy], { data, aside: 1 }, (examples) => {
+  await withExamples([long, ...numbered(4), wordy], { data }, (examples) => {
     const drawn = new Set(promptsOf(examples.draw(1, 30)));
     assert.ok(!drawn.has("q8=") && drawn.size >= 3);
     assert.ok(promptsOf(examples.some(100)).every((prompt) => /^q[0-3]=$/.test(prompt)));
@@ -109,10 +120,14 @@ Deno.test("file examples: too long ones are passed over, however often they come
 
 Deno.test("file examples: what exceeds the model's positions is passed over", async () => {
   const rows = [...numbered(4), { question: "q9", solution: "it is a lot of it" }];
-  await withExamples(rows, { aside: 1, positions: "q1=it is 1".length + 1 }, (examples) => {
-    const drawn = [...examples.draw(1, 20), ...examples.heldOut(0, 9)];
-    assert.deepEqual(new Set(promptsOf(drawn)), new Set(["q0=", "q1=", "q2=", "q3="]));
-  });
+  await withExamples(
+    rows,
+    { heldOut: numbered(5).slice(4), positions: "q1=it is 1".length + 1 },
+    (examples) => {
+      const drawn = [...examples.draw(1, 20), ...examples.heldOut("test")];
+      assert.deepEqual(new Set(promptsOf(drawn)), new Set(["q0=", "q1=", "q2=", "q3=", "q4="]));
+    },
+  );
   assert.match(
     await messageOf(() => withExamples(rows, { positions: 5 }, () => assert.fail())),
     /together at most the model's 5 positions/,
@@ -148,12 +163,10 @@ Deno.test("file examples: what has no steps or no answer is not imitated by its 
     { question: "b", solution: "We add. So it is 2." },
     { question: "c", solution: "We double. So it is \\boxed{3}." },
   ];
-  await withExamples(rows, { data: { response: "steps" }, aside: 1 }, (examples) => {
-    const all = [...examples.draw(1, 1), ...examples.heldOut(0, 5)];
-    assert.deepEqual(promptsOf(all).toSorted(), ["a=", "c="]);
+  await withExamples(rows, { data: { response: "steps" } }, (examples) => {
+    assert.deepEqual(promptsOf(examples.draw(1, 2)).toSorted(), ["a=", "c="]);
   });
-  await withExamples(rows, { aside: 1 }, (examples) => {
-    const all = [...examples.draw(1, 2), ...examples.heldOut(0, 5)];
-    assert.deepEqual(promptsOf(all).toSorted(), ["a=", "b=", "c="]);
+  await withExamples(rows, {}, (examples) => {
+    assert.deepEqual(promptsOf(examples.draw(1, 3)).toSorted(), ["a=", "b=", "c="]);
   });
 });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { type Split, splitOf } from "../../../src/data/split.ts";
 import { type DataConfig, dataSchema } from "../../../src/run/config/data_schema.ts";
 import { FileProblems } from "../../../src/run/problems/file_problems.ts";
 import { messageOf, withFiles } from "../../data/files/data_folder.ts";
@@ -11,33 +12,38 @@ const jsonLines = (rows: readonly Row[]) => rows.map((row) => JSON.stringify(row
 const numbered = (count: number, name = "q"): Row[] =>
   Array.from({ length: count }, (_, i) => ({ question: `${name}${i}`, answer: String(i) }));
 
+const HELD: readonly Row[] = [{ question: "h", answer: "1" }];
+
 interface Options {
   readonly seed?: number;
-  readonly aside?: number;
+  readonly count?: number | null;
   readonly answers?: boolean;
-  readonly heldOut?: readonly Row[];
+  /** The rows of the test file; null: there is none. */
+  readonly heldOut?: readonly Row[] | null;
+  readonly validation?: boolean;
   readonly data?: Partial<DataConfig>;
 }
 
 /** Opens rows as problems, for the time of `body`. */
 async function withProblems<T>(
   rows: readonly Row[],
-  { seed = 1, aside = 2, answers = true, heldOut, data = {} }: Options,
+  { seed = 1, count = null, answers = true, heldOut = HELD, validation = false, data = {} }:
+    Options,
   body: (problems: FileProblems) => T | Promise<T>,
 ): Promise<T> {
   const files = { "train.jsonl": jsonLines(rows), "held.jsonl": jsonLines(heldOut ?? []) };
   return await withFiles(files, async (folder) => {
     const config = dataSchema.parse({
       train: [{ path: `${folder}/train.jsonl` }],
-      held_out: heldOut === undefined ? [] : [{ path: `${folder}/held.jsonl` }],
+      held_out: heldOut === null ? [] : [{ path: `${folder}/held.jsonl` }],
     });
     assert.ok(config);
     using problems = await FileProblems.open(
       { ...config, ...data },
       seed,
-      { count: aside, seed: 9 },
+      { problems: count, seed: 9 },
       (question, maximum) => question.length <= maximum,
-      { answers },
+      { answers, validation },
     );
     return await body(problems);
   });
@@ -45,11 +51,11 @@ async function withProblems<T>(
 
 const names = (records: readonly { readonly question: string }[]) =>
   records.map(({ question }) => question);
-const all = (problems: FileProblems) => names(problems.heldOut(0, 1000));
+const all = (problems: FileProblems) => names(problems.heldOut("test"));
 
 Deno.test("file problems: an epoch has each record once, in an order of the epoch's and the seed's own", async () => {
   const epochs = (seed: number) =>
-    withProblems(numbered(12), { seed }, (problems) => {
+    withProblems(numbered(10), { seed }, (problems) => {
       const drawn = [1, 2].map((step) => names(problems.draw(step, 10)));
       assert.equal(problems.epochs, 2);
       return drawn;
@@ -83,32 +89,59 @@ Deno.test("file problems: without shuffling they come in the file's order", asyn
   });
 });
 
-Deno.test("file problems: what is set aside is never drawn, whichever the run's seed", async () => {
-  const split = (seed: number) =>
-    withProblems(numbered(20), { seed, aside: 6 }, (problems) => {
-      const drawn = new Set(names(problems.draw(1, 14)));
-      assert.equal(drawn.size, 14);
-      return { held: all(problems), drawn };
+const partOf = (rows: readonly Row[], part: Split) =>
+  names(rows).filter((question) => splitOf(question) === part);
+
+Deno.test("file problems: what is set aside depends on the questions alone and is never drawn", async () => {
+  const rows = numbered(60);
+  for (const [seed, count] of [[1, null], [2, 3]] as const) {
+    const options = { seed, count, heldOut: null, validation: true };
+    await withProblems(rows, options, (problems) => {
+      const held = [all(problems), names(problems.heldOut("validation"))];
+      const expected = [partOf(rows, "test"), partOf(rows, "validation")];
+      assert.ok(expected.every(({ length }) => length >= 3));
+      if (count === null) assert.deepEqual(held, expected);
+      for (const [i, part] of held.entries()) {
+        assert.equal(part.length, count ?? expected[i].length);
+        assert.ok(part.every((question) => expected[i].includes(question)));
+      }
+      const train = partOf(rows, "train");
+      assert.deepEqual(names(problems.draw(1, train.length)).toSorted(), train.toSorted());
     });
-  const { held, drawn } = await split(1);
-  assert.equal(held.length, 6);
-  assert.ok(held.every((question) => !drawn.has(question)));
-  assert.deepEqual((await split(2)).held, held);
+  }
+});
+
+Deno.test("file problems: nothing is set aside for validation unless weights are chosen", async () => {
+  const rows = numbered(60);
+  await withProblems(rows, { heldOut: null }, (problems) => {
+    assert.deepEqual(problems.heldOut("validation"), []);
+    const train = [...partOf(rows, "train"), ...partOf(rows, "validation")];
+    assert.deepEqual(names(problems.draw(1, train.length)).toSorted(), train.toSorted());
+  });
 });
 
 Deno.test("file problems: every record of a question that is set aside is, but for white space", async () => {
-  const rows = numbered(6).flatMap((row) => [row, { ...row, question: ` ${row.question}  ` }]);
-  await withProblems(rows, { data: { keep_duplicates: true } }, (problems) => {
-    const drawn = new Set(names(problems.draw(1, 40)).map((question) => question.trim()));
-    const held = new Set(all(problems).map((question) => question.trim()));
-    assert.equal(drawn.size + held.size, 6);
+  const rows = numbered(40).flatMap((row) => [row, { ...row, question: ` ${row.question}  ` }]);
+  const options = { heldOut: null, data: { keep_duplicates: true } };
+  await withProblems(rows, options, (problems) => {
+    const trimmed = (questions: readonly string[]) =>
+      new Set(questions.map((question) => question.trim()));
+    const drawn = trimmed(names(problems.draw(1, 80))), held = trimmed(all(problems));
+    assert.deepEqual([...held], ["q0", "q29", "q32"]);
+    assert.equal(drawn.size, 37);
+    assert.ok(held.isDisjointFrom(drawn));
   });
-  const same = [1, 2, 3].map(() => ({ question: "q", answer: "1" }));
+});
+
+Deno.test("file problems: where nothing falls into a part, it is said what to do", async () => {
+  const none = numbered(29).slice(1);
   assert.match(
-    await messageOf(() =>
-      withProblems(same, { data: { keep_duplicates: true } }, () => assert.fail())
-    ),
-    /data\.train has no question but the 1 that evaluation\.problems sets aside/,
+    await messageOf(() => withProblems(none, { heldOut: null }, () => assert.fail())),
+    /data\.train has 28 records, and none of them falls into the tenth[^]* test part; name files/,
+  );
+  assert.match(
+    await messageOf(() => withProblems(numbered(1), { heldOut: null }, () => assert.fail())),
+    /data\.train has no question that is not held out/,
   );
 });
 
@@ -117,16 +150,7 @@ Deno.test("file problems: questions of held-out files are never drawn", async ()
   await withProblems(numbered(4), { heldOut }, (problems) => {
     assert.deepEqual(names(problems.draw(1, 3)).toSorted(), ["q0", "q2", "q3"]);
     assert.deepEqual(all(problems), ["h0", "h1", " q1 "], "all there are, in their order");
-    assert.equal(problems.heldOut(5, 2).length, 2);
-    assert.deepEqual(problems.heldOut(5, 2), problems.heldOut(5, 2));
   });
-});
-
-Deno.test("file problems: with more set aside than there are, it is said what to do", async () => {
-  assert.match(
-    await messageOf(() => withProblems(numbered(3), { aside: 3 }, () => assert.fail())),
-    /data\.train has 3 records, and evaluation\.problems sets 3 of them aside; name files/,
-  );
 });
 
 Deno.test("file problems: too long prompts are passed over, however often they come round", async () => {
@@ -139,6 +163,7 @@ Deno.test("file problems: too long prompts are passed over, however often they c
     assert.ok(problems.position >= 39);
     assert.deepEqual(all(problems), ["h0"]);
     assert.deepEqual(problems.questions(10), ["h0", "q0"]);
+    assert.equal(problems.passedOver, 1);
   });
 });
 
@@ -194,14 +219,20 @@ Deno.test("file problems: for measuring alone, all records of all files are held
     const entries = ["a", "b"].map((name) => `${folder}/${name}.jsonl`).map((path) =>
       dataSchema.parse({ train: [{ path }] })!.train[0]
     );
-    using problems = await FileProblems.forEvaluation(entries);
-    assert.deepEqual(all(problems), ["q0", "q1", "q2", "b0", "b1"]);
-    assert.deepEqual(problems.heldOut(0, 5).map(problems.source.sourceName), [
-      "a",
-      "a",
-      "a",
-      "b",
-      "b",
-    ]);
+    const fit = (question: string) => question !== "b0";
+    using problems = await FileProblems.forEvaluation(entries, { problems: null, seed: 0 }, fit);
+    const held = problems.heldOut("test");
+    assert.deepEqual(names(held), ["q0", "q1", "q2", "b1"]);
+    assert.deepEqual(held.map(problems.source.sourceName), ["a", "a", "a", "b"]);
+    assert.equal(problems.passedOver, 1);
+  });
+});
+
+Deno.test("file problems: a question that two benchmarks share is measured in each", async () => {
+  const shared = { question: "s", answer: "1" };
+  const heldOut = [{ ...shared, source: "one" }, { ...shared, source: "two" }];
+  await withProblems([shared, ...numbered(2)], { heldOut }, (problems) => {
+    assert.deepEqual(problems.heldOut("test").map(problems.source.sourceName), ["one", "two"]);
+    assert.deepEqual(names(problems.draw(1, 2)).toSorted(), ["q0", "q1"]);
   });
 });
