@@ -8,7 +8,7 @@ export interface Boxed {
 }
 
 /** Offset just after the brace that closes the one before `from`, or -1. `\{` and `\}` do not count. */
-function closingBrace(text: string, from: number): number {
+export function closingBrace(text: string, from: number): number {
   let depth = 1;
   for (let i = from; i < text.length; i++) {
     const character = text[i];

@@ -1,8 +1,9 @@
 import type { Sampling } from "../engine/rollout.ts";
 import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
+import { clusterAnswers } from "./answer_clusters.ts";
 import { type Critique, type ProblemSource, type Solution, solve, verify } from "./responses.ts";
-import { majorityAtK, meanAtN, passAtK } from "./sampling_metrics.ts";
+import { majorityAtK, meanAtN, passAtK, type SampledAnswer } from "./sampling_metrics.ts";
 import { mean } from "./statistics.ts";
 import { type VerifierMetrics, verifierMetrics } from "./verifier_metrics.ts";
 
@@ -36,7 +37,14 @@ export async function evaluateGenerator<Problem>(
   sampling: Sampling,
 ): Promise<GeneratorEvaluation<Problem>> {
   const solutions = await solve(generator, source, problems, count, minimumSteps, sampling);
-  const groups = problems.map((_, p) => solutions.slice(p * count, (p + 1) * count));
+  const groups = await Promise.all(problems.map(async (problem, p) => {
+    const group = solutions.slice(p * count, (p + 1) * count);
+    const clusters = await clusterAnswers(
+      group.map(({ parsed }) => parsed.answer),
+      (answer, first) => source.isSameAnswer(problem, answer, first),
+    );
+    return group.map((solution, i) => ({ solution, cluster: clusters[i] }));
+  }));
   const sources = problems.map((problem) => source.sourceName(problem));
   const ofSource = (name: string) => groups.filter((_, p) => sources[p] === name);
   return {
@@ -48,13 +56,24 @@ export async function evaluateGenerator<Problem>(
   };
 }
 
+/** A solution, and which of a problem's solutions give the same answer. */
+interface ClusteredSolution<Problem> {
+  readonly solution: Solution<Problem>;
+  readonly cluster: number | null;
+}
+
 function measure<Problem>(
-  groups: readonly (readonly Solution<Problem>[])[],
+  groups: readonly (readonly ClusteredSolution<Problem>[])[],
   count: number,
 ): GeneratorMeasures {
-  const solutions = groups.flat();
+  const solutions = groups.flat().map(({ solution }) => solution);
   const ks = [...new Set([1, Math.ceil(count / 2), count])];
-  const over = (score: (group: readonly Solution<Problem>[]) => number) => mean(groups.map(score));
+  const over = (score: (group: readonly SampledAnswer[]) => number) =>
+    mean(
+      groups.map((group) =>
+        score(group.map(({ solution: { correct }, cluster }) => ({ correct, cluster })))
+      ),
+    );
   return {
     accuracy: over((group) => meanAtN(group.map(({ correct }) => correct))),
     passAt: Object.fromEntries(
@@ -63,9 +82,7 @@ function measure<Problem>(
     majorityAt: Object.fromEntries(
       ks.map((k) => [
         k,
-        over((group) =>
-          majorityAtK(group.map(({ correct, parsed }) => ({ answer: parsed.answer, correct })), k)
-        ),
+        over((group) => majorityAtK(group, k)),
       ]),
     ),
     meanLength: mean(solutions.map(({ rollout }) => rollout.tokens.length)),

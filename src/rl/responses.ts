@@ -12,6 +12,8 @@ export interface ProblemSource<Problem> {
   /** What measurements per source go by. */
   sourceName(problem: Problem): string;
   isCorrect(problem: Problem, answer: string | null): boolean | Promise<boolean>;
+  /** Whether two given answers to a problem are the same; the reference has no part in it. */
+  isSameAnswer(problem: Problem, answer: string, other: string): boolean | Promise<boolean>;
   /** True labels of a solution's steps where the task knows them; for measuring only. */
   labelSteps?(problem: Problem, steps: readonly string[]): boolean[];
 }

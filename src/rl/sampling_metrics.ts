@@ -19,28 +19,27 @@ export function passAtK(correct: readonly boolean[], k: number): number {
   return 1 - allWrong;
 }
 
-/** A sampled answer: null when none could be read. */
+/** A sampled answer. */
 export interface SampledAnswer {
-  answer: string | null;
-  correct: boolean;
+  /** Place of the first sample with the same answer; null when no answer could be read. */
+  readonly cluster: number | null;
+  readonly correct: boolean;
 }
 
 /**
- * maj@k of one problem: 1 if the most frequent answer of the first k samples is correct, else 0.
- * Correct answers are one answer however they are spelled, for each equals the reference; wrong ones are
- * told apart by their text. Samples without an answer do not vote; of equally frequent answers the earliest
- * wins.
+ * maj@k of one problem: 1 if the most frequent answer of the first k samples is correct, else 0. Which
+ * answers are the same, `clusterAnswers` says, without the reference; a cluster is as correct as its first
+ * answer. Samples without an answer do not vote; of equally frequent answers the earliest wins.
  * @throws Error when there are fewer than k samples.
  */
 export function majorityAtK(samples: readonly SampledAnswer[], k: number): number {
   requireSamples(samples.length, k, `maj@${k}`);
-  const votes = new Map<string, { count: number; correct: boolean }>();
-  for (const { answer, correct } of samples.slice(0, k)) {
-    if (answer === null) continue;
-    const key = correct ? "correct" : `wrong ${answer}`;
-    const vote = votes.get(key);
+  const votes = new Map<number, { count: number; readonly correct: boolean }>();
+  for (const { cluster, correct } of samples.slice(0, k)) {
+    if (cluster === null) continue;
+    const vote = votes.get(cluster);
     if (vote) vote.count++;
-    else votes.set(key, { count: 1, correct });
+    else votes.set(cluster, { count: 1, correct });
   }
   let winner = { count: 0, correct: false };
   for (const vote of votes.values()) if (vote.count > winner.count) winner = vote;

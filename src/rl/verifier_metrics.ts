@@ -24,6 +24,11 @@ export interface VerifierMetrics {
   equalStepsShare: number;
   fewerStepsShare: number;
   moreStepsShare: number;
+  /**
+   * Share of the critiques whose verdict is CORRECT exactly when all their step judgments are, among those
+   * with a readable verdict and at least one readable judgment; null without such.
+   */
+  verdictIsConjunctionShare: number | null;
   /** Share of steps judged as their true label says; null without true labels. */
   stepAccuracy: number | null;
 }
@@ -63,8 +68,23 @@ export function verifierMetrics(verifications: readonly Verification[]): Verifie
     equalStepsShare: share((one) => one.stepJudgments.length === one.stepCount),
     fewerStepsShare: share((one) => one.stepJudgments.length < one.stepCount),
     moreStepsShare: share((one) => one.stepJudgments.length > one.stepCount),
+    verdictIsConjunctionShare: verdictIsConjunctionShare(verifications),
     stepAccuracy: stepAccuracy(verifications),
   };
+}
+
+/** See `VerifierMetrics`. */
+export function verdictIsConjunctionShare(
+  critiques: readonly Pick<Verification, "verdict" | "stepJudgments">[],
+): number | null {
+  const told = critiques.filter(({ verdict, stepJudgments }) =>
+    verdict !== null && stepJudgments.length > 0
+  );
+  if (told.length === 0) return null;
+  const agreeing = told.filter(({ verdict, stepJudgments }) =>
+    verdict === stepJudgments.every((judgment) => judgment)
+  );
+  return agreeing.length / told.length;
 }
 
 function stepAccuracy(verifications: readonly Verification[]): number | null {

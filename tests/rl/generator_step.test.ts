@@ -20,6 +20,7 @@ const source: ProblemSource<string> = {
   referenceAnswer: () => "",
   sourceName: () => "made up",
   isCorrect: () => false,
+  isSameAnswer: () => false,
 };
 
 const batchSize = 2, groupSize = 3;

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { AnswerJudge } from "../../src/grading/answer_judge.ts";
+import { clusterAnswers } from "../../src/rl/answer_clusters.ts";
 import { majorityAtK, meanAtN, passAtK } from "../../src/rl/sampling_metrics.ts";
 
 Deno.test("mean@n and pass@k by hand", () => {
@@ -22,17 +24,38 @@ Deno.test("property: pass@1 is mean@n, pass@k grows with k, pass@n is any", () =
   }));
 });
 
-Deno.test("maj@k: the most frequent answer of the first k, the earliest of equals", () => {
-  const sample = (answer: string | null) => ({ answer, correct: answer === "7" });
-  assert.equal(majorityAtK(["7", "3", "3"].map(sample), 3), 0);
-  assert.equal(majorityAtK(["7", "3", "3"].map(sample), 2), 1);
-  assert.equal(majorityAtK([null, null, "7"].map(sample), 3), 1);
-  assert.equal(majorityAtK([null, null].map(sample), 2), 0);
-  const spelled = ["3", "1/2", "0.5", "3"].map((answer) => ({
-    answer,
-    correct: answer !== "3",
-  }));
-  assert.equal(majorityAtK(spelled.slice(0, 3), 3), 1, "1/2 and 0.5 are one answer");
-  assert.equal(majorityAtK(spelled, 4), 0, "the earlier of two equally frequent ones");
+Deno.test("maj@k: the most frequent answer of the first k, the earliest of equals", async () => {
+  const answers = async (given: readonly (string | null)[], correct: string) => {
+    const clusters = await clusterAnswers(given, (answer, first) => answer === first);
+    return given.map((answer, i) => ({ cluster: clusters[i], correct: answer === correct }));
+  };
+  assert.equal(majorityAtK(await answers(["7", "3", "3"], "7"), 3), 0);
+  assert.equal(majorityAtK(await answers(["7", "3", "3"], "7"), 2), 1);
+  assert.equal(majorityAtK(await answers([null, null, "7"], "7"), 3), 1);
+  assert.equal(majorityAtK(await answers([null, null], "7"), 2), 0);
   assert.throws(() => majorityAtK([], 1), /found 0 samples/);
+});
+
+Deno.test("maj@k: however answers are spelled, and without a look at the reference", async () => {
+  using judge = new AnswerJudge();
+  const isSame = (answer: string, reference: string) =>
+    judge.isCorrect({ comparison: "math", answer, reference });
+  const given = ["3", "\\frac{1}{2}", "0.75", "0.5", null, "3/4", "1/2", "0.750"];
+  const clusters = await clusterAnswers(given, isSame);
+  assert.deepEqual(clusters, [0, 1, 2, 1, null, 2, 1, 2]);
+  // 1/2 and 3/4 have three votes each and 1/2 came first, whichever of them the reference is. (Where only
+  // right answers are put together, 3/4 wins as soon as it is the reference.)
+  const right = (cluster: number) =>
+    clusters.map((one) => ({ cluster: one, correct: one === cluster }));
+  assert.equal(majorityAtK(right(1), 8), 1);
+  assert.equal(majorityAtK(right(2), 8), 0);
+  assert.equal(majorityAtK(right(0), 8), 0);
+});
+
+Deno.test("answers: of an equality that is not transitive, the order decides", async () => {
+  const near = (answer: string, first: string) => Math.abs(Number(answer) - Number(first)) <= 1;
+  assert.deepEqual(await clusterAnswers(["1", "2", "3"], near), [0, 0, 2]);
+  assert.deepEqual(await clusterAnswers(["2", "1", "3"], near), [0, 0, 0]);
+  // The first k alone give the same clusters.
+  assert.deepEqual(await clusterAnswers(["1", "2"], near), [0, 0]);
 });

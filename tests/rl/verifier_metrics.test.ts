@@ -61,3 +61,19 @@ Deno.test("step counts and step accuracy", () => {
 Deno.test("an empty batch is refused", () => {
   assert.throws(() => verifierMetrics([]), /no verifications/);
 });
+
+Deno.test("whether the verdict is the conjunction of the step judgments, by hand", () => {
+  const metrics = verifierMetrics([
+    verification(true, true, { stepJudgments: [true, true], stepCount: 2 }),
+    verification(false, true, { stepJudgments: [true, true], stepCount: 2 }),
+    verification(false, false, { stepJudgments: [true, false], stepCount: 2 }),
+    verification(true, false, { stepJudgments: [false], stepCount: 1 }),
+    verification(false, false, { stepJudgments: [false, false], stepCount: 3 }),
+    // These say nothing of it: no verdict, no judgment.
+    verification(null, true, { stepJudgments: [true], stepCount: 1 }),
+    verification(true, true),
+  ]);
+  // The first, the third and the fifth of five.
+  close(metrics.verdictIsConjunctionShare, 3 / 5);
+  assert.equal(verifierMetrics([verification(true, true)]).verdictIsConjunctionShare, null);
+});

@@ -1,5 +1,5 @@
 import { UserError } from "../../base/user_error.ts";
-import { lastBoxed } from "./boxed_answer.ts";
+import { lastBoxAnswer } from "./boxed_answer.ts";
 import { isConversation, lastTurn } from "./chat_messages.ts";
 import { topColumn, valueAt } from "./column_path.ts";
 import {
@@ -52,7 +52,7 @@ export function mapColumns(row: Row, columns: ColumnMapping, place: Place): Data
   const solution = columns.solution === undefined
     ? null
     : textOrTurn(read(columns.solution), where(columns.solution), "response");
-  const boxed = solution === null ? null : lastBoxed(solution);
+  const boxed = solution === null ? null : lastBoxAnswer(solution);
   const steps = columns.solutionSteps === undefined ? null : read(columns.solutionSteps);
   return makeRecord({
     question,

@@ -99,6 +99,8 @@ export class FileProblems implements Problems<DataRecord> {
       sourceName: ({ source }) => source,
       isCorrect: ({ answer: reference, comparison }, answer) =>
         reference === null ? false : this.#judge.isCorrect({ comparison, answer, reference }),
+      isSameAnswer: ({ comparison }, answer, other) =>
+        this.#judge.isCorrect({ comparison, answer, reference: other }),
     };
   }
 

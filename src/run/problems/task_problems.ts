@@ -56,6 +56,7 @@ export class TaskProblems implements Problems<Problem> {
       referenceAnswer: (problem) => problem.answer,
       sourceName: () => task.name,
       isCorrect: (problem, answer) => task.isCorrectAnswer(problem, answer),
+      isSameAnswer: (_, answer, other) => answer.trim() === other.trim(),
       labelSteps: (problem, steps) => task.labelSteps(problem, steps),
     };
   }

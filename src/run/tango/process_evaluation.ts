@@ -38,6 +38,7 @@ const source: ProblemSource<LabelledRecord> = {
   referenceAnswer: () => "",
   sourceName: ({ source }) => source,
   isCorrect: () => false,
+  isSameAnswer: (_, answer, other) => answer === other,
 };
 
 /** Tokens of the prompt that asks for a critique of a record's solution. */

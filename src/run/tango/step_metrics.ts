@@ -4,7 +4,7 @@ import type { PolicyUpdateMetrics } from "../../rl/policy_update.ts";
 import type { ProblemSource } from "../../rl/responses.ts";
 import type { RolloutResponse } from "../../engine/rollout.ts";
 import { mean, sampleVariance } from "../../rl/statistics.ts";
-import type { VerifierMetrics } from "../../rl/verifier_metrics.ts";
+import { verdictIsConjunctionShare, type VerifierMetrics } from "../../rl/verifier_metrics.ts";
 import type { VerifierStepResult } from "../../rl/verifier_step.ts";
 import { METRIC } from "../store/metric_names.ts";
 
@@ -54,6 +54,10 @@ export function generatorMetrics<Problem>(
         ),
       ),
       "generator/verdict_unparsed": share(critiques.map(({ parsed }) => parsed.verdict === null)),
+      ...conjunctionMetric(
+        "generator",
+        verdictIsConjunctionShare(critiques.map(({ parsed }) => parsed)),
+      ),
     }),
   };
 }
@@ -94,8 +98,14 @@ export function judgingMetrics(prefix: string, metrics: VerifierMetrics): Metric
     [`${prefix}/steps_equal`]: metrics.equalStepsShare,
     [`${prefix}/steps_fewer`]: metrics.fewerStepsShare,
     [`${prefix}/steps_more`]: metrics.moreStepsShare,
+    ...conjunctionMetric(prefix, metrics.verdictIsConjunctionShare),
     ...(metrics.stepAccuracy === null ? {} : { [`${prefix}/step_accuracy`]: metrics.stepAccuracy }),
   };
+}
+
+/** Whether verdicts follow from the step judgments, whose reward goes by the verdict alone. */
+function conjunctionMetric(prefix: string, share: number | null): Metrics {
+  return share === null ? {} : { [`${prefix}/verdict_is_conjunction`]: share };
 }
 
 function lengthMetrics(policy: string, responses: readonly RolloutResponse[]): Metrics {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { lastBoxed } from "../../../src/data/files/boxed_answer.ts";
+import { lastBoxAnswer } from "../../../src/data/files/boxed_answer.ts";
 import { splitSolution } from "../../../src/data/files/solution_steps.ts";
 
 Deno.test("solutions are cut at paragraphs and after sentences", () => {
@@ -64,12 +64,12 @@ Deno.test("cutting loses nothing but white space", () => {
 });
 
 Deno.test("the last box, braces and all", () => {
-  assert.equal(lastBoxed("$\\boxed{1}$ or $\\boxed{\\frac{1}{2}}.$"), "\\frac{1}{2}");
-  assert.equal(lastBoxed("$\\boxed{\\{1, 2\\}}$"), "\\{1, 2\\}");
-  assert.equal(lastBoxed("so \\fbox{ 3 }"), "3");
-  assert.equal(lastBoxed("so $\\boxed 12.$"), "12");
-  assert.equal(lastBoxed("so $\\boxed 12$ it is"), "12");
+  assert.equal(lastBoxAnswer("$\\boxed{1}$ or $\\boxed{\\frac{1}{2}}.$"), "\\frac{1}{2}");
+  assert.equal(lastBoxAnswer("$\\boxed{\\{1, 2\\}}$"), "\\{1, 2\\}");
+  assert.equal(lastBoxAnswer("so \\fbox{ 3 }"), "3");
+  assert.equal(lastBoxAnswer("so $\\boxed 12.$"), "12");
+  assert.equal(lastBoxAnswer("so $\\boxed 12$ it is"), "12");
   for (const text of ["none", "\\boxed{}", "\\boxed{1} \\boxed{2"]) {
-    assert.equal(lastBoxed(text), null, text);
+    assert.equal(lastBoxAnswer(text), null, text);
   }
 });

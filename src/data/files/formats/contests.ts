@@ -1,4 +1,4 @@
-import { lastBoxed } from "../boxed_answer.ts";
+import { lastBoxAnswer } from "../boxed_answer.ts";
 import { type DataRecord, type Format, type LeftOut, makeRecord } from "../record.ts";
 import { type Place, placeText, type Row } from "../row.ts";
 import { answerFrom, optionalTextOf, textOf } from "../row_values.ts";
@@ -28,7 +28,7 @@ function contestRecord(row: Row, place: Place, source: string): DataRecord | Lef
   const question = textOf(row, QUESTION, place);
   if (question === null) return { leftOut: "no question" };
   const written = optionalTextOf(row, SOLUTION, place);
-  const boxed = written === null ? null : lastBoxed(written);
+  const boxed = written === null ? null : lastBoxAnswer(written);
   // Some copies have no answer column but a solution that is only the boxed answer.
   const hasAnswer = ANSWER.some((name) => Object.hasOwn(row, name)) || boxed === null;
   const answer = hasAnswer ? answerFrom(textOf(row, ANSWER, place), placeText(place)) : boxed;

@@ -1,4 +1,4 @@
-import { lastBoxed } from "../boxed_answer.ts";
+import { lastBoxAnswer } from "../boxed_answer.ts";
 import { type DataRecord, type Format, type LeftOut, makeRecord } from "../record.ts";
 import { type Place, placeText, type Row } from "../row.ts";
 import { answerFrom, findColumn, optionalTextOf, textOf } from "../row_values.ts";
@@ -14,7 +14,7 @@ export const math: Format = {
   columns: ["problem", "level", "type", "solution"],
   toRecord(row, place) {
     const source = optionalTextOf(row, ["type"], place) ?? place.defaultSource;
-    return worked(row, place, source, (solution) => solution && lastBoxed(solution));
+    return worked(row, place, source, (solution) => solution && lastBoxAnswer(solution));
   },
 };
 
