@@ -103,10 +103,25 @@ Deno.test("olympiadbench: open-ended problems without images", async () => {
   ]);
 });
 
+Deno.test("olympiadbench: the mathematics alone, as one copy has it", async () => {
+  const [record] = await recordsOf(
+    [{ question: "Find all $x$ with $x^2 = 2$.", answer: "$\\sqrt{2}$,$-\\sqrt{2}$" }],
+    "olympiadbench",
+  );
+  assert.deepEqual(
+    record,
+    makeRecord({
+      question: "Find all $x$ with $x^2 = 2$.",
+      answer: "\\sqrt{2},-\\sqrt{2}",
+      source: "olympiadbench",
+    }),
+  );
+});
+
 Deno.test("bgqa: one of three labels", async () => {
   const { records } = await load("bgqa.json", "bgqa");
-  assert.deepEqual(records.map(({ answer }) => answer), ["proved", "unknown"]);
-  assert.match(records[0].question, /^A few players .* crane\?\n\nAnswer "proved" if .*"unknown"/s);
+  assert.deepEqual(records.map(({ answer }) => answer), ["True", "Uncertain"]);
+  assert.match(records[0].question, /^A few players .* crane\?\n\nAnswer "True" if .*"Uncertain"/s);
   assert.equal(records[0].comparison, "text");
   assert.match(
     await messageOfRow({ example: "e", label: "maybe" }, "bgqa"),
@@ -128,13 +143,21 @@ Deno.test("cruxeval: what a function returns, character by character", async () 
 Deno.test("strategyqa: yes or no", async () => {
   const { records } = await load("strategyqa.json", "strategyqa");
   assert.deepEqual(records.map(({ answer }) => answer), ["no", "yes"]);
+  assert.deepEqual(records.map(({ question }) => question), [
+    "Facts: Penguins live in the south. Polar bears live in the north.\n\n" +
+    "Could a penguin meet a polar bear in the wild? Answer yes or no.",
+    "Facts: Ice is lighter than water.\n\n" +
+    "Does ice float in a glass of water? Answer yes or no.",
+  ]);
+  const [bare] = await recordsOf([{ question: "q?", answer: true, facts: [] }], "strategyqa");
+  assert.equal(bare.question, "q? Answer yes or no.");
   assert.match(
     await messageOfRow({ question: "q", answer: "perhaps" }, "strategyqa"),
     /^a\.jsonl:1, column "answer": found "perhaps", expected true or false\.$/,
   );
 });
 
-Deno.test("tablebench: the table in the question; charts are left out", async () => {
+Deno.test("tablebench: the table in the question; two kinds of question", async () => {
   const { records, dropped } = await load("tablebench.jsonl", "tablebench");
   assert.equal(
     records[0].question,
@@ -146,7 +169,7 @@ Deno.test("tablebench: the table in the question; charts are left out", async ()
     records.map(({ answer, comparison, source }) => [answer, comparison, source]),
     [["2000", "math", "NumericalReasoning"], ["Ahlen", "text", "FactChecking"]],
   );
-  assert.deepEqual(dropped, [{ reason: "chart problem", count: 1 }]);
+  assert.deepEqual(dropped, [{ reason: "question for Visualization", count: 1 }]);
   const ragged = { columns: ["a", "b"], data: [["1"]] };
   assert.match(
     await messageOfRow({ table: ragged, question: "q", answer: "1" }, "tablebench"),

@@ -3,7 +3,12 @@ import { type Format, makeRecord } from "../record.ts";
 import { describeValue, placeText } from "../row.ts";
 import { optionalTextOf, textOf } from "../row_values.ts";
 
-const LABELS = ["proved", "disproved", "unknown"];
+/** The set's labels, and the words that answers use: those of the RL Tango paper's evaluation. */
+const ANSWERS: Readonly<Record<string, string>> = {
+  proved: "True",
+  disproved: "False",
+  unknown: "Uncertain",
+};
 
 /**
  * BoardgameQA, deductions from rules that contradict each other and preferences among them (Kazemi et al.
@@ -11,24 +16,24 @@ const LABELS = ["proved", "disproved", "unknown"];
  */
 export const bgqa: Format = {
   name: "bgqa",
-  description: "BoardgameQA: is a statement proved, disproved or unknown under contradictory rules",
+  description: "BoardgameQA: is a statement true, false or uncertain under contradictory rules",
   columns: ["example", "label", "proof"],
 
   toRecord(row, place) {
     const example = textOf(row, ["example"], place);
     if (example === null) return { leftOut: "no question" };
     const label = textOf(row, ["label"], place);
-    const answer = label?.trim().toLowerCase() ?? null;
-    if (answer !== null && !LABELS.includes(answer)) {
+    const answer = label === null ? null : ANSWERS[label.trim().toLowerCase()];
+    if (answer === undefined) {
       throw new UserError(
         `${placeText(place)}, column "label": found ${describeValue(label)}, expected one of ` +
-          `${LABELS.join(", ")}.`,
+          `${Object.keys(ANSWERS).join(", ")}.`,
       );
     }
     return makeRecord({
       question:
-        `${example.trim()}\n\nAnswer "proved" if the statement follows, "disproved" if its ` +
-        'opposite follows, and "unknown" if neither does.',
+        `${example.trim()}\n\nAnswer "True" if the statement follows, "False" if its opposite ` +
+        'follows, and "Uncertain" if neither does.',
       answer,
       comparison: "text",
       solution: optionalTextOf(row, ["proof"], place),

@@ -3,11 +3,13 @@ import { placeText } from "../row.ts";
 import { answerFrom, findColumn, optionalTextOf, textOf } from "../row_values.ts";
 import { splitSolution } from "../solution_steps.ts";
 
+const ANSWER = ["final_answer", "answer"];
 const IMAGES = Array.from({ length: 9 }, (_, index) => `image_${index + 1}`);
 
 /**
  * OlympiadBench, olympiad problems in mathematics and physics (He et al. 2024, arXiv:2402.14008). Problems
- * with images and proofs are left out. Several answers are joined by commas; the tolerance that some
+ * with images and proofs are left out. A copy that is the open-ended English mathematics alone
+ * (knoveleng/OlympiadBench) calls the answer `answer` and has no other columns. Several answers are joined by commas; the tolerance that some
  * problems of physics allow (`error`) is not used.
  */
 export const olympiadbench: Format = {
@@ -17,7 +19,7 @@ export const olympiadbench: Format = {
   columns: [
     "question",
     "context",
-    "final_answer",
+    ...ANSWER,
     "solution",
     "unit",
     "modality",
@@ -39,7 +41,8 @@ export const olympiadbench: Format = {
     );
     if (isProof) return { leftOut: "proof problem" };
     const where = placeText(place);
-    const written = row[findColumn(row, ["final_answer"], place)];
+    const column = findColumn(row, ANSWER, place);
+    const written = row[column];
     const unit = optional("unit");
     const solution = solutionText(row.solution, `${where}, column "solution"`);
     return makeRecord({
@@ -48,7 +51,7 @@ export const olympiadbench: Format = {
         task,
         unit && `Give the answer in ${unit}, without writing the unit.`,
       ].filter((part) => part !== null).join("\n\n"),
-      answer: answerFrom(written, `${where}, column "final_answer"`)?.replaceAll("$", "") || null,
+      answer: answerFrom(written, `${where}, column "${column}"`)?.replaceAll("$", "") || null,
       solution,
       solutionSteps: solution === null ? null : splitSolution(solution),
       source: "olympiadbench",

@@ -12,17 +12,18 @@ import {
 } from "../row_values.ts";
 
 /**
- * TableBench, questions about tables (Wu et al. 2024, arXiv:2408.09174). Questions for a chart are left out,
- * as their answers are programs. Single numbers are compared as mathematics, other answers as text.
+ * TableBench, questions about tables (Wu et al. 2024, arXiv:2408.09174). Two of its kinds of question are
+ * taken, those whose answers are short and exact: a chart's is a program, an analysis' often a text. Single
+ * numbers are compared as mathematics, other answers as text.
  */
 export const tablebench: Format = {
   name: "tablebench",
-  description: "TableBench: questions about tables, by kind of question (charts are left out)",
+  description: "TableBench: facts to check and numbers to find in tables (no charts, no analyses)",
   columns: ["qtype", "table", "question", "answer"],
 
   toRecord(row, place) {
     const kind = optionalTextOf(row, ["qtype"], place);
-    if (kind === "Visualization") return { leftOut: "chart problem" };
+    if (kind !== null && !KINDS.includes(kind)) return { leftOut: `question for ${kind}` };
     const question = textOf(row, ["question"], place);
     if (question === null) return { leftOut: "no question" };
     const where = `${placeText(place)}, column "answer"`;
@@ -37,6 +38,8 @@ export const tablebench: Format = {
     });
   },
 };
+
+const KINDS: readonly string[] = ["FactChecking", "NumericalReasoning"];
 
 /** The table in Markdown: `{columns, data}` or JSON text of it. */
 function renderTable(row: Row, place: Place): string {
