@@ -165,17 +165,18 @@ Deno.test({
       });
 
       await test.step("solutions to be judged measure a verifier alone", async () => {
-        const judged = problems.slice(0, 6).map(({ question, steps }, i) => ({
-          id: `${i < 3 ? "first" : "second"}-${i}`,
+        const judged = problems.slice(0, 96).map(({ question, steps }, i) => ({
+          id: `${i < 48 ? "first" : "second"}-${i}`,
           problem: question,
-          steps: i % 2 === 0 ? steps : ["this is wrong", ...steps],
+          // A wrong letter, which a verifier of one-letter answers can find.
+          steps: i % 2 === 0 ? steps : [`${question}:${question.endsWith("q") ? "j" : "q"}`],
           label: i % 2 === 0 ? -1 : 0,
         }));
         Deno.writeTextFileSync(path("judged.jsonl"), lines(judged));
         const data = ["--data", path("judged.jsonl"), "--format", "processbench"];
         const judge = ["--policy", "verifier", "--model", verifier];
         const { metrics, problems: count } = await json(...judge, ...data);
-        assert.equal(count, 6);
+        assert.equal(count, 96);
         const f1 = ["first", "second"].map((name) => {
           const of = (measure: string) => metrics[`eval/process/by_source/${name}/${measure}`];
           const [wrong, right] = [of("erroneous_accuracy"), of("correct_accuracy")];
@@ -187,7 +188,7 @@ Deno.test({
         assert.ok(Math.abs(metrics["eval/process/f1_score"] - (f1[0] + f1[1]) / 2) < 1e-12);
         assert.ok(metrics["eval/process/unjudged"] < 1);
         assert.deepEqual(
-          await json(...judge, ...data, "--problems", "6"),
+          await json(...judge, ...data, "--problems", "96"),
           await json(...judge, ...data),
         );
         const long = { ...judged[0], problem: "x".repeat(600) };
@@ -198,7 +199,7 @@ Deno.test({
         const some = await json(...judge, ...data, "--problems", "2");
         assert.equal(some.problems, 2);
         const table = await run(0, "eval", ...judge, ...data);
-        assert.match(table, /6 written solutions, one greedy critique each/);
+        assert.match(table, /96 written solutions, one greedy critique each/);
         assert.match(table, /\| first +\|[^]*\| second +\|[^]*\| mean +\|/);
       });
 

@@ -66,10 +66,12 @@ onEveryGpu(
         solution: question(answered, "z"),
       }));
       Deno.writeTextFileSync(path, lines(rows));
+      const heldOut = join(folder, "held.jsonl");
+      Deno.writeTextFileSync(heldOut, lines([{ question: "held out", solution: "z" }]));
       const config = loadSftConfig(file, {
         set: [
           `initial_model=${generator}`,
-          `data={train: [{path: ${path}}]}`,
+          `data={train: [{path: ${path}}], held_out: [{path: ${heldOut}}]}`,
           "evaluation.problems=1",
         ],
       });
