@@ -10,6 +10,8 @@ import { METRIC } from "../store/metric_names.ts";
 import { formatBytes } from "../../base/format_bytes.ts";
 import type { MetricsLine } from "../store/metrics_log.ts";
 import { problemsName } from "../problems/open_problems.ts";
+import { readJudgmentLabels } from "../store/judgment_labels.ts";
+import type { VerifierLabels } from "../config/sft_config_schema.ts";
 import { CONTINUE, type RunFolder } from "../store/run_folder.ts";
 
 /** What the report says about the run and cannot find in its metrics. */
@@ -40,6 +42,19 @@ const percent = (value: number) => `${(100 * value).toFixed(1)} %`;
 const points = (value: number) => `${(100 * value).toFixed(1)} points`;
 const decimals = (digits: number) => (value: number) => value.toFixed(digits);
 const BATCHES = 5;
+
+/** What may be said of step accuracy, by where the verifier's earlier judgments of steps came from. */
+const STEP_ACCURACY: Readonly<Record<VerifierLabels | "unknown", string>> = {
+  gold: "verifier step accuracy (its warm start imitated true labels of steps)",
+  coin_flip: "verifier step accuracy, never trained on",
+  unknown: "verifier step accuracy",
+};
+
+const WARM_START: Readonly<Record<VerifierLabels | "unknown", string>> = {
+  gold: "critiques with true judgments of steps and answers",
+  coin_flip: "the format alone, with judgments by coin flip",
+  unknown: "not known; the model's folder does not say",
+};
 
 const EVALUATED: readonly Row[] = [
   share("generator accuracy, held-out problems", METRIC.generatorAccuracy),
@@ -73,7 +88,9 @@ export function composeReport(
   const { config } = facts;
   const problems = metricPoints(lines, METRIC.evaluatedProblems).at(-1)?.[1] ??
     config.evaluation.problems ?? 0;
-  const rows = [...EVALUATED, ...TRAINED].flatMap((row) => composeRow(row, lines));
+  const labels = judgmentLabelsOf(config);
+  const stepAccuracy = share(STEP_ACCURACY[labels], METRIC.verifierStepAccuracy);
+  const rows = [...EVALUATED, stepAccuracy, ...TRAINED].flatMap((row) => composeRow(row, lines));
   return `# ${methodName(config)} on ${problemsName(config)}
 
 ${summary(facts, lines)}
@@ -171,6 +188,9 @@ function whatRan(facts: ReportFacts, lines: readonly MetricsLine[]): [string, st
       "verifier",
       verifier === null ? "none" : `\`${verifier.model}\`${verifier.trained ? "" : ", frozen"}`,
     ],
+    ...(verifier === null
+      ? []
+      : [["the verifier had imitated", WARM_START[judgmentLabelsOf(config)]] as [string, string]]),
     ["batch", `${rollout.batch_size} problems × ${rollout.group_size} responses`],
     [
       "schedule",
@@ -186,6 +206,10 @@ function whatRan(facts: ReportFacts, lines: readonly MetricsLine[]): [string, st
     ],
     ["time since start or resume", formatDuration(seconds)],
   ];
+}
+
+function judgmentLabelsOf({ verifier }: TangoConfig): VerifierLabels | "unknown" {
+  return (verifier && readJudgmentLabels(verifier.model)) ?? "unknown";
 }
 
 function lastStep(lines: readonly MetricsLine[]): number {

@@ -23,12 +23,17 @@ import { frozenStorage } from "../config/frozen_storage.ts";
 import { METRIC } from "../store/metric_names.ts";
 import { newModel } from "./new_model.ts";
 import { promptOf } from "../tango/policies.ts";
-import { choosesWeights, type SftConfig } from "../config/sft_config_schema.ts";
+import {
+  choosesWeights,
+  type SftConfig,
+  type VerifierLabels,
+} from "../config/sft_config_schema.ts";
 import type { Metrics } from "../tango/step_metrics.ts";
 import { TaskExamples } from "../problems/task_examples.ts";
 import { TaskMeasurement } from "./task_measurement.ts";
 import { TaskProblems } from "../problems/task_problems.ts";
 import { type OptimizerSteps, restoreTrained, trainedTensors } from "../store/trained_models.ts";
+import { readJudgmentLabels } from "../store/judgment_labels.ts";
 import { writeModelFolder } from "../store/weights_folder.ts";
 
 /** What an evaluation during supervised fine-tuning found. */
@@ -274,9 +279,17 @@ export class SftRun {
     return { ...camelCased(optimizer), learningRate };
   }
 
+  /** Where the judgments come from that the verifier has imitated by then: gold ones are not forgotten. */
+  get #judgmentLabels(): VerifierLabels | null {
+    const { policy, initial_model, verifier_labels } = this.config;
+    if (policy === "generator") return null;
+    const before = initial_model === null ? null : readJudgmentLabels(initial_model);
+    return before === "gold" ? before : verifier_labels;
+  }
+
   /** Writes a model folder that `transformers` opens, or an adapter's. */
   async save(folder: string): Promise<void> {
-    await writeModelFolder(folder, this.loaded);
+    await writeModelFolder(folder, this.loaded, this.#judgmentLabels);
   }
 
   /** Writes a checkpoint and removes those it supersedes. */

@@ -8,6 +8,8 @@ export const METRIC = {
   verifierAccuracy: "eval/verifier/accuracy",
   /** Mean of the verifier's accuracy on right and on wrong solutions, 0 to 1. */
   verifierBalancedAccuracy: "eval/verifier/balanced_accuracy",
+  /** Share of steps of fresh solutions that the verifier judges right, 0 to 1; where the task can tell. */
+  verifierStepAccuracy: "eval/verifier/step_accuracy",
   /** F1 of the verdict "CORRECT", 0 to 1. */
   verifierF1: "eval/verifier/f1_score",
   /** Mean loss of a token in supervised fine-tuning. */

@@ -6,15 +6,22 @@ import {
   writeFolderAtomically,
   writePiecesDurably,
 } from "../../base/atomic_file.ts";
+import type { VerifierLabels } from "../config/sft_config_schema.ts";
+import { judgmentLabelsFile } from "./judgment_labels.ts";
 import { CONTINUE } from "./run_folder.ts";
 
 /**
  * Writes a model with its tokenizer to a folder that `transformers` opens; replaces what is there.
  *
+ * @param labels of a verifier: where the judgments came from that it has imitated, if that is known
  * @throws UserError when the disk does not take it; what was there before then stays
  */
-export async function writeModelFolder(folder: string, model: LoadedModel): Promise<void> {
-  await writeFiles(folder, modelFiles(model), CONTINUE);
+export async function writeModelFolder(
+  folder: string,
+  model: LoadedModel,
+  labels: VerifierLabels | null = null,
+): Promise<void> {
+  await writeFiles(folder, { ...modelFiles(model), ...judgmentLabelsFile(labels) }, CONTINUE);
 }
 
 /**

@@ -36,6 +36,7 @@ import { betweenSteps } from "../control/between_steps.ts";
 import { RunControl } from "../control/run_control.ts";
 import { RunEvents } from "../events/run_events.ts";
 import type { RunFolder } from "../store/run_folder.ts";
+import { readJudgmentLabels } from "../store/judgment_labels.ts";
 import { writeModelFolder } from "../store/weights_folder.ts";
 import { initialState, loadRunState, type RunState, saveRunState } from "../store/run_state.ts";
 import type { Sample } from "../store/samples_log.ts";
@@ -229,8 +230,10 @@ export class TangoRun {
 
   async #writeModels(folder: (name: "generator" | "verifier") => string): Promise<void> {
     const { generator, verifier } = this.#policies;
+    const start = this.config.verifier?.model;
+    const labels = { generator: null, verifier: start ? readJudgmentLabels(start) : null };
     for (const [name, policy] of [["generator", generator], ["verifier", verifier]] as const) {
-      if (policy?.trainer) await writeModelFolder(folder(name), policy);
+      if (policy?.trainer) await writeModelFolder(folder(name), policy, labels[name]);
     }
   }
 

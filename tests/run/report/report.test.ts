@@ -43,6 +43,7 @@ function risingRun(): MetricsLine[] {
         phase: "evaluation",
         [METRIC.generatorAccuracy]: 0.5 + step / 300,
         [METRIC.verifierBalancedAccuracy]: 0.55 + step / 400,
+        [METRIC.verifierStepAccuracy]: 0.5 + step / 500,
       });
     }
   }
@@ -68,11 +69,27 @@ Deno.test("report: start, end and change of what was measured; curves beside it"
       report,
       /\| verifier balanced accuracy[^|]*\| 55\.0 % \| 80\.0 % \| \+25\.0 points \|/,
     );
+    assert.match(report, /\| verifier step accuracy \| 50\.0 % \| 70\.0 % \| \+20\.0 points \|/);
+    assert.match(report, /\| the verifier had imitated \| not known;/);
     assert.match(report, /\| steps done \| 75 generator, 25 verifier \|/);
     assert.match(report, /llvmpipe \(software\), native engine/);
     assert.match(report, /4 min 05 s/);
     assert.match(report, /at most 2\.0e-6/);
     assert.doesNotMatch(report, /verifier F1|NaN|undefined/);
+    const verifier = join(folder, "verifier");
+    Deno.mkdirSync(verifier);
+    const started = { ...config, verifier: { ...config.verifier!, model: verifier } };
+    for (
+      const [labels, name] of [
+        ["gold", "step accuracy (its warm start imitated true labels of steps)"],
+        ["coin_flip", "step accuracy, never trained on"],
+      ]
+    ) {
+      const content = JSON.stringify({ verifier_labels: labels });
+      Deno.writeTextFileSync(join(verifier, "judgment_labels.json"), content);
+      writeReport(run, { ...facts, config: started });
+      assert.ok(Deno.readTextFileSync(run.report).includes(`| verifier ${name} | 50.0 % |`));
+    }
     const svg = Deno.readTextFileSync(run.curves);
     assert.match(svg, /^<svg[^]*<\/svg>\s*$/);
     assert.match(svg, /verifier balanced accuracy/);

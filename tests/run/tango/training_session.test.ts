@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { exists } from "../../../src/base/atomic_file.ts";
 import { latestCheckpoint } from "../../../src/run/store/checkpoint.ts";
-import { loadTangoConfig } from "../../../src/run/config/load_config.ts";
+import { loadSftConfig, loadTangoConfig } from "../../../src/run/config/load_config.ts";
+import { readJudgmentLabels } from "../../../src/run/store/judgment_labels.ts";
 import { RunFolder } from "../../../src/run/store/run_folder.ts";
+import { SftRun } from "../../../src/run/sft/sft_run.ts";
 import { isFinished, trainWithReport } from "../../../src/run/tango/training_session.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { withTinyProject } from "../tiny_project.ts";
@@ -28,6 +30,48 @@ onEveryGpu("training session: a whole run, its files, and all GPU memory back", 
     for (const file of [folder.report, folder.curves, folder.metrics, folder.samples]) {
       assert.ok(Deno.statSync(file).size > 0, file);
     }
+  });
+});
+
+onEveryGpu("training session: it is said and kept what the verifier had imitated", async (gpu) => {
+  await withTinyProject(gpu, async (project) => {
+    const config = loadTangoConfig(project.config, { set: ["schedule.test_frequency=100"] });
+    const kept = async (name: string) => {
+      const folder = RunFolder.at(join(project.folder, name));
+      await trainWithReport(gpu, config, folder.path, { resume: false });
+      const labels = readJudgmentLabels(folder.weights("verifier"));
+      assert.equal(readJudgmentLabels(folder.weights("generator")), null);
+      return { labels, report: Deno.readTextFileSync(folder.report) };
+    };
+    // The project's verifier was made by fine-tuning, which imitates true judgments unless told otherwise.
+    const gold = await kept("gold");
+    assert.equal(gold.labels, "gold");
+    assert.match(gold.report, /\| the verifier had imitated \| critiques with true judgments/);
+    const sft = loadSftConfig(project.sftConfig, {
+      set: [
+        "policy=verifier",
+        "verifier_labels=coin_flip",
+        `output_directory=${project.verifier}`,
+        "steps=1",
+      ],
+    });
+    const run = await SftRun.open(gpu, sft);
+    await run.save(project.verifier);
+    run.close();
+    const flipped = await kept("flipped");
+    assert.equal(flipped.labels, "coin_flip");
+    assert.match(flipped.report, /\| the verifier had imitated \| the format alone/);
+    // What was imitated once stays so.
+    Deno.writeTextFileSync(
+      join(project.verifier, "judgment_labels.json"),
+      JSON.stringify({ verifier_labels: "gold" }),
+    );
+    const again = await SftRun.open(gpu, { ...sft, initial_model: project.verifier });
+    await again.save(project.generator);
+    again.close();
+    assert.equal(readJudgmentLabels(project.generator), "gold");
+    Deno.writeTextFileSync(join(project.verifier, "judgment_labels.json"), "{}");
+    assert.throws(() => readJudgmentLabels(project.verifier), /expected "gold" or "coin_flip"/);
   });
 });
 

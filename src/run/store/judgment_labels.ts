@@ -1,0 +1,30 @@
+import { join } from "node:path";
+import { exists } from "../../base/atomic_file.ts";
+import { readJson } from "../../model/weights/json_file.ts";
+import { UserError } from "../../base/user_error.ts";
+import type { VerifierLabels } from "../config/sft_config_schema.ts";
+
+/** Beside a verifier's weights: where the judgments came from that its warm start imitated. */
+const FILE = "judgment_labels.json";
+
+/**
+ * Where the judgments came from that a verifier has imitated before; null where its folder does not say, as
+ * with a model that was not fine-tuned here.
+ *
+ * @param model the path of a folder, or of a .gguf file
+ * @throws UserError when the folder says something else
+ */
+export function readJudgmentLabels(model: string): VerifierLabels | null {
+  const path = join(model, FILE);
+  if (!exists(path)) return null;
+  const { verifier_labels: labels } = readJson(path);
+  if (labels === "gold" || labels === "coin_flip") return labels;
+  throw new UserError(
+    `${path}: verifier_labels is ${JSON.stringify(labels)}; expected "gold" or "coin_flip".`,
+  );
+}
+
+/** The file that says so, for the folder of a verifier that has learned from them. */
+export function judgmentLabelsFile(labels: VerifierLabels | null): Record<string, string> {
+  return labels === null ? {} : { [FILE]: `${JSON.stringify({ verifier_labels: labels })}\n` };
+}
