@@ -95,16 +95,36 @@ export class Model {
     return new Model(gpu, config, parameters, rope, null, null);
   }
 
-  /** This model with an adapter, or without one, on the same weights; release both. */
+  /** This model with another adapter, or without one, on the same weights; release both. */
   adapted(options: AdapterOptions | null): Model {
+    const { gpu, config } = this;
+    return this.#with(
+      options && {
+        config: options.config,
+        basePath: options.basePath,
+        parameters: new Parameters(gpu, () => loraBlocks(config, options.config), options),
+      },
+    );
+  }
+
+  /**
+   * This model as it is now, frozen: it stays so while this one is trained. What is trained is copied on
+   * the GPU; a base under an adapter is shared. Release both.
+   */
+  snapshot(): Model {
+    const { gpu, config, adapter } = this;
+    if (adapter) return this.#with({ ...adapter, parameters: adapter.parameters.copy() });
+    const rope = gpu.tensor(this.rope.shape, this.rope.dtype, this.rope.label);
+    gpu.copy(this.rope, rope);
+    return new Model(gpu, config, this.parameters.copy(), rope, null, null);
+  }
+
+  /** Another model on the same weights, which both keep. */
+  #with(adapter: Adapter | null): Model {
     const { gpu, config, parameters, rope } = this;
-    this.#users++;
-    const adapter = options && {
-      config: options.config,
-      basePath: options.basePath,
-      parameters: new Parameters(gpu, () => loraBlocks(config, options.config), options),
-    };
-    return new Model(gpu, config, parameters, rope, adapter, this);
+    const owner = this.base ?? this;
+    owner.#users++;
+    return new Model(gpu, config, parameters, rope, adapter, owner);
   }
 
   /** What is trained: the adapter's weights, or all; null when the model is frozen. */

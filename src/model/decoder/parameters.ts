@@ -64,9 +64,10 @@ export class Parameters {
   /** @param makeBlocks what is kept, given how many elements the device binds at once */
   constructor(
     private readonly gpu: Gpu,
-    makeBlocks: (most: number) => readonly Block[],
-    { trained, storage = "f32", segmentBytes }: ParameterOptions,
+    private readonly makeBlocks: (most: number) => readonly Block[],
+    private readonly options: ParameterOptions,
   ) {
+    const { trained, storage = "f32", segmentBytes } = options;
     if (trained && storage !== "f32") throw new Error(`weights in ${storage} cannot be trained`);
     const limit = segmentBytes ?? gpu.device.limits.maxStorageBufferBindingSize;
     const blocks = makeBlocks(Math.floor(limit / bytesOf(storage)));
@@ -91,6 +92,13 @@ export class Parameters {
   /** Whoever writes to the weights says so. */
   weightsChanged(): void {
     this.#version++;
+  }
+
+  /** The same weights a second time, without what training keeps beside them; release both. */
+  copy(): Parameters {
+    const copy = new Parameters(this.gpu, this.makeBlocks, { ...this.options, trained: false });
+    this.weights.forEach((segment, i) => this.gpu.copy(segment, copy.weights[i]));
+    return copy;
   }
 
   /** @throws Error when the model has no such block */
