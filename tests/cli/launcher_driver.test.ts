@@ -132,7 +132,10 @@ test("Debian 12 without a GPU gets Mesa's newest in a folder, without root", asy
   assert.equal(first.code, 0, first.output);
   assert.equal(ran(first), machine.folderDriver);
   const [fetching, ready] = messages(first);
-  assert.match(fetching, /^tango: no GPU here: fetching Mesa's newest .* into \.tango\/software$/);
+  assert.match(
+    fetching,
+    /^tango: no usable GPU: fetching Mesa's newest .* into \.tango\/software$/,
+  );
   assert.equal(ready, "tango: Mesa 26.1.6 is ready: llvmpipe (LLVM 19.1.7, 256 bits)");
   assert.equal(
     machine.read(".tango/software/lavapipe.json"),

@@ -63,10 +63,9 @@ make_software_driver() { # one launch at a time; what an interrupted one left is
 
 renew_software_driver() {
   if [ "$(sed -n 1p "$software/made" 2>/dev/null)" = 'layout 1' ]; then # moved, copied, or Deno is another
-    rm -f "$software/made"
     seat_deno && check_software_driver && return 0
   fi
-  say "no GPU here: fetching Mesa's newest software driver (65 MB of Debian 13's packages, checked by apt) into $software"
+  say "no usable GPU: fetching Mesa's newest software driver (65 MB of Debian 13's packages, checked by apt) into $software"
   rm -rf "$software.new"
   mkdir -p "$software.new"
   fetch_packages "$project/$software.new/apt" && unpack_packages || return 1
@@ -155,13 +154,14 @@ unpack_packages() { # from $software.new/apt into $software.new
 seat_deno() { # copies $deno into the folder and ties the copy to the folder's libraries
   copy=$software/deno.new
   real=$("$deno" eval --no-config 'console.log(Deno.execPath())' 2>/dev/null)
-  if ! cp "$real" "$copy" ||
+  if ! cp "$real" "$copy" || ! chmod 755 "$copy" ||
     ! "$software/lib/$interpreter" --library-path "$software/lib" "$software/patchelf" \
       --set-interpreter "$project/$software/lib/$interpreter" --force-rpath --set-rpath "\$ORIGIN/lib" "$copy"; then
     rm -f "$copy"
     problem="the copy of Deno could not be patched"
     return 1
   fi
+  rm -f "$software/made"
   mv -f "$copy" "$software/deno"
 }
 
