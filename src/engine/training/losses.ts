@@ -43,7 +43,9 @@ interface PolicyGradientTerms {
  * ratio = exp(logProb − oldLogProb) and advantage A,
  * - `importance_sampling`: −ratio · A;
  * - `ppo`: −min(ratio · A, clip(ratio) · A) (arXiv 1707.06347);
- * - `gspo`: as ppo, with the geometric mean of a sequence's ratios for each of its tokens (arXiv 2507.18071);
+ * - `gspo`: as ppo, with the geometric mean of a sequence's ratios for each of its tokens, whose gradient goes
+ *   through the token's own log-prob (GSPO-token, arXiv 2507.18071; the sequence's derivative where all its
+ *   tokens have one weight and one advantage);
  * - `cispo`: −clip(ratio) · A · logProb, the clipped ratio taken as a constant (arXiv 2506.13585).
  */
 export type PolicyGradientLoss =
