@@ -3,6 +3,8 @@ export interface LearningRateSchedule {
   readonly peak: number;
   /** Steps over which the rate rises linearly to the peak. */
   readonly warmupSteps: number;
+  /** The same as a share of all steps; the longer of the two holds. */
+  readonly warmupShare: number;
   readonly schedule: "constant" | "cosine";
   /** The policy's steps in the whole run; cosine reaches 0 after them. */
   readonly totalSteps: number;
@@ -10,11 +12,12 @@ export interface LearningRateSchedule {
 
 /** The rate of the policy's step `step`, counted from 0. */
 export function learningRateAt(
-  { peak, warmupSteps, schedule, totalSteps }: LearningRateSchedule,
+  { peak, warmupSteps, warmupShare, schedule, totalSteps }: LearningRateSchedule,
   step: number,
 ): number {
-  if (step < warmupSteps) return peak * (step + 1) / warmupSteps;
+  const warmup = Math.max(warmupSteps, Math.floor(warmupShare * totalSteps));
+  if (step < warmup) return peak * (step + 1) / warmup;
   if (schedule === "constant") return peak;
-  const progress = (step - warmupSteps) / Math.max(1, totalSteps - warmupSteps);
+  const progress = (step - warmup) / Math.max(1, totalSteps - warmup);
   return peak * 0.5 * (1 + Math.cos(Math.PI * Math.min(1, progress)));
 }

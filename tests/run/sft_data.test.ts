@@ -95,6 +95,30 @@ onEveryGpu(
   },
 );
 
+onEveryGpu(
+  "fine-tuning on files: so many passes, with a warm-up of a share of them",
+  async (gpu) => {
+    await withTinyProject(gpu, async ({ generator, folder }) => {
+      const config = sftConfigSchema.parse({
+        ...configuration(generator, writeData((name) => join(folder, name))),
+        keep_best: false,
+        steps: 100,
+        epochs: 2,
+        optimizer: { learning_rate: 1, warmup_share: 0.5 },
+      });
+      const run = RunFolder.at(join(folder, "run"));
+      const options = { resume: false, device: "a test's", onPlan() {}, onOpen() {} };
+      assert.equal(await fineTuneWithReport(gpu, config, run.path, options), true);
+      const steps = readJsonLines<MetricsLine>(run.metrics).filter(({ phase }) =>
+        phase === "generator"
+      );
+      // 2 × 16 examples in batches of 6 are 5 whole ones; half of them, 2, are the warm-up.
+      assert.deepEqual(steps.map((line) => line["sft/learning_rate"]), [0.5, 1, 1, 1, 1]);
+      assert.match(Deno.readTextFileSync(run.report), /^5 updates of 6 examples/m);
+    });
+  },
+);
+
 Deno.test({
   name: "fine-tuning on files: a run that was cut off ends as one that was not",
   // The GPU outlives its closing by a few timers.

@@ -1,6 +1,6 @@
 /**
- * The configuration of a Tango run. The defaults are those of the published run wherever it states a
- * value (arXiv 2505.15034); what depends on the machine or the task is set for the embedded tasks.
+ * The configuration of a Tango run. A default is the published run's value (arXiv 2505.15034) unless the key's
+ * words say what that run had: such a default serves the embedded tasks, or a single machine.
  */
 
 import { z } from "zod";
@@ -33,7 +33,7 @@ const generatorSchema = section({
     "Trains a low-rank adapter (LoRA) on weights that stay as they are; null: all weights are trained.",
   ),
   max_response_length: wholeNumber({ minimum: 1 }).default(128).describe(
-    "Tokens after which a response is cut off.",
+    "Tokens after which a response is cut off; 2048 in the published run.",
   ),
   prompt_template: promptTemplateSchema(
     "generator.txt",
@@ -54,7 +54,7 @@ const verifierSchema = section({
     "false keeps the verifier as it is: the paper's frozen-verifier baseline.",
   ),
   max_response_length: wholeNumber({ minimum: 1 }).default(192).describe(
-    "Tokens after which a response is cut off.",
+    "Tokens after which a response is cut off; 4096 in the published run.",
   ),
   prompt_template: promptTemplateSchema(
     "verifier.txt",
@@ -66,7 +66,7 @@ const verifierSchema = section({
 
 const rolloutSchema = section({
   batch_size: wholeNumber({ minimum: 1 }).default(32).describe(
-    "Problems in a step (B).",
+    "Problems in a step (B); 256 in the published run.",
   ),
   group_size: wholeNumber({ minimum: 1 }).default(5).describe(
     "Responses that are compared with each other (n).",
@@ -220,7 +220,7 @@ const scheduleSchema = section({
     "Generator steps at the start, with the rule-based reward alone.",
   ),
   verifier_warmup_steps: wholeNumber({ minimum: 0 }).default(0).describe(
-    "Verifier steps after those.",
+    "Verifier steps after those; 40 in the published run.",
   ),
   generator_steps: wholeNumber({ minimum: 0 }).default(3).describe(
     "Then cycles of this many generator steps …",
@@ -229,13 +229,14 @@ const scheduleSchema = section({
     "… and this many verifier steps.",
   ),
   total_training_steps: wholeNumber({ minimum: 1 }).default(100).describe(
-    "All steps together, warm-ups included; fewer than the warm-ups' cut the schedule short.",
+    "All steps together, warm-ups included; fewer than the warm-ups' cut the schedule short. 440 in the " +
+      "published run.",
   ),
   test_frequency: wholeNumber({ minimum: 0 }).default(10).describe(
     "Generator steps between two evaluations; 0 switches evaluation off.",
   ),
   save_frequency: wholeNumber({ minimum: 0 }).default(25).describe(
-    "Generator steps between two checkpoints; 0 saves at the end and when stopped only.",
+    "Generator steps between two checkpoints; 0 saves at the end and when stopped only. 50 in the published run.",
   ),
   keep_checkpoints: wholeNumber({ minimum: 1 }).default(2).describe(
     "Newest checkpoints that are kept.",
@@ -247,7 +248,7 @@ const scheduleSchema = section({
 
 const evaluationSchema = section({
   problems: wholeNumber({ minimum: 1 }).nullable().default(256).describe(
-    "Held-out problems, and as many to choose weights by; null: all that the files hold.",
+    "Held-out problems, and as many to choose weights by; null: all that the files hold, as in the published run.",
   ),
   seed: wholeNumber({ minimum: 0, maximum: 2 ** 32 - 1 }).default(20250521).describe(
     "Seed of the held-out problems, the same for every run that is to be compared.",

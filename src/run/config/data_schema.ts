@@ -77,7 +77,7 @@ export const dataFields = {
     "Longer questions are left out; null: none.",
   ),
   maximum_prompt_tokens: wholeNumber({ minimum: 1 }).default(512).describe(
-    "Problems with longer prompts are left out.",
+    "Problems with longer prompts are left out; 2048 in the published run.",
   ),
   keep_duplicates: flag().default(false).describe(
     "Keeps every record of a question instead of the first.",

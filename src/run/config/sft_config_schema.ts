@@ -97,6 +97,9 @@ export const sftConfigSchema = section({
   steps: wholeNumber({ minimum: 1 }).default(1000).describe(
     "Updates, unless stopped earlier.",
   ),
+  epochs: realNumber({ above: 0 }).nullable().default(null).describe(
+    "Stops earlier, after as many updates as the files' records make in so many passes; null: after `steps`.",
+  ),
   optimizer: optimizerSchema.prefault({ learning_rate: 2e-3 }),
   micro_batch_tokens: wholeNumber({ minimum: 1 }).default(8192).describe(
     "Tokens in one forward and backward pass: more is faster and takes more memory.",
@@ -148,6 +151,10 @@ export const sftConfigSchema = section({
   if (value.data !== null && value.initial_model === null) {
     const message = "a model, because examples from files need its tokenizer";
     issues.push({ code: "custom", path: ["initial_model"], input: null, message });
+  }
+  if (value.data === null && value.epochs !== null) {
+    const message = "null, because an embedded task never ends";
+    issues.push({ code: "custom", path: ["epochs"], input: value.epochs, message });
   }
   if (value.data !== null && value.stop_at_accuracy < 1) {
     const message = "1, because on files the loss is measured and no accuracy";

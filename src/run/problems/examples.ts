@@ -5,6 +5,8 @@ import type { HeldOutPart } from "./problems.ts";
 export interface Examples extends Disposable {
   /** Records of the files that were gone through; part of the checkpoint. 0 for an embedded task. */
   position: number;
+  /** Records in a pass through the files; null for an embedded task, which never ends. */
+  readonly count: number | null;
   /** Passes through the files so far; null for an embedded task, which never ends. */
   readonly epochs: number | null;
   /** What became of the files' rows, in words; null for an embedded task. */

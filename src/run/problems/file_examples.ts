@@ -60,6 +60,10 @@ export class FileExamples implements Examples {
     return this.set.report;
   }
 
+  get count(): number {
+    return this.set.train.length;
+  }
+
   get epochs(): number {
     return this.position / this.set.train.length;
   }

@@ -17,6 +17,7 @@ type RandomPlace = Pick<StreamPlace, "seed" | "stream" | "step">;
 /** Examples of an embedded task: correct solutions, or critiques of solutions. */
 export class TaskExamples implements Examples {
   readonly position = 0;
+  readonly count = null;
   readonly epochs = null;
   readonly report = null;
 

@@ -141,8 +141,16 @@ export class SftRun {
     return this.loaded.model.parameterCount;
   }
 
+  /** Updates in all, unless stopped earlier. */
+  get #steps(): number {
+    const { steps, epochs, batch_size } = this.config;
+    const { count } = this.examples;
+    if (epochs === null || count === null) return steps;
+    return Math.min(steps, Math.max(1, Math.floor(epochs * count / batch_size)));
+  }
+
   get #isDone(): boolean {
-    return this.#isReached || this.#step >= this.config.steps;
+    return this.#isReached || this.#step >= this.#steps;
   }
 
   /**
@@ -155,7 +163,8 @@ export class SftRun {
     folder: RunFolder,
     { events = new RunEvents(), control = new RunControl() }: SftSurroundings = {},
   ): Promise<boolean> {
-    const { policy, optimizer, steps, evaluate_every, save_every } = this.config;
+    const { policy, optimizer, evaluate_every, save_every } = this.config;
+    const steps = this.#steps;
     const watched = {
       model: this.model,
       optimizerKey: "optimizer",
@@ -269,12 +278,13 @@ export class SftRun {
   }
 
   #adamw(step: number): AdamwNumbers {
-    const { optimizer, steps } = this.config;
+    const { optimizer } = this.config;
     const learningRate = learningRateAt({
       peak: optimizer.learning_rate,
       warmupSteps: optimizer.warmup_steps,
+      warmupShare: optimizer.warmup_share,
       schedule: optimizer.schedule,
-      totalSteps: steps,
+      totalSteps: this.#steps,
     }, step - 1);
     return { ...camelCased(optimizer), learningRate };
   }

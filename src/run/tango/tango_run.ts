@@ -254,6 +254,7 @@ export class TangoRun {
     const learningRate = learningRateAt({
       peak: optimizer.learning_rate,
       warmupSteps: optimizer.warmup_steps,
+      warmupShare: optimizer.warmup_share,
       schedule: optimizer.schedule,
       totalSteps: policy === "generator" ? generatorSteps : totalTrainingSteps - generatorSteps,
     }, step - 1);
