@@ -1,3 +1,4 @@
+import type { Settings } from "../run/config/changeable.ts";
 import { RunControl } from "../run/control/run_control.ts";
 import { RunEvents } from "../run/events/run_events.ts";
 import { Interrupt } from "./interrupt.ts";
@@ -22,6 +23,13 @@ export class FollowedRun implements Disposable {
       this.progress.note(
         `Stopping after this ${step}; Ctrl-C again stops at once, without saving it.`,
       );
+    });
+  }
+
+  /** Changes settings of the run as soon as it goes on, from its next step. */
+  changeAtStart(settings: Settings): void {
+    this.events.listen((event) => {
+      if (event.type === "started") this.control.change(settings);
     });
   }
 

@@ -53,9 +53,14 @@ export function resumeOption(): Option {
  * A resumed run keeps its configuration, or it would not be the same run.
  *
  * @param allowed attribute names of the options that go with --resume
+ * @param changeable keys that --set may change nevertheless
  * @throws UserError naming the options that do not
  */
-export function refuseWithResume(command: Command, allowed: readonly string[]): void {
+export function refuseWithResume(
+  command: Command,
+  allowed: readonly string[],
+  changeable: readonly string[] = [],
+): void {
   const refused = command.options.filter((option) => {
     const name = option.attributeName();
     return command.getOptionValueSource(name) === "cli" && !["resume", ...allowed].includes(name);
@@ -65,7 +70,8 @@ export function refuseWithResume(command: Command, allowed: readonly string[]): 
       `--resume continues a run with the configuration in its folder, so ${refused.join(", ")} ` +
         `cannot go with it. Leave ${
           refused.length === 1 ? "it" : "them"
-        } out, or start a new run without --resume.`,
+        } out, or start a new run without --resume.` +
+        (changeable.length === 0 ? "" : ` What --set can change is ${changeable.join(", ")}.`),
     );
   }
 }

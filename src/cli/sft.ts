@@ -2,14 +2,22 @@
 
 import type { Command } from "commander";
 import type { Gpu } from "../gpu/gpu.ts";
+import { ConfigHistory } from "../run/control/config_history.ts";
 import { INTERRUPTED_EXIT_CODE } from "./interrupt.ts";
 import { readJsonLines } from "../run/store/json_lines_log.ts";
 import { loadSftConfig } from "../run/config/load_config.ts";
 import { formatMemoryPlan } from "../run/memory/memory_plan.ts";
 import { METRIC } from "../run/store/metric_names.ts";
 import type { MetricsLine } from "../run/store/metrics_log.ts";
+import { latestCheckpoint } from "../run/store/checkpoint.ts";
 import { problemsName } from "../run/problems/open_problems.ts";
 import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/store/run_folder.ts";
+import {
+  changeableSftKeys,
+  changeSftConfig,
+  parseSettings,
+  type Settings,
+} from "../run/config/changeable.ts";
 import type { SftConfig } from "../run/config/sft_config_schema.ts";
 import { sftAccuracy } from "../run/report/sft_report.ts";
 import { sftWeights } from "../run/sft/sft_run.ts";
@@ -49,9 +57,10 @@ export function register(program: Command): void {
 }
 
 async function fineTune(options: SftOptions, command: Command): Promise<void> {
-  const { config, folder } = options.resume ? reopen(options, command) : begin(options);
+  const { config, folder, changes } = options.resume ? reopen(options, command) : begin(options);
   const name = problemsName(config);
   using followed = new FollowedRun(describeUpdates, "update");
+  if (changes !== null) followed.changeAtStart(changes);
   followed.events.listen((event) => {
     const line = describeEvaluation(event, config.policy);
     if (line !== null) followed.progress.note(line);
@@ -85,19 +94,28 @@ async function fineTune(options: SftOptions, command: Command): Promise<void> {
 interface PlacedRun {
   readonly config: SftConfig;
   readonly folder: RunFolder;
+  /** What --resume changes from its first update on. */
+  readonly changes: Settings | null;
 }
 
 function begin(options: SftOptions): PlacedRun {
   const config = loadSftConfig(options.config, options);
   const path = config.run_directory ??
     nextRunDirectory("runs", `${problemsName(config)}-${config.policy}-sft`);
-  return { config, folder: RunFolder.at(path) };
+  return { config, folder: RunFolder.at(path), changes: null };
 }
 
 function reopen(options: SftOptions, command: Command): PlacedRun {
-  refuseWithResume(command, ["run"]);
+  refuseWithResume(command, ["run", "set"], changeableSftKeys);
   const folder = RunFolder.open(options.run ?? latestRunDirectory("runs", "sft"));
-  return { config: loadSftConfig(folder.configuration), folder };
+  const config = loadSftConfig(folder.configuration);
+  const changes = options.set ? parseSettings(options.set) : null;
+  if (changes !== null) {
+    // What cannot be is said before anything is loaded.
+    const step = (latestCheckpoint(folder.checkpoints)?.step ?? 0) + 1;
+    new ConfigHistory(folder.history, config, changeSftConfig).check(step, changes);
+  }
+  return { config, folder, changes };
 }
 
 function printResult(folder: RunFolder, config: SftConfig): void {

@@ -5,7 +5,14 @@ import { UserError } from "../base/user_error.ts";
 import type { Gpu } from "../gpu/gpu.ts";
 import { latestCheckpoint } from "../run/store/checkpoint.ts";
 import { isComparison } from "../run/compare/comparison_session.ts";
+import {
+  changeableTangoKeys,
+  changeTangoConfig,
+  parseSettings,
+  type Settings,
+} from "../run/config/changeable.ts";
 import type { TangoConfig } from "../run/config/config_schema.ts";
+import { ConfigHistory } from "../run/control/config_history.ts";
 import { INTERRUPTED_EXIT_CODE } from "./interrupt.ts";
 import { readJsonLines } from "../run/store/json_lines_log.ts";
 import { loadTangoConfig } from "../run/config/load_config.ts";
@@ -42,16 +49,19 @@ export function register(program: Command): void {
     "deno task train": "RL Tango on the embedded task, into the next free folder of runs/",
     "deno task train --seed 1 --set verifier=null": "the generator alone, with another seed",
     "deno task train --resume": "continues the newest run where it stopped",
+    "deno task train --resume --set generator.optimizer.learning_rate=1e-5":
+      "continues it with another learning rate",
   });
 }
 
 async function train(options: TrainOptions, command: Command): Promise<void> {
-  const { config, folder } = options.resume ? reopen(options, command) : begin(options);
+  const { config, folder, changes } = options.resume ? reopen(options, command) : begin(options);
   if (options.resume && isFinished(folder, config)) {
     console.log(`The run in ${folder.path} is finished; its report is ${folder.report}.`);
     return;
   }
   using followed = new FollowedRun(describeTangoSteps, "step");
+  if (changes !== null) followed.changeAtStart(changes);
   const run = (gpu: Gpu) =>
     trainWithReport(gpu, config, folder.path, {
       resume: options.resume ?? false,
@@ -82,23 +92,32 @@ async function train(options: TrainOptions, command: Command): Promise<void> {
 interface PlacedRun {
   readonly config: TangoConfig;
   readonly folder: RunFolder;
+  /** What --resume changes from its first step on. */
+  readonly changes: Settings | null;
 }
 
 function begin(options: TrainOptions): PlacedRun {
   const config = loadTangoConfig(options.config, options);
   const path = config.run_directory ?? nextRunDirectory("runs", problemsName(config));
-  return { config, folder: RunFolder.at(path) };
+  return { config, folder: RunFolder.at(path), changes: null };
 }
 
 function reopen(options: TrainOptions, command: Command): PlacedRun {
-  refuseWithResume(command, ["run"]);
+  refuseWithResume(command, ["run", "set"], changeableTangoKeys);
   const folder = RunFolder.open(options.run ?? latestRunDirectory("runs", "train"));
   if (isComparison(folder.path)) {
     throw new UserError(
       `${folder.path} holds a comparison. Continue it with: ./tango compare --run ${folder.path} --resume`,
     );
   }
-  return { config: loadTangoConfig(folder.configuration), folder };
+  const config = loadTangoConfig(folder.configuration);
+  const changes = options.set ? parseSettings(options.set) : null;
+  if (changes !== null) {
+    // What cannot be is said before anything is loaded.
+    const step = (latestCheckpoint(folder.checkpoints)?.step ?? 0) + 1;
+    new ConfigHistory(folder.history, config, changeTangoConfig).check(step, changes);
+  }
+  return { config, folder, changes };
 }
 
 function printResult(folder: RunFolder): void {

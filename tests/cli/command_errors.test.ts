@@ -14,7 +14,10 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
     ],
     ["train --steps 0", /--steps: schedule\.total_training_steps is 0/],
     ["train --run nowhere --resume", /nowhere holds no run/],
-    ["train --resume --seed 1 --set a=1", /--resume continues.*--set, --seed cannot go with it/],
+    [
+      "train --resume --seed 1 --steps 1",
+      /--resume continues.*--seed, --steps cannot go with it.*--set can change is generator\./,
+    ],
   ],
   sft: [
     ["sft --steps 0", /--steps: steps is 0/],

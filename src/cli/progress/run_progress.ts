@@ -39,6 +39,11 @@ export class RunProgress implements Disposable {
           tokensPerSecond: event.timings[METRIC.tokensPerSecond],
         });
         break;
+      case "changed":
+        for (const [key, value] of Object.entries(event.settings)) {
+          this.note(`From step ${event.step} on ${key} is ${value}.`);
+        }
+        break;
       case "paused":
         this.note(`Paused after step ${event.step}.`);
         break;

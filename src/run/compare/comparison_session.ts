@@ -5,7 +5,7 @@ import { exists, writeFileAtomically } from "../../base/atomic_file.ts";
 import { planComparison } from "./comparison.ts";
 import { writeComparison } from "./comparison_report.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
-import type { RunControl } from "../control/run_control.ts";
+import { RunControl } from "../control/run_control.ts";
 import { RunEvents } from "../events/run_events.ts";
 import { isFinished, trainWithReport } from "../tango/training_session.ts";
 
@@ -59,8 +59,9 @@ export async function runComparison(
   config: TangoConfig,
   seeds: readonly number[],
   path: string,
-  { device, events = new RunEvents(), control }: ComparisonOptions,
+  { device, events = new RunEvents(), control = new RunControl() }: ComparisonOptions,
 ): Promise<{ isDone: boolean; table: string | null }> {
+  using _lock = control.lock("All runs of a comparison have one configuration; none may change.");
   const runs = planComparison(config, seeds, path);
   for (const [index, run] of runs.entries()) {
     if (isFinished(run.folder, run.config)) continue;

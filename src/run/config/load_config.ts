@@ -20,7 +20,8 @@ export interface ConfigOverrides {
   readonly gpu?: string;
 }
 
-interface Override {
+/** A value for a key. */
+export interface Override {
   readonly path: KeyPath;
   readonly value: unknown;
   /** The option it came from, for messages. */
@@ -61,15 +62,45 @@ function loadConfig<Config>(
   }
   const changes = listOverrides(overrides, stepsKey);
   for (const change of changes) applyOverride(input, change);
+  return parseConfig(schema, input, (path) => {
+    const change = changes.findLast((candidate) => covers(candidate.path, path));
+    return `${change?.origin ?? yaml.locate(path)}: `;
+  });
+}
+
+/**
+ * A configuration with some keys changed.
+ *
+ * @param settings values by key, such as `rollout.temperature`
+ * @throws UserError with one line for each problem: key, what was found, what was expected
+ */
+export function changedConfig<Config extends object>(
+  schema: z.ZodType<Config>,
+  config: Config,
+  settings: Readonly<Record<string, unknown>>,
+): Config {
+  const input: Record<string, unknown> = Object.fromEntries(
+    Object.entries(structuredClone(config)),
+  );
+  for (const [key, value] of Object.entries(settings)) {
+    applyOverride(input, { path: key.split("."), value, origin: `${key} cannot be changed` });
+  }
+  return parseConfig(schema, input, () => "");
+}
+
+/** @param place stands before what is wrong with a key */
+function parseConfig<Config>(
+  schema: z.ZodType<Config>,
+  input: unknown,
+  place: (path: KeyPath) => string,
+): Config {
   const result = schema.safeParse(input, { reportInput: true });
   if (result.success) return result.data;
   const lines = result.error.issues
     .flatMap((issue) => describeIssue(issue, schema))
-    .map(({ path, message }) => {
-      const change = changes.findLast((candidate) => covers(candidate.path, path));
-      const place = change?.origin ?? yaml.locate(path);
-      return `${place}: ${formatKeyPath(path)} ${message}.`.replace("?.", "?");
-    });
+    .map(({ path, message }) =>
+      `${place(path)}${formatKeyPath(path)} ${message}.`.replace("?.", "?")
+    );
   throw new UserError(lines.join("\n"));
 }
 
@@ -83,7 +114,12 @@ function listOverrides(overrides: ConfigOverrides, stepsKey: KeyPath): Override[
   return changes;
 }
 
-function parseAssignment(assignment: string): Override {
+/**
+ * Reads `key.path=value`, the value in YAML.
+ *
+ * @throws UserError for anything else
+ */
+export function parseAssignment(assignment: string): Override {
   const origin = `--set ${assignment}`;
   const equals = assignment.indexOf("=");
   const path = assignment.slice(0, Math.max(equals, 0)).trim().split(".");

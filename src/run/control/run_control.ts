@@ -1,5 +1,15 @@
+import { UserError } from "../../base/user_error.ts";
+import type { Settings } from "../config/changeable.ts";
+
+/** Takes changed settings; throws a UserError when it does not. */
+export type SettingsDoor = (settings: Settings) => void;
+
 /** What a run is asked from outside. It obeys between two steps. */
 export class RunControl {
+  #door: SettingsDoor = () => {
+    throw new UserError("No run is going on whose settings could change.");
+  };
+  #lock: string | null = null;
   #isStopRequested = false;
   #isSaveRequested = false;
   #isPaused = false;
@@ -26,6 +36,29 @@ export class RunControl {
   goOn(): void {
     this.#isPaused = false;
     this.#wake?.();
+  }
+
+  /**
+   * Changes settings from the next step on.
+   *
+   * @throws UserError when one may not change or does not fit; nothing is changed then
+   */
+  change(settings: Settings): void {
+    if (this.#lock !== null) throw new UserError(this.#lock);
+    this.#door(settings);
+  }
+
+  /** Lets no settings change, whatever run is going on. */
+  lock(reason: string): Disposable {
+    this.#lock = reason;
+    return { [Symbol.dispose]: () => void (this.#lock = null) };
+  }
+
+  /** Lets changed settings reach a run as long as it goes on. */
+  open(door: SettingsDoor): Disposable {
+    const before = this.#door;
+    this.#door = door;
+    return { [Symbol.dispose]: () => void (this.#door = before) };
   }
 
   /** Whether the run is to end. */

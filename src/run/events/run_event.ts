@@ -1,6 +1,7 @@
 /** What a run tells about itself: plain data, one type for each thing that can happen. */
 
 import type { StepPhase } from "../../rl/step_phase.ts";
+import type { Settings } from "../config/changeable.ts";
 import type { Phase } from "../store/metrics_log.ts";
 import type { Sample } from "../store/samples_log.ts";
 import type { Metrics } from "../tango/step_metrics.ts";
@@ -63,6 +64,13 @@ export interface CheckpointEvent {
   readonly path: string;
 }
 
+/** Settings change; they hold from this step on, which is about to begin. */
+export interface ChangedEvent {
+  readonly type: "changed";
+  readonly step: number;
+  readonly settings: Settings;
+}
+
 /** The run waits after `step`, or goes on with the next. */
 export interface PauseEvent {
   readonly type: "paused" | "continued";
@@ -114,6 +122,7 @@ export type RunEvent =
   | EvaluationEvent
   | SamplesEvent
   | CheckpointEvent
+  | ChangedEvent
   | PauseEvent
   | WarningEvent
   | FinishedEvent

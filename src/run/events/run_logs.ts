@@ -1,6 +1,7 @@
 import { MetricsLog, TimingsLog } from "../store/metrics_log.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 import { SamplesLog } from "../store/samples_log.ts";
+import { CHANGED } from "../store/metric_names.ts";
 import type { PhaseEndedEvent, RunEvent } from "./run_event.ts";
 
 /** Writes metrics.jsonl, timings.jsonl and samples.jsonl as a run tells what happens. */
@@ -10,6 +11,8 @@ export class RunLogs implements Disposable {
   readonly #samples: SamplesLog;
   /** Seconds of the step's phases so far. */
   #phases: Record<string, number> = {};
+  /** Settings that are new in the present step. */
+  #changes: Record<string, string | number> = {};
 
   /**
    * @param lastStep of a resumed run, see `JsonLinesLog`
@@ -33,11 +36,17 @@ export class RunLogs implements Disposable {
       case "phaseEnded":
         this.#count(event);
         break;
+      case "changed":
+        for (const [key, value] of Object.entries(event.settings)) {
+          this.#changes[`${CHANGED}${key}`] = value;
+        }
+        break;
       case "step": {
         const { step, phase, metrics, timings } = event;
-        this.#metrics.append({ step, phase, ...metrics });
+        this.#metrics.append({ step, phase, ...metrics, ...this.#changes });
         this.#timings.append({ step, phase, ...timings, ...this.#phases });
         this.#phases = {};
+        this.#changes = {};
         break;
       }
       case "evaluation":

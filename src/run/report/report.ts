@@ -3,6 +3,7 @@
 import { basename } from "node:path";
 import { writeFileAtomically } from "../../base/atomic_file.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
+import { describeChanges } from "./changes.ts";
 import { drawCurves, metricPoints } from "./curves.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { readJsonLines } from "../store/json_lines_log.ts";
@@ -199,6 +200,7 @@ function whatRan(facts: ReportFacts, lines: readonly MetricsLine[]): [string, st
     ],
     ["steps done", `${count("generator")} generator, ${count("verifier")} verifier`],
     ["seed", String(config.seed)],
+    ...describeChanges(lines).map((change): [string, string] => ["changed", change]),
     ["device", `${adapter.name}${adapter.isSoftware ? " (software)" : ""}, ${engine} engine`],
     [
       "GPU memory",

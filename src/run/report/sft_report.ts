@@ -2,6 +2,7 @@
 
 import { basename } from "node:path";
 import { writeFileAtomically } from "../../base/atomic_file.ts";
+import { describeChanges } from "./changes.ts";
 import { metricPoints } from "./curves.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { readJsonLines } from "../store/json_lines_log.ts";
@@ -87,7 +88,9 @@ ${
       : `The weights are in \`${weights}\`.`
   }
 
-![Accuracy and loss](${basename(run.curves)})
+${describeChanges(lines).map((change) => `Changed: ${change}.\n\n`).join("")}![Accuracy and loss](${
+    basename(run.curves)
+  })
 
 Last evaluation, on up to ${config.evaluation.problems} examples that training never sees:
 

@@ -11,7 +11,9 @@ import { supervisedLoss, updateSupervised } from "../../rl/supervised_update.ts"
 import { type Best, betterOf } from "../store/best.ts";
 import { saveCheckpoint, StoredCheckpoint } from "../store/checkpoint.ts";
 import type { RunFolder } from "../store/run_folder.ts";
+import { changeSftConfig } from "../config/changeable.ts";
 import { betweenSteps } from "../control/between_steps.ts";
+import { ConfigHistory, noStepLeft } from "../control/config_history.ts";
 import { RunControl } from "../control/run_control.ts";
 import { RunEvents } from "../events/run_events.ts";
 import { tellMeasured } from "../events/tell_measured.ts";
@@ -113,7 +115,8 @@ export class SftRun {
   }
 
   private constructor(
-    private readonly config: SftConfig,
+    /** What holds in the present step. */
+    private config: SftConfig,
     private readonly loaded: LoadedModel,
     readonly examples: Examples,
     private readonly measurement: TaskMeasurement | null,
@@ -163,7 +166,7 @@ export class SftRun {
     folder: RunFolder,
     { events = new RunEvents(), control = new RunControl() }: SftSurroundings = {},
   ): Promise<boolean> {
-    const { policy, optimizer, evaluate_every, save_every } = this.config;
+    const { policy, optimizer } = this.config;
     const steps = this.#steps;
     const watched = {
       model: this.model,
@@ -173,10 +176,23 @@ export class SftRun {
     const health = new PolicyHealth({ [policy]: watched }, events);
     health.skippedInARow = this.#skippedInARow;
     const course: Course = { folder, events, health };
+    const history = new ConfigHistory(folder.history, this.config, changeSftConfig);
+    this.config = history.at(this.#step);
+    let begun = this.#step;
+    using _door = control.open((settings) => {
+      if (begun >= steps) throw noStepLeft();
+      history.change(begun + 1, settings);
+    });
     events.emit({ type: "started", step: this.#step, total: steps });
     if (this.#step === 0) await this.#evaluate(course);
     while (!this.#isDone) {
-      const step = this.#step + 1;
+      const step = begun = this.#step + 1;
+      const settings = history.changedAt(step);
+      if (Object.keys(settings).length > 0) {
+        this.config = history.at(step);
+        events.emit({ type: "changed", step, settings });
+      }
+      const { evaluate_every, save_every } = this.config;
       await this.#update(step, course);
       if (step % evaluate_every === 0 || step === steps) await this.#evaluate(course);
       const isSaveDue = save_every > 0 && step % save_every === 0;

@@ -37,3 +37,6 @@ export const METRIC = {
   /** Seconds that a step took (timings.jsonl). */
   stepSeconds: "perf/step_seconds",
 } as const;
+
+/** Before a setting's key in the line of the first step that a changed setting holds in. */
+export const CHANGED = "set/";

@@ -77,6 +77,11 @@ export class RunFolder {
     return join(this.path, CONFIGURATION_FILE);
   }
 
+  /** Settings that changed while the run went on, and from which step. */
+  get history(): string {
+    return join(this.path, "config-history.jsonl");
+  }
+
   get metrics(): string {
     return join(this.path, "metrics.jsonl");
   }

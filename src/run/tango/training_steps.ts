@@ -1,0 +1,172 @@
+/** A run's training steps: what the method needs is taken from the configuration here. */
+
+import { camelCased } from "../../base/camel_cased.ts";
+import type { AdamwNumbers } from "../../model/decoder/optimizer.ts";
+import { streams } from "../../random/philox.ts";
+import { alphaAt } from "../../rl/alpha_schedule.ts";
+import type { ClassCounts } from "../../rl/class_reweighting.ts";
+import { generatorStep } from "../../rl/generator_step.ts";
+import type { Learned } from "../../rl/learn_from.ts";
+import { learningRateAt } from "../../rl/learning_rate.ts";
+import type { PolicyName } from "../../rl/policy.ts";
+import type { Solution } from "../../rl/responses.ts";
+import type { Answered } from "../../rl/soundness.ts";
+import type { DuringPhase } from "../../rl/step_phase.ts";
+import {
+  countGeneratorSteps,
+  generatorStepsAfterWarmup,
+  type TangoStep,
+} from "../../rl/tango_schedule.ts";
+import { verifierStep } from "../../rl/verifier_step.ts";
+import type { TangoConfig } from "../config/config_schema.ts";
+import { lossOptions } from "../config/loss_options.ts";
+import type { Problems } from "../problems/problems.ts";
+import type { Sample } from "../store/samples_log.ts";
+import type { CustomReward } from "./custom_reward.ts";
+import { rolloutSampling } from "./held_out_evaluation.ts";
+import type { Policies } from "./policies.ts";
+import { generatorMetrics, type Metrics, verifierStepMetrics } from "./step_metrics.ts";
+import { generatorSamples, verifierSamples } from "./step_samples.ts";
+
+/** What a step works with. */
+export interface StepContext {
+  /** What holds in this step. */
+  readonly config: TangoConfig;
+  readonly policies: Policies;
+  readonly problems: Problems;
+  readonly reward: CustomReward | null;
+  /** Runs the step's phases. */
+  readonly during: DuringPhase;
+}
+
+/** What a step did. */
+export interface StepOutcome {
+  readonly metrics: Metrics;
+  readonly samples: readonly Sample[];
+  /** Tokens sampled and trained on. */
+  readonly tokens: number;
+  readonly learned: Learned;
+  /** One answer of each policy that wrote any. */
+  readonly answers: { readonly [Policy in PolicyName]?: Answered };
+  /** The verifier's moving averages after this step; a generator step leaves them as they are. */
+  readonly classCounts: ClassCounts | null;
+}
+
+/** Trains the generator. */
+export async function trainGenerator(
+  { config, policies, problems, reward, during }: StepContext,
+  step: TangoStep,
+  classCounts: ClassCounts | null,
+): Promise<StepOutcome> {
+  const { rollout, advantage, rewards, loss, schedule } = camelCased(config);
+  const { generator, verifier } = policies;
+  const judge = step.stage === "generatorWarmup" ? null : verifier;
+  const alpha = judge
+    ? alphaAt(advantage.alpha, step.alphaStep, generatorStepsAfterWarmup(schedule))
+    : 0;
+  const adamw = adamwOf(config, "generator", step.generatorStep);
+  const { source } = problems;
+  const result = await generatorStep(
+    generator,
+    judge,
+    source,
+    (batch) => problems.draw(step.globalStep, rollout.batchSize, batch),
+    {
+      rollout,
+      rewards,
+      advantage,
+      alpha,
+      reward: reward && reward(source),
+      masking: loss,
+      loss: lossOptions(config, generator.maximumResponse),
+      adamw,
+      sampling: rolloutSampling(config, streams.generatorRollout, step.globalStep),
+      verifierSampling: rolloutSampling(config, streams.verifierRollout, step.globalStep),
+      during,
+    },
+  );
+  const { judged } = result;
+  const [{ solution, critiques: [critique] }] = judged;
+  return {
+    metrics: { ...generatorMetrics(result, { alpha, ...adamw }), ...dataMetrics(problems) },
+    samples: generatorSamples(step.globalStep, source, judged, config.samples_per_step),
+    tokens: result.sampledTokens,
+    learned: result,
+    answers: { generator: answered(solution), ...(critique && { verifier: answered(critique) }) },
+    classCounts,
+  };
+}
+
+/**
+ * Trains the verifier.
+ *
+ * @param classCounts the moving averages so far; null before the first verifier step
+ */
+export async function trainVerifier(
+  { config, policies, problems, during }: StepContext,
+  step: TangoStep,
+  classCounts: ClassCounts | null,
+): Promise<StepOutcome> {
+  const { rollout, advantage, rewards, classReweighting, loss } = camelCased(config);
+  const { generator, verifier } = policies;
+  if (!verifier) throw new Error("a verifier step without a verifier");
+  const adamw = adamwOf(config, "verifier", step.verifierStep);
+  const { source } = problems;
+  const result = await verifierStep(
+    generator,
+    verifier,
+    source,
+    problems.draw(step.globalStep, rollout.batchSize),
+    classCounts,
+    {
+      rollout,
+      rewards,
+      advantage,
+      classReweighting,
+      masking: loss,
+      loss: lossOptions(config, verifier.maximumResponse),
+      adamw,
+      sampling: rolloutSampling(config, streams.verifierRollout, step.globalStep),
+      generatorSampling: rolloutSampling(config, streams.generatorRollout, step.globalStep),
+      during,
+    },
+  );
+  const { rewarded } = result;
+  const [{ critique }] = rewarded;
+  const solutions = new Set(rewarded.map(({ critique }) => critique.solution));
+  const solutionTokens = [...solutions].reduce((sum, one) => sum + one.rollout.tokens.length, 0);
+  return {
+    metrics: { ...verifierStepMetrics(source, result, adamw), ...dataMetrics(problems) },
+    samples: verifierSamples(step.globalStep, source, rewarded, config.samples_per_step),
+    tokens: (result.update?.tokens ?? 0) / loss.epochs + solutionTokens,
+    learned: result,
+    answers: { generator: answered(critique.solution), verifier: answered(critique) },
+    classCounts: result.classCounts,
+  };
+}
+
+/** The numbers of a policy's own step, counted from 1. */
+function adamwOf(config: TangoConfig, policy: PolicyName, step: number): AdamwNumbers {
+  const optimizer = config[policy]?.optimizer;
+  if (!optimizer) throw new Error(`there is no ${policy}`);
+  const schedule = camelCased(config.schedule);
+  const generatorSteps = countGeneratorSteps(schedule);
+  const verifierSteps = schedule.totalTrainingSteps - generatorSteps;
+  const learningRate = learningRateAt({
+    peak: optimizer.learning_rate,
+    warmupSteps: optimizer.warmup_steps,
+    warmupShare: optimizer.warmup_share,
+    schedule: optimizer.schedule,
+    totalSteps: policy === "generator" ? generatorSteps : verifierSteps,
+  }, step - 1);
+  return { ...camelCased(optimizer), learningRate };
+}
+
+/** How far the files were gone through. */
+function dataMetrics({ epochs }: Problems): Metrics {
+  return epochs === null ? {} : { "data/epochs": epochs };
+}
+
+function answered({ prompt, rollout }: Pick<Solution<unknown>, "prompt" | "rollout">): Answered {
+  return { prompt, response: rollout.tokens };
+}

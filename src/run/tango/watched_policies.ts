@@ -1,0 +1,30 @@
+import type { Learned } from "../../rl/learn_from.ts";
+import type { Policy, PolicyName } from "../../rl/policy.ts";
+import type { TangoConfig } from "../config/config_schema.ts";
+import type { StepUpdates, WatchedPolicy } from "../health/policy_health.ts";
+import type { Policies } from "./policies.ts";
+
+/** What is watched of the policies. */
+export function watchedPolicies(
+  config: TangoConfig,
+  { generator, verifier }: Policies,
+): Partial<Record<PolicyName, WatchedPolicy>> {
+  const watch = (name: PolicyName, { model, trainer }: Policy<unknown>): WatchedPolicy => ({
+    model,
+    optimizerKey: trainer && `${name}.optimizer`,
+    maximumSkipped: (config[name] ?? config.generator).optimizer.maximum_skipped_updates,
+  });
+  return {
+    generator: watch("generator", generator),
+    ...(verifier && { verifier: watch("verifier", verifier) }),
+  };
+}
+
+/** What became of a step's updates. An unsound policy's log-probs skip whatever there was to learn. */
+export function updatesOf(learner: PolicyName, { update, unsound }: Learned): StepUpdates {
+  if (update === null) {
+    return { learner, policy: unsound ?? learner, applied: [false], what: "log-probs are" };
+  }
+  const { applied, nonFinite } = update;
+  return { learner, policy: learner, applied, what: `gradient has ${nonFinite} elements that are` };
+}
