@@ -16,7 +16,7 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
     ["train --run nowhere --resume", /nowhere holds no run/],
     [
       "train --resume --seed 1 --steps 1",
-      /--resume continues.*--seed, --steps cannot go with it.*--set can change is generator\./,
+      /--resume continues.*--steps, --seed cannot go with it.*--set can change is generator\./,
     ],
   ],
   sft: [
