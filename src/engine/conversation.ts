@@ -1,6 +1,7 @@
 import { UserError } from "../base/user_error.ts";
 import type { ChatMessage, ChatTemplate } from "../model/tokenizer/chat_template.ts";
 import type { LoadedModel } from "../model/weights/model_folder.ts";
+import { TextStream } from "../model/tokenizer/text_stream.ts";
 import { withTurnEnd } from "../model/tokenizer/stop_tokens.ts";
 import { pagesFor } from "./kv_cache.ts";
 import type { Response, Sampling } from "./request.ts";
@@ -71,19 +72,15 @@ export class Conversation {
           `positions: there is no room for a reply. Begin a new one.`,
       );
     }
-    const ids: number[] = [];
-    let shown = "";
+    const stream = new TextStream(tokenizer);
     const show = (tokens: readonly number[]) => {
-      ids.push(...tokens);
-      const text = tokenizer.decode(ids);
-      // A character whose last bytes are still to come shows as a replacement character until then.
-      if (text.endsWith("\ufffd") || !text.startsWith(shown)) return;
-      onText(text.slice(shown.length));
-      shown = text;
+      const text = tokens.map((token) => stream.append(token)).join("");
+      if (text !== "") onText(text);
     };
     const response = await this.#reply(prompt, Math.min(this.options.maximumReply, room), show);
     const text = tokenizer.decode(response.tokens);
-    if (text.startsWith(shown) && text.length > shown.length) onText(text.slice(shown.length));
+    const rest = stream.end();
+    if (rest !== "") onText(rest);
     this.#turn++;
     this.#messages.push({ role: "user", content }, { role: "assistant", content: text });
     return { text, tokens: response.tokens.length, finished: response.end.reason !== "length" };

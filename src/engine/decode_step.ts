@@ -3,7 +3,6 @@ import { advanceSlots } from "../kernels/advance.ts";
 import { attentionDecode } from "../kernels/attention_decode.ts";
 import { ropeForward } from "../kernels/rope.ts";
 import { sampleTokens } from "../kernels/sample.ts";
-import { vocabularyFinish, vocabularyReduce, vocabularyState } from "../kernels/vocabulary.ts";
 import {
   attentionShape,
   embed,
@@ -11,10 +10,19 @@ import {
   layerForward,
   ropeOptions,
 } from "../model/decoder/forward.ts";
-import { headLogits } from "../model/decoder/head.ts";
 import type { Layer, Model } from "../model/decoder/model.ts";
 import type { KvCache } from "./kv_cache.ts";
+import { rowStatistics } from "./row_statistics.ts";
 import type { DecodeState } from "./slot_state.ts";
+
+/** Where a window of decode steps leaves what it sampled, W slots each. */
+export interface DecodeWindow {
+  /** u32 [steps, W, 2]: the token and the bits of its log-prob, see `advanceSlots` */
+  readonly tokens: Tensor;
+  /** u32 [steps · W, K, 2], see `likeliestTokens`; null when nobody wants them */
+  readonly likeliest: Tensor | null;
+  readonly step: number;
+}
 
 /** Rotates one token per slot, writes its key and value to the cache and attends to the slot's pages. */
 function attendCached(
@@ -54,15 +62,15 @@ function attendCached(
  * Decodes one token of every slot: model, sampling, stop test, and the state of the next step. Nothing
  * is read back. Call inside a `gpu.scope`.
  *
- * @param window u32 [steps, W, 2] of which row `step` is written: see `advanceSlots`
+ * @param window of which step `step` is written
  */
 export function decodeStep(
   model: Model,
   cache: KvCache,
   state: DecodeState,
-  window: { readonly window: Tensor; readonly step: number },
+  window: DecodeWindow,
 ): void {
-  const { gpu, config } = model;
+  const { gpu } = model;
   let x = embed(model, state.tokens);
   model.layers.forEach((layer, index) => {
     const attend = attendCached(model, cache, index, layer, state);
@@ -71,27 +79,23 @@ export function decodeStep(
     x = output;
   });
   const { hidden } = finalNorm(model, x);
-  const columns = config.vocabularySize;
-  const logits = headLogits(model, hidden);
-  const [slots] = state.tokens.shape;
-  const vector = (label: string) => gpu.tensor([slots], "f32", label);
-  const { inverseTemperature, tokens, pageTable, stops } = state;
-  const statistics = vocabularyState(gpu, slots);
-  // Nothing is the target yet: any tokens do, and only the log-sum-exp is used.
-  vocabularyReduce(gpu, { logits, firstColumn: 0, columns }, statistics, {
+  const { inverseTemperature, tokens, pageTable, stops, likeliestCounts } = state;
+  const [slots] = tokens.shape;
+  const { logits, logSumExp } = rowStatistics(model, hidden, {
+    // Nothing is the target yet: any tokens do, and only the log-sum-exp is used.
     targets: tokens,
     inverseTemperature,
+    likeliest: window.likeliest && {
+      tensor: window.likeliest,
+      firstRow: window.step * slots,
+      counts: likeliestCounts,
+    },
   });
-  const logSumExp = vector("log-sum-exp");
-  vocabularyFinish(gpu, statistics, { inverseTemperature }, {
-    logProbs: vector("unused log-probs"),
-    entropy: vector("unused entropy"),
-    logSumExp,
-  });
-  const logProbs = vector("sampled log-probs");
+  const logProbs = gpu.tensor([slots], "f32", "sampled log-probs");
   sampleTokens(gpu, { logits, logSumExp, ...state }, { tokens, logProbs }, {
-    columns,
+    columns: model.config.vocabularySize,
     topK: state.topK,
   });
-  advanceSlots(gpu, state, { logProbs, pageTable, stops }, window, state);
+  const { tokens: output, step } = window;
+  advanceSlots(gpu, state, { logProbs, pageTable, stops }, { window: output, step }, state);
 }

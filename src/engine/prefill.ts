@@ -7,6 +7,7 @@ import { ropeForward } from "../kernels/rope.ts";
 import { attentionShape, embed, layerForward, ropeOptions } from "../model/decoder/forward.ts";
 import type { Layer, Model } from "../model/decoder/model.ts";
 import type { KvCache } from "./kv_cache.ts";
+import type { PromptReader, PromptRow } from "./prompt_log_probs.ts";
 import type { Sequence } from "./sequence.ts";
 
 /** What is to be computed of a sequence before it is decoded. */
@@ -15,6 +16,8 @@ export interface Prefill {
   /** Positions `first` to `end` - 1 are computed. */
   readonly first: number;
   readonly end: number;
+  /** Keys from this position on are written; those before it are in the cache. */
+  readonly written: number;
   /** Rows of the cache that are copied to others, (from, to), once those from which they come are written. */
   readonly copies: readonly (readonly [number, number])[];
 }
@@ -23,14 +26,15 @@ export interface Prefill {
 export function cutPrefills(prefills: readonly Prefill[], maximum: number): Prefill[][] {
   const passes: Prefill[][] = [[]];
   let room = maximum;
-  for (let { sequence, first, end, copies } of prefills) {
+  for (let { first, copies, ...rest } of prefills) {
+    const { end } = rest;
     do {
       if (room === 0 && end > first) {
         passes.push([]);
         room = maximum;
       }
       const stop = Math.min(end, first + room);
-      passes[passes.length - 1].push({ sequence, first, end: stop, copies });
+      passes[passes.length - 1].push({ ...rest, first, end: stop, copies });
       room -= stop - first;
       first = stop;
       copies = [];
@@ -54,8 +58,15 @@ interface Pass {
 /**
  * Computes tokens of sequences and stores their keys and values in the cache, in which the keys before them
  * are. A token's keys have the same bits as when the whole sequence is computed at once.
+ *
+ * @param prompts is told what the model says of the prompts whose log-probs are wanted
  */
-export function prefill(model: Model, cache: KvCache, pass: readonly Prefill[]): void {
+export function prefill(
+  model: Model,
+  cache: KvCache,
+  pass: readonly Prefill[],
+  prompts: PromptReader,
+): void {
   const { gpu } = model;
   const computed = pass.filter(({ first, end }) => end > first);
   const pairs = Uint32Array.from(pass.flatMap(({ copies }) => copies.flat()));
@@ -67,7 +78,10 @@ export function prefill(model: Model, cache: KvCache, pass: readonly Prefill[]):
       const [cacheKeys, cacheValues] = [cache.keys[layer], cache.values[layer]];
       if (copies) cacheCopy(gpu, { cacheKeys, cacheValues }, copies);
     };
-    if (computed.length === 0) return model.layers.forEach((_, index) => copy(index));
+    if (computed.length === 0) {
+      model.layers.forEach((_, index) => copy(index));
+      return [];
+    }
     const tokens = computed.flatMap(({ sequence, first, end }) =>
       sequence.tokens.slice(first, end)
     );
@@ -82,7 +96,20 @@ export function prefill(model: Model, cache: KvCache, pass: readonly Prefill[]):
       gpu.release(x);
       x = output;
     });
-  });
+    return prompts.record(x, promptRows(computed));
+  }, (kept) => kept);
+}
+
+/** The rows that predict tokens of prompts whose log-probs are wanted. */
+function promptRows(computed: readonly Prefill[]): PromptRow[] {
+  const rows: PromptRow[] = [];
+  let row = 0;
+  for (const { sequence, first, end } of computed) {
+    for (let position = first; position < end; position++, row++) {
+      if (sequence.wantsPrompt) rows.push({ sequence, position, row });
+    }
+  }
+  return rows;
 }
 
 function passTensors({ gpu }: Model, computed: readonly Prefill[], count: number): Pass {
@@ -90,12 +117,12 @@ function passTensors({ gpu }: Model, computed: readonly Prefill[], count: number
   const keyRows = new Uint32Array(count).fill(noToken);
   const pages: number[] = [];
   let row = 0;
-  const segments = computed.map(({ sequence, first, end }) => {
+  const segments = computed.map(({ sequence, first, end, written }) => {
     const firstPage = pages.length;
     for (const { page } of sequence.pages) pages.push(page);
     for (let position = first; position < end; position++, row++) {
       positions[row] = position;
-      keyRows[row] = sequence.rowOf(position);
+      if (position >= written) keyRows[row] = sequence.rowOf(position);
     }
     return { tokens: end - first, position: first, firstPage };
   });

@@ -13,6 +13,14 @@ export interface SampleRequest extends Sampling {
   readonly maximumResponse: number;
   /** Any number of ids that end it. */
   readonly stopTokens: readonly number[];
+  /** Texts that end it, wherever its tokens are cut; for them the sampler must have a tokenizer. */
+  readonly stopStrings?: readonly string[];
+  /** How many of the likeliest tokens are told beside each token of the response; 0 by default. */
+  readonly likeliest?: number;
+  /** Whether log-probs of the prompt's tokens are told: the whole prompt is then computed. */
+  readonly promptLogProbs?: boolean;
+  /** How many of the likeliest tokens are told beside each token of the prompt; 0 by default. */
+  readonly promptLikeliest?: number;
   /** Told of the response as it comes. */
   readonly listener: SampleListener;
 }
@@ -28,14 +36,36 @@ export interface SampleListener {
 /** Why a response ended. */
 export type ResponseEnd =
   | { readonly reason: "stop token"; readonly token: number }
+  | { readonly reason: "stop string"; readonly text: string }
   | { readonly reason: "length" | "aborted" };
+
+/** The k likeliest tokens at each of L places, the likeliest first. */
+export interface LikeliestTokens {
+  readonly k: number;
+  /** [L, k] */
+  readonly tokens: Uint32Array;
+  /** [L, k] */
+  readonly logProbs: Float32Array;
+}
+
+/** What a model says of a prompt, at temperature 1. P tokens. */
+export interface PromptLogProbs {
+  /** [P] of each token after those before it; the first, which has none, NaN */
+  readonly logProbs: Float32Array;
+  /** [P, k], the first row 0 and NaN; null when not asked for */
+  readonly likeliest: LikeliestTokens | null;
+}
 
 /** A sampled response. L tokens. */
 export interface Response {
-  /** [L], the stop token included when there was one */
+  /** [L], with the stop token, or the token that completed the stop string, when there was one */
   readonly tokens: Uint32Array;
   /** [L] log-probabilities under the sampling policy at its temperature */
   readonly logProbs: Float32Array;
+  /** [L, k] at the request's temperature; null when not asked for */
+  readonly likeliest: LikeliestTokens | null;
+  /** Null when not asked for. */
+  readonly prompt: PromptLogProbs | null;
   readonly end: ResponseEnd;
   /** Tokens of the prompt whose keys were in the cache when it was first admitted. */
   readonly cachedTokens: number;

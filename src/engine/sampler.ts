@@ -2,10 +2,12 @@ import type { Tensor } from "../gpu/tensor.ts";
 import { noToken } from "../kernels/advance.ts";
 import { pageTokens } from "../kernels/attention_shape.ts";
 import type { Model } from "../model/decoder/model.ts";
+import type { Tokenizer } from "../model/tokenizer/tokenizer.ts";
 import { checkRequest } from "./check_request.ts";
 import { decodeStep } from "./decode_step.ts";
 import { KvCache, pagesFor } from "./kv_cache.ts";
 import { type CachedPage, PageTree } from "./page_tree.ts";
+import { PromptReader } from "./prompt_log_probs.ts";
 import { cutPrefills, type Prefill, prefill } from "./prefill.ts";
 import type { SampleRequest } from "./request.ts";
 import { Sequence } from "./sequence.ts";
@@ -23,6 +25,8 @@ export interface SamplerOptions {
    * wait when the cache is taken.
    */
   readonly pages?: number;
+  /** The model's, for requests with stop strings. */
+  readonly tokenizer?: Pick<Tokenizer, "decode">;
 }
 
 /** The cache and the slots, while the sampler holds memory. */
@@ -74,6 +78,7 @@ export class Sampler {
    * Asks for a response.
    *
    * @returns a number for `abort`
+   * @throws Error when it has stop strings and the sampler no tokenizer
    * @throws UserError when it cannot be had: its settings are out of range, or prompt and response are
    *   longer than the model's positions or the cache
    */
@@ -81,7 +86,7 @@ export class Sampler {
     if (this.#closed) throw new Error("the sampler is closed");
     checkRequest(request, this.model.config, this.options.pages ?? Infinity);
     const id = this.#nextId++;
-    this.#waiting.push(new Sequence(id, request));
+    this.#waiting.push(new Sequence(id, request, this.options.tokenizer ?? null));
     return id;
   }
 
@@ -108,11 +113,11 @@ export class Sampler {
     try {
       const held = this.#hold();
       this.#grow(held);
-      this.#admit(held);
+      await this.#admit(held);
       tell = this.#take(held, await this.#decode(held));
     } catch (error) {
       // What the cache holds is not known any more.
-      this.release();
+      this.#release();
       throw error;
     } finally {
       this.#stepping = false;
@@ -126,6 +131,11 @@ export class Sampler {
    * others. What is being decoded is put back.
    */
   release(): void {
+    if (this.#stepping) throw new Error("the sampler is stepping");
+    this.#release();
+  }
+
+  #release(): void {
     this.#putBack(this.#active.length);
     this.#held?.cache.release();
     this.#held?.slots.release();
@@ -153,7 +163,7 @@ export class Sampler {
     const stale = held !== null && held.weightsVersion !== this.model.weightsVersion;
     const small = held !== null && this.#active.length === 0 &&
       (demand.pages > held.cache.pages || demand.pagesPerSlot > held.pagesPerSlot);
-    if (stale || small) this.release();
+    if (stale || small) this.#release();
     return this.#held ??= this.#open(this.#demand());
   }
 
@@ -229,7 +239,7 @@ export class Sampler {
   }
 
   /** Starts waiting sequences in their order while there is room, and computes their tokens so far. */
-  #admit({ cache, tree, pagesPerSlot }: Held): void {
+  async #admit({ cache, tree, pagesPerSlot }: Held): Promise<void> {
     const prefills: Prefill[] = [];
     const sources: CachedPage[] = [];
     const copied = new CopiedRows();
@@ -247,15 +257,18 @@ export class Sampler {
       if (partial) sources.push(partial.page);
       prefills.push({
         sequence,
-        first,
+        first: sequence.wantsPrompt ? 0 : first,
+        written: first,
         end: sequence.position,
         copies: partial ? copied.copy(partial, sequence.rowOf(whole)) : [],
       });
       fillPages(tree, sequence, whole, sequence.position);
     }
     const most = Math.min(prefillTokens, this.model.tokensPerPass);
-    for (const pass of cutPrefills(prefills, most)) prefill(this.model, cache, pass);
+    const prompts = new PromptReader(this.model);
+    for (const pass of cutPrefills(prefills, most)) prefill(this.model, cache, pass, prompts);
     for (const page of sources) tree.release([page]);
+    await prompts.read(prefills.map(({ sequence }) => sequence));
   }
 
   /** Decodes some tokens of everything admitted without looking in between. */
@@ -264,24 +277,34 @@ export class Sampler {
     const sequences = this.#active.slice();
     const width = roundSlots(sequences.length);
     const steps = this.options.stepsBetweenReadbacks;
+    const k = Math.max(0, ...sequences.map(({ request: { likeliest = 0 } }) => likeliest));
     const state = slots.place(sequences, width);
-    const window = gpu.scope(() => {
-      const window = gpu.tensor([steps, width, 2], "u32", "decoded tokens");
+    const made = gpu.scope(() => {
+      const tokens = gpu.tensor([steps, width, 2], "u32", "decoded tokens");
+      const likeliest = k > 0 ? gpu.tensor([steps * width, k, 2], "u32", "likeliest tokens") : null;
       for (let step = 0; step < steps; step++) {
-        gpu.scope(() => decodeStep(this.model, cache, state, { window, step }));
+        gpu.scope(() => decodeStep(this.model, cache, state, { tokens, likeliest, step }));
       }
-      return window;
-    }, (kept): Tensor[] => [kept]);
+      return likeliest ? [tokens, likeliest] : [tokens];
+    }, (kept): Tensor[] => kept);
     try {
-      const words = await gpu.read(window) as Uint32Array<ArrayBuffer>;
-      return { sequences, width, steps, words };
+      const [words, likeliest = new Uint32Array()] = await gpu.readAll(made);
+      return {
+        sequences,
+        width,
+        steps,
+        k,
+        words: words as Uint32Array<ArrayBuffer>,
+        likeliest: likeliest as Uint32Array,
+      };
     } finally {
-      gpu.release(window);
+      gpu.release(...made);
     }
   }
 
   /** Hands out the tokens of a window. @returns what the listeners are to be told */
-  #take({ tree }: Held, { sequences, width, steps, words }: Window): (() => void)[] {
+  #take({ tree }: Held, window: Window): (() => void)[] {
+    const { sequences, width, steps, words, k, likeliest } = window;
     const floats = new Float32Array(words.buffer);
     const tell: (() => void)[] = [];
     for (const [s, sequence] of sequences.entries()) {
@@ -291,9 +314,12 @@ export class Sampler {
       const before = sequence.tokens.length;
       let end = null;
       for (let step = 0; step < steps && end === null; step++) {
-        const at = 2 * (step * width + s);
-        if (words[at] === noToken) throw new Error("a sequence stopped on the GPU alone");
-        end = sequence.append(words[at], floats[at + 1]);
+        const row = step * width + s;
+        const token = words[2 * row];
+        if (token === noToken) throw new Error("a sequence stopped on the GPU alone");
+        const wanted = 2 * (sequence.request.likeliest ?? 0);
+        const neighbours = likeliest.slice(2 * k * row, 2 * k * row + wanted);
+        end = sequence.append(token, floats[2 * row + 1], neighbours);
       }
       fillPages(tree, sequence, before - 1, sequence.position);
       const tokens = sequence.tokens.slice(before);
@@ -314,6 +340,9 @@ interface Window {
   readonly steps: number;
   /** [steps, width, 2] token and bits of its log-prob */
   readonly words: Uint32Array<ArrayBuffer>;
+  /** [steps, width, k, 2] */
+  readonly likeliest: Uint32Array;
+  readonly k: number;
 }
 
 /** A round number of slots keeps the shapes few; the surplus ones are inactive. */

@@ -1,13 +1,21 @@
 import { pageTokens } from "../kernels/attention_shape.ts";
+import type { Tokenizer } from "../model/tokenizer/tokenizer.ts";
 import { pagesFor } from "./kv_cache.ts";
+import { likeliestTokens } from "./likeliest_tokens.ts";
+import { StopStrings } from "./stop_strings.ts";
 import type { CachedPage } from "./page_tree.ts";
-import type { Response, ResponseEnd, SampleRequest } from "./request.ts";
+import type { PromptLogProbs, Response, ResponseEnd, SampleRequest } from "./request.ts";
 
 /** A response in the making. */
 export class Sequence {
   /** Prompt and response so far. */
   readonly tokens: number[];
   readonly logProbs: number[] = [];
+  /** Of each token of the response its likeliest neighbours, k (token, bits of its log-prob) each. */
+  readonly #likeliest: Uint32Array[] = [];
+  /** What the model says of the prompt, once it was asked. */
+  prompt: PromptLogProbs | null = null;
+  readonly #stopStrings: StopStrings | null;
   /** The pages of the cache that hold its keys, in the order of its tokens; empty while it waits. */
   pages: readonly CachedPage[] = [];
   /** Its place among all admissions, those of sequences put back included; 0 while it waits. */
@@ -17,7 +25,19 @@ export class Sequence {
   #cachedTokens = 0;
   readonly #stopTokens: ReadonlySet<number>;
 
-  constructor(readonly id: number, readonly request: SampleRequest) {
+  /** @param tokenizer for its stop strings */
+  constructor(
+    readonly id: number,
+    readonly request: SampleRequest,
+    tokenizer: Pick<Tokenizer, "decode"> | null,
+  ) {
+    const { stopStrings = [] } = request;
+    if (stopStrings.length > 0 && tokenizer === null) {
+      throw new Error("stop strings need a sampler with a tokenizer");
+    }
+    this.#stopStrings = tokenizer && stopStrings.length > 0
+      ? new StopStrings(tokenizer, stopStrings)
+      : null;
     this.tokens = Array.from(request.prompt);
     this.#stopTokens = new Set(request.stopTokens);
   }
@@ -53,11 +73,25 @@ export class Sequence {
     if (this.#admitted++ === 0) this.#cachedTokens = cachedTokens;
   }
 
-  /** Takes a token. @returns why it is the last one, or null */
-  append(token: number, logProb: number): ResponseEnd | null {
+  /** Whether the model is still to be asked about the prompt. */
+  get wantsPrompt(): boolean {
+    const { promptLogProbs = false, promptLikeliest = 0 } = this.request;
+    return this.prompt === null && (promptLogProbs || promptLikeliest > 0);
+  }
+
+  /**
+   * Takes a token.
+   *
+   * @param likeliest k (token, bits of its log-prob), when the request wants them
+   * @returns why it is the last one, or null
+   */
+  append(token: number, logProb: number, likeliest: Uint32Array): ResponseEnd | null {
     this.tokens.push(token);
     this.logProbs.push(logProb);
+    if (likeliest.length > 0) this.#likeliest.push(likeliest);
     if (this.#stopTokens.has(token)) return { reason: "stop token", token };
+    const text = this.#stopStrings?.append(token) ?? null;
+    if (text !== null) return { reason: "stop string", text };
     return this.remaining > 0 ? null : { reason: "length" };
   }
 
@@ -66,6 +100,10 @@ export class Sequence {
     return {
       tokens: Uint32Array.from(this.tokens.slice(this.request.prompt.length)),
       logProbs: Float32Array.from(this.logProbs),
+      likeliest: this.request.likeliest
+        ? likeliestTokens(this.request.likeliest, this.#likeliest)
+        : null,
+      prompt: this.prompt,
       end,
       cachedTokens: this.#cachedTokens,
       timesPutBack: Math.max(0, this.#admitted - 1),

@@ -27,6 +27,8 @@ export interface DecodeState {
   readonly pageTable: Tensor;
   /** u32 of `stopArray` */
   readonly stops: Tensor;
+  /** u32 [W], how many of the likeliest tokens each wants to be told */
+  readonly likeliestCounts: Tensor;
   /** Whether a slot draws among its k likeliest tokens alone. */
   readonly topK: boolean;
 }
@@ -64,6 +66,7 @@ export class SlotState {
       keyRows: vector("key rows"),
       lengths: vector("lengths"),
       sequenceIds: vector("sequence ids"),
+      likeliestCounts: vector("likeliest counts"),
     };
     this.#inverseTemperature = gpu.tensor([slots], "f32", "inverse temperatures");
     this.#settings = gpu.tensor([slots, settingsWords], "u32", "sampling settings");
@@ -83,7 +86,8 @@ export class SlotState {
     this.#admissions = admissions;
     this.#sendPages(sequences, width);
     const of = (tensor: Tensor) => tensor.view(0, [width, ...tensor.shape.slice(1)]);
-    const { tokens, positions, remaining, keyRows, lengths, sequenceIds } = this.#words;
+    const { tokens, positions, remaining, keyRows, lengths, sequenceIds, likeliestCounts } =
+      this.#words;
     if (this.#stops === null) throw new Error("slots without stop tokens");
     return {
       tokens: of(tokens),
@@ -92,6 +96,7 @@ export class SlotState {
       keyRows: of(keyRows),
       lengths: of(lengths),
       sequenceIds: of(sequenceIds),
+      likeliestCounts: of(likeliestCounts),
       inverseTemperature: of(this.#inverseTemperature),
       settings: of(this.#settings),
       pageTable: of(this.#pageTable),
@@ -106,13 +111,15 @@ export class SlotState {
       sequences.forEach((sequence, s) => words[s] = of(sequence));
       this.gpu.write(tensor.view(0, [width]), words);
     };
-    const { tokens, positions, remaining, keyRows, lengths, sequenceIds } = this.#words;
+    const { tokens, positions, remaining, keyRows, lengths, sequenceIds, likeliestCounts } =
+      this.#words;
     send(tokens, 0, ({ tokens, position }) => tokens[position]);
     send(positions, 0, ({ position }) => position);
     send(remaining, 0, (sequence) => sequence.remaining);
     send(keyRows, noToken, (sequence) => sequence.rowOf(sequence.position));
     send(lengths, 0, ({ position }) => position + 1);
     send(sequenceIds, 0, ({ request }) => request.sequenceId);
+    send(likeliestCounts, 0, ({ request }) => request.likeliest ?? 0);
     const requests = sequences.map(({ request }) => request);
     const scales = new Float32Array(width).fill(1);
     requests.forEach(({ temperature }, s) => scales[s] = inverseTemperature(temperature));

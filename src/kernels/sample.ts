@@ -3,6 +3,7 @@ import type { Tensor } from "../gpu/tensor.ts";
 import { UserError } from "../base/user_error.ts";
 import { expectShape, expectVectors } from "./expect_shape.ts";
 import { seedWords } from "../random/philox.ts";
+import orderCode from "./logit_order.wgsl" with { type: "text" };
 import philoxCode from "./philox.wgsl" with { type: "text" };
 import sampleCode from "./sample.wgsl" with { type: "text" };
 import {
@@ -138,7 +139,7 @@ export function sampleTokens(
   gpu.dispatch(
     {
       label: "sample",
-      code: `${philoxCode}\n${sampleCode}`,
+      code: `${philoxCode}\n${orderCode}\n${sampleCode}`,
       defines: { LANES: lanes, MAX_BLOCKS, TOP_K: topK },
     },
     { slots, columns, stride },

@@ -1,4 +1,4 @@
-// Draws one token per slot. Needs philox.wgsl before it.
+// Draws one token per slot. Needs philox.wgsl and logit_order.wgsl before it.
 //
 // Filters are thresholds on the logits' order, found without sorting: a logit becomes a u32 key with
 // the same order, and the threshold is built two bits at a time as the largest key t for which
@@ -63,16 +63,6 @@ fn endOf(segment: u32) -> u32 {
   return min(segment * 8u + 8u, (params.columns + 3u) / 4u);
 }
 
-// Ordered as the logits are; 0 beyond the last column and for no logit.
-fn keysOf(x: vec4<f32>, vector: u32) -> vec4<u32> {
-  let raw = bitcast<vec4<u32>>(x);
-  // -0 ties with +0.
-  let bits = select(raw, vec4<u32>(0u), raw == vec4<u32>(0x80000000u));
-  let keys = select(bits | vec4<u32>(0x80000000u), ~bits, bits >= vec4<u32>(0x80000000u));
-  let column = vector * 4u + vec4<u32>(0u, 1u, 2u, 3u);
-  return select(keys, vec4<u32>(0u), column >= vec4<u32>(params.columns));
-}
-
 // Masses of four tokens; 0 for those below `minimum` times the likeliest.
 fn massesOf(x: vec4<f32>, keys: vec4<u32>, minimum: f32) -> vec4<f32> {
   let e = exp((x - peak) * scale);
@@ -85,7 +75,7 @@ fn segmentMass(slot: u32, segment: u32, thresholds: vec3<u32>, minimum: f32) -> 
   var mass = vec3<f32>(0.0);
   for (var vector = segment * 8u; vector < endOf(segment); vector++) {
     let x = load(slot, vector);
-    let keys = keysOf(x, vector);
+    let keys = keysOf(x, vector, params.columns);
     let masses = massesOf(x, keys, minimum);
     //#for c 0 4
     mass += select(vec3<f32>(0.0), vec3<f32>(masses[$c]), vec3<u32>(keys[$c]) >= thresholds);
@@ -99,7 +89,7 @@ fn segmentMass(slot: u32, segment: u32, thresholds: vec3<u32>, minimum: f32) -> 
 fn segmentCount(slot: u32, segment: u32, thresholds: vec3<u32>) -> vec3<u32> {
   var count = vec3<u32>(0u);
   for (var vector = segment * 8u; vector < endOf(segment); vector++) {
-    let keys = keysOf(load(slot, vector), vector);
+    let keys = keysOf(load(slot, vector), vector, params.columns);
     //#for c 0 4
     count += select(vec3<u32>(0u), vec3<u32>(1u), vec3<u32>(keys[$c]) >= thresholds);
     //#endfor
@@ -112,7 +102,7 @@ fn segmentCount(slot: u32, segment: u32, thresholds: vec3<u32>) -> vec3<u32> {
 fn segmentPeak(slot: u32, segment: u32) -> vec2<u32> {
   var best = vec2<u32>(0u);
   for (var vector = segment * 8u; vector < endOf(segment); vector++) {
-    let keys = keysOf(load(slot, vector), vector);
+    let keys = keysOf(load(slot, vector), vector, params.columns);
     //#for c 0 4
     if (keys[$c] > best.x) {
       best = vec2<u32>(keys[$c], vector * 4u + $(c)u);
@@ -138,7 +128,7 @@ fn searchSegment(
   var inSegment = 0.0;
   for (var vector = segment * 8u; vector < endOf(segment); vector++) {
     let x = load(slot, vector);
-    let keys = keysOf(x, vector);
+    let keys = keysOf(x, vector, params.columns);
     let masses = massesOf(x, keys, minimum);
     //#for c 0 4
     inSegment += select(0.0, masses[$c], keys[$c] >= threshold);

@@ -6,7 +6,7 @@ import type { Model } from "../../src/model/decoder/model.ts";
 import { Optimizer } from "../../src/model/decoder/optimizer.ts";
 import { RandomStream } from "../../src/random/philox.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
-import { adamwNumbers, tinyModel } from "../model/tiny_model.ts";
+import { adamwNumbers, tinyModel, tinyTrainer } from "../model/tiny_model.ts";
 
 type Wanted = Omit<SampleRequest, "listener">;
 
@@ -94,6 +94,8 @@ function differentRequests(count: number): Wanted[] {
       sequenceId: i,
       maximumResponse: pick(1, 2, 25, 30, 35, 40, 45, 50, 50),
       stopTokens: Array.from({ length: stops }, () => random.integer(64)),
+      likeliest: pick(0, 0, 0, 3),
+      promptLogProbs: pick(false, false, false, true),
     };
   });
 }
@@ -143,9 +145,15 @@ onEveryGpu(
       const bits = (floats: Float32Array) => new Uint32Array(floats.buffer.slice(0));
       given.forEach((response, i) => {
         const { length } = response.tokens;
-        const { tokens, logProbs, end } = expected[i];
+        const { tokens, logProbs, end, likeliest, prompt } = expected[i];
         assert.deepEqual(response.tokens, tokens.slice(0, length), `tokens of ${i}`);
         assert.deepEqual(bits(response.logProbs), bits(logProbs.slice(0, length)), `bits of ${i}`);
+        assert.deepEqual(
+          response.likeliest?.tokens,
+          likeliest?.tokens.slice(0, length * likeliest.k),
+          `neighbours of ${i}`,
+        );
+        if (length > 0) assert.deepEqual(response.prompt, prompt, `prompt of ${i}`);
         assert.deepEqual(streamed[i], [...response.tokens]);
         if (response.end.reason === "aborted") assert.ok(doomed.has(i));
         else assert.deepEqual(response.end, end);
@@ -287,6 +295,133 @@ onEveryGpu("sampler: a listener that throws spoils nothing for the others", asyn
     );
     const { tokens, end } = await closed.response;
     assert.deepEqual([tokens.length, end.reason], [4, "aborted"]);
+  } finally {
+    model.release();
+  }
+});
+
+onEveryGpu("sampler: log-probs and the likeliest tokens are the training pass's", async (gpu) => {
+  const model = tinyModel(gpu);
+  const trainer = tinyTrainer(model);
+  try {
+    const prompt = tokensOf(70, 12);
+    const k = 5;
+    const wanted = [
+      { ...plain, prompt, temperature: 0.7, promptLikeliest: k, likeliest: k },
+      { ...plain, prompt, sequenceId: 1, promptLogProbs: true },
+      { ...plain, prompt: prompt.subarray(0, 1), sequenceId: 2, promptLikeliest: 2 },
+      { ...plain, prompt: prompt.subarray(0, 50), sequenceId: 3, likeliest: 2 },
+    ];
+    const responses = await withSampler(
+      model,
+      { slots: 4, stepsBetweenReadbacks: 8, pages: 20 },
+      async (sampler) => {
+        // What the cache has of a prompt does not keep its log-probs from being told.
+        const warm = ask(sampler, { ...plain, prompt: tokensOf(70, 12) });
+        await finish(sampler);
+        await warm.response;
+        const asked = wanted.map((one) => ask(sampler, one).response);
+        await finish(sampler);
+        return await Promise.all(asked);
+      },
+    );
+    const [first, second, third, fourth] = responses;
+    // The whole distribution at every place, from the training pass: each token as every target.
+    const distributions = async (text: Uint32Array, from: number, temperature: number) => {
+      const sequences = Array.from({ length: 64 }, (_, token) => ({
+        tokens: text,
+        targets: new Uint32Array(text.length - from).fill(token),
+        first: from - 1,
+      }));
+      const outputs = await trainer.forward(sequences, temperature);
+      return Array.from(
+        { length: text.length - from },
+        (_, place) => outputs.map(({ logProbs }) => logProbs[place]),
+      );
+    };
+    const check = (
+      likeliest: Response["likeliest"],
+      row: number,
+      expected: number[],
+      count: number,
+    ) => {
+      assert.equal(likeliest?.k, count);
+      const order = expected.map((_, token) => token)
+        .sort((a, b) => expected[b] - expected[a] || a - b).slice(0, count);
+      const at = row * count;
+      assert.deepEqual([...likeliest?.tokens.slice(at, at + count) ?? []], order);
+      assert.deepEqual(
+        [...likeliest?.logProbs.slice(at, at + count) ?? []],
+        order.map((token) => expected[token]),
+      );
+    };
+    const ofPrompt = await distributions(prompt, 1, 1);
+    assert.ok(Number.isNaN(first.prompt?.logProbs[0]));
+    ofPrompt.forEach((expected, i) => {
+      assert.equal(first.prompt?.logProbs[i + 1], expected[prompt[i + 1]]);
+      check(first.prompt?.likeliest ?? null, i + 1, expected, k);
+    });
+    assert.deepEqual(second.prompt?.logProbs, first.prompt?.logProbs);
+    assert.equal(second.prompt?.likeliest, null);
+    assert.deepEqual([...third.prompt?.likeliest?.tokens ?? []], [0, 0]);
+    assert.deepEqual([third.prompt?.logProbs.length, third.likeliest], [1, null]);
+    assert.equal(fourth.prompt, null);
+    const text = (given: Uint32Array, { tokens }: Response) =>
+      Uint32Array.from([...given, ...tokens]);
+    const places = await distributions(text(prompt, first), prompt.length, 0.7);
+    places.forEach((expected, i) => {
+      assert.equal(first.logProbs[i], expected[first.tokens[i]]);
+      check(first.likeliest, i, expected, k);
+    });
+    const last = await distributions(text(prompt.subarray(0, 50), fourth), 50, 1);
+    last.forEach((expected, i) => check(fourth.likeliest, i, expected, 2));
+    // Asking for them changes nothing else.
+    const [bare] = await alone(model, [{ ...plain, prompt, temperature: 0.7 }]);
+    assert.deepEqual(first.tokens, bare.tokens);
+    assert.deepEqual(first.logProbs, bare.logProbs);
+  } finally {
+    trainer.release();
+    model.release();
+  }
+});
+
+onEveryGpu("sampler: stop strings end a response at the token that completes them", async (gpu) => {
+  const model = tinyModel(gpu, { trained: false });
+  try {
+    // Two letters a token, so that most strings of three lie over two of them.
+    const letters = "abcdefgh";
+    const decode = (ids: ArrayLike<number>) =>
+      Array.from(ids, (id) => letters[id >> 3] + letters[id & 7]).join("");
+    const wanted = { ...plain, prompt: tokensOf(9, 13), maximumResponse: 40 };
+    const [free] = await alone(model, [wanted]);
+    const whole = decode(free.tokens);
+    const options = { slots: 4, stepsBetweenReadbacks: 8, tokenizer: { decode } };
+    await withSampler(model, options, async (sampler) => {
+      const strings = [whole.slice(21, 24), whole.slice(40, 44), "never"];
+      const { response } = ask(sampler, { ...wanted, stopStrings: strings });
+      const beside = ask(sampler, wanted);
+      await finish(sampler);
+      const { tokens, logProbs, end } = await response;
+      const places = strings.map((string) => whole.indexOf(string) + string.length)
+        .filter((_, i) => whole.includes(strings[i]));
+      const length = Math.ceil(Math.min(...places) / 2);
+      assert.equal(end.reason, "stop string");
+      assert.deepEqual(tokens, free.tokens.slice(0, length));
+      assert.deepEqual(logProbs, free.logProbs.slice(0, length));
+      assert.deepEqual(content(await beside.response), content(free));
+    });
+    await withSampler(model, { slots: 4, stepsBetweenReadbacks: 8 }, (sampler) => {
+      assert.throws(() => ask(sampler, { ...wanted, stopStrings: ["x"] }), /a tokenizer/);
+      assert.throws(
+        () => ask(sampler, { ...wanted, stopStrings: [""] }),
+        { name: "UserError", message: /stop string is empty/ },
+      );
+      assert.throws(
+        () => ask(sampler, { ...wanted, likeliest: 65 }),
+        { name: "UserError", message: /likeliest: found 65, .* 0 to 64/ },
+      );
+      return Promise.resolve();
+    });
   } finally {
     model.release();
   }
