@@ -25,9 +25,6 @@ export interface PolicySample {
   readonly isMasked?: boolean;
 }
 
-/** The surrogate that stands for the policy's improvement. */
-export type { ClippedObjective as PolicyObjective } from "../engine/training/losses.ts";
-
 /** How a policy learns from a batch of its responses. */
 export interface PolicyUpdateOptions {
   /** `ppo` clips each token's ratio, `gspo` each sequence's, `cispo` clips the weight of its gradient. */
@@ -168,7 +165,7 @@ class TokenMeans {
   ): void {
     outputs.forEach(({ entropies, surrogates, kls, ratios, clipped }, s) => {
       const { weights } = sequences[s];
-      for (let i = 0; i < weights.length; i++) {
+      for (let i = 0; i < surrogates.length; i++) {
         if (weights[i] === 0) continue;
         this.#policyLoss += surrogates[i];
         this.#kl += kls[i];

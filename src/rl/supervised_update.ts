@@ -61,7 +61,7 @@ function meanLoss(
 ): number {
   let sum = 0;
   samples.forEach(({ weights }, s) => {
-    weights.forEach((weight, i) => sum -= weight * outputs[s].logProbs[i]);
+    outputs[s].logProbs.forEach((logProb, i) => sum -= weights[i] * logProb);
   });
   return sum / weightOf(samples);
 }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { policyLoss } from "../../src/kernels/policy_loss.ts";
 import { sequenceOldLogProbs } from "../../src/kernels/sequence_old_log_probs.ts";
-import type { PolicyObjective } from "../../src/rl/policy_update.ts";
+import type { ClippedObjective } from "../../src/engine/training/losses.ts";
 import { type LossAggregation, tokenWeights } from "../../src/rl/token_weights.ts";
 import { assertClose, onEveryGpu } from "../kernels/harness.ts";
 
@@ -20,7 +20,7 @@ interface Variants {
   readonly refLogProbs: readonly number[];
   readonly advantages: readonly number[];
   readonly results: readonly {
-    readonly objective: PolicyObjective;
+    readonly objective: ClippedObjective;
     readonly aggregation: LossAggregation;
     readonly loss: number;
     readonly gradient: readonly number[];

@@ -68,7 +68,7 @@ function perSequence<Made>(
   return sequences.map(({ targets }, s) => make(end, end += targets.length, s));
 }
 
-/** The loss itself, from what was found of all its sequences. Float64, in their order. */
+/** The loss itself, from what was found of its sequences. Float64, in their order. */
 export function weightedSum<L extends Loss>(
   loss: L,
   sequences: readonly SequenceFor<L>[],
@@ -77,9 +77,9 @@ export function weightedSum<L extends Loss>(
   let sum = 0;
   sequences.forEach(({ weights }, s) => {
     const found: TokenOutputs & Partial<PolicyTerms> = outputs[s];
-    weights.forEach((weight, i) => {
-      if (weight !== 0) sum += weight * lossOfToken(loss, found, i);
-    });
+    for (let i = 0; i < found.logProbs.length; i++) {
+      if (weights[i] !== 0) sum += weights[i] * lossOfToken(loss, found, i);
+    }
   });
   return sum;
 }

@@ -12,7 +12,7 @@ import { initialiseAdapter } from "../../../src/model/decoder/initialise.ts";
 import { loraTargets } from "../../../src/model/decoder/lora.ts";
 import { Model } from "../../../src/model/decoder/model.ts";
 import { RandomStream } from "../../../src/random/philox.ts";
-import { onEveryGpu } from "../../kernels/harness.ts";
+import { assertClose, onEveryGpu } from "../../kernels/harness.ts";
 import { adamwNumbers, tinyConfig, tinyModel } from "../../model/tiny_model.ts";
 import { flat, Meeting } from "./shard_tree.ts";
 
@@ -68,13 +68,14 @@ function modelOf(gpu: Gpu, { config, lora = false }: Kind): { model: Model; rele
   };
 }
 
-/** The trained weights after 8 steps. */
+/** The trained weights after 8 steps, and the losses that this process saw. */
 async function trained(
   gpu: Gpu,
   kind: Kind,
   options: { readonly microBatchTokens: number; readonly shards: number },
   reducer: Reducer = alone,
-): Promise<Float32Array> {
+): Promise<{ weights: Float32Array; losses: number[] }> {
+  const losses: number[] = [];
   const { model, release } = modelOf(gpu, kind);
   const trainer = new Trainer(
     model,
@@ -90,14 +91,15 @@ async function trained(
   } as const;
   try {
     for (let step = 0; step < 8; step++) {
-      // Every other step is made of two batches.
-      for (const batch of batches.slice(0, 1 + step % 2)) {
-        await trainer.forwardBackward(batch, loss);
+      // One step is made of two batches.
+      for (const batch of batches.slice(0, step === 5 ? 2 : 1)) {
+        losses.push((await trainer.forwardBackward(batch, loss)).loss);
       }
       const { nonFinite } = await trainer.optimStep(adamwNumbers(1e-3));
       assert.equal(nonFinite, 0);
     }
-    return flat(await gpu.readAll(model.trainable?.weights ?? []));
+    const weights = flat(await gpu.readAll(model.trainable?.weights ?? []));
+    return { weights, losses };
   } finally {
     trainer.release();
     release();
@@ -107,7 +109,7 @@ async function trained(
 for (const [name, kind] of Object.entries(kinds)) {
   onEveryGpu(`4 parts, ${name}: the cut into passes changes no byte in 8 steps`, async (gpu) => {
     const whole = await trained(gpu, kind, { microBatchTokens: 8192, shards: 4 });
-    assert.ok(whole.some((weight) => weight !== 0));
+    assert.ok(whole.weights.some((weight) => weight !== 0));
     for (const microBatchTokens of [30, 75]) {
       const cut = await trained(gpu, kind, { microBatchTokens, shards: 4 });
       assert.deepEqual(cut, whole, `${microBatchTokens}`);
@@ -128,17 +130,22 @@ onEveryGpu(
           trained(gpu, kind, { microBatchTokens: 30 + 10 * rank, shards: 4 }, meeting.reducer(rank))
         ),
       );
-      for (const weights of all) {
-        assert.deepEqual(weights, whole, `parts cut at ${bounds}`);
+      for (const { weights } of all) {
+        assert.deepEqual(weights, whole.weights, `parts cut at ${bounds}`);
       }
+      // Each process sees the loss of its own parts.
+      const sums = whole.losses.map((_, step) =>
+        all.reduce((sum, { losses }) => sum + losses[step], 0)
+      );
+      assertClose(sums, whole.losses, { absolute: 1e-12, relative: 1e-12, why: "f64 sums" });
     }
   },
 );
 
 onEveryGpu("parts change a gradient's last digits alone", async (gpu) => {
   const kind = kinds["a table for embedding and head together"];
-  const one = await trained(gpu, kind, { microBatchTokens: 8192, shards: 1 });
-  const four = await trained(gpu, kind, { microBatchTokens: 8192, shards: 4 });
+  const { weights: one } = await trained(gpu, kind, { microBatchTokens: 8192, shards: 1 });
+  const { weights: four } = await trained(gpu, kind, { microBatchTokens: 8192, shards: 4 });
   assert.notDeepEqual(four, one);
   // AdamW moves a weight by up to the learning rate a step, most where gradients are least certain; 8 steps.
   const apart = four.map((weight, i) => Math.abs(weight - one[i]));
