@@ -1,7 +1,7 @@
 import type { EngineName } from "./adapter.ts";
 
 /** Bytes of the longest staging buffer: longer reads go through it in pieces, one after the other. */
-export const stagingBytes = 16 * 2 ** 20;
+export const stagingBytes = 4 * 2 ** 20;
 /** Bytes of staging buffers that are kept for the next read. */
 const keptBytes = 2 * stagingBytes;
 

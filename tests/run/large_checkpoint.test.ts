@@ -11,7 +11,7 @@ Deno.test("large checkpoint: a run of all weights that was killed and resumed en
   using runs = new KillableRuns("sft");
   runs.configure({
     policy: "generator",
-    architecture: { hidden_size: 512, layers: 1, intermediate_size: 2304, attention_heads: 8 },
+    architecture: { hidden_size: 256, layers: 1, intermediate_size: 1536, attention_heads: 4 },
     batch_size: 1,
     steps: 3,
     save_every: 1,

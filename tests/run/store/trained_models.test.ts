@@ -18,7 +18,7 @@ import { tinyConfig } from "../../model/tiny_model.ts";
 
 /** A model whose weights are longer than a piece. */
 function largeModel(gpu: Gpu): TrainedModel {
-  const wide = { hiddenSize: 512, intermediateSize: 3072, layers: 1 };
+  const wide = { hiddenSize: 256, intermediateSize: 1536, layers: 1 };
   const model = Model.create(gpu, { ...tinyConfig, ...wide }, { trained: true });
   assert.ok(4 * model.parameters.count > pieceBytes);
   return { model, optimizer: new Optimizer(model) };
