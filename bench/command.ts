@@ -5,6 +5,7 @@ import { addExamples } from "../src/cli/examples.ts";
 import { gpuOption } from "../src/cli/run_options.ts";
 import { type EngineChoice, Gpu } from "../src/gpu/gpu.ts";
 import { measureDeviceRates } from "./device_rates.ts";
+import { measureSampling } from "./end_to_end/model_sampling.ts";
 import { measure } from "./measure.ts";
 import { runPeer } from "./peer.ts";
 import { readResults, type Result, type ResultsFile } from "./results.ts";
@@ -19,6 +20,7 @@ interface BenchOptions {
   readonly against?: string;
   readonly peer?: boolean;
   readonly python: string;
+  readonly model?: string;
 }
 
 /** Adds the command. */
@@ -35,17 +37,21 @@ export function register(program: Command): void {
     .option("--json <file>", "write the results there")
     .option("--against <file>", "add the speed relative to a file written by --json")
     .option("--peer", "measure the same shapes in PyTorch first, and set them side by side")
+    .option("--model <path>", "only how fast this model (folder or .gguf) is sampled")
     .option("--python <path>", "the Python that has PyTorch", "python3")
     .action(bench);
   addExamples(command, {
     "deno task bench --filter gemm": "the matrix products at all their shapes",
     "deno task bench --filter /default": "the end-to-end rates: training_step and rollout",
+    "deno task bench --model SmolLM2-135M-Instruct.Q4_1.gguf":
+      "tokens per second of 1, 4, 16 and 64 sequences",
     "deno task bench --peer --python .venv/bin/python": "everything, beside PyTorch",
     "deno task bench --json new.json --against old.json": "what a change did",
   });
 }
 
 async function bench(options: BenchOptions): Promise<void> {
+  if (options.model !== undefined) return await sampleModel(options.model, options.gpu);
   const { filter, seconds } = options;
   const tasks = listTasks(filter);
   const against = options.against === undefined ? null : readResults(options.against);
@@ -77,6 +83,15 @@ async function bench(options: BenchOptions): Promise<void> {
     console.log(`\n${wrong} of ${results.length} gave wrong numbers.`);
     Deno.exitCode = 1;
   }
+}
+
+async function sampleModel(path: string, choice?: EngineChoice): Promise<void> {
+  const gpu = await Gpu.open(choice);
+  console.log(`${path} · ${gpu.info.name} · ${gpu.info.engine}`);
+  await measureSampling(gpu, path, ({ sequences, tokensPerSecond }) => {
+    const rate = tokensPerSecond.toFixed(1);
+    console.log(`${sequences.toString().padStart(3)} sequences ${rate.padStart(10)} tokens/s`);
+  });
 }
 
 function parseSeconds(text: string): number {
