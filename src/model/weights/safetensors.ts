@@ -79,6 +79,9 @@ export interface TensorPiece {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
+/** Takes the next bytes of a file's tensors, which come in the file's order. */
+export type PieceReceiver = (piece: TensorPiece) => Promise<void>;
+
 /** A safetensors file on disk, whose tensors are read one at a time. Close it with `using`. */
 export class SafetensorsFile implements Disposable {
   private constructor(

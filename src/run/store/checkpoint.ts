@@ -9,9 +9,9 @@ import { join } from "node:path";
 import { UserError } from "../../base/user_error.ts";
 import {
   encodeSafetensors,
+  type PieceReceiver,
   SafetensorsFile,
   type TensorEntry,
-  type TensorPiece,
   type TensorStream,
 } from "../../model/weights/safetensors.ts";
 import {
@@ -124,9 +124,6 @@ export function skippedCheckpoints(folder: string): CheckpointPlace[] {
   const latest = latestCheckpoint(folder)?.step ?? -1;
   return listCheckpoints(folder).filter(({ step }) => step > latest);
 }
-
-/** Takes the next bytes of a set's tensors, which come in the file's order. */
-export type PieceReceiver = (piece: TensorPiece) => Promise<void>;
 
 /** A checkpoint on disk. */
 export class StoredCheckpoint<State extends JsonValue = JsonValue> {

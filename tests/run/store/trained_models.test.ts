@@ -4,12 +4,12 @@ import { join } from "node:path";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
 import type { Tensor } from "../../../src/gpu/tensor.ts";
 import { pieceBytes } from "../../../src/gpu/tensor_pieces.ts";
+import type { TrainedModel } from "../../../src/engine/training/saved_state.ts";
 import { Model } from "../../../src/model/decoder/model.ts";
 import { saveCheckpoint, StoredCheckpoint } from "../../../src/run/store/checkpoint.ts";
 import {
   type OptimizerSteps,
   restoreTrained,
-  type TrainedModel,
   trainedTensors,
 } from "../../../src/run/store/trained_models.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
