@@ -2,15 +2,24 @@
 
 import process from "node:process";
 import { createInterface } from "node:readline/promises";
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { UserError } from "../base/user_error.ts";
 import { streams } from "../random/philox.ts";
 import { ChatTemplate } from "../model/tokenizer/chat_template.ts";
-import { loadModelFolder } from "../model/weights/model_folder.ts";
+import { type LoadedModel, loadModelFolder } from "../model/weights/model_folder.ts";
 import { Conversation } from "../engine/conversation.ts";
+import { asOptions, checkMemory } from "../run/memory/memory_check.ts";
+import { planSamplingMemory } from "../run/memory/sampling_memory_plan.ts";
+import { halve } from "../run/memory/shrink.ts";
 import { describeDevice, describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
-import { gpuOption, parseCount, parseNumber, parseWholeNumber } from "./run_options.ts";
+import {
+  gpuOption,
+  memoryLimitOption,
+  parseCount,
+  parseNumber,
+  parseWholeNumber,
+} from "./run_options.ts";
 import { withGpu } from "./with_gpu.ts";
 
 interface ChatOptions {
@@ -19,6 +28,8 @@ interface ChatOptions {
   readonly temperature: number;
   readonly topP: number;
   readonly maxLength: number;
+  readonly context: number;
+  readonly memoryLimit?: number;
   readonly seed: number;
   readonly gpu?: "auto" | "native" | "dawn";
 }
@@ -33,6 +44,13 @@ export function register(program: Command): void {
     .option("--temperature <number>", "of sampling; 0 takes the likeliest token", parseNumber, 0.7)
     .option("--top-p <number>", "sample only among the likeliest tokens", parseNumber, 0.95)
     .option("--max-length <tokens>", "tokens after which a reply is cut off", parseCount, 512)
+    .option(
+      "--context <tokens>",
+      "tokens that a conversation may have, as far as the model's positions go",
+      parseContext,
+      8192,
+    )
+    .addOption(memoryLimitOption())
     .option("--seed <number>", "seed of sampling", parseWholeNumber, 0)
     .addOption(gpuOption())
     .action(chat);
@@ -49,20 +67,23 @@ async function chat(message: string | undefined, options: ChatOptions): Promise<
     throw new UserError(`--top-p is ${options.topP}; expected more than 0 and at most 1`);
   }
   await withGpu(options.gpu ?? "auto", async (gpu) => {
+    await checkMemory(gpu, {
+      config: options,
+      limit: options.memoryLimit ?? null,
+      plan: (changed) =>
+        planSamplingMemory(gpu, changed.model, async (loaded) => {
+          const conversation = open(loaded, changed);
+          await conversation.rehearse();
+          conversation.close();
+        }),
+      shrinks: [
+        halve("context", 16, ({ context }) => context, (all, context) => ({ ...all, context })),
+      ],
+      spelling: asOptions,
+    });
     const loaded = await loadModelFolder(gpu, options.model, { trained: false });
     try {
-      const template = new ChatTemplate(loaded.tokenizer, options.model);
-      const conversation = new Conversation(loaded, template, options.system ?? null, {
-        sampling: {
-          temperature: options.temperature,
-          topK: 0,
-          topP: options.topP,
-          minP: 0,
-          seed: options.seed,
-          stream: streams.evaluation,
-        },
-        maximumReply: options.maxLength,
-      });
+      const conversation = open(loaded, options);
       try {
         if (message !== undefined) return await answer(conversation, message);
         if (Deno.stdin.isTerminal()) {
@@ -78,6 +99,22 @@ async function chat(message: string | undefined, options: ChatOptions): Promise<
       loaded.model.release();
     }
   });
+}
+
+function open(loaded: LoadedModel, options: ChatOptions): Conversation {
+  const { model, system = null, temperature, topP, seed, maxLength, context } = options;
+  return new Conversation(loaded, new ChatTemplate(loaded.tokenizer, model), system, {
+    sampling: { temperature, topK: 0, topP, minP: 0, seed, stream: streams.evaluation },
+    maximumReply: maxLength,
+    context,
+  });
+}
+
+/** Less leaves no room for a question and an answer. */
+function parseContext(text: string): number {
+  const tokens = parseCount(text);
+  if (tokens < 2) throw new InvalidArgumentError("Expected a whole number of at least 2.");
+  return tokens;
 }
 
 async function converse(conversation: Conversation): Promise<void> {

@@ -6,6 +6,14 @@ import { taskNames } from "../data/tasks.ts";
 import type { TangoConfig } from "../run/config/config_schema.ts";
 import { dataEntry } from "../run/config/data_schema.ts";
 import { FileProblems } from "../run/problems/file_problems.ts";
+import {
+  type EvaluatedPrompts,
+  planEvaluationMemory,
+} from "../run/memory/evaluation_memory_plan.ts";
+import { checkMemory } from "../run/memory/memory_check.ts";
+import { promptLengths, rangeOf } from "../run/memory/rehearsed_sampling.ts";
+import { evaluationShrinks } from "../run/memory/tango_shrinks.ts";
+import type { Problems } from "../run/problems/problems.ts";
 import { HeldOutEvaluation } from "../run/tango/held_out_evaluation.ts";
 import { openProblems, problemsName, requirementsOf } from "../run/problems/open_problems.ts";
 import {
@@ -88,6 +96,17 @@ async function evaluate(options: EvalOptions): Promise<void> {
   if (judged !== null) requireVerifier(options);
   const config = configure(options, judged !== null);
   const { metrics, problems, passedOver, device } = await withGpu(config.gpu, async (gpu) => {
+    await checkMemory(gpu, {
+      config,
+      limit: config.memory_limit_gb,
+      plan: (changed) =>
+        planEvaluationMemory(
+          gpu,
+          changed,
+          (policies) => promptsOf(changed, policies, judged, options),
+        ),
+      shrinks: evaluationShrinks,
+    });
     const policies = await openPolicies(gpu, config, { frozen: true });
     try {
       const measured = judged === null
@@ -150,17 +169,42 @@ interface Measured {
   readonly passedOver: number;
 }
 
+async function problemsOf(
+  config: TangoConfig,
+  policies: Policies,
+  options: EvalOptions,
+): Promise<Problems> {
+  const files = entries(options);
+  const fit = promptFitOf(policies);
+  return files.length > 0
+    ? await FileProblems.forEvaluation(files, config.evaluation, fit)
+    : await openProblems(config, fit, requirementsOf(config));
+}
+
+/** The prompts that will be put to the policies. */
+async function promptsOf(
+  config: TangoConfig,
+  policies: Policies,
+  judged: readonly LabelledRecord[] | null,
+  options: EvalOptions,
+): Promise<EvaluatedPrompts> {
+  const { generator, verifier } = policies;
+  if (judged !== null && verifier !== null) {
+    const { count, promptTokens } = new ProcessEvaluation(config, verifier, judged);
+    return { count, generator: null, verifier: rangeOf(promptTokens) };
+  }
+  using problems = await problemsOf(config, policies, options);
+  const questions = problems.heldOut("test").map((one) => problems.source.question(one));
+  return { count: questions.length, ...promptLengths(questions, generator, verifier) };
+}
+
 async function measure(
   config: TangoConfig,
   policies: Policies,
   options: EvalOptions,
 ): Promise<Measured> {
-  const files = entries(options);
   const { generator, verifier } = policies;
-  const fit = promptFitOf(policies);
-  using problems = files.length > 0
-    ? await FileProblems.forEvaluation(files, config.evaluation, fit)
-    : await openProblems(config, fit, requirementsOf(config));
+  using problems = await problemsOf(config, policies, options);
   const heldOut = new HeldOutEvaluation(config, problems);
   const { metrics } = verifier
     ? await heldOut.measureVerifier(verifier, generator, 0)

@@ -7,8 +7,17 @@ import type { Tokenizer } from "../model/tokenizer/tokenizer.ts";
 import { generatorTemplate } from "../rl/prompt_template.ts";
 import { rollout, type RolloutResponse } from "../engine/rollout.ts";
 import { Sampler } from "../engine/sampler.ts";
+import { asOptions, checkMemory } from "../run/memory/memory_check.ts";
+import { planSamplingMemory } from "../run/memory/sampling_memory_plan.ts";
+import { halve, type Shrink } from "../run/memory/shrink.ts";
 import { addExamples } from "./examples.ts";
-import { gpuOption, parseCount, parseNumber, parseWholeNumber } from "./run_options.ts";
+import {
+  gpuOption,
+  memoryLimitOption,
+  parseCount,
+  parseNumber,
+  parseWholeNumber,
+} from "./run_options.ts";
 import { withGpu } from "./with_gpu.ts";
 
 interface GenerateOptions {
@@ -16,6 +25,7 @@ interface GenerateOptions {
   readonly count: number;
   readonly temperature: number;
   readonly maxLength: number;
+  readonly memoryLimit?: number;
   readonly seed: number;
   readonly promptTemplate: string;
   readonly raw?: boolean;
@@ -31,6 +41,7 @@ export function register(program: Command): void {
     .option("--count <number>", "number of answers", parseCount, 1)
     .option("--temperature <number>", "of sampling; 0 takes the likeliest token", parseNumber, 1)
     .option("--max-length <tokens>", "tokens after which an answer is cut off", parseCount, 128)
+    .addOption(memoryLimitOption())
     .option("--seed <number>", "seed of sampling", parseWholeNumber, 0)
     .option("--prompt-template <file>", "how questions are put", "configs/prompts/generator.txt")
     .option("--raw", "no template: the prompt is taken as it is, with its special tokens")
@@ -50,6 +61,14 @@ async function answer(question: string, options: GenerateOptions): Promise<void>
     const prompt = options.raw
       ? question
       : generatorTemplate(options.promptTemplate).render({ question });
+    await checkMemory(gpu, {
+      config: options,
+      limit: options.memoryLimit ?? null,
+      plan: (changed) =>
+        planSamplingMemory(gpu, changed.model, (loaded) => sample(loaded, prompt, changed)),
+      shrinks: [fewerTokens, fewerAnswers],
+      spelling: asOptions,
+    });
     const loaded = await loadModelFolder(gpu, options.model, { trained: false });
     try {
       if (!options.raw) warnOfUnknownCharacters(question, loaded.tokenizer);
@@ -60,6 +79,20 @@ async function answer(question: string, options: GenerateOptions): Promise<void>
     }
   });
 }
+
+const fewerTokens: Shrink<GenerateOptions> = halve(
+  "max-length",
+  16,
+  ({ maxLength }) => maxLength,
+  (options, maxLength) => ({ ...options, maxLength }),
+);
+
+const fewerAnswers: Shrink<GenerateOptions> = halve(
+  "count",
+  1,
+  ({ count }) => count,
+  (options, count) => ({ ...options, count }),
+);
 
 async function sample(
   { model, tokenizer, stopTokens }: LoadedModel,

@@ -44,6 +44,14 @@ export function gpuOption(): Option {
     .choices(["auto", "native", "dawn"]);
 }
 
+/** --memory-limit, for commands without a configuration, which has `memory_limit_gb`. */
+export function memoryLimitOption(): Option {
+  return new Option(
+    "--memory-limit <GB>",
+    "GB (10⁹ bytes) of GPU memory that may be taken; default: what the device is known to have",
+  ).argParser(parseNumber);
+}
+
 /** --resume for commands that keep runs. */
 export function resumeOption(): Option {
   return new Option("--resume", "continue the run in --run, or else the newest one");

@@ -12,6 +12,8 @@ export interface ReplyOptions {
   readonly sampling: Omit<Sampling, "step">;
   /** Tokens after which a reply is cut off. */
   readonly maximumReply: number;
+  /** Tokens that the conversation may have with the reply, as far as the model's positions go. */
+  readonly context: number;
 }
 
 /** A reply, whole. */
@@ -59,17 +61,17 @@ export class Conversation {
    * Says something and gets the reply.
    *
    * @param onText told each piece of the reply as it comes
-   * @throws UserError when the conversation has become too long for the model; it is then as before
+   * @throws UserError when the conversation has become too long; it is then as before
    */
   async say(content: string, onText: (piece: string) => void): Promise<Reply> {
-    const { model, tokenizer } = this.loaded;
+    const { tokenizer } = this.loaded;
     const messages: ChatMessage[] = [...this.#messages, { role: "user", content }];
     const prompt = tokenizer.encode(this.template.render(messages));
-    const room = model.config.maxPositions - prompt.length;
+    const room = this.#context - prompt.length;
     if (room < 1) {
       throw new UserError(
-        `The conversation has ${prompt.length} tokens and the model ${model.config.maxPositions} ` +
-          `positions: there is no room for a reply. Begin a new one.`,
+        `The conversation has ${prompt.length} tokens of the ${this.#context} that it may have: there ` +
+          `is no room for a reply. Begin a new one.`,
       );
     }
     const stream = new TextStream(tokenizer);
@@ -86,10 +88,19 @@ export class Conversation {
     return { text, tokens: response.tokens.length, finished: response.end.reason !== "length" };
   }
 
+  /** The end of the longest conversation, as far as the GPU's memory is concerned; for a plan of it. */
+  async rehearse(): Promise<void> {
+    await this.#reply(new Uint32Array(this.#context - 1), 1, () => {});
+  }
+
   /** Returns the GPU memory. */
   close(): void {
     this.#sampler?.close();
     this.#sampler = null;
+  }
+
+  get #context(): number {
+    return Math.min(this.options.context, this.loaded.model.config.maxPositions);
   }
 
   async #reply(
@@ -118,10 +129,9 @@ export class Conversation {
     const before = this.#sampler?.options.pages ?? 0;
     if (this.#sampler && before >= pages) return this.#sampler;
     this.close();
-    const { model } = this.loaded;
-    const most = pagesFor(model.config.maxPositions);
+    const most = pagesFor(this.#context);
     const enough = Math.max(pages, 2 * before, pagesFor(firstCacheTokens));
-    return this.#sampler = new Sampler(model, {
+    return this.#sampler = new Sampler(this.loaded.model, {
       slots: 1,
       stepsBetweenReadbacks: tokensPerPiece,
       pages: Math.min(enough, most),

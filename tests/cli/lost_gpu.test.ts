@@ -7,19 +7,18 @@ import { stringify } from "yaml";
 import { exists } from "../../src/base/atomic_file.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import type { EngineName } from "../../src/gpu/adapter.ts";
-import { Gpu } from "../../src/gpu/gpu.ts";
+import type { Gpu } from "../../src/gpu/gpu.ts";
 import { latestCheckpoint } from "../../src/run/store/checkpoint.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
 import { gpuOf } from "../kernels/harness.ts";
 import { type TinyProject, withTinyProject } from "../run/tiny_project.ts";
+import { watchingGpus } from "./opened_gpu.ts";
 import { runCaptured } from "./run_captured.ts";
 
 /** Runs a command whose GPU is destroyed as soon as `isTime`. */
 async function runOnLostGpu(args: readonly string[], isTime: () => boolean) {
-  const open = Gpu.open;
   let watch: ReturnType<typeof setInterval> | undefined;
-  Gpu.open = async (...options) => {
-    const gpu = await open.call(Gpu, ...options);
+  const lose = (gpu: Gpu) => {
     const look = () => {
       if (!isTime()) return;
       clearInterval(watch);
@@ -27,13 +26,11 @@ async function runOnLostGpu(args: readonly string[], isTime: () => boolean) {
     };
     watch = setInterval(look, 1);
     look();
-    return gpu;
   };
   try {
-    return await runCaptured(COMMANDS, args);
+    return await watchingGpus(lose, () => runCaptured(COMMANDS, args));
   } finally {
     clearInterval(watch);
-    Gpu.open = open;
   }
 }
 

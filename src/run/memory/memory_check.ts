@@ -4,11 +4,27 @@ import type { Gpu } from "../../gpu/gpu.ts";
 import { UserError } from "../../base/user_error.ts";
 import { formatBytes } from "../../base/format_bytes.ts";
 import type { MemoryPlan } from "./memory_plan.ts";
+import type { Shrink } from "./shrink.ts";
 
-/** A change of the configuration that makes a run smaller; null when it changes nothing more. */
-export type Shrink<Config> = (
-  config: Config,
-) => { readonly config: Config; readonly set: string } | null;
+/** How a message writes limits and changes. */
+export interface Spelling {
+  /** What the limit is called. */
+  readonly limit: string;
+  readonly change: (key: string, value: string) => string;
+}
+
+const quoted = (assignment: string) => /[ {}]/.test(assignment) ? `'${assignment}'` : assignment;
+
+const asKeys: Spelling = {
+  limit: "memory_limit_gb",
+  change: (key, value) => `--set ${quoted(`${key}=${value}`)}`,
+};
+
+/** For a command without a configuration. */
+export const asOptions: Spelling = {
+  limit: "--memory-limit",
+  change: (key, value) => `--${key} ${value}`,
+};
 
 /** How a kind of run is planned and made smaller. */
 export interface PlannedRun<Config> {
@@ -19,6 +35,8 @@ export interface PlannedRun<Config> {
   readonly plan: (config: Config) => Promise<MemoryPlan>;
   /** In the order in which they are tried, each on top of those before it. */
   readonly shrinks: readonly Shrink<Config>[];
+  /** By default as keys of a configuration. */
+  readonly spelling?: Spelling;
 }
 
 /**
@@ -27,7 +45,7 @@ export interface PlannedRun<Config> {
  * @throws UserError naming settings that would fit when it does not
  */
 export async function checkMemory<Config>(gpu: Gpu, run: PlannedRun<Config>): Promise<MemoryPlan> {
-  const limit = limitOf(gpu, run.limit);
+  const limit = limitOf(gpu, run);
   let problem: string;
   try {
     const plan = await run.plan(run.config);
@@ -45,13 +63,16 @@ export async function checkMemory<Config>(gpu: Gpu, run: PlannedRun<Config>): Pr
   throw new UserError(`${problem} ${await advice(run, limit.bytes)}`);
 }
 
-function limitOf(gpu: Gpu, limit: number | null): { bytes: number; origin: string } {
-  if (limit !== null) return { bytes: limit * 1e9, origin: "memory_limit_gb" };
+function limitOf<Config>(
+  gpu: Gpu,
+  { limit, spelling = asKeys }: PlannedRun<Config>,
+): { bytes: number; origin: string } {
+  if (limit !== null) return { bytes: limit * 1e9, origin: spelling.limit };
   return deviceMemory(gpu.info) ?? { bytes: Infinity, origin: "no limit is known" };
 }
 
 async function advice<Config>(
-  { config, plan, shrinks }: PlannedRun<Config>,
+  { config, plan, shrinks, spelling = asKeys }: PlannedRun<Config>,
   limit: number,
 ): Promise<string> {
   const settings = new Map<string, string>();
@@ -65,8 +86,8 @@ async function advice<Config>(
       const bytes = await peakOf(plan, present);
       smallest = Math.min(smallest, bytes);
       if (bytes > limit) continue;
-      const set = [...settings].map(([key, value]) => `--set ${quoted(`${key}=${value}`)}`);
-      return `It fits, with ${formatBytes(bytes)}, with: ${set.join(" ")}`;
+      const changes = [...settings].map(([key, value]) => spelling.change(key, value));
+      return `It fits, with ${formatBytes(bytes)}, with: ${changes.join(" ")}`;
     }
   }
   return smallest === Infinity
@@ -75,8 +96,6 @@ async function advice<Config>(
       formatBytes(smallest)
     }; take shorter responses or a smaller model.`;
 }
-
-const quoted = (assignment: string) => /[ {}]/.test(assignment) ? `'${assignment}'` : assignment;
 
 async function peakOf<Config>(
   plan: (config: Config) => Promise<MemoryPlan>,

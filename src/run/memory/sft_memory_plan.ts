@@ -5,7 +5,7 @@ import { anyNumbers } from "./any_numbers.ts";
 import { type MemoryPlan, rehearsePhases, residentUses, shardSumUses } from "./memory_plan.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";
 import { SftRun } from "../sft/sft_run.ts";
-import type { Shrink } from "./memory_check.ts";
+import { halve, type Shrink } from "./shrink.ts";
 import { loraSchema } from "../config/shared_schema.ts";
 
 /**
@@ -68,12 +68,13 @@ function fullestPasses(
   return [fullestBy(length), fullestBy(responseLength)];
 }
 
-const microBatch = (least: number): Shrink<SftConfig> => (config) => {
-  const value = Math.max(least, Math.floor(config.micro_batch_tokens / 2));
-  return value >= config.micro_batch_tokens
-    ? null
-    : { config: { ...config, micro_batch_tokens: value }, set: `micro_batch_tokens=${value}` };
-};
+const microBatch = (least: number): Shrink<SftConfig> =>
+  halve(
+    "micro_batch_tokens",
+    least,
+    (config) => config.micro_batch_tokens,
+    (config, micro_batch_tokens) => ({ ...config, micro_batch_tokens }),
+  );
 
 /** What makes fine-tuning smaller, what costs least first. */
 export const sftShrinks: readonly Shrink<SftConfig>[] = [

@@ -1,12 +1,8 @@
 import type { Gpu } from "../../gpu/gpu.ts";
-import { streams } from "../../random/philox.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import type { Policy } from "../../rl/policy.ts";
 import { type PolicySample, updatePolicy } from "../../rl/policy_update.ts";
-import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
-import { rollout } from "../../engine/rollout.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
-import { rolloutSampling } from "../tango/held_out_evaluation.ts";
 import { lossOptions } from "../config/loss_options.ts";
 import { anyNumbers } from "./any_numbers.ts";
 import {
@@ -16,14 +12,9 @@ import {
   residentUses,
   shardSumUses,
 } from "./memory_plan.ts";
+import { type PromptLengths, promptLengths, rehearseSampling } from "./rehearsed_sampling.ts";
 import { openProblems, requirementsOf } from "../problems/open_problems.ts";
 import { openPolicies, promptFitOf, releasePolicies } from "../tango/policies.ts";
-
-/** Tokens of the prompts of a policy. */
-interface PromptLengths {
-  readonly shortest: number;
-  readonly longest: number;
-}
 
 /**
  * What a run takes of the GPU's memory when every response is as long as it may be. The run is rehearsed
@@ -39,7 +30,7 @@ export async function planTangoMemory(gpu: Gpu, config: TangoConfig): Promise<Me
     const requires = requirementsOf(config);
     using problems = await openProblems(config, promptFitOf(policies), requires);
     const questions = problems.questions(problemsLookedAt);
-    const lengths = promptLengths(questions, generator, verifier);
+    const { generator: toSolve, verifier: toJudge } = promptLengths(questions, generator, verifier);
     const resident = residentUses([
       { name: "generator", ...generator },
       ...(verifier ? [{ name: "verifier", ...verifier }] : []),
@@ -53,16 +44,16 @@ export async function planTangoMemory(gpu: Gpu, config: TangoConfig): Promise<Me
     return await rehearsePhases(rehearsal, resident, [
       phase(
         "sampling solutions",
-        () => sample(config, generator, lengths.generator, [trained, evaluated]),
+        () => rehearseSampling(config, generator, toSolve, [trained, evaluated]),
       ),
-      ...(verifier
+      ...(verifier && toJudge
         ? [phase(
           "sampling critiques",
-          () => sample(config, verifier, lengths.verifier, [trained, judged, evaluated]),
+          () => rehearseSampling(config, verifier, toJudge, [trained, judged, evaluated]),
         )]
         : []),
-      ...training("generator", config, generator, lengths.generator),
-      ...(verifier ? training("verifier", config, verifier, lengths.verifier) : []),
+      ...training("generator", config, generator, toSolve),
+      ...(verifier && toJudge ? training("verifier", config, verifier, toJudge) : []),
     ]);
   } finally {
     releasePolicies(policies);
@@ -73,57 +64,6 @@ const phase = (what: string, run: () => Promise<unknown>) => ({ what, run });
 
 /** Problems among which the longest question is looked for. */
 const problemsLookedAt = 512;
-
-function promptLengths(
-  questions: readonly string[],
-  generator: Policy<GeneratorTemplate>,
-  verifier: Policy<VerifierTemplate> | null,
-): { readonly generator: PromptLengths; readonly verifier: PromptLengths } {
-  const range = (prompts: readonly Uint32Array[], solution = 0): PromptLengths => {
-    const lengths = prompts.map(({ length }) => length);
-    return { shortest: Math.min(...lengths), longest: Math.max(...lengths) + solution };
-  };
-  const asked = questions.map((question) =>
-    generator.tokenizer.encode(generator.template.render({ question }))
-  );
-  const judged = verifier === null ? [] : questions.map((question) => {
-    return verifier.tokenizer.encode(
-      verifier.template.render({ question, solution: "", steps: 9 }),
-    );
-  });
-  return { generator: range(asked), verifier: range(judged, generator.maximumResponse) };
-}
-
-/** So many responses to each of so many prompts. */
-interface Rollout {
-  readonly prompts: number;
-  readonly responses: number;
-}
-
-/** The first tokens of rollouts, each as wide as it may be. */
-async function sample(
-  config: TangoConfig,
-  policy: Policy<unknown>,
-  { longest }: PromptLengths,
-  rollouts: readonly Rollout[],
-): Promise<void> {
-  for (const { prompts, responses } of rollouts) {
-    const held = Math.ceil(policy.sampler.slots / responses);
-    const requests = Array.from({ length: Math.min(prompts, held + 1) }, (_, p) => ({
-      // No two begin alike, so that each is computed.
-      prompt: new Uint32Array(longest).fill(p % policy.model.config.vocabularySize),
-      // The last response to one prompt may come together with all to those after it.
-      sequenceIds: Array.from({ length: p === 0 && prompts > held ? 1 : responses }, (_, i) => i),
-    }));
-    await rollout(policy.sampler, requests, {
-      ...rolloutSampling(config, streams.generatorRollout, 1),
-      // A rehearsal samples token 0.
-      stopTokens: [0],
-      maximumResponse: policy.maximumResponse,
-    });
-    policy.sampler.release();
-  }
-}
 
 /** The phase in which a policy is trained; none when it is frozen. */
 function training(

@@ -1,21 +1,8 @@
 import type { TangoConfig } from "../config/config_schema.ts";
-import type { Shrink } from "./memory_check.ts";
+import { halve, type Shrink } from "./shrink.ts";
 import { loraSchema } from "../config/shared_schema.ts";
 
-/** Halves a number of the configuration down to a least value. */
-function halve(
-  key: string,
-  least: number,
-  get: (config: TangoConfig) => number,
-  put: (config: TangoConfig, value: number) => TangoConfig,
-): Shrink<TangoConfig> {
-  return (config) => {
-    const value = Math.max(least, Math.floor(get(config) / 2));
-    return value >= get(config) ? null : { config: put(config, value), set: `${key}=${value}` };
-  };
-}
-
-const microBatch = (least: number) =>
+const microBatch = (least: number): Shrink<TangoConfig> =>
   halve(
     "loss.micro_batch_tokens",
     least,
@@ -37,12 +24,13 @@ const separatePrompts: Shrink<TangoConfig> = (config) =>
     }
     : null;
 
-const decodeSlots = halve(
-  "rollout.decode_slots",
-  16,
-  ({ rollout }) => rollout.decode_slots,
-  (config, decode_slots) => ({ ...config, rollout: { ...config.rollout, decode_slots } }),
-);
+const decodeSlots = (least: number): Shrink<TangoConfig> =>
+  halve(
+    "rollout.decode_slots",
+    least,
+    ({ rollout }) => rollout.decode_slots,
+    (config, decode_slots) => ({ ...config, rollout: { ...config.rollout, decode_slots } }),
+  );
 
 const adapter = (name: "generator" | "verifier"): Shrink<TangoConfig> => (config) => {
   const policy = config[name];
@@ -56,8 +44,11 @@ export const tangoShrinks: readonly Shrink<TangoConfig>[] = [
   microBatch(2048),
   checkpointing,
   microBatch(512),
-  decodeSlots,
+  decodeSlots(16),
   separatePrompts,
   adapter("generator"),
   adapter("verifier"),
 ];
+
+/** What makes an evaluation smaller. */
+export const evaluationShrinks: readonly Shrink<TangoConfig>[] = [decodeSlots(1)];

@@ -87,6 +87,11 @@ export class ProcessEvaluation {
     return this.#records.length;
   }
 
+  /** Tokens of what the verifier is asked about each solution. */
+  get promptTokens(): number[] {
+    return this.#records.map((record) => promptTokens(this.verifier, record));
+  }
+
   /** One greedy critique of each solution; F1 for each source, and its mean over the sources. */
   async measure(): Promise<Metrics> {
     const solutions = this.#records.map((record) =>

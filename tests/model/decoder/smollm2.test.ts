@@ -142,6 +142,7 @@ onModel("talks: a question, its answer, what was said before", talkCases, async 
     {
       sampling: { temperature: 0, topK: 0, topP: 1, minP: 0, seed: 0, stream: streams.evaluation },
       maximumReply: 24,
+      context: 1024,
     },
   );
   let streamed = "";
