@@ -44,5 +44,7 @@ Deno.test("shipped fine-tuning configurations write where a training configurati
   });
   const written = fineTuning.map((file) => loadSftConfig(file).output_directory);
   assert.deepEqual(written.filter((path) => !read.includes(path ?? undefined)), []);
-  assert.deepEqual(written.filter(isShipped).sort(), read.filter(isShipped).sort());
+  // Two configurations may start from the same weights.
+  const shipped = new Set(read.filter(isShipped));
+  assert.deepEqual(written.filter(isShipped).sort(), [...shipped].sort());
 });

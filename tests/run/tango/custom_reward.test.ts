@@ -18,13 +18,15 @@ async function withRun(
 ): Promise<void> {
   await withTinyProject(gpu, async ({ folder, config: file }) => {
     const problems = join(folder, "problems.jsonl"), module = join(folder, "reward.ts");
-    const rows = ["once", "more", "what", "that", "will", "then"].map((question) => ({ question }));
-    Deno.writeTextFileSync(problems, rows.map((row) => JSON.stringify(row)).join("\n"));
+    const heldOut = join(folder, "test.jsonl");
+    const lines = (questions: readonly string[]) =>
+      questions.map((question) => JSON.stringify({ question })).join("\n");
+    Deno.writeTextFileSync(problems, lines(["once", "more", "what", "that"]));
+    Deno.writeTextFileSync(heldOut, lines(["will", "then"]));
     if (reward !== null) Deno.writeTextFileSync(module, reward);
     const config = loadTangoConfig(file, {
       set: [
-        `data={train: [{path: ${problems}}]}`,
-        "evaluation.problems=2",
+        `data={train: [{path: ${problems}}], held_out: [{path: ${heldOut}}]}`,
         "schedule.total_training_steps=3",
         "schedule.test_frequency=0",
         // A verifier in training would need answers.
@@ -95,7 +97,7 @@ onEveryGpu(
 
 onEveryGpu("custom reward: without one, answers are needed, and no folder is left", async (gpu) => {
   await withRun(gpu, { reward: null }, async (folder, run) => {
-    await assert.rejects(run, /no record is left to use[^]*6 dropped: no reference answer/);
+    await assert.rejects(run, /no record is left to use[^]*2 dropped: no reference answer/);
     assert.ok(!exists(folder.path));
   });
 });
@@ -103,7 +105,7 @@ onEveryGpu("custom reward: without one, answers are needed, and no folder is lef
 onEveryGpu("custom reward: a verifier in training needs answers all the same", async (gpu) => {
   const options = { reward: "export default () => 1;", set: ["verifier.trained=true"] };
   await withRun(gpu, options, async (_folder, run) => {
-    await assert.rejects(run, /no record is left to use[^]*6 dropped: no reference answer/);
+    await assert.rejects(run, /no record is left to use[^]*2 dropped: no reference answer/);
   });
 });
 
