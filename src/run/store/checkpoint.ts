@@ -6,14 +6,7 @@
 
 import { createHash, type Hash } from "node:crypto";
 import { join } from "node:path";
-import { UserError } from "../../base/user_error.ts";
-import {
-  encodeSafetensors,
-  type PieceReceiver,
-  SafetensorsFile,
-  type TensorEntry,
-  type TensorStream,
-} from "../../model/weights/safetensors.ts";
+import { encodeSafetensors, type TensorStream } from "../../model/weights/safetensors.ts";
 import {
   exists,
   removeIfPresent,
@@ -21,9 +14,9 @@ import {
   writeFolderAtomically,
   writePiecesDurably,
 } from "../../base/atomic_file.ts";
-import { pieceBytes } from "../../gpu/tensor_pieces.ts";
 import type { JsonValue } from "./json_lines_log.ts";
 import { CONTINUE } from "./run_folder.ts";
+import { fileOf, FORMAT, isComplete, STATE_FILE, type StateFile } from "./stored_checkpoint.ts";
 
 /** What a checkpoint keeps. */
 export interface Checkpoint<State extends JsonValue = JsonValue> {
@@ -40,16 +33,6 @@ export interface CheckpointPlace {
   readonly step: number;
   readonly path: string;
 }
-
-interface StateFile {
-  format: number;
-  step: number;
-  state: JsonValue;
-  files: Record<string, { bytes: number; sha256: string }>;
-}
-
-const FORMAT = 1;
-const STATE_FILE = "state.json";
 
 /**
  * Writes a checkpoint beside, syncs and renames it, then removes what it supersedes: all but the newest
@@ -89,8 +72,6 @@ export async function saveCheckpoint(
   return path;
 }
 
-const fileOf = (set: string) => `${set}.safetensors`;
-
 async function* hashed(
   pieces: AsyncIterable<Uint8Array>,
   hash: Hash,
@@ -125,113 +106,6 @@ export function skippedCheckpoints(folder: string): CheckpointPlace[] {
   return listCheckpoints(folder).filter(({ step }) => step > latest);
 }
 
-/** A checkpoint on disk. */
-export class StoredCheckpoint<State extends JsonValue = JsonValue> {
-  readonly step: number;
-  readonly state: State;
-  readonly #files: StateFile["files"];
-
-  /**
-   * Opens a checkpoint: all its files are there in full length.
-   *
-   * @throws UserError when it is incomplete
-   */
-  constructor(readonly path: string) {
-    const { step, state, files } = readState(path);
-    for (const [name, { bytes }] of Object.entries(files)) {
-      const file = join(path, name);
-      if (!exists(file)) throw incomplete(path, `${name} is missing`);
-      const { size } = Deno.statSync(file);
-      if (size !== bytes) throw incomplete(path, `${name} has ${size} bytes instead of ${bytes}`);
-    }
-    this.step = step;
-    this.state = state as State;
-    this.#files = files;
-  }
-
-  /** Whether it keeps a set of this name. */
-  has(set: string): boolean {
-    return Object.hasOwn(this.#files, fileOf(set));
-  }
-
-  /**
-   * Reads a set of tensors once and verifies it on the way: what was received counts only once this has
-   * returned.
-   *
-   * @param open is told which tensors there are before the first piece comes; it may refuse them
-   * @throws UserError when the content is not what was written
-   */
-  async read(
-    set: string,
-    open: (entries: ReadonlyMap<string, TensorEntry>) => PieceReceiver,
-  ): Promise<void> {
-    const name = fileOf(set);
-    const file = join(this.path, name);
-    const changed = () =>
-      incomplete(this.path, `the content of ${name} has changed since it was written`);
-    const { sha256 } = this.#files[name];
-    let found: string;
-    try {
-      found = await readSet(file, open);
-    } catch (error) {
-      // Tensors that do not fit, or cannot be read at all, may be the damage's doing.
-      if (error instanceof UserError && hashOfFile(file) !== sha256) throw changed();
-      throw error;
-    }
-    if (found !== sha256) throw changed();
-  }
-}
-
-async function readSet(
-  path: string,
-  open: (entries: ReadonlyMap<string, TensorEntry>) => PieceReceiver,
-): Promise<string> {
-  using file = SafetensorsFile.open(path);
-  const receive = open(file.entries);
-  const hash = createHash("sha256").update(file.head);
-  for (const piece of file.pieces(pieceBytes)) {
-    hash.update(piece.bytes);
-    await receive(piece);
-  }
-  return hash.digest("hex");
-}
-
-function incomplete(path: string, what: string): UserError {
-  return new UserError(
-    `The checkpoint ${path} cannot be used: ${what}. Remove that folder to resume from the one before.`,
-  );
-}
-
-function readState(path: string): StateFile {
-  const file = join(path, STATE_FILE);
-  if (!exists(file)) throw incomplete(path, `${STATE_FILE} is missing`);
-  let parsed: Partial<StateFile> | null;
-  try {
-    parsed = JSON.parse(Deno.readTextFileSync(file));
-  } catch (error) {
-    throw incomplete(path, `${STATE_FILE} is not JSON (${(error as Error).message})`);
-  }
-  const { format, step, state, files } = parsed ?? {};
-  if (format !== undefined && format !== FORMAT) {
-    throw incomplete(path, `it has format ${format}; this program reads format ${FORMAT}`);
-  }
-  if (typeof step !== "number" || state === undefined || typeof files !== "object") {
-    throw incomplete(path, `${STATE_FILE} lacks step, state or files`);
-  }
-  return { format: FORMAT, step, state, files };
-}
-
-function isComplete(path: string): boolean {
-  try {
-    return Object.entries(readState(path).files).every(([fileName, { bytes }]) =>
-      Deno.statSync(join(path, fileName)).size === bytes
-    );
-  } catch (error) {
-    if (error instanceof UserError || error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
-}
-
 function removeSuperseded(folder: string, step: number, keep: number): void {
   const places = listCheckpoints(folder);
   for (const { path } of places.filter((place) => place.step > step)) removeIfPresent(path);
@@ -240,18 +114,4 @@ function removeSuperseded(folder: string, step: number, keep: number): void {
   for (const { name } of [...Deno.readDirSync(folder)]) {
     if (/^step-\d+(\.replaced)?\.tmp$/.test(name)) removeIfPresent(join(folder, name));
   }
-}
-
-function hashOfFile(path: string): string {
-  const hash = createHash("sha256");
-  const file = Deno.openSync(path, { read: true });
-  try {
-    const buffer = new Uint8Array(1 << 20);
-    for (let read = file.readSync(buffer); read !== null; read = file.readSync(buffer)) {
-      hash.update(buffer.subarray(0, read));
-    }
-  } finally {
-    file.close();
-  }
-  return hash.digest("hex");
 }

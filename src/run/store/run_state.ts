@@ -2,7 +2,8 @@ import type { ClassCounts } from "../../rl/class_reweighting.ts";
 import { initialPosition, type TangoPosition } from "../../rl/tango_schedule.ts";
 import type { SkippedInARow } from "../health/policy_health.ts";
 import type { Best } from "./best.ts";
-import { saveCheckpoint, StoredCheckpoint } from "./checkpoint.ts";
+import { saveCheckpoint } from "./checkpoint.ts";
+import { StoredCheckpoint } from "./stored_checkpoint.ts";
 import type { Policies } from "../tango/policies.ts";
 import {
   type OptimizerSteps,

@@ -1,7 +1,8 @@
 import { UserError } from "../../base/user_error.ts";
 import { savedState, stateReceiver, type TrainedModel } from "../../engine/training/saved_state.ts";
 import type { TensorStream } from "../../model/weights/safetensors.ts";
-import type { Checkpoint, StoredCheckpoint } from "./checkpoint.ts";
+import type { Checkpoint } from "./checkpoint.ts";
+import type { StoredCheckpoint } from "./stored_checkpoint.ts";
 import type { JsonValue } from "./json_lines_log.ts";
 
 /** Models in training by the names they have in a checkpoint. */

@@ -7,8 +7,8 @@ import {
   listCheckpoints,
   saveCheckpoint,
   skippedCheckpoints,
-  StoredCheckpoint,
 } from "../../../src/run/store/checkpoint.ts";
+import { StoredCheckpoint } from "../../../src/run/store/stored_checkpoint.ts";
 import { streamOf, type Tensor } from "../../model/safetensors_tensors.ts";
 
 const f32 = (...values: number[]): Tensor => ({
@@ -179,6 +179,8 @@ Deno.test("checkpoint: damage is found, and the latest whole one is offered", as
     await refused(path, /state\.json is not JSON/);
     Deno.writeTextFileSync(join(path, "state.json"), '{"format":99}');
     await refused(path, /format 99/);
+    Deno.writeTextFileSync(join(path, "state.json"), '{"step":1,"state":0,"files":null}');
+    await refused(path, /lacks step, state or files/);
     Deno.removeSync(join(path, "state.json"));
     await refused(path, /state\.json is missing/);
     assert.equal(latestCheckpoint(folder)?.step, 1);

@@ -6,7 +6,8 @@ import type { Tensor } from "../../../src/gpu/tensor.ts";
 import { pieceBytes } from "../../../src/gpu/tensor_pieces.ts";
 import type { TrainedModel } from "../../../src/engine/training/saved_state.ts";
 import { Model } from "../../../src/model/decoder/model.ts";
-import { saveCheckpoint, StoredCheckpoint } from "../../../src/run/store/checkpoint.ts";
+import { saveCheckpoint } from "../../../src/run/store/checkpoint.ts";
+import { StoredCheckpoint } from "../../../src/run/store/stored_checkpoint.ts";
 import {
   type OptimizerSteps,
   restoreTrained,
