@@ -1,9 +1,5 @@
 import { sampleTokens, samplingSettings } from "../../src/kernels/sample.ts";
-import {
-  vocabularyFinish,
-  vocabularyReduce,
-  vocabularyState,
-} from "../../src/kernels/vocabulary.ts";
+import { logSoftmax, logSoftmaxFinish, logSoftmaxState } from "../../src/kernels/log_softmax.ts";
 import { type MakeBenchmark, type Sample, sampleIndices } from "../benchmark.ts";
 
 const unfiltered = { temperature: 1, topK: 0, topP: 1, minP: 0 };
@@ -32,13 +28,13 @@ const makeSamplingWith = (sampling: typeof unfiltered): MakeBenchmark => (bench,
   const settings = gpu.from(words, [sequences, 8], "u32");
   bench.onRelease(() => gpu.release(inverseTemperature, settings));
   const chunk = { logits: logits.tensor, firstColumn: 0, columns: vocabulary };
-  const state = vocabularyState(gpu, sequences);
+  const state = logSoftmaxState(gpu, sequences);
   bench.onRelease(() => gpu.release(state));
   return {
     work: 4 * sequences * vocabulary,
     launch: () => {
-      vocabularyReduce(gpu, chunk, state, { targets, inverseTemperature });
-      vocabularyFinish(gpu, state, { inverseTemperature }, statistics);
+      logSoftmax(gpu, chunk, state, { targets, inverseTemperature });
+      logSoftmaxFinish(gpu, state, { inverseTemperature }, statistics);
       sampleTokens(
         gpu,
         {

@@ -1,6 +1,6 @@
 import type { Tensor } from "../gpu/tensor.ts";
 import { likeliestTokens } from "../kernels/likeliest.ts";
-import { vocabularyFinish, vocabularyReduce, vocabularyState } from "../kernels/vocabulary.ts";
+import { logSoftmax, logSoftmaxFinish, logSoftmaxState } from "../kernels/log_softmax.ts";
 import { headLogits } from "../model/decoder/head.ts";
 import type { Model } from "../model/decoder/model.ts";
 
@@ -34,13 +34,13 @@ export function rowStatistics(
   const [rows] = hidden.shape;
   const vector = (label: string) => gpu.tensor([rows], "f32", label);
   const logits = headLogits(model, hidden);
-  const state = vocabularyState(gpu, rows);
+  const state = logSoftmaxState(gpu, rows);
   const chunk = { logits, firstColumn: 0, columns };
-  vocabularyReduce(gpu, chunk, state, { targets, inverseTemperature });
+  logSoftmax(gpu, chunk, state, { targets, inverseTemperature });
   const logProbs = vector("log-probs");
   const logSumExp = vector("log-sum-exp");
   const outputs = { logProbs, entropy: vector("unused entropy"), logSumExp };
-  vocabularyFinish(gpu, state, { inverseTemperature }, outputs);
+  logSoftmaxFinish(gpu, state, { inverseTemperature }, outputs);
   if (likeliest) {
     const { tensor, firstRow, counts } = likeliest;
     const inputs = { logits, logSumExp, inverseTemperature, counts };

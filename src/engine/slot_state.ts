@@ -2,7 +2,7 @@ import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { noToken, stopArray } from "../kernels/advance.ts";
 import { samplingSettings, settingsWords } from "../kernels/sample.ts";
-import { inverseTemperature } from "../kernels/vocabulary.ts";
+import { inverseTemperature } from "../kernels/log_softmax.ts";
 import type { Sequence } from "./sequence.ts";
 
 /** What decoding reads of W slots, and moves on. */

@@ -3,11 +3,11 @@ import type { Tensor } from "../gpu/tensor.ts";
 import { expectShape, expectVectors } from "./expect_shape.ts";
 import code from "./likeliest.wgsl" with { type: "text" };
 import orderCode from "./logit_order.wgsl" with { type: "text" };
-import { type VocabularyLanes, vocabularyLanes } from "./vocabulary.ts";
+import { type VocabularyLanes, vocabularyLanes } from "./log_softmax.ts";
 
 /**
  * The likeliest tokens of each row and their log-probs, the likeliest first, of those that tie the lowest
- * first. A log-prob has the bits that `vocabularyFinish` gives for the token.
+ * first. A log-prob has the bits that `logSoftmaxFinish` gives for the token.
  *
  * @param inputs logits [R, stride], rows of V columns and padding; logSumExp [R] of the scaled logits;
  *   inverseTemperature [R]; counts u32 [R], how many of each row are wanted

@@ -11,7 +11,7 @@ import {
   vocabularyBlock,
   type VocabularyLanes,
   vocabularyLanes,
-} from "./vocabulary.ts";
+} from "./log_softmax.ts";
 
 /** How tokens are drawn. The filters apply in the order top-k, top-p, min-p. */
 export interface Sampling {
@@ -91,8 +91,8 @@ export function samplingSettings(
  * Draws the next token of every slot by the slot's own settings.
  *
  * The log-prob it gives is that of the whole distribution at the slot's temperature, before the filters,
- * because that is the policy the trainer evaluates: it has the bits that `vocabularyReduce` and
- * `vocabularyFinish` give for the same logits and this token. At temperature 0 it is that of the
+ * because that is the policy the trainer evaluates: it has the bits that `logSoftmax` and
+ * `logSoftmaxFinish` give for the same logits and this token. At temperature 0 it is that of the
  * unscaled distribution.
  *
  * @param inputs logits [S, stride], rows of V columns and padding; logSumExp [S] of the scaled logits;

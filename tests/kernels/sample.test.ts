@@ -11,11 +11,11 @@ import {
 } from "../../src/kernels/sample.ts";
 import {
   inverseTemperature,
-  vocabularyFinish,
+  logSoftmax,
+  logSoftmaxFinish,
+  logSoftmaxState,
   type VocabularyLanes,
-  vocabularyReduce,
-  vocabularyState,
-} from "../../src/kernels/vocabulary.ts";
+} from "../../src/kernels/log_softmax.ts";
 import { onEveryGpu, randomFloats } from "./harness.ts";
 
 const everything: Sampling = { temperature: 1, topK: 0, topP: 1, minP: 0 };
@@ -90,11 +90,11 @@ async function draw(
     const settings = gpu.from(words, [slots, 8], "u32");
     const chunk = { logits, firstColumn: 0, columns };
     const reduce = (targets: typeof positions) => {
-      const state = vocabularyState(gpu, slots);
-      vocabularyReduce(gpu, chunk, state, { targets, inverseTemperature: scale, lanes });
+      const state = logSoftmaxState(gpu, slots);
+      logSoftmax(gpu, chunk, state, { targets, inverseTemperature: scale, lanes });
       const vector = () => gpu.tensor([slots]);
       const outputs = { logProbs: vector(), entropy: vector(), logSumExp: vector() };
-      vocabularyFinish(gpu, state, { inverseTemperature: scale }, outputs);
+      logSoftmaxFinish(gpu, state, { inverseTemperature: scale }, outputs);
       return outputs;
     };
     const { logSumExp } = reduce(positions);

@@ -1,12 +1,12 @@
 import type { Tensor } from "../../gpu/tensor.ts";
 import { gemm } from "../../kernels/gemm.ts";
 import {
-  vocabularyBackward,
+  logSoftmax,
+  logSoftmaxBackward,
+  logSoftmaxFinish,
+  logSoftmaxState,
   vocabularyBlock,
-  vocabularyFinish,
-  vocabularyReduce,
-  vocabularyState,
-} from "../../kernels/vocabulary.ts";
+} from "../../kernels/log_softmax.ts";
 import type { Model } from "./model.ts";
 import type { TableTileParameter } from "./parameters.ts";
 
@@ -99,14 +99,14 @@ export function headForward(
     logSumExp: gpu.tensor([rows], "f32", "log-sum-exp"),
   };
   gpu.scope(() => {
-    const state = vocabularyState(gpu, rows);
+    const state = logSoftmaxState(gpu, rows);
     for (const chunk of chunks(model, rows)) {
       gpu.scope(() => {
         const logits = chunkLogits(model, hidden, chunk);
-        vocabularyReduce(gpu, { logits, ...chunk }, state, { targets, inverseTemperature });
+        logSoftmax(gpu, { logits, ...chunk }, state, { targets, inverseTemperature });
       });
     }
-    vocabularyFinish(gpu, state, { inverseTemperature }, output);
+    logSoftmaxFinish(gpu, state, { inverseTemperature }, output);
   });
   return output;
 }
@@ -134,7 +134,7 @@ export function headBackward(
     gpu.scope(() => {
       const logits = chunkLogits(model, hidden, chunk);
       const rowTensors = { logSumExp, entropy, targets, logProbGradient, entropyGradient };
-      vocabularyBackward(gpu, { logits, ...chunk }, rowTensors, logits, { inverseTemperature });
+      logSoftmaxBackward(gpu, { logits, ...chunk }, rowTensors, logits, { inverseTemperature });
       gemm(gpu, "nn", logits, chunkOf(chunk.tile.weight, chunk), dHidden, {
         label: "head input gradient",
         accumulate: true,

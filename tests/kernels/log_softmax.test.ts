@@ -4,12 +4,12 @@ import type { Tensor } from "../../src/gpu/tensor.ts";
 import { UserError } from "../../src/base/user_error.ts";
 import {
   inverseTemperature,
-  vocabularyBackward,
-  vocabularyFinish,
+  logSoftmax,
+  logSoftmaxBackward,
+  logSoftmaxFinish,
+  logSoftmaxState,
   type VocabularyLanes,
-  vocabularyReduce,
-  vocabularyState,
-} from "../../src/kernels/vocabulary.ts";
+} from "../../src/kernels/log_softmax.ts";
 import { assertClose, onEveryGpu, randomFloats } from "./harness.ts";
 
 const scale = 1 / 0.7;
@@ -55,14 +55,14 @@ function chunksOf(gpu: Gpu, { rows, columns, logits }: Case, width: number) {
 function forward(gpu: Gpu, example: Case, width: number, lanes: VocabularyLanes) {
   const { rows } = example;
   const targets = gpu.from(example.targets, [rows]);
-  const state = vocabularyState(gpu, rows);
+  const state = logSoftmaxState(gpu, rows);
   const chunks = chunksOf(gpu, example, width);
   for (const chunk of chunks) {
-    vocabularyReduce(gpu, chunk, state, { targets, inverseTemperature: scale, lanes });
+    logSoftmax(gpu, chunk, state, { targets, inverseTemperature: scale, lanes });
   }
   const vector = () => gpu.tensor([rows]);
   const outputs = { logProbs: vector(), entropy: vector(), logSumExp: vector() };
-  vocabularyFinish(gpu, state, { inverseTemperature: scale }, outputs);
+  logSoftmaxFinish(gpu, state, { inverseTemperature: scale }, outputs);
   return { targets, state, chunks, ...outputs };
 }
 
@@ -152,7 +152,7 @@ async function gradientOf(gpu: Gpu, example: Case, width: number, inPlace: boole
   for (const chunk of chunks) {
     const stride = chunk.logits.shape[1];
     const target = inPlace ? chunk.logits : gpu.tensor([rows, stride]);
-    vocabularyBackward(gpu, chunk, perRow, target, { inverseTemperature: scale });
+    logSoftmaxBackward(gpu, chunk, perRow, target, { inverseTemperature: scale });
     const data = await gpu.readFloats(target);
     for (let r = 0; r < rows; r++) {
       const row = data.subarray(r * stride, (r + 1) * stride);

@@ -2,9 +2,9 @@ import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { UserError } from "../base/user_error.ts";
 import { expectShape, expectVectors } from "./expect_shape.ts";
-import backwardCode from "./vocabulary_backward.wgsl" with { type: "text" };
-import finishCode from "./vocabulary_finish.wgsl" with { type: "text" };
-import reduceCode from "./vocabulary_reduce.wgsl" with { type: "text" };
+import backwardCode from "./log_softmax_backward.wgsl" with { type: "text" };
+import finishCode from "./log_softmax_finish.wgsl" with { type: "text" };
+import chunkCode from "./log_softmax.wgsl" with { type: "text" };
 
 /**
  * Log-prob and entropy over the vocabulary without the full logits [R, V]: the caller makes chunks of
@@ -78,9 +78,9 @@ function scaleArguments(operation: string, scale: RowScale, rows: number): {
   return { PER_ROW: true, uniform: {}, binding: { inverseTemperature: scale } };
 }
 
-/** The state of `vocabularyReduce` for R rows: f32 [R, 4]. The first chunk initialises it. */
-export function vocabularyState(gpu: Gpu, rows: number): Tensor {
-  return gpu.tensor([rows, 4], "f32", "vocabulary state");
+/** The state of `logSoftmax` for R rows: f32 [R, 4]. The first chunk initialises it. */
+export function logSoftmaxState(gpu: Gpu, rows: number): Tensor {
+  return gpu.tensor([rows, 4], "f32", "log-softmax state");
 }
 
 /**
@@ -88,12 +88,12 @@ export function vocabularyState(gpu: Gpu, rows: number): Tensor {
  * Chunks come in ascending order and the chunk at column 0 starts the state. A row's result has the
  * same bits for any cut into chunks and any other rows beside it.
  *
- * @param state [R, 4] from `vocabularyState`
+ * @param state [R, 4] from `logSoftmaxState`
  * @param targets u32 [R], columns of the vocabulary. One outside it gives a log-prob without meaning:
  *   rows that have no target yet (decoding) or are masked may hold anything
  * @throws Error when the shapes do not fit
  */
-export function vocabularyReduce(
+export function logSoftmax(
   gpu: Gpu,
   chunk: VocabularyChunk,
   state: Tensor,
@@ -106,15 +106,15 @@ export function vocabularyReduce(
 ): void {
   const { targets, inverseTemperature, lanes = vocabularyLanes(gpu) } = options;
   const rows = state.shape[0];
-  expectShape("vocabularyReduce", "state", state, [rows, 4]);
-  expectShape("vocabularyReduce", "targets", targets, [rows], "u32");
-  const stride = checkChunk("vocabularyReduce", chunk, rows);
+  expectShape("logSoftmax", "state", state, [rows, 4]);
+  expectShape("logSoftmax", "targets", targets, [rows], "u32");
+  const stride = checkChunk("logSoftmax", chunk, rows);
   const { logits, firstColumn, columns } = chunk;
-  const scale = scaleArguments("vocabularyReduce", inverseTemperature, rows);
+  const scale = scaleArguments("logSoftmax", inverseTemperature, rows);
   gpu.dispatch(
     {
-      label: "vocabulary reduce",
-      code: reduceCode,
+      label: "log-softmax",
+      code: chunkCode,
       defines: { LANES: lanes, PER_ROW: scale.PER_ROW },
     },
     { rows, columns, stride, firstColumn, ...scale.uniform },
@@ -129,7 +129,7 @@ export function vocabularyReduce(
  *
  * @throws Error when the shapes do not fit
  */
-export function vocabularyFinish(
+export function logSoftmaxFinish(
   gpu: Gpu,
   state: Tensor,
   options: { readonly inverseTemperature: RowScale },
@@ -137,12 +137,12 @@ export function vocabularyFinish(
 ): void {
   const rows = state.shape[0];
   for (const [name, tensor] of Object.entries(outputs)) {
-    expectShape("vocabularyFinish", name, tensor, [rows]);
+    expectShape("logSoftmaxFinish", name, tensor, [rows]);
   }
   const { logProbs, entropy, logSumExp } = outputs;
-  const scale = scaleArguments("vocabularyFinish", options.inverseTemperature, rows);
+  const scale = scaleArguments("logSoftmaxFinish", options.inverseTemperature, rows);
   gpu.dispatch(
-    { label: "vocabulary finish", code: finishCode, defines: { PER_ROW: scale.PER_ROW } },
+    { label: "log-softmax finish", code: finishCode, defines: { PER_ROW: scale.PER_ROW } },
     { rows, ...scale.uniform },
     { state, logProbs, entropy, logSumExp, ...scale.binding },
     gpu.grid(Math.ceil(rows / 64)),
@@ -157,7 +157,7 @@ export function vocabularyFinish(
  * @param logitsGradient [R, stride], may be the chunk's logits; padding columns receive 0
  * @throws Error when the shapes do not fit
  */
-export function vocabularyBackward(
+export function logSoftmaxBackward(
   gpu: Gpu,
   chunk: VocabularyChunk,
   rowTensors: {
@@ -172,15 +172,15 @@ export function vocabularyBackward(
   options: { readonly inverseTemperature: number },
 ): void {
   const rows = chunk.logits.shape[0];
-  const stride = checkChunk("vocabularyBackward", chunk, rows);
+  const stride = checkChunk("logSoftmaxBackward", chunk, rows);
   for (const [name, tensor] of Object.entries(rowTensors)) {
-    expectShape("vocabularyBackward", name, tensor, [rows], name === "targets" ? "u32" : "f32");
+    expectShape("logSoftmaxBackward", name, tensor, [rows], name === "targets" ? "u32" : "f32");
   }
-  expectShape("vocabularyBackward", "logitsGradient", logitsGradient, [rows, stride]);
+  expectShape("logSoftmaxBackward", "logitsGradient", logitsGradient, [rows, stride]);
   const { logits, firstColumn, columns } = chunk;
   const IN_PLACE = logits.storage.id === logitsGradient.storage.id;
   if (IN_PLACE && logits.byteOffset !== logitsGradient.byteOffset) {
-    throw new Error("vocabularyBackward: logits and their gradient are two views of one buffer");
+    throw new Error("logSoftmaxBackward: logits and their gradient are two views of one buffer");
   }
   const WORKGROUP = gpu.info.software ? 16 : 64;
   const { logSumExp, entropy, targets, logProbGradient, entropyGradient } = rowTensors;
@@ -188,7 +188,7 @@ export function vocabularyBackward(
   const groups = Math.ceil(rows / 8);
   const y = Math.min(groups, 65535);
   gpu.dispatch(
-    { label: "vocabulary backward", code: backwardCode, defines: { IN_PLACE, WORKGROUP } },
+    { label: "log-softmax backward", code: backwardCode, defines: { IN_PLACE, WORKGROUP } },
     { rows, columns, stride, firstColumn, inverseTemperature: options.inverseTemperature },
     IN_PLACE ? { ...perRow, logitsGradient } : { ...perRow, logits, logitsGradient },
     [Math.ceil(stride / (4 * WORKGROUP)), y, Math.ceil(groups / y)],

@@ -1,4 +1,4 @@
-// Log-prob, entropy and log-sum-exp of each row from the state that vocabulary_reduce.wgsl leaves.
+// Log-prob, entropy and log-sum-exp of each row from the state that log_softmax.wgsl leaves.
 
 struct Params {
   rows: u32,
