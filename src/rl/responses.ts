@@ -3,6 +3,7 @@ import { parseCritique, type ParsedCritique } from "./parse_critique.ts";
 import { type ParsedSolution, parseSolution } from "./parse_solution.ts";
 import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
+import { verifierPrompt } from "./verifier_prompt.ts";
 import { rollout, type RolloutResponse, type Sampling } from "../engine/rollout.ts";
 
 /** What the RL loop must know of a task's problems. */
@@ -38,6 +39,8 @@ export interface Critique<Problem> {
   readonly rollout: RolloutResponse;
   readonly text: string;
   readonly parsed: ParsedCritique;
+  /** Whether the prompt had room for the beginning of the solution only. */
+  readonly isCut: boolean;
   readonly formatScore: number;
 }
 
@@ -87,13 +90,14 @@ export async function verify<Problem>(
   count: number,
   sampling: Sampling,
 ): Promise<Critique<Problem>[]> {
-  const prompts = solutions.map(({ problem, text, parsed }) =>
-    verifier.tokenizer.encode(verifier.template.render({
+  const asked = solutions.map(({ problem, text, parsed }) =>
+    verifierPrompt(verifier, {
       question: source.question(problem),
       solution: text,
       steps: parsed.steps.length,
-    }))
+    })
   );
+  const prompts = asked.map(({ prompt }) => prompt);
   const groups = await respond(verifier, prompts, count, sampling);
   return groups.flatMap((group, s) =>
     group.map((rollout) => {
@@ -102,7 +106,7 @@ export async function verify<Problem>(
       const solution = solutions[s];
       return {
         solution,
-        prompt: prompts[s],
+        ...asked[s],
         rollout,
         text,
         parsed,

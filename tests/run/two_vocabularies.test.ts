@@ -97,6 +97,22 @@ async function configured(gpu: Gpu, folder: string): Promise<TangoConfig> {
   return loadTangoConfig(file);
 }
 
+/** Leaves the verifier positions for the longest question and critique and `room` tokens of a solution. */
+async function setVerifierPositions(gpu: Gpu, config: TangoConfig, room: number): Promise<void> {
+  const policies = await openPolicies(gpu, config);
+  const { verifier } = policies;
+  assert.ok(verifier);
+  const problems = new TaskProblems(config.task, 1, { problems: 1, seed: 0 });
+  const prompts = problems.draw(1, 300).map(({ question }) =>
+    verifier.tokenizer.encode(verifier.template.render({ question, solution: "", steps: 9 })).length
+  );
+  releasePolicies(policies);
+  const file = join(config.verifier?.model ?? "", "config.json");
+  const written = JSON.parse(Deno.readTextFileSync(file));
+  written.max_position_embeddings = Math.max(...prompts) + verifier.maximumResponse + room;
+  Deno.writeTextFileSync(file, JSON.stringify(written));
+}
+
 /** Where a response's advantages change: they are constant up to a step's last token. */
 const changes = (advantages: Float32Array) =>
   [...advantages.keys()].slice(0, -1).filter((i) => advantages[i] !== advantages[i + 1]);
@@ -184,6 +200,18 @@ Deno.test({
           assert.ok(Number(line[`${line.phase}/grad_norm`]) > 0, `step ${line.step}`);
         }
         assert.ok(lines.some((line) => Number(line["generator/frac_with_step_rewards"]) > 0));
+      });
+      await test.step("a verifier with fewer positions reads the beginning of a solution", async () => {
+        const room = 8;
+        await setVerifierPositions(gpu, config, room);
+        const lines = await loggedRun(gpu, config, join(folder, "short"));
+        assert.equal(lines.length, 4);
+        for (const line of lines) {
+          assert.equal(line["sampling/logp_difference/max"], 0, `step ${line.step}`);
+          // Most solutions need more tokens of the verifier than there is room for.
+          const cut = Number(line[`${line.phase}/solutions_cut`]);
+          assert.ok(cut > 0.2, `step ${line.step}: ${cut}`);
+        }
       });
     } finally {
       Deno.removeSync(folder, { recursive: true });

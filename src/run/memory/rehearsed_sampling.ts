@@ -11,10 +11,10 @@ export interface PromptLengths {
   readonly longest: number;
 }
 
-/** The range of some lengths, to each of which more may come. */
-export function rangeOf(lengths: readonly number[], more = 0): PromptLengths {
+/** The range of some lengths. */
+export function rangeOf(lengths: readonly number[]): PromptLengths {
   const extreme = (pick: (a: number, b: number) => number) => lengths.reduce((a, b) => pick(a, b));
-  return { shortest: extreme(Math.min), longest: extreme(Math.max) + more };
+  return { shortest: extreme(Math.min), longest: extreme(Math.max) };
 }
 
 /** The prompts that questions make, of which there must be one; the verifier's with the longest solutions. */
@@ -33,8 +33,19 @@ export function promptLengths(
   );
   return {
     generator: rangeOf(asked),
-    verifier: judged && rangeOf(judged, generator.maximumResponse),
+    verifier: judged && withSolutions(verifier, judged, generator.maximumResponse),
   };
+}
+
+/** A solution that leaves no room for the longest critique is cut. */
+function withSolutions(
+  { model, maximumResponse }: Policy<VerifierTemplate>,
+  judged: readonly number[],
+  solution: number,
+): PromptLengths {
+  const { shortest, longest } = rangeOf(judged);
+  const room = Math.max(longest, model.config.maxPositions - maximumResponse);
+  return { shortest, longest: Math.min(longest + solution, room) };
 }
 
 /** So many responses to each of so many prompts. */

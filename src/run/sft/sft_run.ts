@@ -88,6 +88,7 @@ type SftState = {
 export class SftRun {
   readonly trainer: Trainer;
   #step = 0;
+  #opened = new DisposableStack();
   #isReached = false;
   #skippedInARow: SkippedInARow = {};
   #best: Best | null = null;
@@ -106,13 +107,14 @@ export class SftRun {
         seed: config.seed,
         storage: frozenStorage(config.frozen_dtype),
       });
-    try {
-      const { examples, measurement } = await openExamples(config, loaded);
-      return new SftRun(config, loaded, examples, measurement);
-    } catch (error) {
-      loaded.model.release();
-      throw error;
-    }
+    using opened = new DisposableStack();
+    opened.defer(() => loaded.model.release());
+    const { examples, measurement } = await openExamples(config, loaded);
+    opened.use(examples);
+    const run = new SftRun(config, loaded, examples, measurement);
+    opened.defer(() => run.trainer.release());
+    run.#opened = opened.move();
+    return run;
   }
 
   private constructor(
@@ -365,11 +367,9 @@ export class SftRun {
     return { [this.config.policy]: this.trainer };
   }
 
-  /** Returns the GPU memory. */
+  /** Returns the GPU memory and closes the files with examples. */
   close(): void {
-    this.examples[Symbol.dispose]();
-    this.trainer.release();
-    this.loaded.model.release();
+    this.#opened.dispose();
   }
 }
 

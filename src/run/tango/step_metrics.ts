@@ -54,6 +54,7 @@ export function generatorMetrics<Problem>(
         ),
       ),
       "generator/verdict_unparsed": share(critiques.map(({ parsed }) => parsed.verdict === null)),
+      "generator/solutions_cut": share(critiques.map(({ isCut }) => isCut)),
       ...conjunctionMetric(
         "generator",
         verdictIsConjunctionShare(critiques.map(({ parsed }) => parsed)),
@@ -76,6 +77,7 @@ export function verifierStepMetrics<Problem>(
     "verifier/frac_reward_zero_std": fracRewardZeroStd,
     "verifier/format_score": average(critiques.map(({ formatScore }) => formatScore)),
     "verifier/solutions_correct": share(critiques.map(({ solution }) => solution.correct)),
+    "verifier/solutions_cut": share(critiques.map(({ isCut }) => isCut)),
     ...judgingMetrics("verifier", critiqueMetrics(source, critiques)),
     "verifier/class_count_positive": classCounts.positive,
     "verifier/class_count_negative": classCounts.negative,

@@ -6,6 +6,8 @@ import { loadSftConfig, loadTangoConfig } from "../../../src/run/config/load_con
 import { readJudgmentLabels } from "../../../src/run/store/judgment_labels.ts";
 import { RunFolder } from "../../../src/run/store/run_folder.ts";
 import { SftRun } from "../../../src/run/sft/sft_run.ts";
+import { TaskProblems } from "../../../src/run/problems/task_problems.ts";
+import { TangoRun } from "../../../src/run/tango/tango_run.ts";
 import { isFinished, trainWithReport } from "../../../src/run/tango/training_session.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { withTinyProject } from "../tiny_project.ts";
@@ -84,5 +86,27 @@ onEveryGpu("training session: a run that cannot begin leaves no folder", async (
       message: /There is no model nowhere; expected a folder/,
     });
     assert.ok(!exists(path));
+  });
+});
+
+onEveryGpu("training session: a run whose making fails returns all it had opened", async (gpu) => {
+  await withTinyProject(gpu, async (project) => {
+    const config = loadTangoConfig(project.config);
+    const folder = RunFolder.create(join(project.folder, "run"), config);
+    Deno.writeTextFileSync(folder.history, "no JSON\n");
+    const live = gpu.pool.liveBytes;
+    const dispose = TaskProblems.prototype[Symbol.dispose];
+    let disposed = 0;
+    TaskProblems.prototype[Symbol.dispose] = () => void disposed++;
+    try {
+      await assert.rejects(TangoRun.open(gpu, config, folder, { resume: true }), {
+        name: "UserError",
+        message: /config-history\.jsonl:1 is damaged/,
+      });
+    } finally {
+      TaskProblems.prototype[Symbol.dispose] = dispose;
+    }
+    assert.equal(disposed, 1, "with files this ends the thread that judges answers");
+    assert.equal(gpu.pool.liveBytes, live);
   });
 });

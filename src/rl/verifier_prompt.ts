@@ -1,0 +1,35 @@
+import type { Policy } from "./policy.ts";
+import type { VerifierTemplate } from "./prompt_template.ts";
+
+/** What a verifier is asked. */
+export interface VerifierQuestion {
+  readonly question: string;
+  readonly solution: string;
+  /** Steps that the solution has. */
+  readonly steps: number;
+}
+
+/**
+ * The prompt of a critique. A solution whose prompt leaves no room for the longest critique in the model's
+ * positions loses its end: the generator's tokens are counted when questions are chosen, and a verifier with
+ * another tokenizer may need more of its own for the same text.
+ *
+ * @returns the prompt's tokens, which are too many only where the question alone is too long, and whether
+ *   the solution was cut
+ */
+export function verifierPrompt(
+  { tokenizer, template, model, maximumResponse }: Policy<VerifierTemplate>,
+  asked: VerifierQuestion,
+): { readonly prompt: Uint32Array; readonly isCut: boolean } {
+  const encode = (solution: string) => tokenizer.encode(template.render({ ...asked, solution }));
+  const room = model.config.maxPositions - maximumResponse;
+  let prompt = encode(asked.solution);
+  if (prompt.length <= room) return { prompt, isCut: false };
+  const pieces = tokenizer.decodeEach(tokenizer.encode(asked.solution));
+  let kept = pieces.length;
+  while (prompt.length > room && kept > 0) {
+    kept = Math.max(0, kept - (prompt.length - room));
+    prompt = encode(pieces.slice(0, kept).join(""));
+  }
+  return { prompt, isCut: true };
+}

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { characterTokenizer, characterTokenizerConfig } from "../../src/data/vocabulary.ts";
+import { Tokenizer } from "../../src/model/tokenizer/tokenizer.ts";
+import type { Policy } from "../../src/rl/policy.ts";
+import type { VerifierTemplate } from "../../src/rl/prompt_template.ts";
+import { verifierPrompt } from "../../src/rl/verifier_prompt.ts";
+
+const tokenizer = Tokenizer.fromJson(
+  { ...characterTokenizer() },
+  { ...characterTokenizerConfig() },
+  "the character vocabulary",
+);
+
+/** One token a character. */
+const verifier = {
+  tokenizer,
+  template: { render: ({ question, solution, steps }) => `${question}?${solution} ${steps}` },
+  model: { config: { maxPositions: 30 } },
+  maximumResponse: 10,
+} as Policy<VerifierTemplate>;
+
+const ask = (solution: string) => {
+  const { prompt, isCut } = verifierPrompt(verifier, { question: "cat", solution, steps: 2 });
+  return { text: tokenizer.decode(prompt), isCut };
+};
+
+Deno.test("verifier prompt: a solution that fits is left as it is", () => {
+  // 4 characters before it, 2 after, 20 in all.
+  assert.deepEqual(ask("abcdefghijklmn"), { text: "cat?abcdefghijklmn 2", isCut: false });
+});
+
+Deno.test("verifier prompt: one that does not loses its end, and no more than it must", () => {
+  assert.deepEqual(ask("abcdefghijklmno"), { text: "cat?abcdefghijklmn 2", isCut: true });
+  assert.deepEqual(ask("ab".repeat(500)), { text: `cat?${"ab".repeat(7)} 2`, isCut: true });
+});
+
+Deno.test("verifier prompt: a question that is too long by itself stays too long", () => {
+  const { prompt } = verifierPrompt(verifier, {
+    question: "c".repeat(40),
+    solution: "ab",
+    steps: 1,
+  });
+  assert.equal(prompt.length, 43);
+});
