@@ -68,6 +68,7 @@ Deno.test("atomic folder: a failure while it is filled leaves the old one", asyn
       }),
       { name: "UserError", message: `${path}: the disk is full. Make room and go on.` },
     );
+    assert.deepEqual(namesIn(parent), ["folder"]);
     await assert.rejects(
       writeFolderAtomically({ ...writing, bytes: 1e18 }, fill("new")),
       { name: "UserError", message: /folder: there is no room on the disk: 1000000000\.00 GB/ },

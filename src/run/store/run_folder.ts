@@ -17,7 +17,7 @@ export class RunFolder {
   /**
    * Makes the folder of a new run and writes the resolved configuration into it.
    *
-   * @throws UserError when a run is already there
+   * @throws UserError when a run is already there, or the disk does not take it
    */
   static create(path: string, configuration: object): RunFolder {
     const folder = new RunFolder(path);
@@ -36,7 +36,12 @@ export class RunFolder {
         }. Choose another with --run.`,
       );
     }
-    writeFileAtomically(folder.configuration, stringify(configuration));
+    try {
+      writeFileAtomically(folder.configuration, stringify(configuration));
+    } catch (error) {
+      folder.discardIfUnbegun();
+      throw error;
+    }
     return folder;
   }
 

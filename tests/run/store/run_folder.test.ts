@@ -48,6 +48,19 @@ Deno.test("run folder: a run that never began leaves nothing, one that did is ke
   });
 });
 
+Deno.test("run folder: a full disk leaves none", () => {
+  withFolder((parent) => {
+    const path = join(parent, "one");
+    Deno.mkdirSync(path);
+    Deno.symlinkSync("/dev/full", join(path, "config.yaml.tmp"));
+    assert.throws(() => RunFolder.create(path, { seed: 3 }), {
+      name: "UserError",
+      message: /config\.yaml: the disk is full\. Make room and run the command again\./,
+    });
+    assert.ok(!exists(path));
+  });
+});
+
 Deno.test("run folder: a file in the way is a clear error", () => {
   withFolder((parent) => {
     const path = join(parent, "file");
