@@ -1,18 +1,16 @@
-import type { Tensor } from "../gpu/tensor.ts";
-import { noToken } from "../kernels/advance.ts";
 import { pageTokens } from "../kernels/attention_shape.ts";
 import type { Model } from "../model/decoder/model.ts";
 import type { Tokenizer } from "../model/tokenizer/tokenizer.ts";
 import { checkRequest } from "./check_request.ts";
-import { decodeStep } from "./decode_step.ts";
-import { KvCache, pagesFor } from "./kv_cache.ts";
-import { type CachedPage, PageTree } from "./page_tree.ts";
+import { type DecodedWindow, decodeWindow } from "./decode_window.ts";
+import { type CacheSize, type Held, openHeld } from "./held_memory.ts";
+import { pagesFor } from "./kv_cache.ts";
+import type { CachedPage } from "./page_tree.ts";
 import { PromptReader } from "./prompt_log_probs.ts";
 import { cutPrefills, type Prefill, prefill } from "./prefill.ts";
 import type { SampleRequest } from "./request.ts";
 import { Sequence } from "./sequence.ts";
 import { addPages, CopiedRows, fillPages, takePages } from "./sequence_pages.ts";
-import { SlotState } from "./slot_state.ts";
 
 /** How a sampler works; none of it shows in what is sampled. */
 export interface SamplerOptions {
@@ -27,16 +25,6 @@ export interface SamplerOptions {
   readonly pages?: number;
   /** The model's, for requests with stop strings. */
   readonly tokenizer?: Pick<Tokenizer, "decode">;
-}
-
-/** The cache and the slots, while the sampler holds memory. */
-interface Held {
-  readonly cache: KvCache;
-  readonly tree: PageTree;
-  readonly slots: SlotState;
-  readonly pagesPerSlot: number;
-  /** `Model.weightsVersion` of what the cache holds. */
-  readonly weightsVersion: number;
 }
 
 /** Tokens prefilled in one pass. */
@@ -114,7 +102,11 @@ export class Sampler {
       const held = this.#hold();
       this.#grow(held);
       await this.#admit(held);
-      tell = this.#take(held, await this.#decode(held));
+      const { model, options: { stepsBetweenReadbacks } } = this;
+      // All may have been aborted by now.
+      tell = this.#active.length === 0
+        ? []
+        : this.#take(held, await decodeWindow(model, held, this.#active, stepsBetweenReadbacks));
     } catch (error) {
       // What the cache holds is not known any more.
       this.#release();
@@ -164,34 +156,11 @@ export class Sampler {
     const small = held !== null && this.#active.length === 0 &&
       (demand.pages > held.cache.pages || demand.pagesPerSlot > held.pagesPerSlot);
     if (stale || small) this.#release();
-    return this.#held ??= this.#open(this.#demand());
-  }
-
-  #open({ pages, pagesPerSlot }: { readonly pages: number; readonly pagesPerSlot: number }): Held {
-    const { model } = this;
-    const slots = new SlotState(
-      model.gpu,
-      roundSlots(this.slots),
-      pagesPerSlot,
-      model.config.vocabularySize,
-    );
-    try {
-      const cache = new KvCache(model, pages);
-      return {
-        cache,
-        tree: new PageTree(pages),
-        slots,
-        pagesPerSlot,
-        weightsVersion: model.weightsVersion,
-      };
-    } catch (error) {
-      slots.release();
-      throw error;
-    }
+    return this.#held ??= openHeld(this.model, this.slots, this.#demand());
   }
 
   /** Pages for all that is to come, as far as slots and options go. */
-  #demand(): { readonly pages: number; readonly pagesPerSlot: number } {
+  #demand(): CacheSize {
     const { pages } = this.options;
     if (pages !== undefined) {
       return { pages, pagesPerSlot: Math.min(pages, pagesFor(this.model.config.maxPositions)) };
@@ -271,82 +240,26 @@ export class Sampler {
     await prompts.read(prefills.map(({ sequence }) => sequence));
   }
 
-  /** Decodes some tokens of everything admitted without looking in between. */
-  async #decode({ cache, slots }: Held): Promise<Window> {
-    const { gpu } = this.model;
-    const sequences = this.#active.slice();
-    const width = roundSlots(sequences.length);
-    const steps = this.options.stepsBetweenReadbacks;
-    const k = Math.max(0, ...sequences.map(({ request: { likeliest = 0 } }) => likeliest));
-    const state = slots.place(sequences, width);
-    const made = gpu.scope(() => {
-      const tokens = gpu.tensor([steps, width, 2], "u32", "decoded tokens");
-      const likeliest = k > 0 ? gpu.tensor([steps * width, k, 2], "u32", "likeliest tokens") : null;
-      for (let step = 0; step < steps; step++) {
-        gpu.scope(() => decodeStep(this.model, cache, state, { tokens, likeliest, step }));
-      }
-      return likeliest ? [tokens, likeliest] : [tokens];
-    }, (kept): Tensor[] => kept);
-    try {
-      const [words, likeliest = new Uint32Array()] = await gpu.readAll(made);
-      return {
-        sequences,
-        width,
-        steps,
-        k,
-        words: words as Uint32Array<ArrayBuffer>,
-        likeliest: likeliest as Uint32Array,
-      };
-    } finally {
-      gpu.release(...made);
-    }
-  }
-
   /** Hands out the tokens of a window. @returns what the listeners are to be told */
-  #take({ tree }: Held, window: Window): (() => void)[] {
-    const { sequences, width, steps, words, k, likeliest } = window;
-    const floats = new Float32Array(words.buffer);
+  #take({ tree }: Held, window: DecodedWindow): (() => void)[] {
     const tell: (() => void)[] = [];
-    for (const [s, sequence] of sequences.entries()) {
+    window.sequences.forEach((sequence, s) => {
       // It was aborted while the window was decoded.
-      if (sequence.admission === 0) continue;
+      if (sequence.admission === 0) return;
       const { listener } = sequence.request;
       const before = sequence.tokens.length;
-      let end = null;
-      for (let step = 0; step < steps && end === null; step++) {
-        const row = step * width + s;
-        const token = words[2 * row];
-        if (token === noToken) throw new Error("a sequence stopped on the GPU alone");
-        const wanted = 2 * (sequence.request.likeliest ?? 0);
-        const neighbours = likeliest.slice(2 * k * row, 2 * k * row + wanted);
-        end = sequence.append(token, floats[2 * row + 1], neighbours);
-      }
+      const end = window.append(s);
       fillPages(tree, sequence, before - 1, sequence.position);
       const tokens = sequence.tokens.slice(before);
       if (listener.tokens) tell.push(() => listener.tokens?.(tokens));
-      if (end === null) continue;
+      if (end === null) return;
       const response = sequence.response(end);
       tell.push(() => listener.end(response));
       this.#remove(sequence);
-    }
+    });
     return tell;
   }
 }
-
-/** What a window of decode steps gave. */
-interface Window {
-  readonly sequences: readonly Sequence[];
-  readonly width: number;
-  readonly steps: number;
-  /** [steps, width, 2] token and bits of its log-prob */
-  readonly words: Uint32Array<ArrayBuffer>;
-  /** [steps, width, k, 2] */
-  readonly likeliest: Uint32Array;
-  readonly k: number;
-}
-
-/** A round number of slots keeps the shapes few; the surplus ones are inactive. */
-const roundSlots = (count: number) => Math.ceil(count / 16) * 16;
 
 /** Calls all, and throws the first error after that. */
 function callAll(calls: readonly (() => void)[]): void {

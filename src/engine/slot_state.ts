@@ -5,6 +5,9 @@ import { samplingSettings, settingsWords } from "../kernels/sample.ts";
 import { inverseTemperature } from "../kernels/log_softmax.ts";
 import type { Sequence } from "./sequence.ts";
 
+/** A round number of slots keeps the shapes few; the surplus ones are inactive. */
+export const roundSlots = (count: number): number => Math.ceil(count / 16) * 16;
+
 /** What decoding reads of W slots, and moves on. */
 export interface DecodeState {
   /** u32 [W] the token whose successor comes next */

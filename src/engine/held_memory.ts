@@ -1,0 +1,38 @@
+import type { Model } from "../model/decoder/model.ts";
+import { KvCache } from "./kv_cache.ts";
+import { PageTree } from "./page_tree.ts";
+import { roundSlots, SlotState } from "./slot_state.ts";
+
+/** How large a cache is. */
+export interface CacheSize {
+  readonly pages: number;
+  /** Of the longest sequence. */
+  readonly pagesPerSlot: number;
+}
+
+/** What a sampler holds of the GPU's memory while it is at work. */
+export interface Held extends CacheSize {
+  readonly cache: KvCache;
+  readonly tree: PageTree;
+  readonly slots: SlotState;
+  /** `Model.weightsVersion` of what the cache holds. */
+  readonly weightsVersion: number;
+}
+
+/**
+ * Takes the memory.
+ *
+ * @throws BufferTooLarge when a layer's keys are more than the device binds
+ */
+export function openHeld(model: Model, slots: number, size: CacheSize): Held {
+  const { gpu, config, weightsVersion } = model;
+  const { pages, pagesPerSlot } = size;
+  const state = new SlotState(gpu, roundSlots(slots), pagesPerSlot, config.vocabularySize);
+  try {
+    const cache = new KvCache(model, pages);
+    return { ...size, cache, tree: new PageTree(pages), slots: state, weightsVersion };
+  } catch (error) {
+    state.release();
+    throw error;
+  }
+}
