@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type CachedPage, PageTree } from "../../src/engine/page_tree.ts";
+import { CopiedRows } from "../../src/engine/sequence_pages.ts";
 import { pageTokens } from "../../src/kernels/attention_shape.ts";
 
 /** A sequence as a sampler makes one: it holds pages, and writes the keys of its tokens. */
@@ -146,4 +147,31 @@ Deno.test("page tree: the longest unused goes first, the end of a text before it
   assert.equal(tree.find(text(2), 64).pages.length, 0);
   assert.equal(tree.find(text(1), 64).pages.length, 2);
   assert.throws(() => tree.release(holders[1].pages), /released twice/);
+});
+
+Deno.test("page tree: of pages that begin alike the one that agrees longest is found", () => {
+  const tree = new PageTree(4);
+  const memory: Memory = Array.from({ length: 4 }, () => []);
+  const text = (...own: number[]) => [7, 7, 7, ...own];
+  for (const own of [[1, 2, 9], [1, 2, 3, 4], [1, 2, 3, 5, 6]]) {
+    write(tree, memory, { tokens: text(...own), pages: [], written: 0 }, 3 + own.length);
+  }
+  const { pages, partial } = tree.find(text(1, 2, 3, 5, 7, 8), 9);
+  assert.deepEqual([pages.length, partial?.length], [0, 7]);
+  assert.deepEqual(partial?.page.tokens, text(1, 2, 3, 5, 6));
+  assert.equal(tree.find(text(1, 2, 3, 4), 5).partial?.length, 5, "of the tokens asked for alone");
+  assert.equal(tree.find([8], 1).partial, null);
+});
+
+Deno.test("copied rows: a copy of a copy comes from the row that was computed", () => {
+  const tree = new PageTree(3);
+  const [a, b, c] = [0, 1, 2].map(() => tree.allocate(null).page * pageTokens);
+  const page = (row: number) => ({ page: row / pageTokens, parent: null, tokens: [], users: 1 });
+  const rows = new CopiedRows();
+  assert.deepEqual(rows.copy({ page: page(a), length: 2 }, b), [[a, b], [a + 1, b + 1]]);
+  // The third row of b was computed there.
+  assert.deepEqual(
+    rows.copy({ page: page(b), length: 3 }, c),
+    [[a, c], [a + 1, c + 1], [b + 2, c + 2]],
+  );
 });

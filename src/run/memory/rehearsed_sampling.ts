@@ -9,6 +9,10 @@ import { rolloutSampling } from "../tango/held_out_evaluation.ts";
 export interface PromptLengths {
   readonly shortest: number;
   readonly longest: number;
+  /** With which all of them begin (the template's), computed once; 0 by default. */
+  readonly common?: number;
+  /** With which those about the same question begin; as many as all of them by default. */
+  readonly commonToQuestion?: number;
 }
 
 /** The range of some lengths. */
@@ -24,17 +28,31 @@ export function promptLengths(
   verifier: Policy<VerifierTemplate> | null,
 ): { readonly generator: PromptLengths; readonly verifier: PromptLengths | null } {
   const asked = questions.map((question) =>
-    generator.tokenizer.encode(generator.template.render({ question })).length
+    generator.tokenizer.encode(generator.template.render({ question }))
   );
-  const judged = verifier && questions.map((question) =>
-    verifier.tokenizer.encode(
-      verifier.template.render({ question, solution: "", steps: 9 }),
-    ).length
-  );
-  return {
-    generator: rangeOf(asked),
-    verifier: judged && withSolutions(verifier, judged, generator.maximumResponse),
+  const lengths = (prompts: readonly Uint32Array[]) => prompts.map(({ length }) => length);
+  const toSolve = { ...rangeOf(lengths(asked)), common: commonTokens(asked) };
+  if (verifier === null) return { generator: toSolve, verifier: null };
+  const judgedWith = (solution: string) =>
+    questions.map((question) =>
+      verifier.tokenizer.encode(verifier.template.render({ question, solution, steps: 9 }))
+    );
+  const judged = judgedWith("");
+  const [one, another] = [judgedWith("0"), judgedWith("x")];
+  const toJudge = {
+    ...withSolutions(verifier, lengths(judged), generator.maximumResponse),
+    common: commonTokens(judged),
+    commonToQuestion: Math.min(...one.map((prompt, q) => commonTokens([prompt, another[q]]))),
   };
+  return { generator: toSolve, verifier: toJudge };
+}
+
+/** With how many tokens all prompts begin, at least one of which there is. */
+function commonTokens([first, ...others]: readonly Uint32Array[]): number {
+  return others.reduce((common, prompt) => {
+    const parted = first.subarray(0, common).findIndex((token, t) => token !== prompt[t]);
+    return parted < 0 ? common : parted;
+  }, first.length);
 }
 
 /** A solution that leaves no room for the longest critique is cut. */
@@ -52,22 +70,27 @@ function withSolutions(
 export interface Rollout {
   readonly prompts: number;
   readonly responses: number;
+  /** How many prompts in a row are about the same question; one by default. */
+  readonly toQuestion?: number;
 }
 
 /** The first tokens of rollouts on a rehearsal GPU, each as wide as it may be. */
 export async function rehearseSampling(
   config: TangoConfig,
   policy: Policy<unknown>,
-  { longest }: PromptLengths,
+  { longest, common = 0, commonToQuestion = common }: PromptLengths,
   rollouts: readonly Rollout[],
 ): Promise<void> {
   // A prompt that leaves no room for a response is refused or passed over when it is sampled.
   const tokens = Math.min(longest, policy.model.config.maxPositions - policy.maximumResponse);
-  for (const { prompts, responses } of rollouts) {
+  const other = (n: number) => 1 + n % (policy.model.config.vocabularySize - 1);
+  for (const { prompts, responses, toQuestion = 1 } of rollouts) {
     const held = Math.ceil(policy.sampler.slots / responses);
     const requests = Array.from({ length: Math.min(prompts, held + 1) }, (_, p) => ({
-      // No two begin alike, so that each is computed.
-      prompt: new Uint32Array(Math.max(1, tokens)).fill(p % policy.model.config.vocabularySize),
+      // No two go on alike after what they have in common, so that each is computed.
+      prompt: new Uint32Array(Math.max(1, tokens))
+        .fill(other(Math.floor(p / toQuestion)), common)
+        .fill(other(p), toQuestion > 1 ? commonToQuestion : common),
       // The last response to one prompt may come together with all to those after it.
       sequenceIds: Array.from({ length: p === 0 && prompts > held ? 1 : responses }, (_, i) => i),
     }));

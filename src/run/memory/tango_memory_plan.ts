@@ -37,7 +37,11 @@ export async function planTangoMemory(gpu: Gpu, config: TangoConfig): Promise<Me
     ]);
     const { rollout: { batch_size, group_size, verifications_per_solution }, evaluation } = config;
     const trained = { prompts: batch_size, responses: group_size };
-    const judged = { prompts: batch_size * group_size, responses: verifications_per_solution };
+    const judged = {
+      prompts: batch_size * group_size,
+      responses: verifications_per_solution,
+      toQuestion: group_size,
+    };
     const measured = [problems.heldOut("test"), problems.heldOut("validation")];
     const prompts = Math.max(...measured.map(({ length }) => length));
     const evaluated = { prompts, responses: evaluation.samples };

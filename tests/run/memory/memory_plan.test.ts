@@ -44,9 +44,10 @@ onEveryGpu("memory plan: what a run then takes is within a tenth of it", async (
       "parts of a batch": [
         "reduction.shards=4",
         "loss.micro_batch_tokens=250",
-        // So that training takes the most: what prompts begin with in common is planned as if it were not.
+        // So that training takes the most.
         "rollout.decode_slots=16",
       ],
+      "sampling the most": ["loss.micro_batch_tokens=100"],
       "the generator alone": [
         "verifier=null",
         "rollout.batch_size=4",
