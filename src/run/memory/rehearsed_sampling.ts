@@ -39,10 +39,11 @@ export function promptLengths(
     );
   const judged = judgedWith("");
   const [one, another] = [judgedWith("0"), judgedWith("x")];
+  const commonToQuestion = Math.min(...one.map((prompt, q) => commonTokens([prompt, another[q]])));
   const toJudge = {
     ...withSolutions(verifier, lengths(judged), generator.maximumResponse),
-    common: commonTokens(judged),
-    commonToQuestion: Math.min(...one.map((prompt, q) => commonTokens([prompt, another[q]]))),
+    common: Math.min(commonTokens(judged), commonToQuestion),
+    commonToQuestion,
   };
   return { generator: toSolve, verifier: toJudge };
 }
