@@ -8,21 +8,27 @@ import type { PhaseEndedEvent, RunEvent } from "./run_event.ts";
 export class RunLogs implements Disposable {
   readonly #metrics: MetricsLog;
   readonly #timings: TimingsLog;
-  readonly #samples: SamplesLog;
-  /** Seconds of the step's phases so far. */
-  #phases: Record<string, number> = {};
+  readonly #samples: SamplesLog | null;
+  /** Seconds of the step's phases so far, and of the pause before it. */
+  #seconds: Record<string, number> = {};
+  #pauseBegan = 0;
   /** Settings that are new in the present step. */
   #changes: Record<string, string | number> = {};
 
   /**
    * @param lastStep of a resumed run, see `JsonLinesLog`
+   * @param options `samples`: whether the run tells any
    * @throws UserError when there are logs already that are not to be continued, or they are damaged
    */
-  constructor(folder: RunFolder, lastStep: number | undefined) {
+  constructor(
+    folder: RunFolder,
+    lastStep: number | undefined,
+    { samples }: { readonly samples: boolean },
+  ) {
     using opened = new DisposableStack();
     this.#metrics = opened.use(new MetricsLog(folder.metrics, lastStep));
     this.#timings = opened.use(new TimingsLog(folder.timings, lastStep));
-    this.#samples = opened.use(new SamplesLog(folder.samples, lastStep));
+    this.#samples = samples ? opened.use(new SamplesLog(folder.samples, lastStep)) : null;
     opened.move();
   }
 
@@ -44,8 +50,8 @@ export class RunLogs implements Disposable {
       case "step": {
         const { step, phase, metrics, timings } = event;
         this.#metrics.append({ step, phase, ...metrics, ...this.#changes });
-        this.#timings.append({ step, phase, ...timings, ...this.#phases });
-        this.#phases = {};
+        this.#timings.append({ step, phase, ...timings, ...this.#seconds });
+        this.#seconds = {};
         this.#changes = {};
         break;
       }
@@ -53,7 +59,13 @@ export class RunLogs implements Disposable {
         this.#metrics.append({ step: event.step, phase: "evaluation", ...event.metrics });
         break;
       case "samples":
-        for (const sample of event.samples) this.#samples.append(sample);
+        for (const sample of event.samples) this.#samples?.append(sample);
+        break;
+      case "paused":
+        this.#pauseBegan = performance.now();
+        break;
+      case "continued":
+        this.#seconds["perf/paused_seconds"] = (performance.now() - this.#pauseBegan) / 1000;
         break;
     }
   }
@@ -61,14 +73,14 @@ export class RunLogs implements Disposable {
   #count({ phase, seconds }: PhaseEndedEvent): void {
     if (phase === "evaluation" || phase === "checkpoint") return;
     const name = `perf/${phase}_seconds`;
-    this.#phases[name] = (this.#phases[name] ?? 0) + seconds;
+    this.#seconds[name] = (this.#seconds[name] ?? 0) + seconds;
   }
 
   #sync(): void {
-    for (const log of [this.#metrics, this.#timings, this.#samples]) log.sync();
+    for (const log of [this.#metrics, this.#timings, this.#samples]) log?.sync();
   }
 
   [Symbol.dispose](): void {
-    for (const log of [this.#metrics, this.#timings, this.#samples]) log.close();
+    for (const log of [this.#metrics, this.#timings, this.#samples]) log?.close();
   }
 }

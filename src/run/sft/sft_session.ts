@@ -60,7 +60,7 @@ export async function fineTuneWithReport(
       stepsDone = run.step;
       warnOfSkippedCheckpoints(events, folder, stepsDone);
       // What came after the checkpoint is done again.
-      using logs = new RunLogs(folder, resume ? run.step || -1 : undefined);
+      using logs = new RunLogs(folder, resume ? run.step || -1 : undefined, { samples: false });
       using _logging = events.listen((event) => logs.hear(event));
       using _reporting = events.listen((event) => {
         if (event.type === "step") stepsDone = event.step;

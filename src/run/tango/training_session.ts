@@ -67,7 +67,7 @@ export async function trainWithReport(
       warnOfSkippedCheckpoints(events, folder, stepsDone);
       // The report is written last: while it is missing, the run is not finished.
       removeIfPresent(folder.report);
-      using logs = new RunLogs(folder, run.lastLoggedStep);
+      using logs = new RunLogs(folder, run.lastLoggedStep, { samples: true });
       using _logging = events.listen((event) => logs.hear(event));
       using _reporting = events.listen((event) => {
         if (event.type === "step") stepsDone = event.step;

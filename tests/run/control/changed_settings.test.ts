@@ -14,7 +14,7 @@ import { readJsonLines } from "../../../src/run/store/json_lines_log.ts";
 import type { MetricsLine } from "../../../src/run/store/metrics_log.ts";
 import { RunFolder } from "../../../src/run/store/run_folder.ts";
 import { trainWithReport } from "../../../src/run/tango/training_session.ts";
-import { onEveryGpu } from "../../kernels/harness.ts";
+import { gpuOf } from "../../kernels/harness.ts";
 import { assertSameFiles } from "../killable_runs.ts";
 import { withTinyProject } from "../tiny_project.ts";
 
@@ -63,7 +63,14 @@ const changes = {
   4: { [RATE]: 0.001, "advantage.alpha.schedule": "linear" },
 };
 
-onEveryGpu("changed settings: a run that was killed repeats them bit for bit", async (gpu) => {
+/** Where nothing depends on the engine. */
+function onOneGpu(name: string, body: (gpu: Gpu) => Promise<void>): void {
+  // The device outlives a test on purpose: it is opened once per process.
+  const sanitizers = { sanitizeOps: false, sanitizeResources: false };
+  Deno.test({ name, ...sanitizers, fn: async () => await body(await gpuOf("native")) });
+}
+
+onOneGpu("changed settings: a run that was killed repeats them bit for bit", async (gpu) => {
   await withTinyProject(gpu, async (project) => {
     const module = join(project.folder, "reward.ts");
     Deno.writeTextFileSync(module, "export default ({ response }) => response.length;");
@@ -119,7 +126,7 @@ onEveryGpu("changed settings: a run that was killed repeats them bit for bit", a
   });
 });
 
-onEveryGpu("changed settings: a bad request is refused and the run goes on", async (gpu) => {
+onOneGpu("changed settings: a bad request is refused and the run goes on", async (gpu) => {
   await withTinyProject(gpu, async (project) => {
     const config = loadTangoConfig(project.config, { steps: 2 });
     const events = new RunEvents();
@@ -141,7 +148,7 @@ onEveryGpu("changed settings: a bad request is refused and the run goes on", asy
   });
 });
 
-onEveryGpu("changed settings: fine-tuning takes them too", async (gpu) => {
+onOneGpu("changed settings: fine-tuning takes them too", async (gpu) => {
   await withTinyProject(gpu, async (project) => {
     const config = loadSftConfig(project.sftConfig, {
       steps: 4,

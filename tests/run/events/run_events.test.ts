@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { exists } from "../../../src/base/atomic_file.ts";
 import { loadSftConfig, loadTangoConfig } from "../../../src/run/config/load_config.ts";
 import { RunControl } from "../../../src/run/control/run_control.ts";
 import type { RunEvent } from "../../../src/run/events/run_event.ts";
@@ -110,6 +111,10 @@ onEveryGpu("events: fine-tuning tells the same", async (gpu) => {
       ...saved(2),
       "finished 2 true",
     ]);
+    const folder = RunFolder.at(path);
+    const timed = readJsonLines<MetricsLine>(folder.timings);
+    assert.ok(timed.every((line) => Number(line["perf/update_seconds"]) > 0));
+    assert.ok(!exists(folder.samples), "it has none");
   });
 });
 
@@ -204,5 +209,9 @@ onEveryGpu("control: a run saves, waits, goes on and stops as it is asked", asyn
     ]);
     assert.deepEqual(listCheckpoints(folder.checkpoints).map(({ step }) => step), [1, 2, 3]);
     assert.match(Deno.readTextFileSync(folder.report), /The run stopped after step 3 of 5/);
+    const paused = readJsonLines<MetricsLine>(folder.timings).map((line) =>
+      Number(line["perf/paused_seconds"] ?? 0) > 0
+    );
+    assert.deepEqual(paused, [false, false, true]);
   });
 });
