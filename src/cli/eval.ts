@@ -163,7 +163,7 @@ function requireVerifier({ policy, generator, k }: EvalOptions): void {
 }
 
 /** What was measured on how many problems, and how many were too long for the models. */
-interface Measured {
+interface EvaluationResult {
   readonly metrics: Metrics;
   readonly problems: number;
   readonly passedOver: number;
@@ -202,7 +202,7 @@ async function measure(
   config: TangoConfig,
   policies: Policies,
   options: EvalOptions,
-): Promise<Measured> {
+): Promise<EvaluationResult> {
   const { generator, verifier } = policies;
   using problems = await problemsOf(config, policies, options);
   const heldOut = new HeldOutEvaluation(config, problems);
@@ -216,7 +216,7 @@ async function judge(
   config: TangoConfig,
   { verifier }: Policies,
   records: readonly LabelledRecord[],
-): Promise<Measured> {
+): Promise<EvaluationResult> {
   if (!verifier) throw new Error("no verifier was opened");
   const evaluation = new ProcessEvaluation(config, verifier, records);
   const { count: problems, passedOver } = evaluation;

@@ -124,7 +124,9 @@ there is a verifier every generator step writes critiques too.
 
 ${comparisonTable(results)}
 
-Measured on ${config.evaluation.problems} held-out problems, the same for every run, at the end of each:
+Measured on ${
+    config.evaluation.problems ?? "all"
+  } held-out problems, the same for every run, at the end of each:
 mean ± sample standard deviation over the seeds. A verifier is measured on fresh solutions of its own
 run's generator, so a frozen one changes too when its generator does.
 
