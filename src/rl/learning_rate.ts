@@ -1,6 +1,7 @@
 /** How the learning rate of one policy runs over its own updates. */
 export interface LearningRateSchedule {
-  readonly peak: number;
+  /** The highest, after the warm-up. */
+  readonly learningRate: number;
   /** Steps over which the rate rises linearly to the peak. */
   readonly warmupSteps: number;
   /** The same as a share of all steps; the longer of the two holds. */
@@ -12,12 +13,12 @@ export interface LearningRateSchedule {
 
 /** The rate of the policy's step `step`, counted from 0. */
 export function learningRateAt(
-  { peak, warmupSteps, warmupShare, schedule, totalSteps }: LearningRateSchedule,
+  { learningRate, warmupSteps, warmupShare, schedule, totalSteps }: LearningRateSchedule,
   step: number,
 ): number {
   const warmup = Math.max(warmupSteps, Math.floor(warmupShare * totalSteps));
-  if (step < warmup) return peak * (step + 1) / warmup;
-  if (schedule === "constant") return peak;
+  if (step < warmup) return learningRate * (step + 1) / warmup;
+  if (schedule === "constant") return learningRate;
   const progress = (step - warmup) / Math.max(1, totalSteps - warmup);
-  return peak * 0.5 * (1 + Math.cos(Math.PI * Math.min(1, progress)));
+  return learningRate * 0.5 * (1 + Math.cos(Math.PI * Math.min(1, progress)));
 }

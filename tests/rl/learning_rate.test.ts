@@ -3,7 +3,7 @@ import { learningRateAt, type LearningRateSchedule } from "../../src/rl/learning
 
 function rates(schedule: Partial<LearningRateSchedule>, steps: number): number[] {
   const whole = {
-    peak: 2,
+    learningRate: 2,
     warmupSteps: 0,
     warmupShare: 0,
     schedule: "constant",
@@ -36,7 +36,7 @@ Deno.test("learning rate: cosine falls from the peak after the warm-up towards 0
   assert.ok(Math.abs(falling[7] - 1) < 1e-12);
   for (let i = 3; i < 12; i++) assert.ok(falling[i] < falling[i - 1] && falling[i] > 0);
   const after = {
-    peak: 2,
+    learningRate: 2,
     warmupSteps: 2,
     warmupShare: 0,
     schedule: "cosine",

@@ -297,15 +297,9 @@ export class SftRun {
   }
 
   #adamw(step: number): AdamwNumbers {
-    const { optimizer } = this.config;
-    const learningRate = learningRateAt({
-      peak: optimizer.learning_rate,
-      warmupSteps: optimizer.warmup_steps,
-      warmupShare: optimizer.warmup_share,
-      schedule: optimizer.schedule,
-      totalSteps: this.#steps,
-    }, step - 1);
-    return { ...camelCased(optimizer), learningRate };
+    const optimizer = camelCased(this.config.optimizer);
+    const totalSteps = this.#steps;
+    return { ...optimizer, learningRate: learningRateAt({ ...optimizer, totalSteps }, step - 1) };
   }
 
   /** Where the judgments come from that the verifier has imitated by then: gold ones are not forgotten. */

@@ -147,19 +147,14 @@ export async function trainVerifier(
 
 /** The numbers of a policy's own step, counted from 1. */
 function adamwOf(config: TangoConfig, policy: PolicyName, step: number): AdamwNumbers {
-  const optimizer = config[policy]?.optimizer;
-  if (!optimizer) throw new Error(`there is no ${policy}`);
+  const configured = config[policy];
+  if (!configured) throw new Error(`there is no ${policy}`);
+  const optimizer = camelCased(configured.optimizer);
   const schedule = camelCased(config.schedule);
   const generatorSteps = countGeneratorSteps(schedule);
   const verifierSteps = schedule.totalTrainingSteps - generatorSteps;
-  const learningRate = learningRateAt({
-    peak: optimizer.learning_rate,
-    warmupSteps: optimizer.warmup_steps,
-    warmupShare: optimizer.warmup_share,
-    schedule: optimizer.schedule,
-    totalSteps: policy === "generator" ? generatorSteps : verifierSteps,
-  }, step - 1);
-  return { ...camelCased(optimizer), learningRate };
+  const totalSteps = policy === "generator" ? generatorSteps : verifierSteps;
+  return { ...optimizer, learningRate: learningRateAt({ ...optimizer, totalSteps }, step - 1) };
 }
 
 /** How far the files were gone through. */

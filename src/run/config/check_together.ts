@@ -1,0 +1,94 @@
+import type { z } from "zod";
+import type { dataSchema } from "./data_schema.ts";
+import { systemPromptNeedsChat } from "./shared_schema.ts";
+import type {
+  advantageSchema,
+  evaluationSchema,
+  generatorSchema,
+  lossSchema,
+  rewardsSchema,
+  rolloutSchema,
+  scheduleSchema,
+  verifierSchema,
+} from "./tango_sections.ts";
+
+/** What is checked together. */
+type TangoConfigFields = {
+  data: z.output<typeof dataSchema>;
+  evaluation: z.output<typeof evaluationSchema>;
+  generator: z.output<typeof generatorSchema>;
+  rewards: z.output<typeof rewardsSchema>;
+  rollout: z.output<typeof rolloutSchema>;
+  loss: z.output<typeof lossSchema>;
+  advantage: z.output<typeof advantageSchema>;
+  schedule: z.output<typeof scheduleSchema>;
+  verifier: z.output<typeof verifierSchema> | null;
+};
+
+/** Settings that are possible alone and impossible together. */
+export function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfigFields>): void {
+  const impossible = (path: PropertyKey[], input: unknown, message: string) =>
+    issues.push({ code: "custom", path, input, message });
+  const { rollout, loss, advantage, schedule, verifier } = value;
+  if (rollout.batch_size % loss.mini_batches !== 0) {
+    impossible(
+      ["loss", "mini_batches"],
+      loss.mini_batches,
+      `a divisor of rollout.batch_size, which is ${rollout.batch_size}`,
+    );
+  }
+  if (advantage.estimator !== "reinforce++" && rollout.group_size < 2) {
+    impossible(
+      ["rollout", "group_size"],
+      rollout.group_size,
+      `at least 2, because advantage.estimator ${advantage.estimator} compares the responses of a group`,
+    );
+  }
+  const { alpha } = advantage;
+  const alphaFalls = alpha.initial > 0 && alpha.schedule !== "none";
+  if (alphaFalls && alpha.minimum > alpha.initial) {
+    impossible(
+      ["advantage", "alpha", "minimum"],
+      alpha.minimum,
+      `at most advantage.alpha.initial, which is ${alpha.initial}`,
+    );
+  }
+  if (alphaFalls && alpha.schedule === "exp" && alpha.minimum === 0) {
+    impossible(
+      ["advantage", "alpha", "minimum"],
+      alpha.minimum,
+      "greater than 0, because exp never reaches 0 (linear and cosine do)",
+    );
+  }
+  for (const name of ["generator", "verifier"] as const) {
+    const policy = value[name];
+    if (!policy?.system_prompt || policy.chat) continue;
+    impossible([name, "system_prompt"], policy.system_prompt, systemPromptNeedsChat);
+  }
+  if (verifier?.lora && !verifier.trained) {
+    impossible(["verifier", "lora"], verifier.lora, "null, because verifier.trained is false");
+  }
+  if (schedule.keep_best && schedule.test_frequency === 0) {
+    const message = "false, because with schedule.test_frequency 0 nothing is evaluated";
+    impossible(["schedule", "keep_best"], true, message);
+  }
+  if (value.evaluation.problems === null && value.data === null) {
+    impossible(["evaluation", "problems"], null, "a number, because an embedded task never ends");
+  }
+  const longest = value.generator.max_response_length;
+  if (value.rewards.overlong_buffer > longest) {
+    impossible(
+      ["rewards", "overlong_buffer"],
+      value.rewards.overlong_buffer,
+      `at most generator.max_response_length, which is ${longest}`,
+    );
+  }
+  const trainsVerifier = verifier?.trained ?? false;
+  if (schedule.generator_steps + (trainsVerifier ? schedule.verifier_steps : 0) === 0) {
+    impossible(
+      ["schedule", "generator_steps"],
+      schedule.generator_steps,
+      "at least 1, because nothing else would be trained",
+    );
+  }
+}

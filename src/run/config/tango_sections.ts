@@ -1,0 +1,259 @@
+/**
+ * The parts of a Tango run's configuration. A default is the published run's value (arXiv 2505.15034) unless
+ * the key's words say what that run had: such a default serves the embedded tasks, or a single machine.
+ */
+
+import { z } from "zod";
+import { flag, oneOf, realNumber, section, text, wholeNumber } from "./schema_fields.ts";
+import {
+  chatFields,
+  gradientCheckpointingSchema,
+  loraSchema,
+  optimizerSchema,
+  promptTemplateSchema,
+} from "./shared_schema.ts";
+
+const MODEL_PATH =
+  "the path of a folder with model.safetensors, config.json and tokenizer.json, or of a .gguf file";
+
+/** The model that solves problems. */
+export const generatorSchema = section({
+  model: text(MODEL_PATH).describe(
+    "Starting weights, also the frozen reference.",
+  ),
+  lora: loraSchema.describe(
+    "Trains a low-rank adapter (LoRA) on weights that stay as they are; null: all weights are trained.",
+  ),
+  max_response_length: wholeNumber({ minimum: 1 }).default(128).describe(
+    "Tokens after which a response is cut off; 2048 in the published run.",
+  ),
+  prompt_template: promptTemplateSchema(
+    "generator.txt",
+    "Jinja text of the prompt; uses `question`.",
+  ),
+  ...chatFields,
+  optimizer: optimizerSchema.prefault({}),
+});
+
+/** The model that judges solutions. */
+export const verifierSchema = section({
+  model: text(MODEL_PATH).describe(
+    "Starting weights, also the frozen reference.",
+  ),
+  lora: loraSchema.describe(
+    "Trains a low-rank adapter (LoRA) on weights that stay as they are; null: all weights are trained.",
+  ),
+  trained: flag().default(true).describe(
+    "false keeps the verifier as it is: the paper's frozen-verifier baseline.",
+  ),
+  max_response_length: wholeNumber({ minimum: 1 }).default(192).describe(
+    "Tokens after which a response is cut off; 4096 in the published run.",
+  ),
+  prompt_template: promptTemplateSchema(
+    "verifier.txt",
+    "Jinja text of the prompt; uses `question`, `solution` and `steps`, their number.",
+  ),
+  ...chatFields,
+  optimizer: optimizerSchema.prefault({}),
+});
+
+/** How responses are drawn. */
+export const rolloutSchema = section({
+  batch_size: wholeNumber({ minimum: 1 }).default(32).describe(
+    "Problems in a step (B); 256 in the published run.",
+  ),
+  group_size: wholeNumber({ minimum: 1 }).default(5).describe(
+    "Responses that are compared with each other (n).",
+  ),
+  maximum_generation_batches: wholeNumber({ minimum: 1 }).default(1).describe(
+    "Batches that a generator step may sample until `batch_size` groups have unequal rewards (DAPO's dynamic sampling); 1 takes the first as it is.",
+  ),
+  verifications_per_solution: wholeNumber({ minimum: 1 }).default(1).describe(
+    "Critiques of each solution in a generator step (m); their rewards are averaged.",
+  ),
+  temperature: realNumber({ above: 0 }).default(1).describe(
+    "Responses are sampled from softmax(logits / temperature).",
+  ),
+  top_k: wholeNumber({ minimum: 0 }).default(0).describe(
+    "Only the k likeliest tokens are sampled from; 0 means all.",
+  ),
+  top_p: realNumber({ above: 0, maximum: 1 }).default(1).describe(
+    "Only the likeliest tokens that together have this probability; 1 means all.",
+  ),
+  min_p: realNumber({ minimum: 0, below: 1 }).default(0).describe(
+    "Only tokens at least this fraction as likely as the likeliest; 0 means all.",
+  ),
+  decode_slots: wholeNumber({ minimum: 1 }).default(160).describe(
+    "Sequences decoded at once; finished ones make room for waiting ones.",
+  ),
+  steps_between_readbacks: wholeNumber({ minimum: 1 }).default(16).describe(
+    "Tokens decoded on the GPU between two looks at which sequences have finished.",
+  ),
+});
+
+/** k1's gradient is that of a log-prob, and the mean of that over what a policy samples is 0. */
+const klEstimatorSchema = z.enum(["k2", "k3"], {
+  error: ({ input }) =>
+    input === "k1"
+      ? "k2 or k3, because the gradient of k1 is 0 on average, wherever the reference is: it only adds noise"
+      : "one of k2, k3",
+});
+
+/** What an update minimises, and how a batch is cut. */
+export const lossSchema = section({
+  objective: oneOf(["ppo", "gspo", "cispo"]).default("ppo").describe(
+    "`ppo` clips each token's ratio, `gspo` each sequence's, `cispo` clips the weight of its gradient.",
+  ),
+  aggregation: oneOf(["token-mean", "sequence-mean", "sequence-sum"]).default("token-mean")
+    .describe(
+      "How the tokens' losses become one: over all tokens, or over sequences by their mean or their sum.",
+    ),
+  mask_truncated: flag().default(false).describe(
+    "Leaves responses that were cut off out of the loss.",
+  ),
+  drop_zero_std: flag().default(false).describe(
+    "Leaves groups whose rewards are all equal, so that their advantages are 0, out of the loss and of its mean.",
+  ),
+  clip_ratio_low: realNumber({ minimum: 0, maximum: 1 }).default(0.2).describe(
+    "The probability ratio is clipped to 1 − low … 1 + high.",
+  ),
+  clip_ratio_high: realNumber({ minimum: 0 }).default(0.2).describe(
+    "The upper side of the clip; DAPO takes 0.28.",
+  ),
+  kl_coefficient: realNumber({ minimum: 0 }).default(0.001).describe(
+    "Weight of the divergence from the starting weights.",
+  ),
+  kl_estimator: klEstimatorSchema.default("k3").describe(
+    "How the divergence is estimated from the sampled tokens.",
+  ),
+  entropy_coefficient: realNumber({ minimum: 0 }).default(0.001).describe(
+    "Weight of the entropy bonus.",
+  ),
+  mini_batches: wholeNumber({ minimum: 1 }).default(1).describe(
+    "Optimizer updates that a batch is cut into.",
+  ),
+  epochs: wholeNumber({ minimum: 1 }).default(1).describe(
+    "Times that each batch is gone through.",
+  ),
+  share_prompts: flag().default(true).describe(
+    "The responses to a prompt compute it once; a pass then holds all of them or none.",
+  ),
+  micro_batch_tokens: wholeNumber({ minimum: 1 }).default(8192).describe(
+    "Tokens in one forward and backward pass: more is faster and takes more memory.",
+  ),
+  gradient_checkpointing: gradientCheckpointingSchema,
+});
+
+const alphaSchema = section({
+  initial: realNumber({ minimum: 0, maximum: 1 }).default(0.1).describe(
+    "α at the first of these steps.",
+  ),
+  minimum: realNumber({ minimum: 0, maximum: 1 }).default(0.001).describe(
+    "α at the last.",
+  ),
+  schedule: oneOf(["exp", "linear", "cosine", "none"]).default("exp").describe(
+    "How α falls over the generator's steps after its warm-up.",
+  ),
+  decay_fraction: realNumber({ above: 0, maximum: 1 }).default(1).describe(
+    "With exp: the share of the generator's steps after which the minimum is reached.",
+  ),
+});
+
+/** How rewards become advantages. */
+export const advantageSchema = section({
+  estimator: oneOf(["grpo", "dr_grpo", "rloo", "reinforce++"]).default("grpo").describe(
+    "How rewards become advantages: against the group's mean and deviation, its mean, the others' mean, or the batch.",
+  ),
+  alpha: alphaSchema.prefault({}).describe(
+    "α: the share of the process advantage in the generator's advantage.",
+  ),
+  outcome_weight: realNumber({ minimum: 0 }).default(1).describe(
+    "Weight of the outcome advantage.",
+  ),
+  process_weight: realNumber({ minimum: 0 }).default(1).describe(
+    "Weight of the process advantage.",
+  ),
+});
+
+/** What responses earn. */
+export const rewardsSchema = section({
+  module: text("the path of a TypeScript module, or null").nullable().default(null).describe(
+    "A TypeScript module whose default export gives a solution's reward instead of its correctness.",
+  ),
+  ground_truth_weight: realNumber({ minimum: 0, maximum: 1 }).default(1).describe(
+    "w in w·correct + (1 − w)·verdict, the generator's outcome reward.",
+  ),
+  generator_format_weight: realNumber({ minimum: 0 }).default(0).describe(
+    "Weight of the generator's format score.",
+  ),
+  minimum_steps: wholeNumber({ minimum: 0 }).default(3).describe(
+    "Steps below which the generator's format score is lowered.",
+  ),
+  overlong_buffer: wholeNumber({ minimum: 0 }).default(0).describe(
+    "Tokens below the longest length from which on a solution's reward is lowered; 0: none is.",
+  ),
+  overlong_penalty: realNumber({ minimum: 0 }).default(1).describe(
+    "What a solution of the longest length loses.",
+  ),
+  verifier_correctness_weight: realNumber({ minimum: 0 }).default(1).describe(
+    "Weight of a right verdict.",
+  ),
+  verifier_format_weight: realNumber({ minimum: 0 }).default(0.8).describe(
+    "Weight of the verifier's format score.",
+  ),
+});
+
+/** What makes up for unequal classes in the verifier's advantages. */
+export const classReweightingSchema = section({
+  method: oneOf(["sqrt_inverse", "inverse", "none"]).default("sqrt_inverse").describe(
+    "How the verifier's advantages make up for unequal numbers of right and wrong solutions.",
+  ),
+  decay: realNumber({ minimum: 0, below: 1 }).default(0.8).describe(
+    "Decay of the moving averages of the class counts.",
+  ),
+});
+
+/** Which policy is trained when, and what is measured and kept. */
+export const scheduleSchema = section({
+  generator_warmup_steps: wholeNumber({ minimum: 0 }).default(0).describe(
+    "Generator steps at the start, with the rule-based reward alone.",
+  ),
+  verifier_warmup_steps: wholeNumber({ minimum: 0 }).default(0).describe(
+    "Verifier steps after those; 40 in the published run.",
+  ),
+  generator_steps: wholeNumber({ minimum: 0 }).default(3).describe(
+    "Then cycles of this many generator steps …",
+  ),
+  verifier_steps: wholeNumber({ minimum: 0 }).default(1).describe(
+    "… and this many verifier steps.",
+  ),
+  total_training_steps: wholeNumber({ minimum: 1 }).default(100).describe(
+    "All steps together, warm-ups included; fewer than the warm-ups' cut the schedule short. 440 in the " +
+      "published run.",
+  ),
+  test_frequency: wholeNumber({ minimum: 0 }).default(10).describe(
+    "Generator steps between two evaluations; 0 switches evaluation off.",
+  ),
+  save_frequency: wholeNumber({ minimum: 0 }).default(25).describe(
+    "Generator steps between two checkpoints; 0 saves at the end and when stopped only. 50 in the published run.",
+  ),
+  keep_checkpoints: wholeNumber({ minimum: 1 }).default(2).describe(
+    "Newest checkpoints that are kept.",
+  ),
+  keep_best: flag().default(false).describe(
+    "Keeps the weights with the best generator accuracy on the validation part in the run folder's best/.",
+  ),
+});
+
+/** What is measured on. */
+export const evaluationSchema = section({
+  problems: wholeNumber({ minimum: 1 }).nullable().default(256).describe(
+    "Held-out problems, and as many to choose weights by; null: all that the files hold, as in the published run.",
+  ),
+  seed: wholeNumber({ minimum: 0, maximum: 2 ** 32 - 1 }).default(20250521).describe(
+    "Seed of the held-out problems, the same for every run that is to be compared.",
+  ),
+  samples: wholeNumber({ minimum: 1 }).default(1).describe(
+    "Responses to each problem: 1 decodes greedily, more sample at the rollout's temperature.",
+  ),
+});
