@@ -6,7 +6,7 @@ import { SubmitPacing } from "../../src/gpu/submit_pacing.ts";
 import { backward } from "../../src/model/decoder/backward.ts";
 import { forwardForTraining } from "../../src/model/decoder/forward.ts";
 import { headBackward, headForward } from "../../src/model/decoder/head.ts";
-import { packSequences } from "../../src/model/decoder/packed_batch.ts";
+import { packSequences } from "../model/pack_sequences.ts";
 import { onEveryGpu, randomFloats } from "../kernels/harness.ts";
 import { tinyModel } from "../model/tiny_model.ts";
 

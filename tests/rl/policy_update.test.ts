@@ -5,7 +5,7 @@ import type { Model } from "../../src/model/decoder/model.ts";
 import type { Trainer, TrainerOptions } from "../../src/engine/training/trainer.ts";
 import { forwardOnly } from "../../src/model/decoder/forward.ts";
 import { headForward } from "../../src/model/decoder/head.ts";
-import { packSequences } from "../../src/model/decoder/packed_batch.ts";
+import { packSequences } from "../model/pack_sequences.ts";
 import {
   type PolicySample,
   type PolicyUpdateMetrics,

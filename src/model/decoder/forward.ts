@@ -198,27 +198,16 @@ export function forwardForTraining(
   return { layers, last: x, lastRstd: rstd, hidden };
 }
 
-/**
- * Runs a packed batch and keeps only the result: [T, C] after the last norm.
- *
- * @param onKeys is handed each layer's rotated keys and values [T, KV, D] (prefill stores them)
- */
-export function forwardOnly(
-  model: Model,
-  batch: PackedBatch,
-  onKeys: (layer: number, keys: Tensor, values: Tensor) => void = () => {},
-): Tensor {
+/** Runs a packed batch and keeps only the result: [T, C] after the last norm. */
+export function forwardOnly(model: Model, batch: PackedBatch): Tensor {
   const { gpu } = model;
   let x = embed(model, batch.tokens);
-  model.layers.forEach((layer, index) => {
-    const output = gpu.scope(() => {
-      const { made, output } = layerForward(model, layer, x, attendPacked(model, layer, batch));
-      onKeys(index, made.attention.keys, made.attention.values);
-      return output;
-    }, (kept) => [kept]);
+  for (const layer of model.layers) {
+    const attend = attendPacked(model, layer, batch);
+    const output = gpu.scope(() => layerForward(model, layer, x, attend).output, (kept) => [kept]);
     gpu.release(x);
     x = output;
-  });
+  }
   const { hidden, rstd } = finalNorm(model, x);
   gpu.release(x, rstd);
   return hidden;

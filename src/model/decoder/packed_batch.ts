@@ -30,14 +30,6 @@ export interface PrefixGroup {
   readonly continuations: readonly ArrayLike<number>[];
 }
 
-/** Packs whole sequences in the order given. None may be empty. */
-export function packSequences(gpu: Gpu, sequences: readonly ArrayLike<number>[]): PackedBatch {
-  return packPrefixGroups(
-    gpu,
-    sequences.map((sequence) => ({ prefix: [], continuations: [sequence] })),
-  );
-}
-
 /** Packs groups in the order given: a group's prefix, then its continuations. */
 export function packPrefixGroups(gpu: Gpu, groups: readonly PrefixGroup[]): PackedBatch {
   const lengths = groups.map(({ prefix, continuations }) => ({

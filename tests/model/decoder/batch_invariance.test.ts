@@ -9,7 +9,7 @@ import { RandomStream } from "../../../src/random/philox.ts";
 import { forwardOnly } from "../../../src/model/decoder/forward.ts";
 import { headForward, headLogits } from "../../../src/model/decoder/head.ts";
 import type { Model } from "../../../src/model/decoder/model.ts";
-import { packSequences } from "../../../src/model/decoder/packed_batch.ts";
+import { packSequences } from "../pack_sequences.ts";
 import type { RolloutRequest, RolloutResponse } from "../../../src/engine/rollout.ts";
 import { generate, type GenerateOptions } from "../../engine/generate.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";

@@ -10,7 +10,7 @@ import { mergeAdapter } from "../../../src/model/weights/merge.ts";
 import { modelFiles, wholeModelFiles } from "../../../src/model/weights/model_files.ts";
 import { FrozenBases, loadModel } from "../../../src/model/weights/model_folder.ts";
 import type { Model } from "../../../src/model/decoder/model.ts";
-import { packSequences } from "../../../src/model/decoder/packed_batch.ts";
+import { packSequences } from "../pack_sequences.ts";
 import { parsePeftConfig } from "../../../src/model/weights/peft.ts";
 import { Tokenizer } from "../../../src/model/tokenizer/tokenizer.ts";
 import { characterTokenizer, characterTokenizerConfig } from "../../../src/data/vocabulary.ts";

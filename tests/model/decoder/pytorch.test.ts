@@ -11,7 +11,7 @@ import { backward } from "../../../src/model/decoder/backward.ts";
 import { forwardForTraining, forwardOnly } from "../../../src/model/decoder/forward.ts";
 import { headBackward, headForward, headLogits } from "../../../src/model/decoder/head.ts";
 import type { Model } from "../../../src/model/decoder/model.ts";
-import { packSequences } from "../../../src/model/decoder/packed_batch.ts";
+import { packSequences } from "../pack_sequences.ts";
 import { updateSupervised } from "../../../src/rl/supervised_update.ts";
 import { assertClose, onEveryGpu } from "../../kernels/harness.ts";
 import {

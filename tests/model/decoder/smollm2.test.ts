@@ -8,7 +8,7 @@ import { forwardOnly } from "../../../src/model/decoder/forward.ts";
 import { headLogits } from "../../../src/model/decoder/head.ts";
 import { type LoadedModel, loadModelFolder } from "../../../src/model/weights/model_folder.ts";
 import { openModelSource } from "../../../src/model/weights/model_source.ts";
-import { packSequences } from "../../../src/model/decoder/packed_batch.ts";
+import { packSequences } from "../pack_sequences.ts";
 import { Conversation } from "../../../src/engine/conversation.ts";
 import { generate } from "../../engine/generate.ts";
 import type { EngineName } from "../../../src/gpu/adapter.ts";
