@@ -73,7 +73,12 @@ async function firstError(device: GPUDevice): Promise<Error | null> {
     closed.map(() => device.popErrorScope().catch(() => null)),
   );
   const memory = errors[closed.indexOf("out-of-memory")];
-  if (memory) return new OutOfMemory(`The GPU has no memory left: ${memory.message.trim()}`);
+  if (memory) {
+    const said = memory.message.trim();
+    return new OutOfMemory(
+      `The GPU has no memory left; other programs may hold some of it: ${said}`,
+    );
+  }
   const found = errors.find((error) => error !== null && error !== undefined);
   return found ? new Error(found.message.trim()) : null;
 }
