@@ -52,7 +52,7 @@ const evaluationsOf = (folder: RunFolder) =>
 /** Loss of a model on what the configuration holds out. */
 async function heldOutLoss(gpu: Gpu, config: SftConfig, model: string): Promise<number> {
   const run = await SftRun.open(gpu, { ...config, initial_model: model });
-  const { loss } = await run.evaluate();
+  const { loss } = await run.measurement.measure(0);
   run.close();
   return loss;
 }

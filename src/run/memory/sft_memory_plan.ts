@@ -17,7 +17,8 @@ export async function planSftMemory(gpu: Gpu, config: SftConfig): Promise<Memory
   const rehearsal = gpu.rehearsal();
   const run = await SftRun.open(rehearsal, config);
   try {
-    const { model, trainer } = run;
+    const { trainer } = run;
+    const { model } = trainer;
     const some = run.examples.some(examplesLookedAt);
     const most = Math.min(trainer.options.microBatchTokens, model.tokensPerPass);
     return await rehearsePhases(rehearsal, residentUses([{ name: config.policy, model }]), [
@@ -32,7 +33,7 @@ export async function planSftMemory(gpu: Gpu, config: SftConfig): Promise<Memory
         },
         among: shardSumUses(trainer),
       },
-      { what: "evaluating", run: () => run.evaluate() },
+      { what: "evaluating", run: () => run.measurement.measure(0) },
     ]);
   } finally {
     run.close();

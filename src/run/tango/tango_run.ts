@@ -5,7 +5,8 @@ import { nextStep, positionAfter, type TangoStep } from "../../rl/tango_schedule
 import { changeTangoConfig } from "../config/changeable.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { betweenSteps } from "../control/between_steps.ts";
-import { ConfigHistory, noStepLeft } from "../control/config_history.ts";
+import { ConfigHistory } from "../control/config_history.ts";
+import { LiveConfig } from "../control/live_config.ts";
 import { RunControl } from "../control/run_control.ts";
 import { RunEvents } from "../events/run_events.ts";
 import { tellMeasured } from "../events/tell_measured.ts";
@@ -46,14 +47,10 @@ export interface RunSurroundings {
  * computes depends on the configuration alone, so a resumed run goes on bit for bit.
  */
 export class TangoRun {
-  readonly #history: ConfigHistory<TangoConfig>;
+  readonly #live: LiveConfig<TangoConfig>;
   readonly #problems: Problems;
   readonly #policies: Policies;
   #heldOut: HeldOutEvaluation;
-  /** What holds in the present step. */
-  #config: TangoConfig;
-  /** The number of the step that was begun last. */
-  #begun: number;
   readonly #events: RunEvents;
   readonly #control: RunControl;
   readonly #health: PolicyHealth;
@@ -104,9 +101,8 @@ export class TangoRun {
     this.#control = control;
     this.#problems = problems;
     this.#policies = policies;
-    this.#begun = state.position.globalSteps;
-    this.#history = new ConfigHistory(folder.history, config, changeTangoConfig);
-    this.#config = this.#history.at(this.#begun);
+    const history = new ConfigHistory(folder.history, config, changeTangoConfig);
+    this.#live = new LiveConfig(history, state.position.globalSteps);
     this.#heldOut = new HeldOutEvaluation(this.#config, problems);
     this.#health = new PolicyHealth(watchedPolicies(config, policies), events);
     this.#health.skippedInARow = state.skippedInARow;
@@ -127,10 +123,7 @@ export class TangoRun {
    */
   async train(): Promise<boolean> {
     const { total_training_steps: total } = this.#config.schedule;
-    using _door = this.#control.open((settings) => {
-      if (this.#begun >= total) throw noStepLeft();
-      this.#history.change(this.#begun + 1, settings);
-    });
+    using _door = this.#live.open(this.#control, total);
     this.#events.emit({ type: "started", step: this.globalSteps, total });
     let reachedEnd = true;
     for (;;) {
@@ -161,20 +154,20 @@ export class TangoRun {
     return reachedEnd;
   }
 
+  /** What holds in the present step. */
+  get #config(): TangoConfig {
+    return this.#live.current;
+  }
+
   get #schedule() {
     return camelCased(this.#config.schedule);
   }
 
   /** The next step, with the settings that hold from it on; null when all are done. */
   #begin(): TangoStep | null {
-    const number = this.globalSteps + 1;
-    const settings = this.#history.changedAt(number);
-    if (Object.keys(settings).length > 0) {
-      this.#config = this.#history.at(number);
+    if (this.#live.begin(this.globalSteps + 1, this.#events)) {
       this.#heldOut = new HeldOutEvaluation(this.#config, this.#problems);
-      this.#events.emit({ type: "changed", step: number, settings });
     }
-    this.#begun = number;
     return nextStep(this.#schedule, this.#state.position);
   }
 

@@ -1,0 +1,43 @@
+import type { RunEvents } from "../events/run_events.ts";
+import { type ConfigHistory, noStepLeft } from "./config_history.ts";
+import type { RunControl } from "./run_control.ts";
+
+/** The configuration as it holds in the present step, and the door by which settings change. */
+export class LiveConfig<Config> {
+  #current: Config;
+  /** The step that was begun last. */
+  #begun: number;
+
+  /** @param stepsDone steps of an earlier part of the run */
+  constructor(private readonly history: ConfigHistory<Config>, stepsDone: number) {
+    this.#begun = stepsDone;
+    this.#current = history.at(stepsDone);
+  }
+
+  /** What holds in the step that was begun last. */
+  get current(): Config {
+    return this.#current;
+  }
+
+  /** Lets settings change from the next step on, as long as there is one. */
+  open(control: RunControl, totalSteps: number): Disposable {
+    return control.open((settings) => {
+      if (this.#begun >= totalSteps) throw noStepLeft();
+      this.history.change(this.#begun + 1, settings);
+    });
+  }
+
+  /**
+   * Begins a step: settings that change with it hold from here on, and are told.
+   *
+   * @returns whether any changed
+   */
+  begin(step: number, events: RunEvents): boolean {
+    this.#begun = step;
+    const settings = this.history.changedAt(step);
+    if (Object.keys(settings).length === 0) return false;
+    this.#current = this.history.at(step);
+    events.emit({ type: "changed", step, settings });
+    return true;
+  }
+}

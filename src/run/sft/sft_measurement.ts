@@ -1,0 +1,70 @@
+import type { Trainer } from "../../engine/training/trainer.ts";
+import { supervisedLoss } from "../../rl/supervised_update.ts";
+import { choosesWeights, type SftConfig } from "../config/sft_config_schema.ts";
+import type { Examples } from "../problems/examples.ts";
+import { METRIC } from "../store/metric_names.ts";
+import type { Metrics } from "../tango/step_metrics.ts";
+import type { TaskMeasurement } from "./task_measurement.ts";
+
+/** What an evaluation during supervised fine-tuning found. */
+export interface SftEvaluation {
+  readonly step: number;
+  /** Loss of the held-out examples, nats per token. */
+  readonly loss: number;
+  /**
+   * What weights are chosen by, where they are, of the validation part: the generator's greedy accuracy, the
+   * verifier's balanced accuracy, or on files the loss.
+   */
+  readonly choice: number | null;
+  readonly metrics: Metrics;
+}
+
+/** Measures a policy in supervised fine-tuning on what no update draws. */
+export class SftMeasurement {
+  /** @param onTask of an embedded task; null on files */
+  constructor(
+    private readonly config: SftConfig,
+    private readonly trainer: Trainer,
+    private readonly examples: Examples,
+    private readonly onTask: TaskMeasurement | null,
+  ) {}
+
+  /** Whether weights are chosen by an accuracy, of which more is better, and not by a loss. */
+  get choosesByAccuracy(): boolean {
+    return this.onTask !== null;
+  }
+
+  /** The loss of held-out examples, and what was measured on an embedded task's problems. */
+  async measure(step: number): Promise<SftEvaluation> {
+    const loss = await this.#loss("test");
+    const measured = await this.onTask?.measure(step);
+    const choice = choosesWeights(this.config) ? await this.#validate() : null;
+    return {
+      step,
+      loss,
+      choice,
+      metrics: {
+        [METRIC.heldOutLoss]: loss,
+        ...measured,
+        ...(choice === null ? {} : { [this.#choiceName]: choice }),
+      },
+    };
+  }
+
+  /** Accuracy on an embedded task, else the loss. */
+  async #validate(): Promise<number> {
+    return this.onTask ? await this.onTask.validate() : await this.#loss("validation");
+  }
+
+  async #loss(part: "test" | "validation"): Promise<number> {
+    const { model, options } = this.trainer;
+    return await supervisedLoss(model, this.examples.heldOut(part), options);
+  }
+
+  get #choiceName(): string {
+    if (this.onTask === null) return METRIC.validationLoss;
+    return this.config.policy === "generator"
+      ? METRIC.validationAccuracy
+      : METRIC.validationBalancedAccuracy;
+  }
+}

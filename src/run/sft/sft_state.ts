@@ -1,0 +1,82 @@
+import type { Trainer } from "../../engine/training/trainer.ts";
+import type { PolicyName } from "../../rl/policy.ts";
+import type { SkippedInARow } from "../health/policy_health.ts";
+import type { Best } from "../store/best.ts";
+import { saveCheckpoint } from "../store/checkpoint.ts";
+import { StoredCheckpoint } from "../store/stored_checkpoint.ts";
+import { type OptimizerSteps, restoreTrained, trainedTensors } from "../store/trained_models.ts";
+
+/** Where a fine-tuning stands, besides its weights and moments. */
+export interface SftState {
+  /** Updates done. */
+  readonly step: number;
+  /** Records of the files that were gone through. */
+  readonly position: number;
+  /** The best evaluation so far; null before the first. */
+  readonly best: Best | null;
+  /** True when the accuracy that ends it was reached. */
+  readonly isReached: boolean;
+  /** Updates skipped in a row. */
+  readonly skippedInARow: SkippedInARow;
+}
+
+/** The state before the first update. */
+export const initialSftState: SftState = {
+  step: 0,
+  position: 0,
+  best: null,
+  isReached: false,
+  skippedInARow: {},
+};
+
+type StoredState = {
+  readonly step: number;
+  readonly position: number;
+  readonly best: { readonly step: number; readonly value: number } | null;
+  readonly isReached: boolean;
+  readonly optimizerSteps: OptimizerSteps;
+  /** Absent in checkpoints of earlier versions, which were written only where nothing was skipped. */
+  readonly skippedInARow?: { readonly [policy: string]: number };
+};
+
+/**
+ * Writes a checkpoint and removes those it supersedes.
+ *
+ * @returns its folder
+ */
+export async function saveSftState(
+  folder: string,
+  policy: PolicyName,
+  trainer: Trainer,
+  state: SftState,
+  keep: number,
+): Promise<string> {
+  const { tensors, optimizerSteps } = trainedTensors({ [policy]: trainer });
+  const stored: StoredState = {
+    step: state.step,
+    position: state.position,
+    best: state.best && { ...state.best },
+    isReached: state.isReached,
+    optimizerSteps,
+    skippedInARow: { ...state.skippedInARow },
+  };
+  return await saveCheckpoint(folder, { step: state.step, tensors, state: stored }, keep);
+}
+
+/**
+ * Puts the model back to where a checkpoint was taken.
+ *
+ * @throws UserError when it is damaged or was made with another model than the configuration names; the
+ *   model may then not be used any more
+ */
+export async function loadSftState(
+  path: string,
+  policy: PolicyName,
+  trainer: Trainer,
+): Promise<SftState> {
+  const checkpoint = new StoredCheckpoint<StoredState>(path);
+  const { optimizerSteps, skippedInARow = {}, ...state } = checkpoint.state;
+  const key = () => "initial_model or lora";
+  await restoreTrained(checkpoint, optimizerSteps, { [policy]: trainer }, key);
+  return { ...state, skippedInARow };
+}
