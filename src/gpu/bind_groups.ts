@@ -2,10 +2,13 @@ import type { Kernel } from "./kernel.ts";
 import type { Tensor } from "./tensor.ts";
 
 /**
- * Bind groups kept at most. A software driver maps memory of its own for each one, and a process may hold
- * some 65,000 mappings; what is dropped here is returned when the garbage collector comes by.
+ * Bind groups kept at most. A software driver maps memory of its own for each one, and a process that asks
+ * for more than some 65,000 mappings is killed.
  */
 const capacity = 4096;
+
+/** Those dropped hold their mapping until the garbage collector has run; so many may wait for it. */
+const mostDropped = 8192;
 
 /** Keeps the bind groups of recent launches: making one costs more than the launch itself. */
 export class BindGroups {
@@ -13,11 +16,16 @@ export class BindGroups {
   readonly #groups = new Map<string, GPUBindGroup>();
   readonly #keysOfBuffer = new Map<number, Set<string>>();
   readonly #buffersOfKey = new Map<string, number[]>();
+  #dropped = 0;
 
-  /** @param create makes a bind group; its caller watches for errors under the label */
+  /**
+   * @param create makes a bind group; its caller watches for errors under the label
+   * @param collect is called when many were dropped
+   */
   constructor(
     private readonly arena: GPUBuffer,
     private readonly create: (label: string, descriptor: GPUBindGroupDescriptor) => GPUBindGroup,
+    private readonly collect: () => void,
   ) {}
 
   /** How many there are. */
@@ -86,6 +94,9 @@ export class BindGroups {
       if (keys?.size === 0) this.#keysOfBuffer.delete(id);
     }
     this.#buffersOfKey.delete(key);
+    if (++this.#dropped < mostDropped) return;
+    this.#dropped = 0;
+    this.collect();
   }
 }
 

@@ -1,4 +1,5 @@
 import { type DeviceInfo, type EngineName, openDevice } from "./adapter.ts";
+import { collectGarbage } from "./collect_garbage.ts";
 import { BindGroups } from "./bind_groups.ts";
 import { BufferPool } from "./buffer_pool.ts";
 import { ErrorScopes } from "./error_scopes.ts";
@@ -71,6 +72,8 @@ export class Gpu {
     this.#bindGroups = new BindGroups(
       this.#parameters.buffer,
       (label, descriptor) => this.#errors.within(label, () => device.createBindGroup(descriptor)),
+      // A GPU's own driver has no use for a pause.
+      info.software ? collectGarbage : () => {},
     );
     // What the scopes do not see: a driver's own complaints outside any call.
     device.addEventListener("uncapturederror", (event) => {

@@ -18,11 +18,12 @@ const tensorOf = (id: number, size = 4, byteOffset = 0) =>
 
 function counted() {
   const made: GPUBindGroupDescriptor[] = [];
+  const collections: number[] = [];
   const groups = new BindGroups({} as GPUBuffer, (_, descriptor) => {
     made.push(descriptor);
     return {} as GPUBindGroup;
-  });
-  return { made, groups };
+  }, () => collections.push(made.length));
+  return { made, groups, collections };
 }
 
 Deno.test("bind groups: batches of another size share one, another offset has its own", () => {
@@ -54,6 +55,13 @@ Deno.test("bind groups: their number is bounded and the longest unused goes firs
   assert.equal(made.length, before, "one in use was dropped");
   groups.get(kernel, "k", { x, y: tensorOf(3) });
   assert.equal(made.length, before + 1, "one long unused was kept");
+});
+
+Deno.test("bind groups: the garbage collector is called for many that were dropped", () => {
+  const { groups, collections } = counted();
+  const x = tensorOf(1);
+  for (let id = 2; id < 30_000; id++) groups.get(kernel, "k", { x, y: tensorOf(id) });
+  assert.deepEqual(collections, [4096 + 8192, 4096 + 2 * 8192, 4096 + 3 * 8192]);
 });
 
 Deno.test("bind groups: a destroyed buffer takes its own along", () => {

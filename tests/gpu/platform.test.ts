@@ -4,12 +4,22 @@
  */
 
 import assert from "node:assert/strict";
+import { collectGarbage } from "../../src/gpu/collect_garbage.ts";
 import { Readback } from "../../src/gpu/readback.ts";
 import { gpuOf, onEveryGpu, randomFloats } from "../kernels/harness.ts";
 
 onEveryGpu("the native engine reads without awaiting, Dawn does not need to", async (gpu) => {
   const readback = await Readback.open(gpu.device, gpu.info.engine);
   assert.equal(readback.immediate, gpu.info.engine === "native");
+});
+
+Deno.test("the garbage collector comes when it is called", async () => {
+  let collected = 0;
+  const registry = new FinalizationRegistry(() => collected++);
+  for (let i = 0; i < 1000; i++) registry.register({}, i);
+  collectGarbage();
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.ok(collected > 900, `${collected} of 1000`);
 });
 
 onEveryGpu("a read of a small tensor takes less than native's 10 ms of sleep", async (gpu) => {
