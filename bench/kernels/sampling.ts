@@ -1,4 +1,4 @@
-import { sampleTokens, samplingSettings } from "../../src/kernels/sample.ts";
+import { sampleTokens, samplingNeeds, samplingSettings } from "../../src/kernels/sample.ts";
 import { logSoftmax, logSoftmaxFinish, logSoftmaxState } from "../../src/kernels/log_softmax.ts";
 import { type MakeBenchmark, type Sample, sampleIndices } from "../benchmark.ts";
 
@@ -46,7 +46,7 @@ const makeSamplingWith = (sampling: typeof unfiltered): MakeBenchmark => (bench,
           inverseTemperature,
         },
         { tokens, logProbs },
-        { columns: vocabulary, topK: sampling.topK > 0 },
+        { columns: vocabulary, needs: samplingNeeds([sampling], vocabulary) },
       );
     },
     check: async () => {

@@ -94,7 +94,7 @@ export function decodeStep(
   const logProbs = gpu.tensor([slots], "f32", "sampled log-probs");
   sampleTokens(gpu, { logits, logSumExp, ...state }, { tokens, logProbs }, {
     columns: model.config.vocabularySize,
-    topK: state.topK,
+    needs: state.needs,
   });
   const { tokens: output, step } = window;
   advanceSlots(gpu, state, { logProbs, pageTable, stops }, { window: output, step }, state);

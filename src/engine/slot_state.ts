@@ -1,7 +1,12 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { noToken, stopArray } from "../kernels/advance.ts";
-import { samplingSettings, settingsWords } from "../kernels/sample.ts";
+import {
+  type SamplingNeeds,
+  samplingNeeds,
+  samplingSettings,
+  settingsWords,
+} from "../kernels/sample.ts";
 import { inverseTemperature } from "../kernels/log_softmax.ts";
 import type { Sequence } from "./sequence.ts";
 
@@ -32,8 +37,7 @@ export interface DecodeState {
   readonly stops: Tensor;
   /** u32 [W], how many of the likeliest tokens each wants to be told */
   readonly likeliestCounts: Tensor;
-  /** Whether a slot draws among its k likeliest tokens alone. */
-  readonly topK: boolean;
+  readonly needs: SamplingNeeds;
 }
 
 /**
@@ -104,7 +108,7 @@ export class SlotState {
       settings: of(this.#settings),
       pageTable: of(this.#pageTable),
       stops: this.#stops,
-      topK: sequences.some(({ request: { topK } }) => topK > 0 && topK < this.columns),
+      needs: samplingNeeds(sequences.map(({ request }) => request), this.columns),
     };
   }
 

@@ -87,6 +87,24 @@ export function samplingSettings(
   return words;
 }
 
+/** What any slot asks for; the rest is left out. */
+export interface SamplingNeeds {
+  /** Any slot draws: its temperature is above 0. */
+  readonly draws: boolean;
+  readonly topK: boolean;
+  readonly topP: boolean;
+}
+
+/** @param columns of the vocabulary */
+export function samplingNeeds(slots: readonly Sampling[], columns: number): SamplingNeeds {
+  const drawing = slots.filter(({ temperature }) => temperature > 0);
+  return {
+    draws: drawing.length > 0,
+    topK: drawing.some(({ topK }) => topK > 0 && topK < columns),
+    topP: drawing.some(({ topP }) => topP < 1),
+  };
+}
+
 /**
  * Draws the next token of every slot by the slot's own settings.
  *
@@ -99,8 +117,7 @@ export function samplingSettings(
  *   positions u32 [S] of the tokens whose logits these are: the token drawn has the next position, and
  *   its random number that position
  * @param outputs tokens u32 [S], logProbs [S] in nats
- * @param options columns: V; topK: whether any slot has a k, else the search for it is left out; lanes:
- *   overrides the choice by device
+ * @param options columns: V; needs of `samplingNeeds`; lanes: overrides the choice by device
  * @throws Error when the shapes do not fit
  */
 export function sampleTokens(
@@ -113,11 +130,11 @@ export function sampleTokens(
   outputs: { readonly tokens: Tensor; readonly logProbs: Tensor },
   options: {
     readonly columns: number;
-    readonly topK: boolean;
+    readonly needs: SamplingNeeds;
     readonly lanes?: VocabularyLanes;
   },
 ): void {
-  const { columns, topK, lanes = vocabularyLanes(gpu) } = options;
+  const { columns, needs, lanes = vocabularyLanes(gpu) } = options;
   const [slots, stride] = inputs.logits.shape;
   const operation = "sampleTokens";
   expectShape(operation, "logits", inputs.logits, [-1, -1]);
@@ -140,9 +157,9 @@ export function sampleTokens(
     {
       label: "sample",
       code: `${philoxCode}\n${orderCode}\n${sampleCode}`,
-      defines: { LANES: lanes, MAX_BLOCKS, TOP_K: topK },
+      defines: { LANES: lanes, MAX_BLOCKS, TOP_K: needs.topK },
     },
-    { slots, columns, stride },
+    { slots, columns, stride, draws: needs.draws ? 1 : 0, topP: needs.topP ? 1 : 0 },
     {
       logits,
       logSumExp,

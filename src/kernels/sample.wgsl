@@ -12,13 +12,16 @@
 // always ends inside. Both values of LANES give the same bits.
 //
 //   TOP_K false  leaves out top-k, which no slot asks for
-//   LANES 1    a lane per slot (lanes of a CPU core)
+//   LANES 1    a lane per slot (lanes of a CPU core): neighbours take the same way, which any slot may need,
+//              and each keeps what its own settings ask for
 //   LANES 128  a workgroup per slot, a lane per segment, four blocks at a time
 
 struct Params {
   slots: u32,
   columns: u32,  // of the vocabulary
   stride: u32,   // elements from one row to the next
+  draws: u32,    // whether any slot draws, and has a top-p; read with LANES 1 only
+  topP: u32,
 }
 
 // What a slot's request asks for.
@@ -329,26 +332,34 @@ fn main(
   let likeliest = rowPeak(slot, lane);
   var token = likeliest.y;
   scale = inverseTemperature[slot];
-  if (settings[slot].greedy == 0u) {
+  let greedy = settings[slot].greedy == 1u;
+  let topP = settings[slot].topP;
+  let minP = settings[slot].minP;
+  //#if LANES == 1
+  let draws = params.draws == 1u;
+  let hasTopP = params.topP == 1u;
+  //#else
+  let draws = !greedy;
+  let hasTopP = topP < 1.0;
+  //#endif
+  if (draws) {
     peakKey = likeliest.x;
     peak = logitOf(slot, likeliest.y);
     var threshold = 1u;
     //#if TOP_K
     let topK = settings[slot].topK;
-    if (topK > 0u) { threshold = topKThreshold(slot, lane, topK); }
+    threshold = select(1u, topKThreshold(slot, lane, max(topK, 1u)), topK > 0u);
     //#endif
-    let topP = settings[slot].topP;
-    let minP = settings[slot].minP;
     // One loop, and so one copy of rowMass: pass 0 gives top-p its goal, passes 1 to 16 find its
     // threshold, pass 17 weighs what is kept.
     var mass = 0.0;
     var goal = 0.0;
     var t = 0u;
-    for (var pass_index = select(17u, 0u, topP < 1.0); pass_index < 18u; pass_index++) {
+    for (var pass_index = select(17u, 0u, hasTopP); pass_index < 18u; pass_index++) {
       let last = pass_index == 17u;
       let shift = select(32u - 2u * pass_index, 0u, pass_index == 0u || last);
       let descending = pass_index > 0u && !last;
-      threshold = select(threshold, max(threshold, t), last);
+      threshold = select(threshold, max(threshold, t), last && topP < 1.0);
       let candidates = vec3<u32>(t | (1u << shift), t | (2u << shift), t | (3u << shift));
       let thresholds = select(vec3<u32>(0u), candidates, descending);
       let minimum = select(0.0, minP, last);
@@ -366,7 +377,7 @@ fn main(
     let key = vec2<u32>(settings[slot].seedLow, settings[slot].stream);
     let drawn = search(slot, lane, threshold, minP, philoxUniform(counter, key) * mass);
     // Only logits that are not numbers leave the search without a token.
-    token = select(drawn, token, drawn >= params.columns);
+    token = select(drawn, token, greedy || drawn >= params.columns);
   }
   if (lane == 0u) {
     tokens[slot] = token;

@@ -7,6 +7,7 @@ import {
   checkSampling,
   sampleTokens,
   type Sampling,
+  samplingNeeds,
   samplingSettings,
 } from "../../src/kernels/sample.ts";
 import {
@@ -103,7 +104,7 @@ async function draw(
       gpu,
       { logits, logSumExp, sequenceIds, positions, settings, inverseTemperature: scale },
       outputs,
-      { columns, topK: samplings.some(({ topK }) => topK > 0), lanes },
+      { columns, needs: samplingNeeds(samplings, columns), lanes },
     );
     return [outputs.tokens, outputs.logProbs, reduce(outputs.tokens).logProbs];
   }, (kept) => kept);
