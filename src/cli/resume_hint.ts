@@ -52,9 +52,13 @@ function afterDivergence(
     return `All runs of a comparison have one configuration, so begin another with a lower learning rate: ` +
       `./tango compare --set ${setting}=…`;
   }
+  const checkpoint = latestCheckpoint(folder.checkpoints);
+  if (checkpoint === null && lastUpdate === null) {
+    return `No update took effect, so the ${policy} is as it began: its model's weights, the loss or the ` +
+      `sampling give these numbers.`;
+  }
   const advice = `${keptOf(folder)} Continue with a lower learning rate: ./tango ${command} ` +
     `--run ${folder.path} --resume --set ${setting}=…`;
-  const checkpoint = latestCheckpoint(folder.checkpoints);
   // No update took effect after it, so it holds the very weights that do not learn.
   return checkpoint && (lastUpdate ?? 0) <= checkpoint.step
     ? `${advice}\nIf that ends in the same way, remove ${checkpoint.path} to go on from the one before.`

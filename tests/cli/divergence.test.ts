@@ -201,3 +201,32 @@ testCommand("train: what may not change is refused before anything is loaded", a
   }
   assert.ok(!exists(folder.history));
 });
+
+testCommand("train: where no update takes effect it is not the learning rate", async (project) => {
+  const { code, errors } = await run(
+    ...["train", "--config", project.config, "--run", join(project.folder, "run"), "--steps", "9"],
+    // Its inverse is no 32-bit number.
+    ...["--set", "rollout.temperature=1e-39", "--set", "verifier=null"],
+  );
+  assert.equal(code, 1, errors);
+  assert.match(errors, /\nStep 3 ends the run/);
+  assert.match(errors, /No update took effect, so the generator is as it began/);
+  assert.doesNotMatch(errors, /learning rate/);
+});
+
+testCommand("train: a checkpoint from which nothing is learned is named", async (project) => {
+  const folder = RunFolder.at(join(project.folder, "run"));
+  const first = await run(
+    ...["train", "--config", project.config, "--run", folder.path, "--steps", "9"],
+    // The KL term's gradient overflows once the policy has moved.
+    ...["--set", "loss.kl_coefficient=3e38", "--set", "loss.kl_estimator=k2"],
+    ...["--set", "schedule.save_frequency=1", "--set", "verifier=null"],
+  );
+  assert.equal(first.code, 1, first.errors);
+  const [place] = listCheckpoints(folder.checkpoints);
+  assert.match(
+    first.errors,
+    /the generator's gradient (norm is|has \d+ elements that are) not finite/,
+  );
+  assert.match(first.errors, new RegExp(`ends in the same way, remove ${place.path} to go on`));
+});

@@ -28,6 +28,11 @@ export interface StepUpdates {
   readonly what: string;
 }
 
+/** What is not finite when so many elements of a gradient are not, or its norm alone, which counts as one. */
+export function gradientTrouble(nonFinite: number): string {
+  return nonFinite === 1 ? "gradient norm is" : `gradient has ${nonFinite} elements that are`;
+}
+
 /**
  * Watches whether the policies of a run still learn. An update whose gradient or log-probs are not finite
  * is skipped, which one batch may cause; several in a row mean that the weights have run away.

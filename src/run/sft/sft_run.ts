@@ -15,7 +15,7 @@ import { LiveConfig } from "../control/live_config.ts";
 import { RunControl } from "../control/run_control.ts";
 import { RunEvents } from "../events/run_events.ts";
 import { tellMeasured } from "../events/tell_measured.ts";
-import { PolicyHealth } from "../health/policy_health.ts";
+import { gradientTrouble, PolicyHealth } from "../health/policy_health.ts";
 import type { Examples } from "../problems/examples.ts";
 import { betterOf } from "../store/best.ts";
 import { readJudgmentLabels } from "../store/judgment_labels.ts";
@@ -197,7 +197,7 @@ export class SftRun {
     });
     this.#state = { ...this.#state, step };
     health.remember(policy, samples[0]);
-    const what = `gradient has ${nonFinite} elements that are`;
+    const what = gradientTrouble(nonFinite);
     health.count(step, { learner: policy, policy, applied: [isApplied], what });
   }
 

@@ -1,7 +1,7 @@
 import type { Learned } from "../../rl/learn_from.ts";
 import type { Policy, PolicyName } from "../../rl/policy.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
-import type { StepUpdates, WatchedPolicy } from "../health/policy_health.ts";
+import { gradientTrouble, type StepUpdates, type WatchedPolicy } from "../health/policy_health.ts";
 import type { Policies } from "./policies.ts";
 
 /** What is watched of the policies. */
@@ -26,5 +26,5 @@ export function updatesOf(learner: PolicyName, { update, unsound }: Learned): St
     return { learner, policy: unsound ?? learner, applied: [false], what: "log-probs are" };
   }
   const { applied, nonFinite } = update;
-  return { learner, policy: learner, applied, what: `gradient has ${nonFinite} elements that are` };
+  return { learner, policy: learner, applied, what: gradientTrouble(nonFinite) };
 }
