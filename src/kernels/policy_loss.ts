@@ -8,7 +8,7 @@ export type PolicyObjective = "importance_sampling" | "ppo" | "cispo";
 
 /**
  * How the divergence from the reference is estimated from one sampled token: k2 is r²/2, k3 is
- * exp(r) − r − 1, with r = refLogProb − logProb within ±10 (Schulman, "Approximating KL divergence").
+ * exp(r) − r − 1 with r at most 10, r = refLogProb − logProb (Schulman, "Approximating KL divergence").
  */
 export type KlEstimator = "k2" | "k3";
 

@@ -5,11 +5,12 @@
 //   OBJECTIVE importance_sampling: surrogate = -ratio * A
 //   OBJECTIVE ppo:                 surrogate = -min(ratio * A, bound * A)
 //   OBJECTIVE cispo:               surrogate = -bound * A * logProb, bound taken as a constant (arXiv 2506.13585)
-//   r = clip(refLogProb - logProb, -10, 10)
+//   r = refLogProb - logProb, in k3 at most 10
 //   KL k2: kl = r^2 / 2    KL k3: kl = exp(r) - r - 1    KL none: no reference
 //
-// One token that the policy has all but given up, and the reference has not, would by exp(r) outweigh a
-// whole batch, or overflow; beyond the clip, as torch.clamp has it, the term is a constant without gradient.
+// One token that the policy has all but given up, and the reference has not, would by exp(r) outweigh a whole
+// batch, or overflow; beyond 10 nats the term is a constant without gradient, as torch.clamp has it. On the
+// other side exp(r) vanishes, the gradient stays below 1, and nothing is clipped.
 //
 // A row of weight 0 gives zeros, whatever else it holds.
 
@@ -84,16 +85,15 @@ fn main(
   var kl = 0.0;
   //#if KL != "none"
   let apart = refLogProbs[row] - logProb;
-  let inside = abs(apart) <= 10.0;
-  let r = clamp(apart, -10.0, 10.0);
   //#endif
   //#if KL == "k2"
-  kl = 0.5 * r * r;
-  gradient -= select(0.0, params.klCoefficient * r, inside);
+  kl = 0.5 * apart * apart;
+  gradient -= params.klCoefficient * apart;
   //#endif
   //#if KL == "k3"
+  let r = min(apart, 10.0);
   kl = exponentialRemainder(r);
-  gradient -= select(0.0, params.klCoefficient * (kl + r), inside);
+  gradient -= select(params.klCoefficient * (kl + r), 0.0, apart > 10.0);
   //#endif
   logProbGradient[row] = weight * gradient;
   entropyGradient[row] = -weight * params.entropyCoefficient;

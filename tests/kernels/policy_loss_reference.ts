@@ -8,12 +8,9 @@ export interface TermAndGradient {
   readonly gradient: number;
 }
 
-/** Log-probs further apart than this count as this far apart, as in the reference implementation of Tango. */
-const farthest = 10;
-
 /**
- * One token's KL estimate with r = refLogProb − logProb within ±10: k2 = r² / 2, k3 = exp(r) − r − 1. Its
- * gradient treats it as a loss term, and is 0 beyond the bound, as that of torch.clamp.
+ * One token's KL estimate with r = refLogProb − logProb: k2 = r² / 2, k3 = exp(r) − r − 1, in which r is at
+ * most 10. Its gradient treats it as a loss term, and is 0 beyond that bound, as that of torch.clamp.
  */
 export function klEstimate(
   logProb: number,
@@ -21,12 +18,10 @@ export function klEstimate(
   estimator: KlEstimator,
 ): TermAndGradient {
   const apart = refLogProb - logProb;
-  const r = Math.min(Math.max(apart, -farthest), farthest);
-  const inside = Math.abs(apart) <= farthest ? 1 : 0;
-  return estimator === "k2"
-    ? { value: 0.5 * r ** 2, gradient: -r * inside }
-    // expm1 keeps the digits that exp(r) − 1 − r would cancel for small r.
-    : { value: Math.expm1(r) - r, gradient: -Math.expm1(r) * inside };
+  if (estimator === "k2") return { value: 0.5 * apart ** 2, gradient: -apart };
+  const r = Math.min(apart, 10);
+  // expm1 keeps the digits that exp(r) − 1 − r would cancel for small r.
+  return { value: Math.expm1(r) - r, gradient: apart > 10 ? 0 : -Math.expm1(r) };
 }
 
 /** One response token of a surrogate. */
