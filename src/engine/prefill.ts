@@ -4,7 +4,13 @@ import { attentionPaged } from "../kernels/attention.ts";
 import { pagedSegments } from "../kernels/attention_segments.ts";
 import { cacheCopy } from "../kernels/cache_copy.ts";
 import { ropeForward } from "../kernels/rope.ts";
-import { attentionShape, embed, layerForward, ropeOptions } from "../model/decoder/forward.ts";
+import {
+  attentionShape,
+  embed,
+  layerForward,
+  layerQkv,
+  ropeOptions,
+} from "../model/decoder/forward.ts";
 import type { Layer, Model } from "../model/decoder/model.ts";
 import type { KvCache } from "./kv_cache.ts";
 import type { PromptReader, PromptRow } from "./prompt_log_probs.ts";
@@ -86,9 +92,16 @@ export function prefill(
       sequence.tokens.slice(first, end)
     );
     const tensors = passTensors(model, computed, tokens.length);
+    const rows = promptRows(computed);
     let x = embed(model, gpu.from(Uint32Array.from(tokens), [tokens.length], "u32", "tokens"));
     model.layers.forEach((layer, index) => {
-      const attend = attendPages(model, cache, index, layer, tensors, () => copy(index));
+      const store = storeKeys(model, cache, index, layer, tensors, () => copy(index));
+      if (index === model.layers.length - 1 && rows.length === 0) {
+        // Nobody asks what comes out of the last layer.
+        gpu.scope(() => store(layerQkv(model, layer, x).qkv));
+        return;
+      }
+      const attend = attendPages(model, cache, index, tensors, store);
       const output = gpu.scope(
         () => layerForward(model, layer, x, attend).output,
         (kept) => [kept],
@@ -96,7 +109,7 @@ export function prefill(
       gpu.release(x);
       x = output;
     });
-    return prompts.record(x, promptRows(computed));
+    return prompts.record(x, rows);
   }, (kept) => kept);
 }
 
@@ -135,27 +148,39 @@ function passTensors({ gpu }: Model, computed: readonly Prefill[], count: number
   };
 }
 
-/** Rotates the tokens, writes their keys and values to the cache and attends to their sequences' pages. */
-function attendPages(
+/** Rotates the tokens and writes their keys and values to the cache. @returns the queries [T, H, D] */
+function storeKeys(
   model: Model,
   cache: KvCache,
   index: number,
   layer: Layer,
-  { positions, keyRows, segments, pageTable, attendedRows }: Pass,
+  { positions, keyRows }: Pass,
   copy: () => void,
-) {
+): (qkv: Tensor) => Tensor {
   const { gpu, config: { heads, headDim } } = model;
-  const [count] = positions.shape;
-  return (qkv: Tensor) => {
-    const queries = gpu.tensor([count, heads, headDim], "f32", "queries");
-    const cacheKeys = cache.keys[index];
-    const cacheValues = cache.values[index];
-    ropeForward(gpu, qkv, positions, { queries, keys: cacheKeys, values: cacheValues }, {
-      ...ropeOptions(model, layer),
-      keyRows,
-    });
+  return (qkv) => {
+    const queries = gpu.tensor([positions.shape[0], heads, headDim], "f32", "queries");
+    const [keys, values] = [cache.keys[index], cache.values[index]];
+    const options = { ...ropeOptions(model, layer), keyRows };
+    ropeForward(gpu, qkv, positions, { queries, keys, values }, options);
     copy();
-    const output = gpu.tensor([count, heads, headDim], "f32", "attention");
+    return queries;
+  };
+}
+
+/** Stores the tokens' keys and values and attends to their sequences' pages. */
+function attendPages(
+  model: Model,
+  cache: KvCache,
+  index: number,
+  { segments, pageTable, attendedRows }: Pass,
+  store: (qkv: Tensor) => Tensor,
+): (qkv: Tensor) => { readonly output: Tensor } {
+  const { gpu } = model;
+  return (qkv) => {
+    const queries = store(qkv);
+    const output = gpu.tensor(queries.shape, "f32", "attention");
+    const [cacheKeys, cacheValues] = [cache.keys[index], cache.values[index]];
     attentionPaged(
       gpu,
       { queries, cacheKeys, cacheValues, segments, pageTable, attendedRows },

@@ -7,6 +7,7 @@ import { swigluForward } from "../../kernels/swiglu.ts";
 import { linearForward } from "./linear.ts";
 import type { Layer, Model } from "./model.ts";
 import type { PackedBatch } from "./packed_batch.ts";
+import type { Parameter } from "./parameters.ts";
 
 /** What a layer's attention made and its gradient needs. */
 export interface AttentionActivations {
@@ -41,6 +42,29 @@ export interface LayerActivations<Attention> {
   readonly inner: Tensor;
 }
 
+/** A norm of the model. @returns the normed rows and their rstd */
+function normedRows({ gpu, config }: Model, x: Tensor, { weight }: Parameter) {
+  const y = gpu.tensor(x.shape, "f32", "normed");
+  const rstd = gpu.tensor([x.shape[0]], "f32", "rstd");
+  rmsnormForward(gpu, x, weight, y, rstd, config.normEpsilon);
+  return { y, rstd };
+}
+
+/**
+ * How a layer begins.
+ *
+ * @param input [T, C]
+ * @returns its queries, keys and values [T, (H + 2·KV)·D] before they are rotated, and what they come from
+ */
+export function layerQkv(
+  model: Model,
+  layer: Layer,
+  input: Tensor,
+): { readonly normed: { readonly y: Tensor; readonly rstd: Tensor }; readonly qkv: Tensor } {
+  const normed = normedRows(model, input, layer.inputNorm);
+  return { normed, qkv: linearForward(model.gpu, "qkv", layer.qkv, normed.y) };
+}
+
 /**
  * One decoder layer but for its last projection. Prefill, decoding and training differ in where the keys
  * lie and in nothing else, so they share this function, and with it every bit outside attention.
@@ -55,22 +79,14 @@ function layerInterior<Attention extends { readonly output: Tensor }>(
   attend: (qkv: Tensor) => Attention,
 ): LayerActivations<Attention> {
   const { gpu, config } = model;
-  const { hiddenSize: C, intermediateSize: I, normEpsilon } = config;
   const [T] = input.shape;
-  const normed = (x: Tensor, weight: Tensor) => {
-    const y = gpu.tensor([T, C], "f32", "normed");
-    const rstd = gpu.tensor([T], "f32", "rstd");
-    rmsnormForward(gpu, x, weight, y, rstd, normEpsilon);
-    return { y, rstd };
-  };
-  const first = normed(input, layer.inputNorm.weight);
-  const qkv = linearForward(gpu, "qkv", layer.qkv, first.y);
+  const { normed: first, qkv } = layerQkv(model, layer, input);
   const attention = attend(qkv);
   const attended = attention.output.reshape(T, config.heads * config.headDim);
   const middle = linearForward(gpu, "attention output", layer.attentionOutput, attended, input);
-  const second = normed(middle, layer.postNorm.weight);
+  const second = normedRows(model, middle, layer.postNorm);
   const gateUp = linearForward(gpu, "gate and up", layer.gateUp, second.y);
-  const inner = gpu.tensor([T, I], "f32", "inner");
+  const inner = gpu.tensor([T, config.intermediateSize], "f32", "inner");
   swigluForward(gpu, gateUp, inner);
   return {
     input,
