@@ -6,7 +6,7 @@ export interface StepEnd {
   /** The step that is done. */
   readonly step: number;
   readonly isLast: boolean;
-  /** Whether a checkpoint is due anyway. */
+  /** Whether a checkpoint is due anyway, as it always is after the last step. */
   readonly isSaveDue: boolean;
   readonly save: () => Promise<void>;
 }

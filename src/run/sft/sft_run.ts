@@ -150,10 +150,11 @@ export class SftRun {
       await this.#update(step, course);
       if (step % evaluate_every === 0 || step === steps) await this.#evaluate(course);
       const isSaveDue = save_every > 0 && step % save_every === 0;
+      const isLast = this.#isDone;
       const isStopping = await betweenSteps(control, events, {
         step,
-        isLast: this.#isDone,
-        isSaveDue: isSaveDue && health.isWorthSaving(step),
+        isLast,
+        isSaveDue: isSaveDue && !isLast && health.isWorthSaving(step),
         save: () => this.#save(course),
       });
       if (isStopping) break;

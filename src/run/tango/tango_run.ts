@@ -140,7 +140,7 @@ export class TangoRun {
       const isStopping = await betweenSteps(this.#control, this.#events, {
         step: step.globalStep,
         isLast,
-        isSaveDue: step.saveAfter && this.#health.isWorthSaving(step.globalStep),
+        isSaveDue: step.saveAfter && !isLast && this.#health.isWorthSaving(step.globalStep),
         save: () => this.#save(),
       });
       reachedEnd = isLast;
