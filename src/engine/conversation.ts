@@ -4,7 +4,7 @@ import type { LoadedModel } from "../model/weights/model_folder.ts";
 import { TextStream } from "../model/tokenizer/text_stream.ts";
 import { withTurnEnd } from "../model/tokenizer/stop_tokens.ts";
 import { pagesFor } from "./kv_cache.ts";
-import type { Response, Sampling } from "./request.ts";
+import type { Response, SampledTokens, Sampling } from "./request.ts";
 import { Sampler } from "./sampler.ts";
 
 /** How replies are drawn. */
@@ -75,8 +75,8 @@ export class Conversation {
       );
     }
     const stream = new TextStream(tokenizer);
-    const show = (tokens: readonly number[]) => {
-      const text = tokens.map((token) => stream.append(token)).join("");
+    const show = ({ tokens }: SampledTokens) => {
+      const text = Array.from(tokens, (token) => stream.append(token)).join("");
       if (text !== "") onText(text);
     };
     const response = await this.#reply(prompt, Math.min(this.options.maximumReply, room), show);
@@ -106,7 +106,7 @@ export class Conversation {
   async #reply(
     prompt: Uint32Array,
     maximumResponse: number,
-    onTokens: (tokens: readonly number[]) => void,
+    onTokens: (next: SampledTokens) => void,
   ): Promise<Response> {
     const sampler = this.#samplerFor(pagesFor(prompt.length + maximumResponse));
     let response: Response | null = null;

@@ -28,7 +28,7 @@ export interface SampleRequest extends Sampling {
 /** Told of one response. */
 export interface SampleListener {
   /** Its next tokens, as they are read back. */
-  tokens?(tokens: readonly number[]): void;
+  tokens?(next: SampledTokens): void;
   /** It has ended. */
   end(response: Response): void;
 }
@@ -56,14 +56,18 @@ export interface PromptLogProbs {
   readonly likeliest: LikeliestTokens | null;
 }
 
-/** A sampled response. L tokens. */
-export interface Response {
+/** Tokens of a response. L tokens. */
+export interface SampledTokens {
   /** [L], with the stop token, or the token that completed the stop string, when there was one */
   readonly tokens: Uint32Array;
   /** [L] log-probabilities under the sampling policy at its temperature */
   readonly logProbs: Float32Array;
   /** [L, k] at the request's temperature; null when not asked for */
   readonly likeliest: LikeliestTokens | null;
+}
+
+/** A sampled response. */
+export interface Response extends SampledTokens {
   /** Null when not asked for. */
   readonly prompt: PromptLogProbs | null;
   readonly end: ResponseEnd;

@@ -247,11 +247,13 @@ export class Sampler {
       // It was aborted while the window was decoded.
       if (sequence.admission === 0) return;
       const { listener } = sequence.request;
-      const before = sequence.tokens.length;
+      const { position: before, logProbs: { length: told } } = sequence;
       const end = window.append(s);
-      fillPages(tree, sequence, before - 1, sequence.position);
-      const tokens = sequence.tokens.slice(before);
-      if (listener.tokens) tell.push(() => listener.tokens?.(tokens));
+      fillPages(tree, sequence, before, sequence.position);
+      if (listener.tokens) {
+        const next = sequence.sampledFrom(told);
+        tell.push(() => listener.tokens?.(next));
+      }
       if (end === null) return;
       const response = sequence.response(end);
       tell.push(() => listener.end(response));

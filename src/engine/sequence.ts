@@ -4,7 +4,13 @@ import { pagesFor } from "./kv_cache.ts";
 import { likeliestTokens } from "./likeliest_tokens.ts";
 import { StopStrings } from "./stop_strings.ts";
 import type { CachedPage } from "./page_tree.ts";
-import type { PromptLogProbs, Response, ResponseEnd, SampleRequest } from "./request.ts";
+import type {
+  PromptLogProbs,
+  Response,
+  ResponseEnd,
+  SampledTokens,
+  SampleRequest,
+} from "./request.ts";
 
 /** A response in the making. */
 export class Sequence {
@@ -95,14 +101,20 @@ export class Sequence {
     return this.remaining > 0 ? null : { reason: "length" };
   }
 
+  /** Its response's tokens from the n-th on. */
+  sampledFrom(n: number): SampledTokens {
+    const { prompt, likeliest: k = 0 } = this.request;
+    return {
+      tokens: Uint32Array.from(this.tokens.slice(prompt.length + n)),
+      logProbs: Float32Array.from(this.logProbs.slice(n)),
+      likeliest: k > 0 ? likeliestTokens(k, this.#likeliest.slice(n)) : null,
+    };
+  }
+
   /** What came of it. */
   response(end: ResponseEnd): Response {
     return {
-      tokens: Uint32Array.from(this.tokens.slice(this.request.prompt.length)),
-      logProbs: Float32Array.from(this.logProbs),
-      likeliest: this.request.likeliest
-        ? likeliestTokens(this.request.likeliest, this.#likeliest)
-        : null,
+      ...this.sampledFrom(0),
       prompt: this.prompt,
       end,
       cachedTokens: this.#cachedTokens,

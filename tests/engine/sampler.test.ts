@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Response, SampleRequest } from "../../src/engine/request.ts";
+import type { Response, SampledTokens, SampleRequest } from "../../src/engine/request.ts";
 import { Sampler, type SamplerOptions } from "../../src/engine/sampler.ts";
 import { pagesFor } from "../../src/engine/kv_cache.ts";
 import type { Model } from "../../src/model/decoder/model.ts";
@@ -116,7 +116,7 @@ onEveryGpu(
       const order = wanted.map((_, i) => i).sort(() => random.uniform() - 0.5);
       const doomed = new Set(order.slice(0, 40));
       const given: Response[] = Array(wanted.length);
-      const streamed: number[][] = wanted.map(() => []);
+      const streamed: SampledTokens[][] = wanted.map(() => []);
       const options = { slots: 200, stepsBetweenReadbacks: 6, pages };
       await withSampler(model, options, async (sampler) => {
         const left = order.toSorted(() => random.uniform() - 0.5);
@@ -126,7 +126,7 @@ onEveryGpu(
             const id = sampler.add({
               ...wanted[i],
               listener: {
-                tokens: (tokens) => streamed[i].push(...tokens),
+                tokens: (next) => streamed[i].push(next),
                 end: (response) => given[i] = response,
               },
             });
@@ -154,7 +154,14 @@ onEveryGpu(
           `neighbours of ${i}`,
         );
         if (length > 0) assert.deepEqual(response.prompt, prompt, `prompt of ${i}`);
-        assert.deepEqual(streamed[i], [...response.tokens]);
+        const joined = (key: "tokens" | "logProbs") =>
+          streamed[i].flatMap((next) => [...next[key]]);
+        assert.deepEqual(joined("tokens"), [...response.tokens]);
+        assert.deepEqual(joined("logProbs"), [...response.logProbs]);
+        assert.deepEqual(
+          streamed[i].flatMap(({ likeliest }) => [...likeliest?.logProbs ?? []]),
+          [...response.likeliest?.logProbs ?? []],
+        );
         if (response.end.reason === "aborted") assert.ok(doomed.has(i));
         else assert.deepEqual(response.end, end);
       });
