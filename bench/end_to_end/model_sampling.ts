@@ -1,5 +1,5 @@
-import { rollout } from "../../src/engine/rollout.ts";
-import { Sampler } from "../../src/engine/sampler.ts";
+import { rollout } from "../../src/engine/sampling/rollout.ts";
+import { Sampler } from "../../src/engine/sampling/sampler.ts";
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import { loadModel } from "../../src/model/weights/model_folder.ts";
 import { RandomStream } from "../../src/random/philox.ts";

@@ -1,7 +1,7 @@
 import { initialise } from "../../src/model/decoder/initialise.ts";
 import { Model } from "../../src/model/decoder/model.ts";
-import type { RolloutOptions } from "../../src/engine/rollout.ts";
-import { Sampler } from "../../src/engine/sampler.ts";
+import type { RolloutOptions } from "../../src/engine/sampling/rollout.ts";
+import { Sampler } from "../../src/engine/sampling/sampler.ts";
 import type { Workbench } from "../benchmark.ts";
 import type { Shape } from "../shapes.ts";
 

@@ -1,4 +1,4 @@
-import { rollout, type RolloutResponse } from "../../src/engine/rollout.ts";
+import { rollout, type RolloutResponse } from "../../src/engine/sampling/rollout.ts";
 import type { MakeBenchmark } from "../benchmark.ts";
 import { benchSampler, randomModel, samplingOf } from "./random_model.ts";
 import { referenceLogProbs } from "./reference_decoder.ts";

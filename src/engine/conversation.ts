@@ -3,9 +3,9 @@ import type { ChatMessage, ChatTemplate } from "../model/tokenizer/chat_template
 import type { LoadedModel } from "../model/weights/model_folder.ts";
 import { TextStream } from "../model/tokenizer/text_stream.ts";
 import { withTurnEnd } from "../model/tokenizer/stop_tokens.ts";
-import { pagesFor } from "./kv_cache.ts";
-import type { Response, SampledTokens, Sampling } from "./request.ts";
-import { Sampler } from "./sampler.ts";
+import { pagesFor } from "./sampling/kv_cache.ts";
+import type { Response, SampledTokens, Sampling } from "./sampling/request.ts";
+import { Sampler } from "./sampling/sampler.ts";
 
 /** How replies are drawn. */
 export interface ReplyOptions {

@@ -1,4 +1,4 @@
-import type { Sampling } from "../engine/rollout.ts";
+import type { Sampling } from "../engine/sampling/rollout.ts";
 import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
 import { clusterAnswers } from "./answer_clusters.ts";

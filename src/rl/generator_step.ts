@@ -7,7 +7,7 @@ import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
 import { type Critique, type ProblemSource, type Solution, solve, verify } from "./responses.ts";
 import { type GeneratorReward, generatorReward } from "./rewards.ts";
 import type { AdvantageEstimator, ScoredResponse } from "./scored_response.ts";
-import type { RolloutResponse, Sampling } from "../engine/rollout.ts";
+import type { RolloutResponse, Sampling } from "../engine/sampling/rollout.ts";
 import { findUnsound } from "./soundness.ts";
 import { mean } from "./statistics.ts";
 import { lastTokenOfSpans } from "./token_spans.ts";

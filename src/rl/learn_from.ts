@@ -6,7 +6,7 @@ import {
   type PolicyUpdateOptions,
   updatePolicy,
 } from "./policy_update.ts";
-import type { RolloutResponse } from "../engine/rollout.ts";
+import type { RolloutResponse } from "../engine/sampling/rollout.ts";
 import type { ScoredResponse } from "./scored_response.ts";
 import type { DuringPhase } from "./step_phase.ts";
 import { groupIndices } from "./statistics.ts";

@@ -1,4 +1,4 @@
-import type { Sampler } from "../engine/sampler.ts";
+import type { Sampler } from "../engine/sampling/sampler.ts";
 import type { Trainer } from "../engine/training/trainer.ts";
 import type { Model } from "../model/decoder/model.ts";
 import type { Tokenizer } from "../model/tokenizer/tokenizer.ts";

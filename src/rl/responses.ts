@@ -4,7 +4,7 @@ import { type ParsedSolution, parseSolution } from "./parse_solution.ts";
 import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
 import { verifierPrompt } from "./verifier_prompt.ts";
-import { rollout, type RolloutResponse, type Sampling } from "../engine/rollout.ts";
+import { rollout, type RolloutResponse, type Sampling } from "../engine/sampling/rollout.ts";
 
 /** What the RL loop must know of a task's problems. */
 export interface ProblemSource<Problem> {

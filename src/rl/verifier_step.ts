@@ -1,4 +1,4 @@
-import type { Sampling } from "../engine/rollout.ts";
+import type { Sampling } from "../engine/sampling/rollout.ts";
 import {
   type ClassCoefficients,
   classCoefficients,

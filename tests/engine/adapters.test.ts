@@ -9,7 +9,7 @@ import type { Model } from "../../src/model/decoder/model.ts";
 import { RandomStream } from "../../src/random/philox.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
 import { adamwNumbers, tinyModel } from "../model/tiny_model.ts";
-import { generate } from "./generate.ts";
+import { generate } from "./sampling/generate.ts";
 
 const trainer = {
   microBatchTokens: 60,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { characterTokenizer, characterTokenizerConfig } from "../../src/data/vocabulary.ts";
-import { Sampler } from "../../src/engine/sampler.ts";
+import { Sampler } from "../../src/engine/sampling/sampler.ts";
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import { Tokenizer } from "../../src/model/tokenizer/tokenizer.ts";
 import {

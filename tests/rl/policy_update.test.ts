@@ -11,7 +11,7 @@ import {
   type PolicyUpdateMetrics,
   updatePolicy,
 } from "../../src/rl/policy_update.ts";
-import { generate } from "../engine/generate.ts";
+import { generate } from "../engine/sampling/generate.ts";
 import { assertClose, onEveryGpu } from "../kernels/harness.ts";
 import { clippedSurrogate, klEstimate } from "../kernels/policy_loss_reference.ts";
 import { largestDifference, readGradients } from "../model/fixture.ts";

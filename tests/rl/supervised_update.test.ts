@@ -5,7 +5,7 @@ import {
   type SupervisedSample,
   updateSupervised,
 } from "../../src/rl/supervised_update.ts";
-import { generate } from "../engine/generate.ts";
+import { generate } from "../engine/sampling/generate.ts";
 import { assertClose, onEveryGpu } from "../kernels/harness.ts";
 import { readGradients } from "../model/fixture.ts";
 import { adamwNumbers, tinyModel, tinyTrainer } from "../model/tiny_model.ts";

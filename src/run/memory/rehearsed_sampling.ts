@@ -1,4 +1,4 @@
-import { rollout } from "../../engine/rollout.ts";
+import { rollout } from "../../engine/sampling/rollout.ts";
 import { streams } from "../../random/philox.ts";
 import type { Policy } from "../../rl/policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";

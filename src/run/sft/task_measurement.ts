@@ -1,5 +1,5 @@
-import type { Sampling } from "../../engine/rollout.ts";
-import { Sampler } from "../../engine/sampler.ts";
+import type { Sampling } from "../../engine/sampling/rollout.ts";
+import { Sampler } from "../../engine/sampling/sampler.ts";
 import { renderSolution } from "../../data/solution_text.ts";
 import { streams } from "../../random/philox.ts";
 import type { LoadedModel } from "../../model/weights/model_folder.ts";

@@ -1,4 +1,4 @@
-import type { Sampling } from "../../engine/rollout.ts";
+import type { Sampling } from "../../engine/sampling/rollout.ts";
 import { streams } from "../../random/philox.ts";
 import {
   evaluateGenerator,

@@ -5,7 +5,7 @@ import {
   loadModelFolder,
   type LoadOptions,
 } from "../../model/weights/model_folder.ts";
-import { Sampler } from "../../engine/sampler.ts";
+import { Sampler } from "../../engine/sampling/sampler.ts";
 import { ChatTemplate } from "../../model/tokenizer/chat_template.ts";
 import { Trainer } from "../../engine/training/trainer.ts";
 import { withTurnEnd } from "../../model/tokenizer/stop_tokens.ts";

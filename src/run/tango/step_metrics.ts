@@ -2,7 +2,7 @@ import { critiqueMetrics } from "../../rl/evaluation.ts";
 import type { GeneratorStepResult } from "../../rl/generator_step.ts";
 import type { PolicyUpdateMetrics } from "../../rl/policy_update.ts";
 import type { ProblemSource } from "../../rl/responses.ts";
-import type { RolloutResponse } from "../../engine/rollout.ts";
+import type { RolloutResponse } from "../../engine/sampling/rollout.ts";
 import { mean, sampleVariance } from "../../rl/statistics.ts";
 import { verdictIsConjunctionShare, type VerifierMetrics } from "../../rl/verifier_metrics.ts";
 import type { VerifierStepResult } from "../../rl/verifier_step.ts";

@@ -14,7 +14,7 @@ import { packSequences } from "../pack_sequences.ts";
 import { parsePeftConfig } from "../../../src/model/weights/peft.ts";
 import { Tokenizer } from "../../../src/model/tokenizer/tokenizer.ts";
 import { characterTokenizer, characterTokenizerConfig } from "../../../src/data/vocabulary.ts";
-import { generate } from "../../engine/generate.ts";
+import { generate } from "../../engine/sampling/generate.ts";
 import { updatePolicy } from "../../../src/rl/policy_update.ts";
 import { writeFiles } from "../../../src/run/store/weights_folder.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";

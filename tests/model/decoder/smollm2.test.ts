@@ -10,7 +10,7 @@ import { type LoadedModel, loadModelFolder } from "../../../src/model/weights/mo
 import { openModelSource } from "../../../src/model/weights/model_source.ts";
 import { packSequences } from "../pack_sequences.ts";
 import { Conversation } from "../../../src/engine/conversation.ts";
-import { generate } from "../../engine/generate.ts";
+import { generate } from "../../engine/sampling/generate.ts";
 import type { EngineName } from "../../../src/gpu/adapter.ts";
 import { gpuOf } from "../../kernels/harness.ts";
 import { readTensors } from "../safetensors_tensors.ts";

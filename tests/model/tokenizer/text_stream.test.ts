@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { StopStrings } from "../../../src/engine/stop_strings.ts";
+import { StopStrings } from "../../../src/engine/sampling/stop_strings.ts";
 import { TextStream } from "../../../src/model/tokenizer/text_stream.ts";
 
 /** Tokens of one or two bytes, as byte-level vocabularies have them. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Sampler } from "../../../src/engine/sampler.ts";
+import { Sampler } from "../../../src/engine/sampling/sampler.ts";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
 import { characterTokenizer, characterTokenizerConfig } from "../../../src/data/vocabulary.ts";
 import { RandomStream } from "../../../src/random/philox.ts";

@@ -1,5 +1,5 @@
-import { TextStream } from "../model/tokenizer/text_stream.ts";
-import type { Tokenizer } from "../model/tokenizer/tokenizer.ts";
+import { TextStream } from "../../model/tokenizer/text_stream.ts";
+import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 
 /** Looks for stop strings in the text of tokens that come one after another. */
 export class StopStrings {

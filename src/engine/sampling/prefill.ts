@@ -1,17 +1,17 @@
-import type { Tensor } from "../gpu/tensor.ts";
-import { noToken } from "../kernels/advance.ts";
-import { attentionPaged } from "../kernels/attention.ts";
-import { pagedSegments } from "../kernels/attention_segments.ts";
-import { cacheCopy } from "../kernels/cache_copy.ts";
-import { ropeForward } from "../kernels/rope.ts";
+import type { Tensor } from "../../gpu/tensor.ts";
+import { noToken } from "../../kernels/advance.ts";
+import { attentionPaged } from "../../kernels/attention.ts";
+import { pagedSegments } from "../../kernels/attention_segments.ts";
+import { cacheCopy } from "../../kernels/cache_copy.ts";
+import { ropeForward } from "../../kernels/rope.ts";
 import {
   attentionShape,
   embed,
   layerForward,
   layerQkv,
   ropeOptions,
-} from "../model/decoder/forward.ts";
-import type { Layer, Model } from "../model/decoder/model.ts";
+} from "../../model/decoder/forward.ts";
+import type { Layer, Model } from "../../model/decoder/model.ts";
 import type { KvCache } from "./kv_cache.ts";
 import type { PromptReader, PromptRow } from "./prompt_log_probs.ts";
 import type { Sequence } from "./sequence.ts";

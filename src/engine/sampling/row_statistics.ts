@@ -1,8 +1,8 @@
-import type { Tensor } from "../gpu/tensor.ts";
-import { likeliestTokens } from "../kernels/likeliest.ts";
-import { logSoftmax, logSoftmaxFinish, logSoftmaxState } from "../kernels/log_softmax.ts";
-import { headLogits } from "../model/decoder/head.ts";
-import type { Model } from "../model/decoder/model.ts";
+import type { Tensor } from "../../gpu/tensor.ts";
+import { likeliestTokens } from "../../kernels/likeliest.ts";
+import { logSoftmax, logSoftmaxFinish, logSoftmaxState } from "../../kernels/log_softmax.ts";
+import { headLogits } from "../../model/decoder/head.ts";
+import type { Model } from "../../model/decoder/model.ts";
 
 /** Where the likeliest tokens of rows go. */
 export interface LikeliestOutput {

@@ -1,16 +1,16 @@
-import type { Tensor } from "../gpu/tensor.ts";
-import { advanceSlots } from "../kernels/advance.ts";
-import { attentionDecode } from "../kernels/attention_decode.ts";
-import { ropeForward } from "../kernels/rope.ts";
-import { sampleTokens } from "../kernels/sample.ts";
+import type { Tensor } from "../../gpu/tensor.ts";
+import { advanceSlots } from "../../kernels/advance.ts";
+import { attentionDecode } from "../../kernels/attention_decode.ts";
+import { ropeForward } from "../../kernels/rope.ts";
+import { sampleTokens } from "../../kernels/sample.ts";
 import {
   attentionShape,
   embed,
   finalNorm,
   layerForward,
   ropeOptions,
-} from "../model/decoder/forward.ts";
-import type { Layer, Model } from "../model/decoder/model.ts";
+} from "../../model/decoder/forward.ts";
+import type { Layer, Model } from "../../model/decoder/model.ts";
 import type { KvCache } from "./kv_cache.ts";
 import { rowStatistics } from "./row_statistics.ts";
 import type { DecodeState } from "./slot_state.ts";

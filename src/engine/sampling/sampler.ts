@@ -1,6 +1,6 @@
-import { pageTokens } from "../kernels/attention_shape.ts";
-import type { Model } from "../model/decoder/model.ts";
-import type { Tokenizer } from "../model/tokenizer/tokenizer.ts";
+import { pageTokens } from "../../kernels/attention_shape.ts";
+import type { Model } from "../../model/decoder/model.ts";
+import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import { checkRequest } from "./check_request.ts";
 import { type DecodedWindow, decodeWindow } from "./decode_window.ts";
 import { type CacheSize, type Held, openHeld } from "./held_memory.ts";

@@ -1,5 +1,5 @@
-import { pageTokens } from "../kernels/attention_shape.ts";
-import type { Tokenizer } from "../model/tokenizer/tokenizer.ts";
+import { pageTokens } from "../../kernels/attention_shape.ts";
+import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import { pagesFor } from "./kv_cache.ts";
 import { likeliestTokens } from "./likeliest_tokens.ts";
 import { StopStrings } from "./stop_strings.ts";

@@ -1,7 +1,7 @@
-import type { Tensor } from "../gpu/tensor.ts";
-import { gatherRows } from "../kernels/gather_rows.ts";
-import { finalNorm } from "../model/decoder/forward.ts";
-import type { Model } from "../model/decoder/model.ts";
+import type { Tensor } from "../../gpu/tensor.ts";
+import { gatherRows } from "../../kernels/gather_rows.ts";
+import { finalNorm } from "../../model/decoder/forward.ts";
+import type { Model } from "../../model/decoder/model.ts";
 import { likeliestTokens } from "./likeliest_tokens.ts";
 import { rowStatistics } from "./row_statistics.ts";
 import type { Sequence } from "./sequence.ts";

@@ -1,6 +1,6 @@
-import type { Tensor } from "../gpu/tensor.ts";
-import { noToken } from "../kernels/advance.ts";
-import type { Model } from "../model/decoder/model.ts";
+import type { Tensor } from "../../gpu/tensor.ts";
+import { noToken } from "../../kernels/advance.ts";
+import type { Model } from "../../model/decoder/model.ts";
 import { decodeStep } from "./decode_step.ts";
 import type { Held } from "./held_memory.ts";
 import type { ResponseEnd } from "./request.ts";

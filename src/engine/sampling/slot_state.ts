@@ -1,13 +1,13 @@
-import type { Gpu } from "../gpu/gpu.ts";
-import type { Tensor } from "../gpu/tensor.ts";
-import { noToken, stopArray } from "../kernels/advance.ts";
+import type { Gpu } from "../../gpu/gpu.ts";
+import type { Tensor } from "../../gpu/tensor.ts";
+import { noToken, stopArray } from "../../kernels/advance.ts";
 import {
   type SamplingNeeds,
   samplingNeeds,
   samplingSettings,
   settingsWords,
-} from "../kernels/sample.ts";
-import { inverseTemperature } from "../kernels/log_softmax.ts";
+} from "../../kernels/sample.ts";
+import { inverseTemperature } from "../../kernels/log_softmax.ts";
 import type { Sequence } from "./sequence.ts";
 
 /** A round number of slots keeps the shapes few; the surplus ones are inactive. */

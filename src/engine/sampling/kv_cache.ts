@@ -1,6 +1,6 @@
-import type { Tensor } from "../gpu/tensor.ts";
-import { pageTokens } from "../kernels/attention_shape.ts";
-import type { Model } from "../model/decoder/model.ts";
+import type { Tensor } from "../../gpu/tensor.ts";
+import { pageTokens } from "../../kernels/attention_shape.ts";
+import type { Model } from "../../model/decoder/model.ts";
 
 /** Pages for the keys of so many tokens. */
 export function pagesFor(tokens: number): number {

@@ -1,4 +1,4 @@
-import type { Model } from "../model/decoder/model.ts";
+import type { Model } from "../../model/decoder/model.ts";
 import { KvCache } from "./kv_cache.ts";
 import { PageTree } from "./page_tree.ts";
 import { roundSlots, SlotState } from "./slot_state.ts";

@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
-import type { Response, SampledTokens, SampleRequest } from "../../src/engine/request.ts";
-import { Sampler, type SamplerOptions } from "../../src/engine/sampler.ts";
-import { pagesFor } from "../../src/engine/kv_cache.ts";
-import type { Model } from "../../src/model/decoder/model.ts";
-import { Optimizer } from "../../src/model/decoder/optimizer.ts";
-import { RandomStream } from "../../src/random/philox.ts";
-import { onEveryGpu } from "../kernels/harness.ts";
-import { adamwNumbers, tinyModel, tinyTrainer } from "../model/tiny_model.ts";
+import type {
+  Response,
+  SampledTokens,
+  SampleRequest,
+} from "../../../src/engine/sampling/request.ts";
+import { Sampler, type SamplerOptions } from "../../../src/engine/sampling/sampler.ts";
+import { pagesFor } from "../../../src/engine/sampling/kv_cache.ts";
+import type { Model } from "../../../src/model/decoder/model.ts";
+import { Optimizer } from "../../../src/model/decoder/optimizer.ts";
+import { RandomStream } from "../../../src/random/philox.ts";
+import { onEveryGpu } from "../../kernels/harness.ts";
+import { adamwNumbers, tinyModel, tinyTrainer } from "../../model/tiny_model.ts";
 
 type Wanted = Omit<SampleRequest, "listener">;
 

@@ -3,9 +3,9 @@ import {
   type RolloutOptions,
   type RolloutRequest,
   type RolloutResponse,
-} from "../../src/engine/rollout.ts";
-import { Sampler, type SamplerOptions } from "../../src/engine/sampler.ts";
-import type { Model } from "../../src/model/decoder/model.ts";
+} from "../../../src/engine/sampling/rollout.ts";
+import { Sampler, type SamplerOptions } from "../../../src/engine/sampling/sampler.ts";
+import type { Model } from "../../../src/model/decoder/model.ts";
 
 /** How a rollout is made and by what kind of sampler. */
 export interface GenerateOptions extends RolloutOptions, SamplerOptions {}
