@@ -31,6 +31,11 @@ export interface VerifierMetrics {
   verdictIsConjunctionShare: number | null;
   /** Share of steps judged as their true label says; null without true labels. */
   stepAccuracy: number | null;
+  /**
+   * The mean of that over right steps and over wrong ones, of the kinds there are: always answering CORRECT
+   * gives 0.5, while it raises step accuracy as solutions get better. Null without true labels.
+   */
+  stepBalancedAccuracy: number | null;
 }
 
 /**
@@ -69,7 +74,7 @@ export function verifierMetrics(verifications: readonly Verification[]): Verifie
     fewerStepsShare: share((one) => one.stepJudgments.length < one.stepCount),
     moreStepsShare: share((one) => one.stepJudgments.length > one.stepCount),
     verdictIsConjunctionShare: verdictIsConjunctionShare(verifications),
-    stepAccuracy: stepAccuracy(verifications),
+    ...stepAccuracies(verifications),
   };
 }
 
@@ -87,15 +92,24 @@ export function verdictIsConjunctionShare(
   return agreeing.length / told.length;
 }
 
-function stepAccuracy(verifications: readonly Verification[]): number | null {
-  let steps = 0, right = 0;
+function stepAccuracies(
+  verifications: readonly Verification[],
+): Pick<VerifierMetrics, "stepAccuracy" | "stepBalancedAccuracy"> {
+  const wrongSteps = { steps: 0, hits: 0 }, rightSteps = { steps: 0, hits: 0 };
   for (const { goldSteps, stepJudgments } of verifications) {
-    if (!goldSteps) continue;
-    steps += goldSteps.length;
-    if (stepJudgments.length !== goldSteps.length) continue;
-    right += stepJudgments.filter((judgment, step) => judgment === goldSteps[step]).length;
+    for (const [step, gold] of (goldSteps ?? []).entries()) {
+      const kind = gold ? rightSteps : wrongSteps;
+      kind.steps++;
+      if (stepJudgments.length === goldSteps?.length && stepJudgments[step] === gold) kind.hits++;
+    }
   }
-  return steps === 0 ? null : right / steps;
+  const kinds = [rightSteps, wrongSteps].filter(({ steps }) => steps > 0);
+  if (kinds.length === 0) return { stepAccuracy: null, stepBalancedAccuracy: null };
+  const recalls = kinds.map(({ steps, hits }) => hits / steps);
+  return {
+    stepAccuracy: (rightSteps.hits + wrongSteps.hits) / (rightSteps.steps + wrongSteps.steps),
+    stepBalancedAccuracy: recalls.reduce((sum, value) => sum + value, 0) / recalls.length,
+  };
 }
 
 function ratio(numerator: number, denominator: number): number {

@@ -55,7 +55,20 @@ Deno.test("step counts and step accuracy", () => {
   close(metrics.fewerStepsShare, 0.25);
   close(metrics.moreStepsShare, 0.25);
   close(metrics.stepAccuracy, 2 / 5);
-  assert.equal(verifierMetrics([verification(true, true)]).stepAccuracy, null);
+  // One of four right steps and the one wrong step.
+  close(metrics.stepBalancedAccuracy, (1 / 4 + 1) / 2);
+  const alwaysCorrect = verifierMetrics([
+    verification(true, false, {
+      stepJudgments: [true, true, true],
+      stepCount: 3,
+      goldSteps: [true, false, true],
+    }),
+  ]);
+  close(alwaysCorrect.stepAccuracy, 2 / 3);
+  close(alwaysCorrect.stepBalancedAccuracy, 1 / 2);
+  const unlabelled = verifierMetrics([verification(true, true)]);
+  assert.equal(unlabelled.stepAccuracy, null);
+  assert.equal(unlabelled.stepBalancedAccuracy, null);
 });
 
 Deno.test("an empty batch is refused", () => {

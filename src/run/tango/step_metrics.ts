@@ -102,6 +102,9 @@ export function judgingMetrics(prefix: string, metrics: VerifierMetrics): Metric
     [`${prefix}/steps_more`]: metrics.moreStepsShare,
     ...conjunctionMetric(prefix, metrics.verdictIsConjunctionShare),
     ...(metrics.stepAccuracy === null ? {} : { [`${prefix}/step_accuracy`]: metrics.stepAccuracy }),
+    ...(metrics.stepBalancedAccuracy === null
+      ? {}
+      : { [`${prefix}/step_balanced_accuracy`]: metrics.stepBalancedAccuracy }),
   };
 }
 
