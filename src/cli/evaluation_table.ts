@@ -122,7 +122,7 @@ const VERIFIER_ROWS: readonly Row[] = [
   { label: "recall of CORRECT", metric: "eval/verifier/recall" },
   { label: "F1 of CORRECT", metric: METRIC.verifierF1 },
   { label: "step accuracy", metric: METRIC.verifierStepAccuracy },
-  { label: "balanced step accuracy", metric: "eval/verifier/step_balanced_accuracy" },
+  { label: "balanced step accuracy", metric: METRIC.verifierStepBalancedAccuracy },
   { label: "verdict follows from the steps", metric: "eval/verifier/verdict_is_conjunction" },
   { label: "one judgment for each step", metric: "eval/verifier/steps_equal" },
   { label: "verdict unreadable", metric: "eval/verifier/verdict_unparsed" },

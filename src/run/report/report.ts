@@ -90,8 +90,11 @@ export function composeReport(
   const problems = metricPoints(lines, METRIC.evaluatedProblems).at(-1)?.[1] ??
     config.evaluation.problems ?? 0;
   const labels = judgmentLabelsOf(config);
-  const stepAccuracy = share(STEP_ACCURACY[labels], METRIC.verifierStepAccuracy);
-  const rows = [...EVALUATED, stepAccuracy, ...TRAINED].flatMap((row) => composeRow(row, lines));
+  const ofSteps = [
+    share(STEP_ACCURACY[labels], METRIC.verifierStepAccuracy),
+    share("the same, mean over right and wrong steps", METRIC.verifierStepBalancedAccuracy),
+  ];
+  const rows = [...EVALUATED, ...ofSteps, ...TRAINED].flatMap((row) => composeRow(row, lines));
   return `# ${methodName(config)} on ${problemsName(config)}
 
 ${summary(facts, lines)}
@@ -116,6 +119,8 @@ ${whatRan(facts, lines).map(([key, value]) => `| ${key} | ${value} |`).join("\n"
   } each; start and end are the first and the
   last evaluation. With p the accuracy and n = ${problems}, one measurement is
   uncertain by about ±${percent(Math.sqrt(0.25 / problems))} (standard error, at most).
+- **Step accuracy** rises by itself as solutions get better, for a verifier that calls every step right; its
+  mean over right and wrong steps does not: that verifier has 50 %.
 - **Balanced accuracy** is the mean of the verifier's accuracy on right and on wrong solutions: always
   answering CORRECT, or always INCORRECT, gives 50 %, whatever the generator does.
 - **Rewards, lengths and steps** are means over the first and the last ${BATCHES} training batches that

@@ -10,6 +10,8 @@ export const METRIC = {
   verifierBalancedAccuracy: "eval/verifier/balanced_accuracy",
   /** Share of steps of fresh solutions that the verifier judges right, 0 to 1; where the task can tell. */
   verifierStepAccuracy: "eval/verifier/step_accuracy",
+  /** Its mean over right and over wrong steps. */
+  verifierStepBalancedAccuracy: "eval/verifier/step_balanced_accuracy",
   /** F1 of the verdict "CORRECT", 0 to 1. */
   verifierF1: "eval/verifier/f1_score",
   /** Mean loss of a token in supervised fine-tuning. */
