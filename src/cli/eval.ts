@@ -1,5 +1,6 @@
 /** `deno task eval`: how good a saved generator or verifier is. */
 
+import type { Metrics } from "../run/store/metrics_log.ts";
 import { type Command, Option } from "commander";
 import { formats } from "../data/files/formats.ts";
 import { taskNames } from "../data/tasks.ts";
@@ -27,7 +28,6 @@ import {
   openJudged,
   ProcessEvaluation,
 } from "../run/tango/process_evaluation.ts";
-import type { Metrics } from "../run/tango/step_metrics.ts";
 import { UserError } from "../base/user_error.ts";
 import { describeDevice } from "./device_line.ts";
 import { evaluationTable, processTable } from "./evaluation_table.ts";

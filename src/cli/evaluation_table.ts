@@ -1,5 +1,5 @@
+import type { Metrics } from "../run/store/metrics_log.ts";
 import { METRIC } from "../run/store/metric_names.ts";
-import type { Metrics } from "../run/tango/step_metrics.ts";
 import { alignedTable } from "../base/table.ts";
 
 /** What was measured, and how. */

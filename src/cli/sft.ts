@@ -21,7 +21,7 @@ import {
 import type { SftConfig } from "../run/config/sft_config_schema.ts";
 import { sftAccuracy } from "../run/report/sft_report.ts";
 import { sftWeights } from "../run/sft/sft_run.ts";
-import { fineTuneWithReport } from "../run/sft/sft_session.ts";
+import { fineTuneWithReport } from "../run/session/sft_session.ts";
 import { describeDevice, describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import { FollowedRun } from "./followed_run.ts";

@@ -21,7 +21,7 @@ import { formatMemoryPlan } from "../run/memory/memory_plan.ts";
 import type { MetricsLine } from "../run/store/metrics_log.ts";
 import { findHeadlines, methodName } from "../run/report/report.ts";
 import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/store/run_folder.ts";
-import { isFinished, trainWithReport } from "../run/tango/training_session.ts";
+import { isFinished, trainWithReport } from "../run/session/training_session.ts";
 import { describeDevice, describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import { FollowedRun } from "./followed_run.ts";

@@ -7,7 +7,7 @@ import {
   storedTypes,
 } from "../../src/kernels/stored_type.ts";
 import { unpack } from "../../src/kernels/unpack.ts";
-import { toStorage } from "../../src/model/weights/half_precision.ts";
+import { toStorage } from "../../src/model/decoder/half_precision.ts";
 import { readTensors } from "../model/safetensors_tensors.ts";
 import { assertClose, onEveryGpu, randomFloats } from "./harness.ts";
 

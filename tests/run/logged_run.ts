@@ -3,7 +3,7 @@ import type { TangoConfig } from "../../src/run/config/config_schema.ts";
 import { readJsonLines } from "../../src/run/store/json_lines_log.ts";
 import type { MetricsLine } from "../../src/run/store/metrics_log.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
-import { trainWithReport } from "../../src/run/tango/training_session.ts";
+import { trainWithReport } from "../../src/run/session/training_session.ts";
 
 /** Trains from beginning to end. @returns the lines of metrics.jsonl */
 export async function loggedRun(

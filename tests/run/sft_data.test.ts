@@ -11,7 +11,7 @@ import type { MetricsLine } from "../../src/run/store/metrics_log.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
 import { type SftConfig, sftConfigSchema } from "../../src/run/config/sft_config_schema.ts";
 import { SftRun } from "../../src/run/sft/sft_run.ts";
-import { fineTuneWithReport } from "../../src/run/sft/sft_session.ts";
+import { fineTuneWithReport } from "../../src/run/session/sft_session.ts";
 import { gpuOf, onEveryGpu } from "../kernels/harness.ts";
 import { assertSameFiles, KillableRuns } from "./killable_runs.ts";
 import { tinyData } from "./tiny_data.ts";

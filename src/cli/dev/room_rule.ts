@@ -1,6 +1,7 @@
 /**
  * The room rule: `src` is a row of rooms, and a file imports only from its own room and from those that
- * come before it. Data flows one way, and each room can be understood without the later ones.
+ * come before it; so do the rooms inside `model`, `engine` and `run`. Data flows one way, and each room can be
+ * understood without the later ones.
  */
 
 import { dirname, join, normalize, relative } from "node:path";
@@ -28,6 +29,26 @@ const NARROWER: Readonly<Record<string, readonly string[]>> = {
   grading: ["base"],
   data: ["base", "random", "grading"],
   hub: ["base", "model", "data"],
+};
+
+/** The rooms inside a room, in order; files beside them may import from all of them. */
+const INNER: Readonly<Record<string, readonly string[]>> = {
+  model: ["decoder", "tokenizer", "weights"],
+  engine: ["sampling", "training"],
+  run: [
+    "config",
+    "problems",
+    "store",
+    "events",
+    "report",
+    "control",
+    "health",
+    "tango",
+    "sft",
+    "memory",
+    "session",
+    "compare",
+  ],
 };
 
 /** An import that the rule forbids. */
@@ -63,7 +84,7 @@ export function checkFile(file: string, source: string): RoomViolation[] {
     .filter(({ specifier }) => specifier.startsWith("."))
     .flatMap(({ specifier, line }) => {
       const target = normalize(join(dirname(file), specifier));
-      const message = explainViolation(room, target);
+      const message = explainViolation(room, target) ?? explainInner(file, target);
       return message === null ? [] : [{ file, line, message }];
     });
 }
@@ -97,6 +118,21 @@ function explainViolation(room: string | null, target: string): string | null {
     ? "nothing outside it"
     : `only ${allowed.join(", ")} outside it`;
   return `src/${room} may not import ${target}: it imports ${list}`;
+}
+
+/** What is wrong with an import inside one room, if anything. */
+function explainInner(file: string, target: string): string | null {
+  const [, room, inner, ...below] = file.split("/");
+  const [, targetRoom, targetInner, ...targetBelow] = target.split("/");
+  const order = INNER[room];
+  if (order === undefined || room !== targetRoom || below.length === 0) return null;
+  const place = order.indexOf(inner);
+  if (place < 0) {
+    return `src/${room}/${inner} is no room of src/${room}; see src/cli/dev/room_rule.ts`;
+  }
+  if (targetBelow.length > 0 && order.indexOf(targetInner) <= place) return null;
+  const allowed = order.slice(0, place).join(", ") || "nothing";
+  return `src/${room}/${inner} may not import ${target}: of src/${room} it imports ${allowed}`;
 }
 
 function roomOf(file: string): string | null {

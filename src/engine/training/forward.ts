@@ -2,7 +2,7 @@ import { UserError } from "../../base/user_error.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
 import type { Model } from "../../model/decoder/model.ts";
-import { cutByTokens } from "../micro_batches.ts";
+import { cutByTokens } from "./micro_batches.ts";
 import { noOutputs, tokenOutputs } from "./loss_outputs.ts";
 import type { TokenOutputs } from "./losses.ts";
 import { forwardPass, packPass } from "./passes.ts";

@@ -1,7 +1,7 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import { bytesOf, type Tensor } from "../../gpu/tensor.ts";
 import { readPieces } from "../../gpu/tensor_pieces.ts";
-import { fromStorage, toStorage } from "../weights/half_precision.ts";
+import { fromStorage, toStorage } from "./half_precision.ts";
 import {
   type Block,
   type NamedRange,

@@ -2,7 +2,7 @@
 
 import { modelConfigJson } from "../decoder/config.ts";
 import type { NamedTensor, Parameters } from "../decoder/parameters.ts";
-import { float32ToBfloat16, float32ToFloat16 } from "./half_precision.ts";
+import { float32ToBfloat16, float32ToFloat16 } from "../decoder/half_precision.ts";
 import type { LoadedModel } from "./model_folder.ts";
 import { peftConfigJson } from "./peft.ts";
 import { encodeSafetensors, type SafetensorsContent, type TensorStream } from "./safetensors.ts";

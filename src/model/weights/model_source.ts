@@ -3,7 +3,7 @@ import { UserError } from "../../base/user_error.ts";
 import { type ModelConfig, parseModelConfig } from "../decoder/config.ts";
 import { ggufConfig } from "./gguf_config.ts";
 import { openGguf } from "./gguf_file.ts";
-import { ggufStopTokens, ggufTokenizer } from "../tokenizer/gguf_tokenizer.ts";
+import { ggufStopTokens, ggufTokenizer } from "./gguf_tokenizer.ts";
 import { exists } from "./file_reading.ts";
 import { readJson } from "./json_file.ts";
 import type { LoraConfig } from "../decoder/lora.ts";

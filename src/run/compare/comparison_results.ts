@@ -6,7 +6,7 @@ import { readJsonLines } from "../store/json_lines_log.ts";
 import type { Point } from "../report/line_charts.ts";
 import { METRIC } from "../store/metric_names.ts";
 import type { MetricsLine } from "../store/metrics_log.ts";
-import { isFinished } from "../tango/training_session.ts";
+import { isFinished } from "../session/training_session.ts";
 
 /** A measure over a run: at its start, at its end, and by generator steps in between. */
 export interface Course {

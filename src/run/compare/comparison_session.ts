@@ -7,7 +7,7 @@ import { writeComparison } from "./comparison_report.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { RunControl } from "../control/run_control.ts";
 import { RunEvents } from "../events/run_events.ts";
-import { isFinished, trainWithReport } from "../tango/training_session.ts";
+import { isFinished, trainWithReport } from "../session/training_session.ts";
 
 /** The seeds of a comparison lie beside its configuration. */
 const seedsFile = (path: string) => join(path, "seeds.json");

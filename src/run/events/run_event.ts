@@ -2,9 +2,8 @@
 
 import type { StepPhase } from "../../rl/step_phase.ts";
 import type { Settings } from "../config/changeable.ts";
-import type { Phase } from "../store/metrics_log.ts";
+import type { Metrics, Phase } from "../store/metrics_log.ts";
 import type { Sample } from "../store/samples_log.ts";
-import type { Metrics } from "../tango/step_metrics.ts";
 
 /** What a run is doing between two of its steps, or within one. */
 export type RunPhase = StepPhase | "evaluation" | "checkpoint";

@@ -1,5 +1,5 @@
 import type { Gpu } from "../../gpu/gpu.ts";
-import { cutByTokens } from "../../engine/micro_batches.ts";
+import { cutByTokens } from "../../engine/training/micro_batches.ts";
 import { type SupervisedSample, updateSupervised } from "../../rl/supervised_update.ts";
 import { anyNumbers } from "./any_numbers.ts";
 import { type MemoryPlan, rehearsePhases, residentUses, shardSumUses } from "./memory_plan.ts";

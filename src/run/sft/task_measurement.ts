@@ -1,3 +1,4 @@
+import type { Metrics } from "../store/metrics_log.ts";
 import type { Sampling } from "../../engine/sampling/rollout.ts";
 import { Sampler } from "../../engine/sampling/sampler.ts";
 import { renderSolution } from "../../data/solution_text.ts";
@@ -10,7 +11,7 @@ import type { VerifierMetrics } from "../../rl/verifier_metrics.ts";
 import { writtenSolution } from "../../rl/written_solution.ts";
 import { METRIC } from "../store/metric_names.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";
-import { judgingMetrics, type Metrics } from "../tango/step_metrics.ts";
+import { judgingMetrics } from "../tango/step_metrics.ts";
 import type { HeldOutPart } from "../problems/problems.ts";
 import type { TaskExamples } from "../problems/task_examples.ts";
 import type { TaskProblems } from "../problems/task_problems.ts";

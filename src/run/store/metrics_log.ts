@@ -8,6 +8,9 @@ import { JsonLinesLog } from "./json_lines_log.ts";
 /** What a step did: trained the generator, trained the verifier, or measured both. */
 export type Phase = "generator" | "verifier" | "evaluation";
 
+/** Metric values by name. */
+export type Metrics = Readonly<Record<string, number>>;
+
 /** One line of metrics.jsonl or timings.jsonl: metric names as TRL has them, such as `generator/kl`. */
 export interface MetricsLine {
   readonly step: number;

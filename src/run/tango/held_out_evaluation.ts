@@ -1,3 +1,4 @@
+import type { Metrics } from "../store/metrics_log.ts";
 import type { Sampling } from "../../engine/sampling/rollout.ts";
 import { streams } from "../../random/philox.ts";
 import {
@@ -12,7 +13,7 @@ import { mean } from "../../rl/statistics.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { METRIC } from "../store/metric_names.ts";
 import type { Problems } from "../problems/problems.ts";
-import { judgingMetrics, type Metrics } from "./step_metrics.ts";
+import { judgingMetrics } from "./step_metrics.ts";
 
 /** How the configuration samples, with the random numbers of a stream and step. */
 export function rolloutSampling(

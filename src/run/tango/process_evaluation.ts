@@ -1,3 +1,4 @@
+import type { Metrics } from "../store/metrics_log.ts";
 import { loadRecords } from "../../data/files/load_records.ts";
 import type { DataRecord, LabelledSolution } from "../../data/files/record.ts";
 import { renderSteps } from "../../data/solution_text.ts";
@@ -13,7 +14,6 @@ import type { DataEntry } from "../config/data_schema.ts";
 import { UserError } from "../../base/user_error.ts";
 import { dataFiles, recordOrder } from "../problems/data_set.ts";
 import { rolloutSampling } from "./held_out_evaluation.ts";
-import type { Metrics } from "./step_metrics.ts";
 
 /** A problem with a solution whose first wrong step is known. */
 export type LabelledRecord = DataRecord & { readonly judged: LabelledSolution };

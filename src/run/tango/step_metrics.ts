@@ -1,3 +1,4 @@
+import type { Metrics } from "../store/metrics_log.ts";
 import { critiqueMetrics } from "../../rl/evaluation.ts";
 import type { GeneratorStepResult } from "../../rl/generator_step.ts";
 import type { PolicyUpdateMetrics } from "../../rl/policy_update.ts";
@@ -7,9 +8,6 @@ import { mean, sampleVariance } from "../../rl/statistics.ts";
 import { verdictIsConjunctionShare, type VerifierMetrics } from "../../rl/verifier_metrics.ts";
 import type { VerifierStepResult } from "../../rl/verifier_step.ts";
 import { METRIC } from "../store/metric_names.ts";
-
-/** Metric values by name. */
-export type Metrics = Readonly<Record<string, number>>;
 
 const average = (values: readonly number[]) => values.length === 0 ? 0 : mean(values);
 const share = (values: readonly boolean[]) => average(values.map((value) => value ? 1 : 0));

@@ -18,7 +18,7 @@ import { latestCheckpoint } from "../store/checkpoint.ts";
 import { METRIC } from "../store/metric_names.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 import { readJudgmentLabels } from "../store/judgment_labels.ts";
-import { initialState, loadRunState, type RunState, saveRunState } from "../store/run_state.ts";
+import { initialState, loadRunState, type RunState, saveRunState } from "./run_state.ts";
 import { writeModelFolder } from "../store/weights_folder.ts";
 import { type CustomReward, openReward } from "./custom_reward.ts";
 import { HeldOutEvaluation } from "./held_out_evaluation.ts";

@@ -1,5 +1,6 @@
 /** A run's training steps: what the method needs is taken from the configuration here. */
 
+import type { Metrics } from "../store/metrics_log.ts";
 import { camelCased } from "../../base/camel_cased.ts";
 import type { AdamwNumbers } from "../../model/decoder/optimizer.ts";
 import { streams } from "../../random/philox.ts";
@@ -25,7 +26,7 @@ import type { Sample } from "../store/samples_log.ts";
 import type { CustomReward } from "./custom_reward.ts";
 import { rolloutSampling } from "./held_out_evaluation.ts";
 import type { Policies } from "./policies.ts";
-import { generatorMetrics, type Metrics, verifierStepMetrics } from "./step_metrics.ts";
+import { generatorMetrics, verifierStepMetrics } from "./step_metrics.ts";
 import { generatorSamples, verifierSamples } from "./step_samples.ts";
 
 /** What a step works with. */

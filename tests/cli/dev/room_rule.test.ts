@@ -49,6 +49,13 @@ Deno.test("room rule: later rooms, the outside and too much for src/data are for
   assert.deepEqual(messages("src/data/a.ts", `import { b } from "../gpu/b.ts";`), [
     "1 src/data may not import src/gpu/b.ts: it imports only base, random, grading outside it",
   ]);
+  assert.deepEqual(messages("src/run/store/a.ts", `import { b } from "../config/b.ts";`), []);
+  assert.deepEqual(messages("src/run/store/a.ts", `import { b } from "../tango/b.ts";`), [
+    "1 src/run/store may not import src/run/tango/b.ts: of src/run it imports config, problems",
+  ]);
+  assert.deepEqual(messages("src/engine/training/a.ts", `import { b } from "../b.ts";`), [
+    "1 src/engine/training may not import src/engine/b.ts: of src/engine it imports sampling",
+  ]);
   assert.deepEqual(messages("src/gpu/a.ts", `import { b } from "../../bench/b.ts";`), [
     "1 src/gpu may not import bench/b.ts, which is outside the rooms",
   ]);

@@ -5,12 +5,12 @@ import { loadSftConfig, loadTangoConfig } from "../../../src/run/config/load_con
 import { RunControl } from "../../../src/run/control/run_control.ts";
 import type { RunEvent } from "../../../src/run/events/run_event.ts";
 import { RunEvents } from "../../../src/run/events/run_events.ts";
-import { fineTuneWithReport } from "../../../src/run/sft/sft_session.ts";
+import { fineTuneWithReport } from "../../../src/run/session/sft_session.ts";
 import { listCheckpoints } from "../../../src/run/store/checkpoint.ts";
 import { readJsonLines } from "../../../src/run/store/json_lines_log.ts";
 import type { MetricsLine } from "../../../src/run/store/metrics_log.ts";
 import { RunFolder } from "../../../src/run/store/run_folder.ts";
-import { trainWithReport } from "../../../src/run/tango/training_session.ts";
+import { trainWithReport } from "../../../src/run/session/training_session.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { withTinyProject } from "../tiny_project.ts";
 

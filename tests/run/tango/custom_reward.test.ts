@@ -6,7 +6,7 @@ import { readJsonLines } from "../../../src/run/store/json_lines_log.ts";
 import { loadTangoConfig } from "../../../src/run/config/load_config.ts";
 import type { MetricsLine } from "../../../src/run/store/metrics_log.ts";
 import { RunFolder } from "../../../src/run/store/run_folder.ts";
-import { trainWithReport } from "../../../src/run/tango/training_session.ts";
+import { trainWithReport } from "../../../src/run/session/training_session.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { withTinyProject } from "../tiny_project.ts";
 

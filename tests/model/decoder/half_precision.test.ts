@@ -3,7 +3,7 @@ import {
   bfloat16ToFloat32 as fromBfloat16,
   float32ToBfloat16,
   float32ToFloat16,
-} from "../../../src/model/weights/half_precision.ts";
+} from "../../../src/model/decoder/half_precision.ts";
 
 Deno.test("half precision: f16 and bf16 round to nearest even and keep what they can hold", () => {
   // 1 + 2^-11 lies midway between two f16 numbers, 1 + 2^-8 between two bf16 numbers.

@@ -8,7 +8,7 @@ import { RunFolder } from "../../../src/run/store/run_folder.ts";
 import { SftRun } from "../../../src/run/sft/sft_run.ts";
 import { TaskProblems } from "../../../src/run/problems/task_problems.ts";
 import { TangoRun } from "../../../src/run/tango/tango_run.ts";
-import { isFinished, trainWithReport } from "../../../src/run/tango/training_session.ts";
+import { isFinished, trainWithReport } from "../../../src/run/session/training_session.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { withTinyProject } from "../tiny_project.ts";
 

@@ -8,7 +8,7 @@ import { Tokenizer } from "../../../src/model/tokenizer/tokenizer.ts";
 import type { Policy } from "../../../src/rl/policy.ts";
 import { generatorTemplate, verifierTemplate } from "../../../src/rl/prompt_template.ts";
 import { type Policies, releasePolicies } from "../../../src/run/tango/policies.ts";
-import { loadRunState, type RunState, saveRunState } from "../../../src/run/store/run_state.ts";
+import { loadRunState, type RunState, saveRunState } from "../../../src/run/tango/run_state.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { tinyModel, tinyTrainer } from "../../model/tiny_model.ts";
 

@@ -1,6 +1,6 @@
 import { UserError } from "../../base/user_error.ts";
-import type { GgufFile } from "../weights/gguf_file.ts";
-import { Tokenizer } from "./tokenizer.ts";
+import type { GgufFile } from "./gguf_file.ts";
+import { Tokenizer } from "../tokenizer/tokenizer.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

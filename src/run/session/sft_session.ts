@@ -10,7 +10,7 @@ import { RunFolder } from "../store/run_folder.ts";
 import { planSftMemory, sftShrinks } from "../memory/sft_memory_plan.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";
 import { writeSftReport } from "../report/sft_report.ts";
-import { SftRun, sftWeights } from "./sft_run.ts";
+import { SftRun, sftWeights } from "../sft/sft_run.ts";
 
 /** How fine-tuning is started, and who follows it. */
 export interface SftSessionOptions {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { cutByTokens } from "../../src/engine/micro_batches.ts";
+import { cutByTokens } from "../../../src/engine/training/micro_batches.ts";
 
 const cut = (lengths: number[], maximum: number) => cutByTokens(lengths, (n) => n, maximum);
 

@@ -11,7 +11,7 @@ import type { MemoryPlan } from "../memory/memory_plan.ts";
 import { writeReport } from "../report/report.ts";
 import { RunFolder } from "../store/run_folder.ts";
 import { planTangoMemory } from "../memory/tango_memory_plan.ts";
-import { type RunSurroundings, TangoRun } from "./tango_run.ts";
+import { type RunSurroundings, TangoRun } from "../tango/tango_run.ts";
 import { tangoShrinks } from "../memory/tango_shrinks.ts";
 
 /** How a run is started, and who follows it. */

@@ -1,16 +1,16 @@
 import type { ClassCounts } from "../../rl/class_reweighting.ts";
 import { initialPosition, type TangoPosition } from "../../rl/tango_schedule.ts";
 import type { SkippedInARow } from "../health/policy_health.ts";
-import type { Best } from "./best.ts";
-import { saveCheckpoint } from "./checkpoint.ts";
-import { StoredCheckpoint } from "./stored_checkpoint.ts";
-import type { Policies } from "../tango/policies.ts";
+import type { Best } from "../store/best.ts";
+import { saveCheckpoint } from "../store/checkpoint.ts";
+import { StoredCheckpoint } from "../store/stored_checkpoint.ts";
+import type { Policies } from "./policies.ts";
 import {
   type OptimizerSteps,
   restoreTrained,
   type TrainedModels,
   trainedTensors,
-} from "./trained_models.ts";
+} from "../store/trained_models.ts";
 
 /** Everything of a run that is not an array: where it stands. Random numbers need no state: their keys do. */
 export interface RunState {
