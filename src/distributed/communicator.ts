@@ -1,0 +1,38 @@
+/**
+ * Processes that compute one run together, each with a GPU of its own. All of them run the same program, and
+ * what they exchange arrives in the order in which it was sent, per sender, receiver and channel.
+ */
+export interface Communicator {
+  /** This process among all, from 0. */
+  readonly rank: number;
+  readonly size: number;
+  /** Bytes that this process has sent so far, on all channels. */
+  readonly bytesSent: number;
+
+  /**
+   * Sends bytes to another rank.
+   *
+   * @returns when the bytes may be overwritten; the receiver need not have them yet
+   */
+  send(bytes: Uint8Array, to: number): Promise<void>;
+
+  /**
+   * Receives what a rank sent next: exactly as many bytes.
+   *
+   * @throws Failure when it does not come within the time that is allowed
+   */
+  receive(bytes: Uint8Array, from: number): Promise<void>;
+
+  /** The same ranks, whose messages keep apart from those of other channels. 0 is the first channel. */
+  channel(channel: number): Communicator;
+}
+
+/** One process, which has nobody to talk to. */
+export const alone: Communicator = {
+  rank: 0,
+  size: 1,
+  bytesSent: 0,
+  send: () => Promise.reject(new Error("there is no other rank to send to")),
+  receive: () => Promise.reject(new Error("there is no other rank to receive from")),
+  channel: () => alone,
+};
