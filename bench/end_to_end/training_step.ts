@@ -1,6 +1,6 @@
 import { Trainer } from "../../src/engine/training/trainer.ts";
 import type { AdamwNumbers } from "../../src/model/decoder/optimizer.ts";
-import { type PolicyUpdateMetrics, updatePolicy } from "../../src/rl/policy_update.ts";
+import { type PolicyUpdateMetrics, updatePolicy } from "../../src/rl/update/policy_update.ts";
 import { rollout } from "../../src/engine/sampling/rollout.ts";
 import type { MakeBenchmark } from "../benchmark.ts";
 import { benchSampler, randomModel, samplingOf } from "./random_model.ts";

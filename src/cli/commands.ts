@@ -10,7 +10,7 @@ export const COMMANDS: Readonly<Record<string, CommandSource>> = {
     summary: "make warm-start weights by supervised fine-tuning",
     load: () => import("./sft.ts"),
   },
-  eval: { summary: "measure a saved generator or verifier", load: () => import("./eval.ts") },
+  eval: { summary: "measure a saved generator or verifier", load: () => import("./eval/eval.ts") },
   samples: {
     summary: "show solutions and critiques of a run, coloured by the verifier's judgments",
     load: () => import("./samples.ts"),
@@ -21,7 +21,7 @@ export const COMMANDS: Readonly<Record<string, CommandSource>> = {
   },
   pull: {
     summary: "fetch a model or a data set from the Hugging Face Hub",
-    load: () => import("./pull.ts"),
+    load: () => import("./pull/pull.ts"),
   },
   chat: { summary: "talk with a saved model", load: () => import("./chat.ts") },
   compare: {

@@ -1,7 +1,7 @@
-import { equalLiterals } from "./compare_literal.ts";
-import { equalTexts } from "./compare_text.ts";
+import { equalLiterals } from "./python/compare_literal.ts";
+import { equalTexts } from "./text/compare_text.ts";
 import { MathematicsWorker } from "./mathematics_worker.ts";
-import { spellingVerdict } from "./spelling_verdict.ts";
+import { spellingVerdict } from "./text/spelling_verdict.ts";
 
 /** How a task's answers are compared: as mathematics, as words, or as Python literals. */
 export type AnswerComparison = "math" | "text" | "literal";

@@ -1,8 +1,8 @@
-import { cleanLatex } from "./clean_latex.ts";
-import { equalValues } from "./compare_values.ts";
-import { inOwnScope } from "./expressions.ts";
-import { parseAnswer } from "./parse_answer.ts";
-import { spellingVerdict } from "./spelling_verdict.ts";
+import { cleanLatex } from "./text/clean_latex.ts";
+import { equalValues } from "./values/compare_values.ts";
+import { inOwnScope } from "./values/expressions.ts";
+import { parseAnswer } from "./values/parse_answer.ts";
+import { spellingVerdict } from "./text/spelling_verdict.ts";
 
 /**
  * Whether a final answer equals the reference, in the manner of Math-Verify

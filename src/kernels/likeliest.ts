@@ -2,7 +2,7 @@ import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { expectShape, expectVectors } from "./expect_shape.ts";
 import code from "./likeliest.wgsl" with { type: "text" };
-import orderCode from "./logit_order.wgsl" with { type: "text" };
+import orderCode from "./parts/logit_order.wgsl" with { type: "text" };
 import { type VocabularyLanes, vocabularyLanes } from "./log_softmax.ts";
 
 /**

@@ -3,8 +3,8 @@ import type { Tensor } from "../gpu/tensor.ts";
 import { UserError } from "../base/user_error.ts";
 import { expectShape, expectVectors } from "./expect_shape.ts";
 import { seedWords } from "../random/philox.ts";
-import orderCode from "./logit_order.wgsl" with { type: "text" };
-import philoxCode from "./philox.wgsl" with { type: "text" };
+import orderCode from "./parts/logit_order.wgsl" with { type: "text" };
+import philoxCode from "./parts/philox.wgsl" with { type: "text" };
 import sampleCode from "./sample.wgsl" with { type: "text" };
 import {
   inverseTemperature,

@@ -1,11 +1,11 @@
 import type { Sampling } from "../engine/sampling/rollout.ts";
 import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
-import { clusterAnswers } from "./answer_clusters.ts";
+import { clusterAnswers } from "./measures/answer_clusters.ts";
 import { type Critique, type ProblemSource, type Solution, solve, verify } from "./responses.ts";
-import { majorityAtK, meanAtN, passAtK, type SampledAnswer } from "./sampling_metrics.ts";
-import { mean } from "./statistics.ts";
-import { type VerifierMetrics, verifierMetrics } from "./verifier_metrics.ts";
+import { majorityAtK, meanAtN, passAtK, type SampledAnswer } from "./measures/sampling_metrics.ts";
+import { mean } from "../base/statistics.ts";
+import { type VerifierMetrics, verifierMetrics } from "./measures/verifier_metrics.ts";
 
 /** How a generator does on problems of one source, or of all. Shares from 0 to 1. */
 export interface GeneratorMeasures {

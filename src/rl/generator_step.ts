@@ -1,16 +1,16 @@
-import { tangoAdvantages } from "./advantages.ts";
+import { tangoAdvantages } from "./advantage/advantages.ts";
 import { sampleGroups } from "./dynamic_sampling.ts";
 import { type Learned, learnFrom, type LearningOptions } from "./learn_from.ts";
-import { type OverlongOptions, overlongPenalty } from "./overlong_penalty.ts";
+import { type OverlongOptions, overlongPenalty } from "./reward/overlong_penalty.ts";
 import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
 import { type Critique, type ProblemSource, type Solution, solve, verify } from "./responses.ts";
-import { type GeneratorReward, generatorReward } from "./rewards.ts";
-import type { AdvantageEstimator, ScoredResponse } from "./scored_response.ts";
+import { type GeneratorReward, generatorReward } from "./reward/rewards.ts";
+import type { AdvantageEstimator, ScoredResponse } from "./advantage/scored_response.ts";
 import type { RolloutResponse, Sampling } from "../engine/sampling/rollout.ts";
 import { findUnsound } from "./soundness.ts";
-import { mean } from "./statistics.ts";
-import { lastTokenOfSpans } from "./token_spans.ts";
+import { mean } from "../base/statistics.ts";
+import { lastTokenOfSpans } from "./text/token_spans.ts";
 
 /** A reward that takes the place of correctness, and numbers to be logged beside it. */
 export type SolutionReward<Problem> = (

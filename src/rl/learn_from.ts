@@ -1,15 +1,15 @@
 import type { AdamwNumbers } from "../model/decoder/optimizer.ts";
-import { maskedResponses, type MaskingOptions } from "./masking.ts";
+import { maskedResponses, type MaskingOptions } from "./advantage/masking.ts";
 import type { Policy, PolicyName } from "./policy.ts";
 import {
   type PolicyUpdateMetrics,
   type PolicyUpdateOptions,
   updatePolicy,
-} from "./policy_update.ts";
+} from "./update/policy_update.ts";
 import type { RolloutResponse } from "../engine/sampling/rollout.ts";
-import type { ScoredResponse } from "./scored_response.ts";
-import type { DuringPhase } from "./step_phase.ts";
-import { groupIndices } from "./statistics.ts";
+import type { ScoredResponse } from "./advantage/scored_response.ts";
+import type { DuringPhase } from "./schedule/step_phase.ts";
+import { groupIndices } from "../base/statistics.ts";
 
 /** How a step updates its policy. */
 export interface LearningOptions {

@@ -1,5 +1,5 @@
 import type { Critique } from "./responses.ts";
-import { mean } from "./statistics.ts";
+import { mean } from "../base/statistics.ts";
 
 /** How well a verifier finds the first wrong step (ProcessBench, Zheng et al. 2024). Shares from 0 to 1. */
 export interface ProcessMetrics {

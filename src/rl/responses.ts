@@ -1,6 +1,6 @@
-import { generatorFormatScore, verifierFormatScore } from "./format_score.ts";
-import { parseCritique, type ParsedCritique } from "./parse_critique.ts";
-import { type ParsedSolution, parseSolution } from "./parse_solution.ts";
+import { generatorFormatScore, verifierFormatScore } from "./text/format_score.ts";
+import { parseCritique, type ParsedCritique } from "./text/parse_critique.ts";
+import { type ParsedSolution, parseSolution } from "./text/parse_solution.ts";
 import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
 import { verifierPrompt } from "./verifier_prompt.ts";

@@ -5,14 +5,14 @@ import {
   type ClassCounts,
   type ReweightMethod,
   updateClassCounts,
-} from "./class_reweighting.ts";
+} from "./advantage/class_reweighting.ts";
 import { type Learned, learnFrom, type LearningOptions } from "./learn_from.ts";
-import { outcomeAdvantages } from "./outcome_advantages.ts";
+import { outcomeAdvantages } from "./advantage/outcome_advantages.ts";
 import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
 import { type Critique, type ProblemSource, solve, verify } from "./responses.ts";
-import { verifierReward } from "./rewards.ts";
-import type { AdvantageEstimator, ScoredResponse } from "./scored_response.ts";
+import { verifierReward } from "./reward/rewards.ts";
+import type { AdvantageEstimator, ScoredResponse } from "./advantage/scored_response.ts";
 import { findUnsound } from "./soundness.ts";
 
 /** Settings of a verifier step. */

@@ -1,4 +1,4 @@
-import { parseSolution } from "./parse_solution.ts";
+import { parseSolution } from "./text/parse_solution.ts";
 import type { Solution } from "./responses.ts";
 
 /** A solution that was written, not sampled, for a verifier to judge. */

@@ -5,8 +5,8 @@ import { correctSolution, renderCritique, renderSolution } from "../../src/data/
 import { findTask, taskNames } from "../../src/data/tasks.ts";
 import { vocabularyTokens } from "../../src/data/vocabulary.ts";
 import { RandomStream, streams } from "../../src/random/philox.ts";
-import { parseCritique } from "../../src/rl/parse_critique.ts";
-import { parseSolution } from "../../src/rl/parse_solution.ts";
+import { parseCritique } from "../../src/rl/text/parse_critique.ts";
+import { parseSolution } from "../../src/rl/text/parse_solution.ts";
 
 const WIDE = { minimumSteps: 1, maximumSteps: 6 };
 const TRIES = 400;

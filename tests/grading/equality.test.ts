@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { equalMathematics } from "../../src/grading/equal_mathematics.ts";
-import { MAXIMUM_LENGTH } from "../../src/grading/spelling_verdict.ts";
+import { MAXIMUM_LENGTH } from "../../src/grading/text/spelling_verdict.ts";
 import { PAIRS } from "./pairs.ts";
 
 const ALL_PAIRS = Object.values(PAIRS).flat();

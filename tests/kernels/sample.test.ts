@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import { UserError } from "../../src/base/user_error.ts";
 import { philox4x32, uniformAt } from "../../src/random/philox.ts";
-import philoxCode from "../../src/kernels/philox.wgsl" with { type: "text" };
+import philoxCode from "../../src/kernels/parts/philox.wgsl" with { type: "text" };
 import {
   checkSampling,
   sampleTokens,

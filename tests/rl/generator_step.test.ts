@@ -13,7 +13,7 @@ import type { GeneratorTemplate } from "../../src/rl/prompt_template.ts";
 import type { ProblemSource, Solution } from "../../src/rl/responses.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
 import { adamwNumbers, tinyModel, tinyTrainer } from "../model/tiny_model.ts";
-import { lossOptions } from "./loss_options.ts";
+import { lossOptions } from "./update/loss_options.ts";
 
 const source: ProblemSource<string> = {
   question: (problem) => problem,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseCritique } from "../../src/rl/parse_critique.ts";
+import { parseCritique } from "../../src/rl/text/parse_critique.ts";
 import { firstErrorFound, processMetrics } from "../../src/rl/process_evaluation.ts";
 import { assertClose } from "../kernels/harness.ts";
 

@@ -1,4 +1,4 @@
-import { closingBrace } from "../../grading/boxed.ts";
+import { closingBrace } from "../../grading/text/boxed.ts";
 
 /**
  * What the last box of a written solution holds: published ones also say `\fbox{…}`, and `\boxed 5` without

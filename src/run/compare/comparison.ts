@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { UserError } from "../../base/user_error.ts";
-import { countGeneratorSteps } from "../../rl/tango_schedule.ts";
+import { countGeneratorSteps } from "../../rl/schedule/tango_schedule.ts";
 import { resolveTangoConfig, type TangoConfig } from "../config/config_schema.ts";
 import { methodName } from "../report/report.ts";
 import { RunFolder } from "../store/run_folder.ts";

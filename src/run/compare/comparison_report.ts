@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { writeFileAtomically } from "../../base/atomic_file.ts";
 import { CONTINUE } from "../store/run_folder.ts";
 import { camelCased } from "../../base/camel_cased.ts";
-import { countGeneratorSteps } from "../../rl/tango_schedule.ts";
+import { countGeneratorSteps } from "../../rl/schedule/tango_schedule.ts";
 import type { ComparedRun } from "./comparison.ts";
 import {
   type Course,

@@ -1,6 +1,6 @@
 /** What the runs of a comparison came to. */
 
-import { mean, sampleVariance } from "../../rl/statistics.ts";
+import { mean, sampleVariance } from "../../base/statistics.ts";
 import type { ComparedMethod, ComparedRun } from "./comparison.ts";
 import { readJsonLines } from "../store/json_lines_log.ts";
 import type { Point } from "../report/line_charts.ts";

@@ -1,6 +1,6 @@
 import type { TrainerOptions } from "../../engine/training/trainer.ts";
 import { camelCased } from "../../base/camel_cased.ts";
-import type { PolicyUpdateOptions } from "../../rl/policy_update.ts";
+import type { PolicyUpdateOptions } from "../../rl/update/policy_update.ts";
 import type { TangoConfig } from "./config_schema.ts";
 
 /**

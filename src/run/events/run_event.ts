@@ -1,6 +1,6 @@
 /** What a run tells about itself: plain data, one type for each thing that can happen. */
 
-import type { StepPhase } from "../../rl/step_phase.ts";
+import type { StepPhase } from "../../rl/schedule/step_phase.ts";
 import type { Settings } from "../config/changeable.ts";
 import type { Metrics, Phase } from "../store/metrics_log.ts";
 import type { Sample } from "../store/samples_log.ts";

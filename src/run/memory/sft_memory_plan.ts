@@ -1,6 +1,6 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import { cutByTokens } from "../../engine/training/micro_batches.ts";
-import { type SupervisedSample, updateSupervised } from "../../rl/supervised_update.ts";
+import { type SupervisedSample, updateSupervised } from "../../rl/update/supervised_update.ts";
 import { anyNumbers } from "./any_numbers.ts";
 import { type MemoryPlan, rehearsePhases, residentUses, shardSumUses } from "./memory_plan.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";

@@ -1,7 +1,7 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import type { Policy } from "../../rl/policy.ts";
-import { type PolicySample, updatePolicy } from "../../rl/policy_update.ts";
+import { type PolicySample, updatePolicy } from "../../rl/update/policy_update.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { lossOptions } from "../config/loss_options.ts";
 import { anyNumbers } from "./any_numbers.ts";

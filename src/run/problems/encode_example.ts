@@ -1,5 +1,5 @@
 import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
-import type { SupervisedSample } from "../../rl/supervised_update.ts";
+import type { SupervisedSample } from "../../rl/update/supervised_update.ts";
 
 /** How an example ends, and what its tokens count. */
 export interface ExampleOptions {

@@ -1,4 +1,4 @@
-import type { SupervisedSample } from "../../rl/supervised_update.ts";
+import type { SupervisedSample } from "../../rl/update/supervised_update.ts";
 import type { HeldOutPart } from "./problems.ts";
 
 /** What supervised fine-tuning imitates. */

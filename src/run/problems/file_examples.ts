@@ -2,7 +2,7 @@ import type { DataRecord } from "../../data/files/record.ts";
 import type { RecordOrder } from "../../data/files/record_order.ts";
 import { RandomStream, streams } from "../../random/philox.ts";
 import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
-import type { SupervisedSample } from "../../rl/supervised_update.ts";
+import type { SupervisedSample } from "../../rl/update/supervised_update.ts";
 import { UserError } from "../../base/user_error.ts";
 import { type DataSet, loadDataSet, recordOrder } from "./data_set.ts";
 import { encodeExample } from "./encode_example.ts";

@@ -4,7 +4,7 @@ import type { Problem, SolutionParts, Uniform } from "../../data/task.ts";
 import { type RandomPlace as StreamPlace, RandomStream, streams } from "../../random/philox.ts";
 import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
-import type { SupervisedSample } from "../../rl/supervised_update.ts";
+import type { SupervisedSample } from "../../rl/update/supervised_update.ts";
 import { encodeExample } from "./encode_example.ts";
 import type { VerifierLabels } from "../config/sft_config_schema.ts";
 import type { Examples } from "./examples.ts";

@@ -1,6 +1,6 @@
 import type { Metrics } from "../store/metrics_log.ts";
 import type { Trainer } from "../../engine/training/trainer.ts";
-import { supervisedLoss } from "../../rl/supervised_update.ts";
+import { supervisedLoss } from "../../rl/update/supervised_update.ts";
 import { choosesWeights, type SftConfig } from "../config/sft_config_schema.ts";
 import type { Examples } from "../problems/examples.ts";
 import { METRIC } from "../store/metric_names.ts";

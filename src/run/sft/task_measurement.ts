@@ -7,7 +7,7 @@ import type { LoadedModel } from "../../model/weights/model_folder.ts";
 import { evaluateGenerator, evaluateVerifier } from "../../rl/evaluation.ts";
 import type { Policy } from "../../rl/policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
-import type { VerifierMetrics } from "../../rl/verifier_metrics.ts";
+import type { VerifierMetrics } from "../../rl/measures/verifier_metrics.ts";
 import { writtenSolution } from "../../rl/written_solution.ts";
 import { METRIC } from "../store/metric_names.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";

@@ -1,6 +1,6 @@
 import type { SolutionReward } from "../../rl/generator_step.ts";
 import type { ProblemSource } from "../../rl/responses.ts";
-import { callReward, loadRewardModule } from "../../rl/reward_module.ts";
+import { callReward, loadRewardModule } from "../../rl/reward/reward_module.ts";
 
 /** A reward module's function, for the problems of a source. */
 export type CustomReward = <Problem>(source: ProblemSource<Problem>) => SolutionReward<Problem>;

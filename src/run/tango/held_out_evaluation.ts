@@ -9,7 +9,7 @@ import {
 import type { Policy } from "../../rl/policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
 import { type Critique, type Solution, solve } from "../../rl/responses.ts";
-import { mean } from "../../rl/statistics.ts";
+import { mean } from "../../base/statistics.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { METRIC } from "../store/metric_names.ts";
 import type { Problems } from "../problems/problems.ts";

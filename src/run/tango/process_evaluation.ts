@@ -7,7 +7,7 @@ import type { Policy } from "../../rl/policy.ts";
 import { firstErrorFound, processMetrics } from "../../rl/process_evaluation.ts";
 import type { VerifierTemplate } from "../../rl/prompt_template.ts";
 import { type ProblemSource, verify } from "../../rl/responses.ts";
-import { mean } from "../../rl/statistics.ts";
+import { mean } from "../../base/statistics.ts";
 import { writtenSolution } from "../../rl/written_solution.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import type { DataEntry } from "../config/data_schema.ts";

@@ -1,5 +1,5 @@
-import type { ClassCounts } from "../../rl/class_reweighting.ts";
-import { initialPosition, type TangoPosition } from "../../rl/tango_schedule.ts";
+import type { ClassCounts } from "../../rl/advantage/class_reweighting.ts";
+import { initialPosition, type TangoPosition } from "../../rl/schedule/tango_schedule.ts";
 import type { SkippedInARow } from "../health/policy_health.ts";
 import type { Best } from "../store/best.ts";
 import { saveCheckpoint } from "../store/checkpoint.ts";

@@ -1,11 +1,14 @@
 import type { Metrics } from "../store/metrics_log.ts";
 import { critiqueMetrics } from "../../rl/evaluation.ts";
 import type { GeneratorStepResult } from "../../rl/generator_step.ts";
-import type { PolicyUpdateMetrics } from "../../rl/policy_update.ts";
+import type { PolicyUpdateMetrics } from "../../rl/update/policy_update.ts";
 import type { ProblemSource } from "../../rl/responses.ts";
 import type { RolloutResponse } from "../../engine/sampling/rollout.ts";
-import { mean, sampleVariance } from "../../rl/statistics.ts";
-import { verdictIsConjunctionShare, type VerifierMetrics } from "../../rl/verifier_metrics.ts";
+import { mean, sampleVariance } from "../../base/statistics.ts";
+import {
+  verdictIsConjunctionShare,
+  type VerifierMetrics,
+} from "../../rl/measures/verifier_metrics.ts";
 import type { VerifierStepResult } from "../../rl/verifier_step.ts";
 import { METRIC } from "../store/metric_names.ts";
 

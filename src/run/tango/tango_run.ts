@@ -1,7 +1,7 @@
 import { camelCased } from "../../base/camel_cased.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { ParameterCount } from "../../model/decoder/model.ts";
-import { nextStep, positionAfter, type TangoStep } from "../../rl/tango_schedule.ts";
+import { nextStep, positionAfter, type TangoStep } from "../../rl/schedule/tango_schedule.ts";
 import { changeTangoConfig } from "../config/changeable.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { betweenSteps } from "../control/between_steps.ts";

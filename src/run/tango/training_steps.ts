@@ -4,20 +4,20 @@ import type { Metrics } from "../store/metrics_log.ts";
 import { camelCased } from "../../base/camel_cased.ts";
 import type { AdamwNumbers } from "../../model/decoder/optimizer.ts";
 import { streams } from "../../random/philox.ts";
-import { alphaAt } from "../../rl/alpha_schedule.ts";
-import type { ClassCounts } from "../../rl/class_reweighting.ts";
+import { alphaAt } from "../../rl/schedule/alpha_schedule.ts";
+import type { ClassCounts } from "../../rl/advantage/class_reweighting.ts";
 import { generatorStep } from "../../rl/generator_step.ts";
 import type { Learned } from "../../rl/learn_from.ts";
-import { learningRateAt } from "../../rl/learning_rate.ts";
+import { learningRateAt } from "../../rl/schedule/learning_rate.ts";
 import type { PolicyName } from "../../rl/policy.ts";
 import type { Solution } from "../../rl/responses.ts";
 import type { Answered } from "../../rl/soundness.ts";
-import type { DuringPhase } from "../../rl/step_phase.ts";
+import type { DuringPhase } from "../../rl/schedule/step_phase.ts";
 import {
   countGeneratorSteps,
   generatorStepsAfterWarmup,
   type TangoStep,
-} from "../../rl/tango_schedule.ts";
+} from "../../rl/schedule/tango_schedule.ts";
 import { verifierStep } from "../../rl/verifier_step.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { lossOptions } from "../config/loss_options.ts";

@@ -35,7 +35,7 @@ import { a } from "./a.ts";
 import { b } from "../model/b.ts";
 import { c } from "../gpu/c.ts";
 `;
-  assert.deepEqual(checkFile("src/rl/rewards.ts", source), []);
+  assert.deepEqual(checkFile("src/rl/reward/rewards.ts", source), []);
   const error = `import { UserError } from "../base/user_error.ts";`;
   assert.deepEqual(checkFile("src/data/rows.ts", error), []);
 });

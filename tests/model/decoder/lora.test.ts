@@ -15,12 +15,12 @@ import { parsePeftConfig } from "../../../src/model/weights/peft.ts";
 import { Tokenizer } from "../../../src/model/tokenizer/tokenizer.ts";
 import { characterTokenizer, characterTokenizerConfig } from "../../../src/data/vocabulary.ts";
 import { generate } from "../../engine/sampling/generate.ts";
-import { updatePolicy } from "../../../src/rl/policy_update.ts";
+import { updatePolicy } from "../../../src/rl/update/policy_update.ts";
 import { writeFiles } from "../../../src/run/store/weights_folder.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { fixtureFolder, largestDifference } from "../fixture.ts";
 import { readTensors, type Tensor as FileTensor } from "../safetensors_tensors.ts";
-import { lossOptions } from "../../rl/loss_options.ts";
+import { lossOptions } from "../../rl/update/loss_options.ts";
 import { adamwNumbers, tinyTrainer } from "../tiny_model.ts";
 
 const adapterFolder = (name: string) => join("tests", "fixtures", `lora-${name}`);

@@ -12,7 +12,7 @@ import { forwardForTraining, forwardOnly } from "../../../src/model/decoder/forw
 import { headBackward, headForward, headLogits } from "../../../src/model/decoder/head.ts";
 import type { Model } from "../../../src/model/decoder/model.ts";
 import { packSequences } from "../pack_sequences.ts";
-import { updateSupervised } from "../../../src/rl/supervised_update.ts";
+import { updateSupervised } from "../../../src/rl/update/supervised_update.ts";
 import { assertClose, onEveryGpu } from "../../kernels/harness.ts";
 import {
   type FixtureName,

@@ -5,7 +5,7 @@ import type { Gpu } from "../../../src/gpu/gpu.ts";
 import { RandomStream } from "../../../src/random/philox.ts";
 import type { Model } from "../../../src/model/decoder/model.ts";
 import { generate } from "../../engine/sampling/generate.ts";
-import { updateSupervised } from "../../../src/rl/supervised_update.ts";
+import { updateSupervised } from "../../../src/rl/update/supervised_update.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { readGradients } from "../fixture.ts";
 import { adamwNumbers, tinyConfig, tinyModel, tinyTrainer } from "../tiny_model.ts";

@@ -11,10 +11,10 @@ import { loraTargets } from "../../../src/model/decoder/lora.ts";
 import { Model } from "../../../src/model/decoder/model.ts";
 import { storageOf } from "../../../src/model/weights/weight_storage.ts";
 import type { WeightFile } from "../../../src/model/weights/weight_file.ts";
-import { updatePolicy } from "../../../src/rl/policy_update.ts";
+import { updatePolicy } from "../../../src/rl/update/policy_update.ts";
 import { generate } from "../../engine/sampling/generate.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
-import { lossOptions } from "../../rl/loss_options.ts";
+import { lossOptions } from "../../rl/update/loss_options.ts";
 import { adamwNumbers, tinyConfig, tinyTrainer } from "../tiny_model.ts";
 
 /** A frozen base with a trained adapter, whose B is not zero. */

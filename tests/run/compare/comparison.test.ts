@@ -13,7 +13,7 @@ import { type TangoConfig, tangoConfigSchema } from "../../../src/run/config/con
 import { METRIC } from "../../../src/run/store/metric_names.ts";
 import type { MetricsLine } from "../../../src/run/store/metrics_log.ts";
 import { camelCased } from "../../../src/base/camel_cased.ts";
-import { countGeneratorSteps } from "../../../src/rl/tango_schedule.ts";
+import { countGeneratorSteps } from "../../../src/rl/schedule/tango_schedule.ts";
 import { alignedTable } from "../../../src/base/table.ts";
 
 const configured = (

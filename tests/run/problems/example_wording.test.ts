@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { makeRecord } from "../../../src/data/files/record.ts";
 import { RandomStream } from "../../../src/random/philox.ts";
-import { parseCritique } from "../../../src/rl/parse_critique.ts";
-import { parseSolution } from "../../../src/rl/parse_solution.ts";
+import { parseCritique } from "../../../src/rl/text/parse_critique.ts";
+import { parseSolution } from "../../../src/rl/text/parse_solution.ts";
 import { critiqueWording, solutionWording } from "../../../src/run/problems/example_wording.ts";
 
 const record = makeRecord({

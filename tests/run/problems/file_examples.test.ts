@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { splitOf } from "../../../src/data/split.ts";
 import { characterTokenizer, characterTokenizerConfig } from "../../../src/data/vocabulary.ts";
 import { Tokenizer } from "../../../src/model/tokenizer/tokenizer.ts";
-import type { SupervisedSample } from "../../../src/rl/supervised_update.ts";
+import type { SupervisedSample } from "../../../src/rl/update/supervised_update.ts";
 import { solutionWording } from "../../../src/run/problems/example_wording.ts";
 import { FileExamples } from "../../../src/run/problems/file_examples.ts";
 import { sftConfigSchema } from "../../../src/run/config/sft_config_schema.ts";

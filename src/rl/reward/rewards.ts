@@ -1,0 +1,87 @@
+import type { ParsedCritique } from "../text/parse_critique.ts";
+
+/**
+ * Step rewards of a solution with K steps from one critique: +1/K for a step judged CORRECT, -1/K
+ * otherwise. They exist only when the critique judged exactly K steps and K > 0; null otherwise.
+ */
+export function stepRewards(
+  critique: Pick<ParsedCritique, "stepJudgments">,
+  stepCount: number,
+): number[] | null {
+  const { stepJudgments } = critique;
+  if (stepCount === 0 || stepJudgments.length !== stepCount) return null;
+  return stepJudgments.map((correct) => (correct ? 1 : -1) / stepCount);
+}
+
+/**
+ * Outcome reward from one critique: w * correctness + (1 - w) * verdict, or the correctness alone when
+ * the verdict cannot be read.
+ * @param correctness r_gt, 0 or 1.
+ * @param groundTruthWeight w in [0, 1]; 1 in the published run.
+ */
+export function outcomeReward(
+  correctness: number,
+  verdict: boolean | null,
+  groundTruthWeight: number,
+): number {
+  if (verdict === null) return correctness;
+  return groundTruthWeight * correctness + (1 - groundTruthWeight) * (verdict ? 1 : 0);
+}
+
+/** What one generator response is rewarded with. */
+export interface GeneratorReward {
+  /** The sequence reward R of the outcome part. */
+  outcome: number;
+  /** One reward per step, for the last token of that step; empty when no critique judged all steps. */
+  steps: number[];
+}
+
+/**
+ * Reward of one generator response judged by m critiques (m = 0 without a verifier).
+ *
+ * The outcome is the mean of the m outcome rewards plus the weighted format score. The step rewards
+ * are the mean over those critiques that judged exactly `stepCount` steps: a critique that misjudged
+ * the number of steps says nothing about any of them.
+ */
+export function generatorReward(response: {
+  correctness: number;
+  formatScore: number;
+  stepCount: number;
+  critiques: readonly Pick<ParsedCritique, "stepJudgments" | "verdict">[];
+  groundTruthWeight: number;
+  generatorFormatWeight: number;
+}): GeneratorReward {
+  const { correctness, critiques, stepCount } = response;
+  const outcomes = critiques.map((critique) =>
+    outcomeReward(correctness, critique.verdict, response.groundTruthWeight)
+  );
+  const judged = critiques.map((critique) => stepRewards(critique, stepCount))
+    .filter((rewards) => rewards !== null);
+  const outcome = outcomes.length === 0
+    ? correctness
+    : outcomes.reduce((sum, reward) => sum + reward, 0) / outcomes.length;
+  return {
+    outcome: outcome + response.generatorFormatWeight * response.formatScore,
+    steps: judged.length === 0 ? [] : Array.from(
+      { length: stepCount },
+      (_, step) => judged.reduce((sum, rewards) => sum + rewards[step], 0) / judged.length,
+    ),
+  };
+}
+
+/**
+ * Reward of one verifier response: verifierCorrectnessWeight * [verdict is right] + verifierFormatWeight * r_vfmt; 0
+ * when the verdict cannot be read. Published weights: 1.0 and 0.8.
+ */
+export function verifierReward(response: {
+  verdict: boolean | null;
+  solutionIsCorrect: boolean;
+  formatScore: number;
+  verifierCorrectnessWeight: number;
+  verifierFormatWeight: number;
+}): number {
+  if (response.verdict === null) return 0;
+  const isRight = response.verdict === response.solutionIsCorrect ? 1 : 0;
+  return response.verifierCorrectnessWeight * isRight +
+    response.verifierFormatWeight * response.formatScore;
+}

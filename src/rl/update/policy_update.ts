@@ -1,0 +1,217 @@
+import type {
+  ClippedObjective,
+  PolicyGradientLoss,
+  PolicyTerms,
+  SampledSequence,
+  TokenOutputs,
+} from "../../engine/training/losses.ts";
+import { promptedSequence } from "../../engine/training/sequence.ts";
+import type { Trainer } from "../../engine/training/trainer.ts";
+import type { KlEstimator } from "../../kernels/policy_loss.ts";
+import type { AdamwNumbers } from "../../model/decoder/optimizer.ts";
+import type { Model } from "../../model/decoder/model.ts";
+import { type LossAggregation, tokenWeights } from "./token_weights.ts";
+
+/** One response with everything its policy gradient needs. L response tokens. */
+export interface PolicySample {
+  readonly prompt: Uint32Array;
+  /** [L] */
+  readonly response: Uint32Array;
+  /** [L] log-probabilities under the policy that sampled the response */
+  readonly oldLogProbs: Float32Array;
+  /** [L] */
+  readonly advantages: Float32Array;
+  /** Left out of the loss and of its mean. */
+  readonly isMasked?: boolean;
+}
+
+/** How a policy learns from a batch of its responses. */
+export interface PolicyUpdateOptions {
+  /** `ppo` clips each token's ratio, `gspo` each sequence's, `cispo` clips the weight of its gradient. */
+  readonly objective: ClippedObjective;
+  readonly aggregation: LossAggregation;
+  /** Tokens of the longest response allowed. */
+  readonly maximumResponse: number;
+  readonly clipRatioLow: number;
+  readonly clipRatioHigh: number;
+  readonly klCoefficient: number;
+  readonly klEstimator: KlEstimator;
+  readonly entropyCoefficient: number;
+  /** Responses were sampled from softmax(logits / temperature). */
+  readonly temperature: number;
+  /** Optimizer steps that a batch is cut into. */
+  readonly miniBatches: number;
+  /** Passes over the batch. */
+  readonly epochs: number;
+}
+
+/** Means over the response tokens of a step, measured before its first optimizer step where that matters. */
+export interface PolicyUpdateMetrics {
+  readonly policyLoss: number;
+  /** Estimated divergence from the reference, nats; 0 without a reference. */
+  readonly kl: number;
+  readonly entropy: number;
+  /** Share of tokens whose gradient the clip cut off. */
+  readonly clipRatio: number;
+  readonly ratioMean: number;
+  /** Mean over the optimizer steps. */
+  readonly gradientNorm: number;
+  /** Gradient elements that were NaN or infinite; their steps were skipped. */
+  readonly nonFinite: number;
+  /** Of each optimizer step whether it took effect: a gradient that is not finite skips it. */
+  readonly applied: readonly boolean[];
+  /** Largest |log-prob of the trainer - log-prob of the rollout| before the first update. */
+  readonly logProbDifferenceMax: number;
+  readonly logProbDifferenceMean: number;
+  /** Response tokens that were learned from. */
+  readonly tokens: number;
+  /** Share of the responses that were left out of the loss. */
+  readonly maskedShare: number;
+}
+
+/**
+ * The clipped update of one policy (PPO, Schulman et al. 2017, or another objective) with a KL term against
+ * `reference` and an entropy bonus, averaged over each mini-batch, however it is cut into passes.
+ *
+ * @param reference the frozen model the KL is measured against; null for none
+ */
+export async function updatePolicy(
+  trainer: Trainer,
+  reference: Model | null,
+  samples: readonly PolicySample[],
+  options: PolicyUpdateOptions,
+  adamw: AdamwNumbers,
+): Promise<PolicyUpdateMetrics> {
+  const { temperature, miniBatches, epochs } = options;
+  const loss = lossOf(options, reference);
+  const learned = new TokenMeans();
+  const difference = new LogProbDifference();
+  let normSum = 0;
+  let nonFinite = 0;
+  const applied: boolean[] = [];
+  const miniBatchSize = Math.ceil(samples.length / miniBatches);
+  for (let epoch = 0; epoch < epochs; epoch++) {
+    for (let first = 0; first < samples.length; first += miniBatchSize) {
+      const miniBatch = weighed(samples.slice(first, first + miniBatchSize), options);
+      if (miniBatch.isNothing) {
+        // Nothing to learn from: not even the weights' decay is applied.
+        if (applied.length > 0) continue;
+        const outputs = await trainer.forward(miniBatch.sequences, temperature);
+        difference.add(miniBatch.sequences, outputs);
+        continue;
+      }
+      const { outputs } = await trainer.forwardBackward(miniBatch.sequences, loss, temperature);
+      learned.add(miniBatch.sequences, outputs);
+      if (applied.length === 0) difference.add(miniBatch.sequences, outputs);
+      const result = await trainer.optimStep(adamw);
+      normSum += result.gradientNorm;
+      nonFinite += result.nonFinite;
+      applied.push(result.nonFinite === 0);
+    }
+  }
+  return {
+    ...learned.means(),
+    gradientNorm: normSum / Math.max(1, applied.length),
+    nonFinite,
+    applied,
+    ...difference.measures(),
+    maskedShare: samples.filter(({ isMasked }) => isMasked).length / Math.max(1, samples.length),
+  };
+}
+
+function lossOf(options: PolicyUpdateOptions, reference: Model | null): PolicyGradientLoss {
+  const { objective, clipRatioLow, clipRatioHigh, klCoefficient, klEstimator, entropyCoefficient } =
+    options;
+  return {
+    name: objective,
+    clipRatioLow,
+    clipRatioHigh,
+    kl: reference && { coefficient: klCoefficient, estimator: klEstimator, reference },
+    entropyCoefficient,
+  };
+}
+
+/** The samples of a mini-batch as the trainer takes them; `isNothing` when all of them are masked. */
+function weighed(
+  samples: readonly PolicySample[],
+  { aggregation, maximumResponse }: PolicyUpdateOptions,
+): { readonly sequences: SampledSequence[]; readonly isNothing: boolean } {
+  const weights = tokenWeights(
+    samples.map(({ response: { length }, isMasked = false }) => ({ length, isMasked })),
+    aggregation,
+    maximumResponse,
+  );
+  const sequences = samples.map(({ prompt, response, oldLogProbs, advantages }, i) => ({
+    ...promptedSequence(prompt, response),
+    oldLogProbs,
+    advantages,
+    weights: new Float32Array(response.length).fill(weights?.[i] ?? 0),
+  }));
+  return { sequences, isNothing: weights === null };
+}
+
+/** Means over the tokens that were learned from, added up one after another in float64. */
+class TokenMeans {
+  #policyLoss = 0;
+  #kl = 0;
+  #entropy = 0;
+  #clipped = 0;
+  #ratio = 0;
+  #tokens = 0;
+
+  add(
+    sequences: readonly SampledSequence[],
+    outputs: readonly (TokenOutputs & PolicyTerms)[],
+  ): void {
+    outputs.forEach(({ entropies, surrogates, kls, ratios, clipped }, s) => {
+      const { weights } = sequences[s];
+      for (let i = 0; i < surrogates.length; i++) {
+        if (weights[i] === 0) continue;
+        this.#policyLoss += surrogates[i];
+        this.#kl += kls[i];
+        this.#ratio += ratios[i];
+        this.#clipped += clipped[i];
+        this.#entropy += entropies[i];
+        this.#tokens++;
+      }
+    });
+  }
+
+  means() {
+    const tokens = Math.max(1, this.#tokens);
+    return {
+      policyLoss: this.#policyLoss / tokens,
+      kl: this.#kl / tokens,
+      entropy: this.#entropy / tokens,
+      clipRatio: this.#clipped / tokens,
+      ratioMean: this.#ratio / tokens,
+      tokens: this.#tokens,
+    };
+  }
+}
+
+/** How far the trainer's log-probs are from those of the rollout; 0 when both compute alike. */
+class LogProbDifference {
+  #max = 0;
+  #sum = 0;
+  #count = 0;
+
+  add(sequences: readonly SampledSequence[], outputs: readonly TokenOutputs[]): void {
+    outputs.forEach(({ logProbs }, s) => {
+      const { oldLogProbs } = sequences[s];
+      for (let i = 0; i < logProbs.length; i++) {
+        const difference = Math.abs(logProbs[i] - oldLogProbs[i]);
+        this.#max = Math.max(this.#max, difference);
+        this.#sum += difference;
+        this.#count++;
+      }
+    });
+  }
+
+  measures() {
+    return {
+      logProbDifferenceMax: this.#max,
+      logProbDifferenceMean: this.#sum / Math.max(1, this.#count),
+    };
+  }
+}

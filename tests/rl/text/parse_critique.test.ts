@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { parseCritique } from "../../../src/rl/text/parse_critique.ts";
+import { garbledResponse } from "../garbled_response.ts";
+
+const RIGHT = "\\boxed{CORRECT}", WRONG = "\\boxed{INCORRECT}";
+const GOOD =
+  `<step_verification><step>a ${RIGHT}</step><step>b ${WRONG}</step></step_verification>` +
+  `<final_verification>${WRONG}</final_verification>`;
+
+Deno.test("a well-formed critique is read", () => {
+  assert.deepEqual(parseCritique(GOOD), {
+    stepJudgments: [true, false],
+    stepCount: 2,
+    verdict: false,
+    blocksInOrder: true,
+    finalMalformed: false,
+    textBetweenSteps: false,
+  });
+});
+
+Deno.test("only judgments at the end of a step count; a full stop and either case are allowed", () => {
+  const judgments = (steps: string[]) =>
+    parseCritique(
+      `<step_verification>${
+        steps.map((step) => `<step>${step}</step>`).join("")
+      }</step_verification>`,
+    );
+  const parsed = judgments([`x ${RIGHT}. `, "\\boxed{correct}", `${RIGHT} but no`, "no box"]);
+  assert.deepEqual(parsed.stepJudgments, [true, true]);
+  assert.equal(parsed.stepCount, 4);
+  assert.deepEqual(judgments([`${RIGHT} no, ${WRONG}`]).stepJudgments, [false]);
+  assert.deepEqual(judgments(["\\boxed{MAYBE}"]).stepJudgments, []);
+});
+
+Deno.test("a final verdict must be the box alone", () => {
+  const verdictOf = (text: string) =>
+    parseCritique(`<final_verification>${text}</final_verification>`).verdict;
+  assert.equal(verdictOf(` ${RIGHT}\n`), true);
+  assert.equal(verdictOf(`${WRONG}.`), false);
+  assert.equal(verdictOf(`It is ${RIGHT}`), null);
+  assert.equal(verdictOf(`${RIGHT}${WRONG}`), null);
+  assert.equal(verdictOf("CORRECT"), null);
+  assert.equal(parseCritique(`<final_verification>${RIGHT}`).verdict, null);
+});
+
+Deno.test("a cut-off critique still gives its finished step judgments", () => {
+  const parsed = parseCritique(`<step_verification><step>a ${RIGHT}</step><step>b`);
+  assert.deepEqual(parsed.stepJudgments, [true]);
+  assert.equal(parsed.finalMalformed, true);
+  assert.equal(parsed.blocksInOrder, false);
+});
+
+Deno.test("blocks in the wrong order, repeated or with company are not in order", () => {
+  const [steps, final] = GOOD.split(/(?=<final_verification>)/);
+  for (const text of [final + steps, GOOD + final, steps + GOOD, "x" + GOOD, GOOD + "x", steps]) {
+    assert.equal(parseCritique(text).blocksInOrder, false, text);
+  }
+  assert.equal(parseCritique(` ${steps}\n${final}\n`).blocksInOrder, true);
+  assert.equal(parseCritique(steps + "so " + final).blocksInOrder, false);
+});
+
+Deno.test("text between steps is noticed, white space is not", () => {
+  assert.equal(
+    parseCritique(GOOD.replace("</step><step>", "</step>\n<step>")).textBetweenSteps,
+    false,
+  );
+  assert.equal(
+    parseCritique(GOOD.replace("</step><step>", "</step>so<step>")).textBetweenSteps,
+    true,
+  );
+});
+
+Deno.test("property: any text parses without contradicting itself", () => {
+  fc.assert(fc.property(garbledResponse, (response) => {
+    const parsed = parseCritique(response);
+    assert.ok(parsed.stepJudgments.length <= parsed.stepCount);
+    assert.equal(parsed.finalMalformed, parsed.verdict === null);
+  }));
+});
+
+Deno.test("property: a rendered critique is read back as it was", () => {
+  const critique = fc.record({
+    steps: fc.array(fc.tuple(fc.stringMatching(/^[a-z =:]{0,8}$/), fc.boolean()), { maxLength: 6 }),
+    verdict: fc.boolean(),
+  });
+  fc.assert(fc.property(critique, ({ steps, verdict }) => {
+    const blocks = steps.map(([text, right]) => `<step>${text}${right ? RIGHT : WRONG}</step>`);
+    const parsed = parseCritique(
+      `<step_verification>${blocks.join("")}</step_verification>` +
+        `<final_verification>${verdict ? RIGHT : WRONG}</final_verification>`,
+    );
+    assert.deepEqual(parsed.stepJudgments, steps.map(([, right]) => right));
+    assert.equal(parsed.verdict, verdict);
+    assert.ok(parsed.blocksInOrder && !parsed.textBetweenSteps);
+  }));
+});
