@@ -12,7 +12,8 @@ export interface Communicator {
   /**
    * Sends bytes to another rank.
    *
-   * @returns when the bytes may be overwritten; the receiver need not have them yet
+   * @returns when the bytes may be overwritten; the receiver need not have them yet, but long ones may wait until it
+   *   asks for them: two ranks that send to each other do not wait for that before they receive
    */
   send(bytes: Uint8Array, to: number): Promise<void>;
 

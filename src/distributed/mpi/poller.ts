@@ -1,0 +1,97 @@
+/** Something that is looked at again and again until it is done. */
+export interface Pending {
+  /**
+   * Looks at it: `moved` says that a part of it is through.
+   *
+   * @throws whatever ends all waiting
+   */
+  poll(): "still" | "moved" | "done";
+  /** What ends all waiting when this one is not done in time. */
+  overdue(): Error;
+}
+
+/** As long as something went on lately, milliseconds. */
+const SOON_MS = 20;
+/** Between two looks after that: a waiting process should leave the processor to the others. */
+const PAUSE_MS = 2;
+/** A longer gap between two looks is this process's own doing, and counts no further against the others. */
+const LONGEST_GAP_MS = 1000;
+
+interface Waiting {
+  readonly pending: Pending;
+  readonly deadline: number;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/** Waits for many things at once without blocking. The first that fails or is overdue ends them all, and all later ones. */
+export class Poller {
+  readonly #waiting = new Set<Waiting>();
+  #failure: Error | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Milliseconds that were spent polling, and when they were last counted. */
+  #time = 0;
+  #counted = performance.now();
+  #lastMove = 0;
+
+  /** @param timeLimit milliseconds that each thing may take */
+  constructor(private readonly timeLimit: number) {}
+
+  /**
+   * Begins something and returns when it is done.
+   *
+   * @param begin begins it; may throw what ends all waiting
+   */
+  wait(begin: () => Pending): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    // Who waits for several things hears of a failure from one of them.
+    promise.catch(() => {});
+    if (this.#failure) {
+      reject(this.#failure);
+      return promise;
+    }
+    try {
+      const waiting = { pending: begin(), deadline: this.#now() + this.timeLimit, resolve, reject };
+      this.#waiting.add(waiting);
+      this.#lastMove = this.#time;
+      this.#look([waiting]);
+    } catch (error) {
+      this.#end(error);
+      reject(error);
+    }
+    return promise;
+  }
+
+  #look(at: Iterable<Waiting>): void {
+    const time = this.#now();
+    try {
+      for (const waiting of at) {
+        const found = waiting.pending.poll();
+        if (found !== "still") this.#lastMove = time;
+        if (found === "done") {
+          this.#waiting.delete(waiting);
+          waiting.resolve();
+        } else if (time > waiting.deadline) throw waiting.pending.overdue();
+      }
+    } catch (error) {
+      this.#end(error);
+    }
+    clearTimeout(this.#timer);
+    if (this.#waiting.size === 0) return;
+    const pause = time - this.#lastMove < SOON_MS ? 0 : PAUSE_MS;
+    this.#timer = setTimeout(() => this.#look(this.#waiting), pause);
+  }
+
+  #end(error: unknown): void {
+    this.#failure = error instanceof Error ? error : new Error(`${error}`);
+    for (const { reject } of this.#waiting) reject(this.#failure);
+    this.#waiting.clear();
+  }
+
+  #now(): number {
+    const now = performance.now();
+    this.#time += Math.min(now - this.#counted, LONGEST_GAP_MS);
+    this.#counted = now;
+    return this.#time;
+  }
+}

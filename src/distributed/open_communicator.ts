@@ -1,0 +1,87 @@
+import { UserError } from "../base/user_error.ts";
+import { barrier } from "./collectives.ts";
+import { alone, type Communicator } from "./communicator.ts";
+import { LIBRARY_VARIABLE, openLibrary } from "./mpi/find_library.ts";
+import { mpiCommunicator } from "./mpi/mpi_communicator.ts";
+import { type Environment, startedBy } from "./mpi/started_by.ts";
+import { gatherValues } from "./values.ts";
+
+/** Where a rank runs. */
+export interface RankPlace {
+  readonly host: string;
+  /** Its number among the ranks of its host, from 0. */
+  readonly localRank: number;
+}
+
+/** All ranks of a run, as one of them has joined them. */
+export interface OpenCommunicator {
+  readonly communicator: Communicator;
+  /** Of each rank. */
+  readonly places: readonly RankPlace[];
+  /** Name and version of the MPI library; null in a process that is alone. */
+  readonly library: string | null;
+  /** Leaves the others when all are done: all ranks call it. Nothing may be on its way. */
+  close(): Promise<void>;
+  /** Ends all ranks at once, this one too. */
+  abort(exitCode: number): void;
+}
+
+/** How a communicator is opened. */
+export interface OpenOptions {
+  /** Seconds that sending or receiving may take before it fails; 600 by default. */
+  readonly timeLimitSeconds?: number;
+  readonly environment?: Environment;
+}
+
+/**
+ * Joins the ranks that `mpiexec`, `mpirun` or `srun` has started together, this process among them. A process that
+ * was started in another way is alone, and needs no MPI. Call it once.
+ *
+ * @throws UserError when the MPI library of what started this process cannot be used
+ */
+export async function openCommunicator(
+  { timeLimitSeconds = 600, environment = (name) => Deno.env.get(name) }: OpenOptions = {},
+): Promise<OpenCommunicator> {
+  const start = startedBy(environment);
+  if (start === null) {
+    return {
+      communicator: alone,
+      places: [{ host: Deno.hostname(), localRank: 0 }],
+      library: null,
+      close: () => Promise.resolve(),
+      abort: (exitCode) => Deno.exit(exitCode),
+    };
+  }
+  const library = openLibrary(start, environment);
+  const found = library.init();
+  if (found.size !== start.size) {
+    throw new UserError(
+      `${start.launcher} started this process as rank ${start.rank} of ${start.size}, but ${library.version} ` +
+        `(${library.path}) sees ${found.size}: they do not belong together. Start with that library's own mpirun, ` +
+        `name another in ${LIBRARY_VARIABLE}, or have srun speak its language (srun --mpi=list).`,
+    );
+  }
+  const hosts: string[] = [];
+  const nameRank = (rank: number) => `rank ${rank}` + (rank in hosts ? ` on ${hosts[rank]}` : "");
+  const communicator = mpiCommunicator(library, found, nameRank, 1000 * timeLimitSeconds);
+  hosts.push(...await gatherValues(communicator, Deno.hostname()));
+  return {
+    communicator,
+    places: placesOf(hosts),
+    library: library.version,
+    async close() {
+      await barrier(communicator);
+      library.finalize();
+    },
+    abort: (exitCode) => library.abort(exitCode),
+  };
+}
+
+function placesOf(hosts: readonly string[]): RankPlace[] {
+  const onHost = new Map<string, number>();
+  return hosts.map((host) => {
+    const localRank = onHost.get(host) ?? 0;
+    onHost.set(host, localRank + 1);
+    return { host, localRank };
+  });
+}

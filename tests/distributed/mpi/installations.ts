@@ -1,0 +1,81 @@
+/** The MPI libraries of this machine, each by the launcher that starts programs with it. */
+
+import { join } from "node:path";
+import {
+  BROUGHT_FOLDER,
+  examineMpiexec,
+  type Mpiexec,
+  startCommand,
+} from "../../../src/cli/ranks/mpiexec.ts";
+
+const PROGRAM = new URL("./rank_program.ts", import.meta.url).pathname;
+
+interface Known {
+  readonly name: string;
+  readonly path: string;
+  readonly howToGet: string;
+}
+
+const KNOWN: readonly Known[] = [
+  { name: "Debian's MPICH", path: "/usr/bin/mpiexec.mpich", howToGet: "apt install mpich" },
+  {
+    name: "Debian's Open MPI",
+    path: "/usr/bin/mpiexec.openmpi",
+    howToGet: "apt install openmpi-bin",
+  },
+  {
+    name: "MPICH that ./tango brings",
+    path: join(BROUGHT_FOLDER, "bin/mpiexec"),
+    howToGet: "./tango train --ranks 2 on a machine without mpiexec",
+  },
+];
+
+/** Registers a test for each library; one that is not there is ignored, and its name says why. */
+export function testEachLibrary(name: string, body: (mpiexec: Mpiexec) => Promise<void>): void {
+  const onPath = Deno.env.get("PATH")?.split(":").map((folder) => join(folder, "mpiexec"))
+    .find(isFile);
+  const others = onPath && !KNOWN.some(({ path }) => sameFile(path, onPath))
+    ? [{ name: onPath, path: onPath, howToGet: "" }]
+    : [];
+  for (const { name: library, path, howToGet } of [...KNOWN, ...others]) {
+    const missing = !isFile(path);
+    Deno.test({
+      name: `mpi, ${library}: ${name}` + (missing ? ` (not here; to test it: ${howToGet})` : ""),
+      ignore: missing,
+      fn: async () => {
+        const mpiexec = await examineMpiexec(path);
+        if (mpiexec === null) throw new Error(`${path} is no launcher that is known here`);
+        await body(mpiexec);
+      },
+    });
+  }
+}
+
+/** What ranks printed, and the launcher's exit code. */
+export interface RanksRun {
+  readonly code: number;
+  readonly printed: string;
+}
+
+/** Plays a scenario of `rank_program.ts` on as many ranks. */
+export async function play(mpiexec: Mpiexec, ranks: number, scenario: string): Promise<RanksRun> {
+  const program = [Deno.execPath(), "run", "--no-check", "-A", PROGRAM, scenario];
+  const { command, args, env } = startCommand(mpiexec, ranks, program);
+  const { code, stdout, stderr } = await new Deno.Command(command, { args, env, clearEnv: true })
+    .output();
+  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  return { code, printed: text(stdout) + text(stderr) };
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+function sameFile(a: string, b: string): boolean {
+  return isFile(a) && isFile(b) && Deno.realPathSync(a) === Deno.realPathSync(b);
+}
