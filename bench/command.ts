@@ -2,7 +2,7 @@
 
 import { type Command, InvalidArgumentError } from "commander";
 import { addExamples } from "../src/cli/examples.ts";
-import { gpuOption } from "../src/cli/run_options.ts";
+import { gpuIndexOption, gpuOption } from "../src/cli/run_options.ts";
 import { type EngineChoice, Gpu } from "../src/gpu/gpu.ts";
 import { measureDeviceRates } from "./device_rates.ts";
 import { measureSampling } from "./end_to_end/model_sampling.ts";
@@ -14,6 +14,7 @@ import { describeDevice, headRow, resultRow } from "./table.ts";
 
 interface BenchOptions {
   readonly gpu?: EngineChoice;
+  readonly gpuIndex?: number;
   readonly filter: string;
   readonly seconds: number;
   readonly json?: string;
@@ -32,6 +33,7 @@ export function register(program: Command): void {
         "bench/shapes.json.",
     )
     .addOption(gpuOption())
+    .addOption(gpuIndexOption())
     .option("--filter <text>", "only results whose NAME/SHAPE contains this", "")
     .option("--seconds <number>", "time for each result", parseSeconds, 0.5)
     .option("--json <file>", "write the results there")
@@ -51,11 +53,11 @@ export function register(program: Command): void {
 }
 
 async function bench(options: BenchOptions): Promise<void> {
-  if (options.model !== undefined) return await sampleModel(options.model, options.gpu);
+  if (options.model !== undefined) return await sampleModel(options.model, options);
   const { filter, seconds } = options;
   const tasks = listTasks(filter);
   const against = options.against === undefined ? null : readResults(options.against);
-  const gpu = await Gpu.open(options.gpu);
+  const gpu = await Gpu.open(options.gpu, { index: options.gpuIndex });
   const rates = await measureDeviceRates(gpu, seconds);
   console.log(describeDevice(gpu.info, rates));
   if (against && against.adapter !== gpu.info.name) {
@@ -85,8 +87,8 @@ async function bench(options: BenchOptions): Promise<void> {
   }
 }
 
-async function sampleModel(path: string, choice?: EngineChoice): Promise<void> {
-  const gpu = await Gpu.open(choice);
+async function sampleModel(path: string, options: BenchOptions): Promise<void> {
+  const gpu = await Gpu.open(options.gpu, { index: options.gpuIndex });
   console.log(`${path} · ${gpu.info.name} · ${gpu.info.engine}`);
   await measureSampling(gpu, path, ({ sequences, tokensPerSecond }) => {
     const rate = tokensPerSecond.toFixed(1);

@@ -14,15 +14,16 @@ import { halve } from "../run/memory/shrink.ts";
 import { describeDevice, describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import {
+  gpuIndexOption,
   gpuOption,
   memoryLimitOption,
   parseCount,
   parseNumber,
   parseWholeNumber,
 } from "./run_options.ts";
-import { withGpu } from "./with_gpu.ts";
+import { type GpuChoice, withGpu } from "./with_gpu.ts";
 
-interface ChatOptions {
+interface ChatOptions extends GpuChoice {
   readonly model: string;
   readonly system?: string;
   readonly temperature: number;
@@ -31,7 +32,6 @@ interface ChatOptions {
   readonly context: number;
   readonly memoryLimit?: number;
   readonly seed: number;
-  readonly gpu?: "auto" | "native" | "dawn";
 }
 
 /** Adds the command. */
@@ -53,6 +53,7 @@ export function register(program: Command): void {
     .addOption(memoryLimitOption())
     .option("--seed <number>", "seed of sampling", parseWholeNumber, 0)
     .addOption(gpuOption())
+    .addOption(gpuIndexOption())
     .action(chat);
   addExamples(command, {
     "deno task chat --model SmolLM2-135M-Instruct.Q4_1.gguf":
@@ -66,7 +67,7 @@ async function chat(message: string | undefined, options: ChatOptions): Promise<
   if (options.topP <= 0 || options.topP > 1) {
     throw new UserError(`--top-p is ${options.topP}; expected more than 0 and at most 1`);
   }
-  await withGpu(options.gpu ?? "auto", async (gpu) => {
+  await withGpu(options, async (gpu) => {
     await checkMemory(gpu, {
       config: options,
       limit: options.memoryLimit ?? null,

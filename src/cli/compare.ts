@@ -69,10 +69,11 @@ async function compare(options: CompareOptions, command: Command): Promise<void>
     const { events, control } = followed;
     return runComparison(gpu, config, seeds, path, { device, events, control });
   };
+  const choice = { gpu: config.gpu, gpuIndex: options.gpuIndex };
   const { isDone, table } = await withResumeHint(
     "compare",
     RunFolder.at(path),
-    () => withGpu(config.gpu, run),
+    () => withGpu(choice, run),
   );
   if (table !== null) console.log(`\n${table}\n\nreport: ${comparisonFiles(path).report}`);
   if (!isDone) {

@@ -2,8 +2,9 @@ import type { DeviceInfo } from "../gpu/adapter.ts";
 import type { ParameterCount } from "../model/decoder/model.ts";
 
 /** The device in a few words; software drivers are called what they are. */
-export function describeDevice({ name, software, engine }: DeviceInfo): string {
-  return `${name}, ${software ? "software driver, " : ""}${engine} engine`;
+export function describeDevice({ name, index, software, engine }: DeviceInfo): string {
+  const number = index === undefined ? "" : `GPU ${index}, `;
+  return `${number}${name}, ${software ? "software driver, " : ""}${engine} engine`;
 }
 
 /** `152,448 parameters`, or `152,448 parameters with an adapter of 9,216`. */

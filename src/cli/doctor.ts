@@ -3,34 +3,54 @@
 import type { Command } from "commander";
 import { advise } from "./advice.ts";
 import { addExamples } from "./examples.ts";
+import { describeGpu, describeModel, type ListedGpu } from "../gpu/choice/gpu_list.ts";
+import { describeSharing, gpusOfRanks } from "../gpu/choice/gpus_of_ranks.ts";
+import { whyNotOnGpu } from "../gpu/choice/on_gpu.ts";
 import { type BrokenEngine, examineMachine, type MachineReport } from "./machine_report.ts";
 import type { WorkingEngine } from "./machine_report.ts";
 import { EXIT } from "./program.ts";
+import { parseCount } from "./run_options.ts";
 
 /** Adds the command. */
 export function register(program: Command): void {
   const command = program.command("doctor")
     .description("Shows the GPU adapters of both engines and what to do about anything missing.")
+    .option("--ranks <number>", "say which GPU each process of so many would take", parseCount)
     .option("--json", "print one JSON object instead")
     .action(doctor);
   addExamples(command, {
     "deno task doctor": "prints the report; exit code 2 when no engine has a working adapter",
+    "deno task doctor --ranks 4": "also which GPU each of four processes on this machine takes",
     "deno task doctor --json": "the same for programs",
   });
 }
 
-async function doctor(options: { readonly json?: boolean }): Promise<void> {
-  const report = await examineMachine();
-  const advice = advise(report);
+interface DoctorOptions {
+  readonly json?: boolean;
+  readonly ranks?: number;
+}
+
+async function doctor(options: DoctorOptions): Promise<void> {
+  const machine = await examineMachine();
+  const gpuOfRank = gpusOfRanks(machine.gpus, options.ranks ?? 0);
+  const report: DoctorReport = { ...machine, gpuOfRank };
+  const unreachable = [...new Set(gpuOfRank)].flatMap((gpu) => whyNotOnGpu(gpu) ?? []);
+  const advice = [...advise(report), ...describeSharing(gpuOfRank), ...unreachable];
   console.log(
     options.json ? JSON.stringify({ ...report, advice }, null, 2) : formatReport(report, advice),
   );
   if (!report.engines.some(({ works }) => works)) Deno.exitCode = EXIT.userError;
 }
 
+/** What is printed. */
+export interface DoctorReport extends MachineReport {
+  /** By local rank; empty when nobody asked. */
+  readonly gpuOfRank: readonly ListedGpu[];
+}
+
 /** The report as text. */
-export function formatReport(report: MachineReport, advice: readonly string[]): string {
-  const { system, versions, vulkan } = report;
+export function formatReport(report: DoctorReport, advice: readonly string[]): string {
+  const { system, versions, vulkan, gpus, gpuOfRank } = report;
   return [
     ...section("System", [
       ["machine", `${system.os}, ${system.architecture}, ${system.processors} processors`],
@@ -46,6 +66,15 @@ export function formatReport(report: MachineReport, advice: readonly string[]): 
         ): Row => ["driver", `${path} (${library ?? "unreadable"})`]),
         ...(vulkan.manifests.length === 0 ? [["drivers", "none"] satisfies Row] : []),
       ])
+      : []),
+    ...(gpus.length > 0
+      ? section("GPUs", gpus.map((gpu): Row => [`GPU ${gpu.index}`, describeModel(gpu)]))
+      : []),
+    ...(gpuOfRank.length > 0
+      ? section(
+        "Ranks on this machine",
+        gpuOfRank.map((gpu, rank): Row => [`rank ${rank}`, describeGpu(gpu)]),
+      )
       : []),
     ...report.engines.flatMap((engine) =>
       section(

@@ -9,14 +9,13 @@ import { exists } from "../base/atomic_file.ts";
 import { writeFiles } from "../run/store/weights_folder.ts";
 import { describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
-import { gpuOption } from "./run_options.ts";
-import { withGpu } from "./with_gpu.ts";
+import { gpuIndexOption, gpuOption } from "./run_options.ts";
+import { type GpuChoice, withGpu } from "./with_gpu.ts";
 
-interface ExportOptions {
+interface ExportOptions extends GpuChoice {
   readonly model: string;
   readonly output: string;
   readonly dtype: SavedType;
-  readonly gpu?: "auto" | "native" | "dawn";
 }
 
 /** Adds the command. */
@@ -33,6 +32,7 @@ export function register(program: Command): void {
         .choices(Object.keys(savedTypes)).default("bfloat16"),
     )
     .addOption(gpuOption())
+    .addOption(gpuIndexOption())
     .action(exportModel);
   addExamples(command, {
     "deno task export --model runs/mine/generator --output merged": "an adapter, merged",
@@ -41,11 +41,12 @@ export function register(program: Command): void {
   });
 }
 
-async function exportModel({ model: path, output, dtype, gpu }: ExportOptions): Promise<void> {
+async function exportModel(options: ExportOptions): Promise<void> {
+  const { model: path, output, dtype } = options;
   if (exists(output)) {
     throw new UserError(`${output} exists already; name a new folder with --output.`);
   }
-  await withGpu(gpu ?? "auto", async (gpu) => {
+  await withGpu(options, async (gpu) => {
     const loaded = await loadModelFolder(gpu, path, { trained: false, storage: "f32" });
     try {
       mergeAdapter(loaded.model);

@@ -12,15 +12,16 @@ import { planSamplingMemory } from "../run/memory/sampling_memory_plan.ts";
 import { halve, type Shrink } from "../run/memory/shrink.ts";
 import { addExamples } from "./examples.ts";
 import {
+  gpuIndexOption,
   gpuOption,
   memoryLimitOption,
   parseCount,
   parseNumber,
   parseWholeNumber,
 } from "./run_options.ts";
-import { withGpu } from "./with_gpu.ts";
+import { type GpuChoice, withGpu } from "./with_gpu.ts";
 
-interface GenerateOptions {
+interface GenerateOptions extends GpuChoice {
   readonly model: string;
   readonly count: number;
   readonly temperature: number;
@@ -29,7 +30,6 @@ interface GenerateOptions {
   readonly seed: number;
   readonly promptTemplate: string;
   readonly raw?: boolean;
-  readonly gpu?: "auto" | "native" | "dawn";
 }
 
 /** Adds the command. */
@@ -46,6 +46,7 @@ export function register(program: Command): void {
     .option("--prompt-template <file>", "how questions are put", "configs/prompts/generator.txt")
     .option("--raw", "no template: the prompt is taken as it is, with its special tokens")
     .addOption(gpuOption())
+    .addOption(gpuIndexOption())
     .action(answer);
   addExamples(command, {
     'deno task generate --model weights/last-letter/generator "cat dog"': "one sampled answer",
@@ -57,7 +58,7 @@ export function register(program: Command): void {
 }
 
 async function answer(question: string, options: GenerateOptions): Promise<void> {
-  await withGpu(options.gpu ?? "auto", async (gpu) => {
+  await withGpu(options, async (gpu) => {
     const prompt = options.raw
       ? question
       : generatorTemplate(options.promptTemplate).render({ question });

@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import type { DeviceInfo, EngineName } from "../gpu/adapter.ts";
+import { type ListedGpu, listGpus } from "../gpu/choice/gpu_list.ts";
+import { findVulkanDrivers, type VulkanDrivers } from "../gpu/choice/vulkan_drivers.ts";
 import { Gpu } from "../gpu/gpu.ts";
 import { PROJECT_FOLDER } from "./dev/project.ts";
-import { findVulkanDrivers, type VulkanDrivers } from "./vulkan_drivers.ts";
 
 /** The limits that decide what fits on a device, in bytes or counts. */
 const LIMITS = [
@@ -42,6 +43,8 @@ export interface MachineReport {
   readonly versions: { readonly deno: string; readonly webgpu: string };
   /** null where Vulkan is not used. */
   readonly vulkan: VulkanDrivers | null;
+  /** What `--gpu-index` chooses from. */
+  readonly gpus: readonly ListedGpu[];
   /** Device files of a GPU that the operating system shows, whatever Vulkan thinks of it. */
   readonly gpuDeviceFiles: readonly string[];
   readonly engines: readonly (WorkingEngine | BrokenEngine)[];
@@ -60,6 +63,7 @@ export async function examineMachine(): Promise<MachineReport> {
     },
     versions: { deno: Deno.version.deno, webgpu: webgpuVersion() },
     vulkan: Deno.build.os === "linux" ? findVulkanDrivers((name) => Deno.env.get(name)) : null,
+    gpus: listGpus(),
     gpuDeviceFiles: gpuDeviceFiles(),
     engines: [await examineEngine("native"), await examineEngine("dawn")],
   };

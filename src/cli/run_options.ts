@@ -7,9 +7,11 @@ import type { ConfigOverrides } from "../run/config/load_config.ts";
 /** What `addConfigOptions` makes commander collect. */
 export interface ConfigOptions extends ConfigOverrides {
   readonly config: string;
+  /** Belongs to the machine, not to the run: a resumed run may take another. */
+  readonly gpuIndex?: number;
 }
 
-/** Adds --config, --set, --seed, --steps, --run and --gpu; their values fit `ConfigOverrides`. */
+/** Adds --config, --set, --seed, --steps, --run, --gpu and --gpu-index. */
 export function addConfigOptions(command: Command, defaultConfig: string): Command {
   return addSeedlessConfigOptions(command, defaultConfig)
     .option("--seed <number>", "seed of everything random", parseWholeNumber);
@@ -22,7 +24,8 @@ export function addSeedlessConfigOptions(command: Command, defaultConfig: string
     .addOption(setOption())
     .option("--steps <number>", "number of training steps", parseWholeNumber)
     .option("--run <folder>", "folder for the run's files")
-    .addOption(gpuOption());
+    .addOption(gpuOption())
+    .addOption(gpuIndexOption());
 }
 
 /** --config with its default. */
@@ -44,6 +47,12 @@ export function gpuOption(): Option {
     .choices(["auto", "native", "dawn"]);
 }
 
+/** --gpu-index, for every command that opens a GPU. */
+export function gpuIndexOption(): Option {
+  return new Option("--gpu-index <number>", "which GPU, as ./tango doctor numbers them")
+    .argParser(parseWholeNumber);
+}
+
 /** --memory-limit, for commands without a configuration, which has `memory_limit_gb`. */
 export function memoryLimitOption(): Option {
   return new Option(
@@ -58,7 +67,7 @@ export function resumeOption(): Option {
 }
 
 /**
- * A resumed run keeps its configuration, or it would not be the same run.
+ * A resumed run keeps its configuration, or it would not be the same run. Which GPU it takes is none of it.
  *
  * @param allowed attribute names of the options that go with --resume
  * @param changeable keys that --set may change nevertheless
@@ -71,7 +80,8 @@ export function refuseWithResume(
 ): void {
   const refused = command.options.filter((option) => {
     const name = option.attributeName();
-    return command.getOptionValueSource(name) === "cli" && !["resume", ...allowed].includes(name);
+    return command.getOptionValueSource(name) === "cli" &&
+      !["resume", "gpuIndex", ...allowed].includes(name);
   }).map(({ long }) => long);
   if (refused.length > 0) {
     throw new UserError(

@@ -81,7 +81,8 @@ async function fineTune(options: SftOptions, command: Command): Promise<void> {
       },
     });
   };
-  const reachedEnd = await withResumeHint("sft", folder, () => withGpu(config.gpu, run));
+  const choice = { gpu: config.gpu, gpuIndex: options.gpuIndex };
+  const reachedEnd = await withResumeHint("sft", folder, () => withGpu(choice, run));
   printResult(folder, config);
   if (reachedEnd) {
     console.log(`weights: ${sftWeights(folder, config)}, report: ${folder.report}`);

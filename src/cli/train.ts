@@ -81,7 +81,8 @@ async function train(options: TrainOptions, command: Command): Promise<void> {
         );
       },
     });
-  const reachedEnd = await withResumeHint("train", folder, () => withGpu(config.gpu, run));
+  const choice = { gpu: config.gpu, gpuIndex: options.gpuIndex };
+  const reachedEnd = await withResumeHint("train", folder, () => withGpu(choice, run));
   printResult(folder);
   if (!reachedEnd) {
     console.log(`Stopped. Continue with: ./tango train --run ${folder.path} --resume`);

@@ -18,6 +18,8 @@ export interface DeviceInfo {
   readonly engine: EngineName;
   readonly name: string;
   readonly vendor: string;
+  /** Its number among this machine's GPUs, where one was chosen. */
+  readonly index?: number;
   /** True for drivers that run on the CPU (lavapipe, SwiftShader, WARP). */
   readonly software: boolean;
   readonly subgroups: boolean;

@@ -1,4 +1,5 @@
 import { type DeviceInfo, type EngineName, openDevice } from "./adapter.ts";
+import { onGpu } from "./choice/on_gpu.ts";
 import { collectGarbage } from "./collect_garbage.ts";
 import { BindGroups } from "./bind_groups.ts";
 import { BufferPool } from "./buffer_pool.ts";
@@ -26,6 +27,14 @@ const launchesPerSubmit = 1024;
 export interface GpuOptions {
   /** Seconds that a submit may take, as estimated; 0.1 by default. */
   readonly submitSeconds?: number;
+  /** Number of the GPU, see `listGpus`; left out, the engine takes the one it thinks fastest. */
+  readonly index?: number;
+}
+
+/** Told of the times in which the host waits for a GPU's answer. */
+export interface ReadListener {
+  readBegins(): void;
+  readEnds(): void;
 }
 
 /**
@@ -51,6 +60,8 @@ export class Gpu {
   #closed = false;
   #scopes: Set<Tensor>[] = [];
   readonly #parameters: ParameterArena;
+  /** Told of every read. */
+  reads: ReadListener | null = null;
 
   private constructor(
     readonly device: GPUDevice,
@@ -87,12 +98,16 @@ export class Gpu {
   /**
    * Opens the GPU.
    *
-   * @throws UserError when the engine finds no adapter
+   * @throws UserError when the engine finds no adapter, or the one with that number cannot be had
    */
   static async open(choice: EngineChoice = "auto", options: GpuOptions = {}): Promise<Gpu> {
     const engine = choice === "auto" ? "native" : choice;
-    const { device, info } = await openDevice(engine);
-    return new Gpu(device, info, await Readback.open(device, engine), options);
+    const { index } = options;
+    const { device, info } = index === undefined
+      ? await openDevice(engine)
+      : await onGpu(index, () => openDevice(engine));
+    const numbered = index === undefined ? info : { ...info, index };
+    return new Gpu(device, numbered, await Readback.open(device, engine), options);
   }
 
   /**
@@ -332,6 +347,7 @@ export class Gpu {
   async readAll(tensors: readonly Tensor[]): Promise<HostArray[]> {
     let buffers: ArrayBuffer[] = [];
     let unread: Error | null = null;
+    this.reads?.readBegins();
     try {
       buffers = await this.#readBytes(tensors);
       this.#pacing.idle(performance.now());
@@ -339,6 +355,8 @@ export class Gpu {
       unread = new Error(`The GPU could not be read: ${cause}`, { cause });
       // The event that says that the device was lost comes a turn later than the failed read.
       await new Promise((resolve) => setTimeout(resolve, 0));
+    } finally {
+      this.reads?.readEnds();
     }
     const launched = `launched since the last read: ${[...this.#launched].join(", ") || "nothing"}`;
     if (this.#lost) {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { advise } from "../../src/cli/advice.ts";
-import { formatReport } from "../../src/cli/doctor.ts";
+import { type DoctorReport, formatReport } from "../../src/cli/doctor.ts";
 import type { MachineReport, WorkingEngine } from "../../src/cli/machine_report.ts";
-import { findVulkanDrivers } from "../../src/cli/vulkan_drivers.ts";
+import { findVulkanDrivers } from "../../src/gpu/choice/vulkan_drivers.ts";
 
 const working: WorkingEngine = {
   engine: "native",
@@ -35,7 +35,7 @@ const software: WorkingEngine = { ...working, info: { ...working.info, software:
 const broken = (engine: "native" | "dawn") =>
   ({ engine, works: false, problem: "No GPU adapter" }) as const;
 
-function report(changes: Partial<MachineReport>): MachineReport {
+function report(changes: Partial<MachineReport>): DoctorReport {
   return {
     system: {
       os: "linux",
@@ -49,6 +49,8 @@ function report(changes: Partial<MachineReport>): MachineReport {
       loader: "/lib/libvulkan.so.1",
       manifests: [{ path: "/etc/vulkan/icd.d/nvidia_icd.json", library: "libGLX_nvidia.so.0" }],
     },
+    gpus: [],
+    gpuOfRank: [],
     gpuDeviceFiles: ["/dev/nvidia0"],
     engines: [working, dawn],
     ...changes,

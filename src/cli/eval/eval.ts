@@ -33,7 +33,14 @@ import { describeDevice } from "../device_line.ts";
 import { evaluationTable, processTable } from "./evaluation_table.ts";
 import { configure, defaultConfig, defaultProblems, type EvalOptions } from "./eval_config.ts";
 import { addExamples } from "../examples.ts";
-import { gpuOption, parseCount, parseNumber, parseWholeNumber, setOption } from "../run_options.ts";
+import {
+  gpuIndexOption,
+  gpuOption,
+  parseCount,
+  parseNumber,
+  parseWholeNumber,
+  setOption,
+} from "../run_options.ts";
 import { withGpu } from "../with_gpu.ts";
 
 /** Adds the command. */
@@ -77,6 +84,7 @@ export function register(program: Command): void {
       parseWholeNumber,
     )
     .addOption(gpuOption())
+    .addOption(gpuIndexOption())
     .option("--json", "print one JSON object instead of a table")
     .action(evaluate);
   addExamples(command, {
@@ -95,7 +103,8 @@ async function evaluate(options: EvalOptions): Promise<void> {
   const judged = await openJudged(entries(options));
   if (judged !== null) requireVerifier(options);
   const config = configure(options, judged !== null);
-  const { metrics, problems, passedOver, device } = await withGpu(config.gpu, async (gpu) => {
+  const choice = { gpu: config.gpu, gpuIndex: options.gpuIndex };
+  const { metrics, problems, passedOver, device } = await withGpu(choice, async (gpu) => {
     await checkMemory(gpu, {
       config,
       limit: config.memory_limit_gb,

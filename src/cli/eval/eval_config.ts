@@ -21,6 +21,7 @@ export interface EvalOptions {
   readonly temperature?: number;
   readonly seed?: number;
   readonly gpu?: string;
+  readonly gpuIndex?: number;
   readonly json?: boolean;
 }
 

@@ -51,20 +51,24 @@ function findLoader(
   return null;
 }
 
-function manifestPaths(environment: (name: string) => string | undefined): string[] {
+/** Paths of the driver manifests, in the order in which the loader looks for them. */
+export function manifestPaths(environment: (name: string) => string | undefined): string[] {
   const list = (name: string) => (environment(name) ?? "").split(":").filter(Boolean);
   const only = [...list("VK_DRIVER_FILES"), ...list("VK_ICD_FILENAMES")];
   if (only.length > 0) return only.flatMap(manifestsAt);
   const home = environment("HOME");
+  const own = (name: string, below: string) =>
+    environment(name) ?? (home === undefined ? undefined : join(home, below));
   const roots = [
-    ...list("XDG_CONFIG_DIRS"),
+    own("XDG_CONFIG_HOME", ".config"),
+    ...(environment("XDG_CONFIG_DIRS") ? list("XDG_CONFIG_DIRS") : ["/etc/xdg"]),
     "/etc",
-    ...(home ? [join(home, ".local/share")] : []),
+    own("XDG_DATA_HOME", ".local/share"),
     ...(environment("XDG_DATA_DIRS") ? list("XDG_DATA_DIRS") : ["/usr/local/share", "/usr/share"]),
   ];
   return [
     ...list("VK_ADD_DRIVER_FILES"),
-    ...roots.map((root) => join(root, "vulkan/icd.d")),
+    ...roots.flatMap((root) => root === undefined ? [] : [join(root, "vulkan/icd.d")]),
   ].flatMap(manifestsAt);
 }
 
