@@ -22,6 +22,7 @@ import type { SftConfig } from "../run/config/sft_config_schema.ts";
 import { sftAccuracy } from "../run/report/sft_report.ts";
 import { sftWeights } from "../run/sft/sft_run.ts";
 import { fineTuneWithReport } from "../run/session/sft_session.ts";
+import { withTrace } from "../run/trace/run_trace.ts";
 import { describeDevice, describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import { FollowedRun } from "./followed_run.ts";
@@ -33,9 +34,16 @@ import {
   resumeOption,
 } from "./run_options.ts";
 import { withResumeHint } from "./resume_hint.ts";
+import {
+  addTraceOptions,
+  describeTrace,
+  TRACE_OPTIONS,
+  type TracedRunOptions,
+  traceOptions,
+} from "./trace_options.ts";
 import { withGpu } from "./with_gpu.ts";
 
-interface SftOptions extends ConfigOptions {
+interface SftOptions extends ConfigOptions, TracedRunOptions {
   readonly resume?: boolean;
 }
 
@@ -48,6 +56,7 @@ export function register(program: Command): void {
     .description("Fine-tunes a policy on written solutions or critiques: its warm-start weights.")
     .addOption(resumeOption())
     .action(fineTune);
+  addTraceOptions(command);
   addExamples(command, {
     "deno task sft --set output_directory=weights/mine/generator": "a new generator",
     "deno task sft --config configs/last-letter-verifier-sft.yaml":
@@ -65,25 +74,29 @@ async function fineTune(options: SftOptions, command: Command): Promise<void> {
     const line = describeEvaluation(event, config.policy);
     if (line !== null) followed.progress.note(line);
   });
+  const trace = traceOptions(options, folder);
   const run = (gpu: Gpu) => {
     const device = describeDevice(gpu.info);
-    return fineTuneWithReport(gpu, config, folder.path, {
-      resume: options.resume ?? false,
-      device,
-      events: followed.events,
-      control: followed.control,
-      onPlan: (plan) => console.log(`${formatMemoryPlan(plan)}\n`),
-      onOpen(run) {
-        if (run.examples.report !== null) console.log(`${run.examples.report}\n`);
-        const model = `${config.policy} of ${describeParameters(run.parameterCount)}`;
-        const place = options.resume ? `${folder.path} from update ${run.step}` : folder.path;
-        console.log(["supervised fine-tuning", name, model, device, place].join(" · "));
-      },
-    });
+    const session = () =>
+      fineTuneWithReport(gpu, config, folder.path, {
+        resume: options.resume ?? false,
+        device,
+        events: followed.events,
+        control: followed.control,
+        onPlan: (plan) => console.log(`${formatMemoryPlan(plan)}\n`),
+        onOpen(run) {
+          if (run.examples.report !== null) console.log(`${run.examples.report}\n`);
+          const model = `${config.policy} of ${describeParameters(run.parameterCount)}`;
+          const place = options.resume ? `${folder.path} from update ${run.step}` : folder.path;
+          console.log(["supervised fine-tuning", name, model, device, place].join(" · "));
+        },
+      });
+    return withTrace(gpu, followed.events, trace, session);
   };
   const choice = { gpu: config.gpu, gpuIndex: options.gpuIndex };
   const reachedEnd = await withResumeHint("sft", folder, () => withGpu(choice, run));
   printResult(folder, config);
+  if (trace !== null) console.log(describeTrace(trace));
   if (reachedEnd) {
     console.log(`weights: ${sftWeights(folder, config)}, report: ${folder.report}`);
     return;
@@ -107,7 +120,7 @@ function begin(options: SftOptions): PlacedRun {
 }
 
 function reopen(options: SftOptions, command: Command): PlacedRun {
-  refuseWithResume(command, ["run", "set"], changeableSftKeys);
+  refuseWithResume(command, ["run", "set", ...TRACE_OPTIONS], changeableSftKeys);
   const folder = RunFolder.open(options.run ?? latestRunDirectory("runs", "sft"));
   const config = loadSftConfig(folder.configuration);
   const changes = options.set ? parseSettings(options.set) : null;

@@ -22,6 +22,7 @@ import type { MetricsLine } from "../run/store/metrics_log.ts";
 import { findHeadlines, methodName } from "../run/report/report.ts";
 import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/store/run_folder.ts";
 import { isFinished, trainWithReport } from "../run/session/training_session.ts";
+import { withTrace } from "../run/trace/run_trace.ts";
 import { describeDevice, describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import { FollowedRun } from "./followed_run.ts";
@@ -33,9 +34,16 @@ import {
   resumeOption,
 } from "./run_options.ts";
 import { withResumeHint } from "./resume_hint.ts";
+import {
+  addTraceOptions,
+  describeTrace,
+  TRACE_OPTIONS,
+  type TracedRunOptions,
+  traceOptions,
+} from "./trace_options.ts";
 import { withGpu } from "./with_gpu.ts";
 
-interface TrainOptions extends ConfigOptions {
+interface TrainOptions extends ConfigOptions, TracedRunOptions {
   readonly resume?: boolean;
 }
 
@@ -45,10 +53,12 @@ export function register(program: Command): void {
     .description("Trains a generator and a verifier together; leaves a run folder with a report.")
     .addOption(resumeOption())
     .action(train);
+  addTraceOptions(command);
   addExamples(command, {
     "deno task train": "RL Tango on the embedded task, into the next free folder of runs/",
     "deno task train --seed 1 --set verifier=null": "the generator alone, with another seed",
     "deno task train --resume": "continues the newest run where it stopped",
+    "deno task train --steps 20 --trace": "also leaves a timeline of rollouts, updates and so on",
     "deno task train --resume --set generator.optimizer.learning_rate=1e-5":
       "continues it with another learning rate",
   });
@@ -62,7 +72,8 @@ async function train(options: TrainOptions, command: Command): Promise<void> {
   }
   using followed = new FollowedRun(describeTangoSteps, "step");
   if (changes !== null) followed.changeAtStart(changes);
-  const run = (gpu: Gpu) =>
+  const trace = traceOptions(options, folder);
+  const session = (gpu: Gpu) =>
     trainWithReport(gpu, config, folder.path, {
       resume: options.resume ?? false,
       events: followed.events,
@@ -81,9 +92,11 @@ async function train(options: TrainOptions, command: Command): Promise<void> {
         );
       },
     });
+  const run = (gpu: Gpu) => withTrace(gpu, followed.events, trace, () => session(gpu));
   const choice = { gpu: config.gpu, gpuIndex: options.gpuIndex };
   const reachedEnd = await withResumeHint("train", folder, () => withGpu(choice, run));
   printResult(folder);
+  if (trace !== null) console.log(describeTrace(trace));
   if (!reachedEnd) {
     console.log(`Stopped. Continue with: ./tango train --run ${folder.path} --resume`);
     Deno.exitCode = INTERRUPTED_EXIT_CODE;
@@ -104,7 +117,7 @@ function begin(options: TrainOptions): PlacedRun {
 }
 
 function reopen(options: TrainOptions, command: Command): PlacedRun {
-  refuseWithResume(command, ["run", "set"], changeableTangoKeys);
+  refuseWithResume(command, ["run", "set", ...TRACE_OPTIONS], changeableTangoKeys);
   const folder = RunFolder.open(options.run ?? latestRunDirectory("runs", "train"));
   if (isComparison(folder.path)) {
     throw new UserError(

@@ -42,6 +42,7 @@ const INNER: Readonly<Record<string, readonly string[]>> = {
     "problems",
     "store",
     "events",
+    "trace",
     "report",
     "control",
     "health",
@@ -49,6 +50,7 @@ const INNER: Readonly<Record<string, readonly string[]>> = {
     "sft",
     "memory",
     "session",
+    "plan",
     "compare",
   ],
 };

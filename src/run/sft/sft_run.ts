@@ -5,6 +5,7 @@ import type { ParameterCount } from "../../model/decoder/model.ts";
 import type { AdamwNumbers } from "../../model/decoder/optimizer.ts";
 import { type LoadedModel, loadModelFolder } from "../../model/weights/model_folder.ts";
 import { learningRateAt } from "../../rl/schedule/learning_rate.ts";
+import type { DuringPhase } from "../../rl/schedule/step_phase.ts";
 import { updateSupervised } from "../../rl/update/supervised_update.ts";
 import { changeSftConfig } from "../config/changeable.ts";
 import { frozenStorage } from "../config/frozen_storage.ts";
@@ -173,10 +174,10 @@ export class SftRun {
     const adamw = this.#adamw(live.current, step);
     const began = performance.now();
     const samples = this.examples.draw(step, batch_size);
-    const { loss, gradientNorm, nonFinite, tokens } = await events.during(
-      step,
+    const during: DuringPhase = (phase, body) => events.during(step, phase, body);
+    const { loss, gradientNorm, nonFinite, tokens } = await during(
       "update",
-      () => updateSupervised(this.trainer, samples, adamw),
+      () => updateSupervised(this.trainer, samples, adamw, during),
     );
     const seconds = (performance.now() - began) / 1000;
     const { epochs } = this.examples;

@@ -1,0 +1,78 @@
+import type { Gpu } from "../../gpu/gpu.ts";
+import type { Model } from "../../model/decoder/model.ts";
+import type { Policy } from "../../rl/policy.ts";
+import type { TangoConfig } from "../config/config_schema.ts";
+import { openProblems, requirementsOf } from "../problems/open_problems.ts";
+import { openPolicies, promptFitOf, releasePolicies } from "../tango/policies.ts";
+import type { CountedModel } from "./model_work.ts";
+import type { PlannedPolicy, PlannedRun } from "./planned_run.ts";
+import type { ResponseLengths } from "./response_lengths.ts";
+
+/** Means of responses, in tokens; absent: half of the longest. */
+export interface MeanResponses {
+  readonly solution?: number;
+  readonly critique?: number;
+}
+
+/** Problems whose prompts are measured. */
+const problemsLookedAt = 512;
+
+/**
+ * What a run's cost depends on, from the files that its configuration names.
+ *
+ * @param gpu a rehearsal; nothing is computed
+ * @throws UserError when a file is missing or unsound
+ */
+export async function planRun(
+  gpu: Gpu,
+  config: TangoConfig,
+  means: MeanResponses,
+): Promise<PlannedRun> {
+  const policies = await openPolicies(gpu, config);
+  try {
+    const { generator, verifier } = policies;
+    using problems = await openProblems(config, promptFitOf(policies), requirementsOf(config));
+    const questions = problems.questions(problemsLookedAt);
+    const meanTokens = (policy: Policy<unknown>, prompts: readonly string[]) =>
+      prompts.reduce((sum, text) => sum + policy.tokenizer.encode(text).length, 0) / prompts.length;
+    const asked = questions.map((question) => generator.template.render({ question }));
+    const judged = verifier
+      ? questions.map((question) => verifier.template.render({ question, solution: "", steps: 9 }))
+      : [];
+    return {
+      config,
+      generator: plannedPolicy(generator),
+      verifier: verifier && plannedPolicy(verifier),
+      lengths: {
+        problem: Math.round(meanTokens(generator, asked)),
+        judgment: verifier ? Math.round(meanTokens(verifier, judged)) : 0,
+        solution: lengthsOf(generator, means.solution),
+        critique: verifier ? lengthsOf(verifier, means.critique) : { mean: 1, maximum: 1 },
+      },
+      heldOut: config.evaluation.problems ?? problems.heldOut("test").length,
+    };
+  } finally {
+    releasePolicies(policies);
+  }
+}
+
+function lengthsOf({ maximumResponse: maximum }: Policy<unknown>, mean?: number): ResponseLengths {
+  return { mean: mean ?? (maximum + 1) / 2, maximum };
+}
+
+function plannedPolicy({ model, reference, trainer }: Policy<unknown>): PlannedPolicy {
+  return {
+    model: countedModel(model, trainer !== null),
+    reference: reference && countedModel(reference, false),
+  };
+}
+
+function countedModel(model: Model, isTrained: boolean): CountedModel {
+  const isHalf = model.parameters.weights.some(({ dtype }) => dtype !== "f32");
+  return {
+    config: model.config,
+    weightBytes: isHalf ? 2 : 4,
+    adapterRank: model.adapter?.config.rank ?? null,
+    isTrained,
+  };
+}

@@ -1,0 +1,35 @@
+import type { TangoConfig } from "../config/config_schema.ts";
+import type { CountedModel } from "./model_work.ts";
+import type { ResponseLengths } from "./response_lengths.ts";
+
+/** A policy's models: the one that is trained or judges, and what its divergence is measured from. */
+export interface PlannedPolicy {
+  readonly model: CountedModel;
+  readonly reference: CountedModel | null;
+}
+
+/** Tokens of prompts and responses. */
+export interface RunLengths {
+  /** Of a problem as the generator is asked it. */
+  readonly problem: number;
+  /** Of what the verifier is asked, but for the solution. */
+  readonly judgment: number;
+  readonly solution: ResponseLengths;
+  readonly critique: ResponseLengths;
+}
+
+/** All that a run's cost depends on beside the GPUs. */
+export interface PlannedRun {
+  readonly config: TangoConfig;
+  readonly generator: PlannedPolicy;
+  /** Null for a run without one. */
+  readonly verifier: PlannedPolicy | null;
+  readonly lengths: RunLengths;
+  /** Held-out problems that an evaluation measures. */
+  readonly heldOut: number;
+}
+
+/** How many ranks hold which policy. */
+export type PlannedPlacement =
+  | { readonly kind: "colocated"; readonly ranks: number }
+  | { readonly kind: "split"; readonly generator: number; readonly verifier: number };

@@ -1,0 +1,218 @@
+import { type ExchangeCost, exchangeCost, reductionCost } from "./exchange_cost.ts";
+import type { GpuDescription } from "./gpu_description.ts";
+import { trainedParameters } from "./model_work.ts";
+import type { PlannedPolicy, PlannedRun } from "./planned_run.ts";
+import { drawLengths } from "./response_lengths.ts";
+import { type SampledResponse, samplingCost } from "./sampling_cost.ts";
+import { type TrainedGroup, updateCost } from "./update_cost.ts";
+
+/** What sampling by several ranks takes, each its share of the prompts. */
+export interface SharedSampling {
+  /** Of each rank. */
+  readonly seconds: readonly number[];
+  /** Of each rank, when less than half of its slots are in use. */
+  readonly tailSeconds: readonly number[];
+  /** When the first response is there, and how long the longest of the last ones takes by itself. */
+  readonly firstEnd: number;
+  readonly longestAlone: number;
+  /** Bringing all responses to all ranks. */
+  readonly exchange: ExchangeCost;
+}
+
+/** A training step's parts. */
+export interface StepCost {
+  readonly rollout: SharedSampling;
+  /** Null where nobody judges. */
+  readonly verification: SharedSampling | null;
+  /** Gradients, of each rank that trains. */
+  readonly gradientSeconds: readonly number[];
+  readonly optimizerSeconds: number;
+  readonly reduction: ExchangeCost;
+}
+
+/** Bytes of a sampled token as ranks exchange it: the token, its log-prob, and its text. */
+const bytesPerToken = 16;
+
+/** Streams of `drawLengths`. */
+const solutionStream = 1, critiqueStream = 2;
+
+/** How a policy's prompts are dealt out: problem p to rank p mod ranks. */
+function shareSampling(
+  gpu: GpuDescription,
+  { config: { rollout } }: PlannedRun,
+  { model }: PlannedPolicy,
+  prompts: readonly (readonly SampledResponse[])[],
+  ranks: number,
+): SharedSampling {
+  const settings = {
+    slots: rollout.decode_slots,
+    stepsBetweenReadbacks: rollout.steps_between_readbacks,
+  };
+  const costs = Array.from({ length: ranks }, (_, rank) => {
+    const own = prompts.filter((_, p) => p % ranks === rank).flat();
+    return samplingCost(gpu.rates, model, own, settings);
+  });
+  const longest = prompts.flat().reduce((a, b) => a.length > b.length ? a : b);
+  const tokens = prompts.flat().reduce((sum, { length }) => sum + length, 0);
+  return {
+    seconds: costs.map(({ seconds }) => seconds),
+    tailSeconds: costs.map(({ tailSeconds }) => tailSeconds),
+    firstEnd: Math.min(...costs.flatMap(({ ends }) => ends.slice(0, 1))),
+    longestAlone: samplingCost(gpu.rates, model, [longest], settings).seconds,
+    exchange: exchangeCost(gpu, ranks, tokens * bytesPerToken),
+  };
+}
+
+/** Solutions of each problem; the first computes the problem, the others find it in the cache. */
+function solutionsOf(
+  { lengths: { problem, solution } }: PlannedRun,
+  problems: number,
+  each: number,
+): SampledResponse[][] {
+  const drawn = drawLengths(solution, problems * each, solutionStream);
+  return Array.from(
+    { length: problems },
+    (_, p) =>
+      drawn.slice(p * each, (p + 1) * each).map((length, i) => ({
+        promptTokens: problem,
+        newTokens: i === 0 ? problem : 1,
+        length,
+      })),
+  );
+}
+
+/** Critiques of solutions, those of one problem together, whose question only the first computes. */
+function critiquesOf(
+  { lengths: { judgment, critique } }: PlannedRun,
+  solutions: readonly (readonly SampledResponse[])[],
+  each: number,
+): SampledResponse[][] {
+  const count = solutions.flat().length * each;
+  const drawn = drawLengths(critique, count, critiqueStream);
+  let next = 0;
+  return solutions.map((group) =>
+    group.flatMap(({ length: solution }, s) =>
+      Array.from({ length: each }, (_, i) => ({
+        promptTokens: judgment + solution,
+        newTokens: i > 0 ? 1 : s > 0 ? solution : judgment + solution,
+        length: drawn[next++],
+      }))
+    )
+  );
+}
+
+/** The update of a policy with its responses. */
+function trainedBy(
+  gpu: GpuDescription,
+  { config: { loss, reduction } }: PlannedRun,
+  { model, reference }: PlannedPolicy,
+  groups: readonly TrainedGroup[],
+  ranks: number,
+): Pick<StepCost, "gradientSeconds" | "optimizerSeconds" | "reduction"> {
+  const { gradientSeconds, optimizerSeconds, updates } = updateCost(
+    gpu.rates,
+    model,
+    loss.kl_coefficient > 0 ? reference : null,
+    groups,
+    {
+      sharePrompts: loss.share_prompts,
+      microBatchTokens: loss.micro_batch_tokens,
+      checkpointing: loss.gradient_checkpointing,
+      shards: reduction.shards,
+      miniBatches: loss.mini_batches,
+      epochs: loss.epochs,
+    },
+    ranks,
+  );
+  const perRank = reduction.shards / ranks;
+  const sums = Number.isInteger(Math.log2(perRank)) ? 1 : 2;
+  const once = reductionCost(gpu, ranks, 4 * trainedParameters(model), sums);
+  return {
+    gradientSeconds,
+    optimizerSeconds,
+    reduction: { seconds: updates * once.seconds, bytesSent: updates * once.bytesSent },
+  };
+}
+
+const groupOf = (responses: readonly SampledResponse[]): TrainedGroup => ({
+  promptTokens: responses[0].promptTokens,
+  lengths: responses.map(({ length }) => length),
+});
+
+/**
+ * A generator step: n solutions of each of B problems, m critiques of each, the generator's update.
+ *
+ * @param isWarmup without a verifier
+ * @param ranks that hold the generator, and those that hold the verifier
+ */
+export function generatorStepCost(
+  gpu: GpuDescription,
+  run: PlannedRun,
+  isWarmup: boolean,
+  ranks: { readonly generator: number; readonly verifier: number },
+): StepCost {
+  const { config: { rollout }, generator, verifier } = run;
+  const solutions = solutionsOf(run, rollout.batch_size, rollout.group_size);
+  return {
+    rollout: shareSampling(gpu, run, generator, solutions, ranks.generator),
+    verification: verifier && !isWarmup
+      ? shareSampling(
+        gpu,
+        run,
+        verifier,
+        critiquesOf(run, solutions, rollout.verifications_per_solution),
+        ranks.verifier,
+      )
+      : null,
+    ...trainedBy(gpu, run, generator, solutions.map(groupOf), ranks.generator),
+  };
+}
+
+/** A verifier step: one solution of each of B problems, n critiques of each, the verifier's update. */
+export function verifierStepCost(
+  gpu: GpuDescription,
+  run: PlannedRun,
+  ranks: { readonly generator: number; readonly verifier: number },
+): StepCost {
+  const { config: { rollout }, generator, verifier } = run;
+  if (verifier === null) throw new Error("a verifier step without a verifier");
+  const solutions = solutionsOf(run, rollout.batch_size, 1);
+  const critiques = critiquesOf(run, solutions, rollout.group_size);
+  return {
+    rollout: shareSampling(gpu, run, generator, solutions, ranks.generator),
+    verification: shareSampling(gpu, run, verifier, critiques, ranks.verifier),
+    ...trainedBy(gpu, run, verifier, critiques.map(groupOf), ranks.verifier),
+  };
+}
+
+/** Measuring both policies on the held-out problems, in seconds. */
+export function evaluationSeconds(
+  gpu: GpuDescription,
+  run: PlannedRun,
+  ranks: { readonly generator: number; readonly verifier: number },
+): number {
+  const { config: { evaluation, schedule }, generator, verifier, heldOut } = run;
+  const slowest = ({ seconds, exchange }: SharedSampling) =>
+    Math.max(...seconds) + exchange.seconds;
+  const solve = (each: number) =>
+    slowest(
+      shareSampling(gpu, run, generator, solutionsOf(run, heldOut, each), ranks.generator),
+    );
+  const solved = solve(evaluation.samples) * (schedule.keep_best ? 2 : 1);
+  if (verifier === null) return solved;
+  const fresh = solutionsOf(run, heldOut, 1);
+  const judged = shareSampling(
+    gpu,
+    run,
+    verifier,
+    critiquesOf(run, fresh, evaluation.samples),
+    ranks.verifier,
+  );
+  return solved + solve(1) + slowest(judged);
+}
+
+/** Bytes of a checkpoint: weights and both moments of all that is trained, 4 bytes each. */
+export function checkpointBytes({ generator, verifier }: PlannedRun): number {
+  const bytes = ({ model }: PlannedPolicy) => 12 * trainedParameters(model);
+  return bytes(generator) + (verifier ? bytes(verifier) : 0);
+}

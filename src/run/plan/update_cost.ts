@@ -1,0 +1,111 @@
+import { cutIntoShards } from "../../engine/training/shards.ts";
+import type { KernelRates } from "./gpu_description.ts";
+import {
+  type CountedModel,
+  forwardWork,
+  gradientWork,
+  optimizerWork,
+  type PassSize,
+  trainedParameters,
+} from "./model_work.ts";
+import { workSeconds } from "./work_seconds.ts";
+
+/** Responses to one prompt that are trained on, in tokens. */
+export interface TrainedGroup {
+  readonly promptTokens: number;
+  readonly lengths: readonly number[];
+}
+
+/** How an update is made; see the keys of `loss` and `reduction`. */
+export interface UpdateSettings {
+  readonly sharePrompts: boolean;
+  readonly microBatchTokens: number;
+  readonly checkpointing: boolean;
+  readonly shards: number;
+  /** Optimizer updates that a batch is cut into, and passes over it. */
+  readonly miniBatches: number;
+  readonly epochs: number;
+}
+
+/**
+ * What a pass over some groups has to do. With a shared prompt of p tokens and responses of l: p − 1 tokens once,
+ * each attending to those up to it, and l + 1 for each response, which attend to the prompt and to one another.
+ */
+export function passSizeOf(groups: readonly TrainedGroup[], sharePrompts: boolean): PassSize {
+  const upTo = (n: number) => n * (n + 1) / 2;
+  let tokens = 0, pairs = 0, predictions = 0;
+  for (const { promptTokens: p, lengths } of groups) {
+    const shared = sharePrompts && lengths.length > 1 ? p - 1 : 0;
+    tokens += shared;
+    pairs += upTo(shared);
+    for (const length of lengths) {
+      tokens += p + length - shared;
+      pairs += upTo(p + length) - upTo(shared);
+      predictions += length;
+    }
+  }
+  return { tokens, pairs, predictions };
+}
+
+/** What one rank's share of an update takes, in seconds. */
+export interface UpdateCost {
+  /** Gradients of the parts that each rank computes. */
+  readonly gradientSeconds: readonly number[];
+  /** The optimizer's step; the same on every rank. */
+  readonly optimizerSeconds: number;
+  /** Optimizer steps, each with a reduction of the gradient. */
+  readonly updates: number;
+}
+
+/**
+ * Ranks compute neighbouring parts of the batch (`cutIntoShards`), each in passes of `microBatchTokens`: gradient,
+ * and with a KL term a forward pass of the reference.
+ *
+ * @param ranks that train the model together, no more than there are shards
+ */
+export function updateCost(
+  rates: KernelRates,
+  model: CountedModel,
+  reference: CountedModel | null,
+  groups: readonly TrainedGroup[],
+  settings: UpdateSettings,
+  ranks: number,
+): UpdateCost {
+  const { sharePrompts, microBatchTokens, checkpointing, shards, miniBatches, epochs } = settings;
+  const sizeOf = (some: readonly TrainedGroup[]) => passSizeOf(some, sharePrompts);
+  const partSeconds = (part: readonly TrainedGroup[]): number => {
+    const { tokens, pairs, predictions } = sizeOf(part);
+    if (tokens === 0) return 0;
+    const passes = Math.max(1, Math.ceil(tokens / microBatchTokens));
+    const pass = {
+      tokens: tokens / passes,
+      pairs: pairs / passes,
+      predictions: predictions / passes,
+    };
+    const gradient = workSeconds(rates, gradientWork(model, pass, { checkpointing }));
+    const compared = reference ? workSeconds(rates, forwardWork(reference, pass)) : 0;
+    return passes * (gradient + compared);
+  };
+  const perBatch = Math.ceil(groups.length / miniBatches);
+  const gradientSeconds = new Array<number>(ranks).fill(0);
+  for (let first = 0; first < groups.length; first += perBatch) {
+    const batch = groups.slice(first, first + perBatch);
+    const parts = cutIntoShards(batch, (group) => sizeOf([group]).tokens, shards);
+    for (let rank = 0; rank < ranks; rank++) {
+      const [from, to] = [rank, rank + 1].map((r) => Math.floor(r * shards / ranks));
+      const seconds = parts.slice(from, to).reduce((sum, part) => sum + partSeconds(part), 0);
+      gradientSeconds[rank] += epochs * seconds;
+    }
+  }
+  const updates = epochs * Math.ceil(groups.length / perBatch);
+  const optimizer = optimizerWork(
+    trainedParameters(model),
+    1 / ranks,
+    Math.ceil(shards / ranks),
+  );
+  return {
+    gradientSeconds,
+    optimizerSeconds: updates * workSeconds(rates, optimizer),
+    updates,
+  };
+}

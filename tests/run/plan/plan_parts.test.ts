@@ -1,0 +1,178 @@
+/** The parts of the cost model against numbers by hand. */
+
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { exchangeCost, reductionCost } from "../../../src/run/plan/exchange_cost.ts";
+import type { GpuDescription } from "../../../src/run/plan/gpu_description.ts";
+import { loadGpuDescription } from "../../../src/run/plan/gpu_description.ts";
+import type { CountedModel } from "../../../src/run/plan/model_work.ts";
+import { drawLengths } from "../../../src/run/plan/response_lengths.ts";
+import { samplingCost } from "../../../src/run/plan/sampling_cost.ts";
+import type { StepCost } from "../../../src/run/plan/step_cost.ts";
+import { colocatedTimeline, splitTimeline } from "../../../src/run/plan/timeline.ts";
+import { passSizeOf, updateCost } from "../../../src/run/plan/update_cost.ts";
+import { workSeconds } from "../../../src/run/plan/work_seconds.ts";
+import { tinyConfig } from "../../model/tiny_model.ts";
+
+const model: CountedModel = {
+  config: tinyConfig,
+  weightBytes: 4,
+  adapterRank: null,
+  isTrained: true,
+};
+
+/** Launches take a second each and nothing else takes any time. */
+const launchesOnly = { products: Infinity, attention: Infinity, bandwidth: Infinity, launch: 1 };
+
+Deno.test("plan: work takes as long as operations or bytes, kind by kind, and its launches", () => {
+  const rates = { products: 100, attention: 10, bandwidth: 1000, launch: 0.5 };
+  const work = {
+    products: { flops: 400, bytes: 1000 },
+    attention: { flops: 10, bytes: 3000 },
+    otherBytes: 500,
+    launches: 6,
+  };
+  assert.equal(workSeconds(rates, work), 4 + 3 + 0.5 + 3);
+});
+
+Deno.test("plan: sampling counts windows, admissions and the tail", () => {
+  // A layer has 9 launches, of which there are two; the ends 2, the head 3, sampling 2; prefill 2 · 9 + 2.
+  const [step, prefill] = [25, 20];
+  const response = (length: number) => ({ promptTokens: 6, newTokens: 6, length });
+  const settings = { slots: 2, stepsBetweenReadbacks: 4 };
+  // Two begin. After two windows the first has ended and the third begins, which takes three.
+  const { seconds, ends, tailSeconds } = samplingCost(
+    launchesOnly,
+    model,
+    [5, 16, 9].map(response),
+    settings,
+  );
+  assert.equal(seconds, 2 * prefill + 5 * 4 * step);
+  assert.deepEqual(ends, [8, 16, 20].map((steps, i) => steps * step + (i === 0 ? 1 : 2) * prefill));
+  // From the end of the second on one of two slots is in use, which is not fewer than half.
+  assert.equal(tailSeconds, 0);
+  const three = samplingCost(launchesOnly, model, [4, 4, 8].map(response), {
+    ...settings,
+    slots: 3,
+  });
+  assert.equal(three.tailSeconds, 4 * step);
+});
+
+Deno.test("plan: lengths have the mean that is asked for, and none is too long", () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 2, max: 3000 }),
+      fc.double({ min: 0.05, max: 0.98, noNaN: true }),
+      fc.integer({ min: 16, max: 400 }),
+      (maximum, share, count) => {
+        const mean = Math.max(1, share * maximum);
+        const lengths = drawLengths({ mean, maximum }, count, 1);
+        assert.equal(lengths.length, count);
+        assert.ok(lengths.every((length) => length >= 1 && length <= maximum));
+        const found = lengths.reduce((sum, length) => sum + length, 0) / count;
+        // Lengths are whole numbers, and one step of the scale moves many of them at once.
+        assert.ok(Math.abs(found - mean) <= 0.51, `${found} for ${mean}`);
+      },
+    ),
+    { numRuns: 100 },
+  );
+  for (const mean of [0, NaN, 11]) {
+    assert.throws(() => drawLengths({ mean, maximum: 10 }, 4, 1), { name: "UserError" });
+  }
+});
+
+Deno.test("plan: what a pass has to do, prompts shared and not", () => {
+  const groups = [{ promptTokens: 3, lengths: [2, 1] }];
+  // Two tokens once, which see 1 and 2; then 3 tokens that see 3, 4, 5, and 2 that see 3 and 4.
+  assert.deepEqual(passSizeOf(groups, true), { tokens: 7, pairs: 3 + 12 + 7, predictions: 3 });
+  assert.deepEqual(passSizeOf(groups, false), { tokens: 9, pairs: 15 + 10, predictions: 3 });
+});
+
+Deno.test("plan: ranks compute neighbouring parts, the last of an uneven cut more", () => {
+  const rates = { ...launchesOnly };
+  const groups = Array.from({ length: 6 }, () => ({ promptTokens: 3, lengths: [2] }));
+  const settings = {
+    sharePrompts: true,
+    microBatchTokens: 1000,
+    checkpointing: false,
+    shards: 3,
+    miniBatches: 1,
+    epochs: 1,
+  };
+  const cost = (ranks: number) => updateCost(rates, model, null, groups, settings, ranks);
+  const [alone] = cost(1).gradientSeconds;
+  // Three parts of equal size, each one pass.
+  assert.deepEqual(cost(2).gradientSeconds, [alone / 3, 2 * alone / 3]);
+  assert.deepEqual(cost(3).gradientSeconds, [alone / 3, alone / 3, alone / 3]);
+});
+
+/** 4 GPUs a machine; a machine's memory moves 100 bytes a second, the network 10. */
+const gpu: GpuDescription = {
+  ...loadGpuDescription("h100"),
+  hostRate: 1e9,
+  gpusPerMachine: 4,
+  machine: { bytesPerSecond: 100, latency: 0 },
+  network: { bytesPerSecond: 10, latency: 0 },
+};
+
+Deno.test("plan: every rank sends the others its part, the slower way decides", () => {
+  assert.deepEqual(exchangeCost(gpu, 1, 800), { seconds: 0, bytesSent: 0 });
+  // Three neighbours get 200 bytes each.
+  assert.deepEqual(exchangeCost(gpu, 4, 800), { seconds: 6, bytesSent: 600 });
+  // Three neighbours and four others get 100 bytes each: 3 s beside 40 s.
+  assert.deepEqual(exchangeCost(gpu, 8, 800), { seconds: 40, bytesSent: 700 });
+  assert.deepEqual(reductionCost(gpu, 4, 800, 2), { seconds: 12 + 6, bytesSent: 1800 });
+  // Through the host: 2 · 1200 and 2 · 600 bytes at 50 a second.
+  assert.deepEqual(reductionCost({ ...gpu, hostRate: 50 }, 4, 800, 2).seconds, 48 + 24);
+  const far = { ...gpu, network: { bytesPerSecond: Infinity, latency: 2 } };
+  // One message to each of four others, four at a time.
+  assert.equal(exchangeCost({ ...far, machine: far.network }, 8, 800).seconds, 2);
+});
+
+/** A step whose parts take these seconds on each rank; nothing is exchanged but the gradient. */
+function step(rollout: number[], verification: number[], gradient: number[]): StepCost {
+  const exchange = { seconds: 0, bytesSent: 0 };
+  const sampling = (seconds: number[]) => ({
+    seconds,
+    tailSeconds: seconds.map(() => 0),
+    firstEnd: 1,
+    longestAlone: 2,
+    exchange,
+  });
+  return {
+    rollout: sampling(rollout),
+    verification: sampling(verification),
+    gradientSeconds: gradient,
+    optimizerSeconds: 1,
+    reduction: { seconds: 3, bytesSent: 100 },
+  };
+}
+
+Deno.test("plan: colocated ranks wait for the slowest after every phase", () => {
+  const cost = step([4, 6], [5, 5], [7, 3]);
+  const timeline = colocatedTimeline([{ phase: "generator", cost }], 2);
+  assert.deepEqual(timeline, {
+    seconds: 6 + 5 + 7 + 1 + 3,
+    idleSeconds: [2, 4],
+    exchangeSeconds: 3,
+    bytesSent: 100,
+  });
+});
+
+Deno.test("plan: split ranks judge as solutions end, and the verifier's update overlaps with rollout", () => {
+  const generating = { phase: "generator", cost: step([6], [9], [5]) } as const;
+  // Sampled 0–6, judged 1–10, updated 10–19.
+  const one = splitTimeline([generating], { generator: 1, verifier: 1 });
+  assert.equal(one.seconds, 19);
+  // At work: 6 + 5 + 1 + 3 and 9.
+  assert.deepEqual(one.idleSeconds, [4, 10]);
+  assert.equal(one.bytesSent, 50, "the verifier's rank sends nothing");
+  // A verification that has little to do still waits for the last solution's longest critique.
+  const quick = { phase: "generator", cost: step([6], [1], [5]) } as const;
+  assert.equal(splitTimeline([quick], { generator: 1, verifier: 1 }).seconds, 6 + 2 + 9);
+  // The verifier's step: sampled 19–25, judged 20–29, updated 29–38 while the generator samples 25–31; then judged
+  // from 38 on, when the verifier's ranks are free: 38–47, updated 47–56.
+  const judging = { phase: "verifier", cost: step([6], [9], [5]) } as const;
+  const three = splitTimeline([generating, judging, generating], { generator: 1, verifier: 1 });
+  assert.equal(three.seconds, 56);
+});
