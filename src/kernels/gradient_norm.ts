@@ -5,7 +5,7 @@ import partialCode from "./gradient_norm.wgsl" with { type: "text" };
 import finishCode from "./gradient_norm_finish.wgsl" with { type: "text" };
 
 /** Elements that one workgroup sums. */
-const partialElements = 8192;
+export const partialElements = 8192;
 /** Stands for no clipping; any finite norm below it leaves the scale at 1. */
 const largestNorm = 3e38;
 

@@ -1,0 +1,60 @@
+import type { Gpu } from "../gpu/gpu.ts";
+import type { Tensor } from "../gpu/tensor.ts";
+import type { Slice } from "../model/decoder/slices.ts";
+import type { Communicator } from "./communicator.ts";
+import { InFlight } from "./in_flight.ts";
+import { exchangeSteps, sliceRounds } from "./slice_rounds.ts";
+
+/** Messages under way at a time. */
+export const messagesUnderWay = 4;
+
+/**
+ * Makes tensors hold on every process what each slice's owner has in it. The next slice is read from the GPU
+ * while the one before is on its way.
+ *
+ * @param tensors f32, flat
+ */
+export async function gatherSlices(
+  communicator: Communicator,
+  gpu: Gpu,
+  tensors: readonly Tensor[],
+  slices: readonly Slice[],
+): Promise<void> {
+  const { rank, size } = communicator;
+  const steps = exchangeSteps(communicator);
+  const underWay = new InFlight(messagesUnderWay);
+  for (const round of sliceRounds(slices, size)) {
+    const own = round[rank];
+    const bytes = own && bytesOf(await gpu.readFloats(windowOn(tensors, own)));
+    for (const { to, from } of steps) {
+      await underWay.begin(async () => {
+        await Promise.all([
+          bytes && communicator.send(bytes, to),
+          round[from] && receiveInto(communicator, gpu, windowOn(tensors, round[from]), from),
+        ]);
+      });
+    }
+  }
+  await underWay.end();
+}
+
+async function receiveInto(
+  communicator: Communicator,
+  gpu: Gpu,
+  window: Tensor,
+  from: number,
+): Promise<void> {
+  const data = new Float32Array(window.size);
+  await communicator.receive(bytesOf(data), from);
+  gpu.write(window, data);
+}
+
+/** A slice of its tensor. */
+export function windowOn(tensors: readonly Tensor[], { tensor, first, end }: Slice): Tensor {
+  return tensors[tensor].view(first, [end - first]);
+}
+
+/** The memory of an array. */
+export function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}

@@ -1,0 +1,99 @@
+import { joinSubtrees, subtreesOf } from "../engine/training/shard_sums.ts";
+import { ownShards } from "../engine/training/shards.ts";
+import type { ShardRange, ShardSum } from "../engine/training/reducer.ts";
+import type { Gpu } from "../gpu/gpu.ts";
+import type { Tensor } from "../gpu/tensor.ts";
+import { add } from "../kernels/add.ts";
+import type { Slice } from "../model/decoder/slices.ts";
+import type { Communicator } from "./communicator.ts";
+import { bytesOf, messagesUnderWay, windowOn } from "./gather_slices.ts";
+import { InFlight } from "./in_flight.ts";
+import { exchangeSteps, sliceRounds } from "./slice_rounds.ts";
+
+/** What came of the sum of neighbouring parts, of one slice. */
+interface ReceivedSum extends ShardRange {
+  readonly data: Float32Array;
+}
+
+/**
+ * Makes each process's own slices of `gradients` hold the sum of all parts: the sums of subtrees go to the
+ * slice's owner, who adds them on the GPU as `sumShards` does in one process. The next slice is read from the
+ * GPU while the one before is on its way.
+ */
+export async function reduceSlices(
+  communicator: Communicator,
+  gpu: Gpu,
+  sums: readonly ShardSum[],
+  gradients: readonly Tensor[],
+  shards: number,
+  slices: readonly Slice[],
+): Promise<void> {
+  const { rank, size } = communicator;
+  const subtrees = Array.from(
+    { length: size },
+    (_, rank) => subtreesOf(shards, ownShards(shards, { rank, size })),
+  );
+  const expected = subtrees.flat().length - sums.length;
+  const steps = exchangeSteps(communicator);
+  const underWay = new InFlight(messagesUnderWay);
+  for (const round of sliceRounds(slices, size)) {
+    const own = round[rank];
+    const received: ReceivedSum[] = [];
+    const receive = async (from: number) => {
+      if (!own) return;
+      const elements = own.end - own.first;
+      received.push(...await receiveSums(communicator, subtrees[from], elements, from));
+      if (received.length === expected) addSlice(gpu, sums, received, gradients, shards, own);
+    };
+    for (const { to, from } of steps) {
+      const theirs = round[to];
+      const windows = theirs ? sums.map((sum) => windowOn(sum.gradients, theirs)) : [];
+      const read = theirs ? await gpu.readAll(windows) as Float32Array[] : [];
+      await underWay.begin(async () => {
+        await Promise.all([
+          receive(from),
+          ...read.map((data) => communicator.send(bytesOf(data), to)),
+        ]);
+      });
+    }
+  }
+  await underWay.end();
+}
+
+async function receiveSums(
+  communicator: Communicator,
+  ranges: readonly ShardRange[],
+  elements: number,
+  from: number,
+): Promise<ReceivedSum[]> {
+  const sums = ranges.map((range) => ({ ...range, data: new Float32Array(elements) }));
+  await Promise.all(sums.map(({ data }) => communicator.receive(bytesOf(data), from)));
+  return sums;
+}
+
+/** Adds up one slice, over the tree of all parts. */
+function addSlice(
+  gpu: Gpu,
+  sums: readonly ShardSum[],
+  received: readonly ReceivedSum[],
+  gradients: readonly Tensor[],
+  shards: number,
+  slice: Slice,
+): void {
+  gpu.scope(() => {
+    const all = [
+      ...sums.map(({ first, end, gradients }) => ({ first, end, sum: windowOn(gradients, slice) })),
+      ...received.map(({ first, end, data }) => ({
+        first,
+        end,
+        sum: gpu.from(data, [data.length], "f32", "sum of parts of another process"),
+      })),
+    ];
+    const whole = joinSubtrees(shards, all, (left, right) => {
+      add(gpu, left.sum, right.sum);
+      return { first: left.first, end: right.end, sum: right.sum };
+    });
+    const target = windowOn(gradients, slice);
+    if (whole.sum.storage !== target.storage) gpu.copy(whole.sum, target);
+  });
+}

@@ -1,0 +1,42 @@
+import { pieceBytes } from "../../gpu/tensor_pieces.ts";
+import { partialElements } from "../../kernels/gradient_norm.ts";
+
+/** Neighbouring elements of one of several flat tensors, and which process looks after them. */
+export interface Slice {
+  /** Which of the tensors. */
+  readonly tensor: number;
+  /** The first element, a multiple of what the gradient norm sums at a time. */
+  readonly first: number;
+  readonly end: number;
+  /** The rank of the process. */
+  readonly owner: number;
+}
+
+/** Slices that each process has at least, where there are enough elements: so many that none has much more. */
+const leastSlices = 4;
+
+/**
+ * Cuts flat tensors into slices that processes look after, dealt out in turn: the gradient of neighbouring
+ * layers then leaves for all of them at once. A slice is small enough to be sent as one piece. A process by
+ * itself has every tensor in one slice.
+ *
+ * @param sizes elements of each tensor
+ */
+export function cutIntoSlices(sizes: readonly number[], owners: number): Slice[] {
+  const slices: Slice[] = [];
+  const length = owners === 1 ? Infinity : sliceElements(sizes, owners);
+  sizes.forEach((size, tensor) => {
+    for (let first = 0; first < size; first += length) {
+      const end = Math.min(first + length, size);
+      slices.push({ tensor, first, end, owner: slices.length % owners });
+    }
+  });
+  return slices;
+}
+
+function sliceElements(sizes: readonly number[], owners: number): number {
+  const partials = sizes.reduce((sum, size) => sum + Math.ceil(size / partialElements), 0);
+  const even = Math.floor(partials / (leastSlices * owners));
+  const most = pieceBytes / 4 / partialElements;
+  return Math.max(1, Math.min(even, most)) * partialElements;
+}

@@ -1,0 +1,164 @@
+/** Several ranks train one model: every rank has the numbers of one process, to the last bit. */
+
+import assert from "node:assert/strict";
+import { alone as nobody } from "../../src/distributed/communicator.ts";
+import { gradientReducer } from "../../src/distributed/gradient_reducer.ts";
+import type { Gpu } from "../../src/gpu/gpu.ts";
+import type { SampledSequence } from "../../src/engine/training/losses.ts";
+import type { Reducer } from "../../src/engine/training/reducer.ts";
+import {
+  batches,
+  clippedLoss,
+  type Kind,
+  kinds,
+  steps,
+  tiedKind,
+  trained,
+  withTraining,
+} from "../engine/training/small_training.ts";
+import { flat } from "../engine/training/shard_tree.ts";
+import { onEveryGpu } from "../kernels/harness.ts";
+import { adamwNumbers } from "../model/tiny_model.ts";
+import { onRanks } from "./in_process.ts";
+
+/** Runs a task as every one of some ranks, all of them on one GPU. */
+function onReducers<Result>(
+  size: number,
+  task: (reducer: Reducer) => Promise<Result>,
+): Promise<Result[]> {
+  return onRanks(size, (communicator) => task(gradientReducer(communicator)));
+}
+
+async function compare(gpu: Gpu, kind: Kind, shards: number, sizes: readonly number[]) {
+  const whole = await trained(gpu, kind, { microBatchTokens: 60, shards });
+  assert.ok(whole.weights.some((weight) => weight !== 0));
+  for (const size of sizes) {
+    // Passes cut otherwise on each rank do not show either.
+    const all = await onReducers(size, (reducer) =>
+      trained(gpu, kind, { microBatchTokens: 30 + 10 * reducer.rank, shards, reducer })
+    );
+    for (const found of all) assert.deepEqual(found, whole, `${size} ranks, ${shards} parts`);
+  }
+}
+
+onEveryGpu("2, 3 and 4 ranks with 4 parts: the bytes of one process after 8 steps", async (gpu) => {
+  await compare(gpu, tiedKind, 4, [1, 2, 3, 4]);
+});
+
+onEveryGpu("2, 3 and 5 ranks with 5 parts: the bytes of one process after 8 steps", async (gpu) => {
+  await compare(gpu, kinds["a table for each, and norms of queries and keys"], 5, [2, 3, 5]);
+});
+
+onEveryGpu("2 and 4 ranks train an adapter: the bytes of one process", async (gpu) => {
+  await compare(gpu, kinds["an adapter"], 4, [2, 4]);
+});
+
+onEveryGpu("ranks whose parts are empty have a gradient of zero", async (gpu) => {
+  // One prompt alone makes one part.
+  const few = batches[0].slice(0, 2);
+  const run = (reducer?: Reducer) =>
+    withTraining(gpu, tiedKind, { microBatchTokens: 60, shards: 4, reducer }, async (trainer) => {
+      const { loss, outputs } = await trainer.forwardBackward(few, clippedLoss);
+      const update = await trainer.optimStep(adamwNumbers(1e-3));
+      const weights = await gpu.readAll(trainer.model.trainable?.weights ?? []);
+      return { loss, outputs, update, weights };
+    });
+  const whole = await run();
+  assert.ok(whole.update.gradientNorm > 0);
+  assert.deepEqual(await onReducers(4, run), [whole, whole, whole, whole]);
+});
+
+onEveryGpu("a gradient that is not finite on one rank is skipped on all", async (gpu) => {
+  const spoilt = batches[0].map((sequence, s): SampledSequence =>
+    s === 4 ? { ...sequence, advantages: sequence.advantages.map(() => NaN) } : sequence
+  );
+  const run = (reducer?: Reducer) =>
+    withTraining(gpu, tiedKind, { microBatchTokens: 60, shards: 4, reducer }, async (trainer) => {
+      const before = await gpu.readAll(trainer.model.trainable?.weights ?? []);
+      await trainer.forwardBackward(spoilt, clippedLoss);
+      const { nonFinite } = await trainer.optimStep(adamwNumbers(1e-3));
+      assert.ok(nonFinite > 0);
+      assert.deepEqual(await gpu.readAll(trainer.model.trainable?.weights ?? []), before);
+      assert.equal(trainer.optimizer.step, 0);
+      return { nonFinite, after: await steps(trainer, 2) };
+    });
+  const whole = await run();
+  assert.deepEqual(await onReducers(3, run), [whole, whole, whole]);
+});
+
+onEveryGpu("two models in turns over one communicator", async (gpu) => {
+  const training = { microBatchTokens: 60, shards: 4 };
+  const run = (reducer?: Reducer) =>
+    withTraining(
+      gpu,
+      tiedKind,
+      { ...training, reducer },
+      (first) =>
+        withTraining(gpu, {}, { ...training, reducer }, async (second) => [
+          await steps(first, 1),
+          await steps(second, 2),
+          await steps(first, 1),
+        ]),
+    );
+  const whole = await run();
+  assert.deepEqual(await onReducers(2, run), [whole, whole]);
+});
+
+onEveryGpu("log-probs without a gradient are those of one process on every rank", async (gpu) => {
+  const training = { microBatchTokens: 40, shards: 4 };
+  const [batch] = batches;
+  const nothing = { ...batch[0], targets: new Uint32Array() };
+  const run = (reducer?: Reducer) =>
+    withTraining(
+      gpu,
+      {},
+      { ...training, reducer },
+      (trainer) => trainer.forward([...batch, nothing], 0.7),
+    );
+  const whole = await run();
+  for (const size of [2, 3]) {
+    for (const found of await onReducers(size, run)) assert.deepEqual(found, whole);
+  }
+});
+
+onEveryGpu("what fails on one rank fails on all, and nothing is left behind", async (gpu) => {
+  // Its part alone misses the reference's log-probs.
+  const incomplete = batches[0].map((sequence, s) => ({
+    ...sequence,
+    refLogProbs: s === 4 ? undefined : sequence.oldLogProbs,
+  }));
+  const kl = { coefficient: 0.1, estimator: "k3", reference: null } as const;
+  const errors = await onReducers(3, (reducer) =>
+    withTraining(gpu, {}, { microBatchTokens: 60, shards: 4, reducer }, async (trainer) => {
+      const failing = trainer.forwardBackward(incomplete, { ...clippedLoss, kl });
+      return await failing.then(() => null, ({ name, message }: Error) => `${name}: ${message}`);
+    }));
+  const own = errors.filter((error) => error?.startsWith("Error: "));
+  assert.equal(own.length, 1, `${errors}`);
+  assert.match(own[0] ?? "", /refLogProbs/);
+  const failed = errors.indexOf(own[0]);
+  for (const [rank, error] of errors.entries()) {
+    if (rank === failed) continue;
+    assert.equal(error, `Failure: Rank ${failed} of 3 failed: ${own[0]?.slice("Error: ".length)}`);
+  }
+});
+
+onEveryGpu("more ranks than parts are refused", async (gpu) => {
+  const training = { microBatchTokens: 60, shards: 2 };
+  await onReducers(3, async (reducer) => {
+    const refused = withTraining(gpu, {}, { ...training, reducer }, () => Promise.resolve());
+    await assert.rejects(refused, {
+      name: "UserError",
+      message: /^reduction\.shards is 2 and 3 ranks train together: .* Set reduction\.shards to 3 /,
+    });
+  });
+});
+
+Deno.test("one rank by itself needs nobody", async () => {
+  const reducer = gradientReducer(nobody);
+  assert.equal(await reducer.together(() => Promise.resolve(7)), 7);
+  await assert.rejects(reducer.together(() => Promise.reject(new Error("alone"))), /^Error: alone/);
+  const parts = [Uint8Array.of(1, 2)];
+  await reducer.gather(parts);
+  assert.deepEqual(flat(parts), Float32Array.of(1, 2));
+});
