@@ -1,6 +1,6 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
-import type { Slice } from "../model/decoder/slices.ts";
+import { type Slice, windowOn } from "../model/decoder/slices.ts";
 import type { Communicator } from "./communicator.ts";
 import { InFlight } from "./in_flight.ts";
 import { exchangeSteps, sliceRounds } from "./slice_rounds.ts";
@@ -47,11 +47,6 @@ async function receiveInto(
   const data = new Float32Array(window.size);
   await communicator.receive(bytesOf(data), from);
   gpu.write(window, data);
-}
-
-/** A slice of its tensor. */
-export function windowOn(tensors: readonly Tensor[], { tensor, first, end }: Slice): Tensor {
-  return tensors[tensor].view(first, [end - first]);
 }
 
 /** The memory of an array. */

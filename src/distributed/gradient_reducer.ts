@@ -19,6 +19,8 @@ export function gradientReducer(communicator: Communicator): Reducer {
     gather: (parts) => allGather(communicator, parts),
     reduce: (...sums) => reduceSlices(communicator, ...sums),
     gatherSlices: (...tensors) => gatherSlices(communicator, ...tensors),
+    bringToFirst: (bytes, owner) =>
+      rank === 0 ? communicator.receive(bytes, owner) : communicator.send(bytes, 0),
   };
 }
 

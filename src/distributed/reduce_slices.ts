@@ -4,9 +4,9 @@ import type { ShardRange, ShardSum } from "../engine/training/reducer.ts";
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { add } from "../kernels/add.ts";
-import type { Slice } from "../model/decoder/slices.ts";
+import { type Slice, windowOn } from "../model/decoder/slices.ts";
 import type { Communicator } from "./communicator.ts";
-import { bytesOf, messagesUnderWay, windowOn } from "./gather_slices.ts";
+import { bytesOf, messagesUnderWay } from "./gather_slices.ts";
 import { InFlight } from "./in_flight.ts";
 import { exchangeSteps, sliceRounds } from "./slice_rounds.ts";
 

@@ -34,8 +34,10 @@ async function compare(gpu: Gpu, kind: Kind, shards: number, sizes: readonly num
   assert.ok(whole.weights.some((weight) => weight !== 0));
   for (const size of sizes) {
     // Passes cut otherwise on each rank do not show either.
-    const all = await onReducers(size, (reducer) =>
-      trained(gpu, kind, { microBatchTokens: 30 + 10 * reducer.rank, shards, reducer })
+    const all = await onReducers(
+      size,
+      (reducer) =>
+        trained(gpu, kind, { microBatchTokens: 30 + 10 * reducer.rank, shards, reducer }),
     );
     for (const found of all) assert.deepEqual(found, whole, `${size} ranks, ${shards} parts`);
   }
@@ -128,11 +130,14 @@ onEveryGpu("what fails on one rank fails on all, and nothing is left behind", as
     refLogProbs: s === 4 ? undefined : sequence.oldLogProbs,
   }));
   const kl = { coefficient: 0.1, estimator: "k3", reference: null } as const;
-  const errors = await onReducers(3, (reducer) =>
-    withTraining(gpu, {}, { microBatchTokens: 60, shards: 4, reducer }, async (trainer) => {
-      const failing = trainer.forwardBackward(incomplete, { ...clippedLoss, kl });
-      return await failing.then(() => null, ({ name, message }: Error) => `${name}: ${message}`);
-    }));
+  const errors = await onReducers(
+    3,
+    (reducer) =>
+      withTraining(gpu, {}, { microBatchTokens: 60, shards: 4, reducer }, async (trainer) => {
+        const failing = trainer.forwardBackward(incomplete, { ...clippedLoss, kl });
+        return await failing.then(() => null, ({ name, message }: Error) => `${name}: ${message}`);
+      }),
+  );
   const own = errors.filter((error) => error?.startsWith("Error: "));
   assert.equal(own.length, 1, `${errors}`);
   assert.match(own[0] ?? "", /refLogProbs/);

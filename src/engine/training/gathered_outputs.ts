@@ -30,7 +30,9 @@ export async function gatherOutputs<Outputs extends TokenOutputs>(
   await gather(parts.map(({ buffer }) => new Uint8Array(buffer)));
   shares.forEach((sequences, r) => {
     if (r === rank) return;
-    const named = new Map(sequences.map((sequence) => [sequence, {} as Record<keyof Outputs, Float32Array>]));
+    const named = new Map(
+      sequences.map((sequence) => [sequence, {} as Record<keyof Outputs, Float32Array>]),
+    );
     visit(sequences, columns, parts[r], (sequence, column, place) => {
       const outputs = named.get(sequence);
       if (outputs) outputs[column] = place;

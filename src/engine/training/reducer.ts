@@ -1,6 +1,6 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
-import type { Slice } from "../../model/decoder/slices.ts";
+import type { Slice, SliceExchange } from "../../model/decoder/slices.ts";
 
 /** Parts of a batch, `first` up to but without `end`. */
 export interface ShardRange {
@@ -17,11 +17,7 @@ export interface ShardSum extends ShardRange {
  * The processes that train a model together, each with some parts of every batch (`ownShards`). What one of
  * them calls, all of them call.
  */
-export interface Reducer {
-  /** This process among them, from 0. */
-  readonly rank: number;
-  readonly size: number;
-
+export interface Reducer extends SliceExchange {
   /**
    * Does what each process does for itself. When it fails on one of them it fails on all, so that none goes on
    * with what another has not done.
@@ -29,13 +25,6 @@ export interface Reducer {
    * @throws what this process threw, or a Failure that says what another one did
    */
   together<Result>(task: () => Promise<Result>): Promise<Result>;
-
-  /**
-   * Brings together what each process has.
-   *
-   * @param parts of each process its bytes, of lengths that all know; those of the others are overwritten
-   */
-  gather(parts: readonly Uint8Array[]): Promise<void>;
 
   /**
    * Makes `gradients` hold the sum of all parts of the batch, in the order of `sumShards`' tree, in the slices
@@ -52,9 +41,6 @@ export interface Reducer {
     shards: number,
     slices: readonly Slice[],
   ): Promise<void>;
-
-  /** Makes `tensors` hold on every process what each slice's owner has in it. */
-  gatherSlices(gpu: Gpu, tensors: readonly Tensor[], slices: readonly Slice[]): Promise<void>;
 }
 
 /** One process computes all parts, and has nothing left to add. */
@@ -65,4 +51,5 @@ export const alone: Reducer = {
   gather: () => Promise.resolve(),
   reduce: () => Promise.resolve(),
   gatherSlices: () => Promise.resolve(),
+  bringToFirst: () => Promise.resolve(),
 };

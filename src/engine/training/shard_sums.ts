@@ -48,7 +48,9 @@ export function joinSubtrees<Sum extends ShardRange>(
 export function keptSums(shards: number, own: ShardRange): number {
   const subtrees = subtreesOf(shards, own);
   // While a subtree is computed, those before it wait, and of its own parts one sum for each power of two.
-  const kept = subtrees.map(({ first, end }, before) => before + Math.floor(Math.log2(end - first)));
+  const kept = subtrees.map(({ first, end }, before) =>
+    before + Math.floor(Math.log2(end - first))
+  );
   return Math.max(...kept);
 }
 

@@ -2,7 +2,7 @@ import type { Tensor } from "../../gpu/tensor.ts";
 import { embeddingGradient } from "../../model/decoder/backward.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import { type AdamwNumbers, Optimizer, type UpdateResult } from "../../model/decoder/optimizer.ts";
-import { cutIntoSlices, type Slice } from "../../model/decoder/slices.ts";
+import { windowOn } from "../../model/decoder/slices.ts";
 import {
   checkSequences,
   cutIntoPasses,
@@ -64,8 +64,6 @@ export class Trainer {
   /** Whether the gradients hold something that no step has applied. */
   #hasGradients = false;
 
-  /** Whose parts' gradient this process has after `reduce`. */
-  readonly #slices: readonly Slice[];
   /** The parts that this process computes. */
   readonly #own: ShardRange;
 
@@ -79,9 +77,7 @@ export class Trainer {
     private readonly reducer: Reducer = alone,
   ) {
     this.#own = ownShards(options.shards, reducer);
-    this.optimizer = new Optimizer(model);
-    const sizes = this.optimizer.gradients.map(({ size }) => size);
-    this.#slices = cutIntoSlices(sizes, reducer.size);
+    this.optimizer = new Optimizer(model, reducer);
   }
 
   /** GPU memory of the sums that `forwardBackward` keeps beside the gradients, in bytes. */
@@ -138,10 +134,11 @@ export class Trainer {
     settings: Omit<PassSettings<L>, "tied">,
     found: Found<LossOutputs<L>>,
   ): Promise<void> {
-    const { model, optimizer: { gradients }, options: { shards }, reducer } = this;
+    const { model, optimizer: { gradients, slices }, options: { shards }, reducer } = this;
     const { gpu } = model;
     const parts = cutIntoShards(groups, promptGroupTokens, shards);
-    const before = this.#hasGradients ? copyOf(gpu, gradients, "gradients before") : [];
+    const own = this.optimizer.ownSlices.map((slice) => windowOn(gradients, slice));
+    const before = this.#hasGradients ? copyOf(gpu, own, "gradients before") : [];
     this.#hasGradients = true;
     const tied = TiedGradient.of(model);
     let sums: readonly ShardSum[] = [];
@@ -153,9 +150,8 @@ export class Trainer {
           tied?.join();
         });
       });
-      await reducer.reduce(gpu, sums, gradients, shards, this.#slices);
-      await reducer.gatherSlices(gpu, gradients, this.#slices);
-      addAll(gpu, before, gradients);
+      await reducer.reduce(gpu, sums, gradients, shards, slices);
+      if (before.length > 0) addAll(gpu, before, own);
     } finally {
       tied?.release();
       gpu.release(...before, ...sums.slice(0, -1).flatMap((sum) => sum.gradients));

@@ -21,13 +21,6 @@ export interface NamedTensor {
   pieces(): AsyncGenerator<Float32Array>;
 }
 
-/** What training keeps beside the weights, segment by segment. */
-export interface TrainingState {
-  readonly gradients: readonly Tensor[];
-  readonly firstMoments: readonly Tensor[];
-  readonly secondMoments: readonly Tensor[];
-}
-
 /** A parameter as the kernels see it. */
 export interface Parameter {
   readonly weight: Tensor;
@@ -43,7 +36,7 @@ export interface TableTileParameter extends Parameter {
 
 /** What memory is taken for a model's parameters. */
 export interface ParameterOptions {
-  /** Whether gradients and moments are kept too. */
+  /** Whether gradients are kept too. */
   readonly trained: boolean;
   /** Of matrices; f32 by default, and always where they are trained. */
   readonly storage?: WeightStorage;
@@ -57,7 +50,8 @@ export interface ParameterOptions {
  */
 export class Parameters {
   readonly weights: readonly Tensor[];
-  readonly training: TrainingState | null;
+  /** Segment by segment as the weights; null when they are not trained. */
+  readonly gradients: readonly Tensor[] | null;
   readonly #placements: ReadonlyMap<string, Placement>;
   #version = 0;
 
@@ -74,13 +68,8 @@ export class Parameters {
     const { placements, segments } = placeBlocks(blocks, limit, storage);
     this.#placements = new Map(placements.map((placement) => [placement.block.key, placement]));
     this.weights = segments.map(({ size, dtype }) => gpu.zeros([size], dtype, "weights"));
-    const flat = (label: string) => segments.map(({ size }) => gpu.zeros([size], "f32", label));
-    this.training = trained
-      ? {
-        gradients: flat("gradients"),
-        firstMoments: flat("first moments"),
-        secondMoments: flat("second moments"),
-      }
+    this.gradients = trained
+      ? segments.map(({ size }) => gpu.zeros([size], "f32", "gradients"))
       : null;
   }
 
@@ -94,7 +83,7 @@ export class Parameters {
     this.#version++;
   }
 
-  /** The same weights a second time, without what training keeps beside them; release both. */
+  /** The same weights a second time, without gradients; release both. */
   copy(): Parameters {
     const copy = new Parameters(this.gpu, this.makeBlocks, { ...this.options, trained: false });
     this.weights.forEach((segment, i) => this.gpu.copy(segment, copy.weights[i]));
@@ -108,7 +97,7 @@ export class Parameters {
     const { block: { shape }, segment, offset } = placement;
     return {
       weight: this.weights[segment].view(offset, shape, key),
-      gradient: this.training?.gradients[segment].view(offset, shape, `${key} gradient`) ?? null,
+      gradient: this.gradients?.[segment].view(offset, shape, `${key} gradient`) ?? null,
     };
   }
 
@@ -154,7 +143,7 @@ export class Parameters {
     }
   }
 
-  /** Cuts flat segments (weights, gradients or moments) into named tensors. */
+  /** Cuts flat segments (weights or gradients) into named tensors. */
   name(segments: readonly Float32Array[]): Record<string, Float32Array> {
     const named: Record<string, Float32Array> = {};
     for (const { block, segment, offset } of this.#placements.values()) {
@@ -223,7 +212,6 @@ export class Parameters {
 
   /** Returns the GPU memory. */
   release(): void {
-    this.gpu.release(...this.weights);
-    for (const tensors of Object.values(this.training ?? {})) this.gpu.release(...tensors);
+    this.gpu.release(...this.weights, ...this.gradients ?? []);
   }
 }

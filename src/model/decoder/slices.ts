@@ -1,5 +1,7 @@
+import type { Gpu } from "../../gpu/gpu.ts";
 import { pieceBytes } from "../../gpu/tensor_pieces.ts";
-import { partialElements } from "../../kernels/gradient_norm.ts";
+import type { Tensor } from "../../gpu/tensor.ts";
+import { partialCount, partialElements } from "../../kernels/gradient_norm.ts";
 
 /** Neighbouring elements of one of several flat tensors, and which process looks after them. */
 export interface Slice {
@@ -35,8 +37,38 @@ export function cutIntoSlices(sizes: readonly number[], owners: number): Slice[]
 }
 
 function sliceElements(sizes: readonly number[], owners: number): number {
-  const partials = sizes.reduce((sum, size) => sum + Math.ceil(size / partialElements), 0);
+  const partials = sizes.reduce((sum, size) => sum + partialCount(size), 0);
   const even = Math.floor(partials / (leastSlices * owners));
   const most = pieceBytes / 4 / partialElements;
   return Math.max(1, Math.min(even, most)) * partialElements;
+}
+
+/** A slice of its tensor. */
+export function windowOn(tensors: readonly Tensor[], { tensor, first, end }: Slice): Tensor {
+  return tensors[tensor].view(first, [end - first]);
+}
+
+/** What processes that share a model's slices do together. What one of them calls, all of them call. */
+export interface SliceExchange {
+  /** This process among them, from 0. */
+  readonly rank: number;
+  readonly size: number;
+
+  /**
+   * Brings together what each process has.
+   *
+   * @param parts of each process its bytes, of lengths that all know; those of the others are overwritten
+   */
+  gather(parts: readonly Uint8Array[]): Promise<void>;
+
+  /** Makes `tensors` hold on every process what each slice's owner has in it. */
+  gatherSlices(gpu: Gpu, tensors: readonly Tensor[], slices: readonly Slice[]): Promise<void>;
+
+  /**
+   * Brings bytes of one process to the first one; these two call it.
+   *
+   * @param bytes on the first process overwritten
+   * @param owner whose they are, not the first
+   */
+  bringToFirst(bytes: Uint8Array, owner: number): Promise<void>;
 }

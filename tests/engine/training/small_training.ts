@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
 import type { Loss, SampledSequence } from "../../../src/engine/training/losses.ts";
 import type { Reducer } from "../../../src/engine/training/reducer.ts";
+import { savedState, stateReceiver } from "../../../src/engine/training/saved_state.ts";
 import { promptedSequence } from "../../../src/engine/training/sequence.ts";
 import { Trainer } from "../../../src/engine/training/trainer.ts";
 import type { ModelConfig } from "../../../src/model/decoder/config.ts";
@@ -114,6 +115,43 @@ export interface Trained {
   readonly losses: readonly number[];
   readonly norms: readonly number[];
   readonly outputs: Float32Array;
+}
+
+/** Everything that a step changes, by its name in a checkpoint; on the first of several ranks. */
+export async function savedBytes(trainer: Trainer): Promise<Record<string, Float32Array>> {
+  const saved: Record<string, Float32Array> = {};
+  for (const [name, { shape: [size], pieces }] of Object.entries(savedState(trainer))) {
+    const whole = saved[name] = new Float32Array(size);
+    let at = 0;
+    for await (const piece of pieces()) {
+      whole.set(piece as Float32Array, at);
+      at += piece.byteLength / 4;
+    }
+    assert.equal(at, size);
+  }
+  return saved;
+}
+
+/** Goes on from there: the tensors come in pieces of an odd length. */
+export async function restore(
+  trainer: Trainer,
+  saved: Readonly<Record<string, Float32Array>>,
+  step: number,
+): Promise<void> {
+  const entries = Object.entries(saved).map(([name, { length }]) => {
+    return [name, { dtype: "F32", shape: [length], begin: 0, end: 4 * length }] as const;
+  });
+  const differs = (kind: string) => new Error(`${kind} differ`);
+  const receive = stateReceiver(trainer, new Map(entries), differs);
+  const most = 4 * 5003;
+  for (const [name, { buffer, byteLength }] of Object.entries(saved)) {
+    for (let begin = 0; begin < byteLength; begin += most) {
+      const bytes = new Uint8Array(buffer as ArrayBuffer).slice(begin, begin + most);
+      await receive({ name, begin, bytes });
+    }
+  }
+  trainer.optimizer.step = step;
+  trainer.model.trainable?.weightsChanged();
 }
 
 /** Trains for 8 steps, one of which is made of two batches. */

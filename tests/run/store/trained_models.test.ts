@@ -14,6 +14,7 @@ import {
   trainedTensors,
 } from "../../../src/run/store/trained_models.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
+import { alone } from "../../../src/engine/training/reducer.ts";
 import { Optimizer } from "../../../src/model/decoder/optimizer.ts";
 import { tinyConfig } from "../../model/tiny_model.ts";
 
@@ -22,12 +23,11 @@ function largeModel(gpu: Gpu): TrainedModel {
   const wide = { hiddenSize: 256, intermediateSize: 1536, layers: 1 };
   const model = Model.create(gpu, { ...tinyConfig, ...wide }, { trained: true });
   assert.ok(4 * model.parameters.count > pieceBytes);
-  return { model, optimizer: new Optimizer(model) };
+  return { model, optimizer: new Optimizer(model, alone) };
 }
 
-function tensorsOf({ model: { parameters } }: TrainedModel): Tensor[] {
-  const { firstMoments = [], secondMoments = [] } = parameters.training ?? {};
-  return [...parameters.weights, ...firstMoments, ...secondMoments];
+function tensorsOf({ model: { parameters }, optimizer }: TrainedModel): Tensor[] {
+  return [...parameters.weights, ...optimizer.moments.tensors];
 }
 
 /** Every element of every tensor is another number. */
