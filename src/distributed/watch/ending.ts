@@ -1,0 +1,23 @@
+import { endProcess, killProcess } from "./process_end.ts";
+import type { ProcessIdentity } from "./watched_rank.ts";
+
+/** What a watch does to processes. */
+export interface Ending {
+  /** Prints the one message. */
+  say(message: string): void;
+  /** Ends this process at once. */
+  end(code: number): void;
+  /** Ends another process of this machine; one of another machine is left alone. */
+  kill(process: ProcessIdentity): void;
+}
+
+/** The real one. */
+export const ending: Ending = {
+  say(message) {
+    // A progress line may stand there.
+    const text = `${Deno.stderr.isTerminal() ? "\n" : ""}${message}\n`;
+    Deno.stderr.writeSync(new TextEncoder().encode(text));
+  },
+  end: endProcess,
+  kill: killProcess,
+};

@@ -1,0 +1,155 @@
+import type { Ending } from "./ending.ts";
+import { causes, lastWords } from "./last_words.ts";
+import { join, type LeaderConnection, type MeetingPoint } from "./meeting_point.ts";
+import { isOrphaned } from "./process_end.ts";
+import { Pulse, Stall } from "./pulse.ts";
+import type { WatchedRank, WatchLimits } from "./watched_rank.ts";
+import type { LeaderMessage } from "./watch_messages.ts";
+
+/** Time for rank 0 to say what happened before this rank says it itself. */
+const PATIENCE_MS = 5000;
+/** Time for the one that speaks, before the end of this process makes a launcher end that one. */
+const COURTESY_MS = 2000;
+
+/** The watch of another rank than 0. */
+export class Follower {
+  readonly #rank: WatchedRank;
+  readonly #ranks: readonly WatchedRank[];
+  readonly #limits: WatchLimits;
+  readonly #ending: Ending;
+  readonly #pulse: Pulse;
+  readonly #stall: Stall;
+  readonly #point: MeetingPoint;
+  #leader: LeaderConnection | null = null;
+  readonly #goodbye = Promise.withResolvers<void>();
+  #doing = "starting";
+  #hint = "";
+  #silentSeconds = 0;
+  /** This rank's own failure, which rank 0 is to say. */
+  #failure: { readonly message: string; readonly code: number } | null = null;
+  /** Set when all is said: the end of rank 0 is then the end of this process, with that code. */
+  #lastCode: number | null = null;
+  #isOver = false;
+
+  constructor(
+    rank: number,
+    ranks: readonly WatchedRank[],
+    point: MeetingPoint,
+    limits: WatchLimits,
+    progress: SharedArrayBuffer,
+    ending: Ending,
+  ) {
+    this.#rank = ranks[rank];
+    this.#ranks = ranks;
+    this.#limits = limits;
+    this.#ending = ending;
+    this.#stall = new Stall(progress);
+    this.#point = point;
+    this.#pulse = new Pulse(limits, () => this.#beat());
+  }
+
+  /**
+   * Reports to rank 0 from now on.
+   *
+   * @throws Error when it cannot be reached
+   */
+  async join(): Promise<void> {
+    this.#leader = await join(this.#point, this.#rank.rank, {
+      hear: (message) => this.#hear(message),
+      ended: () => this.#lost(),
+    });
+  }
+
+  /** What the main thread is at. */
+  set doing(doing: string) {
+    this.#doing = doing;
+    this.#leader?.send({ type: "beat", doing });
+  }
+
+  /** This rank fails. Rank 0 says why and ends the process. */
+  failed(message: string, code: number): void {
+    if (this.#failure !== null || this.#isOver) return;
+    this.#failure = { message, code };
+    this.#leader?.send({ type: "failed", message, code });
+    setTimeout(() => this.#sayItself([this.#rank], message, code), PATIENCE_MS);
+  }
+
+  /**
+   * This rank is done.
+   *
+   * @returns when rank 0 knows
+   */
+  async done(): Promise<void> {
+    this.#leader?.send({ type: "bye" });
+    await this.#goodbye.promise;
+    this.#isOver = true;
+    this.#pulse.stop();
+    this.#leader?.close();
+  }
+
+  #hear(message: LeaderMessage): void {
+    this.#silentSeconds = 0;
+    if (message.type === "hint") this.#hint = message.hint;
+    if (message.type === "bye") this.#goodbye.resolve();
+    if (message.type === "endAfterMe") {
+      this.#lastCode = message.code;
+      setTimeout(() => this.#end(message.code), PATIENCE_MS);
+    }
+    if (message.type === "end") {
+      for (const rank of message.silent) this.#ending.kill(this.#ranks[rank].process);
+      this.#end(message.code);
+    }
+  }
+
+  /** The connection to rank 0 ended. */
+  #lost(): void {
+    if (this.#isOver) return;
+    if (this.#lastCode !== null) return this.#end(this.#lastCode);
+    if (this.#failure !== null) {
+      return this.#sayItself([this.#rank], this.#failure.message, this.#failure.code);
+    }
+    // All notice it at once, so that the first of them speaks for all.
+    if (this.#rank.rank === 1) this.#sayItself([this.#ranks[0]], causes.death(this.#doing), 1);
+    else setTimeout(() => this.#end(1), COURTESY_MS);
+  }
+
+  #beat(): void {
+    if (this.#leader === null) return;
+    const { silenceSeconds, stallSeconds } = this.#limits;
+    if (isOrphaned()) this.failed(causes.orphaned, 1);
+    if (this.#stall.after(this.#pulse.seconds) >= stallSeconds) {
+      this.failed(causes.stall(stallSeconds, this.#doing), 1);
+    }
+    this.#silentSeconds += this.#pulse.seconds;
+    if (this.#silentSeconds >= silenceSeconds) this.#unheard(silenceSeconds);
+    this.#leader.send({ type: "beat", doing: this.#doing });
+  }
+
+  /** Rank 0 is silent. Ranks of other hosts may not be reached, so that each host's first one speaks. */
+  #unheard(seconds: number): void {
+    const [leader, ...others] = this.#ranks;
+    const speaker = others.find(({ host }) => host === this.#rank.host);
+    if (speaker === this.#rank) {
+      this.#sayItself([leader], causes.silence(seconds, this.#doing), 1, leader);
+    } else setTimeout(() => this.#end(1), COURTESY_MS);
+  }
+
+  #sayItself(
+    culprits: readonly WatchedRank[],
+    cause: string,
+    code: number,
+    silent: WatchedRank | null = null,
+  ): void {
+    if (this.#isOver) return;
+    this.#ending.say(lastWords(culprits, cause, this.#hint));
+    if (silent !== null) this.#ending.kill(silent.process);
+    this.#end(code);
+  }
+
+  #end(code: number): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#pulse.stop();
+    this.#ending.end(code);
+  }
+}

@@ -1,0 +1,201 @@
+import type { Ending } from "./ending.ts";
+import { causes, lastWords } from "./last_words.ts";
+import { LineConnection } from "./line_connection.ts";
+import { type MeetingPoint, openMeetingPoint } from "./meeting_point.ts";
+import { isOrphaned } from "./process_end.ts";
+import { Pulse, Stall } from "./pulse.ts";
+import type { WatchedRank, WatchLimits } from "./watched_rank.ts";
+import type { FollowerMessage, LeaderMessage } from "./watch_messages.ts";
+
+/** In this time a failure of all ranks shows to be one, and a job that is killed as a whole is gone. */
+const GRACE_MS = { failure: 300, death: 50 };
+/** Time for the others to hear that they are to end. */
+const FAREWELL_MS = 500;
+
+interface Peer {
+  readonly rank: WatchedRank;
+  readonly connection: LineConnection<LeaderMessage, FollowerMessage>;
+  doing: string;
+  silentSeconds: number;
+  /** It has said why it ends, or that it is done. */
+  hasSpoken: boolean;
+  /** Resolves with its connection's end. */
+  ended: Promise<void>;
+}
+
+/** The watch of rank 0, to which all others report: it says what went wrong, once, and ends the run on all ranks. */
+export class Leader {
+  readonly point: MeetingPoint;
+  readonly #ranks: readonly WatchedRank[];
+  readonly #limits: WatchLimits;
+  readonly #ending: Ending;
+  readonly #door: Deno.TcpListener;
+  readonly #pulse: Pulse;
+  readonly #stall: Stall;
+  readonly #peers = new Map<number, Peer>();
+  /** What the main thread is at. */
+  doing = "starting";
+  #hint = "";
+  /** The message of this rank's own failure. */
+  #failure: string | null = null;
+  #isOver = false;
+
+  constructor(
+    ranks: readonly WatchedRank[],
+    limits: WatchLimits,
+    progress: SharedArrayBuffer,
+    ending: Ending,
+  ) {
+    const { point, door } = openMeetingPoint();
+    this.point = point;
+    this.#door = door;
+    this.#ranks = ranks;
+    this.#limits = limits;
+    this.#ending = ending;
+    this.#stall = new Stall(progress);
+    this.#pulse = new Pulse(limits, () => this.#beat());
+    this.#welcomeAll();
+  }
+
+  /** How to go on with the run if it ends now. */
+  set hint(hint: string) {
+    this.#hint = hint;
+    this.#tellAll({ type: "hint", hint });
+  }
+
+  /**
+   * This rank fails.
+   *
+   * @returns when it may say why and end; not at all when another rank failed before it, which ends the process
+   */
+  async failed(message: string, code: number): Promise<void> {
+    this.#failure = message;
+    await after(GRACE_MS.failure);
+    if (this.#isOver) return await new Promise(() => {});
+    this.#isOver = true;
+    this.#pulse.stop();
+    await this.#tellAll({ type: "endAfterMe", code });
+  }
+
+  /**
+   * This rank is done.
+   *
+   * @returns when all are
+   */
+  async done(): Promise<void> {
+    await Promise.all([...this.#peers.values()].map(({ ended }) => ended));
+    this.#isOver = true;
+    this.close();
+  }
+
+  /** Stops watching. */
+  close(): void {
+    this.#isOver = true;
+    this.#pulse.stop();
+    this.#door.close();
+    for (const { connection } of this.#peers.values()) connection.close();
+  }
+
+  async #welcomeAll(): Promise<void> {
+    for await (const connection of this.#door) this.#welcome(connection);
+  }
+
+  async #welcome(tcp: Deno.TcpConn): Promise<void> {
+    const connection = new LineConnection<LeaderMessage, FollowerMessage>(tcp);
+    let peer: Peer | null = null;
+    const ended = connection.listen((message) => {
+      if (peer) return this.#hear(peer, message);
+      peer = this.#admit(connection, ended, message);
+      if (!peer) connection.close();
+    });
+    await ended;
+    if (peer) this.#lost(peer);
+  }
+
+  /** Whoever knows the token, and each rank once: it may have come by several addresses. */
+  #admit(
+    connection: Peer["connection"],
+    ended: Promise<void>,
+    message: FollowerMessage,
+  ): Peer | null {
+    if (message.type !== "hello" || message.token !== this.point.token) return null;
+    const rank = this.#ranks[message.rank];
+    if (!rank || this.#peers.has(message.rank)) return null;
+    const peer = { rank, connection, ended, doing: "starting", silentSeconds: 0, hasSpoken: false };
+    this.#peers.set(message.rank, peer);
+    connection.send({ type: "welcome" });
+    connection.send({ type: "hint", hint: this.#hint });
+    return peer;
+  }
+
+  #hear(peer: Peer, message: FollowerMessage): void {
+    peer.silentSeconds = 0;
+    if (message.type === "beat") peer.doing = message.doing;
+    if (message.type === "bye") {
+      peer.hasSpoken = true;
+      peer.connection.send({ type: "bye" });
+    }
+    if (message.type === "failed") {
+      peer.hasSpoken = true;
+      setTimeout(() => {
+        // The same failure on all ranks is told by this one, in its own words.
+        if (this.#failure === message.message) return;
+        this.#end([peer.rank], message.message, message.code);
+      }, GRACE_MS.failure);
+    }
+  }
+
+  /** A connection ended. */
+  #lost(peer: Peer): void {
+    if (peer.hasSpoken) return;
+    peer.hasSpoken = true;
+    setTimeout(
+      () => this.#end([peer.rank], causes.death(peer.doing), 1),
+      GRACE_MS.death,
+    );
+  }
+
+  #beat(): void {
+    const { silenceSeconds, stallSeconds } = this.#limits;
+    if (isOrphaned()) this.#end([this.#ranks[0]], causes.orphaned, 1);
+    this.#tellAll({ type: "beat" });
+    const listened = [...this.#peers.values()].filter(({ hasSpoken }) => !hasSpoken);
+    for (const peer of listened) peer.silentSeconds += this.#pulse.seconds;
+    if (listened.some(({ silentSeconds }) => silentSeconds >= silenceSeconds)) {
+      // What ends several ranks at once, such as a cut link, does not end them in the same moment.
+      const silent = listened.filter(({ silentSeconds }) => silentSeconds >= silenceSeconds / 2);
+      const ranks = silent.map(({ rank }) => rank).sort((a, b) => a.rank - b.rank);
+      this.#end(ranks, causes.silence(silenceSeconds, silent[0].doing), 1, ranks);
+    }
+    if (this.#stall.after(this.#pulse.seconds) >= stallSeconds) {
+      this.#end([this.#ranks[0]], causes.stall(stallSeconds, this.doing), 1);
+    }
+  }
+
+  async #tellAll(message: LeaderMessage): Promise<void> {
+    const sent = [...this.#peers.values()].map(({ connection }) => connection.send(message));
+    await Promise.race([Promise.all(sent), after(FAREWELL_MS)]);
+  }
+
+  /** Says why, once, and ends the run on all ranks, those that no longer hear it too. */
+  async #end(
+    culprits: readonly WatchedRank[],
+    cause: string,
+    code: number,
+    silent: readonly WatchedRank[] = [],
+  ): Promise<void> {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#pulse.stop();
+    this.#ending.say(lastWords(culprits, cause, this.#hint));
+    for (const { process } of silent) this.#ending.kill(process);
+    await this.#tellAll({ type: "end", code, silent: silent.map(({ rank }) => rank) });
+    // A connection that is closed with something unread may take back what was sent last.
+    const others = [...this.#peers.values()].filter(({ rank }) => !culprits.includes(rank));
+    await Promise.race([Promise.all(others.map(({ ended }) => ended)), after(FAREWELL_MS)]);
+    this.#ending.end(code);
+  }
+}
+
+const after = (milliseconds: number) =>
+  new Promise<void>((resolve) => setTimeout(resolve, milliseconds));

@@ -1,0 +1,124 @@
+/** Whatever becomes of one rank, all processes end, and one of them says why. */
+
+import assert from "node:assert/strict";
+import { TwoHosts } from "../two_hosts.ts";
+import { type RankOutcome, WatchedRanks } from "./watched_ranks.ts";
+
+const hint = "Continue with: --resume";
+
+/** All ended, with that code but for those that were killed; only `speaker` said something on standard error. */
+function assertOneSpoke(
+  outcomes: readonly RankOutcome[],
+  speaker: number,
+  message: RegExp,
+  { code = 1, killed = [] }: { readonly code?: number; readonly killed?: readonly number[] } = {},
+): void {
+  outcomes.forEach((outcome, rank) => {
+    const told = `rank ${rank}: ${JSON.stringify(outcome)}`;
+    if (killed.includes(rank)) assert.equal(outcome.signal, "SIGKILL", told);
+    else assert.equal(outcome.code, code, told);
+    if (rank !== speaker) assert.equal(outcome.errors, "", told);
+  });
+  assert.match(outcomes[speaker].errors, message);
+  // What rank 0 says may end before the others have heard how to go on.
+  if (speaker === 0) assert.match(outcomes[0].errors, new RegExp(`${hint}\n$`));
+  assert.equal(outcomes[speaker].errors.match(/The run has ended/g)?.length, 1);
+}
+
+Deno.test("watch: ranks that are done end without a word", async () => {
+  const ranks = await WatchedRanks.start("all finish");
+  ranks.go(null);
+  for (const { code, errors, lines } of await ranks.outcomes()) {
+    assert.deepEqual({ code, errors, lines }, { code: 0, errors: "", lines: ["done"] });
+  }
+});
+
+Deno.test("watch: a rank that is killed ends all, and rank 0 says so", async () => {
+  const ranks = await WatchedRanks.start("works");
+  ranks.signal(2, "SIGKILL");
+  assertOneSpoke(
+    await ranks.outcomes(),
+    0,
+    /because of rank 2 on here \(GPU 2\)\.\nIts process ended without a word, (in a test|starting)\./,
+    { killed: [2] },
+  );
+});
+
+Deno.test("watch: a rank that is stopped ends all, itself too", async () => {
+  const ranks = await WatchedRanks.start("works");
+  ranks.signal(1, "SIGSTOP");
+  assertOneSpoke(
+    await ranks.outcomes(),
+    0,
+    /because of rank 1 on here \(GPU 1\)\.\nNot a word for 1 s, (in a test|starting)\./,
+    { killed: [1] },
+  );
+});
+
+Deno.test("watch: the first of the others speaks for a rank 0 that is killed or stopped", async () => {
+  for (const [signal, cause] of [["SIGKILL", "ended without a word"], ["SIGSTOP", "Not a word"]]) {
+    const ranks = await WatchedRanks.start("works");
+    ranks.signal(0, signal as Deno.Signal);
+    assertOneSpoke(
+      await ranks.outcomes(),
+      1,
+      new RegExp(`because of rank 0 on here \\(GPU 0\\)\\.\n.*${cause}.*(in a test|starting)\\.`),
+      { killed: [0] },
+    );
+  }
+});
+
+for (const task of ["is stuck", "waits for its GPU"]) {
+  Deno.test(`watch: a rank whose main thread ${task} ends all, whichever it is`, async () => {
+    for (const rank of [0, 2]) {
+      const ranks = await WatchedRanks.start(task);
+      ranks.go(rank);
+      const who = new RegExp(
+        `because of rank ${rank} on here \\(GPU ${rank}\\)\\.\nIt has been stuck for 2 s`,
+      );
+      assertOneSpoke(await ranks.outcomes(), 0, who);
+    }
+  });
+}
+
+Deno.test("watch: a rank that fails leaves it to rank 0 to say why", async () => {
+  const ranks = await WatchedRanks.start("fails");
+  ranks.go(1);
+  assertOneSpoke(
+    await ranks.outcomes(),
+    0,
+    /because of rank 1 on here \(GPU 1\)\.\nthe same file is missing\n/,
+    { code: 2 },
+  );
+});
+
+Deno.test("watch: rank 0 says itself what is its own failure, or that of all", async () => {
+  for (const [task, one] of [["fails", 0], ["all fail", null]] as const) {
+    const ranks = await WatchedRanks.start(task);
+    ranks.go(one);
+    const outcomes = await ranks.outcomes();
+    assert.deepEqual(outcomes.map(({ code, errors }) => ({ code, errors })), [
+      { code: 2, errors: "" },
+      { code: 2, errors: "" },
+      { code: 2, errors: "" },
+    ]);
+    const threw = "threw the same file is missing";
+    assert.deepEqual(outcomes.map(({ lines }) => lines), [[threw], [], []]);
+  }
+});
+
+Deno.test("watch: a host that is cut off ends too, and says why there", async () => {
+  using network = TwoHosts.make();
+  if (network === null) return console.log("this process may not make network namespaces");
+  const [a, b] = network.hosts;
+  const ranks = await WatchedRanks.start("works", [a, a, b, b]);
+  network.cut();
+  const outcomes = await ranks.outcomes();
+  assert.deepEqual(outcomes.map(({ code }) => code), [1, 1, 1, 1]);
+  assert.match(
+    outcomes[0].errors,
+    /because of ranks 2 and 3 on host-b \(GPU 2, GPU 3\)\.\nNot a word/,
+  );
+  assert.match(outcomes[2].errors, /because of rank 0 on host-a \(GPU 0\)\.\nNot a word/);
+  assert.deepEqual([outcomes[1].errors, outcomes[3].errors], ["", ""]);
+});

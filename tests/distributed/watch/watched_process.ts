@@ -1,0 +1,58 @@
+/**
+ * A rank without MPI: the test that starts it is what they agree through. Its task is the first argument, its rank the
+ * second. It prints who it is, reads who all are, and then has a line of input for where rank 0 listens.
+ */
+
+import { UserError } from "../../../src/base/user_error.ts";
+import { ownProcess } from "../../../src/distributed/watch/process_end.ts";
+import { RunWatch } from "../../../src/distributed/watch/run_watch.ts";
+
+const [task, number, host] = Deno.args;
+const rank = Number(number);
+const lines = readLines();
+const say = (value: unknown) => console.log(JSON.stringify(value));
+const hear = async () => JSON.parse((await lines.next()).value ?? "null");
+
+say({ rank, host, gpu: `GPU ${rank}`, process: ownProcess() });
+const ranks = await hear();
+const watch = await RunWatch.among(ranks, rank, { silenceSeconds: 1, stallSeconds: 2 }, {
+  async agree(point) {
+    if (point !== null) say(point);
+    return point ?? await hear();
+  },
+  gather: (problem) => Promise.resolve(ranks.map(() => problem)),
+});
+watch.doing("in a test");
+if (rank === 0) watch.hint("Continue with: --resume");
+
+try {
+  await watch.guard(work);
+  say("done");
+} catch (error) {
+  say(`threw ${error instanceof Error ? error.message : error}`);
+  Deno.exit(error instanceof UserError ? 2 : 1);
+}
+Deno.exit(0);
+
+async function work(): Promise<void> {
+  say("working");
+  const isTheOne = await hear();
+  if (task === "all finish") return;
+  if (task === "all fail" || (task === "fails" && isTheOne)) {
+    throw new UserError("the same file is missing");
+  }
+  if (task === "is stuck" && isTheOne) {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); // as in a driver
+  }
+  if (task === "waits for its GPU" && isTheOne) watch.readBegins();
+  await new Promise((resolve) => setTimeout(resolve, 60_000));
+}
+
+async function* readLines(): AsyncGenerator<string> {
+  let text = "";
+  for await (const part of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
+    const parts = (text + part).split("\n");
+    text = parts.pop() ?? "";
+    yield* parts;
+  }
+}
