@@ -1,6 +1,7 @@
 /** `deno task sft`: makes a policy's warm-start weights. */
 
 import type { Command } from "commander";
+import { alone } from "../distributed/communicator.ts";
 import type { Gpu } from "../gpu/gpu.ts";
 import { ConfigHistory } from "../run/control/config_history.ts";
 import { INTERRUPTED_EXIT_CODE } from "./interrupt.ts";
@@ -22,7 +23,7 @@ import type { SftConfig } from "../run/config/sft_config_schema.ts";
 import { sftAccuracy } from "../run/report/sft_report.ts";
 import { sftWeights } from "../run/sft/sft_run.ts";
 import { fineTuneWithReport } from "../run/session/sft_session.ts";
-import { withTrace } from "../run/trace/run_trace.ts";
+import { type RunTimeline, withTimeline } from "../run/trace/run_timeline.ts";
 import { describeDevice, describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import { FollowedRun } from "./followed_run.ts";
@@ -77,9 +78,10 @@ async function fineTune(options: SftOptions, command: Command): Promise<void> {
   const trace = traceOptions(options, folder);
   const run = (gpu: Gpu) => {
     const device = describeDevice(gpu.info);
-    const session = () =>
+    const session = (timeline: RunTimeline) =>
       fineTuneWithReport(gpu, config, folder.path, {
         resume: options.resume ?? false,
+        timeline,
         device,
         events: followed.events,
         control: followed.control,
@@ -91,7 +93,7 @@ async function fineTune(options: SftOptions, command: Command): Promise<void> {
           console.log(["supervised fine-tuning", name, model, device, place].join(" · "));
         },
       });
-    return withTrace(gpu, followed.events, trace, session);
+    return withTimeline(gpu, { ranks: alone, events: followed.events }, trace, session);
   };
   const choice = { gpu: config.gpu, gpuIndex: options.gpuIndex };
   const reachedEnd = await withResumeHint("sft", folder, () => withGpu(choice, run));

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { RunFolder } from "../run/store/run_folder.ts";
 import type { StepRange } from "../run/trace/kernel_activity.ts";
-import type { TraceOptions } from "../run/trace/run_trace.ts";
+import type { TraceOptions } from "../run/trace/run_timeline.ts";
 
 /** What `addTraceOptions` makes commander collect. */
 export interface TracedRunOptions {

@@ -2,6 +2,7 @@
 
 import type { Command } from "commander";
 import { UserError } from "../base/user_error.ts";
+import { alone } from "../distributed/communicator.ts";
 import type { Gpu } from "../gpu/gpu.ts";
 import { latestCheckpoint } from "../run/store/checkpoint.ts";
 import { isComparison } from "../run/compare/comparison_session.ts";
@@ -22,7 +23,7 @@ import type { MetricsLine } from "../run/store/metrics_log.ts";
 import { findHeadlines, methodName } from "../run/report/report.ts";
 import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/store/run_folder.ts";
 import { isFinished, trainWithReport } from "../run/session/training_session.ts";
-import { withTrace } from "../run/trace/run_trace.ts";
+import { type RunTimeline, withTimeline } from "../run/trace/run_timeline.ts";
 import { describeDevice, describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import { FollowedRun } from "./followed_run.ts";
@@ -73,9 +74,10 @@ async function train(options: TrainOptions, command: Command): Promise<void> {
   using followed = new FollowedRun(describeTangoSteps, "step");
   if (changes !== null) followed.changeAtStart(changes);
   const trace = traceOptions(options, folder);
-  const session = (gpu: Gpu) =>
+  const session = (gpu: Gpu, timeline: RunTimeline) =>
     trainWithReport(gpu, config, folder.path, {
       resume: options.resume ?? false,
+      timeline,
       events: followed.events,
       control: followed.control,
       onPlan: (plan) => console.log(`${formatMemoryPlan(plan)}\n`),
@@ -92,7 +94,8 @@ async function train(options: TrainOptions, command: Command): Promise<void> {
         );
       },
     });
-  const run = (gpu: Gpu) => withTrace(gpu, followed.events, trace, () => session(gpu));
+  const place = { ranks: alone, events: followed.events };
+  const run = (gpu: Gpu) => withTimeline(gpu, place, trace, (timeline) => session(gpu, timeline));
   const choice = { gpu: config.gpu, gpuIndex: options.gpuIndex };
   const reachedEnd = await withResumeHint("train", folder, () => withGpu(choice, run));
   printResult(folder);

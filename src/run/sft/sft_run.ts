@@ -23,6 +23,7 @@ import { readJudgmentLabels } from "../store/judgment_labels.ts";
 import { METRIC } from "../store/metric_names.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 import { writeModelFolder } from "../store/weights_folder.ts";
+import type { StepClock } from "../trace/run_timeline.ts";
 import { newModel } from "./new_model.ts";
 import { openExamples } from "./open_examples.ts";
 import { SftMeasurement } from "./sft_measurement.ts";
@@ -35,6 +36,8 @@ export interface SftSurroundings {
   readonly events?: RunEvents;
   /** Asked between updates. */
   readonly control?: RunControl;
+  /** Asked at the end of each update who waited, and how long. */
+  readonly timeline?: StepClock;
 }
 
 /** Where the weights of a fine-tuning go. */
@@ -48,6 +51,7 @@ interface Course {
   readonly events: RunEvents;
   readonly health: PolicyHealth;
   readonly live: LiveConfig<SftConfig>;
+  readonly timeline: StepClock | undefined;
 }
 
 /** Supervised fine-tuning of one policy from random or given weights. */
@@ -127,7 +131,7 @@ export class SftRun {
    */
   async train(
     folder: RunFolder,
-    { events = new RunEvents(), control = new RunControl() }: SftSurroundings = {},
+    { events = new RunEvents(), control = new RunControl(), timeline }: SftSurroundings = {},
   ): Promise<boolean> {
     const { policy, optimizer } = this.config;
     const steps = this.#steps;
@@ -141,7 +145,7 @@ export class SftRun {
     const history = new ConfigHistory(folder.history, this.config, changeSftConfig);
     const live = new LiveConfig(history, this.step);
     using _door = live.open(control, steps);
-    const course: Course = { folder, events, health, live };
+    const course: Course = { folder, events, health, live, timeline };
     events.emit({ type: "started", step: this.step, total: steps });
     if (this.step === 0) await this.#evaluate(course);
     while (!this.#isDone) {
@@ -169,7 +173,7 @@ export class SftRun {
     return reachedEnd;
   }
 
-  async #update(step: number, { events, health, live }: Course): Promise<void> {
+  async #update(step: number, { events, health, live, timeline }: Course): Promise<void> {
     const { policy, batch_size } = this.config;
     const adamw = this.#adamw(live.current, step);
     const began = performance.now();
@@ -195,7 +199,11 @@ export class SftRun {
         "sft/tokens": tokens,
         ...(epochs === null ? {} : { "data/epochs": epochs }),
       },
-      timings: { [METRIC.stepSeconds]: seconds, [METRIC.tokensPerSecond]: tokens / seconds },
+      timings: {
+        [METRIC.stepSeconds]: seconds,
+        [METRIC.tokensPerSecond]: tokens / seconds,
+        ...await timeline?.stepEnd(seconds),
+      },
     });
     this.#state = { ...this.#state, step };
     health.remember(policy, samples[0]);

@@ -1,7 +1,7 @@
 /** What a rank's timeline is made of: plain data, so that it can be sent to the rank that writes it. */
 
 /** The rows that each rank has. Spans of one row lie side by side or within one another. */
-export const TRACKS = ["run", "kernels"] as const;
+export const TRACKS = ["run", "waiting", "kernels"] as const;
 export type Track = typeof TRACKS[number];
 
 /** Something that took a while. */

@@ -3,8 +3,11 @@ import { join } from "node:path";
 import { loadTangoConfig } from "../../../src/run/config/load_config.ts";
 import { RunEvents } from "../../../src/run/events/run_events.ts";
 import { trainWithReport } from "../../../src/run/session/training_session.ts";
-import { withTrace } from "../../../src/run/trace/run_trace.ts";
+import { alone } from "../../../src/distributed/communicator.ts";
+import { withTimeline } from "../../../src/run/trace/run_timeline.ts";
+import type { Metrics } from "../../../src/run/store/metrics_log.ts";
 import { TraceFile } from "../../../src/run/trace/trace_file.ts";
+import { onRanks } from "../../distributed/in_process.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { withTinyProject } from "../tiny_project.ts";
 
@@ -33,15 +36,15 @@ onEveryGpu("trace: a run's timeline has its steps and their phases", async (gpu)
       if (type === "step") unfinished.push(Deno.readTextFileSync(path));
     });
     const folder = join(project.folder, "run");
-    await withTrace(
+    await withTimeline(
       gpu,
-      events,
+      { ranks: alone, events },
       { path, kernelsOf: { first: 2, last: 2 } },
-      () => trainWithReport(gpu, config, folder, { resume: false, events }),
+      (timeline) => trainWithReport(gpu, config, folder, { resume: false, events, timeline }),
     );
     const all = spansOf(Deno.readTextFileSync(path));
     const spans = all.filter(({ tid }) => tid === 0);
-    const kernels = all.filter(({ tid }) => tid === 1);
+    const kernels = all.filter(({ tid }) => tid === 2);
     const within = (outer: Written) =>
       spans.filter((one) => one !== outer && one.ts >= outer.ts && one.ts < outer.ts + outer.dur);
     const steps = spans.filter(({ name }) => name.endsWith(" step"));
@@ -116,4 +119,60 @@ Deno.test("trace: times are microseconds from the beginning, and every rank has 
       args: { message: "what" },
     },
   ]);
+});
+
+onEveryGpu("trace: one file for all ranks, with who waited for whom", async (gpu) => {
+  const path = join(Deno.makeTempDirSync(), "trace.json");
+  const pause = (milliseconds: number) => new Promise((done) => setTimeout(done, milliseconds));
+  const timings = await onRanks(3, async (ranks) => {
+    const events = new RunEvents();
+    // Ranks of one process share its GPU, which does nothing here.
+    const options = { path, kernelsOf: null };
+    return await withTimeline(gpu, { ranks, events }, options, async (timeline) => {
+      const { rank, send, receive } = timeline.ranks;
+      events.emit({ type: "started", step: 0, total: 2 });
+      const lines: Metrics[] = [];
+      for (const step of [1, 2]) {
+        await events.during(step, "rollout", async () => {
+          // The others wait for rank 0, who computes meanwhile.
+          if (rank === 0) {
+            await pause(20);
+            for (const to of [1, 2]) await send(new Uint8Array(100 * step), to);
+          } else await receive(new Uint8Array(100 * step), 0);
+        });
+        lines.push(await timeline.stepEnd(0.03));
+        events.emit({ type: "step", step, phase: "generator", metrics: {}, timings: {} });
+      }
+      await events.during(2, "checkpoint", () => Promise.resolve());
+      return lines;
+    });
+  });
+  assert.deepEqual(timings.slice(1), [[{}, {}], [{}, {}]], "the first rank tells");
+  timings[0].forEach((line, i) => {
+    assert.equal(line["perf/idle_share/rank_0"], 0, "it received nothing");
+    const idle = [1, 2].map((rank) => line[`perf/idle_share/rank_${rank}`]);
+    assert.ok(idle.every((share) => share > 0 && share <= 1), `${idle}`);
+    assert.ok(Math.abs(line["perf/idle_share"] - (idle[0] + idle[1]) / 3) < 1e-12);
+    assert.equal(line["perf/bytes_sent/rank_0"], 200 * (i + 1));
+    assert.equal(line["perf/bytes_sent/rank_1"], 0);
+    assert.equal(line["perf/bytes_sent"], 200 * (i + 1));
+  });
+  const text = Deno.readTextFileSync(path);
+  const named = (JSON.parse(text) as Written[]).filter(({ name }) => name === "process_name");
+  assert.deepEqual(named.map(({ pid }) => pid), [0, 1, 2]);
+  const spans = spansOf(text);
+  for (const rank of [0, 1, 2]) {
+    const own = spans.filter(({ pid, tid }) => pid === rank && tid === 0);
+    const names = ["rollout", "generator step", "rollout", "generator step", "checkpoint"];
+    assert.deepEqual(own.map(({ name }) => name).sort(), names.sort());
+    const idle = spans.filter(({ pid, name }) => pid === rank && name === "idle");
+    assert.equal(idle.length, rank === 0 ? 0 : 2);
+    // It waits within its rollout.
+    for (const one of idle) {
+      const around = own.filter(({ name, ts, dur }) =>
+        name === "rollout" && ts <= one.ts + 1 && one.ts + one.dur <= ts + dur + 1
+      );
+      assert.equal(around.length, 1);
+    }
+  }
 });

@@ -1,0 +1,186 @@
+import { clockOffset } from "../../distributed/clock_offset.ts";
+import type { Communicator } from "../../distributed/communicator.ts";
+import { timedCommunicator, type Transfer } from "../../distributed/timed_communicator.ts";
+import { gatherValues } from "../../distributed/values.ts";
+import type { Gpu } from "../../gpu/gpu.ts";
+import type { RunEvent } from "../events/run_event.ts";
+import type { RunEvents } from "../events/run_events.ts";
+import type { Metrics } from "../store/metrics_log.ts";
+import type { Interval } from "./intervals.ts";
+import { KernelActivity, type StepRange } from "./kernel_activity.ts";
+import { RunActivity } from "./run_activity.ts";
+import { type Moment, now, type Span } from "./span.ts";
+import { stepTimings } from "./step_timings.ts";
+import { TraceFile } from "./trace_file.ts";
+import { type RankWaiting, Waiting } from "./waiting.ts";
+
+/** What `--trace` asks for. */
+export interface TraceOptions {
+  /** Written by the first rank when the run begins. */
+  readonly path: string;
+  /** Steps of which every launch on the GPUs is shown; null: none. */
+  readonly kernelsOf: StepRange | null;
+}
+
+/** Who is told that a training step has ended; all ranks tell it. */
+export interface StepClock {
+  /**
+   * @param seconds that the step took
+   * @returns on the first of several ranks, how long each waited and what it sent, see `stepTimings`
+   */
+  stepEnd(seconds: number): Promise<Metrics>;
+}
+
+/** What a rank tells the first one at the end of a step, its times on the first rank's clock. */
+interface RankReport {
+  readonly name: string;
+  readonly happened: readonly (Span | Moment)[];
+  readonly transfers: readonly Transfer[];
+  readonly busy: readonly Interval[];
+}
+
+/** Reports have a channel of their own. */
+const CHANNEL = 90;
+/** Clocks drift apart by some milliseconds an hour; so many steps lie between two comparisons. */
+const STEPS_BETWEEN_CLOCKS = 50;
+
+/**
+ * What the ranks of a run do when. Each hears its own run's events, messages and GPU; at the end of a step the
+ * first one is told, who says how much of it each rank waited and sent, and writes the timeline of all.
+ */
+export class RunTimeline implements StepClock, Disposable {
+  /** The ranks as the run is to talk to them. */
+  readonly ranks: Communicator;
+  readonly #apart: Communicator;
+  readonly #activity = new RunActivity();
+  readonly #kernels: KernelActivity | null;
+  readonly #waiting = new Waiting();
+  #file: TraceFile | null = null;
+  #happened: (Span | Moment)[] = [];
+  #transfers: Transfer[] = [];
+  #busy: Interval[] = [];
+  /** Milliseconds from this rank's clock to the first one's. */
+  #offset = 0;
+  #steps = 0;
+
+  /** @param options null: no timeline is written */
+  constructor(
+    private readonly gpu: Gpu,
+    ranks: Communicator,
+    private readonly options: TraceOptions | null,
+  ) {
+    const kernelsOf = options?.kernelsOf ?? null;
+    this.#kernels = kernelsOf && new KernelActivity(gpu, kernelsOf);
+    this.#apart = ranks.size > 1 ? ranks.channel(CHANNEL) : ranks;
+    this.ranks = ranks.size > 1
+      ? timedCommunicator(ranks, (transfer) => this.#transfers.push(transfer), now)
+      : ranks;
+    if (ranks.size > 1) {
+      gpu.listenToWork((begin, end) => {
+        const { timeOrigin } = performance;
+        this.#busy.push([timeOrigin + begin, timeOrigin + end]);
+      });
+    }
+  }
+
+  /** Hears an event of this rank's run; before the run begins there is no folder to write to. */
+  hear(event: RunEvent): void {
+    if (event.type === "started") this.#begin();
+    if (this.options === null) return;
+    const happened = [...this.#activity.hear(event), ...this.#kernels?.hear(event) ?? []];
+    if (this.ranks.rank > 0) this.#happened.push(...happened);
+    else this.#file?.add(0, happened);
+  }
+
+  async stepEnd(seconds: number): Promise<Metrics> {
+    if (this.ranks.size === 1) return {};
+    const end = now();
+    const reports = await this.#gather();
+    if (this.ranks.rank > 0) return {};
+    const waiting = this.#waiting.find(reports);
+    this.#write(reports, waiting);
+    const step: Interval = [end - 1000 * seconds, end];
+    return stepTimings(step, waiting, reports.map(({ transfers }) => transfers));
+  }
+
+  /** The run is over on all ranks, each of which calls it: what came after the last step is told too. */
+  async end(): Promise<void> {
+    if (this.ranks.size === 1 || this.options === null) return;
+    const reports = await this.#gather();
+    if (this.ranks.rank === 0) this.#write(reports, this.#waiting.find(reports));
+  }
+
+  /** @throws UserError when the file cannot be written */
+  #begin(): void {
+    if (this.options === null || this.ranks.rank > 0) return;
+    this.#file = new TraceFile(this.options.path, now());
+    if (this.ranks.size === 1) this.#file.nameRank(0, this.#name);
+  }
+
+  get #name(): string {
+    const { name, engine } = this.gpu.info;
+    const host = this.ranks.size > 1 ? ` on ${Deno.hostname()}` : "";
+    return `rank ${this.ranks.rank}${host}: ${name}, ${engine} engine`;
+  }
+
+  async #gather(): Promise<RankReport[]> {
+    if (this.#steps % STEPS_BETWEEN_CLOCKS === 0) {
+      this.#offset = await clockOffset(this.#apart, now);
+    }
+    const own = this.#take();
+    const reports = await gatherValues(this.#apart, own);
+    if (this.#steps++ === 0) reports.forEach(({ name }, rank) => this.#file?.nameRank(rank, name));
+    return reports;
+  }
+
+  /** What this rank did since it was last asked. */
+  #take(): RankReport {
+    const shifted = <Timed extends { readonly begin: number }>(one: Timed): Timed => ({
+      ...one,
+      begin: one.begin + this.#offset,
+      ...("end" in one && { end: Number(one.end) + this.#offset }),
+    });
+    return {
+      name: this.#name,
+      happened: this.#happened.splice(0).map(shifted),
+      transfers: this.#transfers.splice(0).map(shifted),
+      busy: this.#busy.splice(0).map(([begin, end]) => [begin + this.#offset, end + this.#offset]),
+    };
+  }
+
+  #write(reports: readonly RankReport[], waiting: readonly RankWaiting[]): void {
+    const file = this.#file;
+    if (file === null) return;
+    reports.forEach(({ happened }, rank) => {
+      file.add(rank, happened);
+      const spans = (name: string, intervals: readonly Interval[]) =>
+        intervals.map(([begin, end]): Span => ({ track: "waiting", name, begin, end }));
+      const { idle, communicating } = waiting[rank];
+      file.add(rank, [...spans("idle", idle), ...spans("communicate", communicating)]);
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.gpu.listenToWork(null);
+    this.#kernels?.[Symbol.dispose]();
+    this.#file?.[Symbol.dispose]();
+  }
+}
+
+/**
+ * Runs all that a run does from its first event to its last, with a timeline that hears it. All ranks call it.
+ *
+ * @param options null: none is written
+ */
+export async function withTimeline<Result>(
+  gpu: Gpu,
+  { ranks, events }: { readonly ranks: Communicator; readonly events: RunEvents },
+  options: TraceOptions | null,
+  body: (timeline: RunTimeline) => Promise<Result>,
+): Promise<Result> {
+  using timeline = new RunTimeline(gpu, ranks, options);
+  using _listening = events.listen((event) => timeline.hear(event));
+  const result = await body(timeline);
+  await timeline.end();
+  return result;
+}

@@ -1,0 +1,41 @@
+import type { Transfer } from "../../distributed/timed_communicator.ts";
+import type { Metrics } from "../store/metrics_log.ts";
+import { type Interval, lengthOf, within } from "./intervals.ts";
+import type { RankWaiting } from "./waiting.ts";
+
+/**
+ * What a step's line of timings.jsonl says of each rank r: `perf/idle_share/rank_r`, the part of the step in which
+ * it waited for another rank, and `perf/bytes_sent/rank_r`; and over all ranks `perf/idle_share` and
+ * `perf/communication_share`, the means, and `perf/bytes_sent`, the sum.
+ *
+ * @param step from when to when it lasted, milliseconds
+ * @param waiting of each rank
+ * @param transfers of each rank
+ */
+export function stepTimings(
+  step: Interval,
+  waiting: readonly RankWaiting[],
+  transfers: readonly (readonly Transfer[])[],
+): Metrics {
+  const [began, ended] = step;
+  const shareOf = (intervals: readonly Interval[]) =>
+    lengthOf(within(intervals, step)) / Math.max(1e-9, ended - began);
+  const idle = waiting.map((rank) => shareOf(rank.idle));
+  const communicating = waiting.map((rank) => shareOf(rank.communicating));
+  const sent = transfers.map((some) =>
+    some.reduce(
+      (sum, { kind, bytes, begin }) => kind === "send" && begin >= began ? sum + bytes : sum,
+      0,
+    )
+  );
+  const total = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
+  const perRank = (name: string, values: readonly number[]) =>
+    Object.fromEntries(values.map((value, rank) => [`${name}/rank_${rank}`, value]));
+  return {
+    "perf/idle_share": total(idle) / idle.length,
+    "perf/communication_share": total(communicating) / communicating.length,
+    "perf/bytes_sent": total(sent),
+    ...perRank("perf/idle_share", idle),
+    ...perRank("perf/bytes_sent", sent),
+  };
+}
