@@ -67,7 +67,7 @@ export const makeTrainingStep: MakeBenchmark = async (bench, shape) => {
     },
     check: async () => {
       const first = metrics ?? await update();
-      const segments = await bench.gpu.readAll(model.parameters.gradients ?? []);
+      const segments = await bench.gpu.readAll(model.parameters.training?.gradients ?? []);
       const gradients = Object.values(model.parameters.name(segments as Float32Array[]));
       const magnitudes = gradients.map((slopes) =>
         slopes.reduce((sum, slope) => sum + Math.abs(slope), 0)

@@ -36,10 +36,6 @@ export const COMMANDS: Readonly<Record<string, CommandSource>> = {
     summary: "measure every kernel and the end-to-end rates",
     load: () => import("./dev/bench.ts"),
   },
-  plan: {
-    summary: "predict what a run takes on some GPUs: time, memory, waiting, bytes",
-    load: () => import("./plan.ts"),
-  },
   doctor: {
     summary: "show the GPU adapters and what to do about anything missing",
     load: () => import("./doctor.ts"),

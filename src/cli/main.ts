@@ -2,6 +2,9 @@
 
 import { COMMANDS } from "./commands.ts";
 import { runProgram } from "./program.ts";
+import { endWithLauncher } from "./ranks/launcher_line.ts";
 
+const code = await runProgram(COMMANDS, Deno.args);
+await endWithLauncher(code);
 // Exits even while a GPU engine keeps timers alive.
-Deno.exit(await runProgram(COMMANDS, Deno.args));
+Deno.exit(code);

@@ -66,6 +66,14 @@ export function resumeOption(): Option {
   return new Option("--resume", "continue the run in --run, or else the newest one");
 }
 
+/** --ranks for commands that run on several GPUs. */
+export function ranksOption(): Option {
+  return new Option(
+    "--ranks <number>",
+    "processes on this machine, each with a GPU of its own, that share the work",
+  ).argParser(parseCount);
+}
+
 /**
  * A resumed run keeps its configuration, or it would not be the same run. Which GPU it takes is none of it.
  *

@@ -1,7 +1,6 @@
 /** `deno task sft`: makes a policy's warm-start weights. */
 
 import type { Command } from "commander";
-import { alone } from "../distributed/communicator.ts";
 import type { Gpu } from "../gpu/gpu.ts";
 import { ConfigHistory } from "../run/control/config_history.ts";
 import { INTERRUPTED_EXIT_CODE } from "./interrupt.ts";
@@ -23,7 +22,6 @@ import type { SftConfig } from "../run/config/sft_config_schema.ts";
 import { sftAccuracy } from "../run/report/sft_report.ts";
 import { sftWeights } from "../run/sft/sft_run.ts";
 import { fineTuneWithReport } from "../run/session/sft_session.ts";
-import { type RunTimeline, withTimeline } from "../run/trace/run_timeline.ts";
 import { describeDevice, describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import { FollowedRun } from "./followed_run.ts";
@@ -35,16 +33,9 @@ import {
   resumeOption,
 } from "./run_options.ts";
 import { withResumeHint } from "./resume_hint.ts";
-import {
-  addTraceOptions,
-  describeTrace,
-  TRACE_OPTIONS,
-  type TracedRunOptions,
-  traceOptions,
-} from "./trace_options.ts";
 import { withGpu } from "./with_gpu.ts";
 
-interface SftOptions extends ConfigOptions, TracedRunOptions {
+interface SftOptions extends ConfigOptions {
   readonly resume?: boolean;
 }
 
@@ -57,7 +48,6 @@ export function register(program: Command): void {
     .description("Fine-tunes a policy on written solutions or critiques: its warm-start weights.")
     .addOption(resumeOption())
     .action(fineTune);
-  addTraceOptions(command);
   addExamples(command, {
     "deno task sft --set output_directory=weights/mine/generator": "a new generator",
     "deno task sft --config configs/last-letter-verifier-sft.yaml":
@@ -75,30 +65,25 @@ async function fineTune(options: SftOptions, command: Command): Promise<void> {
     const line = describeEvaluation(event, config.policy);
     if (line !== null) followed.progress.note(line);
   });
-  const trace = traceOptions(options, folder);
   const run = (gpu: Gpu) => {
     const device = describeDevice(gpu.info);
-    const session = (timeline: RunTimeline) =>
-      fineTuneWithReport(gpu, config, folder.path, {
-        resume: options.resume ?? false,
-        timeline,
-        device,
-        events: followed.events,
-        control: followed.control,
-        onPlan: (plan) => console.log(`${formatMemoryPlan(plan)}\n`),
-        onOpen(run) {
-          if (run.examples.report !== null) console.log(`${run.examples.report}\n`);
-          const model = `${config.policy} of ${describeParameters(run.parameterCount)}`;
-          const place = options.resume ? `${folder.path} from update ${run.step}` : folder.path;
-          console.log(["supervised fine-tuning", name, model, device, place].join(" · "));
-        },
-      });
-    return withTimeline(gpu, { ranks: alone, events: followed.events }, trace, session);
+    return fineTuneWithReport(gpu, config, folder.path, {
+      resume: options.resume ?? false,
+      device,
+      events: followed.events,
+      control: followed.control,
+      onPlan: (plan) => console.log(`${formatMemoryPlan(plan)}\n`),
+      onOpen(run) {
+        if (run.examples.report !== null) console.log(`${run.examples.report}\n`);
+        const model = `${config.policy} of ${describeParameters(run.parameterCount)}`;
+        const place = options.resume ? `${folder.path} from update ${run.step}` : folder.path;
+        console.log(["supervised fine-tuning", name, model, device, place].join(" · "));
+      },
+    });
   };
   const choice = { gpu: config.gpu, gpuIndex: options.gpuIndex };
   const reachedEnd = await withResumeHint("sft", folder, () => withGpu(choice, run));
   printResult(folder, config);
-  if (trace !== null) console.log(describeTrace(trace));
   if (reachedEnd) {
     console.log(`weights: ${sftWeights(folder, config)}, report: ${folder.report}`);
     return;
@@ -122,7 +107,7 @@ function begin(options: SftOptions): PlacedRun {
 }
 
 function reopen(options: SftOptions, command: Command): PlacedRun {
-  refuseWithResume(command, ["run", "set", ...TRACE_OPTIONS], changeableSftKeys);
+  refuseWithResume(command, ["run", "set"], changeableSftKeys);
   const folder = RunFolder.open(options.run ?? latestRunDirectory("runs", "sft"));
   const config = loadSftConfig(folder.configuration);
   const changes = options.set ? parseSettings(options.set) : null;

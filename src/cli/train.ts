@@ -2,7 +2,6 @@
 
 import type { Command } from "commander";
 import { UserError } from "../base/user_error.ts";
-import { alone } from "../distributed/communicator.ts";
 import type { Gpu } from "../gpu/gpu.ts";
 import { latestCheckpoint } from "../run/store/checkpoint.ts";
 import { isComparison } from "../run/compare/comparison_session.ts";
@@ -23,7 +22,6 @@ import type { MetricsLine } from "../run/store/metrics_log.ts";
 import { findHeadlines, methodName } from "../run/report/report.ts";
 import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/store/run_folder.ts";
 import { isFinished, trainWithReport } from "../run/session/training_session.ts";
-import { type RunTimeline, withTimeline } from "../run/trace/run_timeline.ts";
 import { describeDevice, describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import { FollowedRun } from "./followed_run.ts";
@@ -35,16 +33,9 @@ import {
   resumeOption,
 } from "./run_options.ts";
 import { withResumeHint } from "./resume_hint.ts";
-import {
-  addTraceOptions,
-  describeTrace,
-  TRACE_OPTIONS,
-  type TracedRunOptions,
-  traceOptions,
-} from "./trace_options.ts";
 import { withGpu } from "./with_gpu.ts";
 
-interface TrainOptions extends ConfigOptions, TracedRunOptions {
+interface TrainOptions extends ConfigOptions {
   readonly resume?: boolean;
 }
 
@@ -54,12 +45,10 @@ export function register(program: Command): void {
     .description("Trains a generator and a verifier together; leaves a run folder with a report.")
     .addOption(resumeOption())
     .action(train);
-  addTraceOptions(command);
   addExamples(command, {
     "deno task train": "RL Tango on the embedded task, into the next free folder of runs/",
     "deno task train --seed 1 --set verifier=null": "the generator alone, with another seed",
     "deno task train --resume": "continues the newest run where it stopped",
-    "deno task train --steps 20 --trace": "also leaves a timeline of rollouts, updates and so on",
     "deno task train --resume --set generator.optimizer.learning_rate=1e-5":
       "continues it with another learning rate",
   });
@@ -73,11 +62,9 @@ async function train(options: TrainOptions, command: Command): Promise<void> {
   }
   using followed = new FollowedRun(describeTangoSteps, "step");
   if (changes !== null) followed.changeAtStart(changes);
-  const trace = traceOptions(options, folder);
-  const session = (gpu: Gpu, timeline: RunTimeline) =>
+  const run = (gpu: Gpu) =>
     trainWithReport(gpu, config, folder.path, {
       resume: options.resume ?? false,
-      timeline,
       events: followed.events,
       control: followed.control,
       onPlan: (plan) => console.log(`${formatMemoryPlan(plan)}\n`),
@@ -94,12 +81,9 @@ async function train(options: TrainOptions, command: Command): Promise<void> {
         );
       },
     });
-  const place = { ranks: alone, events: followed.events };
-  const run = (gpu: Gpu) => withTimeline(gpu, place, trace, (timeline) => session(gpu, timeline));
   const choice = { gpu: config.gpu, gpuIndex: options.gpuIndex };
   const reachedEnd = await withResumeHint("train", folder, () => withGpu(choice, run));
   printResult(folder);
-  if (trace !== null) console.log(describeTrace(trace));
   if (!reachedEnd) {
     console.log(`Stopped. Continue with: ./tango train --run ${folder.path} --resume`);
     Deno.exitCode = INTERRUPTED_EXIT_CODE;
@@ -120,7 +104,7 @@ function begin(options: TrainOptions): PlacedRun {
 }
 
 function reopen(options: TrainOptions, command: Command): PlacedRun {
-  refuseWithResume(command, ["run", "set", ...TRACE_OPTIONS], changeableTangoKeys);
+  refuseWithResume(command, ["run", "set"], changeableTangoKeys);
   const folder = RunFolder.open(options.run ?? latestRunDirectory("runs", "train"));
   if (isComparison(folder.path)) {
     throw new UserError(

@@ -93,8 +93,6 @@ async function requestAdapter(engine: EngineName): Promise<GPUAdapter | null> {
   const gpu = dawn.create([
     `backend=${backend}`,
     `enable-dawn-features=${dawnFeatures}`,
-    // Rounded to 65 µs, the times of kernels would say nothing.
-    "disable-dawn-features=timestamp_quantization",
   ]) as unknown as GPU;
   heldDawnInstances.push(gpu);
   // Dawn looks for adapters, and prints, before it returns the promise.
@@ -110,9 +108,9 @@ const softwareNames = /llvmpipe|lavapipe|swiftshader|software|basic render|warp/
 export async function openDevice(engine: EngineName): Promise<OpenedDevice> {
   const adapter = await requestAdapter(engine);
   if (!adapter) throw new UserError(noAdapter(engine));
-  const wanted = ["shader-f16", "chromium-experimental-subgroup-matrix", "timestamp-query"].filter((
-    name,
-  ) => adapter.features.has(name as GPUFeatureName));
+  const wanted = ["shader-f16", "chromium-experimental-subgroup-matrix"].filter((name) =>
+    adapter.features.has(name as GPUFeatureName)
+  );
   const limits: Record<string, number> = {};
   for (
     const name of [

@@ -1,13 +1,11 @@
 import { type DeviceInfo, type EngineName, openDevice } from "./adapter.ts";
 import { onGpu } from "./choice/on_gpu.ts";
-import { UserError } from "../base/user_error.ts";
 import { collectGarbage } from "./collect_garbage.ts";
 import { BindGroups } from "./bind_groups.ts";
 import { BufferPool } from "./buffer_pool.ts";
 import { ErrorScopes } from "./error_scopes.ts";
 import { DeviceLost } from "./gpu_failure.ts";
 import { compile, type Kernel, kernelKey, type KernelSource } from "./kernel.ts";
-import { type KernelTime, KernelTimes } from "./kernel_times.ts";
 import { ParameterArena } from "./parameter_arena.ts";
 import { Readback } from "./readback.ts";
 import { rehearsalDevice, rehearsalReadback } from "./rehearsal.ts";
@@ -24,12 +22,6 @@ export type Grid = readonly [number, number?, number?];
 const maxGroupsPerDimension = 65535;
 /** Launches whose parameters the arena holds, and with it one submit. */
 const launchesPerSubmit = 1024;
-
-/** Told how long launches took, once they have run. */
-export type KernelListener = (times: readonly KernelTime[]) => void;
-
-/** Told from when to when there was work, in milliseconds of `performance.now`. */
-export type WorkListener = (begin: number, end: number) => void;
 
 /** How a GPU is opened. */
 export interface GpuOptions {
@@ -70,18 +62,11 @@ export class Gpu {
   readonly #parameters: ParameterArena;
   /** Told of every read. */
   reads: ReadListener | null = null;
-  /** Null until somebody listens. */
-  #kernelTimes: KernelTimes | null = null;
-  #kernelListener: KernelListener | null = null;
-  /** Told when the GPU had something to do, see `listenToWork`. */
-  #workListener: WorkListener | null = null;
-  /** When the first of the work was recorded that is not known to have run; null when there is none. */
-  #busySince: number | null = null;
 
   private constructor(
     readonly device: GPUDevice,
     info: DeviceInfo,
-    private readonly readback: Pick<Readback, "record" | "immediate">,
+    private readonly readback: Pick<Readback, "record">,
     { submitSeconds = 0.1 }: GpuOptions,
     /** True when nothing is computed; see `rehearsal`. */
     readonly isRehearsal = false,
@@ -133,24 +118,19 @@ export class Gpu {
    */
   rehearsal(limits: Partial<GPUSupportedLimits> = {}): Gpu {
     const { limits: own } = this.device;
-    return Gpu.rehearsalOf(this.info, {
+    const device = rehearsalDevice({
       maxStorageBufferBindingSize: own.maxStorageBufferBindingSize,
       maxBufferSize: own.maxBufferSize,
       minUniformBufferOffsetAlignment: own.minUniformBufferOffsetAlignment,
       ...limits,
     });
-  }
-
-  /** A device that need not be there, without its memory; see `rehearsal`. */
-  static rehearsalOf(info: DeviceInfo, limits: Partial<GPUSupportedLimits>): Gpu {
-    return new Gpu(rehearsalDevice(limits), info, rehearsalReadback, {}, true);
+    return new Gpu(device, this.info, rehearsalReadback, {}, true);
   }
 
   /** Frees everything. A process that used Dawn must still end with `Deno.exit`. */
   close(): void {
     this.#closed = true;
     this.#parameters.destroy();
-    this.#kernelTimes?.destroy();
     this.device.destroy();
   }
 
@@ -266,11 +246,10 @@ export class Gpu {
     if (!hasRoom) this.submit();
     const group = this.#bindGroups.get(kernel, source.label, tensors);
     const offset = this.#parameters.append(kernel, source.label, parameters);
-    const pass = this.#kernelListener ? this.#timedPass(source.label) : this.#openPass();
+    const pass = this.#openPass();
     pass.setPipeline(kernel.pipeline);
     pass.setBindGroup(0, group, kernel.parameterBytes > 0 ? [offset] : []);
     pass.dispatchWorkgroups(x, y, z);
-    if (this.#kernelListener) this.#endPass();
     this.#launches++;
     this.#pacing.record(cost);
     this.#launched.add(source.label);
@@ -281,20 +260,9 @@ export class Gpu {
     return this.#pacing.launchesFor(cost);
   }
 
-  #openEncoder(): GPUCommandEncoder {
-    this.#busySince ??= performance.now();
-    return this.#encoder ??= this.device.createCommandEncoder();
-  }
-
   #openPass(): GPUComputePassEncoder {
-    return this.#pass ??= this.#openEncoder().beginComputePass();
-  }
-
-  /** A pass for one launch. */
-  #timedPass(label: string): GPUComputePassEncoder {
-    this.#endPass();
-    const timestampWrites = this.#kernelTimes?.next(label);
-    return this.#pass = this.#openEncoder().beginComputePass({ timestampWrites });
+    this.#encoder ??= this.device.createCommandEncoder();
+    return this.#pass ??= this.#encoder.beginComputePass();
   }
 
   #endPass(): void {
@@ -310,7 +278,8 @@ export class Gpu {
       );
     }
     this.#endPass();
-    this.#openEncoder().copyBufferToBuffer(
+    this.#encoder ??= this.device.createCommandEncoder();
+    this.#encoder.copyBufferToBuffer(
       source.storage.buffer,
       source.byteOffset,
       target.storage.buffer,
@@ -323,7 +292,8 @@ export class Gpu {
   /** Records filling a tensor with zeros. */
   clear(tensor: Tensor): void {
     this.#endPass();
-    this.#openEncoder().clearBuffer(tensor.storage.buffer, tensor.byteOffset, tensor.bytes);
+    this.#encoder ??= this.device.createCommandEncoder();
+    this.#encoder.clearBuffer(tensor.storage.buffer, tensor.byteOffset, tensor.bytes);
     this.#pacing.record({ bytes: tensor.bytes });
   }
 
@@ -347,39 +317,11 @@ export class Gpu {
     const encoder = this.#encoder;
     if (!encoder) return;
     this.#endPass();
-    this.#kernelTimes?.resolve(encoder);
     this.#parameters.upload();
     this.#encoder = null;
     this.#launches = 0;
     this.device.queue.submit([encoder.finish()]);
     this.#pacing.submitted(performance.now());
-  }
-
-  /**
-   * Measures every launch from now on and tells how long each took at the next read; null ends it.
-   *
-   * @throws UserError when the device cannot measure them
-   */
-  listenToKernels(listener: KernelListener | null): void {
-    if (listener !== null) {
-      if (!this.device.features.has("timestamp-query")) {
-        throw new UserError(
-          `${this.info.name} has no timestamp queries with the ${this.info.engine} engine, so that ` +
-            `kernels cannot be timed.`,
-        );
-      }
-      this.#kernelTimes ??= new KernelTimes(
-        this.device,
-        launchesPerSubmit,
-        this.readback.immediate,
-      );
-    }
-    this.#kernelListener = listener;
-  }
-
-  /** Tells at each read from when on there was work, recorded or running; null ends it. */
-  listenToWork(listener: WorkListener | null): void {
-    this.#workListener = listener;
   }
 
   // Reading
@@ -408,13 +350,7 @@ export class Gpu {
     this.reads?.readBegins();
     try {
       buffers = await this.#readBytes(tensors);
-      const now = performance.now();
-      this.#pacing.idle(now);
-      if (this.#busySince !== null) this.#workListener?.(this.#busySince, now);
-      // More may have been recorded while this was waited for.
-      this.#busySince = this.#encoder ? now : null;
-      const times = await this.#kernelTimes?.read();
-      if (times && times.length > 0) this.#kernelListener?.(times);
+      this.#pacing.idle(performance.now());
     } catch (cause) {
       unread = new Error(`The GPU could not be read: ${cause}`, { cause });
       // The event that says that the device was lost comes a turn later than the failed read.
@@ -438,13 +374,13 @@ export class Gpu {
 
   #readBytes(tensors: readonly Tensor[]): Promise<ArrayBuffer[]> {
     this.#endPass();
-    const encoder = this.#openEncoder();
+    this.#encoder ??= this.device.createCommandEncoder();
     const ranges = tensors.map(({ storage, byteOffset, bytes }) => ({
       buffer: storage.buffer,
       offset: byteOffset,
       bytes,
     }));
-    const wait = this.readback.record(encoder, ranges);
+    const wait = this.readback.record(this.#encoder, ranges);
     this.submit();
     return wait();
   }

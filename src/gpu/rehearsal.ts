@@ -23,7 +23,6 @@ export function rehearsalDevice(limits: Partial<GPUSupportedLimits>): GPUDevice 
   };
   const device = {
     limits,
-    features: new Set<string>(),
     lost: new Promise<never>(nothing),
     addEventListener: nothing,
     destroy: nothing,
@@ -43,7 +42,6 @@ export function rehearsalDevice(limits: Partial<GPUSupportedLimits>): GPUDevice 
 
 /** Reads zeros of the right length. */
 export const rehearsalReadback = {
-  immediate: true,
   record(_encoder: GPUCommandEncoder, ranges: readonly { readonly bytes: number }[]) {
     return () => Promise.resolve(ranges.map(({ bytes }) => new ArrayBuffer(bytes)));
   },

@@ -64,7 +64,7 @@ export async function learnFrom(
     isMasked: masked[i],
   }));
   const update = unsound === null
-    ? await during("update", () => updatePolicy(trainer, reference, samples, loss, adamw, during))
+    ? await during("update", () => updatePolicy(trainer, reference, samples, loss, adamw))
     : null;
   const groups = groupIndices(scored.map(({ group }) => group));
   const flat = groups.filter((members) =>

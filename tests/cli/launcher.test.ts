@@ -32,8 +32,16 @@ Deno.test("launcher: passes the task and its arguments to Deno unchanged", async
   const { code, output } = await launch(["doctor", "--filter", "two words", ""], {
     deno: `[ "$1" = --version ] && echo "deno 2.9.6" || printf '[%s]' "$@"`,
   });
-  assert.equal(output, "[task][--quiet][doctor][--filter][two words][]");
+  assert.equal(output, "[run][-A][src/cli/main.ts][doctor][--filter][two words][]");
   assert.equal(code, 0);
+});
+
+Deno.test("launcher: every task but check is the program that `deno task` would run", () => {
+  const { tasks } = JSON.parse(Deno.readTextFileSync(join(PROJECT_FOLDER, "deno.json")));
+  const others = Object.entries(tasks).filter(([task, line]) =>
+    line !== `deno run -A src/cli/main.ts ${task}`
+  );
+  assert.deepEqual(others.map(([task]) => task), ["check"]);
 });
 
 Deno.test("launcher: neither Deno nor Node is one message, exit 2", async () => {
@@ -54,7 +62,7 @@ Deno.test("launcher: a Deno that is too old without npm to replace it is one mes
 Deno.test("launcher: newer versions of Deno will do", async () => {
   for (const version of ["2.9.0", "2.10.3", "3.0.0"]) {
     const { output } = await launch(["fmt"], { deno: denoOf(version) });
-    assert.equal(output, "deno task --quiet fmt\n", version);
+    assert.equal(output, "deno run -A src/cli/main.ts fmt\n", version);
   }
 });
 
@@ -69,7 +77,7 @@ echo "npm $*"`;
   for (const programs of cases) {
     const { code, output } = await launch(["doctor"], programs);
     assert.equal(code, 0, output);
-    assert.match(output, /deno task --quiet doctor/);
+    assert.match(output, /deno run -A src\/cli\/main\.ts doctor/);
     assert.match(output, /installing Deno 2\.9\.6 from npm into \.tango/);
     assert.match(output, /npm install --prefix \.tango .*deno@2\.9\.6/);
   }

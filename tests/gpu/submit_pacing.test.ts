@@ -111,7 +111,7 @@ async function pass(gpu: Gpu): Promise<Float32Array[]> {
     backward(model, batch, made, dHidden);
     return [head.logProbs, head.entropy];
   }, (kept) => kept);
-  const arrays = await gpu.readAll([...results, ...model.trainable?.gradients ?? []]);
+  const arrays = await gpu.readAll([...results, ...model.trainable?.training?.gradients ?? []]);
   gpu.release(...results);
   model.release();
   return arrays as Float32Array[];

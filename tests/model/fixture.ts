@@ -125,9 +125,9 @@ export function referenceNumbers({ adamw }: ReferenceScalars): AdamwNumbers {
 
 /** Gradients by Hugging Face name. */
 export async function readGradients(model: Model): Promise<Record<string, Float32Array>> {
-  const { gradients } = model.parameters;
-  if (!gradients) throw new Error("the model is frozen");
-  return model.parameters.name(await model.gpu.readAll(gradients) as Float32Array[]);
+  const { training } = model.parameters;
+  if (!training) throw new Error("the model is frozen");
+  return model.parameters.name(await model.gpu.readAll(training.gradients) as Float32Array[]);
 }
 
 /** The largest |a - b|. */

@@ -1,4 +1,3 @@
-import type { Reducer } from "../../src/engine/training/reducer.ts";
 import { Trainer, type TrainerOptions } from "../../src/engine/training/trainer.ts";
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import type { ModelConfig } from "../../src/model/decoder/config.ts";
@@ -43,19 +42,14 @@ export function tinyModel(
 }
 
 /** A trainer that keeps all activations and computes shared prompts once, with changes. */
-export function tinyTrainer(
-  model: Model,
-  changes: Partial<TrainerOptions> = {},
-  reducer?: Reducer,
-): Trainer {
-  const options = {
+export function tinyTrainer(model: Model, changes: Partial<TrainerOptions> = {}): Trainer {
+  return new Trainer(model, {
     microBatchTokens: 8192,
     gradientCheckpointing: false,
     sharePrompts: true,
     shards: 1,
     ...changes,
-  };
-  return new Trainer(model, options, reducer);
+  });
 }
 
 /** AdamW's numbers without weight decay, so that what has no gradient stays as it is, with changes. */
@@ -74,7 +68,8 @@ export function adamwNumbers(
 }
 
 /** Forgets all updates: the next one is the first again. */
-export function forgetUpdates({ gpu }: Model, optimizer: Optimizer): void {
+export function forgetUpdates({ gpu, trainable }: Model, optimizer: Optimizer): void {
   optimizer.step = 0;
-  for (const moments of optimizer.moments.tensors) gpu.clear(moments);
+  const { firstMoments = [], secondMoments = [] } = trainable?.training ?? {};
+  for (const moment of [...firstMoments, ...secondMoments]) gpu.clear(moment);
 }

@@ -42,7 +42,6 @@ const INNER: Readonly<Record<string, readonly string[]>> = {
     "problems",
     "store",
     "events",
-    "trace",
     "report",
     "control",
     "health",
@@ -50,7 +49,6 @@ const INNER: Readonly<Record<string, readonly string[]>> = {
     "sft",
     "memory",
     "session",
-    "plan",
     "compare",
   ],
 };

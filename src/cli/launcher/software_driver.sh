@@ -74,31 +74,19 @@ renew_software_driver() {
 }
 
 fetch_packages() { # downloads the driver and all it needs into the folder "$1"
-  mkdir -p "$1/lists/partial" "$1/archives/partial" "$1/log"
+  apt_folder "$1"
   : >"$1/status"
-  # The machine's own apt.conf.d stays in force (proxies, certificates), but not its sources, pins and hooks.
-  cat >"$1/apt.conf" <<CONFIGURATION
+  # Not the machine's sources and pins, nor what it has installed.
+  cat >>"$1/apt.conf" <<CONFIGURATION
 #clear APT::Architectures;
-#clear APT::Update::Pre-Invoke;
-#clear APT::Update::Post-Invoke;
-#clear APT::Update::Post-Invoke-Success;
 APT::Architectures { "amd64"; };
 APT::Default-Release "";
-APT::Install-Recommends "false";
-APT::Install-Suggests "false";
 APT::Update::Error-Mode "any";
-Acquire::Languages "none";
-Debug::NoLocking "true";
 Dir::Etc::sourcelist "$1/sources.list";
 Dir::Etc::sourceparts "/dev/null";
 Dir::Etc::preferences "/dev/null";
 Dir::Etc::preferencesparts "/dev/null";
-Dir::State "$1";
-Dir::State::lists "$1/lists";
 Dir::State::status "$1/status";
-Dir::Cache "$1";
-Dir::Cache::archives "$1/archives";
-Dir::Log "$1/log";
 CONFIGURATION
   problem="no source of Debian 12 is named in /etc/apt"
   for mirror in $(debian_mirrors); do

@@ -3,14 +3,11 @@ import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import { cutByTokens } from "./micro_batches.ts";
-import { type Found, gatherOutputs } from "./gathered_outputs.ts";
-import { noOutputs, tokenColumns, tokenOutputs } from "./loss_outputs.ts";
+import { noOutputs, tokenOutputs } from "./loss_outputs.ts";
 import type { TokenOutputs } from "./losses.ts";
 import { forwardPass, packPass } from "./passes.ts";
 import { groupByPrompt, promptGroupTokens } from "./prompt_groups.ts";
-import { alone } from "./reducer.ts";
 import type { TrainingSequence } from "./sequence.ts";
-import { cutIntoShards } from "./shards.ts";
 
 /** How sequences are cut into passes. */
 export interface PassOptions {
@@ -23,7 +20,6 @@ export interface PassOptions {
 /**
  * Log-probs of the targets and entropies of all predictions, under softmax(logits / temperature).
  *
- * @param reducer of processes that share the work; every one of them gets the whole
  * @returns of each sequence, in the order given
  * @throws UserError when a sequence is longer than the model's positions
  */
@@ -32,25 +28,20 @@ export async function forwardSequences(
   sequences: readonly TrainingSequence[],
   { microBatchTokens, sharePrompts }: PassOptions,
   temperature = 1,
-  reducer = alone,
 ): Promise<TokenOutputs[]> {
   const { gpu } = model;
   checkSequences(model, sequences);
-  const found: Found<TokenOutputs> = new Map();
+  const found = new Map<TrainingSequence, TokenOutputs>();
   const groups = groupByPrompt(sequences.filter(predictsSomething), sharePrompts);
-  const shares = cutIntoShards(groups, promptGroupTokens, reducer.size);
-  await reducer.together(async () => {
-    for (const pass of cutIntoPasses(model, shares[reducer.rank], microBatchTokens)) {
-      const made = gpu.scope(() => {
-        const { logProbs, entropy } = forwardPass(model, packPass(gpu, pass), 1 / temperature);
-        return [logProbs, entropy];
-      }, (kept) => kept);
-      const [logProbs, entropies] = await readReleased(gpu, made);
-      const outputs = tokenOutputs(pass.flat(), { logProbs, entropies });
-      pass.flat().forEach((sequence, s) => found.set(sequence, outputs[s]));
-    }
-  });
-  await gatherOutputs(reducer, shares.map((share) => share.flat()), tokenColumns, found);
+  for (const pass of cutIntoPasses(model, groups, microBatchTokens)) {
+    const made = gpu.scope(() => {
+      const { logProbs, entropy } = forwardPass(model, packPass(gpu, pass), 1 / temperature);
+      return [logProbs, entropy];
+    }, (kept) => kept);
+    const [logProbs, entropies] = await readReleased(gpu, made);
+    const outputs = tokenOutputs(pass.flat(), { logProbs, entropies });
+    pass.flat().forEach((sequence, s) => found.set(sequence, outputs[s]));
+  }
   return sequences.map((sequence) => found.get(sequence) ?? noOutputs);
 }
 

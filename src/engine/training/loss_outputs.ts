@@ -11,23 +11,6 @@ export interface PassReadings {
   readonly statistics?: Float32Array;
 }
 
-/** The names of what is found of a prediction without a loss. */
-export const tokenColumns: readonly (keyof TokenOutputs)[] = ["logProbs", "entropies"];
-
-const policyColumns: readonly (keyof (TokenOutputs & PolicyTerms))[] = [
-  ...tokenColumns,
-  "surrogates",
-  "kls",
-  "ratios",
-  "clipped",
-];
-
-/** The names of what a loss finds of a prediction. */
-export function columnsOf<L extends Loss>(loss: L): readonly (keyof LossOutputs<L>)[];
-export function columnsOf(loss: Loss): readonly string[] {
-  return loss.name === "cross_entropy" ? tokenColumns : policyColumns;
-}
-
 /** What is found of a sequence that predicts nothing, under any loss. */
 export const noOutputs: TokenOutputs & PolicyTerms = {
   logProbs: new Float32Array(),

@@ -1,6 +1,4 @@
-import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
-import type { Slice, SliceExchange } from "../../model/decoder/slices.ts";
 
 /** Parts of a batch, `first` up to but without `end`. */
 export interface ShardRange {
@@ -14,42 +12,26 @@ export interface ShardSum extends ShardRange {
 }
 
 /**
- * The processes that train a model together, each with some parts of every batch (`ownShards`). What one of
- * them calls, all of them call.
+ * Brings together the gradients of the processes that share a batch. It stands between the last backward
+ * pass and the gradient norm, so that norm, clipping and update are computed from the whole.
  */
-export interface Reducer extends SliceExchange {
+export interface Reducer {
+  /** The parts that this process computes, when a batch has so many; no process may be without any. */
+  own(shards: number): ShardRange;
   /**
-   * Does what each process does for itself. When it fails on one of them it fails on all, so that none goes on
-   * with what another has not done.
+   * Makes `gradients` hold the sum of all parts of the batch, in the order of `sumShards`' tree.
    *
-   * @throws what this process threw, or a Failure that says what another one did
-   */
-  together<Result>(task: () => Promise<Result>): Promise<Result>;
-
-  /**
-   * Makes `gradients` hold the sum of all parts of the batch, in the order of `sumShards`' tree, in the slices
-   * that this process owns. The other slices hold nothing in particular then.
-   *
-   * @param sums of this process's own parts, in ascending order; the last one lies in `gradients`, and all are
-   *   used up
-   * @param slices of the gradients
+   * @param sums of this process's own parts, in ascending order; the last one lies in `gradients`
    */
   reduce(
-    gpu: Gpu,
     sums: readonly ShardSum[],
     gradients: readonly Tensor[],
     shards: number,
-    slices: readonly Slice[],
   ): Promise<void>;
 }
 
 /** One process computes all parts, and has nothing left to add. */
 export const alone: Reducer = {
-  rank: 0,
-  size: 1,
-  together: (task) => task(),
-  gather: () => Promise.resolve(),
+  own: (shards) => ({ first: 0, end: shards }),
   reduce: () => Promise.resolve(),
-  gatherSlices: () => Promise.resolve(),
-  bringToFirst: () => Promise.resolve(),
 };

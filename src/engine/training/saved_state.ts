@@ -1,7 +1,6 @@
 import type { Tensor } from "../../gpu/tensor.ts";
-import { pieceBytes, writePiece } from "../../gpu/tensor_pieces.ts";
+import { readPieces, writePiece } from "../../gpu/tensor_pieces.ts";
 import type { Model } from "../../model/decoder/model.ts";
-import type { SliceMoments } from "../../model/decoder/moments.ts";
 import type { Optimizer } from "../../model/decoder/optimizer.ts";
 import type { PieceReceiver, TensorEntry, TensorStream } from "../../model/weights/safetensors.ts";
 
@@ -11,85 +10,37 @@ export interface TrainedModel {
   readonly optimizer: Optimizer;
 }
 
-/** Some elements of a tensor of what an update changes. */
-interface StateSlice {
-  readonly first: number;
-  readonly end: number;
-  /** The process whose values are saved. */
-  readonly source: number;
-  /** Null where this process does not have them. */
-  readonly values: Tensor | null;
-}
-
-/** A flat f32 tensor of what an update changes. */
-interface StateTensor {
-  /** Elements on all processes together. */
-  readonly size: number;
-  /** All elements, in order. */
-  readonly slices: readonly StateSlice[];
-}
-
-/** What an update changes, by its name in a file: of the adapter, or of all weights. */
-function stateOf({ model, optimizer }: TrainedModel): Map<string, StateTensor> {
-  const state = new Map<string, StateTensor>();
-  const momentSlices = (tensor: number, which: keyof SliceMoments) =>
-    optimizer.slices.filter((slice) => slice.tensor === tensor).map((slice) => {
-      const { first, end, owner: source } = slice;
-      return { first, end, source, values: optimizer.moments.of(slice)?.[which] ?? null };
-    });
-  model.trainable?.weights.forEach((values, tensor) => {
-    const { size } = values;
-    const whole = { first: 0, end: size, source: 0, values };
-    state.set(`weights.${tensor}`, { size, slices: [whole] });
-    state.set(`first_moments.${tensor}`, { size, slices: momentSlices(tensor, "first") });
-    state.set(`second_moments.${tensor}`, { size, slices: momentSlices(tensor, "second") });
-  });
-  return state;
+/** What an update changes, by its name in a file: flat f32 tensors of the adapter, or of all weights. */
+function stateOf({ model }: TrainedModel): Map<string, Tensor> {
+  const { weights = [], training } = model.trainable ?? {};
+  const kinds = {
+    weights,
+    first_moments: training?.firstMoments ?? [],
+    second_moments: training?.secondMoments ?? [],
+  };
+  return new Map(
+    Object.entries(kinds).flatMap(([kind, segments]) =>
+      segments.map((segment, i): [string, Tensor] => [`${kind}.${i}`, segment])
+    ),
+  );
 }
 
 /**
  * The trained weights and both moments as tensors of a file, read from the GPU when it is written. Nobody
  * may train the model before that is done. The optimizer's `step` belongs to them.
- *
- * Where processes share the optimizer, all of them go through the pieces of all tensors, in one order. The
- * first process gets the whole state, whoever has which slice of it; on the others the pieces have the right
- * lengths, and what they hold means nothing.
- *
- * @throws Error when an update was cut off by an error
  */
 export function savedState(trained: TrainedModel): Record<string, TensorStream> {
-  trained.optimizer.expectWhole();
+  const { gpu } = trained.model;
   const streams: Record<string, TensorStream> = {};
-  for (const [name, { size, slices }] of stateOf(trained)) {
-    streams[name] = { dtype: "F32", shape: [size], pieces: () => savedPieces(trained, slices) };
+  for (const [name, tensor] of stateOf(trained)) {
+    const pieces = () => readPieces(gpu, tensor);
+    streams[name] = { dtype: "F32", shape: [tensor.size], pieces };
   }
   return streams;
 }
 
-async function* savedPieces(
-  { model: { gpu }, optimizer: { exchange } }: TrainedModel,
-  slices: readonly StateSlice[],
-): AsyncGenerator<Float32Array> {
-  for (const { first, end, source, values } of slices) {
-    for (let at = first; at < end; at += pieceElements) {
-      const length = Math.min(pieceElements, end - at);
-      const isOwn = source === exchange.rank && values !== null;
-      const piece = isOwn
-        ? await gpu.readFloats(values.view(at - first, [length]))
-        : new Float32Array(length);
-      // The first process has its own already, and the others hear nothing of each other's.
-      const isSent = source !== 0 && (isOwn || exchange.rank === 0);
-      if (isSent) await exchange.bringToFirst(new Uint8Array(piece.buffer), source);
-      yield piece;
-    }
-  }
-}
-
-const pieceElements = pieceBytes / 4;
-
 /**
- * Takes what `savedState` gave back into a model. Each process takes what it has of the state, so that all
- * must be given the whole; how many processes saved it does not matter.
+ * Takes what `savedState` gave back into a model.
  *
  * @param entries the file's tensors
  * @param differs makes the error when weights or moments are not there or of another size, which is found
@@ -109,14 +60,9 @@ export function stateReceiver(
     const target = targets.get(name);
     if (!target) throw new Error(`${name} was not checked`);
     const data = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
-    const start = begin / 4, stop = start + data.length;
-    for (const { first, end, values } of target.slices) {
-      if (!values || stop <= first || end <= start) continue;
-      const [from, to] = [Math.max(first, start), Math.min(end, stop)];
-      await writePiece(gpu, values, from - first, data.subarray(from - start, to - start));
-    }
+    await writePiece(gpu, target, begin / 4, data);
   };
 }
 
-const fits = (entry: TensorEntry | undefined, target: StateTensor | undefined) =>
+const fits = (entry: TensorEntry | undefined, target: Tensor | undefined) =>
   entry?.dtype === "F32" && entry.end - entry.begin === 4 * (target?.size ?? NaN);

@@ -11,47 +11,9 @@ export function middleOf({ first, end }: ShardRange): number {
   return first + 2 ** (Math.ceil(Math.log2(end - first)) - 1);
 }
 
-/** The largest subtrees within some of all parts, in ascending order. */
-export function subtreesOf(shards: number, own: ShardRange): ShardRange[] {
-  const visit = (range: ShardRange): ShardRange[] => {
-    const { first, end } = range;
-    if (end <= own.first || own.end <= first) return [];
-    if (own.first <= first && end <= own.end) return [range];
-    const middle = middleOf(range);
-    return [...visit({ first, end: middle }), ...visit({ first: middle, end })];
-  };
-  return visit({ first: 0, end: shards });
-}
-
-/**
- * Joins the sums of subtrees that make up all parts, two at a time, as the tree has them.
- *
- * @param join makes the sum of two halves
- */
-export function joinSubtrees<Sum extends ShardRange>(
-  shards: number,
-  sums: readonly Sum[],
-  join: (left: Sum, right: Sum) => Sum,
-): Sum {
-  const visit = (range: ShardRange): Sum => {
-    const { first, end } = range;
-    const sum = sums.find((sum) => sum.first === first && sum.end === end);
-    if (sum) return sum;
-    if (end - first <= 1) throw new Error(`the sum of part ${first} of ${shards} is missing`);
-    const middle = middleOf(range);
-    return join(visit({ first, end: middle }), visit({ first: middle, end }));
-  };
-  return visit({ first: 0, end: shards });
-}
-
-/** Sums kept beside the gradients while one process computes some of all parts; see `sumShards`. */
-export function keptSums(shards: number, own: ShardRange): number {
-  const subtrees = subtreesOf(shards, own);
-  // While a subtree is computed, those before it wait, and of its own parts one sum for each power of two.
-  const kept = subtrees.map(({ first, end }, before) =>
-    before + Math.floor(Math.log2(end - first))
-  );
-  return Math.max(...kept);
+/** Sums kept beside the gradients while the parts of `sumShards` are computed by one process. */
+export function keptSums(shards: number): number {
+  return Math.floor(Math.log2(shards));
 }
 
 /**

@@ -2,7 +2,6 @@ import type { Tensor } from "../../gpu/tensor.ts";
 import { embeddingGradient } from "../../model/decoder/backward.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import { type AdamwNumbers, Optimizer, type UpdateResult } from "../../model/decoder/optimizer.ts";
-import { windowOn } from "../../model/decoder/slices.ts";
 import {
   checkSequences,
   cutIntoPasses,
@@ -11,16 +10,15 @@ import {
   predictsSomething,
   readReleased,
 } from "./forward.ts";
-import { type Found, gatherOutputs } from "./gathered_outputs.ts";
 import { lossGradient } from "./loss_gradient.ts";
-import { columnsOf, lossOutputs, noOutputs, weightedSum } from "./loss_outputs.ts";
+import { lossOutputs, noOutputs, weightedSum } from "./loss_outputs.ts";
 import type { Loss, LossOutputs, SequenceFor, TokenOutputs } from "./losses.ts";
 import { forwardPass, gradientPass, packPass } from "./passes.ts";
 import { groupByPrompt, promptGroupTokens } from "./prompt_groups.ts";
-import { alone, type Reducer, type ShardRange, type ShardSum } from "./reducer.ts";
+import { alone, type Reducer } from "./reducer.ts";
 import type { TrainingSequence } from "./sequence.ts";
 import { addAll, copyOf, keptSums, sumShards } from "./shard_sums.ts";
-import { cutIntoShards, ownShards } from "./shards.ts";
+import { cutIntoShards } from "./shards.ts";
 import { TiedGradient } from "./tied_gradient.ts";
 
 /** How a trainer computes. Of all this `sharePrompts` and `shards` show in the result, in the last digits. */
@@ -38,9 +36,9 @@ export interface TrainerOptions extends PassOptions {
 
 /** What `forwardBackward` found. */
 export interface LossResult<L extends Loss> {
-  /** The loss itself, a sum over all predictions. */
+  /** The loss itself, a sum over the predictions of the parts that this process computed. */
   readonly loss: number;
-  /** Of each sequence, in the order given. */
+  /** Of each sequence, in the order given; empty for those of parts that another process computes. */
   readonly outputs: readonly LossOutputs<L>[];
 }
 
@@ -54,30 +52,20 @@ interface PassSettings<L extends Loss> {
   readonly tied: TiedGradient | null;
 }
 
-/**
- * Trains one model: gradients add up until a step applies them. Several processes may train it together: all
- * call the same, each computes some parts of a batch, and what comes out is the same on all of them.
- */
+/** Trains one model: gradients add up until a step applies them. */
 export class Trainer {
   /** Step count and moments, for checkpoints. */
   readonly optimizer: Optimizer;
   /** Whether the gradients hold something that no step has applied. */
   #hasGradients = false;
 
-  /** The parts that this process computes. */
-  readonly #own: ShardRange;
-
-  /**
-   * @throws Error when the model was not made for training
-   * @throws UserError when there are more processes than parts
-   */
+  /** @throws Error when the model was not made for training */
   constructor(
     readonly model: Model,
     readonly options: TrainerOptions,
     private readonly reducer: Reducer = alone,
   ) {
-    this.#own = ownShards(options.shards, reducer);
-    this.optimizer = new Optimizer(model, reducer);
+    this.optimizer = new Optimizer(model);
   }
 
   /** GPU memory of the sums that `forwardBackward` keeps beside the gradients, in bytes. */
@@ -86,12 +74,12 @@ export class Trainer {
     const bytesOf = (tensors: readonly Tensor[]) =>
       tensors.reduce((sum, { bytes }) => sum + bytes, 0);
     const tied = shards > 1 && model.config.tiedEmbeddings ? embeddingGradient(model) : [];
-    return keptSums(shards, this.#own) * bytesOf(gradients) + bytesOf(tied.map(({ rows }) => rows));
+    return keptSums(shards) * bytesOf(gradients) + bytesOf(tied.map(({ rows }) => rows));
   }
 
   /** See `forwardSequences`. */
   forward(sequences: readonly TrainingSequence[], temperature = 1): Promise<TokenOutputs[]> {
-    return forwardSequences(this.model, sequences, this.options, temperature, this.reducer);
+    return forwardSequences(this.model, sequences, this.options, temperature);
   }
 
   /**
@@ -108,7 +96,7 @@ export class Trainer {
     checkSequences(this.model, sequences);
     const predicting = sequences.filter(predictsSomething);
     const groups = groupByPrompt<SequenceFor<L>>(predicting, this.options.sharePrompts);
-    const found: Found<LossOutputs<L>> = new Map();
+    const found = new Map<SequenceFor<L>, LossOutputs<L>>();
     const settings = { loss, temperature };
     await (this.options.shards === 1
       ? this.#addWhole(groups, settings, found)
@@ -121,7 +109,7 @@ export class Trainer {
   async #addWhole<L extends Loss>(
     groups: Groups<L>,
     settings: Omit<PassSettings<L>, "tied">,
-    found: Found<LossOutputs<L>>,
+    found: Map<SequenceFor<L>, LossOutputs<L>>,
   ): Promise<void> {
     if (!this.#hasGradients) this.optimizer.zeroGradients();
     this.#hasGradients = true;
@@ -132,42 +120,37 @@ export class Trainer {
   async #addShards<L extends Loss>(
     groups: Groups<L>,
     settings: Omit<PassSettings<L>, "tied">,
-    found: Found<LossOutputs<L>>,
+    found: Map<SequenceFor<L>, LossOutputs<L>>,
   ): Promise<void> {
-    const { model, optimizer: { gradients, slices }, options: { shards }, reducer } = this;
+    const { model, optimizer: { gradients }, options: { shards }, reducer } = this;
     const { gpu } = model;
     const parts = cutIntoShards(groups, promptGroupTokens, shards);
-    const own = this.optimizer.ownSlices.map((slice) => windowOn(gradients, slice));
-    const before = this.#hasGradients ? copyOf(gpu, own, "gradients before") : [];
+    const before = this.#hasGradients ? copyOf(gpu, gradients, "gradients before") : [];
     this.#hasGradients = true;
     const tied = TiedGradient.of(model);
-    let sums: readonly ShardSum[] = [];
     try {
-      await reducer.together(async () => {
-        sums = await sumShards(gpu, gradients, shards, this.#own, async (shard) => {
-          this.optimizer.zeroGradients();
-          await this.#passes(parts[shard], { ...settings, tied }, found);
-          tied?.join();
-        });
+      const sums = await sumShards(gpu, gradients, shards, reducer.own(shards), async (shard) => {
+        this.optimizer.zeroGradients();
+        await this.#passes(parts[shard], { ...settings, tied }, found);
+        tied?.join();
       });
-      await reducer.reduce(gpu, sums, gradients, shards, slices);
-      if (before.length > 0) addAll(gpu, before, own);
+      try {
+        await reducer.reduce(sums, gradients, shards);
+      } finally {
+        gpu.release(...sums.slice(0, -1).flatMap((sum) => sum.gradients));
+      }
+      addAll(gpu, before, gradients);
     } finally {
       tied?.release();
-      gpu.release(...before, ...sums.slice(0, -1).flatMap((sum) => sum.gradients));
+      gpu.release(...before);
     }
-    const shares = Array.from({ length: reducer.size }, (_, rank) => {
-      const { first, end } = ownShards(shards, { rank, size: reducer.size });
-      return parts.slice(first, end).flat(2);
-    });
-    await gatherOutputs(reducer, shares, columnsOf(settings.loss), found);
   }
 
   /** One pass after another, adding to the gradients and to what was found. */
   async #passes<L extends Loss>(
     groups: Groups<L>,
     settings: PassSettings<L>,
-    found: Found<LossOutputs<L>>,
+    found: Map<SequenceFor<L>, LossOutputs<L>>,
   ): Promise<void> {
     for (const pass of cutIntoPasses(this.model, groups, this.options.microBatchTokens)) {
       const outputs = await this.#pass(pass, settings);

@@ -130,7 +130,7 @@ export class Model {
   /** What is trained: the adapter's weights, or all; null when the model is frozen. */
   get trainable(): Parameters | null {
     const own = this.adapter?.parameters ?? this.parameters;
-    return own.gradients ? own : null;
+    return own.training ? own : null;
   }
 
   /**

@@ -1,10 +1,8 @@
 import type { Tensor } from "../../gpu/tensor.ts";
 import { adamw } from "../../kernels/adamw.ts";
+import { gradientNorm } from "../../kernels/gradient_norm.ts";
 import type { Model } from "./model.ts";
-import { Moments } from "./moments.ts";
-import type { Parameters } from "./parameters.ts";
-import { SharedNorm } from "./shared_norm.ts";
-import { cutIntoSlices, type Slice, type SliceExchange, windowOn } from "./slices.ts";
+import type { Parameters, TrainingState } from "./parameters.ts";
 
 /** The numbers of one step of AdamW (Loshchilov & Hutter 2019), clipped by the global gradient norm. */
 export interface AdamwNumbers {
@@ -25,77 +23,52 @@ export interface UpdateResult {
   readonly nonFinite: number;
 }
 
-/**
- * The optimizer of one model: its step count here, its moments on the GPU. Processes that train the model
- * together share it (ZeRO stage 1, arXiv 1910.02054): each has the moments of its own slices, updates the
- * weights there and receives the others'.
- */
+/** The optimizer of one model: its step count here, its moments on the GPU. */
 export class Optimizer {
-  /** Updates made so far; a checkpoint keeps it with the moments. */
+  /** Updates made so far; a checkpoint keeps it with the moments, which are the model's `training`. */
   step = 0;
-  /** All gradients, a few flat tensors. */
-  readonly gradients: readonly Tensor[];
-  /** Of weights, gradients and moments. */
-  readonly slices: readonly Slice[];
-  readonly moments: Moments;
   readonly #parameters: Parameters;
-  readonly #norm: SharedNorm;
-  /** An update has begun and not come to its end. */
-  #isUpdating = false;
+  readonly #state: TrainingState;
+  readonly #norm: Tensor;
+  readonly #clipScale: Tensor;
+  readonly #nonFinite: Tensor;
 
   /** @throws Error when the model was not made for training */
-  constructor(private readonly model: Model, readonly exchange: SliceExchange) {
-    const { gpu, trainable } = model;
-    if (!trainable?.gradients) throw new Error("this model was loaded frozen");
+  constructor(private readonly model: Model) {
+    const { trainable } = model;
+    if (!trainable?.training) throw new Error("this model was loaded frozen");
     this.#parameters = trainable;
-    this.gradients = trainable.gradients;
-    this.slices = cutIntoSlices(this.gradients.map(({ size }) => size), exchange.size);
-    this.moments = new Moments(gpu, this.ownSlices);
-    this.#norm = new SharedNorm(gpu, this.slices, exchange);
+    this.#state = trainable.training;
+    this.#norm = model.gpu.tensor([1], "f32", "gradient norm");
+    this.#clipScale = model.gpu.tensor([1], "f32", "clip scale");
+    this.#nonFinite = model.gpu.tensor([1], "u32", "non-finite gradients");
   }
 
-  /** Those that this process updates. */
-  get ownSlices(): Slice[] {
-    return this.slices.filter(({ owner }) => owner === this.exchange.rank);
+  /** All gradients, a few flat tensors. */
+  get gradients(): readonly Tensor[] {
+    return this.#state.gradients;
   }
 
   /** Sets all gradients to zero. */
   zeroGradients(): void {
-    for (const gradient of this.gradients) this.model.gpu.clear(gradient);
+    for (const gradient of this.#state.gradients) this.model.gpu.clear(gradient);
   }
 
-  /**
-   * Clips the gradients and makes one step; the gradients stay as they are.
-   *
-   * @throws Error when an earlier update was cut off by an error
-   */
+  /** Clips the gradients and makes one step; the gradients stay as they are. */
   async update(numbers: AdamwNumbers): Promise<UpdateResult> {
-    this.expectWhole();
-    this.#isUpdating = true;
     const { gpu } = this.model;
-    const { weights } = this.#parameters;
-    await this.#norm.measure(this.gradients, numbers.maxGradientNorm);
-    this.#updateOwn(numbers);
-    if (this.exchange.size > 1) await this.exchange.gatherSlices(gpu, weights, this.slices);
-    // Said before the result is known: whoever samples meanwhile samples from the new weights.
-    this.#parameters.weightsChanged();
-    const { norm, nonFinite } = await this.#norm.read();
-    if (nonFinite === 0) this.step++;
-    this.#isUpdating = false;
-    return { gradientNorm: norm, nonFinite };
-  }
-
-  #updateOwn({ learningRate, betas: [beta1, beta2], epsilon, weightDecay }: AdamwNumbers): void {
+    const { learningRate, betas: [beta1, beta2], epsilon, weightDecay, maxGradientNorm } = numbers;
+    const { gradients, firstMoments, secondMoments } = this.#state;
     const step = this.step + 1;
-    for (const slice of this.ownSlices) {
-      const moments = this.moments.of(slice);
-      if (!moments) throw new Error("a slice of this process has no moments");
-      adamw(this.model.gpu, {
-        parameters: windowOn(this.#parameters.weights, slice),
-        gradients: windowOn(this.gradients, slice),
-        firstMoment: moments.first,
-        secondMoment: moments.second,
-        clipScale: this.#norm.clipScale,
+    const results = { norm: this.#norm, clipScale: this.#clipScale, nonFinite: this.#nonFinite };
+    gradientNorm(gpu, gradients, results, maxGradientNorm);
+    this.#parameters.weights.forEach((weights, i) => {
+      adamw(gpu, {
+        parameters: weights,
+        gradients: gradients[i],
+        firstMoment: firstMoments[i],
+        secondMoment: secondMoments[i],
+        clipScale: this.#clipScale,
       }, {
         learningRate,
         beta1,
@@ -105,17 +78,16 @@ export class Optimizer {
         biasCorrection1: 1 - beta1 ** step,
         biasCorrection2: 1 - beta2 ** step,
       });
-    }
-  }
-
-  /** @throws Error when an update was cut off: the weights are then those of no step */
-  expectWhole(): void {
-    if (this.#isUpdating) throw new Error("an update of these weights was cut off by an error");
+    });
+    // Said before the result is known: whoever samples meanwhile samples from the new weights.
+    this.#parameters.weightsChanged();
+    const [norm, nonFinite] = await gpu.readAll([this.#norm, this.#nonFinite]);
+    if (nonFinite[0] === 0) this.step = step;
+    return { gradientNorm: norm[0], nonFinite: nonFinite[0] };
   }
 
   /** Returns the GPU memory of what the optimizer itself allocated. */
   release(): void {
-    this.moments.release();
-    this.#norm.release();
+    this.model.gpu.release(this.#norm, this.#clipScale, this.#nonFinite);
   }
 }

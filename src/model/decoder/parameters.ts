@@ -21,6 +21,13 @@ export interface NamedTensor {
   pieces(): AsyncGenerator<Float32Array>;
 }
 
+/** What training keeps beside the weights, segment by segment. */
+export interface TrainingState {
+  readonly gradients: readonly Tensor[];
+  readonly firstMoments: readonly Tensor[];
+  readonly secondMoments: readonly Tensor[];
+}
+
 /** A parameter as the kernels see it. */
 export interface Parameter {
   readonly weight: Tensor;
@@ -36,7 +43,7 @@ export interface TableTileParameter extends Parameter {
 
 /** What memory is taken for a model's parameters. */
 export interface ParameterOptions {
-  /** Whether gradients are kept too. */
+  /** Whether gradients and moments are kept too. */
   readonly trained: boolean;
   /** Of matrices; f32 by default, and always where they are trained. */
   readonly storage?: WeightStorage;
@@ -50,8 +57,7 @@ export interface ParameterOptions {
  */
 export class Parameters {
   readonly weights: readonly Tensor[];
-  /** Segment by segment as the weights; null when they are not trained. */
-  readonly gradients: readonly Tensor[] | null;
+  readonly training: TrainingState | null;
   readonly #placements: ReadonlyMap<string, Placement>;
   #version = 0;
 
@@ -68,8 +74,13 @@ export class Parameters {
     const { placements, segments } = placeBlocks(blocks, limit, storage);
     this.#placements = new Map(placements.map((placement) => [placement.block.key, placement]));
     this.weights = segments.map(({ size, dtype }) => gpu.zeros([size], dtype, "weights"));
-    this.gradients = trained
-      ? segments.map(({ size }) => gpu.zeros([size], "f32", "gradients"))
+    const flat = (label: string) => segments.map(({ size }) => gpu.zeros([size], "f32", label));
+    this.training = trained
+      ? {
+        gradients: flat("gradients"),
+        firstMoments: flat("first moments"),
+        secondMoments: flat("second moments"),
+      }
       : null;
   }
 
@@ -83,7 +94,7 @@ export class Parameters {
     this.#version++;
   }
 
-  /** The same weights a second time, without gradients; release both. */
+  /** The same weights a second time, without what training keeps beside them; release both. */
   copy(): Parameters {
     const copy = new Parameters(this.gpu, this.makeBlocks, { ...this.options, trained: false });
     this.weights.forEach((segment, i) => this.gpu.copy(segment, copy.weights[i]));
@@ -97,7 +108,7 @@ export class Parameters {
     const { block: { shape }, segment, offset } = placement;
     return {
       weight: this.weights[segment].view(offset, shape, key),
-      gradient: this.gradients?.[segment].view(offset, shape, `${key} gradient`) ?? null,
+      gradient: this.training?.gradients[segment].view(offset, shape, `${key} gradient`) ?? null,
     };
   }
 
@@ -143,7 +154,7 @@ export class Parameters {
     }
   }
 
-  /** Cuts flat segments (weights or gradients) into named tensors. */
+  /** Cuts flat segments (weights, gradients or moments) into named tensors. */
   name(segments: readonly Float32Array[]): Record<string, Float32Array> {
     const named: Record<string, Float32Array> = {};
     for (const { block, segment, offset } of this.#placements.values()) {
@@ -212,6 +223,7 @@ export class Parameters {
 
   /** Returns the GPU memory. */
   release(): void {
-    this.gpu.release(...this.weights, ...this.gradients ?? []);
+    this.gpu.release(...this.weights);
+    for (const tensors of Object.values(this.training ?? {})) this.gpu.release(...tensors);
   }
 }

@@ -1,19 +1,8 @@
-/**
- * The parts of a training step: solutions are sampled, judged, and learned from. Learning has parts itself: each
- * mini-batch's gradient, and the optimizer's step with it.
- */
-export type StepPhase =
-  | "rollout"
-  | "verification"
-  | "update"
-  | "forward_backward"
-  | "optimizer";
+/** The parts of a training step: solutions are sampled, judged, and learned from. */
+export type StepPhase = "rollout" | "verification" | "update";
 
 /** Runs a part of a step and tells whoever watches when it begins and ends. */
 export type DuringPhase = <Result>(
   phase: StepPhase,
   body: () => Promise<Result>,
 ) => Promise<Result>;
-
-/** Runs a part of a step and tells nobody. */
-export const unwatched: DuringPhase = (_phase, body) => body();

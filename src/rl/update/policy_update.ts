@@ -10,7 +10,6 @@ import type { Trainer } from "../../engine/training/trainer.ts";
 import type { KlEstimator } from "../../kernels/policy_loss.ts";
 import type { AdamwNumbers } from "../../model/decoder/optimizer.ts";
 import type { Model } from "../../model/decoder/model.ts";
-import { type DuringPhase, unwatched } from "../schedule/step_phase.ts";
 import { type LossAggregation, tokenWeights } from "./token_weights.ts";
 
 /** One response with everything its policy gradient needs. L response tokens. */
@@ -75,7 +74,6 @@ export interface PolicyUpdateMetrics {
  * `reference` and an entropy bonus, averaged over each mini-batch, however it is cut into passes.
  *
  * @param reference the frozen model the KL is measured against; null for none
- * @param during runs each gradient and each step of the optimizer
  */
 export async function updatePolicy(
   trainer: Trainer,
@@ -83,7 +81,6 @@ export async function updatePolicy(
   samples: readonly PolicySample[],
   options: PolicyUpdateOptions,
   adamw: AdamwNumbers,
-  during: DuringPhase = unwatched,
 ): Promise<PolicyUpdateMetrics> {
   const { temperature, miniBatches, epochs } = options;
   const loss = lossOf(options, reference);
@@ -103,13 +100,10 @@ export async function updatePolicy(
         difference.add(miniBatch.sequences, outputs);
         continue;
       }
-      const { outputs } = await during(
-        "forward_backward",
-        () => trainer.forwardBackward(miniBatch.sequences, loss, temperature),
-      );
+      const { outputs } = await trainer.forwardBackward(miniBatch.sequences, loss, temperature);
       learned.add(miniBatch.sequences, outputs);
       if (applied.length === 0) difference.add(miniBatch.sequences, outputs);
-      const result = await during("optimizer", () => trainer.optimStep(adamw));
+      const result = await trainer.optimStep(adamw);
       normSum += result.gradientNorm;
       nonFinite += result.nonFinite;
       applied.push(result.nonFinite === 0);

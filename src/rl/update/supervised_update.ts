@@ -4,7 +4,6 @@ import { promptedSequence } from "../../engine/training/sequence.ts";
 import type { Trainer } from "../../engine/training/trainer.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import type { AdamwNumbers } from "../../model/decoder/optimizer.ts";
-import { type DuringPhase, unwatched } from "../schedule/step_phase.ts";
 
 /** A prompt with the response to imitate. L response tokens. */
 export interface SupervisedSample {
@@ -34,27 +33,19 @@ export async function supervisedLoss(
   return meanLoss(samples, await forwardSequences(model, sequences, passes));
 }
 
-/**
- * One optimizer step on the weighted mean cross-entropy of all response tokens of the batch.
- *
- * @param during runs the gradient and the step of the optimizer
- */
+/** One optimizer step on the weighted mean cross-entropy of all response tokens of the batch. */
 export async function updateSupervised(
   trainer: Trainer,
   samples: readonly SupervisedSample[],
   adamw: AdamwNumbers,
-  during: DuringPhase = unwatched,
 ): Promise<SupervisedMetrics> {
   const weight = weightOf(samples);
   const sequences = samples.map(({ prompt, response, weights }) => ({
     ...promptedSequence(prompt, response),
     weights: weights.map((own) => own / weight),
   }));
-  const { outputs } = await during(
-    "forward_backward",
-    () => trainer.forwardBackward(sequences, { name: "cross_entropy" }),
-  );
-  const { gradientNorm, nonFinite } = await during("optimizer", () => trainer.optimStep(adamw));
+  const { outputs } = await trainer.forwardBackward(sequences, { name: "cross_entropy" });
+  const { gradientNorm, nonFinite } = await trainer.optimStep(adamw);
   const tokens = samples.reduce((sum, { response }) => sum + response.length, 0);
   return { loss: meanLoss(samples, outputs), gradientNorm, nonFinite, tokens };
 }

@@ -47,15 +47,6 @@ export function loadSftConfig(file: string, overrides: ConfigOverrides = {}): Sf
   return loadConfig(sftConfigSchema, file, overrides, ["steps"]);
 }
 
-/**
- * Reads any YAML file that a schema describes.
- *
- * @throws UserError with one line for each problem: place, key, what was found, what was expected
- */
-export function loadYaml<Value>(schema: z.ZodType<Value>, file: string): Value {
-  return loadConfig(schema, file, {}, []);
-}
-
 function loadConfig<Config>(
   schema: z.ZodType<Config>,
   file: string,

@@ -1,6 +1,5 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
-import type { Optimizer } from "../../model/decoder/optimizer.ts";
 import type { Trainer } from "../../engine/training/trainer.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import type { Parameters } from "../../model/decoder/parameters.ts";
@@ -35,7 +34,6 @@ export function residentUses(
     readonly name: string;
     readonly model: Model;
     readonly reference?: Model | null;
-    readonly trainer?: { readonly optimizer: Optimizer } | null;
   }[],
 ): MemoryUse[] {
   const counted = new Set<Parameters>();
@@ -50,12 +48,14 @@ export function residentUses(
     if (counted.has(parameters)) return;
     counted.add(parameters);
     add(what, [...parameters.weights, ...others]);
-    add(`${what}: gradients`, parameters.gradients ?? []);
+    if (!parameters.training) return;
+    const { gradients, firstMoments, secondMoments } = parameters.training;
+    add(`${what}: gradients`, gradients);
+    add(`${what}: optimizer moments`, [...firstMoments, ...secondMoments]);
   };
-  for (const { name, model, reference, trainer } of models) {
+  for (const { name, model, reference } of models) {
     addParameters(`weights of the ${name}`, model.parameters, [model.rope]);
     if (model.adapter) addParameters(`adapter of the ${name}`, model.adapter.parameters);
-    if (trainer) add(`optimizer moments of the ${name}`, trainer.optimizer.moments.tensors);
     if (reference) {
       addParameters(`reference of the ${name}`, reference.parameters, [reference.rope]);
     }

@@ -21,24 +21,20 @@ export async function planSftMemory(gpu: Gpu, config: SftConfig): Promise<Memory
     const { model } = trainer;
     const some = run.examples.some(examplesLookedAt);
     const most = Math.min(trainer.options.microBatchTokens, model.tokensPerPass);
-    return await rehearsePhases(
-      rehearsal,
-      residentUses([{ name: config.policy, model, trainer }]),
-      [
-        {
-          what: "training",
-          run: async () => {
-            for (const pass of fullestPasses(some, config.batch_size, most)) {
-              // As many times as there are parts, so that each of them makes this pass.
-              const samples = Array.from({ length: config.reduction.shards }, () => pass).flat();
-              await updateSupervised(trainer, samples, anyNumbers);
-            }
-          },
-          among: shardSumUses(trainer),
+    return await rehearsePhases(rehearsal, residentUses([{ name: config.policy, model }]), [
+      {
+        what: "training",
+        run: async () => {
+          for (const pass of fullestPasses(some, config.batch_size, most)) {
+            // As many times as there are parts, so that each of them makes this pass.
+            const samples = Array.from({ length: config.reduction.shards }, () => pass).flat();
+            await updateSupervised(trainer, samples, anyNumbers);
+          }
         },
-        { what: "evaluating", run: () => run.measurement.measure(0) },
-      ],
-    );
+        among: shardSumUses(trainer),
+      },
+      { what: "evaluating", run: () => run.measurement.measure(0) },
+    ]);
   } finally {
     run.close();
   }

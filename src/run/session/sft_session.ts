@@ -6,7 +6,6 @@ import { RunLogs } from "../events/run_logs.ts";
 import { warnOfSkippedCheckpoints } from "../events/skipped_checkpoints.ts";
 import { checkMemory } from "../memory/memory_check.ts";
 import type { MemoryPlan } from "../memory/memory_plan.ts";
-import type { StepClock } from "../trace/run_timeline.ts";
 import { RunFolder } from "../store/run_folder.ts";
 import { planSftMemory, sftShrinks } from "../memory/sft_memory_plan.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";
@@ -23,8 +22,6 @@ export interface SftSessionOptions {
   readonly events?: RunEvents;
   /** Asked between updates. */
   readonly control?: RunControl;
-  /** Asked at the end of each update who waited, and how long. */
-  readonly timeline?: StepClock;
   /** Told what memory the run will take, before any is taken. */
   readonly onPlan: (plan: MemoryPlan) => void;
   /** Told once the model is there. */
@@ -43,8 +40,7 @@ export async function fineTuneWithReport(
   gpu: Gpu,
   config: SftConfig,
   path: string,
-  { resume, device, events = new RunEvents(), control, timeline, onPlan, onOpen }:
-    SftSessionOptions,
+  { resume, device, events = new RunEvents(), control, onPlan, onOpen }: SftSessionOptions,
 ): Promise<boolean> {
   const started = performance.now();
   let stepsDone = 0;
@@ -78,7 +74,7 @@ export async function fineTuneWithReport(
         });
       });
       onOpen(run);
-      return await run.train(folder, { events, control, timeline });
+      return await run.train(folder, { events, control });
     } finally {
       run.close();
     }

@@ -9,7 +9,6 @@ import { warnOfSkippedCheckpoints } from "../events/skipped_checkpoints.ts";
 import { checkMemory } from "../memory/memory_check.ts";
 import type { MemoryPlan } from "../memory/memory_plan.ts";
 import { writeReport } from "../report/report.ts";
-import type { StepClock } from "../trace/run_timeline.ts";
 import { RunFolder } from "../store/run_folder.ts";
 import { planTangoMemory } from "../memory/tango_memory_plan.ts";
 import { type RunSurroundings, TangoRun } from "../tango/tango_run.ts";
@@ -23,8 +22,6 @@ export interface TrainingSessionOptions {
   readonly events?: RunEvents;
   /** Asked between steps. */
   readonly control?: RunControl;
-  /** Asked at the end of each step who waited, and how long. */
-  readonly timeline?: StepClock;
   /** Told what memory the run will take, before any is taken. */
   readonly onPlan?: (plan: MemoryPlan) => void;
   /** Told once the models are loaded. */
@@ -51,7 +48,7 @@ export async function trainWithReport(
   gpu: Gpu,
   config: TangoConfig,
   path: string,
-  { resume, events = new RunEvents(), control, timeline, onPlan, onOpen }: TrainingSessionOptions,
+  { resume, events = new RunEvents(), control, onPlan, onOpen }: TrainingSessionOptions,
 ): Promise<boolean> {
   const started = performance.now();
   let stepsDone = 0;
@@ -64,7 +61,7 @@ export async function trainWithReport(
     });
     onPlan?.(plan);
     const folder = resume ? RunFolder.open(path) : RunFolder.create(path, config);
-    const run = await open(gpu, config, folder, { resume, events, control, timeline });
+    const run = await open(gpu, config, folder, { resume, events, control });
     try {
       stepsDone = run.globalSteps;
       warnOfSkippedCheckpoints(events, folder, stepsDone);

@@ -5,7 +5,6 @@ import type { ParameterCount } from "../../model/decoder/model.ts";
 import type { AdamwNumbers } from "../../model/decoder/optimizer.ts";
 import { type LoadedModel, loadModelFolder } from "../../model/weights/model_folder.ts";
 import { learningRateAt } from "../../rl/schedule/learning_rate.ts";
-import type { DuringPhase } from "../../rl/schedule/step_phase.ts";
 import { updateSupervised } from "../../rl/update/supervised_update.ts";
 import { changeSftConfig } from "../config/changeable.ts";
 import { frozenStorage } from "../config/frozen_storage.ts";
@@ -23,7 +22,6 @@ import { readJudgmentLabels } from "../store/judgment_labels.ts";
 import { METRIC } from "../store/metric_names.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 import { writeModelFolder } from "../store/weights_folder.ts";
-import type { StepClock } from "../trace/run_timeline.ts";
 import { newModel } from "./new_model.ts";
 import { openExamples } from "./open_examples.ts";
 import { SftMeasurement } from "./sft_measurement.ts";
@@ -36,8 +34,6 @@ export interface SftSurroundings {
   readonly events?: RunEvents;
   /** Asked between updates. */
   readonly control?: RunControl;
-  /** Asked at the end of each update who waited, and how long. */
-  readonly timeline?: StepClock;
 }
 
 /** Where the weights of a fine-tuning go. */
@@ -51,7 +47,6 @@ interface Course {
   readonly events: RunEvents;
   readonly health: PolicyHealth;
   readonly live: LiveConfig<SftConfig>;
-  readonly timeline: StepClock | undefined;
 }
 
 /** Supervised fine-tuning of one policy from random or given weights. */
@@ -131,7 +126,7 @@ export class SftRun {
    */
   async train(
     folder: RunFolder,
-    { events = new RunEvents(), control = new RunControl(), timeline }: SftSurroundings = {},
+    { events = new RunEvents(), control = new RunControl() }: SftSurroundings = {},
   ): Promise<boolean> {
     const { policy, optimizer } = this.config;
     const steps = this.#steps;
@@ -145,7 +140,7 @@ export class SftRun {
     const history = new ConfigHistory(folder.history, this.config, changeSftConfig);
     const live = new LiveConfig(history, this.step);
     using _door = live.open(control, steps);
-    const course: Course = { folder, events, health, live, timeline };
+    const course: Course = { folder, events, health, live };
     events.emit({ type: "started", step: this.step, total: steps });
     if (this.step === 0) await this.#evaluate(course);
     while (!this.#isDone) {
@@ -173,15 +168,15 @@ export class SftRun {
     return reachedEnd;
   }
 
-  async #update(step: number, { events, health, live, timeline }: Course): Promise<void> {
+  async #update(step: number, { events, health, live }: Course): Promise<void> {
     const { policy, batch_size } = this.config;
     const adamw = this.#adamw(live.current, step);
     const began = performance.now();
     const samples = this.examples.draw(step, batch_size);
-    const during: DuringPhase = (phase, body) => events.during(step, phase, body);
-    const { loss, gradientNorm, nonFinite, tokens } = await during(
+    const { loss, gradientNorm, nonFinite, tokens } = await events.during(
+      step,
       "update",
-      () => updateSupervised(this.trainer, samples, adamw, during),
+      () => updateSupervised(this.trainer, samples, adamw),
     );
     const seconds = (performance.now() - began) / 1000;
     const { epochs } = this.examples;
@@ -199,11 +194,7 @@ export class SftRun {
         "sft/tokens": tokens,
         ...(epochs === null ? {} : { "data/epochs": epochs }),
       },
-      timings: {
-        [METRIC.stepSeconds]: seconds,
-        [METRIC.tokensPerSecond]: tokens / seconds,
-        ...await timeline?.stepEnd(seconds),
-      },
+      timings: { [METRIC.stepSeconds]: seconds, [METRIC.tokensPerSecond]: tokens / seconds },
     });
     this.#state = { ...this.#state, step };
     health.remember(policy, samples[0]);

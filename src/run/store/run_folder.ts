@@ -112,15 +112,6 @@ export class RunFolder {
     return join(this.path, "curves.svg");
   }
 
-  /** Where a timeline goes that is not there yet: each start of a run writes its own. */
-  get nextTrace(): string {
-    for (let number = 1;; number++) {
-      const suffix = number === 1 ? "" : `-${String(number).padStart(3, "0")}`;
-      const path = join(this.path, `trace${suffix}.json`);
-      if (!exists(path)) return path;
-    }
-  }
-
   /** The folder where a finished run leaves a policy's weights, tokenizer and model configuration. */
   weights(policy: "generator" | "verifier"): string {
     return join(this.path, policy);

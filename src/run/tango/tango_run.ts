@@ -17,7 +17,6 @@ import { betterOf } from "../store/best.ts";
 import { latestCheckpoint } from "../store/checkpoint.ts";
 import { METRIC } from "../store/metric_names.ts";
 import type { RunFolder } from "../store/run_folder.ts";
-import type { StepClock } from "../trace/run_timeline.ts";
 import { readJudgmentLabels } from "../store/judgment_labels.ts";
 import { initialState, loadRunState, type RunState, saveRunState } from "./run_state.ts";
 import { writeModelFolder } from "../store/weights_folder.ts";
@@ -41,8 +40,6 @@ export interface RunSurroundings {
   readonly events?: RunEvents;
   /** Asked between steps. */
   readonly control?: RunControl;
-  /** Asked at the end of each step who waited, and how long. */
-  readonly timeline?: StepClock;
 }
 
 /**
@@ -56,7 +53,6 @@ export class TangoRun {
   #heldOut: HeldOutEvaluation;
   readonly #events: RunEvents;
   readonly #control: RunControl;
-  readonly #timeline: StepClock | undefined;
   readonly #health: PolicyHealth;
   #opened = new DisposableStack();
   #state: RunState;
@@ -98,12 +94,11 @@ export class TangoRun {
     policies: Policies,
     problems: Problems,
     private readonly reward: CustomReward | null,
-    { events = new RunEvents(), control = new RunControl(), timeline }: RunSurroundings,
+    { events = new RunEvents(), control = new RunControl() }: RunSurroundings,
     { state, lastLoggedStep }: Pick<TangoRun, "lastLoggedStep"> & { readonly state: RunState },
   ) {
     this.#events = events;
     this.#control = control;
-    this.#timeline = timeline;
     this.#problems = problems;
     this.#policies = policies;
     const history = new ConfigHistory(folder.history, config, changeTangoConfig);
@@ -137,7 +132,7 @@ export class TangoRun {
       if (step.evaluateBefore) await this.#evaluate(0);
       const started = performance.now();
       const outcome = await this.#step(step);
-      await this.#tell(step, outcome, (performance.now() - started) / 1000);
+      this.#tell(step, outcome, (performance.now() - started) / 1000);
       this.#state.position = positionAfter(this.#schedule, this.#state.position, step);
       this.#health.count(step.globalStep, updatesOf(step.phase, outcome.learned));
       if (step.evaluateAfter) await this.#evaluate(step.globalStep);
@@ -215,17 +210,16 @@ export class TangoRun {
     this.#opened.dispose();
   }
 
-  async #tell(
+  #tell(
     { globalStep: step, phase }: TangoStep,
     { metrics, samples, tokens }: StepOutcome,
     seconds: number,
-  ): Promise<void> {
+  ): void {
     const { epochs, timeouts } = this.#problems;
     const timings = {
       [METRIC.stepSeconds]: seconds,
       [METRIC.tokensPerSecond]: tokens / seconds,
       ...(epochs === null ? {} : { "data/answer_timeouts": timeouts }),
-      ...await this.#timeline?.stepEnd(seconds),
     };
     tellMeasured(this.#events, { type: "step", step, phase, metrics, timings });
     this.#events.emit({ type: "samples", step, samples });

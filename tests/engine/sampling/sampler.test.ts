@@ -7,7 +7,6 @@ import type {
 import { Sampler, type SamplerOptions } from "../../../src/engine/sampling/sampler.ts";
 import { pagesFor } from "../../../src/engine/sampling/kv_cache.ts";
 import type { Model } from "../../../src/model/decoder/model.ts";
-import { alone as oneProcess } from "../../../src/engine/training/reducer.ts";
 import { Optimizer } from "../../../src/model/decoder/optimizer.ts";
 import { RandomStream } from "../../../src/random/philox.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
@@ -219,13 +218,13 @@ onEveryGpu("sampler: what the cache has is not computed again", async (gpu) => {
 
 onEveryGpu("sampler: an update of the weights empties the cache", async (gpu) => {
   const model = tinyModel(gpu);
-  const optimizer = new Optimizer(model, oneProcess);
+  const optimizer = new Optimizer(model);
   try {
     const wanted = { ...plain, prompt: tokensOf(70, 9) };
     await withSampler(model, { slots: 2, stepsBetweenReadbacks: 4, pages: 16 }, async (sampler) => {
       const before = ask(sampler, wanted);
       await finish(sampler);
-      for (const gradient of model.trainable?.gradients ?? []) {
+      for (const gradient of model.trainable?.training?.gradients ?? []) {
         gpu.write(gradient, new Float32Array(gradient.size).fill(1));
       }
       // Another is in the midst of being decoded.

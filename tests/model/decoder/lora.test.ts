@@ -28,8 +28,8 @@ const names = ["llama", "qwen2"] as const;
 
 async function adapterGradients(model: Model): Promise<Record<string, Float32Array>> {
   const { parameters } = model.adapter ?? {};
-  assert.ok(parameters?.gradients);
-  return parameters.name(await model.gpu.readAll(parameters.gradients) as Float32Array[]);
+  assert.ok(parameters?.training);
+  return parameters.name(await model.gpu.readAll(parameters.training.gradients) as Float32Array[]);
 }
 
 function batchOf(reference: Record<string, FileTensor>) {
@@ -90,7 +90,7 @@ for (const name of names) {
     const model = await loadModel(gpu, adapterFolder(name), { trained: true });
     const logits = await logitsOf(gpu, model, reference);
     const gradients = await gradientsOf(gpu, model, reference);
-    assert.equal(model.parameters.gradients, null, "the base is frozen");
+    assert.equal(model.parameters.training, null, "the base is frozen");
     const found = {
       logits,
       ...Object.fromEntries(
@@ -129,11 +129,13 @@ onEveryGpu(
     bases.release();
     const adapterBytes = gpu.pool.liveBytes - alone;
     const kept = models.flatMap(({ adapter }) =>
-      adapter ? [adapter.parameters.weights, adapter.parameters.gradients ?? []] : []
+      adapter
+        ? [adapter.parameters.weights, ...Object.values(adapter.parameters.training ?? {})]
+        : []
     ).flat();
-    assert.equal(kept.length, 2 * 2);
+    assert.equal(kept.length, 2 * 4);
     const expected = kept.reduce((sum, { storage }) => sum + storage.bytes, 0);
-    assert.equal(adapterBytes, expected, "only adapters and their gradients are added");
+    assert.equal(adapterBytes, expected, "only adapters, their gradients and moments are added");
     for (const model of models) {
       assert.equal(model.parameters, whole.parameters);
     }

@@ -4,7 +4,7 @@ import { loadSftConfig, loadTangoConfig } from "../../../src/run/config/load_con
 import { planSftMemory } from "../../../src/run/memory/sft_memory_plan.ts";
 import { planTangoMemory } from "../../../src/run/memory/tango_memory_plan.ts";
 import { gpuOf } from "../../kernels/harness.ts";
-import { publishedShapes, writeHollowModel } from "../../../src/run/plan/hollow_model.ts";
+import { publishedShapes, writeHollowModel } from "../hollow_model.ts";
 
 /** What Vulkan drivers of hardware GPUs bind at least nowadays. */
 const hardware = { maxStorageBufferBindingSize: 2 ** 31 - 4, maxBufferSize: 2 ** 31 - 4 };
@@ -35,7 +35,7 @@ Deno.test({
       const data = `{path: ${problems}, format: gsm8k}`;
       for (const [preset, name] of Object.entries(sizedFor8GB)) {
         const model = join(folder, name);
-        writeHollowModel(model, publishedShapes()[name]);
+        writeHollowModel(model, publishedShapes[name]);
         const set = [
           `data.train=[${data}]`,
           "data.held_out=[]",

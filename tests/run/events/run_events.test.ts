@@ -38,22 +38,15 @@ function brief(event: RunEvent): string {
   }
 }
 
-const around = (phase: string, inside: readonly string[] = []) => [
-  `${phase} {`,
-  ...inside,
-  `} ${phase}`,
-];
-const updated = around("update", [...around("forward_backward"), ...around("optimizer")]);
+const around = (phase: string) => [`${phase} {`, `} ${phase}`];
 const evaluated = (step: number) => [
   ...around("evaluation"),
   `evaluation ${step}`,
   `samples ${step}`,
 ];
 const saved = (step: number) => [...around("checkpoint"), `checkpoint ${step}`];
-const trained = (step: number, phase: string) => [
-  ...around("rollout"),
-  ...around("verification"),
-  ...updated,
+const trained = (step: number, phase: string, phases = ["rollout", "verification", "update"]) => [
+  ...phases.flatMap(around),
   `step ${step} ${phase}`,
   `samples ${step}`,
 ];
@@ -86,11 +79,10 @@ onEveryGpu("events: a run tells all that happens, in order, and its logs hold it
     });
     assert.deepEqual(lines, told);
     for (const line of readJsonLines<MetricsLine>(folder.timings)) {
-      const seconds = (phase: string) => Number(line[`perf/${phase}_seconds`]);
-      const parts = ["rollout", "verification", "update"].map(seconds);
-      const whole = seconds("step");
-      assert.ok(seconds("forward_backward") > 0 && seconds("optimizer") > 0);
-      assert.ok(seconds("forward_backward") + seconds("optimizer") <= seconds("update"));
+      const parts = ["rollout", "verification", "update"].map((phase) =>
+        Number(line[`perf/${phase}_seconds`])
+      );
+      const whole = Number(line["perf/step_seconds"]);
       assert.ok(parts.every((part) => part > 0), "every phase takes its time");
       assert.ok(parts.reduce((a, b) => a + b) <= whole, "the phases are within the step");
     }
@@ -110,10 +102,10 @@ onEveryGpu("events: fine-tuning tells the same", async (gpu) => {
     assert.deepEqual(heard, [
       "started 0/2",
       ...measured(0),
-      ...updated,
+      ...around("update"),
       "step 1 generator",
       ...measured(1),
-      ...updated,
+      ...around("update"),
       "step 2 generator",
       ...measured(2),
       ...saved(2),

@@ -14,7 +14,6 @@ import {
   trainedTensors,
 } from "../../../src/run/store/trained_models.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
-import { alone } from "../../../src/engine/training/reducer.ts";
 import { Optimizer } from "../../../src/model/decoder/optimizer.ts";
 import { tinyConfig } from "../../model/tiny_model.ts";
 
@@ -23,11 +22,12 @@ function largeModel(gpu: Gpu): TrainedModel {
   const wide = { hiddenSize: 256, intermediateSize: 1536, layers: 1 };
   const model = Model.create(gpu, { ...tinyConfig, ...wide }, { trained: true });
   assert.ok(4 * model.parameters.count > pieceBytes);
-  return { model, optimizer: new Optimizer(model, alone) };
+  return { model, optimizer: new Optimizer(model) };
 }
 
-function tensorsOf({ model: { parameters }, optimizer }: TrainedModel): Tensor[] {
-  return [...parameters.weights, ...optimizer.moments.tensors];
+function tensorsOf({ model: { parameters } }: TrainedModel): Tensor[] {
+  const { firstMoments = [], secondMoments = [] } = parameters.training ?? {};
+  return [...parameters.weights, ...firstMoments, ...secondMoments];
 }
 
 /** Every element of every tensor is another number. */

@@ -52,19 +52,21 @@ function policiesOf(gpu: Gpu, { seed, verifier = "trained", config }: Kind): Pol
 
 /** Every number of a policy that a step changes. */
 async function content({ model, trainer }: Policy<unknown>) {
+  const { firstMoments = [], secondMoments = [] } = model.parameters.training ?? {};
   return {
     weights: await model.parameters.read(),
-    moments: await model.gpu.readAll(trainer?.optimizer.moments.tensors ?? []),
+    moments: await model.gpu.readAll([...firstMoments, ...secondMoments]),
     step: trainer?.optimizer.step,
   };
 }
 
 function fillOptimizer({ model, trainer }: Policy<unknown>, step: number): void {
-  assert.ok(trainer);
+  assert.ok(trainer && model.parameters.training);
   const random = new RandomStream(step, 95);
-  for (const moments of trainer.optimizer.moments.tensors) {
-    const { size } = moments;
-    model.gpu.write(moments, Float32Array.from({ length: size }, random.uniform, random));
+  const { firstMoments, secondMoments } = model.parameters.training;
+  for (const moment of [...firstMoments, ...secondMoments]) {
+    const { size } = moment;
+    model.gpu.write(moment, Float32Array.from({ length: size }, random.uniform, random));
   }
   trainer.optimizer.step = step;
 }

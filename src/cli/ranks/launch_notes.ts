@@ -1,0 +1,33 @@
+/** What `--ranks` tells the ranks that it starts, in a variable of their environment, and what they tell it. */
+
+/** A terminal's size; output reaches it through pipes. */
+export interface TerminalSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** Told to each rank. */
+export interface LaunchNotes {
+  /** Unix socket of the process that `--ranks` was said to. */
+  readonly socket: string;
+  /** Its terminal; null when standard error is none. */
+  readonly terminal: TerminalSize | null;
+}
+
+/** Told by each rank, as lines of JSON: first who it is, at its own end how it ended. */
+export type RankWord =
+  | { readonly type: "here"; readonly rank: number; readonly pid: number }
+  | { readonly type: "end"; readonly code: number };
+
+const VARIABLE = "TANGO_LAUNCH";
+
+/** What this process was told; null when it was not started by `--ranks`. */
+export function launchNotes(): LaunchNotes | null {
+  const text = Deno.env.get(VARIABLE);
+  return text === undefined ? null : JSON.parse(text) as LaunchNotes;
+}
+
+/** The notes as environment. */
+export function noted(notes: LaunchNotes): Record<string, string> {
+  return { [VARIABLE]: JSON.stringify(notes) };
+}

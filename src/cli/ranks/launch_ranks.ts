@@ -1,0 +1,85 @@
+import { fileURLToPath } from "node:url";
+import { Failure } from "../../base/failure.ts";
+import { UserError } from "../../base/user_error.ts";
+import { Interrupt, INTERRUPTED_EXIT_CODE } from "../interrupt.ts";
+import { EXIT } from "../program.ts";
+import { noted, type TerminalSize } from "./launch_notes.ts";
+import { WithoutLauncherWords } from "./launcher_words.ts";
+import { findMpiexec, startCommand } from "./mpiexec.ts";
+import { endProcess, RankWatch } from "./rank_watch.ts";
+
+/** Milliseconds in which `mpiexec` ends the other ranks when one has ended. */
+const CLEANUP_MS = 5000;
+
+/**
+ * Starts this very command as several ranks on this machine and waits for them. What they print goes to the terminal;
+ * the first Ctrl-C goes to rank 0, which stops the run after its step, and the second ends all at once.
+ *
+ * @returns the exit code
+ * @throws UserError when there is no MPI; Failure when a rank is killed or crashes
+ */
+export async function launchRanks(ranks: number): Promise<number> {
+  const mpiexec = await findMpiexec();
+  if (mpiexec === null) {
+    throw new UserError(
+      `--ranks ${ranks} needs MPI's mpiexec, and none was found. Install MPICH or Open MPI (Debian: apt install ` +
+        `mpich), or start with ./tango, which brings it along.`,
+    );
+  }
+  using watch = new RankWatch();
+  const program = [Deno.execPath(), "run", "-A", fileURLToPath(Deno.mainModule), ...Deno.args];
+  const { command, args, env } = startCommand(mpiexec, ranks, program);
+  const launcher = new Deno.Command(command, {
+    args,
+    env: { ...env, ...noted({ socket: watch.socket, terminal: terminalSize() }) },
+    clearEnv: true,
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+    detached: true, // Ctrl-C would have it end all ranks
+  }).spawn();
+  const shown = Promise.all([
+    show(launcher.stdout, Deno.stdout),
+    show(launcher.stderr, Deno.stderr),
+  ]);
+  await watch.add(launcher.pid);
+  let interrupted = false;
+  using _interrupt = new Interrupt(() => {
+    interrupted = true;
+    const first = watch.pidOf(0);
+    if (first === null) endProcess(launcher.pid); // nothing has begun
+    else Deno.kill(first, "SIGINT");
+  });
+  await Promise.race([watch.failed, launcher.status]);
+  const cleanup = setTimeout(() => {
+    endProcess(launcher.pid);
+    watch.end();
+  }, CLEANUP_MS);
+  const { success, code } = await launcher.status;
+  clearTimeout(cleanup);
+  watch.end();
+  await shown;
+  if (success) return EXIT.success;
+  if (interrupted) return INTERRUPTED_EXIT_CODE;
+  const failed = await Promise.race([watch.failed, pause(CLEANUP_MS)]);
+  if (failed === null) {
+    throw new Failure(`${mpiexec.path} could not start the ranks (exit code ${code}).`);
+  }
+  if (failed.code !== null) return failed.code;
+  throw new Failure(
+    `rank ${failed.rank} (process ${failed.pid}) was killed or crashed, which ended all ranks.`,
+  );
+}
+
+const pause = (milliseconds: number) =>
+  new Promise<null>((resolve) => setTimeout(() => resolve(null), milliseconds));
+
+/** Passes on what ranks print. */
+async function show(from: ReadableStream<Uint8Array>, to: typeof Deno.stdout): Promise<void> {
+  const text = from.pipeThrough(new TextDecoderStream()).pipeThrough(new WithoutLauncherWords());
+  for await (const part of text) to.writeSync(new TextEncoder().encode(part));
+}
+
+function terminalSize(): TerminalSize | null {
+  return Deno.stderr.isTerminal() ? Deno.consoleSize() : null;
+}

@@ -1,0 +1,28 @@
+import { EXIT } from "../program.ts";
+import { launchNotes, type RankWord } from "./launch_notes.ts";
+
+const PARENT_CHECK_MS = 500;
+let line: Deno.UnixConn | null = null;
+
+/** Tells whoever started this rank with `--ranks` that it is here, and ends it when what started it is gone. */
+export async function stayWithLauncher(rank: number): Promise<void> {
+  const parent = Deno.ppid;
+  const check = setInterval(() => Deno.ppid === parent || Deno.exit(EXIT.failure), PARENT_CHECK_MS);
+  Deno.unrefTimer(check);
+  const notes = launchNotes();
+  if (notes === null) return;
+  line = await Deno.connect({ transport: "unix", path: notes.socket });
+  line.unref();
+  await tell(line, { type: "here", rank, pid: Deno.pid });
+  // Nothing ever comes, but for the end.
+  line.read(new Uint8Array(1)).catch(() => null).then(() => Deno.exit(EXIT.failure));
+}
+
+/** Tells whoever started this rank that it ends now, and how. */
+export async function endWithLauncher(code: number): Promise<void> {
+  if (line !== null) await tell(line, { type: "end", code });
+}
+
+async function tell(line: Deno.UnixConn, word: RankWord): Promise<void> {
+  await line.write(new TextEncoder().encode(`${JSON.stringify(word)}\n`));
+}

@@ -1,0 +1,92 @@
+import { join } from "node:path";
+import type { RankWord } from "./launch_notes.ts";
+
+/** How the first rank ended that did not end well: with an exit code, or null when it said nothing. */
+export interface RankEnd {
+  readonly rank: number;
+  readonly pid: number;
+  readonly code: number | null;
+}
+
+/**
+ * The side of the process that `--ranks` was said to: hears of its ranks, and sees to it that none outlives it. A small
+ * shell waits for the end of this process, however it comes, and ends what is left of them.
+ */
+export class RankWatch implements Disposable {
+  readonly #folder = Deno.makeTempDirSync({ prefix: "tango-" });
+  readonly #listener: Deno.UnixListener;
+  readonly #pids = new Map<number, number>();
+  readonly #shell: Deno.ChildProcess;
+  readonly #toShell: WritableStreamDefaultWriter<Uint8Array>;
+  readonly #failed = Promise.withResolvers<RankEnd>();
+  /** Where ranks report; see `LaunchNotes`. */
+  readonly socket: string = join(this.#folder, "ranks");
+  /** Settles when a rank ends with another exit code than 0, or without a word. */
+  readonly failed: Promise<RankEnd> = this.#failed.promise;
+
+  constructor() {
+    this.#listener = Deno.listen({ transport: "unix", path: this.socket });
+    this.#shell = new Deno.Command("sh", {
+      args: ["-c", 'while read -r pid; do pids="$pids $pid"; done; kill -KILL $pids'],
+      stdin: "piped",
+      stdout: "null",
+      stderr: "null",
+      detached: true, // Ctrl-C is not meant for it
+    }).spawn();
+    this.#toShell = this.#shell.stdin.getWriter();
+    void this.#listen();
+  }
+
+  /** Has a process ended when this one is. */
+  async add(pid: number): Promise<void> {
+    await this.#toShell.write(new TextEncoder().encode(`${pid}\n`));
+  }
+
+  /** The process of a rank; null before it has reported. */
+  pidOf(rank: number): number | null {
+    return this.#pids.get(rank) ?? null;
+  }
+
+  /** Ends all ranks that are left. */
+  end(): void {
+    for (const pid of this.#pids.values()) endProcess(pid);
+  }
+
+  [Symbol.dispose](): void {
+    this.end();
+    this.#listener.close();
+    this.#shell.kill("SIGKILL");
+    Deno.removeSync(this.#folder, { recursive: true });
+  }
+
+  async #listen(): Promise<void> {
+    for await (const connection of this.#listener) void this.#hear(connection);
+  }
+
+  async #hear(connection: Deno.UnixConn): Promise<void> {
+    const end = { rank: -1, pid: 0, code: null as number | null };
+    let text = "";
+    for await (const part of connection.readable.pipeThrough(new TextDecoderStream())) {
+      const lines = (text + part).split("\n");
+      text = lines.pop() ?? "";
+      for (const line of lines) {
+        const word = JSON.parse(line) as RankWord;
+        if (word.type === "here") {
+          Object.assign(end, { rank: word.rank, pid: word.pid });
+          this.#pids.set(word.rank, word.pid);
+          await this.add(word.pid);
+        } else end.code = word.code;
+      }
+    }
+    if (end.rank >= 0 && end.code !== 0) this.#failed.resolve(end);
+  }
+}
+
+/** Kills a process that may have ended. */
+export function endProcess(pid: number): void {
+  try {
+    Deno.kill(pid, "SIGKILL");
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}

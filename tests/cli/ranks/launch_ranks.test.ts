@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import type { Mpiexec } from "../../../src/cli/ranks/mpiexec.ts";
+import { testEachLibrary } from "../../distributed/mpi/installations.ts";
+import { gone } from "../../distributed/mpi/processes.ts";
+
+const PROGRAM = new URL("./count_program.ts", import.meta.url).pathname;
+const RANKS = 3;
+
+/** A program that counts on three ranks. */
+interface Counting {
+  /** The process that --ranks was said to. */
+  readonly pid: number;
+  /** Those of the ranks. */
+  readonly ranks: readonly number[];
+  /** Waits for a word on either output. */
+  until(word: string): Promise<void>;
+}
+
+/** Starts the program, does something while it counts, and gives what came of it. No rank may be left afterwards. */
+async function counting(
+  mpiexec: Mpiexec,
+  how: string,
+  meanwhile: (counting: Counting) => Promise<void> | void = () => {},
+): Promise<{ code: number; printed: string }> {
+  const folder = Deno.makeTempDirSync();
+  const wrapper = `#!/bin/sh\nexec ${mpiexec.path} "$@"\n`;
+  Deno.writeTextFileSync(join(folder, "mpiexec"), wrapper, { mode: 0o755 });
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-check", "-A", PROGRAM, "count", "--ranks", `${RANKS}`, how],
+    env: { PATH: `${folder}:${Deno.env.get("PATH")}` },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  let printed = "";
+  let changed = Promise.withResolvers<void>();
+  const read = async (stream: ReadableStream<Uint8Array>) => {
+    for await (const text of stream.pipeThrough(new TextDecoderStream())) {
+      printed += text;
+      changed.resolve();
+      changed = Promise.withResolvers();
+    }
+  };
+  const reading = Promise.all([read(child.stdout), read(child.stderr)]);
+  const until = async (word: string) => {
+    while (!printed.includes(word)) await Promise.race([changed.promise, reading]);
+  };
+  await until("going");
+  const ranks = (/^3 ranks: (.*)$/m.exec(printed)?.[1] ?? "").split(" ").map(Number);
+  assert.equal(ranks.length, RANKS, printed);
+  await meanwhile({ pid: child.pid, ranks, until });
+  const { code } = await child.status;
+  await reading;
+  for (const pid of ranks) await gone(pid);
+  Deno.removeSync(folder, { recursive: true });
+  return { code, printed: printed.replace(/^3 ranks: .*\ngoing\n/m, "") };
+}
+
+testEachLibrary("--ranks: only rank 0 prints, and the exit code is its own", async (mpiexec) => {
+  assert.deepEqual(await counting(mpiexec, "short"), { code: 0, printed: "done\n" });
+});
+
+testEachLibrary("--ranks: a mistake of the user is said once, exit 2", async (mpiexec) => {
+  const found = await counting(mpiexec, "user error");
+  assert.deepEqual(found, { code: 2, printed: "a file is missing\n" });
+});
+
+testEachLibrary("--ranks: what ends another rank names it, exit 1", async (mpiexec) => {
+  const { code, printed } = await counting(mpiexec, "failure on 1");
+  assert.equal(printed, `rank 1 on ${Deno.hostname()}: a GPU gave out\n`);
+  assert.equal(code, 1);
+});
+
+testEachLibrary(
+  "--ranks: the first Ctrl-C stops all ranks after the step, exit 130",
+  async (mpiexec) => {
+    const { code, printed } = await counting(
+      mpiexec,
+      "long",
+      ({ pid }) => Deno.kill(pid, "SIGINT"),
+    );
+    assert.match(printed, /^Stopping after this step; .*\nstopped at \d+\n$/);
+    assert.equal(code, 130);
+  },
+);
+
+testEachLibrary("--ranks: the second Ctrl-C ends all ranks at once", async (mpiexec) => {
+  const { code, printed } = await counting(mpiexec, "deaf", async ({ pid, until }) => {
+    Deno.kill(pid, "SIGINT");
+    await until("Stopping");
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    Deno.kill(pid, "SIGINT");
+  });
+  assert.match(printed, /^Stopping after this step; .*\n$/);
+  assert.equal(code, 130);
+});
+
+testEachLibrary("--ranks: a rank that is killed ends all with one message", async (mpiexec) => {
+  const { code, printed } = await counting(
+    mpiexec,
+    "long",
+    ({ ranks }) => Deno.kill(ranks[1], "SIGKILL"),
+  );
+  assert.match(
+    printed,
+    /^rank 1 \(process \d+\) was killed or crashed, which ended all ranks\.\n$/,
+  );
+  assert.equal(code, 1);
+});
+
+testEachLibrary("--ranks: no rank outlives the process that it was said to", async (mpiexec) => {
+  const { code } = await counting(mpiexec, "deaf", ({ pid }) => Deno.kill(pid, "SIGKILL"));
+  assert.equal(code, 137);
+});
+
+testEachLibrary("--ranks: nor one that is stopped", async (mpiexec) => {
+  await counting(mpiexec, "long", ({ pid, ranks }) => {
+    Deno.kill(ranks[2], "SIGSTOP");
+    Deno.kill(pid, "SIGKILL");
+  });
+});
