@@ -22,9 +22,12 @@ export function mpiAllReduce(elements: number): () => void {
   if (start === null) throw new Error("start this with mpiexec, mpirun or srun");
   const { path } = openLibrary(start, environment);
   const { type, world, float, sum } = handlesOf(path);
-  const { symbols } = Deno.dlopen(path, {
-    MPI_Allreduce: { parameters: ["buffer", "buffer", "i32", type, type, type], result: "i32" },
-  } as const);
+  const { symbols } = Deno.dlopen(
+    path,
+    {
+      MPI_Allreduce: { parameters: ["buffer", "buffer", "i32", type, type, type], result: "i32" },
+    } as const,
+  );
   const [sent, received] = [new Float32Array(elements), new Float32Array(elements)];
   return () => {
     const code = symbols.MPI_Allreduce(

@@ -19,6 +19,9 @@ interface ReceivedSum extends ShardRange {
  * Makes each process's own slices of `gradients` hold the sum of all parts: the sums of subtrees go to the
  * slice's owner, who adds them on the GPU as `sumShards` does in one process. The next slice is read from the
  * GPU while the one before is on its way.
+ *
+ * Nothing of it overlaps with the last backward pass: the native engine's waiting blocks the thread until the GPU
+ * is idle, so that a slice that is complete in mid-pass cannot be read before the pass is through.
  */
 export async function reduceSlices(
   communicator: Communicator,
