@@ -13,18 +13,20 @@ export class RunControl {
   #isStopRequested = false;
   #isSaveRequested = false;
   #isPaused = false;
+  /** Whether anything was asked since the run last looked. */
+  #isAsked = false;
   #wake: (() => void) | null = null;
 
   /** Ends the run after the present step, with a checkpoint. */
   stop(): void {
     this.#isStopRequested = true;
-    this.#wake?.();
+    this.#ask();
   }
 
   /** Writes a checkpoint after the present step. */
   save(): void {
     this.#isSaveRequested = true;
-    this.#wake?.();
+    this.#ask();
   }
 
   /** Lets the run wait after the present step. The GPU then has nothing to do. */
@@ -35,6 +37,11 @@ export class RunControl {
   /** Lets a paused run go on. */
   goOn(): void {
     this.#isPaused = false;
+    this.#ask();
+  }
+
+  #ask(): void {
+    this.#isAsked = true;
     this.#wake?.();
   }
 
@@ -83,11 +90,13 @@ export class RunControl {
    * requests are only delivered in between.
    */
   async arrivals(): Promise<void> {
+    this.#isAsked = false;
     await new Promise((resolve) => setTimeout(resolve, 0));
   }
 
-  /** Waits until something is asked; the process does not end meanwhile. */
+  /** Waits until something is asked since `arrivals`; the process does not end meanwhile. */
   async nextRequest(): Promise<void> {
+    if (this.#isAsked) return;
     const keepAlive = setInterval(() => {}, 2 ** 30);
     try {
       await new Promise<void>((resolve) => this.#wake = resolve);
