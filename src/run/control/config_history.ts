@@ -1,7 +1,13 @@
+import { z } from "zod";
 import { exists, writeFileAtomically } from "../../base/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import type { Settings } from "../config/changeable.ts";
 import { readJsonLines } from "../store/json_lines_log.ts";
+
+const changeSchema = z.object({
+  step: z.int(),
+  settings: z.record(z.string(), z.union([z.string(), z.number()])),
+});
 
 /** The error of a change that comes too late. */
 export function noStepLeft(): UserError {
@@ -38,7 +44,7 @@ export class ConfigHistory<Config> {
     private readonly initial: Config,
     private readonly apply: (config: Config, settings: Settings) => Config,
   ) {
-    this.#changes = exists(path) ? readJsonLines<ConfigChange>(path) : [];
+    this.#changes = exists(path) ? readChanges(path) : [];
   }
 
   /** The configuration that holds in a step. */
@@ -88,4 +94,15 @@ export class ConfigHistory<Config> {
   #after(changes: readonly ConfigChange[]): Config {
     return changes.reduce((config, { settings }) => this.apply(config, settings), this.initial);
   }
+}
+
+function readChanges(path: string): ConfigChange[] {
+  return readJsonLines(path).map((line, index) => {
+    const { data } = changeSchema.safeParse(line);
+    if (data) return data;
+    throw new UserError(
+      `${path}:${index + 1} is damaged: "settings" by their keys were expected, found ` +
+        `${JSON.stringify(line).slice(0, 60)}. Remove the damaged lines and those after them.`,
+    );
+  });
 }

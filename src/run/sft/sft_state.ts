@@ -1,10 +1,12 @@
+import { z } from "zod";
 import type { Trainer } from "../../engine/training/trainer.ts";
 import type { PolicyName } from "../../rl/policy.ts";
 import type { SkippedInARow } from "../health/policy_health.ts";
 import type { Best } from "../store/best.ts";
 import { saveCheckpoint } from "../store/checkpoint.ts";
-import { StoredCheckpoint } from "../store/stored_checkpoint.ts";
-import { type OptimizerSteps, restoreTrained, trainedTensors } from "../store/trained_models.ts";
+import { bestSchema, optimizerStepsSchema, skippedInARowSchema } from "../store/stored_state.ts";
+import { countSchema, StoredCheckpoint } from "../store/stored_checkpoint.ts";
+import { restoreTrained, trainedTensors } from "../store/trained_models.ts";
 
 /** Where a fine-tuning stands, besides its weights and moments. */
 export interface SftState {
@@ -29,15 +31,16 @@ export const initialSftState: SftState = {
   skippedInARow: {},
 };
 
-type StoredState = {
-  readonly step: number;
-  readonly position: number;
-  readonly best: { readonly step: number; readonly value: number } | null;
-  readonly isReached: boolean;
-  readonly optimizerSteps: OptimizerSteps;
-  /** Absent in checkpoints of earlier versions, which were written only where nothing was skipped. */
-  readonly skippedInARow?: { readonly [policy: string]: number };
-};
+const storedStateSchema = z.object({
+  step: countSchema,
+  position: countSchema,
+  best: bestSchema.nullable(),
+  isReached: z.boolean(),
+  optimizerSteps: optimizerStepsSchema,
+  skippedInARow: skippedInARowSchema,
+});
+
+type StoredState = z.output<typeof storedStateSchema>;
 
 /**
  * Writes a checkpoint and removes those it supersedes.
@@ -74,9 +77,9 @@ export async function loadSftState(
   policy: PolicyName,
   trainer: Trainer,
 ): Promise<SftState> {
-  const checkpoint = new StoredCheckpoint<StoredState>(path);
-  const { optimizerSteps, skippedInARow = {}, ...state } = checkpoint.state;
+  const checkpoint = new StoredCheckpoint(path);
+  const { optimizerSteps, ...state } = checkpoint.state(storedStateSchema);
   const key = () => "initial_model or lora";
   await restoreTrained(checkpoint, optimizerSteps, { [policy]: trainer }, key);
-  return { ...state, skippedInARow };
+  return state;
 }

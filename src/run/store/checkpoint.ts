@@ -16,7 +16,13 @@ import {
 } from "../../base/atomic_file.ts";
 import type { JsonValue } from "./json_lines_log.ts";
 import { CONTINUE } from "./run_folder.ts";
-import { fileOf, FORMAT, isComplete, STATE_FILE, type StateFile } from "./stored_checkpoint.ts";
+import {
+  type CheckpointFacts,
+  encodeState,
+  fileOf,
+  isComplete,
+  STATE_FILE,
+} from "./stored_checkpoint.ts";
 
 /** What a checkpoint keeps. */
 export interface Checkpoint<State extends JsonValue = JsonValue> {
@@ -55,18 +61,13 @@ export async function saveCheckpoint(
   });
   const bytes = sets.reduce((sum, { content }) => sum + content.bytes, 0);
   await writeFolderAtomically({ path, bytes, next: CONTINUE }, async (unfinished) => {
-    const files: StateFile["files"] = {};
+    const files: CheckpointFacts["files"] = {};
     for (const { file, content } of sets) {
       const hash = createHash("sha256");
       await writePiecesDurably(join(unfinished, file), hashed(content.pieces(), hash));
       files[file] = { bytes: content.bytes, sha256: hash.digest("hex") };
     }
-    const text = JSON.stringify(
-      { format: FORMAT, step, state, files } satisfies StateFile,
-      null,
-      1,
-    );
-    writeFileDurably(join(unfinished, STATE_FILE), text + "\n");
+    writeFileDurably(join(unfinished, STATE_FILE), encodeState({ step, state, files }));
   });
   removeSuperseded(folder, step, keep);
   return path;

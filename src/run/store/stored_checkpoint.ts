@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { z } from "zod";
 import { exists } from "../../base/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import { pieceBytes } from "../../gpu/tensor_pieces.ts";
@@ -10,26 +11,41 @@ import {
 } from "../../model/weights/safetensors.ts";
 import type { JsonValue } from "./json_lines_log.ts";
 
-/** What state.json says. */
-export interface StateFile {
-  format: number;
-  step: number;
-  state: JsonValue;
-  files: Record<string, { bytes: number; sha256: string }>;
+/** The format that is written and read. */
+const FORMAT = 1;
+export const STATE_FILE = "state.json";
+
+/** A number of steps, bytes and the like. */
+export const countSchema = z.int().nonnegative();
+
+const stateFileSchema = z.object({
+  format: z.literal(FORMAT).optional(),
+  step: countSchema,
+  state: z.custom<JsonValue>((value) => value !== undefined),
+  files: z.record(z.string(), z.object({ bytes: countSchema, sha256: z.string() })),
+  /** Of all the rest; absent in checkpoints of earlier versions. */
+  sha256: z.string().optional(),
+});
+
+/** What state.json says, but for its own hash. */
+export type CheckpointFacts = Pick<z.output<typeof stateFileSchema>, "step" | "state" | "files">;
+
+/** The text of state.json. */
+export function encodeState({ step, state, files }: CheckpointFacts): string {
+  const facts = { format: FORMAT, step, state, files };
+  return `${JSON.stringify({ ...facts, sha256: hashOf(facts) }, null, 1)}\n`;
 }
 
-/** The format that is written and read. */
-export const FORMAT = 1;
-export const STATE_FILE = "state.json";
+const hashOf = (facts: object) => createHash("sha256").update(JSON.stringify(facts)).digest("hex");
 
 /** The file of a set of tensors. */
 export const fileOf = (set: string) => `${set}.safetensors`;
 
 /** A checkpoint on disk. */
-export class StoredCheckpoint<State extends JsonValue = JsonValue> {
+export class StoredCheckpoint {
   readonly step: number;
-  readonly state: State;
-  readonly #files: StateFile["files"];
+  readonly #state: JsonValue;
+  readonly #files: CheckpointFacts["files"];
 
   /**
    * Opens a checkpoint: all its files are there in full length.
@@ -45,8 +61,19 @@ export class StoredCheckpoint<State extends JsonValue = JsonValue> {
       if (size !== bytes) throw incomplete(path, `${name} has ${size} bytes instead of ${bytes}`);
     }
     this.step = step;
-    this.state = state as State;
+    this.#state = state;
     this.#files = files;
+  }
+
+  /**
+   * Everything but the tensors.
+   *
+   * @throws UserError when it is not what the schema expects
+   */
+  state<State>(schema: z.ZodType<State>): State {
+    const { data, error } = schema.safeParse(this.#state);
+    if (error) throw incomplete(this.path, `${STATE_FILE} is not a state of such a run`, error);
+    return data;
   }
 
   /** Whether it keeps a set of this name. */
@@ -96,29 +123,36 @@ async function readSet(
   return hash.digest("hex");
 }
 
-function incomplete(path: string, what: string): UserError {
+/** @param unfit what a schema found wrong */
+function incomplete(path: string, what: string, unfit?: z.ZodError): UserError {
+  const [issue] = unfit?.issues ?? [];
+  const where = issue ? ` (${issue.path.join(".") || "the whole"}: ${issue.message})` : "";
   return new UserError(
-    `The checkpoint ${path} cannot be used: ${what}. Remove that folder to resume from the one before.`,
+    `The checkpoint ${path} cannot be used: ${what}${where}. Remove that folder to resume from the one ` +
+      `before.`,
   );
 }
 
-function readState(path: string): StateFile {
+function readState(path: string): CheckpointFacts {
   const file = join(path, STATE_FILE);
   if (!exists(file)) throw incomplete(path, `${STATE_FILE} is missing`);
-  let parsed: Partial<StateFile> | null;
+  let parsed: unknown;
   try {
     parsed = JSON.parse(Deno.readTextFileSync(file));
   } catch (error) {
     throw incomplete(path, `${STATE_FILE} is not JSON (${(error as Error).message})`);
   }
-  const { format, step, state, files } = parsed ?? {};
-  if (format !== undefined && format !== FORMAT) {
+  const { format = FORMAT } = z.object({ format: z.unknown() }).safeParse(parsed).data ?? {};
+  if (format !== FORMAT) {
     throw incomplete(path, `it has format ${format}; this program reads format ${FORMAT}`);
   }
-  if (typeof step !== "number" || state === undefined || typeof files !== "object" || !files) {
-    throw incomplete(path, `${STATE_FILE} lacks step, state or files`);
+  const { data, error } = stateFileSchema.safeParse(parsed);
+  if (error) throw incomplete(path, `${STATE_FILE} is damaged`, error);
+  const { step, state, files } = parsed as CheckpointFacts;
+  if (data.sha256 !== undefined && data.sha256 !== hashOf({ format: FORMAT, step, state, files })) {
+    throw incomplete(path, `the content of ${STATE_FILE} has changed since it was written`);
   }
-  return { format: FORMAT, step, state, files };
+  return data;
 }
 
 /** Whether a checkpoint's files are all there in full length. */

@@ -3,7 +3,6 @@ import { savedState, stateReceiver, type TrainedModel } from "../../engine/train
 import type { TensorStream } from "../../model/weights/safetensors.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import type { StoredCheckpoint } from "./stored_checkpoint.ts";
-import type { JsonValue } from "./json_lines_log.ts";
 
 /** Models in training by the names they have in a checkpoint. */
 export type TrainedModels = Readonly<Record<string, TrainedModel>>;
@@ -31,8 +30,8 @@ export function trainedTensors(
  * @param key the configuration key of a model's path
  * @throws UserError when the checkpoint was made with other models, or its content is not what was written
  */
-export async function restoreTrained<State extends JsonValue>(
-  checkpoint: StoredCheckpoint<State>,
+export async function restoreTrained(
+  checkpoint: StoredCheckpoint,
   optimizerSteps: OptimizerSteps,
   models: TrainedModels,
   key: (name: string) => string,
@@ -43,7 +42,7 @@ export async function restoreTrained<State extends JsonValue>(
         `${checkpoint.path}: the ${name}'s ${kind} do not have the size of the model the configuration ` +
           `names; was ${key(name)} changed since the run began?`,
       );
-    if (!checkpoint.has(name)) throw differs("weights");
+    if (!checkpoint.has(name) || !(name in optimizerSteps)) throw differs("weights");
     await checkpoint.read(name, (entries) => stateReceiver(trained, entries, differs));
     trained.optimizer.step = optimizerSteps[name];
     trained.model.trainable?.weightsChanged();

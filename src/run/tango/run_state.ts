@@ -1,16 +1,13 @@
+import { z } from "zod";
 import type { ClassCounts } from "../../rl/advantage/class_reweighting.ts";
 import { initialPosition, type TangoPosition } from "../../rl/schedule/tango_schedule.ts";
 import type { SkippedInARow } from "../health/policy_health.ts";
 import type { Best } from "../store/best.ts";
 import { saveCheckpoint } from "../store/checkpoint.ts";
-import { StoredCheckpoint } from "../store/stored_checkpoint.ts";
+import { bestSchema, optimizerStepsSchema, skippedInARowSchema } from "../store/stored_state.ts";
+import { countSchema, StoredCheckpoint } from "../store/stored_checkpoint.ts";
 import type { Policies } from "./policies.ts";
-import {
-  type OptimizerSteps,
-  restoreTrained,
-  type TrainedModels,
-  trainedTensors,
-} from "../store/trained_models.ts";
+import { restoreTrained, type TrainedModels, trainedTensors } from "../store/trained_models.ts";
 
 /** Everything of a run that is not an array: where it stands. Random numbers need no state: their keys do. */
 export interface RunState {
@@ -36,15 +33,21 @@ export function initialState(): RunState {
   };
 }
 
-type StoredState = {
-  readonly position: { readonly [key: string]: number };
-  readonly classCounts: { readonly [key: string]: number } | null;
-  readonly problemPosition: number;
-  readonly best: { readonly [key: string]: number } | null;
-  readonly optimizerSteps: OptimizerSteps;
-  /** Absent in checkpoints of earlier versions, which were written only where nothing was skipped. */
-  readonly skippedInARow?: { readonly [policy: string]: number };
-};
+const storedStateSchema = z.object({
+  position: z.object({
+    globalSteps: countSchema,
+    generatorSteps: countSchema,
+    verifierSteps: countSchema,
+    cycleSteps: countSchema,
+  }),
+  classCounts: z.object({ positive: z.number(), negative: z.number() }).nullable(),
+  problemPosition: countSchema,
+  best: bestSchema.nullable(),
+  optimizerSteps: optimizerStepsSchema,
+  skippedInARow: skippedInARowSchema,
+});
+
+type StoredState = z.output<typeof storedStateSchema>;
 
 function trainedModels({ generator, verifier }: Policies): TrainedModels {
   const models: Record<string, TrainedModels[string]> = {};
@@ -80,15 +83,9 @@ export async function saveRunState(
  * @throws UserError when it is damaged or was made with other models than the configuration names
  */
 export async function loadRunState(path: string, policies: Policies): Promise<RunState> {
-  const checkpoint = new StoredCheckpoint<StoredState>(path);
-  const { state } = checkpoint;
+  const checkpoint = new StoredCheckpoint(path);
+  const { optimizerSteps, ...state } = checkpoint.state(storedStateSchema);
   const key = (name: string) => `${name}.model or ${name}.lora`;
-  await restoreTrained(checkpoint, state.optimizerSteps, trainedModels(policies), key);
-  return {
-    position: state.position as unknown as TangoPosition,
-    classCounts: state.classCounts as unknown as ClassCounts | null,
-    problemPosition: state.problemPosition,
-    best: state.best as unknown as Best | null,
-    skippedInARow: state.skippedInARow ?? {},
-  };
+  await restoreTrained(checkpoint, optimizerSteps, trainedModels(policies), key);
+  return state;
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { join } from "node:path";
+import { z } from "zod";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
 import type { Tensor } from "../../../src/gpu/tensor.ts";
 import { pieceBytes } from "../../../src/gpu/tensor_pieces.ts";
@@ -8,11 +9,8 @@ import type { TrainedModel } from "../../../src/engine/training/saved_state.ts";
 import { Model } from "../../../src/model/decoder/model.ts";
 import { saveCheckpoint } from "../../../src/run/store/checkpoint.ts";
 import { StoredCheckpoint } from "../../../src/run/store/stored_checkpoint.ts";
-import {
-  type OptimizerSteps,
-  restoreTrained,
-  trainedTensors,
-} from "../../../src/run/store/trained_models.ts";
+import { optimizerStepsSchema } from "../../../src/run/store/stored_state.ts";
+import { restoreTrained, trainedTensors } from "../../../src/run/store/trained_models.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { alone } from "../../../src/engine/training/reducer.ts";
 import { Optimizer } from "../../../src/model/decoder/optimizer.ts";
@@ -64,8 +62,13 @@ async function save(folder: string, generator: TrainedModel): Promise<string> {
 }
 
 async function restore(path: string, generator: TrainedModel): Promise<void> {
-  const stored = new StoredCheckpoint<{ optimizerSteps: OptimizerSteps }>(path);
-  await restoreTrained(stored, stored.state.optimizerSteps, { generator }, (name) => name);
+  const stored = new StoredCheckpoint(path);
+  await restoreTrained(
+    stored,
+    stored.state(z.object({ optimizerSteps: optimizerStepsSchema })).optimizerSteps,
+    { generator },
+    (name) => name,
+  );
 }
 
 onEveryGpu("trained models: what is longer than a piece comes back bit for bit", async (gpu) => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { Sampler } from "../../../src/engine/sampling/sampler.ts";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
 import { characterTokenizer, characterTokenizerConfig } from "../../../src/data/vocabulary.ts";
@@ -120,6 +121,27 @@ onEveryGpu("run state: a frozen verifier and no verifier at all", async (gpu) =>
       for (const policies of [saved, loaded]) releasePolicies(policies);
     });
   }
+});
+
+onEveryGpu("run state: a state that lacks something is refused by name", async (gpu) => {
+  await withFolder(async (folder) => {
+    const policies = policiesOf(gpu, { seed: 1, verifier: null });
+    const path = await saveRunState(folder, policies, state, 1);
+    const file = join(path, "state.json");
+    const { sha256: _, ...facts } = JSON.parse(Deno.readTextFileSync(file));
+    const { optimizerSteps: __, ...without } = facts.state;
+    const damaged: [unknown, RegExp][] = [
+      [without, /state\.json is not a state of such a run \(optimizerSteps: /],
+      [null, /state\.json is not a state of such a run \(the whole: /],
+      [{ ...facts.state, optimizerSteps: {} }, /generator's weights/],
+      [{ ...facts.state, position: { globalSteps: -1 } }, /position\.globalSteps/],
+    ];
+    for (const [changed, message] of damaged) {
+      Deno.writeTextFileSync(file, JSON.stringify({ ...facts, state: changed }));
+      await assert.rejects(loadRunState(path, policies), { name: "UserError", message });
+    }
+    releasePolicies(policies);
+  });
 });
 
 onEveryGpu("run state: a checkpoint of another model is refused", async (gpu) => {
