@@ -35,6 +35,14 @@ export const changeableSftKeys: readonly string[] = [
  */
 export function changeTangoConfig(config: TangoConfig, settings: Settings): TangoConfig {
   requireChangeable(settings, changeableTangoKeys);
+  const ofVerifier = Object.keys(settings).find((key) => key.startsWith("verifier."));
+  if (ofVerifier !== undefined && !config.verifier?.trained) {
+    throw new UserError(
+      `${ofVerifier} cannot change: this run trains no verifier (${
+        config.verifier === null ? "verifier is null" : "verifier.trained is false"
+      }).`,
+    );
+  }
   return resolveTangoConfig(changedConfig(tangoConfigSchema, config, settings));
 }
 

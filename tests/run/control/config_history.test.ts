@@ -76,6 +76,33 @@ Deno.test("config history: what may not change, or does not fit, changes nothing
   });
 });
 
+Deno.test("config history: a line without settings is damage, named by its place", () => {
+  withHistory((path, open) => {
+    for (
+      const line of ['{"step":3}', '{"step":3,"settings":{"a":null}}', '{"step":3,"settings":3}']
+    ) {
+      Deno.writeTextFileSync(path, `{"step":2,"settings":{}}\n${line}\n`);
+      assert.throws(open, {
+        name: "UserError",
+        message: /history\.jsonl:2 is damaged: "settings" .* found \{"step":3.* Remove the damaged/,
+      });
+    }
+  });
+});
+
+Deno.test("changed settings: a verifier that is not trained has none", () => {
+  const change = (verifier: typeof initial.verifier) => () =>
+    changeTangoConfig({ ...initial, verifier }, { "verifier.optimizer.learning_rate": 0.1 });
+  const { verifier } = initial;
+  assert.ok(verifier);
+  assert.throws(change(null), {
+    name: "UserError",
+    message: /verifier\.optimizer\.learning_rate cannot change: .* \(verifier is null\)\.$/,
+  });
+  assert.throws(change({ ...verifier, trained: false }), { message: /verifier\.trained is false/ });
+  assert.equal(change(verifier)().verifier?.optimizer.learning_rate, 0.1);
+});
+
 Deno.test("parseSettings: numbers and words by key", () => {
   assert.deepEqual(parseSettings(["a.b=1e-5", "c=cosine"]), { "a.b": 1e-5, c: "cosine" });
   for (const one of ["a", "a={b: 1}", "a=", "=1"]) {
