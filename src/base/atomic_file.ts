@@ -67,11 +67,10 @@ export async function writeFolderAtomically(
   fill: (folder: string) => Promise<void>,
 ): Promise<void> {
   const { path } = writing;
-  const beside = `${path}.tmp`;
-  const replaced = `${path}.replaced.tmp`;
+  const { beside, replaced } = placesOf(path);
   try {
+    finishReplacing(path);
     removeIfPresent(beside);
-    removeIfPresent(replaced);
     checkRoom(writing);
     Deno.mkdirSync(beside, { recursive: true });
     try {
@@ -88,6 +87,17 @@ export async function writeFolderAtomically(
   } catch (error) {
     throw describeDiskError(error, writing);
   }
+}
+
+/** Where a folder is filled, and where the one that it replaces lies meanwhile. */
+const placesOf = (path: string) => ({ beside: `${path}.tmp`, replaced: `${path}.replaced.tmp` });
+
+/** Ends what a crash cut off between the renames: by then the new folder is whole. */
+function finishReplacing(path: string): void {
+  const { beside, replaced } = placesOf(path);
+  if (!exists(replaced)) return;
+  if (!exists(path)) Deno.renameSync(exists(beside) ? beside : replaced, path);
+  removeIfPresent(replaced);
 }
 
 /** Whether anything exists at `path`. */

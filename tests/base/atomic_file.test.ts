@@ -80,3 +80,36 @@ Deno.test("atomic folder: a failure while it is filled leaves the old one", asyn
     assert.deepEqual(namesIn(parent), ["folder"]);
   });
 });
+
+Deno.test("atomic folder: what a crash cut off between the renames is ended, and nothing is lost", async () => {
+  await withFolder(async (parent) => {
+    const path = join(parent, "folder");
+    const at = (name: string, text: string) => {
+      Deno.mkdirSync(join(parent, name), { recursive: true });
+      Deno.writeTextFileSync(join(parent, name, "a"), text);
+    };
+    /** A write that fails while it fills the folder: what was there stays. */
+    const kept = async () => {
+      const writing = writeFolderAtomically(
+        { path, next: "go on" },
+        () => Promise.reject(new Error("cut off")),
+      );
+      await assert.rejects(writing, /cut off/);
+      assert.deepEqual(namesIn(parent), ["folder"]);
+      return Deno.readTextFileSync(join(path, "a"));
+    };
+    // The old one had gone, the new one not come: it was whole by then.
+    at("folder.replaced.tmp", "old");
+    at("folder.tmp", "new");
+    assert.equal(await kept(), "new");
+    // It had come, and the old one was still there.
+    at("folder.replaced.tmp", "old");
+    assert.equal(await kept(), "new");
+    Deno.removeSync(path, { recursive: true });
+    at("folder.replaced.tmp", "old");
+    assert.equal(await kept(), "old");
+    // It was being filled.
+    at("folder.tmp", "half");
+    assert.equal(await kept(), "old");
+  });
+});
