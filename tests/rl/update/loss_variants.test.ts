@@ -27,7 +27,7 @@ interface Variants {
   }[];
 }
 
-const file = join(import.meta.dirname ?? "", "..", "fixtures", "loss_variants.json");
+const file = join(import.meta.dirname ?? "", "..", "..", "fixtures", "loss_variants.json");
 const variants: Variants = JSON.parse(Deno.readTextFileSync(file));
 
 onEveryGpu("loss variants: the loss and its gradient are PyTorch's", async (gpu) => {
