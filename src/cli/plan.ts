@@ -95,7 +95,11 @@ async function predictFor(
   if (measured) console.log(`\n${formatComparison(plans[0].prediction, measured)}`);
 }
 
-function describeRun(gpu: GpuDescription, { lengths, heldOut }: PlannedRun, ranks: number): string {
+function describeRun(
+  gpu: GpuDescription,
+  { config: { rollout }, lengths, heldOut }: PlannedRun,
+  ranks: number,
+): string {
   const { problem, judgment, solution, critique } = lengths;
   const tokens = (value: number) => `${Math.round(value)}`;
   return [
@@ -110,5 +114,10 @@ function describeRun(gpu: GpuDescription, { lengths, heldOut }: PlannedRun, rank
     gpu.isMeasured
       ? "Rates of the kernels as measured on it."
       : "Rates of the kernels are assumed shares of published peaks, not measured on it.",
+    ...(ranks > rollout.batch_size
+      ? [
+        `A step has ${rollout.batch_size} problems: so many of the ranks have one to solve and to train on.`,
+      ]
+      : []),
   ].join("\n");
 }

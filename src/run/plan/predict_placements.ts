@@ -1,4 +1,3 @@
-import { UserError } from "../../base/user_error.ts";
 import type { GpuDescription } from "./gpu_description.ts";
 import type { PlannedPlacement, PlannedRun } from "./planned_run.ts";
 import { predict, type Prediction } from "./prediction.ts";
@@ -14,13 +13,6 @@ export function predictPlacements(
   run: PlannedRun,
   ranks: number,
 ): Prediction[] {
-  const problems = run.config.rollout.batch_size;
-  if (ranks > problems) {
-    throw new UserError(
-      `${ranks} ranks share the ${problems} problems of a step, so that some would have none. Take fewer ranks, ` +
-        `or a larger batch with --set rollout.batch_size=${ranks}.`,
-    );
-  }
   const colocated = predict(gpu, run, { kind: "colocated", ranks });
   if (run.verifier === null || ranks === 1) return [colocated];
   const counts = new Set([0.25, 0.5, 0.75].map((part) => Math.round(part * ranks)));

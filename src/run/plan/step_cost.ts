@@ -36,7 +36,7 @@ const bytesPerToken = 16;
 /** Streams of `drawLengths`. */
 const solutionStream = 1, critiqueStream = 2;
 
-/** How a policy's prompts are dealt out: problem p to rank p mod ranks. */
+/** Prompts are dealt out one after another, each with all its responses. Where there are more ranks, some have none. */
 function shareSampling(
   gpu: GpuDescription,
   { config: { rollout } }: PlannedRun,
@@ -81,23 +81,30 @@ function solutionsOf(
   );
 }
 
-/** Critiques of solutions, those of one problem together, whose question only the first computes. */
+/**
+ * Critiques of each solution, those of one solution together. A rank that has judged a solution of the same problem
+ * before finds the question in its cache.
+ *
+ * @param ranks that solutions are dealt out to, one after another
+ */
 function critiquesOf(
   { lengths: { judgment, critique } }: PlannedRun,
   solutions: readonly (readonly SampledResponse[])[],
   each: number,
+  ranks: number,
 ): SampledResponse[][] {
   const count = solutions.flat().length * each;
   const drawn = drawLengths(critique, count, critiqueStream);
   let next = 0;
-  return solutions.map((group) =>
-    group.flatMap(({ length: solution }, s) =>
-      Array.from({ length: each }, (_, i) => ({
+  return solutions.flatMap((group) =>
+    group.map(({ length: solution }, s) => {
+      const first = s < ranks ? judgment + solution : solution;
+      return Array.from({ length: each }, (_, i) => ({
         promptTokens: judgment + solution,
-        newTokens: i > 0 ? 1 : s > 0 ? solution : judgment + solution,
+        newTokens: i > 0 ? 1 : first,
         length: drawn[next++],
-      }))
-    )
+      }));
+    })
   );
 }
 
@@ -160,7 +167,7 @@ export function generatorStepCost(
         gpu,
         run,
         verifier,
-        critiquesOf(run, solutions, rollout.verifications_per_solution),
+        critiquesOf(run, solutions, rollout.verifications_per_solution, ranks.verifier),
         ranks.verifier,
       )
       : null,
@@ -177,7 +184,7 @@ export function verifierStepCost(
   const { config: { rollout }, generator, verifier } = run;
   if (verifier === null) throw new Error("a verifier step without a verifier");
   const solutions = solutionsOf(run, rollout.batch_size, 1);
-  const critiques = critiquesOf(run, solutions, rollout.group_size);
+  const critiques = critiquesOf(run, solutions, rollout.group_size, ranks.verifier);
   return {
     rollout: shareSampling(gpu, run, generator, solutions, ranks.generator),
     verification: shareSampling(gpu, run, verifier, critiques, ranks.verifier),
@@ -205,7 +212,7 @@ export function evaluationSeconds(
     gpu,
     run,
     verifier,
-    critiquesOf(run, fresh, evaluation.samples),
+    critiquesOf(run, fresh, evaluation.samples, ranks.verifier),
     ranks.verifier,
   );
   return solved + solve(1) + slowest(judged);

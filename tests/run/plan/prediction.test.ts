@@ -108,10 +108,10 @@ Deno.test("prediction: both placements, and what cannot be is refused", () => {
     name: "UserError",
     message: /reduction\.shards=8/,
   });
-  assert.throws(() => predictPlacements(h100, plannedRun(["reduction.shards=64"]), 33), {
-    name: "UserError",
-    message: /33 ranks share the 32 problems/,
-  });
+  // More ranks than problems: those without one wait.
+  const many = plannedRun(["reduction.shards=64"]);
+  const [enough, surplus] = [32, 64].map((ranks) => colocated(h100, ranks, many));
+  assert.ok(surplus.idleShare > enough.idleShare);
 });
 
 Deno.test("GPU descriptions: those that come along are sound; nonsense is refused by its place", () => {
