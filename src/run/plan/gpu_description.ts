@@ -29,6 +29,8 @@ const descriptionSchema = section({
     bandwidth: realNumber({ above: 0, maximum: 1 }),
   }).nullable().default(null),
   launch_microseconds: realNumber({ minimum: 0 }).nullable().default(null),
+  /** Ranks that share the device: each has its part of the rates. */
+  shared_by: wholeNumber({ minimum: 1 }).default(1),
   host_gbps: realNumber({ above: 0 }),
   machine: link().extend({ gpus: wholeNumber({ minimum: 1 }) }).strict(),
   network: link(),
@@ -126,7 +128,7 @@ export function loadGpuDescription(nameOrFile: string): GpuDescription {
     info: deviceOf(description.name),
     limits: hardwareLimits,
     memoryBytes: description.memory_gb * 1e9,
-    rates: ratesOf(description, file),
+    rates: sharedRates(ratesOf(description, file), description.shared_by),
     hostRate: description.host_gbps * 1e9,
     gpusPerMachine: description.machine.gpus,
     machine: linkOf(description.machine),
@@ -141,6 +143,15 @@ function known(): string[] {
 
 function linkOf({ gbps, latency_microseconds }: z.output<ReturnType<typeof link>>): Link {
   return { bytesPerSecond: gbps * 1e9, latency: latency_microseconds / 1e6 };
+}
+
+function sharedRates({ products, attention, bandwidth, launch }: KernelRates, ranks: number) {
+  return {
+    products: products / ranks,
+    attention: attention / ranks,
+    bandwidth: bandwidth / ranks,
+    launch: launch * ranks,
+  };
 }
 
 function ratesOf(description: Description, file: string): KernelRates {

@@ -159,6 +159,9 @@ Deno.test("GPU descriptions: rates that bench measured take the place of publish
   const { rates, isMeasured } = loadGpuDescription(own);
   assert.deepEqual(rates, { products: 20e9, attention: 7e9, bandwidth: 9e9, launch: 0.05 / 1000 });
   assert.ok(isMeasured);
+  Deno.writeTextFileSync(own, `${rest}bench: rates.json\nshared_by: 2\n`);
+  const halved = { products: 10e9, attention: 3.5e9, bandwidth: 4.5e9, launch: 0.1 / 1000 };
+  assert.deepEqual(loadGpuDescription(own).rates, halved);
   Deno.writeTextFileSync(file, JSON.stringify({ rates: { gbps: 9 }, results: results.slice(3) }));
   assert.throws(() => loadGpuDescription(own), {
     name: "UserError",
