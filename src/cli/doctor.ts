@@ -34,8 +34,9 @@ async function doctor(options: DoctorOptions): Promise<void> {
   const machine = await examineMachine();
   const gpuOfRank = gpusOfRanks(machine.gpus, options.ranks ?? 0);
   const report: DoctorReport = { ...machine, gpuOfRank };
+  const sharing = describeSharing(gpuOfRank.map((gpu) => ({ gpu })));
   const unreachable = [...new Set(gpuOfRank)].flatMap((gpu) => whyNotOnGpu(gpu) ?? []);
-  const advice = [...advise(report), ...describeSharing(gpuOfRank), ...unreachable];
+  const advice = [...advise(report), ...sharing, ...unreachable];
   console.log(
     options.json ? JSON.stringify({ ...report, advice }, null, 2) : formatReport(report, advice),
   );

@@ -4,7 +4,8 @@ import { Divergence } from "../run/health/divergence.ts";
 import { latestCheckpoint } from "../run/store/checkpoint.ts";
 import type { RunFolder } from "../run/store/run_folder.ts";
 
-type RunCommand = "train" | "sft" | "compare";
+/** A command that keeps runs. */
+export type RunCommand = "train" | "sft" | "compare";
 
 /**
  * Runs `body`; when the GPU gives out in it, or a policy learns no more, the message says what the run has
@@ -21,9 +22,7 @@ export async function withResumeHint<Result>(
     return await body();
   } catch (error) {
     if (error instanceof GpuFailure) {
-      const kept = command === "compare" ? "Each of its runs has its checkpoints." : keptOf(folder);
-      const hint = `${kept} Continue with: ./tango ${command} --run ${folder.path} --resume`;
-      throw new Failure(`${error.message}\n${hint}`, { cause: error });
+      throw new Failure(`${error.message}\n${howToGoOn(command, folder)}`, { cause: error });
     }
     if (error instanceof Divergence) {
       throw new Failure(`${error.message}\n${afterDivergence(command, folder, error)}`, {
@@ -32,6 +31,12 @@ export async function withResumeHint<Result>(
     }
     throw error;
   }
+}
+
+/** What a run has kept so far, and how to go on with it. */
+export function howToGoOn(command: RunCommand, folder: RunFolder): string {
+  const kept = command === "compare" ? "Each of its runs has its checkpoints." : keptOf(folder);
+  return `${kept} Continue with: ./tango ${command} --run ${folder.path} --resume`;
 }
 
 function keptOf({ checkpoints }: RunFolder): string {

@@ -1,5 +1,7 @@
 /** What `--ranks` tells the ranks that it starts, in a variable of their environment, and what they tell it. */
 
+import type { WatchedRank } from "../../distributed/watch/watched_rank.ts";
+
 /** A terminal's size; output reaches it through pipes. */
 export interface TerminalSize {
   readonly columns: number;
@@ -14,9 +16,20 @@ export interface LaunchNotes {
   readonly terminal: TerminalSize | null;
 }
 
+/** What is known of a rank that is watched, for the case that it can say no more itself. */
+export interface WatchedWord {
+  readonly type: "watched";
+  readonly who: WatchedRank;
+  /** What it is at. */
+  readonly doing: string;
+  /** How to go on with the run. */
+  readonly hint: string;
+}
+
 /** Told by each rank, as lines of JSON: first who it is, at its own end how it ended. */
 export type RankWord =
   | { readonly type: "here"; readonly rank: number; readonly pid: number }
+  | WatchedWord
   | { readonly type: "end"; readonly code: number };
 
 const VARIABLE = "TANGO_LAUNCH";

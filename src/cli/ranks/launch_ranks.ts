@@ -1,12 +1,13 @@
 import { fileURLToPath } from "node:url";
 import { Failure } from "../../base/failure.ts";
 import { UserError } from "../../base/user_error.ts";
+import { causes, LAST_WORDS, lastWords } from "../../distributed/watch/last_words.ts";
 import { Interrupt, INTERRUPTED_EXIT_CODE } from "../interrupt.ts";
 import { EXIT } from "../program.ts";
 import { noted, type TerminalSize } from "./launch_notes.ts";
 import { WithoutLauncherWords } from "./launcher_words.ts";
 import { findMpiexec, startCommand } from "./mpiexec.ts";
-import { endProcess, RankWatch } from "./rank_watch.ts";
+import { endProcess, type RankEnd, RankWatch } from "./rank_watch.ts";
 
 /** Milliseconds in which `mpiexec` ends the other ranks when one has ended. */
 const CLEANUP_MS = 5000;
@@ -38,9 +39,12 @@ export async function launchRanks(ranks: number): Promise<number> {
     stderr: "piped",
     detached: true, // Ctrl-C would have it end all ranks
   }).spawn();
+  let hasSaidWhy = false;
   const shown = Promise.all([
     show(launcher.stdout, Deno.stdout),
-    show(launcher.stderr, Deno.stderr),
+    show(launcher.stderr, Deno.stderr, (text) => {
+      hasSaidWhy ||= text.includes(LAST_WORDS);
+    }),
   ]);
   await watch.add(launcher.pid);
   let interrupted = false;
@@ -66,18 +70,33 @@ export async function launchRanks(ranks: number): Promise<number> {
     throw new Failure(`${mpiexec.path} could not start the ranks (exit code ${code}).`);
   }
   if (failed.code !== null) return failed.code;
-  throw new Failure(
-    `rank ${failed.rank} (process ${failed.pid}) was killed or crashed, which ended all ranks.`,
-  );
+  if (hasSaidWhy) return code === EXIT.userError ? code : EXIT.failure;
+  throw new Failure(describeEnd(failed, watch));
+}
+
+/** What a rank's watch would have said, had `mpiexec` not ended it first. */
+function describeEnd({ rank, pid }: RankEnd, watch: RankWatch): string {
+  const word = watch.wordOf(rank);
+  if (word === null) {
+    return `rank ${rank} (process ${pid}) was killed or crashed, which ended all ranks.`;
+  }
+  return lastWords([word.who], causes.death(word.doing), watch.wordOf(0)?.hint ?? "");
 }
 
 const pause = (milliseconds: number) =>
   new Promise<null>((resolve) => setTimeout(() => resolve(null), milliseconds));
 
 /** Passes on what ranks print. */
-async function show(from: ReadableStream<Uint8Array>, to: typeof Deno.stdout): Promise<void> {
+async function show(
+  from: ReadableStream<Uint8Array>,
+  to: typeof Deno.stdout,
+  hear: (text: string) => void = () => {},
+): Promise<void> {
   const text = from.pipeThrough(new TextDecoderStream()).pipeThrough(new WithoutLauncherWords());
-  for await (const part of text) to.writeSync(new TextEncoder().encode(part));
+  for await (const part of text) {
+    hear(part);
+    to.writeSync(new TextEncoder().encode(part));
+  }
 }
 
 function terminalSize(): TerminalSize | null {

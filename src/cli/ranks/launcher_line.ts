@@ -1,5 +1,5 @@
 import { EXIT } from "../program.ts";
-import { launchNotes, type RankWord } from "./launch_notes.ts";
+import { launchNotes, type RankWord, type WatchedWord } from "./launch_notes.ts";
 
 const PARENT_CHECK_MS = 500;
 let line: Deno.UnixConn | null = null;
@@ -16,6 +16,11 @@ export async function stayWithLauncher(rank: number): Promise<void> {
   await tell(line, { type: "here", rank, pid: Deno.pid });
   // Nothing ever comes, but for the end.
   line.read(new Uint8Array(1)).catch(() => null).then(() => Deno.exit(EXIT.failure));
+}
+
+/** Tells whoever started this rank what to say when it ends without a word. */
+export async function tellLauncher(word: WatchedWord): Promise<void> {
+  if (line !== null) await tell(line, word);
 }
 
 /** Tells whoever started this rank that it ends now, and how. */

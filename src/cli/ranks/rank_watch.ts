@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { RankWord } from "./launch_notes.ts";
+import type { RankWord, WatchedWord } from "./launch_notes.ts";
 
 /** How the first rank ended that did not end well: with an exit code, or null when it said nothing. */
 export interface RankEnd {
@@ -16,6 +16,7 @@ export class RankWatch implements Disposable {
   readonly #folder = Deno.makeTempDirSync({ prefix: "tango-" });
   readonly #listener: Deno.UnixListener;
   readonly #pids = new Map<number, number>();
+  readonly #words = new Map<number, WatchedWord>();
   readonly #shell: Deno.ChildProcess;
   readonly #toShell: WritableStreamDefaultWriter<Uint8Array>;
   readonly #failed = Promise.withResolvers<RankEnd>();
@@ -40,6 +41,11 @@ export class RankWatch implements Disposable {
   /** Has a process ended when this one is. */
   async add(pid: number): Promise<void> {
     await this.#toShell.write(new TextEncoder().encode(`${pid}\n`));
+  }
+
+  /** What a watched rank told last; null of one that is not. */
+  wordOf(rank: number): WatchedWord | null {
+    return this.#words.get(rank) ?? null;
   }
 
   /** The process of a rank; null before it has reported. */
@@ -75,7 +81,8 @@ export class RankWatch implements Disposable {
           Object.assign(end, { rank: word.rank, pid: word.pid });
           this.#pids.set(word.rank, word.pid);
           await this.add(word.pid);
-        } else end.code = word.code;
+        } else if (word.type === "watched") this.#words.set(end.rank, word);
+        else end.code = word.code;
       }
     }
     if (end.rank >= 0 && end.code !== 0) this.#failed.resolve(end);

@@ -14,11 +14,12 @@ export const causes = {
   orphaned: "The program that started it has ended.",
 } as const;
 
+/** How the one message begins. */
+export const LAST_WORDS = "The run has ended on all ranks because of";
+
 /** The one message. */
 export function lastWords(ranks: readonly WatchedRank[], cause: string, hint: string): string {
-  return `The run has ended on all ranks because of ${nameRanks(ranks)}.\n${cause}${
-    hint && `\n${hint}`
-  }`;
+  return `${LAST_WORDS} ${nameRanks(ranks)}.\n${cause}${hint && `\n${hint}`}`;
 }
 
 /** `rank 2 on node-b (GPU 1: NVIDIA L4)` */

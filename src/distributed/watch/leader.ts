@@ -8,7 +8,7 @@ import type { WatchedRank, WatchLimits } from "./watched_rank.ts";
 import type { FollowerMessage, LeaderMessage } from "./watch_messages.ts";
 
 /** In this time a failure of all ranks shows to be one, and a job that is killed as a whole is gone. */
-const GRACE_MS = { failure: 300, death: 50 };
+const GRACE_MS = { failure: 300, death: 0 };
 /** Time for the others to hear that they are to end. */
 const FAREWELL_MS = 500;
 

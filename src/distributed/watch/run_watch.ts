@@ -1,4 +1,3 @@
-import { hostname } from "node:os";
 import { Failure } from "../../base/failure.ts";
 import { UserError } from "../../base/user_error.ts";
 import type { Communicator } from "../communicator.ts";
@@ -35,7 +34,7 @@ export class RunWatch {
     limits: WatchLimits,
   ): Promise<RunWatch> {
     const { rank } = communicator;
-    const own: WatchedRank = { rank, host: hostname(), gpu, process: ownProcess() };
+    const own: WatchedRank = { rank, host: Deno.hostname(), gpu, process: ownProcess() };
     const ranks = await gatherValues(communicator, own);
     return await RunWatch.among(ranks, rank, limits, {
       agree: (point) => broadcastValue(communicator, point),
@@ -54,7 +53,7 @@ export class RunWatch {
     },
   ): Promise<RunWatch> {
     const progress = new SharedArrayBuffer(4);
-    const watch = new RunWatch(progress);
+    const watch = new RunWatch(ranks[rank], progress);
     const opening = { type: "open", rank, ranks, limits, progress } as const;
     let problem: string | null = null;
     if (rank === 0) {
@@ -80,7 +79,11 @@ export class RunWatch {
     return watch;
   }
 
-  private constructor(progress: SharedArrayBuffer) {
+  private constructor(
+    /** This process, as the others know it. */
+    readonly own: WatchedRank,
+    progress: SharedArrayBuffer,
+  ) {
     const module = new URL("./watch_worker.ts", import.meta.url);
     this.#worker = new Worker(module, { type: "module", name: "watch" });
     this.#counter = new Int32Array(progress);

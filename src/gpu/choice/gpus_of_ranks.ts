@@ -1,4 +1,4 @@
-import { describeGpu, type ListedGpu } from "./gpu_list.ts";
+import { describeGpu, isSameGpu, type ListedGpu } from "./gpu_list.ts";
 
 /**
  * Which GPU each process takes when several share this machine: local rank n takes GPU n, and they begin anew when there
@@ -14,14 +14,33 @@ export function gpusOfRanks(gpus: readonly ListedGpu[], ranks: number): ListedGp
   return Array.from({ length: ranks }, (_, rank) => alike[rank % alike.length]);
 }
 
-/** A line for each GPU that several processes share. */
-export function describeSharing(gpusByRank: readonly ListedGpu[]): string[] {
-  return [...new Set(gpusByRank)].flatMap((gpu) => {
-    const ranks = gpusByRank.flatMap((other, rank) => other === gpu ? [rank] : []);
-    if (ranks.length === 1) return [];
+/** The GPU that a rank takes, if one is known, and where. */
+export interface RankOnGpu {
+  readonly gpu: ListedGpu | null;
+  /** Left out where all are on this machine. */
+  readonly host?: string;
+}
+
+/** A line for each GPU that several ranks share. */
+export function describeSharing(ranks: readonly RankOnGpu[]): string[] {
+  const groups: number[][] = [];
+  ranks.forEach((one, rank) => {
+    const group = groups.find(([first]) => isShared(ranks[first], one));
+    if (group) group.push(rank);
+    else groups.push([rank]);
+  });
+  return groups.flatMap((group) => {
+    const { gpu, host } = ranks[group[0]];
+    if (gpu === null || group.length === 1) return [];
+    const names = `${group.slice(0, -1).join(", ")} and ${group.at(-1)}`;
     return [
-      `Ranks ${ranks.slice(0, -1).join(", ")} and ${ranks.at(-1)} share ${describeGpu(gpu)}: ` +
-      `they take turns on it, and its memory has to do for all of them.`,
+      `Ranks ${names} share ${describeGpu(gpu)}${
+        host === undefined ? "" : ` on ${host}`
+      }: they take turns on it, and ` +
+      `its memory has to do for all of them.`,
     ];
   });
 }
+
+const isShared = (a: RankOnGpu, b: RankOnGpu) =>
+  a.host === b.host && a.gpu !== null && b.gpu !== null && isSameGpu(a.gpu, b.gpu);

@@ -5,6 +5,7 @@ import { checkTogether } from "./check_together.ts";
 import { dataSchema } from "./data_schema.ts";
 import { section, wholeNumber } from "./schema_fields.ts";
 import {
+  distributedSchema,
   frozenDtypeSchema,
   gpuSchema,
   memoryLimitSchema,
@@ -43,6 +44,7 @@ export const tangoConfigSchema = section({
   rollout: rolloutSchema.prefault({}),
   loss: lossSchema.prefault({}),
   reduction: reductionSchema.prefault({}),
+  distributed: distributedSchema.prefault({}),
   advantage: advantageSchema.prefault({}),
   rewards: rewardsSchema.prefault({}),
   class_reweighting: classReweightingSchema.prefault({}),

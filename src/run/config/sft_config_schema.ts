@@ -5,6 +5,7 @@ import { exampleDataSchema } from "./data_schema.ts";
 import { flag, oneOf, realNumber, section, text, wholeNumber } from "./schema_fields.ts";
 import {
   chatFields,
+  distributedSchema,
   frozenDtypeSchema,
   gpuSchema,
   gradientCheckpointingSchema,
@@ -106,6 +107,7 @@ export const sftConfigSchema = section({
   ),
   gradient_checkpointing: gradientCheckpointingSchema,
   reduction: reductionSchema.prefault({}),
+  distributed: distributedSchema.prefault({}),
   stop_at_accuracy: realNumber({ above: 0, maximum: 1 }).default(1).describe(
     "Training ends at the first evaluation that reaches this accuracy on the validation part; 1 trains to the end.",
   ),

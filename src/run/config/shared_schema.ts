@@ -28,6 +28,19 @@ export const reductionSchema = section({
   ),
 });
 
+/** How long ranks wait for one another; see `RunWatch`. */
+export const distributedSchema = section({
+  silence_seconds: realNumber({ minimum: 1 }).nullable().default(10).describe(
+    "Seconds without a word from a rank after which it counts as gone, and the run ends on all; null: ranks do not watch each other.",
+  ),
+  stall_seconds: realNumber({ above: 0 }).default(600).describe(
+    "Seconds that a rank may wait for one answer of its GPU before the run ends on all.",
+  ),
+});
+
+/** How long ranks wait for one another. */
+export type DistributedConfig = z.output<typeof distributedSchema>;
+
 export const seedSchema = wholeNumber({ minimum: 0, maximum: 2 ** 32 - 1 }).default(0).describe(
   "Seed of everything random: the same seed gives the same run.",
 );

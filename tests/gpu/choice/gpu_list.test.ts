@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { UserError } from "../../../src/base/user_error.ts";
-import { describeGpu, gpuAt, listGpus, numberGpus } from "../../../src/gpu/choice/gpu_list.ts";
+import {
+  describeGpu,
+  gpuAt,
+  type ListedGpu,
+  listGpus,
+  numberGpus,
+} from "../../../src/gpu/choice/gpu_list.ts";
 import { describeSharing, gpusOfRanks } from "../../../src/gpu/choice/gpus_of_ranks.ts";
 import type { VulkanDevice, VulkanDeviceType } from "../../../src/gpu/choice/vulkan_devices.ts";
 import { gpuOf } from "../../kernels/harness.ts";
@@ -67,13 +73,31 @@ Deno.test("GPUs of ranks: each has its own while there are enough, and sharing i
   const gpus = numberGpus([software, far, integrated, near]);
   const indices = (ranks: number) => gpusOfRanks(gpus, ranks).map(({ index }) => index);
   assert.deepEqual(indices(2), [0, 1]);
-  assert.deepEqual(describeSharing(gpusOfRanks(gpus, 2)), []);
+  const sharing = (gpus: readonly ListedGpu[], ranks: number) =>
+    describeSharing(gpusOfRanks(gpus, ranks).map((gpu) => ({ gpu })));
+  assert.deepEqual(sharing(gpus, 2), []);
   assert.deepEqual(indices(5), [0, 1, 0, 1, 0]);
-  assert.deepEqual(describeSharing(gpusOfRanks(gpus, 3)), [
+  assert.deepEqual(sharing(gpus, 3), [
     "Ranks 0 and 2 share GPU 0: H100 (discrete, 0000:03:00.0): they take turns on it, and its memory " +
     "has to do for all of them.",
   ]);
-  const [shared] = describeSharing(gpusOfRanks(numberGpus([software]), 3));
+  const [shared] = sharing(numberGpus([software]), 3);
   assert.match(shared, /^Ranks 0, 1 and 2 share GPU 0: llvmpipe/);
   assert.deepEqual(gpusOfRanks([], 2), []);
+  const [gpu, other] = gpus;
+  assert.deepEqual(
+    describeSharing([
+      { gpu, host: "a" },
+      { gpu: null, host: "a" },
+      { gpu: other, host: "b" },
+      { gpu, host: "b" },
+      { gpu: null, host: "a" },
+      // A process that sees one GPU alone gives it the number 0.
+      { gpu: { ...other, index: 0 }, host: "b" },
+    ]),
+    [
+      "Ranks 2 and 5 share GPU 1: H100 (discrete, 0000:c1:00.0) on b: they take turns on it, and its " +
+      "memory has to do for all of them.",
+    ],
+  );
 });

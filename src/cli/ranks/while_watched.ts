@@ -1,0 +1,46 @@
+import type { Communicator } from "../../distributed/communicator.ts";
+import { RunWatch } from "../../distributed/watch/run_watch.ts";
+import type { DistributedConfig } from "../../run/config/shared_schema.ts";
+import type { RunEvents } from "../../run/events/run_events.ts";
+import type { RunFolder } from "../../run/store/run_folder.ts";
+import { howToGoOn, type RunCommand } from "../resume_hint.ts";
+import { tellLauncher } from "./launcher_line.ts";
+
+/** What is watched. */
+export interface WatchedRun {
+  readonly communicator: Communicator;
+  /** This rank's GPU, in a few words. */
+  readonly gpu: string;
+  readonly config: DistributedConfig;
+  readonly command: RunCommand;
+  readonly folder: RunFolder;
+  readonly events: RunEvents;
+}
+
+/**
+ * Runs `body` while the ranks watch each other. All of them call it.
+ *
+ * @param body is given the watch, which wants to hear of the GPU's reads; null where nobody watches
+ * @throws on rank 0 alone: when `body` fails on another, that process ends
+ */
+export async function whileWatched<Result>(
+  { communicator, gpu, config, command, folder, events }: WatchedRun,
+  body: (watch: RunWatch | null) => Promise<Result>,
+): Promise<Result> {
+  const { silence_seconds: silenceSeconds, stall_seconds: stallSeconds } = config;
+  if (communicator.size === 1 || silenceSeconds === null) return await body(null);
+  const watch = await RunWatch.open(communicator, gpu, { silenceSeconds, stallSeconds });
+  let doing = "before its first step";
+  const tell = () => {
+    const hint = howToGoOn(command, folder);
+    watch.doing(doing);
+    watch.hint(hint);
+    void tellLauncher({ type: "watched", who: watch.own, doing, hint });
+  };
+  tell();
+  using _following = events.listen((event) => {
+    if (event.type === "phaseBegan") doing = `in the ${event.phase} of step ${event.step}`;
+    if (event.type === "phaseBegan" || event.type === "checkpoint") tell();
+  });
+  return await watch.guard(() => body(watch));
+}
