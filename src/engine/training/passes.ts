@@ -51,6 +51,7 @@ export function forwardPass(
   input: PassInput,
   inverseTemperature: number,
 ): HeadOutput {
+  model.expectLive();
   return predict(model, forwardOnly(model, input.batch), input, inverseTemperature).head;
 }
 
@@ -74,6 +75,7 @@ export function gradientPass(
   { inverseTemperature, gradientCheckpointing, embeddingTiles }: GradientPassOptions,
   derive: (head: HeadOutput) => LossGradient,
 ): { head: HeadOutput; gradient: LossGradient } {
+  model.expectLive();
   const { gpu } = model;
   const { batch, rows, targets } = input;
   const activations = forwardForTraining(model, batch, gradientCheckpointing);

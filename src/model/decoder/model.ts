@@ -69,6 +69,7 @@ export class Model {
   readonly head: readonly TableTileParameter[];
   /** Models that use the weights of this one, itself among them until it is released. */
   #users = 1;
+  #isReleased = false;
 
   private constructor(
     readonly gpu: Gpu,
@@ -97,6 +98,7 @@ export class Model {
 
   /** This model with another adapter, or without one, on the same weights; release both. */
   adapted(options: AdapterOptions | null): Model {
+    this.expectLive();
     const { gpu, config } = this;
     return this.#with(
       options && {
@@ -112,6 +114,7 @@ export class Model {
    * the GPU; a base under an adapter is shared. Release both.
    */
   snapshot(): Model {
+    this.expectLive();
     const { gpu, config, adapter } = this;
     if (adapter) return this.#with({ ...adapter, parameters: adapter.parameters.copy() });
     const rope = gpu.tensor(this.rope.shape, this.rope.dtype, this.rope.label);
@@ -164,8 +167,23 @@ export class Model {
     return Math.max(1, Math.floor(fitting / 16)) * 16;
   }
 
-  /** Returns the GPU memory; the weights when no other model uses them any more. */
+  /**
+   * Whoever computes with a model asks first: memory that was returned is others'.
+   *
+   * @throws Error when it was released
+   */
+  expectLive(): void {
+    if (this.#isReleased) throw new Error("the model was released");
+  }
+
+  /**
+   * Returns the GPU memory; the weights when no other model uses them any more.
+   *
+   * @throws Error when it was released before
+   */
   release(): void {
+    this.expectLive();
+    this.#isReleased = true;
     this.adapter?.parameters.release();
     (this.base ?? this).#leave();
   }
