@@ -7,6 +7,8 @@ import type { SampleRequest } from "./request.ts";
 
 /** The most tokens told beside one: each of them takes a walk over the logits. */
 const mostLikeliest = 64;
+/** What a GPU's word holds. */
+const largestWord = 2 ** 32 - 1;
 
 /**
  * Refuses what cannot be sampled.
@@ -26,15 +28,12 @@ export function checkRequest(request: SampleRequest, config: ModelConfig, pages:
     );
   }
   const { likeliest = 0, promptLikeliest = 0 } = request;
-  for (const [key, count] of Object.entries({ likeliest, promptLikeliest })) {
-    if (Number.isInteger(count) && count >= 0 && count <= Math.min(mostLikeliest, vocabularySize)) {
-      continue;
-    }
-    throw new UserError(
-      `${key}: found ${count}, expected a whole number from 0 to ` +
-        `${Math.min(mostLikeliest, vocabularySize)}`,
-    );
-  }
+  const most = Math.min(mostLikeliest, vocabularySize);
+  checkWhole({ likeliest, promptLikeliest }, most);
+  const { seed, stream, step, sequenceId } = request;
+  checkWhole({ seed }, Number.MAX_SAFE_INTEGER);
+  checkWhole({ stream, step, sequenceId }, largestWord);
+  for (const token of request.stopTokens) checkWhole({ "stop token": token }, largestWord);
   if (stopStrings.includes("")) throw new UserError("A stop string is empty; leave it out.");
   if (!Number.isInteger(maximumResponse) || maximumResponse < 1) {
     throw new UserError(
@@ -52,5 +51,13 @@ export function checkRequest(request: SampleRequest, config: ModelConfig, pages:
       `A prompt of ${prompt.length} tokens and a response of up to ${maximumResponse} exceed the ` +
         `cache's ${pages * pageTokens} tokens; shorten them or enlarge the cache.`,
     );
+  }
+}
+
+/** @throws UserError naming the first that is no whole number from 0 to `largest` */
+function checkWhole(values: Readonly<Record<string, number>>, largest: number): void {
+  for (const [key, value] of Object.entries(values)) {
+    if (Number.isInteger(value) && value >= 0 && value <= largest) continue;
+    throw new UserError(`${key}: found ${value}, expected a whole number from 0 to ${largest}`);
   }
 }

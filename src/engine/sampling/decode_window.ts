@@ -14,6 +14,7 @@ export async function decodeWindow(
   active: readonly Sequence[],
   steps: number,
 ): Promise<DecodedWindow> {
+  model.expectLive();
   const { gpu } = model;
   const sequences = active.slice();
   const width = roundSlots(sequences.length);

@@ -7,6 +7,13 @@ export function pagesFor(tokens: number): number {
   return Math.ceil(tokens / pageTokens);
 }
 
+/** The most pages of a cache: a layer's keys are bound as a whole. */
+export function mostPages({ gpu: { device: { limits } }, config }: Model): number {
+  const { maxStorageBufferBindingSize, maxBufferSize } = limits;
+  const bytesOfPage = 4 * pageTokens * config.kvHeads * config.headDim;
+  return Math.floor(Math.min(maxStorageBufferBindingSize, maxBufferSize) / bytesOfPage);
+}
+
 /** The memory of the keys and values of many sequences; page p is rows p · pageTokens and following. */
 export class KvCache {
   /** Per layer [pages · pageTokens, KV, D] */

@@ -29,7 +29,7 @@ export interface SampleRequest extends Sampling {
 export interface SampleListener {
   /** Its next tokens, as they are read back. */
   tokens?(next: SampledTokens): void;
-  /** It has ended. */
+  /** It has ended; nothing is told after that. */
   end(response: Response): void;
 }
 

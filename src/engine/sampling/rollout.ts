@@ -61,7 +61,10 @@ export async function rollout(
       });
       return responses;
     });
-    while (left > 0) await sampler.step();
+    while (left > 0) {
+      const goesOn = await sampler.step();
+      if (!goesOn && left > 0) throw new Error(`the sampler has lost ${left} responses`);
+    }
     return results;
   } catch (error) {
     for (const id of ids) sampler.abort(id);

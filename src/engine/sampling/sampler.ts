@@ -1,14 +1,15 @@
 import { pageTokens } from "../../kernels/attention_shape.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
+import { callAll } from "./call_all.ts";
 import { checkRequest } from "./check_request.ts";
 import { type DecodedWindow, decodeWindow } from "./decode_window.ts";
 import { type CacheSize, type Held, openHeld } from "./held_memory.ts";
-import { pagesFor } from "./kv_cache.ts";
+import { mostPages, pagesFor } from "./kv_cache.ts";
 import type { CachedPage } from "./page_tree.ts";
 import { PromptReader } from "./prompt_log_probs.ts";
 import { cutPrefills, type Prefill, prefill } from "./prefill.ts";
-import type { SampleRequest } from "./request.ts";
+import type { ResponseEnd, SampleRequest } from "./request.ts";
 import { Sequence } from "./sequence.ts";
 import { addPages, CopiedRows, fillPages, takePages } from "./sequence_pages.ts";
 
@@ -20,7 +21,8 @@ export interface SamplerOptions {
   readonly stepsBetweenReadbacks: number;
   /**
    * Pages of the cache (of `pageTokens` tokens). By default as many as the slots need for the requests that
-   * wait when the cache is taken.
+   * wait when the cache is taken, or as the device binds: a longer request that comes later waits until all
+   * others have ended, and the cache is then taken anew, empty.
    */
   readonly pages?: number;
   /** The model's, for requests with stop strings. */
@@ -68,11 +70,11 @@ export class Sampler {
    * @returns a number for `abort`
    * @throws Error when it has stop strings and the sampler no tokenizer
    * @throws UserError when it cannot be had: its settings are out of range, or prompt and response are
-   *   longer than the model's positions or the cache
+   *   longer than the model's positions, the cache, or what the device binds of one
    */
   add(request: SampleRequest): number {
     if (this.#closed) throw new Error("the sampler is closed");
-    checkRequest(request, this.model.config, this.options.pages ?? Infinity);
+    checkRequest(request, this.model.config, this.options.pages ?? mostPages(this.model));
     const id = this.#nextId++;
     this.#waiting.push(new Sequence(id, request, this.options.tokenizer ?? null));
     return id;
@@ -83,7 +85,7 @@ export class Sampler {
     const sequence = [...this.#active, ...this.#waiting].find((one) => one.id === id);
     if (!sequence) return;
     this.#remove(sequence);
-    sequence.request.listener.end(sequence.response({ reason: "aborted" }));
+    sequence.tellEnd({ reason: "aborted" });
   }
 
   /**
@@ -91,7 +93,8 @@ export class Sampler {
    * the listeners.
    *
    * @returns whether any response is still to come
-   * @throws what a listener throws, after all of them were told
+   * @throws what a listener or the tokenizer throws, after all were told; a response whose text cannot be
+   *   searched for stop strings ends as aborted
    */
   async step(): Promise<boolean> {
     if (this.#stepping) throw new Error("the sampler is stepping already");
@@ -99,9 +102,15 @@ export class Sampler {
     this.#stepping = true;
     let tell: (() => void)[];
     try {
-      const held = this.#hold();
-      this.#grow(held);
-      await this.#admit(held);
+      let held: Held;
+      for (;;) {
+        held = this.#hold();
+        this.#grow(held);
+        await this.#admit(held);
+        if (!this.#isStale(held)) break;
+        // They changed while prompts were read.
+        for (const sequence of this.#active) sequence.forgetPrompt();
+      }
       const { model, options: { stepsBetweenReadbacks } } = this;
       // All may have been aborted by now.
       tell = this.#active.length === 0
@@ -113,6 +122,7 @@ export class Sampler {
       throw error;
     } finally {
       this.#stepping = false;
+      if (this.#closed) this.#release();
     }
     callAll(tell);
     return this.busy;
@@ -134,25 +144,28 @@ export class Sampler {
     this.#held = null;
   }
 
-  /** Ends all responses and returns the GPU memory for good. */
+  /** Ends all responses and returns the GPU memory for good; in the midst of a step, when that is done. */
   close(): void {
     this.#closed = true;
     const left = [...this.#active, ...this.#waiting];
+    for (const sequence of left) this.#letGo(sequence);
+    this.#active = [];
     this.#waiting = [];
-    this.release();
-    this.#waiting = [];
-    callAll(
-      left.map((sequence) => () =>
-        sequence.request.listener.end(sequence.response({ reason: "aborted" }))
-      ),
-    );
+    if (!this.#stepping) this.#release();
+    callAll(left.map((sequence) => () => sequence.tellEnd({ reason: "aborted" })));
+  }
+
+  /** Whether the cache holds what other weights have made. */
+  #isStale({ weightsVersion }: Held): boolean {
+    return weightsVersion !== this.model.weightsVersion;
   }
 
   /** The cache and the slots for what waits, empty when the weights have changed. */
   #hold(): Held {
+    this.model.expectLive();
     const demand = this.#demand();
     const held = this.#held;
-    const stale = held !== null && held.weightsVersion !== this.model.weightsVersion;
+    const stale = held !== null && this.#isStale(held);
     const small = held !== null && this.#active.length === 0 &&
       (demand.pages > held.cache.pages || demand.pagesPerSlot > held.pagesPerSlot);
     if (stale || small) this.#release();
@@ -169,7 +182,8 @@ export class Sampler {
       (most, { mostPages }) => Math.max(most, mostPages),
       1,
     );
-    return { pages: Math.min(this.slots, this.#waiting.length) * pagesPerSlot, pagesPerSlot };
+    const enough = Math.min(this.slots, this.#waiting.length) * pagesPerSlot;
+    return { pages: Math.min(enough, mostPages(this.model)), pagesPerSlot };
   }
 
   /** Gives everything being decoded the pages for the next window, putting back whom there is none for. */
@@ -242,36 +256,24 @@ export class Sampler {
 
   /** Hands out the tokens of a window. @returns what the listeners are to be told */
   #take({ tree }: Held, window: DecodedWindow): (() => void)[] {
-    const tell: (() => void)[] = [];
-    window.sequences.forEach((sequence, s) => {
+    return window.sequences.flatMap((sequence, s): (() => void)[] => {
       // It was aborted while the window was decoded.
-      if (sequence.admission === 0) return;
-      const { listener } = sequence.request;
-      const { position: before, logProbs: { length: told } } = sequence;
-      const end = window.append(s);
-      fillPages(tree, sequence, before, sequence.position);
-      if (listener.tokens) {
-        const next = sequence.sampledFrom(told);
-        tell.push(() => listener.tokens?.(next));
+      if (sequence.admission === 0) return [];
+      const { position: before } = sequence;
+      let end: ResponseEnd | null;
+      try {
+        end = window.append(s);
+      } catch (error) {
+        this.#remove(sequence);
+        const fail = () => {
+          throw error;
+        };
+        return [() => sequence.tellEnd({ reason: "aborted" }), fail];
       }
-      if (end === null) return;
-      const response = sequence.response(end);
-      tell.push(() => listener.end(response));
+      fillPages(tree, sequence, before, sequence.position);
+      if (end === null) return [() => sequence.tellTokens()];
       this.#remove(sequence);
+      return [() => sequence.tellEnd(end)];
     });
-    return tell;
   }
-}
-
-/** Calls all, and throws the first error after that. */
-function callAll(calls: readonly (() => void)[]): void {
-  const errors: unknown[] = [];
-  for (const call of calls) {
-    try {
-      call();
-    } catch (error) {
-      errors.push(error);
-    }
-  }
-  if (errors.length > 0) throw errors[0];
 }

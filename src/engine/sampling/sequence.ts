@@ -1,5 +1,6 @@
 import { pageTokens } from "../../kernels/attention_shape.ts";
 import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
+import { callAll } from "./call_all.ts";
 import { pagesFor } from "./kv_cache.ts";
 import { likeliestTokens } from "./likeliest_tokens.ts";
 import { StopStrings } from "./stop_strings.ts";
@@ -30,6 +31,8 @@ export class Sequence {
   #admitted = 0;
   #cachedTokens = 0;
   readonly #stopTokens: ReadonlySet<number>;
+  /** Tokens that its listener was told. */
+  #told = 0;
 
   /** @param tokenizer for its stop strings */
   constructor(
@@ -101,8 +104,28 @@ export class Sequence {
     return this.remaining > 0 ? null : { reason: "length" };
   }
 
+  /** What the model said of the prompt is no longer so; where a token was sampled after it, it stays. */
+  forgetPrompt(): void {
+    if (this.logProbs.length === 0) this.prompt = null;
+  }
+
+  /** Tells its listener the tokens that it has not been told yet. */
+  tellTokens(): void {
+    const { listener } = this.request;
+    if (!listener.tokens || this.#told === this.logProbs.length) return;
+    const next = this.#sampledFrom(this.#told);
+    this.#told = this.logProbs.length;
+    listener.tokens(next);
+  }
+
+  /** Tells its listener that it has ended, and before that the tokens that are left. */
+  tellEnd(end: ResponseEnd): void {
+    const response = this.#response(end);
+    callAll([() => this.tellTokens(), () => this.request.listener.end(response)]);
+  }
+
   /** Its response's tokens from the n-th on. */
-  sampledFrom(n: number): SampledTokens {
+  #sampledFrom(n: number): SampledTokens {
     const { prompt, likeliest: k = 0 } = this.request;
     return {
       tokens: Uint32Array.from(this.tokens.slice(prompt.length + n)),
@@ -112,9 +135,9 @@ export class Sequence {
   }
 
   /** What came of it. */
-  response(end: ResponseEnd): Response {
+  #response(end: ResponseEnd): Response {
     return {
-      ...this.sampledFrom(0),
+      ...this.#sampledFrom(0),
       prompt: this.prompt,
       end,
       cachedTokens: this.#cachedTokens,

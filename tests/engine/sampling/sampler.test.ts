@@ -1,190 +1,20 @@
 import assert from "node:assert/strict";
-import type {
-  Response,
-  SampledTokens,
-  SampleRequest,
-} from "../../../src/engine/sampling/request.ts";
-import { Sampler, type SamplerOptions } from "../../../src/engine/sampling/sampler.ts";
-import { pagesFor } from "../../../src/engine/sampling/kv_cache.ts";
-import type { Model } from "../../../src/model/decoder/model.ts";
+import type { Response } from "../../../src/engine/sampling/request.ts";
 import { alone as oneProcess } from "../../../src/engine/training/reducer.ts";
 import { Optimizer } from "../../../src/model/decoder/optimizer.ts";
-import { RandomStream } from "../../../src/random/philox.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { adamwNumbers, tinyModel, tinyTrainer } from "../../model/tiny_model.ts";
-
-type Wanted = Omit<SampleRequest, "listener">;
-
-const plain: Omit<Wanted, "prompt"> = {
-  temperature: 1,
-  topK: 0,
-  topP: 1,
-  minP: 0,
-  seed: 3,
-  stream: 1,
-  step: 2,
-  sequenceId: 0,
-  maximumResponse: 20,
-  stopTokens: [],
-};
-
-const tokensOf = (length: number, seed: number) => {
-  const random = new RandomStream(seed, 97);
-  return Uint32Array.from({ length }, () => random.integer(64));
-};
-
-/** What a response is, whatever else was sampled. */
-const content = ({ tokens, logProbs, end }: Response) => ({ tokens, logProbs, end });
-
-/** Adds a request; the promise is its response. */
-function ask(sampler: Sampler, wanted: Wanted): { id: number; response: Promise<Response> } {
-  const { promise: response, resolve } = Promise.withResolvers<Response>();
-  return { id: sampler.add({ ...wanted, listener: { end: resolve } }), response };
-}
-
-async function finish(sampler: Sampler): Promise<void> {
-  while (await sampler.step());
-}
-
-async function withSampler<Result>(
-  model: Model,
-  options: SamplerOptions,
-  body: (sampler: Sampler) => Promise<Result>,
-): Promise<Result> {
-  const sampler = new Sampler(model, options);
-  try {
-    return await body(sampler);
-  } finally {
-    sampler.close();
-  }
-}
-
-/** Each by itself in an empty cache. */
-async function alone(model: Model, wanted: readonly Wanted[]): Promise<Response[]> {
-  return await withSampler(model, { slots: 1, stepsBetweenReadbacks: 10 }, async (sampler) => {
-    const responses: Response[] = [];
-    for (const one of wanted) {
-      const { response } = ask(sampler, one);
-      await finish(sampler);
-      responses.push(await response);
-      sampler.release();
-    }
-    return responses;
-  });
-}
-
-/** Requests that differ in everything; many begin with the same tokens. */
-function differentRequests(count: number): Wanted[] {
-  const random = new RandomStream(11, 97);
-  const pick = <Item>(...items: Item[]) => items[random.integer(items.length)];
-  const beginnings = [
-    tokensOf(0, 1),
-    tokensOf(0, 1),
-    tokensOf(20, 2),
-    tokensOf(45, 3),
-    tokensOf(70, 4),
-  ];
-  return Array.from({ length: count }, (_, i): Wanted => {
-    const stops = pick(0, 0, 0, 1, 6);
-    return {
-      ...plain,
-      prompt: Uint32Array.from([...pick(...beginnings), ...tokensOf(1 + random.integer(12), i)]),
-      temperature: pick(0, 0.6, 1, 1.4),
-      topK: pick(0, 0, 3, 64),
-      topP: pick(1, 1, 0.8),
-      minP: pick(0, 0, 0.1),
-      seed: pick(3, 2 ** 33 + 1),
-      stream: 1 + random.integer(3),
-      step: random.integer(3),
-      sequenceId: i,
-      maximumResponse: pick(1, 2, 25, 30, 35, 40, 45, 50, 50),
-      stopTokens: Array.from({ length: stops }, () => random.integer(64)),
-      likeliest: pick(0, 0, 0, 3),
-      promptLogProbs: pick(false, false, false, true),
-    };
-  });
-}
-
-onEveryGpu(
-  "sampler: 200 requests at random times, 40 aborted, in too small a cache",
-  async (gpu) => {
-    const model = tinyModel(gpu, { trained: false });
-    try {
-      const wanted = differentRequests(200);
-      const expected = await alone(model, wanted);
-      const needed = wanted.map(({ prompt, maximumResponse }) =>
-        pagesFor(prompt.length + maximumResponse)
-      );
-      // Even of those that are not aborted it holds a third at most.
-      const pages = Math.floor(needed.reduce((sum, count) => sum + count, 0) / 5);
-      const random = new RandomStream(5, 96);
-      const order = wanted.map((_, i) => i).sort(() => random.uniform() - 0.5);
-      const doomed = new Set(order.slice(0, 40));
-      const given: Response[] = Array(wanted.length);
-      const streamed: SampledTokens[][] = wanted.map(() => []);
-      const options = { slots: 200, stepsBetweenReadbacks: 6, pages };
-      await withSampler(model, options, async (sampler) => {
-        const left = order.toSorted(() => random.uniform() - 0.5);
-        const ids = new Map<number, number>();
-        while (left.length > 0 || sampler.busy) {
-          for (const i of left.splice(0, random.integer(150))) {
-            const id = sampler.add({
-              ...wanted[i],
-              listener: {
-                tokens: (next) => streamed[i].push(next),
-                end: (response) => given[i] = response,
-              },
-            });
-            if (doomed.has(i)) ids.set(i, id);
-          }
-          const stepping = sampler.step();
-          // Some of them while a window is decoded.
-          for (const [i, id] of ids) {
-            if (random.uniform() < 0.5) continue;
-            sampler.abort(id);
-            ids.delete(i);
-          }
-          await stepping;
-        }
-      });
-      const bits = (floats: Float32Array) => new Uint32Array(floats.buffer.slice(0));
-      given.forEach((response, i) => {
-        const { length } = response.tokens;
-        const { tokens, logProbs, end, likeliest, prompt } = expected[i];
-        assert.deepEqual(response.tokens, tokens.slice(0, length), `tokens of ${i}`);
-        assert.deepEqual(bits(response.logProbs), bits(logProbs.slice(0, length)), `bits of ${i}`);
-        assert.deepEqual(
-          response.likeliest?.tokens,
-          likeliest?.tokens.slice(0, length * likeliest.k),
-          `neighbours of ${i}`,
-        );
-        if (length > 0) assert.deepEqual(response.prompt, prompt, `prompt of ${i}`);
-        const joined = (key: "tokens" | "logProbs") =>
-          streamed[i].flatMap((next) => [...next[key]]);
-        assert.deepEqual(joined("tokens"), [...response.tokens]);
-        assert.deepEqual(joined("logProbs"), [...response.logProbs]);
-        assert.deepEqual(
-          streamed[i].flatMap(({ likeliest }) => [...likeliest?.logProbs ?? []]),
-          [...response.likeliest?.logProbs ?? []],
-        );
-        if (response.end.reason === "aborted") assert.ok(doomed.has(i));
-        else assert.deepEqual(response.end, end);
-      });
-      const aborted = given.filter(({ end }) => end.reason === "aborted");
-      const putBack = given.filter(({ timesPutBack }) => timesPutBack > 0);
-      const stopped = given.filter(({ end }) => end.reason === "stop token");
-      const cached = given.filter(({ cachedTokens }) => cachedTokens > 0);
-      console.log(
-        `[${gpu.info.engine}] ${aborted.length} aborted, ${putBack.length} put back, ` +
-          `${stopped.length} stopped by a token, ${cached.length} found their beginning`,
-      );
-      assert.ok(aborted.length >= 20 && putBack.length >= 5);
-      assert.ok(stopped.length > 20 && cached.length > 60);
-    } finally {
-      model.release();
-    }
-  },
-);
+import {
+  alone,
+  ask,
+  content,
+  finish,
+  lettersOf,
+  plain,
+  tokensOf,
+  type Wanted,
+  withSampler,
+} from "./wanted.ts";
 
 onEveryGpu("sampler: what the cache has is not computed again", async (gpu) => {
   const model = tinyModel(gpu, { trained: false });
@@ -400,14 +230,10 @@ onEveryGpu("sampler: log-probs and the likeliest tokens are the training pass's"
 onEveryGpu("sampler: stop strings end a response at the token that completes them", async (gpu) => {
   const model = tinyModel(gpu, { trained: false });
   try {
-    // Two letters a token, so that most strings of three lie over two of them.
-    const letters = "abcdefgh";
-    const decode = (ids: ArrayLike<number>) =>
-      Array.from(ids, (id) => letters[id >> 3] + letters[id & 7]).join("");
     const wanted = { ...plain, prompt: tokensOf(9, 13), maximumResponse: 40 };
     const [free] = await alone(model, [wanted]);
-    const whole = decode(free.tokens);
-    const options = { slots: 4, stepsBetweenReadbacks: 8, tokenizer: { decode } };
+    const whole = lettersOf(free.tokens);
+    const options = { slots: 4, stepsBetweenReadbacks: 8, tokenizer: { decode: lettersOf } };
     await withSampler(model, options, async (sampler) => {
       const strings = [whole.slice(21, 24), whole.slice(40, 44), "never"];
       const { response } = ask(sampler, { ...wanted, stopStrings: strings });
