@@ -10,6 +10,7 @@ import { RandomStream } from "../../src/random/philox.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
 import { adamwNumbers, tinyModel } from "../model/tiny_model.ts";
 import { generate } from "./sampling/generate.ts";
+import { Sampler } from "../../src/engine/sampling/sampler.ts";
 
 const trainer = {
   microBatchTokens: 60,
@@ -115,6 +116,49 @@ onEveryGpu(
     // A snapshot keeps the base that it stands on.
     assert.deepEqual(await sample(snapshot), expected.one.afterTwo);
     snapshot.release();
+  },
+);
+
+onEveryGpu(
+  "an adapter that was dropped is not computed with, and its successor minds nothing",
+  async (gpu) => {
+    const base = tinyModel(gpu, { trained: false });
+    const adapters = new Adapters(base, "base");
+    const dropped = made(adapters, "one");
+    const sampler = new Sampler(dropped.model, { slots: 2, stepsBetweenReadbacks: 4 });
+    const ends: string[] = [];
+    sampler.add({
+      ...{ temperature: 1, topK: 0, topP: 1, minP: 0, seed: 4, stream: 1, step: 0, sequenceId: 0 },
+      ...{ prompt: Uint32Array.of(5, 6, 7), stopTokens: [], maximumResponse: 12 },
+      listener: { end: ({ end }) => ends.push(end.reason) },
+    });
+    await sampler.step();
+    adapters.drop("one");
+    const next = made(adapters, "one");
+    const released = { message: "the model was released" };
+    await assert.rejects(sampler.step(), released);
+    await assert.rejects(learn(dropped, "one", 1), released);
+    await assert.rejects(dropped.trainer.optimStep(adamwNumbers(0.1)), released);
+    assert.throws(() => dropped.model.snapshot(), released);
+    assert.throws(() => dropped.model.adapted(null), released);
+    assert.throws(() => dropped.model.release(), released);
+    const reference = {
+      ...loss,
+      kl: { coefficient: 1, estimator: "k3", reference: dropped.model },
+    };
+    await assert.rejects(
+      next.trainer.forwardBackward([], reference as PolicyGradientLoss),
+      released,
+    );
+    sampler.close();
+    assert.deepEqual(ends, ["aborted"]);
+    await learn(next, "one", 1);
+    const found = await sample(next.model);
+    // A base that is released again does not go from under an adapter.
+    base.release();
+    assert.throws(() => base.release(), released);
+    assert.deepEqual(await sample(next.model), found);
+    adapters.release();
   },
 );
 

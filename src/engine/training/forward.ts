@@ -1,7 +1,7 @@
-import { UserError } from "../../base/user_error.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
 import type { Model } from "../../model/decoder/model.ts";
+import { checkSequences } from "./check_sequences.ts";
 import { cutByTokens } from "./micro_batches.ts";
 import { type Found, gatherOutputs } from "./gathered_outputs.ts";
 import { noOutputs, tokenColumns, tokenOutputs } from "./loss_outputs.ts";
@@ -25,7 +25,7 @@ export interface PassOptions {
  *
  * @param reducer of processes that share the work; every one of them gets the whole
  * @returns of each sequence, in the order given
- * @throws UserError when a sequence is longer than the model's positions
+ * @throws UserError when a sequence is longer than the model's positions, or has a token it does not know
  */
 export async function forwardSequences(
   model: Model,
@@ -65,32 +65,6 @@ export function cutIntoPasses<Sequence extends TrainingSequence>(
 ): (readonly Sequence[])[][] {
   const most = Math.min(microBatchTokens, model.tokensPerPass);
   return cutByTokens(groups, promptGroupTokens, most);
-}
-
-/**
- * Checks sequences before any of them is computed.
- *
- * @throws UserError when one is longer than the model's positions
- * @throws Error when one predicts beyond its tokens
- */
-export function checkSequences(
-  { config: { maxPositions } }: Model,
-  sequences: readonly TrainingSequence[],
-): void {
-  for (const { tokens, targets, first } of sequences) {
-    if (first < 0 || first + targets.length > tokens.length) {
-      throw new Error(
-        `a sequence of ${tokens.length} tokens cannot make ${targets.length} predictions from ${first} on`,
-      );
-    }
-  }
-  const longest = Math.max(...sequences.map(({ tokens }) => tokens.length));
-  if (longest > maxPositions) {
-    throw new UserError(
-      `An example has ${longest} tokens and the model ${maxPositions} positions; take shorter ` +
-        `examples or a model with more.`,
-    );
-  }
 }
 
 /** Reads f32 tensors and releases them. */

@@ -3,8 +3,8 @@ import { embeddingGradient } from "../../model/decoder/backward.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import { type AdamwNumbers, Optimizer, type UpdateResult } from "../../model/decoder/optimizer.ts";
 import { windowOn } from "../../model/decoder/slices.ts";
+import { checkLoss } from "./check_sequences.ts";
 import {
-  checkSequences,
   cutIntoPasses,
   forwardSequences,
   type PassOptions,
@@ -63,6 +63,8 @@ export class Trainer {
   readonly optimizer: Optimizer;
   /** Whether the gradients hold something that no step has applied. */
   #hasGradients = false;
+  /** Whether gradients that earlier calls had added are gone with a call that failed. */
+  #areLost = false;
 
   /** The parts that this process computes. */
   readonly #own: ShardRange;
@@ -96,23 +98,32 @@ export class Trainer {
 
   /**
    * Adds the gradient of a loss to what is there. Nothing is divided by the number of sequences or calls.
+   * Of a call that fails nothing is applied, nor of those before it, see `optimStep`.
    *
    * @param temperature log-probs are those of softmax(logits / temperature)
-   * @throws UserError when a sequence is longer than the model's positions
+   * @throws what `checkLoss` throws, before anything is computed: the gradients are then as they were
    */
   async forwardBackward<L extends Loss>(
     sequences: readonly SequenceFor<L>[],
     loss: L,
     temperature = 1,
   ): Promise<LossResult<L>> {
-    checkSequences(this.model, sequences);
+    checkLoss(this.model, loss, sequences);
     const predicting = sequences.filter(predictsSomething);
     const groups = groupByPrompt<SequenceFor<L>>(predicting, this.options.sharePrompts);
     const found: Found<LossOutputs<L>> = new Map();
     const settings = { loss, temperature };
-    await (this.options.shards === 1
-      ? this.#addWhole(groups, settings, found)
-      : this.#addShards(groups, settings, found));
+    const hadGradients = this.#hasGradients;
+    try {
+      await (this.options.shards === 1
+        ? this.#addWhole(groups, settings, found)
+        : this.#addShards(groups, settings, found));
+    } catch (error) {
+      // What is there now is half a batch's.
+      this.#areLost ||= hadGradients;
+      this.#hasGradients = false;
+      throw error;
+    }
     const outputs = sequences.map((sequence) => found.get(sequence) ?? noOutputs);
     return { loss: weightedSum(loss, sequences, outputs), outputs };
   }
@@ -206,8 +217,18 @@ export class Trainer {
   /**
    * Applies the gradients in one step of AdamW; the next `forwardBackward` begins with none. When any of
    * them is not finite, nothing is updated.
+   *
+   * @throws Error when some of them were lost with a `forwardBackward` that failed; nothing is updated then,
+   *   and the next one begins with none
    */
   async optimStep(numbers: AdamwNumbers): Promise<UpdateResult> {
+    this.model.expectLive();
+    if (this.#areLost) {
+      this.#areLost = this.#hasGradients = false;
+      throw new Error(
+        "gradients were lost with a forwardBackward that failed; compute all of them again",
+      );
+    }
     if (!this.#hasGradients) this.optimizer.zeroGradients();
     this.#hasGradients = false;
     return await this.optimizer.update(numbers);

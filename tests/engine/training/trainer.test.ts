@@ -260,6 +260,13 @@ onEveryGpu(
     });
     const beyond = { ...sequence(3), first: 5 };
     await assert.rejects(trainer.forward([beyond]), /cannot make 3 predictions from 5 on/);
+    const unknown = promptedSequence(Uint32Array.of(1, 64), Uint32Array.of(2));
+    await assert.rejects(trainer.forward([unknown]), {
+      name: "UserError",
+      message: /token 64 and the model a vocabulary of 64/,
+    });
+    const target = { ...sequence(3), targets: Uint32Array.of(1, 2, 99) };
+    await assert.rejects(trainer.forwardBackward([target], loss), { message: /token 99/ });
     // What predicts nothing is passed over.
     const { outputs, loss: sum } = await trainer.forwardBackward([sequence(0), sequence(2)], loss);
     assert.deepEqual(outputs.map(({ logProbs }) => logProbs.length), [0, 2]);
@@ -268,3 +275,76 @@ onEveryGpu(
     model.release();
   },
 );
+
+onEveryGpu("trainer: numbers that are not there for each prediction are refused", async (gpu) => {
+  await withTrainer(gpu, async (trainer, _, batch) => {
+    const refused = async (loss: Loss, changes: Partial<SampledSequence>, message: RegExp) => {
+      const changed = batch.map((one, s) => s === 1 ? { ...one, ...changes } : one);
+      await assert.rejects(trainer.forwardBackward(changed, loss), { message });
+    };
+    const [crossEntropy, , ppo] = losses;
+    const { length: R } = batch[1].targets;
+    // As many numbers in all as there are predictions, but not one for each.
+    const short = { weights: batch[1].weights.subarray(1) };
+    const longer = Float32Array.of(...batch[2].weights, 1);
+    const shifted = batch.map((one, s) =>
+      s === 1 ? { ...one, ...short } : s === 2 ? { ...one, weights: longer } : one
+    );
+    await assert.rejects(trainer.forwardBackward(shifted, crossEntropy), {
+      message: `cross_entropy needs weights for each of a sequence's ${R} predictions, found ${
+        R - 1
+      }`,
+    });
+    const none = new Float32Array();
+    await refused(ppo, { oldLogProbs: none }, /ppo needs oldLogProbs .* found 0/);
+    await refused(ppo, { advantages: none }, /advantages/);
+    await refused(ppo, { refLogProbs: undefined }, /refLogProbs .* found none/);
+    // What a loss does not need may be anything.
+    await trainer.forwardBackward([{ ...batch[1], advantages: none }], crossEntropy);
+  });
+});
+
+for (const shards of [1, 4]) {
+  onEveryGpu(`trainer: of a call that fails nothing is applied, ${shards} part(s)`, async (gpu) => {
+    const model = tinyModel(gpu);
+    const trainer = tinyTrainer(model, { shards, microBatchTokens: 12 });
+    const { readAll } = gpu;
+    const batch = sequences();
+    const loss: Loss = { name: "cross_entropy" };
+    /** The second pass of a batch is not read. */
+    const fail = async () => {
+      let passes = 0;
+      gpu.readAll = (tensors) => {
+        if (++passes === 2) return Promise.reject(new Error("the GPU had a bad day"));
+        return readAll.call(gpu, tensors);
+      };
+      await assert.rejects(trainer.forwardBackward(batch, loss), /a bad day/);
+      gpu.readAll = readAll;
+    };
+    try {
+      await trainer.forwardBackward(batch, loss);
+      const expected = await readGradients(model);
+      await trainer.optimStep(adamwNumbers(0));
+      // Half a batch is forgotten: without another there is no gradient.
+      await fail();
+      const { gradientNorm } = await trainer.optimStep(adamwNumbers(0));
+      assert.equal(gradientNorm, 0);
+      await fail();
+      await trainer.forwardBackward(batch, loss);
+      assert.deepEqual(await readGradients(model), expected);
+      // With it went what another call had added, which is not passed over in silence.
+      await fail();
+      await trainer.forwardBackward(batch, loss);
+      const { step } = trainer.optimizer;
+      await assert.rejects(trainer.optimStep(adamwNumbers(0)), /gradients were lost/);
+      assert.equal(trainer.optimizer.step, step);
+      await trainer.forwardBackward(batch, loss);
+      assert.deepEqual(await readGradients(model), expected);
+      await trainer.optimStep(adamwNumbers(0));
+    } finally {
+      gpu.readAll = readAll;
+      trainer.release();
+      model.release();
+    }
+  });
+}
