@@ -261,9 +261,8 @@ export class Gpu {
           `are allowed; fold it with Gpu.grid`,
       );
     }
-    const hasRoom = this.#launches < launchesPerSubmit && this.#parameters.hasRoomFor(kernel) &&
-      this.#pacing.hasRoomFor(cost);
-    if (!hasRoom) this.submit();
+    if (this.#launches >= launchesPerSubmit || !this.#parameters.hasRoomFor(kernel)) this.submit();
+    this.#makeRoomFor(cost);
     const group = this.#bindGroups.get(kernel, source.label, tensors);
     const offset = this.#parameters.append(kernel, source.label, parameters);
     const pass = this.#kernelListener ? this.#timedPass(source.label) : this.#openPass();
@@ -284,6 +283,11 @@ export class Gpu {
   #openEncoder(): GPUCommandEncoder {
     this.#busySince ??= performance.now();
     return this.#encoder ??= this.device.createCommandEncoder();
+  }
+
+  /** Sends off what was recorded when the submit would take too long with this in it. */
+  #makeRoomFor(cost: LaunchCost): void {
+    if (!this.#pacing.hasRoomFor(cost)) this.submit();
   }
 
   #openPass(): GPUComputePassEncoder {
@@ -309,6 +313,8 @@ export class Gpu {
         `copy: ${source.label} has ${source.bytes} bytes, ${target.label} ${target.bytes}`,
       );
     }
+    const cost = { bytes: 2 * source.bytes };
+    this.#makeRoomFor(cost);
     this.#endPass();
     this.#openEncoder().copyBufferToBuffer(
       source.storage.buffer,
@@ -317,14 +323,16 @@ export class Gpu {
       target.byteOffset,
       source.bytes,
     );
-    this.#pacing.record({ bytes: 2 * source.bytes });
+    this.#pacing.record(cost);
   }
 
   /** Records filling a tensor with zeros. */
   clear(tensor: Tensor): void {
+    const cost = { bytes: tensor.bytes };
+    this.#makeRoomFor(cost);
     this.#endPass();
     this.#openEncoder().clearBuffer(tensor.storage.buffer, tensor.byteOffset, tensor.bytes);
-    this.#pacing.record({ bytes: tensor.bytes });
+    this.#pacing.record(cost);
   }
 
   /** Writes host data into a tensor, after all work recorded so far. */

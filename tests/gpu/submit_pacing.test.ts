@@ -68,31 +68,53 @@ Deno.test("operations count where they outweigh the bytes", () => {
   assert.equal(pacing.launchesFor({ bytes: 1e6, flops: 8 * 32e9 }), 3);
 });
 
-onEveryGpu("launches that state a high cost have submits of their own", async ({ info }) => {
-  const gpu = await Gpu.open(info.engine);
-  let submits = 0;
-  const { queue } = gpu.device;
+/** Counts a GPU's submits from now on. */
+function countSubmits({ device: { queue } }: Gpu): { submits: number } {
+  const counted = { submits: 0 };
   const submit = queue.submit.bind(queue);
   Object.defineProperty(queue, "submit", {
     value: (buffers: GPUCommandBuffer[]) => {
-      submits++;
+      counted.submits++;
       submit(buffers);
     },
   });
+  return counted;
+}
+
+onEveryGpu("launches that state a high cost have submits of their own", async ({ info }) => {
+  const gpu = await Gpu.open(info.engine);
+  const counted = countSubmits(gpu);
   const code = `@group(0) @binding(0) var<storage, read_write> x: array<f32>;
     @compute @workgroup_size(1) fn main() { x[0] = x[0] + 1.0; }`;
   const x = gpu.zeros([1]);
   const count = async (cost?: { bytes: number; flops?: number }) => {
     await gpu.read(x);
-    submits = 0;
+    counted.submits = 0;
     for (let i = 0; i < 8; i++) gpu.dispatch({ label: "count", code }, {}, { x }, [1], cost);
     await gpu.read(x);
-    return submits;
+    return counted.submits;
   };
   assert.equal(await count(), 1);
   assert.equal(await count({ bytes: 1e12 }), 8);
   assert.equal(await count({ bytes: 0, flops: 1e14 }), 8);
   assert.deepEqual(await gpu.readFloats(x), Float32Array.of(24));
+  gpu.close();
+});
+
+onEveryGpu("copies and fillings are cut into submits as launches are", async ({ info }) => {
+  const gpu = await Gpu.open(info.engine, { submitSeconds: 1e-6 });
+  const counted = countSubmits(gpu);
+  const tensors = Array.from(
+    { length: 8 },
+    (_, i) => gpu.from(new Float32Array(2 ** 16).fill(i), [2 ** 16]),
+  );
+  const [first, ...others] = tensors;
+  counted.submits = 0;
+  for (const tensor of others) gpu.copy(first, tensor);
+  assert.equal(counted.submits, 6, "the last is still being recorded");
+  for (const tensor of tensors) gpu.clear(tensor);
+  assert.equal(counted.submits, 14);
+  for (const read of await gpu.readAll(tensors)) assert.ok(read.every((value) => value === 0));
   gpu.close();
 });
 
