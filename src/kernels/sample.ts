@@ -14,7 +14,7 @@ import {
 } from "./log_softmax.ts";
 
 /** How tokens are drawn. The filters apply in the order top-k, top-p, min-p. */
-export interface Sampling {
+export interface TokenSampling {
   /** 0: the likeliest token, the lowest id of those that tie. */
   readonly temperature: number;
   /** Keep the k likeliest tokens and those that tie with the last of them; 0: all. */
@@ -39,7 +39,7 @@ const maxBlocks = 512;
 export const settingsWords = 8;
 
 /** @throws UserError naming the first value out of range */
-export function checkSampling(sampling: Sampling): void {
+export function checkSampling(sampling: TokenSampling): void {
   const { temperature, topK, topP, minP } = sampling;
   inverseTemperature(temperature);
   const check = (good: boolean, name: string, value: number, expected: string) => {
@@ -67,7 +67,7 @@ export interface SlotSettings {
  * @param columns of the vocabulary
  */
 export function samplingSettings(
-  slots: readonly (Sampling & SamplingStream)[],
+  slots: readonly (TokenSampling & SamplingStream)[],
   count: number,
   columns: number,
 ): Uint32Array<ArrayBuffer> {
@@ -96,7 +96,7 @@ export interface SamplingNeeds {
 }
 
 /** @param columns of the vocabulary */
-export function samplingNeeds(slots: readonly Sampling[], columns: number): SamplingNeeds {
+export function samplingNeeds(slots: readonly TokenSampling[], columns: number): SamplingNeeds {
   const drawing = slots.filter(({ temperature }) => temperature > 0);
   return {
     draws: drawing.length > 0,

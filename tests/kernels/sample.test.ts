@@ -6,9 +6,9 @@ import philoxCode from "../../src/kernels/parts/philox.wgsl" with { type: "text"
 import {
   checkSampling,
   sampleTokens,
-  type Sampling,
   samplingNeeds,
   samplingSettings,
+  type TokenSampling,
 } from "../../src/kernels/sample.ts";
 import {
   inverseTemperature,
@@ -19,7 +19,7 @@ import {
 } from "../../src/kernels/log_softmax.ts";
 import { onEveryGpu, randomFloats } from "./harness.ts";
 
-const everything: Sampling = { temperature: 1, topK: 0, topP: 1, minP: 0 };
+const everything: TokenSampling = { temperature: 1, topK: 0, topP: 1, minP: 0 };
 const stream = { seed: 2 ** 40 + 7, stream: 2, step: 3 };
 
 const philoxTest = `${philoxCode}
@@ -71,7 +71,7 @@ async function draw(
   rows: Float32Array,
   columns: number,
   /** One for all slots, or one for each. */
-  sampling: Sampling | readonly Sampling[],
+  sampling: TokenSampling | readonly TokenSampling[],
   lanes: VocabularyLanes,
 ): Promise<Drawn> {
   const slots = rows.length / columns;
@@ -118,7 +118,7 @@ async function draw(
 }
 
 /** Masses after the filters, by sorting, in float64; `doubtful` when rounding could decide a filter. */
-function filtered(row: Float32Array, sampling: Sampling) {
+function filtered(row: Float32Array, sampling: TokenSampling) {
   const { temperature, topK, topP, minP } = sampling;
   const top = row.reduce((a, b) => Math.max(a, b));
   const mass = Array.from(row, (x) => Math.exp((x - top) / temperature));
@@ -143,7 +143,12 @@ function filtered(row: Float32Array, sampling: Sampling) {
 }
 
 /** Checks every token against the inverse CDF in float64; where the draw falls on a boundary, either. */
-function checkTokens(rows: Float32Array, columns: number, sampling: Sampling, drawn: Drawn): void {
+function checkTokens(
+  rows: Float32Array,
+  columns: number,
+  sampling: TokenSampling,
+  drawn: Drawn,
+): void {
   let doubts = 0;
   drawn.tokens.forEach((token, s) => {
     const { kept, doubtful } = filtered(rows.subarray(s * columns, (s + 1) * columns), sampling);
@@ -160,7 +165,7 @@ function checkTokens(rows: Float32Array, columns: number, sampling: Sampling, dr
   assert.ok(doubts <= 1, `${doubts} slots hang on a rounding`);
 }
 
-const filters: Sampling[] = [
+const filters: TokenSampling[] = [
   everything,
   { ...everything, temperature: 0.6 },
   { ...everything, topK: 1 },
@@ -233,7 +238,7 @@ onEveryGpu("slots with different settings draw what each draws among its like", 
   const columns = 1500;
   const slots = 33;
   const rows = randomFloats(slots * columns, 8, 4);
-  const kinds: Sampling[] = [...filters, { ...everything, temperature: 0 }];
+  const kinds: TokenSampling[] = [...filters, { ...everything, temperature: 0 }];
   const mixed = Array.from({ length: slots }, (_, s) => kinds[s % kinds.length]);
   for (const lanes of [1, 128] as const) {
     const together = await draw(gpu, rows, columns, mixed, lanes);
@@ -248,7 +253,7 @@ onEveryGpu("slots with different settings draw what each draws among its like", 
 });
 
 Deno.test("sampling values out of range are refused", () => {
-  const refused: Partial<Sampling>[] = [{ temperature: -1 }, { topK: 1.5 }, { topP: 0 }, {
+  const refused: Partial<TokenSampling>[] = [{ temperature: -1 }, { topK: 1.5 }, { topP: 0 }, {
     minP: 2,
   }];
   for (const bad of refused) {

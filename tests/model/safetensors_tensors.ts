@@ -1,6 +1,6 @@
 /** Safetensors files as tensors in memory, for files that are small. */
 
-import type { DataType } from "../../src/model/weights/number_formats.ts";
+import type { SafetensorsType } from "../../src/model/weights/number_formats.ts";
 import {
   encodeSafetensors,
   type SafetensorsContent,
@@ -10,7 +10,7 @@ import {
 
 /** One tensor in memory: row-major `data` of the product of `shape` elements. */
 export interface Tensor {
-  readonly dtype: DataType;
+  readonly dtype: SafetensorsType;
   readonly shape: readonly number[];
   readonly data: TensorData;
 }
@@ -78,7 +78,7 @@ export type TensorData =
   | Uint8Array<ArrayBuffer>;
 
 /** Views the bytes of `buffer` as elements of `dtype`; the buffer must be a whole number of them. */
-function viewAs(dtype: DataType, buffer: ArrayBuffer): TensorData {
+function viewAs(dtype: SafetensorsType, buffer: ArrayBuffer): TensorData {
   switch (dtype) {
     case "F64":
       return new Float64Array(buffer);

@@ -4,7 +4,7 @@ import { describeValue, isRow, type PlacedRow } from "./row.ts";
 import { readText } from "./text_file.ts";
 
 /** Rows of a JSON Lines file; blank lines are allowed. Throws a UserError that names file and line. */
-export async function* readJsonLines(file: DataFile): AsyncGenerator<PlacedRow> {
+export async function* jsonLineRows(file: DataFile): AsyncGenerator<PlacedRow> {
   let rest = "", number = 0;
   for await (const text of readText(file)) {
     const lines = text.split("\n");
@@ -19,7 +19,7 @@ export async function* readJsonLines(file: DataFile): AsyncGenerator<PlacedRow> 
   if (row) yield row;
 }
 
-/** Rows of text in JSON Lines that was read already. Throws as `readJsonLines` does. */
+/** Rows of text in JSON Lines that was read already. Throws as `jsonLineRows` does. */
 export function* parseJsonLines(text: string, file: DataFile): Generator<PlacedRow> {
   for (const [index, line] of text.split("\n").entries()) {
     const row = parseLine(line, index + 1, file);

@@ -2,7 +2,7 @@ import type { DataFile } from "./data_paths.ts";
 import { findDataFiles } from "./data_paths.ts";
 import { readDelimitedFile } from "./delimited_file.ts";
 import { readJsonFile } from "./json_file.ts";
-import { readJsonLines } from "./json_lines.ts";
+import { jsonLineRows } from "./json_lines.ts";
 import { readParquetFile } from "./parquet_file.ts";
 import type { PlacedRow } from "./row.ts";
 
@@ -36,6 +36,6 @@ function readFile(file: DataFile, { columns }: ReadOptions): AsyncGenerator<Plac
     case ".parquet":
       return readParquetFile(file, columns);
     default:
-      return readJsonLines(file);
+      return jsonLineRows(file);
   }
 }

@@ -5,7 +5,7 @@ import type { LikeliestTokens } from "./request.ts";
  *
  * @param rows k (token, bits of its log-prob) of each place
  */
-export function likeliestTokens(k: number, rows: readonly Uint32Array[]): LikeliestTokens {
+export function likeliestOf(k: number, rows: readonly Uint32Array[]): LikeliestTokens {
   const tokens = new Uint32Array(k * rows.length);
   const bits = new Uint32Array(k * rows.length);
   rows.forEach((row, place) => {

@@ -2,7 +2,7 @@ import type { Tensor } from "../../gpu/tensor.ts";
 import { gatherRows } from "../../kernels/gather_rows.ts";
 import { finalNorm } from "../../model/decoder/forward.ts";
 import type { Model } from "../../model/decoder/model.ts";
-import { likeliestTokens } from "./likeliest_tokens.ts";
+import { likeliestOf } from "./likeliest_tokens.ts";
 import { rowStatistics } from "./row_statistics.ts";
 import type { Sequence } from "./sequence.ts";
 
@@ -98,7 +98,7 @@ export class PromptReader {
     }
     for (const [sequence, { logProbs, likeliest }] of said) {
       const { promptLikeliest: k = 0 } = sequence.request;
-      sequence.prompt = { logProbs, likeliest: k > 0 ? likeliestTokens(k, likeliest) : null };
+      sequence.prompt = { logProbs, likeliest: k > 0 ? likeliestOf(k, likeliest) : null };
     }
   }
 }

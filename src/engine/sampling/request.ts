@@ -1,4 +1,4 @@
-import type { Sampling as TokenSampling, SamplingStream } from "../../kernels/sample.ts";
+import type { SamplingStream, TokenSampling } from "../../kernels/sample.ts";
 
 /** How tokens are drawn: temperature, filters and the place of their random numbers. */
 export interface Sampling extends TokenSampling, SamplingStream {}

@@ -2,7 +2,7 @@ import { pageTokens } from "../../kernels/attention_shape.ts";
 import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import { callAll } from "./call_all.ts";
 import { pagesFor } from "./kv_cache.ts";
-import { likeliestTokens } from "./likeliest_tokens.ts";
+import { likeliestOf } from "./likeliest_tokens.ts";
 import { StopStrings } from "./stop_strings.ts";
 import type { CachedPage } from "./page_tree.ts";
 import type {
@@ -130,7 +130,7 @@ export class Sequence {
     return {
       tokens: Uint32Array.from(this.tokens.slice(prompt.length + n)),
       logProbs: Float32Array.from(this.logProbs.slice(n)),
-      likeliest: k > 0 ? likeliestTokens(k, this.#likeliest.slice(n)) : null,
+      likeliest: k > 0 ? likeliestOf(k, this.#likeliest.slice(n)) : null,
     };
   }
 

@@ -13,7 +13,7 @@ export function tokenize(text: string): string[] {
 }
 
 /** Parts of a text between separators, and the separators between them (one fewer than parts). */
-export interface Split {
+export interface TopLevelSplit {
   parts: string[];
   separators: string[];
 }
@@ -22,8 +22,8 @@ export interface Split {
  * Splits at the separators that lie in no brackets, braces or quotes. The kinds of brackets need not
  * match, for intervals such as `[1,2)`. Null where they do not balance or nest too deep.
  */
-export function splitTopLevel(text: string, separators: ReadonlySet<string>): Split | null {
-  const split: Split = { parts: [""], separators: [] };
+export function splitTopLevel(text: string, separators: ReadonlySet<string>): TopLevelSplit | null {
+  const split: TopLevelSplit = { parts: [""], separators: [] };
   let depth = 0;
   for (const token of tokenize(text)) {
     if (depth === 0 && separators.has(token)) {

@@ -1,6 +1,6 @@
 import type { AnswerValue, Relation, RelationOperator } from "./answer_value.ts";
 import { closeValues, equalFormulas, hasDecimal, variables } from "./equal_formulas.ts";
-import { parseFormula, valueAt } from "./expressions.ts";
+import { formulaValueAt, parseFormula } from "./expressions.ts";
 import { parseAnswer } from "./parse_answer.ts";
 import { isName } from "./parse_relation.ts";
 import { samplePoints } from "./sample_points.ts";
@@ -84,7 +84,7 @@ function proportional(
   let agreements = 0;
   const isDecimal = [...a, ...b].some(hasDecimal);
   for (const { at } of samplePoints(names)) {
-    const values = formulas.map((formula) => valueAt(formula, at));
+    const values = formulas.map((formula) => formulaValueAt(formula, at));
     if (!values.every((value) => value !== null)) continue;
     if (values.some(({ im }) => Math.abs(im) > 1e-12)) continue;
     const [p, q, r, s] = values.map(({ re }) => re);

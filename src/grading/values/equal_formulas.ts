@@ -1,10 +1,10 @@
 import {
   type ComplexValue,
   type Formula,
+  formulaValueAt,
   parseFormula,
   sameForm,
   symbolicEngine,
-  valueAt,
 } from "./expressions.ts";
 import { equalNumbers, parseNumberLiteral } from "../text/number_literal.ts";
 import { samplePoints, wholePoints } from "./sample_points.ts";
@@ -55,7 +55,7 @@ export function closeValues(a: ComplexValue, b: ComplexValue, bound: number): bo
 }
 
 function equalConstants(a: Formula, b: Formula, isDecimal: boolean): boolean {
-  const [left, right] = [valueAt(a, {}), valueAt(b, {})];
+  const [left, right] = [formulaValueAt(a, {}), formulaValueAt(b, {})];
   if (left === null || right === null) return sameForm(a, b);
   if (isDecimal) {
     const difference = Math.hypot(left.re - right.re, left.im - right.im);
@@ -82,7 +82,7 @@ function agreeAtPoints(
   for (const points of [samplePoints(names), wholePoints(names)]) {
     let agreements = 0;
     for (const { at, isPositive } of points) {
-      const [left, right] = [valueAt(a, at), valueAt(b, at)];
+      const [left, right] = [formulaValueAt(a, at), formulaValueAt(b, at)];
       if (left === null && right === null) continue;
       if (left === null || right === null) break;
       if (!isPositive && (isComplex(left) || isComplex(right))) continue;

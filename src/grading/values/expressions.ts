@@ -45,7 +45,7 @@ export function parseFormula(latex: string): Formula | null {
 }
 
 /** Value of a formula at a point, or null where it has none that is a number. */
-export function valueAt(
+export function formulaValueAt(
   formula: Formula,
   point: Readonly<Record<string, number>>,
 ): ComplexValue | null {

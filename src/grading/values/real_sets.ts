@@ -1,6 +1,6 @@
 import type { AnswerValue, Relation, RelationOperator } from "./answer_value.ts";
 import { closeValues } from "./equal_formulas.ts";
-import { parseFormula, valueAt } from "./expressions.ts";
+import { formulaValueAt, parseFormula } from "./expressions.ts";
 import { isName } from "./parse_relation.ts";
 
 /** A part of the real line; a single point is closed at both ends. */
@@ -69,7 +69,7 @@ function realNumber(value: AnswerValue): number | null {
 function realValue(latex: string): number | null {
   const formula = parseFormula(latex.replace(/^\+/, ""));
   if (formula === null || formula.unknowns.length > 0) return null;
-  const value = valueAt(formula, {});
+  const value = formulaValueAt(formula, {});
   if (value === null || (Number.isFinite(value.re) && Math.abs(value.im) > 1e-15)) return null;
   return value.re;
 }

@@ -2,8 +2,8 @@
 
 import { UserError } from "../../base/user_error.ts";
 
-/** Whether there is a file or folder of this path. */
-export function exists(path: string): boolean {
+/** Whether a path, links followed, leads to a file or folder. */
+export function isReachable(path: string): boolean {
   try {
     Deno.statSync(path);
     return true;

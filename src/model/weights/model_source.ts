@@ -4,7 +4,7 @@ import { type ModelConfig, parseModelConfig } from "../decoder/config.ts";
 import { ggufConfig } from "./gguf_config.ts";
 import { openGguf } from "./gguf_file.ts";
 import { ggufStopTokens, ggufTokenizer } from "./gguf_tokenizer.ts";
-import { exists } from "./file_reading.ts";
+import { isReachable } from "./file_reading.ts";
 import { readJson } from "./json_file.ts";
 import type { LoraConfig } from "../decoder/lora.ts";
 import { parsePeftConfig } from "./peft.ts";
@@ -38,21 +38,21 @@ export interface ModelSource extends Disposable {
  * @throws UserError naming the file and key when something is missing, unsupported or does not fit
  */
 export async function openModelSource(path: string): Promise<ModelSource> {
-  if (!exists(path)) {
+  if (!isReachable(path)) {
     throw new UserError(
       `There is no model ${path}; expected a folder with config.json and .safetensors, or a .gguf file.`,
     );
   }
   if (path.endsWith(".gguf")) return await openGgufSource(path);
   const adapterFile = join(path, adapterConfig);
-  return exists(adapterFile) ? await openAdapter(path, adapterFile) : openFolder(path);
+  return isReachable(adapterFile) ? await openAdapter(path, adapterFile) : openFolder(path);
 }
 
 const adapterConfig = "adapter_config.json";
 
 async function openAdapter(folder: string, file: string): Promise<ModelSource> {
   const { lora, basePath } = parsePeftConfig(readJson(file), file);
-  if (exists(join(basePath, adapterConfig))) {
+  if (isReachable(join(basePath, adapterConfig))) {
     throw new UserError(
       `${file}: the base ${basePath} is an adapter itself; expected a whole model`,
     );
@@ -116,13 +116,13 @@ function openFolder(folder: string): ModelSource {
 /** Newer folders have the chat template in a file of its own. */
 function withTemplate(folder: string, settings: Record<string, unknown>): Record<string, unknown> {
   const file = join(folder, "chat_template.jinja");
-  return exists(file) ? { ...settings, chat_template: Deno.readTextFileSync(file) } : settings;
+  return isReachable(file) ? { ...settings, chat_template: Deno.readTextFileSync(file) } : settings;
 }
 
 /** generation_config.json, which a folder need not have, may name several. */
 function stopTokensOfFolder(folder: string): number[] {
   const path = join(folder, "generation_config.json");
-  if (!exists(path)) return [];
+  if (!isReachable(path)) return [];
   const ids = [readJson(path).eos_token_id ?? []].flat();
   if (!ids.every((id): id is number => Number.isInteger(id))) {
     throw new UserError(

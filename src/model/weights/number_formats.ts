@@ -18,4 +18,4 @@ export const BYTES_PER_ELEMENT = {
 } as const;
 
 /** A safetensors dtype. */
-export type DataType = keyof typeof BYTES_PER_ELEMENT;
+export type SafetensorsType = keyof typeof BYTES_PER_ELEMENT;

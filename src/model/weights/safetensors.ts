@@ -5,7 +5,7 @@
 
 import { UserError } from "../../base/user_error.ts";
 import { openForReading, readExactly, readInto } from "./file_reading.ts";
-import { BYTES_PER_ELEMENT, type DataType } from "./number_formats.ts";
+import { BYTES_PER_ELEMENT, type SafetensorsType } from "./number_formats.ts";
 import {
   encodeHeader,
   parseHeader,
@@ -18,7 +18,7 @@ export type { TensorEntry } from "./safetensors_header.ts";
 
 /** A tensor to be written, whose row-major elements come in pieces. */
 export interface TensorStream {
-  readonly dtype: DataType;
+  readonly dtype: SafetensorsType;
   readonly shape: readonly number[];
   /** Begins anew with each call; a piece may be overwritten once the next is asked for. */
   pieces(): AsyncIterable<ArrayBufferView>;

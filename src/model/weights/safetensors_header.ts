@@ -1,11 +1,11 @@
 /** The header of a safetensors file: parsing with full validation, and writing. */
 
 import { UserError } from "../../base/user_error.ts";
-import { BYTES_PER_ELEMENT, type DataType } from "./number_formats.ts";
+import { BYTES_PER_ELEMENT, type SafetensorsType } from "./number_formats.ts";
 
 /** Where one tensor lies in the data that follows the header. */
 export interface TensorEntry {
-  readonly dtype: DataType;
+  readonly dtype: SafetensorsType;
   /** Dimensions, outermost first; [] is a scalar. */
   readonly shape: readonly number[];
   /** First byte, counted from the end of the header. */
@@ -172,14 +172,14 @@ function checkEntry(name: string, value: unknown, dataBytes: number, file: strin
     );
   }
   const expected = shape.reduce((product, size) => product * size, 1) *
-    BYTES_PER_ELEMENT[dtype as DataType];
+    BYTES_PER_ELEMENT[dtype as SafetensorsType];
   if (expected !== end - begin) {
     throw fail(
       `of shape [${shape.join(", ")}] and dtype ${dtype} needs ${expected} bytes but is given ` +
         `${end - begin}`,
     );
   }
-  return { dtype: dtype as DataType, shape, begin, end };
+  return { dtype: dtype as SafetensorsType, shape, begin, end };
 }
 
 function isCountArray(value: unknown): value is number[] {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { UserError } from "../../base/user_error.ts";
 import { isStoredType } from "../../kernels/stored_type.ts";
-import { exists } from "./file_reading.ts";
+import { isReachable } from "./file_reading.ts";
 import { readJson } from "./json_file.ts";
 import { SafetensorsFile } from "./safetensors.ts";
 import type { StoredTensor, WeightFile } from "./weight_file.ts";
@@ -16,7 +16,7 @@ const indexFile = "model.safetensors.index.json";
  */
 export function openSafetensorsWeights(folder: string): WeightFile {
   const index = join(folder, indexFile);
-  return exists(join(folder, singleFile)) || !exists(index)
+  return isReachable(join(folder, singleFile)) || !isReachable(index)
     ? openSafetensorsFile(join(folder, singleFile))
     : openFiles(index, shardsOf(folder, index));
 }
