@@ -3,10 +3,10 @@
 
 struct Params {
   vectors: u32,
-  keep1: f32,      // beta1
-  take1: f32,      // 1 - beta1
-  keep2: f32,
-  take2: f32,
+  beta1: f32,
+  rest1: f32,      // 1 - beta1
+  beta2: f32,
+  rest2: f32,
   epsilon: f32,
   shrink: f32,     // 1 - learningRate * weightDecay
   stepSize: f32,   // learningRate / biasCorrection1
@@ -32,8 +32,8 @@ fn main(
     return;
   }
   let g = gradients[i] * scale;
-  let m = fma(vec4<f32>(params.keep1), firstMoment[i], params.take1 * g);
-  let v = fma(vec4<f32>(params.keep2), secondMoment[i], params.take2 * g * g);
+  let m = fma(vec4<f32>(params.beta1), firstMoment[i], params.rest1 * g);
+  let v = fma(vec4<f32>(params.beta2), secondMoment[i], params.rest2 * g * g);
   let denominator = fma(sqrt(v), vec4<f32>(params.rootScale), vec4<f32>(params.epsilon));
   firstMoment[i] = m;
   secondMoment[i] = v;

@@ -13,7 +13,7 @@ const largestNorm = 3e38;
 export interface NormOutputs {
   /** [1] */
   readonly norm: Tensor;
-  /** [1] min(1, maxNorm / (norm + 1e-6)), or 0 */
+  /** [1] min(1, maxGradientNorm / (norm + 1e-6)), or 0 */
   readonly clipScale: Tensor;
   /**
    * u32 [1] number of NaN or infinite elements, 1 for an overflow of finite ones; above 0 exactly when the step
@@ -23,26 +23,26 @@ export interface NormOutputs {
 }
 
 /**
- * The L2 norm of all gradients together and the factor that clips it, min(1, maxNorm / (norm + 1e-6)),
+ * The L2 norm of all gradients together and the factor that clips it, min(1, maxGradientNorm / (norm + 1e-6)),
  * as torch.nn.utils.clip_grad_norm_. They stay on the GPU. If any element is NaN or infinite, or the
  * sum of squares overflows, the factor is 0, by which `adamw` skips the step. The order of the sums
  * depends only on the tensors' sizes and order.
  *
  * @param gradients f32 tensors whose sizes are multiples of 4
- * @param maxNorm above 0; Infinity for no clipping
+ * @param maxGradientNorm above 0; Infinity for no clipping
  * @throws Error when the shapes do not fit
  */
 export function gradientNorm(
   gpu: Gpu,
   gradients: readonly Tensor[],
   outputs: NormOutputs,
-  maxNorm: number,
+  maxGradientNorm: number,
 ): void {
   gpu.scope(() => {
     const count = gradients.reduce((sum, { size }) => sum + partialCount(size), 0);
     const partials = gpu.tensor([count, 2], "u32", "gradient norm partials");
     gradientNormPartials(gpu, gradients, partials);
-    finishGradientNorm(gpu, partials, outputs, maxNorm);
+    finishGradientNorm(gpu, partials, outputs, maxGradientNorm);
   });
 }
 
@@ -89,17 +89,17 @@ export function finishGradientNorm(
   gpu: Gpu,
   partials: Tensor,
   { norm, clipScale, nonFinite }: NormOutputs,
-  maxNorm: number,
+  maxGradientNorm: number,
 ): void {
   const [partialCount] = partials.shape;
   expectShape("gradientNorm", "partials", partials, [partialCount, 2], "u32");
   expectShape("gradientNorm", "norm", norm, [1]);
   expectShape("gradientNorm", "clipScale", clipScale, [1]);
   expectShape("gradientNorm", "nonFinite", nonFinite, [1], "u32");
-  if (!(maxNorm > 0)) throw new Error(`gradientNorm: maxNorm is ${maxNorm}, expected above 0`);
+  if (!(maxGradientNorm > 0)) throw new Error(`gradientNorm: maxGradientNorm is ${maxGradientNorm}, expected above 0`);
   gpu.dispatch(
     { label: "gradient norm finish", code: finishCode },
-    { partialCount, maxNorm: Math.min(maxNorm, largestNorm) },
+    { partialCount, maxGradientNorm: Math.min(maxGradientNorm, largestNorm) },
     { partials, norm, clipScale, nonFinite },
     [1],
   );

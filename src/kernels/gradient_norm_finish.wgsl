@@ -2,7 +2,7 @@
 
 struct Params {
   partialCount: u32,
-  maxNorm: f32,
+  maxGradientNorm: f32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -40,6 +40,6 @@ fn main(@builtin(local_invocation_id) local: vec3<u32>) {
     // An overflow of finite elements counts as one, so that whoever reads the count knows of the skip.
     let bad = select(counts[0], max(counts[0], 1u), overflow);
     nonFinite[0] = bad;
-    clipScale[0] = select(min(1.0, params.maxNorm / (result + 1e-6)), 0.0, bad > 0u);
+    clipScale[0] = select(min(1.0, params.maxGradientNorm / (result + 1e-6)), 0.0, bad > 0u);
   }
 }

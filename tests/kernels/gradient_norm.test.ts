@@ -7,14 +7,14 @@ import {
 } from "../../src/kernels/gradient_norm.ts";
 import { assertClose, onEveryGpu, randomFloats } from "./harness.ts";
 
-async function normOf(gpu: Gpu, gradients: Float32Array[], maxNorm: number) {
+async function normOf(gpu: Gpu, gradients: Float32Array[], maxGradientNorm: number) {
   const tensors = gradients.map((data) => gpu.from(data, [data.length]));
   const outputs = {
     norm: gpu.tensor([1]),
     clipScale: gpu.tensor([1]),
     nonFinite: gpu.tensor([1], "u32"),
   };
-  gradientNorm(gpu, tensors, outputs, maxNorm);
+  gradientNorm(gpu, tensors, outputs, maxGradientNorm);
   const read = await gpu.readAll(Object.values(outputs));
   gpu.release(...tensors, ...Object.values(outputs));
   return { norm: read[0][0], clipScale: read[1][0], nonFinite: read[2][0] };

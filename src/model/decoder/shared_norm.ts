@@ -36,14 +36,14 @@ export class SharedNorm {
    * Computes norm and clip scale, on the GPU.
    *
    * @param gradients f32, of which the own slices are looked at
-   * @param maxNorm above 0; Infinity for no clipping
+   * @param maxGradientNorm above 0; Infinity for no clipping
    */
-  async measure(gradients: readonly Tensor[], maxNorm: number): Promise<void> {
+  async measure(gradients: readonly Tensor[], maxGradientNorm: number): Promise<void> {
     const { gpu } = this;
     const norm = { norm: this.#norm, clipScale: this.clipScale, nonFinite: this.#nonFinite };
     if (this.exchange.size > 1) await this.#gatherPartials(gradients);
     else gradientNormPartials(gpu, gradients, this.#partials);
-    finishGradientNorm(gpu, this.#partials, norm, maxNorm);
+    finishGradientNorm(gpu, this.#partials, norm, maxGradientNorm);
   }
 
   async #gatherPartials(gradients: readonly Tensor[]): Promise<void> {

@@ -11,13 +11,13 @@ export interface OverlongOptions {
  * the longest length allowed, then falling linearly to -`overlongPenalty` at that length.
  *
  * @param length response tokens
- * @param maximumLength tokens of the longest response allowed
+ * @param maximumResponse tokens of the longest response allowed
  */
 export function overlongPenalty(
   length: number,
-  maximumLength: number,
+  maximumResponse: number,
   { overlongBuffer, overlongPenalty: most }: OverlongOptions,
 ): number {
-  const beyond = length - (maximumLength - overlongBuffer);
+  const beyond = length - (maximumResponse - overlongBuffer);
   return overlongBuffer === 0 || beyond <= 0 ? 0 : -most * Math.min(1, beyond / overlongBuffer);
 }

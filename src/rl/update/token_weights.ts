@@ -20,12 +20,12 @@ export interface WeighedResponse {
  * What each token of each response weighs in the loss of an update; null when all are masked.
  *
  * @param responses of the whole global batch of the update, however it is cut into passes
- * @param maximumLength tokens of the longest response allowed
+ * @param maximumResponse tokens of the longest response allowed
  */
 export function tokenWeights(
   responses: readonly WeighedResponse[],
   aggregation: LossAggregation,
-  maximumLength: number,
+  maximumResponse: number,
 ): number[] | null {
   const counted = responses.filter(({ isMasked, length }) => !isMasked && length > 0);
   if (counted.length === 0) return null;
@@ -38,7 +38,7 @@ export function tokenWeights(
       case "sequence-mean":
         return 1 / (counted.length * length);
       case "sequence-sum":
-        return 1 / (counted.length * maximumLength);
+        return 1 / (counted.length * maximumResponse);
     }
   });
 }
