@@ -60,7 +60,7 @@ export function register(program: Command): void {
   addTraceOptions(command);
   addExamples(command, {
     "deno task sft --set output_directory=weights/mine/generator": "a new generator",
-    "deno task sft --config configs/last-letter-verifier-sft.yaml":
+    "deno task sft --config configs/last-letter-verifier-sft.yaml --set output_directory=null":
       "a new verifier, left in the run's folder",
     "deno task sft --resume": "continues the newest fine-tuning where it stopped",
   });

@@ -96,7 +96,9 @@ export function finishGradientNorm(
   expectShape("gradientNorm", "norm", norm, [1]);
   expectShape("gradientNorm", "clipScale", clipScale, [1]);
   expectShape("gradientNorm", "nonFinite", nonFinite, [1], "u32");
-  if (!(maxGradientNorm > 0)) throw new Error(`gradientNorm: maxGradientNorm is ${maxGradientNorm}, expected above 0`);
+  if (!(maxGradientNorm > 0)) {
+    throw new Error(`gradientNorm: maxGradientNorm is ${maxGradientNorm}, expected above 0`);
+  }
   gpu.dispatch(
     { label: "gradient norm finish", code: finishCode },
     { partialCount, maxGradientNorm: Math.min(maxGradientNorm, largestNorm) },

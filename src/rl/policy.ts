@@ -14,6 +14,8 @@ export interface Policy<Template> {
   /** Ids that end a response. */
   readonly stopTokens: readonly number[];
   readonly maximumResponse: number;
+  /** Tokens of the longest prompt; null: as many as leave room for the longest response. */
+  readonly maximumPrompt: number | null;
   /** Samples the model; it holds memory while a rollout lasts. */
   readonly sampler: Sampler;
   /** Null for a frozen policy. */

@@ -9,20 +9,26 @@ export interface VerifierQuestion {
   readonly steps: number;
 }
 
+/** The most tokens that a prompt may have: so many that the longest response has room in the model's positions. */
+export function promptRoom({ model, maximumResponse, maximumPrompt }: Policy<unknown>): number {
+  return Math.min(model.config.maxPositions - maximumResponse, maximumPrompt ?? Infinity);
+}
+
 /**
- * The prompt of a critique. A solution whose prompt leaves no room for the longest critique in the model's
- * positions loses its end: the generator's tokens are counted when questions are chosen, and a verifier with
- * another tokenizer may need more of its own for the same text.
+ * The prompt of a critique. A solution whose prompt is longer than may be loses its end: the generator's
+ * tokens are counted when questions are chosen, and a verifier with another tokenizer may need more of its own
+ * for the same text.
  *
  * @returns the prompt's tokens, which are too many only where the question alone is too long, and whether
  *   the solution was cut
  */
 export function verifierPrompt(
-  { tokenizer, template, model, maximumResponse }: Policy<VerifierTemplate>,
+  verifier: Policy<VerifierTemplate>,
   asked: VerifierQuestion,
 ): { readonly prompt: Uint32Array; readonly isCut: boolean } {
+  const { tokenizer, template } = verifier;
   const encode = (solution: string) => tokenizer.encode(template.render({ ...asked, solution }));
-  const room = model.config.maxPositions - maximumResponse;
+  const room = promptRoom(verifier);
   let prompt = encode(asked.solution);
   if (prompt.length <= room) return { prompt, isCut: false };
   const pieces = tokenizer.decodeEach(tokenizer.encode(asked.solution));

@@ -12,6 +12,10 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
       "train --set rollout.batchsize=3",
       /batchsize is not a key; did you mean rollout\.batch_size\?/,
     ],
+    [
+      "train --set loss.kl_estimator=k1",
+      /kl_estimator is "k1"; expected k2 or k3, because the gradient of k1 is 0 on average/,
+    ],
     ["train --steps 0", /--steps: schedule\.total_training_steps is 0/],
     ["train --run nowhere --resume", /nowhere holds no run/],
     [
@@ -20,7 +24,11 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
     ],
   ],
   sft: [
-    ["sft --steps 0", /--steps: steps is 0/],
+    ["sft --steps 0", /--steps: schedule\.total_training_steps is 0/],
+    [
+      "sft --set evaluate_every=9",
+      /evaluate_every is not a key; did you mean schedule\.test_frequency\?/,
+    ],
     ["sft --run nowhere --resume", /nowhere holds no run/],
     ["sft --resume --steps 3", /--resume continues.*--steps cannot go with it/],
   ],

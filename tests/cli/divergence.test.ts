@@ -135,7 +135,7 @@ testCommand("sft: ruined weights end it, and --resume --set goes on", async (pro
   const folder = RunFolder.at(join(project.folder, "run"));
   const { code, errors } = await run(
     ...["sft", "--config", project.sftConfig, "--run", folder.path, "--steps", "8"],
-    ...["--set", "optimizer.learning_rate=1e18", "--set", "save_every=1"],
+    ...["--set", "optimizer.learning_rate=1e18", "--set", "schedule.save_frequency=1"],
     ...["--set", "optimizer.warmup_steps=0", "--set", "optimizer.maximum_skipped_updates=2"],
   );
   assert.equal(code, 1, errors);

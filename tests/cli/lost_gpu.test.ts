@@ -76,7 +76,8 @@ testOnProject(
 testOnProject("sft: a GPU that is lost before the first checkpoint", async (project, gpu) => {
   const path = join(project.folder, "sft");
   const config = join(project.folder, "long.yaml");
-  const slow = { batch_size: 32, steps: 400, save_every: 400, evaluation: { problems: 2 } };
+  const schedule = { total_training_steps: 400, save_frequency: 400 };
+  const slow = { batch_size: 32, schedule, evaluation: { problems: 2 } };
   Deno.writeTextFileSync(config, stringify({ policy: "generator", ...slow }));
   const folder = RunFolder.at(path);
   const { code, printed } = await runOnLostGpu(

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
 
 /** What a program prints to standard error, from JavaScript or from a library. */
 async function standardError(program: string): Promise<string> {
@@ -20,6 +21,21 @@ const gpu = await Gpu.open("dawn");
 gpu.close();
 Deno.exit(0);`;
   assert.equal(await standardError(program), "");
+});
+
+Deno.test("generate on Dawn prints its answer, and nothing on standard error", async () => {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "--allow-all", "--no-check", "src/cli/main.ts", "generate", "cat dog"],
+      ...["--model", "weights/last-letter/generator", "--temperature", "0", "--gpu", "dawn"],
+    ],
+    cwd: PROJECT_FOLDER,
+    stdin: "null",
+  }).output();
+  const [printed, complaints] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  assert.equal(code, 0, complaints);
+  assert.equal(complaints, "");
+  assert.match(printed, /^<think><step>cat:\w<\/step>.*<\/answer>/);
 });
 
 Deno.test("only the notices are kept back, in order, and standard error is restored", async () => {

@@ -64,6 +64,7 @@ async function step(gpu: Gpu, changes: Partial<GeneratorStepOptions<string>>) {
     template: { render: ({ question }) => `<bos>${question}?` },
     stopTokens: [2],
     maximumResponse: 12,
+    maximumPrompt: null,
     sampler: new Sampler(model, { slots: 8, stepsBetweenReadbacks: 4 }),
     trainer,
     reference: null,

@@ -17,10 +17,11 @@ const verifier = {
   template: { render: ({ question, solution, steps }) => `${question}?${solution} ${steps}` },
   model: { config: { maxPositions: 30 } },
   maximumResponse: 10,
+  maximumPrompt: null,
 } as Policy<VerifierTemplate>;
 
-const ask = (solution: string) => {
-  const { prompt, isCut } = verifierPrompt(verifier, { question: "cat", solution, steps: 2 });
+const ask = (solution: string, of = verifier) => {
+  const { prompt, isCut } = verifierPrompt(of, { question: "cat", solution, steps: 2 });
   return { text: tokenizer.decode(prompt), isCut };
 };
 
@@ -32,6 +33,14 @@ Deno.test("verifier prompt: a solution that fits is left as it is", () => {
 Deno.test("verifier prompt: one that does not loses its end, and no more than it must", () => {
   assert.deepEqual(ask("abcdefghijklmno"), { text: "cat?abcdefghijklmn 2", isCut: true });
   assert.deepEqual(ask("ab".repeat(500)), { text: `cat?${"ab".repeat(7)} 2`, isCut: true });
+});
+
+Deno.test("verifier prompt: the longest prompt that is wanted may be shorter than the positions allow", () => {
+  const short = { ...verifier, maximumPrompt: 12 };
+  assert.deepEqual(ask("abcdef", short), { text: "cat?abcdef 2", isCut: false });
+  assert.deepEqual(ask("abcdefg", short), { text: "cat?abcdef 2", isCut: true });
+  const long = { ...verifier, maximumPrompt: 29 };
+  assert.deepEqual(ask("abcdefghijklmno", long), ask("abcdefghijklmno"));
 });
 
 Deno.test("verifier prompt: a question that is too long by itself stays too long", () => {

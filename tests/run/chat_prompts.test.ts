@@ -80,7 +80,7 @@ onEveryGpu("chat: fine-tuning imitates responses to the same prompts", async (gp
     const [{ question }] = tinyData(1).split("\n").map((line) => JSON.parse(line));
     const chat = [
       `initial_model=${project.generator}`,
-      `generator_prompt_template=${prompts.generator}`,
+      `prompt_template=${prompts.generator}`,
       "chat=true",
       "system_prompt=be short",
     ];

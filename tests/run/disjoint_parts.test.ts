@@ -16,7 +16,8 @@ const configs = [...Deno.readDirSync("configs")].map(({ name }) => name)
   .map((name) => {
     const file = join("configs", name);
     if (name.endsWith("-sft.yaml")) {
-      const { task, data, seed, evaluation, steps, batch_size } = loadSftConfig(file);
+      const { task, data, seed, evaluation, schedule, batch_size } = loadSftConfig(file);
+      const steps = schedule.total_training_steps;
       return { file, task, data, seed, evaluation, steps, batch: batch_size };
     }
     const { task, data, seed, evaluation, schedule, rollout } = loadTangoConfig(file);

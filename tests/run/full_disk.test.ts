@@ -27,11 +27,14 @@ Deno.test("full disk: a checkpoint that does not fit leaves the one before, and 
     policy: "generator",
     architecture,
     batch_size: 2,
-    steps: 25,
-    save_every: 1,
-    keep_checkpoints: 1,
-    evaluate_every: 100,
-    evaluation: { problems: 2, max_response_length: 10 },
+    schedule: {
+      total_training_steps: 25,
+      test_frequency: 100,
+      save_frequency: 1,
+      keep_checkpoints: 1,
+    },
+    max_response_length: 10,
+    evaluation: { problems: 2 },
   });
   await runs.train("whole");
   await runs.trainUntilStopped("full", 3, []);

@@ -13,10 +13,9 @@ Deno.test("large checkpoint: a run of all weights that was killed and resumed en
     policy: "generator",
     architecture: { hidden_size: 256, layers: 1, intermediate_size: 1536, attention_heads: 4 },
     batch_size: 1,
-    steps: 3,
-    save_every: 1,
-    evaluate_every: 100,
-    evaluation: { problems: 1, max_response_length: 4 },
+    schedule: { total_training_steps: 3, test_frequency: 100, save_frequency: 1 },
+    max_response_length: 4,
+    evaluation: { problems: 1 },
   });
   await runs.train("whole");
   // The evaluation before the first update, and two updates: the first one's checkpoint is there.

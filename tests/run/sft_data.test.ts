@@ -38,10 +38,7 @@ const configuration = (model: string, data: ReturnType<typeof writeData>) => ({
   initial_model: model,
   data,
   batch_size: 6,
-  steps: 12,
-  evaluate_every: 3,
-  save_every: 4,
-  keep_best: true,
+  schedule: { total_training_steps: 12, test_frequency: 3, save_frequency: 4, keep_best: true },
   optimizer: { learning_rate: 0.01 },
   evaluation: { problems: 8 },
 });
@@ -65,8 +62,7 @@ onEveryGpu(
       // So many updates of so few examples that they are learned by heart in the end.
       const config = sftConfigSchema.parse({
         ...configuration(generator, data),
-        steps: 60,
-        evaluate_every: 10,
+        schedule: { total_training_steps: 60, test_frequency: 10, keep_best: true },
         optimizer: { learning_rate: 0.05 },
       });
       const run = RunFolder.at(join(folder, "run"));
@@ -101,9 +97,7 @@ onEveryGpu(
     await withTinyProject(gpu, async ({ generator, folder }) => {
       const config = sftConfigSchema.parse({
         ...configuration(generator, writeData((name) => join(folder, name))),
-        keep_best: false,
-        steps: 100,
-        epochs: 2,
+        schedule: { total_training_steps: 100, epochs: 2 },
         optimizer: { learning_rate: 1, warmup_share: 0.5 },
       });
       const run = RunFolder.at(join(folder, "run"));
@@ -158,7 +152,8 @@ Deno.test({
       });
 
       await test.step("stopped with Ctrl-C, between checkpoints and evaluations", async () => {
-        const seldom = ["--set", "save_every=0", "--set", "evaluate_every=1000"];
+        const seldom = ["save_frequency=0", "test_frequency=1000"]
+          .flatMap((setting) => ["--set", `schedule.${setting}`]);
         await runs.trainUntilStopped("stopped", 5, [...seldom, ...long]);
         const { report } = RunFolder.at(runs.path("stopped"));
         assert.match(Deno.readTextFileSync(report), /It was stopped before its end/);

@@ -39,8 +39,7 @@ export async function writeTinyPolicies(
         },
         optimizer: { learning_rate: 0.01 },
         batch_size: 16,
-        steps: 150,
-        evaluate_every: 1000,
+        schedule: { total_training_steps: 150, test_frequency: 1000 },
         evaluation: { problems: 1 },
       }),
     );

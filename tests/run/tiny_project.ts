@@ -63,9 +63,9 @@ export async function withTinyProject(
         policy: "generator",
         architecture: ARCHITECTURE,
         batch_size: 2,
-        steps: 2,
-        evaluate_every: 1,
-        evaluation: { problems: 2, max_response_length: 10 },
+        schedule: { total_training_steps: 2, test_frequency: 1 },
+        max_response_length: 10,
+        evaluation: { problems: 2 },
       }),
     );
     await body(project);

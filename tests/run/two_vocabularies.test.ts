@@ -65,8 +65,7 @@ async function warmStart(
     },
     optimizer: { learning_rate: 0.01 },
     batch_size: 16,
-    steps: 120,
-    evaluate_every: 1000,
+    schedule: { total_training_steps: 120, test_frequency: 1000 },
     evaluation: { problems: 1 },
   });
   const run = await SftRun.open(gpu, config);

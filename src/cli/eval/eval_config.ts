@@ -3,7 +3,7 @@ import { exists } from "../../base/atomic_file.ts";
 import type { TangoConfig } from "../../run/config/config_schema.ts";
 import { loadSftConfig, loadTangoConfig } from "../../run/config/load_config.ts";
 import { RunFolder } from "../../run/store/run_folder.ts";
-import type { SftConfig } from "../../run/config/sft_config_schema.ts";
+import { promptTemplatePath, type SftConfig } from "../../run/config/sft_config_schema.ts";
 import { UserError } from "../../base/user_error.ts";
 
 /** What `eval` was asked. */
@@ -62,7 +62,7 @@ export function configure(options: EvalOptions, judgesFiles: boolean): TangoConf
   ];
   const { file, set } = options.config !== undefined
     ? { file: options.config, set: [] }
-    : configOfRun(generator ?? model) ?? configOfRun(model) ?? { file: defaultConfig, set: [] };
+    : configOfRuns(options);
   const config = loadTangoConfig(file, { set: [...set, ...overrides], gpu: options.gpu });
   const evaluation = {
     ...config.evaluation,
@@ -78,35 +78,83 @@ interface ChangedConfig {
   readonly set: readonly string[];
 }
 
-/** The configuration of the run whose folder, or whose best/, a model lies in. */
-function configOfRun(model: string): ChangedConfig | null {
+/** The configuration of the run that a model lies in. */
+type RunConfig =
+  | { readonly kind: "train"; readonly file: string; readonly config: TangoConfig }
+  | { readonly kind: "sft"; readonly config: SftConfig };
+
+/**
+ * Problems and numbers as in the run of the generator, else of the verifier; each policy is prompted as in its
+ * own run.
+ */
+function configOfRuns({ model, policy, generator }: EvalOptions): ChangedConfig {
+  const folders = policy === "generator" ? { generator: model } : { generator, verifier: model };
+  const runs = {
+    generator: runOf(folders.generator),
+    verifier: runOf(folders.verifier),
+  };
+  const run = runs.generator ?? runs.verifier;
+  const base = run === null
+    ? { file: defaultConfig, set: [] }
+    : run.kind === "train"
+    ? { file: run.file, set: [] }
+    : { file: defaultConfig, set: problemSettings(run.config) };
+  const prompting = (["generator", "verifier"] as const).flatMap((name) =>
+    promptSettings(name, runs[name])
+  );
+  return { ...base, set: [...base.set, ...prompting] };
+}
+
+/** The run in whose folder, or in whose best/, a model lies; null for none. */
+function runOf(model: string | undefined): RunConfig | null {
+  if (model === undefined) return null;
   for (const folder of [dirname(model), dirname(dirname(model))]) {
     const file = RunFolder.at(folder).configuration;
     if (!exists(join(folder, "metrics.jsonl")) || !exists(file)) continue;
     const text = Deno.readTextFileSync(file);
-    if (/^generator:/m.test(text)) return { file, set: [] };
-    if (/^policy:/m.test(text)) {
-      return { file: defaultConfig, set: asTraining(loadSftConfig(file)) };
-    }
+    if (/^generator:/m.test(text)) return { kind: "train", file, config: loadTangoConfig(file) };
+    if (/^policy:/m.test(text)) return { kind: "sft", config: loadSftConfig(file) };
   }
   return null;
 }
 
-/** What a fine-tuning says of problems and prompts, as a training run's configuration says it. */
-function asTraining(config: SftConfig): string[] {
-  const { task, data, chat, system_prompt, seed, evaluation } = config;
-  const { maximum_response_tokens: longest, response: _, ...problems } = data ?? {};
-  const values = {
+/** What a fine-tuning says of problems, as a training run's configuration says it. */
+function problemSettings({ seed, task, data, evaluation }: SftConfig): string[] {
+  const { maximum_response_tokens: _, response: __, ...problems } = data ?? {};
+  return assignments({
     seed,
     task,
     data: data && problems,
-    "generator.chat": chat,
-    "generator.system_prompt": system_prompt,
-    "generator.prompt_template": config.generator_prompt_template,
-    "generator.max_response_length": longest ?? evaluation.max_response_length,
-    "verifier.prompt_template": config.verifier_prompt_template,
     "evaluation.problems": evaluation.problems,
     "evaluation.seed": evaluation.seed,
+  });
+}
+
+/** How a policy is prompted in its run, and how long its responses may get. */
+function promptSettings(name: "generator" | "verifier", run: RunConfig | null): string[] {
+  const prompted = run?.kind === "train"
+    ? run.config[name]
+    : run?.config.policy === name
+    ? asPolicy(run.config)
+    : null;
+  if (prompted === null) return [];
+  const { chat, system_prompt, prompt_template, max_response_length } = prompted;
+  return assignments({
+    [`${name}.chat`]: chat,
+    [`${name}.system_prompt`]: system_prompt,
+    [`${name}.prompt_template`]: prompt_template,
+    [`${name}.max_response_length`]: max_response_length,
+  });
+}
+
+function asPolicy(config: SftConfig) {
+  return {
+    ...config,
+    prompt_template: promptTemplatePath(config),
+    max_response_length: config.data?.maximum_response_tokens ?? config.max_response_length,
   };
+}
+
+function assignments(values: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(values).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
 }

@@ -43,7 +43,7 @@ export function checkRequest(request: SampleRequest, config: ModelConfig, pages:
   if (prompt.length + maximumResponse > maxPositions) {
     throw new UserError(
       `A prompt of ${prompt.length} tokens and a response of up to ${maximumResponse} exceed the ` +
-        `model's ${maxPositions} positions; lower max_response_length.`,
+        `model's ${maxPositions} positions; allow shorter responses, or give a shorter prompt.`,
     );
   }
   if (pagesFor(prompt.length + maximumResponse) > pages) {

@@ -23,7 +23,10 @@ import { addAll, copyOf, keptSums, sumShards } from "./shard_sums.ts";
 import { cutIntoShards, ownShards } from "./shards.ts";
 import { TiedGradient } from "./tied_gradient.ts";
 
-/** How a trainer computes. Of all this `sharePrompts` and `shards` show in the result, in the last digits. */
+/**
+ * How a trainer computes. Of all this `sharePrompts` and `shards` show in the result, in the last digits, and
+ * `microBatchTokens` where there is one shard and embedding and head share a table.
+ */
 export interface TrainerOptions extends PassOptions {
   /** Keeps each layer's input alone for the backward pass, which computes the rest again. */
   readonly gradientCheckpointing: boolean;

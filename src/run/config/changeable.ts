@@ -24,8 +24,8 @@ export const changeableTangoKeys: readonly string[] = [
 /** What may change in a fine-tuning. */
 export const changeableSftKeys: readonly string[] = [
   "optimizer.learning_rate",
-  "evaluate_every",
-  "save_every",
+  "schedule.test_frequency",
+  "schedule.save_frequency",
 ];
 
 /**

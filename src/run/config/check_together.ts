@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { dataSchema } from "./data_schema.ts";
-import { systemPromptNeedsChat } from "./shared_schema.ts";
+import { choosesByNothing, systemPromptNeedsChat } from "./shared_schema.ts";
 import type {
   advantageSchema,
   evaluationSchema,
@@ -71,6 +71,9 @@ export function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfig
   if (schedule.keep_best && schedule.test_frequency === 0) {
     const message = "false, because with schedule.test_frequency 0 nothing is evaluated";
     impossible(["schedule", "keep_best"], true, message);
+  }
+  if (schedule.keep_best && value.data?.validation === null) {
+    impossible(["data", "validation"], null, choosesByNothing("schedule.keep_best"));
   }
   if (value.evaluation.problems === null && value.data === null) {
     impossible(["evaluation", "problems"], null, "a number, because an embedded task never ends");

@@ -1,6 +1,7 @@
 /** Turns what zod found wrong into sentences for the user. */
 
 import type { z } from "zod";
+import { earlierKeys } from "./earlier_keys.ts";
 import { nearestKey } from "./nearest_key.ts";
 
 /** A path of keys into a configuration: ["rollout", "batch_size"]. */
@@ -29,10 +30,8 @@ export function describeIssue(
   if (issue.code === "unrecognized_keys") {
     const valid = keysOf(schemaAt(schema, path));
     return issue.keys.map((key) => {
-      const nearest = nearestKey(key, valid);
-      const advice = nearest === null
-        ? `valid here: ${valid.join(", ")}`
-        : `did you mean ${formatKeyPath([...path, nearest])}?`;
+      const meant = meantKey(schema, [...path, key]);
+      const advice = meant === null ? `valid here: ${valid.join(", ")}` : `did you mean ${meant}?`;
       return { path: [...path, key], message: `is not a key; ${advice}` };
     });
   }
@@ -41,6 +40,33 @@ export function describeIssue(
     ? `is missing; expected ${issue.message}`
     : `is ${brief(found)}; expected ${issue.message}`;
   return [{ path, message }];
+}
+
+/**
+ * The key that was probably meant: what an earlier version's is called now, one of the same section that is
+ * like it, or the only one of that name in another section; null when there is none.
+ */
+function meantKey(schema: z.core.$ZodType, path: KeyPath): string | null {
+  const found = formatKeyPath(path);
+  const all = keyPaths(schema);
+  const now = Object.hasOwn(earlierKeys, found) ? earlierKeys[found] : null;
+  if (now !== null && all.includes(now)) return now;
+  const section = path.slice(0, -1);
+  const name = String(path[path.length - 1]);
+  const nearest = nearestKey(name, keysOf(schemaAt(schema, section)));
+  if (nearest !== null) return formatKeyPath([...section, nearest]);
+  const namesakes = all.filter((key) => key.split(".").at(-1) === name);
+  return namesakes.length === 1 ? namesakes[0] : null;
+}
+
+/** Every key of a schema with those inside it, as the user writes them; lists' items have none. */
+export function keyPaths(schema: z.core.$ZodType, section: KeyPath = []): string[] {
+  const { def } = (unwrapped(schema) as z.core.$ZodTypes)._zod;
+  if (def.type !== "object") return [];
+  return Object.entries(def.shape).flatMap(([key, inner]) => [
+    formatKeyPath([...section, key]),
+    ...keyPaths(inner, [...section, key]),
+  ]);
 }
 
 function brief(value: unknown): string {

@@ -63,10 +63,12 @@ export const dataFields = {
     "Problems that are measured and never trained on; [] sets a tenth of `train` aside, by the " +
       "questions alone: every configuration holds out the same ones.",
   ),
-  validation: z.array(entrySchema, { error: "a list of files" }).default([]).describe(
-    "Problems that weights are chosen by (`keep_best`), neither trained on nor reported; [] sets a tenth of " +
-      "`train` aside where weights are chosen.",
-  ),
+  validation: z.array(entrySchema, { error: "a list of files, or null" }).nullable().default([])
+    .describe(
+      "Problems that weights are chosen by (`keep_best`), neither trained on nor reported; [] sets another " +
+        "tenth of `train` aside, in every configuration; null trains on it, as in the published run: nothing " +
+        "can be chosen by then.",
+    ),
   shuffle: flag().default(true).describe(
     "A new order in every epoch; false keeps the files' order.",
   ),
@@ -101,10 +103,14 @@ export function dataEntry(path: string, format: string | null): DataEntry {
 /** Examples from files. */
 export const exampleDataSchema = section({
   ...dataFields,
+  maximum_prompt_tokens: wholeNumber({ minimum: 1 }).default(512).describe(
+    "Examples with longer prompts are left out; 4096 in the published fine-tuning.",
+  ),
   maximum_response_tokens: wholeNumber({ minimum: 1 }).default(1024).describe(
-    "Examples with longer responses are left out.",
+    "Examples with longer responses are left out; 4096 in the published fine-tuning.",
   ),
   response: oneOf(["solution", "steps"]).default("solution").describe(
-    "What is imitated: the solution as written, or its steps and answer in the generator's format.",
+    "What is imitated: the solution as written, or its steps and answer in the generator's format; " +
+      "the latter in the published fine-tuning.",
   ),
 }).nullable().default(null);

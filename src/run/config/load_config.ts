@@ -34,8 +34,7 @@ export interface Override {
  * @throws UserError with one line for each problem: place, key, what was found, what was expected
  */
 export function loadTangoConfig(file: string, overrides: ConfigOverrides = {}): TangoConfig {
-  const stepsKey = ["schedule", "total_training_steps"];
-  return resolveTangoConfig(loadConfig(tangoConfigSchema, file, overrides, stepsKey));
+  return resolveTangoConfig(loadConfig(tangoConfigSchema, file, overrides));
 }
 
 /**
@@ -44,7 +43,7 @@ export function loadTangoConfig(file: string, overrides: ConfigOverrides = {}): 
  * @throws UserError with one line for each problem: place, key, what was found, what was expected
  */
 export function loadSftConfig(file: string, overrides: ConfigOverrides = {}): SftConfig {
-  return loadConfig(sftConfigSchema, file, overrides, ["steps"]);
+  return loadConfig(sftConfigSchema, file, overrides);
 }
 
 /**
@@ -60,7 +59,6 @@ function loadConfig<Config>(
   schema: z.ZodType<Config>,
   file: string,
   overrides: ConfigOverrides,
-  stepsKey: KeyPath,
 ): Config {
   const yaml = readYamlFile(file);
   const input = yaml.value;
@@ -69,7 +67,7 @@ function loadConfig<Config>(
       `${file} must hold keys and values, such as "seed: 1"; found ${typeof input}.`,
     );
   }
-  const changes = listOverrides(overrides, stepsKey);
+  const changes = listOverrides(overrides);
   for (const change of changes) applyOverride(input, change);
   return parseConfig(schema, input, (path) => {
     const change = changes.findLast((candidate) => covers(candidate.path, path));
@@ -113,11 +111,14 @@ function parseConfig<Config>(
   throw new UserError(lines.join("\n"));
 }
 
-function listOverrides(overrides: ConfigOverrides, stepsKey: KeyPath): Override[] {
+function listOverrides(overrides: ConfigOverrides): Override[] {
   const changes = (overrides.set ?? []).map(parseAssignment);
   const { seed, steps, run, gpu } = overrides;
   if (seed !== undefined) changes.push({ path: ["seed"], value: seed, origin: "--seed" });
-  if (steps !== undefined) changes.push({ path: stepsKey, value: steps, origin: "--steps" });
+  if (steps !== undefined) {
+    const path = ["schedule", "total_training_steps"];
+    changes.push({ path, value: steps, origin: "--steps" });
+  }
   if (run !== undefined) changes.push({ path: ["run_directory"], value: run, origin: "--run" });
   if (gpu !== undefined) changes.push({ path: ["gpu"], value: gpu, origin: "--gpu" });
   return changes;

@@ -15,7 +15,15 @@ export function lossOptions(
   return { ...camelCased(loss), maximumResponse, temperature: rollout.temperature };
 }
 
-/** How the policies' trainers compute. */
-export function trainerOptions({ loss, reduction }: TangoConfig): TrainerOptions {
+/** How trainers compute. */
+export function trainerOptions(
+  { loss, reduction }: {
+    readonly loss: Pick<
+      TangoConfig["loss"],
+      "micro_batch_tokens" | "gradient_checkpointing" | "share_prompts"
+    >;
+    readonly reduction: TangoConfig["reduction"];
+  },
+): TrainerOptions {
   return { ...camelCased(loss), ...reduction };
 }

@@ -5,17 +5,19 @@ import { exampleDataSchema } from "./data_schema.ts";
 import { flag, oneOf, realNumber, section, text, wholeNumber } from "./schema_fields.ts";
 import {
   chatFields,
+  choosesByNothing,
   distributedSchema,
   frozenDtypeSchema,
   gpuSchema,
   gradientCheckpointingSchema,
+  keepCheckpointsSchema,
   loraSchema,
   memoryLimitSchema,
-  optimizerSchema,
-  promptTemplateSchema,
+  microBatchTokensSchema,
   reductionSchema,
   runDirectorySchema,
   seedSchema,
+  sftOptimizerSchema,
   systemPromptNeedsChat,
   taskSchema,
 } from "./shared_schema.ts";
@@ -57,6 +59,35 @@ const architectureSchema = section({
   }
 });
 
+/** How a batch is cut. */
+const lossSchema = section({
+  micro_batch_tokens: microBatchTokensSchema,
+  gradient_checkpointing: gradientCheckpointingSchema,
+});
+
+/** How long is trained, and what is measured and kept. */
+const scheduleSchema = section({
+  total_training_steps: wholeNumber({ minimum: 1 }).default(1000).describe(
+    "Updates, unless stopped earlier.",
+  ),
+  epochs: realNumber({ above: 0 }).nullable().default(null).describe(
+    "Stops earlier, after as many updates as the files' records make in so many passes; null: after `total_training_steps`. 2 in the published fine-tuning.",
+  ),
+  stop_at_accuracy: realNumber({ above: 0, maximum: 1 }).default(1).describe(
+    "Training ends at the first evaluation that reaches this accuracy on the validation part; 1 trains to the end.",
+  ),
+  test_frequency: wholeNumber({ minimum: 1 }).default(20).describe(
+    "Updates between two evaluations.",
+  ),
+  save_frequency: wholeNumber({ minimum: 0 }).default(100).describe(
+    "Updates between two checkpoints; 0 saves at the end and when stopped only.",
+  ),
+  keep_checkpoints: keepCheckpointsSchema,
+  keep_best: flag().default(false).describe(
+    "Keeps the weights that do best on the validation part in the run folder's best/.",
+  ),
+});
+
 /** Schema of a fine-tuning configuration file. */
 export const sftConfigSchema = section({
   seed: seedSchema,
@@ -83,37 +114,14 @@ export const sftConfigSchema = section({
   output_directory: text("the path of a folder, or null").nullable().default(null).describe(
     "Folder that receives the trained weights; null leaves them in the run folder.",
   ),
-  save_every: wholeNumber({ minimum: 0 }).default(100).describe(
-    "Updates between two checkpoints; 0 saves at the end and when stopped only.",
-  ),
-  keep_checkpoints: wholeNumber({ minimum: 1 }).default(2).describe(
-    "Newest checkpoints that are kept.",
-  ),
-  keep_best: flag().default(false).describe(
-    "Keeps the weights that do best on the validation part in the run folder's best/.",
-  ),
   batch_size: wholeNumber({ minimum: 1 }).default(64).describe(
     "Examples in an update.",
   ),
-  steps: wholeNumber({ minimum: 1 }).default(1000).describe(
-    "Updates, unless stopped earlier.",
-  ),
-  epochs: realNumber({ above: 0 }).nullable().default(null).describe(
-    "Stops earlier, after as many updates as the files' records make in so many passes; null: after `steps`.",
-  ),
-  optimizer: optimizerSchema.prefault({ learning_rate: 2e-3 }),
-  micro_batch_tokens: wholeNumber({ minimum: 1 }).default(8192).describe(
-    "Tokens in one forward and backward pass: more is faster and takes more memory.",
-  ),
-  gradient_checkpointing: gradientCheckpointingSchema,
+  optimizer: sftOptimizerSchema.prefault({}),
+  loss: lossSchema.prefault({}),
   reduction: reductionSchema.prefault({}),
   distributed: distributedSchema.prefault({}),
-  stop_at_accuracy: realNumber({ above: 0, maximum: 1 }).default(1).describe(
-    "Training ends at the first evaluation that reaches this accuracy on the validation part; 1 trains to the end.",
-  ),
-  evaluate_every: wholeNumber({ minimum: 1 }).default(20).describe(
-    "Updates between two evaluations.",
-  ),
+  schedule: scheduleSchema.prefault({}),
   evaluation: section({
     problems: wholeNumber({ minimum: 1 }).default(256).describe(
       "Held-out problems.",
@@ -121,25 +129,23 @@ export const sftConfigSchema = section({
     seed: wholeNumber({ minimum: 0, maximum: 2 ** 32 - 1 }).default(20250522).describe(
       "Seed of the held-out problems.",
     ),
-    max_response_length: wholeNumber({ minimum: 1 }).default(192).describe(
-      "Tokens after which a response is cut off.",
-    ),
   }).prefault({}),
-  generator_prompt_template: promptTemplateSchema(
-    "generator.txt",
-    "How the generator is prompted, or the author of the solutions to be judged.",
+  max_response_length: wholeNumber({ minimum: 1 }).default(192).describe(
+    "Tokens after which a response is cut off when an embedded task is measured.",
+  ),
+  prompt_template: text("the path of a Jinja text file, or null").nullable().default(null).describe(
+    "Jinja text of the prompt; null: `configs/prompts/generator.txt` or `configs/prompts/verifier.txt`, by `policy`.",
   ),
   ...chatFields,
-  verifier_prompt_template: promptTemplateSchema("verifier.txt", "How the verifier is prompted."),
   correct_share: realNumber({ minimum: 0, maximum: 1 }).default(0.5).describe(
     "Verifier only: the share of the solutions to be judged that are correct; the others are corrupted.",
   ),
   judgment_weight: realNumber({ minimum: 0 }).default(1).describe(
     "Verifier only: what each token of a judgment counts in the loss; any other token counts 1.",
   ),
-  verifier_labels: oneOf(["gold", "coin_flip"]).default("gold").describe(
-    "Verifier only: `gold` imitates true judgments of steps and answers; `coin_flip` teaches the format " +
-      "alone, with judgments that know nothing of the solution.",
+  judgment_labels: oneOf(["gold", "coin_flip"]).default("gold").describe(
+    "Verifier only: `gold` imitates true judgments of steps and answers; `coin_flip` judgments that know " +
+      "nothing of the solution, all CORRECT exactly where the verdict is, in critiques that are right otherwise.",
   ),
 }).check(({ value, issues }) => {
   if (value.lora !== null && value.initial_model === null) {
@@ -154,18 +160,19 @@ export const sftConfigSchema = section({
     const message = "a model, because examples from files need its tokenizer";
     issues.push({ code: "custom", path: ["initial_model"], input: null, message });
   }
-  if (value.data === null && value.epochs !== null) {
+  const { epochs, stop_at_accuracy } = value.schedule;
+  if (value.data === null && epochs !== null) {
     const message = "null, because an embedded task never ends";
-    issues.push({ code: "custom", path: ["epochs"], input: value.epochs, message });
+    issues.push({ code: "custom", path: ["schedule", "epochs"], input: epochs, message });
   }
-  if (value.data !== null && value.stop_at_accuracy < 1) {
+  if (value.schedule.keep_best && value.data?.validation === null) {
+    const message = choosesByNothing("schedule.keep_best");
+    issues.push({ code: "custom", path: ["data", "validation"], input: null, message });
+  }
+  if (value.data !== null && stop_at_accuracy < 1) {
     const message = "1, because on files the loss is measured and no accuracy";
-    issues.push({
-      code: "custom",
-      path: ["stop_at_accuracy"],
-      input: value.stop_at_accuracy,
-      message,
-    });
+    const path = ["schedule", "stop_at_accuracy"];
+    issues.push({ code: "custom", path, input: stop_at_accuracy, message });
   }
 });
 
@@ -173,9 +180,14 @@ export const sftConfigSchema = section({
 export type SftConfig = z.output<typeof sftConfigSchema>;
 
 /** Whether an evaluation decides which weights are kept: such a one is made on problems of its own. */
-export function choosesWeights({ keep_best, stop_at_accuracy }: SftConfig): boolean {
-  return keep_best || stop_at_accuracy < 1;
+export function choosesWeights({ schedule }: SftConfig): boolean {
+  return schedule.keep_best || schedule.stop_at_accuracy < 1;
+}
+
+/** The path of the policy's prompt template. */
+export function promptTemplatePath({ policy, prompt_template }: SftConfig): string {
+  return prompt_template ?? `configs/prompts/${policy}.txt`;
 }
 
 /** Where the judgments in the critiques to imitate come from. */
-export type VerifierLabels = SftConfig["verifier_labels"];
+export type JudgmentLabels = SftConfig["judgment_labels"];

@@ -17,6 +17,14 @@ export const memoryLimitSchema = realNumber({ above: 0 }).nullable().default(nul
   "GB (10⁹ bytes) of GPU memory that a run may take; null: what the device is known to have.",
 );
 
+export const microBatchTokensSchema = wholeNumber({ minimum: 1 }).default(8192).describe(
+  "Tokens in one forward and backward pass: more is faster and takes more memory.",
+);
+
+export const keepCheckpointsSchema = wholeNumber({ minimum: 1 }).default(2).describe(
+  "Newest checkpoints that are kept.",
+);
+
 export const gradientCheckpointingSchema = flag().default(false).describe(
   "Keeps each layer's input alone for the backward pass, which computes the rest again: less memory.",
 );
@@ -102,6 +110,10 @@ export const chatFields = {
 /** What is expected of a system prompt that no conversation would begin with. */
 export const systemPromptNeedsChat = "null, because chat is false";
 
+/** What is expected of `data.validation` where a key chooses weights by it. */
+export const choosesByNothing = (key: string) =>
+  `a list of files, or [] for a tenth of data.train, because ${key} chooses weights by it`;
+
 /** Trains a low-rank adapter on weights that stay as they are; null trains all weights. */
 export const loraSchema = section({
   rank: wholeNumber({ minimum: 4 }).default(16).describe(
@@ -121,35 +133,65 @@ export const loraSchema = section({
   }
 }).nullable().default(null);
 
-/** AdamW with gradient clipping and a learning-rate schedule. */
-export const optimizerSchema = section({
-  learning_rate: realNumber({ above: 0 }).default(1e-4).describe(
-    "Peak learning rate of AdamW; 1e-6 in the published run, 5e-6 in its fine-tuning.",
-  ),
-  betas: z.tuple([realNumber({ minimum: 0, below: 1 }), realNumber({ minimum: 0, below: 1 })], {
-    error: "two numbers of at least 0 and less than 1",
-  }).default([0.9, 0.999]).describe(
-    "Decay of the moving averages of the gradient and of its square.",
-  ),
-  epsilon: realNumber({ above: 0 }).default(1e-8).describe(
-    "Added to the root of the second moment.",
-  ),
-  weight_decay: realNumber({ minimum: 0 }).default(0.01).describe(
-    "Share of each weight that an update of learning rate 1 would take away.",
-  ),
-  max_gradient_norm: realNumber({ above: 0 }).default(1).describe(
-    "The gradient of all weights together is scaled down to this norm.",
-  ),
-  maximum_skipped_updates: wholeNumber({ minimum: 1 }).default(3).describe(
-    "An update whose gradient or log-probs are not finite is skipped; this many in a row end the run.",
-  ),
-  warmup_steps: wholeNumber({ minimum: 0 }).default(0).describe(
-    "Updates over which the learning rate rises from 0.",
-  ),
-  warmup_share: realNumber({ minimum: 0, maximum: 1 }).default(0).describe(
-    "The same as a share of the policy's updates; the longer of the two holds.",
-  ),
-  schedule: oneOf(["constant", "cosine"]).default("constant").describe(
-    "After the warm-up: constant, or cosine down to 0 at the policy's last step.",
-  ),
+/** Keys whose defaults differ from the published values. */
+type Published = {
+  readonly [Key in "learning_rate" | "betas" | "warmup_share" | "schedule"]?: string;
+};
+
+/**
+ * AdamW with gradient clipping and a learning-rate schedule.
+ *
+ * @param published what the published values are where the defaults are others
+ */
+function adamwSchema(learningRate: number, published: Published) {
+  const words = (key: keyof Published, meaning: string) =>
+    published[key] ? `${meaning}; ${published[key]}.` : `${meaning}.`;
+  return section({
+    learning_rate: realNumber({ above: 0 }).default(learningRate).describe(
+      words("learning_rate", "Peak learning rate of AdamW"),
+    ),
+    betas: z.tuple([realNumber({ minimum: 0, below: 1 }), realNumber({ minimum: 0, below: 1 })], {
+      error: "two numbers of at least 0 and less than 1",
+    }).default([0.9, 0.999]).describe(
+      words("betas", "Decay of the moving averages of the gradient and of its square"),
+    ),
+    epsilon: realNumber({ above: 0 }).default(1e-8).describe(
+      "Added to the root of the second moment.",
+    ),
+    weight_decay: realNumber({ minimum: 0 }).default(0.01).describe(
+      "Share of each weight that an update of learning rate 1 would take away.",
+    ),
+    max_gradient_norm: realNumber({ above: 0 }).default(1).describe(
+      "The gradient of all weights together is scaled down to this norm.",
+    ),
+    maximum_skipped_updates: wholeNumber({ minimum: 1 }).default(3).describe(
+      "An update whose gradient or log-probs are not finite is skipped; this many in a row end the run.",
+    ),
+    warmup_steps: wholeNumber({ minimum: 0 }).default(0).describe(
+      "Updates over which the learning rate rises from 0.",
+    ),
+    warmup_share: realNumber({ minimum: 0, maximum: 1 }).default(0).describe(
+      words(
+        "warmup_share",
+        "The same as a share of the policy's updates, the longer of the two holding",
+      ),
+    ),
+    schedule: oneOf(["constant", "cosine"]).default("constant").describe(
+      words(
+        "schedule",
+        "After the warm-up: constant, or cosine down to 0 at the policy's last step",
+      ),
+    ),
+  });
+}
+
+/** A policy's optimizer in training. */
+export const optimizerSchema = adamwSchema(1e-4, { learning_rate: "1e-6 in the published run" });
+
+/** The optimizer of fine-tuning. */
+export const sftOptimizerSchema = adamwSchema(2e-3, {
+  learning_rate: "5e-6 in the published fine-tuning",
+  betas: "0.9 and 0.95 in the published fine-tuning",
+  warmup_share: "0.1 in the published fine-tuning",
+  schedule: "cosine in the published fine-tuning",
 });

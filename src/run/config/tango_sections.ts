@@ -8,7 +8,9 @@ import { flag, oneOf, realNumber, section, text, wholeNumber } from "./schema_fi
 import {
   chatFields,
   gradientCheckpointingSchema,
+  keepCheckpointsSchema,
   loraSchema,
+  microBatchTokensSchema,
   optimizerSchema,
   promptTemplateSchema,
 } from "./shared_schema.ts";
@@ -52,6 +54,9 @@ export const verifierSchema = section({
   prompt_template: promptTemplateSchema(
     "verifier.txt",
     "Jinja text of the prompt; uses `question`, `solution` and `steps`, their number.",
+  ),
+  maximum_prompt_tokens: wholeNumber({ minimum: 1 }).nullable().default(null).describe(
+    "A solution that makes a prompt longer loses its end; null: as many tokens as the model's positions leave beside a response. 4096 in the published run.",
   ),
   ...chatFields,
   optimizer: optimizerSchema.prefault({}),
@@ -138,9 +143,7 @@ export const lossSchema = section({
   share_prompts: flag().default(true).describe(
     "The responses to a prompt compute it once; a pass then holds all of them or none.",
   ),
-  micro_batch_tokens: wholeNumber({ minimum: 1 }).default(8192).describe(
-    "Tokens in one forward and backward pass: more is faster and takes more memory.",
-  ),
+  micro_batch_tokens: microBatchTokensSchema,
   gradient_checkpointing: gradientCheckpointingSchema,
 });
 
@@ -237,9 +240,7 @@ export const scheduleSchema = section({
   save_frequency: wholeNumber({ minimum: 0 }).default(25).describe(
     "Generator steps between two checkpoints; 0 saves at the end and when stopped only. 50 in the published run.",
   ),
-  keep_checkpoints: wholeNumber({ minimum: 1 }).default(2).describe(
-    "Newest checkpoints that are kept.",
-  ),
+  keep_checkpoints: keepCheckpointsSchema,
   keep_best: flag().default(false).describe(
     "Keeps the weights with the best generator accuracy on the validation part in the run folder's best/.",
   ),

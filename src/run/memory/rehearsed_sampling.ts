@@ -2,6 +2,7 @@ import { rollout } from "../../engine/sampling/rollout.ts";
 import { streams } from "../../random/philox.ts";
 import type { Policy } from "../../rl/policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
+import { promptRoom } from "../../rl/verifier_prompt.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { rolloutSampling } from "../tango/held_out_evaluation.ts";
 
@@ -56,14 +57,14 @@ function commonTokens([first, ...others]: readonly Uint32Array[]): number {
   }, first.length);
 }
 
-/** A solution that leaves no room for the longest critique is cut. */
+/** A solution that makes the prompt longer than may be is cut. */
 function withSolutions(
-  { model, maximumResponse }: Policy<VerifierTemplate>,
+  verifier: Policy<VerifierTemplate>,
   judged: readonly number[],
   solution: number,
 ): PromptLengths {
   const { shortest, longest } = rangeOf(judged);
-  const room = Math.max(longest, model.config.maxPositions - maximumResponse);
+  const room = Math.max(longest, promptRoom(verifier));
   return { shortest, longest: Math.min(longest + solution, room) };
 }
 

@@ -75,19 +75,19 @@ function fullestPasses(
 
 const microBatch = (least: number): Shrink<SftConfig> =>
   halve(
-    "micro_batch_tokens",
+    "loss.micro_batch_tokens",
     least,
-    (config) => config.micro_batch_tokens,
-    (config, micro_batch_tokens) => ({ ...config, micro_batch_tokens }),
+    ({ loss }) => loss.micro_batch_tokens,
+    (config, micro_batch_tokens) => ({ ...config, loss: { ...config.loss, micro_batch_tokens } }),
   );
 
 /** What makes fine-tuning smaller, what costs least first. */
 export const sftShrinks: readonly Shrink<SftConfig>[] = [
   microBatch(2048),
   (config) =>
-    config.gradient_checkpointing ? null : {
-      config: { ...config, gradient_checkpointing: true },
-      set: "gradient_checkpointing=true",
+    config.loss.gradient_checkpointing ? null : {
+      config: { ...config, loss: { ...config.loss, gradient_checkpointing: true } },
+      set: "loss.gradient_checkpointing=true",
     },
   microBatch(256),
   (config) =>

@@ -1,3 +1,4 @@
+import { camelCased } from "../../base/camel_cased.ts";
 import { type DataFiles, loadRecords } from "../../data/files/load_records.ts";
 import { reportText } from "../../data/files/load_report.ts";
 import type { DataRecord } from "../../data/files/record.ts";
@@ -18,18 +19,7 @@ export interface DataSet extends Readonly<Record<Split, readonly DataRecord[]>> 
 export const dataFiles = ({ path, format, columns, source, limit }: DataEntry): DataFiles => ({
   path,
   format: format ?? undefined,
-  columns: columns
-    ? {
-      question: columns.question,
-      answer: columns.answer,
-      solution: columns.solution,
-      solutionSteps: columns.solution_steps,
-      source: columns.source,
-      judgedSteps: columns.judged_steps,
-      firstError: columns.first_error,
-      comparison: columns.comparison,
-    }
-    : undefined,
+  columns: columns ? camelCased(columns) : undefined,
   source: source ?? undefined,
   limit: limit ?? undefined,
 });
@@ -37,7 +27,8 @@ export const dataFiles = ({ path, format, columns, source, limit }: DataEntry): 
 /**
  * Reads the files of a configuration. Where no files are named for validation or for the test, their part is
  * the tenth of the training files' questions that `splitOf` puts there: the same questions whatever else a
- * configuration says. No held-out question is trained on.
+ * configuration says, so that none chooses or reports by what another trains on. Only a validation of null is
+ * no part: its questions are trained on.
  *
  * @throws UserError naming file and place when something cannot be read, or nothing is left
  */
@@ -53,7 +44,7 @@ export function loadDataSet(config: DataConfig, requires: Requirements): Promise
 /** What a use needs of its records. */
 export interface Requirements
   extends Pick<RecordFilters, "requireAnswer" | "requireSolution" | "requireSteps"> {
-  /** Records to choose weights by. */
+  /** Whether there must be records to choose weights by. */
   readonly validation: boolean;
 }
 
@@ -83,14 +74,14 @@ async function readDataSet(
       ? null
       : await read(entries, { ...filters, keepDuplicates: true, exclude });
   const test = await named(config.held_out, []);
-  const validation = await named(config.validation, test ?? []);
+  const validation = config.validation && await named(config.validation, test ?? []);
   const all = await read(config.train, {
     ...filters,
     exclude: [...test ?? [], ...validation ?? []],
   });
   const isSetAside: Readonly<Record<Split, boolean>> = {
     train: false,
-    validation: validation === null && needsValidation,
+    validation: config.validation !== null && validation === null,
     test: test === null,
   };
   const parts: Record<Split, DataRecord[]> = { train: [], validation: [], test: [] };
@@ -101,7 +92,7 @@ async function readDataSet(
   for (const [part, key] of [["test", "held_out"], ["validation", "validation"]] as const) {
     if (!isSetAside[part]) continue;
     reports.push(`${parts[part].length} of them are set aside as the ${part} part`);
-    if (parts[part].length > 0) continue;
+    if (parts[part].length > 0 || (part === "validation" && !needsValidation)) continue;
     throw new UserError(
       `data.train has ${all.length} records, and none of them falls into the tenth of all questions that ` +
         `is the ${part} part; name files with data.${key}.`,

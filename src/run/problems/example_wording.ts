@@ -3,7 +3,7 @@ import { flipJudgments } from "../../data/coin_flips.ts";
 import type { DataRecord } from "../../data/files/record.ts";
 import { renderCritique, renderSolutionLines } from "../../data/solution_text.ts";
 import type { Uniform } from "../../data/task.ts";
-import type { VerifierLabels } from "../config/sft_config_schema.ts";
+import type { JudgmentLabels } from "../config/sft_config_schema.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
 
 /** A prompt and the response to imitate, as texts. */
@@ -38,7 +38,7 @@ export function solutionWording(
 export function critiqueWording(
   template: VerifierTemplate,
   correctShare: number,
-  labels: VerifierLabels,
+  labels: JudgmentLabels,
 ): Wording {
   return ({ question, solutionSteps, answer }, uniform) => {
     const right = { steps: solutionSteps ?? [], answer: answer ?? "" };

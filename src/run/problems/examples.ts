@@ -1,5 +1,11 @@
+import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
 import type { SupervisedSample } from "../../rl/update/supervised_update.ts";
 import type { HeldOutPart } from "./problems.ts";
+
+/** The policy that is fine-tuned, and how it is prompted. */
+export type PromptedPolicy =
+  | { readonly policy: "generator"; readonly template: GeneratorTemplate }
+  | { readonly policy: "verifier"; readonly template: VerifierTemplate };
 
 /** What supervised fine-tuning imitates. */
 export interface Examples extends Disposable {

@@ -38,13 +38,13 @@ export class FileProblems implements Problems<DataRecord> {
       );
     const { train, report } = set;
     if (!train.some(fits)) throw tooLong(`${train.length} problems`);
-    const fitting = (records: readonly DataRecord[], name: string) => {
+    const fitting = (records: readonly DataRecord[], name: string, isNeeded: boolean) => {
       const fitted = records.filter(fits);
-      if (records.length > 0 && fitted.length === 0) throw tooLong(`${records.length} ${name}`);
+      if (isNeeded && fitted.length === 0) throw tooLong(`${records.length} ${name}`);
       return fitted;
     };
-    const test = fitting(set.test, "held-out problems");
-    const held = { test, validation: fitting(set.validation, "validation problems") };
+    const test = fitting(set.test, "held-out problems", set.test.length > 0);
+    const held = { test, validation: fitting(set.validation, "validation problems", validation) };
     const passedOver = set.test.length - test.length;
     const lines = passedOver === 0 ? report : `${report}\n${passedOver} held-out problems have ` +
       `prompts of more than ${config.maximum_prompt_tokens} tokens, or no room for responses`;

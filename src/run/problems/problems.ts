@@ -45,6 +45,6 @@ export interface Measured {
 export interface Requires {
   /** A reference answer. */
   readonly answers: boolean;
-  /** Problems to choose weights by. */
+  /** Whether there must be problems to choose weights by. */
   readonly validation: boolean;
 }

@@ -6,8 +6,8 @@ import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
 import type { SupervisedSample } from "../../rl/update/supervised_update.ts";
 import { encodeExample } from "./encode_example.ts";
-import type { VerifierLabels } from "../config/sft_config_schema.ts";
-import type { Examples } from "./examples.ts";
+import type { JudgmentLabels } from "../config/sft_config_schema.ts";
+import type { Examples, PromptedPolicy } from "./examples.ts";
 import type { HeldOutPart } from "./problems.ts";
 import type { TaskProblems } from "./task_problems.ts";
 
@@ -28,14 +28,12 @@ export class TaskExamples implements Examples {
       readonly seed: number;
       /** Keys what is random in held-out examples. */
       readonly evaluationSeed: number;
-      readonly policy: "generator" | "verifier";
-      readonly generatorTemplate: GeneratorTemplate;
-      readonly verifierTemplate: VerifierTemplate;
+      readonly prompted: PromptedPolicy;
       /** The token that ends a response; null: the tokenizer's end of a sequence. */
       readonly turnEnd: number | null;
       readonly correctShare: number;
       /** `coin_flip` has the judgments know nothing of the solution. */
-      readonly verifierLabels: VerifierLabels;
+      readonly judgmentLabels: JudgmentLabels;
       readonly judgmentWeight: number;
     },
   ) {}
@@ -75,10 +73,11 @@ export class TaskExamples implements Examples {
   }
 
   #examples(problems: readonly Problem[], place: RandomPlace): SupervisedSample[] {
+    const { prompted } = this.options;
     return problems.map((problem, i) => {
-      if (this.options.policy === "generator") return this.#solution(problem);
+      if (prompted.policy === "generator") return this.#solution(prompted.template, problem);
       const random = new RandomStream(place.seed, place.stream, place.step, i);
-      return this.#critique(problem, () => random.uniform());
+      return this.#critique(prompted.template, problem, () => random.uniform());
     });
   }
 
@@ -88,30 +87,28 @@ export class TaskExamples implements Examples {
       : this.problems.task.corruptSolution(problem, uniform);
   }
 
-  #solution(problem: Problem): SupervisedSample {
-    return this.#sample(
-      this.options.generatorTemplate.render({ question: problem.question }),
-      renderSolution(correctSolution(problem)),
-    );
+  #solution(template: GeneratorTemplate, problem: Problem): SupervisedSample {
+    const response = renderSolution(correctSolution(problem));
+    return this.#sample(template.render({ question: problem.question }), response, 1);
   }
 
-  #critique(problem: Problem, uniform: Uniform): SupervisedSample {
+  #critique(template: VerifierTemplate, problem: Problem, uniform: Uniform): SupervisedSample {
     const solution = this.#solutionToJudge(problem, uniform);
     const gold = this.problems.task.writeCritique(problem, solution);
-    const { verifierLabels } = this.options;
+    const { judgmentLabels, judgmentWeight } = this.options;
     return this.#sample(
-      this.options.verifierTemplate.render({
+      template.render({
         question: problem.question,
         solution: renderSolution(solution),
         steps: solution.steps.length,
       }),
-      renderCritique(verifierLabels === "gold" ? gold : flipJudgments(gold, uniform)),
+      renderCritique(judgmentLabels === "gold" ? gold : flipJudgments(gold, uniform)),
+      judgmentWeight,
     );
   }
 
-  #sample(prompt: string, response: string): SupervisedSample {
-    const { policy, turnEnd: end } = this.options;
-    const judgmentWeight = policy === "verifier" ? this.options.judgmentWeight : 1;
+  #sample(prompt: string, response: string, judgmentWeight: number): SupervisedSample {
+    const { turnEnd: end } = this.options;
     return encodeExample(this.tokenizer, prompt, response, { end, judgmentWeight });
   }
 }

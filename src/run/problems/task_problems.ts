@@ -1,3 +1,4 @@
+import { camelCased } from "../../base/camel_cased.ts";
 import type { Split } from "../../data/split.ts";
 import type { Difficulty, Problem, Task } from "../../data/task.ts";
 import { findTask } from "../../data/tasks.ts";
@@ -18,6 +19,15 @@ const APART: Readonly<Record<Split, readonly HeldOutPart[]>> = {
   validation: ["test"],
   train: ["test", "validation"],
 };
+
+/** What is not null of some settings. */
+function withoutNulls<Value>(
+  settings: Readonly<Record<string, Value | null>>,
+): Record<string, Value> {
+  return Object.fromEntries(
+    Object.entries(settings).filter((entry): entry is [string, Value] => entry[1] !== null),
+  );
+}
 
 /** Draws for one problem after which it is clear that hardly any is left. */
 const MOST_DRAWS = 10_000;
@@ -45,12 +55,8 @@ export class TaskProblems implements Problems<Problem> {
   ) {
     const task = findTask(config.name);
     this.task = task;
-    this.difficulty = {
-      minimumSteps: config.minimum_steps ?? task.defaultDifficulty.minimumSteps,
-      maximumSteps: config.maximum_steps ?? task.defaultDifficulty.maximumSteps,
-      minimumLetters: config.minimum_letters ?? task.defaultDifficulty.minimumLetters,
-      maximumLetters: config.maximum_letters ?? task.defaultDifficulty.maximumLetters,
-    };
+    const { name: _, ...given } = camelCased(config);
+    this.difficulty = { ...task.defaultDifficulty, ...withoutNulls(given) };
     this.source = {
       question: (problem) => problem.question,
       referenceAnswer: (problem) => problem.answer,

@@ -12,7 +12,7 @@ import { formatBytes } from "../../base/format_bytes.ts";
 import type { MetricsLine } from "../store/metrics_log.ts";
 import { problemsName } from "../problems/open_problems.ts";
 import { readJudgmentLabels } from "../store/judgment_labels.ts";
-import type { VerifierLabels } from "../config/sft_config_schema.ts";
+import type { JudgmentLabels } from "../config/sft_config_schema.ts";
 import { CONTINUE, type RunFolder } from "../store/run_folder.ts";
 
 /** What the report says about the run and cannot find in its metrics. */
@@ -45,15 +45,15 @@ const decimals = (digits: number) => (value: number) => value.toFixed(digits);
 const BATCHES = 5;
 
 /** What may be said of step accuracy, by where the verifier's earlier judgments of steps came from. */
-const STEP_ACCURACY: Readonly<Record<VerifierLabels | "unknown", string>> = {
+const STEP_ACCURACY: Readonly<Record<JudgmentLabels | "unknown", string>> = {
   gold: "verifier step accuracy (its warm start imitated true labels of steps)",
-  coin_flip: "verifier step accuracy, never trained on",
+  coin_flip: "verifier step accuracy (its warm start was told no label)",
   unknown: "verifier step accuracy",
 };
 
-const WARM_START: Readonly<Record<VerifierLabels | "unknown", string>> = {
+const WARM_START: Readonly<Record<JudgmentLabels | "unknown", string>> = {
   gold: "critiques with true judgments of steps and answers",
-  coin_flip: "the format alone, with judgments by coin flip",
+  coin_flip: "critiques with judgments by coin flip, which tell no label",
   unknown: "not known; the model's folder does not say",
 };
 
@@ -215,7 +215,7 @@ function whatRan(facts: ReportFacts, lines: readonly MetricsLine[]): [string, st
   ];
 }
 
-function judgmentLabelsOf({ verifier }: TangoConfig): VerifierLabels | "unknown" {
+function judgmentLabelsOf({ verifier }: TangoConfig): JudgmentLabels | "unknown" {
   return (verifier && readJudgmentLabels(verifier.model)) ?? "unknown";
 }
 

@@ -1,3 +1,4 @@
+import { camelCased } from "../../base/camel_cased.ts";
 import { characterTokenizer, characterTokenizerConfig } from "../../data/vocabulary.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { ModelConfig } from "../../model/decoder/config.ts";
@@ -16,24 +17,27 @@ export function newModel(gpu: Gpu, { architecture, seed }: SftConfig): LoadedMod
     { ...characterTokenizerConfig() },
     "the character vocabulary",
   );
+  const { hiddenSize, intermediateSize, layers, ropeTheta, initialDeviation, ...others } =
+    camelCased(architecture);
+  const { attentionHeads: heads, keyValueHeads: kvHeads, maxPositionEmbeddings } = others;
   const config: ModelConfig = {
     architecture: "llama",
     vocabularySize: Object.keys(definition.model.vocab).length,
-    hiddenSize: architecture.hidden_size,
-    intermediateSize: architecture.intermediate_size,
-    layers: architecture.layers,
-    heads: architecture.attention_heads,
-    kvHeads: architecture.key_value_heads,
-    headDim: architecture.hidden_size / architecture.attention_heads,
+    hiddenSize,
+    intermediateSize,
+    layers,
+    heads,
+    kvHeads,
+    headDim: hiddenSize / heads,
     normEpsilon: 1e-6,
-    ropeTheta: architecture.rope_theta,
+    ropeTheta,
     ropeScaling: null,
     tiedEmbeddings: true,
     qkvBias: false,
     qkNorm: false,
-    maxPositions: architecture.max_position_embeddings,
+    maxPositions: maxPositionEmbeddings,
   };
   const model = Model.create(gpu, config, { trained: true });
-  if (!gpu.isRehearsal) initialise(model, seed, architecture.initial_deviation);
+  if (!gpu.isRehearsal) initialise(model, seed, initialDeviation);
   return { model, tokenizer, stopTokens: stopTokensOf(tokenizer, [], "the new model") };
 }

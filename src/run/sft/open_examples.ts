@@ -1,9 +1,11 @@
-import { generatorTemplate, verifierTemplate } from "../../rl/prompt_template.ts";
+import { camelCased } from "../../base/camel_cased.ts";
+import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import { withTurnEnd } from "../../model/tokenizer/stop_tokens.ts";
 import type { LoadedModel } from "../../model/weights/model_folder.ts";
-import type { SftConfig } from "../config/sft_config_schema.ts";
+import { generatorTemplate, verifierTemplate } from "../../rl/prompt_template.ts";
+import { promptTemplatePath, type SftConfig } from "../config/sft_config_schema.ts";
 import { critiqueWording, solutionWording } from "../problems/example_wording.ts";
-import type { Examples } from "../problems/examples.ts";
+import type { Examples, PromptedPolicy } from "../problems/examples.ts";
 import { FileExamples } from "../problems/file_examples.ts";
 import { TaskExamples } from "../problems/task_examples.ts";
 import { TaskProblems } from "../problems/task_problems.ts";
@@ -20,38 +22,40 @@ export async function openExamples(
   loaded: LoadedModel,
 ): Promise<{ examples: Examples; measurement: TaskMeasurement | null }> {
   const { tokenizer } = loaded;
-  const { data, chat, system_prompt, initial_model } = config;
-  const said = { model: initial_model ?? "the new model", chat, system_prompt };
-  const { prompt: generator, turnEnd } = promptOf(
-    said,
-    generatorTemplate(config.generator_prompt_template),
-    tokenizer,
-  );
-  const written = verifierTemplate(config.verifier_prompt_template);
-  const { prompt: verifier } = promptOf(said, written, tokenizer);
+  const { data, task, seed, evaluation } = config;
+  const { prompted, turnEnd } = promptedPolicy(config, tokenizer);
+  const { correctShare, judgmentLabels, judgmentWeight } = camelCased(config);
   if (data !== null) {
     const { maxPositions } = loaded.model.config;
-    const wording = config.policy === "generator"
-      ? solutionWording(generator, data.response)
-      : critiqueWording(verifier, config.correct_share, config.verifier_labels);
+    const wording = prompted.policy === "generator"
+      ? solutionWording(prompted.template, data.response)
+      : critiqueWording(prompted.template, correctShare, judgmentLabels);
     const form = { tokenizer, wording, turnEnd, maxPositions };
     const examples = await FileExamples.open({ ...config, data }, form);
     return { examples, measurement: null };
   }
-  const problems = new TaskProblems(config.task, config.seed, config.evaluation);
+  const problems = new TaskProblems(task, seed, evaluation);
   const examples = new TaskExamples(problems, tokenizer, {
-    seed: config.seed,
-    evaluationSeed: config.evaluation.seed,
-    policy: config.policy,
-    generatorTemplate: generator,
-    verifierTemplate: verifier,
-    turnEnd,
-    correctShare: config.correct_share,
-    verifierLabels: config.verifier_labels,
-    judgmentWeight: config.judgment_weight,
+    ...{ seed, evaluationSeed: evaluation.seed },
+    ...{ prompted, turnEnd, correctShare, judgmentLabels, judgmentWeight },
   });
-  const templates = { generator, verifier };
   const measured = { ...loaded, stopTokens: withTurnEnd(loaded.stopTokens, turnEnd) };
-  const measurement = new TaskMeasurement(config, problems, examples, measured, templates);
+  const measurement = new TaskMeasurement(config, problems, examples, measured, prompted);
   return { examples, measurement };
+}
+
+/** The policy as it is prompted, and the token that then ends a response besides the model's own, if any. */
+function promptedPolicy(
+  config: SftConfig,
+  tokenizer: Tokenizer,
+): { readonly prompted: PromptedPolicy; readonly turnEnd: number | null } {
+  const { policy, chat, system_prompt, initial_model } = config;
+  const said = { model: initial_model ?? "the new model", chat, system_prompt };
+  const path = promptTemplatePath(config);
+  if (policy === "generator") {
+    const { prompt: template, turnEnd } = promptOf(said, generatorTemplate(path), tokenizer);
+    return { prompted: { policy, template }, turnEnd };
+  }
+  const { prompt: template, turnEnd } = promptOf(said, verifierTemplate(path), tokenizer);
+  return { prompted: { policy, template }, turnEnd };
 }

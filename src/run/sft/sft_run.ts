@@ -9,7 +9,8 @@ import type { DuringPhase } from "../../rl/schedule/step_phase.ts";
 import { updateSupervised } from "../../rl/update/supervised_update.ts";
 import { changeSftConfig } from "../config/changeable.ts";
 import { frozenStorage } from "../config/frozen_storage.ts";
-import type { SftConfig, VerifierLabels } from "../config/sft_config_schema.ts";
+import { trainerOptions } from "../config/loss_options.ts";
+import type { JudgmentLabels, SftConfig } from "../config/sft_config_schema.ts";
 import { betweenSteps } from "../control/between_steps.ts";
 import { ConfigHistory } from "../control/config_history.ts";
 import { LiveConfig } from "../control/live_config.ts";
@@ -91,13 +92,8 @@ export class SftRun {
     readonly examples: Examples,
     onTask: TaskMeasurement | null,
   ) {
-    const { micro_batch_tokens, gradient_checkpointing } = config;
-    this.trainer = new Trainer(loaded.model, {
-      microBatchTokens: micro_batch_tokens,
-      gradientCheckpointing: gradient_checkpointing,
-      sharePrompts: false,
-      ...config.reduction,
-    });
+    const loss = { ...config.loss, share_prompts: false };
+    this.trainer = new Trainer(loaded.model, trainerOptions({ ...config, loss }));
     this.measurement = new SftMeasurement(config, this.trainer, examples, onTask);
   }
 
@@ -113,10 +109,10 @@ export class SftRun {
 
   /** Updates in all, unless stopped earlier. */
   get #steps(): number {
-    const { steps, epochs, batch_size } = this.config;
+    const { batch_size, schedule: { total_training_steps, epochs } } = this.config;
     const { count } = this.examples;
-    if (epochs === null || count === null) return steps;
-    return Math.min(steps, Math.max(1, Math.floor(epochs * count / batch_size)));
+    if (epochs === null || count === null) return total_training_steps;
+    return Math.min(total_training_steps, Math.max(1, Math.floor(epochs * count / batch_size)));
   }
 
   get #isDone(): boolean {
@@ -151,10 +147,10 @@ export class SftRun {
     while (!this.#isDone) {
       const step = this.step + 1;
       live.begin(step, events);
-      const { evaluate_every, save_every } = live.current;
+      const { test_frequency, save_frequency } = live.current.schedule;
       await this.#update(step, course);
-      if (step % evaluate_every === 0 || step === steps) await this.#evaluate(course);
-      const isSaveDue = save_every > 0 && step % save_every === 0;
+      if (step % test_frequency === 0 || step === steps) await this.#evaluate(course);
+      const isSaveDue = save_frequency > 0 && step % save_frequency === 0;
       const isLast = this.#isDone;
       const isStopping = await betweenSteps(control, events, {
         step,
@@ -212,7 +208,7 @@ export class SftRun {
   }
 
   async #evaluate({ folder, events, health }: Course): Promise<void> {
-    const { policy, keep_best, stop_at_accuracy } = this.config;
+    const { policy, schedule: { keep_best, stop_at_accuracy } } = this.config;
     const evaluation = await events.during(
       this.step,
       "evaluation",
@@ -239,11 +235,11 @@ export class SftRun {
   }
 
   /** Where the judgments come from that the verifier has imitated by then: gold ones are not forgotten. */
-  get #judgmentLabels(): VerifierLabels | null {
-    const { policy, initial_model, verifier_labels } = this.config;
+  get #judgmentLabels(): JudgmentLabels | null {
+    const { policy, initial_model, judgment_labels } = this.config;
     if (policy === "generator") return null;
     const before = initial_model === null ? null : readJudgmentLabels(initial_model);
-    return before === "gold" ? before : verifier_labels;
+    return before === "gold" ? before : judgment_labels;
   }
 
   /** Writes a model folder that `transformers` opens, or an adapter's. */
@@ -254,7 +250,7 @@ export class SftRun {
   async #save({ folder, events, health }: Course): Promise<void> {
     const { step } = this;
     if (!(await health.maySave(step))) return;
-    const { policy, keep_checkpoints } = this.config;
+    const { policy, schedule: { keep_checkpoints } } = this.config;
     const { position } = this.examples;
     this.#state = { ...this.#state, position, skippedInARow: health.skippedInARow };
     const path = await events.during(

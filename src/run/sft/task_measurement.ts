@@ -12,6 +12,7 @@ import { writtenSolution } from "../../rl/written_solution.ts";
 import { METRIC } from "../store/metric_names.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";
 import { judgingMetrics } from "../tango/step_metrics.ts";
+import type { PromptedPolicy } from "../problems/examples.ts";
 import type { HeldOutPart } from "../problems/problems.ts";
 import type { TaskExamples } from "../problems/task_examples.ts";
 import type { TaskProblems } from "../problems/task_problems.ts";
@@ -25,10 +26,7 @@ export class TaskMeasurement {
     private readonly problems: TaskProblems,
     private readonly examples: TaskExamples,
     private readonly loaded: LoadedModel,
-    private readonly templates: {
-      readonly generator: GeneratorTemplate;
-      readonly verifier: VerifierTemplate;
-    },
+    private readonly prompted: PromptedPolicy,
   ) {
     this.#sampler = new Sampler(loaded.model, { slots: 256, stepsBetweenReadbacks: 16 });
   }
@@ -36,17 +34,19 @@ export class TaskMeasurement {
   /** All that is measured on the test part. */
   async measure(step: number): Promise<Metrics> {
     const greedy = this.#greedy(step);
-    return this.config.policy === "generator"
-      ? await this.#measureGenerator(greedy)
-      : await this.#measureVerifier(greedy);
+    const { prompted } = this;
+    return prompted.policy === "generator"
+      ? await this.#measureGenerator(prompted.template, greedy)
+      : judgingMetrics("eval/verifier", await this.#judge(prompted.template, "test", greedy));
   }
 
   /** The generator's greedy accuracy, or the verifier's balanced accuracy, on the validation part. */
   async validate(): Promise<number> {
     const greedy = this.#greedy(0);
-    return this.config.policy === "generator"
-      ? (await this.#solve("validation", greedy)).accuracy
-      : (await this.#judge("validation", greedy)).balancedAccuracy;
+    const { prompted } = this;
+    return prompted.policy === "generator"
+      ? (await this.#solve(prompted.template, "validation", greedy)).accuracy
+      : (await this.#judge(prompted.template, "validation", greedy)).balancedAccuracy;
   }
 
   #greedy(step: number): Sampling {
@@ -54,14 +54,18 @@ export class TaskMeasurement {
     return { temperature: 0, topK: 0, topP: 1, minP: 0, seed, stream: streams.evaluation, step };
   }
 
-  #solve(part: HeldOutPart, sampling: Sampling) {
-    const generator = this.#policy(this.templates.generator);
+  #solve(template: GeneratorTemplate, part: HeldOutPart, sampling: Sampling) {
+    const generator = this.#policy(template);
     const problems = this.problems.heldOut(part);
     return evaluateGenerator(generator, this.problems.source, problems, 1, 0, sampling);
   }
 
-  async #judge(part: HeldOutPart, sampling: Sampling): Promise<VerifierMetrics> {
-    const verifier = this.#policy(this.templates.verifier);
+  async #judge(
+    template: VerifierTemplate,
+    part: HeldOutPart,
+    sampling: Sampling,
+  ): Promise<VerifierMetrics> {
+    const verifier = this.#policy(template);
     const { source, task } = this.problems;
     const solutions = this.examples.solutionsToJudge(part).map(({ problem, solution }) => {
       const correct = task.isCorrectAnswer(problem, solution.answer);
@@ -70,18 +74,14 @@ export class TaskMeasurement {
     return (await evaluateVerifier(verifier, source, solutions, 1, sampling)).metrics;
   }
 
-  async #measureGenerator(greedy: Sampling): Promise<Metrics> {
-    const { accuracy, wellFormedShare } = await this.#solve("test", greedy);
-    const sampled = await this.#solve("test", { ...greedy, temperature: 1 });
+  async #measureGenerator(template: GeneratorTemplate, greedy: Sampling): Promise<Metrics> {
+    const { accuracy, wellFormedShare } = await this.#solve(template, "test", greedy);
+    const sampled = await this.#solve(template, "test", { ...greedy, temperature: 1 });
     return {
       [METRIC.generatorAccuracy]: accuracy,
       "eval/generator/sampled_accuracy": sampled.accuracy,
       "eval/generator/well_formed": wellFormedShare,
     };
-  }
-
-  async #measureVerifier(greedy: Sampling): Promise<Metrics> {
-    return judgingMetrics("eval/verifier", await this.#judge("test", greedy));
   }
 
   #policy<Template>(template: Template): Policy<Template> {
@@ -91,7 +91,8 @@ export class TaskMeasurement {
       tokenizer,
       template,
       stopTokens,
-      maximumResponse: this.config.evaluation.max_response_length,
+      maximumResponse: this.config.max_response_length,
+      maximumPrompt: null,
       sampler: this.#sampler,
       trainer: null,
       reference: null,

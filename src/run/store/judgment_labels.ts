@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { exists } from "../../base/atomic_file.ts";
 import { readJson } from "../../model/weights/json_file.ts";
 import { UserError } from "../../base/user_error.ts";
-import type { VerifierLabels } from "../config/sft_config_schema.ts";
+import type { JudgmentLabels } from "../config/sft_config_schema.ts";
 
 /** Beside a verifier's weights: where the judgments came from that its warm start imitated. */
 const FILE = "judgment_labels.json";
@@ -14,17 +14,17 @@ const FILE = "judgment_labels.json";
  * @param model the path of a folder, or of a .gguf file
  * @throws UserError when the folder says something else
  */
-export function readJudgmentLabels(model: string): VerifierLabels | null {
+export function readJudgmentLabels(model: string): JudgmentLabels | null {
   const path = join(model, FILE);
   if (!exists(path)) return null;
-  const { verifier_labels: labels } = readJson(path);
+  const { judgment_labels: labels } = readJson(path);
   if (labels === "gold" || labels === "coin_flip") return labels;
   throw new UserError(
-    `${path}: verifier_labels is ${JSON.stringify(labels)}; expected "gold" or "coin_flip".`,
+    `${path}: judgment_labels is ${JSON.stringify(labels)}; expected "gold" or "coin_flip".`,
   );
 }
 
 /** The file that says so, for the folder of a verifier that has learned from them. */
-export function judgmentLabelsFile(labels: VerifierLabels | null): Record<string, string> {
-  return labels === null ? {} : { [FILE]: `${JSON.stringify({ verifier_labels: labels })}\n` };
+export function judgmentLabelsFile(labels: JudgmentLabels | null): Record<string, string> {
+  return labels === null ? {} : { [FILE]: `${JSON.stringify({ judgment_labels: labels })}\n` };
 }

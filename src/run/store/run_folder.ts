@@ -23,7 +23,7 @@ export class RunFolder {
     const folder = new RunFolder(path);
     if (exists(folder.configuration)) {
       throw new UserError(
-        `${path} already holds a run. train and compare continue theirs with --resume; otherwise choose ` +
+        `${path} already holds a run. train, sft and compare continue theirs with --resume; otherwise choose ` +
           `another folder with --run.`,
       );
     }

@@ -6,7 +6,7 @@ import {
   writeFolderAtomically,
   writePiecesDurably,
 } from "../../base/atomic_file.ts";
-import type { VerifierLabels } from "../config/sft_config_schema.ts";
+import type { JudgmentLabels } from "../config/sft_config_schema.ts";
 import { judgmentLabelsFile } from "./judgment_labels.ts";
 import { CONTINUE } from "./run_folder.ts";
 
@@ -19,7 +19,7 @@ import { CONTINUE } from "./run_folder.ts";
 export async function writeModelFolder(
   folder: string,
   model: LoadedModel,
-  labels: VerifierLabels | null = null,
+  labels: JudgmentLabels | null = null,
 ): Promise<void> {
   await writeFiles(folder, { ...modelFiles(model), ...judgmentLabelsFile(labels) }, CONTINUE);
 }

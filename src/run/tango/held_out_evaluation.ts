@@ -1,3 +1,4 @@
+import { camelCased } from "../../base/camel_cased.ts";
 import type { Metrics } from "../store/metrics_log.ts";
 import type { Sampling } from "../../engine/sampling/rollout.ts";
 import { streams } from "../../random/philox.ts";
@@ -21,8 +22,8 @@ export function rolloutSampling(
   stream: number,
   step: number,
 ): Sampling {
-  const { temperature, top_k, top_p, min_p } = rollout;
-  return { temperature, topK: top_k, topP: top_p, minP: min_p, seed, stream, step };
+  const { temperature, topK, topP, minP } = camelCased(rollout);
+  return { temperature, topK, topP, minP, seed, stream, step };
 }
 
 /** pass@k and maj@k, which only several samples of each problem give. */

@@ -19,10 +19,16 @@ import {
   type VerifierTemplate,
   verifierTemplate,
 } from "../../rl/prompt_template.ts";
+import { promptRoom } from "../../rl/verifier_prompt.ts";
 import type { PromptFit } from "../problems/problems.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { trainerOptions } from "../config/loss_options.ts";
 import { frozenStorage } from "../config/frozen_storage.ts";
+
+/** What a configuration says of one policy; only a verifier's prompts have a limit of their own. */
+type PolicyConfig = TangoConfig["generator"] & {
+  readonly maximum_prompt_tokens?: number | null;
+};
 
 /** The two policies of a run. */
 export interface Policies {
@@ -46,7 +52,7 @@ export async function openPolicies(
   const bases = new FrozenBases(frozenStorage(config.frozen_dtype));
   const opened: Policy<unknown>[] = [];
   const open = async <Variable extends string>(
-    policy: TangoConfig["generator"],
+    policy: PolicyConfig,
     trained: boolean,
     template: Prompt<Variable>,
     seed: number,
@@ -88,8 +94,9 @@ export function promptFitOf({ generator, verifier }: Policies): PromptFit {
     const asked = generator.tokenizer.encode(generator.template.render({ question })).length;
     if (asked > maximumTokens || !fits(generator, asked)) return false;
     if (verifier === null) return true;
-    const judged = verifier.template.render({ question, solution: "", steps: 9 });
-    return fits(verifier, verifier.tokenizer.encode(judged).length + answer);
+    const template = verifier.template.render({ question, solution: "", steps: 9 });
+    const judged = verifier.tokenizer.encode(template).length;
+    return judged <= promptRoom(verifier) && fits(verifier, judged + answer);
   };
 }
 
@@ -129,7 +136,7 @@ export function promptOf<Variable extends string>(
 async function openPolicy<Variable extends string>(
   gpu: Gpu,
   config: TangoConfig,
-  policy: TangoConfig["generator"],
+  policy: PolicyConfig,
   options: LoadOptions & { readonly bases: FrozenBases },
   template: Prompt<Variable>,
 ): Promise<Policy<Prompt<Variable>>> {
@@ -150,6 +157,7 @@ async function openPolicy<Variable extends string>(
       template: prompt,
       stopTokens: withTurnEnd(loaded.stopTokens, turnEnd),
       maximumResponse: policy.max_response_length,
+      maximumPrompt: policy.maximum_prompt_tokens ?? null,
       sampler: new Sampler(model, {
         slots: rollout.decode_slots,
         stepsBetweenReadbacks: rollout.steps_between_readbacks,

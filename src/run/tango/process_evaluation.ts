@@ -7,6 +7,7 @@ import type { Policy } from "../../rl/policy.ts";
 import { firstErrorFound, processMetrics } from "../../rl/process_evaluation.ts";
 import type { VerifierTemplate } from "../../rl/prompt_template.ts";
 import { type ProblemSource, verify } from "../../rl/responses.ts";
+import { promptRoom } from "../../rl/verifier_prompt.ts";
 import { mean } from "../../base/statistics.ts";
 import { writtenSolution } from "../../rl/written_solution.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
@@ -66,14 +67,16 @@ export class ProcessEvaluation {
     records: readonly LabelledRecord[],
   ) {
     const { seed } = config.evaluation;
-    const { maximumResponse, model: { config: { maxPositions } } } = verifier;
-    const fitting = records.filter((record) =>
-      promptTokens(verifier, record) + maximumResponse <= maxPositions
-    );
+    const { maximumPrompt, maximumResponse, model: { config: { maxPositions } } } = verifier;
+    const room = promptRoom(verifier);
+    const fitting = records.filter((record) => promptTokens(verifier, record) <= room);
     if (fitting.length === 0) {
       throw new UserError(
-        `None of the ${records.length} solutions leaves room for a critique of ${maximumResponse} tokens in ` +
-          `the verifier's ${maxPositions} positions; lower verifier.max_response_length.`,
+        `None of the ${records.length} solutions makes a prompt of at most ${room} tokens` +
+          (room === maximumPrompt
+            ? "; raise verifier.maximum_prompt_tokens."
+            : `, all that the verifier's ${maxPositions} positions leave beside a critique of ` +
+              `${maximumResponse} tokens; lower verifier.max_response_length.`),
       );
     }
     this.passedOver = records.length - fitting.length;

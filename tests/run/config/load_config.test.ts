@@ -255,10 +255,48 @@ Deno.test("configuration: a missing file is named", () => {
   assert.throws(() => loadTangoConfig("no/such.yaml"), { message: /no\/such\.yaml.*--config/ });
 });
 
+Deno.test("fine-tuning configuration: keys of earlier versions, and of other sections, are named", () => {
+  const meant = {
+    "evaluate_every: 5": "schedule.test_frequency",
+    "save_every: 5": "schedule.save_frequency",
+    "steps: 5": "schedule.total_training_steps",
+    "keep_best: true": "schedule.keep_best",
+    "keep_checkpoints: 3": "schedule.keep_checkpoints",
+    "epochs: 2": "schedule.epochs",
+    "stop_at_accuracy: 0.5": "schedule.stop_at_accuracy",
+    "micro_batch_tokens: 100": "loss.micro_batch_tokens",
+    "gradient_checkpointing: true": "loss.gradient_checkpointing",
+    "generator_prompt_template: a.txt": "prompt_template",
+    "verifier_prompt_template: a.txt": "prompt_template",
+    "verifier_labels: gold": "judgment_labels",
+    "evaluation: {max_response_length: 9}": "max_response_length",
+  };
+  for (const [line, key] of Object.entries(meant)) {
+    withFile(`policy: verifier\n${line}\n`, (path) => {
+      assert.throws(() => loadSftConfig(path), {
+        name: "UserError",
+        message: new RegExp(`:2: [\\w.]+ is not a key; did you mean ${key}\\?$`),
+      });
+    });
+  }
+  assert.match(problem(MINIMAL + "steps: 5\n"), /did you mean schedule\.total_training_steps\?$/);
+});
+
+Deno.test("fine-tuning configuration: what chooses weights needs a validation part", () => {
+  const text =
+    "policy: generator\ninitial_model: m\ndata: {train: [{path: p}], validation: null}\n";
+  withFile(text, (path) => {
+    assert.equal(loadSftConfig(path).data?.validation, null);
+    assert.throws(() => loadSftConfig(path, { set: ["schedule.keep_best=true"] }), {
+      message: /data\.validation is null; expected a list of files, or \[\].*schedule\.keep_best/,
+    });
+  });
+});
+
 Deno.test("fine-tuning configuration: defaults, --steps, and impossible architectures", () => {
   withFile("policy: verifier\n", (path) => {
     const config = loadSftConfig(path, { steps: 5 });
-    assert.equal(config.steps, 5);
+    assert.equal(config.schedule.total_training_steps, 5);
     assert.equal(config.optimizer.learning_rate, 2e-3);
     assert.throws(() => loadSftConfig(path, { set: ["architecture.attention_heads=3"] }), {
       name: "UserError",

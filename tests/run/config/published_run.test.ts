@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { loadSftConfig, loadTangoConfig } from "../../../src/run/config/load_config.ts";
 import { tangoConfigSchema } from "../../../src/run/config/config_schema.ts";
+import { sftConfigSchema } from "../../../src/run/config/sft_config_schema.ts";
 
 const PRESET = "configs/tango-qwen2.5-7b.yaml";
 
@@ -30,9 +31,11 @@ const PUBLISHED: Readonly<Record<string, unknown>> = {
   ...of("generator", POLICY),
   ...of("verifier", POLICY),
   "verifier.trained": true,
+  "data.validation": null,
   "data.maximum_prompt_tokens": 2048,
   "generator.max_response_length": 2048,
   "verifier.max_response_length": 4096,
+  "verifier.maximum_prompt_tokens": 4096,
   "rollout.batch_size": 256,
   "rollout.group_size": 5,
   "rollout.verifications_per_solution": 1,
@@ -83,6 +86,7 @@ const PUBLISHED: Readonly<Record<string, unknown>> = {
 /** The defaults that serve the embedded tasks, or a machine, instead of stating the published run. */
 const OTHER_DEFAULTS = [
   "data.maximum_prompt_tokens",
+  "data.validation",
   "evaluation.problems",
   "generator.max_response_length",
   "generator.optimizer.learning_rate",
@@ -91,6 +95,7 @@ const OTHER_DEFAULTS = [
   "schedule.total_training_steps",
   "schedule.verifier_warmup_steps",
   "verifier.max_response_length",
+  "verifier.maximum_prompt_tokens",
   "verifier.optimizer.learning_rate",
 ];
 
@@ -122,34 +127,46 @@ Deno.test("published run: the preset states it value by value", () => {
   );
 });
 
+const PUBLISHED_FINE_TUNING: Readonly<Record<string, unknown>> = {
+  lora: null,
+  chat: false,
+  system_prompt: null,
+  batch_size: 64,
+  "schedule.epochs": 2,
+  "optimizer.learning_rate": 5e-6,
+  "optimizer.betas": [0.9, 0.95],
+  "optimizer.schedule": "cosine",
+  "optimizer.warmup_share": 0.1,
+  "optimizer.warmup_steps": 0,
+  // What keeps a sequence at 4096 is the model's positions.
+  "data.maximum_prompt_tokens": 4096,
+  "data.maximum_response_tokens": 4096,
+  "data.response": "steps",
+};
+
+const OTHER_FINE_TUNING_DEFAULTS = [
+  "data.maximum_prompt_tokens",
+  "data.maximum_response_tokens",
+  "data.response",
+  "optimizer.betas",
+  "optimizer.learning_rate",
+  "optimizer.schedule",
+  "optimizer.warmup_share",
+  "schedule.epochs",
+];
+
 Deno.test("published run: its fine-tuning too", () => {
   const config = loadSftConfig("configs/tango-qwen2.5-7b-sft.yaml");
-  const published = {
-    policy: "generator",
-    initial_model: "models/Qwen2.5-Math-7B",
-    lora: null,
-    chat: false,
-    system_prompt: null,
-    batch_size: 64,
-    epochs: 2,
-    "optimizer.learning_rate": 5e-6,
-    "optimizer.betas": [0.9, 0.95],
-    "optimizer.schedule": "cosine",
-    "optimizer.warmup_share": 0.1,
-    "optimizer.warmup_steps": 0,
-    // What keeps a sequence at 4096 is the model's positions.
-    "data.maximum_prompt_tokens": 4096,
-    "data.maximum_response_tokens": 4096,
-    "data.response": "steps",
-  };
-  for (const [path, value] of Object.entries(published)) {
+  for (const [path, value] of Object.entries(PUBLISHED_FINE_TUNING)) {
     assert.deepEqual(valueAt(config, path), value, path);
   }
+  assert.equal(config.policy, "generator");
+  assert.equal(config.initial_model, "models/Qwen2.5-Math-7B");
   // As many updates as two passes take are never more than this.
-  assert.ok(config.steps * config.batch_size > 2 * 1_000_000);
+  assert.ok(config.schedule.total_training_steps * config.batch_size > 2 * 1_000_000);
   const training = loadTangoConfig(PRESET);
   assert.equal(training.generator.model, config.output_directory);
-  assert.equal(training.generator.prompt_template, config.generator_prompt_template);
+  assert.equal(training.generator.prompt_template, config.prompt_template);
 });
 
 Deno.test("published run: prompts are raw text that ask for the format", () => {
@@ -200,20 +217,41 @@ Deno.test("published run: its RLOO and REINFORCE++ are settings that the preset 
   assert.equal(loadTangoConfig(PRESET, { set: settingsOf("GRPO alone") }).verifier, null);
 });
 
+/** Keys whose defaults are not what was published. */
+const differing = (defaults: unknown, published: Readonly<Record<string, unknown>>) =>
+  Object.entries(published)
+    .filter(([path, value]) => JSON.stringify(valueAt(defaults, path)) !== JSON.stringify(value))
+    .map(([path]) => path);
+
+/** The page of keys has a row of each that says what was published. */
+function assertSaid(part: string, paths: readonly string[], words: string): void {
+  for (const path of paths) {
+    const keys = path.split(".");
+    const section = keys.slice(0, -1).join(".");
+    const [, rows = ""] = part.split(new RegExp(`^### \`${section}\`.*$`, "m"));
+    const lines = rows.split(/^###/m)[0].split("\n")
+      .filter((line) => line.startsWith(`| \`${keys.at(-1)}\` |`));
+    // The optimizer of both policies is one section of the page.
+    const isShown = section !== "verifier.optimizer";
+    assert.ok(!isShown || lines.some((line) => line.includes(words)), `${path}: ${lines}`);
+  }
+}
+
 Deno.test("published run: a default is its value, or the page of keys says what the run had", () => {
+  const data = { train: [{ path: "p" }] };
   const defaults = tangoConfigSchema.parse({
     generator: { model: "g" },
     verifier: { model: "v" },
-    data: { train: [{ path: "p" }] },
+    data,
   });
-  const other = Object.entries(PUBLISHED)
-    .filter(([path, value]) => JSON.stringify(valueAt(defaults, path)) !== JSON.stringify(value))
-    .map(([path]) => path);
-  assert.deepEqual(other.toSorted(), OTHER_DEFAULTS);
-  const page = Deno.readTextFileSync("docs/configuration.md");
-  for (const path of OTHER_DEFAULTS) {
-    const key = path.split(".").at(-1);
-    const lines = page.split("\n").filter((line) => line.startsWith(`| \`${key}\` |`));
-    assert.ok(lines.some((line) => line.includes("published run")), `${path}: ${lines}`);
-  }
+  assert.deepEqual(differing(defaults, PUBLISHED).toSorted(), OTHER_DEFAULTS);
+  const ofSft = sftConfigSchema.parse({ policy: "generator", initial_model: "m", data });
+  assert.deepEqual(
+    differing(ofSft, PUBLISHED_FINE_TUNING).toSorted(),
+    OTHER_FINE_TUNING_DEFAULTS,
+  );
+  const [training, fineTuning] = Deno.readTextFileSync("docs/configuration.md")
+    .split("\n## Fine-tuning\n");
+  assertSaid(training, OTHER_DEFAULTS, "published run");
+  assertSaid(fineTuning, OTHER_FINE_TUNING_DEFAULTS, "published fine-tuning");
 });

@@ -152,13 +152,13 @@ onOneGpu("changed settings: fine-tuning takes them too", async (gpu) => {
   await withTinyProject(gpu, async (project) => {
     const config = loadSftConfig(project.sftConfig, {
       steps: 4,
-      set: ["evaluate_every=9", "save_every=1"],
+      set: ["schedule.test_frequency=9", "schedule.save_frequency=1"],
     });
     const events = new RunEvents();
     const control = new RunControl();
     events.listen((event) => {
       if (event.type !== "step" || event.step !== 1) return;
-      control.change({ "optimizer.learning_rate": 0.5, "evaluate_every": 2 });
+      control.change({ "optimizer.learning_rate": 0.5, "schedule.test_frequency": 2 });
     });
     const path = join(project.folder, "run");
     const ignored = { device: "", onPlan() {}, onOpen() {} };

@@ -89,7 +89,7 @@ onEveryGpu("memory plan: what a run then takes is within a tenth of it", async (
 
 onEveryGpu("memory plan: fine-tuning is planned as well", async (gpu) => {
   await withTinyProject(gpu, async ({ folder, sftConfig: file }) => {
-    const set = ["micro_batch_tokens=400", "batch_size=32", "reduction.shards=2"];
+    const set = ["loss.micro_batch_tokens=400", "batch_size=32", "reduction.shards=2"];
     const config = loadSftConfig(file, { set });
     const plan = await planSftMemory(gpu, config);
     const { live } = await measured(gpu, async () => {

@@ -41,6 +41,7 @@ async function withExamples<T>(
       data: {
         train: [{ path: `${folder}/train.jsonl` }],
         held_out: [{ path: `${folder}/test.jsonl` }],
+        validation: null,
         ...data,
       },
     });

@@ -36,6 +36,7 @@ async function withProblems<T>(
     const config = dataSchema.parse({
       train: [{ path: `${folder}/train.jsonl` }],
       held_out: heldOut === null ? [] : [{ path: `${folder}/held.jsonl` }],
+      validation: validation ? [] : null,
     });
     assert.ok(config);
     using problems = await FileProblems.open(
@@ -111,13 +112,22 @@ Deno.test("file problems: what is set aside depends on the questions alone and i
   }
 });
 
-Deno.test("file problems: nothing is set aside for validation unless weights are chosen", async () => {
+Deno.test("file problems: validation null trains on its part, and nothing else does", async () => {
   const rows = numbered(60);
-  await withProblems(rows, { heldOut: null }, (problems) => {
-    assert.deepEqual(problems.heldOut("validation"), []);
-    const train = [...partOf(rows, "train"), ...partOf(rows, "validation")];
-    assert.deepEqual(names(problems.draw(1, train.length)).toSorted(), train.toSorted());
-  });
+  const drawn = async (options: Options) =>
+    await withProblems(rows, { heldOut: null, ...options }, (problems) => {
+      const held = names(problems.heldOut("validation"));
+      return { held, train: new Set(names(problems.draw(1, 60 - all(problems).length))) };
+    });
+  const given = await drawn({});
+  assert.deepEqual(given.held, []);
+  assert.ok(given.train.isSupersetOf(new Set(partOf(rows, "validation"))));
+  // Whether weights are chosen or not.
+  for (const choosing of [false, true]) {
+    const { held, train } = await drawn({ validation: choosing, data: { validation: [] } });
+    assert.deepEqual(held, partOf(rows, "validation"));
+    assert.deepEqual([...train].toSorted(), partOf(rows, "train").toSorted());
+  }
 });
 
 Deno.test("file problems: every record of a question that is set aside is, but for white space", async () => {

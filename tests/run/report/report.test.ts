@@ -82,10 +82,10 @@ Deno.test("report: start, end and change of what was measured; curves beside it"
     for (
       const [labels, name] of [
         ["gold", "step accuracy (its warm start imitated true labels of steps)"],
-        ["coin_flip", "step accuracy, never trained on"],
+        ["coin_flip", "step accuracy (its warm start was told no label)"],
       ]
     ) {
-      const content = JSON.stringify({ verifier_labels: labels });
+      const content = JSON.stringify({ judgment_labels: labels });
       Deno.writeTextFileSync(join(verifier, "judgment_labels.json"), content);
       writeReport(run, { ...facts, config: started });
       assert.ok(Deno.readTextFileSync(run.report).includes(`| verifier ${name} | 50.0 % |`));

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { exists } from "../../../src/base/atomic_file.ts";
-import { latestCheckpoint } from "../../../src/run/store/checkpoint.ts";
 import { loadSftConfig, loadTangoConfig } from "../../../src/run/config/load_config.ts";
+import { latestCheckpoint } from "../../../src/run/store/checkpoint.ts";
+import { AnswerJudge } from "../../../src/grading/answer_judge.ts";
 import { readJudgmentLabels } from "../../../src/run/store/judgment_labels.ts";
 import { RunFolder } from "../../../src/run/store/run_folder.ts";
 import { SftRun } from "../../../src/run/sft/sft_run.ts";
@@ -52,9 +53,9 @@ onEveryGpu("training session: it is said and kept what the verifier had imitated
     const sft = loadSftConfig(project.sftConfig, {
       set: [
         "policy=verifier",
-        "verifier_labels=coin_flip",
+        "judgment_labels=coin_flip",
         `output_directory=${project.verifier}`,
-        "steps=1",
+        "schedule.total_training_steps=1",
       ],
     });
     const run = await SftRun.open(gpu, sft);
@@ -62,11 +63,14 @@ onEveryGpu("training session: it is said and kept what the verifier had imitated
     run.close();
     const flipped = await kept("flipped");
     assert.equal(flipped.labels, "coin_flip");
-    assert.match(flipped.report, /\| the verifier had imitated \| the format alone/);
+    assert.match(
+      flipped.report,
+      /\| the verifier had imitated \| critiques with judgments by coin flip/,
+    );
     // What was imitated once stays so.
     Deno.writeTextFileSync(
       join(project.verifier, "judgment_labels.json"),
-      JSON.stringify({ verifier_labels: "gold" }),
+      JSON.stringify({ judgment_labels: "gold" }),
     );
     const again = await SftRun.open(gpu, { ...sft, initial_model: project.verifier });
     await again.save(project.generator);
@@ -88,6 +92,48 @@ onEveryGpu("training session: a run that cannot begin leaves no folder", async (
     assert.ok(!exists(path));
   });
 });
+
+onEveryGpu(
+  "training session: a damaged checkpoint leaves no thread that judges answers",
+  async (gpu) => {
+    await withTinyProject(gpu, async (project) => {
+      const file = (letters: string) => {
+        const path = join(project.folder, `${letters}.jsonl`);
+        const rows = [...letters].map((question) => JSON.stringify({ question, answer: "1" }));
+        Deno.writeTextFileSync(path, rows.join("\n"));
+        return `[{path: ${path}}]`;
+      };
+      const data = `{train: ${file("abcd")}, held_out: ${file("efgh")}, validation: null}`;
+      const set = [`data=${data}`, "schedule.save_frequency=1"];
+      const config = loadTangoConfig(project.config, { steps: 2, set });
+      const folder = RunFolder.at(join(project.folder, "run"));
+      await trainWithReport(gpu, config, folder.path, { resume: false });
+      const checkpoint = latestCheckpoint(folder.checkpoints);
+      assert.ok(checkpoint);
+      const weights = join(checkpoint.path, "generator.safetensors");
+      const bytes = Deno.readFileSync(weights);
+      bytes[bytes.length - 1] ^= 1;
+      Deno.writeFileSync(weights, bytes);
+      const live = gpu.pool.liveBytes;
+      const { close } = AnswerJudge.prototype;
+      const closed = new Set<AnswerJudge>();
+      AnswerJudge.prototype.close = function () {
+        closed.add(this);
+        close.call(this);
+      };
+      try {
+        await assert.rejects(trainWithReport(gpu, config, folder.path, { resume: true }), {
+          name: "UserError",
+          message: /generator\.safetensors has changed since it was written/,
+        });
+      } finally {
+        AnswerJudge.prototype.close = close;
+      }
+      assert.equal(closed.size, 2, "the plan's and the run's");
+      assert.equal(gpu.pool.liveBytes, live);
+    });
+  },
+);
 
 onEveryGpu("training session: a run whose making fails returns all it had opened", async (gpu) => {
   await withTinyProject(gpu, async (project) => {

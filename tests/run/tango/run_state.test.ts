@@ -30,6 +30,7 @@ function policy<Template>(
     template,
     stopTokens: [2],
     maximumResponse: 8,
+    maximumPrompt: null,
     sampler: new Sampler(model, { slots: 4, stepsBetweenReadbacks: 4 }),
     trainer: trained ? tinyTrainer(model) : null,
     reference: null,

@@ -3,7 +3,7 @@ import { textOf } from "../row_values.ts";
 
 /**
  * CRUXEval, output prediction: what a short Python function returns (Gu et al. 2024, arXiv:2401.03065).
- * Answers are Python literals and compared character by character.
+ * Answers are Python literals, compared by their values.
  */
 export const cruxeval: Format = {
   name: "cruxeval",
