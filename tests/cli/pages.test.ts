@@ -82,7 +82,8 @@ Deno.test("pages: every command line is one that the program takes", async () =>
     const said = `${page}: ./tango ${words.join(" ")}`;
     assert.ok(Object.hasOwn(COMMANDS, words[0]), said);
     try {
-      checkSettings(words[0], await parsed(words));
+      // In a sentence a name alone is that of the command.
+      if (words.length > 1) checkSettings(words[0], await parsed(words));
     } catch (error) {
       assert.fail(`${said}\n${(error as Error).message}`);
     }

@@ -52,7 +52,7 @@ export function loadSftConfig(file: string, overrides: ConfigOverrides = {}): Sf
  * @throws UserError with one line for each problem: place, key, what was found, what was expected
  */
 export function loadYaml<Value>(schema: z.ZodType<Value>, file: string): Value {
-  return loadConfig(schema, file, {}, []);
+  return loadConfig(schema, file, {});
 }
 
 function loadConfig<Config>(
