@@ -124,23 +124,23 @@ onEveryGpu("log-probs without a gradient are those of one process on every rank"
 });
 
 onEveryGpu("what fails on one rank fails on all, and nothing is left behind", async (gpu) => {
-  // Its part alone misses the reference's log-probs.
-  const incomplete = batches[0].map((sequence, s) => ({
-    ...sequence,
-    refLogProbs: s === 4 ? undefined : sequence.oldLogProbs,
-  }));
-  const kl = { coefficient: 0.1, estimator: "k3", reference: null } as const;
+  // The first pass that any of them reads.
+  const { readAll } = gpu;
+  gpu.readAll = () => {
+    gpu.readAll = readAll;
+    return Promise.reject(new Error("the GPU had a bad day"));
+  };
   const errors = await onReducers(
     3,
     (reducer) =>
       withTraining(gpu, {}, { microBatchTokens: 60, shards: 4, reducer }, async (trainer) => {
-        const failing = trainer.forwardBackward(incomplete, { ...clippedLoss, kl });
+        const failing = trainer.forwardBackward(batches[0], clippedLoss);
         return await failing.then(() => null, ({ name, message }: Error) => `${name}: ${message}`);
       }),
   );
   const own = errors.filter((error) => error?.startsWith("Error: "));
   assert.equal(own.length, 1, `${errors}`);
-  assert.match(own[0] ?? "", /refLogProbs/);
+  assert.match(own[0] ?? "", /a bad day/);
   const failed = errors.indexOf(own[0]);
   for (const [rank, error] of errors.entries()) {
     if (rank === failed) continue;
