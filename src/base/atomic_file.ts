@@ -119,7 +119,7 @@ export function removeIfPresent(path: string): void {
 }
 
 /** Writes all of `bytes` at the file's position; a single write may take only a part. */
-export function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
+export function writeAll(file: Pick<Deno.FsFile, "writeSync">, bytes: Uint8Array): void {
   let written = 0;
   while (written < bytes.length) written += file.writeSync(bytes.subarray(written));
 }

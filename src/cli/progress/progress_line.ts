@@ -1,6 +1,7 @@
 import { createLogUpdate } from "log-update";
 import process from "node:process";
 import { formatDuration } from "../../base/duration.ts";
+import { launchNotes } from "../ranks/launch_notes.ts";
 
 /** Where progress goes and what time it is; tests put their own here. */
 export interface ProgressOutput {
@@ -98,11 +99,15 @@ function formatRate(rate: number): string {
   return rate < 10_000 ? String(Math.round(rate)) : `${(rate / 1000).toFixed(1)}k`;
 }
 
-/** The terminal's standard error. */
+/** The terminal's standard error; that of a rank reaches it through pipes. */
 export function standardError(): ProgressOutput {
-  const log = createLogUpdate(process.stderr);
+  const beyond = launchNotes()?.terminal;
+  const log = createLogUpdate(process.stderr, {
+    defaultWidth: beyond?.columns,
+    defaultHeight: beyond?.rows,
+  });
   return {
-    isTerminal: Deno.stderr.isTerminal(),
+    isTerminal: Boolean(beyond) || Deno.stderr.isTerminal(),
     rewrite: (line) => line === "" ? log.clear() : log(line),
     finish: () => log.done(),
     writeLine: (line) => console.error(line),

@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import { writeAll } from "../../base/atomic_file.ts";
 import { Failure } from "../../base/failure.ts";
 import { UserError } from "../../base/user_error.ts";
 import { causes, LAST_WORDS, lastWords } from "../../distributed/watch/last_words.ts";
@@ -95,7 +96,7 @@ async function show(
   const text = from.pipeThrough(new TextDecoderStream()).pipeThrough(new WithoutLauncherWords());
   for await (const part of text) {
     hear(part);
-    to.writeSync(new TextEncoder().encode(part));
+    writeAll(to, new TextEncoder().encode(part));
   }
 }
 

@@ -5,7 +5,7 @@ import { MpiError, type MpiLibrary, type Request } from "./mpi_library.ts";
 import { type Pending, Poller } from "./poller.ts";
 
 /** MPI counts in 32 bits, and how far a long message is shows only piece by piece. */
-const PIECE_BYTES = 2 ** 24;
+const PIECE_BYTES = 2 ** 22;
 
 /**
  * All ranks that were started together, over MPI. A channel is a tag, and MPI keeps the order of messages between two

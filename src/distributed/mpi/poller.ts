@@ -1,3 +1,5 @@
+import { clearImmediate, setImmediate } from "node:timers";
+
 /** Something that is looked at again and again until it is done. */
 export interface Pending {
   /**
@@ -10,9 +12,14 @@ export interface Pending {
   overdue(): Error;
 }
 
-/** As long as something went on lately, milliseconds. */
+/**
+ * How long after something has moved the next look comes as soon as the event loop has been round, which a message on
+ * its way needs: a library carries it on only while it is looked at.
+ */
+const AT_ONCE_MS = 2;
+/** How long after that the next look comes with the next tick of a timer. */
 const SOON_MS = 20;
-/** Between two looks after that: a waiting process should leave the processor to the others. */
+/** Between two looks later on: a waiting process leaves the processor to the others. */
 const PAUSE_MS = 2;
 /** A longer gap between two looks is this process's own doing, and counts no further against the others. */
 const LONGEST_GAP_MS = 1000;
@@ -28,7 +35,8 @@ interface Waiting {
 export class Poller {
   readonly #waiting = new Set<Waiting>();
   #failure: Error | null = null;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Calls off the next look. */
+  #cancel = () => {};
   /** Milliseconds that were spent polling, and when they were last counted. */
   #time = 0;
   #counted = performance.now();
@@ -76,10 +84,17 @@ export class Poller {
     } catch (error) {
       this.#end(error);
     }
-    clearTimeout(this.#timer);
+    this.#cancel();
     if (this.#waiting.size === 0) return;
-    const pause = time - this.#lastMove < SOON_MS ? 0 : PAUSE_MS;
-    this.#timer = setTimeout(() => this.#look(this.#waiting), pause);
+    const quiet = time - this.#lastMove;
+    const again = () => this.#look(this.#waiting);
+    if (quiet < AT_ONCE_MS) {
+      const next = setImmediate(again);
+      this.#cancel = () => clearImmediate(next);
+    } else {
+      const next = setTimeout(again, quiet < SOON_MS ? 0 : PAUSE_MS);
+      this.#cancel = () => clearTimeout(next);
+    }
   }
 
   #end(error: unknown): void {

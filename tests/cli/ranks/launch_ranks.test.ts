@@ -43,8 +43,13 @@ async function counting(
     }
   };
   const reading = Promise.all([read(child.stdout), read(child.stderr)]);
+  let ended = false;
+  void reading.then(() => ended = true);
   const until = async (word: string) => {
-    while (!printed.includes(word)) await Promise.race([changed.promise, reading]);
+    while (!printed.includes(word)) {
+      assert.ok(!ended, `it ended without saying ${word}: ${printed}`);
+      await Promise.race([changed.promise, reading]);
+    }
   };
   await until("going");
   const ranks = (/^3 ranks: (.*)$/m.exec(printed)?.[1] ?? "").split(" ").map(Number);

@@ -60,7 +60,7 @@ async function channelsApart(): Promise<boolean> {
 async function burntWhileWaiting(): Promise<number> {
   await barrier(communicator);
   if (rank === 0) {
-    await pause(1500);
+    await pause(1000);
     for (const to of others) await communicator.send(new Uint8Array(1), to);
     return 0;
   }
