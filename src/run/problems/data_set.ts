@@ -48,6 +48,9 @@ export interface Requirements
   readonly validation: boolean;
 }
 
+/** What the parts are for that no update sees. */
+const PURPOSES = { test: "to be reported", validation: "to choose weights by" } as const;
+
 /** A run's plan and the run itself read the same files. */
 const loaded = new WeakMap<DataConfig, Map<string, Promise<DataSet>>>();
 
@@ -91,11 +94,11 @@ async function readDataSet(
   }
   for (const [part, key] of [["test", "held_out"], ["validation", "validation"]] as const) {
     if (!isSetAside[part]) continue;
-    reports.push(`${parts[part].length} of them are set aside as the ${part} part`);
+    reports.push(`${parts[part].length} of them are set aside ${PURPOSES[part]}`);
     if (parts[part].length > 0 || (part === "validation" && !needsValidation)) continue;
     throw new UserError(
       `data.train has ${all.length} records, and none of them falls into the tenth of all questions that ` +
-        `is the ${part} part; name files with data.${key}.`,
+        `is set aside ${PURPOSES[part]}; name files with data.${key}.`,
     );
   }
   if (parts.train.length === 0) {

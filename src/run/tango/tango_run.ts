@@ -255,7 +255,6 @@ export class TangoRun {
   }
 
   /** Measures both policies on the held-out problems, and where the best weights are kept, for them. */
-  /** Measures both policies on the held-out problems, and where the best weights are kept, for them. */
   async #evaluate(globalStep: number): Promise<void> {
     const { generator, verifier } = this.#policies;
     const { keep_best } = this.#config.schedule;

@@ -1,39 +1,6 @@
 import assert from "node:assert/strict";
 import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
-import { Tokenizer } from "../../../src/model/tokenizer/tokenizer.ts";
-
-const byte = (value: number) => `<0x${value.toString(16).toUpperCase().padStart(2, "0")}>`;
-const pieces = ["<unk>", "</s>", ..."▁,▁The,▁man,ner,▁co,st,s,▁5,.,\n,▁▁,!".split(",")];
-const vocabulary = [...pieces, ...Array.from({ length: 256 }, (_, value) => byte(value))];
-
-/** The decoder of Llama 2's and Mistral's tokenizers: spaces as ▁, unknown characters as bytes, no space at the start. */
-const sentencePiece = Tokenizer.fromJson(
-  {
-    version: "1.0",
-    added_tokens: [{ id: 1, content: "</s>", special: true, normalized: false }],
-    normalizer: null,
-    pre_tokenizer: null,
-    post_processor: null,
-    decoder: {
-      type: "Sequence",
-      decoders: [
-        { type: "Replace", pattern: { String: "▁" }, content: " " },
-        { type: "ByteFallback" },
-        { type: "Fuse" },
-        { type: "Strip", content: " ", start: 1, stop: 0 },
-      ],
-    },
-    model: {
-      type: "BPE",
-      byte_fallback: true,
-      unk_token: "<unk>",
-      vocab: Object.fromEntries(vocabulary.map((token, id) => [token, id])),
-      merges: [],
-    },
-  },
-  { clean_up_tokenization_spaces: false },
-  "tokenizer.json",
-);
+import { byte, sentencePiece, vocabulary } from "../sentencepiece_tokenizer.ts";
 
 const ids = (tokens: readonly string[]) => tokens.map((token) => vocabulary.indexOf(token));
 const bytesOf = (text: string) => Array.from(new TextEncoder().encode(text), byte);

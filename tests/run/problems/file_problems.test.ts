@@ -147,7 +147,7 @@ Deno.test("file problems: where nothing falls into a part, it is said what to do
   const none = numbered(29).slice(1);
   assert.match(
     await messageOf(() => withProblems(none, { heldOut: null }, () => assert.fail())),
-    /data\.train has 28 records, and none of them falls into the tenth[^]* test part; name files/,
+    /data\.train has 28 records, and none of them falls into the tenth[^]* set aside to be reported; name files/,
   );
   assert.match(
     await messageOf(() => withProblems(numbered(1), { heldOut: null }, () => assert.fail())),
