@@ -42,10 +42,14 @@ export function openLibrary(start: Start, environment: Environment): MpiLibrary 
     const library = CLibrary.open(path);
     if (typeof library === "string") {
       // That a name is unknown to the loader is no news; that a file cannot be loaded is.
-      if (path.includes("/")) problem = library;
+      if (path.includes("/") || chosen) problem = library;
       continue;
     }
-    const mpi = new MpiLibrary(library);
+    const mpi = MpiLibrary.open(library);
+    if (mpi === null) {
+      problem = `${path} is no MPI library`;
+      continue;
+    }
     if (chosen || start.family === null || familyOf(mpi.version) === start.family) return mpi;
     problem = `${mpi.path} is ${mpi.version}`;
   }

@@ -27,12 +27,18 @@ export class MpiLibrary {
   /** Its name and version, such as `Open MPI v4.1.4`. */
   readonly version: string;
 
-  constructor(library: CLibrary) {
+  /** Returns null when the library does not have what MPI has. */
+  static open(library: CLibrary): MpiLibrary | null {
+    if (library.address("MPI_Irecv") === null) return null;
+    return new MpiLibrary(library, handlesOf(library));
+  }
+
+  private constructor(library: CLibrary, handles: Handles) {
     this.path = library.path;
-    this.#handles = handlesOf(library);
-    this.#symbols = Deno.dlopen(library.path, symbolsFor(this.#handles.type)).symbols as Symbols;
+    this.#handles = handles;
+    this.#symbols = Deno.dlopen(library.path, symbolsFor(handles.type)).symbols as Symbols;
     const version = textOf((text, length) => this.#symbols.MPI_Get_library_version(text, length));
-    this.version = version.split(/[\n,]/)[0].replace(/\s+/g, " ").trim();
+    this.version = version.split(/[\n,]/)[0].replace(/( Version:)?\s+/g, " ").trim();
   }
 
   /** Joins the ranks that were started together; errors are returned from here on. */
