@@ -1,7 +1,8 @@
 /** `deno task sft`: makes a policy's warm-start weights. */
 
 import type { Command } from "commander";
-import { alone } from "../distributed/communicator.ts";
+import { alone, type Communicator } from "../distributed/communicator.ts";
+import { broadcastOutcome } from "../distributed/outcomes.ts";
 import type { Gpu } from "../gpu/gpu.ts";
 import { ConfigHistory } from "../run/control/config_history.ts";
 import { INTERRUPTED_EXIT_CODE } from "./interrupt.ts";
@@ -27,6 +28,7 @@ import { type RunTimeline, withTimeline } from "../run/trace/run_timeline.ts";
 import { describeDevice, describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import { FollowedRun } from "./followed_run.ts";
+import { RunEvents } from "../run/events/run_events.ts";
 import { describeEvaluation, describeUpdates } from "./progress/sft_progress.ts";
 import {
   addConfigOptions,
@@ -67,13 +69,28 @@ export function register(program: Command): void {
 }
 
 async function fineTune(options: SftOptions, command: Command): Promise<void> {
-  const { config, folder, changes } = options.resume ? reopen(options, command) : begin(options);
+  await fineTuneOn(alone, options, command);
+}
+
+/** Fine-tunes as one of the ranks. The first one says which run, and is the one that is heard and prints. */
+async function fineTuneOn(
+  ranks: Communicator,
+  options: SftOptions,
+  command: Command,
+): Promise<void> {
+  const { config, path, changes } = await broadcastOutcome(
+    ranks,
+    0,
+    () => Promise.resolve(options.resume ? reopen(options, command) : begin(options)),
+  );
+  const folder = RunFolder.at(path);
   const name = problemsName(config);
-  using followed = new FollowedRun(describeUpdates, "update");
-  if (changes !== null) followed.changeAtStart(changes);
-  followed.events.listen((event) => {
+  using followed = ranks.rank === 0 ? new FollowedRun(describeUpdates, "update") : null;
+  if (changes !== null) followed?.changeAtStart(changes);
+  const events = followed?.events ?? new RunEvents();
+  events.listen((event) => {
     const line = describeEvaluation(event, config.policy);
-    if (line !== null) followed.progress.note(line);
+    if (line !== null) followed?.progress.note(line);
   });
   const trace = traceOptions(options, folder);
   const run = (gpu: Gpu) => {
@@ -83,8 +100,9 @@ async function fineTune(options: SftOptions, command: Command): Promise<void> {
         resume: options.resume ?? false,
         timeline,
         device,
-        events: followed.events,
-        control: followed.control,
+        events,
+        control: followed?.control,
+        ranks: timeline.ranks,
         onPlan: (plan) => console.log(`${formatMemoryPlan(plan)}\n`),
         onOpen(run) {
           if (run.examples.report !== null) console.log(`${run.examples.report}\n`);
@@ -93,10 +111,12 @@ async function fineTune(options: SftOptions, command: Command): Promise<void> {
           console.log(["supervised fine-tuning", name, model, device, place].join(" · "));
         },
       });
-    return withTimeline(gpu, { ranks: alone, events: followed.events }, trace, session);
+    return withTimeline(gpu, { ranks, events }, trace, session);
   };
   const choice = { gpu: config.gpu, gpuIndex: options.gpuIndex };
   const reachedEnd = await withResumeHint("sft", folder, () => withGpu(choice, run));
+  if (!reachedEnd) Deno.exitCode = INTERRUPTED_EXIT_CODE;
+  if (ranks.rank > 0) return;
   printResult(folder, config);
   if (trace !== null) console.log(describeTrace(trace));
   if (reachedEnd) {
@@ -104,24 +124,25 @@ async function fineTune(options: SftOptions, command: Command): Promise<void> {
     return;
   }
   console.log(`Stopped. Continue with: ./tango sft --run ${folder.path} --resume`);
-  Deno.exitCode = INTERRUPTED_EXIT_CODE;
 }
 
-interface PlacedRun {
+/** Plain data, for the first rank tells it to the others. */
+interface ChosenRun {
   readonly config: SftConfig;
-  readonly folder: RunFolder;
+  /** Of its folder. */
+  readonly path: string;
   /** What --resume changes from its first update on. */
   readonly changes: Settings | null;
 }
 
-function begin(options: SftOptions): PlacedRun {
+function begin(options: SftOptions): ChosenRun {
   const config = loadSftConfig(options.config, options);
   const path = config.run_directory ??
     nextRunDirectory("runs", `${problemsName(config)}-${config.policy}-sft`);
-  return { config, folder: RunFolder.at(path), changes: null };
+  return { config, path, changes: null };
 }
 
-function reopen(options: SftOptions, command: Command): PlacedRun {
+function reopen(options: SftOptions, command: Command): ChosenRun {
   refuseWithResume(command, ["run", "set", ...TRACE_OPTIONS], changeableSftKeys);
   const folder = RunFolder.open(options.run ?? latestRunDirectory("runs", "sft"));
   const config = loadSftConfig(folder.configuration);
@@ -131,7 +152,7 @@ function reopen(options: SftOptions, command: Command): PlacedRun {
     const step = (latestCheckpoint(folder.checkpoints)?.step ?? 0) + 1;
     new ConfigHistory(folder.history, config, changeSftConfig).check(step, changes);
   }
-  return { config, folder, changes };
+  return { config, path: folder.path, changes };
 }
 
 function printResult(folder: RunFolder, config: SftConfig): void {

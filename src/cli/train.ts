@@ -2,7 +2,8 @@
 
 import type { Command } from "commander";
 import { UserError } from "../base/user_error.ts";
-import { alone } from "../distributed/communicator.ts";
+import { alone, type Communicator } from "../distributed/communicator.ts";
+import { broadcastOutcome } from "../distributed/outcomes.ts";
 import type { Gpu } from "../gpu/gpu.ts";
 import { latestCheckpoint } from "../run/store/checkpoint.ts";
 import { isComparison } from "../run/compare/comparison_session.ts";
@@ -27,6 +28,7 @@ import { type RunTimeline, withTimeline } from "../run/trace/run_timeline.ts";
 import { describeDevice, describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import { FollowedRun } from "./followed_run.ts";
+import { RunEvents } from "../run/events/run_events.ts";
 import { describeTangoSteps } from "./progress/tango_progress.ts";
 import {
   addConfigOptions,
@@ -66,60 +68,86 @@ export function register(program: Command): void {
 }
 
 async function train(options: TrainOptions, command: Command): Promise<void> {
-  const { config, folder, changes } = options.resume ? reopen(options, command) : begin(options);
-  if (options.resume && isFinished(folder, config)) {
+  await trainOn(alone, options, command);
+}
+
+/** Trains as one of the ranks. The first one says which run, and is the one that is heard and prints. */
+async function trainOn(
+  ranks: Communicator,
+  options: TrainOptions,
+  command: Command,
+): Promise<void> {
+  const { config, path, changes, isDone } = await broadcastOutcome(
+    ranks,
+    0,
+    () => Promise.resolve(options.resume ? reopen(options, command) : begin(options)),
+  );
+  const folder = RunFolder.at(path);
+  if (isDone) {
     console.log(`The run in ${folder.path} is finished; its report is ${folder.report}.`);
     return;
   }
-  using followed = new FollowedRun(describeTangoSteps, "step");
-  if (changes !== null) followed.changeAtStart(changes);
+  using followed = ranks.rank === 0 ? new FollowedRun(describeTangoSteps, "step") : null;
+  if (changes !== null) followed?.changeAtStart(changes);
+  const events = followed?.events ?? new RunEvents();
   const trace = traceOptions(options, folder);
   const session = (gpu: Gpu, timeline: RunTimeline) =>
     trainWithReport(gpu, config, folder.path, {
       resume: options.resume ?? false,
+      events,
+      control: followed?.control,
+      ranks: timeline.ranks,
       timeline,
-      events: followed.events,
-      control: followed.control,
       onPlan: (plan) => console.log(`${formatMemoryPlan(plan)}\n`),
       onOpen({ parameterCounts: { generator, verifier }, globalSteps, dataReport }) {
         if (dataReport !== null) console.log(`${dataReport}\n`);
+        const shared = ranks.size > 1 ? [`${ranks.size} ranks`] : [];
         const policies = `generator of ${describeParameters(generator)}` +
           (verifier === null ? "" : `, verifier of ${describeParameters(verifier)}`);
         const place = options.resume ? `${folder.path} from step ${globalSteps}` : folder.path;
         console.log(
-          [methodName(config), problemsName(config), policies, describeDevice(gpu.info), place]
-            .join(
-              " · ",
-            ),
+          [
+            methodName(config),
+            problemsName(config),
+            policies,
+            describeDevice(gpu.info),
+            ...shared,
+            place,
+          ].join(" · "),
         );
       },
     });
-  const place = { ranks: alone, events: followed.events };
-  const run = (gpu: Gpu) => withTimeline(gpu, place, trace, (timeline) => session(gpu, timeline));
+  const run = (gpu: Gpu) =>
+    withTimeline(gpu, { ranks, events }, trace, (timeline) => session(gpu, timeline));
   const choice = { gpu: config.gpu, gpuIndex: options.gpuIndex };
   const reachedEnd = await withResumeHint("train", folder, () => withGpu(choice, run));
+  if (!reachedEnd) Deno.exitCode = INTERRUPTED_EXIT_CODE;
+  if (ranks.rank > 0) return;
   printResult(folder);
   if (trace !== null) console.log(describeTrace(trace));
   if (!reachedEnd) {
     console.log(`Stopped. Continue with: ./tango train --run ${folder.path} --resume`);
-    Deno.exitCode = INTERRUPTED_EXIT_CODE;
   }
 }
 
-interface PlacedRun {
+/** Plain data, for the first rank tells it to the others. */
+interface ChosenRun {
   readonly config: TangoConfig;
-  readonly folder: RunFolder;
+  /** Of its folder. */
+  readonly path: string;
   /** What --resume changes from its first step on. */
   readonly changes: Settings | null;
+  /** Whether nothing of it is left to be done. */
+  readonly isDone: boolean;
 }
 
-function begin(options: TrainOptions): PlacedRun {
+function begin(options: TrainOptions): ChosenRun {
   const config = loadTangoConfig(options.config, options);
   const path = config.run_directory ?? nextRunDirectory("runs", problemsName(config));
-  return { config, folder: RunFolder.at(path), changes: null };
+  return { config, path, changes: null, isDone: false };
 }
 
-function reopen(options: TrainOptions, command: Command): PlacedRun {
+function reopen(options: TrainOptions, command: Command): ChosenRun {
   refuseWithResume(command, ["run", "set", ...TRACE_OPTIONS], changeableTangoKeys);
   const folder = RunFolder.open(options.run ?? latestRunDirectory("runs", "train"));
   if (isComparison(folder.path)) {
@@ -127,14 +155,26 @@ function reopen(options: TrainOptions, command: Command): PlacedRun {
       `${folder.path} holds a comparison. Continue it with: ./tango compare --run ${folder.path} --resume`,
     );
   }
-  const config = loadTangoConfig(folder.configuration);
-  const changes = options.set ? parseSettings(options.set) : null;
+  // Who holds what may be another matter each time: it shows in no bit.
+  const [placing, others] = partition(
+    options.set ?? [],
+    (assignment) => /^placement\b/.test(assignment),
+  );
+  const config = loadTangoConfig(folder.configuration, { set: placing });
+  const changes = others.length > 0 ? parseSettings(others) : null;
   if (changes !== null) {
     // What cannot be is said before anything is loaded.
     const step = (latestCheckpoint(folder.checkpoints)?.step ?? 0) + 1;
     new ConfigHistory(folder.history, config, changeTangoConfig).check(step, changes);
   }
-  return { config, folder, changes };
+  return { config, path: folder.path, changes, isDone: isFinished(folder, config) };
+}
+
+function partition<Item>(
+  items: readonly Item[],
+  isFirst: (item: Item) => boolean,
+): [Item[], Item[]] {
+  return [items.filter(isFirst), items.filter((item) => !isFirst(item))];
 }
 
 function printResult(folder: RunFolder): void {

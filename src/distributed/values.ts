@@ -35,3 +35,28 @@ export async function broadcastValue<Value>(
   await broadcast(communicator, whole, root);
   return rank === root ? own : deserialize(whole) as Value;
 }
+
+/** Sends a value to other ranks, which call `receiveValue`. */
+export async function sendValue<Value>(
+  communicator: Communicator,
+  value: Value,
+  ranks: readonly number[],
+): Promise<void> {
+  const bytes = new Uint8Array(serialize(value));
+  const length = new Uint8Array(Uint32Array.of(bytes.length).buffer);
+  await Promise.all(
+    ranks.flatMap((to) => [communicator.send(length, to), communicator.send(bytes, to)]),
+  );
+}
+
+/** The next value that a rank sends to this one by `sendValue`. */
+export async function receiveValue<Value>(
+  communicator: Communicator,
+  from: number,
+): Promise<Value> {
+  const length = new Uint32Array(1);
+  await communicator.receive(new Uint8Array(length.buffer), from);
+  const bytes = new Uint8Array(length[0]);
+  await communicator.receive(bytes, from);
+  return deserialize(bytes) as Value;
+}

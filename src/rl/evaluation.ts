@@ -1,3 +1,4 @@
+import { shareOut } from "../distributed/shared_work.ts";
 import type { Sampling } from "../engine/sampling/rollout.ts";
 import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
@@ -36,15 +37,11 @@ export async function evaluateGenerator<Problem>(
   minimumSteps: number,
   sampling: Sampling,
 ): Promise<GeneratorEvaluation<Problem>> {
-  const solutions = await solve(generator, source, problems, count, minimumSteps, sampling);
-  const groups = await Promise.all(problems.map(async (problem, p) => {
-    const group = solutions.slice(p * count, (p + 1) * count);
-    const clusters = await clusterAnswers(
-      group.map(({ parsed }) => parsed.answer),
-      (answer, first) => source.isSameAnswer(problem, answer, first),
-    );
-    return group.map((solution, i) => ({ solution, cluster: clusters[i] }));
-  }));
+  const solutions = await solve(generator, source, problems, { count, minimumSteps, sampling });
+  const clusters = await clusterSolutions(generator, source, problems, solutions);
+  const groups = problems.map((_, p) =>
+    clusters[p].map((cluster, i) => ({ solution: solutions[p * count + i], cluster }))
+  );
   const sources = problems.map((problem) => source.sourceName(problem));
   const ofSource = (name: string) => groups.filter((_, p) => sources[p] === name);
   return {
@@ -54,6 +51,35 @@ export async function evaluateGenerator<Problem>(
     ),
     solutions,
   };
+}
+
+/**
+ * Which of each problem's solutions give the same answer, see `clusterAnswers`. One of the ranks compares
+ * those of a problem: it may depend on time.
+ */
+function clusterSolutions<Problem>(
+  { engine }: Policy<GeneratorTemplate>,
+  source: ProblemSource<Problem>,
+  problems: readonly Problem[],
+  solutions: readonly Solution<Problem>[],
+): Promise<(number | null)[][]> {
+  const count = solutions.length / problems.length;
+  const answered = problems.map((problem, p) => ({
+    problem,
+    answers: solutions.slice(p * count, (p + 1) * count).map(({ parsed }) => parsed.answer),
+  }));
+  return shareOut(
+    engine,
+    answered,
+    ({ answers }) => answers.length,
+    (_, own) =>
+      Promise.all(own.map(({ problem, answers }) =>
+        clusterAnswers(
+          answers,
+          (answer, first) => source.isSameAnswer(problem, answer, first),
+        )
+      )),
+  );
 }
 
 /** A solution, and which of a problem's solutions give the same answer. */

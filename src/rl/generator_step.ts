@@ -1,10 +1,12 @@
 import { tangoAdvantages } from "./advantage/advantages.ts";
 import { sampleGroups } from "./dynamic_sampling.ts";
+import { Judging } from "./judging.ts";
 import { type Learned, learnFrom, type LearningOptions } from "./learn_from.ts";
 import { type OverlongOptions, overlongPenalty } from "./reward/overlong_penalty.ts";
+import { shareOut } from "../distributed/shared_work.ts";
 import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
-import { type Critique, type ProblemSource, type Solution, solve, verify } from "./responses.ts";
+import { type Critique, type ProblemSource, type Solution, solve } from "./responses.ts";
 import { type GeneratorReward, generatorReward } from "./reward/rewards.ts";
 import type { AdvantageEstimator, ScoredResponse } from "./advantage/scored_response.ts";
 import type { RolloutResponse, Sampling } from "../engine/sampling/rollout.ts";
@@ -94,31 +96,30 @@ export async function generatorStep<Problem>(
 ): Promise<GeneratorStepResult<Problem>> {
   const { rollout, rewards, advantage, alpha, during } = options;
   const { groupSize, batchSize, verificationsPerSolution: m } = rollout;
+  // Which solutions a further batch leaves is known only at its end.
+  const judging = verifier && new Judging(generator, verifier, source, {
+    count: m,
+    sampling: options.verifierSampling,
+    solutions: batchSize * groupSize,
+    asTheyCome: rollout.maximumGenerationBatches === 1,
+  });
   let solutionTokens = 0;
   const sampled = await sampleGroups(batchSize, rollout.maximumGenerationBatches, async (batch) => {
     const solutions = await during("rollout", () =>
-      solve(
-        generator,
-        source,
-        draw(batch),
-        groupSize,
-        rewards.minimumSteps,
-        options.sampling,
-        batch * batchSize * groupSize,
-      ));
+      solve(generator, source, draw(batch), {
+        count: groupSize,
+        minimumSteps: rewards.minimumSteps,
+        sampling: options.sampling,
+        firstSequence: batch * batchSize * groupSize,
+        listener: judging?.listener,
+      }));
     solutionTokens += tokensOf(solutions);
-    return inGroups(
-      await Promise.all(solutions.map((one) => score(one, options.reward))),
-      groupSize,
-    );
+    return inGroups(await score(generator, solutions, options.reward), groupSize);
   }, (group) => group.map(({ correctness }) => correctness));
   const scoredSolutions = sampled.groups.flat();
   const solutions = scoredSolutions.map(({ solution }) => solution);
-  const critiques = verifier
-    ? await during(
-      "verification",
-      () => verify(verifier, source, solutions, m, options.verifierSampling),
-    )
+  const critiques = judging
+    ? await during("verification", () => judging.critiquesOf(solutions))
     : [];
   const rewarded = solutions.map((solution, i) => {
     const own = critiques.slice(i * m, (i + 1) * m);
@@ -166,13 +167,30 @@ function inGroups<Item>(items: readonly Item[], size: number): Item[][] {
   );
 }
 
+/** A custom reward is asked once for each solution, by one of the ranks: it need not say the same twice. */
 async function score<Problem>(
-  solution: Solution<Problem>,
+  { engine }: Policy<GeneratorTemplate>,
+  solutions: readonly Solution<Problem>[],
   reward: SolutionReward<Problem> | null,
-): Promise<Scored<Problem>> {
-  if (!reward) return { solution, correctness: solution.correct ? 1 : 0, metrics: {} };
-  const { reward: correctness, metrics } = await reward(solution);
-  return { solution, correctness, metrics };
+): Promise<Scored<Problem>[]> {
+  if (!reward) {
+    return solutions.map((solution) => ({
+      solution,
+      correctness: solution.correct ? 1 : 0,
+      metrics: {},
+    }));
+  }
+  const rewards = await shareOut(
+    engine,
+    solutions,
+    ({ rollout }) => rollout.tokens.length,
+    (_, own) => Promise.all(own.map(reward)),
+  );
+  return rewards.map(({ reward, metrics }, i) => ({
+    solution: solutions[i],
+    correctness: reward,
+    metrics,
+  }));
 }
 
 /** The mean of each number over those that have it. */

@@ -1,4 +1,5 @@
 import type { AdamwNumbers } from "../model/decoder/optimizer.ts";
+import { onHolders } from "../distributed/shared_work.ts";
 import { maskedResponses, type MaskingOptions } from "./advantage/masking.ts";
 import type { Policy, PolicyName } from "./policy.ts";
 import {
@@ -18,6 +19,8 @@ export interface LearningOptions {
   readonly adamw: AdamwNumbers;
   /** Runs the step's phases. */
   readonly during: DuringPhase;
+  /** What the ranks do that do not hold the policy while the others update it. */
+  readonly meanwhile?: () => Promise<void>;
 }
 
 /** What the update of a step did. */
@@ -40,14 +43,13 @@ export interface Learned {
  * @throws Error when the policy is frozen
  */
 export async function learnFrom(
-  { trainer, reference }: Policy<unknown>,
+  { engine }: Policy<unknown>,
   responses: readonly { readonly prompt: Uint32Array; readonly rollout: RolloutResponse }[],
   scored: readonly Pick<ScoredResponse, "group" | "reward">[],
   advantages: readonly Float32Array[],
   unsound: PolicyName | null,
-  { masking, loss, adamw, during }: LearningOptions,
+  { masking, loss, adamw, during, meanwhile }: LearningOptions,
 ): Promise<Learned> {
-  if (!trainer) throw new Error("a frozen policy does not learn");
   const masked = maskedResponses(
     responses.map(({ rollout: { finished } }, i) => ({
       group: scored[i].group,
@@ -64,7 +66,11 @@ export async function learnFrom(
     isMasked: masked[i],
   }));
   const update = unsound === null
-    ? await during("update", () => updatePolicy(trainer, reference, samples, loss, adamw, during))
+    ? await during("update", () =>
+      onHolders(engine, ({ trainer, reference }) => {
+        if (!trainer) throw new Error("a frozen policy does not learn");
+        return updatePolicy(trainer, reference, samples, loss, adamw, during);
+      }, meanwhile))
     : null;
   const groups = groupIndices(scored.map(({ group }) => group));
   const flat = groups.filter((members) =>

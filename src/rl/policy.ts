@@ -1,14 +1,19 @@
+import type { Placed } from "../distributed/placed.ts";
 import type { Sampler } from "../engine/sampling/sampler.ts";
 import type { Trainer } from "../engine/training/trainer.ts";
-import type { Model } from "../model/decoder/model.ts";
+import type { ModelConfig } from "../model/decoder/config.ts";
+import type { Model, ParameterCount } from "../model/decoder/model.ts";
+import type { SampledAhead } from "./sampled_ahead.ts";
 import type { Tokenizer } from "../model/tokenizer/tokenizer.ts";
 
 /** The two roles. */
 export type PolicyName = "generator" | "verifier";
 
-/** A language model in its role: how it is prompted and sampled, and, when trained, how it is updated. */
+/**
+ * A language model in its role: how it is prompted and read, which every rank knows, and what computes with
+ * its weights, on the ranks that hold them.
+ */
 export interface Policy<Template> {
-  readonly model: Model;
   readonly tokenizer: Tokenizer;
   readonly template: Template;
   /** Ids that end a response. */
@@ -16,10 +21,27 @@ export interface Policy<Template> {
   readonly maximumResponse: number;
   /** Tokens of the longest prompt; null: as many as leave room for the longest response. */
   readonly maximumPrompt: number | null;
+  readonly config: ModelConfig;
+  readonly parameterCount: ParameterCount;
+  /** False for a frozen policy. */
+  readonly isTrained: boolean;
+  readonly engine: Placed<PolicyEngine>;
+}
+
+/** What samples a policy and, when it is trained, updates it. */
+export interface PolicyEngine {
+  readonly model: Model;
   /** Samples the model; it holds memory while a rollout lasts. */
   readonly sampler: Sampler;
   /** Null for a frozen policy. */
   readonly trainer: Trainer | null;
+  /** Responses that wait to be asked for. */
+  readonly ahead: SampledAhead;
   /** The frozen starting weights the KL is measured against; null when the KL coefficient is 0. */
   readonly reference: Model | null;
+}
+
+/** Updates that a policy's weights have had: they say which of its versions wrote something. */
+export function versionOf({ trainer }: PolicyEngine): number {
+  return trainer?.optimizer.step ?? 0;
 }

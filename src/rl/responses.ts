@@ -1,10 +1,14 @@
 import { generatorFormatScore, verifierFormatScore } from "./text/format_score.ts";
 import { parseCritique, type ParsedCritique } from "./text/parse_critique.ts";
 import { type ParsedSolution, parseSolution } from "./text/parse_solution.ts";
+import { cutOver, shareOut } from "../distributed/shared_work.ts";
+import { streamOut } from "../distributed/streamed_work.ts";
+import type { RolloutResponse, Sampling } from "../engine/sampling/rollout.ts";
 import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
+import { askedOf, mostTokens, requests, respond } from "./respond.ts";
+import type { Sampled } from "./sampled_ahead.ts";
 import { verifierPrompt } from "./verifier_prompt.ts";
-import { rollout, type RolloutResponse, type Sampling } from "../engine/sampling/rollout.ts";
 
 /** What the RL loop must know of a task's problems. */
 export interface ProblemSource<Problem> {
@@ -24,6 +28,8 @@ export interface Solution<Problem> {
   readonly problem: Problem;
   readonly prompt: Uint32Array;
   readonly rollout: RolloutResponse;
+  /** Updates that the generator had had; null when another hand wrote it. */
+  readonly version: number | null;
   readonly text: string;
   /** The text each response token added; joined, they are `text`. */
   readonly tokenTexts: readonly string[];
@@ -37,6 +43,8 @@ export interface Critique<Problem> {
   readonly solution: Solution<Problem>;
   readonly prompt: Uint32Array;
   readonly rollout: RolloutResponse;
+  /** Updates that the verifier had had. */
+  readonly version: number;
   readonly text: string;
   readonly parsed: ParsedCritique;
   /** Whether the prompt had room for the beginning of the solution only. */
@@ -44,42 +52,124 @@ export interface Critique<Problem> {
   readonly formatScore: number;
 }
 
+/** Told of solutions one by one, in any order, before all of them are there. */
+export interface SolutionListener<Problem> {
+  /** The rank that is to judge a solution; asked on the rank that sampled it. */
+  assign(rollout: RolloutResponse): number;
+  /** @param place of the solution among all */
+  hear(solution: Solution<Problem>, place: number, judge: number): void;
+}
+
+/** How solutions are sampled. */
+export interface SolveOptions<Problem> {
+  /** Solutions of each problem. */
+  readonly count: number;
+  /** Steps below which the format score is lowered. */
+  readonly minimumSteps: number;
+  readonly sampling: Sampling;
+  /** Where the responses' random numbers begin, when the step has others before them; 0 by default. */
+  readonly firstSequence?: number;
+  readonly listener?: SolutionListener<Problem> | null;
+}
+
+/** What the rank that sampled a solution tells the others. */
+interface Graded extends Sampled {
+  readonly place: number;
+  readonly correct: boolean;
+  /** The rank that is to judge it, when one begins before all solutions are there. */
+  readonly judge: number | null;
+}
+
 /**
- * Samples `count` solutions of each problem; those of one problem follow one another.
- *
- * @param firstSequence where the responses' random numbers begin, when the step has others before them
+ * Samples solutions of each problem; those of one problem follow one another. A solution is graded where it
+ * was sampled, and nowhere else: comparing answers may depend on time.
  */
 export async function solve<Problem>(
   generator: Policy<GeneratorTemplate>,
   source: ProblemSource<Problem>,
   problems: readonly Problem[],
-  count: number,
-  minimumSteps: number,
-  sampling: Sampling,
-  firstSequence = 0,
+  { count, minimumSteps, sampling, firstSequence = 0, listener = null }: SolveOptions<Problem>,
 ): Promise<Solution<Problem>[]> {
-  const prompts = problems.map((problem) =>
-    generator.tokenizer.encode(generator.template.render({ question: source.question(problem) }))
-  );
-  const groups = await respond(generator, prompts, count, sampling, firstSequence);
-  return await Promise.all(groups.flatMap((group, p) =>
-    group.map(async (rollout) => {
-      const tokenTexts = generator.tokenizer.decodeEach(rollout.tokens);
-      const text = tokenTexts.join("");
-      const parsed = parseSolution(text);
-      const problem = problems[p];
-      return {
-        problem,
-        prompt: prompts[p],
-        rollout,
-        text,
-        tokenTexts,
-        parsed,
-        correct: await source.isCorrect(problem, parsed.answer),
-        formatScore: generatorFormatScore(parsed, { minimumSteps }),
+  const asked = askGenerator(generator, source, problems, count, firstSequence);
+  const solutions = new Array<Solution<Problem>>(problems.length * count);
+  const texts = remembered((rollout: RolloutResponse) => readSolution(generator, rollout));
+  await streamOut(
+    generator.engine,
+    asked,
+    (request) => mostTokens(generator, request),
+    async (engine, own, tell: (graded: Graded) => void) => {
+      const grading: Promise<void>[] = [];
+      const grade = async (sampled: Sampled, problem: Problem) => {
+        const { rollout } = sampled;
+        const correct = await source.isCorrect(problem, texts(rollout).parsed.answer);
+        const place = rollout.sequenceId - firstSequence;
+        tell({ ...sampled, place, correct, judge: listener && listener.assign(rollout) });
       };
-    })
-  ));
+      await respond(engine, generator, own, sampling, (sampled, r) => {
+        grading.push(grade(sampled, own[r].problem));
+      });
+      await Promise.all(grading);
+    },
+    ({ place, judge, ...sampled }) => {
+      const { problem, prompt } = asked[Math.floor(place / count)];
+      const read = texts(sampled.rollout);
+      const formatScore = generatorFormatScore(read.parsed, { minimumSteps });
+      const solution = { problem, prompt, ...sampled, ...read, formatScore };
+      solutions[place] = solution;
+      if (listener && judge !== null) listener.hear(solution, place, judge);
+    },
+  );
+  return solutions;
+}
+
+/**
+ * Samples on this rank what `solve` will ask of it with the same arguments, and keeps it until then. Ranks
+ * whose generator waits for others do it; the bits are the same.
+ */
+export async function sampleAhead<Problem>(
+  generator: Policy<GeneratorTemplate>,
+  source: ProblemSource<Problem>,
+  problems: readonly Problem[],
+  count: number,
+  sampling: Sampling,
+): Promise<void> {
+  const { all, ranks, here } = generator.engine;
+  if (here === null) return;
+  const asked = askGenerator(generator, source, problems, count, 0);
+  const shares = cutOver(ranks, asked, (request) => mostTokens(generator, request));
+  const own = shares[ranks.indexOf(all.rank)].map((i) => asked[i]);
+  const groups = await respond(here, generator, own, sampling);
+  here.ahead.keep(askedOf(here, own, sampling), groups);
+}
+
+function askGenerator<Problem>(
+  { tokenizer, template }: Policy<GeneratorTemplate>,
+  source: ProblemSource<Problem>,
+  problems: readonly Problem[],
+  count: number,
+  firstSequence: number,
+) {
+  const prompts = problems.map((problem) =>
+    tokenizer.encode(template.render({ question: source.question(problem) }))
+  );
+  return requests(prompts, count, firstSequence)
+    .map((request, p) => ({ ...request, problem: problems[p] }));
+}
+
+function readSolution({ tokenizer }: Policy<unknown>, { tokens }: RolloutResponse) {
+  const tokenTexts = tokenizer.decodeEach(tokens);
+  const text = tokenTexts.join("");
+  return { tokenTexts, text, parsed: parseSolution(text) };
+}
+
+/** The same function, asked only once about the same thing. */
+function remembered<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
+  const known = new Map<Key, Value>();
+  return (key) => {
+    const value = known.get(key) ?? make(key);
+    known.set(key, value);
+    return value;
+  };
 }
 
 /** Samples `count` critiques of each solution; those of one solution follow one another. */
@@ -90,56 +180,42 @@ export async function verify<Problem>(
   count: number,
   sampling: Sampling,
 ): Promise<Critique<Problem>[]> {
-  const asked = solutions.map(({ problem, text, parsed }) =>
-    verifierPrompt(verifier, {
-      question: source.question(problem),
-      solution: text,
-      steps: parsed.steps.length,
-    })
+  const asked = solutions.map((solution) => askVerifier(verifier, source, solution));
+  const groups = await shareOut(
+    verifier.engine,
+    requests(asked.map(({ prompt }) => prompt), count),
+    (request) => mostTokens(verifier, request),
+    (engine, own) => respond(engine, verifier, own, sampling),
   );
-  const prompts = asked.map(({ prompt }) => prompt);
-  const groups = await respond(verifier, prompts, count, sampling);
   return groups.flatMap((group, s) =>
-    group.map((rollout) => {
-      const text = verifier.tokenizer.decode(rollout.tokens);
-      const parsed = parseCritique(text);
-      const solution = solutions[s];
-      return {
-        solution,
-        ...asked[s],
-        rollout,
-        text,
-        parsed,
-        formatScore: verifierFormatScore(parsed, {
-          expectedSteps: solution.parsed.steps.length,
-          generatorFormatScore: solution.formatScore,
-        }),
-      };
-    })
+    group.map((sampled) => readCritique(verifier, solutions[s], asked[s], sampled))
   );
 }
 
-async function respond<Template>(
-  policy: Policy<Template>,
-  prompts: readonly Uint32Array[],
-  count: number,
-  sampling: Sampling,
-  firstSequence = 0,
-): Promise<RolloutResponse[][]> {
-  // A response's random numbers depend on its place among all responses of the step, not on how
-  // they are batched or spread over devices.
-  const requests = prompts.map((prompt, p) => ({
-    prompt,
-    sequenceIds: Array.from({ length: count }, (_, i) => firstSequence + p * count + i),
-  }));
-  try {
-    return await rollout(policy.sampler, requests, {
-      ...sampling,
-      stopTokens: policy.stopTokens,
-      maximumResponse: policy.maximumResponse,
-    });
-  } finally {
-    // Training needs the memory.
-    policy.sampler.release();
-  }
+type Asked = ReturnType<typeof verifierPrompt>;
+
+/** What the verifier is asked about a solution. */
+export function askVerifier<Problem>(
+  verifier: Policy<VerifierTemplate>,
+  source: ProblemSource<Problem>,
+  { problem, text, parsed: { steps } }: Solution<Problem>,
+): Asked {
+  const question = source.question(problem);
+  return verifierPrompt(verifier, { question, solution: text, steps: steps.length });
+}
+
+/** Reads what the verifier answered. */
+export function readCritique<Problem>(
+  { tokenizer }: Policy<VerifierTemplate>,
+  solution: Solution<Problem>,
+  asked: Asked,
+  sampled: Sampled,
+): Critique<Problem> {
+  const text = tokenizer.decode(sampled.rollout.tokens);
+  const parsed = parseCritique(text);
+  const formatScore = verifierFormatScore(parsed, {
+    expectedSteps: solution.parsed.steps.length,
+    generatorFormatScore: solution.formatScore,
+  });
+  return { solution, ...asked, ...sampled, text, parsed, formatScore };
 }

@@ -10,8 +10,8 @@ export interface VerifierQuestion {
 }
 
 /** The most tokens that a prompt may have: so many that the longest response has room in the model's positions. */
-export function promptRoom({ model, maximumResponse, maximumPrompt }: Policy<unknown>): number {
-  return Math.min(model.config.maxPositions - maximumResponse, maximumPrompt ?? Infinity);
+export function promptRoom({ config, maximumResponse, maximumPrompt }: Policy<unknown>): number {
+  return Math.min(config.maxPositions - maximumResponse, maximumPrompt ?? Infinity);
 }
 
 /**

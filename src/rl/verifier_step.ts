@@ -6,11 +6,12 @@ import {
   type ReweightMethod,
   updateClassCounts,
 } from "./advantage/class_reweighting.ts";
+import { Judging } from "./judging.ts";
 import { type Learned, learnFrom, type LearningOptions } from "./learn_from.ts";
 import { outcomeAdvantages } from "./advantage/outcome_advantages.ts";
 import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
-import { type Critique, type ProblemSource, solve, verify } from "./responses.ts";
+import { type Critique, type ProblemSource, solve } from "./responses.ts";
 import { verifierReward } from "./reward/rewards.ts";
 import type { AdvantageEstimator, ScoredResponse } from "./advantage/scored_response.ts";
 import { findUnsound } from "./soundness.ts";
@@ -64,14 +65,20 @@ export async function verifierStep<Problem>(
   options: VerifierStepOptions,
 ): Promise<VerifierStepResult<Problem>> {
   const { rollout: { groupSize }, rewards, advantage, classReweighting, during } = options;
-  const solutions = await during(
-    "rollout",
-    () => solve(generator, source, problems, 1, rewards.minimumSteps, options.generatorSampling),
-  );
-  const critiques = await during(
-    "verification",
-    () => verify(verifier, source, solutions, groupSize, options.sampling),
-  );
+  const judging = new Judging(generator, verifier, source, {
+    count: groupSize,
+    sampling: options.sampling,
+    solutions: problems.length,
+    asTheyCome: true,
+  });
+  const solutions = await during("rollout", () =>
+    solve(generator, source, problems, {
+      count: 1,
+      minimumSteps: rewards.minimumSteps,
+      sampling: options.generatorSampling,
+      listener: judging.listener,
+    }));
+  const critiques = await during("verification", () => judging.critiquesOf(solutions));
   const earned = critiques.map(({ parsed, solution, formatScore }) =>
     verifierReward({
       verdict: parsed.verdict,

@@ -16,6 +16,7 @@ export function writtenSolution<Problem>(
       logProbs: new Float32Array(),
       finished: true,
     },
+    version: null,
     text,
     tokenTexts: [],
     parsed: parseSolution(text),

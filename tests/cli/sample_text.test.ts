@@ -7,13 +7,14 @@ const named: Paint = (colour, text) => `<${colour}>${text}</${colour}>`;
 const sample: Sample = {
   step: 7,
   phase: "generator",
+  version: 4,
   problem: "cat dog",
   referenceAnswer: "tg",
   solution: "the solution",
   steps: ["cat:t", "dog:o"],
   answer: "to",
   correct: false,
-  critiques: [{ text: "the critique", stepJudgments: [true, false], verdict: true }],
+  critiques: [{ version: 2, text: "the critique", stepJudgments: [true, false], verdict: true }],
   rewards: { ground_truth: 0, outcome: 0 },
   stepRewards: [0.5, -0.5],
   outcomeAdvantage: -1,
@@ -38,6 +39,7 @@ Deno.test("sample text: steps coloured by judgment, with rewards and advantages"
 
 Deno.test("sample text: a critique of another number of steps judges none of them", () => {
   const critiques = [{
+    version: 2,
     text: "",
     stepJudgments: [true],
     verdict: null,

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { characterTokenizer, characterTokenizerConfig } from "../../src/data/vocabulary.ts";
+import { alone } from "../../src/distributed/communicator.ts";
+import { onEveryRank } from "../../src/distributed/placed.ts";
 import { Sampler } from "../../src/engine/sampling/sampler.ts";
+import { SampledAhead } from "../../src/rl/sampled_ahead.ts";
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import { Tokenizer } from "../../src/model/tokenizer/tokenizer.ts";
 import {
@@ -55,7 +58,6 @@ async function step(gpu: Gpu, changes: Partial<GeneratorStepOptions<string>>) {
   const model = tinyModel(gpu);
   const trainer = tinyTrainer(model);
   const generator: Policy<GeneratorTemplate> = {
-    model,
     tokenizer: Tokenizer.fromJson(
       { ...characterTokenizer() },
       { ...characterTokenizerConfig() },
@@ -65,9 +67,16 @@ async function step(gpu: Gpu, changes: Partial<GeneratorStepOptions<string>>) {
     stopTokens: [2],
     maximumResponse: 12,
     maximumPrompt: null,
-    sampler: new Sampler(model, { slots: 8, stepsBetweenReadbacks: 4 }),
-    trainer,
-    reference: null,
+    config: model.config,
+    parameterCount: model.parameterCount,
+    isTrained: true,
+    engine: onEveryRank(alone, {
+      model,
+      sampler: new Sampler(model, { slots: 8, stepsBetweenReadbacks: 4 }),
+      trainer,
+      ahead: new SampledAhead(),
+      reference: null,
+    }),
   };
   const drawn: number[] = [];
   try {

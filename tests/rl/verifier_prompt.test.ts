@@ -15,7 +15,7 @@ const tokenizer = Tokenizer.fromJson(
 const verifier = {
   tokenizer,
   template: { render: ({ question, solution, steps }) => `${question}?${solution} ${steps}` },
-  model: { config: { maxPositions: 30 } },
+  config: { maxPositions: 30 },
   maximumResponse: 10,
   maximumPrompt: null,
 } as Policy<VerifierTemplate>;

@@ -1,6 +1,8 @@
 /** What judgments count in a fine-tuning whose tokenizer cuts them into letters. */
 
 import assert from "node:assert/strict";
+import { alone } from "../../src/distributed/communicator.ts";
+import { onEveryRank } from "../../src/distributed/placed.ts";
 import { join } from "node:path";
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import { initialise } from "../../src/model/decoder/initialise.ts";
@@ -24,7 +26,7 @@ async function writeMergedModel(gpu: Gpu, folder: string): Promise<void> {
   // So large that tokens differ much in what they cost.
   initialise(model, 3, 0.5);
   const stopTokens = stopTokensOf(tokenizer, [], "the merged model");
-  await writeModelFolder(folder, { model, tokenizer, stopTokens });
+  await writeModelFolder(folder, onEveryRank(alone, { model, tokenizer, stopTokens }));
   model.release();
 }
 

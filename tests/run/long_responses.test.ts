@@ -1,6 +1,8 @@
 /** A run whose responses are long texts of SentencePiece tokens, which no token's text can be told of alone. */
 
 import assert from "node:assert/strict";
+import { alone } from "../../src/distributed/communicator.ts";
+import { onEveryRank } from "../../src/distributed/placed.ts";
 import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
 import { join } from "node:path";
 import { initialise } from "../../src/model/decoder/initialise.ts";
@@ -30,7 +32,8 @@ Deno.test({
       const model = Model.create(gpu, shape, { trained: true });
       initialise(model, 3, 0.05);
       const stopTokens = stopTokensOf(sentencePiece, [], "the model");
-      await writeModelFolder(folder, { model, tokenizer: sentencePiece, stopTokens });
+      const made = { model, tokenizer: sentencePiece, stopTokens };
+      await writeModelFolder(folder, onEveryRank(alone, made));
       model.release();
       const prompt = join(project.folder, "prompt.txt");
       Deno.writeTextFileSync(prompt, "{{ question }}");

@@ -17,6 +17,8 @@ import { RunFolder } from "../../src/run/store/run_folder.ts";
 import { sftConfigSchema } from "../../src/run/config/sft_config_schema.ts";
 import { SftRun } from "../../src/run/sft/sft_run.ts";
 import { loggedRun } from "./logged_run.ts";
+import { alone } from "../../src/distributed/communicator.ts";
+import { onEveryRank } from "../../src/distributed/placed.ts";
 import { TaskProblems } from "../../src/run/problems/task_problems.ts";
 import { writeModelFolder } from "../../src/run/store/weights_folder.ts";
 import { stringify } from "yaml";
@@ -40,7 +42,7 @@ async function writeMergedModel(gpu: Gpu, folder: string): Promise<void> {
   const model = Model.create(gpu, config, { trained: true });
   initialise(model, 3, 0.05);
   const stopTokens = stopTokensOf(tokenizer, [], "the merged model");
-  await writeModelFolder(folder, { model, tokenizer, stopTokens });
+  await writeModelFolder(folder, onEveryRank(alone, { model, tokenizer, stopTokens }));
   model.release();
 }
 

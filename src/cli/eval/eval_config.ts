@@ -57,6 +57,7 @@ export function configure(options: EvalOptions, judgesFiles: boolean): TangoConf
     ]),
     // No solutions are sampled then, whatever conversations the generator was used to.
     ...(judgesFiles ? ["generator.chat=false", "generator.system_prompt=null"] : []),
+    "placement=null",
     `evaluation.samples=${k}`,
     ...(temperature === undefined ? [] : [`rollout.temperature=${temperature}`]),
   ];

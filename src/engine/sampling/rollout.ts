@@ -31,6 +31,7 @@ export interface RolloutOptions extends Sampling {
 /**
  * Samples responses to prompts and waits for all of them.
  *
+ * @param ended told each response as soon as it is there, and the place of its request
  * @returns for each request its responses, in the order of its sequence ids
  * @throws UserError when a prompt with a longest response exceeds the model's positions
  */
@@ -38,27 +39,20 @@ export async function rollout(
   sampler: Sampler,
   requests: readonly RolloutRequest[],
   options: RolloutOptions,
+  ended: (response: RolloutResponse, request: number) => void = () => {},
 ): Promise<RolloutResponse[][]> {
   const ids: number[] = [];
   let left = 0;
   try {
-    const results = requests.map(({ prompt, sequenceIds }) => {
-      const responses: RolloutResponse[] = Array(sequenceIds.length);
-      sequenceIds.forEach((sequenceId, place) => {
-        left++;
-        ids.push(sampler.add({
-          ...options,
-          prompt,
-          sequenceId,
-          listener: {
-            end: ({ tokens, logProbs, end }) => {
-              left--;
-              const finished = end.reason === "stop token";
-              responses[place] = { sequenceId, tokens, logProbs, finished };
-            },
-          },
-        }));
+    const results = requests.map((request, r) => {
+      const responses: RolloutResponse[] = Array(request.sequenceIds.length);
+      left += request.sequenceIds.length;
+      const added = ask(sampler, request, options, (response, place) => {
+        left--;
+        responses[place] = response;
+        ended(response, r);
       });
+      ids.push(...added);
       return responses;
     });
     while (left > 0) {
@@ -69,5 +63,75 @@ export async function rollout(
   } catch (error) {
     for (const id of ids) sampler.abort(id);
     throw error;
+  }
+}
+
+/** @returns a number for each response, for `Sampler.abort` */
+function ask(
+  sampler: Sampler,
+  { prompt, sequenceIds }: RolloutRequest,
+  options: RolloutOptions,
+  ended: (response: RolloutResponse, place: number) => void,
+): number[] {
+  return sequenceIds.map((sequenceId, place) =>
+    sampler.add({
+      ...options,
+      prompt,
+      sequenceId,
+      listener: {
+        end: ({ tokens, logProbs, end }) =>
+          ended({ sequenceId, tokens, logProbs, finished: end.reason === "stop token" }, place),
+      },
+    })
+  );
+}
+
+/** A rollout whose requests come while others are answered, which begins with the first of them. */
+export class OpenRollout {
+  #left = 0;
+  #running: Promise<void> | null = null;
+  #failure: { readonly error: unknown } | null = null;
+
+  constructor(private readonly sampler: Sampler, private readonly options: RolloutOptions) {}
+
+  /** Asks for responses to a prompt. What goes wrong is thrown by `finished`. */
+  ask(request: RolloutRequest, ended: (response: RolloutResponse) => void): void {
+    if (this.#failure) return;
+    try {
+      ask(this.sampler, request, this.options, (response) => {
+        this.#left--;
+        ended(response);
+      });
+      this.#left += request.sequenceIds.length;
+    } catch (error) {
+      this.#failure = { error };
+    }
+    this.#running ??= this.#run();
+  }
+
+  /**
+   * Waits for all responses; nothing may be asked any more.
+   *
+   * @throws UserError when a prompt with a longest response exceeded the model's positions
+   */
+  async finished(): Promise<void> {
+    await this.#running;
+    if (this.#failure) throw this.#failure.error;
+  }
+
+  async #run(): Promise<void> {
+    try {
+      // A step may keep the thread busy from end to end; further requests arrive in between.
+      const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
+      await turn();
+      while (this.#left > 0 && !this.#failure) {
+        await this.sampler.step();
+        await turn();
+      }
+    } catch (error) {
+      this.#failure = { error };
+    } finally {
+      this.#running = null;
+    }
   }
 }

@@ -47,6 +47,8 @@ export class Sampler {
   /** In the order of their admission. */
   #active: Sequence[] = [];
   #held: Held | null = null;
+  /** What `expect` was told. */
+  #expected = { responses: 0, pages: 0 };
   #nextId = 1;
   #admissions = 0;
   #stepping = false;
@@ -78,6 +80,16 @@ export class Sampler {
     const id = this.#nextId++;
     this.#waiting.push(new Sequence(id, request, this.options.tokenizer ?? null));
     return id;
+  }
+
+  /**
+   * Takes the memory at once for responses that will be asked for one after another, until it is returned.
+   *
+   * @param responses how many there will be
+   * @param tokens of the longest with its prompt
+   */
+  expect(responses: number, tokens: number): void {
+    this.#expected = { responses, pages: pagesFor(tokens) };
   }
 
   /** Ends a response where it is; its listener is told. Of one that has ended nothing is done. */
@@ -134,6 +146,7 @@ export class Sampler {
    */
   release(): void {
     if (this.#stepping) throw new Error("the sampler is stepping");
+    this.#expected = { responses: 0, pages: 0 };
     this.#release();
   }
 
@@ -178,11 +191,13 @@ export class Sampler {
     if (pages !== undefined) {
       return { pages, pagesPerSlot: Math.min(pages, pagesFor(this.model.config.maxPositions)) };
     }
+    const expected = this.#expected;
     const pagesPerSlot = this.#waiting.reduce(
       (most, { mostPages }) => Math.max(most, mostPages),
-      1,
+      Math.max(1, expected.pages),
     );
-    const enough = Math.min(this.slots, this.#waiting.length) * pagesPerSlot;
+    const responses = Math.max(this.#waiting.length, expected.responses);
+    const enough = Math.min(this.slots, responses) * pagesPerSlot;
     return { pages: Math.min(enough, mostPages(this.model)), pagesPerSlot };
   }
 

@@ -1,8 +1,6 @@
-import { forwardSequences, type PassOptions } from "../../engine/training/forward.ts";
 import type { TokenOutputs } from "../../engine/training/losses.ts";
 import { promptedSequence } from "../../engine/training/sequence.ts";
 import type { Trainer } from "../../engine/training/trainer.ts";
-import type { Model } from "../../model/decoder/model.ts";
 import type { AdamwNumbers } from "../../model/decoder/optimizer.ts";
 import { type DuringPhase, unwatched } from "../schedule/step_phase.ts";
 
@@ -26,12 +24,11 @@ export interface SupervisedMetrics {
 
 /** The weighted mean cross-entropy of all response tokens, nats; nothing is updated. */
 export async function supervisedLoss(
-  model: Model,
+  trainer: Pick<Trainer, "forward">,
   samples: readonly SupervisedSample[],
-  passes: PassOptions,
 ): Promise<number> {
   const sequences = samples.map(({ prompt, response }) => promptedSequence(prompt, response));
-  return meanLoss(samples, await forwardSequences(model, sequences, passes));
+  return meanLoss(samples, await trainer.forward(sequences));
 }
 
 /**

@@ -3,6 +3,7 @@
 import type { z } from "zod";
 import { checkTogether } from "./check_together.ts";
 import { dataSchema } from "./data_schema.ts";
+import { placementSchema } from "./placement.ts";
 import { section, wholeNumber } from "./schema_fields.ts";
 import {
   distributedSchema,
@@ -40,6 +41,9 @@ export const tangoConfigSchema = section({
   generator: generatorSchema,
   verifier: verifierSchema.nullable().describe(
     "null trains the generator alone (GRPO and its relatives).",
+  ),
+  placement: placementSchema.describe(
+    "Which ranks hold which policy, where several processes share a run; null: each holds both.",
   ),
   rollout: rolloutSchema.prefault({}),
   loss: lossSchema.prefault({}),

@@ -1,3 +1,5 @@
+import type { Communicator } from "../../distributed/communicator.ts";
+import { broadcastValue } from "../../distributed/values.ts";
 import type { RunEvents } from "../events/run_events.ts";
 import type { RunControl } from "./run_control.ts";
 
@@ -8,36 +10,50 @@ export interface StepEnd {
   readonly isLast: boolean;
   /** Whether a checkpoint is due anyway, as it always is after the last step. */
   readonly isSaveDue: boolean;
+  /** Saves; all ranks call it. */
   readonly save: () => Promise<void>;
 }
 
+/** What all ranks do next. */
+type Order = "save" | "wait" | "go on" | "stop";
+
+/** The other ranks hear of a pause so often that they see the first one is still there. */
+const PAUSE_SECONDS = 10;
+
 /**
  * What happens between two steps: the run obeys what it was asked, saves when that is due, and waits
- * while it is paused.
+ * while it is paused. The first rank is asked, and tells the others.
  *
  * @returns whether the run was asked to stop
  */
 export async function betweenSteps(
+  ranks: Communicator,
   control: RunControl,
   events: RunEvents,
   { step, isLast, isSaveDue, save }: StepEnd,
 ): Promise<boolean> {
   let isSaved = false;
   let isWaiting = false;
-  for (;;) {
+  const decide = async (): Promise<Order> => {
     await control.arrivals();
     const isSaveRequested = control.takeSave() || control.isStopRequested;
-    if (!isSaved && (isSaveDue || isLast || isSaveRequested)) {
+    if (!isSaved && (isSaveDue || isLast || isSaveRequested)) return "save";
+    if (control.isStopRequested) return "stop";
+    return isLast || !control.isPaused ? "go on" : "wait";
+  };
+  for (;;) {
+    const order = await broadcastValue(ranks, ranks.rank === 0 ? await decide() : "wait");
+    if (order === "save") {
       await save();
       isSaved = true;
       continue; // requests may have arrived meanwhile
     }
-    if (control.isStopRequested || isLast || !control.isPaused) {
+    if (order !== "wait") {
       if (isWaiting) events.emit({ type: "continued", step });
-      return control.isStopRequested;
+      return order === "stop";
     }
     if (!isWaiting) events.emit({ type: "paused", step });
     isWaiting = true;
-    await control.nextRequest();
+    if (ranks.rank === 0) await control.nextRequest(PAUSE_SECONDS);
   }
 }

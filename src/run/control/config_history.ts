@@ -70,6 +70,11 @@ export class ConfigHistory<Config> {
     this.#changes = changes;
   }
 
+  /** Takes over what the first rank has changed from a step on; writing it down is left to that rank. */
+  adopt(step: number, settings: Settings): void {
+    this.#changes = this.#with(step, settings);
+  }
+
   /**
    * Checks whether settings could change from a step on.
    *

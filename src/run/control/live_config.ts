@@ -1,3 +1,5 @@
+import type { Communicator } from "../../distributed/communicator.ts";
+import { broadcastValue } from "../../distributed/values.ts";
 import type { RunEvents } from "../events/run_events.ts";
 import { type ConfigHistory, noStepLeft } from "./config_history.ts";
 import type { RunControl } from "./run_control.ts";
@@ -8,8 +10,15 @@ export class LiveConfig<Config> {
   /** The step that was begun last. */
   #begun: number;
 
-  /** @param stepsDone steps of an earlier part of the run */
-  constructor(private readonly history: ConfigHistory<Config>, stepsDone: number) {
+  /**
+   * @param ranks settings change on the first and then hold on all
+   * @param stepsDone steps of an earlier part of the run
+   */
+  constructor(
+    private readonly ranks: Communicator,
+    private readonly history: ConfigHistory<Config>,
+    stepsDone: number,
+  ) {
     this.#begun = stepsDone;
     this.#current = history.at(stepsDone);
   }
@@ -28,14 +37,15 @@ export class LiveConfig<Config> {
   }
 
   /**
-   * Begins a step: settings that change with it hold from here on, and are told.
+   * Begins a step on all ranks: settings that change with it hold from here on, and are told.
    *
    * @returns whether any changed
    */
-  begin(step: number, events: RunEvents): boolean {
+  async begin(step: number, events: RunEvents): Promise<boolean> {
     this.#begun = step;
-    const settings = this.history.changedAt(step);
+    const settings = await broadcastValue(this.ranks, this.history.changedAt(step));
     if (Object.keys(settings).length === 0) return false;
+    if (this.ranks.rank !== 0) this.history.adopt(step, settings);
     this.#current = this.history.at(step);
     events.emit({ type: "changed", step, settings });
     return true;

@@ -94,15 +94,18 @@ export class RunControl {
     await new Promise((resolve) => setTimeout(resolve, 0));
   }
 
-  /** Waits until something is asked since `arrivals`; the process does not end meanwhile. */
-  async nextRequest(): Promise<void> {
+  /** Waits until something is asked since `arrivals`, at most so long; the process does not end meanwhile. */
+  async nextRequest(seconds: number): Promise<void> {
     if (this.#isAsked) return;
-    const keepAlive = setInterval(() => {}, 2 ** 30);
+    let timer: ReturnType<typeof setTimeout> | undefined;
     try {
-      await new Promise<void>((resolve) => this.#wake = resolve);
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+        timer = setTimeout(resolve, 1000 * seconds);
+      });
     } finally {
       this.#wake = null;
-      clearInterval(keepAlive);
+      clearTimeout(timer);
     }
   }
 }

@@ -1,3 +1,5 @@
+import type { Placed } from "../../distributed/placed.ts";
+import { allAgree } from "../../distributed/shared_work.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import type { PolicyName } from "../../rl/policy.ts";
 import { type Answered, isSound } from "../../rl/soundness.ts";
@@ -6,7 +8,7 @@ import { Divergence } from "./divergence.ts";
 
 /** A policy whose health is watched. */
 export interface WatchedPolicy {
-  readonly model: Model;
+  readonly engine: Placed<{ readonly model: Model }>;
   /** The configuration key of its optimizer; null when it is not trained. */
   readonly optimizerKey: string | null;
   /** Updates skipped in a row that end the run. */
@@ -135,8 +137,10 @@ export class PolicyHealth {
 
   async #findUnsound(): Promise<PolicyName | null> {
     for (const [policy, answered] of this.#answers) {
-      const { model, optimizerKey } = this.#watched(policy);
-      if (optimizerKey !== null && !(await isSound(model, answered))) return policy;
+      const { engine: { all, here }, optimizerKey } = this.#watched(policy);
+      if (optimizerKey === null) continue;
+      const isSoundHere = here === null || await isSound(here.model, answered);
+      if (!(await allAgree(all, isSoundHere))) return policy;
     }
     return null;
   }

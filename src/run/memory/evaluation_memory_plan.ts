@@ -29,8 +29,8 @@ export async function planEvaluationMemory(
     const { generator, verifier } = policies;
     const prompts = await promptsOf(policies);
     const resident = residentUses([
-      { name: "generator", ...generator },
-      ...(verifier ? [{ name: "verifier", ...verifier }] : []),
+      { name: "generator", ...generator.engine.here },
+      { name: "verifier", ...verifier?.engine.here },
     ]);
     const { samples } = config.evaluation;
     const phase = (

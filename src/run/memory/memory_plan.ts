@@ -33,7 +33,8 @@ export interface MemoryPlan {
 export function residentUses(
   models: readonly {
     readonly name: string;
-    readonly model: Model;
+    /** Absent where other ranks hold it. */
+    readonly model?: Model;
     readonly reference?: Model | null;
     readonly trainer?: { readonly optimizer: Optimizer } | null;
   }[],
@@ -53,6 +54,7 @@ export function residentUses(
     add(`${what}: gradients`, parameters.gradients ?? []);
   };
   for (const { name, model, reference, trainer } of models) {
+    if (!model) continue;
     addParameters(`weights of the ${name}`, model.parameters, [model.rope]);
     if (model.adapter) addParameters(`adapter of the ${name}`, model.adapter.parameters);
     if (trainer) add(`optimizer moments of the ${name}`, trainer.optimizer.moments.tensors);

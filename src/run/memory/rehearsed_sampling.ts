@@ -76,18 +76,21 @@ export interface Rollout {
   readonly toQuestion?: number;
 }
 
-/** The first tokens of rollouts on a rehearsal GPU, each as wide as it may be. */
+/** The first tokens of rollouts on a rehearsal GPU, each as wide as it may be; nothing where other ranks sample. */
 export async function rehearseSampling(
   config: TangoConfig,
   policy: Policy<unknown>,
   { longest, common = 0, commonToQuestion = common }: PromptLengths,
   rollouts: readonly Rollout[],
 ): Promise<void> {
+  const { engine: { here }, config: { maxPositions, vocabularySize }, maximumResponse } = policy;
+  if (here === null) return;
+  const { sampler } = here;
   // A prompt that leaves no room for a response is refused or passed over when it is sampled.
-  const tokens = Math.min(longest, policy.model.config.maxPositions - policy.maximumResponse);
-  const other = (n: number) => 1 + n % (policy.model.config.vocabularySize - 1);
+  const tokens = Math.min(longest, maxPositions - maximumResponse);
+  const other = (n: number) => 1 + n % (vocabularySize - 1);
   for (const { prompts, responses, toQuestion = 1 } of rollouts) {
-    const held = Math.ceil(policy.sampler.slots / responses);
+    const held = Math.ceil(sampler.slots / responses);
     const requests = Array.from({ length: Math.min(prompts, held + 1) }, (_, p) => ({
       // No two go on alike after what they have in common, so that each is computed.
       prompt: new Uint32Array(Math.max(1, tokens))
@@ -96,12 +99,12 @@ export async function rehearseSampling(
       // The last response to one prompt may come together with all to those after it.
       sequenceIds: Array.from({ length: p === 0 && prompts > held ? 1 : responses }, (_, i) => i),
     }));
-    await rollout(policy.sampler, requests, {
+    await rollout(sampler, requests, {
       ...rolloutSampling(config, streams.generatorRollout, 1),
       // A rehearsal samples token 0.
       stopTokens: [0],
-      maximumResponse: policy.maximumResponse,
+      maximumResponse,
     });
-    policy.sampler.release();
+    sampler.release();
   }
 }

@@ -1,6 +1,7 @@
+import { alone, type Communicator } from "../../distributed/communicator.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Model } from "../../model/decoder/model.ts";
-import type { Policy } from "../../rl/policy.ts";
+import type { Policy, PolicyEngine } from "../../rl/policy.ts";
 import { type PolicySample, updatePolicy } from "../../rl/update/policy_update.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { lossOptions } from "../config/loss_options.ts";
@@ -17,14 +18,18 @@ import { openProblems, requirementsOf } from "../problems/open_problems.ts";
 import { openPolicies, promptFitOf, releasePolicies } from "../tango/policies.ts";
 
 /**
- * What a run takes of the GPU's memory when every response is as long as it may be. The run is rehearsed
+ * What a run takes of this rank's GPU memory when every response is as long as it may be. The run is rehearsed
  * on a GPU without memory; nothing is allocated.
  *
  * @throws UserError when one of its buffers is larger than the device binds
  */
-export async function planTangoMemory(gpu: Gpu, config: TangoConfig): Promise<MemoryPlan> {
+export async function planTangoMemory(
+  gpu: Gpu,
+  config: TangoConfig,
+  ranks: Communicator = alone,
+): Promise<MemoryPlan> {
   const rehearsal = gpu.rehearsal();
-  const policies = await openPolicies(rehearsal, config);
+  const policies = await openPolicies(rehearsal, config, { ranks });
   try {
     const { generator, verifier } = policies;
     const requires = requirementsOf(config);
@@ -32,8 +37,8 @@ export async function planTangoMemory(gpu: Gpu, config: TangoConfig): Promise<Me
     const questions = problems.questions(problemsLookedAt);
     const { generator: toSolve, verifier: toJudge } = promptLengths(questions, generator, verifier);
     const resident = residentUses([
-      { name: "generator", ...generator },
-      ...(verifier ? [{ name: "verifier", ...verifier }] : []),
+      { name: "generator", ...generator.engine.here },
+      { name: "verifier", ...verifier?.engine.here },
     ]);
     const { rollout: { batch_size, group_size, verifications_per_solution }, evaluation } = config;
     const trained = { prompts: batch_size, responses: group_size };
@@ -46,11 +51,13 @@ export async function planTangoMemory(gpu: Gpu, config: TangoConfig): Promise<Me
     const prompts = Math.max(...measured.map(({ length }) => length));
     const evaluated = { prompts, responses: evaluation.samples };
     return await rehearsePhases(rehearsal, resident, [
-      phase(
-        "sampling solutions",
-        () => rehearseSampling(config, generator, toSolve, [trained, evaluated]),
-      ),
-      ...(verifier && toJudge
+      ...(generator.engine.here
+        ? [phase(
+          "sampling solutions",
+          () => rehearseSampling(config, generator, toSolve, [trained, evaluated]),
+        )]
+        : []),
+      ...(verifier?.engine.here && toJudge
         ? [phase(
           "sampling critiques",
           () => rehearseSampling(config, verifier, toJudge, [trained, judged, evaluated]),
@@ -69,23 +76,25 @@ const phase = (what: string, run: () => Promise<unknown>) => ({ what, run });
 /** Problems among which the longest question is looked for. */
 const problemsLookedAt = 512;
 
-/** The phase in which a policy is trained; none when it is frozen. */
+/** The phase in which a policy is trained; none when it is frozen, or other ranks hold it. */
 function training(
   name: string,
   config: TangoConfig,
   policy: Policy<unknown>,
   lengths: PromptLengths,
 ): RehearsedPhase[] {
-  const { trainer } = policy;
-  if (!trainer) return [];
-  const run = () => update(config, policy, lengths);
+  const { engine: { here }, maximumResponse } = policy;
+  if (!here?.trainer) return [];
+  const { trainer } = here;
+  const run = () => update(config, here, maximumResponse, lengths);
   return [{ what: `training the ${name}`, run, among: shardSumUses(trainer) }];
 }
 
 /** One pass of the fullest micro-batch, with prompts that take much of it and with prompts that take little. */
 async function update(
   config: TangoConfig,
-  { model, trainer, reference, maximumResponse }: Policy<unknown>,
+  { model, trainer, reference }: PolicyEngine,
+  maximumResponse: number,
   { shortest, longest }: PromptLengths,
 ): Promise<void> {
   if (!trainer) throw new Error("a frozen policy is not trained");

@@ -28,7 +28,8 @@ export async function planRun(
   config: TangoConfig,
   means: MeanResponses,
 ): Promise<PlannedRun> {
-  const policies = await openPolicies(gpu, config);
+  // Wherever they will lie, both are looked at here.
+  const policies = await openPolicies(gpu, { ...config, placement: null });
   try {
     const { generator, verifier } = policies;
     using problems = await openProblems(config, promptFitOf(policies), requirementsOf(config));
@@ -60,9 +61,11 @@ function lengthsOf({ maximumResponse: maximum }: Policy<unknown>, mean?: number)
   return { mean: mean ?? (maximum + 1) / 2, maximum };
 }
 
-function plannedPolicy({ model, reference, trainer }: Policy<unknown>): PlannedPolicy {
+function plannedPolicy({ engine: { here }, isTrained }: Policy<unknown>): PlannedPolicy {
+  if (here === null) throw new Error("a policy is planned where it is");
+  const { model, reference } = here;
   return {
-    model: countedModel(model, trainer !== null),
+    model: countedModel(model, isTrained),
     reference: reference && countedModel(reference, false),
   };
 }

@@ -1,17 +1,18 @@
+import { alone, type Communicator } from "../../distributed/communicator.ts";
+import { broadcastValue } from "../../distributed/values.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { latestCheckpoint } from "../store/checkpoint.ts";
 import type { RunControl } from "../control/run_control.ts";
 import { RunEvents } from "../events/run_events.ts";
-import { RunLogs } from "../events/run_logs.ts";
-import { warnOfSkippedCheckpoints } from "../events/skipped_checkpoints.ts";
 import { checkMemory } from "../memory/memory_check.ts";
 import type { MemoryPlan } from "../memory/memory_plan.ts";
 import type { StepClock } from "../trace/run_timeline.ts";
-import { RunFolder } from "../store/run_folder.ts";
 import { planSftMemory, sftShrinks } from "../memory/sft_memory_plan.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";
 import { writeSftReport } from "../report/sft_report.ts";
 import { SftRun, sftWeights } from "../sft/sft_run.ts";
+import { keepRecords } from "./keep_records.ts";
+import { openRunFolder } from "./shared_folder.ts";
 
 /** How fine-tuning is started, and who follows it. */
 export interface SftSessionOptions {
@@ -21,10 +22,12 @@ export interface SftSessionOptions {
   readonly device: string;
   /** Told what happens. */
   readonly events?: RunEvents;
-  /** Asked between updates. */
+  /** Asked between updates; of several ranks the first one's is. */
   readonly control?: RunControl;
   /** Asked at the end of each update who waited, and how long. */
   readonly timeline?: StepClock;
+  /** All ranks of the run; by default this process alone. */
+  readonly ranks?: Communicator;
   /** Told what memory the run will take, before any is taken. */
   readonly onPlan: (plan: MemoryPlan) => void;
   /** Told once the model is there. */
@@ -33,7 +36,8 @@ export interface SftSessionOptions {
 
 /**
  * Fine-tunes one policy to the end, or until asked to stop; writes the log, its weights and the report, and
- * returns all GPU memory. An error is told as `failed` and thrown.
+ * returns all GPU memory. An error is told as `failed` and thrown. Of several ranks, all of which call it,
+ * the first one writes.
  *
  * @param path the run's folder; made unless the run is resumed
  * @returns whether the run came to its end
@@ -43,7 +47,7 @@ export async function fineTuneWithReport(
   gpu: Gpu,
   config: SftConfig,
   path: string,
-  { resume, device, events = new RunEvents(), control, timeline, onPlan, onOpen }:
+  { resume, device, events = new RunEvents(), control, timeline, ranks = alone, onPlan, onOpen }:
     SftSessionOptions,
 ): Promise<boolean> {
   const started = performance.now();
@@ -56,26 +60,33 @@ export async function fineTuneWithReport(
       shrinks: sftShrinks,
     });
     onPlan(plan);
-    const run = await SftRun.open(gpu, config);
+    const run = await SftRun.open(gpu, config, ranks);
     try {
-      const folder = resume ? RunFolder.open(path) : RunFolder.create(path, config);
-      const checkpoint = resume ? latestCheckpoint(folder.checkpoints) : null;
+      const folder = await openRunFolder(ranks, path, resume ? null : config);
+      const checkpoint = await broadcastValue(
+        ranks,
+        resume && ranks.rank === 0 ? latestCheckpoint(folder.checkpoints) : null,
+      );
       if (checkpoint) await run.restore(checkpoint.path);
       stepsDone = run.step;
-      warnOfSkippedCheckpoints(events, folder, stepsDone);
-      // What came after the checkpoint is done again.
-      using logs = new RunLogs(folder, resume ? run.step || -1 : undefined, { samples: false });
-      using _logging = events.listen((event) => logs.hear(event));
-      using _reporting = events.listen((event) => {
+      using _counting = events.listen((event) => {
         if (event.type === "step") stepsDone = event.step;
-        if (event.type !== "finished") return;
-        writeSftReport(folder, {
-          config,
-          device,
-          weights: event.reachedEnd ? sftWeights(folder, config) : null,
-          seconds: (performance.now() - started) / 1000,
-          memory: { plannedBytes: plan.peakBytes, peakBytes: gpu.pool.peakBytes },
-        });
+      });
+      using _records = ranks.rank > 0 ? null : keepRecords({
+        folder,
+        events,
+        stepsDone,
+        // What came after the checkpoint is done again.
+        lastLoggedStep: resume ? stepsDone || -1 : undefined,
+        samples: false,
+        report: (reachedEnd) =>
+          writeSftReport(folder, {
+            config,
+            device,
+            weights: reachedEnd ? sftWeights(folder, config) : null,
+            seconds: (performance.now() - started) / 1000,
+            memory: { plannedBytes: plan.peakBytes, peakBytes: gpu.pool.peakBytes },
+          }),
       });
       onOpen(run);
       return await run.train(folder, { events, control, timeline });

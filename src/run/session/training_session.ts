@@ -1,30 +1,21 @@
+import { alone } from "../../distributed/communicator.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { exists, removeIfPresent } from "../../base/atomic_file.ts";
+import { keepRecords } from "./keep_records.ts";
+import { openRunFolder } from "./shared_folder.ts";
 import { latestCheckpoint } from "../store/checkpoint.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
-import type { RunControl } from "../control/run_control.ts";
 import { RunEvents } from "../events/run_events.ts";
-import { RunLogs } from "../events/run_logs.ts";
-import { warnOfSkippedCheckpoints } from "../events/skipped_checkpoints.ts";
 import { checkMemory } from "../memory/memory_check.ts";
 import type { MemoryPlan } from "../memory/memory_plan.ts";
 import { writeReport } from "../report/report.ts";
-import type { StepClock } from "../trace/run_timeline.ts";
-import { RunFolder } from "../store/run_folder.ts";
+import type { RunFolder } from "../store/run_folder.ts";
 import { planTangoMemory } from "../memory/tango_memory_plan.ts";
 import { type RunSurroundings, TangoRun } from "../tango/tango_run.ts";
 import { tangoShrinks } from "../memory/tango_shrinks.ts";
 
 /** How a run is started, and who follows it. */
-export interface TrainingSessionOptions {
-  /** Continue from the newest checkpoint in the folder. */
-  readonly resume: boolean;
-  /** Told what happens. */
-  readonly events?: RunEvents;
-  /** Asked between steps. */
-  readonly control?: RunControl;
-  /** Asked at the end of each step who waited, and how long. */
-  readonly timeline?: StepClock;
+export interface TrainingSessionOptions extends RunSurroundings {
   /** Told what memory the run will take, before any is taken. */
   readonly onPlan?: (plan: MemoryPlan) => void;
   /** Told once the models are loaded. */
@@ -41,7 +32,7 @@ export function isFinished(folder: RunFolder, config: TangoConfig): boolean {
 
 /**
  * Trains to the end, or until asked to stop; writes the logs and the report, and returns all GPU memory.
- * An error is told as `failed` and thrown.
+ * An error is told as `failed` and thrown. Of several ranks, all of which call it, the first one writes.
  *
  * @param path the run's folder; made unless the run is resumed
  * @returns whether the run reached its last step
@@ -51,7 +42,8 @@ export async function trainWithReport(
   gpu: Gpu,
   config: TangoConfig,
   path: string,
-  { resume, events = new RunEvents(), control, timeline, onPlan, onOpen }: TrainingSessionOptions,
+  { resume, events = new RunEvents(), control, timeline, ranks = alone, onPlan, onOpen }:
+    TrainingSessionOptions,
 ): Promise<boolean> {
   const started = performance.now();
   let stepsDone = 0;
@@ -59,30 +51,34 @@ export async function trainWithReport(
     const plan = await checkMemory(gpu, {
       config,
       limit: config.memory_limit_gb,
-      plan: (changed) => planTangoMemory(gpu, changed),
+      plan: (changed) => planTangoMemory(gpu, changed, ranks),
       shrinks: tangoShrinks,
     });
     onPlan?.(plan);
-    const folder = resume ? RunFolder.open(path) : RunFolder.create(path, config);
-    const run = await open(gpu, config, folder, { resume, events, control, timeline });
+    const folder = await openRunFolder(ranks, path, resume ? null : config);
+    const run = await open(gpu, config, folder, { resume, events, control, timeline, ranks });
     try {
       stepsDone = run.globalSteps;
-      warnOfSkippedCheckpoints(events, folder, stepsDone);
-      // The report is written last: while it is missing, the run is not finished.
-      removeIfPresent(folder.report);
-      using logs = new RunLogs(folder, run.lastLoggedStep, { samples: true });
-      using _logging = events.listen((event) => logs.hear(event));
-      using _reporting = events.listen((event) => {
+      using _counting = events.listen((event) => {
         if (event.type === "step") stepsDone = event.step;
-        if (event.type !== "finished") return;
-        writeReport(folder, {
-          config,
-          adapter: { name: gpu.info.name, isSoftware: gpu.info.software },
-          engine: gpu.info.engine,
-          seconds: (performance.now() - started) / 1000,
-          memory: { plannedBytes: plan.peakBytes, peakBytes: gpu.pool.peakBytes },
-          isFinished: event.reachedEnd,
-        });
+      });
+      // The report is written last: while it is missing, the run is not finished.
+      if (ranks.rank === 0) removeIfPresent(folder.report);
+      using _records = ranks.rank > 0 ? null : keepRecords({
+        folder,
+        events,
+        stepsDone,
+        lastLoggedStep: run.lastLoggedStep,
+        samples: true,
+        report: (isFinished) =>
+          writeReport(folder, {
+            config,
+            adapter: { name: gpu.info.name, isSoftware: gpu.info.software },
+            engine: gpu.info.engine,
+            seconds: (performance.now() - started) / 1000,
+            memory: { plannedBytes: plan.peakBytes, peakBytes: gpu.pool.peakBytes },
+            isFinished,
+          }),
       });
       onOpen?.(run);
       return await run.train();
@@ -101,7 +97,8 @@ async function open(
   try {
     return await TangoRun.open(gpu, config, folder, surroundings);
   } catch (error) {
-    if (!surroundings.resume) folder.discardIfUnbegun();
+    const { resume, ranks = alone } = surroundings;
+    if (!resume && ranks.rank === 0) folder.discardIfUnbegun();
     throw error;
   }
 }

@@ -1,4 +1,5 @@
 import { camelCased } from "../../base/camel_cased.ts";
+import type { Communicator } from "../../distributed/communicator.ts";
 import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import { withTurnEnd } from "../../model/tokenizer/stop_tokens.ts";
 import type { LoadedModel } from "../../model/weights/model_folder.ts";
@@ -20,6 +21,7 @@ import { TaskMeasurement } from "./task_measurement.ts";
 export async function openExamples(
   config: SftConfig,
   loaded: LoadedModel,
+  ranks: Communicator,
 ): Promise<{ examples: Examples; measurement: TaskMeasurement | null }> {
   const { tokenizer } = loaded;
   const { data, task, seed, evaluation } = config;
@@ -40,7 +42,7 @@ export async function openExamples(
     ...{ prompted, turnEnd, correctShare, judgmentLabels, judgmentWeight },
   });
   const measured = { ...loaded, stopTokens: withTurnEnd(loaded.stopTokens, turnEnd) };
-  const measurement = new TaskMeasurement(config, problems, examples, measured, prompted);
+  const measurement = new TaskMeasurement(config, problems, examples, measured, ranks, prompted);
   return { examples, measurement };
 }
 

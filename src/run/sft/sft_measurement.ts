@@ -57,8 +57,7 @@ export class SftMeasurement {
   }
 
   async #loss(part: "test" | "validation"): Promise<number> {
-    const { model, options } = this.trainer;
-    return await supervisedLoss(model, this.examples.heldOut(part), options);
+    return await supervisedLoss(this.trainer, this.examples.heldOut(part));
   }
 
   get #choiceName(): string {

@@ -1,4 +1,7 @@
 import { camelCased } from "../../base/camel_cased.ts";
+import { alone, type Communicator } from "../../distributed/communicator.ts";
+import { gradientReducer } from "../../distributed/gradient_reducer.ts";
+import { onEveryRank, type Placed } from "../../distributed/placed.ts";
 import { Trainer } from "../../engine/training/trainer.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { ParameterCount } from "../../model/decoder/model.ts";
@@ -10,6 +13,7 @@ import { updateSupervised } from "../../rl/update/supervised_update.ts";
 import { changeSftConfig } from "../config/changeable.ts";
 import { frozenStorage } from "../config/frozen_storage.ts";
 import { trainerOptions } from "../config/loss_options.ts";
+import { requireShards } from "../config/placement.ts";
 import type { JudgmentLabels, SftConfig } from "../config/sft_config_schema.ts";
 import { betweenSteps } from "../control/between_steps.ts";
 import { ConfigHistory } from "../control/config_history.ts";
@@ -55,7 +59,7 @@ interface Course {
   readonly timeline: StepClock | undefined;
 }
 
-/** Supervised fine-tuning of one policy from random or given weights. */
+/** Supervised fine-tuning of one policy from random or given weights, by one rank or by several together. */
 export class SftRun {
   readonly trainer: Trainer;
   readonly measurement: SftMeasurement;
@@ -65,9 +69,16 @@ export class SftRun {
   /**
    * Loads or makes the model.
    *
-   * @throws UserError when a file the configuration names is missing or unsound
+   * @param ranks all of the run, which all call it
+   * @throws UserError when a file the configuration names is missing or unsound, or a batch has fewer parts
+   *   than there are ranks
    */
-  static async open(gpu: Gpu, config: SftConfig): Promise<SftRun> {
+  static async open(
+    gpu: Gpu,
+    config: SftConfig,
+    ranks: Communicator = alone,
+  ): Promise<SftRun> {
+    requireShards(config.reduction.shards, ranks.size, "the model");
     const loaded = config.initial_model === null
       ? newModel(gpu, config)
       : await loadModelFolder(gpu, config.initial_model, {
@@ -78,9 +89,9 @@ export class SftRun {
       });
     using opened = new DisposableStack();
     opened.defer(() => loaded.model.release());
-    const { examples, measurement } = await openExamples(config, loaded);
+    const { examples, measurement } = await openExamples(config, loaded, ranks);
     opened.use(examples);
-    const run = new SftRun(config, loaded, examples, measurement);
+    const run = new SftRun(config, ranks, loaded, examples, measurement);
     opened.defer(() => run.trainer.release());
     run.#opened = opened.move();
     return run;
@@ -88,12 +99,14 @@ export class SftRun {
 
   private constructor(
     private readonly config: SftConfig,
+    private readonly ranks: Communicator,
     private readonly loaded: LoadedModel,
     readonly examples: Examples,
     onTask: TaskMeasurement | null,
   ) {
     const loss = { ...config.loss, share_prompts: false };
-    this.trainer = new Trainer(loaded.model, trainerOptions({ ...config, loss }));
+    const options = trainerOptions({ ...config, loss });
+    this.trainer = new Trainer(loaded.model, options, gradientReducer(ranks));
     this.measurement = new SftMeasurement(config, this.trainer, examples, onTask);
   }
 
@@ -132,27 +145,27 @@ export class SftRun {
     const { policy, optimizer } = this.config;
     const steps = this.#steps;
     const watched = {
-      model: this.loaded.model,
+      engine: onEveryRank(this.ranks, this.loaded),
       optimizerKey: "optimizer",
       maximumSkipped: optimizer.maximum_skipped_updates,
     };
     const health = new PolicyHealth({ [policy]: watched }, events);
     health.skippedInARow = this.#state.skippedInARow;
     const history = new ConfigHistory(folder.history, this.config, changeSftConfig);
-    const live = new LiveConfig(history, this.step);
+    const live = new LiveConfig(this.ranks, history, this.step);
     using _door = live.open(control, steps);
     const course: Course = { folder, events, health, live, timeline };
     events.emit({ type: "started", step: this.step, total: steps });
     if (this.step === 0) await this.#evaluate(course);
     while (!this.#isDone) {
       const step = this.step + 1;
-      live.begin(step, events);
+      await live.begin(step, events);
       const { test_frequency, save_frequency } = live.current.schedule;
       await this.#update(step, course);
       if (step % test_frequency === 0 || step === steps) await this.#evaluate(course);
       const isSaveDue = save_frequency > 0 && step % save_frequency === 0;
       const isLast = this.#isDone;
-      const isStopping = await betweenSteps(control, events, {
+      const isStopping = await betweenSteps(this.ranks, control, events, {
         step,
         isLast,
         isSaveDue: isSaveDue && !isLast && health.isWorthSaving(step),
@@ -242,9 +255,10 @@ export class SftRun {
     return before === "gold" ? before : judgment_labels;
   }
 
-  /** Writes a model folder that `transformers` opens, or an adapter's. */
+  /** Writes a model folder that `transformers` opens, or an adapter's. All ranks call it. */
   async save(folder: string): Promise<void> {
-    await writeModelFolder(folder, this.loaded, this.#judgmentLabels);
+    const loaded = onEveryRank(this.ranks, this.loaded);
+    await writeModelFolder(folder, loaded, this.#judgmentLabels);
   }
 
   async #save({ folder, events, health }: Course): Promise<void> {
@@ -256,18 +270,22 @@ export class SftRun {
     const path = await events.during(
       step,
       "checkpoint",
-      () => saveSftState(folder.checkpoints, policy, this.trainer, this.#state, keep_checkpoints),
+      () => saveSftState(folder.checkpoints, policy, this.#trained, this.#state, keep_checkpoints),
     );
     events.emit({ type: "checkpoint", step, path });
   }
 
+  get #trained(): Placed<Trainer> {
+    return onEveryRank(this.ranks, this.trainer);
+  }
+
   /**
-   * Goes on from a checkpoint.
+   * Goes on from a checkpoint; all ranks call it.
    *
    * @throws UserError as `loadSftState` does; the run may then not be used any more
    */
   async restore(path: string): Promise<void> {
-    this.#state = await loadSftState(path, this.config.policy, this.trainer);
+    this.#state = await loadSftState(path, this.config.policy, this.#trained);
     this.examples.position = this.#state.position;
   }
 

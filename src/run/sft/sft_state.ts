@@ -1,12 +1,14 @@
 import { z } from "zod";
+import type { Placed } from "../../distributed/placed.ts";
 import type { Trainer } from "../../engine/training/trainer.ts";
 import type { PolicyName } from "../../rl/policy.ts";
 import type { SkippedInARow } from "../health/policy_health.ts";
 import type { Best } from "../store/best.ts";
 import { saveCheckpoint } from "../store/checkpoint.ts";
+import { writtenByFirst } from "../store/shared_files.ts";
 import { bestSchema, optimizerStepsSchema, skippedInARowSchema } from "../store/stored_state.ts";
 import { countSchema, StoredCheckpoint } from "../store/stored_checkpoint.ts";
-import { restoreTrained, trainedTensors } from "../store/trained_models.ts";
+import { optimizerStepsOf, restoreTrained, trainedSets } from "../store/trained_models.ts";
 
 /** Where a fine-tuning stands, besides its weights and moments. */
 export interface SftState {
@@ -43,18 +45,20 @@ const storedStateSchema = z.object({
 type StoredState = z.output<typeof storedStateSchema>;
 
 /**
- * Writes a checkpoint and removes those it supersedes.
+ * Writes a checkpoint and removes those it supersedes. All ranks call it.
  *
  * @returns its folder
  */
 export async function saveSftState(
   folder: string,
   policy: PolicyName,
-  trainer: Trainer,
+  trainer: Placed<Trainer>,
   state: SftState,
   keep: number,
 ): Promise<string> {
-  const { tensors, optimizerSteps } = trainedTensors({ [policy]: trainer });
+  const models = { [policy]: trainer };
+  const optimizerSteps = await optimizerStepsOf(models);
+  const sets = await trainedSets(models);
   const stored: StoredState = {
     step: state.step,
     position: state.position,
@@ -63,7 +67,8 @@ export async function saveSftState(
     optimizerSteps,
     skippedInARow: { ...state.skippedInARow },
   };
-  return await saveCheckpoint(folder, { step: state.step, tensors, state: stored }, keep);
+  const write = () => saveCheckpoint(folder, { step: state.step, sets, state: stored }, keep);
+  return await writtenByFirst(trainer.all, [sets], write);
 }
 
 /**
@@ -75,7 +80,7 @@ export async function saveSftState(
 export async function loadSftState(
   path: string,
   policy: PolicyName,
-  trainer: Trainer,
+  trainer: Placed<Trainer>,
 ): Promise<SftState> {
   const checkpoint = new StoredCheckpoint(path);
   const { optimizerSteps, ...state } = checkpoint.state(storedStateSchema);

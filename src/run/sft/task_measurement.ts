@@ -5,7 +5,10 @@ import { renderSolution } from "../../data/solution_text.ts";
 import { streams } from "../../random/philox.ts";
 import type { LoadedModel } from "../../model/weights/model_folder.ts";
 import { evaluateGenerator, evaluateVerifier } from "../../rl/evaluation.ts";
-import type { Policy } from "../../rl/policy.ts";
+import type { Communicator } from "../../distributed/communicator.ts";
+import { onEveryRank, type Placed } from "../../distributed/placed.ts";
+import type { Policy, PolicyEngine } from "../../rl/policy.ts";
+import { SampledAhead } from "../../rl/sampled_ahead.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
 import type { VerifierMetrics } from "../../rl/measures/verifier_metrics.ts";
 import { writtenSolution } from "../../rl/written_solution.ts";
@@ -19,16 +22,20 @@ import type { TaskProblems } from "../problems/task_problems.ts";
 
 /** How well a policy in supervised fine-tuning does an embedded task. */
 export class TaskMeasurement {
-  readonly #sampler: Sampler;
+  readonly #engine: Placed<PolicyEngine>;
 
   constructor(
     private readonly config: SftConfig,
     private readonly problems: TaskProblems,
     private readonly examples: TaskExamples,
     private readonly loaded: LoadedModel,
+    ranks: Communicator,
     private readonly prompted: PromptedPolicy,
   ) {
-    this.#sampler = new Sampler(loaded.model, { slots: 256, stepsBetweenReadbacks: 16 });
+    const { model } = loaded;
+    const sampler = new Sampler(model, { slots: 256, stepsBetweenReadbacks: 16 });
+    const ahead = new SampledAhead();
+    this.#engine = onEveryRank(ranks, { model, sampler, trainer: null, ahead, reference: null });
   }
 
   /** All that is measured on the test part. */
@@ -85,17 +92,17 @@ export class TaskMeasurement {
   }
 
   #policy<Template>(template: Template): Policy<Template> {
-    const { model, tokenizer, stopTokens } = this.loaded;
+    const { model: { config, parameterCount }, tokenizer, stopTokens } = this.loaded;
     return {
-      model,
       tokenizer,
       template,
       stopTokens,
       maximumResponse: this.config.max_response_length,
       maximumPrompt: null,
-      sampler: this.#sampler,
-      trainer: null,
-      reference: null,
+      config,
+      parameterCount,
+      isTrained: true,
+      engine: this.#engine,
     };
   }
 }

@@ -6,7 +6,7 @@
 
 import { createHash, type Hash } from "node:crypto";
 import { join } from "node:path";
-import { encodeSafetensors, type TensorStream } from "../../model/weights/safetensors.ts";
+import type { SafetensorsContent } from "../../model/weights/safetensors.ts";
 import {
   exists,
   removeIfPresent,
@@ -29,7 +29,7 @@ export interface Checkpoint<State extends JsonValue = JsonValue> {
   /** The global step after which it was taken. */
   readonly step: number;
   /** Sets of tensors by name (letters, digits, `_` and `-`): each becomes one safetensors file. */
-  readonly tensors: Readonly<Record<string, Readonly<Record<string, TensorStream>>>>;
+  readonly sets: Readonly<Record<string, SafetensorsContent>>;
   /** Schedule position, data position, random counters, moving averages… : any JSON value. */
   readonly state: State;
 }
@@ -51,18 +51,18 @@ export interface CheckpointPlace {
  */
 export async function saveCheckpoint(
   folder: string,
-  { step, tensors, state }: Checkpoint,
+  { step, sets, state }: Checkpoint,
   keep: number,
 ): Promise<string> {
   const path = join(folder, `step-${String(step).padStart(6, "0")}`);
-  const sets = Object.entries(tensors).map(([name, set]) => {
+  const contents = Object.entries(sets).map(([name, content]) => {
     if (!/^[\w-]+$/.test(name)) throw new Error(`"${name}" cannot be the name of a set`);
-    return { file: fileOf(name), content: encodeSafetensors(set) };
+    return { file: fileOf(name), content };
   });
-  const bytes = sets.reduce((sum, { content }) => sum + content.bytes, 0);
+  const bytes = contents.reduce((sum, { content }) => sum + content.bytes, 0);
   await writeFolderAtomically({ path, bytes, next: CONTINUE }, async (unfinished) => {
     const files: CheckpointFacts["files"] = {};
-    for (const { file, content } of sets) {
+    for (const { file, content } of contents) {
       const hash = createHash("sha256");
       await writePiecesDurably(join(unfinished, file), hashed(content.pieces(), hash));
       files[file] = { bytes: content.bytes, sha256: hash.digest("hex") };

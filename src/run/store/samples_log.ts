@@ -4,6 +4,8 @@ import { JsonLinesLog } from "./json_lines_log.ts";
 
 /** One verifier response on a solution. */
 export interface CritiqueSample {
+  /** Updates that the verifier had had when it wrote this. */
+  readonly version: number;
   readonly text: string;
   /** Judgments of the steps as parsed: true for CORRECT. */
   readonly stepJudgments: readonly boolean[];
@@ -19,6 +21,8 @@ export interface CritiqueSample {
 export interface Sample {
   readonly step: number;
   readonly phase: "generator" | "verifier" | "evaluation";
+  /** Updates that the generator had had when it wrote this; null when another hand did. */
+  readonly version: number | null;
   readonly problem: string;
   readonly referenceAnswer: string;
   readonly solution: string;

@@ -1,30 +1,41 @@
 import { UserError } from "../../base/user_error.ts";
 import { savedState, stateReceiver, type TrainedModel } from "../../engine/training/saved_state.ts";
-import type { TensorStream } from "../../model/weights/safetensors.ts";
+import type { Placed } from "../../distributed/placed.ts";
+import { onHolders } from "../../distributed/shared_work.ts";
+import { encodeSafetensors, type SafetensorsContent } from "../../model/weights/safetensors.ts";
 import type { Checkpoint } from "./checkpoint.ts";
+import { sharedFiles } from "./shared_files.ts";
 import type { StoredCheckpoint } from "./stored_checkpoint.ts";
 
-/** Models in training by the names they have in a checkpoint. */
-export type TrainedModels = Readonly<Record<string, TrainedModel>>;
+/** Models in training by the names they have in a checkpoint, each on the ranks that hold it. */
+export type TrainedModels = Readonly<Record<string, Placed<TrainedModel>>>;
 
 /** Updates made by each optimizer. */
 export type OptimizerSteps = { readonly [name: string]: number };
 
-/** The models' state for a checkpoint; see `savedState`. */
-export function trainedTensors(
-  models: TrainedModels,
-): { tensors: Checkpoint["tensors"]; optimizerSteps: OptimizerSteps } {
-  const tensors: Record<string, Record<string, TensorStream>> = {};
-  const optimizerSteps: Record<string, number> = {};
-  for (const [name, trained] of Object.entries(models)) {
-    tensors[name] = savedState(trained);
-    optimizerSteps[name] = trained.optimizer.step;
+/** Updates made by each optimizer, on all ranks. */
+export async function optimizerStepsOf(models: TrainedModels): Promise<OptimizerSteps> {
+  const steps: Record<string, number> = {};
+  for (const [name, placed] of Object.entries(models)) {
+    steps[name] = await onHolders(placed, ({ optimizer }) => Promise.resolve(optimizer.step));
   }
-  return { tensors, optimizerSteps };
+  return steps;
+}
+
+/** The models' state for a checkpoint, see `savedState` and `sharedFiles`. */
+export async function trainedSets(models: TrainedModels): Promise<Checkpoint["sets"]> {
+  const sets: Record<string, SafetensorsContent> = {};
+  for (const [name, placed] of Object.entries(models)) {
+    Object.assign(
+      sets,
+      await sharedFiles(placed, (model) => ({ [name]: encodeSafetensors(savedState(model)) })),
+    );
+  }
+  return sets;
 }
 
 /**
- * Puts the models back to where `trainedTensors` found them. When it fails, nothing may be done with them
+ * Puts the models that this rank holds back to where `trainedSets` found them. When it fails, nothing may be done with them
  * any more: their weights may be those of a damaged file.
  *
  * @param key the configuration key of a model's path
@@ -36,7 +47,8 @@ export async function restoreTrained(
   models: TrainedModels,
   key: (name: string) => string,
 ): Promise<void> {
-  for (const [name, trained] of Object.entries(models)) {
+  for (const [name, { here: trained }] of Object.entries(models)) {
+    if (trained === null) continue;
     const differs = (kind: string) =>
       new UserError(
         `${checkpoint.path}: the ${name}'s ${kind} do not have the size of the model the configuration ` +

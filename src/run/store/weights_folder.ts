@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Placed } from "../../distributed/placed.ts";
 import { type ModelFiles, modelFiles } from "../../model/weights/model_files.ts";
 import type { LoadedModel } from "../../model/weights/model_folder.ts";
 import {
@@ -9,19 +10,23 @@ import {
 import type { JudgmentLabels } from "../config/sft_config_schema.ts";
 import { judgmentLabelsFile } from "./judgment_labels.ts";
 import { CONTINUE } from "./run_folder.ts";
+import { sharedFiles, writtenByFirst } from "./shared_files.ts";
 
 /**
- * Writes a model with its tokenizer to a folder that `transformers` opens; replaces what is there.
+ * Writes a model with its tokenizer to a folder that `transformers` opens; replaces what is there. All ranks
+ * call it.
  *
  * @param labels of a verifier: where the judgments came from that it has imitated, if that is known
  * @throws UserError when the disk does not take it; what was there before then stays
  */
 export async function writeModelFolder(
   folder: string,
-  model: LoadedModel,
+  model: Placed<LoadedModel>,
   labels: JudgmentLabels | null = null,
 ): Promise<void> {
-  await writeFiles(folder, { ...modelFiles(model), ...judgmentLabelsFile(labels) }, CONTINUE);
+  const files = await sharedFiles(model, modelFiles);
+  const all = { ...files, ...judgmentLabelsFile(labels) };
+  await writtenByFirst(model.all, [files], () => writeFiles(folder, all, CONTINUE));
 }
 
 /**

@@ -119,9 +119,11 @@ export class HeldOutEvaluation {
       generator,
       this.problems.source,
       this.#problems,
-      1,
-      rewards.minimum_steps,
-      this.#sampling(streams.evaluation, step),
+      {
+        count: 1,
+        minimumSteps: rewards.minimum_steps,
+        sampling: this.#sampling(streams.evaluation, step),
+      },
     );
     const { metrics, meanLength, critiques } = await evaluateVerifier(
       verifier,

@@ -1,16 +1,20 @@
+import { alone, type Communicator } from "../../distributed/communicator.ts";
+import { gradientReducer } from "../../distributed/gradient_reducer.ts";
+import { holdersOf } from "../../distributed/placed.ts";
+import { rehearsedRank } from "../../distributed/rehearsed_rank.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import {
   FrozenBases,
+  type LoadedModel,
   loadModel,
   loadModelFolder,
-  type LoadOptions,
 } from "../../model/weights/model_folder.ts";
 import { Sampler } from "../../engine/sampling/sampler.ts";
 import { ChatTemplate } from "../../model/tokenizer/chat_template.ts";
 import { Trainer } from "../../engine/training/trainer.ts";
 import { withTurnEnd } from "../../model/tokenizer/stop_tokens.ts";
 import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
-import type { Policy } from "../../rl/policy.ts";
+import type { Policy, PolicyEngine, PolicyName } from "../../rl/policy.ts";
 import {
   type GeneratorTemplate,
   generatorTemplate,
@@ -20,9 +24,11 @@ import {
   verifierTemplate,
 } from "../../rl/prompt_template.ts";
 import { promptRoom } from "../../rl/verifier_prompt.ts";
+import { SampledAhead } from "../../rl/sampled_ahead.ts";
 import type { PromptFit } from "../problems/problems.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { trainerOptions } from "../config/loss_options.ts";
+import { placementOf } from "../config/placement.ts";
 import { frozenStorage } from "../config/frozen_storage.ts";
 
 /** What a configuration says of one policy; only a verifier's prompts have a limit of their own. */
@@ -37,44 +43,53 @@ export interface Policies {
   readonly verifier: Policy<VerifierTemplate> | null;
 }
 
+/** How policies are opened. */
+export interface OpenOptions {
+  /** Loads both for measuring only, without what training needs. */
+  readonly frozen?: boolean;
+  /** All ranks of the run; by default this process alone. */
+  readonly ranks?: Communicator;
+}
+
 /**
- * Loads what the configuration names onto the GPU, with references where a KL term needs them.
+ * Loads what the configuration names and places on this rank onto the GPU, with references where a KL term
+ * needs them.
  *
- * @param options `frozen` loads both for measuring only, without what training needs
- * @throws UserError when a file is missing or unsound
+ * @throws UserError when a file is missing or unsound, or there are not the ranks that it names
  */
 export async function openPolicies(
   gpu: Gpu,
   config: TangoConfig,
-  { frozen = false }: { readonly frozen?: boolean } = {},
+  { frozen = false, ranks = alone }: OpenOptions = {},
 ): Promise<Policies> {
   const { generator, verifier } = config;
+  const placement = placementOf(config, ranks.size);
   const bases = new FrozenBases(frozenStorage(config.frozen_dtype));
   const opened: Policy<unknown>[] = [];
   const open = async <Variable extends string>(
-    policy: PolicyConfig,
-    trained: boolean,
-    template: Prompt<Variable>,
-    seed: number,
+    name: PolicyName,
+    { policy, trained, template, seed }: Opened<Variable>,
   ): Promise<Policy<Prompt<Variable>>> => {
-    const made = await openPolicy(gpu, config, policy, { trained, seed, bases }, template);
+    const place = { all: ranks, ranks: placement[name] };
+    const load = { trained: trained && !frozen, seed, bases };
+    const made = await openPolicy(gpu, config, policy, load, place, template);
     opened.push(made);
     return made;
   };
   try {
     return {
-      generator: await open(
-        generator,
-        !frozen,
-        generatorTemplate(generator.prompt_template),
-        config.seed,
-      ),
-      verifier: verifier && await open(
-        verifier,
-        verifier.trained && !frozen,
-        verifierTemplate(verifier.prompt_template),
-        config.seed + 1,
-      ),
+      generator: await open("generator", {
+        policy: generator,
+        trained: true,
+        template: generatorTemplate(generator.prompt_template),
+        seed: config.seed,
+      }),
+      verifier: verifier && await open("verifier", {
+        policy: verifier,
+        trained: verifier.trained,
+        template: verifierTemplate(verifier.prompt_template),
+        seed: config.seed + 1,
+      }),
     };
   } catch (error) {
     opened.forEach(releasePolicy);
@@ -85,11 +100,19 @@ export async function openPolicies(
   }
 }
 
+/** What a policy is made of. */
+interface Opened<Variable extends string> {
+  readonly policy: PolicyConfig;
+  readonly trained: boolean;
+  readonly template: Prompt<Variable>;
+  readonly seed: number;
+}
+
 /** Tells which questions can be asked and their solutions judged within the models' positions. */
 export function promptFitOf({ generator, verifier }: Policies): PromptFit {
   const answer = generator.maximumResponse;
-  const fits = ({ model, maximumResponse }: Policy<unknown>, prompt: number) =>
-    prompt + maximumResponse <= model.config.maxPositions;
+  const fits = ({ config, maximumResponse }: Policy<unknown>, prompt: number) =>
+    prompt + maximumResponse <= config.maxPositions;
   return (question, maximumTokens) => {
     const asked = generator.tokenizer.encode(generator.template.render({ question })).length;
     if (asked > maximumTokens || !fits(generator, asked)) return false;
@@ -106,11 +129,17 @@ export function releasePolicies({ generator, verifier }: Policies): void {
   if (verifier) releasePolicy(verifier);
 }
 
-function releasePolicy({ sampler, trainer, reference, model }: Policy<unknown>): void {
-  sampler.close();
-  trainer?.release();
-  reference?.release();
-  model.release();
+/** The trainer of a policy that learns. */
+export function trainerOf({ trainer }: PolicyEngine): Trainer {
+  if (!trainer) throw new Error("a frozen policy has no trainer");
+  return trainer;
+}
+
+function releasePolicy({ engine: { here } }: Policy<unknown>): void {
+  here?.sampler.close();
+  here?.trainer?.release();
+  here?.reference?.release();
+  here?.model.release();
 }
 
 /** How a configuration says prompts to a model. */
@@ -133,43 +162,79 @@ export function promptOf<Variable extends string>(
   return { prompt, turnEnd: chatTemplate.turnEnd() };
 }
 
+/** How the weights of a policy are loaded. */
+interface Loading {
+  readonly trained: boolean;
+  readonly seed: number;
+  readonly bases: FrozenBases;
+}
+
 async function openPolicy<Variable extends string>(
   gpu: Gpu,
   config: TangoConfig,
   policy: PolicyConfig,
-  options: LoadOptions & { readonly bases: FrozenBases },
+  loading: Loading,
+  place: { readonly all: Communicator; readonly ranks: readonly number[] },
   template: Prompt<Variable>,
 ): Promise<Policy<Prompt<Variable>>> {
-  const { rollout, loss } = config;
-  const { trained, bases } = options;
-  const loaded = await loadModelFolder(gpu, policy.model, {
-    ...options,
+  const { trained } = loading;
+  const group = holdersOf(place);
+  // A rank that does not hold the policy reads what it looks like all the same.
+  const loaded = await loadModelFolder(group ? gpu : gpu.rehearsal(), policy.model, {
+    ...loading,
+    bases: group ? loading.bases : undefined,
     lora: trained ? policy.lora : null,
   });
   const { model, tokenizer } = loaded;
-  let trainer: Trainer | null = null;
   try {
     const { prompt, turnEnd } = promptOf(policy, template, tokenizer);
-    if (trained) trainer = new Trainer(model, trainerOptions(config));
+    const here = group && await startEngine(gpu, config, policy, loading, loaded, group);
     return {
-      model,
       tokenizer,
       template: prompt,
       stopTokens: withTurnEnd(loaded.stopTokens, turnEnd),
       maximumResponse: policy.max_response_length,
       maximumPrompt: policy.maximum_prompt_tokens ?? null,
+      config: model.config,
+      parameterCount: model.parameterCount,
+      isTrained: trained,
+      engine: { ...place, here },
+    };
+  } catch (error) {
+    if (group) model.release();
+    throw error;
+  } finally {
+    if (!group) model.release();
+  }
+}
+
+/** @param group the ranks that hold the policy, this one among them */
+async function startEngine(
+  gpu: Gpu,
+  config: TangoConfig,
+  { model: path }: TangoConfig["generator"],
+  { trained, bases }: Loading,
+  { model }: LoadedModel,
+  group: Communicator,
+): Promise<PolicyEngine> {
+  const { rollout, loss } = config;
+  const reducer = gradientReducer(gpu.isRehearsal ? rehearsedRank(group) : group);
+  const trainer = trained ? new Trainer(model, trainerOptions(config), reducer) : null;
+  try {
+    return {
+      model,
       sampler: new Sampler(model, {
         slots: rollout.decode_slots,
         stepsBetweenReadbacks: rollout.steps_between_readbacks,
       }),
       trainer,
+      ahead: new SampledAhead(),
       reference: trained && loss.kl_coefficient > 0
-        ? await loadModel(gpu, policy.model, { trained: false, bases })
+        ? await loadModel(gpu, path, { trained: false, bases })
         : null,
     };
   } catch (error) {
     trainer?.release();
-    model.release();
     throw error;
   }
 }

@@ -67,7 +67,7 @@ export class ProcessEvaluation {
     records: readonly LabelledRecord[],
   ) {
     const { seed } = config.evaluation;
-    const { maximumPrompt, maximumResponse, model: { config: { maxPositions } } } = verifier;
+    const { maximumPrompt, maximumResponse, config: { maxPositions } } = verifier;
     const room = promptRoom(verifier);
     const fitting = records.filter((record) => promptTokens(verifier, record) <= room);
     if (fitting.length === 0) {

@@ -6,8 +6,15 @@ import type { Best } from "../store/best.ts";
 import { saveCheckpoint } from "../store/checkpoint.ts";
 import { bestSchema, optimizerStepsSchema, skippedInARowSchema } from "../store/stored_state.ts";
 import { countSchema, StoredCheckpoint } from "../store/stored_checkpoint.ts";
-import type { Policies } from "./policies.ts";
-import { restoreTrained, type TrainedModels, trainedTensors } from "../store/trained_models.ts";
+import { madeOf } from "../../distributed/placed.ts";
+import { type Policies, trainerOf } from "./policies.ts";
+import { writtenByFirst } from "../store/shared_files.ts";
+import {
+  optimizerStepsOf,
+  restoreTrained,
+  type TrainedModels,
+  trainedSets,
+} from "../store/trained_models.ts";
 
 /** Everything of a run that is not an array: where it stands. Random numbers need no state: their keys do. */
 export interface RunState {
@@ -52,19 +59,25 @@ type StoredState = z.output<typeof storedStateSchema>;
 function trainedModels({ generator, verifier }: Policies): TrainedModels {
   const models: Record<string, TrainedModels[string]> = {};
   for (const [name, policy] of [["generator", generator], ["verifier", verifier]] as const) {
-    if (policy?.trainer) models[name] = policy.trainer;
+    if (policy?.isTrained) models[name] = madeOf(policy.engine, trainerOf);
   }
   return models;
 }
 
-/** Writes a checkpoint: weights and moments of the trained policies, and the state. */
+/**
+ * Writes a checkpoint: weights and moments of the trained policies, and the state. All ranks call it.
+ *
+ * @returns its folder
+ */
 export async function saveRunState(
   folder: string,
   policies: Policies,
   state: RunState,
   keep: number,
 ): Promise<string> {
-  const { tensors, optimizerSteps } = trainedTensors(trainedModels(policies));
+  const models = trainedModels(policies);
+  const optimizerSteps = await optimizerStepsOf(models);
+  const sets = await trainedSets(models);
   const stored: StoredState = {
     position: { ...state.position },
     classCounts: state.classCounts && { ...state.classCounts },
@@ -74,11 +87,13 @@ export async function saveRunState(
     skippedInARow: { ...state.skippedInARow },
   };
   const step = state.position.globalSteps;
-  return await saveCheckpoint(folder, { step, tensors, state: stored }, keep);
+  const { all } = policies.generator.engine;
+  const write = () => saveCheckpoint(folder, { step, sets, state: stored }, keep);
+  return await writtenByFirst(all, [sets], write);
 }
 
 /**
- * Continues the policies from a checkpoint. When it fails, they may not be used any more.
+ * Continues the policies that this rank holds from a checkpoint. When it fails, they may not be used any more.
  *
  * @throws UserError when it is damaged or was made with other models than the configuration names
  */

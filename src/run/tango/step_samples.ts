@@ -64,11 +64,12 @@ function solutionSample<Problem>(
   step: number,
   phase: Sample["phase"],
   source: ProblemSource<Problem>,
-  { problem, text, parsed, correct }: Solution<Problem>,
+  { problem, version, text, parsed, correct }: Solution<Problem>,
 ) {
   return {
     step,
     phase,
+    version,
     problem: source.question(problem),
     referenceAnswer: source.referenceAnswer(problem),
     solution: text,
@@ -78,6 +79,6 @@ function solutionSample<Problem>(
   };
 }
 
-function critiqueSample<Problem>({ text, parsed }: Critique<Problem>): CritiqueSample {
-  return { text, stepJudgments: parsed.stepJudgments, verdict: parsed.verdict };
+function critiqueSample<Problem>({ version, text, parsed }: Critique<Problem>): CritiqueSample {
+  return { version, text, stepJudgments: parsed.stepJudgments, verdict: parsed.verdict };
 }

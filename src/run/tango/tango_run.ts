@@ -1,4 +1,7 @@
 import { camelCased } from "../../base/camel_cased.ts";
+import { alone, type Communicator } from "../../distributed/communicator.ts";
+import { madeOf } from "../../distributed/placed.ts";
+import { broadcastValue } from "../../distributed/values.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { ParameterCount } from "../../model/decoder/model.ts";
 import { nextStep, positionAfter, type TangoStep } from "../../rl/schedule/tango_schedule.ts";
@@ -39,15 +42,18 @@ export interface RunSurroundings {
   readonly resume: boolean;
   /** Told what happens. */
   readonly events?: RunEvents;
-  /** Asked between steps. */
+  /** Asked between steps; of several ranks the first one's is. */
   readonly control?: RunControl;
   /** Asked at the end of each step who waited, and how long. */
   readonly timeline?: StepClock;
+  /** All ranks of the run; by default this process alone. */
+  readonly ranks?: Communicator;
 }
 
 /**
  * A training run: the Tango schedule over two policies, with its evaluations and checkpoints. All it
- * computes depends on the configuration alone, so a resumed run goes on bit for bit.
+ * computes depends on the configuration alone, so a resumed run goes on bit for bit. Every rank goes through
+ * the same steps; only the first one writes.
  */
 export class TangoRun {
   readonly #live: LiveConfig<TangoConfig>;
@@ -57,6 +63,7 @@ export class TangoRun {
   readonly #events: RunEvents;
   readonly #control: RunControl;
   readonly #timeline: StepClock | undefined;
+  readonly #ranks: Communicator;
   readonly #health: PolicyHealth;
   #opened = new DisposableStack();
   #state: RunState;
@@ -74,16 +81,20 @@ export class TangoRun {
     folder: RunFolder,
     surroundings: RunSurroundings,
   ): Promise<TangoRun> {
+    const { resume, ranks = alone } = surroundings;
     const reward = await openReward(config.rewards.module);
     using opened = new DisposableStack();
-    const policies = await openPolicies(gpu, config);
+    const policies = await openPolicies(gpu, config, { ranks });
     opened.defer(() => releasePolicies(policies));
     const requires = requirementsOf(config);
     const problems = opened.use(await openProblems(config, promptFitOf(policies), requires));
-    const checkpoint = surroundings.resume ? latestCheckpoint(folder.checkpoints) : null;
+    const checkpoint = await broadcastValue(
+      ranks,
+      resume && ranks.rank === 0 ? latestCheckpoint(folder.checkpoints) : null,
+    );
     const state = checkpoint ? await loadRunState(checkpoint.path, policies) : initialState();
     // A run that died before its first checkpoint starts over, its logs too.
-    const lastLoggedStep = surroundings.resume ? checkpoint?.step ?? -1 : undefined;
+    const lastLoggedStep = resume ? checkpoint?.step ?? -1 : undefined;
     const run = new TangoRun(config, folder, policies, problems, reward, surroundings, {
       state,
       lastLoggedStep,
@@ -98,16 +109,22 @@ export class TangoRun {
     policies: Policies,
     problems: Problems,
     private readonly reward: CustomReward | null,
-    { events = new RunEvents(), control = new RunControl(), timeline }: RunSurroundings,
+    {
+      events = new RunEvents(),
+      control = new RunControl(),
+      timeline,
+      ranks = alone,
+    }: RunSurroundings,
     { state, lastLoggedStep }: Pick<TangoRun, "lastLoggedStep"> & { readonly state: RunState },
   ) {
     this.#events = events;
     this.#control = control;
     this.#timeline = timeline;
+    this.#ranks = ranks;
     this.#problems = problems;
     this.#policies = policies;
     const history = new ConfigHistory(folder.history, config, changeTangoConfig);
-    this.#live = new LiveConfig(history, state.position.globalSteps);
+    this.#live = new LiveConfig(ranks, history, state.position.globalSteps);
     this.#heldOut = new HeldOutEvaluation(this.#config, problems);
     this.#health = new PolicyHealth(watchedPolicies(config, policies), events);
     this.#health.skippedInARow = state.skippedInARow;
@@ -132,7 +149,7 @@ export class TangoRun {
     this.#events.emit({ type: "started", step: this.globalSteps, total });
     let reachedEnd = true;
     for (;;) {
-      const step = this.#begin();
+      const step = await this.#begin();
       if (!step) break;
       if (step.evaluateBefore) await this.#evaluate(0);
       const started = performance.now();
@@ -142,7 +159,7 @@ export class TangoRun {
       this.#health.count(step.globalStep, updatesOf(step.phase, outcome.learned));
       if (step.evaluateAfter) await this.#evaluate(step.globalStep);
       const isLast = nextStep(this.#schedule, this.#state.position) === null;
-      const isStopping = await betweenSteps(this.#control, this.#events, {
+      const isStopping = await betweenSteps(this.#ranks, this.#control, this.#events, {
         step: step.globalStep,
         isLast,
         isSaveDue: step.saveAfter && !isLast && this.#health.isWorthSaving(step.globalStep),
@@ -169,8 +186,8 @@ export class TangoRun {
   }
 
   /** The next step, with the settings that hold from it on; null when all are done. */
-  #begin(): TangoStep | null {
-    if (this.#live.begin(this.globalSteps + 1, this.#events)) {
+  async #begin(): Promise<TangoStep | null> {
+    if (await this.#live.begin(this.globalSteps + 1, this.#events)) {
       this.#heldOut = new HeldOutEvaluation(this.#config, this.#problems);
     }
     return nextStep(this.#schedule, this.#state.position);
@@ -182,6 +199,7 @@ export class TangoRun {
       policies: this.#policies,
       problems: this.#problems,
       reward: this.reward,
+      next: nextStep(this.#schedule, positionAfter(this.#schedule, this.#state.position, step)),
       during: (phase, body) => this.#events.during(step.globalStep, phase, body),
     };
     const train = step.phase === "generator" ? trainGenerator : trainVerifier;
@@ -205,8 +223,8 @@ export class TangoRun {
   } {
     const { generator, verifier } = this.#policies;
     return {
-      generator: generator.model.parameterCount,
-      verifier: verifier && verifier.model.parameterCount,
+      generator: generator.parameterCount,
+      verifier: verifier && verifier.parameterCount,
     };
   }
 
@@ -250,7 +268,10 @@ export class TangoRun {
     const start = this.#config.verifier?.model;
     const labels = { generator: null, verifier: start ? readJudgmentLabels(start) : null };
     for (const [name, policy] of [["generator", generator], ["verifier", verifier]] as const) {
-      if (policy?.trainer) await writeModelFolder(folder(name), policy, labels[name]);
+      if (!policy?.isTrained) continue;
+      const { tokenizer, stopTokens } = policy;
+      const loaded = madeOf(policy.engine, ({ model }) => ({ model, tokenizer, stopTokens }));
+      await writeModelFolder(folder(name), loaded, labels[name]);
     }
   }
 

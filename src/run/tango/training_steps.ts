@@ -10,7 +10,7 @@ import { generatorStep } from "../../rl/generator_step.ts";
 import type { Learned } from "../../rl/learn_from.ts";
 import { learningRateAt } from "../../rl/schedule/learning_rate.ts";
 import type { PolicyName } from "../../rl/policy.ts";
-import type { Solution } from "../../rl/responses.ts";
+import { sampleAhead, type Solution } from "../../rl/responses.ts";
 import type { Answered } from "../../rl/soundness.ts";
 import type { DuringPhase } from "../../rl/schedule/step_phase.ts";
 import {
@@ -38,6 +38,8 @@ export interface StepContext {
   readonly reward: CustomReward | null;
   /** Runs the step's phases. */
   readonly during: DuringPhase;
+  /** The step that comes next; null when none is left. */
+  readonly next: TangoStep | null;
 }
 
 /** What a step did. */
@@ -104,10 +106,11 @@ export async function trainGenerator(
  * @param classCounts the moving averages so far; null before the first verifier step
  */
 export async function trainVerifier(
-  { config, policies, problems, during }: StepContext,
+  context: StepContext,
   step: TangoStep,
   classCounts: ClassCounts | null,
 ): Promise<StepOutcome> {
+  const { config, policies, problems, during, next } = context;
   const { rollout, advantage, rewards, classReweighting, loss } = camelCased(config);
   const { generator, verifier } = policies;
   if (!verifier) throw new Error("a verifier step without a verifier");
@@ -130,6 +133,9 @@ export async function trainVerifier(
       sampling: rolloutSampling(config, streams.verifierRollout, step.globalStep),
       generatorSampling: rolloutSampling(config, streams.generatorRollout, step.globalStep),
       during,
+      meanwhile: async () => {
+        if (next) await rolloutAhead(context, next);
+      },
     },
   );
   const { rewarded } = result;
@@ -144,6 +150,24 @@ export async function trainVerifier(
     answers: { generator: answered(critique.solution), verifier: answered(critique) },
     classCounts: result.classCounts,
   };
+}
+
+/**
+ * Samples the solutions of the next step on ranks that hold the generator alone, while the verifier's are
+ * busy: its update changes nothing about them.
+ */
+async function rolloutAhead(
+  { config, policies: { generator }, problems }: StepContext,
+  { globalStep, phase }: TangoStep,
+): Promise<void> {
+  const { batch_size, group_size } = config.rollout;
+  const { position } = problems;
+  const drawn = problems.draw(globalStep, batch_size);
+  // The step itself will draw them.
+  problems.position = position;
+  const count = phase === "generator" ? group_size : 1;
+  const sampling = rolloutSampling(config, streams.generatorRollout, globalStep);
+  await sampleAhead(generator, problems.source, drawn, count, sampling);
 }
 
 /** The numbers of a policy's own step, counted from 1. */

@@ -9,9 +9,9 @@ export function watchedPolicies(
   config: TangoConfig,
   { generator, verifier }: Policies,
 ): Partial<Record<PolicyName, WatchedPolicy>> {
-  const watch = (name: PolicyName, { model, trainer }: Policy<unknown>): WatchedPolicy => ({
-    model,
-    optimizerKey: trainer && `${name}.optimizer`,
+  const watch = (name: PolicyName, { engine, isTrained }: Policy<unknown>): WatchedPolicy => ({
+    engine,
+    optimizerKey: isTrained ? `${name}.optimizer` : null,
     maximumSkipped: (config[name] ?? config.generator).optimizer.maximum_skipped_updates,
   });
   return {

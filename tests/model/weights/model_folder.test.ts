@@ -4,6 +4,8 @@ import { characterTokenizer, characterTokenizerConfig } from "../../../src/data/
 import type { Gpu } from "../../../src/gpu/gpu.ts";
 import { modelFiles } from "../../../src/model/weights/model_files.ts";
 import { loadModel, loadModelFolder } from "../../../src/model/weights/model_folder.ts";
+import { alone } from "../../../src/distributed/communicator.ts";
+import { onEveryRank } from "../../../src/distributed/placed.ts";
 import { writeModelFolder } from "../../../src/run/store/weights_folder.ts";
 import { Tokenizer } from "../../../src/model/tokenizer/tokenizer.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
@@ -185,7 +187,7 @@ onEveryGpu("model folder: a model saved and loaded again is the same", async (gp
     const { config } = model;
     const folder = Deno.makeTempDirSync();
     try {
-      await writeModelFolder(folder, { model, tokenizer, stopTokens: [2] });
+      await writeModelFolder(folder, onEveryRank(alone, { model, tokenizer, stopTokens: [2] }));
       model.release();
       const again = await loadModelFolder(gpu, folder, { trained: false });
       assert.deepEqual(again.model.config, config);

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { forwardSequences } from "../../../src/engine/training/forward.ts";
+import type { TrainingSequence } from "../../../src/engine/training/sequence.ts";
+import type { Model } from "../../../src/model/decoder/model.ts";
 import { RandomStream } from "../../../src/random/philox.ts";
 import {
   supervisedLoss,
@@ -10,7 +13,11 @@ import { assertClose, onEveryGpu } from "../../kernels/harness.ts";
 import { readGradients } from "../../model/fixture.ts";
 import { adamwNumbers, tinyModel, tinyTrainer } from "../../model/tiny_model.ts";
 
-const passes = (microBatchTokens: number) => ({ microBatchTokens, sharePrompts: true });
+/** What only computes log-probs, in passes of so many tokens. */
+const forwardOf = (model: Model, microBatchTokens: number) => ({
+  forward: (sequences: readonly TrainingSequence[]) =>
+    forwardSequences(model, sequences, { microBatchTokens, sharePrompts: true }),
+});
 
 /** Responses that repeat their prompt backwards, all tokens counting alike. */
 function reversals(count: number): SupervisedSample[] {
@@ -104,7 +111,7 @@ onEveryGpu(
     );
     const logProbs = samples.flatMap((sample) => [...sample.logProbs]);
     const expected = -logProbs.reduce((sum, value) => sum + value, 0) / logProbs.length;
-    assertClose([await supervisedLoss(model, samples, passes(8192))], [expected], {
+    assertClose([await supervisedLoss(forwardOf(model, 8192), samples)], [expected], {
       absolute: 1e-12,
       relative: 1e-12,
       why: "the same log-probs to the last bit, added up in f64",
@@ -129,7 +136,7 @@ onEveryGpu(
     };
     await updateSupervised(trainer, [sample(5)], adamwNumbers(0.01));
     await assert.rejects(updateSupervised(trainer, [sample(6)], adamwNumbers(0.01)), refused);
-    await assert.rejects(supervisedLoss(model, [sample(5), sample(6)], passes(100)), refused);
+    await assert.rejects(supervisedLoss(trainer, [sample(5), sample(6)]), refused);
     trainer.release();
     model.release();
   },
@@ -149,7 +156,7 @@ onEveryGpu(
       const trainer = tinyTrainer(model, { gradientCheckpointing });
       const before = gpu.pool.liveBytes;
       gpu.pool.peakBytes = before;
-      const loss = await supervisedLoss(model, samples, passes(40));
+      const loss = await supervisedLoss(forwardOf(model, 40), samples);
       const metrics = await updateSupervised(trainer, samples, adamwNumbers(0.01));
       const peak = gpu.pool.peakBytes - before;
       // Each response is one of the weighted mean's terms in either.

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { alone } from "../../../src/distributed/communicator.ts";
 import { betweenSteps } from "../../../src/run/control/between_steps.ts";
 import { RunControl } from "../../../src/run/control/run_control.ts";
 import { RunEvents } from "../../../src/run/events/run_events.ts";
@@ -18,7 +19,7 @@ async function paused(asked: (control: RunControl) => void): Promise<string[]> {
     heard.push("asleep");
     control.goOn();
   }, 3000);
-  const stopped = await betweenSteps(control, events, {
+  const stopped = await betweenSteps(alone, control, events, {
     step: 1,
     isLast: false,
     isSaveDue: false,

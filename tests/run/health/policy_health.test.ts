@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { alone } from "../../../src/distributed/communicator.ts";
+import { onEveryRank } from "../../../src/distributed/placed.ts";
 import type { RunEvent } from "../../../src/run/events/run_event.ts";
 import { RunEvents } from "../../../src/run/events/run_events.ts";
 import { Divergence } from "../../../src/run/health/divergence.ts";
@@ -13,7 +15,8 @@ function watched(gpu: Gpu) {
   const events = new RunEvents();
   const told: string[] = [];
   events.listen((event: RunEvent) => event.type === "warning" && told.push(event.message));
-  const generator = { model, optimizerKey: "generator.optimizer", maximumSkipped: 3 };
+  const engine = onEveryRank(alone, { model });
+  const generator = { engine, optimizerKey: "generator.optimizer", maximumSkipped: 3 };
   return { model, told, health: new PolicyHealth({ generator }, events) };
 }
 

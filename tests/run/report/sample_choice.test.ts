@@ -10,13 +10,14 @@ const sample = (
 ): Sample => ({
   step,
   phase: "generator",
+  version: step,
   problem: "cat dog",
   referenceAnswer: "tg",
   solution: "s".repeat(step),
   steps: ["cat:t", "dog:g"],
   answer: "tg",
   correct,
-  critiques: [{ text: "", stepJudgments: [true, true], verdict }],
+  critiques: [{ version: 0, text: "", stepJudgments: [true, true], verdict }],
   ...more,
 });
 

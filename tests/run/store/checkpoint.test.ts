@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { z } from "zod";
 import { UserError } from "../../../src/base/user_error.ts";
+import { encodeSafetensors } from "../../../src/model/weights/safetensors.ts";
 import {
   type Checkpoint,
   latestCheckpoint,
@@ -27,14 +28,16 @@ const setsOf = (step: number): Record<string, Record<string, Tensor>> => ({
   verifier: { "model.norm.weight": f32(2) },
 });
 
-const streams = (set: Record<string, Tensor>) =>
-  Object.fromEntries(Object.entries(set).map(([name, tensor]) => [name, streamOf(tensor, 4)]));
+const encoded = (set: Record<string, Tensor>) =>
+  encodeSafetensors(
+    Object.fromEntries(Object.entries(set).map(([name, tensor]) => [name, streamOf(tensor, 4)])),
+  );
 
 function checkpoint(step: number): Checkpoint {
   const { generator, verifier } = setsOf(step);
   return {
     step,
-    tensors: { generator: streams(generator), verifier: streams(verifier) },
+    sets: { generator: encoded(generator), verifier: encoded(verifier) },
     state: { position: { globalSteps: step }, classCounts: null, mean: 0.1 + 0.2 },
   };
 }

@@ -54,8 +54,8 @@ onEveryGpu("policies: without a KL term no reference takes memory", async (gpu) 
       assert.ok(verifier);
       const facts = {
         bytes: gpu.pool.liveBytes - before,
-        references: [generator, verifier].map(({ reference }) => reference !== null),
-        weightBytes: [generator, verifier].map(({ model }) => 4 * model.parameterCount.model),
+        references: [generator, verifier].map(({ engine: { here } }) => here?.reference !== null),
+        weightBytes: [generator, verifier].map(({ parameterCount }) => 4 * parameterCount.model),
       };
       releasePolicies(policies);
       return facts;

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { join } from "node:path";
 import { z } from "zod";
+import { alone } from "../../../src/distributed/communicator.ts";
+import { onEveryRank } from "../../../src/distributed/placed.ts";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
 import type { Tensor } from "../../../src/gpu/tensor.ts";
 import { pieceBytes } from "../../../src/gpu/tensor_pieces.ts";
@@ -10,9 +12,13 @@ import { Model } from "../../../src/model/decoder/model.ts";
 import { saveCheckpoint } from "../../../src/run/store/checkpoint.ts";
 import { StoredCheckpoint } from "../../../src/run/store/stored_checkpoint.ts";
 import { optimizerStepsSchema } from "../../../src/run/store/stored_state.ts";
-import { restoreTrained, trainedTensors } from "../../../src/run/store/trained_models.ts";
+import {
+  optimizerStepsOf,
+  restoreTrained,
+  trainedSets,
+} from "../../../src/run/store/trained_models.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
-import { alone } from "../../../src/engine/training/reducer.ts";
+import { alone as onlyReducer } from "../../../src/engine/training/reducer.ts";
 import { Optimizer } from "../../../src/model/decoder/optimizer.ts";
 import { tinyConfig } from "../../model/tiny_model.ts";
 
@@ -21,7 +27,7 @@ function largeModel(gpu: Gpu): TrainedModel {
   const wide = { hiddenSize: 256, intermediateSize: 1536, layers: 1 };
   const model = Model.create(gpu, { ...tinyConfig, ...wide }, { trained: true });
   assert.ok(4 * model.parameters.count > pieceBytes);
-  return { model, optimizer: new Optimizer(model, alone) };
+  return { model, optimizer: new Optimizer(model, onlyReducer) };
 }
 
 function tensorsOf({ model: { parameters }, optimizer }: TrainedModel): Tensor[] {
@@ -57,8 +63,10 @@ async function withModels(
 }
 
 async function save(folder: string, generator: TrainedModel): Promise<string> {
-  const { tensors, optimizerSteps } = trainedTensors({ generator });
-  return await saveCheckpoint(folder, { step: 7, tensors, state: { optimizerSteps } }, 1);
+  const models = { generator: onEveryRank(alone, generator) };
+  const optimizerSteps = await optimizerStepsOf(models);
+  const sets = await trainedSets(models);
+  return await saveCheckpoint(folder, { step: 7, sets, state: { optimizerSteps } }, 1);
 }
 
 async function restore(path: string, generator: TrainedModel): Promise<void> {
@@ -66,7 +74,7 @@ async function restore(path: string, generator: TrainedModel): Promise<void> {
   await restoreTrained(
     stored,
     stored.state(z.object({ optimizerSteps: optimizerStepsSchema })).optimizerSteps,
-    { generator },
+    { generator: onEveryRank(alone, generator) },
     (name) => name,
   );
 }

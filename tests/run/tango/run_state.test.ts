@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { alone } from "../../../src/distributed/communicator.ts";
+import { onEveryRank } from "../../../src/distributed/placed.ts";
 import { Sampler } from "../../../src/engine/sampling/sampler.ts";
+import { SampledAhead } from "../../../src/rl/sampled_ahead.ts";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
 import { characterTokenizer, characterTokenizerConfig } from "../../../src/data/vocabulary.ts";
 import { RandomStream } from "../../../src/random/philox.ts";
@@ -21,7 +24,6 @@ function policy<Template>(
 ): Policy<Template> {
   const model = tinyModel(gpu, { seed, trained, config });
   return {
-    model,
     tokenizer: Tokenizer.fromJson(
       { ...characterTokenizer() },
       { ...characterTokenizerConfig() },
@@ -31,9 +33,16 @@ function policy<Template>(
     stopTokens: [2],
     maximumResponse: 8,
     maximumPrompt: null,
-    sampler: new Sampler(model, { slots: 4, stepsBetweenReadbacks: 4 }),
-    trainer: trained ? tinyTrainer(model) : null,
-    reference: null,
+    config: model.config,
+    parameterCount: model.parameterCount,
+    isTrained: trained,
+    engine: onEveryRank(alone, {
+      model,
+      sampler: new Sampler(model, { slots: 4, stepsBetweenReadbacks: 4 }),
+      trainer: trained ? tinyTrainer(model) : null,
+      ahead: new SampledAhead(),
+      reference: null,
+    }),
   };
 }
 
@@ -53,7 +62,9 @@ function policiesOf(gpu: Gpu, { seed, verifier = "trained", config }: Kind): Pol
 }
 
 /** Every number of a policy that a step changes. */
-async function content({ model, trainer }: Policy<unknown>) {
+async function content({ engine: { here } }: Policy<unknown>) {
+  assert.ok(here);
+  const { model, trainer } = here;
   return {
     weights: await model.parameters.read(),
     moments: await model.gpu.readAll(trainer?.optimizer.moments.tensors ?? []),
@@ -61,8 +72,9 @@ async function content({ model, trainer }: Policy<unknown>) {
   };
 }
 
-function fillOptimizer({ model, trainer }: Policy<unknown>, step: number): void {
-  assert.ok(trainer);
+function fillOptimizer({ engine: { here } }: Policy<unknown>, step: number): void {
+  assert.ok(here?.trainer);
+  const { model, trainer } = here;
   const random = new RandomStream(step, 95);
   for (const moments of trainer.optimizer.moments.tensors) {
     const { size } = moments;

@@ -1,0 +1,80 @@
+/** Tasks that may fail on one rank: they then fail on all, so that none waits for what will not come. */
+
+import { Failure } from "../base/failure.ts";
+import { UserError } from "../base/user_error.ts";
+import type { Communicator } from "./communicator.ts";
+import { broadcastValue, gatherValues } from "./values.ts";
+
+/** What came of a task, as a rank tells it to the others. */
+export type Outcome<Value> =
+  | { readonly value: Value }
+  | { readonly failure: string; readonly isMistake: boolean };
+
+/**
+ * Lets every rank do its task, and gives each what all of them returned, in the order of the ranks.
+ *
+ * @throws what this rank's task threw, or else a UserError or Failure with the message of another rank's
+ */
+export async function gatherOutcomes<Value>(
+  all: Communicator,
+  task: () => Promise<Value>,
+): Promise<Value[]> {
+  const outcomes = await told(task, (own) => gatherValues(all, own));
+  return outcomes.map((outcome, rank) => valueOf(outcome, rank, all));
+}
+
+/**
+ * Lets one rank do a task, and tells the others what it returned.
+ *
+ * @throws as `gatherOutcomes` does
+ */
+export async function broadcastOutcome<Value>(
+  all: Communicator,
+  root: number,
+  task: () => Promise<Value>,
+): Promise<Value> {
+  const nothing: Outcome<Value> = { failure: "nothing was told", isMistake: false };
+  const outcome = all.rank === root
+    ? await told(task, (own) => broadcastValue(all, own, root))
+    : await broadcastValue(all, nothing, root);
+  return valueOf(outcome, root, all);
+}
+
+/** Does a task and tells what came of it; its own error is thrown once it is told. */
+async function told<Value, Answer>(
+  task: () => Promise<Value>,
+  tell: (own: Outcome<Value>) => Promise<Answer>,
+): Promise<Answer> {
+  let value: Value;
+  try {
+    value = await task();
+  } catch (error) {
+    // That the others could not be told matters less than what there was to tell.
+    await tell(failureOf(error)).catch(() => {});
+    throw error;
+  }
+  return await tell({ value });
+}
+
+/** An error as it is told. */
+export function failureOf(error: unknown): Outcome<never> {
+  const failure = error instanceof Error ? error.message : String(error);
+  return { failure, isMistake: error instanceof UserError };
+}
+
+/**
+ * What a rank's task returned.
+ *
+ * @throws UserError or Failure with its message when it failed
+ */
+export function valueOf<Value>(
+  outcome: Outcome<Value>,
+  rank: number,
+  { size }: Communicator,
+): Value {
+  if ("value" in outcome) return outcome.value;
+  const { failure, isMistake } = outcome;
+  throw isMistake
+    ? new UserError(failure)
+    : new Failure(`Rank ${rank} of ${size} failed: ${failure}`);
+}

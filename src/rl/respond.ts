@@ -1,0 +1,71 @@
+import { rollout, type RolloutRequest, type Sampling } from "../engine/sampling/rollout.ts";
+import { type Policy, type PolicyEngine, versionOf } from "./policy.ts";
+import type { Asked, Sampled } from "./sampled_ahead.ts";
+
+/**
+ * Asks for `count` responses to each prompt. A response's random numbers depend on its place among all
+ * responses of the step, not on how they are batched or spread over ranks.
+ */
+export function requests(
+  prompts: readonly Uint32Array[],
+  count: number,
+  firstSequence = 0,
+): RolloutRequest[] {
+  return prompts.map((prompt, p) => ({
+    prompt,
+    sequenceIds: Array.from({ length: count }, (_, i) => firstSequence + p * count + i),
+  }));
+}
+
+/** The most tokens that the responses to a prompt may take, by which they are cut over ranks. */
+export function mostTokens(
+  { maximumResponse }: Policy<unknown>,
+  { prompt, sequenceIds }: RolloutRequest,
+): number {
+  return prompt.length + sequenceIds.length * maximumResponse;
+}
+
+/**
+ * Samples responses on this rank.
+ *
+ * @param ended told each as soon as it is there, and the place of its request
+ * @returns for each request its responses
+ */
+export async function respond(
+  engine: PolicyEngine,
+  { stopTokens, maximumResponse }: Policy<unknown>,
+  asked: readonly RolloutRequest[],
+  sampling: Sampling,
+  ended: (sampled: Sampled, request: number) => void = () => {},
+): Promise<Sampled[][]> {
+  const { sampler } = engine;
+  const known = engine.ahead.take(askedOf(engine, asked, sampling));
+  if (known) {
+    known.forEach((group, r) => group.forEach((sampled) => ended(sampled, r)));
+    return known;
+  }
+  const version = versionOf(engine);
+  const options = { ...sampling, stopTokens, maximumResponse };
+  try {
+    const groups = await rollout(
+      sampler,
+      asked,
+      options,
+      (rollout, r) => ended({ rollout, version }, r),
+    );
+    return groups.map((group) => group.map((rollout) => ({ rollout, version })));
+  } finally {
+    // Training needs the memory.
+    sampler.release();
+  }
+}
+
+/** All that the responses depend on. */
+export function askedOf(
+  { model: { weightsVersion } }: PolicyEngine,
+  asked: readonly RolloutRequest[],
+  sampling: Sampling,
+): Asked {
+  const prompts = asked.map(({ prompt, sequenceIds }) => ({ prompt, sequenceIds }));
+  return { prompts, sampling, weightsVersion };
+}

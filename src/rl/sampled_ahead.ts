@@ -1,0 +1,34 @@
+import { isDeepStrictEqual } from "node:util";
+import type { RolloutRequest, RolloutResponse, Sampling } from "../engine/sampling/rollout.ts";
+
+/** A response and the version of the policy that wrote it. */
+export interface Sampled {
+  readonly rollout: RolloutResponse;
+  /** Updates that the policy had had. */
+  readonly version: number;
+}
+
+/** All that responses depend on. */
+export interface Asked {
+  readonly prompts: readonly RolloutRequest[];
+  readonly sampling: Sampling;
+  readonly weightsVersion: number;
+}
+
+/** Responses that were sampled before they are asked for, while other ranks were busy. */
+export class SampledAhead {
+  #held: { readonly asked: Asked; readonly groups: Sampled[][] } | null = null;
+
+  /** Keeps responses; those kept before are forgotten. */
+  keep(asked: Asked, groups: Sampled[][]): void {
+    this.#held = { asked, groups };
+  }
+
+  /** The responses, when they are the ones that are kept. */
+  take(asked: Asked): Sampled[][] | null {
+    const held = this.#held;
+    if (held === null || !isDeepStrictEqual(held.asked, asked)) return null;
+    this.#held = null;
+    return held.groups;
+  }
+}

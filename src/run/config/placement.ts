@@ -1,0 +1,101 @@
+/** Which ranks hold which policy. */
+
+import { z } from "zod";
+import { UserError } from "../../base/user_error.ts";
+import { section } from "./schema_fields.ts";
+
+const RANKS = 'ranks such as "0-1" or "0,2"';
+
+// YAML reads a single rank as a number.
+const ranksSchema = (policy: string) =>
+  z.coerce.string().regex(/^\d+(-\d+)?(,\d+(-\d+)?)*$/, { error: RANKS })
+    .describe(`Ranks that hold the ${policy}, such as "0-1" or "0,2".`);
+
+/** Ranks of each policy; null lets every rank hold both. */
+export const placementSchema = section({
+  generator: ranksSchema("generator"),
+  verifier: ranksSchema("verifier"),
+}).nullable().default(null);
+
+/** Ranks that hold each policy, ascending. */
+export interface Placement {
+  readonly generator: readonly number[];
+  readonly verifier: readonly number[];
+}
+
+/** What a placement depends on. */
+export interface PlacedConfig {
+  readonly placement: z.output<typeof placementSchema>;
+  readonly reduction: { readonly shards: number };
+  readonly verifier: { readonly trained: boolean } | null;
+}
+
+/**
+ * The ranks that hold each policy.
+ *
+ * @param size number of ranks
+ * @throws UserError when the ranks are not there, or do not fit together
+ */
+export function placementOf(config: PlacedConfig, size: number): Placement {
+  const { placement, reduction, verifier } = config;
+  const all = Array.from({ length: size }, (_, rank) => rank);
+  const placed = placement === null ? { generator: all, verifier: all } : {
+    generator: parseRanks("generator", placement.generator, size),
+    verifier: parseRanks("verifier", placement.verifier, size),
+  };
+  const shared = placed.generator.filter((rank) => placed.verifier.includes(rank));
+  if (shared.length > 0 && placed.generator.join() !== placed.verifier.join()) {
+    throw new UserError(
+      `placement: rank ${
+        shared[0]
+      } is named for both policies and others are not; name the same ranks for ` +
+        `both, or none twice.`,
+    );
+  }
+  const idle = all.filter((rank) => ![...placed.generator, ...placed.verifier].includes(rank));
+  if (verifier === null && placement !== null && placed.generator.length < size) {
+    throw new UserError("placement: there is no verifier to place; leave placement out.");
+  }
+  if (idle.length > 0) {
+    throw new UserError(
+      `placement: of ${size} ranks, ${
+        idle.join(", ")
+      } would hold nothing; give each a policy, or start fewer.`,
+    );
+  }
+  requireShards(reduction.shards, placed.generator.length, "the generator");
+  if (verifier?.trained) requireShards(reduction.shards, placed.verifier.length, "the verifier");
+  return placed;
+}
+
+/**
+ * Checks that each rank that trains a model has a part of a batch to compute.
+ *
+ * @throws UserError when it has not
+ */
+export function requireShards(shards: number, ranks: number, model: string): void {
+  if (ranks <= shards) return;
+  throw new UserError(
+    `reduction.shards: ${ranks} ranks train ${model} and a batch has ${shards} parts, fewer than ranks. Take ` +
+      `--set reduction.shards=${ranks}, or more; the same number gives the same bits on fewer ranks.`,
+  );
+}
+
+function parseRanks(policy: string, text: string, size: number): number[] {
+  const ranks = text.split(",").flatMap((part) => {
+    const [first, last = first] = part.split("-").map(Number);
+    return Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => first + i);
+  });
+  const sorted = [...new Set(ranks)].sort((a, b) => a - b);
+  if (sorted.length === 0 || sorted.length < ranks.length) {
+    throw new UserError(`placement.${policy}: expected ${RANKS}, each once; found "${text}".`);
+  }
+  const [missing] = sorted.filter((rank) => rank >= size);
+  if (missing !== undefined) {
+    throw new UserError(
+      `placement.${policy}: there is no rank ${missing}; there are ${size}, counted from 0. Start more with ` +
+        `--ranks, or name others.`,
+    );
+  }
+  return sorted;
+}

@@ -1,0 +1,32 @@
+import type { RunEvents } from "../events/run_events.ts";
+import { RunLogs } from "../events/run_logs.ts";
+import { warnOfSkippedCheckpoints } from "../events/skipped_checkpoints.ts";
+import type { RunFolder } from "../store/run_folder.ts";
+
+/** What is kept of a run. */
+export interface Records {
+  readonly folder: RunFolder;
+  readonly events: RunEvents;
+  /** Steps of an earlier part of the run. */
+  readonly stepsDone: number;
+  /** The last step whose log lines stay, see `JsonLinesLog`; undefined in a new run. */
+  readonly lastLoggedStep: number | undefined;
+  /** Whether the run tells samples. */
+  readonly samples: boolean;
+  /** Writes the report, at the end. */
+  readonly report: (reachedEnd: boolean) => void;
+}
+
+/** Writes a run's logs as it goes on, and its report when it is finished. Of several ranks the first one does. */
+export function keepRecords(
+  { folder, events, stepsDone, lastLoggedStep, samples, report }: Records,
+): Disposable {
+  using opened = new DisposableStack();
+  warnOfSkippedCheckpoints(events, folder, stepsDone);
+  const logs = opened.use(new RunLogs(folder, lastLoggedStep, { samples }));
+  opened.use(events.listen((event) => logs.hear(event)));
+  opened.use(events.listen((event) => {
+    if (event.type === "finished") report(event.reachedEnd);
+  }));
+  return opened.move();
+}
