@@ -1,0 +1,55 @@
+/** Fine-tuning over ranks: the same bytes on any number of them. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { Gpu } from "../../../src/gpu/gpu.ts";
+import { loadSftConfig } from "../../../src/run/config/load_config.ts";
+import { RunEvents } from "../../../src/run/events/run_events.ts";
+import { fineTuneWithReport } from "../../../src/run/session/sft_session.ts";
+import { onRanks } from "../../distributed/in_process.ts";
+import { assertSameFiles } from "../killable_runs.ts";
+import { withTinyProject } from "../tiny_project.ts";
+
+const compared = [
+  "metrics.jsonl",
+  "generator/model.safetensors",
+  "best/generator/model.safetensors",
+];
+
+Deno.test({
+  name: "ranks: fine-tuning on 1 and 3, and killed on 3, resumed on 2",
+  // The GPU outlives its closing by a few timers.
+  sanitizeOps: false,
+  sanitizeResources: false,
+  fn: async () => {
+    const gpus = await Promise.all([0, 1, 2].map(() => Gpu.open("auto")));
+    await withTinyProject(gpus[0], async (project) => {
+      const config = loadSftConfig(project.sftConfig, {
+        set: [
+          ...["batch_size=7", "reduction.shards=4"],
+          ...["schedule.total_training_steps=5", "schedule.test_frequency=2"],
+          ...["schedule.save_frequency=2", "schedule.keep_best=true"],
+        ],
+      });
+      const tune = (name: string, size: number, resume = false, until = Infinity) =>
+        onRanks(size, async (ranks) => {
+          const events = new RunEvents();
+          events.listen((event) => {
+            if (event.type === "step" && event.step === until) throw new Error("killed");
+          });
+          const path = join(project.folder, name);
+          await fineTuneWithReport(gpus[ranks.rank], config, path, {
+            ...{ resume, events, ranks, device: "this one" },
+            ...{ onPlan: () => {}, onOpen: () => {} },
+          });
+        });
+      await tune("one", 1);
+      await tune("three", 3);
+      assertSameFiles(join(project.folder, "three"), join(project.folder, "one"), compared);
+      await assert.rejects(tune("killed", 3, false, 3), /killed/);
+      await tune("killed", 2, true);
+      assertSameFiles(join(project.folder, "killed"), join(project.folder, "one"), compared);
+    });
+    for (const gpu of gpus) gpu.close();
+  },
+});
