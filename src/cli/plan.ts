@@ -85,7 +85,10 @@ async function predictFor(
   });
   const plans = [];
   for (const prediction of predictPlacements(gpu, run, ranks)) {
-    plans.push({ prediction, memory: await planMemory(rehearsal, config, prediction.placement) });
+    plans.push({
+      prediction,
+      memory: await planMemory(rehearsal, config, prediction.placement),
+    });
   }
   if (json) {
     console.log(JSON.stringify({ gpu, ranks, lengths: run.lengths, plans }, null, 2));

@@ -1,7 +1,7 @@
 /** `deno task sft`: makes a policy's warm-start weights. */
 
 import type { Command } from "commander";
-import type { OpenCommunicator } from "../distributed/open_communicator.ts";
+import { alone, type Communicator } from "../distributed/communicator.ts";
 import { broadcastOutcome } from "../distributed/outcomes.ts";
 import type { Gpu } from "../gpu/gpu.ts";
 import { ConfigHistory } from "../run/control/config_history.ts";
@@ -33,12 +33,10 @@ import { describeEvaluation, describeUpdates } from "./progress/sft_progress.ts"
 import {
   addConfigOptions,
   type ConfigOptions,
-  ranksOption,
   refuseWithResume,
   resumeOption,
 } from "./run_options.ts";
-import { onRanks } from "./ranks/on_ranks.ts";
-import { runOnGpu } from "./ranks/run_on_gpu.ts";
+import { withResumeHint } from "./resume_hint.ts";
 import {
   addTraceOptions,
   describeTrace,
@@ -46,10 +44,10 @@ import {
   type TracedRunOptions,
   traceOptions,
 } from "./trace_options.ts";
+import { withGpu } from "./with_gpu.ts";
 
 interface SftOptions extends ConfigOptions, TracedRunOptions {
   readonly resume?: boolean;
-  readonly ranks?: number;
 }
 
 /** Adds the command. */
@@ -60,7 +58,6 @@ export function register(program: Command): void {
   )
     .description("Fine-tunes a policy on written solutions or critiques: its warm-start weights.")
     .addOption(resumeOption())
-    .addOption(ranksOption())
     .action(fineTune);
   addTraceOptions(command);
   addExamples(command, {
@@ -72,18 +69,15 @@ export function register(program: Command): void {
 }
 
 async function fineTune(options: SftOptions, command: Command): Promise<void> {
-  // What is wrong with it is said before any rank is started.
-  const check = () => void (options.resume ? reopen(options, command) : begin(options));
-  await onRanks(options.ranks, check, (opened) => fineTuneOn(opened, options, command));
+  await fineTuneOn(alone, options, command);
 }
 
 /** Fine-tunes as one of the ranks. The first one says which run, and is the one that is heard and prints. */
 async function fineTuneOn(
-  opened: OpenCommunicator,
+  ranks: Communicator,
   options: SftOptions,
   command: Command,
 ): Promise<void> {
-  const { communicator: ranks } = opened;
   const { config, path, changes } = await broadcastOutcome(
     ranks,
     0,
@@ -119,8 +113,8 @@ async function fineTuneOn(
       });
     return withTimeline(gpu, { ranks, events }, trace, session);
   };
-  const place = { config, gpuIndex: options.gpuIndex, folder, events };
-  const reachedEnd = await runOnGpu(opened, { ...place, command: "sft" }, run);
+  const choice = { gpu: config.gpu, gpuIndex: options.gpuIndex };
+  const reachedEnd = await withResumeHint("sft", folder, () => withGpu(choice, run));
   if (!reachedEnd) Deno.exitCode = INTERRUPTED_EXIT_CODE;
   if (ranks.rank > 0) return;
   printResult(folder, config);
@@ -149,7 +143,7 @@ function begin(options: SftOptions): ChosenRun {
 }
 
 function reopen(options: SftOptions, command: Command): ChosenRun {
-  refuseWithResume(command, ["run", "set", "ranks", ...TRACE_OPTIONS], changeableSftKeys);
+  refuseWithResume(command, ["run", "set", ...TRACE_OPTIONS], changeableSftKeys);
   const folder = RunFolder.open(options.run ?? latestRunDirectory("runs", "sft"));
   const config = loadSftConfig(folder.configuration);
   const changes = options.set ? parseSettings(options.set) : null;

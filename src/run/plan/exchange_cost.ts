@@ -7,7 +7,7 @@ export interface ExchangeCost {
   readonly bytesSent: number;
 }
 
-export const noExchange: ExchangeCost = { seconds: 0, bytesSent: 0 };
+const noExchange: ExchangeCost = { seconds: 0, bytesSent: 0 };
 
 /** Bytes of the longest message that a slice of a gradient makes. */
 const messageBytes = 4 * 2 ** 20;
@@ -15,24 +15,31 @@ const messageBytes = 4 * 2 ** 20;
 const messagesUnderWay = 4;
 
 /**
- * Every rank sends every other its own part of `bytes`: of N ranks each sends and receives bytes·(N − 1)/N. Peers on
- * the same machine are reached through its memory, the others over the network; the slower way decides. Every peer
- * costs at least a message's latency, four messages at a time.
+ * Ranks send every other one their own part of `bytes`: of N ranks each part goes to N − 1. Peers on the same machine
+ * are reached through its memory, the others over the network; the slower way decides. Every peer costs at least a
+ * message's latency, four messages at a time.
  *
  * @param bytes of all parts together
+ * @param senders ranks that have a part; by default all
+ * @returns what it is to each of the senders
  */
-export function exchangeCost(gpu: GpuDescription, ranks: number, bytes: number): ExchangeCost {
+export function exchangeCost(
+  gpu: GpuDescription,
+  ranks: number,
+  bytes: number,
+  senders = ranks,
+): ExchangeCost {
   if (ranks === 1) return noExchange;
+  const each = bytes / senders;
   const near = Math.min(ranks, gpu.gpusPerMachine) - 1;
   const far = ranks - 1 - near;
   const seconds = (peers: number, { bytesPerSecond, latency }: Link) => {
-    const each = bytes / ranks;
     const messages = peers * Math.ceil(each / messageBytes);
     return peers * each / bytesPerSecond + messages * latency / messagesUnderWay;
   };
   return {
     seconds: Math.max(seconds(near, gpu.machine), seconds(far, gpu.network)),
-    bytesSent: bytes * (ranks - 1) / ranks,
+    bytesSent: each * (ranks - 1),
   };
 }
 

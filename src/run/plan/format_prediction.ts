@@ -57,10 +57,8 @@ export function formatPredictions(plans: readonly PlannedMemory[], memoryBytes: 
   const memory = plans.map(({ memory }) =>
     memory.map(({ ranks, bytes, problem }) => {
       const own = memory.length > 1 ? `${ranks}: ` : "";
-      if (bytes === null) {
-        if (problem !== null) problems.push(problem);
-        return `${own}no plan`;
-      }
+      if (problem !== null) problems.push(`\nMemory of ${own || "a rank: "}${problem}`);
+      if (bytes === null) return `${own}no plan`;
       return `${own}${formatBytes(bytes)}${bytes > memoryBytes ? ", too much" : ""}`;
     }).join(", ")
   );
@@ -77,8 +75,7 @@ export function formatPredictions(plans: readonly PlannedMemory[], memoryBytes: 
     row("sent by a rank in a step", ({ bytesPerStep }) => formatBytes(bytesPerStep)),
     [`memory of a rank, which has ${formatBytes(memoryBytes)}`, ...memory],
   ]);
-  const notes = [...new Set(problems)].map((problem) => `\nNo memory plan: ${problem}`);
-  return [table, ...notes].join("\n");
+  return [table, ...new Set(problems)].join("\n");
 }
 
 /** A prediction beside what a run took, on as many ranks. */

@@ -12,6 +12,7 @@ import {
   checkpointBytes,
   evaluationSeconds,
   generatorStepCost,
+  type PlannedRanks,
   type SharedSampling,
   type StepCost,
   verifierStepCost,
@@ -90,9 +91,6 @@ export function predict(
   const evaluations = steps.filter(({ evaluateBefore }) => evaluateBefore).length +
     steps.filter(({ evaluateAfter }) => evaluateAfter).length;
   const checkpoints = steps.filter(({ saveAfter }) => saveAfter).length;
-  const size = placement.kind === "colocated"
-    ? placement.ranks
-    : placement.generator + placement.verifier;
   const idle = timeline.idleSeconds.reduce((sum, seconds) => sum + seconds, 0);
   return {
     placement,
@@ -102,17 +100,19 @@ export function predict(
     checkpointSeconds: checkpoint,
     meanStepSeconds: timeline.seconds / steps.length,
     totalSeconds: timeline.seconds + evaluations * evaluation + checkpoints * checkpoint,
-    idleShare: idle / size / timeline.seconds,
+    idleShare: idle / ranks.all / timeline.seconds,
     exchangeShare: timeline.exchangeSeconds / timeline.seconds,
     bytesPerStep: timeline.bytesSent / steps.length,
   };
 }
 
 /** How many ranks hold each policy. */
-export function ranksOf(placement: PlannedPlacement): { generator: number; verifier: number } {
-  return placement.kind === "colocated"
-    ? { generator: placement.ranks, verifier: placement.ranks }
-    : placement;
+export function ranksOf(placement: PlannedPlacement): PlannedRanks {
+  if (placement.kind === "colocated") {
+    return { generator: placement.ranks, verifier: placement.ranks, all: placement.ranks };
+  }
+  const { generator, verifier } = placement;
+  return { generator, verifier, all: generator + verifier };
 }
 
 function requireFit({ config, verifier }: PlannedRun, placement: PlannedPlacement): void {

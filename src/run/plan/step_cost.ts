@@ -30,6 +30,13 @@ export interface StepCost {
   readonly reduction: ExchangeCost;
 }
 
+/** How many ranks hold each policy, and how many there are. */
+export interface PlannedRanks {
+  readonly generator: number;
+  readonly verifier: number;
+  readonly all: number;
+}
+
 /** Bytes of a sampled token as ranks exchange it: the token, its log-prob, and its text. */
 const bytesPerToken = 16;
 
@@ -43,6 +50,7 @@ function shareSampling(
   { model }: PlannedPolicy,
   prompts: readonly (readonly SampledResponse[])[],
   ranks: number,
+  all: number,
 ): SharedSampling {
   const settings = {
     slots: rollout.decode_slots,
@@ -59,7 +67,7 @@ function shareSampling(
     tailSeconds: costs.map(({ tailSeconds }) => tailSeconds),
     firstEnd: Math.min(...costs.flatMap(({ ends }) => ends.slice(0, 1))),
     longestAlone: samplingCost(gpu.rates, model, [longest], settings).seconds,
-    exchange: exchangeCost(gpu, ranks, tokens * bytesPerToken),
+    exchange: exchangeCost(gpu, all, tokens * bytesPerToken, ranks),
   };
 }
 
@@ -156,12 +164,12 @@ export function generatorStepCost(
   gpu: GpuDescription,
   run: PlannedRun,
   isWarmup: boolean,
-  ranks: { readonly generator: number; readonly verifier: number },
+  ranks: PlannedRanks,
 ): StepCost {
   const { config: { rollout }, generator, verifier } = run;
   const solutions = solutionsOf(run, rollout.batch_size, rollout.group_size);
   return {
-    rollout: shareSampling(gpu, run, generator, solutions, ranks.generator),
+    rollout: shareSampling(gpu, run, generator, solutions, ranks.generator, ranks.all),
     verification: verifier && !isWarmup
       ? shareSampling(
         gpu,
@@ -169,6 +177,7 @@ export function generatorStepCost(
         verifier,
         critiquesOf(run, solutions, rollout.verifications_per_solution, ranks.verifier),
         ranks.verifier,
+        ranks.all,
       )
       : null,
     ...trainedBy(gpu, run, generator, solutions.map(groupOf), ranks.generator),
@@ -179,15 +188,15 @@ export function generatorStepCost(
 export function verifierStepCost(
   gpu: GpuDescription,
   run: PlannedRun,
-  ranks: { readonly generator: number; readonly verifier: number },
+  ranks: PlannedRanks,
 ): StepCost {
   const { config: { rollout }, generator, verifier } = run;
   if (verifier === null) throw new Error("a verifier step without a verifier");
   const solutions = solutionsOf(run, rollout.batch_size, 1);
   const critiques = critiquesOf(run, solutions, rollout.group_size, ranks.verifier);
   return {
-    rollout: shareSampling(gpu, run, generator, solutions, ranks.generator),
-    verification: shareSampling(gpu, run, verifier, critiques, ranks.verifier),
+    rollout: shareSampling(gpu, run, generator, solutions, ranks.generator, ranks.all),
+    verification: shareSampling(gpu, run, verifier, critiques, ranks.verifier, ranks.all),
     ...trainedBy(gpu, run, verifier, critiques.map(groupOf), ranks.verifier),
   };
 }
@@ -196,14 +205,21 @@ export function verifierStepCost(
 export function evaluationSeconds(
   gpu: GpuDescription,
   run: PlannedRun,
-  ranks: { readonly generator: number; readonly verifier: number },
+  ranks: PlannedRanks,
 ): number {
   const { config: { evaluation, schedule }, generator, verifier, heldOut } = run;
   const slowest = ({ seconds, exchange }: SharedSampling) =>
     Math.max(...seconds) + exchange.seconds;
   const solve = (each: number) =>
     slowest(
-      shareSampling(gpu, run, generator, solutionsOf(run, heldOut, each), ranks.generator),
+      shareSampling(
+        gpu,
+        run,
+        generator,
+        solutionsOf(run, heldOut, each),
+        ranks.generator,
+        ranks.all,
+      ),
     );
   const solved = solve(evaluation.samples) * (schedule.keep_best ? 2 : 1);
   if (verifier === null) return solved;
@@ -214,6 +230,7 @@ export function evaluationSeconds(
     verifier,
     critiquesOf(run, fresh, evaluation.samples, ranks.verifier),
     ranks.verifier,
+    ranks.all,
   );
   return solved + solve(1) + slowest(judged);
 }

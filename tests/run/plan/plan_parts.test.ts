@@ -121,6 +121,8 @@ Deno.test("plan: every rank sends the others its part, the slower way decides", 
   assert.deepEqual(exchangeCost(gpu, 4, 800), { seconds: 6, bytesSent: 600 });
   // Three neighbours and four others get 100 bytes each: 3 s beside 40 s.
   assert.deepEqual(exchangeCost(gpu, 8, 800), { seconds: 40, bytesSent: 700 });
+  // Two of four have 400 bytes each for three others.
+  assert.deepEqual(exchangeCost(gpu, 4, 800, 2), { seconds: 12, bytesSent: 1200 });
   assert.deepEqual(reductionCost(gpu, 4, 800, 2), { seconds: 12 + 6, bytesSent: 1800 });
   // Through the host: 2 · 1200 and 2 · 600 bytes at 50 a second.
   assert.deepEqual(reductionCost({ ...gpu, hostRate: 50 }, 4, 800, 2).seconds, 48 + 24);
