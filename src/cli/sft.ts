@@ -1,7 +1,7 @@
 /** `deno task sft`: makes a policy's warm-start weights. */
 
 import type { Command } from "commander";
-import { alone, type Communicator } from "../distributed/communicator.ts";
+import type { OpenCommunicator } from "../distributed/open_communicator.ts";
 import { broadcastOutcome } from "../distributed/outcomes.ts";
 import type { Gpu } from "../gpu/gpu.ts";
 import { ConfigHistory } from "../run/control/config_history.ts";
@@ -33,10 +33,12 @@ import { describeEvaluation, describeUpdates } from "./progress/sft_progress.ts"
 import {
   addConfigOptions,
   type ConfigOptions,
+  ranksOption,
   refuseWithResume,
   resumeOption,
 } from "./run_options.ts";
-import { withResumeHint } from "./resume_hint.ts";
+import { onRanks } from "./ranks/on_ranks.ts";
+import { runOnGpu } from "./ranks/run_on_gpu.ts";
 import {
   addTraceOptions,
   describeTrace,
@@ -44,10 +46,10 @@ import {
   type TracedRunOptions,
   traceOptions,
 } from "./trace_options.ts";
-import { withGpu } from "./with_gpu.ts";
 
 interface SftOptions extends ConfigOptions, TracedRunOptions {
   readonly resume?: boolean;
+  readonly ranks?: number;
 }
 
 /** Adds the command. */
@@ -58,6 +60,7 @@ export function register(program: Command): void {
   )
     .description("Fine-tunes a policy on written solutions or critiques: its warm-start weights.")
     .addOption(resumeOption())
+    .addOption(ranksOption())
     .action(fineTune);
   addTraceOptions(command);
   addExamples(command, {
@@ -69,15 +72,18 @@ export function register(program: Command): void {
 }
 
 async function fineTune(options: SftOptions, command: Command): Promise<void> {
-  await fineTuneOn(alone, options, command);
+  // What is wrong with it is said before any rank is started.
+  const check = () => void (options.resume ? reopen(options, command) : begin(options));
+  await onRanks(options.ranks, check, (opened) => fineTuneOn(opened, options, command));
 }
 
 /** Fine-tunes as one of the ranks. The first one says which run, and is the one that is heard and prints. */
 async function fineTuneOn(
-  ranks: Communicator,
+  opened: OpenCommunicator,
   options: SftOptions,
   command: Command,
 ): Promise<void> {
+  const { communicator: ranks } = opened;
   const { config, path, changes } = await broadcastOutcome(
     ranks,
     0,
@@ -113,8 +119,8 @@ async function fineTuneOn(
       });
     return withTimeline(gpu, { ranks, events }, trace, session);
   };
-  const choice = { gpu: config.gpu, gpuIndex: options.gpuIndex };
-  const reachedEnd = await withResumeHint("sft", folder, () => withGpu(choice, run));
+  const place = { config, gpuIndex: options.gpuIndex, folder, events };
+  const reachedEnd = await runOnGpu(opened, { ...place, command: "sft" }, run);
   if (!reachedEnd) Deno.exitCode = INTERRUPTED_EXIT_CODE;
   if (ranks.rank > 0) return;
   printResult(folder, config);
@@ -143,7 +149,7 @@ function begin(options: SftOptions): ChosenRun {
 }
 
 function reopen(options: SftOptions, command: Command): ChosenRun {
-  refuseWithResume(command, ["run", "set", ...TRACE_OPTIONS], changeableSftKeys);
+  refuseWithResume(command, ["run", "set", "ranks", ...TRACE_OPTIONS], changeableSftKeys);
   const folder = RunFolder.open(options.run ?? latestRunDirectory("runs", "sft"));
   const config = loadSftConfig(folder.configuration);
   const changes = options.set ? parseSettings(options.set) : null;

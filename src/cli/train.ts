@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { UserError } from "../base/user_error.ts";
-import { alone, type Communicator } from "../distributed/communicator.ts";
+import type { OpenCommunicator } from "../distributed/open_communicator.ts";
 import { broadcastOutcome } from "../distributed/outcomes.ts";
 import type { Gpu } from "../gpu/gpu.ts";
 import { latestCheckpoint } from "../run/store/checkpoint.ts";
@@ -33,10 +33,12 @@ import { describeTangoSteps } from "./progress/tango_progress.ts";
 import {
   addConfigOptions,
   type ConfigOptions,
+  ranksOption,
   refuseWithResume,
   resumeOption,
 } from "./run_options.ts";
-import { withResumeHint } from "./resume_hint.ts";
+import { onRanks } from "./ranks/on_ranks.ts";
+import { runOnGpu } from "./ranks/run_on_gpu.ts";
 import {
   addTraceOptions,
   describeTrace,
@@ -44,10 +46,10 @@ import {
   type TracedRunOptions,
   traceOptions,
 } from "./trace_options.ts";
-import { withGpu } from "./with_gpu.ts";
 
 interface TrainOptions extends ConfigOptions, TracedRunOptions {
   readonly resume?: boolean;
+  readonly ranks?: number;
 }
 
 /** Adds the command. */
@@ -55,6 +57,7 @@ export function register(program: Command): void {
   const command = addConfigOptions(program.command("train"), "configs/last-letter.yaml")
     .description("Trains a generator and a verifier together; leaves a run folder with a report.")
     .addOption(resumeOption())
+    .addOption(ranksOption())
     .action(train);
   addTraceOptions(command);
   addExamples(command, {
@@ -68,15 +71,18 @@ export function register(program: Command): void {
 }
 
 async function train(options: TrainOptions, command: Command): Promise<void> {
-  await trainOn(alone, options, command);
+  // What is wrong with it is said before any rank is started.
+  const check = () => void (options.resume ? reopen(options, command) : begin(options));
+  await onRanks(options.ranks, check, (opened) => trainOn(opened, options, command));
 }
 
 /** Trains as one of the ranks. The first one says which run, and is the one that is heard and prints. */
 async function trainOn(
-  ranks: Communicator,
+  opened: OpenCommunicator,
   options: TrainOptions,
   command: Command,
 ): Promise<void> {
+  const { communicator: ranks } = opened;
   const { config, path, changes, isDone } = await broadcastOutcome(
     ranks,
     0,
@@ -119,8 +125,8 @@ async function trainOn(
     });
   const run = (gpu: Gpu) =>
     withTimeline(gpu, { ranks, events }, trace, (timeline) => session(gpu, timeline));
-  const choice = { gpu: config.gpu, gpuIndex: options.gpuIndex };
-  const reachedEnd = await withResumeHint("train", folder, () => withGpu(choice, run));
+  const place = { config, gpuIndex: options.gpuIndex, folder, events };
+  const reachedEnd = await runOnGpu(opened, { ...place, command: "train" }, run);
   if (!reachedEnd) Deno.exitCode = INTERRUPTED_EXIT_CODE;
   if (ranks.rank > 0) return;
   printResult(folder);
@@ -148,7 +154,7 @@ function begin(options: TrainOptions): ChosenRun {
 }
 
 function reopen(options: TrainOptions, command: Command): ChosenRun {
-  refuseWithResume(command, ["run", "set", ...TRACE_OPTIONS], changeableTangoKeys);
+  refuseWithResume(command, ["run", "set", "ranks", ...TRACE_OPTIONS], changeableTangoKeys);
   const folder = RunFolder.open(options.run ?? latestRunDirectory("runs", "train"));
   if (isComparison(folder.path)) {
     throw new UserError(

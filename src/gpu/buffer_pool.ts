@@ -49,7 +49,7 @@ export class BufferPool {
     if (bytes > limit) {
       throw new BufferTooLarge(
         `${label} needs ${bytes} bytes in one GPU buffer, but this device binds at most ${limit}. ` +
-          `Use a smaller micro_batch_tokens, decode batch or model.`,
+          `Use shorter passes, fewer sequences at once or a smaller model.`,
       );
     }
     const idle = this.#free.get(size)?.pop();

@@ -11,7 +11,7 @@ export interface WatchedRun {
   readonly communicator: Communicator;
   /** This rank's GPU, in a few words. */
   readonly gpu: string;
-  readonly config: DistributedConfig;
+  readonly limits: DistributedConfig;
   readonly command: RunCommand;
   readonly folder: RunFolder;
   readonly events: RunEvents;
@@ -24,10 +24,10 @@ export interface WatchedRun {
  * @throws on rank 0 alone: when `body` fails on another, that process ends
  */
 export async function whileWatched<Result>(
-  { communicator, gpu, config, command, folder, events }: WatchedRun,
+  { communicator, gpu, limits, command, folder, events }: WatchedRun,
   body: (watch: RunWatch | null) => Promise<Result>,
 ): Promise<Result> {
-  const { silence_seconds: silenceSeconds, stall_seconds: stallSeconds } = config;
+  const { silence_seconds: silenceSeconds, stall_seconds: stallSeconds } = limits;
   if (communicator.size === 1 || silenceSeconds === null) return await body(null);
   const watch = await RunWatch.open(communicator, gpu, { silenceSeconds, stallSeconds });
   let doing = "before its first step";
@@ -39,7 +39,9 @@ export async function whileWatched<Result>(
   };
   tell();
   using _following = events.listen((event) => {
-    if (event.type === "phaseBegan") doing = `in the ${event.phase} of step ${event.step}`;
+    if (event.type === "phaseBegan") {
+      doing = `in the ${event.phase.replaceAll("_", " ")} of step ${event.step}`;
+    }
     if (event.type === "phaseBegan" || event.type === "checkpoint") tell();
   });
   return await watch.guard(() => body(watch));

@@ -17,10 +17,13 @@ const FILE = "judgment_labels.json";
 export function readJudgmentLabels(model: string): JudgmentLabels | null {
   const path = join(model, FILE);
   if (!exists(path)) return null;
-  const { judgment_labels: labels } = readJson(path);
+  const written = readJson(path);
+  // Earlier versions wrote `verifier_labels`.
+  const labels = written.judgment_labels ?? written.verifier_labels;
   if (labels === "gold" || labels === "coin_flip") return labels;
   throw new UserError(
-    `${path}: judgment_labels is ${JSON.stringify(labels)}; expected "gold" or "coin_flip".`,
+    `${path}: judgment_labels is ${JSON.stringify(labels)}; expected "gold" or "coin_flip". ` +
+      `Write which of them the model has imitated, or remove the file if that is not known.`,
   );
 }
 

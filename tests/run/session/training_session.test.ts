@@ -76,7 +76,10 @@ onEveryGpu("training session: it is said and kept what the verifier had imitated
     await again.save(project.generator);
     again.close();
     assert.equal(readJudgmentLabels(project.generator), "gold");
-    Deno.writeTextFileSync(join(project.verifier, "judgment_labels.json"), "{}");
+    const written = join(project.verifier, "judgment_labels.json");
+    Deno.writeTextFileSync(written, JSON.stringify({ verifier_labels: "coin_flip" }));
+    assert.equal(readJudgmentLabels(project.verifier), "coin_flip", "as earlier versions wrote it");
+    Deno.writeTextFileSync(written, "{}");
     assert.throws(() => readJudgmentLabels(project.verifier), /expected "gold" or "coin_flip"/);
   });
 });

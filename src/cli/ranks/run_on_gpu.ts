@@ -1,0 +1,44 @@
+import type { OpenCommunicator } from "../../distributed/open_communicator.ts";
+import type { EngineChoice, Gpu } from "../../gpu/gpu.ts";
+import type { DistributedConfig } from "../../run/config/shared_schema.ts";
+import type { RunEvents } from "../../run/events/run_events.ts";
+import type { RunFolder } from "../../run/store/run_folder.ts";
+import { type RunCommand, withResumeHint } from "../resume_hint.ts";
+import { withGpu } from "../with_gpu.ts";
+import { gpuOfRank } from "./gpu_of_rank.ts";
+import { whileWatched } from "./while_watched.ts";
+
+/** A run, as far as the one that opens its GPU has to know it. */
+export interface RunOnGpu {
+  readonly config: { readonly gpu: EngineChoice; readonly distributed: DistributedConfig };
+  /** What `--gpu-index` says. */
+  readonly gpuIndex?: number;
+  readonly command: RunCommand;
+  readonly folder: RunFolder;
+  readonly events: RunEvents;
+}
+
+/**
+ * Runs `body` on this rank's GPU, while the ranks watch each other. What ends it says how to go on.
+ *
+ * @throws UserError when there is no such GPU; what `withResumeHint` and `whileWatched` throw
+ */
+export async function runOnGpu<Result>(
+  opened: OpenCommunicator,
+  { config, gpuIndex, ...run }: RunOnGpu,
+  body: (gpu: Gpu) => Promise<Result>,
+): Promise<Result> {
+  const { communicator } = opened;
+  return await withResumeHint(run.command, run.folder, async () => {
+    const { index, words } = await gpuOfRank(opened, gpuIndex);
+    const watched = { ...run, communicator, gpu: words, limits: config.distributed };
+    return await whileWatched(
+      watched,
+      (watch) =>
+        withGpu({ gpu: config.gpu, gpuIndex: index }, (gpu) => {
+          gpu.reads = watch;
+          return body(gpu);
+        }),
+    );
+  });
+}
