@@ -25,6 +25,12 @@ const configs = [...Deno.readDirSync("configs")].map(({ name }) => name)
     return { file, task, data, seed, evaluation, steps, batch: rollout.batch_size };
   });
 
+const byPart = <Value>(of: (part: Split) => Value): Record<Split, Value> => ({
+  train: of("train"),
+  validation: of("validation"),
+  test: of("test"),
+});
+
 /** No part of any configuration meets another part of any. */
 function assertDisjoint(all: readonly { readonly file: string; readonly parts: Parts }[]): void {
   for (const one of all) {
@@ -66,14 +72,7 @@ for (const name of ["last-letter", "arithmetic"]) {
     assertDisjoint(all.map(({ file, parts }) => {
       const beginnings = (part: Split) =>
         new Set([...parts[part]].map((question) => question.slice(0, "7+5-3".length)));
-      return {
-        file,
-        parts: {
-          train: beginnings("train"),
-          validation: beginnings("validation"),
-          test: beginnings("test"),
-        },
-      };
+      return { file, parts: byPart(beginnings) };
     }));
   });
 }
@@ -105,6 +104,19 @@ Deno.test("parts: a tiny task redraws what is held out, and refuses when nothing
 
 const wordProblems = configs.filter(({ file }) => file.includes("word-problems"));
 
+/** People and things of the word problems, which the test knows by itself. */
+const wordsOf = {
+  train: "Ana Ben Chen Dora Emil Fatima Goran Hana Ivo Jun " +
+    "apples books pens coins stamps marbles shells cards",
+  validation: "Kofi Lena Mara plums spoons candles",
+  test: "Nils Olga Pia Quentin lemons buttons ribbons bottles",
+};
+
+const anyOf = (words: string) => `\\b(?:${words.replaceAll(" ", "|")})\\b`;
+const openings = new RegExp(`${anyOf(Object.values(wordsOf).join(" "))}|\\d+`, "g");
+/** A text's wording: numbers, people and things left open. */
+const templateOf = (text: string) => text.replace(openings, "_");
+
 Deno.test("parts: the word problems' files share no question, wording, person or thing", async () => {
   assert.equal(wordProblems.length, 3);
   const all = await Promise.all(wordProblems.map(async ({ file, data }) => {
@@ -112,33 +124,48 @@ Deno.test("parts: the word problems' files share no question, wording, person or
     const set = await loadDataSet(data, { requireAnswer: true, validation: true });
     const questions = (part: Split) =>
       new Set(set[part].map(({ question }) => normalized(question)));
-    const parts = {
-      train: questions("train"),
-      validation: questions("validation"),
-      test: questions("test"),
-    };
-    return { file, parts };
+    return { file, parts: byPart(questions) };
   }));
   assertDisjoint(all);
   const [{ parts }] = all;
-  const patterns = (part: Split) => new Set([...parts[part]].map(patternOf));
-  const wordings = {
-    train: patterns("train"),
-    validation: patterns("validation"),
-    test: patterns("test"),
-  };
-  assertDisjoint([{ file: "wordings", parts: wordings }]);
-  assert.deepEqual(PARTS.map((part) => wordings[part].size), [8, 4, 4]);
+  const templates = byPart((part) => new Set([...parts[part]].map(templateOf)));
+  assertDisjoint([{ file: "wordings", parts: templates }]);
+  assert.deepEqual(PARTS.map((part) => templates[part].size), [40, 12, 12]);
+  for (const part of PARTS) {
+    const others = PARTS.filter((other) => other !== part).map((other) => wordsOf[other]).join(" ");
+    const foreign = [...parts[part]].filter((question) => new RegExp(anyOf(others)).test(question));
+    assert.deepEqual(foreign, [], part);
+  }
 });
 
-/** A question's wording: numbers, people and things left open, which the test knows by itself. */
-function patternOf(question: string): string {
-  const words = "apples books pens coins stamps marbles shells cards plums spoons candles lemons " +
-    "buttons ribbons bottles Ana Ben Chen Dora Emil Fatima Goran Hana Ivo Jun Kofi Lena Mara Nils " +
-    "Olga Pia Quentin";
-  const open = new RegExp(`\\b(?:${words.replaceAll(" ", "|")})\\b|\\d+`, "g");
-  return question.replace(open, "_");
-}
+Deno.test("parts: the word problems' solutions are right, and worded as training words them", async () => {
+  const { data } = wordProblems[0];
+  assert.ok(data);
+  const set = await loadDataSet(data, { requireSteps: true, validation: true });
+  const results: Record<string, (left: number, right: number) => number> = {
+    "+": (left, right) => left + right,
+    "-": (left, right) => left - right,
+    "*": (left, right) => left * right,
+    "/": (left, right) => left / right,
+  };
+  const wordings = byPart(() => new Set<string>());
+  for (const part of PARTS) {
+    for (const { question, solutionSteps, answer } of set[part]) {
+      // A count of one would need a singular.
+      assert.ok(question.match(/\d+/g)?.every((number) => Number(number) >= 2), question);
+      const steps = solutionSteps ?? [];
+      assert.equal(steps.length, 2, question);
+      for (const step of steps) {
+        const [, left, operator, right, result] = step.match(/(\d+) (.) (\d+) = (\d+)\.$/) ?? [];
+        assert.equal(results[operator](Number(left), Number(right)), Number(result), step);
+        wordings[part].add(templateOf(step));
+      }
+      assert.ok(steps[1].endsWith(`= ${answer}.`), question);
+    }
+  }
+  assert.ok(wordings.validation.isSubsetOf(wordings.train));
+  assert.ok(wordings.test.isSubsetOf(wordings.train));
+});
 
 Deno.test("parts: fine-tuning and training on published sets hold out the same files", () => {
   const onFiles = configs.filter(({ data, file }) => data !== null && file.endsWith("-sft.yaml"));
