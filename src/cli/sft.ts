@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import type { OpenCommunicator } from "../distributed/open_communicator.ts";
 import { broadcastOutcome } from "../distributed/outcomes.ts";
 import type { Gpu } from "../gpu/gpu.ts";
+import { requireShards } from "../run/config/placement.ts";
 import { ConfigHistory } from "../run/control/config_history.ts";
 import { INTERRUPTED_EXIT_CODE } from "./interrupt.ts";
 import { readJsonLines } from "../run/store/json_lines_log.ts";
@@ -73,7 +74,10 @@ export function register(program: Command): void {
 
 async function fineTune(options: SftOptions, command: Command): Promise<void> {
   // What is wrong with it is said before any rank is started.
-  const check = () => void (options.resume ? reopen(options, command) : begin(options));
+  const check = (ranks: number) => {
+    const { config } = options.resume ? reopen(options, command) : begin(options);
+    requireShards(config.reduction.shards, ranks, "the model");
+  };
   await onRanks(options.ranks, check, (opened) => fineTuneOn(opened, options, command));
 }
 

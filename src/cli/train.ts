@@ -14,6 +14,7 @@ import {
   type Settings,
 } from "../run/config/changeable.ts";
 import type { TangoConfig } from "../run/config/config_schema.ts";
+import { placementOf } from "../run/config/placement.ts";
 import { ConfigHistory } from "../run/control/config_history.ts";
 import { INTERRUPTED_EXIT_CODE } from "./interrupt.ts";
 import { readJsonLines } from "../run/store/json_lines_log.ts";
@@ -72,7 +73,10 @@ export function register(program: Command): void {
 
 async function train(options: TrainOptions, command: Command): Promise<void> {
   // What is wrong with it is said before any rank is started.
-  const check = () => void (options.resume ? reopen(options, command) : begin(options));
+  const check = (ranks: number) => {
+    const { config } = options.resume ? reopen(options, command) : begin(options);
+    placementOf(config, ranks);
+  };
   await onRanks(options.ranks, check, (opened) => trainOn(opened, options, command));
 }
 

@@ -18,6 +18,14 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
     ],
     ["train --steps 0", /--steps: schedule\.total_training_steps is 0/],
     ["train --run nowhere --resume", /nowhere holds no run/],
+    ["train --ranks 0", /'--ranks <number>' argument '0' is invalid/],
+    ["train --ranks -1", /'--ranks <number>' argument '-1' is invalid/],
+    ["train --ranks 1000", /1000 ranks train the generator and a batch has 1 part,/],
+    ["train --ranks 3 --set reduction.shards=2", /3 ranks train .* has 2 parts,/],
+    [
+      "train --ranks 2 --set placement.generator=0 --set placement.verifier=2",
+      /there is no rank 2/,
+    ],
     [
       "train --resume --seed 1 --steps 1",
       /--resume continues.*--steps, --seed cannot go with it.*--set can change is generator\./,
@@ -30,6 +38,7 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
       /evaluate_every is not a key; did you mean schedule\.test_frequency\?/,
     ],
     ["sft --run nowhere --resume", /nowhere holds no run/],
+    ["sft --ranks 2", /2 ranks train the model and a batch has 1 part,/],
     ["sft --resume --steps 3", /--resume continues.*--steps cannot go with it/],
   ],
   eval: [

@@ -36,6 +36,17 @@ Deno.test("launcher: passes the task and its arguments to Deno unchanged", async
   assert.equal(code, 0);
 });
 
+Deno.test("launcher: ranks do not look whether the dependencies are installed", async () => {
+  using machine = new FakeMachine();
+  machine.program("deno", denoOf("2.9.6"));
+  for (const size of ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"]) {
+    const { output } = await machine.launch(["doctor"], { [size]: "4" });
+    assert.equal(output, "deno run -A --node-modules-dir=manual src/cli/main.ts doctor\n");
+    const alone = await machine.launch(["doctor"], { [size]: "1" });
+    assert.equal(alone.output, "deno run -A src/cli/main.ts doctor\n");
+  }
+});
+
 Deno.test("launcher: every task but check is the program that `deno task` would run", () => {
   const { tasks } = JSON.parse(Deno.readTextFileSync(join(PROJECT_FOLDER, "deno.json")));
   const others = Object.entries(tasks).filter(([task, line]) =>

@@ -9,8 +9,12 @@
 mpi=.tango/mpi
 mpich_version=5.0.2 # of the wheel
 
+is_rank() { # true in a process that mpirun or srun has started among others
+  [ "${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-${SLURM_STEP_NUM_TASKS:-1}}}" != 1 ]
+}
+
 wants_ranks() { # true when the arguments "$@" ask this process to start several ranks
-  [ -z "${OMPI_COMM_WORLD_SIZE:-}${PMI_SIZE:-}" ] || return 1 # it is one of them
+  ! is_rank || return 1
   before=
   for argument in "$@"; do
     case $argument in

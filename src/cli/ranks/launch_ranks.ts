@@ -29,7 +29,9 @@ export async function launchRanks(ranks: number): Promise<number> {
     );
   }
   using watch = new RankWatch();
-  const program = [Deno.execPath(), "run", "-A", fileURLToPath(Deno.mainModule), ...Deno.args];
+  // They start at the same moment, and would queue to see whether the dependencies are installed.
+  const run = ["run", "-A", "--node-modules-dir=manual", fileURLToPath(Deno.mainModule)];
+  const program = [Deno.execPath(), ...run, ...Deno.args];
   const { command, args, env } = startCommand(mpiexec, ranks, program);
   const launcher = new Deno.Command(command, {
     args,

@@ -15,29 +15,29 @@ const FIRST_RANK_SPEAKS_MS = 2000;
  * with its number and host. No rank outlives what started it.
  *
  * @param ranks what --ranks says; undefined without it
- * @param check called before ranks are started: what cannot be is said once
+ * @param check called before ranks are started, so that what cannot be is said once; throws it
  */
 export async function onRanks(
   ranks: number | undefined,
-  check: () => void,
+  check: (ranks: number) => void,
   body: (opened: OpenCommunicator) => Promise<void>,
 ): Promise<void> {
   const start = startedBy((name) => Deno.env.get(name));
   if (start === null) {
     if (ranks === undefined || ranks === 1) return await body(await openCommunicator());
-    check();
+    check(ranks);
     Deno.exitCode = await launchRanks(ranks);
     return;
   }
   const { rank, size, launcher } = start;
-  if (ranks !== undefined && ranks !== size) {
-    throw new UserError(
-      `--ranks ${ranks} does not fit the ${size} ranks that ${launcher} started. Leave --ranks out: they are counted.`,
-    );
-  }
   await stayWithLauncher(rank);
   using _quiet = rank > 0 ? new Quiet() : null;
   try {
+    if (ranks !== undefined && ranks !== size) {
+      throw new UserError(
+        `--ranks ${ranks} does not fit the ${size} ranks that ${launcher} started. Leave --ranks out: they are counted.`,
+      );
+    }
     const opened = await openCommunicator();
     await body(opened);
     await opened.close();
@@ -46,17 +46,6 @@ export async function onRanks(
     await new Promise((resolve) => setTimeout(resolve, FIRST_RANK_SPEAKS_MS));
     throw ofRank(rank, error);
   }
-}
-
-/** @throws UserError when there are more ranks than parts of a batch (`reduction.shards`) to share */
-export function checkRanks(ranks: number, shards: number): void {
-  if (ranks <= shards) return;
-  throw new UserError(
-    `${ranks} ranks cannot share ${
-      shards === 1 ? "1 part" : `${shards} parts`
-    } of a batch: reduction.shards says how ` +
-      `many there are. Take at most as many ranks, or begin a run with --set reduction.shards=${ranks}.`,
-  );
 }
 
 /** The error with the rank's name before it. */

@@ -76,7 +76,9 @@ export function placementOf(config: PlacedConfig, size: number): Placement {
 export function requireShards(shards: number, ranks: number, model: string): void {
   if (ranks <= shards) return;
   throw new UserError(
-    `reduction.shards: ${ranks} ranks train ${model} and a batch has ${shards} parts, fewer than ranks. Take ` +
+    `reduction.shards: ${ranks} ranks train ${model} and a batch has ${
+      shards === 1 ? "1 part" : `${shards} parts`
+    }, fewer than ranks. Take ` +
       `--set reduction.shards=${ranks}, or more; the same number gives the same bits on fewer ranks.`,
   );
 }

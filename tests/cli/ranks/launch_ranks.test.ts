@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import type { Mpiexec } from "../../../src/cli/ranks/mpiexec.ts";
+import { type Mpiexec, startCommand } from "../../../src/cli/ranks/mpiexec.ts";
 import { testEachLibrary } from "../../distributed/mpi/installations.ts";
 import { gone } from "../../distributed/mpi/processes.ts";
 
@@ -70,6 +70,32 @@ testEachLibrary("--ranks: a mistake of the user is said once, exit 2", async (mp
   const found = await counting(mpiexec, "user error");
   assert.deepEqual(found, { code: 2, printed: "a file is missing\n" });
 });
+
+testEachLibrary(
+  "--ranks: other ranks than those that were started are refused once",
+  async (mpiexec) => {
+    const program = [
+      Deno.execPath(),
+      "run",
+      "--no-check",
+      "-A",
+      PROGRAM,
+      "count",
+      "--ranks",
+      "3",
+      "short",
+    ];
+    const { command, args, env } = startCommand(mpiexec, 2, program);
+    const { code, stderr } = await new Deno.Command(command, { args, env, clearEnv: true })
+      .output();
+    const printed = new TextDecoder().decode(stderr);
+    assert.equal(
+      printed.match(/^--ranks 3 does not fit the 2 ranks that .* started\./gm)?.length,
+      1,
+    );
+    assert.equal(code, 2);
+  },
+);
 
 testEachLibrary("--ranks: what ends another rank names it, exit 1", async (mpiexec) => {
   const { code, printed } = await counting(mpiexec, "failure on 1");
