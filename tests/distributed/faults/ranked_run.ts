@@ -1,0 +1,93 @@
+import { dirname, join } from "node:path";
+import { findMpiexec, startCommand } from "../../../src/cli/ranks/mpiexec.ts";
+
+const project = join(import.meta.dirname ?? "", "..", "..", "..");
+
+/** How a run over ranks ended. */
+export interface RunOutcome {
+  readonly code: number;
+  readonly output: string;
+  /** Ranks whose processes were still there. */
+  readonly left: readonly number[];
+}
+
+/** A run over ranks that are processes, of which each can be got at. */
+export class RankedRun implements Disposable {
+  readonly #folder = Deno.makeTempDirSync();
+  readonly #launcher: Deno.ChildProcess;
+  readonly #output: Promise<string[]>;
+
+  /**
+   * Starts ranks of the command line under MPI's launcher.
+   *
+   * @returns null where there is no MPI
+   */
+  static async start(ranks: number, args: readonly string[]): Promise<RankedRun | null> {
+    const mpiexec = await findMpiexec();
+    if (mpiexec === null) return null;
+    const preload = join(import.meta.dirname ?? "", "on_signal.ts");
+    const options = ["run", "-A", "--no-check", "--preload", preload];
+    const program = [Deno.execPath(), ...options, join(project, "src/cli/main.ts"), ...args];
+    const { command, args: rest, env } = startCommand(mpiexec, ranks, program);
+    return new RankedRun(command, rest, env);
+  }
+
+  private constructor(command: string, args: readonly string[], env: Record<string, string>) {
+    this.#launcher = new Deno.Command(command, {
+      args: [...args],
+      env: { ...env, TEST_RANKS: this.#folder },
+      clearEnv: true,
+      cwd: project,
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    const { stdout, stderr } = this.#launcher;
+    this.#output = Promise.all([stdout, stderr].map((stream) => new Response(stream).text()));
+  }
+
+  /** Whether a rank's process has begun. */
+  has(rank: number): boolean {
+    return this.#processes().has(rank);
+  }
+
+  /** Sends a signal to a rank's process. */
+  signal(rank: number, signal: Deno.Signal): void {
+    const pid = this.#processes().get(rank);
+    if (pid === undefined) throw new Error(`rank ${rank} has not begun`);
+    Deno.kill(pid, signal);
+  }
+
+  /** Waits for the end, of all ranks too. */
+  async outcome(): Promise<RunOutcome> {
+    const { code } = await this.#launcher.status;
+    const [out, err] = await this.#output;
+    const left = [...this.#processes()].filter(([, pid]) => isThere(pid)).map(([rank]) => rank);
+    return { code, output: out + err, left };
+  }
+
+  /** Process numbers by rank, of those that have begun. */
+  #processes(): Map<number, number> {
+    const ranks = [...Deno.readDirSync(this.#folder)].map(({ name }) => name);
+    return new Map(
+      ranks.map((rank) => [Number(rank), Number(Deno.readTextFileSync(join(this.#folder, rank)))])
+        .filter(([, pid]) => pid > 0) as [number, number][], // a file may be there before its content
+    );
+  }
+
+  [Symbol.dispose](): void {
+    for (const pid of this.#processes().values()) if (isThere(pid)) Deno.kill(pid, "SIGKILL");
+    Deno.removeSync(this.#folder, { recursive: true });
+  }
+}
+
+/** Whether a rank's process is there, and is not another one by now. */
+function isThere(pid: number): boolean {
+  try {
+    return Deno.readTextFileSync(`/proc/${pid}/cmdline`).includes(
+      dirname(import.meta.filename ?? ""),
+    );
+  } catch {
+    return false;
+  }
+}
