@@ -9,7 +9,7 @@ import { ConfigHistory } from "../run/control/config_history.ts";
 import { INTERRUPTED_EXIT_CODE } from "./interrupt.ts";
 import { readJsonLines } from "../run/store/json_lines_log.ts";
 import { loadSftConfig } from "../run/config/load_config.ts";
-import { formatMemoryPlan } from "../run/memory/memory_plan.ts";
+import { formatMemoryPlans } from "../run/memory/memory_plan.ts";
 import { METRIC } from "../run/store/metric_names.ts";
 import type { MetricsLine } from "../run/store/metrics_log.ts";
 import { latestCheckpoint } from "../run/store/checkpoint.ts";
@@ -113,7 +113,7 @@ async function fineTuneOn(
         events,
         control: followed?.control,
         ranks: timeline.ranks,
-        onPlan: (plan) => console.log(`${formatMemoryPlan(plan)}\n`),
+        onPlan: (plans) => console.log(`${formatMemoryPlans(plans)}\n`),
         onOpen(run) {
           if (run.examples.report !== null) console.log(`${run.examples.report}\n`);
           const model = `${config.policy} of ${describeParameters(run.parameterCount)}`;

@@ -20,7 +20,7 @@ import { INTERRUPTED_EXIT_CODE } from "./interrupt.ts";
 import { readJsonLines } from "../run/store/json_lines_log.ts";
 import { loadTangoConfig } from "../run/config/load_config.ts";
 import { problemsName } from "../run/problems/open_problems.ts";
-import { formatMemoryPlan } from "../run/memory/memory_plan.ts";
+import { formatMemoryPlans } from "../run/memory/memory_plan.ts";
 import type { MetricsLine } from "../run/store/metrics_log.ts";
 import { findHeadlines, methodName } from "../run/report/report.ts";
 import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/store/run_folder.ts";
@@ -108,7 +108,7 @@ async function trainOn(
       control: followed?.control,
       ranks: timeline.ranks,
       timeline,
-      onPlan: (plan) => console.log(`${formatMemoryPlan(plan)}\n`),
+      onPlan: (plans) => console.log(`${formatMemoryPlans(plans)}\n`),
       onOpen({ parameterCounts: { generator, verifier }, globalSteps, dataReport }) {
         if (dataReport !== null) console.log(`${dataReport}\n`);
         const shared = ranks.size > 1 ? [`${ranks.size} ranks`] : [];

@@ -1,10 +1,13 @@
 import type { Communicator } from "./communicator.ts";
 
+/** Which of several ranks. */
+export type Rank = Pick<Communicator, "rank" | "size">;
+
 /**
  * One of several ranks without the others, for what is rehearsed to learn how much memory it takes: nothing
  * is sent, and what is received is whatever lay there.
  */
-export function rehearsedRank({ rank, size }: { rank: number; size: number }): Communicator {
+export function rehearsedRank({ rank, size }: Rank): Communicator {
   const communicator: Communicator = {
     rank,
     size,

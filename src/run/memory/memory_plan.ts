@@ -97,7 +97,19 @@ export async function rehearsePhases(
   };
 }
 
-/** The plan for people. */
+/** The plans of a run's ranks for people: of those that hold the same, the one that takes the most. */
+export function formatMemoryPlans(plans: readonly MemoryPlan[]): string {
+  const held = ({ resident }: MemoryPlan) => resident.map(({ what }) => what).join();
+  const alike = [...Map.groupBy(plans.keys(), (rank) => held(plans[rank])).values()];
+  return alike.map((ranks) => {
+    const most = ranks.reduce((a, b) => plans[b].peakBytes > plans[a].peakBytes ? b : a);
+    const plan = formatMemoryPlan(plans[most]);
+    if (alike.length === 1) return plan;
+    return `${ranks.length === 1 ? "Rank" : "Ranks"} ${ranks.join(", ")}:\n${plan}`;
+  }).join("\n\n");
+}
+
+/** A plan for people. */
 export function formatMemoryPlan({ resident, phases, peakBytes }: MemoryPlan): string {
   const row = ({ what, bytes }: MemoryUse) => [what, formatBytes(bytes)];
   return alignedTable([

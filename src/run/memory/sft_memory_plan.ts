@@ -1,3 +1,6 @@
+import { alone } from "../../distributed/communicator.ts";
+import { gradientReducer } from "../../distributed/gradient_reducer.ts";
+import { type Rank, rehearsedRank } from "../../distributed/rehearsed_rank.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { cutByTokens } from "../../engine/training/micro_batches.ts";
 import { type SupervisedSample, updateSupervised } from "../../rl/update/supervised_update.ts";
@@ -9,13 +12,20 @@ import { halve, type Shrink } from "./shrink.ts";
 import { loraSchema } from "../config/shared_schema.ts";
 
 /**
- * What fine-tuning takes of the GPU's memory; it is rehearsed on a GPU without memory.
+ * What fine-tuning takes of a rank's GPU memory; it is rehearsed on a GPU without memory and without the other
+ * ranks.
  *
+ * @param rank which of how many; by default a process by itself
  * @throws UserError when one of its buffers is larger than the device binds
  */
-export async function planSftMemory(gpu: Gpu, config: SftConfig): Promise<MemoryPlan> {
+export async function planSftMemory(
+  gpu: Gpu,
+  config: SftConfig,
+  rank: Rank = alone,
+): Promise<MemoryPlan> {
   const rehearsal = gpu.rehearsal();
-  const run = await SftRun.open(rehearsal, config);
+  // One rank measures all: it samples as many at a time as each of several does.
+  const run = await SftRun.open(rehearsal, config, alone, gradientReducer(rehearsedRank(rank)));
   try {
     const { trainer } = run;
     const { model } = trainer;

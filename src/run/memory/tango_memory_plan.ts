@@ -1,4 +1,5 @@
-import { alone, type Communicator } from "../../distributed/communicator.ts";
+import { alone } from "../../distributed/communicator.ts";
+import { type Rank, rehearsedRank } from "../../distributed/rehearsed_rank.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import type { Policy, PolicyEngine } from "../../rl/policy.ts";
@@ -18,18 +19,19 @@ import { openProblems, requirementsOf } from "../problems/open_problems.ts";
 import { openPolicies, promptFitOf, releasePolicies } from "../tango/policies.ts";
 
 /**
- * What a run takes of this rank's GPU memory when every response is as long as it may be. The run is rehearsed
- * on a GPU without memory; nothing is allocated.
+ * What a run takes of a rank's GPU memory when every response is as long as it may be. The run is rehearsed
+ * on a GPU without memory and without the other ranks; nothing is allocated.
  *
+ * @param rank which of how many; by default a process by itself
  * @throws UserError when one of its buffers is larger than the device binds
  */
 export async function planTangoMemory(
   gpu: Gpu,
   config: TangoConfig,
-  ranks: Communicator = alone,
+  rank: Rank = alone,
 ): Promise<MemoryPlan> {
   const rehearsal = gpu.rehearsal();
-  const policies = await openPolicies(rehearsal, config, { ranks });
+  const policies = await openPolicies(rehearsal, config, { ranks: rehearsedRank(rank) });
   try {
     const { generator, verifier } = policies;
     const requires = requirementsOf(config);

@@ -1,4 +1,5 @@
 import { alone, type Communicator } from "../../distributed/communicator.ts";
+import { gatherOutcomes } from "../../distributed/outcomes.ts";
 import { broadcastValue } from "../../distributed/values.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { latestCheckpoint } from "../store/checkpoint.ts";
@@ -28,8 +29,8 @@ export interface SftSessionOptions {
   readonly timeline?: StepClock;
   /** All ranks of the run; by default this process alone. */
   readonly ranks?: Communicator;
-  /** Told what memory the run will take, before any is taken. */
-  readonly onPlan: (plan: MemoryPlan) => void;
+  /** Told what memory the run will take on each rank, before any is taken. */
+  readonly onPlan: (plans: readonly MemoryPlan[]) => void;
   /** Told once the model is there. */
   readonly onOpen: (run: SftRun) => void;
 }
@@ -53,13 +54,15 @@ export async function fineTuneWithReport(
   const started = performance.now();
   let stepsDone = 0;
   return await events.announceFailure(() => stepsDone, async () => {
-    const plan = await checkMemory(gpu, {
-      config,
-      limit: config.memory_limit_gb,
-      plan: (changed) => planSftMemory(gpu, changed),
-      shrinks: sftShrinks,
-    });
-    onPlan(plan);
+    const plans = await gatherOutcomes(ranks, () =>
+      checkMemory(gpu, {
+        config,
+        limit: config.memory_limit_gb,
+        plan: (changed) => planSftMemory(gpu, changed, ranks),
+        shrinks: sftShrinks,
+      }));
+    const plan = plans[ranks.rank];
+    onPlan(plans);
     const run = await SftRun.open(gpu, config, ranks);
     try {
       const folder = await openRunFolder(ranks, path, resume ? null : config);

@@ -1,4 +1,5 @@
 import { alone } from "../../distributed/communicator.ts";
+import { gatherOutcomes } from "../../distributed/outcomes.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { exists, removeIfPresent } from "../../base/atomic_file.ts";
 import { keepRecords } from "./keep_records.ts";
@@ -16,8 +17,8 @@ import { tangoShrinks } from "../memory/tango_shrinks.ts";
 
 /** How a run is started, and who follows it. */
 export interface TrainingSessionOptions extends RunSurroundings {
-  /** Told what memory the run will take, before any is taken. */
-  readonly onPlan?: (plan: MemoryPlan) => void;
+  /** Told what memory the run will take on each rank, before any is taken. */
+  readonly onPlan?: (plans: readonly MemoryPlan[]) => void;
   /** Told once the models are loaded. */
   readonly onOpen?: (run: TangoRun) => void;
 }
@@ -48,13 +49,15 @@ export async function trainWithReport(
   const started = performance.now();
   let stepsDone = 0;
   return await events.announceFailure(() => stepsDone, async () => {
-    const plan = await checkMemory(gpu, {
-      config,
-      limit: config.memory_limit_gb,
-      plan: (changed) => planTangoMemory(gpu, changed, ranks),
-      shrinks: tangoShrinks,
-    });
-    onPlan?.(plan);
+    const plans = await gatherOutcomes(ranks, () =>
+      checkMemory(gpu, {
+        config,
+        limit: config.memory_limit_gb,
+        plan: (changed) => planTangoMemory(gpu, changed, ranks),
+        shrinks: tangoShrinks,
+      }));
+    const plan = plans[ranks.rank];
+    onPlan?.(plans);
     const folder = await openRunFolder(ranks, path, resume ? null : config);
     const run = await open(gpu, config, folder, { resume, events, control, timeline, ranks });
     try {

@@ -2,6 +2,7 @@ import { camelCased } from "../../base/camel_cased.ts";
 import { alone, type Communicator } from "../../distributed/communicator.ts";
 import { gradientReducer } from "../../distributed/gradient_reducer.ts";
 import { onEveryRank, type Placed } from "../../distributed/placed.ts";
+import type { Reducer } from "../../engine/training/reducer.ts";
 import { Trainer } from "../../engine/training/trainer.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { ParameterCount } from "../../model/decoder/model.ts";
@@ -70,6 +71,7 @@ export class SftRun {
    * Loads or makes the model.
    *
    * @param ranks all of the run, which all call it
+   * @param reducer through which they train
    * @throws UserError when a file the configuration names is missing or unsound, or a batch has fewer parts
    *   than there are ranks
    */
@@ -77,6 +79,7 @@ export class SftRun {
     gpu: Gpu,
     config: SftConfig,
     ranks: Communicator = alone,
+    reducer = gradientReducer(ranks),
   ): Promise<SftRun> {
     requireShards(config.reduction.shards, ranks.size, "the model");
     const loaded = config.initial_model === null
@@ -91,7 +94,7 @@ export class SftRun {
     opened.defer(() => loaded.model.release());
     const { examples, measurement } = await openExamples(config, loaded, ranks);
     opened.use(examples);
-    const run = new SftRun(config, ranks, loaded, examples, measurement);
+    const run = new SftRun(config, ranks, loaded, examples, measurement, reducer);
     opened.defer(() => run.trainer.release());
     run.#opened = opened.move();
     return run;
@@ -103,10 +106,11 @@ export class SftRun {
     private readonly loaded: LoadedModel,
     readonly examples: Examples,
     onTask: TaskMeasurement | null,
+    reducer: Reducer,
   ) {
     const loss = { ...config.loss, share_prompts: false };
     const options = trainerOptions({ ...config, loss });
-    this.trainer = new Trainer(loaded.model, options, gradientReducer(ranks));
+    this.trainer = new Trainer(loaded.model, options, reducer);
     this.measurement = new SftMeasurement(config, this.trainer, examples, onTask);
   }
 
