@@ -6,7 +6,7 @@ import type { TangoConfig } from "../../../src/run/config/config_schema.ts";
 import { loadSftConfig, loadTangoConfig } from "../../../src/run/config/load_config.ts";
 import { checkMemory } from "../../../src/run/memory/memory_check.ts";
 import { formatBytes } from "../../../src/base/format_bytes.ts";
-import { formatMemoryPlan } from "../../../src/run/memory/memory_plan.ts";
+import { formatMemoryPlan, type MemoryPlan } from "../../../src/run/memory/memory_plan.ts";
 import { RunFolder } from "../../../src/run/store/run_folder.ts";
 import { planSftMemory, sftShrinks } from "../../../src/run/memory/sft_memory_plan.ts";
 import { SftRun } from "../../../src/run/sft/sft_run.ts";
@@ -98,6 +98,12 @@ onEveryGpu("memory plan: fine-tuning is planned as well", async (gpu) => {
       run.close();
     });
     assert.ok(live <= plan.peakBytes && live >= 0.9 * plan.peakBytes, `${live}, ${plan.peakBytes}`);
+    const moments = ({ resident }: MemoryPlan) =>
+      resident.find(({ what }) => what.startsWith("optimizer moments"))?.bytes;
+    const shares = [0, 1].map((rank) => planSftMemory(gpu, config, { rank, size: 2 }));
+    const [first, second] = (await Promise.all(shares)).map(moments);
+    // So small a model is one slice, which one rank has.
+    assert.deepEqual([first, second], [moments(plan), undefined]);
     await assert.rejects(
       checkMemory(gpu, {
         config,
