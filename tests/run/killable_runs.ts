@@ -48,8 +48,12 @@ export class KillableRuns implements Disposable {
    *
    * @param preloaded a module that runs in the process before the program
    */
-  async resume(name: string, preloaded?: string): Promise<Outcome> {
-    return await finish(this.#continue(name, preloaded));
+  async resume(
+    name: string,
+    preloaded?: string,
+    options: readonly string[] = [],
+  ): Promise<Outcome> {
+    return await finish(this.#continue(name, preloaded, options));
   }
 
   /** Begins or continues a run and kills it as soon as metrics.jsonl has `lines` lines. */
@@ -103,8 +107,12 @@ export class KillableRuns implements Disposable {
     return this.#command([...options, ...place]);
   }
 
-  #continue(name: string, preloaded?: string): Deno.Command {
-    return this.#command(["--resume", "--run", this.path(name)], preloaded);
+  #continue(
+    name: string,
+    preloaded?: string,
+    options: readonly string[] = [],
+  ): Deno.Command {
+    return this.#command(["--resume", "--run", this.path(name), ...options], preloaded);
   }
 
   #command(options: readonly string[], preloaded?: string): Deno.Command {

@@ -96,7 +96,7 @@ function parseRanks(policy: string, text: string, size: number): number[] {
   if (missing !== undefined) {
     throw new UserError(
       `placement.${policy}: there is no rank ${missing}; there are ${size}, counted from 0. Start more with ` +
-        `--ranks, or name others.`,
+        `--ranks, name others, or let every rank hold both: --set placement=null (--resume takes it too).`,
     );
   }
   return sorted;

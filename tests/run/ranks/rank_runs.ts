@@ -31,9 +31,14 @@ export class RankRuns implements AsyncDisposable {
   readonly #gpus: Gpu[] = [];
   #policies: { generator: string; verifier: string } | null = null;
 
-  /** A configuration of three generator and two verifier steps, changed in some sections. */
+  /**
+   * A configuration of a generator and a verifier step, changed in some sections. Unless they say how to make a
+   * generator it is one of tiny policies.
+   */
   async config(changes: object = {}): Promise<TangoConfig> {
-    const { generator, verifier } = await this.#tinyPolicies();
+    const { generator, verifier } = "generator" in changes
+      ? { generator: null, verifier: null }
+      : await this.#tinyPolicies();
     const optimizer = { learning_rate: 0.003 };
     const base = {
       task: tinyTask,
