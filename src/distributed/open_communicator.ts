@@ -28,7 +28,10 @@ export interface OpenCommunicator {
 
 /** How a communicator is opened. */
 export interface OpenOptions {
-  /** Seconds that sending or receiving may take before it fails; 600 by default. */
+  /**
+   * Seconds that sending or receiving may take before it fails; 3600 by default, since a rank may wait as long as
+   * another one's part of a step takes. That one is gone is found sooner by `RunWatch`.
+   */
   readonly timeLimitSeconds?: number;
   readonly environment?: Environment;
 }
@@ -40,7 +43,7 @@ export interface OpenOptions {
  * @throws UserError when the MPI library of what started this process cannot be used
  */
 export async function openCommunicator(
-  { timeLimitSeconds = 600, environment = (name) => Deno.env.get(name) }: OpenOptions = {},
+  { timeLimitSeconds = 3600, environment = (name) => Deno.env.get(name) }: OpenOptions = {},
 ): Promise<OpenCommunicator> {
   const start = startedBy(environment);
   if (start === null) {
