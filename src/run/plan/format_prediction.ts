@@ -33,26 +33,33 @@ export function placementName(placement: PlannedPlacement): string {
     : `split ${placement.generator} + ${placement.verifier}`;
 }
 
-/** Predictions side by side. @param memoryBytes that a GPU has */
-export function formatPredictions(plans: readonly PlannedMemory[], memoryBytes: number): string {
-  const row = (what: string, of: (prediction: Prediction) => string) => [
-    what,
-    ...plans.map(({ prediction }) => of(prediction)),
-  ];
-  const stepRows = (name: string, of: (prediction: Prediction) => PredictedStep | null) => {
-    if (plans.every(({ prediction }) => of(prediction) === null)) return [];
-    const part = (what: string, key: keyof PredictedStep) =>
-      row(what, (prediction) => seconds(of(prediction)?.[key] ?? 0));
-    return [
-      part(name, "seconds"),
-      part("· rollout", "rollout"),
-      part("· verification", "verification"),
-      part("· of both: fewer than half of the slots in use", "tail"),
-      part("· forward and backward", "gradient"),
-      part("· gradient and weights exchanged", "reduction"),
-      part("· optimizer", "optimizer"),
+/** What is said of a prediction: rows of a name and a cell. */
+export function predictionCells(prediction: Prediction): (readonly [string, string])[] {
+  const stepCells = (name: string, step: PredictedStep | null): (readonly [string, string])[] =>
+    step === null ? [] : [
+      [name, seconds(step.seconds)],
+      ["· rollout", seconds(step.rollout)],
+      ["· verification", seconds(step.verification)],
+      ["· of both: fewer than half of the slots in use", seconds(step.tail)],
+      ["· forward and backward", seconds(step.gradient)],
+      ["· gradient and weights exchanged", seconds(step.reduction)],
+      ["· optimizer", seconds(step.optimizer)],
     ];
-  };
+  return [
+    ...stepCells("generator step", prediction.generatorStep),
+    ...stepCells("verifier step", prediction.verifierStep),
+    ["step, mean over the schedule", seconds(prediction.meanStepSeconds)],
+    ["evaluation", seconds(prediction.evaluationSeconds)],
+    ["checkpoint", seconds(prediction.checkpointSeconds)],
+    ["whole run", formatDuration(prediction.totalSeconds)],
+    ["idle, of the steps' time", share(prediction.idleShare)],
+    ["exchanging, of the steps' time", share(prediction.exchangeShare)],
+    ["sent by a rank in a step", formatBytes(prediction.bytesPerStep)],
+  ];
+}
+
+/** Predictions of one run side by side. @param memoryBytes that a GPU has */
+export function formatPredictions(plans: readonly PlannedMemory[], memoryBytes: number): string {
   const problems: string[] = [];
   const memory = plans.map(({ memory }) =>
     memory.map(({ ranks, bytes, problem }) => {
@@ -62,17 +69,10 @@ export function formatPredictions(plans: readonly PlannedMemory[], memoryBytes: 
       return `${own}${formatBytes(bytes)}${bytes > memoryBytes ? ", too much" : ""}`;
     }).join(", ")
   );
+  const cells = plans.map(({ prediction }) => predictionCells(prediction));
   const table = alignedTable([
     ["predicted", ...plans.map(({ prediction }) => placementName(prediction.placement))],
-    ...stepRows("generator step", ({ generatorStep }) => generatorStep),
-    ...stepRows("verifier step", ({ verifierStep }) => verifierStep),
-    row("step, mean over the schedule", ({ meanStepSeconds }) => seconds(meanStepSeconds)),
-    row("evaluation", ({ evaluationSeconds }) => seconds(evaluationSeconds)),
-    row("checkpoint", ({ checkpointSeconds }) => seconds(checkpointSeconds)),
-    row("whole run", ({ totalSeconds }) => formatDuration(totalSeconds)),
-    row("idle, of the steps' time", ({ idleShare }) => share(idleShare)),
-    row("exchanging, of the steps' time", ({ exchangeShare }) => share(exchangeShare)),
-    row("sent by a rank in a step", ({ bytesPerStep }) => formatBytes(bytesPerStep)),
+    ...cells[0].map(([name], row) => [name, ...cells.map((column) => column[row][1])]),
     [`memory of a rank, which has ${formatBytes(memoryBytes)}`, ...memory],
   ]);
   return [table, ...new Set(problems)].join("\n");
