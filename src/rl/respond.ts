@@ -1,4 +1,9 @@
-import { rollout, type RolloutRequest, type Sampling } from "../engine/sampling/rollout.ts";
+import {
+  messagesArrive,
+  rollout,
+  type RolloutRequest,
+  type Sampling,
+} from "../engine/sampling/rollout.ts";
 import { type Policy, type PolicyEngine, versionOf } from "./policy.ts";
 import type { Asked, Sampled } from "./sampled_ahead.ts";
 
@@ -33,7 +38,7 @@ export function mostTokens(
  */
 export async function respond(
   engine: PolicyEngine,
-  { stopTokens, maximumResponse }: Policy<unknown>,
+  { stopTokens, maximumResponse, engine: { all } }: Policy<unknown>,
   asked: readonly RolloutRequest[],
   sampling: Sampling,
   ended: (sampled: Sampled, request: number) => void = () => {},
@@ -47,12 +52,10 @@ export async function respond(
   const version = versionOf(engine);
   const options = { ...sampling, stopTokens, maximumResponse };
   try {
-    const groups = await rollout(
-      sampler,
-      asked,
-      options,
-      (rollout, r) => ended({ rollout, version }, r),
-    );
+    const groups = await rollout(sampler, asked, options, {
+      ended: (rollout, r) => ended({ rollout, version }, r),
+      between: all.size > 1 ? messagesArrive : undefined,
+    });
     return groups.map((group) => group.map((rollout) => ({ rollout, version })));
   } finally {
     // Training needs the memory.

@@ -28,10 +28,17 @@ export interface RolloutOptions extends Sampling {
   readonly maximumResponse: number;
 }
 
+/** Who follows a rollout. */
+export interface RolloutListener {
+  /** Told each response as soon as it is there, and the place of its request. */
+  ended?(response: RolloutResponse, request: number): void;
+  /** Awaited between two steps, which may keep the thread busy from end to end. */
+  between?(): Promise<void>;
+}
+
 /**
  * Samples responses to prompts and waits for all of them.
  *
- * @param ended told each response as soon as it is there, and the place of its request
  * @returns for each request its responses, in the order of its sequence ids
  * @throws UserError when a prompt with a longest response exceeds the model's positions
  */
@@ -39,10 +46,11 @@ export async function rollout(
   sampler: Sampler,
   requests: readonly RolloutRequest[],
   options: RolloutOptions,
-  ended: (response: RolloutResponse, request: number) => void = () => {},
+  listener: RolloutListener = {},
 ): Promise<RolloutResponse[][]> {
   const ids: number[] = [];
   let left = 0;
+  let isGivenUp = false;
   try {
     const results = requests.map((request, r) => {
       const responses: RolloutResponse[] = Array(request.sequenceIds.length);
@@ -50,7 +58,7 @@ export async function rollout(
       const added = ask(sampler, request, options, (response, place) => {
         left--;
         responses[place] = response;
-        ended(response, r);
+        if (!isGivenUp) listener.ended?.(response, r);
       });
       ids.push(...added);
       return responses;
@@ -58,9 +66,11 @@ export async function rollout(
     while (left > 0) {
       const goesOn = await sampler.step();
       if (!goesOn && left > 0) throw new Error(`the sampler has lost ${left} responses`);
+      await listener.between?.();
     }
     return results;
   } catch (error) {
+    isGivenUp = true;
     for (const id of ids) sampler.abort(id);
     throw error;
   }
@@ -121,12 +131,13 @@ export class OpenRollout {
 
   async #run(): Promise<void> {
     try {
-      // A step may keep the thread busy from end to end; further requests arrive in between.
-      const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
-      await turn();
+      await messagesArrive();
       while (this.#left > 0 && !this.#failure) {
-        await this.sampler.step();
-        await turn();
+        const goesOn = await this.sampler.step();
+        if (!goesOn && this.#left > 0) {
+          throw new Error(`the sampler has lost ${this.#left} responses`);
+        }
+        await messagesArrive();
       }
     } catch (error) {
       this.#failure = { error };
@@ -134,4 +145,9 @@ export class OpenRollout {
       this.#running = null;
     }
   }
+}
+
+/** Waits one turn of the event loop, in which messages of other processes come and go. */
+export function messagesArrive(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
 }

@@ -1,7 +1,7 @@
 import { camelCased } from "../../base/camel_cased.ts";
 import { alone, type Communicator } from "../../distributed/communicator.ts";
 import { madeOf } from "../../distributed/placed.ts";
-import { broadcastValue } from "../../distributed/values.ts";
+import { broadcastValue, gatherValues } from "../../distributed/values.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { ParameterCount } from "../../model/decoder/model.ts";
 import { nextStep, positionAfter, type TangoStep } from "../../rl/schedule/tango_schedule.ts";
@@ -19,6 +19,7 @@ import type { Problems } from "../problems/problems.ts";
 import { betterOf } from "../store/best.ts";
 import { latestCheckpoint } from "../store/checkpoint.ts";
 import { METRIC } from "../store/metric_names.ts";
+import type { Metrics } from "../store/metrics_log.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 import type { StepClock } from "../trace/run_timeline.ts";
 import { readJudgmentLabels } from "../store/judgment_labels.ts";
@@ -238,15 +239,22 @@ export class TangoRun {
     { metrics, samples, tokens }: StepOutcome,
     seconds: number,
   ): Promise<void> {
-    const { epochs, timeouts } = this.#problems;
     const timings = {
       [METRIC.stepSeconds]: seconds,
       [METRIC.tokensPerSecond]: tokens / seconds,
-      ...(epochs === null ? {} : { "data/answer_timeouts": timeouts }),
+      ...await this.#countTimeouts(),
       ...await this.#timeline?.stepEnd(seconds),
     };
     tellMeasured(this.#events, { type: "step", step, phase, metrics, timings });
     this.#events.emit({ type: "samples", step, samples });
+  }
+
+  /** Answers of files that took too long to compare, whichever rank graded them. */
+  async #countTimeouts(): Promise<Metrics> {
+    const { epochs, timeouts } = this.#problems;
+    if (epochs === null) return {};
+    const counts = await gatherValues(this.#ranks, timeouts);
+    return { "data/answer_timeouts": counts.reduce((sum, count) => sum + count, 0) };
   }
 
   async #save(): Promise<void> {

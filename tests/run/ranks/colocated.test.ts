@@ -25,35 +25,44 @@ const long = {
 };
 
 Deno.test({
-  name: "ranks: twelve steps on 1, 2 and 4, and killed on 4, resumed on 2 and then on 1",
+  name: "ranks: a run leaves the same bytes on any number of them",
   // The GPU outlives its closing by a few timers.
-  sanitizeOps: false,
-  sanitizeResources: false,
-  fn: async () => {
-    await using runs = new RankRuns();
-    await runs.compare("whole", long, [2, 4]);
-    const lines = readJsonLines<MetricsLine>(RunFolder.open(runs.path("whole-1")).metrics);
-    const steps = lines.filter(({ phase }) => phase !== "evaluation");
-    assert.equal(steps.map(({ phase }) => phase[0]).join(""), "gvggvggvggvg");
-    for (const line of steps) {
-      assert.ok(Number(line[`${line.phase}/grad_norm`]) > 0, `step ${line.step}`);
-      assert.equal(line["sampling/logp_difference/max"], 0, `step ${line.step}`);
-    }
-    const config = await runs.config(long);
-    await runs.trainUntil("killed", 4, config, 5);
-    await runs.trainUntil("killed", 2, config, 9, true);
-    await runs.train("killed", 1, config, { resume: true });
-    assertSameFiles(runs.path("killed"), runs.path("whole-1"), comparedFiles);
-  },
-});
-
-Deno.test({
-  name: "ranks: what only one of them knows is told to all",
   sanitizeOps: false,
   sanitizeResources: false,
   fn: async (test) => {
     await using runs = new RankRuns();
     const generatorOnly = comparedFiles.filter((file) => !file.startsWith("verifier/"));
+    const together = await runs.config(long);
+    const apart = await runs.config({
+      ...long,
+      placement: { generator: "0-1", verifier: "2-3" },
+    });
+
+    await test.step("twelve steps on 1, 2 and 4", async () => {
+      await runs.compare("whole", long, [2, 4]);
+      const lines = readJsonLines<MetricsLine>(RunFolder.open(runs.path("whole-1")).metrics);
+      const steps = lines.filter(({ phase }) => phase !== "evaluation");
+      assert.equal(steps.map(({ phase }) => phase[0]).join(""), "gvggvggvggvg");
+      for (const line of steps) {
+        assert.ok(Number(line[`${line.phase}/grad_norm`]) > 0, `step ${line.step}`);
+        assert.equal(line["sampling/logp_difference/max"], 0, `step ${line.step}`);
+      }
+    });
+
+    await test.step("the generator on two of them, the verifier on two others", async () => {
+      await runs.train("apart", 4, apart);
+      assertSameFiles(runs.path("apart"), runs.path("whole-1"), comparedFiles);
+    });
+
+    await test.step("killed on 4, resumed on 2, killed and resumed on 1", async () => {
+      for (const config of [together, apart]) {
+        const name = config === apart ? "killed-apart" : "killed";
+        await runs.trainUntil(name, 4, config, 5);
+        await runs.trainUntil(name, 2, together, 9, true);
+        await runs.train(name, 1, together, { resume: true });
+        assertSameFiles(runs.path(name), runs.path("whole-1"), comparedFiles);
+      }
+    });
 
     await test.step("further batches while groups teach nothing", async () => {
       const [told] = await runs.compare(
@@ -100,23 +109,17 @@ Deno.test({
     await test.step("several samples of each problem in an evaluation", async () => {
       await runs.compare("samples", { evaluation: { samples: 3 } }, [2]);
     });
-  },
-});
 
-Deno.test({
-  name: "ranks: more than a batch has parts, or blind for the run's folder, are refused",
-  sanitizeOps: false,
-  sanitizeResources: false,
-  fn: async () => {
-    await using runs = new RankRuns();
-    const config = await runs.config({ reduction: { shards: 2 } });
-    await assert.rejects(runs.train("many", 3, config), {
-      name: "UserError",
-      message: /reduction\.shards: 3 ranks train the generator and a batch has 2 parts/,
-    });
-    await assert.rejects(runs.train("nowhere", 2, config, { resume: true }), {
-      name: "UserError",
-      message: /nowhere holds no run/,
+    await test.step("more than a batch has parts, or blind for the run's folder", async () => {
+      const config = await runs.config({ reduction: { shards: 2 } });
+      await assert.rejects(runs.train("many", 3, config), {
+        name: "UserError",
+        message: /reduction\.shards: 3 ranks train the generator and a batch has 2 parts/,
+      });
+      await assert.rejects(runs.train("nowhere", 2, config, { resume: true }), {
+        name: "UserError",
+        message: /nowhere holds no run/,
+      });
     });
   },
 });

@@ -61,3 +61,35 @@ Deno.test({
     for (const gpu of gpus) gpu.close();
   },
 });
+
+Deno.test({
+  name: "ranks: updates that are skipped in a row end the run on all of them",
+  // The GPU outlives its closing by a few timers.
+  sanitizeOps: false,
+  sanitizeResources: false,
+  fn: async () => {
+    const gpus = await Promise.all([0, 1].map(() => Gpu.open("auto")));
+    await withTinyProject(gpus[0], async (project) => {
+      const config = loadTangoConfig(project.config, {
+        set: [
+          ...["verifier=null", "reduction.shards=2", "schedule.test_frequency=0"],
+          // A gradient that overflows.
+          ...["loss.entropy_coefficient=1e38", "generator.optimizer.maximum_skipped_updates=2"],
+        ],
+      });
+      const ends = await onRanks(2, async (ranks) => {
+        const run = trainWithReport(gpus[ranks.rank], config, join(project.folder, "run"), {
+          resume: false,
+          ranks,
+        });
+        return await run.then(
+          () => "reached its end",
+          ({ name, message }: Error) => name + message,
+        );
+      });
+      assert.match(ends[0], /^DivergenceStep 2 ends the run: /);
+      assert.equal(ends[1], ends[0]);
+    });
+    for (const gpu of gpus) gpu.close();
+  },
+});

@@ -1,7 +1,6 @@
 /** Some ranks hold the generator, others the verifier: a run leaves the bytes that it leaves on one rank. */
 
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { Sampler } from "../../../src/engine/sampling/sampler.ts";
 import { readJsonLines } from "../../../src/run/store/json_lines_log.ts";
 import { RunFolder } from "../../../src/run/store/run_folder.ts";
@@ -36,11 +35,18 @@ const placed = (generator: string, verifier: string) => ({
   placement: { generator, verifier },
 });
 
-/** Counts what is asked of all samplers while `body` runs. */
-async function countRequests(body: () => Promise<unknown>): Promise<number> {
+/** What is asked of all samplers while `body` runs: how often, and whether while another GPU's was busy. */
+async function watchSamplers(
+  body: () => Promise<unknown>,
+): Promise<{ readonly count: number; readonly overlaps: boolean }> {
   const { add } = Sampler.prototype;
+  const samplers = new Set<Sampler>();
   let count = 0;
+  let overlaps = false;
   Sampler.prototype.add = function (request) {
+    samplers.add(this);
+    const isApart = (other: Sampler) => other.model.gpu !== this.model.gpu;
+    if ([...samplers].some((other) => isApart(other) && other.busy)) overlaps = true;
     if (!this.model.gpu.isRehearsal) count++;
     return add.call(this, request);
   };
@@ -49,86 +55,66 @@ async function countRequests(body: () => Promise<unknown>): Promise<number> {
   } finally {
     Sampler.prototype.add = add;
   }
-  return count;
+  return { count, overlaps };
 }
 
 Deno.test({
-  name: "split ranks: the bytes of one rank, whoever holds what, and also when resumed otherwise",
+  name: "split ranks: the bytes of one rank, whoever holds what",
   // The GPU outlives its closing by a few timers.
   sanitizeOps: false,
   sanitizeResources: false,
-  fn: async () => {
+  fn: async (test) => {
     await using runs = new RankRuns();
     const together = await runs.config(course);
-    const asked = await countRequests(() => runs.train("whole", 1, together));
-    for (const [name, generator, verifier] of [["a", "0-1", "2-3"], ["b", "1", "0"]]) {
-      const config = await runs.config(placed(generator, verifier));
-      const size = name === "a" ? 4 : 2;
-      const askedApart = await countRequests(() => runs.train(name, size, config));
-      assertSameFiles(runs.path(name), runs.path("whole"), files);
-      assert.equal(askedApart, asked, "what was sampled ahead was not sampled again");
-    }
-    await runs.trainUntil("killed", 3, await runs.config(placed("0", "1-2")), 3);
-    await runs.train("killed", 1, together, { resume: true });
-    assertSameFiles(runs.path("killed"), runs.path("whole"), files);
-  },
-});
 
-Deno.test({
-  name: "split ranks: each sample says which version of which policy wrote it",
-  sanitizeOps: false,
-  sanitizeResources: false,
-  fn: async () => {
-    await using runs = new RankRuns();
-    await runs.train("run", 2, await runs.config(placed("0", "1")));
-    const samples = readJsonLines<Sample>(RunFolder.open(runs.path("run")).samples);
-    const versions = new Map(
-      samples.filter(({ phase }) => phase !== "evaluation")
-        .map(({ step, version, critiques: [{ version: judge }] }) => [step, [version, judge]]),
-    );
-    // V, then G G V G G V: each was sampled by what the steps before it had made.
-    assert.deepEqual([...versions], [
-      [1, [0, 0]],
-      [2, [0, 1]],
-      [3, [1, 1]],
-      [4, [2, 1]],
-      [5, [2, 2]],
-      [6, [3, 2]],
-      [7, [4, 2]],
-    ]);
-  },
-});
+    await test.step("solutions are judged as they come, and sampled once", async () => {
+      const whole = await watchSamplers(() => runs.train("whole", 1, together));
+      const config = await runs.config(placed("1", "0"));
+      const apart = await watchSamplers(() => runs.train("apart", 2, config));
+      assertSameFiles(runs.path("apart"), runs.path("whole"), files);
+      assert.deepEqual(apart, { count: whole.count, overlaps: true });
+    });
 
-Deno.test({
-  name: "split ranks: further batches are judged once it is known which groups are left",
-  sanitizeOps: false,
-  sanitizeResources: false,
-  fn: async () => {
-    await using runs = new RankRuns();
-    const changes = { rollout: { maximum_generation_batches: 3 } };
-    await runs.train("whole", 1, await runs.config(changes));
-    const placement = { generator: "0", verifier: "1" };
-    await runs.train("split", 2, await runs.config({ ...changes, placement }));
-    assertSameFiles(runs.path("split"), runs.path("whole"), comparedFiles);
-  },
-});
+    await test.step("each sample says which version of which policy wrote it", () => {
+      const samples = readJsonLines<Sample>(RunFolder.open(runs.path("apart")).samples);
+      const versions = new Map(
+        samples.filter(({ phase }) => phase !== "evaluation")
+          .map(({ step, version, critiques: [{ version: judge }] }) => [step, [version, judge]]),
+      );
+      // V, then G G V G G V: each was sampled by what the steps before it had made.
+      assert.deepEqual([...versions], [
+        [1, [0, 0]],
+        [2, [0, 1]],
+        [3, [1, 1]],
+        [4, [2, 1]],
+        [5, [2, 2]],
+        [6, [3, 2]],
+        [7, [4, 2]],
+      ]);
+    });
 
-Deno.test({
-  name: "placement: ranks that are not there, idle, or shared by half are refused",
-  sanitizeOps: false,
-  sanitizeResources: false,
-  fn: async () => {
-    await using runs = new RankRuns();
-    const refused = async (generator: string, verifier: string, message: RegExp) => {
-      const config = await runs.config({ placement: { generator, verifier } });
-      await assert.rejects(runs.train(join("refused", generator + verifier), 4, config), {
+    await test.step("further batches: judged once it is known which groups are left", async () => {
+      const changes = { rollout: { maximum_generation_batches: 3 } };
+      await runs.train("batches", 1, await runs.config(changes));
+      const placement = { generator: "0", verifier: "1-2" };
+      await runs.train("batches-apart", 3, await runs.config({ ...changes, placement }));
+      assertSameFiles(runs.path("batches-apart"), runs.path("batches"), comparedFiles);
+    });
+
+    await test.step("a verifier that is frozen, and fewer solutions than ranks to judge", async () => {
+      const changes = { verifier: { trained: false }, rollout: { batch_size: 1 } };
+      const generatorOnly = comparedFiles.filter((file) => !file.startsWith("verifier/"));
+      await runs.train("frozen", 1, await runs.config(changes));
+      const placement = { generator: "3", verifier: "0-2" };
+      await runs.train("frozen-apart", 4, await runs.config({ ...changes, placement }));
+      assertSameFiles(runs.path("frozen-apart"), runs.path("frozen"), generatorOnly);
+    });
+
+    await test.step("a placement that names ranks that are not there is refused", async () => {
+      await assert.rejects(runs.train("refused", 3, await runs.config(placed("0-1", "2-3"))), {
         name: "UserError",
-        message,
+        message: /placement\.verifier: there is no rank 3; there are 3/,
       });
-    };
-    await refused("0-1", "2-4", /placement\.verifier: there is no rank 4; there are 4/);
-    await refused("0", "1-2", /placement: of 4 ranks, 3 would hold nothing/);
-    await refused("0-2", "2-3", /placement: rank 2 is named for both policies and others are not/);
-    await refused("3-1", "0", /placement\.generator: expected ranks such as/);
+    });
   },
 });
