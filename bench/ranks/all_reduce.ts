@@ -5,15 +5,18 @@
  *     mpiexec -n 2 deno run -A bench/ranks/all_reduce.ts --gigabytes 1 --rounds 3
  *
  * Prints GB of gradient per second: of the reduce-scatter and all-gather that training makes, with its reads from
- * the GPU, its sums there and its writes; of the same messages between hosts alone; of MPI_Allreduce, which blocks.
+ * the GPU, its sums there and its writes; of these alone; of the same messages without them; of MPI_Allreduce, which
+ * blocks.
  */
 
 import { parseArgs } from "node:util";
 import { barrier } from "../../src/distributed/collectives.ts";
+import type { Communicator } from "../../src/distributed/communicator.ts";
 import { gradientReducer } from "../../src/distributed/gradient_reducer.ts";
 import { messagesUnderWay } from "../../src/distributed/gather_slices.ts";
 import { InFlight } from "../../src/distributed/in_flight.ts";
 import { openCommunicator } from "../../src/distributed/open_communicator.ts";
+import { rehearsedRank } from "../../src/distributed/rehearsed_rank.ts";
 import { exchangeSteps, sliceRounds } from "../../src/distributed/slice_rounds.ts";
 import { gatherValues } from "../../src/distributed/values.ts";
 import { ownShards } from "../../src/engine/training/shards.ts";
@@ -45,8 +48,9 @@ if (communicator.rank === 0) {
       `${ranks.library} · ${gpu.info.name} · ${gpu.info.engine} · ${(bytes / 1e9).toFixed(2)} GB`,
   );
 }
-await measure("reduce-scatter and all-gather of GPU memory", () => ofGpuMemory(slices));
-await measure("the same messages between hosts alone", () => ofHostMemory(slices));
+await measure("reduce-scatter and all-gather of GPU memory", () => ofGpuMemory(communicator));
+await measure("the GPU's part of it alone", () => ofGpuMemory(rehearsedRank(communicator)));
+await measure("the same messages from host memory", () => ofHostMemory());
 const allReduce = mpiAllReduce(bytes / 4);
 await measure("MPI_Allreduce", () => Promise.resolve(allReduce()));
 await ranks.close();
@@ -63,7 +67,7 @@ function flatTensors(gpu: Gpu, bytes: number): Tensor[] {
 }
 
 /** What training does between the last backward pass and the next forward pass. */
-async function ofGpuMemory(slices: readonly Slice[]): Promise<void> {
+async function ofGpuMemory(communicator: Communicator): Promise<void> {
   const reducer = gradientReducer(communicator);
   const { size } = communicator;
   const own = ownShards(size, communicator);
@@ -72,7 +76,7 @@ async function ofGpuMemory(slices: readonly Slice[]): Promise<void> {
   await gpu.finish();
 }
 
-async function ofHostMemory(slices: readonly Slice[]): Promise<void> {
+async function ofHostMemory(): Promise<void> {
   const { size, rank } = communicator;
   const pool = Array.from({ length: 4 * messagesUnderWay }, () => new Uint8Array(pieceBytes));
   const bytesFor = ({ first, end }: Slice) => {

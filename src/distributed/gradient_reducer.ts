@@ -1,8 +1,8 @@
-import { Failure } from "../base/failure.ts";
 import type { Reducer } from "../engine/training/reducer.ts";
 import { allGather } from "./collectives.ts";
 import type { Communicator } from "./communicator.ts";
 import { gatherSlices } from "./gather_slices.ts";
+import { failureOf, type Outcome, valueOf } from "./outcomes.ts";
 import { reduceSlices } from "./reduce_slices.ts";
 import { gatherValues } from "./values.ts";
 
@@ -28,29 +28,22 @@ async function together<Result>(
   communicator: Communicator,
   task: () => Promise<Result>,
 ): Promise<Result> {
-  const [outcome] = await Promise.allSettled([task()]);
-  if (outcome.status === "rejected") {
-    const { reason } = outcome;
+  const [settled] = await Promise.allSettled([task()]);
+  if (settled.status === "rejected") {
     // That the others could not be told matters less than what there was to tell.
-    await findFailure(communicator, reason?.message ?? String(reason)).catch(() => {});
-    throw reason;
+    await failTogether(communicator, failureOf(settled.reason)).catch(() => {});
+    throw settled.reason;
   }
-  const failure = await findFailure(communicator, null);
-  if (failure) throw new Failure(failure);
-  return outcome.value;
+  await failTogether(communicator, { value: null });
+  return settled.value;
 }
 
-/** What went wrong on the first rank on which something did; null when nothing did. */
-async function findFailure(
-  communicator: Communicator,
-  own: string | null,
-): Promise<string | null> {
-  const { rank, size } = communicator;
-  const hasFailed = Array.from({ length: size }, () => new Uint8Array(1));
-  hasFailed[rank][0] = own === null ? 0 : 1;
+/** @throws what went wrong on the first rank on which something did */
+async function failTogether(communicator: Communicator, own: Outcome<null>): Promise<void> {
+  const hasFailed = Array.from({ length: communicator.size }, () => new Uint8Array(1));
+  hasFailed[communicator.rank][0] = "value" in own ? 0 : 1;
   await allGather(communicator, hasFailed);
-  if (hasFailed.every(([failed]) => failed === 0)) return null;
-  const messages = await gatherValues(communicator, own);
-  const failed = messages.findIndex((message) => message !== null);
-  return `Rank ${failed} of ${size} failed: ${messages[failed]}`;
+  if (hasFailed.every(([failed]) => failed === 0)) return;
+  const outcomes = await gatherValues(communicator, own);
+  outcomes.forEach((outcome, rank) => valueOf(outcome, rank, communicator));
 }

@@ -1,6 +1,7 @@
 /** Several ranks train one model: every rank has the numbers of one process, to the last bit. */
 
 import assert from "node:assert/strict";
+import { UserError } from "../../src/base/user_error.ts";
 import { alone as nobody } from "../../src/distributed/communicator.ts";
 import { gradientReducer } from "../../src/distributed/gradient_reducer.ts";
 import type { Gpu } from "../../src/gpu/gpu.ts";
@@ -156,6 +157,14 @@ onEveryGpu("more ranks than parts are refused", async (gpu) => {
       name: "UserError",
       message: /^reduction\.shards is 2 and 3 ranks train together: .* Set reduction\.shards to 3 /,
     });
+  });
+});
+
+Deno.test("a user's mistake that one rank finds is told to all as one", async () => {
+  const mistake = new UserError("not so");
+  await onReducers(3, async (reducer) => {
+    const task = () => reducer.rank === 1 ? Promise.reject(mistake) : Promise.resolve();
+    await assert.rejects(reducer.together(task), { name: "UserError", message: "not so" });
   });
 });
 
