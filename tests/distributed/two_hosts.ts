@@ -19,7 +19,7 @@ export interface Host {
   readonly command: readonly string[];
 }
 
-/** Removed with the cable, and whatever still runs there keeps running, when it is disposed of. */
+/** Removed with the cable, and with all that still runs there, when it is disposed of. */
 export class TwoHosts implements Disposable {
   readonly hosts: readonly [Host, Host];
   readonly #names: readonly [string, string];
@@ -64,7 +64,39 @@ export class TwoHosts implements Disposable {
       );
   }
 
+  /**
+   * A script that runs a command on the host with an address, as `ssh [options] address command` does: what MPI's
+   * launchers start their helpers with.
+   */
+  writeAgent(path: string): void {
+    const cases = this.hosts.map(({ host, address }, i) =>
+      `  ${address}) host=${host} network=${this.#names[i]} ;;`
+    );
+    const lines = [
+      "#!/bin/sh",
+      'while [ "${1#-}" != "$1" ]; do shift; done',
+      'case "$1" in',
+      ...cases,
+      "esac",
+      "shift",
+      'exec ip netns exec "$network" unshare --uts --pid --fork --kill-child --mount-proc \\',
+      '  sh -c \'hostname "$0"; exec sh -c "$*"\' "$host" "$@"',
+      "",
+    ];
+    Deno.writeTextFileSync(path, lines.join("\n"), { mode: 0o755 });
+  }
+
+  /** Numbers of all processes on both hosts. */
+  processes(): number[] {
+    return this.#names.flatMap((name) => {
+      const { stdout } = new Deno.Command("ip", { args: ["netns", "pids", name], stderr: "null" })
+        .outputSync();
+      return new TextDecoder().decode(stdout).split(/\s+/).filter(Boolean).map(Number);
+    });
+  }
+
   [Symbol.dispose](): void {
+    for (const process of this.processes()) run(`kill -KILL ${process}`);
     for (const name of this.#names) run(`ip netns del ${name}`);
   }
 }

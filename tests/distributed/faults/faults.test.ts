@@ -1,7 +1,9 @@
 /** Whatever happens to one rank, a run ends on all, says why, and goes on to the bytes that it leaves undisturbed. */
 
+import assert from "node:assert/strict";
 import { findMpiexec } from "../../../src/cli/ranks/mpiexec.ts";
-import { Gpu } from "../../../src/gpu/gpu.ts";
+import { testEachLibrary } from "../mpi/installations.ts";
+import { TwoHosts } from "../two_hosts.ts";
 import { faults } from "./fault.ts";
 import { FaultyProject } from "./faulty_project.ts";
 
@@ -16,9 +18,7 @@ Deno.test({
   sanitizeResources: false,
   fn: async (test) => {
     using project = new FaultyProject();
-    const gpu = await Gpu.open("auto");
-    await project.prepare(gpu, 2 * faults.length);
-    gpu.close();
+    await project.prepare(2 * faults.length);
     await project.train("whole", 1);
     for (const [i, fault] of faults.entries()) {
       await test.step(fault.name, async () => {
@@ -30,3 +30,21 @@ Deno.test({
     project.compare("struck", "whole");
   },
 });
+
+testEachLibrary(
+  "faults: two hosts are cut off from each other, and all ranks end",
+  async (mpiexec) => {
+    using hosts = TwoHosts.make();
+    if (hosts === null) return console.log("this process may not make network namespaces");
+    using project = new FaultyProject();
+    await project.prepare(4);
+    const printed = await project.sufferCut("cut", hosts, mpiexec, 1);
+    assert.match(
+      printed,
+      /The run has ended on all ranks because of rank 1 on host-b .*\nNot a word for 2 s, in the .* of step/,
+    );
+    await project.train("whole", 1);
+    await project.train("cut", 1, { resume: true });
+    project.compare("cut", "whole");
+  },
+);

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import type { Gpu } from "../../../src/gpu/gpu.ts";
+import { Gpu } from "../../../src/gpu/gpu.ts";
 import { readJsonLines } from "../../../src/run/store/json_lines_log.ts";
 import type { MetricsLine } from "../../../src/run/store/metrics_log.ts";
 import { RunFolder } from "../../../src/run/store/run_folder.ts";
+import type { Mpiexec } from "../../../src/cli/ranks/mpiexec.ts";
 import { assertSameFiles } from "../../run/killable_runs.ts";
 import { tinyTask, writeTinyPolicies } from "../../run/tiny_policies.ts";
+import type { TwoHosts } from "../two_hosts.ts";
 import type { Fault } from "./fault.ts";
 import { RankedRun } from "./ranked_run.ts";
 
@@ -31,8 +33,10 @@ export class FaultyProject implements Disposable {
   readonly #config = join(this.#folder, "config.yaml");
 
   /** Writes policies and the configuration of a run of as many steps. */
-  async prepare(gpu: Gpu, steps: number): Promise<void> {
+  async prepare(steps: number): Promise<void> {
+    const gpu = await Gpu.open("auto");
     const { generator, verifier } = await writeTinyPolicies(gpu, this.#folder);
+    gpu.close();
     const optimizer = { learning_rate: 0.003 };
     Deno.writeTextFileSync(
       this.#config,
@@ -95,6 +99,24 @@ export class FaultyProject implements Disposable {
     assert.match(output, /KILLED BY SIGNAL: 9/.test(output) ? /./ : fault.message, what);
     assert.ok((output.match(/The run has ended on all ranks/g) ?? []).length <= 1, what);
     return { seconds, output };
+  }
+
+  /**
+   * Trains on two hosts until so many steps are logged, and cuts the link between them.
+   *
+   * @returns what was printed, once all ranks have ended
+   */
+  async sufferCut(
+    name: string,
+    hosts: TwoHosts,
+    mpiexec: Mpiexec,
+    steps: number,
+  ): Promise<string> {
+    const args = ["train", "--run", join(this.#folder, name), "--config", this.#config];
+    using run = RankedRun.startOn(hosts, mpiexec, join(this.#folder, "agent"), args);
+    while (!run.has(1) || this.#steps(name) < steps) await pause(20);
+    hosts.cut();
+    return await run.endedOn(hosts);
   }
 
   /** Compares what two runs left. */

@@ -4,7 +4,6 @@
  */
 
 import { RandomStream } from "../../../src/random/philox.ts";
-import { Gpu } from "../../../src/gpu/gpu.ts";
 import { faults } from "./fault.ts";
 import { FaultyProject } from "./faulty_project.ts";
 
@@ -16,9 +15,7 @@ const below = (n: number) => random.integer(n);
 const choose = <Item>(items: readonly Item[]) => items[below(items.length)];
 
 using project = new FaultyProject();
-const gpu = await Gpu.open("auto");
-await project.prepare(gpu, STEPS);
-gpu.close();
+await project.prepare(STEPS);
 await project.train("whole", 1);
 const seconds: number[] = [];
 for (let i = 0; i < count; i++) {

@@ -1,5 +1,6 @@
 import { dirname, join } from "node:path";
-import { findMpiexec, startCommand } from "../../../src/cli/ranks/mpiexec.ts";
+import { findMpiexec, type Mpiexec, startCommand } from "../../../src/cli/ranks/mpiexec.ts";
+import type { TwoHosts } from "../two_hosts.ts";
 
 const project = join(import.meta.dirname ?? "", "..", "..", "..");
 
@@ -25,11 +26,25 @@ export class RankedRun implements Disposable {
   static async start(ranks: number, args: readonly string[]): Promise<RankedRun | null> {
     const mpiexec = await findMpiexec();
     if (mpiexec === null) return null;
-    const preload = join(import.meta.dirname ?? "", "on_signal.ts");
-    const options = ["run", "-A", "--no-check", "--preload", preload];
-    const program = [Deno.execPath(), ...options, join(project, "src/cli/main.ts"), ...args];
-    const { command, args: rest, env } = startCommand(mpiexec, ranks, program);
+    const { command, args: rest, env } = startCommand(mpiexec, ranks, programOf(args));
     return new RankedRun(command, rest, env);
+  }
+
+  /** Starts one rank on each of two hosts, from the first of them. */
+  static startOn(
+    hosts: TwoHosts,
+    { path, family }: Mpiexec,
+    agent: string,
+    args: readonly string[],
+  ): RankedRun {
+    hosts.writeAgent(agent);
+    const [a, b] = hosts.hosts.map(({ address }) => address);
+    const where = family === "MPICH"
+      ? ["-launcher", "ssh", "-launcher-exec", agent, "-hosts", `${a},${b}`]
+      : ["--mca", "plm_rsh_agent", agent, "--host", `${a}:1,${b}:1`, "--bind-to", "none"];
+    const line = [path, ...where, "-n", "2", ...programOf(args)];
+    const env = { OMPI_ALLOW_RUN_AS_ROOT: "1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: "1" };
+    return new RankedRun(agent, [a, ...line], { ...Deno.env.toObject(), ...env });
   }
 
   private constructor(command: string, args: readonly string[], env: Record<string, string>) {
@@ -58,6 +73,14 @@ export class RankedRun implements Disposable {
     Deno.kill(pid, signal);
   }
 
+  /** Waits until no rank is left on two hosts. The launcher may wait on, for a host that is gone. */
+  async endedOn(hosts: TwoHosts): Promise<string> {
+    while (hosts.processes().some(isThere)) await pause(50);
+    await pause(500); // what was said last is on its way
+    this.#launcher.kill("SIGKILL");
+    return (await this.#output).join("");
+  }
+
   /** Waits for the end, of all ranks too. */
   async outcome(): Promise<RunOutcome> {
     const { code } = await this.#launcher.status;
@@ -81,12 +104,20 @@ export class RankedRun implements Disposable {
   }
 }
 
-/** Whether a rank's process is there, and is not another one by now. */
+/** The command line, as a rank runs it. */
+function programOf(args: readonly string[]): string[] {
+  const preload = join(import.meta.dirname ?? "", "on_signal.ts");
+  const options = ["run", "-A", "--no-check", "--preload", preload];
+  return [Deno.execPath(), ...options, join(project, "src/cli/main.ts"), ...args];
+}
+
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** Whether a process is there, and a rank: neither a launcher, which also names the program, nor another one by now. */
 function isThere(pid: number): boolean {
   try {
-    return Deno.readTextFileSync(`/proc/${pid}/cmdline`).includes(
-      dirname(import.meta.filename ?? ""),
-    );
+    return Deno.readLinkSync(`/proc/${pid}/exe`) === Deno.realPathSync(Deno.execPath()) &&
+      Deno.readTextFileSync(`/proc/${pid}/cmdline`).includes(dirname(import.meta.filename ?? ""));
   } catch {
     return false;
   }
