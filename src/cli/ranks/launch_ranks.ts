@@ -8,10 +8,12 @@ import { EXIT } from "../program.ts";
 import { noted, type TerminalSize } from "./launch_notes.ts";
 import { WithoutLauncherWords } from "./launcher_words.ts";
 import { findMpiexec, startCommand } from "./mpiexec.ts";
-import { endProcess, type RankEnd, RankWatch } from "./rank_watch.ts";
+import { type RankEnd, RankWatch, signalProcess } from "./rank_watch.ts";
 
 /** Milliseconds in which `mpiexec` ends the other ranks when one has ended. */
 const CLEANUP_MS = 5000;
+/** In which it is heard how a rank has ended. */
+const HEARING_MS = 1000;
 
 /**
  * Starts this very command as several ranks on this machine and waits for them. What they print goes to the terminal;
@@ -54,25 +56,29 @@ export async function launchRanks(ranks: number): Promise<number> {
   using _interrupt = new Interrupt(() => {
     interrupted = true;
     const first = watch.pidOf(0);
-    if (first === null) endProcess(launcher.pid); // nothing has begun
-    else Deno.kill(first, "SIGINT");
+    if (first === null) signalProcess(launcher.pid, "SIGKILL"); // nothing has begun
+    else signalProcess(first, "SIGINT");
   });
-  await Promise.race([watch.failed, launcher.status]);
+  const first = await Promise.race([watch.failed, launcher.status]);
   const cleanup = setTimeout(() => {
-    endProcess(launcher.pid);
+    signalProcess(launcher.pid, "SIGKILL");
     watch.end();
   }, CLEANUP_MS);
-  const { success, code } = await launcher.status;
+  const { success, code, signal } = await launcher.status;
   clearTimeout(cleanup);
   watch.end();
   await shown;
   if (success) return EXIT.success;
+  if (interrupted && watch.pidOf(0) === null) return INTERRUPTED_EXIT_CODE;
+  const failed = await Promise.race([watch.failed, pause(HEARING_MS)]);
+  if (failed?.code) return failed.code;
   if (interrupted) return INTERRUPTED_EXIT_CODE;
-  const failed = await Promise.race([watch.failed, pause(CLEANUP_MS)]);
+  if ("signal" in first && signal !== null) {
+    throw new Failure(`${mpiexec.path} was killed (${signal}), which ended all ranks.`);
+  }
   if (failed === null) {
     throw new Failure(`${mpiexec.path} could not start the ranks (exit code ${code}).`);
   }
-  if (failed.code !== null) return failed.code;
   if (hasSaidWhy) return code === EXIT.userError ? code : EXIT.failure;
   throw new Failure(describeEnd(failed, watch));
 }

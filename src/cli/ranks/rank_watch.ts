@@ -55,7 +55,7 @@ export class RankWatch implements Disposable {
 
   /** Ends all ranks that are left. */
   end(): void {
-    for (const pid of this.#pids.values()) endProcess(pid);
+    for (const pid of this.#pids.values()) signalProcess(pid, "SIGKILL");
   }
 
   [Symbol.dispose](): void {
@@ -89,10 +89,10 @@ export class RankWatch implements Disposable {
   }
 }
 
-/** Kills a process that may have ended. */
-export function endProcess(pid: number): void {
+/** Sends a signal to a process that may have ended. */
+export function signalProcess(pid: number, signal: Deno.Signal): void {
   try {
-    Deno.kill(pid, "SIGKILL");
+    Deno.kill(pid, signal);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }

@@ -151,3 +151,18 @@ testEachLibrary("--ranks: nor one that is stopped", async (mpiexec) => {
     Deno.kill(pid, "SIGKILL");
   });
 });
+
+testEachLibrary("--ranks: nor mpiexec, when that is killed", async (mpiexec) => {
+  const { code, printed } = await counting(mpiexec, "deaf", ({ pid, ranks }) => {
+    let launcher = ranks[0];
+    while (parentOf(launcher) !== pid) launcher = parentOf(launcher);
+    Deno.kill(launcher, "SIGKILL");
+  });
+  assert.match(printed, /was killed \(SIGKILL\), which ended all ranks\.\n$/);
+  assert.equal(code, 1);
+});
+
+function parentOf(pid: number): number {
+  const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
+  return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+}

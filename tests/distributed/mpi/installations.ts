@@ -42,6 +42,9 @@ export function testEachLibrary(name: string, body: (mpiexec: Mpiexec) => Promis
     Deno.test({
       name: `mpi, ${library}: ${name}` + (missing ? ` (not here; to test it: ${howToGet})` : ""),
       ignore: missing,
+      // A GPU outlives its closing by a few timers.
+      sanitizeOps: false,
+      sanitizeResources: false,
       fn: async () => {
         const mpiexec = await examineMpiexec(path);
         if (mpiexec === null) throw new Error(`${path} is no launcher that is known here`);
