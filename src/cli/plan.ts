@@ -7,7 +7,7 @@ import { type ConfigOverrides, loadTangoConfig } from "../run/config/load_config
 import { formatComparison, formatPredictions } from "../run/plan/format_prediction.ts";
 import { type GpuDescription, loadGpuDescription } from "../run/plan/gpu_description.ts";
 import { type MeasuredRun, readMeasuredRun } from "../run/plan/measured_run.ts";
-import { planMemory } from "../run/plan/planned_memory.ts";
+import { mostRehearsedRanks, planMemory } from "../run/plan/planned_memory.ts";
 import { planRun } from "../run/plan/planned_policies.ts";
 import type { PlannedRun } from "../run/plan/planned_run.ts";
 import { predictPlacements } from "../run/plan/predict_placements.ts";
@@ -117,6 +117,9 @@ function describeRun(
     gpu.isMeasured
       ? "Rates of the kernels as measured on it."
       : "Rates of the kernels are assumed shares of published peaks, not measured on it.",
+    ...(ranks > mostRehearsedRanks
+      ? [`Memory is that of ${mostRehearsedRanks} ranks, which is not much more.`]
+      : []),
     ...(ranks > rollout.batch_size
       ? [
         `A step has ${rollout.batch_size} problems: so many of the ranks have one to solve and to train on.`,

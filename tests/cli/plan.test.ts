@@ -42,6 +42,19 @@ Deno.test("plan: a run of which no file is there", async () => {
   }
 });
 
+Deno.test("plan: the memory of many ranks, whose optimizer's state is cut, is less than that of one", async () => {
+  const bytesOf = async (ranks: number) => {
+    const options = ["--ranks", `${ranks}`, "--set", "reduction.shards=32", "--json"];
+    const { code, printed } = await plan("--gpu", "m3", ...options);
+    assert.equal(code, 0, printed);
+    return JSON.parse(printed).plans.map(({ memory }: { memory: { bytes: number }[] }) =>
+      Math.max(...memory.map(({ bytes }) => bytes))
+    );
+  };
+  const [[alone], [together, apart]] = [await bytesOf(1), await bytesOf(32)];
+  assert.ok(together < alone && apart < together, `${alone}, ${together}, ${apart}`);
+});
+
 Deno.test("plan: what cannot be planned is said with what to do", async () => {
   const refused = async (message: RegExp, ...args: string[]) => {
     const { code, printed } = await plan(...args);

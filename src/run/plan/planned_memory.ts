@@ -1,5 +1,4 @@
-import type { Rank } from "../../distributed/rehearsed_rank.ts";
-import { fullestRank } from "../../engine/training/shard_sums.ts";
+import { rehearsedRank } from "../../distributed/rehearsed_rank.ts";
 import { BufferTooLarge } from "../../gpu/buffer_pool.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
@@ -7,9 +6,12 @@ import { planTangoMemory } from "../memory/tango_memory_plan.ts";
 import type { RankMemory } from "./format_prediction.ts";
 import type { PlannedPlacement } from "./planned_run.ts";
 
+/** With more ranks a rehearsal takes minutes, and what they share is next to nothing on each. */
+export const mostRehearsedRanks = 16;
+
 /**
- * What each rank takes of its GPU's memory at most, by the plan that a run itself makes: of ranks that hold the
- * same, one that takes the most.
+ * What each rank takes of its GPU's memory at most, by the plan that a run itself makes; of more than
+ * `mostRehearsedRanks` ranks what it would be on as many.
  *
  * @param gpu a rehearsal
  */
@@ -18,21 +20,25 @@ export async function planMemory(
   config: TangoConfig,
   placement: PlannedPlacement,
 ): Promise<RankMemory[]> {
-  const fullest = (ranks: number) => fullestRank(config.reduction.shards, ranks);
+  const all = placement.kind === "colocated"
+    ? placement.ranks
+    : placement.generator + placement.verifier;
+  const size = Math.min(all, mostRehearsedRanks);
+  const shards = Math.max(size, Math.round(config.reduction.shards * size / all));
+  const smaller = { ...config, reduction: { ...config.reduction, shards } };
   if (placement.kind === "colocated") {
-    const { ranks: size } = placement;
-    const alike = { ...config, placement: null };
-    return [await memoryOf(gpu, alike, "all", { rank: fullest(size), size })];
+    const alike = { ...smaller, placement: null };
+    return [await memoryOf(gpu, alike, "all", { rank: 0, size })];
   }
-  const { generator, verifier } = placement;
-  const size = generator + verifier;
+  const share = Math.round(placement.generator * size / all);
+  const generator = Math.min(size - 1, Math.max(1, share));
   const apart = {
-    ...config,
+    ...smaller,
     placement: { generator: `0-${generator - 1}`, verifier: `${generator}-${size - 1}` },
   };
   return [
-    await memoryOf(gpu, apart, "generator", { rank: fullest(generator), size }),
-    await memoryOf(gpu, apart, "verifier", { rank: generator + fullest(verifier), size }),
+    await memoryOf(gpu, apart, "generator", { rank: 0, size }),
+    await memoryOf(gpu, apart, "verifier", { rank: generator, size }),
   ];
 }
 
@@ -40,10 +46,10 @@ async function memoryOf(
   gpu: Gpu,
   config: TangoConfig,
   ranks: string,
-  rank: Rank,
+  place: { readonly rank: number; readonly size: number },
 ): Promise<RankMemory> {
   try {
-    const { peakBytes } = await planTangoMemory(gpu, config, rank);
+    const { peakBytes } = await planTangoMemory(gpu, config, rehearsedRank(place));
     return { ranks, bytes: peakBytes, problem: null };
   } catch (error) {
     if (!(error instanceof BufferTooLarge)) throw error;
