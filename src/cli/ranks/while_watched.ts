@@ -31,8 +31,8 @@ export async function whileWatched<Result>(
   if (communicator.size === 1 || silenceSeconds === null) return await body(null);
   const watch = await RunWatch.open(communicator, gpu, { silenceSeconds, stallSeconds });
   let doing = "before its first step";
+  let hint = howToGoOn(command, folder);
   const tell = () => {
-    const hint = howToGoOn(command, folder);
     watch.doing(doing);
     watch.hint(hint);
     void tellLauncher({ type: "watched", who: watch.own, doing, hint });
@@ -42,6 +42,7 @@ export async function whileWatched<Result>(
     if (event.type === "phaseBegan") {
       doing = `in the ${event.phase.replaceAll("_", " ")} of step ${event.step}`;
     }
+    if (event.type === "checkpoint") hint = howToGoOn(command, folder);
     if (event.type === "phaseBegan" || event.type === "checkpoint") tell();
   });
   return await watch.guard(() => body(watch));
