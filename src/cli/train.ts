@@ -158,7 +158,10 @@ function begin(options: TrainOptions): ChosenRun {
 }
 
 function reopen(options: TrainOptions, command: Command): ChosenRun {
-  refuseWithResume(command, ["run", "set", "ranks", ...TRACE_OPTIONS], changeableTangoKeys);
+  refuseWithResume(command, ["run", "set", "ranks", ...TRACE_OPTIONS], [
+    ...changeableTangoKeys,
+    "placement",
+  ]);
   const folder = RunFolder.open(options.run ?? latestRunDirectory("runs", "train"));
   if (isComparison(folder.path)) {
     throw new UserError(
