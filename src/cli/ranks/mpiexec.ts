@@ -25,12 +25,18 @@ export async function findMpiexec(): Promise<Mpiexec | null> {
 /** Asks a program whether it is a launcher that is known here. */
 export async function examineMpiexec(path: string): Promise<Mpiexec | null> {
   try {
-    const { stdout, stderr } = await new Deno.Command(path, { args: ["--version"] }).output();
+    const env = environmentOf(path);
+    const { stdout, stderr } = await new Deno.Command(path, {
+      args: ["--version"],
+      env,
+      clearEnv: true,
+    }).output();
     const text = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("\n");
     if (/Open ?MPI|OpenRTE|PRRTE/i.test(text)) return { path, family: "Open MPI" };
     return /HYDRA|Intel\(R\) MPI/i.test(text) ? { path, family: "MPICH" } : null;
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return null;
+    const { NotFound, PermissionDenied } = Deno.errors;
+    if (error instanceof NotFound || error instanceof PermissionDenied) return null;
     throw error;
   }
 }
@@ -38,18 +44,24 @@ export async function examineMpiexec(path: string): Promise<Mpiexec | null> {
 /** Variables by which a launcher would find the machines of a cluster's job; ranks started here stay here. */
 const CLUSTER = /^(SLURM|PBS|LSB|LSF|SGE|PE|HYDRA|OMPI_MCA_ras|PRTE_MCA_ras)_/;
 
-/** The command that starts as many ranks of a program on this machine. */
-export function startCommand(
-  { path, family }: Mpiexec,
-  ranks: number,
-  program: readonly string[],
-): { command: string; args: string[]; env: Record<string, string> } {
+/** What a launcher and its ranks find in their environment. */
+function environmentOf(path: string): Record<string, string> {
   const inherited = Object.entries(Deno.env.toObject()).filter(([name]) => !CLUSTER.test(name));
   const env = Object.fromEntries(inherited);
   if (path.startsWith(BROUGHT_FOLDER)) {
     env.LD_LIBRARY_PATH = [join(BROUGHT_FOLDER, "lib"), ...env.LD_LIBRARY_PATH?.split(":") ?? []]
       .join(":");
   }
+  return env;
+}
+
+/** The command that starts as many ranks of a program on this machine. */
+export function startCommand(
+  { path, family }: Mpiexec,
+  ranks: number,
+  program: readonly string[],
+): { command: string; args: string[]; env: Record<string, string> } {
+  const env = environmentOf(path);
   if (family === "MPICH") {
     const here = ["-launcher", "fork", "-hosts", "localhost"];
     return { command: path, args: [...here, "-n", `${ranks}`, ...program], env };
