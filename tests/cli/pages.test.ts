@@ -121,9 +121,11 @@ Deno.test("pages: every key that they name is one of a schema", () => {
 
 Deno.test("pages: their pieces of configuration are what a configuration may hold", () => {
   const models = { generator: { model: "g" }, verifier: null };
-  const pieces = pages.flatMap((page) => blocks(page, "yaml"));
+  // What names an `apiVersion` is Kubernetes' and not a configuration.
+  const pieces = pages.flatMap((page) => blocks(page, "yaml")).map((text) => parse(text))
+    .filter((piece) => !("apiVersion" in piece));
   assert.ok(pieces.length > 0);
-  for (const text of pieces) tangoConfigSchema.parse({ ...models, ...parse(text) });
+  for (const piece of pieces) tangoConfigSchema.parse({ ...models, ...piece });
 });
 
 Deno.test("docs/data.md gives the number of pairs of answers that are tested", () => {
