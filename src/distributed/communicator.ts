@@ -1,3 +1,10 @@
+import { Failure } from "../base/failure.ts";
+
+/** What another rank was to send or take did not come as expected: most often that rank has failed, and knows why. */
+export class ExchangeFailure extends Failure {
+  override name = "ExchangeFailure";
+}
+
 /**
  * Processes that compute one run together, each with a GPU of its own. All of them run the same program, and
  * what they exchange arrives in the order in which it was sent, per sender, receiver and channel.
@@ -20,7 +27,7 @@ export interface Communicator {
   /**
    * Receives what a rank sent next: exactly as many bytes.
    *
-   * @throws Failure when it does not come within the time that is allowed
+   * @throws ExchangeFailure when it does not come within the time that is allowed, or other bytes come
    */
   receive(bytes: Uint8Array, from: number): Promise<void>;
 

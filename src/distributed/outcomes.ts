@@ -5,6 +5,9 @@ import { UserError } from "../base/user_error.ts";
 import type { Communicator } from "./communicator.ts";
 import { broadcastValue, gatherValues } from "./values.ts";
 
+/** Time for the others to hear of a failure. */
+const TELLING_MS = 2000;
+
 /** What came of a task, as a rank tells it to the others. */
 export type Outcome<Value> =
   | { readonly value: Value }
@@ -49,8 +52,12 @@ async function told<Value, Answer>(
   try {
     value = await task();
   } catch (error) {
-    // That the others could not be told matters less than what there was to tell.
-    await tell(failureOf(error)).catch(() => {});
+    // That the others could not be told matters less than what there was to tell. They may be in the middle of another
+    // exchange, and then never listen.
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise((resolve) => timer = setTimeout(resolve, TELLING_MS));
+    await Promise.race([tell(failureOf(error)).catch(() => {}), late]);
+    clearTimeout(timer);
     throw error;
   }
   return await tell({ value });

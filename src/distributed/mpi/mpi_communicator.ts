@@ -1,6 +1,5 @@
-import { Failure } from "../../base/failure.ts";
 import { formatBytes } from "../../base/format_bytes.ts";
-import type { Communicator } from "../communicator.ts";
+import { type Communicator, ExchangeFailure } from "../communicator.ts";
 import { MpiError, type MpiLibrary, type Request } from "./mpi_library.ts";
 import { type Pending, Poller } from "./poller.ts";
 
@@ -30,7 +29,7 @@ export function mpiCommunicator(
     begin: (piece: Uint8Array) => Request,
     check: (piece: Request) => void = () => {},
   ): Promise<void> => {
-    const failed = (problem: string) => new Failure(`${nameRank(rank)} ${problem}`);
+    const failed = (problem: string) => new ExchangeFailure(`${nameRank(rank)} ${problem}`);
     const explained = <Result>(call: () => Result): Result => {
       try {
         return call();
@@ -72,7 +71,7 @@ export function mpiCommunicator(
       return transfer(bytes, purpose, begin, ({ bytes: expected }) => {
         const received = library.receivedBytes();
         if (received === expected.length) return;
-        throw new Error(
+        throw new ExchangeFailure(
           `rank ${rank} expects ${expected.length} bytes of rank ${from}, not ${received}`,
         );
       });

@@ -4,10 +4,10 @@ import { join, type LeaderConnection, type MeetingPoint } from "./meeting_point.
 import { isOrphaned } from "./process_end.ts";
 import { Pulse, Stall } from "./pulse.ts";
 import type { WatchedRank, WatchLimits } from "./watched_rank.ts";
-import type { LeaderMessage } from "./watch_messages.ts";
+import type { LeaderMessage, ToldFailure } from "./watch_messages.ts";
 
 /** Time for rank 0 to say what happened before this rank says it itself. */
-const PATIENCE_MS = 5000;
+const PATIENCE_MS = 8000;
 /** Time for the one that speaks, before the end of this process makes a launcher end that one. */
 const COURTESY_MS = 2000;
 
@@ -26,7 +26,7 @@ export class Follower {
   #hint = "";
   #silentSeconds = 0;
   /** This rank's own failure, which rank 0 is to say. */
-  #failure: { readonly message: string; readonly code: number } | null = null;
+  #failure: ToldFailure | null = null;
   /** Set when all is said: the end of rank 0 is then the end of this process, with that code. */
   #lastCode: number | null = null;
   #isOver = false;
@@ -67,10 +67,11 @@ export class Follower {
   }
 
   /** This rank fails. Rank 0 says why and ends the process. */
-  failed(message: string, code: number): void {
+  failed(failure: ToldFailure): void {
     if (this.#failure !== null || this.#isOver) return;
-    this.#failure = { message, code };
-    this.#leader?.send({ type: "failed", message, code });
+    const { message, code } = failure;
+    this.#failure = failure;
+    this.#leader?.send({ type: "failed", ...failure });
     setTimeout(() => this.#sayItself([this.#rank], message, code), PATIENCE_MS);
   }
 
@@ -116,9 +117,9 @@ export class Follower {
   #beat(): void {
     if (this.#leader === null) return;
     const { silenceSeconds, stallSeconds } = this.#limits;
-    if (isOrphaned()) this.failed(causes.orphaned, 1);
+    if (isOrphaned()) this.failed({ message: causes.orphaned, code: 1, isEcho: false });
     if (this.#stall.after(this.#pulse.seconds) >= stallSeconds) {
-      this.failed(causes.stall(stallSeconds, this.#doing), 1);
+      this.failed({ message: causes.stall(stallSeconds, this.#doing), code: 1, isEcho: false });
     }
     this.#silentSeconds += this.#pulse.seconds;
     if (this.#silentSeconds >= silenceSeconds) this.#unheard(silenceSeconds);

@@ -5,10 +5,10 @@ import { type MeetingPoint, openMeetingPoint } from "./meeting_point.ts";
 import { isOrphaned } from "./process_end.ts";
 import { Pulse, Stall } from "./pulse.ts";
 import type { WatchedRank, WatchLimits } from "./watched_rank.ts";
-import type { FollowerMessage, LeaderMessage } from "./watch_messages.ts";
+import type { FollowerMessage, LeaderMessage, ToldFailure } from "./watch_messages.ts";
 
 /** In this time a failure of all ranks shows to be one, and a job that is killed as a whole is gone. */
-const GRACE_MS = { failure: 300, death: 0 };
+const GRACE_MS = { failure: 300, echo: 5000, death: 0 };
 /** Time for the others to hear that they are to end. */
 const FAREWELL_MS = 500;
 
@@ -68,9 +68,9 @@ export class Leader {
    *
    * @returns when it may say why and end; not at all when another rank failed before it, which ends the process
    */
-  async failed(message: string, code: number): Promise<void> {
+  async failed({ message, code, isEcho }: ToldFailure): Promise<void> {
     this.#failure = message;
-    await after(GRACE_MS.failure);
+    await after(isEcho ? GRACE_MS.echo : GRACE_MS.failure);
     if (this.#isOver) return await new Promise(() => {});
     this.#isOver = true;
     this.#pulse.stop();
@@ -141,7 +141,7 @@ export class Leader {
         // The same failure on all ranks is told by this one, in its own words.
         if (this.#failure === message.message) return;
         this.#end([peer.rank], message.message, message.code);
-      }, GRACE_MS.failure);
+      }, message.isEcho ? GRACE_MS.echo : GRACE_MS.failure);
     }
   }
 

@@ -1,10 +1,10 @@
 import { Failure } from "../../base/failure.ts";
 import { UserError } from "../../base/user_error.ts";
-import type { Communicator } from "../communicator.ts";
+import { type Communicator, ExchangeFailure } from "../communicator.ts";
 import { broadcastValue, gatherValues } from "../values.ts";
 import type { MeetingPoint } from "./meeting_point.ts";
 import { ownProcess } from "./process_end.ts";
-import type { MainMessage, WatchMessage } from "./watch_messages.ts";
+import type { MainMessage, ToldFailure, WatchMessage } from "./watch_messages.ts";
 import type { WatchedRank, WatchLimits } from "./watched_rank.ts";
 
 /** How often a main thread shows that it is not stuck. */
@@ -169,11 +169,10 @@ function isOf<Type extends WatchMessage["type"]>(
 }
 
 /** The words and the exit code that the command line has for an error. */
-function describe(error: unknown): { readonly message: string; readonly code: number } {
-  if (error instanceof UserError) return { message: error.message, code: 2 };
-  if (error instanceof Failure) return { message: error.message, code: 1 };
-  return {
-    message: error instanceof Error ? error.stack ?? error.message : String(error),
-    code: 1,
-  };
+function describe(error: unknown): ToldFailure {
+  const isEcho = error instanceof ExchangeFailure;
+  if (error instanceof UserError) return { message: error.message, code: 2, isEcho };
+  if (error instanceof Failure) return { message: error.message, code: 1, isEcho };
+  const message = error instanceof Error ? error.stack ?? error.message : String(error);
+  return { message, code: 1, isEcho };
 }

@@ -1,12 +1,21 @@
 import type { MeetingPoint } from "./meeting_point.ts";
 import type { WatchedRank, WatchLimits } from "./watched_rank.ts";
 
+/** Why a rank fails. */
+export interface ToldFailure {
+  readonly message: string;
+  /** The process's exit code. */
+  readonly code: number;
+  /** Whether another rank's failure is the likely cause, which that one is about to tell. */
+  readonly isEcho: boolean;
+}
+
 /** From another rank's watch to rank 0's. */
 export type FollowerMessage =
   | { readonly type: "hello"; readonly rank: number; readonly token: string }
   /** `doing` says what its main thread is at. */
   | { readonly type: "beat"; readonly doing: string }
-  | { readonly type: "failed"; readonly message: string; readonly code: number }
+  | ({ readonly type: "failed" } & ToldFailure)
   | { readonly type: "bye" };
 
 /** From rank 0's watch to another rank's. */
@@ -34,7 +43,7 @@ export type MainMessage =
   }
   | { readonly type: "doing"; readonly doing: string }
   | { readonly type: "hint"; readonly hint: string }
-  | { readonly type: "failed"; readonly message: string; readonly code: number }
+  | ({ readonly type: "failed" } & ToldFailure)
   | { readonly type: "close" };
 
 /** From a watch to its main thread. */

@@ -26,7 +26,7 @@ scope.onmessage = ({ data }) => {
       if (watch instanceof Leader) watch.hint = data.hint;
       return;
     case "failed":
-      watch?.failed(data.message, data.code)?.then(() => scope.postMessage({ type: "speak" }));
+      watch?.failed(data)?.then(() => scope.postMessage({ type: "speak" }));
       return;
     case "close":
       watch?.done().then(() => {

@@ -92,6 +92,17 @@ Deno.test("watch: a rank that fails leaves it to rank 0 to say why", async () =>
   );
 });
 
+Deno.test("watch: a failure that is another's echo waits for that one", async () => {
+  const ranks = await WatchedRanks.start("fails late");
+  ranks.go(2);
+  assertOneSpoke(
+    await ranks.outcomes(),
+    0,
+    /because of rank 2 on here \(GPU 2\)\.\nthe cause of it all\n/,
+    { code: 2 },
+  );
+});
+
 Deno.test("watch: rank 0 says itself what is its own failure, or that of all", async () => {
   for (const [task, one] of [["fails", 0], ["all fail", null]] as const) {
     const ranks = await WatchedRanks.start(task);

@@ -4,6 +4,7 @@
  */
 
 import { UserError } from "../../../src/base/user_error.ts";
+import { ExchangeFailure } from "../../../src/distributed/communicator.ts";
 import { ownProcess } from "../../../src/distributed/watch/process_end.ts";
 import { RunWatch } from "../../../src/distributed/watch/run_watch.ts";
 
@@ -40,6 +41,11 @@ async function work(): Promise<void> {
   if (task === "all finish") return;
   if (task === "all fail" || (task === "fails" && isTheOne)) {
     throw new UserError("the same file is missing");
+  }
+  if (task === "fails late") {
+    if (!isTheOne) throw new ExchangeFailure("other bytes came than expected");
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    throw new UserError("the cause of it all");
   }
   if (task === "is stuck" && isTheOne) {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); // as in a driver
