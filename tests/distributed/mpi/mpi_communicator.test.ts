@@ -55,7 +55,7 @@ testEachLibrary("a rank that never answers is a failure that names both", async 
 
 testEachLibrary("a message shorter than expected is an error", async (mpiexec) => {
   const { printed } = await play(mpiexec, 2, "short");
-  assert.match(printed, /^Error: rank 0 expects 8 bytes of rank 1, not 4$/m);
+  assert.match(printed, /^Failure: rank 0 expects 8 bytes of rank 1, not 4$/m);
 });
 
 testEachLibrary("a rank that dies takes the others with it", async (mpiexec) => {
