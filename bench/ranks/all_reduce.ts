@@ -36,7 +36,7 @@ const { values: options } = parseArgs({
   },
 });
 const ranks = await openCommunicator();
-const { communicator } = ranks;
+const { communicator, library, places } = ranks;
 const gpu = await Gpu.open(options.gpu as EngineName);
 const gradients = flatTensors(gpu, Number(options.gigabytes) * 1e9);
 const bytes = gradients.reduce((sum, tensor) => sum + tensor.bytes, 0);
@@ -44,8 +44,8 @@ const slices = cutIntoSlices(gradients.map(({ size }) => size), communicator.siz
 
 if (communicator.rank === 0) {
   console.log(
-    `${communicator.size} ranks on ${new Set(ranks.places.map(({ host }) => host)).size} hosts · ` +
-      `${ranks.library} · ${gpu.info.name} · ${gpu.info.engine} · ${(bytes / 1e9).toFixed(2)} GB`,
+    `${communicator.size} ranks on ${new Set(places.map(({ host }) => host)).size} hosts · ` +
+      `${library} · ${gpu.info.name} · ${gpu.info.engine} · ${(bytes / 1e9).toFixed(2)} GB`,
   );
 }
 await measure("reduce-scatter and all-gather of GPU memory", () => ofGpuMemory(communicator));

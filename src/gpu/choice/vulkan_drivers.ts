@@ -86,7 +86,7 @@ function manifestsAt(path: string): string[] {
 
 function readManifest(path: string): DriverManifest {
   try {
-    const library: unknown = JSON.parse(Deno.readTextFileSync(path))?.ICD?.library_path;
+    const { library_path: library } = JSON.parse(Deno.readTextFileSync(path)).ICD;
     return { path, library: typeof library === "string" ? basename(library) : null };
   } catch {
     return { path, library: null };

@@ -19,15 +19,17 @@ export class TwoAdapters implements Disposable {
 
   private constructor(manifest: string) {
     const content = JSON.parse(Deno.readTextFileSync(manifest));
-    const library = libraryOf(manifest, String(content.ICD.library_path));
-    const bytes = Deno.readFileSync(library);
+    const { library_path: driver } = content.ICD;
+    const bytes = Deno.readFileSync(libraryOf(manifest, String(driver)));
     replace(bytes, "(LLVM ", "(MVLL "); // in the adapter's name, and in the driver's for Dawn
     replace(bytes, "UUID", "UUIE"); // in the unique identifier, which spells llvmpipeUUID
     const copy = join(this.#folder, "libvulkan_lvp.so");
     Deno.writeFileSync(copy, bytes);
-    content.ICD.library_path = copy;
     const second = join(this.#folder, "second.json");
-    Deno.writeTextFileSync(second, JSON.stringify(content));
+    Deno.writeTextFileSync(
+      second,
+      JSON.stringify({ ...content, ICD: { ...content.ICD, library_path: copy } }),
+    );
     this.environment = { VK_DRIVER_FILES: `${manifest}:${second}`, VK_ICD_FILENAMES: "" };
   }
 
