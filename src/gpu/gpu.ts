@@ -1,18 +1,18 @@
+import { GpuActivity } from "./activity.ts";
 import { type DeviceInfo, type EngineName, openDevice } from "./adapter.ts";
 import { onGpu } from "./choice/on_gpu.ts";
-import { UserError } from "../base/user_error.ts";
 import { collectGarbage } from "./collect_garbage.ts";
 import { BindGroups } from "./bind_groups.ts";
 import { BufferPool } from "./buffer_pool.ts";
 import { ErrorScopes } from "./error_scopes.ts";
 import { DeviceLost } from "./gpu_failure.ts";
 import { compile, type Kernel, kernelKey, type KernelSource } from "./kernel.ts";
-import { type KernelTime, KernelTimes } from "./kernel_times.ts";
 import { ParameterArena } from "./parameter_arena.ts";
 import { Readback } from "./readback.ts";
 import { rehearsalDevice, rehearsalReadback } from "./rehearsal.ts";
 import { type LaunchCost, SubmitPacing } from "./submit_pacing.ts";
 import { bytesOf, type DataType, dataTypeOf, type HostArray, Tensor } from "./tensor.ts";
+import { TensorScopes } from "./tensor_scopes.ts";
 
 /** What `--gpu` accepts. `auto` takes the native engine. */
 export type EngineChoice = "auto" | EngineName;
@@ -25,24 +25,12 @@ const maxGroupsPerDimension = 65535;
 /** Launches whose parameters the arena holds, and with it one submit. */
 const launchesPerSubmit = 1024;
 
-/** Told how long launches took, once they have run. */
-export type KernelListener = (times: readonly KernelTime[]) => void;
-
-/** Told from when to when there was work, in milliseconds of `performance.now`. */
-export type WorkListener = (begin: number, end: number) => void;
-
 /** How a GPU is opened. */
 export interface GpuOptions {
   /** Seconds that a submit may take, as estimated; 0.1 by default. */
   readonly submitSeconds?: number;
   /** Number of the GPU, see `listGpus`; left out, the engine takes the one it thinks fastest. */
   readonly index?: number;
-}
-
-/** Told of the times in which the host waits for a GPU's answer. */
-export interface ReadListener {
-  readBegins(): void;
-  readEnds(): void;
 }
 
 /**
@@ -66,17 +54,10 @@ export class Gpu {
   /** Labels of the kernels launched since the last read, for error messages. */
   #launched = new Set<string>();
   #closed = false;
-  #scopes: Set<Tensor>[] = [];
+  readonly #scopes: TensorScopes;
   readonly #parameters: ParameterArena;
-  /** Told of every read. */
-  reads: ReadListener | null = null;
-  /** Null until somebody listens. */
-  #kernelTimes: KernelTimes | null = null;
-  #kernelListener: KernelListener | null = null;
-  /** Told when the GPU had something to do, see `listenToWork`. */
-  #workListener: WorkListener | null = null;
-  /** When the first of the work was recorded that is not known to have run; null when there is none. */
-  #busySince: number | null = null;
+  /** What it does, for those who listen. */
+  readonly activity: GpuActivity;
 
   private constructor(
     readonly device: GPUDevice,
@@ -93,6 +74,8 @@ export class Gpu {
       // Work that is only recorded may not use a buffer that is gone by the time it is sent off.
       beforeTrim: () => this.submit(),
     });
+    this.#scopes = new TensorScopes(this.pool);
+    this.activity = new GpuActivity(device, info, launchesPerSubmit, readback.immediate);
     this.#parameters = new ParameterArena(device, launchesPerSubmit);
     this.#errors = new ErrorScopes(device);
     this.#bindGroups = new BindGroups(
@@ -150,7 +133,7 @@ export class Gpu {
   close(): void {
     this.#closed = true;
     this.#parameters.destroy();
-    this.#kernelTimes?.destroy();
+    this.activity.destroy();
     this.device.destroy();
   }
 
@@ -161,7 +144,7 @@ export class Gpu {
     const size = shape.reduce((product, n) => product * n, 1);
     const storage = this.pool.acquire(Math.ceil(size * bytesOf(dtype) / 4) * 4, label);
     const tensor = new Tensor(storage, shape, dtype, 0, label);
-    this.#scopes.at(-1)?.add(tensor);
+    this.#scopes.add(tensor);
     return tensor;
   }
 
@@ -182,10 +165,7 @@ export class Gpu {
 
   /** Returns a tensor's memory. Work already recorded may still use it. */
   release(...tensors: Tensor[]): void {
-    for (const tensor of tensors) {
-      for (const scope of this.#scopes) scope.delete(tensor);
-      this.pool.release(tensor.storage);
-    }
+    for (const tensor of tensors) this.#scopes.release(tensor);
   }
 
   /**
@@ -194,22 +174,7 @@ export class Gpu {
    * @throws Error when `body` is asynchronous: its tensors would be released before it ends
    */
   scope<R>(body: () => R, kept: (result: R) => readonly Tensor[] = () => []): R {
-    const opened = new Set<Tensor>();
-    this.#scopes.push(opened);
-    try {
-      const result = body();
-      if (result instanceof Promise) {
-        throw new Error("Gpu.scope: its body must not be asynchronous");
-      }
-      for (const tensor of kept(result)) {
-        opened.delete(tensor);
-        this.#scopes.at(-2)?.add(tensor);
-      }
-      return result;
-    } finally {
-      for (const tensor of opened) this.pool.release(tensor.storage);
-      this.#scopes.pop();
-    }
+    return this.#scopes.run(body, kept);
   }
 
   // Recording
@@ -265,11 +230,12 @@ export class Gpu {
     this.#makeRoomFor(cost);
     const group = this.#bindGroups.get(kernel, source.label, tensors);
     const offset = this.#parameters.append(kernel, source.label, parameters);
-    const pass = this.#kernelListener ? this.#timedPass(source.label) : this.#openPass();
+    const { timesKernels } = this.activity;
+    const pass = timesKernels ? this.#timedPass(source.label) : this.#openPass();
     pass.setPipeline(kernel.pipeline);
     pass.setBindGroup(0, group, kernel.parameterBytes > 0 ? [offset] : []);
     pass.dispatchWorkgroups(x, y, z);
-    if (this.#kernelListener) this.#endPass();
+    if (timesKernels) this.#endPass();
     this.#launches++;
     this.#pacing.record(cost);
     this.#launched.add(source.label);
@@ -281,7 +247,7 @@ export class Gpu {
   }
 
   #openEncoder(): GPUCommandEncoder {
-    this.#busySince ??= performance.now();
+    this.activity.begins();
     return this.#encoder ??= this.device.createCommandEncoder();
   }
 
@@ -297,7 +263,7 @@ export class Gpu {
   /** A pass for one launch. */
   #timedPass(label: string): GPUComputePassEncoder {
     this.#endPass();
-    const timestampWrites = this.#kernelTimes?.next(label);
+    const timestampWrites = this.activity.nextLaunch(label);
     return this.#pass = this.#openEncoder().beginComputePass({ timestampWrites });
   }
 
@@ -355,39 +321,12 @@ export class Gpu {
     const encoder = this.#encoder;
     if (!encoder) return;
     this.#endPass();
-    this.#kernelTimes?.resolve(encoder);
+    this.activity.resolve(encoder);
     this.#parameters.upload();
     this.#encoder = null;
     this.#launches = 0;
     this.device.queue.submit([encoder.finish()]);
     this.#pacing.submitted(performance.now());
-  }
-
-  /**
-   * Measures every launch from now on and tells how long each took at the next read; null ends it.
-   *
-   * @throws UserError when the device cannot measure them
-   */
-  listenToKernels(listener: KernelListener | null): void {
-    if (listener !== null) {
-      if (!this.device.features.has("timestamp-query")) {
-        throw new UserError(
-          `${this.info.name} has no timestamp queries with the ${this.info.engine} engine, so that ` +
-            `kernels cannot be timed.`,
-        );
-      }
-      this.#kernelTimes ??= new KernelTimes(
-        this.device,
-        launchesPerSubmit,
-        this.readback.immediate,
-      );
-    }
-    this.#kernelListener = listener;
-  }
-
-  /** Tells at each read from when on there was work, recorded or running; null ends it. */
-  listenToWork(listener: WorkListener | null): void {
-    this.#workListener = listener;
   }
 
   // Reading
@@ -413,22 +352,18 @@ export class Gpu {
   async readAll(tensors: readonly Tensor[]): Promise<HostArray[]> {
     let buffers: ArrayBuffer[] = [];
     let unread: Error | null = null;
-    this.reads?.readBegins();
+    this.activity.reads?.readBegins();
     try {
       buffers = await this.#readBytes(tensors);
       const now = performance.now();
       this.#pacing.idle(now);
-      if (this.#busySince !== null) this.#workListener?.(this.#busySince, now);
-      // More may have been recorded while this was waited for.
-      this.#busySince = this.#encoder ? now : null;
-      const times = await this.#kernelTimes?.read();
-      if (times && times.length > 0) this.#kernelListener?.(times);
+      await this.activity.idle(now, this.#encoder !== null);
     } catch (cause) {
       unread = new Error(`The GPU could not be read: ${cause}`, { cause });
       // The event that says that the device was lost comes a turn later than the failed read.
       await new Promise((resolve) => setTimeout(resolve, 0));
     } finally {
-      this.reads?.readEnds();
+      this.activity.reads?.readEnds();
     }
     const launched = `launched since the last read: ${[...this.#launched].join(", ") || "nothing"}`;
     if (this.#lost) {

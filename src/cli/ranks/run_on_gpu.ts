@@ -36,7 +36,7 @@ export async function runOnGpu<Result>(
       watched,
       (watch) =>
         withGpu({ gpu: config.gpu, gpuIndex: index }, (gpu) => {
-          gpu.reads = watch;
+          gpu.activity.reads = watch;
           return body(gpu);
         }),
     );

@@ -1,4 +1,4 @@
-import type { Gpu } from "../../gpu/gpu.ts";
+import type { GpuActivity } from "../../gpu/activity.ts";
 import type { KernelTime } from "../../gpu/kernel_times.ts";
 import type { RunEvent } from "../events/run_event.ts";
 import { now, type Span } from "./span.ts";
@@ -25,7 +25,7 @@ export class KernelActivity implements Disposable {
   #clocks: ClockPair[] = [];
 
   constructor(
-    private readonly gpu: Pick<Gpu, "listenToKernels">,
+    private readonly activity: Pick<GpuActivity, "listenToKernels">,
     private readonly steps: StepRange,
     private readonly clock: () => number = now,
   ) {}
@@ -53,7 +53,7 @@ export class KernelActivity implements Disposable {
   #listen(isListening: boolean): void {
     if (isListening === this.#isListening) return;
     this.#isListening = isListening;
-    this.gpu.listenToKernels(isListening ? (times) => this.#take(times) : null);
+    this.activity.listenToKernels(isListening ? (times) => this.#take(times) : null);
   }
 
   #take(times: readonly KernelTime[]): void {

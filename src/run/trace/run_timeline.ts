@@ -70,13 +70,13 @@ export class RunTimeline implements StepClock, Disposable {
     private readonly options: TraceOptions | null,
   ) {
     const kernelsOf = options?.kernelsOf ?? null;
-    this.#kernels = kernelsOf && new KernelActivity(gpu, kernelsOf);
+    this.#kernels = kernelsOf && new KernelActivity(gpu.activity, kernelsOf);
     this.#apart = ranks.size > 1 ? ranks.channel(CHANNEL) : ranks;
     this.ranks = ranks.size > 1
       ? timedCommunicator(ranks, (transfer) => this.#transfers.push(transfer), now)
       : ranks;
     if (ranks.size > 1) {
-      gpu.listenToWork((begin, end) => {
+      gpu.activity.listenToWork((begin, end) => {
         const { timeOrigin } = performance;
         this.#busy.push([timeOrigin + begin, timeOrigin + end]);
       });
@@ -161,7 +161,7 @@ export class RunTimeline implements StepClock, Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.gpu.listenToWork(null);
+    this.gpu.activity.listenToWork(null);
     this.#kernels?.[Symbol.dispose]();
     this.#file?.[Symbol.dispose]();
   }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { KernelListener } from "../../../src/gpu/gpu.ts";
+import type { KernelListener } from "../../../src/gpu/activity.ts";
 import { KernelActivity } from "../../../src/run/trace/kernel_activity.ts";
 
 /** A GPU whose clock counts `tick` milliseconds from a moment of its own, read 0.2 ms or more after the end. */

@@ -1,0 +1,40 @@
+import type { BufferPool } from "./buffer_pool.ts";
+import type { Tensor } from "./tensor.ts";
+
+/** Scopes that return the memory of the tensors which were allocated in them and are not kept. */
+export class TensorScopes {
+  readonly #open: Set<Tensor>[] = [];
+
+  constructor(private readonly pool: BufferPool) {}
+
+  /** A new tensor belongs to the innermost open scope, if any. */
+  add(tensor: Tensor): void {
+    this.#open.at(-1)?.add(tensor);
+  }
+
+  /** Returns a tensor's memory, whichever scope it belongs to. */
+  release(tensor: Tensor): void {
+    for (const scope of this.#open) scope.delete(tensor);
+    this.pool.release(tensor.storage);
+  }
+
+  /** See `Gpu.scope`. */
+  run<R>(body: () => R, kept: (result: R) => readonly Tensor[]): R {
+    const opened = new Set<Tensor>();
+    this.#open.push(opened);
+    try {
+      const result = body();
+      if (result instanceof Promise) {
+        throw new Error("Gpu.scope: its body must not be asynchronous");
+      }
+      for (const tensor of kept(result)) {
+        opened.delete(tensor);
+        this.#open.at(-2)?.add(tensor);
+      }
+      return result;
+    } finally {
+      for (const tensor of opened) this.pool.release(tensor.storage);
+      this.#open.pop();
+    }
+  }
+}
