@@ -2,7 +2,6 @@ import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
 import { add } from "../../kernels/add.ts";
 import type { ShardRange, ShardSum } from "./reducer.ts";
-import { ownShards } from "./shards.ts";
 
 /**
  * Where the parts [first, end) divide in the tree of their sum: after the largest power of two that leaves
@@ -53,15 +52,6 @@ export function keptSums(shards: number, own: ShardRange): number {
     before + Math.floor(Math.log2(end - first))
   );
   return Math.max(...kept);
-}
-
-/** Of some processes that share a batch one that keeps the most sums. */
-export function fullestRank(shards: number, size: number): number {
-  const kept = Array.from(
-    { length: size },
-    (_, rank) => keptSums(shards, ownShards(shards, { rank, size })),
-  );
-  return kept.indexOf(Math.max(...kept));
 }
 
 /**

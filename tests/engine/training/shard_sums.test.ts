@@ -1,11 +1,6 @@
 import assert from "node:assert/strict";
 import { add } from "../../../src/kernels/add.ts";
-import {
-  fullestRank,
-  keptSums,
-  subtreesOf,
-  sumShards,
-} from "../../../src/engine/training/shard_sums.ts";
+import { keptSums, subtreesOf, sumShards } from "../../../src/engine/training/shard_sums.ts";
 import { ownShards } from "../../../src/engine/training/shards.ts";
 import { onEveryGpu, randomFloats } from "../../kernels/harness.ts";
 import { addInTree, flat, type HostSum } from "./shard_tree.ts";
@@ -66,14 +61,6 @@ onEveryGpu("parts are added over the same tree, whoever computes which of them",
       assert.deepEqual(addInTree(found), expected, `${shards} parts, ${processes} processes`);
     }
   }
-});
-
-Deno.test("the rank that keeps the most sums", () => {
-  // 5 parts: the first of 2 ranks has (0 + 1), the second (2 + 3) and 4, for which it keeps one sum as well.
-  assert.equal(fullestRank(5, 2), 0);
-  // Of 3 ranks the first has part 0 alone, the second 1 and 2, which do not meet in the tree.
-  assert.equal(fullestRank(5, 3), 1);
-  assert.equal(fullestRank(4, 4), 0);
 });
 
 onEveryGpu("a part that fails leaves no memory behind", async (gpu) => {
