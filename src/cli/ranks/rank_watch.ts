@@ -8,6 +8,9 @@ export interface RankEnd {
   readonly code: number | null;
 }
 
+/** Milliseconds in which a word is read that was sent before. */
+const READING_MS = 200;
+
 /**
  * The side of the process that `--ranks` was said to: hears of its ranks, and sees to it that none outlives it. A small
  * shell waits for the end of this process, however it comes, and ends what is left of them.
@@ -82,10 +85,16 @@ export class RankWatch implements Disposable {
           this.#pids.set(word.rank, word.pid);
           await this.add(word.pid);
         } else if (word.type === "watched") this.#words.set(end.rank, word);
-        else end.code = word.code;
+        else {
+          end.code = word.code;
+          if (word.code !== 0) this.#failed.resolve(end);
+        }
       }
     }
-    if (end.rank >= 0 && end.code !== 0) this.#failed.resolve(end);
+    if (end.rank < 0 || end.code !== null) return;
+    // `mpiexec` may have ended it because another rank had failed, whose word is on its way.
+    await new Promise((resolve) => setTimeout(resolve, READING_MS));
+    this.#failed.resolve(end);
   }
 }
 

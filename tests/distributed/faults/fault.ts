@@ -1,5 +1,8 @@
 import type { RankedRun } from "./ranked_run.ts";
 
+/** For which a rank may be silent here. Beside other work the watch's thread, too, has to wait for its turn. */
+export const SILENCE_SECONDS = 5;
+
 /** Something that happens to a run over ranks. */
 export interface Fault {
   readonly name: string;
@@ -26,7 +29,7 @@ export const faults: readonly Fault[] = [
     name: "stopped",
     ranks: all,
     strike: signal("SIGSTOP"),
-    message: /The run has ended on all ranks because of rank . on .*\nNot a word for 2 s/,
+    message: /The run has ended on all ranks because of rank . on .*\nNot a word for 5 s/,
   },
   {
     name: "GPU lost",

@@ -9,7 +9,7 @@ import type { Mpiexec } from "../../../src/cli/ranks/mpiexec.ts";
 import { assertSameFiles } from "../../run/killable_runs.ts";
 import { tinyTask, writeTinyPolicies } from "../../run/tiny_policies.ts";
 import type { TwoHosts } from "../two_hosts.ts";
-import type { Fault } from "./fault.ts";
+import { type Fault, SILENCE_SECONDS } from "./fault.ts";
 import { RankedRun } from "./ranked_run.ts";
 
 /** What must be the same to the last byte, whatever happened. */
@@ -46,7 +46,7 @@ export class FaultyProject implements Disposable {
         verifier: { model: verifier, max_response_length: 64, optimizer },
         rollout: { batch_size: 4, group_size: 2 },
         reduction: { shards: 4 },
-        distributed: { silence_seconds: 2 },
+        distributed: { silence_seconds: SILENCE_SECONDS },
         rewards: { generator_format_weight: 0.5, minimum_steps: 1 },
         schedule: {
           generator_steps: 1,
@@ -102,21 +102,31 @@ export class FaultyProject implements Disposable {
   }
 
   /**
-   * Trains on two hosts until so many steps are logged, and cuts the link between them.
+   * Trains on two hosts until so many steps are logged and a moment has passed, and cuts the link between them.
    *
-   * @returns what was printed, once all ranks have ended
+   * @param ranks of both hosts together
+   * @throws when not all ranks end, or another message or several are printed
    */
   async sufferCut(
     name: string,
     hosts: TwoHosts,
     mpiexec: Mpiexec,
-    steps: number,
-  ): Promise<string> {
+    ranks: number,
+    { steps, milliseconds = 0 }: { readonly steps: number; readonly milliseconds?: number },
+  ): Promise<FaultReport> {
     const args = ["train", "--run", join(this.#folder, name), "--config", this.#config];
-    using run = RankedRun.startOn(hosts, mpiexec, join(this.#folder, "agent"), args);
-    while (!run.has(1) || this.#steps(name) < steps) await pause(20);
+    using run = RankedRun.startOn(hosts, mpiexec, this.#folder, ranks, args);
+    while (!run.has(ranks - 1) || this.#steps(name) < steps) await pause(20);
+    await pause(milliseconds);
+    const struck = performance.now();
     hosts.cut();
-    return await run.endedOn(hosts);
+    const { seconds, output } = await run.endedOn(hosts, struck);
+    assert.match(
+      output,
+      /The run has ended on all ranks because of ranks? .* on host-b .*\nNot a word for 5 s, in the .* of step/,
+    );
+    assert.equal(output.match(/The run has ended on all ranks/g)?.length, 1, output);
+    return { seconds, output };
   }
 
   /** Compares what two runs left. */

@@ -30,21 +30,31 @@ export class RankedRun implements Disposable {
     return new RankedRun(command, rest, env);
   }
 
-  /** Starts one rank on each of two hosts, from the first of them. */
+  /**
+   * Starts as many ranks on one of two hosts as on the other, from the first of them.
+   *
+   * @param folder for the file of hosts, and for what reaches them
+   */
   static startOn(
     hosts: TwoHosts,
     { path, family }: Mpiexec,
-    agent: string,
+    folder: string,
+    ranks: number,
     args: readonly string[],
   ): RankedRun {
+    const agent = join(folder, "agent"), hostFile = join(folder, "hosts");
     hosts.writeAgent(agent);
-    const [a, b] = hosts.hosts.map(({ address }) => address);
-    const where = family === "MPICH"
-      ? ["-launcher", "ssh", "-launcher-exec", agent, "-hosts", `${a},${b}`]
-      : ["--mca", "plm_rsh_agent", agent, "--host", `${a}:1,${b}:1`, "--bind-to", "none"];
-    const line = [path, ...where, "-n", "2", ...programOf(args)];
+    const addresses = hosts.hosts.map(({ address }) => address);
+    const [slots, where] = family === "MPICH"
+      ? [":", ["-launcher", "ssh", "-launcher-exec", agent, "-f", hostFile]]
+      : [
+        " slots=",
+        ["--mca", "plm_rsh_agent", agent, "--hostfile", hostFile, "--bind-to", "none"],
+      ];
+    Deno.writeTextFileSync(hostFile, addresses.map((a) => `${a}${slots}${ranks / 2}\n`).join(""));
+    const line = [path, ...where, "-n", `${ranks}`, ...programOf(args)];
     const env = { OMPI_ALLOW_RUN_AS_ROOT: "1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: "1" };
-    return new RankedRun(agent, [a, ...line], { ...Deno.env.toObject(), ...env });
+    return new RankedRun(agent, [addresses[0], ...line], { ...Deno.env.toObject(), ...env });
   }
 
   private constructor(command: string, args: readonly string[], env: Record<string, string>) {
@@ -73,12 +83,20 @@ export class RankedRun implements Disposable {
     Deno.kill(pid, signal);
   }
 
-  /** Waits until no rank is left on two hosts. The launcher may wait on, for a host that is gone. */
-  async endedOn(hosts: TwoHosts): Promise<string> {
+  /**
+   * Waits until no rank is left on two hosts. The launcher may wait on, for a host that is gone.
+   *
+   * @param since when the wait began, of `performance.now()`
+   */
+  async endedOn(
+    hosts: TwoHosts,
+    since: number,
+  ): Promise<{ readonly seconds: number; readonly output: string }> {
     while (hosts.processes().some(isThere)) await pause(50);
+    const seconds = (performance.now() - since) / 1000;
     await pause(500); // what was said last is on its way
     this.#launcher.kill("SIGKILL");
-    return (await this.#output).join("");
+    return { seconds, output: (await this.#output).join("") };
   }
 
   /** Waits for the end, of all ranks too. */

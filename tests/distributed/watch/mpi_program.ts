@@ -6,7 +6,7 @@ import { gatherValues } from "../../../src/distributed/values.ts";
 
 const { communicator } = await openCommunicator();
 const { rank } = communicator;
-const limits = { silenceSeconds: 1, stallSeconds: 60 };
+const limits = { silenceSeconds: 3, stallSeconds: 60 };
 const watch = await RunWatch.open(communicator, `GPU ${rank}`, limits);
 watch.doing("in a test");
 await watch.guard(async () => {

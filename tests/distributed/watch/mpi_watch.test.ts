@@ -33,7 +33,7 @@ for (const rank of [0, 2]) {
     const errors = await signalled(mpiexec, rank, "SIGSTOP");
     const words = errors.match(/The run has ended on all ranks because of rank . on .*\n.*/g);
     assert.equal(words?.length, 1, errors);
-    assert.match(words[0], new RegExp(`because of rank ${rank} .*\nNot a word for 1 s`));
+    assert.match(words[0], new RegExp(`because of rank ${rank} .*\nNot a word for 3 s`));
   });
 }
 

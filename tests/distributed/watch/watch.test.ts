@@ -50,7 +50,7 @@ Deno.test("watch: a rank that is stopped ends all, itself too", async () => {
   assertOneSpoke(
     await ranks.outcomes(),
     0,
-    /because of rank 1 on here \(GPU 1\)\.\nNot a word for 1 s, (in a test|starting)\./,
+    /because of rank 1 on here \(GPU 1\)\.\nNot a word for 3 s, (in a test|starting)\./,
     { killed: [1] },
   );
 });
@@ -74,7 +74,7 @@ for (const task of ["is stuck", "waits for its GPU"]) {
       const ranks = await WatchedRanks.start(task);
       ranks.go(rank);
       const who = new RegExp(
-        `because of rank ${rank} on here \\(GPU ${rank}\\)\\.\nIt has been stuck for 2 s`,
+        `because of rank ${rank} on here \\(GPU ${rank}\\)\\.\nIt has been stuck for 4 s`,
       );
       assertOneSpoke(await ranks.outcomes(), 0, who);
     }

@@ -16,7 +16,7 @@ const hear = async () => JSON.parse((await lines.next()).value ?? "null");
 
 say({ rank, host, gpu: `GPU ${rank}`, process: ownProcess() });
 const ranks = await hear();
-const watch = await RunWatch.among(ranks, rank, { silenceSeconds: 1, stallSeconds: 2 }, {
+const watch = await RunWatch.among(ranks, rank, { silenceSeconds: 3, stallSeconds: 4 }, {
   async agree(point) {
     if (point !== null) say(point);
     return point ?? await hear();
