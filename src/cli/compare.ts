@@ -6,6 +6,7 @@ import { comparedMethods } from "../run/compare/comparison.ts";
 import { comparisonFiles } from "../run/compare/comparison_report.ts";
 import { readSeeds, runComparison, writeSeeds } from "../run/compare/comparison_session.ts";
 import type { TangoConfig } from "../run/config/config_schema.ts";
+import { requireNotRunning } from "../run/control/endpoint/control_file.ts";
 import { INTERRUPTED_EXIT_CODE } from "./interrupt.ts";
 import { loadTangoConfig } from "../run/config/load_config.ts";
 import { problemsName } from "../run/problems/open_problems.ts";
@@ -66,8 +67,8 @@ async function compare(options: CompareOptions, command: Command): Promise<void>
     console.log(
       `comparison on ${problemsName(config)}, seeds ${seeds.join(", ")} · ${device} · ${path}`,
     );
-    const { events, control } = followed;
-    return runComparison(gpu, config, seeds, path, { device, events, control });
+    const { events, control, endpoint } = followed;
+    return runComparison(gpu, config, seeds, path, { device, events, control, endpoint });
   };
   const choice = { gpu: config.gpu, gpuIndex: options.gpuIndex };
   const { isDone, table } = await withResumeHint(
@@ -101,9 +102,10 @@ function plan(options: CompareOptions): PlannedComparison {
 function reopen(options: CompareOptions, command: Command): PlannedComparison {
   refuseWithResume(command, ["run", "seeds"]);
   const path = options.run ?? latestRunDirectory("runs", "compare");
-  const { configuration } = RunFolder.open(path);
+  const folder = RunFolder.open(path);
+  requireNotRunning(folder);
   const seeds = readSeeds(path);
-  return { config: loadTangoConfig(configuration), seeds: options.seeds ?? seeds, path };
+  return { config: loadTangoConfig(folder.configuration), seeds: options.seeds ?? seeds, path };
 }
 
 function parseSeeds(text: string): readonly number[] {

@@ -1,13 +1,15 @@
 import type { Settings } from "../run/config/changeable.ts";
+import { RunEndpoint } from "../run/control/endpoint/run_endpoint.ts";
 import { RunControl } from "../run/control/run_control.ts";
 import { RunEvents } from "../run/events/run_events.ts";
 import { Interrupt } from "./interrupt.ts";
 import { type DescribeStep, RunProgress } from "./progress/run_progress.ts";
 
-/** A run on the terminal: its progress is shown, and Ctrl-C asks it to stop. */
+/** A run on the terminal: its progress is shown, Ctrl-C asks it to stop, and other processes may ask it for more. */
 export class FollowedRun implements Disposable {
   readonly events = new RunEvents();
   readonly control = new RunControl();
+  readonly endpoint: RunEndpoint = new RunEndpoint(this.control, this.events);
   readonly progress: RunProgress;
   readonly #interrupt: Interrupt;
 
@@ -34,6 +36,7 @@ export class FollowedRun implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.endpoint[Symbol.dispose]();
     this.#interrupt[Symbol.dispose]();
     this.progress[Symbol.dispose]();
   }

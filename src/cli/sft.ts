@@ -6,6 +6,7 @@ import { broadcastOutcome } from "../distributed/outcomes.ts";
 import type { Gpu } from "../gpu/gpu.ts";
 import { requireShards } from "../run/config/placement.ts";
 import { ConfigHistory } from "../run/control/config_history.ts";
+import { requireNotRunning } from "../run/control/endpoint/control_file.ts";
 import { INTERRUPTED_EXIT_CODE } from "./interrupt.ts";
 import { readJsonLines } from "../run/store/json_lines_log.ts";
 import { loadSftConfig } from "../run/config/load_config.ts";
@@ -112,6 +113,7 @@ async function fineTuneOn(
         device,
         events,
         control: followed?.control,
+        endpoint: followed?.endpoint,
         ranks: timeline.ranks,
         onPlan: (plans) => console.log(`${formatMemoryPlans(plans)}\n`),
         onOpen(run) {
@@ -155,6 +157,7 @@ function begin(options: SftOptions): ChosenRun {
 function reopen(options: SftOptions, command: Command): ChosenRun {
   refuseWithResume(command, ["run", "set", "ranks", ...TRACE_OPTIONS], changeableSftKeys);
   const folder = RunFolder.open(options.run ?? latestRunDirectory("runs", "sft"));
+  requireNotRunning(folder);
   const config = loadSftConfig(folder.configuration);
   const changes = options.set ? parseSettings(options.set) : null;
   if (changes !== null) {

@@ -16,6 +16,7 @@ import {
 import type { TangoConfig } from "../run/config/config_schema.ts";
 import { placementOf } from "../run/config/placement.ts";
 import { ConfigHistory } from "../run/control/config_history.ts";
+import { requireNotRunning } from "../run/control/endpoint/control_file.ts";
 import { INTERRUPTED_EXIT_CODE } from "./interrupt.ts";
 import { readJsonLines } from "../run/store/json_lines_log.ts";
 import { loadTangoConfig } from "../run/config/load_config.ts";
@@ -106,6 +107,7 @@ async function trainOn(
       resume: options.resume ?? false,
       events,
       control: followed?.control,
+      endpoint: followed?.endpoint,
       ranks: timeline.ranks,
       timeline,
       onPlan: (plans) => console.log(`${formatMemoryPlans(plans)}\n`),
@@ -163,6 +165,7 @@ function reopen(options: TrainOptions, command: Command): ChosenRun {
     "placement",
   ]);
   const folder = RunFolder.open(options.run ?? latestRunDirectory("runs", "train"));
+  requireNotRunning(folder);
   if (isComparison(folder.path)) {
     throw new UserError(
       `${folder.path} holds a comparison. Continue it with: ./tango compare --run ${folder.path} --resume`,

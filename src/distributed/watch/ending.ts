@@ -1,5 +1,5 @@
-import { endProcess, killProcess } from "./process_end.ts";
-import type { ProcessIdentity } from "./watched_rank.ts";
+import { killProcess, type ProcessIdentity } from "../../base/process_identity.ts";
+import { endProcess } from "./process_end.ts";
 
 /** What a watch does to processes. */
 export interface Ending {

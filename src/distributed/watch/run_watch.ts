@@ -3,7 +3,7 @@ import { UserError } from "../../base/user_error.ts";
 import { type Communicator, ExchangeFailure } from "../communicator.ts";
 import { broadcastValue, gatherValues } from "../values.ts";
 import type { MeetingPoint } from "./meeting_point.ts";
-import { ownProcess } from "./process_end.ts";
+import { ownProcess } from "../../base/process_identity.ts";
 import type { MainMessage, ToldFailure, WatchMessage } from "./watch_messages.ts";
 import type { WatchedRank, WatchLimits } from "./watched_rank.ts";
 

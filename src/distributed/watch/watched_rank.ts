@@ -1,3 +1,5 @@
+import type { ProcessIdentity } from "../../base/process_identity.ts";
+
 /** A process of the run, as the others know it. */
 export interface WatchedRank {
   readonly rank: number;
@@ -5,15 +7,6 @@ export interface WatchedRank {
   /** Its GPU in a few words. */
   readonly gpu: string;
   readonly process: ProcessIdentity;
-}
-
-/** What it takes to end a process and no other. */
-export interface ProcessIdentity {
-  readonly pid: number;
-  /** When it was started, in the kernel's own ticks: a number that another process had before is told apart. */
-  readonly started: string;
-  /** Only a process of the same place can end it. */
-  readonly place: string;
 }
 
 /** How long the others are waited for. */

@@ -5,8 +5,11 @@ import { exists, writeFileAtomically } from "../../base/atomic_file.ts";
 import { planComparison } from "./comparison.ts";
 import { writeComparison } from "./comparison_report.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
+import type { RunEndpoint } from "../control/endpoint/run_endpoint.ts";
 import { RunControl } from "../control/run_control.ts";
+import { EventLog } from "../events/event_log.ts";
 import { RunEvents } from "../events/run_events.ts";
+import { RunFolder } from "../store/run_folder.ts";
 import { isFinished, trainWithReport } from "../session/training_session.ts";
 
 /** The seeds of a comparison lie beside its configuration. */
@@ -46,6 +49,8 @@ export interface ComparisonOptions {
   readonly events?: RunEvents;
   /** Asked between steps. */
   readonly control?: RunControl;
+  /** By which other processes reach the control. */
+  readonly endpoint?: RunEndpoint;
 }
 
 /**
@@ -59,9 +64,12 @@ export async function runComparison(
   config: TangoConfig,
   seeds: readonly number[],
   path: string,
-  { device, events = new RunEvents(), control = new RunControl() }: ComparisonOptions,
+  { device, events = new RunEvents(), control = new RunControl(), endpoint }: ComparisonOptions,
 ): Promise<{ isDone: boolean; table: string | null }> {
-  using _lock = control.lock("All runs of a comparison have one configuration; none may change.");
+  using _locked = control.lock("All runs of a comparison have one configuration; none may change.");
+  const folder = RunFolder.at(path);
+  using _log = new EventLog(folder, events);
+  endpoint?.open(folder);
   const runs = planComparison(config, seeds, path);
   for (const [index, run] of runs.entries()) {
     if (isFinished(run.folder, run.config)) continue;
@@ -79,7 +87,11 @@ export async function runComparison(
       control,
     });
     const table = writeComparison(runs, path, device);
-    if (!reachedEnd) return { isDone: false, table };
+    if (reachedEnd) continue;
+    events.emit({ type: "comparisonEnded", isDone: false });
+    return { isDone: false, table };
   }
-  return { isDone: true, table: writeComparison(runs, path, device) };
+  const table = writeComparison(runs, path, device);
+  events.emit({ type: "comparisonEnded", isDone: true });
+  return { isDone: true, table };
 }

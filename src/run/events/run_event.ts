@@ -112,6 +112,13 @@ export interface ComparedRunEvent {
   readonly total: number;
 }
 
+/** In a comparison: it came to its end, or stopped because it was asked to. */
+export interface ComparisonEndedEvent {
+  readonly type: "comparisonEnded";
+  /** Whether all its runs are finished. */
+  readonly isDone: boolean;
+}
+
 /** Anything that a run tells. */
 export type RunEvent =
   | StartedEvent
@@ -126,7 +133,8 @@ export type RunEvent =
   | WarningEvent
   | FinishedEvent
   | FailedEvent
-  | ComparedRunEvent;
+  | ComparedRunEvent
+  | ComparisonEndedEvent;
 
 /** Hears what a run tells, in order and at once: the run waits until it returns. */
 export type RunListener = (event: RunEvent) => void;

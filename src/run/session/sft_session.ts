@@ -3,7 +3,9 @@ import { gatherOutcomes } from "../../distributed/outcomes.ts";
 import { broadcastValue } from "../../distributed/values.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { latestCheckpoint } from "../store/checkpoint.ts";
+import type { RunEndpoint } from "../control/endpoint/run_endpoint.ts";
 import type { RunControl } from "../control/run_control.ts";
+import { EventLog } from "../events/event_log.ts";
 import { RunEvents } from "../events/run_events.ts";
 import { checkMemory } from "../memory/memory_check.ts";
 import type { MemoryPlan } from "../memory/memory_plan.ts";
@@ -33,6 +35,8 @@ export interface SftSessionOptions {
   readonly onPlan: (plans: readonly MemoryPlan[]) => void;
   /** Told once the model is there. */
   readonly onOpen: (run: SftRun) => void;
+  /** By which other processes reach the control; of several ranks the first one has it. */
+  readonly endpoint?: RunEndpoint;
 }
 
 /**
@@ -48,11 +52,21 @@ export async function fineTuneWithReport(
   gpu: Gpu,
   config: SftConfig,
   path: string,
-  { resume, device, events = new RunEvents(), control, timeline, ranks = alone, onPlan, onOpen }:
-    SftSessionOptions,
+  {
+    resume,
+    device,
+    events = new RunEvents(),
+    control,
+    endpoint,
+    timeline,
+    ranks = alone,
+    onPlan,
+    onOpen,
+  }: SftSessionOptions,
 ): Promise<boolean> {
   const started = performance.now();
   let stepsDone = 0;
+  using told = new DisposableStack();
   return await events.announceFailure(() => stepsDone, async () => {
     const plans = await gatherOutcomes(ranks, () =>
       checkMemory(gpu, {
@@ -66,6 +80,8 @@ export async function fineTuneWithReport(
     const run = await SftRun.open(gpu, config, ranks);
     try {
       const folder = await openRunFolder(ranks, path, resume ? null : config);
+      if (ranks.rank === 0) told.use(new EventLog(folder, events));
+      endpoint?.open(folder);
       const checkpoint = await broadcastValue(
         ranks,
         resume && ranks.rank === 0 ? latestCheckpoint(folder.checkpoints) : null,

@@ -6,6 +6,8 @@ import { keepRecords } from "./keep_records.ts";
 import { openRunFolder } from "./shared_folder.ts";
 import { latestCheckpoint } from "../store/checkpoint.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
+import type { RunEndpoint } from "../control/endpoint/run_endpoint.ts";
+import { EventLog } from "../events/event_log.ts";
 import { RunEvents } from "../events/run_events.ts";
 import { checkMemory } from "../memory/memory_check.ts";
 import type { MemoryPlan } from "../memory/memory_plan.ts";
@@ -21,6 +23,8 @@ export interface TrainingSessionOptions extends RunSurroundings {
   readonly onPlan?: (plans: readonly MemoryPlan[]) => void;
   /** Told once the models are loaded. */
   readonly onOpen?: (run: TangoRun) => void;
+  /** By which other processes reach the control; of several ranks the first one has it. */
+  readonly endpoint?: RunEndpoint;
 }
 
 /** Whether a folder holds all that a run of this configuration leaves behind. */
@@ -43,11 +47,12 @@ export async function trainWithReport(
   gpu: Gpu,
   config: TangoConfig,
   path: string,
-  { resume, events = new RunEvents(), control, timeline, ranks = alone, onPlan, onOpen }:
+  { resume, events = new RunEvents(), control, timeline, ranks = alone, endpoint, onPlan, onOpen }:
     TrainingSessionOptions,
 ): Promise<boolean> {
   const started = performance.now();
   let stepsDone = 0;
+  using told = new DisposableStack();
   return await events.announceFailure(() => stepsDone, async () => {
     const plans = await gatherOutcomes(ranks, () =>
       checkMemory(gpu, {
@@ -59,6 +64,8 @@ export async function trainWithReport(
     const plan = plans[ranks.rank];
     onPlan?.(plans);
     const folder = await openRunFolder(ranks, path, resume ? null : config);
+    if (ranks.rank === 0) told.use(new EventLog(folder, events));
+    endpoint?.open(folder);
     const run = await open(gpu, config, folder, { resume, events, control, timeline, ranks });
     try {
       stepsDone = run.globalSteps;

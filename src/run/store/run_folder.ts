@@ -9,6 +9,7 @@ import { exists, removeIfPresent, writeFileAtomically } from "../../base/atomic_
 export const CONTINUE = "continue the run with --resume";
 
 const CONFIGURATION_FILE = "config.yaml";
+const CONTROL_FILE = "control.json";
 
 /** A run's folder; its files are named here and nowhere else. */
 export class RunFolder {
@@ -70,9 +71,10 @@ export class RunFolder {
     return folder;
   }
 
-  /** Removes the folder of a run that failed before it began: one that holds its configuration alone. */
+  /** Removes the folder of a run that failed before it began: nothing but its configuration was written. */
   discardIfUnbegun(): void {
-    if ([...Deno.readDirSync(this.path)].every(({ name }) => name === CONFIGURATION_FILE)) {
+    const ofAnyRun = [CONFIGURATION_FILE, CONTROL_FILE];
+    if ([...Deno.readDirSync(this.path)].every(({ name }) => ofAnyRun.includes(name))) {
       removeIfPresent(this.path);
     }
   }
@@ -98,6 +100,16 @@ export class RunFolder {
 
   get samples(): string {
     return join(this.path, "samples.jsonl");
+  }
+
+  /** What the run told, for those who follow it. */
+  get events(): string {
+    return join(this.path, "events.jsonl");
+  }
+
+  /** Where the run can be asked for something, as long as its process goes on. */
+  get control(): string {
+    return join(this.path, CONTROL_FILE);
   }
 
   get checkpoints(): string {

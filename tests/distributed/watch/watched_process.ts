@@ -5,7 +5,7 @@
 
 import { UserError } from "../../../src/base/user_error.ts";
 import { ExchangeFailure } from "../../../src/distributed/communicator.ts";
-import { ownProcess } from "../../../src/distributed/watch/process_end.ts";
+import { ownProcess } from "../../../src/base/process_identity.ts";
 import { RunWatch } from "../../../src/distributed/watch/run_watch.ts";
 
 const [task, number, host] = Deno.args;

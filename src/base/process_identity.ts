@@ -1,0 +1,57 @@
+/** Telling one process from another that has its number later. */
+
+/** What it takes to find or end a process and no other. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** When it was started, in the kernel's own ticks: a number that another process had before is told apart. */
+  readonly started: string;
+  /** Only a process of the same place can find it. */
+  readonly place: string;
+}
+
+/** This process, for those that may have to find it. */
+export function ownProcess(): ProcessIdentity {
+  return identify(Deno.pid);
+}
+
+/** A process that is known to go on, such as a child; one that has ended is alive to nobody. */
+export function identify(pid: number): ProcessIdentity {
+  return { pid, started: statOf(pid)?.started ?? "", place: place() };
+}
+
+/** Whether a process of this machine goes on: one that has ended and is not yet collected does not. */
+export function isAlive({ pid, started, place: itsPlace }: ProcessIdentity): boolean {
+  const stat = itsPlace === place() ? statOf(pid) : null;
+  return stat !== null && stat.started === started && stat.state !== "Z";
+}
+
+/** Ends a process of this machine, unless it is gone or another has its number by now. It may be a stopped one. */
+export function killProcess(process: ProcessIdentity): void {
+  if (!isAlive(process)) return;
+  try {
+    Deno.kill(process.pid, "SIGKILL");
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+/** Fields 3 and 22 of its `stat`, which begin after a name in parentheses; null when there is no such process. */
+function statOf(pid: number): { readonly state: string; readonly started: string } | null {
+  try {
+    const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return { state: fields[0], started: fields[19] };
+  } catch {
+    return null;
+  }
+}
+
+/** Where process numbers mean the same: a boot of a machine, and a container's own numbering on it. */
+function place(): string {
+  try {
+    const boot = Deno.readTextFileSync("/proc/sys/kernel/random/boot_id").trim();
+    return `${boot} ${Deno.readLinkSync("/proc/self/ns/pid")}`;
+  } catch {
+    return "unknown"; // no Linux: nobody is ended from outside, since a start is not known either
+  }
+}

@@ -1,0 +1,47 @@
+import { z } from "zod";
+import type { RunProcess } from "./control_file.ts";
+import type { ControlAnswer, ControlRequest } from "./control_request.ts";
+import { close, receivedLines, send } from "./lines.ts";
+
+const status = z.object({
+  step: z.int(),
+  total: z.int().nullable(),
+  phase: z.string().nullable(),
+  isPauseRequested: z.boolean(),
+  isStopRequested: z.boolean(),
+});
+const answerSchema = z.discriminatedUnion("ok", [
+  z.object({ ok: z.literal(true), status }),
+  z.object({ ok: z.literal(false), message: z.string() }),
+]) as unknown as z.ZodType<ControlAnswer>;
+
+/**
+ * Asks a run for something. It hears that between two steps at the latest, so the answer may take as long as a step;
+ * whoever waits no longer has asked nevertheless.
+ *
+ * @param signal ends the waiting
+ * @returns null when the run has gone away before it answered, or the waiting was ended
+ */
+export async function askRun(
+  { socket }: RunProcess,
+  request: ControlRequest,
+  signal: AbortSignal,
+): Promise<ControlAnswer | null> {
+  using ending = new DisposableStack();
+  try {
+    const connection = await Deno.connect({ transport: "unix", path: socket });
+    const end = () => close(connection);
+    ending.defer(end);
+    await send(connection, request);
+    if (signal.aborted) return null;
+    signal.addEventListener("abort", end);
+    ending.defer(() => signal.removeEventListener("abort", end));
+    for await (const line of receivedLines(connection)) {
+      return answerSchema.parse(JSON.parse(line ?? "null"));
+    }
+    return null;
+  } catch (error) {
+    if (error instanceof z.ZodError || error instanceof SyntaxError) throw error;
+    return null; // the socket or its process is gone
+  }
+}

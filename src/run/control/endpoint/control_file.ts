@@ -1,0 +1,62 @@
+/** `control.json`: which process a run is, and where it is asked; there as long as the process goes on. */
+
+import { z } from "zod";
+import { exists, removeIfPresent } from "../../../base/atomic_file.ts";
+import { isAlive, ownProcess, type ProcessIdentity } from "../../../base/process_identity.ts";
+import { UserError } from "../../../base/user_error.ts";
+import type { RunFolder } from "../../store/run_folder.ts";
+
+const controlSchema = z.object({
+  process: z.object({ pid: z.int().positive(), started: z.string(), place: z.string() }),
+  /** Path of a Unix socket; see `control_request.ts` for what is said there. */
+  socket: z.string(),
+});
+
+/** A process that runs what is in a folder. Of several ranks it is the first. */
+export interface RunProcess {
+  readonly process: ProcessIdentity;
+  /** Where it is asked. */
+  readonly socket: string;
+}
+
+/** Says that this process runs what is in the folder. */
+export function writeControlFile(folder: RunFolder, socket: string): void {
+  const beside = `${folder.control}.tmp`;
+  const content: RunProcess = { process: ownProcess(), socket };
+  removeIfPresent(beside);
+  Deno.writeTextFileSync(beside, `${JSON.stringify(content)}\n`, { mode: 0o600 });
+  Deno.renameSync(beside, folder.control);
+}
+
+/** Who said so last; null when nobody did, or took it back. A killed process did not: see `liveProcess`. */
+export function readControlFile(folder: RunFolder): RunProcess | null {
+  if (!exists(folder.control)) return null;
+  try {
+    const { data } = controlSchema.safeParse(JSON.parse(Deno.readTextFileSync(folder.control)));
+    return data ?? null;
+  } catch (error) {
+    // It ends at this moment, or another program wrote there.
+    if (error instanceof Deno.errors.NotFound || error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+/** The process that runs what is in the folder at present; null when none does. */
+export function liveProcess(folder: RunFolder): RunProcess | null {
+  const found = readControlFile(folder);
+  return found !== null && isAlive(found.process) ? found : null;
+}
+
+/**
+ * Two processes in one folder would write over each other.
+ *
+ * @throws UserError when a process runs what is in the folder
+ */
+export function requireNotRunning(folder: RunFolder): void {
+  const running = liveProcess(folder);
+  if (running === null) return;
+  throw new UserError(
+    `${folder.path} is being run by process ${running.process.pid}. Stop that one first: ` +
+      `kill -INT ${running.process.pid}`,
+  );
+}

@@ -1,0 +1,41 @@
+/** What a run is asked at its socket, and what it answers: each one line of JSON. */
+
+import { z } from "zod";
+import type { RunPhase } from "../../events/run_event.ts";
+
+const plain = <const Name extends string>(request: Name) =>
+  z.strictObject({ request: z.literal(request) });
+
+/** One request. */
+export const controlRequestSchema = z.discriminatedUnion("request", [
+  plain("status"),
+  plain("pause"),
+  plain("goOn"),
+  plain("checkpoint"),
+  plain("stop"),
+  z.strictObject({
+    request: z.literal("change"),
+    /** Values by configuration key, such as `rollout.temperature`. */
+    settings: z.record(z.string(), z.union([z.string(), z.number()])),
+  }),
+]);
+
+/** One request: `pause`, `goOn`, `checkpoint` and `stop` act between two steps, `change` from the next step on. */
+export type ControlRequest = z.infer<typeof controlRequestSchema>;
+
+/** How far a run is, and what it was asked. */
+export interface RunStatus {
+  /** Steps done. */
+  readonly step: number;
+  /** Steps in all; null before the run has begun. */
+  readonly total: number | null;
+  /** What it is doing; null between phases. */
+  readonly phase: RunPhase | null;
+  readonly isPauseRequested: boolean;
+  readonly isStopRequested: boolean;
+}
+
+/** The answer to one request. What is accepted is done at the next occasion, and told as an event then. */
+export type ControlAnswer =
+  | { readonly ok: true; readonly status: RunStatus }
+  | { readonly ok: false; readonly message: string };

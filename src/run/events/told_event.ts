@@ -1,0 +1,59 @@
+import type {
+  ChangedEvent,
+  CheckpointEvent,
+  ComparedRunEvent,
+  ComparisonEndedEvent,
+  FinishedEvent,
+  PauseEvent,
+  PhaseBeganEvent,
+  PhaseEndedEvent,
+  RunEvent,
+  StartedEvent,
+  StepEvent,
+  WarningEvent,
+} from "./run_event.ts";
+
+/**
+ * An event as a line of events.jsonl has it: what was measured and written lies in metrics.jsonl and samples.jsonl,
+ * and an error is its message.
+ */
+export type ToldEvent =
+  | StartedEvent
+  | PhaseBeganEvent
+  | PhaseEndedEvent
+  | Pick<StepEvent, "type" | "step" | "phase">
+  | { readonly type: "evaluation"; readonly step: number }
+  | CheckpointEvent
+  | ChangedEvent
+  | PauseEvent
+  | WarningEvent
+  | FinishedEvent
+  | { readonly type: "failed"; readonly step: number; readonly message: string }
+  | ComparedRunEvent
+  | ComparisonEndedEvent;
+
+/** A line of events.jsonl. */
+export type EventLine = ToldEvent & {
+  /** Counted from 1, through all parts of a resumed run. */
+  readonly number: number;
+  /** ISO 8601, UTC. */
+  readonly time: string;
+};
+
+/** What events.jsonl holds of an event; null: nothing. */
+export function toldEvent(event: RunEvent): ToldEvent | null {
+  switch (event.type) {
+    case "samples":
+      return null;
+    case "step":
+      return { type: event.type, step: event.step, phase: event.phase };
+    case "evaluation":
+      return { type: event.type, step: event.step };
+    case "failed": {
+      const { type, step, error } = event;
+      return { type, step, message: error instanceof Error ? error.message : String(error) };
+    }
+    default:
+      return event;
+  }
+}
