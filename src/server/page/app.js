@@ -1,0 +1,58 @@
+import { Fragment, h, useEffect } from "./vendor.js";
+import { useRuns } from "./live/use_runs.js";
+import { useRoute } from "./live/route.js";
+import { Header } from "./parts/header.js";
+import { ConnectionNotice } from "./parts/connection_notice.js";
+import { RunList } from "./run/run_list.js";
+import { RunView } from "./run/run_view.js";
+import { StartRun } from "./start/start_run.js";
+import { Verify } from "./verify/verify.js";
+
+/** The whole page: the list of runs, and one thing beside it. */
+export function App() {
+  const route = useRoute();
+  const { runs, error } = useRuns();
+  const shown = route.runs[0] ?? runs?.[0]?.id ?? null;
+  const run = runs?.find(({ id }) => id === shown) ?? null;
+  useEffect(() => {
+    const subject = route.screen === "run" ? run?.id : route.screen;
+    const progress = run && route.screen === "run" && run.state === "running"
+      ? `${run.step}/${run.totalSteps ?? "?"} · `
+      : "";
+    document.title = `${progress}${subject ?? "runs"} · tango`;
+  });
+  return h(
+    Fragment,
+    null,
+    h("a", { class: "skip", href: "#main" }, "Skip to the content"),
+    h(Header, { screen: route.screen }),
+    h(ConnectionNotice, { error }),
+    h(
+      "div",
+      { class: "columns" },
+      h(RunList, { runs, route, shown }),
+      h("main", { id: "main", tabIndex: -1 }, screen()),
+    ),
+  );
+
+  function screen() {
+    if (route.screen === "start") return h(StartRun, { route });
+    if (route.screen === "verify") return h(Verify, { runs: runs ?? [], shown });
+    if (runs === null) {
+      return error === null ? h("p", { class: "quiet" }, "Asking for the runs …") : null;
+    }
+    if (run !== null) return h(RunView, { run, runs, route, key: run.id });
+    if (shown === null) return h(NoRuns, null);
+    return h("p", { class: "notice" }, `There is no run named ${shown}. It may have been deleted.`);
+  }
+}
+
+function NoRuns() {
+  return h(
+    "section",
+    { class: "empty" },
+    h("h1", null, "No runs yet"),
+    h("p", null, "Start one here, or in a terminal with ./tango train: it will show up by itself."),
+    h("p", null, h("a", { class: "button primary", href: "?screen=start" }, "Start a run")),
+  );
+}

@@ -1,0 +1,35 @@
+/** Colours of the style sheet as a canvas needs them. */
+
+import { useEffect, useState } from "../vendor.js";
+
+/** Dashes that tell runs apart, in the order in which they are compared. */
+export const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
+
+/**
+ * @param {string} name of a property of the style sheet, such as "--ink"
+ * @returns {string} as the page has it now, light or dark
+ */
+export function colourOf(name) {
+  const probe = document.createElement("span");
+  probe.style.color = `var(${name})`;
+  document.body.append(probe);
+  const colour = getComputedStyle(probe).color;
+  probe.remove();
+  return colour;
+}
+
+/** A number that is another one whenever the page's colours are others. */
+export function useTheme() {
+  const [version, setVersion] = useState(0);
+  useEffect(() => {
+    const onChange = () => setVersion((number) => number + 1);
+    const system = matchMedia("(prefers-color-scheme: dark)");
+    system.addEventListener("change", onChange);
+    addEventListener("themechange", onChange);
+    return () => {
+      system.removeEventListener("change", onChange);
+      removeEventListener("themechange", onChange);
+    };
+  }, []);
+  return version;
+}

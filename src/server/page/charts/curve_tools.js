@@ -1,0 +1,75 @@
+import { h } from "../vendor.js";
+import { runPath } from "../live/api.js";
+import { go } from "../live/route.js";
+import { StepField } from "../parts/step_field.js";
+
+/**
+ * @import { PageState } from "../url_state.js"
+ */
+
+/** @typedef {Event & { currentTarget: HTMLInputElement }} InputEvent */
+/** @typedef {Event & { currentTarget: HTMLSelectElement }} SelectEvent */
+
+/**
+ * Which steps, how smooth, one more curve, and the numbers to take away.
+ *
+ * @param {{ id: string, route: PageState, names: readonly string[], metrics: readonly string[], hasPhases: boolean }} props
+ */
+export function CurveTools({ id, route, names, metrics, hasPhases }) {
+  const { from, to, smoothing, more } = route;
+  return h(
+    "div",
+    { class: "tools", role: "group", "aria-label": "How the curves are drawn" },
+    h(
+      "label",
+      null,
+      "Smoothing",
+      h("input", {
+        type: "range",
+        min: 1,
+        max: 51,
+        step: 2,
+        value: smoothing,
+        "aria-valuetext": `mean of ${smoothing} steps`,
+        onInput: (/** @type {InputEvent} */ { currentTarget }) =>
+          go({ smoothing: Number(currentTarget.value) }, { replace: true }),
+      }),
+      h("output", null, smoothing === 1 ? "none" : `${smoothing} steps`),
+    ),
+    h(StepField, { label: "From step", value: from, onChange: (value) => go({ from: value }) }),
+    h(StepField, { label: "to", value: to, onChange: (value) => go({ to: value }) }),
+    from === null && to === null
+      ? h("span", { class: "quiet wide" }, "Drag in a chart to zoom")
+      : h("button", { type: "button", onClick: () => go({ from: null, to: null }) }, "All steps"),
+    h(
+      "label",
+      null,
+      "One more",
+      h(
+        "select",
+        {
+          value: more,
+          onChange: (/** @type {SelectEvent} */ { currentTarget }) =>
+            go({ more: currentTarget.value }),
+        },
+        h("option", { value: "" }, "–"),
+        names.map((name) => h("option", { key: name, value: name, selected: name === more }, name)),
+      ),
+    ),
+    h("a", {
+      class: "button",
+      href: runPath(id, "metrics", { names: metrics.join(","), from, to, format: "csv" }),
+      download: `${id}.csv`,
+    }, "CSV"),
+    hasPhases
+      ? h(
+        "span",
+        { class: "phases" },
+        h("span", { class: "shade generator", "aria-hidden": "true" }),
+        "generator steps",
+        h("span", { class: "shade verifier", "aria-hidden": "true" }),
+        "verifier steps",
+      )
+      : null,
+  );
+}

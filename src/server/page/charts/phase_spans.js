@@ -1,0 +1,30 @@
+/**
+ * @typedef {object} PhaseSpan
+ * @property {string} phase
+ * @property {number} from
+ * @property {number} to
+ */
+
+/**
+ * The stretches of steps that trained the same policy. Each reaches half a step to both sides, so that they
+ * touch; evaluations belong to the step they follow.
+ *
+ * @param {readonly number[]} steps
+ * @param {readonly string[]} phases of each row
+ * @returns {PhaseSpan[]}
+ */
+export function phaseSpans(steps, phases) {
+  /** @type {PhaseSpan[]} */
+  const spans = [];
+  for (const [row, step] of steps.entries()) {
+    const phase = phases[row];
+    if (phase !== "generator" && phase !== "verifier") continue;
+    const last = spans[spans.length - 1];
+    if (last !== undefined && last.phase === phase) last.to = step + 0.5;
+    else {
+      if (last !== undefined) last.to = (last.to - 0.5 + step) / 2;
+      spans.push({ phase, from: last?.to ?? step - 0.5, to: step + 0.5 });
+    }
+  }
+  return spans;
+}

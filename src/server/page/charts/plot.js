@@ -1,0 +1,170 @@
+/** One uPlot: how it looks, and the phases behind it. */
+
+import { UPlot } from "../vendor.js";
+import { formatNumber } from "../format.js";
+import { colourOf, DASHES } from "./colours.js";
+
+/**
+ * @import uPlot from "uplot"
+ * @import { PhaseSpan } from "./phase_spans.js"
+ */
+
+/**
+ * @typedef {object} PlottedLine
+ * @property {string} label
+ * @property {number} colour
+ * @property {number} dash place among the runs that are compared
+ * @property {boolean} [faint] what a smoothed line was made of
+ */
+
+/**
+ * @typedef {object} PlotOptions
+ * @property {readonly PlottedLine[]} lines
+ * @property {boolean} share values are shares, drawn in percent
+ * @property {() => readonly PhaseSpan[]} spans asked whenever it is drawn
+ * @property {(from: number, to: number) => void} onZoom
+ * @property {() => void} onReset
+ * @property {(place: number | null) => void} onCursor
+ * @property {number} width
+ * @property {number} height
+ */
+
+const NARROWEST_SPAN = 1.5;
+
+/**
+ * @param {PlotOptions} options
+ * @param {uPlot.AlignedData} data
+ * @param {HTMLElement} parent
+ * @returns {uPlot}
+ */
+export function createPlot(options, data, parent) {
+  const { lines, share, spans, onZoom, onReset, onCursor, width, height } = options;
+  const [ink, grid] = [colourOf("--quiet"), colourOf("--line")];
+  const axis = {
+    stroke: ink,
+    font: `12px ${getComputedStyle(document.body).fontFamily}`,
+    grid: { stroke: grid, width: 1 },
+    ticks: { stroke: grid, width: 1, size: 4 },
+  };
+  const plot = new UPlot(
+    {
+      width,
+      height,
+      legend: { show: false },
+      scales: {
+        x: {
+          time: false,
+          range: (_, low, high) => low === high ? [low - 0.5, high + 0.5] : [low, high],
+        },
+        y: share ? { range: (_, low, high) => shareRange(low, high) } : {},
+      },
+      axes: [
+        { ...axis, size: 30, incrs: WHOLE_NUMBERS },
+        {
+          ...axis,
+          size: 56,
+          values: (_, ticks) =>
+            ticks.map((tick) =>
+              share ? `${Number((tick * 100).toFixed(1))} %` : formatNumber(tick)
+            ),
+        },
+      ],
+      cursor: {
+        sync: { key: "steps" },
+        drag: { x: true, y: false },
+        y: false,
+        points: { size: 7 },
+        bind: { dblclick: () => () => (onReset(), null) },
+      },
+      series: [
+        {},
+        ...lines.map(({ label, colour, dash, faint }) => {
+          const stroke = colourOf(`--line-${colour}`);
+          return {
+            label,
+            stroke,
+            alpha: faint ? 0.3 : 1,
+            width: faint ? 1 : 2,
+            dash: DASHES[dash] ?? [],
+            spanGaps: true,
+            points: {
+              show: (/** @type {uPlot} */ _plot, /** @type {number} */ index) =>
+                !faint && isSparse(data[index]),
+              size: 5,
+            },
+          };
+        }),
+      ],
+      hooks: {
+        drawClear: [(drawn) => shade(drawn, spans())],
+        setCursor: [({ cursor }) => onCursor(cursor.idx ?? null)],
+        setSelect: [(drawn) => {
+          const { left, width: wide } = drawn.select;
+          if (wide < 4) return;
+          onZoom(
+            Math.floor(drawn.posToVal(left, "x")),
+            Math.ceil(drawn.posToVal(left + wide, "x")),
+          );
+          drawn.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+        }],
+      },
+    },
+    data,
+    parent,
+  );
+  return plot;
+}
+
+const WHOLE_NUMBERS = [1, 2, 5].flatMap((first) =>
+  Array.from({ length: 8 }, (_, power) => first * 10 ** power)
+).sort((a, b) => a - b);
+
+/**
+ * Few points are drawn as dots too: a line of one or two is hard to see.
+ *
+ * @param {ArrayLike<number | null | undefined>} values
+ */
+function isSparse(values) {
+  let points = 0;
+  for (let place = 0; place < values.length; place++) {
+    if (values[place] !== null && ++points > 25) return false;
+  }
+  return true;
+}
+
+/**
+ * The axis of shares: no further than 0 and 100 %, and close enough to see a difference.
+ *
+ * @param {number} low
+ * @param {number} high
+ * @returns {[number, number]}
+ */
+function shareRange(low, high) {
+  if (!Number.isFinite(low) || !Number.isFinite(high)) return [0, 1];
+  const margin = Math.max(0.02, (high - low) * 0.1);
+  return [Math.max(0, low - margin), Math.min(1, high + margin)];
+}
+
+/**
+ * Shades the steps of each policy behind the curves; not where they would only flicker.
+ *
+ * @param {uPlot} plot
+ * @param {readonly PhaseSpan[]} spans
+ */
+function shade(plot, spans) {
+  const { ctx, bbox } = plot;
+  const { min, max } = plot.scales.x;
+  if (min === undefined || max === undefined || spans.length === 0) return;
+  const seen = spans.filter(({ from, to }) => to > min && from < max);
+  if (bbox.width / Math.max(1, seen.length) < NARROWEST_SPAN * devicePixelRatio) return;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  for (const { phase, from, to } of seen) {
+    ctx.fillStyle = colourOf(phase === "generator" ? "--shade-generator" : "--shade-verifier");
+    const left = plot.valToPos(from, "x", true);
+    ctx.fillRect(left, bbox.top, plot.valToPos(to, "x", true) - left, bbox.height);
+  }
+  ctx.restore();
+}

@@ -1,0 +1,127 @@
+/** What the control API answers, as the page reads it. */
+
+import type { Settings } from "../../run/config/changeable.ts";
+
+export type { CritiqueSample, Sample } from "../../run/store/samples_log.ts";
+
+/** Where a run is in its life. */
+export type RunState =
+  | "waiting"
+  | "starting"
+  | "running"
+  | "paused"
+  | "stopping"
+  | "stopped"
+  | "finished"
+  | "failed"
+  | "killed"
+  | "lost";
+
+/** One run as the list of runs has it. */
+export interface Run {
+  readonly id: string;
+  readonly kind: "train" | "sft" | "compare";
+  readonly state: RunState;
+  readonly step: number;
+  readonly totalSteps: number | null;
+  readonly phase: string | null;
+  readonly startedAt: string | null;
+  readonly endedAt: string | null;
+  readonly secondsLeft: number | null;
+  readonly folder: string;
+  readonly ranks: number;
+  readonly error: string | null;
+  /** Bytes of GPU memory. */
+  readonly memory: { readonly planned: number | null; readonly live: number | null } | null;
+}
+
+/** Rows of a run's logs in order; a step has one for its training and one for its evaluation. */
+export interface MetricsTable {
+  readonly steps: readonly number[];
+  readonly phases: readonly string[];
+  readonly series: Readonly<Record<string, readonly (number | null)[]>>;
+}
+
+/** Something that happened in a run, numbered from 1. */
+export interface RunEvent {
+  readonly number: number;
+  readonly type: string;
+  readonly step?: number;
+  readonly [key: string]: unknown;
+}
+
+/** A run's configuration as it holds now. */
+export interface RunConfiguration {
+  readonly configuration: Readonly<Record<string, unknown>>;
+  /** Keys that may change while the run goes on, with their present values. */
+  readonly changeable: Settings;
+  readonly changes: readonly { readonly step: number; readonly settings: Settings }[];
+}
+
+/** Verdicts against the truth in one step, counts or shares; CORRECT is the positive class. */
+export interface ConfusionPoint {
+  readonly step: number;
+  readonly source: string;
+  readonly trueCorrect: number;
+  readonly falseCorrect: number;
+  readonly trueIncorrect: number;
+  readonly falseIncorrect: number;
+  /** Verdicts that could not be read. */
+  readonly unparsed: number;
+}
+
+/** Seconds since the run began in which a rank did one thing. */
+export interface Span {
+  readonly name: string;
+  readonly step: number;
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** One rank's row of the timeline. */
+export interface RankSpans {
+  readonly rank: number;
+  readonly name: string;
+  readonly spans: readonly Span[];
+}
+
+/** A checkpoint on the disk. */
+export interface CheckpointEntry {
+  readonly step: number;
+  readonly bytes: number;
+  readonly createdAt: string;
+  readonly files: readonly { readonly path: string; readonly bytes: number }[];
+}
+
+/** A configuration to start from. */
+export interface Preset {
+  readonly name: string;
+  readonly kind: string;
+  readonly description: string;
+  readonly configuration: Readonly<Record<string, unknown>>;
+}
+
+/** What a run will take of the GPU's memory; bytes. */
+export interface Plan {
+  readonly peakBytes: number;
+  readonly limitBytes: number | null;
+  readonly resident: readonly { readonly what: string; readonly bytes: number }[];
+  /** Only the largest counts. */
+  readonly phases: readonly { readonly what: string; readonly bytes: number }[];
+}
+
+/** The part of JSON Schema that configurations use. */
+export interface Schema {
+  readonly type?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly enum?: readonly (string | number | boolean | null)[];
+  readonly const?: unknown;
+  readonly anyOf?: readonly Schema[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly exclusiveMaximum?: number;
+}

@@ -1,0 +1,57 @@
+import { useEffect, useState } from "../vendor.js";
+import { runPath } from "./api.js";
+
+/**
+ * @import { RunEvent } from "../contract.ts"
+ */
+
+const KEPT = 500;
+const TRY_AGAIN_MS = 3000;
+
+/**
+ * What happens in a run, as it happens. The browser itself takes up a broken stream where it was; one that the
+ * server refused is asked for again.
+ *
+ * @param {string | null} id
+ * @returns {{ events: RunEvent[], last: number }} the newest ones, and the number of the last
+ */
+export function useEvents(id) {
+  const [events, setEvents] = useState(/** @type {RunEvent[]} */ ([]));
+  useEffect(() => {
+    setEvents([]);
+    if (id === null) return;
+    /** @type {EventSource | null} */
+    let source = null;
+    let timer = /** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined);
+    /** @type {RunEvent[]} */
+    let waiting = [];
+    let frame = /** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined);
+    const flush = () => {
+      frame = undefined;
+      const arrived = waiting;
+      waiting = [];
+      setEvents((known) => {
+        const last = known.at(-1)?.number ?? 0;
+        return [...known, ...arrived.filter(({ number }) => number > last)].slice(-KEPT);
+      });
+    };
+    const open = () => {
+      source = new EventSource(runPath(id, "events"));
+      source.onmessage = ({ data, lastEventId }) => {
+        waiting.push({ number: Number(lastEventId), ...JSON.parse(data) });
+        frame ??= setTimeout(flush, 100);
+      };
+      source.onerror = () => {
+        if (source?.readyState !== EventSource.CLOSED) return;
+        timer = setTimeout(open, TRY_AGAIN_MS);
+      };
+    };
+    open();
+    return () => {
+      clearTimeout(timer);
+      clearTimeout(frame);
+      source?.close();
+    };
+  }, [id]);
+  return { events, last: events.at(-1)?.number ?? 0 };
+}

@@ -1,0 +1,46 @@
+import { h, useState } from "../vendor.js";
+import { ApiError, rememberToken } from "../live/api.js";
+import { refreshRuns } from "../live/use_runs.js";
+
+/**
+ * Says that the server is gone, or wants a token.
+ *
+ * @param {{ error: Error | null }} props
+ */
+export function ConnectionNotice({ error }) {
+  if (error instanceof ApiError && error.status === 401) return h(TokenForm, null);
+  return h(
+    "div",
+    { role: "status", class: error === null ? "connection" : "connection lost" },
+    error === null
+      ? null
+      : `${error.message} Trying again; runs go on without the server, and the page with it.`,
+  );
+}
+
+function TokenForm() {
+  const [token, setToken] = useState("");
+  /** @param {Event} event */
+  const submit = (event) => {
+    event.preventDefault();
+    rememberToken(token);
+    refreshRuns();
+  };
+  return h(
+    "form",
+    { class: "connection lost", onSubmit: submit },
+    h(
+      "label",
+      null,
+      "This server asks for the token it was started with: ",
+      h("input", {
+        type: "password",
+        autocomplete: "off",
+        value: token,
+        onInput: (/** @type {Event & { currentTarget: HTMLInputElement }} */ { currentTarget }) =>
+          setToken(currentTarget.value),
+      }),
+    ),
+    h("button", { type: "submit" }, "Go on"),
+  );
+}

@@ -1,0 +1,116 @@
+import { h, useRef, useState } from "../vendor.js";
+import { runPath, send } from "../live/api.js";
+import { refreshRuns } from "../live/use_runs.js";
+import { go } from "../live/route.js";
+import { describeState } from "./states.js";
+
+/**
+ * @import { Run } from "../contract.ts"
+ * @import { Action } from "./states.js"
+ */
+
+/** @type {Readonly<Record<Action, { label: string, title: string, done: string, ask?: string }>>} */
+const ACTIONS = {
+  pause: {
+    label: "Pause",
+    title: "Waits after the present step",
+    done: "It pauses after this step.",
+  },
+  "go-on": { label: "Go on", title: "Takes the next step", done: "It goes on." },
+  checkpoint: {
+    label: "Checkpoint",
+    title: "Saves after the present step and goes on",
+    done: "It saves after this step.",
+  },
+  stop: {
+    label: "Stop and save",
+    title: "Ends after the present step; everything is saved, resume goes on",
+    done: "It stops after this step.",
+  },
+  kill: {
+    label: "Kill",
+    title: "Ends the process at once; steps since the last checkpoint are lost",
+    done: "Killed.",
+    ask:
+      "End this run at once? Steps since its last checkpoint are lost. Stop and save loses nothing.",
+  },
+  resume: {
+    label: "Resume",
+    title: "Goes on from the newest checkpoint",
+    done: "It starts again.",
+  },
+  delete: {
+    label: "Delete",
+    title: "Removes the run's folder",
+    done: "Deleted.",
+    ask: "Delete this run with its logs, samples and checkpoints? This cannot be undone.",
+  },
+};
+
+/**
+ * The buttons that a run's state allows.
+ *
+ * @param {{ run: Run }} props
+ */
+export function Controls({ run }) {
+  const [message, setMessage] = useState("");
+  const [asked, setAsked] = useState(/** @type {Action | null} */ (null));
+  const [isBusy, setBusy] = useState(false);
+  const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
+
+  /** @param {Action} action */
+  const act = async (action) => {
+    setBusy(true);
+    try {
+      if (action === "delete") await send("DELETE", runPath(run.id));
+      else await send("POST", runPath(run.id, action));
+      setMessage(ACTIONS[action].done);
+      if (action === "delete") go({ runs: [] });
+    } catch (error) {
+      setMessage(error instanceof Error ? error.message : String(error));
+    }
+    setBusy(false);
+    refreshRuns();
+  };
+  /** @param {Action} action */
+  const press = (action) => {
+    if (ACTIONS[action].ask === undefined) return void act(action);
+    setAsked(action);
+    dialog.current?.showModal();
+  };
+  const confirm = () => {
+    dialog.current?.close();
+    if (asked !== null) act(asked);
+  };
+
+  return h(
+    "div",
+    { class: "controls" },
+    describeState(run.state).actions.map((action) =>
+      h("button", {
+        key: action,
+        type: "button",
+        class: ACTIONS[action].ask === undefined ? "" : "danger",
+        title: ACTIONS[action].title,
+        disabled: isBusy,
+        onClick: () => press(action),
+      }, ACTIONS[action].label)
+    ),
+    h("span", { role: "status", class: "message" }, message),
+    h(
+      "dialog",
+      { ref: dialog, "aria-labelledby": "question" },
+      h("p", { id: "question" }, asked === null ? "" : ACTIONS[asked].ask),
+      h(
+        "div",
+        { class: "buttons" },
+        h("button", { type: "button", onClick: () => dialog.current?.close() }, "No"),
+        h(
+          "button",
+          { type: "button", class: "danger", onClick: confirm },
+          asked === null ? "Yes" : ACTIONS[asked].label,
+        ),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,42 @@
+import { h } from "../vendor.js";
+import { formatDuration } from "../format.js";
+import { StateBadge } from "../parts/state_badge.js";
+import { Controls } from "./controls.js";
+
+/**
+ * @import { Run } from "../contract.ts"
+ */
+
+/**
+ * A run's name, state, progress and what can be done with it.
+ *
+ * @param {{ run: Run }} props
+ */
+export function RunHeader({ run }) {
+  const { id, state, step, totalSteps, phase, secondsLeft, error } = run;
+  return h(
+    "header",
+    { class: "run-header" },
+    h("h1", { id: "run-name" }, id),
+    h(
+      "p",
+      { class: "where", role: "status" },
+      h(StateBadge, { state }),
+      h("span", null, `step ${step}${totalSteps === null ? "" : ` of ${totalSteps}`}`),
+      phase === null ? null : h("span", null, phase),
+      secondsLeft === null ? null : h("span", null, `${formatDuration(secondsLeft)} left`),
+    ),
+    h("progress", {
+      max: totalSteps ?? 1,
+      value: Math.min(step, totalSteps ?? 1),
+      "aria-label": "Steps done",
+    }),
+    h(Controls, { run }),
+    error === null ? null : h(
+      "div",
+      { class: "notice bad", role: "alert" },
+      h("strong", null, state === "lost" ? "This run was lost. " : "This run failed. "),
+      h("span", { class: "message" }, error),
+    ),
+  );
+}

@@ -1,0 +1,82 @@
+import { h } from "../vendor.js";
+import { formatDuration } from "../format.js";
+import { addressOf, follow, go } from "../live/route.js";
+import { StateBadge } from "../parts/state_badge.js";
+import { progressOf } from "./states.js";
+
+/**
+ * @import { Run } from "../contract.ts"
+ * @import { PageState } from "../url_state.js"
+ */
+
+const MOST_COMPARED = 4;
+
+/**
+ * All runs, newest first: a link shows one, a tick lays it over the one shown.
+ *
+ * @param {{ runs: Run[] | null, route: PageState, shown: string | null }} props
+ */
+export function RunList({ runs, route, shown }) {
+  return h(
+    "nav",
+    { class: "runs", "aria-label": "Runs" },
+    h(
+      "ul",
+      null,
+      (runs ?? []).map((run) =>
+        h(Entry, { key: run.id, run, route, isShown: run.id === shown, shown })
+      ),
+    ),
+  );
+}
+
+/**
+ * @param {{ run: Run, route: PageState, isShown: boolean, shown: string | null }} props
+ */
+function Entry({ run, route, isShown, shown }) {
+  const target = { screen: "run", runs: [run.id], page: 1 };
+  const compared = route.runs.slice(1);
+  const isCompared = compared.includes(run.id);
+  const compare = () => {
+    const others = isCompared
+      ? compared.filter((id) => id !== run.id)
+      : [...compared, run.id].slice(-MOST_COMPARED + 1);
+    go({ runs: [shown ?? run.id, ...others] });
+  };
+  return h(
+    "li",
+    { class: isShown ? "entry shown" : "entry" },
+    h(
+      "a",
+      {
+        href: addressOf(target),
+        "aria-current": isShown ? "true" : undefined,
+        onClick: (/** @type {MouseEvent} */ event) => follow(event, target),
+      },
+      h("span", { class: "name" }, run.id),
+      h(StateBadge, { state: run.state }),
+      h("span", { class: "detail" }, describeProgress(run)),
+      h(
+        "span",
+        { class: "bar", "aria-hidden": "true" },
+        h("span", { style: { width: `${progressOf(run) * 100}%` } }),
+      ),
+    ),
+    isShown ? null : h(
+      "label",
+      { class: "compare" },
+      h("input", { type: "checkbox", checked: isCompared, onChange: compare }),
+      "compare",
+      h("span", { class: "unseen" }, ` ${run.id}`),
+    ),
+  );
+}
+
+/** @param {Run} run */
+function describeProgress({ step, totalSteps, secondsLeft, kind, ranks }) {
+  const parts = [`step ${step}${totalSteps === null ? "" : ` of ${totalSteps}`}`];
+  if (secondsLeft !== null) parts.push(`${formatDuration(secondsLeft)} left`);
+  if (kind !== "train") parts.push(kind);
+  if (ranks > 1) parts.push(`${ranks} ranks`);
+  return parts.join(" · ");
+}

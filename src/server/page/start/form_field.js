@@ -1,0 +1,79 @@
+import { h } from "../vendor.js";
+import { shownValue } from "./schema_fields.js";
+
+/**
+ * @import { Field } from "./schema_fields.js"
+ */
+
+/**
+ * A field of the configuration, or a section of them.
+ *
+ * @param {object} props
+ * @param {Field} props.field
+ * @param {(key: string) => unknown} props.valueOf
+ * @param {(key: string) => boolean} props.isChanged
+ * @param {(field: Field, text: string) => void} props.onType
+ * @param {(field: Field) => boolean} props.isWanted
+ * @param {string | null} props.wrong the key that the server refused
+ */
+export function FormField(props) {
+  const { field, valueOf, isChanged, onType, isWanted, wrong } = props;
+  const { key, kind, description, nullable, choices, whole, minimum, maximum, fields } = field;
+  const name = key.split(".").at(-1);
+  if (!isWanted(field)) return null;
+  if (kind === "section" && !(nullable && valueOf(key) === null)) {
+    const changed = fields.filter((inner) => isChanged(inner.key)).length;
+    return h(
+      "details",
+      { class: "section", open: wrong?.startsWith(`${key}.`) || undefined },
+      h(
+        "summary",
+        null,
+        name,
+        changed === 0 ? null : h("span", { class: "badge warm" }, `${changed} changed`),
+      ),
+      description === "" ? null : h("p", { class: "hint" }, description),
+      h(
+        "div",
+        { class: "fields" },
+        fields.map((inner) => h(FormField, { ...props, field: inner, key: inner.key })),
+      ),
+    );
+  }
+  const shown = shownValue(field, valueOf(key));
+  const common = {
+    id: `field-${key}`,
+    "aria-describedby": description === "" ? undefined : `hint-${key}`,
+    "aria-invalid": wrong === key ? "true" : undefined,
+    onChange: (
+      /** @type {Event & { currentTarget: HTMLInputElement | HTMLSelectElement }} */ {
+        currentTarget,
+      },
+    ) => onType(field, currentTarget.value),
+  };
+  const options = kind === "flag" ? ["true", "false"] : choices;
+  return h(
+    "div",
+    { class: isChanged(key) ? "field changed" : "field" },
+    h("label", { for: common.id }, name),
+    kind === "choice" || kind === "flag"
+      ? h("select", { ...common, value: shown }, [
+        nullable || shown === ""
+          ? h("option", { key: "", value: "", selected: shown === "" }, "–")
+          : null,
+        options.map((option) =>
+          h("option", { key: option, value: option, selected: option === shown }, option)
+        ),
+      ])
+      : h("input", {
+        ...common,
+        value: shown,
+        placeholder: nullable ? "none" : undefined,
+        type: kind === "number" ? "number" : "text",
+        step: kind === "number" ? (whole ? 1 : "any") : undefined,
+        min: minimum,
+        max: maximum,
+      }),
+    description === "" ? null : h("p", { class: "hint", id: `hint-${key}` }, description),
+  );
+}

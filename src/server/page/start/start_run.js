@@ -1,0 +1,217 @@
+import { h, useEffect, useRef, useState } from "../vendor.js";
+import { formatValue } from "../format.js";
+import { ApiError, send } from "../live/api.js";
+import { go } from "../live/route.js";
+import { useLoaded } from "../live/use_loaded.js";
+import { refreshRuns } from "../live/use_runs.js";
+import { Failure } from "../parts/failure.js";
+import { FormField } from "./form_field.js";
+import { PlanButton } from "./plan_button.js";
+import { defaultAt, schemaFields, typedValue, valueAt } from "./schema_fields.js";
+
+/**
+ * @import { Plan, Preset, Run, Schema } from "../contract.ts"
+ * @import { PageState } from "../url_state.js"
+ * @import { Field } from "./schema_fields.js"
+ */
+
+/** @typedef {Event & { currentTarget: HTMLInputElement }} InputEvent */
+/** @typedef {Event & { currentTarget: HTMLSelectElement }} SelectEvent */
+
+/**
+ * Starts a run from a preset; the form is made from the configuration's own schema.
+ *
+ * @param {{ route: PageState }} props
+ */
+export function StartRun({ route }) {
+  /** @type {{ answer: { presets: Preset[] } | null, error: Error | null }} */
+  const { answer, error } = useLoaded("/api/presets");
+  const presets = answer?.presets ?? [];
+  const preset = presets.find(({ name }) => name === route.preset) ?? presets[0];
+  return h(
+    "article",
+    { class: "start", "aria-labelledby": "start-title" },
+    h("h1", { id: "start-title" }, "Start a run"),
+    h(Failure, { error }),
+    answer !== null && preset === undefined
+      ? h("p", { class: "notice" }, "The server has no presets.")
+      : null,
+    preset === undefined ? null : h(
+      "label",
+      { class: "field" },
+      "Preset",
+      h(
+        "select",
+        {
+          value: preset.name,
+          onChange: (/** @type {SelectEvent} */ { currentTarget }) =>
+            go({ preset: currentTarget.value }, { replace: true }),
+        },
+        presets.map(({ name, kind }) =>
+          h(
+            "option",
+            { key: name, value: name, selected: name === preset.name },
+            kind === "train" ? name : `${name} (${kind})`,
+          )
+        ),
+      ),
+    ),
+    preset === undefined ? null : h(StartForm, { preset, key: preset.name }),
+  );
+}
+
+/** @param {{ preset: Preset }} props */
+function StartForm({ preset }) {
+  /** @type {{ answer: Schema | null, error: Error | null }} */
+  const { answer: schema, error: schemaError } = useLoaded(`/api/schema?kind=${preset.kind}`);
+  const [changes, setChanges] = useState(/** @type {Record<string, unknown>} */ ({}));
+  const [wanted, setWanted] = useState("");
+  const [options, setOptions] = useState({ run: "", steps: "", ranks: "" });
+  const [error, setError] = useState(/** @type {Error | null} */ (null));
+  const [isBusy, setBusy] = useState(false);
+  // One key for what is being tried: a second press, or a retry after a lost answer, starts nothing twice.
+  const attempt = useRef(crypto.randomUUID());
+  useEffect(() => void (attempt.current = crypto.randomUUID()), [changes, options]);
+  const wrong = error instanceof ApiError ? error.field : null;
+
+  const request = () => ({
+    kind: preset.kind,
+    preset: preset.name,
+    set: Object.entries(changes).map(([key, value]) => `${key}=${JSON.stringify(value)}`),
+    ...(options.run === "" ? {} : { run: options.run }),
+    ...(options.steps === "" ? {} : { steps: Number(options.steps) }),
+    ...(options.ranks === "" ? {} : { ranks: Number(options.ranks) }),
+  });
+  /** @param {Event} event */
+  const submit = async (event) => {
+    event.preventDefault();
+    setBusy(true);
+    setError(null);
+    try {
+      const headers = { "idempotency-key": attempt.current };
+      /** @type {Run} */
+      const run = await (await send("POST", "/api/runs", { body: request(), headers })).json();
+      refreshRuns();
+      go({ screen: "run", view: "curves", runs: [run.id] });
+    } catch (failure) {
+      setError(failure instanceof Error ? failure : new Error(String(failure)));
+      setBusy(false);
+    }
+  };
+  /** @param {Field} field @param {string} text */
+  const type = (field, text) => {
+    const value = typedValue(field, text);
+    setChanges((known) => {
+      const { [field.key]: _before, ...others } = known;
+      return JSON.stringify(value) === JSON.stringify(presetValue(field.key))
+        ? others
+        : { ...others, [field.key]: value };
+    });
+  };
+  /** @param {string} key */
+  const presetValue = (key) => {
+    const value = valueAt(preset.configuration, key);
+    return value === undefined && schema !== null ? defaultAt(schema, key) : value;
+  };
+  /** @param {Field} field @returns {boolean} */
+  const isWanted = (field) =>
+    wanted === "" || field.key.includes(wanted) ||
+    field.description.toLowerCase().includes(wanted.toLowerCase()) ||
+    field.fields.some(isWanted);
+
+  return h(
+    "form",
+    { class: "start-form", onSubmit: submit },
+    h("p", { class: "quiet" }, preset.description),
+    h(
+      "div",
+      { class: "fields" },
+      [
+        {
+          name: "run",
+          label: "Name",
+          hint: "of the run's folder; empty: the next free number",
+          type: "text",
+        },
+        { name: "steps", label: "Steps", hint: "empty: as the preset says", type: "number" },
+        {
+          name: "ranks",
+          label: "Ranks",
+          hint: "processes that share it, one for each GPU; empty: one",
+          type: "number",
+        },
+      ].map(({ name, label, hint, type: kind }) =>
+        h(
+          "div",
+          { class: "field", key: name },
+          h("label", { for: `option-${name}` }, label),
+          h("input", {
+            id: `option-${name}`,
+            type: kind,
+            min: kind === "number" ? 1 : undefined,
+            value: Reflect.get(options, name),
+            "aria-describedby": `option-hint-${name}`,
+            "aria-invalid": wrong === name ? "true" : undefined,
+            onInput: (/** @type {InputEvent} */ { currentTarget: { value } }) =>
+              setOptions((known) => ({ ...known, [name]: value })),
+          }),
+          h("p", { class: "hint", id: `option-hint-${name}` }, hint),
+        )
+      ),
+    ),
+    h(Failure, { error: error ?? schemaError }),
+    Object.keys(changes).length === 0 ? null : h(
+      "p",
+      { class: "changes", role: "status" },
+      "Changed: ",
+      Object.entries(changes).map(([key, value]) =>
+        h("code", { key }, `${key}=${formatValue(value)}`)
+      ),
+    ),
+    h(
+      "div",
+      { class: "buttons" },
+      h(
+        "button",
+        { type: "submit", class: "primary", disabled: isBusy },
+        isBusy ? "Starting …" : "Start",
+      ),
+      h(PlanButton, {
+        label: "Memory plan",
+        load: async () => /** @type {Promise<Plan>} */ ((await send("POST", "/api/plan", {
+          body: request(),
+        })).json()),
+      }),
+    ),
+    schema === null ? null : h(
+      "section",
+      { "aria-labelledby": "everything" },
+      h("h2", { id: "everything" }, "Everything else"),
+      h(
+        "label",
+        { class: "field" },
+        "Only keys about",
+        h("input", {
+          type: "search",
+          value: wanted,
+          onInput: (/** @type {InputEvent} */ { currentTarget }) => setWanted(currentTarget.value),
+        }),
+      ),
+      h(
+        "div",
+        { class: "fields" },
+        schemaFields(schema).map((field) =>
+          h(FormField, {
+            key: field.key,
+            field,
+            valueOf: (key) => Object.hasOwn(changes, key) ? changes[key] : presetValue(key),
+            isChanged: (key) => Object.hasOwn(changes, key),
+            onType: type,
+            isWanted,
+            wrong,
+          })
+        ),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { confusionShares } from "../../../src/server/page/run/confusion_shares.js";
+import { flatten } from "../../../src/server/page/run/flatten.js";
+import { spanBounds, spanTotals } from "../../../src/server/page/run/span_totals.js";
+import { verifierMetrics } from "../../../src/rl/measures/verifier_metrics.ts";
+
+Deno.test("confusion matrix: shares of all verdicts, and the balanced accuracy of the run's own metrics", () => {
+  const verdicts = [[true, true], [true, true], [true, false], [false, false], [false, true]];
+  const count = (correct: boolean, verdict: boolean) =>
+    verdicts.filter(([truth, said]) => truth === correct && said === verdict).length;
+  const [shares] = confusionShares([{
+    step: 3,
+    source: "training",
+    trueCorrect: count(true, true),
+    falseIncorrect: count(true, false),
+    trueIncorrect: count(false, false),
+    falseCorrect: count(false, true),
+    unparsed: 1,
+  }]);
+  assert.deepEqual([shares.trueCorrect, shares.falseIncorrect, shares.unparsed], [0.4, 0.2, 0.2]);
+  const { balancedAccuracy } = verifierMetrics(verdicts.map(([solutionIsCorrect, verdict]) => ({
+    solutionIsCorrect,
+    verdict,
+    stepJudgments: [],
+    stepCount: 0,
+  })));
+  assert.equal(shares.balancedAccuracy, balancedAccuracy);
+});
+
+Deno.test("confusion matrix: a step of one kind of solutions has one recall, one without any is left out", () => {
+  const none = {
+    source: "training",
+    trueCorrect: 0,
+    falseCorrect: 0,
+    falseIncorrect: 0,
+    unparsed: 0,
+  };
+  assert.equal(confusionShares([{ ...none, step: 1, trueIncorrect: 4 }])[0].balancedAccuracy, 1);
+  assert.deepEqual(confusionShares([{ ...none, step: 1, trueIncorrect: 0 }]), []);
+});
+
+Deno.test("timeline: sums over ranks, longest first", () => {
+  const ranks = [
+    { rank: 0, name: "a", spans: [{ name: "rollout", step: 1, begin: 2, end: 3 }] },
+    {
+      rank: 1,
+      name: "b",
+      spans: [
+        { name: "update", step: 1, begin: 3, end: 6 },
+        { name: "rollout", step: 2, begin: 6, end: 6.5 },
+      ],
+    },
+  ];
+  assert.deepEqual(spanTotals(ranks), [
+    { name: "update", seconds: 3, share: 3 / 4.5 },
+    { name: "rollout", seconds: 1.5, share: 1.5 / 4.5 },
+  ]);
+  assert.deepEqual(spanBounds(ranks), { begin: 2, end: 6.5 });
+  assert.deepEqual(spanTotals([]), []);
+  assert.deepEqual(spanBounds([]), { begin: 0, end: 0 });
+});
+
+Deno.test("configuration in force: a line for each key", () => {
+  assert.deepEqual(flatten({ seed: 0, a: { b: { c: [1, 2] }, d: null } }), [
+    ["seed", 0],
+    ["a.b.c", [1, 2]],
+    ["a.d", null],
+  ]);
+});

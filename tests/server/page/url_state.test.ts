@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import {
+  DEFAULTS,
+  FILTERS,
+  readState,
+  SCREENS,
+  VIEWS,
+  writeState,
+} from "../../../src/server/page/url_state.js";
+
+Deno.test("page's address: what is written is read again, whatever is in it", () => {
+  const step = fc.option(fc.nat({ max: 1e6 }), { nil: null });
+  const state = fc.record({
+    screen: fc.constantFrom(...SCREENS),
+    view: fc.constantFrom(...VIEWS),
+    runs: fc.uniqueArray(fc.string({ minLength: 1 }), { maxLength: 4 }),
+    smoothing: fc.integer({ min: 1, max: 101 }),
+    from: step,
+    to: step,
+    filter: fc.constantFrom(...FILTERS),
+    step,
+    group: fc.string(),
+    page: fc.integer({ min: 1, max: 1000 }),
+    colour: fc.constantFrom("judgment", "advantage"),
+    preset: fc.string(),
+    more: fc.string({ unit: "grapheme" }),
+  }, { noNullPrototype: true });
+  fc.assert(fc.property(state, (one) => assert.deepEqual(readState(writeState(one)), one)));
+});
+
+Deno.test("page's address: short where nothing is chosen, and nonsense is the default", () => {
+  assert.equal(writeState({ ...DEFAULTS, runs: [] }), "/");
+  assert.equal(
+    writeState({ ...DEFAULTS, runs: ["a", "b c"], view: "samples" }),
+    "?run=a&run=b+c&view=samples",
+  );
+  assert.deepEqual(readState("?screen=admin&view=&smoothing=-3&from=x&page=0&filter=%00"), {
+    ...DEFAULTS,
+    runs: [],
+  });
+  assert.deepEqual(readState("?run=a&run=a&run=b&run=c&run=d&run=e").runs, ["a", "b", "c", "d"]);
+});
