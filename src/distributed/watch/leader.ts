@@ -1,26 +1,29 @@
 import type { Ending } from "./ending.ts";
 import { causes, lastWords } from "./last_words.ts";
-import { LineConnection } from "./line_connection.ts";
-import { type MeetingPoint, openMeetingPoint } from "./meeting_point.ts";
+import { Door, type FollowerConnection } from "./door.ts";
+import type { Listener } from "./line_connection.ts";
+import { JOIN_SECONDS, type MeetingPoint, openMeetingPoint } from "./meeting_point.ts";
 import { isOrphaned } from "./process_end.ts";
 import { Pulse, Stall } from "./pulse.ts";
 import type { WatchedRank, WatchLimits } from "./watched_rank.ts";
-import type { FollowerMessage, LeaderMessage, ToldFailure } from "./watch_messages.ts";
+import type { FollowerMessage, Hello, LeaderMessage, ToldFailure } from "./watch_messages.ts";
 
 /** In this time a failure of all ranks shows to be one, and a job that is killed as a whole is gone. */
 const GRACE_MS = { failure: 300, echo: 5000, death: 0 };
 /** Time for the others to hear that they are to end. */
 const FAREWELL_MS = 500;
+/** Connections of strangers besides those of the ranks, each of which tries all of rank 0's addresses at once. */
+const STRANGERS = 64;
 
 interface Peer {
   readonly rank: WatchedRank;
-  readonly connection: LineConnection<LeaderMessage, FollowerMessage>;
+  readonly connection: FollowerConnection;
   doing: string;
   silentSeconds: number;
   /** It has said why it ends, or that it is done. */
   hasSpoken: boolean;
   /** Resolves with its connection's end. */
-  ended: Promise<void>;
+  readonly ended: Promise<void>;
 }
 
 /** The watch of rank 0, to which all others report: it says what went wrong, once, and ends the run on all ranks. */
@@ -29,7 +32,7 @@ export class Leader {
   readonly #ranks: readonly WatchedRank[];
   readonly #limits: WatchLimits;
   readonly #ending: Ending;
-  readonly #door: Deno.TcpListener;
+  readonly #door: Door;
   readonly #pulse: Pulse;
   readonly #stall: Stall;
   readonly #peers = new Map<number, Peer>();
@@ -46,15 +49,19 @@ export class Leader {
     progress: SharedArrayBuffer,
     ending: Ending,
   ) {
-    const { point, door } = openMeetingPoint();
+    const { point, port } = openMeetingPoint();
     this.point = point;
-    this.#door = door;
     this.#ranks = ranks;
     this.#limits = limits;
     this.#ending = ending;
     this.#stall = new Stall(progress);
     this.#pulse = new Pulse(limits, () => this.#beat());
-    this.#welcomeAll();
+    const strangers = STRANGERS + ranks.length * point.addresses.length;
+    this.#door = new Door(
+      port,
+      { strangers, seconds: JOIN_SECONDS },
+      (hello, connection) => this.#admit(hello, connection),
+    );
   }
 
   /** How to go on with the run if it ends now. */
@@ -96,36 +103,26 @@ export class Leader {
     for (const { connection } of this.#peers.values()) connection.close();
   }
 
-  async #welcomeAll(): Promise<void> {
-    for await (const connection of this.#door) this.#welcome(connection);
-  }
-
-  async #welcome(tcp: Deno.TcpConn): Promise<void> {
-    const connection = new LineConnection<LeaderMessage, FollowerMessage>(tcp);
-    let peer: Peer | null = null;
-    const ended = connection.listen((message) => {
-      if (peer) return this.#hear(peer, message);
-      peer = this.#admit(connection, ended, message);
-      if (!peer) connection.close();
-    });
-    await ended;
-    if (peer) this.#lost(peer);
-  }
-
   /** Whoever knows the token, and each rank once: it may have come by several addresses. */
   #admit(
-    connection: Peer["connection"],
-    ended: Promise<void>,
-    message: FollowerMessage,
-  ): Peer | null {
-    if (message.type !== "hello" || message.token !== this.point.token) return null;
-    const rank = this.#ranks[message.rank];
-    if (!rank || this.#peers.has(message.rank)) return null;
+    { token, rank: number }: Hello,
+    connection: FollowerConnection,
+  ): Listener<FollowerMessage> | null {
+    const rank = this.#ranks[number];
+    if (token !== this.point.token || !rank || this.#peers.has(number)) return null;
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
     const peer = { rank, connection, ended, doing: "starting", silentSeconds: 0, hasSpoken: false };
-    this.#peers.set(message.rank, peer);
+    this.#peers.set(number, peer);
     connection.send({ type: "welcome" });
     connection.send({ type: "hint", hint: this.#hint });
-    return peer;
+    if (this.#peers.size === this.#ranks.length - 1) this.#door.close();
+    return {
+      hear: (message) => this.#hear(peer, message),
+      ended: () => {
+        resolve();
+        this.#lost(peer);
+      },
+    };
   }
 
   #hear(peer: Peer, message: FollowerMessage): void {

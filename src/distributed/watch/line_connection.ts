@@ -1,13 +1,29 @@
+import type { z } from "zod";
+
+/** Characters of a line; a longer one is no message. */
+export const LONGEST_LINE = 2 ** 18;
+
+/** Who listens to a connection. */
+export interface Listener<Received> {
+  hear(message: Received): void;
+  /** The connection has ended. */
+  ended(): void;
+}
+
 /**
  * Messages over TCP, a line of JSON each. Sending never waits: what cannot be delivered shows as the connection's end.
+ * So does whatever is wrong with what arrives: text that is no message, a line without end, a reset.
  */
 export class LineConnection<Sent, Received> {
   readonly #connection: Deno.TcpConn;
+  readonly #schema: z.ZodType<Received>;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   #isClosed = false;
 
-  constructor(connection: Deno.TcpConn) {
+  /** @param schema what a message looks like */
+  constructor(connection: Deno.TcpConn, schema: z.ZodType<Received>) {
     this.#connection = connection;
+    this.#schema = schema;
     this.#writer = connection.writable.getWriter();
     connection.setNoDelay(true);
   }
@@ -21,16 +37,13 @@ export class LineConnection<Sent, Received> {
 
   /** Calls `hear` with each message until the connection ends. */
   async listen(hear: (message: Received) => void): Promise<void> {
-    let text = "";
     try {
-      for await (const part of this.#connection.readable.pipeThrough(new TextDecoderStream())) {
-        const lines = (text + part).split("\n");
-        text = lines.pop() ?? "";
-        for (const line of lines) hear(JSON.parse(line));
+      for await (const line of this.#lines()) {
+        const message = this.#read(line);
+        if (message === null) return;
+        hear(message);
+        if (this.#isClosed) return;
       }
-    } catch (error) {
-      if (error instanceof SyntaxError) throw error;
-      // Reset, or closed from this side.
     } finally {
       this.close();
     }
@@ -44,6 +57,28 @@ export class LineConnection<Sent, Received> {
       this.#connection.close();
     } catch {
       // The end that this side was told of has closed it already.
+    }
+  }
+
+  async *#lines(): AsyncGenerator<string, void> {
+    let text = "";
+    const parts = this.#connection.readable.pipeThrough(new TextDecoderStream()).getReader();
+    while (text.length <= LONGEST_LINE) {
+      // Reset, or closed from this side: an end like any other.
+      const { done, value } = await parts.read().catch(() => ({ done: true, value: undefined }));
+      if (done) return;
+      const lines = (text + value).split("\n");
+      text = lines.pop() ?? "";
+      yield* lines;
+    }
+  }
+
+  /** The message; null when it is none. */
+  #read(line: string): Received | null {
+    try {
+      return this.#schema.parse(JSON.parse(line));
+    } catch {
+      return null; // the sender is no rank of this run
     }
   }
 }

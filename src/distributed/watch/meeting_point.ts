@@ -1,5 +1,8 @@
-import { LineConnection } from "./line_connection.ts";
-import type { FollowerMessage, LeaderMessage } from "./watch_messages.ts";
+import { LineConnection, type Listener } from "./line_connection.ts";
+import { type FollowerMessage, type LeaderMessage, leaderMessageSchema } from "./watch_messages.ts";
+
+/** In which ranks come together. */
+export const JOIN_SECONDS = 20;
 
 /** Where rank 0 is found. */
 export interface MeetingPoint {
@@ -13,23 +16,16 @@ export interface MeetingPoint {
 /** A connection to rank 0. */
 export type LeaderConnection = LineConnection<FollowerMessage, LeaderMessage>;
 
-/** Who takes a connection over. */
-export interface LeaderListener {
-  hear(message: LeaderMessage): void;
-  /** The connection has ended. */
-  ended(): void;
-}
-
 /** Listens on a free port of all interfaces. */
 export function openMeetingPoint(): {
   readonly point: MeetingPoint;
-  readonly door: Deno.TcpListener;
+  readonly port: Deno.TcpListener;
 } {
-  const door = listenEverywhere();
+  const port = listenEverywhere();
   const addresses = Deno.networkInterfaces()
     .map(({ address }) => address)
     .filter((address) => !address.startsWith("fe80:")); // means nothing without an interface's name
-  return { point: { addresses, port: door.addr.port, token: crypto.randomUUID() }, door };
+  return { point: { addresses, port: port.addr.port, token: crypto.randomUUID() }, port };
 }
 
 function listenEverywhere(): Deno.TcpListener {
@@ -48,10 +44,13 @@ function listenEverywhere(): Deno.TcpListener {
 export async function join(
   { addresses, port, token }: MeetingPoint,
   rank: number,
-  listener: LeaderListener,
-  seconds = 20,
+  listener: Listener<LeaderMessage>,
+  seconds = JOIN_SECONDS,
 ): Promise<LeaderConnection> {
-  const attempts = addresses.map((address) => knock(address, port, { rank, token }, listener));
+  const enough = new AbortController();
+  const attempts = addresses.map((address) =>
+    knock(address, port, { rank, token }, listener, enough.signal)
+  );
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error("late")), 1000 * seconds);
@@ -62,18 +61,21 @@ export async function join(
     throw new Error(`port ${port} of none of these addresses answers: ${addresses.join(", ")}`);
   } finally {
     clearTimeout(timer);
+    enough.abort();
   }
 }
 
-/** Rank 0 welcomes the first of a rank's connections and closes the others. */
+/** Rank 0 welcomes the first of a rank's connections and closes the others; others may answer at its addresses, too. */
 async function knock(
   address: string,
   port: number,
   hello: { readonly rank: number; readonly token: string },
-  listener: LeaderListener,
+  listener: Listener<LeaderMessage>,
+  enough: AbortSignal,
 ): Promise<LeaderConnection> {
-  const connection = new LineConnection<FollowerMessage, LeaderMessage>(
+  const connection: LeaderConnection = new LineConnection(
     await Deno.connect({ hostname: address, port }),
+    leaderMessageSchema,
   );
   const welcome = Promise.withResolvers<void>();
   let isWelcome = false;
@@ -86,6 +88,9 @@ async function knock(
     if (isWelcome) listener.ended();
     else welcome.reject(new Error(`${address} is not rank 0 of this run`));
   });
+  const leave = () => isWelcome || connection.close();
+  if (enough.aborted) leave();
+  else enough.addEventListener("abort", leave);
   connection.send({ type: "hello", ...hello });
   await welcome.promise;
   return connection;

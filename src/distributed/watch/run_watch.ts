@@ -168,11 +168,20 @@ function isOf<Type extends WatchMessage["type"]>(
   return message.type === type;
 }
 
+/** Characters of a failure that are told; a kernel's whole text may stand in it. */
+const LONGEST_WORDS = 20_000;
+
 /** The words and the exit code that the command line has for an error. */
 function describe(error: unknown): ToldFailure {
   const isEcho = error instanceof ExchangeFailure;
-  if (error instanceof UserError) return { message: error.message, code: 2, isEcho };
-  if (error instanceof Failure) return { message: error.message, code: 1, isEcho };
-  const message = error instanceof Error ? error.stack ?? error.message : String(error);
-  return { message, code: 1, isEcho };
+  return {
+    message: wordsOf(error).slice(0, LONGEST_WORDS),
+    code: error instanceof UserError ? 2 : 1,
+    isEcho,
+  };
+}
+
+function wordsOf(error: unknown): string {
+  if (error instanceof UserError || error instanceof Failure) return error.message;
+  return error instanceof Error ? error.stack ?? error.message : String(error);
 }

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { MeetingPoint } from "./meeting_point.ts";
 import type { WatchedRank, WatchLimits } from "./watched_rank.ts";
 
@@ -10,24 +11,51 @@ export interface ToldFailure {
   readonly isEcho: boolean;
 }
 
-/** From another rank's watch to rank 0's. */
-export type FollowerMessage =
-  | { readonly type: "hello"; readonly rank: number; readonly token: string }
+/** What a rank tells of itself when it joins. */
+const helloSchema = z.object({
+  type: z.literal("hello"),
+  rank: z.int().min(0),
+  token: z.string(),
+});
+
+/** From another rank's watch to rank 0's. What comes over the network is checked against it. */
+export const followerMessageSchema = z.discriminatedUnion("type", [
+  helloSchema,
   /** `doing` says what its main thread is at. */
-  | { readonly type: "beat"; readonly doing: string }
-  | ({ readonly type: "failed" } & ToldFailure)
-  | { readonly type: "bye" };
+  z.object({ type: z.literal("beat"), doing: z.string() }),
+  z.object({
+    type: z.literal("failed"),
+    message: z.string(),
+    code: z.int().min(0).max(255),
+    isEcho: z.boolean(),
+  }),
+  z.object({ type: z.literal("bye") }),
+]);
+
+/** From another rank's watch to rank 0's. */
+export type FollowerMessage = z.output<typeof followerMessageSchema>;
+
+/** How a rank joins. */
+export type Hello = z.output<typeof helloSchema>;
+
+/** From rank 0's watch to another rank's. What comes over the network is checked against it. */
+export const leaderMessageSchema = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("welcome") }),
+  z.object({ type: z.literal("beat") }),
+  z.object({ type: z.literal("hint"), hint: z.string() }),
+  /** Ends the process, and those of ranks that do not hear it. */
+  z.object({
+    type: z.literal("end"),
+    code: z.int().min(0).max(255),
+    silent: z.array(z.int().min(0)),
+  }),
+  /** The same, as soon as rank 0 has said why and ended. */
+  z.object({ type: z.literal("endAfterMe"), code: z.int().min(0).max(255) }),
+  z.object({ type: z.literal("bye") }),
+]);
 
 /** From rank 0's watch to another rank's. */
-export type LeaderMessage =
-  | { readonly type: "welcome" }
-  | { readonly type: "beat" }
-  | { readonly type: "hint"; readonly hint: string }
-  /** Ends the process, and those of ranks that do not hear it. */
-  | { readonly type: "end"; readonly code: number; readonly silent: readonly number[] }
-  /** The same, as soon as rank 0 has said why and ended. */
-  | { readonly type: "endAfterMe"; readonly code: number }
-  | { readonly type: "bye" };
+export type LeaderMessage = z.output<typeof leaderMessageSchema>;
 
 /** From a main thread to its watch. */
 export type MainMessage =

@@ -33,6 +33,21 @@ Deno.test("watch: ranks that are done end without a word", async () => {
   }
 });
 
+Deno.test("watch: what strangers send to rank 0's port ends nothing", async () => {
+  const strangers: Deno.TcpConn[] = [];
+  const ranks = await WatchedRanks.start("all finish", undefined, async ({ port }) => {
+    for (const words of ["GET / HTTP/1.0\r\n\r\n", "null\n", ""]) {
+      const stranger = await Deno.connect({ hostname: "127.0.0.1", port });
+      await stranger.write(new TextEncoder().encode(words));
+      strangers.push(stranger);
+    }
+  });
+  ranks.go(null);
+  const outcomes = await ranks.outcomes();
+  assert.deepEqual(outcomes.map(({ code, errors }) => [code, errors]), [[0, ""], [0, ""], [0, ""]]);
+  for (const stranger of strangers) stranger.close();
+});
+
 Deno.test("watch: a rank that is killed ends all, and rank 0 says so", async () => {
   const ranks = await WatchedRanks.start("works");
   ranks.signal(2, "SIGKILL");

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { MeetingPoint } from "../../../src/distributed/watch/meeting_point.ts";
 
 const program = join(import.meta.dirname ?? "", "watched_process.ts");
 
@@ -24,15 +25,21 @@ const here: Place = { host: "here", command: [] };
 export class WatchedRanks {
   private constructor(private readonly ranks: readonly Rank[]) {}
 
-  /** Starts them, and returns when all are at work. */
+  /**
+   * Starts them, and returns when all are at work.
+   *
+   * @param visit called with where rank 0 listens, before any other rank comes
+   */
   static async start(
     task: string,
     places: readonly Place[] = [here, here, here],
+    visit: (point: MeetingPoint) => Promise<void> = () => Promise.resolve(),
   ): Promise<WatchedRanks> {
     const ranks = places.map((place, rank) => new Rank(task, rank, place));
     const identities = await Promise.all(ranks.map((rank) => rank.next()));
     for (const rank of ranks) rank.tell(identities);
     const point = await ranks[0].next();
+    await visit(point as MeetingPoint);
     for (const rank of ranks.slice(1)) rank.tell(point);
     await Promise.all(ranks.map((rank) => rank.next()));
     return new WatchedRanks(ranks);
