@@ -32,6 +32,10 @@ export const COMMANDS: Readonly<Record<string, CommandSource>> = {
     summary: "write a model, or an adapter merged into its base, as a Hugging Face folder",
     load: () => import("./export.ts"),
   },
+  serve: {
+    summary: "serve the runs: a page and an API to watch, start and steer them",
+    load: () => import("./serve.ts"),
+  },
   bench: {
     summary: "measure every kernel and the end-to-end rates",
     load: () => import("./dev/bench.ts"),

@@ -53,6 +53,7 @@ const INNER: Readonly<Record<string, readonly string[]>> = {
     "plan",
     "compare",
   ],
+  server: ["page", "index", "http", "runs", "routes"],
 };
 
 /** An import that the rule forbids. */

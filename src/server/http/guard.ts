@@ -1,0 +1,88 @@
+/** Who may ask: any web page can send requests to a local port, and so can others where the server is bound wider. */
+
+import { timingSafeEqual } from "node:crypto";
+import { problemResponse } from "./problem.ts";
+
+/** Where the server is bound, and what it asks for. */
+export interface Access {
+  readonly hostname: string;
+  /** Asked for with every request but those for the page's files; null on loopback, where none is needed. */
+  readonly token: string | null;
+}
+
+const COOKIE = "tango_token";
+const LOOPBACK = ["127.0.0.1", "localhost", "[::1]"];
+
+/** Whether a host name is this machine's own, that no other can reach. */
+export function isLoopback(hostname: string): boolean {
+  return ["127.0.0.1", "localhost", "::1"].includes(hostname);
+}
+
+/**
+ * Checks host, origin and token.
+ *
+ * @returns the refusal; null when the request may pass
+ */
+export function refuse(request: Request, { hostname, token }: Access): Response | null {
+  const host = request.headers.get("host") ?? "";
+  const name = host.replace(/:\d+$/, "").toLowerCase();
+  // A page whose own name was made to lead here would count as of the same origin.
+  if (isLoopback(hostname) && !LOOPBACK.includes(name)) {
+    return problemResponse(
+      403,
+      `This server answers to ${LOOPBACK.join(", ")}, not to ${quoted(host)}.`,
+    );
+  }
+  const origin = request.headers.get("origin");
+  if (origin !== null && origin !== `http://${host}` && origin !== `https://${host}`) {
+    return problemResponse(403, `Pages of ${quoted(origin)} may not ask this server.`);
+  }
+  if (request.headers.get("sec-fetch-site") === "cross-site" && !isPage(request)) {
+    return problemResponse(403, "Pages of other sites may not ask this server.");
+  }
+  if (token === null || isPage(request) || isHealth(request) || hasToken(request, token)) {
+    return null;
+  }
+  return problemResponse(
+    401,
+    "A token is needed: Authorization: Bearer …, or open /?token=… once in the browser.",
+    undefined,
+    { "www-authenticate": "Bearer" },
+  );
+}
+
+/** Lets a browser in that was given the token in the address of the page: it keeps it as a cookie. */
+export function signIn(request: Request, token: string | null): Response | null {
+  const url = new URL(request.url);
+  const given = url.searchParams.get("token");
+  if (token === null || url.pathname !== "/" || given === null || !isEqual(given, token)) {
+    return null;
+  }
+  const cookie = `${COOKIE}=${
+    encodeURIComponent(token)
+  }; HttpOnly; SameSite=Strict; Path=/; Max-Age=31536000`;
+  return new Response(null, { status: 303, headers: { location: "/", "set-cookie": cookie } });
+}
+
+/** The page's own files, which tell nothing of any run. */
+function isPage(request: Request): boolean {
+  const { pathname } = new URL(request.url);
+  return request.method === "GET" && (pathname === "/" || pathname.startsWith("/page/"));
+}
+
+const isHealth = (request: Request) => new URL(request.url).pathname === "/healthz";
+
+function hasToken(request: Request, token: string): boolean {
+  const bearer = /^Bearer (.+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
+  if (bearer !== undefined) return isEqual(bearer.trim(), token);
+  const cookie = (request.headers.get("cookie") ?? "").split(/;\s*/)
+    .find((part) => part.startsWith(`${COOKIE}=`))?.slice(COOKIE.length + 1);
+  return cookie === encodeURIComponent(token);
+}
+
+function isEqual(given: string, token: string): boolean {
+  const [a, b] = [given, token].map((text) => new TextEncoder().encode(text));
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+const quoted = (text: string) => JSON.stringify(text.slice(0, 100));

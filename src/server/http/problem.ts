@@ -1,0 +1,83 @@
+/** Errors as RFC 9457 has them. */
+
+import { z } from "@hono/zod-openapi";
+import { formatKeyPath, type KeyPath } from "../../run/config/config_problem.ts";
+
+/** The body of every answer that is an error. */
+export const problemSchema = z.object({
+  type: z.string(),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string(),
+  field: z.string().optional().describe("The part of the request that is to blame."),
+}).openapi("Problem");
+
+/** Statuses that are answered with a problem, and what they are called. */
+const TITLES = {
+  400: "Bad request",
+  401: "Not authorised",
+  403: "Forbidden",
+  404: "Not found",
+  405: "Method not allowed",
+  409: "Conflict",
+  413: "Too large",
+  415: "Unsupported media type",
+  422: "Unprocessable",
+  429: "Too many requests",
+  500: "Server error",
+  503: "Unavailable",
+} as const;
+
+/** A status that is answered with a problem. */
+export type ProblemStatus = keyof typeof TITLES;
+
+/** A request that is answered with a problem. */
+export class RequestProblem extends Error {
+  override name = "RequestProblem";
+
+  constructor(readonly status: ProblemStatus, detail: string, readonly field?: string) {
+    super(detail);
+  }
+}
+
+/** The answer for a problem. */
+export function problemResponse(
+  status: ProblemStatus,
+  detail: string,
+  field?: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  const body: z.infer<typeof problemSchema> = {
+    type: "about:blank",
+    title: TITLES[status],
+    status,
+    detail,
+    ...(field === undefined ? {} : { field }),
+  };
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { "content-type": "application/problem+json", ...headers },
+  });
+}
+
+/** The answer for a request that a schema refuses. */
+export function invalidResponse(issues: readonly z.core.$ZodIssue[]): Response {
+  const [issue] = issues;
+  const field = formatKeyPath(issue.path as KeyPath);
+  return problemResponse(422, `${field || "The request"}: ${issue.message}`, field || undefined);
+}
+
+/** Documents problems that a route answers with. */
+export function problems<const Status extends ProblemStatus>(
+  ...statuses: readonly Status[]
+): Record<
+  Status,
+  { description: string; content: { "application/problem+json": { schema: typeof problemSchema } } }
+> {
+  return Object.fromEntries(
+    statuses.map((status) => [status, {
+      description: TITLES[status],
+      content: { "application/problem+json": { schema: problemSchema } },
+    }]),
+  ) as unknown as ReturnType<typeof problems<Status>>;
+}

@@ -1,0 +1,128 @@
+import type { Database } from "./database.ts";
+
+/** Rows of a column in one blob. */
+const CHUNK = 512;
+/** Bytes of columns that are kept in memory. */
+const CACHE_BYTES = 512 << 20;
+
+/** One number for each row of a run's metrics; NaN where a row has none. */
+interface CachedColumn {
+  values: Float64Array;
+  length: number;
+}
+
+/** The metrics of the runs, as a column for each name: what is drawn of a million rows is a few of them. */
+export class Columns {
+  /** The last used is the last. */
+  readonly #cache = new Map<string, CachedColumn>();
+  #cachedBytes = 0;
+
+  constructor(private readonly database: Database) {}
+
+  /** Writes values at rows, which ascend, within a transaction. */
+  write(
+    run: number,
+    name: string,
+    entries: readonly (readonly [row: number, value: number])[],
+  ): void {
+    const cached = this.#cache.get(keyOf(run, name));
+    if (cached) this.#grow(cached, (entries.at(-1)?.[0] ?? -1) + 1);
+    for (const [chunk, ofChunk] of Map.groupBy(entries, ([row]) => Math.floor(row / CHUNK))) {
+      const values = this.#chunk(run, name, chunk);
+      for (const [row, value] of ofChunk) {
+        values[row % CHUNK] = value;
+        if (cached) cached.values[row] = value;
+      }
+      this.database.run(
+        "INSERT OR REPLACE INTO columns (run, name, chunk, data) VALUES (?, ?, ?, ?)",
+        ...[run, name, chunk, new Uint8Array(values.buffer)],
+      );
+    }
+    this.database.run("INSERT OR IGNORE INTO names (run, name) VALUES (?, ?)", run, name);
+  }
+
+  /** Takes back the rows from `rows` on, within a transaction. */
+  cut(run: number, rows: number): void {
+    this.forget();
+    const last = Math.floor(rows / CHUNK);
+    this.database.run("DELETE FROM columns WHERE run = ? AND chunk > ?", run, last);
+    const chunks = this.database.all(
+      "SELECT name, data FROM columns WHERE run = ? AND chunk = ?",
+      ...[run, last],
+    );
+    for (const { name, data } of chunks) {
+      const values = numbersOf(data as Uint8Array).fill(NaN, rows % CHUNK);
+      this.database.run(
+        "UPDATE columns SET data = ? WHERE run = ? AND name = ? AND chunk = ?",
+        ...[new Uint8Array(values.buffer), run, name as string, last],
+      );
+    }
+    if (rows === 0) this.database.run("DELETE FROM names WHERE run = ?", run);
+  }
+
+  /** A column's first rows; rows that it was never written for are NaN. */
+  read(run: number, name: string, rows: number): Float64Array {
+    const key = keyOf(run, name);
+    let column = this.#cache.get(key);
+    if (column) this.#cache.delete(key);
+    else column = this.#load(run, name, rows);
+    this.#cache.set(key, column);
+    this.#grow(column, rows);
+    return column.values.subarray(0, rows);
+  }
+
+  /** Forgets what is in memory: after a transaction that was taken back it may be wrong. */
+  forget(): void {
+    this.#cache.clear();
+    this.#cachedBytes = 0;
+  }
+
+  #load(run: number, name: string, rows: number): CachedColumn {
+    const column: CachedColumn = { values: new Float64Array(0), length: 0 };
+    this.#grow(column, rows);
+    const chunks = this.database.all(
+      "SELECT chunk, data FROM columns WHERE run = ? AND name = ? ORDER BY chunk",
+      ...[run, name],
+    );
+    for (const { chunk, data } of chunks) {
+      const begin = Number(chunk) * CHUNK;
+      this.#grow(column, begin + CHUNK);
+      column.values.set(numbersOf(data as Uint8Array), begin);
+    }
+    return column;
+  }
+
+  #chunk(run: number, name: string, chunk: number): Float64Array<ArrayBuffer> {
+    const row = this.database.get(
+      "SELECT data FROM columns WHERE run = ? AND name = ? AND chunk = ?",
+      ...[run, name, chunk],
+    );
+    return row ? numbersOf(row.data as Uint8Array) : new Float64Array(CHUNK).fill(NaN);
+  }
+
+  #grow(column: CachedColumn, rows: number): void {
+    if (column.values.length < rows) {
+      const grown = new Float64Array(Math.max(CHUNK, 2 * column.values.length, rows)).fill(NaN);
+      grown.set(column.values);
+      this.#cachedBytes += 8 * (grown.length - column.values.length);
+      column.values = grown;
+    }
+    column.length = Math.max(column.length, rows);
+    if (this.#cachedBytes > CACHE_BYTES) this.#evict();
+  }
+
+  #evict(): void {
+    for (const [key, { values }] of this.#cache) {
+      if (this.#cachedBytes <= CACHE_BYTES) return;
+      this.#cache.delete(key);
+      this.#cachedBytes -= 8 * values.length;
+    }
+  }
+}
+
+const keyOf = (run: number, name: string) => `${run}/${name}`;
+
+/** A copy, for the bytes need not lie where numbers may. */
+function numbersOf(bytes: Uint8Array): Float64Array<ArrayBuffer> {
+  return new Float64Array(bytes.slice().buffer);
+}

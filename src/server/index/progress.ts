@@ -1,0 +1,100 @@
+import type { EventLine } from "../../run/events/told_event.ts";
+
+/** How far a run is by what it told. */
+export interface Progress {
+  /** What the last words were about. */
+  readonly told: "nothing" | "running" | "paused" | "stopped" | "finished" | "failed";
+  readonly step: number;
+  readonly totalSteps: number;
+  readonly phase: string | null;
+  /** ISO 8601; of the first event of all. */
+  readonly startedAt: string | null;
+  /** Of the last word of a run that has ended. */
+  readonly endedAt: string | null;
+  readonly error: string | null;
+  /** Where the present part began, for a resumed run begins anew: its own pace says when it will be done. */
+  readonly part: PartProgress | null;
+}
+
+interface PartProgress {
+  readonly startedAt: string;
+  readonly firstStep: number;
+  /** When the last step was done. */
+  readonly steppedAt: string | null;
+  readonly pausedAt: string | null;
+  /** Spent waiting, since `startedAt` and before `steppedAt`. */
+  readonly pausedSeconds: number;
+  /** In a comparison one run ends after another. */
+  readonly isCompared: boolean;
+}
+
+export const UNTOLD: Progress = {
+  told: "nothing",
+  step: 0,
+  totalSteps: 0,
+  phase: null,
+  startedAt: null,
+  endedAt: null,
+  error: null,
+  part: null,
+};
+
+/** What is known after another event. */
+export function progressAfter(before: Progress, event: EventLine): Progress {
+  const { part, startedAt } = before;
+  const { time } = event;
+  const now: Progress = { ...before, startedAt: startedAt ?? time };
+  switch (event.type) {
+    case "comparedRun":
+      return { ...now, ...going, part: newPart(time, 0, true) };
+    case "started": {
+      const isCompared = part?.isCompared ?? false;
+      const { step, total: totalSteps } = event;
+      return { ...now, ...going, step, totalSteps, part: newPart(time, step, isCompared) };
+    }
+    case "phaseBegan":
+      return { ...now, phase: event.phase };
+    case "phaseEnded":
+      return { ...now, phase: null };
+    case "step":
+      return { ...now, step: event.step, part: part && { ...part, steppedAt: time } };
+    case "paused":
+      return { ...now, told: "paused", part: part && { ...part, pausedAt: time } };
+    case "continued": {
+      if (part?.pausedAt == null) return { ...now, told: "running" };
+      const pausedSeconds = part.pausedSeconds + secondsBetween(part.pausedAt, time);
+      return { ...now, told: "running", part: { ...part, pausedAt: null, pausedSeconds } };
+    }
+    case "finished":
+      if (part?.isCompared) return now;
+      return { ...now, ...ended(event.reachedEnd ? "finished" : "stopped", time) };
+    case "comparisonEnded":
+      return { ...now, ...ended(event.isDone ? "finished" : "stopped", time) };
+    case "failed":
+      return { ...now, ...ended("failed", time), error: event.message };
+    default:
+      return now;
+  }
+}
+
+/** Seconds to the last step at the pace of this part of the run; null while no step of it is done. */
+export function secondsLeft({ told, step, totalSteps, part }: Progress): number | null {
+  if (part?.steppedAt == null || (told !== "running" && told !== "paused")) return null;
+  const steps = step - part.firstStep;
+  if (steps <= 0) return null;
+  const seconds = secondsBetween(part.startedAt, part.steppedAt) - part.pausedSeconds;
+  return Math.max(0, seconds / steps * (totalSteps - step));
+}
+
+const going = { told: "running", phase: null, endedAt: null, error: null } as const;
+
+const ended = (told: "stopped" | "finished" | "failed", endedAt: string) =>
+  ({ told, phase: null, endedAt }) as const;
+
+function newPart(startedAt: string, firstStep: number, isCompared: boolean): PartProgress {
+  return { startedAt, firstStep, steppedAt: null, pausedAt: null, pausedSeconds: 0, isCompared };
+}
+
+function secondsBetween(from: string, to: string): number {
+  return (Date.parse(to) - Date.parse(from)) / 1000;
+}

@@ -1,0 +1,63 @@
+import { firstAtLeast, PHASES, ROW, type RunIndex } from "./run_index.ts";
+
+/** What is asked of a run's metrics. */
+export interface MetricsQuery {
+  readonly names: readonly string[];
+  /** First and last step. */
+  readonly from: number;
+  readonly to: number;
+  /** Rows at most; neighbours are averaged where there are more. */
+  readonly points: number;
+}
+
+/** Columns of numbers. */
+export interface MetricsTable {
+  readonly steps: number[];
+  readonly phases: string[];
+  readonly series: Record<string, (number | null)[]>;
+}
+
+/** The names of a run's metrics. */
+export function metricNames(index: RunIndex, run: number): string[] {
+  const others: readonly string[] = Object.values(ROW);
+  return index.database.all("SELECT name FROM names WHERE run = ? ORDER BY name", run)
+    .map(({ name }) => String(name))
+    .filter((name) => !others.includes(name));
+}
+
+/** Reads metrics: a row for each line of metrics.jsonl, or for some lines that follow each other. */
+export function readMetrics(
+  index: RunIndex,
+  run: number,
+  { names, from, to, points }: MetricsQuery,
+): MetricsTable {
+  const rows = index.rowsOf(run);
+  const stepOf = index.columns.read(run, ROW.step, rows);
+  const phaseOf = index.columns.read(run, ROW.phase, rows);
+  const begin = firstAtLeast(stepOf, from);
+  const end = firstAtLeast(stepOf, to + 1);
+  const count = Math.min(points, end - begin);
+  const firsts = Array.from(
+    { length: count + 1 },
+    (_, point) => begin + Math.floor(point * (end - begin) / count),
+  );
+  const lasts = firsts.slice(1).map((next) => next - 1);
+  const mean = (values: Float64Array, first: number, last: number) => {
+    let [sum, found] = [0, 0];
+    for (let row = first; row <= last; row++) {
+      const value = values[row];
+      if (value !== value) continue; // NaN: the row has none
+      sum += value;
+      found++;
+    }
+    return found === 0 ? null : sum / found;
+  };
+  return {
+    steps: lasts.map((row) => stepOf[row]),
+    phases: lasts.map((row) => PHASES[phaseOf[row]] ?? "generator"),
+    series: Object.fromEntries(names.map((name) => {
+      const values = index.columns.read(run, name, rows);
+      return [name, lasts.map((last, point) => mean(values, firsts[point], last))];
+    })),
+  };
+}

@@ -1,0 +1,46 @@
+import { OpenAPIHono, z } from "@hono/zod-openapi";
+import { UserError } from "../../base/user_error.ts";
+import { invalidResponse, problemResponse, RequestProblem } from "../http/problem.ts";
+import type { ListedRun, RunList } from "../runs/run_list.ts";
+
+/** A group of routes, whose errors are problems. */
+export function newApi(): OpenAPIHono {
+  const api = new OpenAPIHono({
+    defaultHook: (result) => result.success ? undefined : invalidResponse(result.error.issues),
+  });
+  api.onError(answerError);
+  return api;
+}
+
+/** Any error as an answer. */
+export function answerError(error: Error): Response {
+  if (error instanceof RequestProblem) {
+    return problemResponse(error.status, error.message, error.field);
+  }
+  if (error instanceof UserError) return problemResponse(422, error.message);
+  // Hono's own, of a body that is no JSON.
+  const { status } = error as { status?: unknown };
+  if (status === 400) return problemResponse(400, error.message);
+  console.error(error);
+  return problemResponse(500, "The server made a mistake; its output says more.");
+}
+
+/** The run's name in a path. */
+export const runParameter = z.object({
+  id: z.string().min(1).max(255).openapi({
+    param: { name: "id", in: "path" },
+    example: "last-letter-001",
+  }),
+});
+
+/** @throws RequestProblem when there is no such run */
+export function requireRun(runs: RunList, name: string): ListedRun {
+  const run = runs.find(name);
+  if (run) return run;
+  throw new RequestProblem(404, `There is no run ${JSON.stringify(name.slice(0, 100))}.`);
+}
+
+/** A documented answer in JSON. */
+export function json<Schema extends z.ZodType>(description: string, schema: Schema) {
+  return { description, content: { "application/json": { schema } } } as const;
+}

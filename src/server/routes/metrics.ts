@@ -1,0 +1,93 @@
+/** Metrics of a run, and their names. */
+
+import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { metricNames, readMetrics } from "../index/read_metrics.ts";
+import { problems } from "../http/problem.ts";
+import type { RunList } from "../runs/run_list.ts";
+import { json, newApi, requireRun, runParameter } from "./api.ts";
+
+const wholeNumber = (maximum: number) => z.coerce.number<string>().int().min(0).max(maximum);
+
+const querySchema = z.object({
+  names: z.string().max(10_000).optional().describe("Names, separated by commas; left out: all."),
+  from: wholeNumber(2 ** 40).optional().describe("First step."),
+  to: wholeNumber(2 ** 40).optional().describe("Last step."),
+  points: z.coerce.number<string>().int().min(1).max(100_000).optional().describe(
+    "Rows at most, 500 unless told; where there are more, the mean of neighbours. With CSV: all.",
+  ),
+  format: z.enum(["json", "csv"]).optional(),
+});
+
+const tableSchema = z.object({
+  steps: z.array(z.number()),
+  phases: z.array(z.string()).describe("generator, verifier or evaluation."),
+  series: z.record(z.string(), z.array(z.number().nullable())),
+}).openapi("Metrics");
+
+const metrics = createRoute({
+  method: "get",
+  path: "/api/runs/{id}/metrics",
+  summary: "What was measured, by step",
+  request: { params: runParameter, query: querySchema },
+  responses: {
+    200: {
+      description: "A row for each line of metrics.jsonl, or for several that follow each other.",
+      content: {
+        "application/json": { schema: tableSchema },
+        "text/csv": { schema: z.string() },
+      },
+    },
+    ...problems(404, 422, 429),
+  },
+});
+
+const names = createRoute({
+  method: "get",
+  path: "/api/runs/{id}/metric-names",
+  summary: "Names of the metrics that a run has",
+  request: { params: runParameter },
+  responses: {
+    200: json("The names.", z.object({ names: z.array(z.string()) })),
+    ...problems(404, 422, 429),
+  },
+});
+
+/** Routes of metrics. */
+export function metricsRoutes(runs: RunList): OpenAPIHono {
+  const api = newApi();
+  api.openapi(names, (context) => {
+    const { indexed } = requireRun(runs, context.req.valid("param").id);
+    return context.json({ names: metricNames(runs.index, indexed.id) }, 200);
+  });
+  api.openapi(metrics, (context) => {
+    const { indexed } = requireRun(runs, context.req.valid("param").id);
+    const { names, from = 0, to = 2 ** 40, format = "json", points } = context.req.valid("query");
+    const known = metricNames(runs.index, indexed.id);
+    const asked = names === undefined
+      ? known
+      : [...new Set(names.split(","))].filter((name) => name !== "");
+    const table = readMetrics(runs.index, indexed.id, {
+      // A name that the run does not have is a column without numbers, as one that it has not yet.
+      names: asked.slice(0, 200),
+      from,
+      to,
+      points: points ?? (format === "csv" ? Infinity : 500),
+    });
+    if (format === "json") return context.json(table, 200);
+    return context.body(csvOf(table), 200, {
+      "content-type": "text/csv; charset=utf-8",
+      "content-disposition": 'attachment; filename="metrics.csv"',
+    });
+  });
+  return api;
+}
+
+function csvOf({ steps, phases, series }: z.infer<typeof tableSchema>): string {
+  const cell = (text: string) => /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const columns = Object.values(series);
+  const head = ["step", "phase", ...Object.keys(series)].map(cell).join(",");
+  const rows = steps.map((step, row) =>
+    [step, phases[row], ...columns.map((values) => values[row] ?? "")].join(",")
+  );
+  return [head, ...rows, ""].join("\r\n");
+}

@@ -1,0 +1,85 @@
+/** Texts of a run, and what its verifier made of them. */
+
+import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import type { Sample } from "../../run/store/samples_log.ts";
+import { problems } from "../http/problem.ts";
+import { confusionOf, findSamples } from "../index/read_samples.ts";
+import type { RunList } from "../runs/run_list.ts";
+import { json, newApi, requireRun, runParameter } from "./api.ts";
+
+const sampleSchema = z.looseObject({
+  step: z.int(),
+  phase: z.string(),
+  problem: z.string(),
+  solution: z.string(),
+}).describe("A line of samples.jsonl.").openapi("Sample");
+
+const samples = createRoute({
+  method: "get",
+  path: "/api/runs/{id}/samples",
+  summary: "Solutions with their critiques",
+  request: {
+    params: runParameter,
+    query: z.object({
+      step: z.coerce.number<string>().int().min(0).max(2 ** 40).optional(),
+      group: z.string().max(10_000).optional().describe("The text of a problem."),
+      filter: z.enum(["disagrees", "longest", "cut-off", "bad-format"]).optional().describe(
+        "disagrees: a verdict is not the truth; longest: the longest first; cut-off: no final answer; bad-format: " +
+          "not fully rewarded for its format, or a critique without verdict.",
+      ),
+      page: z.coerce.number<string>().int().min(1).max(1_000_000).optional().describe(
+        "Of 20 samples, from 1; without `longest` the newest are first.",
+      ),
+    }),
+  },
+  responses: {
+    200: json(
+      "A page of samples.",
+      z.object({ samples: z.array(sampleSchema), pages: z.int(), total: z.int() }),
+    ),
+    ...problems(404, 422, 429),
+  },
+});
+
+const count = z.int().describe("Critiques.");
+
+const confusion = createRoute({
+  method: "get",
+  path: "/api/runs/{id}/confusion",
+  summary: "The verifier's verdicts against the truth, by step, over the samples that were kept",
+  request: { params: runParameter },
+  responses: {
+    200: json(
+      "A point for each step; CORRECT is the positive class.",
+      z.object({
+        points: z.array(z.object({
+          step: z.int(),
+          source: z.literal("samples"),
+          trueCorrect: count,
+          falseCorrect: count,
+          trueIncorrect: count,
+          falseIncorrect: count,
+          unparsed: count,
+        })),
+      }),
+    ),
+    ...problems(404, 422, 429),
+  },
+});
+
+/** Routes of samples. */
+export function samplesRoutes(runs: RunList): OpenAPIHono {
+  const api = newApi();
+  const { database } = runs.index;
+  api.openapi(samples, (context) => {
+    const { indexed } = requireRun(runs, context.req.valid("param").id);
+    const { lines, pages, total } = findSamples(database, indexed.id, context.req.valid("query"));
+    const found = lines.map((line) => JSON.parse(line) as Sample & Record<string, unknown>);
+    return context.json({ samples: found, pages, total }, 200);
+  });
+  api.openapi(confusion, (context) => {
+    const { indexed } = requireRun(runs, context.req.valid("param").id);
+    return context.json({ points: confusionOf(database, indexed.id) }, 200);
+  });
+  return api;
+}

@@ -1,0 +1,75 @@
+import { join } from "node:path";
+import { UserError } from "../base/user_error.ts";
+import { makeApp } from "./app.ts";
+import { type Access, isLoopback } from "./http/guard.ts";
+import { Database } from "./index/database.ts";
+import { RunIndex } from "./index/run_index.ts";
+import { RunList } from "./runs/run_list.ts";
+import { Runs } from "./runs/runs.ts";
+
+/** Where the server listens, and what it serves. */
+export interface ServerOptions extends Access {
+  /** 0: any that is free. */
+  readonly port: number;
+  /** The folder of the runs' folders. */
+  readonly root: string;
+}
+
+/** A server that listens. */
+export interface RunningServer extends AsyncDisposable {
+  /** Its page. */
+  readonly url: string;
+}
+
+/** What the server keeps lies in a folder of its own among the runs. */
+const OWN_FOLDER = ".tango";
+
+/**
+ * Serves the runs of a folder.
+ *
+ * @throws UserError when it may not be reached that way, or the address or the folder cannot be had
+ */
+export function serve({ hostname, port, token, root }: ServerOptions): RunningServer {
+  if (!isLoopback(hostname) && token === null) {
+    throw new UserError(
+      `--host ${hostname} lets other machines ask this server, so it needs a token: set TANGO_TOKEN to a long ` +
+        `secret, or leave --host out.`,
+    );
+  }
+  using opening = new DisposableStack();
+  Deno.mkdirSync(join(root, OWN_FOLDER), { recursive: true, mode: 0o700 });
+  const database = opening.use(new Database(join(root, OWN_FOLDER, "index.sqlite")));
+  const list = opening.use(new RunList(root, new RunIndex(database)));
+  const app = makeApp(new Runs(list), { hostname, token });
+  const listening = listen(hostname, port, (request) => app.fetch(request));
+  const opened = opening.move();
+  const { addr } = listening;
+  const name = addr.hostname.includes(":") ? `[${addr.hostname}]` : addr.hostname;
+  return {
+    url: `http://${name}:${addr.port}`,
+    async [Symbol.asyncDispose]() {
+      await listening.shutdown();
+      opened.dispose();
+    },
+  };
+}
+
+function listen(
+  hostname: string,
+  port: number,
+  answer: (request: Request) => Response | Promise<Response>,
+): Deno.HttpServer<Deno.NetAddr> {
+  try {
+    return Deno.serve({ hostname, port, onListen() {} }, answer);
+  } catch (error) {
+    if (error instanceof Deno.errors.AddrInUse) {
+      throw new UserError(`Port ${port} of ${hostname} is taken. Choose another with --port.`);
+    }
+    if (
+      error instanceof Deno.errors.AddrNotAvailable || error instanceof Deno.errors.PermissionDenied
+    ) {
+      throw new UserError(`${hostname}:${port} cannot be listened at: ${error.message}.`);
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { Database } from "../../../src/server/index/database.ts";
+import { secondsLeft } from "../../../src/server/index/progress.ts";
+import { eventsAfter } from "../../../src/server/index/read_events.ts";
+import { metricNames, readMetrics } from "../../../src/server/index/read_metrics.ts";
+import { confusionOf, findSamples } from "../../../src/server/index/read_samples.ts";
+import { RunIndex } from "../../../src/server/index/run_index.ts";
+import { withFolder, WrittenRun } from "../written_run.ts";
+
+const everything = { from: 0, to: 1e9, points: 1e9 };
+
+/** Reads all that is new. */
+function follow(index: RunIndex, { folder }: WrittenRun): number {
+  const { id } = index.find("run", "mark");
+  while (index.update(id, folder).isMore);
+  return id;
+}
+
+Deno.test("index: metrics and times are rows of columns, also of an index that was closed", async () => {
+  await withFolder((root) => {
+    const path = join(root, "index.sqlite");
+    const run = new WrittenRun(root, "run");
+    const names = ["a", "perf/step_seconds", "eval"];
+    const expected = {
+      steps: [0, 1, 2],
+      phases: ["evaluation", "generator", "verifier"],
+      series: { a: [null, 5, null], "perf/step_seconds": [null, 2, 3], eval: [0.5, null, null] },
+    };
+    {
+      using database = new Database(path);
+      const index = new RunIndex(database);
+      follow(index, run);
+      run.evaluation(0, { eval: 0.5 });
+      run.step(1, "generator", { a: 5 }, 2);
+      follow(index, run);
+      run.step(2, "verifier", { b: 6 }, 3);
+      // A line that is being written.
+      Deno.writeTextFileSync(run.folder.metrics, '{"step":3', { append: true });
+      const id = follow(index, run);
+      assert.deepEqual(readMetrics(index, id, { ...everything, names }), expected);
+      assert.deepEqual(metricNames(index, id), ["a", "b", "eval", "perf/step_seconds"]);
+    }
+    using database = new Database(path);
+    const index = new RunIndex(database);
+    const id = follow(index, run);
+    assert.equal(index.rowsOf(id), 3);
+    assert.deepEqual(readMetrics(index, id, { ...everything, names }), expected);
+    const some = readMetrics(index, id, { names: ["a"], from: 1, to: 1, points: 9 });
+    assert.deepEqual(some.steps, [1]);
+  });
+});
+
+Deno.test("index: what a resumed run does again takes the place of what it did", async () => {
+  await withFolder((root) => {
+    using database = new Database(join(root, "index.sqlite"));
+    const index = new RunIndex(database);
+    const run = new WrittenRun(root, "run");
+    // More rows than a chunk of a column has.
+    const steps = 1200;
+    for (let step = 1; step <= steps; step++) run.step(step, "generator", { a: step }, step);
+    let id = follow(index, run);
+    assert.equal(index.rowsOf(id), steps);
+    // Cut back, and noticed.
+    run.cutTo(700);
+    id = follow(index, run);
+    assert.equal(index.rowsOf(id), 700);
+    for (let step = 701; step <= 703; step++) run.step(step, "verifier", { a: -step }, 1);
+    follow(index, run);
+    // Cut back and grown longer than before, unnoticed meanwhile.
+    run.cutTo(600);
+    for (let step = 601; step <= steps + 50; step++) run.step(step, "verifier", { a: -step }, -1);
+    id = follow(index, run);
+    const { series } = readMetrics(index, id, { ...everything, names: ["a", "perf/step_seconds"] });
+    const all = Array.from({ length: steps + 50 }, (_, row) => row + 1);
+    assert.deepEqual(series.a, all.map((step) => step <= 600 ? step : -step));
+    assert.deepEqual(series["perf/step_seconds"], all.map((step) => step <= 600 ? step : -1));
+    const averaged = readMetrics(index, id, { names: ["a"], from: 1, to: 600, points: 6 });
+    assert.deepEqual(averaged.steps, [100, 200, 300, 400, 500, 600]);
+    assert.deepEqual(averaged.series.a, [50.5, 150.5, 250.5, 350.5, 450.5, 550.5]);
+  });
+});
+
+Deno.test("index: a time that comes before what it was measured of waits for it", async () => {
+  await withFolder((root) => {
+    using database = new Database(join(root, "index.sqlite"));
+    const index = new RunIndex(database);
+    const run = new WrittenRun(root, "run");
+    run.step(1, "generator", { a: 1 });
+    Deno.writeTextFileSync(run.folder.timings, '{"step":2,"phase":"generator","perf/x":7}\n', {
+      append: true,
+    });
+    follow(index, run);
+    Deno.writeTextFileSync(run.folder.metrics, '{"step":2,"phase":"generator"}\n', {
+      append: true,
+    });
+    const id = follow(index, run);
+    const { series } = readMetrics(index, id, { ...everything, names: ["perf/x"] });
+    assert.deepEqual(series["perf/x"], [null, 7]);
+  });
+});
+
+Deno.test("index: events are numbered, and tell how far the run is and how long it will take", async () => {
+  await withFolder((root) => {
+    using database = new Database(join(root, "index.sqlite"));
+    const index = new RunIndex(database);
+    const run = new WrittenRun(root, "run");
+    const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + 1000 * seconds);
+    run.event({ type: "started", step: 0, total: 10 }, at(0));
+    run.event({ type: "step", step: 1, phase: "generator" }, at(90));
+    run.event({ type: "failed", step: 1, message: "lost device" }, at(95));
+    let id = follow(index, run);
+    const progress = () => index.find("run", "mark").progress;
+    assert.equal(progress().told, "failed");
+    assert.equal(progress().error, "lost device");
+    assert.equal(secondsLeft(progress()), null);
+    // A resumed run goes at its own pace, and waiting does not count.
+    run.event({ type: "started", step: 1, total: 10 }, at(1000));
+    run.event({ type: "step", step: 2, phase: "generator" }, at(1010));
+    run.event({ type: "paused", step: 2 }, at(1010));
+    run.event({ type: "continued", step: 2 }, at(1510));
+    run.event({ type: "phaseBegan", step: 3, phase: "rollout" }, at(1510));
+    run.event({ type: "step", step: 3, phase: "generator" }, at(1520));
+    id = follow(index, run);
+    const { told, step, totalSteps, phase, error, startedAt } = progress();
+    assert.deepEqual([told, step, totalSteps, phase, error], ["running", 3, 10, "rollout", null]);
+    assert.equal(startedAt, at(0).toISOString());
+    assert.equal(secondsLeft(progress()), 70);
+    assert.deepEqual(eventsAfter(database, id, 7, 9).map(({ number }) => number), [8, 9]);
+    // Another run in a folder of that name begins anew.
+    assert.equal(index.find("run", "another").progress.told, "nothing");
+    assert.deepEqual(eventsAfter(database, index.find("run", "another").id, 0, 9), []);
+  });
+});
+
+Deno.test("index: samples are found by what is wrong with them, and verdicts are counted", async () => {
+  await withFolder((root) => {
+    using database = new Database(join(root, "index.sqlite"));
+    const index = new RunIndex(database);
+    const run = new WrittenRun(root, "run");
+    const critique = (verdict: boolean | null) => ({
+      version: 0,
+      text: "",
+      stepJudgments: [],
+      verdict,
+    });
+    run.sample({ solution: "right", critiques: [critique(true), critique(false)] });
+    run.sample({
+      solution: "long and cut",
+      answer: null,
+      correct: false,
+      critiques: [critique(false)],
+    });
+    run.sample({ step: 2, solution: "mute", problem: "q", critiques: [critique(null)] });
+    run.sample({
+      step: 2,
+      solution: "odd",
+      rewards: { format: 0.5 },
+      correct: false,
+      critiques: [critique(true)],
+    });
+    const id = follow(index, run);
+    const found = (query: Parameters<typeof findSamples>[2]) =>
+      findSamples(database, id, query).lines.map((line) => JSON.parse(line).solution);
+    assert.deepEqual(found({}), ["mute", "odd", "right", "long and cut"]);
+    assert.deepEqual(found({ filter: "longest" })[0], "long and cut");
+    assert.deepEqual(found({ filter: "disagrees" }), ["odd", "right"]);
+    assert.deepEqual(found({ filter: "cut-off" }), ["long and cut"]);
+    assert.deepEqual(found({ filter: "bad-format" }), ["mute", "odd"]);
+    assert.deepEqual(found({ step: 2, group: "q" }), ["mute"]);
+    const counts = {
+      trueCorrect: 0,
+      falseCorrect: 0,
+      trueIncorrect: 0,
+      falseIncorrect: 0,
+      unparsed: 0,
+    };
+    assert.deepEqual(confusionOf(database, id), [
+      {
+        step: 1,
+        source: "samples",
+        ...counts,
+        trueCorrect: 1,
+        falseIncorrect: 1,
+        trueIncorrect: 1,
+      },
+      { step: 2, source: "samples", ...counts, unparsed: 1, falseCorrect: 1 },
+    ]);
+  });
+});

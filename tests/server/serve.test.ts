@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { serve, type ServerOptions } from "../../src/server/serve.ts";
+import { withFolder, WrittenRun } from "./written_run.ts";
+
+/** Whatever JSON came back. */
+// deno-lint-ignore no-explicit-any
+type Answer = any;
+
+interface Served {
+  readonly root: string;
+  readonly run: WrittenRun;
+  readonly ask: (path: string, options?: RequestInit) => Promise<Response>;
+  readonly read: (path: string) => Promise<Answer>;
+}
+
+/** A server with one run of two steps. */
+async function withServer(
+  body: (served: Served) => Promise<void>,
+  options: Partial<ServerOptions> = {},
+) {
+  await withFolder(async (root) => {
+    const run = new WrittenRun(root, "one", { rollout: { temperature: 1 } });
+    run.event({ type: "started", step: 0, total: 5 });
+    run.step(1, "generator", { a: 5 });
+    run.event({ type: "step", step: 1, phase: "generator" });
+    run.sample({});
+    await using server = serve({ hostname: "127.0.0.1", port: 0, token: null, root, ...options });
+    const ask = (path: string, options?: RequestInit) => fetch(server.url + path, options);
+    const read = async (path: string) => await (await ask(path)).json();
+    if (options.token == null) { while ((await read("/api/runs")).runs.length === 0); }
+    await body({ root, run, ask, read });
+  });
+}
+
+/** A problem with a status, and nothing else. */
+async function assertProblem(response: Response, status: number, field?: string): Promise<void> {
+  assert.equal(response.status, status);
+  assert.equal(response.headers.get("content-type"), "application/problem+json");
+  const problem = await response.json();
+  assert.equal(problem.status, status);
+  assert.equal(problem.field, field);
+}
+
+Deno.test("serve: runs of the command line show up and are followed", async () => {
+  await withServer(async ({ root, run, read, ask }) => {
+    const { runs: [one] } = await read("/api/runs");
+    assert.deepEqual([one.id, one.kind, one.step, one.totalSteps], ["one", "train", 1, 5]);
+    // Nobody runs it, and it has said no last word.
+    assert.equal(one.state, "lost");
+    run.step(2, "verifier", { a: 6 });
+    run.event({ type: "step", step: 2, phase: "verifier" });
+    run.event({ type: "finished", step: 2, reachedEnd: false });
+    while ((await read("/api/runs/one")).state !== "stopped");
+    assert.deepEqual(await read("/api/runs/one/metrics?names=a"), {
+      steps: [1, 2],
+      phases: ["generator", "verifier"],
+      series: { a: [5, 6] },
+    });
+    const csv = await (await ask("/api/runs/one/metrics?names=a&format=csv")).text();
+    assert.equal(csv, "step,phase,a\r\n1,generator,5\r\n2,verifier,6\r\n");
+    assert.equal((await read("/api/runs/one/samples")).total, 1);
+    const { changeable } = await read("/api/runs/one/config");
+    assert.deepEqual(changeable, { "rollout.temperature": 1 });
+    const openapi = await read("/openapi.json");
+    assert.ok(openapi.paths["/api/runs/{id}/metrics"].get.responses["404"]);
+    Deno.removeSync(join(root, "one"), { recursive: true });
+    while (
+      (await ask("/api/runs/one").then((answer) => (answer.body?.cancel(), answer.status))) !== 404
+    );
+  });
+});
+
+Deno.test("serve: events stream from the last one that was seen", async () => {
+  await withServer(async ({ run, ask }) => {
+    const response = await ask("/api/runs/one/events", { headers: { "last-event-id": "1" } });
+    assert.equal(response.headers.get("content-type"), "text/event-stream");
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    const readUntil = async (wanted: string) => {
+      while (!text.includes(wanted)) text += (await reader.read()).value ?? assert.fail("it ended");
+    };
+    await readUntil('"type":"step"');
+    assert.doesNotMatch(text, /started/);
+    assert.match(text, /^id: 2\ndata: \{"number":2,/m);
+    run.event({ type: "warning", step: 1, message: "slow" });
+    await readUntil("slow");
+    assert.match(text, /^id: 3$/m);
+    await reader.cancel();
+  });
+});
+
+Deno.test("serve: an index that is gone, or of a crash, is made anew", async () => {
+  await withFolder(async (root) => {
+    const run = new WrittenRun(root, "one");
+    run.step(1, "generator", { a: 5 });
+    for (const isRemoved of [false, true]) {
+      if (isRemoved) Deno.removeSync(join(root, ".tango"), { recursive: true });
+      await using server = serve({ hostname: "127.0.0.1", port: 0, token: null, root });
+      const rows = async () =>
+        (await (await fetch(`${server.url}/api/runs/one/metrics?names=a`)).json()).series?.a;
+      let found = await rows();
+      while (found === undefined) found = await rows();
+      assert.deepEqual(found, [5]);
+    }
+  });
+});
+
+Deno.test("serve: other sites and other names are refused", async () => {
+  await withServer(async ({ ask }) => {
+    for (
+      const origin of ["http://evil.example", "null", "http://127.0.0.1:1", "https://127.0.0.1"]
+    ) {
+      await assertProblem(await ask("/api/runs", { headers: { origin } }), 403);
+    }
+    const headers = { "sec-fetch-site": "cross-site" };
+    await assertProblem(await ask("/api/runs", { headers }), 403);
+  });
+  // fetch sets Host itself.
+  await withFolder(async (root) => {
+    await using server = serve({ hostname: "127.0.0.1", port: 0, token: null, root });
+    const { port } = new URL(server.url);
+    for (const host of ["evil.example", `evil.example:${port}`, "127.0.0.1.evil.example", ""]) {
+      using connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(port) });
+      const request = `GET /api/runs HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+      await connection.write(new TextEncoder().encode(request));
+      const answer = await new Response(connection.readable).text().catch(() => "");
+      assert.match(answer, /^HTTP\/1\.1 (403|400)/, host);
+    }
+  });
+});
+
+Deno.test("serve: bound elsewhere it asks for a token, and does not start without", async () => {
+  const root = "nowhere";
+  assert.throws(() => serve({ hostname: "0.0.0.0", port: 0, token: null, root }), {
+    name: "UserError",
+    message: /TANGO_TOKEN/,
+  });
+  await withServer(async ({ ask }) => {
+    await assertProblem(await ask("/api/runs"), 401);
+    await assertProblem(await ask("/openapi.json"), 401);
+    await assertProblem(
+      await ask("/api/runs", { headers: { authorization: "Bearer wrong" } }),
+      401,
+    );
+    await assertProblem(await ask("/api/runs", { headers: { cookie: "tango_token=wrong" } }), 401);
+    await assertProblem(await ask("/api/runs?token=secret"), 401);
+    const bearer = await ask("/api/runs", { headers: { authorization: "Bearer secret" } });
+    assert.equal(bearer.status, 200);
+    await bearer.body?.cancel();
+    const signedIn = await ask("/?token=secret", { redirect: "manual" });
+    assert.equal(signedIn.status, 303);
+    const cookie = signedIn.headers.get("set-cookie") ?? "";
+    assert.match(cookie, /HttpOnly; SameSite=Strict/);
+    const headers = { cookie: cookie.split(";")[0] };
+    const known = await ask("/api/runs", { headers });
+    assert.equal(known.status, 200);
+    await known.body?.cancel();
+  }, { hostname: "0.0.0.0", token: "secret" });
+});
+
+Deno.test("serve: what is asked wrongly is a problem that names the field", async () => {
+  await withServer(async ({ ask }) => {
+    await assertProblem(await ask("/api/runs/two"), 404);
+    await assertProblem(await ask("/api/runs/..%2fone"), 404);
+    await assertProblem(await ask("/api/runs/one/metrics?points=0"), 422, "points");
+    await assertProblem(await ask("/api/runs/one/samples?filter=best"), 422, "filter");
+    const headers = { "last-event-id": "x" };
+    await assertProblem(await ask("/api/runs/one/events", { headers }), 422, "last-event-id");
+    await assertProblem(await ask("/api/runs/one/checkpoints/1/files/state.json"), 404);
+    await assertProblem(await ask("/no/where"), 404);
+  });
+});
+
+Deno.test("serve: the page's files, and no others", async () => {
+  await withServer(async ({ ask }) => {
+    const page = await ask("/");
+    assert.match(page.headers.get("content-type") ?? "", /^text\/html/);
+    assert.match(page.headers.get("content-security-policy") ?? "", /default-src 'none'/);
+    const html = await page.text();
+    const used = [...html.matchAll(/(?:src|href)="(\/page\/[^"]+)"/g)].map(([, path]) => path);
+    assert.ok(used.length > 0);
+    for (const path of used) {
+      const file = await ask(path);
+      assert.equal(file.status, 200, path);
+      await file.body?.cancel();
+      const tag = { "if-none-match": file.headers.get("etag") ?? "" };
+      assert.equal((await ask(path, { headers: tag })).status, 304);
+    }
+    for (
+      const path of [
+        "/page/../page_files.ts",
+        "/page/..%2fapp.ts",
+        "/page/deno.json",
+        "/page/none.js",
+      ]
+    ) {
+      await assertProblem(await ask(path), 404);
+    }
+  });
+});
