@@ -1,0 +1,112 @@
+import { z } from "@hono/zod-openapi";
+import { isAlive } from "../../base/process_identity.ts";
+import { secondsLeft, UNTOLD } from "../index/progress.ts";
+import type { Launch } from "./launch.ts";
+import type { ListedRun } from "./run_list.ts";
+
+/** States of a run. */
+export const runStateSchema = z.enum(
+  [
+    "waiting",
+    "starting",
+    "running",
+    "paused",
+    "stopping",
+    "stopped",
+    "finished",
+    "failed",
+    "killed",
+    "lost",
+  ],
+);
+
+/** A run as the API shows it. */
+export const runSchema = z.object({
+  id: z.string().describe("The name of its folder."),
+  kind: z.enum(["train", "sft", "compare"]),
+  state: runStateSchema.describe(
+    "`waiting` in the queue; `lost`: its process is gone without a last word; `stopped`, `failed`, `killed` and `lost` can be resumed.",
+  ),
+  step: z.int().describe("Steps done."),
+  totalSteps: z.int(),
+  phase: z.string().nullable().describe("What it is doing."),
+  startedAt: z.string().nullable(),
+  endedAt: z.string().nullable(),
+  secondsLeft: z.number().nullable().describe("At the pace of its present part."),
+  folder: z.string(),
+  ranks: z.int(),
+  error: z.string().nullable().describe("What ended it, in words."),
+  memory: z.object({
+    planned: z.number().describe("Bytes of GPU memory at most, by the plan."),
+    live: z.number().nullable(),
+  }).nullable(),
+}).openapi("Run");
+
+/** A run as the API shows it. */
+export type RunView = z.infer<typeof runSchema>;
+
+/** Shows what is known of a run by its folder, by its launch, or by both. */
+export function viewRun(
+  name: string,
+  run: ListedRun | null,
+  launch: Launch | null,
+  root: string,
+): RunView {
+  const progress = run?.indexed.progress ?? UNTOLD;
+  const { step, totalSteps, startedAt, part } = progress;
+  const { state, error } = stateOf(run, launch);
+  const isOver = ["stopped", "finished", "failed", "killed", "lost"].includes(state);
+  return {
+    id: name,
+    kind: run?.kind ?? launch?.kind ?? "train",
+    state,
+    step,
+    totalSteps,
+    phase: isOver ? null : progress.phase,
+    startedAt: startedAt ?? launch?.createdAt ?? null,
+    endedAt: isOver ? progress.endedAt ?? launch?.endedAt ?? part?.steppedAt ?? null : null,
+    secondsLeft: isOver || state === "starting" ? null : secondsLeft(progress),
+    folder: run?.folder.path ?? `${root}/${name}`,
+    ranks: launch?.ranks ?? 1,
+    error,
+    memory: launch?.plannedBytes == null ? null : { planned: launch.plannedBytes, live: null },
+  };
+}
+
+interface State {
+  readonly state: RunView["state"];
+  readonly error: string | null;
+}
+
+const plain = (state: RunView["state"]): State => ({ state, error: null });
+
+function stateOf(run: ListedRun | null, launch: Launch | null): State {
+  if (launch?.state === "waiting") return plain("waiting");
+  const { told, part, endedAt, error } = run?.indexed.progress ?? UNTOLD;
+  const isLaunched = launch?.process != null && isAlive(launch.process);
+  // What was told before this process began is of an earlier one.
+  const since = run?.live?.since ?? launch?.startedAt ?? "";
+  if (endedAt !== null && endedAt >= since) {
+    if (told === "failed") return { state: "failed", error };
+    if (told === "stopped" || told === "finished") return plain(told);
+  }
+  if (run?.live || isLaunched) {
+    if (launch?.isStopAsked) return plain("stopping");
+    if (part === null || endedAt !== null || part.startedAt < since) return plain("starting");
+    return plain(told === "paused" ? "paused" : "running");
+  }
+  return ended(run, launch);
+}
+
+/** A process that is gone without a last word was killed, has left an exit code, or none of it. */
+function ended(run: ListedRun | null, launch: Launch | null): State {
+  if (launch?.isKilled) return plain("killed");
+  if (launch && launch.exitCode !== null && launch.exitCode !== 0) {
+    const error = launch.lastWords ?? `It ended with exit code ${launch.exitCode}.`;
+    return { state: "failed", error };
+  }
+  // Runs of earlier versions told nothing.
+  if (run?.indexed.progress.told === "nothing" && launch === null) return plain("stopped");
+  const error = "Its process is gone without a last word: it was killed, or the machine went down.";
+  return { state: "lost", error };
+}
