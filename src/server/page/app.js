@@ -11,7 +11,7 @@ import { Verify } from "./verify/verify.js";
 /** The whole page: the list of runs, and one thing beside it. */
 export function App() {
   const route = useRoute();
-  const { runs, error } = useRuns();
+  const { runs, problem, error } = useRuns();
   const shown = route.runs[0] ?? runs?.[0]?.id ?? null;
   const run = runs?.find(({ id }) => id === shown) ?? null;
   useEffect(() => {
@@ -26,7 +26,7 @@ export function App() {
     null,
     h("a", { class: "skip", href: "#main" }, "Skip to the content"),
     h(Header, { screen: route.screen }),
-    h(ConnectionNotice, { error }),
+    h(ConnectionNotice, { error, problem }),
     h(
       "div",
       { class: "columns" },

@@ -9,7 +9,8 @@ import { createPlot } from "./plot.js";
  * @import { PlottedLine } from "./plot.js"
  */
 
-const HEIGHT = 190;
+/** In heights of a letter: the charts of a wall are larger than those of a desk. */
+const HEIGHT = 12;
 
 /**
  * A chart over steps with its values as text. Dragging zooms; with the keyboard the arrows move along the steps.
@@ -44,16 +45,13 @@ export function Chart({ title, hint, lines, steps, columns, share = false, spans
         onZoom: (from, to) => latest.current.onZoom({ from: Math.max(0, from), to }),
         onReset: () => latest.current.onZoom({ from: null, to: null }),
         onCursor: setCursor,
-        width: parent.clientWidth,
-        height: HEIGHT,
+        ...sizeOf(parent),
       },
       asData(steps, columns),
       parent,
     );
     plot.current = made;
-    const watch = new ResizeObserver(() =>
-      made.setSize({ width: parent.clientWidth, height: HEIGHT })
-    );
+    const watch = new ResizeObserver(() => made.setSize(sizeOf(parent)));
     watch.observe(parent);
     return () => {
       watch.disconnect();
@@ -110,6 +108,12 @@ export function Chart({ title, hint, lines, steps, columns, share = false, spans
       h("li", { class: "at" }, cursor === null ? "latest" : `step ${steps[cursor] ?? "–"}`),
     ),
   );
+}
+
+/** @param {HTMLElement} parent */
+function sizeOf(parent) {
+  const letter = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  return { width: parent.clientWidth, height: HEIGHT * letter };
 }
 
 /**

@@ -39,10 +39,11 @@ const NARROWEST_SPAN = 1.5;
  */
 export function createPlot(options, data, parent) {
   const { lines, share, spans, onZoom, onReset, onCursor, width, height } = options;
+  const scale = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
   const [ink, grid] = [colourOf("--quiet"), colourOf("--line")];
   const axis = {
     stroke: ink,
-    font: `12px ${getComputedStyle(document.body).fontFamily}`,
+    font: `${12 * scale}px ${getComputedStyle(document.body).fontFamily}`,
     grid: { stroke: grid, width: 1 },
     ticks: { stroke: grid, width: 1, size: 4 },
   };
@@ -59,10 +60,10 @@ export function createPlot(options, data, parent) {
         y: share ? { range: (_, low, high) => shareRange(low, high) } : {},
       },
       axes: [
-        { ...axis, size: 30, incrs: WHOLE_NUMBERS },
+        { ...axis, size: 30 * scale, incrs: WHOLE_NUMBERS },
         {
           ...axis,
-          size: 56,
+          size: 56 * scale,
           values: (_, ticks) =>
             ticks.map((tick) =>
               share ? `${Number((tick * 100).toFixed(1))} %` : formatNumber(tick)

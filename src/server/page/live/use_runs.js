@@ -19,11 +19,13 @@ export function refreshRuns() {
 /**
  * The list of runs, asked for again and again. While the server is gone the last list stays.
  *
- * @returns {{ runs: Run[] | null, error: Error | null }}
+ * @returns {{ runs: Run[] | null, problem: string | null, error: Error | null }} problem: why the server cannot keep
+ *   its index of the runs, such as a full disk
  */
 export function useRuns() {
   const [state, setState] = useState(
-    /** @type {{ runs: Run[] | null, error: Error | null }} */ ({ runs: null, error: null }),
+    /** @type {{ runs: Run[] | null, problem: string | null, error: Error | null }} */
+    ({ runs: null, problem: null, error: null }),
   );
   useEffect(() => {
     let timer = /** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined);
@@ -33,9 +35,9 @@ export function useRuns() {
       clearTimeout(timer);
       const mine = ++round;
       try {
-        /** @type {{ runs: Run[] }} */
-        const { runs } = await get("/api/runs");
-        if (!isOver && mine === round) setState({ runs, error: null });
+        /** @type {{ runs: Run[], problem?: string | null }} */
+        const { runs, problem = null } = await get("/api/runs");
+        if (!isOver && mine === round) setState({ runs, problem, error: null });
       } catch (error) {
         const asError = error instanceof Error ? error : new Error(String(error));
         if (!isOver) setState((last) => ({ ...last, error: asError }));

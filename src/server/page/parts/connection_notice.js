@@ -3,17 +3,20 @@ import { ApiError, rememberToken } from "../live/api.js";
 import { refreshRuns } from "../live/use_runs.js";
 
 /**
- * Says that the server is gone, or wants a token.
+ * Says that the server is gone, wants a token, or has a problem of its own.
  *
- * @param {{ error: Error | null }} props
+ * @param {{ error: Error | null, problem: string | null }} props
  */
-export function ConnectionNotice({ error }) {
+export function ConnectionNotice({ error, problem }) {
   if (error instanceof ApiError && error.status === 401) return h(TokenForm, null);
   return h(
     "div",
-    { role: "status", class: error === null ? "connection" : "connection lost" },
+    {
+      role: "status",
+      class: error === null && problem === null ? "connection" : "connection lost",
+    },
     error === null
-      ? null
+      ? problem
       : `${error.message} Trying again; runs go on without the server, and the page with it.`,
   );
 }

@@ -2,7 +2,7 @@ import { h, useState } from "../vendor.js";
 import { addressOf, follow } from "../live/route.js";
 
 /** @type {readonly [string, string][]} */
-const SCREENS = [["run", "Runs"], ["start", "Start a run"], ["verify", "Verify"]];
+const SCREENS = [["run", "Runs"], ["start", "New run"], ["verify", "Verify"]];
 
 /**
  * @param {{ screen: string }} props
@@ -46,6 +46,8 @@ function ThemeButton() {
   return h(
     "button",
     { type: "button", class: "plain", onClick: change, title: "Light, dark, or as the system" },
-    `Colours: ${theme}`,
+    h("span", { "aria-hidden": "true" }, "◐"),
+    h("span", { class: "unseen" }, "Colours: "),
+    theme,
   );
 }

@@ -2,6 +2,7 @@ import { h } from "../vendor.js";
 import { formatDuration } from "../format.js";
 import { StateBadge } from "../parts/state_badge.js";
 import { Controls } from "./controls.js";
+import { describeState } from "./states.js";
 
 /**
  * @import { Run } from "../contract.ts"
@@ -35,7 +36,7 @@ export function RunHeader({ run }) {
     error === null ? null : h(
       "div",
       { class: "notice bad", role: "alert" },
-      h("strong", null, state === "lost" ? "This run was lost. " : "This run failed. "),
+      h("strong", null, `${describeState(state).label}: `),
       h("span", { class: "message" }, error),
     ),
   );

@@ -81,18 +81,18 @@ function SampleColumn({ id, route, version, isOne }) {
         ),
       )
     ),
-    h(Pages, { page, pages: answer?.pages ?? 1 }),
+    h(Pages, { id, page, pages: answer?.pages ?? 1 }),
   );
 }
 
 /**
- * @param {{ page: number, pages: number }} props
+ * @param {{ id: string, page: number, pages: number }} props
  */
-function Pages({ page, pages }) {
+function Pages({ id, page, pages }) {
   if (pages <= 1) return null;
   return h(
     "nav",
-    { class: "pages", "aria-label": "Pages of samples" },
+    { class: "pages", "aria-label": `Pages of samples of ${id}` },
     h(
       "button",
       { type: "button", disabled: page <= 1, onClick: () => go({ page: page - 1 }) },
