@@ -14,13 +14,6 @@ export class ApiError extends Error {
   }
 }
 
-const TOKEN = "token";
-
-/** Remembers the server's token for this tab; a server that listens beyond this machine asks for it. */
-export function rememberToken(/** @type {string} */ token) {
-  sessionStorage.setItem(TOKEN, token);
-}
-
 /**
  * One request.
  *
@@ -33,8 +26,6 @@ export function rememberToken(/** @type {string} */ token) {
 export async function send(method, path, { body, headers = {}, signal } = {}) {
   const sent = new Headers({ accept: "application/json", ...headers });
   if (body !== undefined) sent.set("content-type", "application/json");
-  const token = sessionStorage.getItem(TOKEN);
-  if (token !== null) sent.set("authorization", `Bearer ${token}`);
   let response;
   try {
     response = await fetch(path, {

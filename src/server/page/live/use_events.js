@@ -35,22 +35,30 @@ export function useEvents(id) {
         return [...known, ...arrived.filter(({ number }) => number > last)].slice(-KEPT);
       });
     };
+    const close = () => {
+      clearTimeout(timer);
+      source?.close();
+      source = null;
+    };
     const open = () => {
+      close();
       source = new EventSource(runPath(id, "events"));
       source.onmessage = ({ data, lastEventId }) => {
         waiting.push({ number: Number(lastEventId), ...JSON.parse(data) });
         frame ??= setTimeout(flush, 100);
       };
       source.onerror = () => {
-        if (source?.readyState !== EventSource.CLOSED) return;
-        timer = setTimeout(open, TRY_AGAIN_MS);
+        if (source?.readyState === EventSource.CLOSED) timer = setTimeout(open, TRY_AGAIN_MS);
       };
     };
-    open();
+    // A browser has six connections to a server, for all its tabs together: those not looked at hold none.
+    const onVisibility = () => document.hidden ? close() : open();
+    document.addEventListener("visibilitychange", onVisibility);
+    onVisibility();
     return () => {
-      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", onVisibility);
       clearTimeout(frame);
-      source?.close();
+      close();
     };
   }, [id]);
   return { events, last: events.at(-1)?.number ?? 0 };

@@ -1,6 +1,5 @@
 import { h, useState } from "../vendor.js";
-import { ApiError, rememberToken } from "../live/api.js";
-import { refreshRuns } from "../live/use_runs.js";
+import { ApiError } from "../live/api.js";
 
 /**
  * Says that the server is gone, wants a token, or has a problem of its own.
@@ -26,8 +25,8 @@ function TokenForm() {
   /** @param {Event} event */
   const submit = (event) => {
     event.preventDefault();
-    rememberToken(token);
-    refreshRuns();
+    // The server answers with a cookie, which event streams and downloads bring along too.
+    location.assign(`/?token=${encodeURIComponent(token)}`);
   };
   return h(
     "form",
