@@ -4,6 +4,7 @@ import { useRoute } from "./live/route.js";
 import { Header } from "./parts/header.js";
 import { ConnectionNotice } from "./parts/connection_notice.js";
 import { RunList } from "./run/run_list.js";
+import { describeSteps } from "./run/states.js";
 import { RunView } from "./run/run_view.js";
 import { StartRun } from "./start/start_run.js";
 import { Verify } from "./verify/verify.js";
@@ -17,7 +18,7 @@ export function App() {
   useEffect(() => {
     const subject = route.screen === "run" ? run?.id : route.screen;
     const progress = run && route.screen === "run" && run.state === "running"
-      ? `${run.step}/${run.totalSteps ?? "?"} · `
+      ? `${describeSteps(run)} · `
       : "";
     document.title = `${progress}${subject ?? "runs"} · tango`;
   });

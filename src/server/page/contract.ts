@@ -2,6 +2,7 @@
 
 import type { Settings } from "../../run/config/changeable.ts";
 
+export type { EventLine } from "../../run/events/told_event.ts";
 export type { CritiqueSample, Sample } from "../../run/store/samples_log.ts";
 
 /** Where a run is in its life. */
@@ -23,7 +24,8 @@ export interface Run {
   readonly kind: "train" | "sft" | "compare";
   readonly state: RunState;
   readonly step: number;
-  readonly totalSteps: number | null;
+  /** 0 as long as it has not said. */
+  readonly totalSteps: number;
   readonly phase: string | null;
   readonly startedAt: string | null;
   readonly endedAt: string | null;
@@ -32,7 +34,7 @@ export interface Run {
   readonly ranks: number;
   readonly error: string | null;
   /** Bytes of GPU memory. */
-  readonly memory: { readonly planned: number | null; readonly live: number | null } | null;
+  readonly memory: { readonly planned: number; readonly live: number | null } | null;
 }
 
 /** Rows of a run's logs in order; a step has one for its training and one for its evaluation. */
@@ -40,14 +42,6 @@ export interface MetricsTable {
   readonly steps: readonly number[];
   readonly phases: readonly string[];
   readonly series: Readonly<Record<string, readonly (number | null)[]>>;
-}
-
-/** Something that happened in a run, numbered from 1. */
-export interface RunEvent {
-  readonly number: number;
-  readonly type: string;
-  readonly step?: number;
-  readonly [key: string]: unknown;
 }
 
 /** A run's configuration as it holds now. */

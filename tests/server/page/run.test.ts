@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { confusionShares } from "../../../src/server/page/run/confusion_shares.js";
 import { flatten } from "../../../src/server/page/run/flatten.js";
-import { spanBounds, spanTotals } from "../../../src/server/page/run/span_totals.js";
+import { innermost, spanBounds, spanTotals } from "../../../src/server/page/run/span_totals.js";
 import { verifierMetrics } from "../../../src/rl/measures/verifier_metrics.ts";
 
 Deno.test("confusion matrix: shares of all verdicts, and the balanced accuracy of the run's own metrics", () => {
@@ -58,6 +58,24 @@ Deno.test("timeline: sums over ranks, longest first", () => {
   assert.deepEqual(spanBounds(ranks), { begin: 2, end: 6.5 });
   assert.deepEqual(spanTotals([]), []);
   assert.deepEqual(spanBounds([]), { begin: 0, end: 0 });
+});
+
+Deno.test("timeline: of what was done within something else only that is drawn", () => {
+  const span = (name: string, begin: number, end: number) => ({ name, step: 1, begin, end });
+  const spans = [
+    span("rollout", 0, 1),
+    // As a run tells them: the inner ones end first, and an outer one begins a moment earlier.
+    span("forward_backward", 1.001, 2),
+    span("optimizer", 2, 2.5),
+    span("update", 1, 2.501),
+    span("rollout", 2.501, 3),
+  ];
+  assert.deepEqual(innermost(spans).map(({ name, begin }) => [name, begin]), [
+    ["rollout", 0],
+    ["forward_backward", 1.001],
+    ["optimizer", 2],
+    ["rollout", 2.501],
+  ]);
 });
 
 Deno.test("configuration in force: a line for each key", () => {

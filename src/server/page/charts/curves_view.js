@@ -40,10 +40,10 @@ export function Curves({ ids, route, version }) {
   // At most four, each by a call of its own: hooks may not be called in a loop.
   /** @type {{ answer: MetricsTable | null, error: Error | null }[]} */
   const loaded = [
-    useLoaded(pathOf(ids[0]), version),
-    useLoaded(pathOf(ids[1]), version),
-    useLoaded(pathOf(ids[2]), version),
-    useLoaded(pathOf(ids[3]), version),
+    useLoaded(pathOf(ids[0]), version, ids[0] ?? null),
+    useLoaded(pathOf(ids[1]), version, ids[1] ?? null),
+    useLoaded(pathOf(ids[2]), version, ids[2] ?? null),
+    useLoaded(pathOf(ids[3]), version, ids[3] ?? null),
   ];
   const runs = ids.flatMap((id, place) => {
     const table = loaded[place]?.answer ?? null;

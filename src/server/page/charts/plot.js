@@ -41,6 +41,11 @@ export function createPlot(options, data, parent) {
   const { lines, share, spans, onZoom, onReset, onCursor, width, height } = options;
   const scale = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
   const [ink, grid] = [colourOf("--quiet"), colourOf("--line")];
+  /** @type {Record<string, string>} */
+  const shades = {
+    generator: colourOf("--shade-generator"),
+    verifier: colourOf("--shade-verifier"),
+  };
   const axis = {
     stroke: ink,
     font: `${12 * scale}px ${getComputedStyle(document.body).fontFamily}`,
@@ -97,7 +102,7 @@ export function createPlot(options, data, parent) {
         }),
       ],
       hooks: {
-        drawClear: [(drawn) => shade(drawn, spans())],
+        drawClear: [(drawn) => shade(drawn, spans(), shades)],
         setCursor: [({ cursor }) => onCursor(cursor.idx ?? null)],
         setSelect: [(drawn) => {
           const { left, width: wide } = drawn.select;
@@ -151,8 +156,9 @@ function shareRange(low, high) {
  *
  * @param {uPlot} plot
  * @param {readonly PhaseSpan[]} spans
+ * @param {Readonly<Record<string, string>>} shades by phase
  */
-function shade(plot, spans) {
+function shade(plot, spans, shades) {
   const { ctx, bbox } = plot;
   const { min, max } = plot.scales.x;
   if (min === undefined || max === undefined || spans.length === 0) return;
@@ -163,7 +169,7 @@ function shade(plot, spans) {
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
   ctx.clip();
   for (const { phase, from, to } of seen) {
-    ctx.fillStyle = colourOf(phase === "generator" ? "--shade-generator" : "--shade-verifier");
+    ctx.fillStyle = shades[phase];
     const left = plot.valToPos(from, "x", true);
     ctx.fillRect(left, bbox.top, plot.valToPos(to, "x", true) - left, bbox.height);
   }

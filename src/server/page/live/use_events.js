@@ -2,28 +2,31 @@ import { useEffect, useState } from "../vendor.js";
 import { runPath } from "./api.js";
 
 /**
- * @import { RunEvent } from "../contract.ts"
+ * @import { EventLine } from "../contract.ts"
  */
 
 const KEPT = 500;
 const TRY_AGAIN_MS = 3000;
 
+/** Told so often that nobody reads them, and nothing is to be loaded again for them. */
+const PHASES = ["phaseBegan", "phaseEnded"];
+
 /**
- * What happens in a run, as it happens. The browser itself takes up a broken stream where it was; one that the
+ * What happens in a run, as it happens, but for the parts of its steps. The browser itself takes up a broken stream where it was; one that the
  * server refused is asked for again.
  *
  * @param {string | null} id
- * @returns {{ events: RunEvent[], last: number }} the newest ones, and the number of the last
+ * @returns {{ events: EventLine[], last: number }} the newest ones, and the number of the last
  */
 export function useEvents(id) {
-  const [events, setEvents] = useState(/** @type {RunEvent[]} */ ([]));
+  const [events, setEvents] = useState(/** @type {EventLine[]} */ ([]));
   useEffect(() => {
     setEvents([]);
     if (id === null) return;
     /** @type {EventSource | null} */
     let source = null;
     let timer = /** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined);
-    /** @type {RunEvent[]} */
+    /** @type {EventLine[]} */
     let waiting = [];
     let frame = /** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined);
     const flush = () => {
@@ -43,8 +46,11 @@ export function useEvents(id) {
     const open = () => {
       close();
       source = new EventSource(runPath(id, "events"));
-      source.onmessage = ({ data, lastEventId }) => {
-        waiting.push({ number: Number(lastEventId), ...JSON.parse(data) });
+      source.onmessage = ({ data }) => {
+        /** @type {EventLine} */
+        const event = JSON.parse(data);
+        if (PHASES.includes(event.type)) return;
+        waiting.push(event);
         frame ??= setTimeout(flush, 100);
       };
       source.onerror = () => {

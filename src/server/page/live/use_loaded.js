@@ -1,51 +1,52 @@
 import { useEffect, useRef, useState } from "../vendor.js";
 import { get } from "./api.js";
+import { keepLoaded } from "./keep_loaded.js";
 
-const AT_MOST_EVERY_MS = 1500;
-const TRY_AGAIN_MS = 4000;
+/** @import { Loading } from "./keep_loaded.js" */
+
+const PACE = { everyMs: 1500, retryMs: 4000 };
 
 /**
- * What the server answers at an address, loaded again when `version` changes, but not more often than the eye
- * can follow. The last answer stays while the next one is on its way, and when the server is gone.
+ * What the server answers at an address, loaded again when `version` changes. The last answer stays while the
+ * next one is on its way, and when the server is gone.
  *
  * @template Answer
  * @param {string | null} path null: nothing
  * @param {unknown} [version]
+ * @param {string | null} [subject] what the answer is about: as long as it is the same, the answer of another
+ *   address stays until the new one is there
  * @returns {{ answer: Answer | null, error: Error | null }}
  */
-export function useLoaded(path, version) {
+export function useLoaded(path, version, subject = path) {
   const [loaded, setLoaded] = useState(
-    /** @type {{ path: string | null, answer: Answer | null, error: Error | null }} */
-    ({ path, answer: null, error: null }),
+    /** @type {{ subject: string | null, answer: Answer | null, error: Error | null }} */
+    ({ subject, answer: null, error: null }),
   );
-  const lastBegan = useRef({ path: /** @type {string | null} */ (null), time: -Infinity });
-  const [attempt, setAttempt] = useState(0);
+  const loading = useRef(/** @type {Loading | null} */ (null));
+  const lastVersion = useRef(version);
   useEffect(() => {
     if (path === null) return;
-    const abort = new AbortController();
-    const waited = performance.now() - lastBegan.current.time;
-    const isNew = lastBegan.current.path !== path;
-    const begin = async () => {
-      lastBegan.current = { path, time: performance.now() };
-      try {
-        const answer = await get(path, { signal: abort.signal });
-        setLoaded({ path, answer, error: null });
-      } catch (error) {
-        if (abort.signal.aborted) return;
-        const asError = error instanceof Error ? error : new Error(String(error));
+    lastVersion.current = version;
+    const one = keepLoaded(
+      (signal) => get(path, { signal }),
+      (answer) => setLoaded({ subject, answer, error: null }),
+      (error) =>
         setLoaded((last) => ({
-          path,
-          answer: last.path === path ? last.answer : null,
-          error: asError,
-        }));
-        timer = setTimeout(() => setAttempt((number) => number + 1), TRY_AGAIN_MS);
-      }
-    };
-    let timer = setTimeout(begin, isNew ? 0 : Math.max(0, AT_MOST_EVERY_MS - waited));
+          subject,
+          answer: last.subject === subject ? last.answer : null,
+          error,
+        })),
+      PACE,
+    );
+    loading.current = one;
     return () => {
-      clearTimeout(timer);
-      abort.abort();
+      one.end();
+      loading.current = null;
     };
-  }, [path, version, attempt]);
-  return loaded.path === path ? loaded : { answer: null, error: null };
+  }, [path, subject]);
+  useEffect(() => {
+    if (lastVersion.current !== version) loading.current?.refresh();
+    lastVersion.current = version;
+  }, [version]);
+  return loaded.subject === subject ? loaded : { answer: null, error: null };
 }

@@ -1,38 +1,48 @@
-import { h } from "../vendor.js";
+import { h, useState } from "../vendor.js";
+import { eventWords } from "./event_words.js";
 
 /**
- * @import { RunEvent } from "../contract.ts"
+ * @import { EventLine } from "../contract.ts"
  */
 
 /**
  * What happened, newest first.
  *
- * @param {{ events: readonly RunEvent[] }} props
+ * @param {{ events: readonly EventLine[] }} props
  */
 export function EventLog({ events }) {
-  if (events.length === 0) return h("p", { class: "quiet" }, "Nothing has happened yet.");
+  const [withSteps, setWithSteps] = useState(false);
+  const shown = events.filter(({ type }) => withSteps || type !== "step").reverse();
   return h(
-    "ol",
-    { class: "events", reversed: true },
-    [...events].reverse().map((event) =>
-      h(
-        "li",
-        { key: event.number, value: event.number, class: `event ${event.type}` },
-        h("span", { class: "type" }, event.type),
-        event.step === undefined ? null : h("span", { class: "quiet" }, `step ${event.step}`),
-        h("span", { class: "text" }, describe(event)),
-      )
+    "section",
+    { "aria-label": "Events" },
+    h(
+      "label",
+      { class: "tools" },
+      h("input", {
+        type: "checkbox",
+        checked: withSteps,
+        onChange: () => setWithSteps(!withSteps),
+      }),
+      "with every step",
+    ),
+    shown.length === 0 ? h("p", { class: "quiet" }, "Nothing has happened yet.") : null,
+    h(
+      "ol",
+      { class: "events" },
+      shown.map((event) =>
+        h(
+          "li",
+          { key: event.number, class: `event ${event.type}` },
+          h(
+            "time",
+            { class: "quiet", dateTime: event.time },
+            new Date(event.time).toLocaleString(),
+          ),
+          "step" in event ? h("span", { class: "quiet" }, `step ${event.step}`) : null,
+          h("span", { class: "words" }, eventWords(event)),
+        )
+      ),
     ),
   );
-}
-
-/** @param {RunEvent} event */
-function describe({ number: _number, type: _type, step: _step, ...rest }) {
-  const entries = Object.entries(rest).filter(([name]) =>
-    !["metrics", "timings", "samples", "time"].includes(name)
-  );
-  if (entries.length === 1 && typeof entries[0][1] === "string") return entries[0][1];
-  return entries.map(([name, value]) =>
-    `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`
-  ).join(", ");
 }

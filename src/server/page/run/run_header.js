@@ -2,7 +2,7 @@ import { h } from "../vendor.js";
 import { formatDuration } from "../format.js";
 import { StateBadge } from "../parts/state_badge.js";
 import { Controls } from "./controls.js";
-import { describeState } from "./states.js";
+import { describeState, describeSteps, progressOf } from "./states.js";
 
 /**
  * @import { Run } from "../contract.ts"
@@ -14,7 +14,7 @@ import { describeState } from "./states.js";
  * @param {{ run: Run }} props
  */
 export function RunHeader({ run }) {
-  const { id, state, step, totalSteps, phase, secondsLeft, error } = run;
+  const { id, state, phase, secondsLeft, error } = run;
   return h(
     "header",
     { class: "run-header" },
@@ -23,13 +23,13 @@ export function RunHeader({ run }) {
       "p",
       { class: "where", role: "status" },
       h(StateBadge, { state }),
-      h("span", null, `step ${step}${totalSteps === null ? "" : ` of ${totalSteps}`}`),
-      phase === null ? null : h("span", null, phase),
+      h("span", null, describeSteps(run)),
+      phase === null ? null : h("span", null, phase.replaceAll("_", " ")),
       secondsLeft === null ? null : h("span", null, `${formatDuration(secondsLeft)} left`),
     ),
     h("progress", {
-      max: totalSteps ?? 1,
-      value: Math.min(step, totalSteps ?? 1),
+      max: 1,
+      value: progressOf(run),
       "aria-label": "Steps done",
     }),
     h(Controls, { run }),

@@ -2,7 +2,7 @@ import { h } from "../vendor.js";
 import { formatDuration } from "../format.js";
 import { addressOf, follow, go } from "../live/route.js";
 import { StateBadge } from "../parts/state_badge.js";
-import { progressOf } from "./states.js";
+import { describeSteps, progressOf } from "./states.js";
 
 /**
  * @import { Run } from "../contract.ts"
@@ -73,8 +73,9 @@ function Entry({ run, route, isShown, shown }) {
 }
 
 /** @param {Run} run */
-function describeProgress({ step, totalSteps, secondsLeft, kind, ranks }) {
-  const parts = [`step ${step}${totalSteps === null ? "" : ` of ${totalSteps}`}`];
+function describeProgress(run) {
+  const { secondsLeft, kind, ranks } = run;
+  const parts = [describeSteps(run)];
   if (secondsLeft !== null) parts.push(`${formatDuration(secondsLeft)} left`);
   if (kind !== "train") parts.push(kind);
   if (ranks > 1) parts.push(`${ranks} ranks`);

@@ -1,6 +1,22 @@
 /**
- * @import { RankSpans } from "../contract.ts"
+ * @import { RankSpans, Span } from "../contract.ts"
  */
+
+/**
+ * The innermost spans: what holds others is told by those.
+ *
+ * @param {readonly Span[]} spans of one rank
+ * @returns {Span[]} in the order in which they began
+ */
+export function innermost(spans) {
+  const inOrder = [...spans].sort((a, b) => a.begin - b.begin || b.end - a.end);
+  // Ends are the clock's milliseconds and beginnings are reckoned back from them.
+  const blur = 0.002;
+  return inOrder.filter(({ end }, place) => {
+    const next = inOrder[place + 1];
+    return next === undefined || next.begin >= end - blur || next.end > end + blur;
+  });
+}
 
 /**
  * How long each thing took, all ranks together, the longest first.

@@ -40,5 +40,14 @@ export function isLive(state) {
  * @param {Run} run
  */
 export function progressOf({ step, totalSteps }) {
-  return totalSteps === null || totalSteps === 0 ? 0 : Math.min(1, step / totalSteps);
+  return totalSteps === 0 ? 0 : Math.min(1, step / totalSteps);
+}
+
+/**
+ * Where a run is.
+ *
+ * @param {Run} run
+ */
+export function describeSteps({ step, totalSteps }) {
+  return totalSteps === 0 ? `step ${step}` : `step ${step} of ${totalSteps}`;
 }

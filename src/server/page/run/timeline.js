@@ -5,7 +5,7 @@ import { useLoaded } from "../live/use_loaded.js";
 import { go } from "../live/route.js";
 import { Failure } from "../parts/failure.js";
 import { StepField } from "../parts/step_field.js";
-import { spanBounds, spanTotals } from "./span_totals.js";
+import { innermost, spanBounds, spanTotals } from "./span_totals.js";
 
 /**
  * @import { RankSpans, Run } from "../contract.ts"
@@ -28,7 +28,7 @@ export function Timeline({ run, route, version }) {
   const { answer, error } = useLoaded(runPath(run.id, "timeline", { from, to }), version);
   const ranks = (answer?.ranks ?? []).map((one) => ({
     ...one,
-    spans: one.spans.filter(({ step }) => step >= from && step <= to),
+    spans: innermost(one.spans.filter(({ step }) => step >= from && step <= to)),
   }));
   const totals = spanTotals(ranks);
   return h(

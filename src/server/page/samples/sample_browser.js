@@ -1,4 +1,4 @@
-import { Fragment, h } from "../vendor.js";
+import { Fragment, h, useState } from "../vendor.js";
 import { runPath } from "../live/api.js";
 import { useLoaded } from "../live/use_loaded.js";
 import { go } from "../live/route.js";
@@ -38,14 +38,19 @@ export function SampleBrowser({ ids, route, version }) {
 function SampleColumn({ id, route, version, isOne }) {
   const { step, group, filter, page, colour } = route;
   const path = runPath(id, "samples", { step, group, filter, page });
+  // What somebody reads does not move away under their eyes: newer samples come when they are asked for.
+  const [seen, setSeen] = useState(version);
   /** @type {{ answer: SamplePage | null, error: Error | null }} */
-  const { answer, error } = useLoaded(path, version);
+  const { answer, error } = useLoaded(path, seen);
   const groups = groupSamples(answer?.samples ?? []);
   return h(
     "section",
     { class: "sample-column", "aria-label": `Samples of ${id}` },
     isOne ? null : h("h2", null, id),
     h(Failure, { error }),
+    version === seen
+      ? null
+      : h("button", { type: "button", onClick: () => setSeen(version) }, "Load newer samples"),
     answer === null && error === null ? h("p", { class: "quiet" }, "Loading …") : null,
     answer !== null && groups.length === 0 ? h("p", { class: "quiet" }, "No samples here.") : null,
     groups.map((one, place) =>

@@ -1,0 +1,61 @@
+/**
+ * @typedef {object} Loading
+ * @property {() => void} refresh what was loaded is out of date
+ * @property {() => void} end
+ */
+
+/**
+ * Loads something, and again when it is out of date: one load at a time, none of them given up for the next (a
+ * run's steps may follow each other faster than answers do), and not more often than the eye can follow.
+ *
+ * @template Answer
+ * @param {(signal: AbortSignal) => Promise<Answer>} load
+ * @param {(answer: Answer) => void} onAnswer
+ * @param {(error: Error) => void} onError it is tried again by itself
+ * @param {{ everyMs: number, retryMs: number }} pace
+ * @returns {Loading}
+ */
+export function keepLoaded(load, onAnswer, onError, { everyMs, retryMs }) {
+  const ending = new AbortController();
+  let timer = /** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined);
+  let began = -Infinity;
+  let isLoading = false;
+  let isOutOfDate = true;
+
+  /** @param {number} ms */
+  const schedule = (ms) => {
+    clearTimeout(timer);
+    timer = setTimeout(begin, ms);
+  };
+  const refresh = () => {
+    isOutOfDate = true;
+    if (!isLoading) schedule(Math.max(0, began + everyMs - performance.now()));
+  };
+  const begin = async () => {
+    isLoading = true;
+    isOutOfDate = false;
+    began = performance.now();
+    let wait = everyMs;
+    try {
+      const answer = await load(ending.signal);
+      if (!ending.signal.aborted) onAnswer(answer);
+    } catch (error) {
+      if (ending.signal.aborted) return;
+      onError(error instanceof Error ? error : new Error(String(error)));
+      isOutOfDate = true;
+      wait = retryMs;
+    }
+    isLoading = false;
+    if (isOutOfDate && !ending.signal.aborted) {
+      schedule(Math.max(0, began + wait - performance.now()));
+    }
+  };
+  refresh();
+  return {
+    refresh,
+    end() {
+      clearTimeout(timer);
+      ending.abort();
+    },
+  };
+}
