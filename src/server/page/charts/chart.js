@@ -22,14 +22,15 @@ const HEIGHT = 12;
  * @param {readonly number[]} props.steps
  * @param {readonly (readonly (number | null)[])[]} props.columns of each line
  * @param {boolean} [props.share]
+ * @param {readonly [number, number]} props.range first and last step, the same for all charts beside each other
  * @param {readonly PhaseSpan[]} props.spans
  * @param {(range: { from: number | null, to: number | null }) => void} props.onZoom
  */
-export function Chart({ title, hint, lines, steps, columns, share = false, spans, onZoom }) {
+export function Chart({ title, hint, lines, steps, columns, share = false, range, spans, onZoom }) {
   const place = useRef(/** @type {HTMLDivElement | null} */ (null));
   const plot = useRef(/** @type {uPlot | null} */ (null));
-  const latest = useRef({ spans, onZoom });
-  latest.current = { spans, onZoom };
+  const latest = useRef({ range, spans, onZoom });
+  latest.current = { range, spans, onZoom };
   const [cursor, setCursor] = useState(/** @type {number | null} */ (null));
   const theme = useTheme();
   const look = JSON.stringify([lines, share, theme]);
@@ -41,6 +42,7 @@ export function Chart({ title, hint, lines, steps, columns, share = false, spans
       {
         lines,
         share,
+        range: () => latest.current.range,
         spans: () => latest.current.spans,
         onZoom: (from, to) => latest.current.onZoom({ from: Math.max(0, from), to }),
         onReset: () => latest.current.onZoom({ from: null, to: null }),
@@ -62,7 +64,7 @@ export function Chart({ title, hint, lines, steps, columns, share = false, spans
 
   useEffect(() => {
     plot.current?.setData(asData(steps, columns));
-  }, [steps, columns]);
+  }, [steps, columns, ...range]);
 
   /** @param {KeyboardEvent} event */
   const onKey = (event) => {

@@ -70,6 +70,7 @@ export function Curves({ ids, route, version }) {
           curve,
           runs,
           smoothing: curve.noSmoothing ? 1 : smoothing,
+          range: stepRange(runs),
           spans: hasPhases ? spans : [],
           signature: `${runs.map(({ id }) => id)}`,
         })
@@ -83,10 +84,11 @@ export function Curves({ ids, route, version }) {
  * @param {Curve} props.curve
  * @param {LoadedRun[]} props.runs
  * @param {number} props.smoothing
+ * @param {readonly [number, number]} props.range
  * @param {ReturnType<typeof phaseSpans>} props.spans
  * @param {string} props.signature which runs
  */
-function OneCurve({ curve, runs, smoothing, spans, signature }) {
+function OneCurve({ curve, runs, smoothing, range, spans, signature }) {
   const { lines, steps, columns } = useMemo(
     () => plotted(curve, runs, smoothing),
     [signature, smoothing, curve.lines.length, ...runs.map(({ table }) => table)],
@@ -98,9 +100,21 @@ function OneCurve({ curve, runs, smoothing, spans, signature }) {
     lines,
     steps,
     columns,
+    range,
     spans,
     onZoom: (range) => go(range),
   });
+}
+
+/**
+ * @param {readonly LoadedRun[]} runs
+ * @returns {[number, number]} their first and last step
+ */
+function stepRange(runs) {
+  const steps = runs.flatMap(({ table }) =>
+    table.steps.length === 0 ? [] : [table.steps[0], table.steps.at(-1) ?? 0]
+  );
+  return steps.length === 0 ? [0, 1] : [Math.min(...steps), Math.max(...steps)];
 }
 
 /**

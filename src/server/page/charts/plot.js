@@ -21,6 +21,7 @@ import { colourOf, DASHES } from "./colours.js";
  * @typedef {object} PlotOptions
  * @property {readonly PlottedLine[]} lines
  * @property {boolean} share values are shares, drawn in percent
+ * @property {() => readonly [number, number]} range first and last step, asked whenever it is drawn
  * @property {() => readonly PhaseSpan[]} spans asked whenever it is drawn
  * @property {(from: number, to: number) => void} onZoom
  * @property {() => void} onReset
@@ -29,7 +30,7 @@ import { colourOf, DASHES } from "./colours.js";
  * @property {number} height
  */
 
-const NARROWEST_SPAN = 1.5;
+const NARROWEST_SPAN = 4;
 
 /**
  * @param {PlotOptions} options
@@ -38,7 +39,7 @@ const NARROWEST_SPAN = 1.5;
  * @returns {uPlot}
  */
 export function createPlot(options, data, parent) {
-  const { lines, share, spans, onZoom, onReset, onCursor, width, height } = options;
+  const { lines, share, range, spans, onZoom, onReset, onCursor, width, height } = options;
   const scale = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
   const [ink, grid] = [colourOf("--quiet"), colourOf("--line")];
   /** @type {Record<string, string>} */
@@ -60,7 +61,10 @@ export function createPlot(options, data, parent) {
       scales: {
         x: {
           time: false,
-          range: (_, low, high) => low === high ? [low - 0.5, high + 0.5] : [low, high],
+          range: () => {
+            const [first, last] = range();
+            return first === last ? [first - 0.5, last + 0.5] : [first, last];
+          },
         },
         y: share ? { range: (_, low, high) => shareRange(low, high) } : {},
       },

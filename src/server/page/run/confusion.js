@@ -77,6 +77,7 @@ export function Confusion({ run, version }) {
         lines: LINES,
         steps,
         columns,
+        range: [steps[0], steps[steps.length - 1]],
         spans: [],
         onZoom: (range) => go(range),
       }),

@@ -38,7 +38,9 @@ export function eventWords(event) {
       return event.reachedEnd ? "finished" : "stopped as asked";
     case "failed":
       return `failed: ${event.message}`;
-    default:
-      return event.type;
+    case "comparedRun":
+      return `run ${event.number} of ${event.total}: ${event.method}, seed ${event.seed}`;
+    case "comparisonEnded":
+      return "the comparison ended";
   }
 }
