@@ -8,7 +8,10 @@ const RANKS = 'ranks such as "0-1" or "0,2"';
 
 // YAML reads a single rank as a number.
 const ranksSchema = (policy: string) =>
-  z.coerce.string().regex(/^\d+(-\d+)?(,\d+(-\d+)?)*$/, { error: RANKS })
+  z.union(
+    [z.string().regex(/^\d+(-\d+)?(,\d+(-\d+)?)*$/, RANKS), z.int(RANKS).min(0, RANKS)],
+    RANKS,
+  )
     .describe(`Ranks that hold the ${policy}, such as "0-1" or "0,2".`);
 
 /** Ranks of each policy; null lets every rank hold both. */
@@ -78,26 +81,31 @@ export function requireShards(shards: number, ranks: number, model: string): voi
   throw new UserError(
     `reduction.shards: ${ranks} ranks train ${model} and a batch has ${
       shards === 1 ? "1 part" : `${shards} parts`
-    }, fewer than ranks. Take ` +
-      `--set reduction.shards=${ranks}, or more; the same number gives the same bits on fewer ranks.`,
+    }, fewer than ranks. Start at most ${
+      shards === 1 ? "1 rank" : `${shards} ranks`
+    } for it, or a new run ` +
+      `with --set reduction.shards=${ranks}, or more; the same number gives the same bits on fewer ranks.`,
   );
 }
 
-function parseRanks(policy: string, text: string, size: number): number[] {
+function parseRanks(policy: string, named: string | number, size: number): number[] {
+  const text = String(named);
   const ranks = text.split(",").flatMap((part) => {
     const [first, last = first] = part.split("-").map(Number);
+    // Seen before the list is made, which may be of any length.
+    if (last >= size) throw noRank(policy, Math.max(first, size), size);
     return Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => first + i);
   });
   const sorted = [...new Set(ranks)].sort((a, b) => a - b);
   if (sorted.length === 0 || sorted.length < ranks.length) {
     throw new UserError(`placement.${policy}: expected ${RANKS}, each once; found "${text}".`);
   }
-  const [missing] = sorted.filter((rank) => rank >= size);
-  if (missing !== undefined) {
-    throw new UserError(
-      `placement.${policy}: there is no rank ${missing}; there are ${size}, counted from 0. Start more with ` +
-        `--ranks, name others, or let every rank hold both: --set placement=null (--resume takes it too).`,
-    );
-  }
   return sorted;
+}
+
+function noRank(policy: string, missing: number, size: number): UserError {
+  return new UserError(
+    `placement.${policy}: there is no rank ${missing}; there are ${size}, counted from 0. Start more with ` +
+      `--ranks, name others, or let every rank hold both: --set placement=null (--resume takes it too).`,
+  );
 }

@@ -57,6 +57,20 @@ Deno.test("configuration: the resolved one, written and read again, is the same"
   assert.deepEqual(tango(stringify(config)), config);
 });
 
+Deno.test("configuration: ranks of one policy alone, or none that could be, are told", () => {
+  const placed = (key: string) => problem(MINIMAL, { set: [`placement.${key}`] });
+  assert.match(
+    placed("generator=0"),
+    /^\S+ placement\.verifier is missing; expected ranks such as/,
+  );
+  for (const wrong of ["all", "0.5", "-1"]) {
+    assert.match(
+      placed(`generator=${wrong}`),
+      /placement\.generator is .*; expected ranks such as "0-1"/,
+    );
+  }
+});
+
 Deno.test("configuration: --set, --seed, --steps, --run and --gpu win over the file", () => {
   const config = tango(MINIMAL + "seed: 1\nschedule: {total_training_steps: 5}\n", {
     set: ["rollout.group_size=8", "generator.optimizer.betas=[0.9, 0.95]", "rollout.group_size=6"],
