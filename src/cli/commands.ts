@@ -4,10 +4,12 @@ import type { CommandSource } from "./program.ts";
 export const COMMANDS: Readonly<Record<string, CommandSource>> = {
   train: {
     summary: "train a generator and a verifier together",
+    isForRanks: true,
     load: () => import("./train.ts"),
   },
   sft: {
     summary: "make warm-start weights by supervised fine-tuning",
+    isForRanks: true,
     load: () => import("./sft.ts"),
   },
   eval: { summary: "measure a saved generator or verifier", load: () => import("./eval/eval.ts") },
@@ -46,6 +48,7 @@ export const COMMANDS: Readonly<Record<string, CommandSource>> = {
   },
   doctor: {
     summary: "show the GPU adapters and what to do about anything missing",
+    isForRanks: true,
     load: () => import("./doctor.ts"),
   },
   test: { summary: "run all tests, or those named", load: () => import("./dev/test.ts") },

@@ -3,6 +3,7 @@
 import { Command, CommanderError } from "commander";
 import { Failure } from "../base/failure.ts";
 import { UserError } from "../base/user_error.ts";
+import { type Start, startedBy } from "../distributed/mpi/started_by.ts";
 
 /** Exit codes of all commands; a command that fails in its own way sets `Deno.exitCode` to 1. */
 export const EXIT = { success: 0, failure: 1, userError: 2 } as const;
@@ -16,6 +17,8 @@ export interface CommandModule {
 /** What the list of commands says about one, and how to load the rest. */
 export interface CommandSource {
   readonly summary: string;
+  /** Whether a launcher may start several processes with it, which share its work or only look, each at its machine. */
+  readonly isForRanks?: boolean;
   load(): Promise<CommandModule>;
 }
 
@@ -43,6 +46,8 @@ export async function runProgram(
       }
       if (args.length === 0) program.help();
     } else {
+      const start = startedBy((name) => Deno.env.get(name));
+      if (start !== null && !source.isForRanks) return refuseRanks(args[0], start);
       (await source.load()).register(program);
     }
     await program.parseAsync([...args], { from: "user" });
@@ -50,6 +55,17 @@ export async function runProgram(
   } catch (error) {
     return reportError(error);
   }
+}
+
+/** Only rank 0 says it, and fails: a launcher ends all ranks as soon as one fails, maybe before rank 0 has begun. */
+function refuseRanks(name: string, { rank, size, launcher }: Start): number {
+  if (rank > 0) return EXIT.success;
+  return reportError(
+    new UserError(
+      `${name} is for a single process, and ${launcher} started ${size}: each would do all of its work and write the ` +
+        `same files. Start it without a launcher; train and sft share their work.`,
+    ),
+  );
 }
 
 function reportError(error: unknown): number {

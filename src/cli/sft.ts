@@ -151,6 +151,7 @@ function begin(options: SftOptions): ChosenRun {
   const config = loadSftConfig(options.config, options);
   const path = config.run_directory ??
     nextRunDirectory("runs", `${problemsName(config)}-${config.policy}-sft`);
+  RunFolder.at(path).requireUnused();
   return { config, path, changes: null };
 }
 

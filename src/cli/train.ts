@@ -156,6 +156,7 @@ interface ChosenRun {
 function begin(options: TrainOptions): ChosenRun {
   const config = loadTangoConfig(options.config, options);
   const path = config.run_directory ?? nextRunDirectory("runs", problemsName(config));
+  RunFolder.at(path).requireUnused();
   return { config, path, changes: null, isDone: false };
 }
 

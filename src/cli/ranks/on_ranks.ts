@@ -34,6 +34,7 @@ export async function onRanks(
   using _quiet = rank > 0 ? new Quiet() : null;
   try {
     if (ranks !== undefined && ranks !== size) {
+      if (rank > 0) return; // a launcher ends all as soon as one fails
       throw new UserError(
         `--ranks ${ranks} does not fit the ${size} ranks that ${launcher} started. Leave --ranks out: they are counted.`,
       );

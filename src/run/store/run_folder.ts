@@ -22,12 +22,7 @@ export class RunFolder {
    */
   static create(path: string, configuration: object): RunFolder {
     const folder = new RunFolder(path);
-    if (exists(folder.configuration)) {
-      throw new UserError(
-        `${path} already holds a run. train, sft and compare continue theirs with --resume; otherwise choose ` +
-          `another folder with --run.`,
-      );
-    }
+    folder.requireUnused();
     try {
       Deno.mkdirSync(path, { recursive: true });
     } catch (error) {
@@ -54,6 +49,15 @@ export class RunFolder {
   /** Whether a run was begun here. */
   get isUsed(): boolean {
     return exists(this.configuration);
+  }
+
+  /** @throws UserError when a run was begun here */
+  requireUnused(): void {
+    if (!this.isUsed) return;
+    throw new UserError(
+      `${this.path} already holds a run. train, sft and compare continue theirs with --resume; otherwise choose ` +
+        `another folder with --run.`,
+    );
   }
 
   /**

@@ -18,7 +18,11 @@ const register: CommandModule["register"] = (program) => {
       onRanks(ranks, () => {}, (opened) => count(how, opened))
     );
 };
-const counting = { summary: "counts", load: () => Promise.resolve({ register }) };
+const counting = {
+  summary: "counts",
+  isForRanks: true,
+  load: () => Promise.resolve({ register }),
+};
 const code = await runProgram({ count: counting }, Deno.args);
 await endWithLauncher(code);
 Deno.exit(code);
