@@ -13,6 +13,8 @@ export interface Communicator {
   /** This process among all, from 0. */
   readonly rank: number;
   readonly size: number;
+  /** The numbers that its ranks have among all of the run: in a group of some of them, others than here. */
+  readonly members: readonly number[];
   /** Bytes that this process has sent so far, on all channels. */
   readonly bytesSent: number;
 
@@ -39,6 +41,7 @@ export interface Communicator {
 export const alone: Communicator = {
   rank: 0,
   size: 1,
+  members: [0],
   bytesSent: 0,
   send: () => Promise.reject(new Error("there is no other rank to send to")),
   receive: () => Promise.reject(new Error("there is no other rank to receive from")),

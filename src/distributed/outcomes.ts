@@ -2,21 +2,45 @@
 
 import { Failure } from "../base/failure.ts";
 import { UserError } from "../base/user_error.ts";
-import type { Communicator } from "./communicator.ts";
+import { type Communicator, ExchangeFailure } from "./communicator.ts";
 import { broadcastValue, gatherValues } from "./values.ts";
 
 /** Time for the others to hear of a failure. */
 const TELLING_MS = 2000;
 
+/** What another rank failed with, as this one was told. */
+export class FailureElsewhere extends Failure {
+  /**
+   * @param culprit the rank, among all of the run
+   * @param words what it said
+   */
+  constructor(readonly culprit: number, readonly words: string) {
+    super(`Rank ${culprit} failed: ${words}`);
+  }
+}
+
+/** The same of a user's mistake. */
+export class MistakeElsewhere extends UserError {
+  /** As `FailureElsewhere` has them. */
+  constructor(readonly culprit: number, readonly words: string) {
+    super(`Rank ${culprit} failed: ${words}`);
+  }
+}
+
 /** What came of a task, as a rank tells it to the others. */
 export type Outcome<Value> =
   | { readonly value: Value }
-  | { readonly failure: string; readonly isMistake: boolean };
+  | {
+    readonly failure: string;
+    readonly isMistake: boolean;
+    /** The rank of the run whose failure it is, when it is not that of the one who tells; null when that is not known. */
+    readonly culprit?: number | null;
+  };
 
 /**
  * Lets every rank do its task, and gives each what all of them returned, in the order of the ranks.
  *
- * @throws what this rank's task threw, or else a UserError or Failure with the message of another rank's
+ * @throws what this rank's task threw, or else what `valueOf` throws for another rank's
  */
 export async function gatherOutcomes<Value>(
   all: Communicator,
@@ -65,23 +89,29 @@ async function told<Value, Answer>(
 
 /** An error as it is told. */
 export function failureOf(error: unknown): Outcome<never> {
+  const isMistake = error instanceof UserError;
+  if (error instanceof FailureElsewhere || error instanceof MistakeElsewhere) {
+    return { failure: error.words, isMistake, culprit: error.culprit };
+  }
   const failure = error instanceof Error ? error.message : String(error);
-  return { failure, isMistake: error instanceof UserError };
+  return error instanceof ExchangeFailure
+    ? { failure, isMistake, culprit: null }
+    : { failure, isMistake };
 }
 
 /**
  * What a rank's task returned.
  *
- * @throws UserError or Failure with its message when it failed
+ * @throws FailureElsewhere or MistakeElsewhere when it failed; ExchangeFailure when another one did and it is not known
+ *   which
  */
 export function valueOf<Value>(
   outcome: Outcome<Value>,
   rank: number,
-  { size }: Communicator,
+  { members }: Communicator,
 ): Value {
   if ("value" in outcome) return outcome.value;
-  const { failure, isMistake } = outcome;
-  throw isMistake
-    ? new UserError(failure)
-    : new Failure(`Rank ${rank} of ${size} failed: ${failure}`);
+  const { failure, isMistake, culprit = members[rank] } = outcome;
+  if (culprit === null) throw new ExchangeFailure(failure);
+  throw isMistake ? new MistakeElsewhere(culprit, failure) : new FailureElsewhere(culprit, failure);
 }

@@ -11,6 +11,7 @@ export function rankGroup(communicator: Communicator, ranks: readonly number[]):
   return {
     rank,
     size: ranks.length,
+    members: ranks.map((member) => communicator.members[member]),
     get bytesSent() {
       return communicator.bytesSent;
     },

@@ -11,6 +11,7 @@ export function rehearsedRank({ rank, size }: Rank): Communicator {
   const communicator: Communicator = {
     rank,
     size,
+    members: Array.from({ length: size }, (_, member) => member),
     bytesSent: 0,
     send: () => Promise.resolve(),
     receive: () => Promise.resolve(),

@@ -33,6 +33,7 @@ export function timedCommunicator(
   const on = (inner: Communicator, channel: number): Communicator => ({
     rank: inner.rank,
     size: inner.size,
+    members: inner.members,
     get bytesSent() {
       return inner.bytesSent;
     },

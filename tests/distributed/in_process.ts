@@ -16,6 +16,7 @@ export function inProcess(size: number): Communicator[] {
     const on = (channel: number): Communicator => ({
       rank,
       size,
+      members: Array.from({ length: size }, (_, member) => member),
       get bytesSent() {
         return counted.bytes;
       },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { UserError } from "../../src/base/user_error.ts";
-import type { Communicator } from "../../src/distributed/communicator.ts";
-import { broadcastOutcome } from "../../src/distributed/outcomes.ts";
+import { type Communicator, ExchangeFailure } from "../../src/distributed/communicator.ts";
+import { broadcastOutcome, gatherOutcomes } from "../../src/distributed/outcomes.ts";
 import { holdersOf, type Placed } from "../../src/distributed/placed.ts";
 import { allAgree, onHolders, shareOut } from "../../src/distributed/shared_work.ts";
 import { streamOut } from "../../src/distributed/streamed_work.ts";
@@ -94,12 +94,14 @@ Deno.test("stream out: each is heard on all ranks as soon as it is found", async
 });
 
 Deno.test("shared work: what fails on one rank fails on all with its message", async () => {
+  const own = "the reward is no number";
   const mistake = (rank: number) => {
-    if (rank === 2) throw new UserError("the reward is no number");
+    if (rank === 2) throw new UserError(own);
     return Promise.resolve([]);
   };
   const everywhere = heldBy([0, 1, 2, 3]);
-  const expected = new Array<string>(4).fill("UserError: the reward is no number");
+  const expected = [0, 1, 2, 3]
+    .map((rank) => `UserError: ${rank === 2 ? own : `Rank 2 failed: ${own}`}`);
   assert.deepEqual(
     await failing((all) => shareOut(everywhere(all), [], itself, mistake)),
     expected,
@@ -113,8 +115,28 @@ Deno.test("shared work: what fails on one rank fails on all with its message", a
   );
   const lost = (all: Communicator) =>
     broadcastOutcome(all, 1, () => Promise.reject(new Error("the GPU is lost")));
-  const other = "Failure: Rank 1 of 4 failed: the GPU is lost";
+  const other = "Failure: Rank 1 failed: the GPU is lost";
   assert.deepEqual(await failing(lost), [other, "Error: the GPU is lost", other, other]);
+});
+
+Deno.test("shared work: a failure keeps the number of its rank, whoever passes it on", async () => {
+  const found = await failing((all) =>
+    onHolders(heldBy([0, 2, 3])(all), async () => {
+      const group = holdersOf(heldBy([2, 3])(all));
+      if (group === null) return;
+      await gatherOutcomes<void>(group, () =>
+        all.rank === 3 ? Promise.reject(new Error("the GPU is lost")) : Promise.resolve());
+    })
+  );
+  const other = "Failure: Rank 3 failed: the GPU is lost";
+  assert.deepEqual(found, [other, other, other, "Error: the GPU is lost"]);
+  const unknown = await failing((all) =>
+    gatherOutcomes<void>(all, () => {
+      if (all.rank === 1) throw new ExchangeFailure("other bytes came");
+      return Promise.resolve();
+    })
+  );
+  assert.deepEqual(unknown, new Array(4).fill("ExchangeFailure: other bytes came"));
 });
 
 Deno.test("on holders: the others are told the result, and have something to do meanwhile", async () => {

@@ -20,6 +20,7 @@ export function mpiCommunicator(
   timeLimit: number,
 ): Communicator {
   const poller = new Poller(timeLimit);
+  const members = Array.from({ length: size }, (_, member) => member);
   let bytesSent = 0;
 
   /** @param begin has the library begin with a piece */
@@ -57,6 +58,7 @@ export function mpiCommunicator(
   const on = (channel: number): Communicator => ({
     rank,
     size,
+    members,
     get bytesSent() {
       return bytesSent;
     },

@@ -6,8 +6,10 @@ import { Pulse, Stall } from "./pulse.ts";
 import type { WatchedRank, WatchLimits } from "./watched_rank.ts";
 import type { LeaderMessage, ToldFailure } from "./watch_messages.ts";
 
-/** Time for rank 0 to say what happened before this rank says it itself. */
-const PATIENCE_MS = 8000;
+/** Time for rank 0 to say what happened before this rank says it itself; more than rank 0 takes. */
+const PATIENCE_MS = 16_000;
+/** Time for rank 0 to end after it has said what happened. */
+const FAREWELL_MS = 8000;
 /** Time for the one that speaks, before the end of this process makes a launcher end that one. */
 const COURTESY_MS = 2000;
 
@@ -69,10 +71,9 @@ export class Follower {
   /** This rank fails. Rank 0 says why and ends the process. */
   failed(failure: ToldFailure): void {
     if (this.#failure !== null || this.#isOver) return;
-    const { message, code } = failure;
     this.#failure = failure;
     this.#leader?.send({ type: "failed", ...failure });
-    setTimeout(() => this.#sayItself([this.#rank], message, code), PATIENCE_MS);
+    setTimeout(() => this.#sayFailure(failure), PATIENCE_MS);
   }
 
   /**
@@ -94,7 +95,7 @@ export class Follower {
     if (message.type === "bye") this.#goodbye.resolve();
     if (message.type === "endAfterMe") {
       this.#lastCode = message.code;
-      setTimeout(() => this.#end(message.code), PATIENCE_MS);
+      setTimeout(() => this.#end(message.code), FAREWELL_MS);
     }
     if (message.type === "end") {
       for (const rank of message.silent) this.#ending.kill(this.#ranks[rank].process);
@@ -106,9 +107,7 @@ export class Follower {
   #lost(): void {
     if (this.#isOver) return;
     if (this.#lastCode !== null) return this.#end(this.#lastCode);
-    if (this.#failure !== null) {
-      return this.#sayItself([this.#rank], this.#failure.message, this.#failure.code);
-    }
+    if (this.#failure !== null) return this.#sayFailure(this.#failure);
     // All notice it at once, so that the first of them speaks for all.
     if (this.#rank.rank === 1) this.#sayItself([this.#ranks[0]], causes.death(this.#doing), 1);
     else setTimeout(() => this.#end(1), COURTESY_MS);
@@ -117,9 +116,10 @@ export class Follower {
   #beat(): void {
     if (this.#leader === null) return;
     const { silenceSeconds, stallSeconds } = this.#limits;
-    if (isOrphaned()) this.failed({ message: causes.orphaned, code: 1, isEcho: false });
+    const culprit = this.#rank.rank;
+    if (isOrphaned()) this.failed({ message: causes.orphaned, code: 1, culprit });
     if (this.#stall.after(this.#pulse.seconds) >= stallSeconds) {
-      this.failed({ message: causes.stall(stallSeconds, this.#doing), code: 1, isEcho: false });
+      this.failed({ message: causes.stall(stallSeconds, this.#doing), code: 1, culprit });
     }
     this.#silentSeconds += this.#pulse.seconds;
     if (this.#silentSeconds >= silenceSeconds) this.#unheard(silenceSeconds);
@@ -133,6 +133,10 @@ export class Follower {
     if (speaker === this.#rank) {
       this.#sayItself([leader], causes.silence(seconds, this.#doing), 1, leader);
     } else setTimeout(() => this.#end(1), COURTESY_MS);
+  }
+
+  #sayFailure({ message, code, culprit }: ToldFailure): void {
+    this.#sayItself([this.#ranks[culprit ?? this.#rank.rank]], message, code);
   }
 
   #sayItself(

@@ -8,8 +8,11 @@ import { Pulse, Stall } from "./pulse.ts";
 import type { WatchedRank, WatchLimits } from "./watched_rank.ts";
 import type { FollowerMessage, Hello, LeaderMessage, ToldFailure } from "./watch_messages.ts";
 
-/** In this time a failure of all ranks shows to be one, and a job that is killed as a whole is gone. */
-const GRACE_MS = { failure: 300, echo: 5000, death: 0 };
+/**
+ * In this time a failure of all ranks shows to be one, a rank that another one has heard of says more about its failure
+ * itself, and one of which nothing is known yet says anything.
+ */
+const GRACE_MS = { own: 300, told: 5000, unknown: 12_000 };
 /** Time for the others to hear that they are to end. */
 const FAREWELL_MS = 500;
 /** Connections of strangers besides those of the ranks, each of which tries all of rank 0's addresses at once. */
@@ -75,9 +78,12 @@ export class Leader {
    *
    * @returns when it may say why and end; not at all when another rank failed before it, which ends the process
    */
-  async failed({ message, code, isEcho }: ToldFailure): Promise<void> {
-    this.#failure = message;
-    await after(isEcho ? GRACE_MS.echo : GRACE_MS.failure);
+  async failed(failure: ToldFailure): Promise<void> {
+    const [own] = this.#ranks;
+    const { message, code, culprit } = failure;
+    if (culprit === own.rank) this.#failure = message;
+    await graceFor(failure, own);
+    if (culprit !== null && culprit !== own.rank) this.#end([this.#ranks[culprit]], message, code);
     if (this.#isOver) return await new Promise(() => {});
     this.#isOver = true;
     this.#pulse.stop();
@@ -134,11 +140,11 @@ export class Leader {
     }
     if (message.type === "failed") {
       peer.hasSpoken = true;
-      setTimeout(() => {
+      const culprit = this.#ranks[message.culprit ?? peer.rank.rank] ?? peer.rank;
+      void graceFor(message, peer.rank).then(() => {
         // The same failure on all ranks is told by this one, in its own words.
-        if (this.#failure === message.message) return;
-        this.#end([peer.rank], message.message, message.code);
-      }, message.isEcho ? GRACE_MS.echo : GRACE_MS.failure);
+        if (this.#failure !== message.message) this.#end([culprit], message.message, message.code);
+      });
     }
   }
 
@@ -146,10 +152,7 @@ export class Leader {
   #lost(peer: Peer): void {
     if (peer.hasSpoken) return;
     peer.hasSpoken = true;
-    setTimeout(
-      () => this.#end([peer.rank], causes.death(peer.doing), 1),
-      GRACE_MS.death,
-    );
+    this.#end([peer.rank], causes.death(peer.doing), 1);
   }
 
   #beat(): void {
@@ -193,6 +196,10 @@ export class Leader {
     this.#ending.end(code);
   }
 }
+
+/** @param teller whoever failed with it */
+const graceFor = ({ culprit }: ToldFailure, { rank: teller }: WatchedRank) =>
+  after(culprit === null ? GRACE_MS.unknown : culprit === teller ? GRACE_MS.own : GRACE_MS.told);
 
 const after = (milliseconds: number) =>
   new Promise<void>((resolve) => setTimeout(resolve, milliseconds));

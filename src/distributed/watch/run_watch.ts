@@ -1,6 +1,7 @@
 import { Failure } from "../../base/failure.ts";
 import { UserError } from "../../base/user_error.ts";
 import { type Communicator, ExchangeFailure } from "../communicator.ts";
+import { FailureElsewhere, MistakeElsewhere } from "../outcomes.ts";
 import { broadcastValue, gatherValues } from "../values.ts";
 import type { MeetingPoint } from "./meeting_point.ts";
 import { ownProcess } from "../../base/process_identity.ts";
@@ -124,7 +125,7 @@ export class RunWatch {
       await this.#ask({ type: "close" }, "closed");
       return result;
     } catch (error) {
-      await this.#ask({ type: "failed", ...describe(error) }, "speak");
+      await this.#ask({ type: "failed", ...describe(error, this.own.rank) }, "speak");
       throw error;
     } finally {
       this.#stop();
@@ -171,17 +172,21 @@ function isOf<Type extends WatchMessage["type"]>(
 /** Characters of a failure that are told; a kernel's whole text may stand in it. */
 const LONGEST_WORDS = 20_000;
 
-/** The words and the exit code that the command line has for an error. */
-function describe(error: unknown): ToldFailure {
-  const isEcho = error instanceof ExchangeFailure;
+/** The words and the exit code that the command line has for an error, and whose it is. */
+function describe(error: unknown, rank: number): ToldFailure {
   return {
     message: wordsOf(error).slice(0, LONGEST_WORDS),
     code: error instanceof UserError ? 2 : 1,
-    isEcho,
+    culprit: isElsewhere(error) ? error.culprit : error instanceof ExchangeFailure ? null : rank,
   };
 }
 
+function isElsewhere(error: unknown): error is FailureElsewhere | MistakeElsewhere {
+  return error instanceof FailureElsewhere || error instanceof MistakeElsewhere;
+}
+
 function wordsOf(error: unknown): string {
+  if (isElsewhere(error)) return error.words;
   if (error instanceof UserError || error instanceof Failure) return error.message;
   return error instanceof Error ? error.stack ?? error.message : String(error);
 }

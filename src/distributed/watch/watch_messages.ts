@@ -7,8 +7,8 @@ export interface ToldFailure {
   readonly message: string;
   /** The process's exit code. */
   readonly code: number;
-  /** Whether another rank's failure is the likely cause, which that one is about to tell. */
-  readonly isEcho: boolean;
+  /** The rank whose failure it is: when it is another one, that one is about to tell it. null: it is not known which. */
+  readonly culprit: number | null;
 }
 
 /** What a rank tells of itself when it joins. */
@@ -27,7 +27,7 @@ export const followerMessageSchema = z.discriminatedUnion("type", [
     type: z.literal("failed"),
     message: z.string(),
     code: z.int().min(0).max(255),
-    isEcho: z.boolean(),
+    culprit: z.int().min(0).nullable(),
   }),
   z.object({ type: z.literal("bye") }),
 ]);

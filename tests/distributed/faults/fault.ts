@@ -9,12 +9,20 @@ export interface Fault {
   /** Ranks to which it can happen, of so many. */
   ranks(size: number): readonly number[];
   strike(run: RankedRun, rank: number): void;
-  /** What is said of it; MPICH's launcher may end a rank that would have said it. */
-  readonly message: RegExp;
+  /** What is said of it; MPICH's launcher may end a rank that would have said it of a process that was killed. */
+  message(rank: number): RegExp;
 }
 
 const all = (size: number) => Array.from({ length: size }, (_, rank) => rank);
 const signal = (signal: Deno.Signal): Fault["strike"] => (run, rank) => run.signal(rank, signal);
+
+/** The one message: which rank, its host and GPU, why, and how to go on. */
+const saidOf = (rank: number, why: string) =>
+  new RegExp(
+    `^The run has ended on all ranks because of rank ${rank} on ${Deno.hostname()} \\(GPU 0: .*\\)\\.\n` +
+      `${why}.*\n.*Continue with: `,
+    "m",
+  );
 
 /** What can be done to processes; a network's is in `two_hosts.ts`. */
 export const faults: readonly Fault[] = [
@@ -22,25 +30,26 @@ export const faults: readonly Fault[] = [
     name: "killed",
     ranks: all,
     strike: signal("SIGKILL"),
-    message:
-      /The run has ended on all ranks because of rank . on .*\nIts process ended without a word/,
+    message: (rank) => saidOf(rank, "Its process ended without a word"),
   },
   {
     name: "stopped",
     ranks: all,
     strike: signal("SIGSTOP"),
-    message: /The run has ended on all ranks because of rank . on .*\nNot a word for 5 s/,
+    message: (rank) => saidOf(rank, `Not a word for ${SILENCE_SECONDS} s`),
   },
   {
     name: "GPU lost",
     ranks: all,
     strike: signal("SIGUSR2"),
-    message: /The GPU was lost/,
+    // Rank 0 says of itself what it would say alone.
+    message: (rank) =>
+      rank > 0 ? saidOf(rank, "The GPU was lost") : /^The GPU was lost.*\n.*Continue with: /m,
   },
   {
     name: "disk full",
     ranks: () => [0], // nobody else writes
     strike: signal("SIGUSR1"),
-    message: /the disk is full/,
+    message: () => /^(?!The run has ended).*the disk is full/m,
   },
 ];

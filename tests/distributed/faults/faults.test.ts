@@ -30,6 +30,23 @@ Deno.test({
   },
 });
 
+Deno.test({
+  name:
+    "faults: rank 0, which waits for the verifier's rank, has that one say how its GPU was lost" +
+    (mpiexec === null ? " (not here: there is no mpiexec)" : ""),
+  ignore: mpiexec === null,
+  sanitizeOps: false,
+  sanitizeResources: false,
+  fn: async () => {
+    const lost = faults.find(({ name }) => name === "GPU lost");
+    if (lost === undefined) throw new Error("there is no such fault");
+    using project = new FaultyProject();
+    await project.prepare(100); // it ends before
+    const set = ["placement.generator=0", "placement.verifier=1"];
+    await project.suffer("split", 2, lost, 1, { steps: 1, set });
+  },
+});
+
 testEachLibrary(
   "faults: two hosts are cut off from each other, and all ranks end",
   async (mpiexec) => {

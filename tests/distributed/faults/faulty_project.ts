@@ -27,6 +27,14 @@ export interface FaultReport {
   readonly output: string;
 }
 
+/** How a run is started. */
+interface Start {
+  /** It goes on where it ended. */
+  readonly resume?: boolean;
+  /** Assignments to keys of the configuration. */
+  readonly set?: readonly string[];
+}
+
 /** Runs of one small configuration, which must all leave the same. */
 export class FaultyProject implements Disposable {
   readonly #folder = Deno.makeTempDirSync();
@@ -62,8 +70,8 @@ export class FaultyProject implements Disposable {
   }
 
   /** Trains to the end on so many ranks. */
-  async train(name: string, ranks: number, { resume = false } = {}): Promise<void> {
-    using run = await this.#start(name, ranks, resume);
+  async train(name: string, ranks: number, how: Start = {}): Promise<void> {
+    using run = await this.#start(name, ranks, how);
     const { code, output, left } = await run.outcome();
     assert.equal(code, 0, output);
     assert.deepEqual(left, []);
@@ -79,13 +87,12 @@ export class FaultyProject implements Disposable {
     ranks: number,
     fault: Fault,
     rank: number,
-    { steps, milliseconds = 0, resume = false }: {
+    { steps, milliseconds = 0, ...how }: Start & {
       readonly steps: number;
       readonly milliseconds?: number;
-      readonly resume?: boolean;
     },
   ): Promise<FaultReport> {
-    using run = await this.#start(name, ranks, resume);
+    using run = await this.#start(name, ranks, how);
     while (!run.has(rank) || this.#steps(name) < steps) await pause(20);
     await pause(milliseconds);
     const struck = performance.now();
@@ -96,7 +103,7 @@ export class FaultyProject implements Disposable {
     assert.notEqual(code, 0, what);
     assert.deepEqual(left, [], what);
     // Where rank 0 is ended before it can speak, the launcher says what happened.
-    assert.match(output, /KILLED BY SIGNAL: 9/.test(output) ? /./ : fault.message, what);
+    assert.match(output, /KILLED BY SIGNAL: 9/.test(output) ? /./ : fault.message(rank), what);
     assert.ok((output.match(/The run has ended on all ranks/g) ?? []).length <= 1, what);
     return { seconds, output };
   }
@@ -134,10 +141,15 @@ export class FaultyProject implements Disposable {
     assertSameFiles(join(this.#folder, name), join(this.#folder, whole), comparedFiles);
   }
 
-  async #start(name: string, ranks: number, resume: boolean): Promise<RankedRun> {
+  async #start(
+    name: string,
+    ranks: number,
+    { resume = false, set = [] }: Start,
+  ): Promise<RankedRun> {
     const run = ["--run", join(this.#folder, name)];
     const how = resume ? ["--resume"] : ["--config", this.#config];
-    const started = await RankedRun.start(ranks, ["train", ...run, ...how]);
+    const changes = set.flatMap((assignment) => ["--set", assignment]);
+    const started = await RankedRun.start(ranks, ["train", ...run, ...how, ...changes]);
     if (started === null) throw new Error("there is no MPI on this machine");
     return started;
   }

@@ -118,6 +118,20 @@ Deno.test("watch: a failure that is another's echo waits for that one", async ()
   );
 });
 
+Deno.test("watch: what all are told of one rank is said of that one, and by it if it can", async () => {
+  for (
+    const [task, words, code] of [
+      ["is told of another's failure", "the cause in full", 1],
+      ["is told of another's mistake", "the reward is no number", 2],
+    ] as const
+  ) {
+    const ranks = await WatchedRanks.start(task);
+    ranks.go(1);
+    const message = new RegExp(`because of rank 1 on here \\(GPU 1\\)\\.\n${words}\n`);
+    assertOneSpoke(await ranks.outcomes(), 0, message, { code });
+  }
+});
+
 Deno.test("watch: rank 0 says itself what is its own failure, or that of all", async () => {
   for (const [task, one] of [["fails", 0], ["all fail", null]] as const) {
     const ranks = await WatchedRanks.start(task);

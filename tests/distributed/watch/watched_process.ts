@@ -3,8 +3,10 @@
  * second. It prints who it is, reads who all are, and then has a line of input for where rank 0 listens.
  */
 
+import { Failure } from "../../../src/base/failure.ts";
 import { UserError } from "../../../src/base/user_error.ts";
 import { ExchangeFailure } from "../../../src/distributed/communicator.ts";
+import { FailureElsewhere, MistakeElsewhere } from "../../../src/distributed/outcomes.ts";
 import { ownProcess } from "../../../src/base/process_identity.ts";
 import { RunWatch } from "../../../src/distributed/watch/run_watch.ts";
 
@@ -44,14 +46,27 @@ async function work(): Promise<void> {
   }
   if (task === "fails late") {
     if (!isTheOne) throw new ExchangeFailure("other bytes came than expected");
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await pause(1000);
     throw new UserError("the cause of it all");
+  }
+  if (task === "is told of another's failure") {
+    if (!isTheOne) throw new FailureElsewhere(1, "the cause in short");
+    await pause(1000);
+    throw new Failure("the cause in full");
+  }
+  if (task === "is told of another's mistake") {
+    // The one of which the others were told does not get to say it.
+    if (!isTheOne) throw new MistakeElsewhere(1, "the reward is no number");
   }
   if (task === "is stuck" && isTheOne) {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); // as in a driver
   }
   if (task === "waits for its GPU" && isTheOne) watch.readBegins();
-  await new Promise((resolve) => setTimeout(resolve, 60_000));
+  await pause(60_000);
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 async function* readLines(): AsyncGenerator<string> {
