@@ -1,14 +1,17 @@
 /** `./tango serve`: the control API and the page. */
 
+import { fileURLToPath } from "node:url";
 import { type Command, InvalidArgumentError } from "commander";
 import { serve } from "../server/serve.ts";
 import { addExamples } from "./examples.ts";
 import { Interrupt } from "./interrupt.ts";
+import { collect } from "./run_options.ts";
 
 interface ServeOptions {
   readonly host: string;
   readonly port: number;
   readonly runs: string;
+  readonly allow?: readonly string[];
 }
 
 /** Adds the command. */
@@ -24,6 +27,11 @@ export function register(program: Command): void {
     )
     .option("--port <number>", "port to listen at; 0: any that is free", parsePort, 8000)
     .option("--runs <folder>", "folder of the runs' folders", "runs")
+    .option(
+      "--allow <folder>",
+      "folder of models or data that new runs may use (repeatable)",
+      collect,
+    )
     .action(serveRuns);
   addExamples(command, {
     "deno task serve": "the page at http://127.0.0.1:8000",
@@ -32,9 +40,19 @@ export function register(program: Command): void {
   });
 }
 
-async function serveRuns({ host, port, runs }: ServeOptions): Promise<void> {
+/** Where models, data and the like usually are. */
+const FOLDERS = ["configs", "data", "models", "weights"];
+
+async function serveRuns({ host, port, runs, allow = [] }: ServeOptions): Promise<void> {
   const token = Deno.env.get("TANGO_TOKEN") || null;
-  await using server = serve({ hostname: host, port, token, root: runs });
+  await using server = serve({
+    hostname: host,
+    port,
+    token,
+    root: runs,
+    folders: [...FOLDERS, ...allow],
+    program: fileURLToPath(Deno.mainModule),
+  });
   console.log(`Serving ${runs} at ${server.url} (Ctrl-C ends the server, not the runs)`);
   const { promise, resolve } = Promise.withResolvers<void>();
   using _interrupt = new Interrupt(resolve);

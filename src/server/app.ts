@@ -1,18 +1,21 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { bodyLimit } from "hono/body-limit";
 import { type Access, refuse, signIn } from "./http/guard.ts";
-import { LARGEST_BODY, RateLimit, RATES, tooMany } from "./http/limits.ts";
+import { RateLimit, RATES, refuseBody, tooMany } from "./http/limits.ts";
 import { problemResponse } from "./http/problem.ts";
+import { AllRuns } from "./launches/all_runs.ts";
+import type { Launcher } from "./launches/launcher.ts";
+import { Steering } from "./launches/steering.ts";
 import { answerError, newApi } from "./routes/api.ts";
+import { controlRoutes } from "./routes/control.ts";
 import { eventsRoutes } from "./routes/events.ts";
 import { foldersRoutes } from "./routes/folders.ts";
 import { metricsRoutes } from "./routes/metrics.ts";
 import { runsRoutes } from "./routes/runs.ts";
 import { samplesRoutes } from "./routes/samples.ts";
+import { startRoutes } from "./routes/start.ts";
 import { systemRoutes } from "./routes/system.ts";
 import { PAGE_POLICY } from "./page_files.ts";
 import { pageRoutes } from "./page_routes.ts";
-import type { Runs } from "./runs/runs.ts";
 
 /** Said with every answer. */
 const HEADERS = {
@@ -23,8 +26,19 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
 } as const;
 
-/** All routes, behind the checks of who asks and how much. */
-export function makeApp(runs: Runs, access: Access): OpenAPIHono {
+/**
+ * All routes, behind the checks of who asks and how much.
+ *
+ * @param folders that configurations may lead into
+ */
+export function makeApp(
+  launcher: Launcher,
+  access: Access,
+  folders: readonly string[],
+): OpenAPIHono {
+  const { list, launches } = launcher;
+  const runs = new AllRuns(launcher);
+  const steering = new Steering(list, launches);
   const app = newApi();
   const reads = new RateLimit(RATES.reads);
   const changes = new RateLimit(RATES.changes);
@@ -32,23 +46,21 @@ export function makeApp(runs: Runs, access: Access): OpenAPIHono {
     const request = context.req.raw;
     const isRead = request.method === "GET" || request.method === "HEAD";
     const refusal = refuse(request, access) ?? signIn(request, access.token) ??
-      ((isRead ? reads : changes).take() ? null : tooMany("requests"));
+      ((isRead ? reads : changes).take() ? null : tooMany("requests")) ?? refuseBody(request);
     if (refusal === null) await next();
     else context.res = refusal;
     for (const [name, value] of Object.entries(HEADERS)) context.res.headers.set(name, value);
   });
-  app.use(bodyLimit({
-    maxSize: LARGEST_BODY,
-    onError: () => problemResponse(413, `A request has at most ${LARGEST_BODY} bytes.`),
-  }));
   for (
     const routes of [
-      runsRoutes(runs),
-      metricsRoutes(runs.list),
-      samplesRoutes(runs.list),
-      eventsRoutes(runs.list),
-      foldersRoutes(runs.list),
-      systemRoutes(runs.list),
+      runsRoutes(runs, list),
+      startRoutes(runs, launcher, folders),
+      controlRoutes(runs, launcher, steering),
+      metricsRoutes(list),
+      samplesRoutes(list),
+      eventsRoutes(list),
+      foldersRoutes(list),
+      systemRoutes(list),
     ]
   ) app.route("/", routes);
   app.route("/", pageRoutes());

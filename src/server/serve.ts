@@ -4,8 +4,9 @@ import { makeApp } from "./app.ts";
 import { type Access, isLoopback } from "./http/guard.ts";
 import { Database } from "./index/database.ts";
 import { RunIndex } from "./index/run_index.ts";
+import { Launcher } from "./launches/launcher.ts";
+import { LaunchStore } from "./launches/launch_store.ts";
 import { RunList } from "./runs/run_list.ts";
-import { Runs } from "./runs/runs.ts";
 
 /** Where the server listens, and what it serves. */
 export interface ServerOptions extends Access {
@@ -13,6 +14,10 @@ export interface ServerOptions extends Access {
   readonly port: number;
   /** The folder of the runs' folders. */
   readonly root: string;
+  /** Folders of models, data and the like that the configurations of new runs may lead into. */
+  readonly folders: readonly string[];
+  /** The main module of the command line, which runs are started with. */
+  readonly program: string;
 }
 
 /** A server that listens. */
@@ -29,7 +34,9 @@ const OWN_FOLDER = ".tango";
  *
  * @throws UserError when it may not be reached that way, or the address or the folder cannot be had
  */
-export function serve({ hostname, port, token, root }: ServerOptions): RunningServer {
+export function serve(
+  { hostname, port, token, root, folders, program }: ServerOptions,
+): RunningServer {
   if (!isLoopback(hostname) && token === null) {
     throw new UserError(
       `--host ${hostname} lets other machines ask this server, so it needs a token: set TANGO_TOKEN to a long ` +
@@ -37,10 +44,12 @@ export function serve({ hostname, port, token, root }: ServerOptions): RunningSe
     );
   }
   using opening = new DisposableStack();
-  Deno.mkdirSync(join(root, OWN_FOLDER), { recursive: true, mode: 0o700 });
-  const database = opening.use(new Database(join(root, OWN_FOLDER, "index.sqlite")));
+  const own = join(root, OWN_FOLDER);
+  Deno.mkdirSync(own, { recursive: true, mode: 0o700 });
+  const database = opening.use(new Database(join(own, "index.sqlite")));
   const list = opening.use(new RunList(root, new RunIndex(database)));
-  const app = makeApp(new Runs(list), { hostname, token });
+  const launcher = opening.use(new Launcher(list, new LaunchStore(database), own, program));
+  const app = makeApp(launcher, { hostname, token }, [root, ...folders]);
   const listening = listen(hostname, port, (request) => app.fetch(request));
   const opened = opening.move();
   const { addr } = listening;

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { serve, type ServerOptions } from "../../src/server/serve.ts";
 import { withFolder, WrittenRun } from "./written_run.ts";
 
+const plain = { hostname: "127.0.0.1", port: 0, token: null, folders: [], program: "none" };
+
 /** Whatever JSON came back. */
 // deno-lint-ignore no-explicit-any
 type Answer = any;
@@ -25,7 +27,7 @@ async function withServer(
     run.step(1, "generator", { a: 5 });
     run.event({ type: "step", step: 1, phase: "generator" });
     run.sample({});
-    await using server = serve({ hostname: "127.0.0.1", port: 0, token: null, root, ...options });
+    await using server = serve({ ...plain, root, ...options });
     const ask = (path: string, options?: RequestInit) => fetch(server.url + path, options);
     const read = async (path: string) => await (await ask(path)).json();
     if (options.token == null) { while ((await read("/api/runs")).runs.length === 0); }
@@ -96,7 +98,7 @@ Deno.test("serve: an index that is gone, or of a crash, is made anew", async () 
     run.step(1, "generator", { a: 5 });
     for (const isRemoved of [false, true]) {
       if (isRemoved) Deno.removeSync(join(root, ".tango"), { recursive: true });
-      await using server = serve({ hostname: "127.0.0.1", port: 0, token: null, root });
+      await using server = serve({ ...plain, root });
       const rows = async () =>
         (await (await fetch(`${server.url}/api/runs/one/metrics?names=a`)).json()).series?.a;
       let found = await rows();
@@ -118,7 +120,7 @@ Deno.test("serve: other sites and other names are refused", async () => {
   });
   // fetch sets Host itself.
   await withFolder(async (root) => {
-    await using server = serve({ hostname: "127.0.0.1", port: 0, token: null, root });
+    await using server = serve({ ...plain, root });
     const { port } = new URL(server.url);
     for (const host of ["evil.example", `evil.example:${port}`, "127.0.0.1.evil.example", ""]) {
       using connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(port) });
@@ -132,7 +134,7 @@ Deno.test("serve: other sites and other names are refused", async () => {
 
 Deno.test("serve: bound elsewhere it asks for a token, and does not start without", async () => {
   const root = "nowhere";
-  assert.throws(() => serve({ hostname: "0.0.0.0", port: 0, token: null, root }), {
+  assert.throws(() => serve({ ...plain, hostname: "0.0.0.0", root }), {
     name: "UserError",
     message: /TANGO_TOKEN/,
   });

@@ -29,9 +29,19 @@ export class RateLimit {
 /** Requests of a second; those that change something are fewer. */
 export const RATES = { reads: 2000, changes: 50 } as const;
 /** Bytes of a request's body. */
-export const LARGEST_BODY = 1 << 20;
+const LARGEST_BODY = 1 << 20;
 /** Event streams at a time. */
 export const MOST_WATCHERS = 1000;
+
+/** Refuses a body that is too large, or does not say how large it is; null: it may be read. */
+export function refuseBody({ headers }: Request): Response | null {
+  const length = headers.get("content-length");
+  if (length === null && headers.has("transfer-encoding")) {
+    return problemResponse(411, "A request with a body says its length.");
+  }
+  if (Number(length) <= LARGEST_BODY) return null;
+  return problemResponse(413, `A request has at most ${LARGEST_BODY} bytes.`);
+}
 
 /** Too many requests: which is over in a second. */
 export function tooMany(what: string): Response {

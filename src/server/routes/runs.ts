@@ -2,7 +2,8 @@
 
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import { problems } from "../http/problem.ts";
-import type { Runs } from "../runs/runs.ts";
+import type { AllRuns } from "../launches/all_runs.ts";
+import type { RunList } from "../runs/run_list.ts";
 import { runSchema } from "../runs/run_view.ts";
 import { json, newApi, runParameter } from "./api.ts";
 
@@ -31,9 +32,11 @@ const one = createRoute({
 });
 
 /** Routes of the runs. */
-export function runsRoutes(runs: Runs): OpenAPIHono {
+export function runsRoutes(runs: AllRuns, followed: RunList): OpenAPIHono {
   const api = newApi();
-  api.openapi(list, (context) => context.json({ runs: runs.all, problem: runs.list.problem }, 200));
+  api.openapi(list, (context) => {
+    return context.json({ runs: runs.views, problem: followed.problem }, 200);
+  });
   api.openapi(one, (context) => context.json(runs.view(context.req.valid("param").id), 200));
   return api;
 }

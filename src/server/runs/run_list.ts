@@ -31,6 +31,7 @@ export class RunList implements Disposable {
   readonly #timers: ReturnType<typeof setInterval>[];
   #problem: string | null = null;
   #isUpdating = false;
+  #isClosed = false;
 
   /** @param root the folder; it must be there */
   constructor(readonly root: string, readonly index: RunIndex) {
@@ -41,6 +42,12 @@ export class RunList implements Disposable {
       setInterval(() => void this.#update(), GATHER_MS),
     ];
     this.#scan();
+    void this.#update();
+  }
+
+  /** Whether nothing is followed any more. */
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   /** Why the index is behind the folders; null when it is not. */
@@ -63,6 +70,7 @@ export class RunList implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#isClosed = true;
     for (const timer of this.#timers) clearInterval(timer);
     this.#watcher.close();
   }
@@ -98,7 +106,7 @@ export class RunList implements Disposable {
 
   /** @returns whether there is more to be read */
   #updateRun(name: string): boolean {
-    if (name.startsWith(".")) return false;
+    if (this.#isClosed || name.startsWith(".")) return false;
     const before = this.#runs.get(name);
     const found = findRun(this.root, name, before);
     if (found === null) {

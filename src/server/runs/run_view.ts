@@ -1,5 +1,4 @@
 import { z } from "@hono/zod-openapi";
-import { isAlive } from "../../base/process_identity.ts";
 import { secondsLeft, UNTOLD } from "../index/progress.ts";
 import type { Launch } from "./launch.ts";
 import type { ListedRun } from "./run_list.ts";
@@ -83,7 +82,7 @@ const plain = (state: RunView["state"]): State => ({ state, error: null });
 function stateOf(run: ListedRun | null, launch: Launch | null): State {
   if (launch?.state === "waiting") return plain("waiting");
   const { told, part, endedAt, error } = run?.indexed.progress ?? UNTOLD;
-  const isLaunched = launch?.process != null && isAlive(launch.process);
+  const isLaunched = launch?.state === "running";
   // What was told before this process began is of an earlier one.
   const since = run?.live?.since ?? launch?.startedAt ?? "";
   if (endedAt !== null && endedAt >= since) {

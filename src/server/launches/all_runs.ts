@@ -1,0 +1,31 @@
+import { RequestProblem } from "../http/problem.ts";
+import { type RunView, viewRun } from "../runs/run_view.ts";
+import type { Launcher } from "./launcher.ts";
+
+/** All runs: those in the folder, and those that were asked for and have no folder yet. */
+export class AllRuns {
+  constructor(private readonly launcher: Launcher) {}
+
+  /** The newest first. */
+  get views(): RunView[] {
+    const { list, launches } = this.launcher;
+    const launched = new Map(launches.all());
+    const names = new Set([...list.all.map(({ name }) => name), ...launched.keys()]);
+    return [...names].map((name) => this.#view(name))
+      .sort((a, b) => compare(b.startedAt ?? "", a.startedAt ?? "") || compare(b.id, a.id));
+  }
+
+  /** @throws RequestProblem when there is no such run */
+  view(name: string): RunView {
+    const { list, launches } = this.launcher;
+    if (list.find(name) !== null || launches.find(name) !== null) return this.#view(name);
+    throw new RequestProblem(404, `There is no run ${JSON.stringify(name.slice(0, 100))}.`);
+  }
+
+  #view(name: string): RunView {
+    const { list, launches } = this.launcher;
+    return viewRun(name, list.find(name), launches.find(name), list.root);
+  }
+}
+
+const compare = (a: string, b: string) => a < b ? -1 : a > b ? 1 : 0;

@@ -1,0 +1,273 @@
+import { join } from "node:path";
+import { removeIfPresent } from "../../base/atomic_file.ts";
+import { isAlive, killProcess, type ProcessIdentity } from "../../base/process_identity.ts";
+import { liveProcess } from "../../run/control/endpoint/control_file.ts";
+import { nextRunDirectory, RunFolder, type RunKind } from "../../run/store/run_folder.ts";
+import { RequestProblem } from "../http/problem.ts";
+import type { Launch } from "../runs/launch.ts";
+import type { RunList } from "../runs/run_list.ts";
+import type { LaunchStore } from "./launch_store.ts";
+import { planMemory, type PlannedMemory } from "./memory_plan.ts";
+import { lastWords, type StartedProcess, startProcess } from "./run_process.ts";
+import type { PreparedRun } from "./run_request.ts";
+
+/** How often processes that are not this one's children are looked at. */
+const LOOK_MS = 500;
+/** Runs that may wait. */
+const LONGEST_QUEUE = 100;
+
+/** Starts runs as processes that outlive the server, each as soon as its memory is free. */
+export class Launcher implements Disposable {
+  readonly #looking: ReturnType<typeof setInterval>;
+  /** Processes that are this one's children. */
+  readonly #children = new Set<number>();
+  #isAdvancing = false;
+  /** Processes go on, and the next server finds them. */
+  #isClosed = false;
+  #limitBytes: number | null = null;
+
+  /**
+   * @param own the server's own folder
+   * @param program the main module of the command line
+   */
+  constructor(
+    readonly list: RunList,
+    readonly launches: LaunchStore,
+    readonly own: string,
+    private readonly program: string,
+  ) {
+    this.#looking = setInterval(() => this.#look(), LOOK_MS);
+    this.#look();
+  }
+
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    clearInterval(this.#looking);
+  }
+
+  /**
+   * Puts a run into the queue.
+   *
+   * @param wanted the folder's name; null takes the next free one
+   * @param remember called with the name before anything is started, in the same transaction
+   * @returns its name
+   * @throws RequestProblem when there is such a run already, or too many wait
+   */
+  begin(prepared: PreparedRun, wanted: string | null, remember: (name: string) => void): string {
+    this.#requireRoom();
+    const { kind, ranks, written, file, options } = prepared;
+    const name = wanted ?? this.#freeName(prepared.name);
+    if (this.#isTaken(name)) {
+      throw new RequestProblem(409, `There is a run ${name} already.`, "run");
+    }
+    const path = written === null ? file : this.#configurationOf(name);
+    if (written !== null) Deno.writeTextFileSync(path, written);
+    const args = [kind, "--config", path, "--run", this.#folderOf(name), ...options];
+    this.launches.database.transaction(() => {
+      this.launches.add(name, waiting(kind, args, ranks));
+      remember(name);
+    });
+    this.list.feed.tell(name);
+    void this.#advance();
+    return name;
+  }
+
+  /**
+   * Puts a run that has ended into the queue again.
+   *
+   * @throws RequestProblem when too many wait
+   */
+  resume(name: string, kind: RunKind, ranks: number): void {
+    this.#requireRoom();
+    const plannedBytes = this.launches.find(name)?.plannedBytes ?? null;
+    const more = ranks === 1 ? [] : ["--ranks", String(ranks)];
+    const args = [kind, "--run", this.#folderOf(name), "--resume", ...more];
+    this.launches.add(name, { ...waiting(kind, args, ranks), plannedBytes });
+    this.list.feed.tell(name);
+    void this.#advance();
+  }
+
+  /** Ends a run at once, or takes it out of the queue. */
+  kill(name: string): void {
+    const launch = this.launches.find(name);
+    const run = this.list.find(name);
+    const endedAt = new Date().toISOString();
+    if (launch?.state === "waiting") {
+      this.launches.change(name, { state: "ended", isKilled: true, endedAt });
+    } else {
+      this.#adopt(name);
+      this.launches.change(name, { isKilled: true });
+      // Of several ranks the first one, and what started them, which ends the others.
+      if (launch?.process) killProcess(launch.process);
+      if (run?.live) killProcess(run.live.process);
+    }
+    this.list.feed.tell(name);
+  }
+
+  /** Remembers that a run was asked to stop. */
+  stopAsked(name: string): void {
+    this.#adopt(name);
+    this.launches.change(name, { isStopAsked: true });
+    this.list.feed.tell(name);
+  }
+
+  /** Takes a run of the command line for one of its own from now on. */
+  #adopt(name: string): void {
+    const live = this.list.find(name)?.live ?? null;
+    if (live === null || this.launches.find(name)?.state === "running") return;
+    const { process, since: startedAt } = live;
+    const found = waiting(this.list.find(name)?.kind ?? "train", [], 1);
+    this.launches.add(name, { ...found, state: "running", process, startedAt });
+  }
+
+  /** Forgets a run that has ended, and removes what was kept for it. */
+  forget(name: string): void {
+    this.launches.remove(name);
+    removeIfPresent(this.#configurationOf(name));
+    removeIfPresent(this.outputOf(name));
+  }
+
+  /** What a run's process prints. */
+  outputOf(name: string): string {
+    return join(this.own, `${name}.log`);
+  }
+
+  #requireRoom(): void {
+    const queued = this.launches.all().filter(([, { state }]) => state === "waiting").length;
+    if (queued < LONGEST_QUEUE) return;
+    throw new RequestProblem(429, `${queued} runs are waiting already.`);
+  }
+
+  #freeName(name: string): string {
+    for (let path = nextRunDirectory(this.list.root, name);;) {
+      const found = path.split("/").at(-1) ?? name;
+      if (!this.#isTaken(found)) return found;
+      // Of a run that waits, and has no folder yet.
+      const number = Number(/\d+$/.exec(path)?.[0]) + 1;
+      path = path.replace(/\d+$/, String(number).padStart(3, "0"));
+    }
+  }
+
+  #isTaken(name: string): boolean {
+    return this.launches.find(name) !== null || RunFolder.at(this.#folderOf(name)).isUsed;
+  }
+
+  #folderOf(name: string): string {
+    return join(this.list.root, name);
+  }
+
+  #configurationOf(name: string): string {
+    return join(this.own, `${name}.yaml`);
+  }
+
+  /** Finds those that have ended unseen: they were started by an earlier server. */
+  #look(): void {
+    for (const [name, { state, process }] of this.launches.all()) {
+      if (state !== "running" || process === null || this.#children.has(process.pid)) continue;
+      if (!isAlive(process)) void this.#end(name, process, null);
+    }
+    void this.#advance();
+  }
+
+  async #end(name: string, process: ProcessIdentity, exitCode: number | null): Promise<void> {
+    await this.list.catchUp(name);
+    // The run may have been gone on with meanwhile, by another process.
+    if (this.#isClosed || this.launches.find(name)?.process?.started !== process.started) return;
+    const endedAt = new Date().toISOString();
+    this.launches.change(name, {
+      state: "ended",
+      endedAt,
+      exitCode,
+      lastWords: lastWords(this.outputOf(name)),
+    });
+    this.list.feed.tell(name);
+    void this.#advance();
+  }
+
+  /** Starts those that wait and fit, in their order. */
+  async #advance(): Promise<void> {
+    if (this.#isAdvancing || this.#isClosed) return;
+    this.#isAdvancing = true;
+    try {
+      for (;;) {
+        const next = this.launches.all().find(([, { state }]) => state === "waiting");
+        if (next === undefined) return;
+        const [name, launch] = next;
+        const planned = launch.plannedBytes ?? await this.#plan(name, launch);
+        if (this.#isClosed) return;
+        // It may have been taken out of the queue meanwhile.
+        if (this.launches.find(name)?.state !== "waiting") continue;
+        // A run that is gone on with may still be ending.
+        const isEnding = liveProcess(RunFolder.at(this.#folderOf(name))) !== null;
+        if (isEnding || !this.#fits(planned)) return;
+        this.#start(name, launch);
+      }
+    } finally {
+      this.#isAdvancing = false;
+    }
+  }
+
+  /** @returns null when it cannot be planned: the run itself will say why */
+  async #plan(name: string, { kind, args, ranks }: Launch): Promise<number | null> {
+    const value = (option: string) => args.flatMap((arg, i) => args[i - 1] === option ? [arg] : []);
+    const [file = RunFolder.at(this.#folderOf(name)).configuration] = value("--config");
+    const steps = value("--steps").map(Number)[0];
+    let planned: PlannedMemory;
+    try {
+      planned = await planMemory({ kind, file, set: value("--set"), steps, ranks });
+    } catch {
+      return null;
+    }
+    if (this.#isClosed) return null;
+    this.#limitBytes = planned.limitBytes;
+    this.launches.change(name, { plannedBytes: planned.peakBytes });
+    return planned.peakBytes;
+  }
+
+  /** Whether it fits beside those that go on; alone it is started in any case, and says itself if it does not fit. */
+  #fits(planned: number | null): boolean {
+    const beside = this.launches.all().filter(([, { state }]) => state === "running");
+    if (beside.length === 0) return true;
+    if (planned === null || this.#limitBytes === null) return false;
+    const taken = beside.reduce((sum, [, { plannedBytes }]) => sum + (plannedBytes ?? Infinity), 0);
+    return taken + planned <= this.#limitBytes;
+  }
+
+  #start(name: string, { args }: Launch): void {
+    const startedAt = new Date().toISOString();
+    let started: StartedProcess;
+    try {
+      started = startProcess(this.program, args, this.outputOf(name));
+    } catch (error) {
+      const ended = { state: "ended", endedAt: startedAt, exitCode: 1 } as const;
+      this.launches.change(name, { ...ended, startedAt, lastWords: (error as Error).message });
+      return;
+    }
+    const { process, ended } = started;
+    this.launches.change(name, { state: "running", process, startedAt });
+    this.#children.add(process.pid);
+    void ended.then((code) => {
+      this.#children.delete(process.pid);
+      return this.#end(name, process, code);
+    });
+    this.list.feed.tell(name);
+  }
+}
+
+function waiting(kind: RunKind, args: readonly string[], ranks: number): Launch {
+  return {
+    kind,
+    args,
+    ranks,
+    state: "waiting",
+    process: null,
+    plannedBytes: null,
+    createdAt: new Date().toISOString(),
+    startedAt: null,
+    endedAt: null,
+    exitCode: null,
+    lastWords: null,
+    isStopAsked: false,
+    isKilled: false,
+  };
+}

@@ -1,0 +1,47 @@
+import { UserError } from "../../base/user_error.ts";
+import { Failure } from "../../base/failure.ts";
+import type { MemoryPlan } from "../../run/memory/memory_plan.ts";
+import type { RunKind } from "../../run/store/run_folder.ts";
+
+/** A run whose memory is asked for. */
+export interface PlanRequest {
+  readonly kind: RunKind;
+  /** Of its configuration. */
+  readonly file: string;
+  readonly set: readonly string[];
+  readonly steps?: number;
+  readonly ranks: number;
+}
+
+/** What a run takes of its first rank's GPU, and what that GPU has. */
+export interface PlannedMemory extends MemoryPlan {
+  /** Null where nothing tells. */
+  readonly limitBytes: number | null;
+}
+
+const MOST_SECONDS = 300;
+let last: Promise<unknown> = Promise.resolve();
+
+/**
+ * Plans a run's memory in a process of its own, one after the other.
+ *
+ * @throws UserError when the run could not start that way; Failure when the process fails
+ */
+export function planMemory(request: PlanRequest): Promise<PlannedMemory> {
+  const planned = last.then(() => plan(request));
+  last = planned.catch(() => {}); // who asked for it is told
+  return planned;
+}
+
+async function plan(request: PlanRequest): Promise<PlannedMemory> {
+  const program = new URL("./plan_process.ts", import.meta.url).href;
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", program, JSON.stringify(request)],
+    stdin: "null",
+    signal: AbortSignal.timeout(1000 * MOST_SECONDS),
+  }).output();
+  const [printed, said] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes).trim());
+  if (code === 0) return JSON.parse(printed.split("\n").at(-1) ?? "");
+  if (code === 2) throw new UserError(said);
+  throw new Failure(`The memory could not be planned: ${said.split("\n")[0]}`);
+}

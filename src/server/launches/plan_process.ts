@@ -1,0 +1,38 @@
+/**
+ * A process of its own that plans a run's GPU memory, since waiting for a GPU would hold up the server. It is given a
+ * `PlanRequest` as its only argument and prints a `PlannedMemory`.
+ */
+
+import { UserError } from "../../base/user_error.ts";
+import { deviceMemory } from "../../gpu/device_memory.ts";
+import { Gpu } from "../../gpu/gpu.ts";
+import { loadSftConfig, loadTangoConfig } from "../../run/config/load_config.ts";
+import { planSftMemory } from "../../run/memory/sft_memory_plan.ts";
+import { planTangoMemory } from "../../run/memory/tango_memory_plan.ts";
+import type { PlannedMemory, PlanRequest } from "./memory_plan.ts";
+
+async function plan({ kind, file, set, steps, ranks }: PlanRequest): Promise<PlannedMemory> {
+  const overrides = { set, steps };
+  const rank = { rank: 0, size: ranks };
+  if (kind === "sft") {
+    const config = loadSftConfig(file, overrides);
+    const gpu = await Gpu.open(config.gpu);
+    return { ...await planSftMemory(gpu, config, rank), limitBytes: limitOf(gpu, config) };
+  }
+  const config = loadTangoConfig(file, overrides);
+  const gpu = await Gpu.open(config.gpu);
+  return { ...await planTangoMemory(gpu, config, rank), limitBytes: limitOf(gpu, config) };
+}
+
+function limitOf(gpu: Gpu, config: { readonly memory_limit_gb: number | null }): number | null {
+  const { memory_limit_gb: limit } = config;
+  return limit === null ? deviceMemory(gpu.info)?.bytes ?? null : limit * 1e9;
+}
+
+try {
+  console.log(JSON.stringify(await plan(JSON.parse(Deno.args[0]))));
+  Deno.exit(0);
+} catch (error) {
+  console.error(error instanceof UserError ? error.message : error);
+  Deno.exit(error instanceof UserError ? 2 : 1);
+}

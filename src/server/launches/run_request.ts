@@ -1,0 +1,138 @@
+/** What is asked for when a run is to be started, and the command line that does it. */
+
+import { z } from "@hono/zod-openapi";
+import { join } from "node:path";
+import { parse, stringify } from "yaml";
+import { UserError } from "../../base/user_error.ts";
+import { comparedMethods } from "../../run/compare/comparison.ts";
+import type { TangoConfig } from "../../run/config/config_schema.ts";
+import { loadSftConfig, loadTangoConfig } from "../../run/config/load_config.ts";
+import { placementOf, requireShards } from "../../run/config/placement.ts";
+import type { SftConfig } from "../../run/config/sft_config_schema.ts";
+import { problemsName } from "../../run/problems/open_problems.ts";
+import type { RunKind } from "../../run/store/run_folder.ts";
+import { requireAllowedPaths } from "./allowed_paths.ts";
+import { presetFile } from "./presets.ts";
+
+/** A run that is to be started, or planned. */
+export const runRequestSchema = z.strictObject({
+  kind: z.enum(["train", "sft", "compare"]),
+  preset: z.string().max(100).optional().describe(
+    "Of /api/presets; left out: that of the command.",
+  ),
+  configuration: z.record(z.string(), z.unknown()).optional().describe(
+    "Keys that are other than the preset's; without preset the whole configuration.",
+  ),
+  set: z.array(z.string().max(10_000)).max(200).optional().describe(
+    "key.path=value each, as --set.",
+  ),
+  steps: z.int().min(0).max(2 ** 40).optional(),
+  ranks: z.int().min(1).max(64).optional(),
+}).openapi("RunRequest");
+
+/** A run that is to be started, or planned. */
+export type RunRequest = z.infer<typeof runRequestSchema>;
+
+/** What a request comes to. */
+export interface PreparedRun {
+  readonly kind: RunKind;
+  readonly ranks: number;
+  /** Begins the name of its folder unless it is named. */
+  readonly name: string;
+  /** Text of a configuration file of its own; null where a preset is taken as it is. */
+  readonly written: string | null;
+  /** Options of the command, without its configuration file and folder. */
+  readonly options: readonly string[];
+  /** The configuration file that is taken as it is. */
+  readonly file: string;
+}
+
+const DEFAULTS: Readonly<Record<RunKind, string>> = {
+  train: "last-letter",
+  sft: "last-letter-generator-sft",
+  compare: "last-letter",
+};
+
+/**
+ * Checks a request as the command line does.
+ *
+ * @param scratch a folder for a file that is removed again
+ * @param folders that the configuration's paths may lead into
+ * @throws UserError as the command line would print it
+ */
+export function prepareRun(
+  request: RunRequest,
+  scratch: string,
+  folders: readonly string[],
+): PreparedRun {
+  const { kind, preset, configuration, set = [], steps, ranks = 1 } = request;
+  if (kind === "compare" && ranks > 1) {
+    throw new UserError("ranks: a comparison runs on one GPU; expected 1.");
+  }
+  const file = presetFile(preset ?? DEFAULTS[kind]);
+  const base = preset === undefined ? {} : parse(Deno.readTextFileSync(file)) as object;
+  const written = configuration === undefined ? null : stringify(merged(base, configuration));
+  const overrides = { set, steps };
+  const load = (path: string) =>
+    kind === "sft" ? loadSftConfig(path, overrides) : loadTangoConfig(path, overrides);
+  const config = written === null ? load(file) : loadWritten(scratch, written, load);
+  requireAllowedPaths(config, folders);
+  checkKind(kind, config, ranks);
+  return {
+    kind,
+    ranks,
+    name: nameOf(kind, config),
+    written,
+    file,
+    options: [
+      ...set.flatMap((assignment) => ["--set", assignment]),
+      ...(steps === undefined ? [] : ["--steps", String(steps)]),
+      ...(ranks === 1 ? [] : ["--ranks", String(ranks)]),
+    ],
+  };
+}
+
+function loadWritten<Config>(
+  scratch: string,
+  text: string,
+  load: (path: string) => Config,
+): Config {
+  const path = join(scratch, `${crypto.randomUUID()}.yaml`);
+  Deno.writeTextFileSync(path, text);
+  try {
+    return load(path);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    // It is no file of the user's.
+    throw new UserError(error.message.replaceAll(new RegExp(`${path}(:\\d+)*:? ?`, "g"), ""));
+  } finally {
+    Deno.removeSync(path);
+  }
+}
+
+function checkKind(kind: RunKind, config: TangoConfig | SftConfig, ranks: number): void {
+  if ("policy" in config) return requireShards(config.reduction.shards, ranks, "the model");
+  placementOf(config, ranks);
+  if (kind === "compare") comparedMethods(config);
+}
+
+function nameOf(kind: RunKind, config: TangoConfig | SftConfig): string {
+  const name = problemsName(config);
+  if ("policy" in config) return `${name}-${config.policy}-sft`;
+  return kind === "compare" ? `${name}-compare` : name;
+}
+
+/** Keys of the second over those of the first, at every depth; lists are taken whole. */
+function merged(base: unknown, over: unknown): unknown {
+  if (!isMapping(base) || !isMapping(over)) return over;
+  const keys = new Set([...Object.keys(base), ...Object.keys(over)]);
+  return Object.fromEntries(
+    [...keys].map((
+      key,
+    ) => [key, Object.hasOwn(over, key) ? merged(base[key], over[key]) : base[key]]),
+  );
+}
+
+function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,127 @@
+/** What a run is asked. */
+
+import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { removeIfPresent } from "../../base/atomic_file.ts";
+import { RunFolder } from "../../run/store/run_folder.ts";
+import { problems, RequestProblem } from "../http/problem.ts";
+import type { AllRuns } from "../launches/all_runs.ts";
+import type { Launcher } from "../launches/launcher.ts";
+import type { Steering } from "../launches/steering.ts";
+import { runSchema, type RunView } from "../runs/run_view.ts";
+import { json, newApi, runParameter } from "./api.ts";
+
+const ACTIONS = {
+  pause: "Lets the run wait after the present step",
+  "go-on": "Lets a paused run go on",
+  checkpoint: "Writes a checkpoint after the present step",
+  stop: "Ends the run after the present step, with a checkpoint",
+  kill: "Ends the run's processes at once; a waiting one leaves the queue",
+  resume: "Goes on with a run that has ended, from its newest checkpoint",
+} as const;
+
+const actionRoute = <Action extends keyof typeof ACTIONS>(action: Action) =>
+  createRoute({
+    method: "post",
+    path: `/api/runs/{id}/${action}`,
+    summary: ACTIONS[action],
+    request: { params: runParameter },
+    responses: {
+      202: json("The run as it is: its state changes when it has done so.", runSchema),
+      ...problems(404, 409, 422, 429),
+    },
+  });
+
+const settings = createRoute({
+  method: "patch",
+  path: "/api/runs/{id}/settings",
+  summary: "Changes settings of a run that goes on, from its next step",
+  request: {
+    params: runParameter,
+    body: {
+      required: true,
+      content: {
+        "application/json": {
+          schema: z.record(z.string().max(200), z.union([z.string().max(200), z.number()]))
+            .refine((keys) => Object.keys(keys).length > 0, "expected at least one setting")
+            .openapi({ example: { "generator.optimizer.learning_rate": 1e-5 }, minProperties: 1 }),
+        },
+      },
+    },
+  },
+  responses: {
+    200: json("The run has taken them.", runSchema),
+    202: json("The run will take them between two steps.", runSchema),
+    ...problems(400, 404, 409, 413, 422, 429),
+  },
+});
+
+const remove = createRoute({
+  method: "delete",
+  path: "/api/runs/{id}",
+  summary: "Removes a run that has ended, with all files in its folder",
+  request: { params: runParameter },
+  responses: { 204: { description: "It is gone." }, ...problems(404, 409, 422, 429) },
+});
+
+const GOING: readonly RunView["state"][] = ["starting", "running", "paused", "stopping"];
+
+/** Routes that steer runs. */
+export function controlRoutes(runs: AllRuns, launcher: Launcher, steering: Steering): OpenAPIHono {
+  const api = newApi();
+  const { list } = launcher;
+  const act = (action: keyof typeof ACTIONS, run: RunView): void => {
+    if (action !== "resume" && run.state !== "waiting" && !GOING.includes(run.state)) {
+      throw new RequestProblem(409, `The run is not going on: it is ${run.state}.`);
+    }
+    switch (action) {
+      case "pause":
+        return steering.ask(run.id, { request: "pause" });
+      case "go-on":
+        return steering.ask(run.id, { request: "goOn" });
+      case "checkpoint":
+        return steering.ask(run.id, { request: "checkpoint" });
+      case "stop":
+        if (run.state === "waiting") return launcher.kill(run.id);
+        steering.ask(run.id, { request: "stop" });
+        return launcher.stopAsked(run.id);
+      case "kill":
+        return launcher.kill(run.id);
+      case "resume":
+        if (run.state === "waiting" || GOING.includes(run.state)) {
+          throw new RequestProblem(409, `The run is ${run.state}.`);
+        }
+        if (!RunFolder.at(run.folder).isUsed) {
+          throw new RequestProblem(409, "The run never began: start another.");
+        }
+        return launcher.resume(run.id, run.kind, run.ranks);
+    }
+  };
+  for (const action of Object.keys(ACTIONS) as (keyof typeof ACTIONS)[]) {
+    api.openapi(actionRoute(action), (context) => {
+      const { id } = context.req.valid("param");
+      act(action, runs.view(id));
+      return context.json(runs.view(id), 202);
+    });
+  }
+  api.openapi(settings, async (context) => {
+    const { id } = context.req.valid("param");
+    const { state } = runs.view(id);
+    const run = list.find(id);
+    if (run === null || !GOING.includes(state)) {
+      throw new RequestProblem(409, `The run is not going on: it is ${state}.`);
+    }
+    const isTaken = await steering.change(run, context.req.valid("json"));
+    return context.json(runs.view(id), isTaken ? 200 : 202);
+  });
+  api.openapi(remove, async (context) => {
+    const { id } = context.req.valid("param");
+    const { state } = runs.view(id);
+    if (GOING.includes(state)) throw new RequestProblem(409, `The run is ${state}: stop it first.`);
+    launcher.forget(id);
+    const run = list.find(id);
+    if (run) removeIfPresent(run.folder.path);
+    await list.catchUp(id);
+    return context.body(null, 204);
+  });
+  return api;
+}

@@ -1,0 +1,180 @@
+/** Starting a run, and what is needed to decide on one. */
+
+import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { join } from "node:path";
+import { UserError } from "../../base/user_error.ts";
+import { tangoConfigSchema } from "../../run/config/config_schema.ts";
+import { sftConfigSchema } from "../../run/config/sft_config_schema.ts";
+import { problems, RequestProblem } from "../http/problem.ts";
+import type { AllRuns } from "../launches/all_runs.ts";
+import type { Launcher } from "../launches/launcher.ts";
+import { planMemory, type PlannedMemory } from "../launches/memory_plan.ts";
+import { listPresets } from "../launches/presets.ts";
+import {
+  type PreparedRun,
+  prepareRun,
+  type RunRequest,
+  runRequestSchema,
+} from "../launches/run_request.ts";
+import { runSchema } from "../runs/run_view.ts";
+import { json, newApi } from "./api.ts";
+
+const body = <Schema extends z.ZodType>(schema: Schema) =>
+  ({ required: true, content: { "application/json": { schema } } }) as const;
+
+const start = createRoute({
+  method: "post",
+  path: "/api/runs",
+  summary: "Starts a run as soon as its memory is free",
+  request: {
+    headers: z.object({
+      "idempotency-key": z.string().min(1).max(255).optional().describe(
+        "A request that is sent again with the key of an earlier one starts nothing, and is answered as that was.",
+      ),
+    }),
+    body: body(runRequestSchema.extend({
+      run: z.string().regex(/^[A-Za-z0-9][\w.-]{0,99}$/).optional().describe(
+        "The name of its folder; left out: the next free one.",
+      ),
+    })),
+  },
+  responses: {
+    202: json("The run, which waits or is starting.", runSchema),
+    ...problems(400, 409, 413, 422, 429),
+  },
+});
+
+const use = z.object({ what: z.string(), bytes: z.number() });
+
+const plan = createRoute({
+  method: "post",
+  path: "/api/plan",
+  summary: "What a run would take of a GPU's memory",
+  request: { body: body(runRequestSchema) },
+  responses: {
+    200: json(
+      "At most.",
+      z.object({
+        peakBytes: z.number(),
+        limitBytes: z.number().nullable(),
+        resident: z.array(use),
+        phases: z.array(use).describe("One after the other, so that the largest counts."),
+      }),
+    ),
+    ...problems(400, 413, 422, 429, 503),
+  },
+});
+
+const presets = createRoute({
+  method: "get",
+  path: "/api/presets",
+  summary: "Configurations that come with the program",
+  responses: {
+    200: json(
+      "By name.",
+      z.object({
+        presets: z.array(z.object({
+          name: z.string(),
+          kind: z.enum(["train", "sft"]),
+          description: z.string(),
+          configuration: z.record(z.string(), z.unknown()),
+        })),
+      }),
+    ),
+    ...problems(429),
+  },
+});
+
+const schema = createRoute({
+  method: "get",
+  path: "/api/schema",
+  summary: "The JSON schema of a configuration",
+  request: { query: z.object({ kind: z.enum(["train", "sft", "compare"]) }) },
+  responses: {
+    200: json(
+      "Of what may be written, with defaults and descriptions.",
+      z.record(z.string(), z.unknown()),
+    ),
+    ...problems(422, 429),
+  },
+});
+
+/** Routes that start runs. */
+export function startRoutes(
+  runs: AllRuns,
+  launcher: Launcher,
+  folders: readonly string[],
+): OpenAPIHono {
+  const api = newApi();
+  const { launches, own } = launcher;
+  const prepare = (request: RunRequest): PreparedRun => {
+    try {
+      return prepareRun(request, own, folders);
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      throw new RequestProblem(422, error.message, keyIn(error.message));
+    }
+  };
+  api.openapi(start, (context) => {
+    const key = context.req.valid("header")["idempotency-key"];
+    const { run = null, ...request } = context.req.valid("json");
+    const text = JSON.stringify({ run, ...request });
+    const before = key === undefined ? null : launches.answered(key);
+    if (before !== null) {
+      if (before.request !== text) {
+        throw new RequestProblem(
+          409,
+          "This key came with another request before.",
+          "idempotency-key",
+        );
+      }
+      return context.json(runs.view(before.run), 202);
+    }
+    const name = launcher.begin(prepare(request), run, (name) => {
+      if (key !== undefined) launches.answer(key, text, name);
+    });
+    return context.json(runs.view(name), 202);
+  });
+  api.openapi(plan, async (context) => {
+    const { peakBytes, limitBytes, resident, phases } = await planned(
+      prepare(context.req.valid("json")),
+      context.req.valid("json"),
+      own,
+    );
+    return context.json(
+      { peakBytes, limitBytes, resident: [...resident], phases: [...phases] },
+      200,
+    );
+  });
+  api.openapi(presets, (context) => context.json({ presets: listPresets() }, 200));
+  api.openapi(schema, (context) => {
+    const { kind } = context.req.valid("query");
+    const found = kind === "sft" ? sftConfigSchema : tangoConfigSchema;
+    return context.json(z.toJSONSchema(found, { io: "input", unrepresentable: "any" }), 200);
+  });
+  return api;
+}
+
+async function planned(
+  { kind, ranks, written, file }: PreparedRun,
+  { set = [], steps }: RunRequest,
+  own: string,
+): Promise<PlannedMemory> {
+  const path = written === null ? file : join(own, `${crypto.randomUUID()}.yaml`);
+  try {
+    if (written !== null) Deno.writeTextFileSync(path, written);
+    return await planMemory({ kind, file: path, set, steps, ranks });
+  } catch (error) {
+    if (error instanceof UserError) {
+      throw new RequestProblem(422, error.message, keyIn(error.message));
+    }
+    throw new RequestProblem(503, error instanceof Error ? error.message : String(error));
+  } finally {
+    if (written !== null) Deno.removeSync(path);
+  }
+}
+
+/** The configuration key that a message begins with. */
+function keyIn(message: string): string | undefined {
+  return /^(?:[^\n]*?: )??([a-z_]+(?:[.[][\w\].[]*)?) (?:is|cannot)\b/.exec(message)?.[1];
+}

@@ -1,0 +1,311 @@
+/** Runs that are started and steered over HTTP: real processes, of a model so small that a step takes milliseconds. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { stringify } from "yaml";
+import { isAlive } from "../../src/base/process_identity.ts";
+import { exists } from "../../src/base/atomic_file.ts";
+import { readControlFile } from "../../src/run/control/endpoint/control_file.ts";
+import { RunFolder } from "../../src/run/store/run_folder.ts";
+import { type RunningServer, serve } from "../../src/server/serve.ts";
+import type { RunView } from "../../src/server/runs/run_view.ts";
+import { assertSameFiles } from "../run/killable_runs.ts";
+import { withFolder } from "./written_run.ts";
+
+const program = fileURLToPath(import.meta.resolve("../../src/cli/main.ts"));
+
+/** More steps than a test ever waits for. */
+const ENDLESS = 1_000_000;
+
+const configuration = {
+  policy: "generator",
+  architecture: {
+    hidden_size: 16,
+    layers: 1,
+    attention_heads: 2,
+    key_value_heads: 1,
+    intermediate_size: 32,
+    max_position_embeddings: 256,
+  },
+  batch_size: 2,
+  schedule: { test_frequency: ENDLESS },
+  max_response_length: 10,
+  evaluation: { problems: 2 },
+};
+
+/** What a client sees of a server. */
+class Client {
+  constructor(private readonly url: string) {}
+
+  async send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+    const response = await fetch(this.url + path, {
+      method,
+      headers: {
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    const text = await response.text();
+    return { status: response.status, answer: text === "" ? null : JSON.parse(text) };
+  }
+
+  async start(steps: number, others: object = {}): Promise<RunView> {
+    const body = { kind: "sft", configuration, steps, ...others };
+    const { status, answer } = await this.send("POST", "/api/runs", body);
+    assert.equal(status, 202, JSON.stringify(answer));
+    return answer;
+  }
+
+  /** Asks a run for something that it does. */
+  async act(id: string, action: string): Promise<void> {
+    const { status, answer } = await this.send("POST", `/api/runs/${id}/${action}`);
+    assert.equal(status, 202, JSON.stringify(answer));
+  }
+
+  /** Waits until a run is in a state. */
+  async until(id: string, state: RunView["state"]): Promise<RunView> {
+    for (;;) {
+      const { answer } = await this.send("GET", `/api/runs/${id}`);
+      if (answer.state === state) return answer;
+      const isOver = ["failed", "killed", "lost", "finished", "stopped"].includes(answer.state);
+      // A run that is gone on with is over until its process begins.
+      const isAwaited = state === "running" || state === "starting";
+      assert.ok(!isOver || (isAwaited && answer.state !== "failed"), JSON.stringify(answer));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
+
+function open(root: string): { readonly server: RunningServer; readonly client: Client } {
+  const server = serve({
+    ...{ hostname: "127.0.0.1", port: 0, token: null, root, program },
+    folders: ["configs", "weights"],
+  });
+  return { server, client: new Client(server.url) };
+}
+
+/** A server that is asked to start runs; none of them outlives the test. */
+async function withServer(body: (client: Client, root: string) => Promise<void>): Promise<void> {
+  await withFolder(async (root) => {
+    const { server, client } = open(root);
+    try {
+      await body(client, root);
+    } finally {
+      await killAll(client);
+      await server[Symbol.asyncDispose]();
+    }
+  });
+}
+
+async function killAll(client: Client): Promise<void> {
+  const { answer } = await client.send("GET", "/api/runs");
+  for (const { id } of answer.runs) await client.send("POST", `/api/runs/${id}/kill`);
+  const going = ["waiting", "starting", "running", "paused", "stopping"];
+  for (const { id } of answer.runs) {
+    while (going.includes((await client.send("GET", `/api/runs/${id}`)).answer.state)) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
+
+/** The processes of other tests are none of these tests' leaks, and a child is let go on purpose. */
+const lenient = { sanitizeOps: false, sanitizeResources: false } as const;
+
+Deno.test({
+  ...lenient,
+  name: "steer: started, paused, edited, gone on with, stopped and resumed over HTTP",
+  fn: () =>
+    withServer(async (client, root) => {
+      const { id, kind } = await client.start(ENDLESS);
+      assert.deepEqual([id, kind], ["last-letter-generator-sft-001", "sft"]);
+      await client.until(id, "starting");
+      await client.act(id, "pause");
+      const paused = await client.until(id, "paused");
+      assert.ok(paused.step >= 1 && paused.totalSteps === ENDLESS);
+      assert.ok((paused.memory?.planned ?? 0) > 0);
+      const path = `/api/runs/${id}/settings`;
+      const wrong = await client.send("PATCH", path, { "optimizer.learning_rate": -1 });
+      assert.deepEqual([wrong.status, wrong.answer.field], [422, "optimizer.learning_rate"]);
+      const fixed = await client.send("PATCH", path, { seed: 3 });
+      assert.deepEqual([fixed.status, fixed.answer.field], [422, "seed"]);
+      const changed = await client.send("PATCH", path, { "optimizer.learning_rate": 0.5 });
+      assert.equal(changed.status, 200);
+      for (const action of ["resume"]) {
+        assert.equal((await client.send("POST", `/api/runs/${id}/${action}`)).status, 409);
+      }
+      assert.equal((await client.send("DELETE", `/api/runs/${id}`)).status, 409);
+      await client.act(id, "go-on");
+      await client.until(id, "running");
+      const { answer: config } = await client.send("GET", `/api/runs/${id}/config`);
+      assert.equal(config.changeable["optimizer.learning_rate"], 0.5);
+      assert.deepEqual(config.changes, [
+        { step: paused.step + 1, settings: { "optimizer.learning_rate": 0.5 } },
+      ]);
+      await client.act(id, "stop");
+      const stopped = await client.until(id, "stopped");
+      assert.ok(stopped.step > paused.step && stopped.endedAt !== null);
+      for (const action of ["pause", "go-on", "checkpoint", "stop", "kill"]) {
+        assert.equal((await client.send("POST", `/api/runs/${id}/${action}`)).status, 409, action);
+      }
+      assert.equal(
+        (await client.send("PATCH", path, { "optimizer.learning_rate": 1 })).status,
+        409,
+      );
+      await client.act(id, "resume");
+      const again = await client.until(id, "running");
+      assert.ok(again.step >= stopped.step);
+      await client.act(id, "kill");
+      await client.until(id, "killed");
+      assert.equal((await client.send("DELETE", `/api/runs/${id}`)).status, 204);
+      assert.equal((await client.send("GET", `/api/runs/${id}`)).status, 404);
+      assert.ok(!exists(join(root, id)));
+    }),
+});
+
+Deno.test({
+  ...lenient,
+  name: "steer: a run over HTTP leaves the bytes of the same command in a terminal",
+  fn: () =>
+    withServer(async (client, root) => {
+      const { id } = await client.start(5, { set: ["schedule.test_frequency=2"], run: "asked" });
+      assert.equal(id, "asked");
+      await client.until(id, "finished");
+      const file = join(root, "typed.yaml");
+      Deno.writeTextFileSync(file, stringify(configuration));
+      const options = ["--steps", "5", "--set", "schedule.test_frequency=2"];
+      const { success } = await new Deno.Command(Deno.execPath(), {
+        args: [
+          "run",
+          "-A",
+          program,
+          "sft",
+          "--config",
+          file,
+          "--run",
+          join(root, "typed"),
+          ...options,
+        ],
+        stdout: "null",
+        stderr: "null",
+      }).output();
+      assert.ok(success);
+      assertSameFiles(join(root, "asked"), join(root, "typed"), [
+        "metrics.jsonl",
+        "generator/model.safetensors",
+      ]);
+    }),
+});
+
+Deno.test({
+  ...lenient,
+  name: "steer: what cannot be started is refused with the key that is to blame",
+  fn: () =>
+    withServer(async (client, root) => {
+      const refused = async (body: object, status: number, field: string | undefined) => {
+        const { status: found, answer } = await client.send("POST", "/api/runs", body);
+        assert.deepEqual([found, answer.field], [status, field], JSON.stringify(answer));
+        assert.doesNotMatch(answer.detail, /\.tango|-[0-9a-f]{12}/, "no path of the server's own");
+      };
+      const sft = { kind: "sft", configuration };
+      await refused({}, 422, "kind");
+      await refused({ ...sft, steps: -1 }, 422, "steps");
+      await refused({ ...sft, speed: 1 }, 422, undefined);
+      await refused({ ...sft, set: ["batch_size=none"] }, 422, "batch_size");
+      await refused({ ...sft, configuration: { ...configuration, batch: 2 } }, 422, "batch");
+      await refused({ ...sft, preset: "../secret" }, 422, "preset");
+      await refused({ ...sft, run: "../out" }, 422, "run");
+      await refused({ ...sft, run: ".tango" }, 422, "run");
+      await refused({ ...sft, ranks: 4 }, 422, undefined);
+      await refused({ ...sft, set: ["initial_model=/etc"] }, 422, "initial_model");
+      await refused({ ...sft, set: ["output_directory=configs/../src"] }, 422, "output_directory");
+      await refused(
+        { kind: "compare", preset: "last-letter", set: ["verifier=null"] },
+        422,
+        undefined,
+      );
+      assert.equal((await client.send("POST", "/api/runs", "text")).status, 422);
+      const { answer } = await client.send("GET", "/api/runs");
+      assert.deepEqual(answer.runs, []);
+      assert.deepEqual([...Deno.readDirSync(root)].map(({ name }) => name), [".tango"]);
+    }),
+});
+
+Deno.test({
+  ...lenient,
+  name: "steer: a request that is sent twice starts one run; one whose process fails says why",
+  fn: () =>
+    withServer(async (client) => {
+      const key = { "idempotency-key": "once" };
+      // A model that is not there passes for a configuration.
+      const set = ["initial_model=configs/nowhere"];
+      const body = { kind: "sft", configuration, set };
+      const first = await client.send("POST", "/api/runs", body, key);
+      const second = await client.send("POST", "/api/runs", body, key);
+      assert.deepEqual([first.status, second.status], [202, 202]);
+      assert.equal(second.answer.id, first.answer.id);
+      const other = await client.send("POST", "/api/runs", { ...body, steps: 3 }, key);
+      assert.deepEqual([other.status, other.answer.field], [409, "idempotency-key"]);
+      const { answer } = await client.send("GET", "/api/runs");
+      assert.equal(answer.runs.length, 1);
+      const { error } = await client.until(first.answer.id, "failed");
+      assert.match(error ?? "", /configs\/nowhere/);
+    }),
+});
+
+Deno.test({
+  ...lenient,
+  name: "steer: a run that does not fit beside another waits for it, and can leave the queue",
+  fn: () =>
+    withServer(async (client) => {
+      const { answer: plan } = await client.send("POST", "/api/plan", {
+        kind: "sft",
+        configuration,
+      });
+      assert.ok(plan.peakBytes > 0 && plan.phases.length > 0);
+      // Room for one and a half.
+      const set = [`memory_limit_gb=${1.5 * plan.peakBytes / 1e9}`];
+      const first = await client.start(ENDLESS, { set });
+      await client.until(first.id, "running");
+      const second = await client.start(ENDLESS, { set });
+      const third = await client.start(ENDLESS, { set });
+      await client.act(second.id, "stop");
+      await client.until(second.id, "killed");
+      const waiting = async () => (await client.send("GET", `/api/runs/${third.id}`)).answer;
+      while ((await waiting()).memory === null) assert.equal((await waiting()).state, "waiting");
+      assert.equal((await waiting()).state, "waiting");
+      await client.act(first.id, "stop");
+      await client.until(first.id, "stopped");
+      await client.until(third.id, "running");
+    }),
+});
+
+Deno.test({
+  ...lenient,
+  name: "steer: a server that is started again finds its runs, those that ended too",
+  fn: () =>
+    withFolder(async (root) => {
+      let { server, client } = open(root);
+      const { id } = await client.start(ENDLESS);
+      await client.until(id, "running");
+      await server[Symbol.asyncDispose]();
+      const { process } = readControlFile(RunFolder.at(join(root, id))) ??
+        assert.fail("no process");
+      assert.ok(isAlive(process), "it outlives the server");
+      ({ server, client } = open(root));
+      await client.until(id, "running");
+      await client.act(id, "pause");
+      await client.until(id, "paused");
+      await server[Symbol.asyncDispose]();
+      // It dies unseen.
+      Deno.kill(process.pid, "SIGKILL");
+      ({ server, client } = open(root));
+      const { error } = await client.until(id, "lost");
+      assert.match(error ?? "", /without a last word/);
+      await client.act(id, "resume");
+      await client.until(id, "running");
+      await killAll(client);
+      await server[Symbol.asyncDispose]();
+    }),
+});
