@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { type Mpiexec, startCommand } from "../../../src/cli/ranks/mpiexec.ts";
-import { testEachLibrary } from "../../distributed/mpi/installations.ts";
+import type { Mpiexec } from "../../../src/cli/ranks/mpiexec.ts";
+import { runRanks, testEachLibrary } from "../../distributed/mpi/installations.ts";
 import { gone } from "../../distributed/mpi/processes.ts";
 
 const PROGRAM = new URL("./count_program.ts", import.meta.url).pathname;
@@ -74,21 +74,8 @@ testEachLibrary("--ranks: a mistake of the user is said once, exit 2", async (mp
 testEachLibrary(
   "--ranks: other ranks than those that were started are refused once",
   async (mpiexec) => {
-    const program = [
-      Deno.execPath(),
-      "run",
-      "--no-check",
-      "-A",
-      PROGRAM,
-      "count",
-      "--ranks",
-      "3",
-      "short",
-    ];
-    const { command, args, env } = startCommand(mpiexec, 2, program);
-    const { code, stderr } = await new Deno.Command(command, { args, env, clearEnv: true })
-      .output();
-    const printed = new TextDecoder().decode(stderr);
+    const count = [PROGRAM, "count", "--ranks", "3", "short"];
+    const { code, printed } = await runRanks(mpiexec, 2, count);
     assert.equal(
       printed.match(/^--ranks 3 does not fit the 2 ranks that .* started\./gm)?.length,
       1,

@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { PROJECT_FOLDER } from "../../../src/cli/dev/project.ts";
-import { startCommand } from "../../../src/cli/ranks/mpiexec.ts";
-import { testEachLibrary } from "../../distributed/mpi/installations.ts";
+import { tangoOnRanks, testEachLibrary } from "../../distributed/mpi/installations.ts";
 import { runCaptured } from "../run_captured.ts";
 
 Deno.test("commands: only these may be started as several ranks", () => {
@@ -15,12 +14,7 @@ Deno.test("commands: only these may be started as several ranks", () => {
 });
 
 testEachLibrary("a command for one process is refused once", async (mpiexec) => {
-  const main = join(PROJECT_FOLDER, "src/cli/main.ts");
-  const program = [Deno.execPath(), "run", "-A", "--no-check", main, "eval", "--model", "nowhere"];
-  const { command, args, env } = startCommand(mpiexec, 2, program);
-  const { code, stdout, stderr } = await new Deno.Command(command, { args, env, clearEnv: true })
-    .output();
-  const printed = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("");
+  const { code, printed } = await tangoOnRanks(mpiexec, 2, ["eval", "--model", "nowhere"]);
   const said = printed.match(/^eval is for a single process, and .* started 2: .*$/gm);
   assert.equal(said?.length, 1, printed);
   assert.doesNotMatch(printed, /nowhere/);

@@ -1,6 +1,7 @@
 /** The MPI libraries of this machine, each by the launcher that starts programs with it. */
 
 import { join } from "node:path";
+import { PROJECT_FOLDER } from "../../../src/cli/dev/project.ts";
 import {
   BROUGHT_FOLDER,
   examineMpiexec,
@@ -62,10 +63,38 @@ export interface RanksRun {
 
 /** Plays a scenario of `rank_program.ts` on as many ranks. */
 export async function play(mpiexec: Mpiexec, ranks: number, scenario: string): Promise<RanksRun> {
-  const program = [Deno.execPath(), "run", "--no-check", "-A", PROGRAM, scenario];
+  return await runRanks(mpiexec, ranks, [PROGRAM, scenario]);
+}
+
+/** Runs `./tango` as several ranks, as a user's `mpirun` does. */
+export async function tangoOnRanks(
+  mpiexec: Mpiexec,
+  ranks: number,
+  options: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<RanksRun> {
+  const main = join(PROJECT_FOLDER, "src/cli/main.ts");
+  return await runRanks(mpiexec, ranks, [main, ...options], environment);
+}
+
+/**
+ * Runs a module as several ranks.
+ *
+ * @param environment what they find in theirs besides what is in this process's
+ */
+export async function runRanks(
+  mpiexec: Mpiexec,
+  ranks: number,
+  module: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<RanksRun> {
+  const program = [Deno.execPath(), "run", "--no-check", "-A", ...module];
   const { command, args, env } = startCommand(mpiexec, ranks, program);
-  const { code, stdout, stderr } = await new Deno.Command(command, { args, env, clearEnv: true })
-    .output();
+  const { code, stdout, stderr } = await new Deno.Command(command, {
+    args,
+    env: { ...env, ...environment },
+    clearEnv: true,
+  }).output();
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
   return { code, printed: text(stdout) + text(stderr) };
 }
