@@ -21,6 +21,10 @@ export const COMMANDS: Readonly<Record<string, CommandSource>> = {
     summary: "answer questions with a saved generator",
     load: () => import("./generate.ts"),
   },
+  verify: {
+    summary: "let a run's verifier judge a solution",
+    load: () => import("./verify.ts"),
+  },
   pull: {
     summary: "fetch a model or a data set from the Hugging Face Hub",
     load: () => import("./pull/pull.ts"),

@@ -9,8 +9,16 @@ export interface VerifierQuestion {
   readonly steps: number;
 }
 
+/** What a prompt depends on. */
+export type Prompted<Template> = Pick<
+  Policy<Template>,
+  "tokenizer" | "template" | "config" | "maximumResponse" | "maximumPrompt"
+>;
+
 /** The most tokens that a prompt may have: so many that the longest response has room in the model's positions. */
-export function promptRoom({ config, maximumResponse, maximumPrompt }: Policy<unknown>): number {
+export function promptRoom(
+  { config, maximumResponse, maximumPrompt }: Omit<Prompted<unknown>, "template">,
+): number {
   return Math.min(config.maxPositions - maximumResponse, maximumPrompt ?? Infinity);
 }
 
@@ -23,7 +31,7 @@ export function promptRoom({ config, maximumResponse, maximumPrompt }: Policy<un
  *   the solution was cut
  */
 export function verifierPrompt(
-  verifier: Policy<VerifierTemplate>,
+  verifier: Prompted<VerifierTemplate>,
   asked: VerifierQuestion,
 ): { readonly prompt: Uint32Array; readonly isCut: boolean } {
   const { tokenizer, template } = verifier;

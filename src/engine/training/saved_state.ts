@@ -118,5 +118,29 @@ export function stateReceiver(
   };
 }
 
-const fits = (entry: TensorEntry | undefined, target: StateTensor | undefined) =>
+/**
+ * Takes the trained weights alone of what `savedState` gave, into a model that is to be asked, not trained.
+ *
+ * @param entries the file's tensors
+ * @param differs makes the error when they are not those of such a model
+ */
+export function weightsReceiver(
+  { gpu, trainable }: Model,
+  entries: ReadonlyMap<string, TensorEntry>,
+  differs: () => Error,
+): PieceReceiver {
+  const targets = new Map(trainable?.weights.map((values, i) => [`weights.${i}`, values]));
+  const saved = [...entries.keys()].filter((name) => name.startsWith("weights."));
+  for (const name of new Set([...targets.keys(), ...saved])) {
+    if (!fits(entries.get(name), targets.get(name))) throw differs();
+  }
+  return async ({ name, begin, bytes }) => {
+    const values = targets.get(name);
+    if (!values) return; // moments
+    const data = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+    await writePiece(gpu, values, begin / 4, data);
+  };
+}
+
+const fits = (entry: TensorEntry | undefined, target: { readonly size: number } | undefined) =>
   entry?.dtype === "F32" && entry.end - entry.begin === 4 * (target?.size ?? NaN);

@@ -1,0 +1,134 @@
+import type { Gpu } from "../../gpu/gpu.ts";
+import { UserError } from "../../base/user_error.ts";
+import { weightsReceiver } from "../../engine/training/saved_state.ts";
+import type { Response, SampledTokens, Sampling } from "../../engine/sampling/request.ts";
+import { Sampler } from "../../engine/sampling/sampler.ts";
+import { withTurnEnd } from "../../model/tokenizer/stop_tokens.ts";
+import { TextStream } from "../../model/tokenizer/text_stream.ts";
+import { type LoadedModel, loadModelFolder } from "../../model/weights/model_folder.ts";
+import type { PolicyName } from "../../rl/policy.ts";
+import type { Prompt } from "../../rl/prompt_template.ts";
+import type { Prompted } from "../../rl/verifier_prompt.ts";
+import type { TangoConfig } from "../config/config_schema.ts";
+import { frozenStorage } from "../config/frozen_storage.ts";
+import type { StoredCheckpoint } from "../store/stored_checkpoint.ts";
+import { promptOf } from "./policies.ts";
+
+/** Tokens decoded between two pieces of text that are told. */
+const TOKENS_PER_PIECE = 4;
+
+/** A response, whole. */
+export interface Answer {
+  readonly text: string;
+  /** False when it was cut off. */
+  readonly finished: boolean;
+}
+
+/**
+ * One policy of a run as a checkpoint has it, for asking it something: without references and moments.
+ * Release it.
+ */
+export class AskedPolicy<Variable extends string> {
+  private constructor(
+    private readonly loaded: LoadedModel,
+    private readonly stopTokens: readonly number[],
+    /** What its prompts are made of. */
+    readonly prompted: Prompted<Prompt<Variable>>,
+  ) {}
+
+  /** @throws UserError when its files are missing or unsound, or the checkpoint is of another model */
+  static async open<Variable extends string>(
+    gpu: Gpu,
+    config: TangoConfig,
+    name: PolicyName,
+    template: (file: string) => Prompt<Variable>,
+    checkpoint: StoredCheckpoint,
+  ): Promise<AskedPolicy<Variable>> {
+    const policy = config[name];
+    if (policy === null) throw new UserError(`This run has no ${name}.`);
+    const trained = name === "generator" || config.verifier?.trained === true;
+    const loaded = await loadModelFolder(gpu, policy.model, {
+      trained,
+      lora: trained ? policy.lora : null,
+      storage: frozenStorage(config.frozen_dtype),
+    });
+    const { model, tokenizer } = loaded;
+    try {
+      if (trained) {
+        const differs = () =>
+          new UserError(
+            `${checkpoint.path}: the ${name}'s weights are not those of the model that the configuration names.`,
+          );
+        if (!checkpoint.has(name)) throw differs();
+        await checkpoint.read(name, (entries) => weightsReceiver(model, entries, differs));
+        model.trainable?.weightsChanged();
+      }
+      const { prompt, turnEnd } = promptOf(policy, template(policy.prompt_template), tokenizer);
+      return new AskedPolicy(loaded, withTurnEnd(loaded.stopTokens, turnEnd), {
+        tokenizer,
+        template: prompt,
+        config: model.config,
+        maximumResponse: policy.max_response_length,
+        maximumPrompt: config.verifier !== null && name === "verifier"
+          ? config.verifier.maximum_prompt_tokens
+          : null,
+      });
+    } catch (error) {
+      model.release();
+      throw error;
+    }
+  }
+
+  /**
+   * Samples one response.
+   *
+   * @param onText told each piece of it as it comes
+   * @throws UserError when the prompt leaves no room for a response
+   */
+  async ask(
+    prompt: Uint32Array,
+    sampling: Sampling,
+    onText: (piece: string) => void,
+  ): Promise<Answer> {
+    const { model, tokenizer } = this.loaded;
+    const { maximumResponse, config } = this.prompted;
+    const room = Math.min(maximumResponse, config.maxPositions - prompt.length);
+    if (room < 1) {
+      throw new UserError(
+        `The question takes ${prompt.length} of the model's ${config.maxPositions} positions: there is no room ` +
+          `for an answer. Ask something shorter.`,
+      );
+    }
+    const stream = new TextStream(tokenizer);
+    const tell = (text: string) => text === "" || onText(text);
+    const sampler = new Sampler(model, { slots: 1, stepsBetweenReadbacks: TOKENS_PER_PIECE });
+    try {
+      let response: Response | null = null;
+      sampler.add({
+        ...sampling,
+        prompt,
+        sequenceId: 0,
+        maximumResponse: room,
+        stopTokens: this.stopTokens,
+        listener: {
+          tokens: ({ tokens }: SampledTokens) =>
+            void tell(Array.from(tokens, (token) => stream.append(token)).join("")),
+          end: (ended) => response = ended,
+        },
+      });
+      while (await sampler.step());
+      tell(stream.end());
+      // TypeScript does not see that the listener has set it.
+      const ended = response as Response | null;
+      if (ended === null) throw new Error("a response without an end");
+      return { text: tokenizer.decode(ended.tokens), finished: ended.end.reason !== "length" };
+    } finally {
+      sampler.close();
+    }
+  }
+
+  /** Returns the GPU memory. */
+  release(): void {
+    this.loaded.model.release();
+  }
+}
