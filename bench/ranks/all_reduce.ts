@@ -17,14 +17,16 @@ import { messagesUnderWay } from "../../src/distributed/gather_slices.ts";
 import { InFlight } from "../../src/distributed/in_flight.ts";
 import { openCommunicator } from "../../src/distributed/open_communicator.ts";
 import { rehearsedRank } from "../../src/distributed/rehearsed_rank.ts";
-import { exchangeSteps, sliceRounds } from "../../src/distributed/slice_rounds.ts";
+import { exchangeSteps } from "../../src/distributed/exchange_steps.ts";
 import { gatherValues } from "../../src/distributed/values.ts";
 import { ownShards } from "../../src/engine/training/shards.ts";
+import { WholeGradients } from "../../src/engine/training/whole_gradients.ts";
 import { Gpu } from "../../src/gpu/gpu.ts";
 import type { EngineName } from "../../src/gpu/adapter.ts";
 import { pieceBytes } from "../../src/gpu/tensor_pieces.ts";
 import type { Tensor } from "../../src/gpu/tensor.ts";
-import { cutIntoSlices, type Slice } from "../../src/model/decoder/slices.ts";
+import { END } from "../../src/model/decoder/gradient_order.ts";
+import { cutIntoSlices, type Slice, sliceRounds } from "../../src/model/decoder/slices.ts";
 import { mpiAllReduce } from "./mpi_all_reduce.ts";
 
 const { values: options } = parseArgs({
@@ -71,7 +73,11 @@ async function ofGpuMemory(communicator: Communicator): Promise<void> {
   const reducer = gradientReducer(communicator);
   const { size } = communicator;
   const own = ownShards(size, communicator);
-  await reducer.reduce(gpu, [{ ...own, gradients }], gradients, size, slices);
+  const whole = new WholeGradients(new Map(slices.map((slice) => [slice, END])), size);
+  await reducer.reduce(gpu, gradients, size, whole, () => {
+    whole.begin([{ ...own, gradients }], () => {});
+    return whole.end();
+  });
   await reducer.gatherSlices(gpu, gradients, slices);
   await gpu.finish();
 }

@@ -1,9 +1,9 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
-import { type Slice, windowOn } from "../model/decoder/slices.ts";
+import { type Slice, sliceRounds, windowOn } from "../model/decoder/slices.ts";
 import type { Communicator } from "./communicator.ts";
 import { InFlight } from "./in_flight.ts";
-import { exchangeSteps, sliceRounds } from "./slice_rounds.ts";
+import { exchangeSteps } from "./exchange_steps.ts";
 
 /** Messages under way at a time. */
 export const messagesUnderWay = 4;

@@ -4,7 +4,11 @@ import type { Communicator } from "./communicator.ts";
 import { gatherSlices } from "./gather_slices.ts";
 import { failureOf, type Outcome, valueOf } from "./outcomes.ts";
 import { reduceSlices } from "./reduce_slices.ts";
+import { reduceTogether } from "./reduce_together.ts";
 import { gatherValues } from "./values.ts";
+
+/** Each reduction has two of them for itself: one that failed leaves messages behind. */
+const FIRST_CHANNEL = 100, CHANNELS = 1000;
 
 /**
  * What the trainers of several processes do together, over a communicator. One communicator serves any number
@@ -12,12 +16,26 @@ import { gatherValues } from "./values.ts";
  */
 export function gradientReducer(communicator: Communicator): Reducer {
   const { rank, size } = communicator;
+  let reductions = 0;
   return {
     rank,
     size,
     together: (task) => together(communicator, task),
     gather: (parts) => allGather(communicator, parts),
-    reduce: (...sums) => reduceSlices(communicator, ...sums),
+    reduce: (gpu, gradients, shards, whole, compute) => {
+      if (size === 1) return compute();
+      const first = FIRST_CHANNEL + 2 * (reductions++ % (CHANNELS / 2));
+      const channels = {
+        gradients: communicator.channel(first),
+        failures: communicator.channel(first + 1),
+      };
+      return reduceTogether(
+        channels,
+        whole,
+        compute,
+        (over) => reduceSlices(over, gpu, gradients, shards, whole),
+      );
+    },
     gatherSlices: (...tensors) => gatherSlices(communicator, ...tensors),
     bringToFirst: (bytes, owner) =>
       rank === 0 ? communicator.receive(bytes, owner) : communicator.send(bytes, 0),

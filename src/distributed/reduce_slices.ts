@@ -1,6 +1,7 @@
+import type { ShardRange, ShardSum } from "../engine/training/reducer.ts";
 import { joinSubtrees, subtreesOf } from "../engine/training/shard_sums.ts";
 import { ownShards } from "../engine/training/shards.ts";
-import type { ShardRange, ShardSum } from "../engine/training/reducer.ts";
+import type { WholeGradients } from "../engine/training/whole_gradients.ts";
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { add } from "../kernels/add.ts";
@@ -8,7 +9,7 @@ import { type Slice, windowOn } from "../model/decoder/slices.ts";
 import type { Communicator } from "./communicator.ts";
 import { bytesOf, messagesUnderWay } from "./gather_slices.ts";
 import { InFlight } from "./in_flight.ts";
-import { exchangeSteps, sliceRounds } from "./slice_rounds.ts";
+import { exchangeSteps } from "./exchange_steps.ts";
 
 /** What came of the sum of neighbouring parts, of one slice. */
 interface ReceivedSum extends ShardRange {
@@ -17,21 +18,21 @@ interface ReceivedSum extends ShardRange {
 
 /**
  * Makes each process's own slices of `gradients` hold the sum of all parts: the sums of subtrees go to the
- * slice's owner, who adds them on the GPU as `sumShards` does in one process. The next slice is read from the
- * GPU while the one before is on its way.
+ * slice's owner, who adds them on the GPU as one process would. Slices leave as they become whole, and the next one is
+ * read from the GPU while the one before is on its way.
  *
- * Nothing of it overlaps with the last backward pass: the native engine's waiting blocks the thread until the GPU
- * is idle, so that a slice that is complete in mid-pass cannot be read before the pass is through.
+ * The native engine's waiting blocks the thread until the GPU has done all it was sent: there the messages, and not the
+ * reading, overlap with the backward pass.
  */
 export async function reduceSlices(
   communicator: Communicator,
   gpu: Gpu,
-  sums: readonly ShardSum[],
   gradients: readonly Tensor[],
   shards: number,
-  slices: readonly Slice[],
+  whole: WholeGradients,
 ): Promise<void> {
   const { rank, size } = communicator;
+  const sums = await whole.begun;
   const subtrees = Array.from(
     { length: size },
     (_, rank) => subtreesOf(shards, ownShards(shards, { rank, size })),
@@ -39,7 +40,7 @@ export async function reduceSlices(
   const expected = subtrees.flat().length - sums.length;
   const steps = exchangeSteps(communicator);
   const underWay = new InFlight(messagesUnderWay);
-  for (const round of sliceRounds(slices, size)) {
+  for (const round of whole.rounds) {
     const own = round[rank];
     const received: ReceivedSum[] = [];
     const receive = async (from: number) => {
@@ -48,6 +49,7 @@ export async function reduceSlices(
       received.push(...await receiveSums(communicator, subtrees[from], elements, from));
       if (received.length === expected) addSlice(gpu, sums, received, gradients, shards, own);
     };
+    await whole.whenWhole(round);
     for (const { to, from } of steps) {
       const theirs = round[to];
       const windows = theirs ? sums.map((sum) => windowOn(sum.gradients, theirs)) : [];
@@ -59,10 +61,10 @@ export async function reduceSlices(
         ]);
       });
     }
+    whole.taken(round);
   }
   await underWay.end();
 }
-
 async function receiveSums(
   communicator: Communicator,
   ranges: readonly ShardRange[],

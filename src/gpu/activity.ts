@@ -81,11 +81,11 @@ export class GpuActivity {
   }
 
   /**
-   * All that was sent has run.
+   * What was waited for has run.
    *
-   * @param hasMore whether work was recorded while this was waited for
+   * @param hasMore whether work was recorded or sent meanwhile
    */
-  async idle(now: number, hasMore: boolean): Promise<void> {
+  async ran(now: number, hasMore: boolean): Promise<void> {
     if (this.#busySince !== null) this.#workListener?.(this.#busySince, now);
     this.#busySince = hasMore ? now : null;
     const times = await this.#kernelTimes?.read();

@@ -12,7 +12,7 @@ import { Readback } from "./readback.ts";
 import { rehearsalDevice, rehearsalReadback } from "./rehearsal.ts";
 import { type LaunchCost, SubmitPacing } from "./submit_pacing.ts";
 import { bytesOf, type DataType, dataTypeOf, type HostArray, Tensor } from "./tensor.ts";
-import { TensorScopes } from "./tensor_scopes.ts";
+import { type ScopeOfSteps, TensorScopes } from "./tensor_scopes.ts";
 
 /** What `--gpu` accepts. `auto` takes the native engine. */
 export type EngineChoice = "auto" | EngineName;
@@ -175,6 +175,14 @@ export class Gpu {
    */
   scope<R>(body: () => R, kept: (result: R) => readonly Tensor[] = () => []): R {
     return this.#scopes.run(body, kept);
+  }
+
+  /**
+   * A scope for work that goes on in several steps, each in a `run` of its own; disposing of it releases what was
+   * allocated in them and is not kept.
+   */
+  steps(): ScopeOfSteps {
+    return this.#scopes.steps();
   }
 
   // Recording
@@ -354,10 +362,12 @@ export class Gpu {
     let unread: Error | null = null;
     this.activity.reads?.readBegins();
     try {
-      buffers = await this.#readBytes(tensors);
+      const bytes = this.#readBytes(tensors);
+      const mark = this.#pacing.mark;
+      buffers = await bytes;
       const now = performance.now();
-      this.#pacing.idle(now);
-      await this.activity.idle(now, this.#encoder !== null);
+      const hasMore = !this.#pacing.ran(mark, now) || this.#encoder !== null;
+      await this.activity.ran(now, hasMore);
     } catch (cause) {
       unread = new Error(`The GPU could not be read: ${cause}`, { cause });
       // The event that says that the device was lost comes a turn later than the failed read.

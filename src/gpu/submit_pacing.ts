@@ -27,9 +27,12 @@ export class SubmitPacing {
   #rate = firstRate;
   /** Work of the submit that is being recorded, in bytes. */
   #recorded = 0;
-  /** Work sent since the GPU was last known to be idle. */
+  /** Work sent in all, and how much of it is known to have run. */
   #sent = 0;
-  #sentSince = 0;
+  #ran = 0;
+  /** When the GPU began with what is not known to have run. */
+  #since = 0;
+  /** Since it was last known to be idle. */
   #submits = 0;
 
   /** @param submitSeconds that a submit may take; one launch that takes longer has a submit of its own */
@@ -55,20 +58,33 @@ export class SubmitPacing {
 
   /** @param now milliseconds of a steady clock */
   submitted(now: number): void {
-    if (this.#sent === 0) this.#sentSince = now;
+    if (this.#sent === this.#ran) this.#since = now;
     this.#sent += this.#recorded;
     this.#recorded = 0;
     this.#submits++;
   }
 
-  /** All that was sent has run. */
-  idle(now: number): void {
-    const seconds = Math.max(1e-6, (now - this.#sentSince) / 1000);
-    const measured = Math.max(lowestRate, this.#sent / seconds);
+  /** All that was sent so far, for `ran`. */
+  get mark(): number {
+    return this.#sent;
+  }
+
+  /**
+   * All up to a mark has run.
+   *
+   * @returns whether nothing was sent after it
+   */
+  ran(mark: number, now: number): boolean {
+    const work = Math.max(0, mark - this.#ran);
+    const seconds = Math.max(1e-6, (now - this.#since) / 1000);
+    const measured = Math.max(lowestRate, work / seconds);
     if (measured > this.#rate) this.#rate = Math.min(measured, 4 * this.#rate);
-    else if (seconds >= leastSeconds && this.#sent > 0) this.#rate = measured;
-    this.#sent = 0;
-    this.#submits = 0;
+    else if (seconds >= leastSeconds && work > 0) this.#rate = measured;
+    this.#ran += work;
+    this.#since = now;
+    const isIdle = this.#sent === this.#ran;
+    if (isIdle) this.#submits = 0;
+    return isIdle;
   }
 }
 

@@ -23,10 +23,7 @@ export class TensorScopes {
     const opened = new Set<Tensor>();
     this.#open.push(opened);
     try {
-      const result = body();
-      if (result instanceof Promise) {
-        throw new Error("Gpu.scope: its body must not be asynchronous");
-      }
+      const result = synchronous(body());
       for (const tensor of kept(result)) {
         opened.delete(tensor);
         this.#open.at(-2)?.add(tensor);
@@ -37,4 +34,37 @@ export class TensorScopes {
       this.#open.pop();
     }
   }
+
+  /** See `Gpu.steps`. */
+  steps(): ScopeOfSteps {
+    const opened = new Set<Tensor>();
+    return {
+      run: (body) => {
+        this.#open.push(opened);
+        try {
+          return synchronous(body());
+        } finally {
+          this.#open.pop();
+        }
+      },
+      keep: (tensors) => tensors.forEach((tensor) => opened.delete(tensor)),
+      [Symbol.dispose]: () => {
+        for (const tensor of opened) this.pool.release(tensor.storage);
+        opened.clear();
+      },
+    };
+  }
+}
+
+/** See `Gpu.steps`. */
+export interface ScopeOfSteps extends Disposable {
+  /** Does one step. Other work may come between two of them. */
+  run<R>(body: () => R): R;
+  /** These are the caller's from now on. */
+  keep(tensors: readonly Tensor[]): void;
+}
+
+function synchronous<R>(result: R): R {
+  if (result instanceof Promise) throw new Error("Gpu.scope: its body must not be asynchronous");
+  return result;
 }

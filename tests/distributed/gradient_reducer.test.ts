@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { UserError } from "../../src/base/user_error.ts";
-import { alone as nobody } from "../../src/distributed/communicator.ts";
+import { alone as nobody, type Communicator } from "../../src/distributed/communicator.ts";
 import { gradientReducer } from "../../src/distributed/gradient_reducer.ts";
-import type { Gpu } from "../../src/gpu/gpu.ts";
+import { Gpu } from "../../src/gpu/gpu.ts";
 import type { SampledSequence } from "../../src/engine/training/losses.ts";
 import type { Reducer } from "../../src/engine/training/reducer.ts";
 import {
@@ -148,6 +148,92 @@ onEveryGpu("what fails on one rank fails on all, and nothing is left behind", as
     assert.equal(error, `Failure: Rank ${failed} failed: ${own[0]?.slice("Error: ".length)}`);
   }
 });
+
+/** Enough slices and layers that the backward pass is seen to go on. */
+const manyLayers: Kind = { config: { layers: 8, tiedEmbeddings: false } };
+
+/** Runs a task as each of two ranks, with a GPU of the same engine for each. */
+async function onTwoGpus<Result>(
+  gpu: Gpu,
+  task: (communicator: Communicator, gpu: Gpu) => Promise<Result>,
+): Promise<Result[]> {
+  const other = await Gpu.open(gpu.info.engine);
+  try {
+    return await onRanks(2, (ranks) => task(ranks, ranks.rank === 0 ? gpu : other));
+  } finally {
+    other.close();
+  }
+}
+
+onEveryGpu("gradients leave while the backward pass is still at the rest", async (gpu) => {
+  const events = await onTwoGpus(gpu, async (ranks, gpu) => {
+    const events: string[] = [];
+    const hear = (over: Communicator): Communicator => ({
+      ...over,
+      send: (bytes, to) => {
+        if (bytes.length > 1000) events.push("sent");
+        return over.send(bytes, to);
+      },
+      channel: (channel) => hear(over.channel(channel)),
+    });
+    const { dispatch } = gpu;
+    gpu.dispatch = (source, ...rest) => {
+      events.push(source.label);
+      dispatch.call(gpu, source, ...rest);
+    };
+    const training = { microBatchTokens: 8192, shards: 2, reducer: gradientReducer(hear(ranks)) };
+    await withTraining(gpu, manyLayers, training, async (trainer) => {
+      await trainer.forwardBackward(batches[0], clippedLoss);
+    });
+    gpu.dispatch = dispatch;
+    return events;
+  });
+  for (const rank of events) {
+    const last = rank.findLastIndex((event) => event.startsWith("embedding backward"));
+    const before = rank.slice(0, last).filter((event) => event === "sent").length;
+    const after = rank.slice(last).filter((event) => event === "sent").length;
+    // The pass is at most two of the eight layers ahead of what was read.
+    assert.ok(before >= 2 && after >= 1, `${before} ${after} ${rank.join(", ")}`);
+  }
+});
+
+onEveryGpu(
+  "whenever one rank fails both do, in the last pass and its exchange too",
+  async (gpu) => {
+    let reads = 0, failed = 0;
+    do {
+      const live = gpu.pool.liveBytes;
+      const [own, others] = await onTwoGpus(gpu, async (ranks, gpu) => {
+        const reducer = gradientReducer(ranks);
+        const training = { microBatchTokens: 60, shards: 4, reducer };
+        const { readAll } = gpu;
+        return await withTraining(gpu, manyLayers, training, async (trainer) => {
+          let count = 0;
+          if (ranks.rank === 0) {
+            gpu.readAll = (tensors) =>
+              count++ === failed
+                ? Promise.reject(new Error("the GPU had a bad day"))
+                : readAll.call(gpu, tensors);
+          }
+          try {
+            await trainer.forwardBackward(batches[0], clippedLoss);
+            return null;
+          } catch (error) {
+            return `${error}`;
+          } finally {
+            gpu.readAll = readAll;
+            if (ranks.rank === 0) reads = count;
+          }
+        });
+      });
+      const isOver = failed === reads;
+      assert.equal(own, isOver ? null : "Error: the GPU had a bad day");
+      assert.equal(others, isOver ? null : "Failure: Rank 0 of 2 failed: the GPU had a bad day");
+      assert.equal(gpu.pool.liveBytes, live, `after read ${failed}`);
+    } while (failed++ < reads);
+    assert.ok(reads > 4, `${reads}`);
+  },
+);
 
 onEveryGpu("more ranks than parts are refused", async (gpu) => {
   const training = { microBatchTokens: 60, shards: 2 };

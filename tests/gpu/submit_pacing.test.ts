@@ -31,7 +31,7 @@ class Machine {
     }
     submit();
     this.now += 1000 * submits.reduce((sum, seconds) => sum + seconds, 0);
-    pacing.idle(this.now);
+    pacing.ran(pacing.mark, this.now);
     return submits;
   }
 }
@@ -56,10 +56,32 @@ Deno.test("waiting for something else does not make submits tiny", () => {
   const pacing = new SubmitPacing(0.1);
   pacing.record({ bytes: 1000 });
   pacing.submitted(0);
-  pacing.idle(60_000);
+  pacing.ran(pacing.mark, 60_000);
   for (let i = 0; i < 8; i++) pacing.submitted(60_000);
   pacing.record({ bytes: 5e7 });
   assert.ok(pacing.hasRoomFor({ bytes: 4e7 }));
+});
+
+Deno.test("the rate is that of what has run, whatever was sent meanwhile", () => {
+  const rate = 100e9;
+  const pacing = new SubmitPacing(0.1);
+  const send = (bytes: number, now: number) => {
+    pacing.record({ bytes });
+    pacing.submitted(now);
+  };
+  let now = 0;
+  send(rate / 2, now);
+  for (let round = 0; round < 8; round++) {
+    const mark = pacing.mark;
+    send(rate / 2, now); // the next half second's, before the first is through
+    now += 500;
+    assert.equal(pacing.ran(mark, now), false);
+  }
+  assert.equal(pacing.ran(pacing.mark, now + 500), true);
+  send(0, now + 500), send(0, now + 500); // the first ones after a wait are small
+  pacing.record({ bytes: 1 });
+  assert.ok(pacing.hasRoomFor({ bytes: 0.09 * rate }));
+  assert.ok(!pacing.hasRoomFor({ bytes: 0.11 * rate }));
 });
 
 Deno.test("operations count where they outweigh the bytes", () => {
@@ -130,7 +152,7 @@ async function pass(gpu: Gpu): Promise<Float32Array[]> {
     const head = headForward(model, made.hidden, batch.tokens, 1);
     const gradient = gpu.from(randomFloats(batch.size, 3), [batch.size]);
     const dHidden = headBackward(model, made.hidden, batch.tokens, 1, head, gradient, gradient);
-    backward(model, batch, made, dHidden);
+    Array.from(backward(model, batch, made, dHidden));
     return [head.logProbs, head.entropy];
   }, (kept) => kept);
   const arrays = await gpu.readAll([...results, ...model.trainable?.gradients ?? []]);

@@ -1,4 +1,4 @@
-/** What one pass over some sequences does on the GPU. The caller opens the `gpu.scope`. */
+/** What one pass over some sequences does on the GPU. The caller opens the scope. */
 
 import type { Tensor } from "../../gpu/tensor.ts";
 import type { TableTile } from "../../kernels/embedding.ts";
@@ -20,6 +20,28 @@ export interface PassInput {
   readonly rows: Tensor;
   /** u32 [R] what they predict */
   readonly targets: Tensor;
+}
+
+/**
+ * Records work on the GPU step by step.
+ *
+ * @param between called between two steps with what the first of them yielded
+ * @returns what the last step returned, the caller's to release
+ */
+export async function gpuSteps<Yielded>(
+  gpu: Gpu,
+  steps: Iterator<Yielded, Tensor[]>,
+  between?: (yielded: Yielded) => Promise<void>,
+): Promise<Tensor[]> {
+  using scope = gpu.steps();
+  for (;;) {
+    const step = scope.run(() => steps.next());
+    if (step.done) {
+      scope.keep(step.value);
+      return step.value;
+    }
+    await between?.(step.value);
+  }
 }
 
 /** Packs groups of sequences, each with its prompt once. */
@@ -68,13 +90,14 @@ export interface GradientPassOptions {
  * One forward and backward pass, which adds to the model's gradients.
  *
  * @param derive makes the loss's derivatives from what the pass predicted
+ * @yields as `backward` does
  */
-export function gradientPass(
+export function* gradientPass(
   model: Model,
   input: PassInput,
   { inverseTemperature, gradientCheckpointing, embeddingTiles }: GradientPassOptions,
   derive: (head: HeadOutput) => LossGradient,
-): { head: HeadOutput; gradient: LossGradient } {
+): Generator<number, { head: HeadOutput; gradient: LossGradient }> {
   model.expectLive();
   const { gpu } = model;
   const { batch, rows, targets } = input;
@@ -92,6 +115,6 @@ export function gradientPass(
   );
   const dHidden = gpu.zeros(activations.hidden.shape, "f32", "hidden gradient");
   scatterRows(gpu, dGathered, rows, dHidden);
-  backward(model, batch, activations, dHidden, embeddingTiles);
+  yield* backward(model, batch, activations, dHidden, embeddingTiles);
   return { head, gradient };
 }

@@ -1,6 +1,7 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
-import type { Slice, SliceExchange } from "../../model/decoder/slices.ts";
+import type { SliceExchange } from "../../model/decoder/slices.ts";
+import type { WholeGradients } from "./whole_gradients.ts";
 
 /** Parts of a batch, `first` up to but without `end`. */
 export interface ShardRange {
@@ -8,7 +9,7 @@ export interface ShardRange {
   readonly end: number;
 }
 
-/** The gradient of neighbouring parts, summed in the order of the tree; see `sumShards`. */
+/** The gradient of neighbouring parts, summed in the order of the tree; see `middleOf` in `shard_sums.ts`. */
 export interface ShardSum extends ShardRange {
   readonly gradients: readonly Tensor[];
 }
@@ -27,19 +28,21 @@ export interface Reducer extends SliceExchange {
   together<Result>(task: () => Promise<Result>): Promise<Result>;
 
   /**
-   * Makes `gradients` hold the sum of all parts of the batch, in the order of `sumShards`' tree, in the slices
-   * that this process owns. The other slices hold nothing in particular then.
+   * Computes this process's parts of a batch, and makes `gradients` hold the sum of all parts, over the tree of
+   * `middleOf`, in the slices that this process owns. The other slices hold nothing in particular then. What is
+   * whole leaves the GPU while the last backward pass is still at the rest.
    *
-   * @param sums of this process's own parts, in ascending order; the last one lies in `gradients`, and all are
-   *   used up
-   * @param slices of the gradients
+   * When it fails on one process it fails on all, as `together` does.
+   *
+   * @param whole told by `compute` of the sums of this process's own parts, in ascending order, of which the last one
+   *   comes to lie in `gradients`, and of how far its last pass is; all sums are used up
    */
   reduce(
     gpu: Gpu,
-    sums: readonly ShardSum[],
     gradients: readonly Tensor[],
     shards: number,
-    slices: readonly Slice[],
+    whole: WholeGradients,
+    compute: () => Promise<void>,
   ): Promise<void>;
 }
 
@@ -49,7 +52,7 @@ export const alone: Reducer = {
   size: 1,
   together: (task) => task(),
   gather: () => Promise.resolve(),
-  reduce: () => Promise.resolve(),
+  reduce: (_gpu, _gradients, _shards, _whole, compute) => compute(),
   gatherSlices: () => Promise.resolve(),
   bringToFirst: () => Promise.resolve(),
 };

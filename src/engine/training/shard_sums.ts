@@ -44,7 +44,7 @@ export function joinSubtrees<Sum extends ShardRange>(
   return visit({ first: 0, end: shards });
 }
 
-/** Sums kept beside the gradients while one process computes some of all parts; see `sumShards`. */
+/** Sums kept beside the gradients while one process computes some of all parts; see `sumEarlierShards`. */
 export function keptSums(shards: number, own: ShardRange): number {
   const subtrees = subtreesOf(shards, own);
   // While a subtree is computed, those before it wait, and of its own parts one sum for each power of two.
@@ -54,24 +54,34 @@ export function keptSums(shards: number, own: ShardRange): number {
   return Math.max(...kept);
 }
 
+/** What comes of some parts of a batch but the last; its tensors are the caller's to release. */
+export interface EarlierShards {
+  /**
+   * The sums of the largest subtrees, in ascending order. The last lies in the gradients once the last part's is there and
+   * the addends were added to it.
+   */
+  readonly sums: readonly ShardSum[];
+  /** In the order in which they are added to the last part's gradient. */
+  readonly addends: readonly (readonly Tensor[])[];
+}
+
 /**
- * Computes some parts of a batch one after another and adds them up as a fixed binary tree over all parts
- * has it: the sum of a range is that of its two halves (`middleOf`), float32, element by element. A sum whose
- * other half is still to come waits in a copy, of which there are at most log2(shards).
+ * Computes some parts of a batch but the last one, one after another, and adds them up as a fixed binary tree over all
+ * parts has it: the sum of a range is that of its two halves (`middleOf`), float32, element by element. A sum whose other
+ * half is still to come waits in a copy, of which there are at most log2(shards).
  *
  * @param gradients receive one part after another
  * @param own the parts to compute
  * @param compute makes `gradients` hold a part's gradient, whatever they held before
- * @returns the sums of the largest subtrees within `own`; the last lies in `gradients`, the others are the
- *   caller's to release
  */
-export async function sumShards(
+export async function sumEarlierShards(
   gpu: Gpu,
   gradients: readonly Tensor[],
   shards: number,
   own: ShardRange,
   compute: (shard: number) => Promise<void>,
-): Promise<ShardSum[]> {
+): Promise<EarlierShards> {
+  const addends: (readonly Tensor[])[] = [];
   const copies = new Set<readonly Tensor[]>();
   const keep = (sum: ShardSum): ShardSum => {
     if (sum.gradients !== gradients) return sum;
@@ -83,7 +93,7 @@ export async function sumShards(
     const { first, end } = range;
     if (end <= own.first || own.end <= first) return [];
     if (end - first === 1) {
-      await compute(first);
+      if (end < own.end) await compute(first);
       return [{ first, end, gradients }];
     }
     const middle = middleOf(range);
@@ -93,13 +103,16 @@ export async function sumShards(
     const right = await visit({ first: middle, end });
     if (first < own.first || own.end < end) return [...kept, ...right];
     const [{ gradients: copy }] = kept;
-    addAll(gpu, copy, gradients);
-    gpu.release(...copy);
-    copies.delete(copy);
+    if (end === own.end) addends.push(copy);
+    else {
+      addAll(gpu, copy, gradients);
+      gpu.release(...copy);
+      copies.delete(copy);
+    }
     return [{ first, end, gradients }];
   };
   try {
-    return await visit({ first: 0, end: shards });
+    return { sums: await visit({ first: 0, end: shards }), addends };
   } catch (error) {
     for (const copy of copies) gpu.release(...copy);
     throw error;

@@ -1,5 +1,7 @@
 import type { Tensor } from "../../gpu/tensor.ts";
+import { add } from "../../kernels/add.ts";
 import { embeddingGradient } from "../../model/decoder/backward.ts";
+import { wholeAt } from "../../model/decoder/gradient_order.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import { type AdamwNumbers, Optimizer, type UpdateResult } from "../../model/decoder/optimizer.ts";
 import { windowOn } from "../../model/decoder/slices.ts";
@@ -12,16 +14,17 @@ import {
   readReleased,
 } from "./forward.ts";
 import { type Found, gatherOutputs } from "./gathered_outputs.ts";
-import { lossGradient } from "./loss_gradient.ts";
+import { type Groups, lossPass, type LossPassOptions } from "./loss_pass.ts";
 import { columnsOf, lossOutputs, noOutputs, weightedSum } from "./loss_outputs.ts";
 import type { Loss, LossOutputs, SequenceFor, TokenOutputs } from "./losses.ts";
-import { forwardPass, gradientPass, packPass } from "./passes.ts";
+import { gpuSteps } from "./passes.ts";
 import { groupByPrompt, promptGroupTokens } from "./prompt_groups.ts";
-import { alone, type Reducer, type ShardRange, type ShardSum } from "./reducer.ts";
+import { alone, type Reducer, type ShardRange } from "./reducer.ts";
 import type { TrainingSequence } from "./sequence.ts";
-import { addAll, copyOf, keptSums, sumShards } from "./shard_sums.ts";
+import { addAll, copyOf, type EarlierShards, keptSums, sumEarlierShards } from "./shard_sums.ts";
 import { cutIntoShards, ownShards } from "./shards.ts";
 import { TiedGradient } from "./tied_gradient.ts";
+import { WholeGradients } from "./whole_gradients.ts";
 
 /**
  * How a trainer computes. Of all this `sharePrompts` and `shards` show in the result, in the last digits, and
@@ -32,7 +35,7 @@ export interface TrainerOptions extends PassOptions {
   readonly gradientCheckpointing: boolean;
   /**
    * Parts that the sequences of a `forwardBackward` are cut into (`cutIntoShards`). Each part's gradient is
-   * summed in order, and those of the parts over a fixed tree (`sumShards`), so that neither the number of
+   * summed in order, and those of the parts over a fixed tree (`middleOf`), so that neither the number of
    * processes nor `microBatchTokens` shows in a bit. With 1, a table that embedding and head share has the
    * bits of its passes.
    */
@@ -47,15 +50,8 @@ export interface LossResult<L extends Loss> {
   readonly outputs: readonly LossOutputs<L>[];
 }
 
-/** Groups of sequences, each computed in one pass. */
-type Groups<L extends Loss> = readonly (readonly SequenceFor<L>[])[];
-
-/** What a pass knows besides its sequences. */
-interface PassSettings<L extends Loss> {
-  readonly loss: L;
-  readonly temperature: number;
-  readonly tied: TiedGradient | null;
-}
+/** What all passes of a call have in common. */
+type LossSettings<L extends Loss> = Omit<LossPassOptions<L>, "gradientCheckpointing">;
 
 /**
  * Trains one model: gradients add up until a step applies them. Several processes may train it together: all
@@ -115,7 +111,7 @@ export class Trainer {
     const predicting = sequences.filter(predictsSomething);
     const groups = groupByPrompt<SequenceFor<L>>(predicting, this.options.sharePrompts);
     const found: Found<LossOutputs<L>> = new Map();
-    const settings = { loss, temperature };
+    const settings = { loss, inverseTemperature: 1 / temperature };
     const hadGradients = this.#hasGradients;
     try {
       await (this.options.shards === 1
@@ -134,41 +130,55 @@ export class Trainer {
   /** The gradient of all groups, one chain of additions that goes on from what is there. */
   async #addWhole<L extends Loss>(
     groups: Groups<L>,
-    settings: Omit<PassSettings<L>, "tied">,
+    settings: LossSettings<L>,
     found: Found<LossOutputs<L>>,
   ): Promise<void> {
     if (!this.#hasGradients) this.optimizer.zeroGradients();
     this.#hasGradients = true;
-    await this.#passes(groups, { ...settings, tied: null }, found);
+    await this.#passes(groups, settings, found);
   }
 
   /** The gradient of the parts, their sum over the tree, and then what is there. */
   async #addShards<L extends Loss>(
     groups: Groups<L>,
-    settings: Omit<PassSettings<L>, "tied">,
+    settings: LossSettings<L>,
     found: Found<LossOutputs<L>>,
   ): Promise<void> {
     const { model, optimizer: { gradients, slices }, options: { shards }, reducer } = this;
     const { gpu } = model;
+    const whole = new WholeGradients(wholeAt(model, slices), reducer.size);
     const parts = cutIntoShards(groups, promptGroupTokens, shards);
     const own = this.optimizer.ownSlices.map((slice) => windowOn(gradients, slice));
     const before = this.#hasGradients ? copyOf(gpu, own, "gradients before") : [];
     this.#hasGradients = true;
     const tied = TiedGradient.of(model);
-    let sums: readonly ShardSum[] = [];
+    const pass = { ...settings, embeddingTiles: tied?.tiles };
+    let earlier: EarlierShards = { sums: [], addends: [] };
     try {
-      await reducer.together(async () => {
-        sums = await sumShards(gpu, gradients, shards, this.#own, async (shard) => {
+      await reducer.reduce(gpu, gradients, shards, whole, async () => {
+        earlier = await sumEarlierShards(gpu, gradients, shards, this.#own, async (shard) => {
           this.optimizer.zeroGradients();
-          await this.#passes(parts[shard], { ...settings, tied }, found);
+          await this.#passes(parts[shard], pass, found);
           tied?.join();
         });
+        const { sums, addends } = earlier;
+        this.optimizer.zeroGradients();
+        await this.#passes(parts[this.#own.end - 1], pass, found, () => {
+          whole.begin(sums, (slice) => {
+            const target = windowOn(gradients, slice);
+            for (const addend of addends) add(gpu, windowOn(addend, slice), target);
+          });
+          return whole;
+        });
+        tied?.join();
+        await whole.end();
       });
-      await reducer.reduce(gpu, sums, gradients, shards, slices);
       if (before.length > 0) addAll(gpu, before, own);
     } finally {
+      const { sums, addends } = earlier;
       tied?.release();
       gpu.release(...before, ...sums.slice(0, -1).flatMap((sum) => sum.gradients));
+      gpu.release(...addends.flat());
     }
     const shares = Array.from({ length: reducer.size }, (_, rank) => {
       const { first, end } = ownShards(shards, { rank, size: reducer.size });
@@ -177,14 +187,22 @@ export class Trainer {
     await gatherOutputs(reducer, shares, columnsOf(settings.loss), found);
   }
 
-  /** One pass after another, adding to the gradients and to what was found. */
+  /**
+   * One pass after another, adding to the gradients and to what was found.
+   *
+   * @param last called before the last pass, also where there is none; gives what it tells how far it is
+   */
   async #passes<L extends Loss>(
     groups: Groups<L>,
-    settings: PassSettings<L>,
+    settings: LossSettings<L>,
     found: Found<LossOutputs<L>>,
+    last?: () => WholeGradients,
   ): Promise<void> {
-    for (const pass of cutIntoPasses(this.model, groups, this.options.microBatchTokens)) {
-      const outputs = await this.#pass(pass, settings);
+    const passes = cutIntoPasses(this.model, groups, this.options.microBatchTokens);
+    if (passes.length === 0) last?.();
+    for (const [index, pass] of passes.entries()) {
+      const whole = index === passes.length - 1 ? last?.() : undefined;
+      const outputs = await this.#pass(pass, settings, whole);
       pass.flat().forEach((sequence, s) => found.set(sequence, outputs[s]));
     }
   }
@@ -192,29 +210,15 @@ export class Trainer {
   /** One forward and backward pass. */
   async #pass<L extends Loss>(
     groups: Groups<L>,
-    { loss, temperature, tied }: PassSettings<L>,
+    settings: LossSettings<L>,
+    whole?: WholeGradients,
   ): Promise<LossOutputs<L>[]> {
-    const { model, options: { gradientCheckpointing } } = this;
-    const { gpu } = model;
-    const sequences = groups.flat();
-    const inverseTemperature = 1 / temperature;
-    const made = gpu.scope(() => {
-      const input = packPass(gpu, groups);
-      const reference = loss.name === "cross_entropy" ? null : loss.kl?.reference ?? null;
-      const refLogProbs: Tensor | null = reference && gpu.scope(
-        () => forwardPass(reference, input, inverseTemperature).logProbs,
-        (kept) => [kept],
-      );
-      const { head, gradient } = gradientPass(
-        model,
-        input,
-        { inverseTemperature, gradientCheckpointing, embeddingTiles: tied?.tiles },
-        (head) => lossGradient(gpu, loss, sequences, head, refLogProbs),
-      );
-      return [head.logProbs, head.entropy, ...(gradient.statistics ? [gradient.statistics] : [])];
-    }, (kept) => kept);
+    const { gpu } = this.model;
+    const { gradientCheckpointing } = this.options;
+    const steps = lossPass(this.model, groups, { ...settings, gradientCheckpointing });
+    const made = await gpuSteps(gpu, steps, whole && ((layer) => whole.passed(layer)));
     const [logProbs, entropies, statistics] = await readReleased(gpu, made);
-    return lossOutputs(loss, sequences, { logProbs, entropies, statistics });
+    return lossOutputs(settings.loss, groups.flat(), { logProbs, entropies, statistics });
   }
 
   /**

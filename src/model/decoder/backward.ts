@@ -109,21 +109,23 @@ export function embeddingGradient({ embedding }: Model): TableTile[] {
 }
 
 /**
- * Adds the gradients of every parameter below the head.
+ * Adds the gradients of every parameter below the head, from the last layer to the first. Call each step inside a
+ * scope.
  *
  * @param dHidden [T, C] gradient of `made.hidden`
  * @param tiles what the embedding's gradient is added to
+ * @yields each layer's index, once the gradients of its parameters and of those above are recorded
  */
-export function backward(
+export function* backward(
   model: Model,
   batch: PackedBatch,
   made: ModelActivations,
   dHidden: Tensor,
   tiles: readonly TableTile[] = embeddingGradient(model),
-): void {
+): Generator<number, void> {
   const { gpu } = model;
-  gpu.scope(() => {
-    let dx = gpu.tensor(made.last.shape, "f32", "residual gradient");
+  let dx = gpu.tensor(made.last.shape, "f32", "residual gradient");
+  gpu.scope(() =>
     rmsnormBackward(gpu, {
       x: made.last,
       weight: model.finalNorm.weight,
@@ -132,15 +134,19 @@ export function backward(
       upstream: null,
       dx,
       weightGradient: model.finalNorm.gradient,
-    });
-    for (let index = model.layers.length - 1; index >= 0; index--) {
-      const above = dx;
-      dx = gpu.scope(
-        () => layerBackward(model, model.layers[index], made.layers[index](), batch, above),
-        (kept) => [kept],
-      );
-      gpu.release(above);
-    }
-    if (tiles.length > 0) embeddingBackward(gpu, dx, embeddingPlan(gpu, batch.tokenIds), tiles);
-  });
+    })
+  );
+  for (let index = model.layers.length - 1; index >= 0; index--) {
+    const above = dx;
+    dx = gpu.scope(
+      () => layerBackward(model, model.layers[index], made.layers[index](), batch, above),
+      (kept) => [kept],
+    );
+    gpu.release(above);
+    yield index;
+  }
+  if (tiles.length > 0) {
+    gpu.scope(() => embeddingBackward(gpu, dx, embeddingPlan(gpu, batch.tokenIds), tiles));
+  }
+  gpu.release(dx);
 }

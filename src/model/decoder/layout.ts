@@ -23,7 +23,8 @@ export interface Block {
   readonly parts: readonly NamedRange[];
 }
 
-const sizeOf = (shape: readonly number[]) => shape.reduce((product, n) => product * n, 1);
+/** Elements of a tensor. */
+export const sizeOf = (shape: readonly number[]) => shape.reduce((product, n) => product * n, 1);
 
 function block(key: string, parts: readonly (readonly [string, readonly number[]])[]): Block {
   let offset = 0;
@@ -68,6 +69,12 @@ function tableTiles(
 
 /** Keys of the blocks of layer `i`. */
 export const layerKey = (layer: number, key: string) => `layers.${layer}.${key}`;
+
+/** The layer whose block has this key; null of a block outside the layers. */
+export function layerOf(key: string): number | null {
+  const found = /^layers\.(\d+)\./.exec(key);
+  return found && Number(found[1]);
+}
 
 /**
  * All parameters of a model in the order they lie in memory. Projections that read the same input

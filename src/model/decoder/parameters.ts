@@ -7,6 +7,7 @@ import {
   type NamedRange,
   placeBlocks,
   type Placement,
+  sizeOf,
   tileKey,
   type WeightStorage,
 } from "./layout.ts";
@@ -120,7 +121,7 @@ export class Parameters {
   get count(): number {
     let count = 0;
     for (const { block } of this.#placements.values()) {
-      count += block.shape.reduce((product, n) => product * n, 1);
+      count += sizeOf(block.shape);
     }
     return count;
   }
@@ -132,6 +133,13 @@ export class Parameters {
       for (const { name, shape } of block.parts) shapes.set(name, shape);
     }
     return shapes;
+  }
+
+  /** Where each block lies: its segment, and elements of it. */
+  *blocks(): Generator<{ key: string; segment: number; first: number; end: number }> {
+    for (const { block: { key, shape }, segment, offset } of this.#placements.values()) {
+      yield { key, segment, first: offset, end: offset + sizeOf(shape) };
+    }
   }
 
   /** Where each tensor, or tile of one, lies: a segment of the weights and the first element in it. */
@@ -149,7 +157,7 @@ export class Parameters {
     for (const { block, segment, offset } of this.#placements.values()) {
       for (const { name, shape, first, size, offset: within } of block.parts) {
         const start = offset + within;
-        named[name] ??= new Float32Array(shape.reduce((product, n) => product * n, 1));
+        named[name] ??= new Float32Array(sizeOf(shape));
         named[name].set(segments[segment].subarray(start, start + size), first);
       }
     }
@@ -179,7 +187,7 @@ export class Parameters {
   async read(): Promise<Record<string, Float32Array>> {
     const named: Record<string, Float32Array> = {};
     for (const [name, { shape, pieces }] of this.tensors()) {
-      const whole = named[name] = new Float32Array(shape.reduce((product, n) => product * n, 1));
+      const whole = named[name] = new Float32Array(sizeOf(shape));
       let first = 0;
       for await (const piece of pieces()) {
         whole.set(piece, first);
@@ -199,7 +207,7 @@ export class Parameters {
     for (const { part: { name, shape, first, size }, segment, start } of this.places()) {
       const data = weights[name];
       if (!data) continue;
-      if (data.length !== shape.reduce((product, n) => product * n, 1)) {
+      if (data.length !== sizeOf(shape)) {
         throw new Error(`tensor ${name} [${shape}] cannot be set to ${data.length} elements`);
       }
       const stored = toStorage(data.subarray(first, first + size), segment.dtype);

@@ -43,6 +43,16 @@ function sliceElements(sizes: readonly number[], owners: number): number {
   return Math.max(1, Math.min(even, most)) * partialElements;
 }
 
+/** The slices that each owner has in one round of an exchange; undefined for those that have no more. */
+export type SliceRound = readonly (Slice | undefined)[];
+
+/** The first slice of each owner, then the second of each, and so on. */
+export function sliceRounds(slices: readonly Slice[], owners: number): SliceRound[] {
+  const of = Array.from({ length: owners }, (_, owner) => slices.filter((s) => s.owner === owner));
+  const rounds = Math.max(0, ...of.map(({ length }) => length));
+  return Array.from({ length: rounds }, (_, round) => of.map((own) => own[round]));
+}
+
 /** A slice of its tensor. */
 export function windowOn(tensors: readonly Tensor[], { tensor, first, end }: Slice): Tensor {
   return tensors[tensor].view(first, [end - first]);

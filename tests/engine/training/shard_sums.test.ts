@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { add } from "../../../src/kernels/add.ts";
-import { keptSums, subtreesOf, sumShards } from "../../../src/engine/training/shard_sums.ts";
+import {
+  addAll,
+  keptSums,
+  subtreesOf,
+  sumEarlierShards,
+} from "../../../src/engine/training/shard_sums.ts";
 import { ownShards } from "../../../src/engine/training/shards.ts";
 import { onEveryGpu, randomFloats } from "../../kernels/harness.ts";
 import { addInTree, flat, type HostSum } from "./shard_tree.ts";
@@ -37,13 +42,16 @@ onEveryGpu("parts are added over the same tree, whoever computes which of them",
         let mostKept = 0;
         const before = gpu.pool.liveBytes;
         const computed: number[] = [];
-        const sums = await sumShards(gpu, gradients, shards, own, (shard) => {
+        const compute = (shard: number) => {
           computed.push(shard);
           mostKept = Math.max(mostKept, gpu.pool.liveBytes - before);
           gpu.write(gradients[0], parts[shard].slice(0, 8));
           gpu.write(gradients[1], parts[shard].slice(8));
           return Promise.resolve();
-        });
+        };
+        const { sums, addends } = await sumEarlierShards(gpu, gradients, shards, own, compute);
+        await compute(own.end - 1);
+        for (const addend of addends) addAll(gpu, addend, gradients);
         assert.deepEqual(
           computed,
           Array.from({ length: own.end - own.first }, (_, i) => own.first + i),
@@ -55,7 +63,7 @@ onEveryGpu("parts are added over the same tree, whoever computes which of them",
         assert.deepEqual(sums.map(({ first, end }) => ({ first, end })), subtreesOf(shards, own));
         // Each copy of these small tensors takes one buffer of 256 bytes for each.
         assert.equal(mostKept, keptSums(shards, own) * shapes.length * 256);
-        gpu.release(...sums.flatMap((sum) => sum.gradients));
+        gpu.release(...[...sums.map(({ gradients }) => gradients), ...addends].flat());
       }
       if (processes === 1) assert.equal(found.length, 1, "one process makes the whole sum itself");
       assert.deepEqual(addInTree(found), expected, `${shards} parts, ${processes} processes`);
@@ -65,7 +73,7 @@ onEveryGpu("parts are added over the same tree, whoever computes which of them",
 
 onEveryGpu("a part that fails leaves no memory behind", async (gpu) => {
   const gradients = [gpu.zeros([4])];
-  const failing = sumShards(
+  const failing = sumEarlierShards(
     gpu,
     gradients,
     8,

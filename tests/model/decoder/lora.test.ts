@@ -79,7 +79,7 @@ async function gradientsOf(
     const head = headForward(model, activations.hidden, target, 1);
     const [slope, none] = [gpu.from(slopes, [T]), gpu.zeros([T])];
     const dHidden = headBackward(model, activations.hidden, target, 1, head, slope, none);
-    backward(model, batch, activations, dHidden);
+    Array.from(backward(model, batch, activations, dHidden));
   });
   return await adapterGradients(model);
 }

@@ -217,7 +217,7 @@ for (const name of fixtures) {
           logProbGradient,
           entropyGradient,
         );
-        backward(model, batch, activations, dHidden);
+        Array.from(backward(model, batch, activations, dHidden));
         return [head.entropy, ...losses.flatMap((loss) => Object.values(loss))];
       }, (kept) => kept);
       const [entropy, ...rest] = await gpu.readAll(made) as Float32Array[];
