@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { PROJECT_FOLDER } from "../../../src/cli/dev/project.ts";
+import { serve } from "../../../src/server/serve.ts";
+import { axeViolations, CHROMIUM, WITHOUT_CHROMIUM } from "./chromium.ts";
+
+/** A machine that is slow or busy is no failure. */
+const PATIENCE_MS = 120_000;
+
+/** What makes the preset's steps small; and both policies are trained from the beginning. */
+const SMALL = {
+  "rollout.batch_size": "2",
+  "rollout.group_size": "2",
+  "schedule.generator_warmup_steps": "0",
+  "schedule.verifier_warmup_steps": "0",
+  "schedule.generator_steps": "1",
+  "schedule.test_frequency": "0",
+  "evaluation.problems": "2",
+};
+
+async function withPage(body: (page: Page, url: string) => Promise<void>): Promise<void> {
+  const root = Deno.makeTempDirSync();
+  let browser: Browser | null = null;
+  try {
+    await using server = serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      token: null,
+      root,
+      folders: ["configs", "weights"].map((name) => join(PROJECT_FOLDER, name)),
+      program: join(PROJECT_FOLDER, "src/cli/main.ts"),
+    });
+    browser = await chromium.launch({
+      executablePath: CHROMIUM ?? undefined,
+      args: ["--no-sandbox"], // tests may run as root, whom the sandbox refuses
+    });
+    // A run outlives the server that started it, and would outlive a test that fails.
+    await using _runs = { [Symbol.asyncDispose]: () => endRuns(server.url) };
+    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    page.setDefaultTimeout(PATIENCE_MS);
+    const complaints: string[] = [];
+    page.on("pageerror", (error) => complaints.push(error.message));
+    page.on("console", (message) => {
+      if (/Content Security Policy|Uncaught/.test(message.text())) complaints.push(message.text());
+    });
+    await page.goto(server.url);
+    await body(page, server.url);
+    assert.deepEqual(complaints, []);
+    await browser.close();
+    browser = null;
+  } finally {
+    await browser?.close();
+    Deno.removeSync(root, { recursive: true });
+  }
+}
+
+async function endRuns(url: string): Promise<void> {
+  const { runs }: { runs: { id: string }[] } = await (await fetch(`${url}/api/runs`)).json();
+  for (const { id } of runs) {
+    // One that is over already is refused.
+    await (await fetch(`${url}/api/runs/${id}/kill`, { method: "POST" })).body?.cancel();
+  }
+}
+
+const state = (page: Page) => page.locator(".run-header .badge");
+const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
+
+async function reaches(page: Page, wanted: RegExp): Promise<void> {
+  await state(page).filter({ hasText: wanted }).waitFor();
+}
+
+async function stepShown(page: Page): Promise<number> {
+  const text = await page.locator(".run-header .where").innerText();
+  return Number(/step (\d+)/.exec(text)?.[1]);
+}
+
+async function passes(page: Page, step: number): Promise<void> {
+  const end = Date.now() + PATIENCE_MS;
+  while (!(await stepShown(page) > step)) {
+    assert(Date.now() < end, `the page shows no step after ${step}`);
+    await page.waitForTimeout(100);
+  }
+}
+
+Deno.test({
+  name:
+    `page: a run is started, watched, changed, paused, stopped and resumed in a browser${WITHOUT_CHROMIUM}`,
+  ignore: CHROMIUM === null,
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn(test) {
+    await withPage(async (page) => {
+      // What comes after a step that failed could only fail too.
+      const step = async (name: string, body: () => Promise<void>) =>
+        assert(await test.step(name, body), name);
+      const isFlawless = async (view: string) =>
+        assert.deepEqual(await axeViolations(page), [], view);
+
+      await step("started with the form that the schema makes", async () => {
+        await page.getByText("No runs yet").waitFor();
+        await isFlawless("no runs");
+        await page.getByRole("link", { name: "Start a run" }).click();
+        await page.getByLabel("Preset").selectOption("last-letter");
+        await page.getByLabel("Name", { exact: true }).fill("first");
+        await page.getByLabel("Steps", { exact: true }).fill("100000");
+        for (const name of ["rollout", "schedule", "evaluation"]) {
+          await page.locator("summary").getByText(name, { exact: true }).click();
+        }
+        for (const [key, value] of Object.entries(SMALL)) {
+          await page.locator(`[id="field-${key}"]`).fill(value);
+        }
+        await isFlawless("start");
+        await button(page, "Start").click();
+        await reaches(page, /running/);
+        assert.match(page.url(), /\?run=first/);
+      });
+
+      await step("both policies' curves move", async () => {
+        const reward = page.locator("figure").filter({ hasText: "Reward" }).first();
+        for (const policy of ["generator", "verifier"]) {
+          await reward.locator(".legend li").filter({ hasText: policy })
+            .filter({ hasText: /\d/ }).waitFor();
+        }
+        await passes(page, await stepShown(page));
+        await isFlawless("curves");
+      });
+
+      await step("a sample opens, and its critique", async () => {
+        await page.getByRole("tab", { name: "Samples" }).click();
+        // One whose steps were judged, each by its own judgment.
+        const judged = page.locator(".solution-step.right, .solution-step.wrong").first();
+        await judged.click();
+        await page.locator(".of-step").filter({ hasText: /Of step \d+/ }).waitFor();
+        await isFlawless("samples");
+      });
+
+      await step("a learning rate changes while it runs", async () => {
+        await page.getByRole("tab", { name: "Settings" }).click();
+        const rate = page.getByLabel("generator.optimizer.learning_rate");
+        await rate.fill("-1");
+        await button(page, "Change from the next step on").click();
+        await page.getByRole("alert").filter({ hasText: "learning_rate" }).waitFor();
+        await rate.fill("0.00001");
+        await button(page, "Change from the next step on").click();
+        await page.getByText(/from step \d+: generator.optimizer.learning_rate = 0.00001/)
+          .waitFor();
+        await isFlawless("settings");
+      });
+
+      await step("pauses, and still after a reload; goes on", async () => {
+        await button(page, "Pause").click();
+        await reaches(page, /paused/);
+        const before = await stepShown(page);
+        await page.reload();
+        await reaches(page, /paused/);
+        assert.equal(
+          await page.getByRole("tab", { name: "Settings" }).getAttribute("aria-selected"),
+          "true",
+        );
+        assert.equal(await stepShown(page), before);
+        await button(page, "Go on").click();
+        await reaches(page, /running/);
+        await passes(page, before);
+      });
+
+      await step("stops and saves; resumes where it was", async () => {
+        await button(page, "Stop and save").click();
+        await reaches(page, /stopped/);
+        const before = await stepShown(page);
+        await page.getByRole("tab", { name: "Checkpoints" }).click();
+        await page.getByRole("heading", { name: `Step ${before}`, exact: true }).waitFor();
+        await isFlawless("checkpoints");
+        await button(page, "Resume").click();
+        await reaches(page, /running/);
+        await passes(page, before);
+      });
+
+      await step("is killed only when asked twice, and every view is without fault", async () => {
+        await button(page, "Kill").click();
+        await isFlawless("question");
+        await page.getByRole("dialog").getByRole("button", { name: "Kill" }).click();
+        await reaches(page, /killed/);
+        for (const name of ["Verifier", "Timeline", "Memory", "Events"]) {
+          await page.getByRole("tab", { name }).click();
+          await page.waitForLoadState("networkidle").catch(() => {});
+          await isFlawless(name);
+        }
+      });
+    });
+  },
+});
