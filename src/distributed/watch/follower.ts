@@ -77,9 +77,9 @@ export class Follower {
   }
 
   /**
-   * This rank is done.
+   * This rank is done. Rank 0, which may have files to write, is watched until it is.
    *
-   * @returns when rank 0 knows
+   * @returns when all ranks are
    */
   async done(): Promise<void> {
     this.#leader?.send({ type: "bye" });

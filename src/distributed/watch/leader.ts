@@ -23,8 +23,10 @@ interface Peer {
   readonly connection: FollowerConnection;
   doing: string;
   silentSeconds: number;
-  /** It has said why it ends, or that it is done. */
+  /** It has said why it ends, or has ended. */
   hasSpoken: boolean;
+  /** Resolves when it says that it is done. */
+  readonly done: PromiseWithResolvers<void>;
   /** Resolves with its connection's end. */
   readonly ended: Promise<void>;
 }
@@ -42,6 +44,8 @@ export class Leader {
   /** What the main thread is at. */
   doing = "starting";
   #hint = "";
+  /** Whether all ranks are done, and may leave. */
+  #isFarewell = false;
   /** The message of this rank's own failure. */
   #failure: string | null = null;
   #isOver = false;
@@ -91,13 +95,16 @@ export class Leader {
   }
 
   /**
-   * This rank is done.
+   * This rank is done. The others are watched until they are, and watch this one as long.
    *
-   * @returns when all are
+   * @returns when all are and have left
    */
   async done(): Promise<void> {
-    await Promise.all([...this.#peers.values()].map(({ ended }) => ended));
-    this.#isOver = true;
+    const peers = [...this.#peers.values()];
+    await Promise.all(peers.map(({ done }) => done.promise));
+    this.#isFarewell = true;
+    this.#tellAll({ type: "bye" });
+    await Promise.all(peers.map(({ ended }) => ended));
     this.close();
   }
 
@@ -117,7 +124,10 @@ export class Leader {
     const rank = this.#ranks[number];
     if (token !== this.point.token || !rank || this.#peers.has(number)) return null;
     const { promise: ended, resolve } = Promise.withResolvers<void>();
-    const peer = { rank, connection, ended, doing: "starting", silentSeconds: 0, hasSpoken: false };
+    const peer: Peer = {
+      ...{ rank, connection, ended, done: Promise.withResolvers() },
+      ...{ doing: "starting", silentSeconds: 0, hasSpoken: false },
+    };
     this.#peers.set(number, peer);
     connection.send({ type: "welcome" });
     connection.send({ type: "hint", hint: this.#hint });
@@ -134,10 +144,7 @@ export class Leader {
   #hear(peer: Peer, message: FollowerMessage): void {
     peer.silentSeconds = 0;
     if (message.type === "beat") peer.doing = message.doing;
-    if (message.type === "bye") {
-      peer.hasSpoken = true;
-      peer.connection.send({ type: "bye" });
-    }
+    if (message.type === "bye") peer.done.resolve();
     if (message.type === "failed") {
       peer.hasSpoken = true;
       const culprit = this.#ranks[message.culprit ?? peer.rank.rank] ?? peer.rank;
@@ -150,7 +157,7 @@ export class Leader {
 
   /** A connection ended. */
   #lost(peer: Peer): void {
-    if (peer.hasSpoken) return;
+    if (peer.hasSpoken || this.#isFarewell) return;
     peer.hasSpoken = true;
     this.#end([peer.rank], causes.death(peer.doing), 1);
   }

@@ -29,6 +29,7 @@ export const followerMessageSchema = z.discriminatedUnion("type", [
     code: z.int().min(0).max(255),
     culprit: z.int().min(0).nullable(),
   }),
+  /** It is done. */
   z.object({ type: z.literal("bye") }),
 ]);
 
@@ -51,6 +52,7 @@ export const leaderMessageSchema = z.discriminatedUnion("type", [
   }),
   /** The same, as soon as rank 0 has said why and ended. */
   z.object({ type: z.literal("endAfterMe"), code: z.int().min(0).max(255) }),
+  /** All are done. */
   z.object({ type: z.literal("bye") }),
 ]);
 

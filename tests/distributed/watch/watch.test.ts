@@ -83,6 +83,25 @@ Deno.test("watch: the first of the others speaks for a rank 0 that is killed or 
   }
 });
 
+Deno.test("watch: ranks that are done watch on while another is not", async () => {
+  for (
+    const [struck, signal, speaker, cause] of [
+      [0, "SIGSTOP", 1, "Not a word for 3 s"],
+      [2, "SIGKILL", 0, "Its process ended without a word"],
+    ] as const
+  ) {
+    const ranks = await WatchedRanks.start("finishes late");
+    ranks.go(0);
+    for (const rank of [1, 2]) assert.equal(await ranks.next(rank), "finished");
+    await new Promise((resolve) => setTimeout(resolve, 500)); // in which rank 0 hears of it
+    ranks.signal(struck, signal);
+    const who = new RegExp(
+      `because of rank ${struck} on here \\(GPU ${struck}\\)\\.\n${cause}, (in a test|starting)\\.`,
+    );
+    assertOneSpoke(await ranks.outcomes(), speaker, who, { killed: [struck] });
+  }
+});
+
 for (const task of ["is stuck", "waits for its GPU"]) {
   Deno.test(`watch: a rank whose main thread ${task} ends all, whichever it is`, async () => {
     for (const rank of [0, 2]) {

@@ -58,6 +58,7 @@ async function work(): Promise<void> {
     // The one of which the others were told does not get to say it.
     if (!isTheOne) throw new MistakeElsewhere(1, "the reward is no number");
   }
+  if (task === "finishes late" && !isTheOne) return say("finished");
   if (task === "is stuck" && isTheOne) {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); // as in a driver
   }

@@ -50,6 +50,11 @@ export class WatchedRanks {
     this.ranks.forEach((rank, i) => rank.tell(i === one));
   }
 
+  /** The next line that a rank prints. */
+  next(rank: number): Promise<unknown> {
+    return this.ranks[rank].next();
+  }
+
   signal(rank: number, signal: Deno.Signal): void {
     this.ranks[rank].child.kill(signal);
   }
