@@ -10,6 +10,7 @@ import { controlRoutes } from "./routes/control.ts";
 import { eventsRoutes } from "./routes/events.ts";
 import { foldersRoutes } from "./routes/folders.ts";
 import { metricsRoutes } from "./routes/metrics.ts";
+import { prometheusRoutes } from "./routes/prometheus.ts";
 import { runsRoutes } from "./routes/runs.ts";
 import { samplesRoutes } from "./routes/samples.ts";
 import { startRoutes } from "./routes/start.ts";
@@ -61,6 +62,7 @@ export function makeApp(
       eventsRoutes(list),
       foldersRoutes(list),
       systemRoutes(list),
+      prometheusRoutes(runs, list),
     ]
   ) app.route("/", routes);
   app.route("/", pageRoutes());

@@ -153,6 +153,7 @@ Deno.test({
       await test.step("compare", async () => {
         const lines = await stopped("compare", ["compare", "--config", config]);
         const told = lines.map(({ type }) => type);
+        assert.deepEqual(lines.map(({ number }) => number), lines.map((_, index) => index + 1));
         assert.deepEqual(told.slice(0, 2), ["comparedRun", "started"]);
         assert.deepEqual(told.slice(-2), ["finished", "comparisonEnded"]);
         // What one of its runs tells lies in that run's folder too.

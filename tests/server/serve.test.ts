@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { RunEndpoint } from "../../src/run/control/endpoint/run_endpoint.ts";
+import { RunControl } from "../../src/run/control/run_control.ts";
+import { RunEvents } from "../../src/run/events/run_events.ts";
 import { serve, type ServerOptions } from "../../src/server/serve.ts";
 import { withFolder, WrittenRun } from "./written_run.ts";
 
@@ -70,6 +73,30 @@ Deno.test("serve: runs of the command line show up and are followed", async () =
     while (
       (await ask("/api/runs/one").then((answer) => (answer.body?.cancel(), answer.status))) !== 404
     );
+  });
+});
+
+Deno.test("serve: Prometheus reads states, and last values of what goes on", async () => {
+  await withServer(async ({ ask, run }) => {
+    // The test itself runs it.
+    const control = new RunControl();
+    const events = new RunEvents();
+    using endpoint = new RunEndpoint(control, events);
+    endpoint.open(run.folder);
+    // Between what was told before and the present part.
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    run.event({ type: "started", step: 1, total: 5 });
+    run.step(2, "generator", { "generator/reward": 0.25 });
+    run.event({ type: "step", step: 2, phase: "generator" });
+    const read = async () => await (await ask("/metrics")).text();
+    let text = await read();
+    while (!/^tango_step.* 2$/m.test(text)) text = await read();
+    assert.match(text, /^tango_run_state\{run="one",kind="train",state="running"\} 1$/m);
+    assert.match(text, /^tango_generator_reward\{run="one",kind="train"\} 0\.25$/m);
+    assert.match(text, /^# TYPE tango_step gauge\ntango_step\{run="one",kind="train"\} 2$/m);
+    assert.match(text, /^tango_last_step_timestamp_seconds\{.*\} \d{10}/m);
+    const names = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
+    assert.equal(new Set(names).size, names.length);
   });
 });
 

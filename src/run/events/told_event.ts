@@ -29,8 +29,14 @@ export type ToldEvent =
   | WarningEvent
   | FinishedEvent
   | { readonly type: "failed"; readonly step: number; readonly message: string }
-  | ComparedRunEvent
+  | ComparedRunLine
   | ComparisonEndedEvent;
+
+/** Its place is no `number`: that is the line's own. */
+type ComparedRunLine = Omit<ComparedRunEvent, "number"> & {
+  /** Among all runs of the comparison, counted from 1. */
+  readonly place: number;
+};
 
 /** A line of events.jsonl. */
 export type EventLine = ToldEvent & {
@@ -52,6 +58,10 @@ export function toldEvent(event: RunEvent): ToldEvent | null {
     case "failed": {
       const { type, step, error } = event;
       return { type, step, message: error instanceof Error ? error.message : String(error) };
+    }
+    case "comparedRun": {
+      const { number: place, ...run } = event;
+      return { ...run, place };
     }
     default:
       return event;

@@ -61,3 +61,13 @@ export function readMetrics(
     })),
   };
 }
+
+/** Rows among which a last value is looked for. */
+const LAST_ROWS = 2000;
+
+/** A metric's value in the last row that has it; null when there is none, or long ago. */
+export function lastValue(index: RunIndex, run: number, name: string): number | null {
+  const values = index.columns.read(run, name, index.rowsOf(run)).subarray(-LAST_ROWS);
+  const row = values.findLastIndex((value) => !Number.isNaN(value));
+  return row < 0 ? null : values[row];
+}

@@ -1,4 +1,3 @@
-import type { Sample } from "../../run/store/samples_log.ts";
 import type { Bound, Database } from "./database.ts";
 
 /** What is asked of a run's samples. */
@@ -42,41 +41,3 @@ export function findSamples(
   ).map(({ line }) => String(line));
   return { lines, pages: Math.max(1, Math.ceil(total / PAGE)), total };
 }
-
-/** Verdicts of a step's sampled critiques against the truth. */
-export interface Confusion {
-  readonly step: number;
-  readonly source: "samples";
-  trueCorrect: number;
-  falseCorrect: number;
-  trueIncorrect: number;
-  falseIncorrect: number;
-  unparsed: number;
-}
-
-/** Counts verdicts by step. */
-export function confusionOf(database: Database, run: number): Confusion[] {
-  const points = new Map<number, Confusion>();
-  const lines = database.all("SELECT line FROM samples WHERE run = ? ORDER BY step, begin", run);
-  for (const { line } of lines) {
-    const { step, correct, critiques } = JSON.parse(String(line)) as Sample;
-    for (const { verdict } of critiques) {
-      let point = points.get(step);
-      if (!point) points.set(step, point = none(step));
-      if (verdict === null) point.unparsed++;
-      else if (verdict) point[correct ? "trueCorrect" : "falseCorrect"]++;
-      else point[correct ? "falseIncorrect" : "trueIncorrect"]++;
-    }
-  }
-  return [...points.values()];
-}
-
-const none = (step: number): Confusion => ({
-  step,
-  source: "samples",
-  trueCorrect: 0,
-  falseCorrect: 0,
-  trueIncorrect: 0,
-  falseIncorrect: 0,
-  unparsed: 0,
-});

@@ -3,7 +3,8 @@
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import type { Sample } from "../../run/store/samples_log.ts";
 import { problems } from "../http/problem.ts";
-import { confusionOf, findSamples } from "../index/read_samples.ts";
+import { readConfusion } from "../index/read_confusion.ts";
+import { findSamples } from "../index/read_samples.ts";
 import type { RunList } from "../runs/run_list.ts";
 import { json, newApi, requireRun, runParameter } from "./api.ts";
 
@@ -41,25 +42,25 @@ const samples = createRoute({
   },
 });
 
-const count = z.int().describe("Critiques.");
+const share = z.number();
 
 const confusion = createRoute({
   method: "get",
   path: "/api/runs/{id}/confusion",
-  summary: "The verifier's verdicts against the truth, by step, over the samples that were kept",
+  summary: "The verifier's verdicts against the truth in its training steps",
   request: { params: runParameter },
   responses: {
     200: json(
-      "A point for each step; CORRECT is the positive class.",
+      "Shares of a step's critiques; CORRECT is the positive class.",
       z.object({
         points: z.array(z.object({
           step: z.int(),
-          source: z.literal("samples"),
-          trueCorrect: count,
-          falseCorrect: count,
-          trueIncorrect: count,
-          falseIncorrect: count,
-          unparsed: count,
+          source: z.literal("training"),
+          trueCorrect: share,
+          falseCorrect: share,
+          trueIncorrect: share,
+          falseIncorrect: share,
+          unparsed: share,
         })),
       }),
     ),
@@ -79,7 +80,7 @@ export function samplesRoutes(runs: RunList): OpenAPIHono {
   });
   api.openapi(confusion, (context) => {
     const { indexed } = requireRun(runs, context.req.valid("param").id);
-    return context.json({ points: confusionOf(database, indexed.id) }, 200);
+    return context.json({ points: readConfusion(runs.index, indexed.id) }, 200);
   });
   return api;
 }

@@ -44,6 +44,20 @@ Deno.test("event log: lines are numbered, and go on where an earlier part ended"
   });
 });
 
+Deno.test("event log: a compared run's place is not its line's number", () => {
+  withFolder((folder) => {
+    const events = new RunEvents();
+    using _log = new EventLog(folder, events);
+    for (const number of [2, 3]) {
+      const run = { method: "alone", seed: 1, path: "there", number, total: 3 };
+      events.emit({ type: "comparedRun", ...run });
+    }
+    const told = toldOf(folder.path).map((line) => line.type === "comparedRun" && line.place);
+    assert.deepEqual(told, [2, 3]);
+    assert.deepEqual(toldOf(folder.path).map(({ number }) => number), [1, 2]);
+  });
+});
+
 Deno.test("event log: a line that a crash cut short is taken back, a damaged one is named", () => {
   withFolder((folder) => {
     const tell = () => {

@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { Database } from "../../../src/server/index/database.ts";
 import { secondsLeft } from "../../../src/server/index/progress.ts";
 import { eventsAfter } from "../../../src/server/index/read_events.ts";
-import { metricNames, readMetrics } from "../../../src/server/index/read_metrics.ts";
-import { confusionOf, findSamples } from "../../../src/server/index/read_samples.ts";
+import { readConfusion } from "../../../src/server/index/read_confusion.ts";
+import { lastValue, metricNames, readMetrics } from "../../../src/server/index/read_metrics.ts";
+import { findSamples } from "../../../src/server/index/read_samples.ts";
 import { RunIndex } from "../../../src/server/index/run_index.ts";
 import { withFolder, WrittenRun } from "../written_run.ts";
 
@@ -133,7 +134,7 @@ Deno.test("index: events are numbered, and tell how far the run is and how long 
   });
 });
 
-Deno.test("index: samples are found by what is wrong with them, and verdicts are counted", async () => {
+Deno.test("index: samples are found by what is wrong with them", async () => {
   await withFolder((root) => {
     using database = new Database(join(root, "index.sqlite"));
     const index = new RunIndex(database);
@@ -168,23 +169,37 @@ Deno.test("index: samples are found by what is wrong with them, and verdicts are
     assert.deepEqual(found({ filter: "cut-off" }), ["long and cut"]);
     assert.deepEqual(found({ filter: "bad-format" }), ["mute", "odd"]);
     assert.deepEqual(found({ step: 2, group: "q" }), ["mute"]);
-    const counts = {
-      trueCorrect: 0,
-      falseCorrect: 0,
-      trueIncorrect: 0,
-      falseIncorrect: 0,
-      unparsed: 0,
+  });
+});
+
+Deno.test("index: a verifier step's numbers give its confusion matrix", async () => {
+  await withFolder((root) => {
+    using database = new Database(join(root, "index.sqlite"));
+    const index = new RunIndex(database);
+    const run = new WrittenRun(root, "run");
+    // Of 10 critiques of 6 right and 4 wrong solutions: 3 and 2 are judged right, 1 is unreadable.
+    run.step(1, "verifier", {
+      "verifier/solutions_correct": 0.6,
+      "verifier/recall": 0.5,
+      "verifier/accuracy": 0.5,
+      "verifier/verdict_unparsed": 0.1,
+    });
+    run.step(2, "generator", { "generator/reward": 1 });
+    const id = follow(index, run);
+    const [point, ...others] = readConfusion(index, id);
+    assert.equal(others.length, 0);
+    const expected = {
+      trueCorrect: 0.3,
+      falseIncorrect: 0.3,
+      trueIncorrect: 0.2,
+      falseCorrect: 0.2,
     };
-    assert.deepEqual(confusionOf(database, id), [
-      {
-        step: 1,
-        source: "samples",
-        ...counts,
-        trueCorrect: 1,
-        falseIncorrect: 1,
-        trueIncorrect: 1,
-      },
-      { step: 2, source: "samples", ...counts, unparsed: 1, falseCorrect: 1 },
-    ]);
+    for (const [name, share] of Object.entries(expected)) {
+      const found = point[name as keyof typeof expected];
+      assert.ok(Math.abs(found - share) < 1e-12, `${name} is ${found}`); // sums of a few doubles below 1
+    }
+    assert.deepEqual([point.step, point.unparsed], [1, 0.1]);
+    assert.equal(lastValue(index, id, "verifier/accuracy"), 0.5);
+    assert.equal(lastValue(index, id, "generator/kl"), null);
   });
 });
