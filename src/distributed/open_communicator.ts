@@ -20,18 +20,20 @@ export interface OpenCommunicator {
   readonly places: readonly RankPlace[];
   /** Name and version of the MPI library; null in a process that is alone. */
   readonly library: string | null;
+  /** Sets how many seconds sending or receiving may take before it fails, for what begins from now on. */
+  waitAtMost(seconds: number): void;
   /** Leaves the others when all are done: all ranks call it. Nothing may be on its way. */
   close(): Promise<void>;
   /** Ends all ranks at once, this one too. */
   abort(exitCode: number): void;
 }
 
+/** For which ranks wait for each other before a run and after it, when none has much to do. */
+export const BETWEEN_RUNS_SECONDS = 120;
+
 /** How a communicator is opened. */
 export interface OpenOptions {
-  /**
-   * Seconds that sending or receiving may take before it fails; 3600 by default, since a rank may wait as long as
-   * another one's part of a step takes. That one is gone is found sooner by `RunWatch`.
-   */
+  /** Seconds that sending or receiving may take, until `waitAtMost` says another number. */
   readonly timeLimitSeconds?: number;
   readonly environment?: Environment;
 }
@@ -43,7 +45,8 @@ export interface OpenOptions {
  * @throws UserError when the MPI library of what started this process cannot be used
  */
 export async function openCommunicator(
-  { timeLimitSeconds = 3600, environment = (name) => Deno.env.get(name) }: OpenOptions = {},
+  { timeLimitSeconds = BETWEEN_RUNS_SECONDS, environment = (name) => Deno.env.get(name) }:
+    OpenOptions = {},
 ): Promise<OpenCommunicator> {
   const start = startedBy(environment);
   if (start === null) {
@@ -51,6 +54,7 @@ export async function openCommunicator(
       communicator: alone,
       places: [{ host: Deno.hostname(), localRank: 0 }],
       library: null,
+      waitAtMost: () => {},
       close: () => Promise.resolve(),
       abort: (exitCode) => Deno.exit(exitCode),
     };
@@ -66,12 +70,19 @@ export async function openCommunicator(
   }
   const hosts: string[] = [];
   const nameRank = (rank: number) => `rank ${rank}` + (rank in hosts ? ` on ${hosts[rank]}` : "");
-  const communicator = mpiCommunicator(library, found, nameRank, 1000 * timeLimitSeconds);
+  let timeLimit = 1000 * timeLimitSeconds;
+  const communicator = mpiCommunicator(
+    library,
+    found,
+    nameRank,
+    () => timeLimit,
+  );
   hosts.push(...await gatherValues(communicator, Deno.hostname()));
   return {
     communicator,
     places: placesOf(hosts),
     library: library.version,
+    waitAtMost: (seconds) => timeLimit = 1000 * seconds,
     async close() {
       await barrier(communicator);
       library.finalize();

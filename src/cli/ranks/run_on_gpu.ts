@@ -28,10 +28,9 @@ export async function runOnGpu<Result>(
   { config, gpuIndex, ...run }: RunOnGpu,
   body: (gpu: Gpu) => Promise<Result>,
 ): Promise<Result> {
-  const { communicator } = opened;
   return await withResumeHint(run.command, run.folder, async () => {
     const { index, words } = await gpuOfRank(opened, gpuIndex);
-    const watched = { ...run, communicator, gpu: words, limits: config.distributed };
+    const watched = { ...run, opened, gpu: words, limits: config.distributed };
     return await whileWatched(
       watched,
       (watch) =>

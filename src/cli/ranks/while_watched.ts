@@ -1,4 +1,7 @@
-import type { Communicator } from "../../distributed/communicator.ts";
+import {
+  BETWEEN_RUNS_SECONDS,
+  type OpenCommunicator,
+} from "../../distributed/open_communicator.ts";
 import { RunWatch } from "../../distributed/watch/run_watch.ts";
 import type { DistributedConfig } from "../../run/config/shared_schema.ts";
 import type { RunEvents } from "../../run/events/run_events.ts";
@@ -8,7 +11,7 @@ import { tellLauncher } from "./launcher_line.ts";
 
 /** What is watched. */
 export interface WatchedRun {
-  readonly communicator: Communicator;
+  readonly opened: OpenCommunicator;
   /** This rank's GPU, in a few words. */
   readonly gpu: string;
   readonly limits: DistributedConfig;
@@ -24,12 +27,17 @@ export interface WatchedRun {
  * @throws on rank 0 alone: when `body` fails on another, that process ends
  */
 export async function whileWatched<Result>(
-  { communicator, gpu, limits, command, folder, events }: WatchedRun,
+  { opened, gpu, limits, command, folder, events }: WatchedRun,
   body: (watch: RunWatch | null) => Promise<Result>,
 ): Promise<Result> {
   const { silence_seconds: silenceSeconds, stall_seconds: stallSeconds } = limits;
-  if (communicator.size === 1 || silenceSeconds === null) return await body(null);
-  const watch = await RunWatch.open(communicator, gpu, { silenceSeconds, stallSeconds });
+  if (opened.communicator.size === 1) return await body(null);
+  if (silenceSeconds === null) {
+    opened.waitAtMost(limits.wait_seconds);
+    return await body(null);
+  }
+  const watch = await RunWatch.open(opened.communicator, gpu, { silenceSeconds, stallSeconds });
+  opened.waitAtMost(limits.wait_seconds);
   let doing = "before its first step";
   let hint = howToGoOn(command, folder);
   const tell = () => {
@@ -45,5 +53,7 @@ export async function whileWatched<Result>(
     if (event.type === "checkpoint") hint = howToGoOn(command, folder);
     if (event.type === "phaseBegan" || event.type === "checkpoint") tell();
   });
-  return await watch.guard(() => body(watch));
+  const result = await watch.guard(() => body(watch));
+  opened.waitAtMost(BETWEEN_RUNS_SECONDS);
+  return result;
 }

@@ -11,13 +11,13 @@ const PIECE_BYTES = 2 ** 22;
  * ranks with the same tag. After a failure every call fails with it.
  *
  * @param nameRank names a rank in messages
- * @param timeLimit milliseconds that sending or receiving may take
+ * @param timeLimit milliseconds that sending or receiving may take, asked when it begins
  */
 export function mpiCommunicator(
   library: MpiLibrary,
   { rank, size }: { readonly rank: number; readonly size: number },
   nameRank: (rank: number) => string,
-  timeLimit: number,
+  timeLimit: () => number,
 ): Communicator {
   const poller = new Poller(timeLimit);
   const members = Array.from({ length: size }, (_, member) => member);
@@ -50,7 +50,7 @@ export function mpiCommunicator(
       };
       return {
         poll: () => explained(poll),
-        overdue: () => failed(`waited ${timeLimit / 1000} s to ${purpose}`),
+        overdue: (limit) => failed(`waited ${limit / 1000} s to ${purpose}`),
       };
     });
   };

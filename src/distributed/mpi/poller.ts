@@ -8,8 +8,8 @@ export interface Pending {
    * @throws whatever ends all waiting
    */
   poll(): "still" | "moved" | "done";
-  /** What ends all waiting when this one is not done in time. */
-  overdue(): Error;
+  /** What ends all waiting when this one is not done in so many milliseconds. */
+  overdue(timeLimit: number): Error;
 }
 
 /**
@@ -26,7 +26,9 @@ const LONGEST_GAP_MS = 1000;
 
 interface Waiting {
   readonly pending: Pending;
-  readonly deadline: number;
+  /** In milliseconds, counted from when it was begun. */
+  readonly timeLimit: number;
+  readonly begun: number;
   resolve(): void;
   reject(error: unknown): void;
 }
@@ -42,8 +44,8 @@ export class Poller {
   #counted = performance.now();
   #lastMove = 0;
 
-  /** @param timeLimit milliseconds that each thing may take */
-  constructor(private readonly timeLimit: number) {}
+  /** @param timeLimit milliseconds that what begins now may take */
+  constructor(private readonly timeLimit: () => number) {}
 
   /**
    * Begins something and returns when it is done.
@@ -59,7 +61,8 @@ export class Poller {
       return promise;
     }
     try {
-      const waiting = { pending: begin(), deadline: this.#now() + this.timeLimit, resolve, reject };
+      const timeLimit = this.timeLimit();
+      const waiting = { pending: begin(), timeLimit, begun: this.#now(), resolve, reject };
       this.#waiting.add(waiting);
       this.#lastMove = this.#time;
       this.#look([waiting]);
@@ -79,7 +82,9 @@ export class Poller {
         if (found === "done") {
           this.#waiting.delete(waiting);
           waiting.resolve();
-        } else if (time > waiting.deadline) throw waiting.pending.overdue();
+        } else if (time - waiting.begun > waiting.timeLimit) {
+          throw waiting.pending.overdue(waiting.timeLimit);
+        }
       }
     } catch (error) {
       this.#end(error);

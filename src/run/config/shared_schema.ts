@@ -41,6 +41,9 @@ export const distributedSchema = section({
   silence_seconds: realNumber({ minimum: 1 }).nullable().default(10).describe(
     "Seconds without a word from a rank after which it counts as gone, and the run ends on all; null: ranks do not watch each other.",
   ),
+  wait_seconds: realNumber({ above: 0 }).default(86400).describe(
+    "Seconds that a rank waits for a message of another one that lives and gets on, before the run ends on all: more than the longest phase of a step takes.",
+  ),
   stall_seconds: realNumber({ above: 0 }).default(600).describe(
     "Seconds that a rank may wait for one answer of its GPU before the run ends on all.",
   ),

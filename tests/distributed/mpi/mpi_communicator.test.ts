@@ -53,6 +53,15 @@ testEachLibrary("a rank that never answers is a failure that names both", async 
   assert.equal(printed.split("\n").filter((line) => line === message).length, 2, printed);
 });
 
+testEachLibrary(
+  "how long a message may take can be said anew",
+  async (mpiexec) => {
+    const { printed } = await play(mpiexec, 2, "patience");
+    assert.match(printed, /^it came$/m);
+    assert.match(printed, /^Failure: rank 0 on \S+ waited 0\.5 s to receive 5\.0 MB from rank 1/m);
+  },
+);
+
 testEachLibrary("a message shorter than expected is an error", async (mpiexec) => {
   const { printed } = await play(mpiexec, 2, "short");
   assert.match(printed, /^Failure: rank 0 expects 8 bytes of rank 1, not 4$/m);

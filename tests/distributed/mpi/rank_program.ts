@@ -99,6 +99,19 @@ switch (scenario) {
     await explain(communicator.send(new Uint8Array(1), 1));
     Deno.exit(3);
     break;
+  case "patience": // rank 1 takes longer than the limit that was
+    opened.waitAtMost(60);
+    if (rank === 1) {
+      await pause(1500);
+      await communicator.send(new Uint8Array(1), 0);
+      await pause(30_000);
+    }
+    await communicator.receive(new Uint8Array(1), 1);
+    console.log("it came");
+    opened.waitAtMost(0.5);
+    await explain(communicator.receive(new Uint8Array(5e6), 1));
+    Deno.exit(3);
+    break;
   case "short": // rank 1 sends less than is expected
     if (rank === 1) {
       await communicator.send(new Uint8Array(4), 0);
