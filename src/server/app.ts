@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { type Access, refuse, signIn } from "./http/guard.ts";
 import { RateLimit, RATES, refuseBody, tooMany } from "./http/limits.ts";
-import { problemResponse } from "./http/problem.ts";
+import { notFound } from "./http/methods.ts";
 import { AllRuns } from "./launches/all_runs.ts";
 import type { Launcher } from "./launches/launcher.ts";
 import { Steering } from "./launches/steering.ts";
@@ -77,7 +77,10 @@ export function makeApp(
     info: { title: "tango", version: "1", description: "Runs are started, watched and steered." },
     ...(access.token === null ? {} : { security: [{ token: [] }] }),
   });
-  app.notFound(() => problemResponse(404, "There is nothing here; /openapi.json says what is."));
+  const documented = app.openAPIRegistry.definitions.flatMap((definition) =>
+    definition.type === "route" ? [definition.route] : []
+  );
+  app.notFound(({ req }) => notFound(req.raw, documented));
   app.onError(answerError);
   return app;
 }

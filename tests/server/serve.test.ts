@@ -198,6 +198,14 @@ Deno.test("serve: what is asked wrongly is a problem that names the field", asyn
     await assertProblem(await ask("/api/runs/one/events", { headers }), 422, "last-event-id");
     await assertProblem(await ask("/api/runs/one/checkpoints/1/files/state.json"), 404);
     await assertProblem(await ask("/no/where"), 404);
+    const unheard = await ask("/api/runs/one/metrics", { method: "DELETE" });
+    assert.equal(unheard.headers.get("allow"), "GET");
+    await assertProblem(unheard, 405);
+    const text = { method: "POST", body: "{}", headers: { "content-type": "text/plain" } };
+    await assertProblem(await ask("/api/runs", text), 415);
+    const broken = { method: "POST", body: "{", headers: { "content-type": "application/json" } };
+    await assertProblem(await ask("/api/runs", broken), 400);
+    await assertProblem(await ask("/api/runs", { ...broken, body: "1".repeat(1 << 21) }), 413);
   });
 });
 

@@ -28,7 +28,7 @@ export const runRequestSchema = z.strictObject({
   ),
   steps: z.int().min(0).max(2 ** 40).optional(),
   ranks: z.int().min(1).max(64).optional(),
-}).openapi("RunRequest");
+});
 
 /** A run that is to be started, or planned. */
 export type RunRequest = z.infer<typeof runRequestSchema>;

@@ -1,4 +1,5 @@
 import { OpenAPIHono, z } from "@hono/zod-openapi";
+import { HTTPException } from "hono/http-exception";
 import { UserError } from "../../base/user_error.ts";
 import { invalidResponse, problemResponse, RequestProblem } from "../http/problem.ts";
 import type { ListedRun, RunList } from "../runs/run_list.ts";
@@ -18,12 +19,21 @@ export function answerError(error: Error): Response {
     return problemResponse(error.status, error.message, error.field);
   }
   if (error instanceof UserError) return problemResponse(422, error.message);
-  // Hono's own, of a body that is no JSON.
-  const { status } = error as { status?: unknown };
-  if (status === 400) return problemResponse(400, error.message);
+  // Hono's own, of a body that is no JSON or says that it is none.
+  if (error instanceof HTTPException && (error.status === 400 || error.status === 415)) {
+    return problemResponse(error.status, error.message);
+  }
   console.error(error);
   return problemResponse(500, "The server made a mistake; its output says more.");
 }
+
+/** A whole number in an address. */
+export const numberParameter = (minimum: number, maximum: number) =>
+  z.coerce.number<string>().int().min(minimum).max(maximum)
+    .openapi({ type: "integer", minimum, maximum });
+
+/** Steps are below this. */
+export const MOST_STEPS = 2 ** 40;
 
 /** The run's name in a path. */
 export const runParameter = z.object({

@@ -51,7 +51,7 @@ const settings = createRoute({
   responses: {
     200: json("The run has taken them.", runSchema),
     202: json("The run will take them between two steps.", runSchema),
-    ...problems(400, 404, 409, 413, 422, 429),
+    ...problems(400, 404, 409, 413, 415, 422, 429),
   },
 });
 

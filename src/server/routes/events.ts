@@ -5,7 +5,7 @@ import { MOST_WATCHERS, tooMany } from "../http/limits.ts";
 import { problems } from "../http/problem.ts";
 import { eventsAfter, numberBeforeLast, phaseSpans } from "../index/read_events.ts";
 import type { RunList } from "../runs/run_list.ts";
-import { json, newApi, requireRun, runParameter } from "./api.ts";
+import { json, MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
 
 /** Events that a watcher without Last-Event-ID is told first. */
 const FIRST_EVENTS = 1000;
@@ -33,7 +33,7 @@ const events = createRoute({
   },
 });
 
-const stepNumber = z.coerce.number<string>().int().min(0).max(2 ** 40).optional();
+const stepNumber = numberParameter(0, MOST_STEPS).optional();
 
 const timeline = createRoute({
   method: "get",
@@ -78,7 +78,7 @@ export function eventsRoutes(runs: RunList): OpenAPIHono {
   });
   api.openapi(timeline, (context) => {
     const { indexed } = requireRun(runs, context.req.valid("param").id);
-    const { from = 0, to = 2 ** 40 } = context.req.valid("query");
+    const { from = 0, to = MOST_STEPS } = context.req.valid("query");
     const spans = phaseSpans(runs.index.database, indexed.id, from, to);
     return context.json({ ranks: [{ rank: 0, name: "rank 0", spans }] }, 200);
   });

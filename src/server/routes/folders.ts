@@ -15,7 +15,7 @@ import { listCheckpoints } from "../../run/store/checkpoint.ts";
 import { problems, RequestProblem } from "../http/problem.ts";
 import type { ListedRun, RunList } from "../runs/run_list.ts";
 import { fileInside, filesIn } from "../runs/folder_files.ts";
-import { json, newApi, requireRun, runParameter } from "./api.ts";
+import { json, MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
 
 const value = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
@@ -71,8 +71,7 @@ const file = createRoute({
   summary: "A file of a checkpoint",
   request: {
     params: runParameter.extend({
-      step: z.coerce.number<string>().int().min(0).max(2 ** 40)
-        .openapi({ param: { name: "step", in: "path" } }),
+      step: numberParameter(0, MOST_STEPS).openapi({ param: { name: "step", in: "path" } }),
       path: z.string().min(1).max(1000).openapi({ param: { name: "path", in: "path" } }),
     }),
   },

@@ -4,15 +4,13 @@ import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import { metricNames, readMetrics } from "../index/read_metrics.ts";
 import { problems } from "../http/problem.ts";
 import type { RunList } from "../runs/run_list.ts";
-import { json, newApi, requireRun, runParameter } from "./api.ts";
-
-const wholeNumber = (maximum: number) => z.coerce.number<string>().int().min(0).max(maximum);
+import { json, MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
 
 const querySchema = z.object({
   names: z.string().max(10_000).optional().describe("Names, separated by commas; left out: all."),
-  from: wholeNumber(2 ** 40).optional().describe("First step."),
-  to: wholeNumber(2 ** 40).optional().describe("Last step."),
-  points: z.coerce.number<string>().int().min(1).max(100_000).optional().describe(
+  from: numberParameter(0, MOST_STEPS).optional().describe("First step."),
+  to: numberParameter(0, MOST_STEPS).optional().describe("Last step."),
+  points: numberParameter(1, 100_000).optional().describe(
     "Rows at most, 500 unless told; where there are more, the mean of neighbours. With CSV: all.",
   ),
   format: z.enum(["json", "csv"]).optional(),
@@ -61,7 +59,9 @@ export function metricsRoutes(runs: RunList): OpenAPIHono {
   });
   api.openapi(metrics, (context) => {
     const { indexed } = requireRun(runs, context.req.valid("param").id);
-    const { names, from = 0, to = 2 ** 40, format = "json", points } = context.req.valid("query");
+    const { names, from = 0, to = MOST_STEPS, format = "json", points } = context.req.valid(
+      "query",
+    );
     const known = metricNames(runs.index, indexed.id);
     const asked = names === undefined
       ? known

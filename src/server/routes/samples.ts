@@ -6,7 +6,7 @@ import { problems } from "../http/problem.ts";
 import { readConfusion } from "../index/read_confusion.ts";
 import { findSamples } from "../index/read_samples.ts";
 import type { RunList } from "../runs/run_list.ts";
-import { json, newApi, requireRun, runParameter } from "./api.ts";
+import { json, MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
 
 const sampleSchema = z.looseObject({
   step: z.int(),
@@ -22,13 +22,13 @@ const samples = createRoute({
   request: {
     params: runParameter,
     query: z.object({
-      step: z.coerce.number<string>().int().min(0).max(2 ** 40).optional(),
+      step: numberParameter(0, MOST_STEPS).optional(),
       group: z.string().max(10_000).optional().describe("The text of a problem."),
       filter: z.enum(["disagrees", "longest", "cut-off", "bad-format"]).optional().describe(
         "disagrees: a verdict is not the truth; longest: the longest first; cut-off: no final answer; bad-format: " +
           "not fully rewarded for its format, or a critique without verdict.",
       ),
-      page: z.coerce.number<string>().int().min(1).max(1_000_000).optional().describe(
+      page: numberParameter(1, 1_000_000).optional().describe(
         "Of 20 samples, from 1; without `longest` the newest are first.",
       ),
     }),

@@ -32,7 +32,8 @@ const start = createRoute({
         "A request that is sent again with the key of an earlier one starts nothing, and is answered as that was.",
       ),
     }),
-    body: body(runRequestSchema.extend({
+    body: body(z.strictObject({
+      ...runRequestSchema.shape,
       run: z.string().regex(/^[A-Za-z0-9][\w.-]{0,99}$/).optional().describe(
         "The name of its folder; left out: the next free one.",
       ),
@@ -40,7 +41,7 @@ const start = createRoute({
   },
   responses: {
     202: json("The run, which waits or is starting.", runSchema),
-    ...problems(400, 409, 413, 422, 429),
+    ...problems(400, 409, 413, 415, 422, 429),
   },
 });
 
@@ -61,7 +62,7 @@ const plan = createRoute({
         phases: z.array(use).describe("One after the other, so that the largest counts."),
       }),
     ),
-    ...problems(400, 413, 422, 429, 503),
+    ...problems(400, 413, 415, 422, 429, 503),
   },
 });
 
