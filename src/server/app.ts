@@ -15,6 +15,7 @@ import { runsRoutes } from "./routes/runs.ts";
 import { samplesRoutes } from "./routes/samples.ts";
 import { startRoutes } from "./routes/start.ts";
 import { systemRoutes } from "./routes/system.ts";
+import { verifyRoutes } from "./routes/verify.ts";
 import { PAGE_POLICY } from "./page_files.ts";
 import { pageRoutes } from "./page_routes.ts";
 
@@ -63,6 +64,7 @@ export function makeApp(
       foldersRoutes(list),
       systemRoutes(list),
       prometheusRoutes(runs, list),
+      verifyRoutes(launcher),
     ]
   ) app.route("/", routes);
   app.route("/", pageRoutes());

@@ -34,7 +34,7 @@ export class Launcher implements Disposable {
     readonly list: RunList,
     readonly launches: LaunchStore,
     readonly own: string,
-    private readonly program: string,
+    readonly program: string,
   ) {
     this.#looking = setInterval(() => this.#look(), LOOK_MS);
     this.#look();

@@ -47,6 +47,11 @@ export function lastWords(output: string): string | null {
   const bytes = new Uint8Array(Math.min(size, LAST_BYTES));
   const count = file.readSync(bytes) ?? 0;
   const text = new TextDecoder().decode(bytes.subarray(0, count));
+  return lastLines(text);
+}
+
+/** The last lines of a text, without what only colours it; null when it has none. */
+export function lastLines(text: string): string | null {
   // deno-lint-ignore no-control-regex
   const lines = text.replaceAll(/\x1b\[[0-9;?]*[a-zA-Z]/g, "").split(/[\r\n]+/)
     .filter((line) => line.trim() !== "");

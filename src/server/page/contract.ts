@@ -1,7 +1,9 @@
 /** What the control API answers, as the page reads it. */
 
 import type { Settings } from "../../run/config/changeable.ts";
+import type { JudgedSolution } from "../../run/tango/judge_solution.ts";
 
+export type { JudgedSolution };
 export type { EventLine } from "../../run/events/told_event.ts";
 export type { CritiqueSample, Sample } from "../../run/store/samples_log.ts";
 
@@ -103,6 +105,12 @@ export interface Plan {
   /** Only the largest counts. */
   readonly phases: readonly { readonly what: string; readonly bytes: number }[];
 }
+
+/** A line of what POST /api/verify answers. */
+export type VerifyLine =
+  | { readonly type: "solution" | "critique"; readonly text: string }
+  | { readonly type: "judged" } & JudgedSolution
+  | { readonly type: "failed"; readonly message: string };
 
 /** The part of JSON Schema that configurations use. */
 export interface Schema {

@@ -176,6 +176,19 @@ Deno.test({
         await passes(page, before);
       });
 
+      await step("its policies are asked, and their words judged step by step", async () => {
+        await page.getByRole("link", { name: "Verify" }).click();
+        await page.getByLabel("Problem").fill("cat dog");
+        await page.getByLabel("Solution").fill(
+          "<think><step>cat:t</step><step>dog:g</step></think><answer>\\boxed{tg}</answer>",
+        );
+        await button(page, "Verify").click();
+        await page.locator(".judged .solution-step").nth(1).waitFor();
+        await page.locator(".judged").getByText("verifier says").waitFor();
+        await isFlawless("verify");
+        await page.goBack();
+      });
+
       await step("is killed only when asked twice, and every view is without fault", async () => {
         await button(page, "Kill").click();
         await isFlawless("question");

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { jsonLines } from "../../../src/server/page/live/json_lines.js";
 import { keepLoaded } from "../../../src/server/page/live/keep_loaded.js";
 
 /** Loads that the test answers by hand. */
@@ -51,4 +52,21 @@ Deno.test("page's loading: tries again after an error, and is silent once it is 
   loading.end();
   await new Promise((resolve) => setTimeout(resolve, 5));
   assert.deepEqual([told, loads.length], [["gone", "back"], 3]);
+});
+
+Deno.test("page's lines: whole ones, wherever the pieces of a body are cut", async () => {
+  const text = '{"type":"solution","text":"ä\\n→"}\n\n{"a":1}\n{"cut":';
+  const bytes = new TextEncoder().encode(text);
+  for (const size of [1, 3, 7, bytes.length]) {
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (let at = 0; at < bytes.length; at += size) {
+          controller.enqueue(bytes.slice(at, at + size));
+        }
+        controller.close();
+      },
+    });
+    const lines = await Array.fromAsync(jsonLines(body));
+    assert.deepEqual(lines, [{ type: "solution", text: "ä\n→" }, { a: 1 }], String(size));
+  }
 });

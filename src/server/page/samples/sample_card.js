@@ -3,6 +3,7 @@ import { formatNumber } from "../format.js";
 import { Critique } from "./critique.js";
 import { SolutionText } from "./solution_text.js";
 import { disagrees } from "./step_parts.js";
+import { Verdict } from "./verdict.js";
 
 /**
  * @import { Sample } from "../contract.ts"
@@ -38,7 +39,7 @@ export function SampleCard({ sample, colour }) {
       h(Rewards, { sample }),
     ),
     h(SolutionText, {
-      sample,
+      solution: sample,
       critique,
       colour,
       opened,
@@ -67,16 +68,6 @@ export function SampleCard({ sample, colour }) {
       ? null
       : h(Critique, { critique, stepCount: sample.steps.length, opened }),
   );
-}
-
-/** @param {{ verdict: boolean | null }} props */
-function Verdict({ verdict }) {
-  const [tone, text] = verdict === null
-    ? ["none", "nothing readable"]
-    : verdict
-    ? ["right", "✓ CORRECT"]
-    : ["wrong", "✗ INCORRECT"];
-  return h("span", { class: `verdict ${tone}` }, text);
 }
 
 /** @param {{ sample: Sample }} props */

@@ -10,21 +10,21 @@ import { stepJudgments, stepParts } from "./step_parts.js";
  * A solution as it was written, each step a button in the colour of what was said of it.
  *
  * @param {object} props
- * @param {Sample} props.sample
+ * @param {Pick<Sample, "solution" | "steps" | "stepAdvantages">} props.solution
  * @param {CritiqueSample | undefined} props.critique
  * @param {string} props.colour
  * @param {number | null} props.opened
  * @param {(step: number) => void} props.open
  */
-export function SolutionText({ sample, critique, colour, opened, open }) {
-  const judgments = stepJudgments(sample.steps.length, critique);
+export function SolutionText({ solution, critique, colour, opened, open }) {
+  const judgments = stepJudgments(solution.steps.length, critique);
   return h(
     "div",
     { class: "solution text" },
-    stepParts(sample.solution, sample.steps).map(({ text, step }, place) => {
+    stepParts(solution.solution, solution.steps).map(({ text, step }, place) => {
       if (step === null) return h("span", { key: place, class: "between" }, text);
       const { tone, mark, words } = colour === "advantage"
-        ? describeAdvantage(sample.stepAdvantages?.[step])
+        ? describeAdvantage(solution.stepAdvantages?.[step])
         : describeJudgment(judgments[step]);
       return h(
         "button",

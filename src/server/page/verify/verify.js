@@ -1,49 +1,73 @@
-import { h, useState } from "../vendor.js";
+import { h, useRef, useState } from "../vendor.js";
 import { runPath, send } from "../live/api.js";
+import { jsonLines } from "../live/json_lines.js";
 import { useLoaded } from "../live/use_loaded.js";
 import { Failure } from "../parts/failure.js";
-import { SampleCard } from "../samples/sample_card.js";
+import { Judged } from "./judged.js";
+import { VerifyFields } from "./verify_fields.js";
 
 /**
- * @import { CheckpointEntry, Run, Sample } from "../contract.ts"
+ * @import { CheckpointEntry, JudgedSolution, Run, VerifyLine } from "../contract.ts"
  */
 
-const EXAMPLE = "<think><step>…</step></think><answer>\\boxed{…}</answer>";
+/**
+ * @typedef {object} Asked
+ * @property {string} run
+ * @property {string} checkpoint its step; "" for the newest
+ * @property {string} problem
+ * @property {string} solution "" lets the generator write one
+ */
 
 /**
- * A problem and a solution for a run's verifier to judge.
+ * A problem, and a solution if one likes, for a run's policies: what they write streams in.
  *
  * @param {{ runs: Run[], shown: string | null }} props
  */
 export function Verify({ runs, shown }) {
-  const [id, setId] = useState(shown ?? "");
-  const [step, setStep] = useState("");
-  const [problem, setProblem] = useState("");
-  const [solution, setSolution] = useState("");
-  const [sample, setSample] = useState(/** @type {Sample | null} */ (null));
+  const judging = runs.filter(({ kind }) => kind === "train");
+  const [asked, setAsked] = useState({ run: "", checkpoint: "", problem: "", solution: "" });
+  const [texts, setTexts] = useState({ solution: "", critique: "" });
+  const [judged, setJudged] = useState(/** @type {JudgedSolution | null} */ (null));
   const [error, setError] = useState(/** @type {Error | null} */ (null));
+  const abort = useRef(/** @type {AbortController | null} */ (null));
   const [isBusy, setBusy] = useState(false);
-  const chosen = id === "" ? shown ?? "" : id;
+  const run = asked.run || (judging.find(({ id }) => id === shown) ?? judging[0])?.id || "";
   /** @type {{ answer: { checkpoints: CheckpointEntry[] } | null, error: Error | null }} */
-  const { answer } = useLoaded(chosen === "" ? null : runPath(chosen, "checkpoints"));
+  const { answer } = useLoaded(run === "" ? null : runPath(run, "checkpoints"));
 
   /** @param {Event} event */
   const submit = async (event) => {
     event.preventDefault();
+    const ending = new AbortController();
+    abort.current = ending;
     setBusy(true);
     setError(null);
+    setJudged(null);
+    setTexts({ solution: asked.solution, critique: "" });
+    const body = {
+      run,
+      problem: asked.problem,
+      checkpoint: asked.checkpoint === "" ? null : Number(asked.checkpoint),
+      solution: asked.solution === "" ? null : asked.solution,
+    };
     try {
-      const body = {
-        run: chosen,
-        checkpoint: step === "" ? null : Number(step),
-        problem,
-        solution,
-      };
-      setSample(await (await send("POST", "/api/verify", { body })).json());
+      const response = await send("POST", "/api/verify", { body, signal: ending.signal });
+      if (response.body !== null) await hear(response.body);
     } catch (failure) {
-      setError(failure instanceof Error ? failure : new Error(String(failure)));
+      if (!ending.signal.aborted) {
+        setError(failure instanceof Error ? failure : new Error(String(failure)));
+      }
     }
     setBusy(false);
+  };
+  /** @param {ReadableStream<Uint8Array>} body */
+  const hear = async (body) => {
+    for await (const line of jsonLines(body)) {
+      const told = /** @type {VerifyLine} */ (line);
+      if (told.type === "judged") setJudged(told);
+      else if (told.type === "failed") throw new Error(told.message);
+      else setTexts((known) => ({ ...known, [told.type]: known[told.type] + told.text }));
+    }
   };
   return h(
     "article",
@@ -52,90 +76,26 @@ export function Verify({ runs, shown }) {
     h(
       "form",
       { onSubmit: submit },
+      h(VerifyFields, {
+        runs: judging,
+        checkpoints: answer?.checkpoints ?? [],
+        asked: { ...asked, run },
+        onChange: (changes) => setAsked((known) => ({ ...known, ...changes })),
+      }),
       h(
         "div",
-        { class: "fields" },
-        h(Choice, {
-          label: "Run",
-          value: chosen,
-          options: runs.map((run) => /** @type {const} */ ([run.id, run.id])),
-          onChange: (value) => {
-            setId(value);
-            setStep("");
-          },
-        }),
-        h(Choice, {
-          label: "Checkpoint",
-          value: step,
-          options: [
-            ["", "the newest"],
-            ...(answer?.checkpoints ?? []).map((
-              one,
-            ) => /** @type {const} */ ([String(one.step), `step ${one.step}`])),
-          ],
-          onChange: setStep,
-        }),
+        { class: "buttons" },
+        h("button", {
+          type: "submit",
+          class: "primary",
+          disabled: isBusy || run === "" || asked.problem === "",
+        }, isBusy ? "Judging …" : "Verify"),
+        isBusy
+          ? h("button", { type: "button", onClick: () => abort.current?.abort() }, "Stop")
+          : null,
       ),
-      h(Area, { label: "Problem", value: problem, onInput: setProblem, rows: 3 }),
-      h(Area, {
-        label: "Solution",
-        value: solution,
-        onInput: setSolution,
-        rows: 8,
-        placeholder: EXAMPLE,
-      }),
-      h("button", {
-        type: "submit",
-        class: "primary",
-        disabled: isBusy || chosen === "" || problem === "" || solution === "",
-      }, isBusy ? "Verifying …" : "Verify"),
     ),
     h(Failure, { error }),
-    h(
-      "div",
-      { "aria-live": "polite" },
-      sample === null ? null : h(SampleCard, { sample, colour: "judgment" }),
-    ),
-  );
-}
-
-/**
- * @param {{ label: string, value: string, options: readonly (readonly [string, string])[], onChange: (value: string) => void }} props
- */
-function Choice({ label, value, options, onChange }) {
-  return h(
-    "label",
-    { class: "field" },
-    label,
-    h(
-      "select",
-      {
-        value,
-        onChange: (/** @type {Event & { currentTarget: HTMLSelectElement }} */ { currentTarget }) =>
-          onChange(currentTarget.value),
-      },
-      options.map(([name, text]) =>
-        h("option", { key: name, value: name, selected: name === value }, text)
-      ),
-    ),
-  );
-}
-
-/**
- * @param {{ label: string, value: string, onInput: (value: string) => void, rows: number, placeholder?: string }} props
- */
-function Area({ label, value, onInput, rows, placeholder }) {
-  return h(
-    "label",
-    { class: "field" },
-    label,
-    h("textarea", {
-      rows,
-      value,
-      placeholder,
-      spellcheck: false,
-      onInput: (/** @type {Event & { currentTarget: HTMLTextAreaElement }} */ { currentTarget }) =>
-        onInput(currentTarget.value),
-    }),
+    h(Judged, { texts, judged }),
   );
 }

@@ -1,0 +1,64 @@
+import { lastLines } from "./run_process.ts";
+
+/** What a verifier is asked. */
+export interface VerifyRequest {
+  /** Of the run. */
+  readonly folder: string;
+  /** Its step; null for the newest. */
+  readonly checkpoint: number | null;
+  readonly problem: string;
+  /** Null: the generator writes one. */
+  readonly solution: string | null;
+  readonly temperature: number;
+  readonly seed: number;
+}
+
+/**
+ * Has `tango verify` judge a solution, in a process of its own: waiting for a GPU would hold up the server.
+ *
+ * @param program the main module of the command line
+ * @param onEnd called once, when the process is gone
+ * @returns its JSON lines as they come; a last one of type `failed` when it cannot be done. To cancel the stream
+ *   ends the process
+ */
+export function verifyInProcess(
+  program: string,
+  { folder, checkpoint, problem, solution, temperature, seed }: VerifyRequest,
+  onEnd: () => void,
+): ReadableStream<Uint8Array> {
+  const { TANGO_TOKEN: _secret, ...env } = Deno.env.toObject();
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "-A", "--node-modules-dir=manual", program, "verify", "--json", "--run", folder],
+      ...(checkpoint === null ? [] : ["--checkpoint", String(checkpoint)]),
+      ...(solution === null ? [] : [`--solution=${solution}`]),
+      ...["--temperature", String(temperature), "--seed", String(seed), "--", problem],
+    ],
+    env,
+    clearEnv: true,
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const errors = new Response(child.stderr).text();
+  const end = async () => {
+    const { success, code } = await child.status;
+    onEnd();
+    if (success) return null;
+    return lastLines(await errors) ?? `It ended with exit code ${code}.`;
+  };
+  return child.stdout.pipeThrough(
+    new TransformStream({
+      async flush(controller) {
+        const message = await end();
+        if (message === null) return;
+        const line = `${JSON.stringify({ type: "failed", message })}\n`;
+        controller.enqueue(new TextEncoder().encode(line));
+      },
+      async cancel() {
+        child.kill("SIGKILL");
+        await end();
+      },
+    }),
+  );
+}

@@ -1,0 +1,83 @@
+/** A solution is judged by a run's verifier. */
+
+import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { listCheckpoints } from "../../run/store/checkpoint.ts";
+import { problems, RequestProblem } from "../http/problem.ts";
+import type { Launcher } from "../launches/launcher.ts";
+import { verifyInProcess } from "../launches/verify_process.ts";
+import { newApi, requireRun } from "./api.ts";
+
+/** Each takes a model's memory on the GPU, beside the runs. */
+const AT_ONCE = 1;
+
+// They are arguments of a process, which have no NUL in them and at most 128 KiB each.
+const text = z.string().min(1).max(40_000).regex(/^[^\0]*$/, "expected no NUL");
+
+const verify = createRoute({
+  method: "post",
+  path: "/api/verify",
+  summary: "A run's verifier judges a solution, which its generator writes unless it is given",
+  request: {
+    body: {
+      required: true,
+      content: {
+        "application/json": {
+          schema: z.object({
+            run: z.string().min(1).max(255),
+            checkpoint: z.int().min(0).max(2 ** 40).nullable().default(null)
+              .describe("As they were after this step; null: in the newest checkpoint."),
+            problem: text,
+            solution: text.nullable().default(null)
+              .describe("<think><step>…</step></think><answer>\\boxed{…}</answer>"),
+            temperature: z.number().min(0).max(10).default(0).describe(
+              "Of sampling; 0 takes the likeliest token.",
+            ),
+            seed: z.int().min(0).max(2 ** 32 - 1).default(0),
+          }),
+        },
+      },
+    },
+  },
+  responses: {
+    200: {
+      description: "JSON lines as they come: {type: solution | critique, text}, pieces of both; " +
+        "at last {type: judged, steps, stepJudgments, verdict, …} or {type: failed, message}.",
+      content: { "application/x-ndjson": { schema: z.string() } },
+    },
+    ...problems(400, 404, 413, 422, 429),
+  },
+});
+
+/** The route that judges. */
+export function verifyRoutes({ list, program }: Launcher): OpenAPIHono {
+  const api = newApi();
+  let going = 0;
+  api.openapi(verify, (context) => {
+    const { run, problem, solution, ...asked } = context.req.valid("json");
+    const { folder } = requireRun(list, run);
+    const steps = listCheckpoints(folder.checkpoints).map(({ step }) => step);
+    if (steps.length === 0 || (asked.checkpoint !== null && !steps.includes(asked.checkpoint))) {
+      const there = steps.join(", ") || "none yet";
+      throw new RequestProblem(422, `There is no such checkpoint. There are: ${there}.`, "checkpoint");
+    }
+    if (going >= AT_ONCE) {
+      throw new RequestProblem(429, "Another solution is being judged; try again when it is done.");
+    }
+    going++;
+    const lines = verifyInProcess(
+      program,
+      {
+        ...asked,
+        folder: folder.path,
+        problem: problem.toWellFormed(),
+        solution: solution?.toWellFormed() ?? null,
+      },
+      () => void going--,
+    );
+    return context.body(lines, 200, {
+      "content-type": "application/x-ndjson",
+      "cache-control": "no-store",
+    }) as never; // the library types text/… and JSON only
+  });
+  return api;
+}

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { serve } from "../../src/server/serve.ts";
+import { withFolder, WrittenRun } from "./written_run.ts";
+
+const program = fileURLToPath(import.meta.resolve("../../src/cli/main.ts"));
+
+Deno.test("verify: what cannot be asked is refused, and a process that fails says why in the last line", async () => {
+  await withFolder(async (root) => {
+    const run = new WrittenRun(root, "one", { generator: 5 });
+    run.event({ type: "started", step: 0, total: 5 });
+    const options = { hostname: "127.0.0.1", port: 0, token: null, folders: [], root };
+    await using server = serve({ ...options, program });
+    const ask = (body: object) =>
+      fetch(`${server.url}/api/verify`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+    const status = async (body: object) => {
+      const response = await ask(body);
+      const { field } = await response.json();
+      return [response.status, field];
+    };
+    while ((await (await fetch(`${server.url}/api/runs`)).json()).runs.length === 0);
+    assert.deepEqual(await status({ run: "none", problem: "p" }), [404, undefined]);
+    assert.deepEqual(await status({ run: "../one", problem: "p" }), [404, undefined]);
+    assert.deepEqual(await status({ run: "one", problem: "" }), [422, "problem"]);
+    assert.deepEqual(await status({ run: "one", problem: "a\0b" }), [422, "problem"]);
+    assert.deepEqual(await status({ run: "one", problem: "p" }), [422, "checkpoint"]);
+
+    Deno.mkdirSync(join(run.folder.checkpoints, "step-000003"), { recursive: true });
+    assert.deepEqual(await status({ run: "one", problem: "p", checkpoint: 4 }), [
+      422,
+      "checkpoint",
+    ]);
+    const going = await ask({ run: "one", problem: "-h", checkpoint: 3 });
+    assert.equal(going.headers.get("content-type"), "application/x-ndjson");
+    assert.deepEqual(await status({ run: "one", problem: "p", checkpoint: 3 }), [429, undefined]);
+    const [line, rest] = (await going.text()).split("\n");
+    assert.equal(rest, "");
+    const { type, message } = JSON.parse(line);
+    assert.equal(type, "failed");
+    assert.match(message, /config.yaml.*generator/);
+    // It is somebody else's turn now, and whoever goes away is not waited for.
+    const left = await ask({ run: "one", problem: "p", checkpoint: 3 });
+    assert.equal(left.status, 200);
+    await left.body?.cancel();
+    let again: Response;
+    while ((again = await ask({ run: "one", problem: "p", checkpoint: 3 })).status === 429) {
+      await again.body?.cancel();
+    }
+    assert.match(await again.text(), /failed/);
+  });
+});
