@@ -58,7 +58,11 @@ export function verifyRoutes({ list, program }: Launcher): OpenAPIHono {
     const steps = listCheckpoints(folder.checkpoints).map(({ step }) => step);
     if (steps.length === 0 || (asked.checkpoint !== null && !steps.includes(asked.checkpoint))) {
       const there = steps.join(", ") || "none yet";
-      throw new RequestProblem(422, `There is no such checkpoint. There are: ${there}.`, "checkpoint");
+      throw new RequestProblem(
+        422,
+        `There is no such checkpoint. There are: ${there}.`,
+        "checkpoint",
+      );
     }
     if (going >= AT_ONCE) {
       throw new RequestProblem(429, "Another solution is being judged; try again when it is done.");

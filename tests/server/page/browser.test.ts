@@ -178,8 +178,8 @@ Deno.test({
 
       await step("its policies are asked, and their words judged step by step", async () => {
         await page.getByRole("link", { name: "Verify" }).click();
-        await page.getByLabel("Problem").fill("cat dog");
-        await page.getByLabel("Solution").fill(
+        await page.getByRole("textbox", { name: "Problem" }).fill("cat dog");
+        await page.getByRole("textbox", { name: "Solution" }).fill(
           "<think><step>cat:t</step><step>dog:g</step></think><answer>\\boxed{tg}</answer>",
         );
         await button(page, "Verify").click();
