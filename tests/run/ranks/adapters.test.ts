@@ -6,12 +6,14 @@ import { readJsonLines } from "../../../src/run/store/json_lines_log.ts";
 import type { MetricsLine } from "../../../src/run/store/metrics_log.ts";
 import { RunFolder } from "../../../src/run/store/run_folder.ts";
 import { smollm2File } from "../../model/smollm2_file.ts";
+import { assertSameFiles } from "../killable_runs.ts";
 import { RankRuns } from "./rank_runs.ts";
 
 const model = await smollm2File();
 
 Deno.test({
-  name: "ranks: adapters on SmolLM2-135M, a generator and a verifier step on 1 and 2" +
+  name:
+    "ranks: adapters on SmolLM2-135M, a generator and a verifier step on 1 and 4, and split over 2" +
     (model === null ? " (its file cannot be had)" : ""),
   ignore: model === null,
   // The GPU outlives its closing by a few timers.
@@ -23,27 +25,26 @@ Deno.test({
     Deno.writeTextFileSync(prompts.generator, "{{ question }} is");
     Deno.writeTextFileSync(prompts.verifier, "{{ question }}: {{ solution }}? {{ steps }}");
     const policy = (prompt_template: string) => ({
-      ...{ model, prompt_template, max_response_length: 3 },
+      ...{ model, prompt_template, max_response_length: 2 },
       lora: { rank: 4, targets: ["q_proj", "v_proj"] },
     });
-    await runs.compare(
-      "adapters",
-      {
-        generator: policy(prompts.generator),
-        verifier: policy(prompts.verifier),
-        rollout: { batch_size: 2, steps_between_readbacks: 3 },
-        loss: { kl_coefficient: 0.01, entropy_coefficient: 0.01 },
-        reduction: { shards: 2 },
-        schedule: { test_frequency: 0 },
-        samples_per_step: 4,
-      },
-      [2],
-      [
-        ...["metrics.jsonl", "samples.jsonl"],
-        ...["generator/adapter_model.safetensors", "verifier/adapter_model.safetensors"],
-      ],
-    );
-    const { metrics } = RunFolder.open(runs.path("adapters-2"));
+    const changes = {
+      generator: policy(prompts.generator),
+      verifier: policy(prompts.verifier),
+      rollout: { batch_size: 2, steps_between_readbacks: 2 },
+      loss: { kl_coefficient: 0.01, entropy_coefficient: 0.01 },
+      schedule: { test_frequency: 0 },
+      samples_per_step: 4,
+    };
+    const files = [
+      ...["metrics.jsonl", "samples.jsonl"],
+      ...["generator/adapter_model.safetensors", "verifier/adapter_model.safetensors"],
+    ];
+    await runs.compare("adapters", changes, [4], files);
+    const placement = { generator: "0", verifier: "1" };
+    await runs.train("split", 2, await runs.config({ ...changes, placement }));
+    assertSameFiles(runs.path("split"), runs.path("adapters-1"), files);
+    const { metrics } = RunFolder.open(runs.path("adapters-1"));
     const norms = readJsonLines<MetricsLine>(metrics).map((line) =>
       Number(line[`${line.phase}/grad_norm`])
     );
