@@ -20,6 +20,25 @@ export async function gatherValues<Value>(
   return parts.map((part, r) => r === rank ? own : deserialize(part) as Value);
 }
 
+/** What each rank has, told to `root` alone, in the order of the ranks; null on the others. All ranks call it. */
+export async function collectValues<Value>(
+  communicator: Communicator,
+  own: Value,
+  root = 0,
+): Promise<Value[] | null> {
+  const { rank, size } = communicator;
+  if (rank !== root) {
+    await sendValue(communicator, own, [root]);
+    return null;
+  }
+  return await Promise.all(
+    Array.from(
+      { length: size },
+      (_, from) => from === rank ? own : receiveValue<Value>(communicator, from),
+    ),
+  );
+}
+
 /** What `root` has. All ranks call it; what the others give does not matter. */
 export async function broadcastValue<Value>(
   communicator: Communicator,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { allGather, barrier, broadcast } from "../../src/distributed/collectives.ts";
 import { alone } from "../../src/distributed/communicator.ts";
 import { rankGroup } from "../../src/distributed/rank_group.ts";
-import { broadcastValue, gatherValues } from "../../src/distributed/values.ts";
+import { broadcastValue, collectValues, gatherValues } from "../../src/distributed/values.ts";
 import { onRanks } from "./in_process.ts";
 
 const sizes = [1, 2, 3, 4, 5, 8];
@@ -47,7 +47,7 @@ Deno.test("barrier: nobody leaves before the last one came", async () => {
   }
 });
 
-Deno.test("values: gathered and broadcast with all their bits", async () => {
+Deno.test("values: gathered, collected and broadcast with all their bits", async () => {
   const numbers = Float32Array.of(1 / 3, -0, NaN, Infinity, 1e-45);
   const value = (rank: number) => ({ rank, numbers, ids: Uint32Array.of(rank), none: null });
   for (const size of sizes) {
@@ -57,6 +57,11 @@ Deno.test("values: gathered and broadcast with all their bits", async () => {
       (communicator) => gatherValues(communicator, value(communicator.rank)),
     );
     assert.deepEqual(gathered, all.map(() => all));
+    const collected = await onRanks(
+      size,
+      (communicator) => collectValues(communicator, value(communicator.rank), size - 1),
+    );
+    assert.deepEqual(collected, all.map((_, rank) => rank === size - 1 ? all : null));
     const told = await onRanks(
       size,
       (communicator) => broadcastValue(communicator, value(communicator.rank), size - 1),

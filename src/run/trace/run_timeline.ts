@@ -1,7 +1,7 @@
 import { clockOffset } from "../../distributed/clock_offset.ts";
 import type { Communicator } from "../../distributed/communicator.ts";
 import { timedCommunicator, type Transfer } from "../../distributed/timed_communicator.ts";
-import { gatherValues } from "../../distributed/values.ts";
+import { collectValues } from "../../distributed/values.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { RunEvent } from "../events/run_event.ts";
 import type { RunEvents } from "../events/run_events.ts";
@@ -52,6 +52,8 @@ export class RunTimeline implements StepClock, Disposable {
   /** The ranks as the run is to talk to them. */
   readonly ranks: Communicator;
   readonly #apart: Communicator;
+  /** Bytes that each rank has sent there since the last step; the first rank knows, at one end of each message. */
+  readonly #reported: number[];
   readonly #activity = new RunActivity();
   readonly #kernels: KernelActivity | null;
   readonly #waiting = new Waiting();
@@ -71,11 +73,13 @@ export class RunTimeline implements StepClock, Disposable {
   ) {
     const kernelsOf = options?.kernelsOf ?? null;
     this.#kernels = kernelsOf && new KernelActivity(gpu.activity, kernelsOf);
-    this.#apart = ranks.size > 1 ? ranks.channel(CHANNEL) : ranks;
-    this.ranks = ranks.size > 1
-      ? timedCommunicator(ranks, (transfer) => this.#transfers.push(transfer), now)
-      : ranks;
+    this.#reported = Array(ranks.size).fill(0);
+    this.#apart = this.ranks = ranks;
     if (ranks.size > 1) {
+      this.ranks = timedCommunicator(ranks, (transfer) => this.#transfers.push(transfer), now);
+      this.#apart = timedCommunicator(ranks.channel(CHANNEL), ({ kind, peer, bytes }) => {
+        this.#reported[kind === "send" ? ranks.rank : peer] += bytes;
+      }, now);
       gpu.activity.listenToWork((begin, end) => {
         const { timeOrigin } = performance;
         this.#busy.push([timeOrigin + begin, timeOrigin + end]);
@@ -95,19 +99,20 @@ export class RunTimeline implements StepClock, Disposable {
   async stepEnd(seconds: number): Promise<Metrics> {
     if (this.ranks.size === 1) return {};
     const end = now();
-    const reports = await this.#gather();
-    if (this.ranks.rank > 0) return {};
+    const reports = await this.#collect();
+    if (reports === null) return {};
     const waiting = this.#waiting.find(reports);
     this.#write(reports, waiting);
     const step: Interval = [end - 1000 * seconds, end];
-    return stepTimings(step, waiting, reports.map(({ transfers }) => transfers));
+    const reported = this.#reported.splice(0, reports.length, ...reports.map(() => 0));
+    return stepTimings(step, waiting, reports.map(({ transfers }) => transfers), reported);
   }
 
   /** The run is over on all ranks, each of which calls it: what came after the last step is told too. */
   async end(): Promise<void> {
     if (this.ranks.size === 1 || this.options === null) return;
-    const reports = await this.#gather();
-    if (this.ranks.rank === 0) this.#write(reports, this.#waiting.find(reports));
+    const reports = await this.#collect();
+    if (reports !== null) this.#write(reports, this.#waiting.find(reports));
   }
 
   /** @throws UserError when the file cannot be written */
@@ -123,13 +128,13 @@ export class RunTimeline implements StepClock, Disposable {
     return `rank ${this.ranks.rank}${host}: ${name}, ${engine} engine`;
   }
 
-  async #gather(): Promise<RankReport[]> {
+  /** @returns on the first rank, what each of them did since the last call; null on the others */
+  async #collect(): Promise<RankReport[] | null> {
     if (this.#steps % STEPS_BETWEEN_CLOCKS === 0) {
       this.#offset = await clockOffset(this.#apart, now);
     }
-    const own = this.#take();
-    const reports = await gatherValues(this.#apart, own);
-    if (this.#steps++ === 0) reports.forEach(({ name }, rank) => this.#file?.nameRank(rank, name));
+    const reports = await collectValues(this.#apart, this.#take());
+    if (this.#steps++ === 0) reports?.forEach(({ name }, rank) => this.#file?.nameRank(rank, name));
     return reports;
   }
 

@@ -6,26 +6,28 @@ import type { RankWaiting } from "./waiting.ts";
 /**
  * What a step's line of timings.jsonl says of each rank r: `perf/idle_share/rank_r`, the part of the step in which
  * it waited for another rank, and `perf/bytes_sent/rank_r`; and over all ranks `perf/idle_share` and
- * `perf/communication_share`, the means, and `perf/bytes_sent`, the sum.
+ * `perf/communication_share`, the means, and `perf/bytes_sent`, the sum. What tells the first rank all this is sent too.
  *
  * @param step from when to when it lasted, milliseconds
  * @param waiting of each rank
  * @param transfers of each rank
+ * @param reported bytes that each rank sent for the sake of these numbers
  */
 export function stepTimings(
   step: Interval,
   waiting: readonly RankWaiting[],
   transfers: readonly (readonly Transfer[])[],
+  reported: readonly number[],
 ): Metrics {
   const [began, ended] = step;
   const shareOf = (intervals: readonly Interval[]) =>
     lengthOf(within(intervals, step)) / Math.max(1e-9, ended - began);
   const idle = waiting.map((rank) => shareOf(rank.idle));
   const communicating = waiting.map((rank) => shareOf(rank.communicating));
-  const sent = transfers.map((some) =>
+  const sent = transfers.map((some, rank) =>
     some.reduce(
       (sum, { kind, bytes, begin }) => kind === "send" && begin >= began ? sum + bytes : sum,
-      0,
+      reported[rank],
     )
   );
   const total = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
