@@ -5,10 +5,18 @@ const CHUNK = 512;
 /** Bytes of columns that are kept in memory. */
 const CACHE_BYTES = 512 << 20;
 
+/** Rows of which sums are kept. */
+const BLOCK = 64;
+
 /** One number for each row of a run's metrics; NaN where a row has none. */
 interface CachedColumn {
   values: Float64Array;
   length: number;
+  /** Of the numbers in each block: their sum, and how many there are. */
+  sums: Float64Array;
+  counts: Float64Array;
+  /** Blocks whose sums are right. */
+  summed: number;
 }
 
 /** The metrics of the runs, as a column for each name: what is drawn of a million rows is a few of them. */
@@ -31,7 +39,9 @@ export class Columns {
       const values = this.#chunk(run, name, chunk);
       for (const [row, value] of ofChunk) {
         values[row % CHUNK] = value;
-        if (cached) cached.values[row] = value;
+        if (!cached) continue;
+        cached.values[row] = value;
+        cached.summed = Math.min(cached.summed, Math.floor(row / BLOCK));
       }
       this.database.run(
         "INSERT OR REPLACE INTO columns (run, name, chunk, data) VALUES (?, ?, ?, ?)",
@@ -60,15 +70,75 @@ export class Columns {
     if (rows === 0) this.database.run("DELETE FROM names WHERE run = ?", run);
   }
 
+  /**
+   * Means of a column over spans of rows, each with its last one; null where a span has no number.
+   *
+   * @param rows how many the run has
+   */
+  means(
+    run: number,
+    name: string,
+    rows: number,
+    spans: readonly (readonly [first: number, last: number])[],
+  ): (number | null)[] {
+    const { values, sums, counts } = this.#summed(this.#column(run, name, rows));
+    return spans.map(([first, last]) => {
+      let [sum, count, row] = [0, 0, first];
+      while (row <= last) {
+        if (row % BLOCK === 0 && row + BLOCK - 1 <= last) {
+          sum += sums[row / BLOCK];
+          count += counts[row / BLOCK];
+          row += BLOCK;
+          continue;
+        }
+        const value = values[row++];
+        if (value !== value) continue; // NaN: the row has none
+        sum += value;
+        count++;
+      }
+      return count === 0 ? null : sum / count;
+    });
+  }
+
   /** A column's first rows; rows that it was never written for are NaN. */
   read(run: number, name: string, rows: number): Float64Array {
+    return this.#column(run, name, rows).values.subarray(0, rows);
+  }
+
+  #summed(column: CachedColumn): CachedColumn {
+    const whole = Math.floor(column.length / BLOCK);
+    if (column.sums.length < whole) {
+      const longer = (before: Float64Array) => {
+        const after = new Float64Array(2 * whole);
+        after.set(before);
+        return after;
+      };
+      column.sums = longer(column.sums);
+      column.counts = longer(column.counts);
+    }
+    for (let block = column.summed; block < whole; block++) {
+      let [sum, count] = [0, 0];
+      for (let row = block * BLOCK; row < (block + 1) * BLOCK; row++) {
+        const value = column.values[row];
+        if (value !== value) continue;
+        sum += value;
+        count++;
+      }
+      column.sums[block] = sum;
+      column.counts[block] = count;
+    }
+    column.summed = whole;
+    return column;
+  }
+
+  #column(run: number, name: string, rows: number): CachedColumn {
     const key = keyOf(run, name);
     let column = this.#cache.get(key);
     if (column) this.#cache.delete(key);
     else column = this.#load(run, name, rows);
     this.#cache.set(key, column);
     this.#grow(column, rows);
-    return column.values.subarray(0, rows);
+    return column;
   }
 
   /** Forgets what is in memory: after a transaction that was taken back it may be wrong. */
@@ -78,7 +148,13 @@ export class Columns {
   }
 
   #load(run: number, name: string, rows: number): CachedColumn {
-    const column: CachedColumn = { values: new Float64Array(0), length: 0 };
+    const column: CachedColumn = {
+      values: new Float64Array(0),
+      length: 0,
+      sums: new Float64Array(0),
+      counts: new Float64Array(0),
+      summed: 0,
+    };
     this.#grow(column, rows);
     const chunks = this.database.all(
       "SELECT chunk, data FROM columns WHERE run = ? AND name = ? ORDER BY chunk",

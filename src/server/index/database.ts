@@ -4,10 +4,10 @@ import { DatabaseSync } from "node:sqlite";
 import { UserError } from "../../base/user_error.ts";
 
 /** Counts up when the tables change: an index of another version is made anew. */
-const VERSION = 1;
+const VERSION = 2;
 
 const TABLES = `
-CREATE TABLE runs (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, mark TEXT NOT NULL, progress TEXT NOT NULL);
+CREATE TABLE runs (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, mark TEXT NOT NULL, progress TEXT NOT NULL);
 CREATE TABLE files (
   run INTEGER NOT NULL, file TEXT NOT NULL, offset INTEGER NOT NULL, mark BLOB NOT NULL, PRIMARY KEY (run, file)
 ) WITHOUT ROWID;

@@ -41,24 +41,13 @@ export function readMetrics(
     { length: count + 1 },
     (_, point) => begin + Math.floor(point * (end - begin) / count),
   );
-  const lasts = firsts.slice(1).map((next) => next - 1);
-  const mean = (values: Float64Array, first: number, last: number) => {
-    let [sum, found] = [0, 0];
-    for (let row = first; row <= last; row++) {
-      const value = values[row];
-      if (value !== value) continue; // NaN: the row has none
-      sum += value;
-      found++;
-    }
-    return found === 0 ? null : sum / found;
-  };
+  const spans = firsts.slice(1).map((next, point) => [firsts[point], next - 1] as const);
   return {
-    steps: lasts.map((row) => stepOf[row]),
-    phases: lasts.map((row) => PHASES[phaseOf[row]] ?? "generator"),
-    series: Object.fromEntries(names.map((name) => {
-      const values = index.columns.read(run, name, rows);
-      return [name, lasts.map((last, point) => mean(values, firsts[point], last))];
-    })),
+    steps: spans.map(([, last]) => stepOf[last]),
+    phases: spans.map(([, last]) => PHASES[phaseOf[last]] ?? "generator"),
+    series: Object.fromEntries(
+      names.map((name) => [name, index.columns.means(run, name, rows, spans)]),
+    ),
   };
 }
 

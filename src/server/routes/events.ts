@@ -3,7 +3,8 @@
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import { MOST_WATCHERS, tooMany } from "../http/limits.ts";
 import { problems } from "../http/problem.ts";
-import { eventsAfter, numberBeforeLast, phaseSpans } from "../index/read_events.ts";
+import { numberBeforeLast, phaseSpans } from "../index/read_events.ts";
+import { EventMessages } from "../index/event_messages.ts";
 import type { RunList } from "../runs/run_list.ts";
 import { json, MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
 
@@ -60,6 +61,7 @@ const timeline = createRoute({
 /** Routes of events. */
 export function eventsRoutes(runs: RunList): OpenAPIHono {
   const api = newApi();
+  const messages = new EventMessages(runs.index.database);
   let watchers = 0;
   api.openapi(events, (context) => {
     const { name, indexed } = requireRun(runs, context.req.valid("param").id);
@@ -70,7 +72,7 @@ export function eventsRoutes(runs: RunList): OpenAPIHono {
       ? numberBeforeLast(database, indexed.id, FIRST_EVENTS)
       : Number(last);
     watchers++;
-    const stream = followEvents(runs, name, after, () => void watchers--);
+    const stream = followEvents(runs, messages, name, after, () => void watchers--);
     return context.body(stream, 200, {
       "content-type": "text/event-stream",
       "cache-control": "no-store",
@@ -88,6 +90,7 @@ export function eventsRoutes(runs: RunList): OpenAPIHono {
 /** A stream that ends when the run is deleted, or who reads it goes away. */
 function followEvents(
   runs: RunList,
+  messages: EventMessages,
   name: string,
   after: number,
   onEnd: () => void,
@@ -106,16 +109,15 @@ function followEvents(
         ending.abort();
         return controller.close();
       }
-      const found = eventsAfter(runs.index.database, run.indexed.id, last, 500);
-      if (found.length === 0) {
+      const found = messages.after(run.indexed.id, last);
+      if (found === null) {
         await runs.feed.next(name, HEARTBEAT_MS, ending.signal);
         // A comment: whoever is gone is noticed by it.
         if (!ending.signal.aborted) controller.enqueue(encoder.encode(":\n\n"));
         return;
       }
-      last = found[found.length - 1].number;
-      const text = found.map(({ number, line }) => `id: ${number}\ndata: ${line}\n\n`).join("");
-      controller.enqueue(encoder.encode(text));
+      last = found.last;
+      controller.enqueue(found.bytes.slice());
     },
     cancel() {
       ending.abort();
