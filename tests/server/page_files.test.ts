@@ -23,6 +23,8 @@ Deno.test("page files: every module that a module imports is served", () => {
     const file = pageFile(address);
     assert(file !== null, address);
     const source = Deno.readTextFileSync(file.path);
+    // A problem, a solution or a run's name may be anything: all of it is inserted as text.
+    assert.doesNotMatch(source, /innerHTML|outerHTML|insertAdjacent|setInnerHTML|document\.write/);
     for (const [, specifier] of source.matchAll(/^(?:import|export)[^"';]*from "([^"]+)";/gm)) {
       visit(new URL(specifier, `http://page${address}`).pathname);
     }

@@ -15,7 +15,7 @@ export function Header({ screen }) {
       "span",
       { class: "brand" },
       h("img", { src: "/page/icon.svg", alt: "", width: 24, height: 24 }),
-      "tango",
+      h("span", { class: "brand-name" }, "tango"),
     ),
     h(
       "nav",

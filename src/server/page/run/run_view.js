@@ -37,10 +37,10 @@ const VIEWS = [
 export function RunView({ run, runs, route }) {
   const { events, last } = useEvents(run.id);
   const compared = route.runs.slice(1).filter((id) => runs.some((other) => other.id === id));
+  /** @param {string} id */
+  const stepOf = (id) => runs.find((one) => one.id === id)?.step ?? 0;
   // What was loaded is out of date when the run, or one that it is compared with, went on.
-  const version = `${last} ${
-    [run.id, ...compared].map((id) => runs.find((one) => one.id === id)?.step)
-  }`;
+  const version = `${last} ${[run.id, ...compared].map(stepOf)}`;
   return h(
     "article",
     { class: "run", "aria-labelledby": "run-name" },
@@ -62,7 +62,7 @@ export function RunView({ run, runs, route }) {
     const ids = [run.id, ...compared];
     switch (route.view) {
       case "samples":
-        return h(SampleBrowser, { ids: ids.slice(0, 2), route, version });
+        return h(SampleBrowser, { ids: ids.slice(0, 2), route, stepOf });
       case "verifier":
         return h(Confusion, { run, version });
       case "timeline":

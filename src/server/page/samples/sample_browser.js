@@ -17,9 +17,9 @@ import { SampleTools } from "./sample_tools.js";
 /**
  * Solutions and critiques by problem, of one run or of two side by side.
  *
- * @param {{ ids: readonly string[], route: PageState, version: string }} props
+ * @param {{ ids: readonly string[], route: PageState, stepOf: (id: string) => number }} props
  */
-export function SampleBrowser({ ids, route, version }) {
+export function SampleBrowser({ ids, route, stepOf }) {
   return h(
     Fragment,
     null,
@@ -27,19 +27,21 @@ export function SampleBrowser({ ids, route, version }) {
     h(
       "div",
       { class: ids.length > 1 ? "samples two" : "samples" },
-      ids.map((id) => h(SampleColumn, { key: id, id, route, version, isOne: ids.length === 1 })),
+      ids.map((id) =>
+        h(SampleColumn, { key: id, id, route, done: stepOf(id), isOne: ids.length === 1 })
+      ),
     ),
   );
 }
 
 /**
- * @param {{ id: string, route: PageState, version: string, isOne: boolean }} props
+ * @param {{ id: string, route: PageState, done: number, isOne: boolean }} props done: the run's steps
  */
-function SampleColumn({ id, route, version, isOne }) {
+function SampleColumn({ id, route, done, isOne }) {
   const { step, group, filter, page, colour } = route;
   const path = runPath(id, "samples", { step, group, filter, page });
   // What somebody reads does not move away under their eyes: newer samples come when they are asked for.
-  const [seen, setSeen] = useState(version);
+  const [seen, setSeen] = useState(done);
   /** @type {{ answer: SamplePage | null, error: Error | null }} */
   const { answer, error } = useLoaded(path, seen);
   const groups = groupSamples(answer?.samples ?? []);
@@ -48,9 +50,9 @@ function SampleColumn({ id, route, version, isOne }) {
     { class: "sample-column", "aria-label": `Samples of ${id}` },
     isOne ? null : h("h2", null, id),
     h(Failure, { error }),
-    version === seen
+    done === seen
       ? null
-      : h("button", { type: "button", onClick: () => setSeen(version) }, "Load newer samples"),
+      : h("button", { type: "button", onClick: () => setSeen(done) }, "Load newer samples"),
     answer === null && error === null ? h("p", { class: "quiet" }, "Loading …") : null,
     answer !== null && groups.length === 0 ? h("p", { class: "quiet" }, "No samples here.") : null,
     groups.map((one, place) =>

@@ -200,7 +200,8 @@ function StartForm({ preset }) {
       h(
         "div",
         { class: "fields" },
-        schemaFields(schema).map((field) =>
+        // Where a run's files go is the server's business, and its name is above.
+        schemaFields(schema).filter(({ key }) => key !== "run_directory").map((field) =>
           h(FormField, {
             key: field.key,
             field,
