@@ -3,7 +3,8 @@ import { barrier } from "./collectives.ts";
 import { alone, type Communicator } from "./communicator.ts";
 import { LIBRARY_VARIABLE, openLibrary } from "./mpi/find_library.ts";
 import { mpiCommunicator } from "./mpi/mpi_communicator.ts";
-import { type Environment, startedBy } from "./mpi/started_by.ts";
+import { type Environment, type Start, startedBy } from "./mpi/started_by.ts";
+import { WaitNotice } from "./mpi/wait_notice.ts";
 import { gatherValues } from "./values.ts";
 
 /** Where a rank runs. */
@@ -35,6 +36,8 @@ export const BETWEEN_RUNS_SECONDS = 120;
 export interface OpenOptions {
   /** Seconds that sending or receiving may take, until `waitAtMost` says another number. */
   readonly timeLimitSeconds?: number;
+  /** Seconds of waiting for ranks to join after which the first rank says so; after twice as many, the second one. */
+  readonly noticeSeconds?: number;
   readonly environment?: Environment;
 }
 
@@ -45,8 +48,11 @@ export interface OpenOptions {
  * @throws UserError when the MPI library of what started this process cannot be used
  */
 export async function openCommunicator(
-  { timeLimitSeconds = BETWEEN_RUNS_SECONDS, environment = (name) => Deno.env.get(name) }:
-    OpenOptions = {},
+  {
+    timeLimitSeconds = BETWEEN_RUNS_SECONDS,
+    noticeSeconds = 10,
+    environment = (name) => Deno.env.get(name),
+  }: OpenOptions = {},
 ): Promise<OpenCommunicator> {
   const start = startedBy(environment);
   if (start === null) {
@@ -60,6 +66,7 @@ export async function openCommunicator(
     };
   }
   const library = openLibrary(start, environment);
+  using _notice = await noticeFor(start, library.version, noticeSeconds);
   const found = library.init();
   if (found.size !== start.size) {
     throw new UserError(
@@ -71,12 +78,7 @@ export async function openCommunicator(
   const hosts: string[] = [];
   const nameRank = (rank: number) => `rank ${rank}` + (rank in hosts ? ` on ${hosts[rank]}` : "");
   let timeLimit = 1000 * timeLimitSeconds;
-  const communicator = mpiCommunicator(
-    library,
-    found,
-    nameRank,
-    () => timeLimit,
-  );
+  const communicator = mpiCommunicator(library, found, nameRank, () => timeLimit);
   hosts.push(...await gatherValues(communicator, Deno.hostname()));
   return {
     communicator,
@@ -89,6 +91,22 @@ export async function openCommunicator(
     },
     abort: (exitCode) => library.abort(exitCode),
   };
+}
+
+/** Two ranks say what they wait for, for one of them may be what does not come. */
+async function noticeFor(
+  { rank, size }: Start,
+  library: string,
+  seconds: number,
+): Promise<WaitNotice | null> {
+  if (rank > 1) return null;
+  const waited = (1 + rank) * seconds;
+  return await WaitNotice.begin(
+    `Rank ${rank} of ${size} on ${Deno.hostname()} has waited ${waited} s for the others to join it through ` +
+      `${library}, and waits on. One of them has not begun, or their hosts do not reach each other: see "When ranks ` +
+      `do not come together" in docs/several-gpus.md.`,
+    waited,
+  );
 }
 
 function placesOf(hosts: readonly string[]): RankPlace[] {

@@ -88,15 +88,45 @@ export async function runRanks(
   module: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Promise<RanksRun> {
-  const program = [Deno.execPath(), "run", "--no-check", "-A", ...module];
-  const { command, args, env } = startCommand(mpiexec, ranks, program);
-  const { code, stdout, stderr } = await new Deno.Command(command, {
-    args,
-    env: { ...env, ...environment },
-    clearEnv: true,
-  }).output();
+  const { code, stdout, stderr } = await commandFor(mpiexec, ranks, module, environment).output();
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
   return { code, printed: text(stdout) + text(stderr) };
+}
+
+/**
+ * Plays a scenario in which a rank waits for a sign, which is given once a text has been printed as an error.
+ */
+export async function playUntil(
+  mpiexec: Mpiexec,
+  ranks: number,
+  scenario: string,
+  text: string,
+): Promise<RanksRun> {
+  const sign = Deno.makeTempFileSync(); // it is there until it is given
+  const launcher = commandFor(mpiexec, ranks, [PROGRAM, scenario, sign], {}).spawn();
+  const out = new Response(launcher.stdout).text();
+  let printed = "";
+  for await (const part of launcher.stderr.pipeThrough(new TextDecoderStream())) {
+    printed += part;
+    if (printed.includes(text)) await Deno.remove(sign).catch(() => {});
+  }
+  const { code } = await launcher.status;
+  return { code, printed: printed + await out };
+}
+
+function commandFor(
+  mpiexec: Mpiexec,
+  ranks: number,
+  module: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Deno.Command {
+  const program = [Deno.execPath(), "run", "--no-check", "-A", ...module];
+  const { command, args, env } = startCommand(mpiexec, ranks, program);
+  const output = { stdin: "null", stdout: "piped", stderr: "piped" } as const;
+  return new Deno.Command(command, {
+    ...{ args, env: { ...env, ...environment }, clearEnv: true },
+    ...output,
+  });
 }
 
 function isFile(path: string): boolean {

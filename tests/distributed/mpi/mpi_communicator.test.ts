@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { play, testEachLibrary } from "./installations.ts";
+import { play, playUntil, testEachLibrary } from "./installations.ts";
 import { gone } from "./processes.ts";
 
 /** What `rank_program.ts` tells of one rank. */
@@ -59,6 +59,22 @@ testEachLibrary(
     const { printed } = await play(mpiexec, 2, "patience");
     assert.match(printed, /^it came$/m);
     assert.match(printed, /^Failure: rank 0 on \S+ waited 0\.5 s to receive 5\.0 MB from rank 1/m);
+  },
+);
+
+testEachLibrary(
+  "a rank says that it waits for others to begin, and goes on with them",
+  async (mpiexec) => {
+    const { code, printed } = await playUntil(
+      mpiexec,
+      2,
+      "late",
+      "has waited 0.5 s for the others",
+    );
+    assert.equal(code, 0, printed);
+    const said = printed.match(/^Rank 0 of 2 on \S+ has waited .* through (Open MPI|MPICH) .*$/gm);
+    assert.equal(said?.length, 1, printed);
+    assert.equal(printed.match(/^rank [01] was joined$/gm)?.length, 2, printed);
   },
 );
 

@@ -1,19 +1,25 @@
 /** One rank of the tests: plays the scenario that is named and prints what it found as one line of JSON. */
 
+import { existsSync } from "node:fs";
 import process from "node:process";
 import { barrier } from "../../../src/distributed/collectives.ts";
 import type { Communicator } from "../../../src/distributed/communicator.ts";
+import { startedBy } from "../../../src/distributed/mpi/started_by.ts";
 import { openCommunicator } from "../../../src/distributed/open_communicator.ts";
 import { gatherValues } from "../../../src/distributed/values.ts";
 import { Failure } from "../../../src/base/failure.ts";
 
-const [scenario] = Deno.args;
-const timeLimitSeconds = scenario === "exchange" ? 60 : 1;
-const opened = await openCommunicator({ timeLimitSeconds });
+const [scenario, sign = ""] = Deno.args;
+const timeLimitSeconds = ["exchange", "late"].includes(scenario) ? 60 : 1;
+const pause = (milliseconds: number) => new Promise((done) => setTimeout(done, milliseconds));
+if (scenario === "late" && startedBy((name) => Deno.env.get(name))?.rank === 1) {
+  while (existsSync(sign)) await pause(20);
+}
+const noticeSeconds = scenario === "late" ? 0.5 : 60;
+const opened = await openCommunicator({ timeLimitSeconds, noticeSeconds });
 const { communicator, places, library } = opened;
 const { rank, size } = communicator;
 const others = Array.from({ length: size }, (_, r) => r).filter((r) => r !== rank);
-const pause = (milliseconds: number) => new Promise((done) => setTimeout(done, milliseconds));
 
 /** Bytes that say where they come from and which they are. */
 function pattern(length: number, from: number, message: number): Uint8Array {
@@ -92,6 +98,10 @@ switch (scenario) {
     await opened.close();
     break;
   }
+  case "late":
+    await opened.close();
+    console.log(`rank ${rank} was joined`);
+    break;
   case "silence": // rank 1 lives, and says nothing
     if (rank === 1) await pause(30_000);
     await explain(communicator.receive(new Uint8Array(5e6), 1));
