@@ -5,6 +5,7 @@ import { notFound } from "./http/methods.ts";
 import { AllRuns } from "./launches/all_runs.ts";
 import type { Launcher } from "./launches/launcher.ts";
 import { Steering } from "./launches/steering.ts";
+import type { LiveMemory } from "./runs/live_memory.ts";
 import { answerError, newApi } from "./routes/api.ts";
 import { controlRoutes } from "./routes/control.ts";
 import { eventsRoutes } from "./routes/events.ts";
@@ -35,11 +36,12 @@ const HEADERS = {
  */
 export function makeApp(
   launcher: Launcher,
+  memory: LiveMemory,
   access: Access,
   folders: readonly string[],
 ): OpenAPIHono {
   const { list, launches } = launcher;
-  const runs = new AllRuns(launcher);
+  const runs = new AllRuns(launcher, memory);
   const steering = new Steering(list, launches);
   const app = newApi();
   const reads = new RateLimit(RATES.reads);

@@ -6,6 +6,7 @@ import { Database } from "./index/database.ts";
 import { RunIndex } from "./index/run_index.ts";
 import { Launcher } from "./launches/launcher.ts";
 import { LaunchStore } from "./launches/launch_store.ts";
+import { LiveMemory } from "./runs/live_memory.ts";
 import { RunList } from "./runs/run_list.ts";
 
 /** Where the server listens, and what it serves. */
@@ -49,7 +50,10 @@ export function serve(
   const database = opening.use(new Database(join(own, "index.sqlite")));
   const list = opening.use(new RunList(root, new RunIndex(database)));
   const launcher = opening.use(new Launcher(list, new LaunchStore(database), own, program));
-  const app = makeApp(launcher, { hostname, token }, [root, ...folders]);
+  const app = makeApp(launcher, opening.use(new LiveMemory(list)), { hostname, token }, [
+    root,
+    ...folders,
+  ]);
   const listening = listen(hostname, port, (request) => app.fetch(request));
   const opened = opening.move();
   const { addr } = listening;

@@ -82,7 +82,7 @@ Deno.test("serve: Prometheus reads states, and last values of what goes on", asy
     const control = new RunControl();
     const events = new RunEvents();
     using endpoint = new RunEndpoint(control, events);
-    endpoint.open(run.folder);
+    endpoint.open(run.folder, { budgetBytes: 9000, liveBytes: 700 });
     // Between what was told before and the present part.
     await new Promise((resolve) => setTimeout(resolve, 5));
     run.event({ type: "started", step: 1, total: 5 });
@@ -97,6 +97,13 @@ Deno.test("serve: Prometheus reads states, and last values of what goes on", asy
     assert.match(text, /^tango_last_step_timestamp_seconds\{.*\} \d{10}/m);
     const names = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
     assert.equal(new Set(names).size, names.length);
+    const memory = async () => (await (await ask("/api/runs/one")).json()).memory;
+    let known = await memory();
+    while (known === null) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      known = await memory();
+    }
+    assert.deepEqual(known, { planned: 9000, live: 700 });
   });
 });
 

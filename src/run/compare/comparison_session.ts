@@ -69,7 +69,7 @@ export async function runComparison(
   using _locked = control.lock("All runs of a comparison have one configuration; none may change.");
   const folder = RunFolder.at(path);
   using _log = new EventLog(folder, events);
-  endpoint?.open(folder);
+  endpoint?.open(folder, gpu.pool);
   const runs = planComparison(config, seeds, path);
   for (const [index, run] of runs.entries()) {
     if (isFinished(run.folder, run.config)) continue;

@@ -81,7 +81,7 @@ export async function fineTuneWithReport(
     try {
       const folder = await openRunFolder(ranks, path, resume ? null : config);
       if (ranks.rank === 0) told.use(new EventLog(folder, events));
-      endpoint?.open(folder);
+      endpoint?.open(folder, gpu.pool);
       const checkpoint = await broadcastValue(
         ranks,
         resume && ranks.rank === 0 ? latestCheckpoint(folder.checkpoints) : null,

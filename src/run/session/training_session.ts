@@ -65,7 +65,7 @@ export async function trainWithReport(
     onPlan?.(plans);
     const folder = await openRunFolder(ranks, path, resume ? null : config);
     if (ranks.rank === 0) told.use(new EventLog(folder, events));
-    endpoint?.open(folder);
+    endpoint?.open(folder, gpu.pool);
     const run = await open(gpu, config, folder, { resume, events, control, timeline, ranks });
     try {
       stepsDone = run.globalSteps;

@@ -1,10 +1,11 @@
 import { RequestProblem } from "../http/problem.ts";
+import type { LiveMemory } from "../runs/live_memory.ts";
 import { type RunView, viewRun } from "../runs/run_view.ts";
 import type { Launcher } from "./launcher.ts";
 
 /** All runs: those in the folder, and those that were asked for and have no folder yet. */
 export class AllRuns {
-  constructor(private readonly launcher: Launcher) {}
+  constructor(private readonly launcher: Launcher, private readonly memory: LiveMemory) {}
 
   /** The newest first. */
   get views(): RunView[] {
@@ -24,7 +25,12 @@ export class AllRuns {
 
   #view(name: string): RunView {
     const { list, launches } = this.launcher;
-    return viewRun(name, list.find(name), launches.find(name), list.root);
+    const known = {
+      run: list.find(name),
+      launch: launches.find(name),
+      memory: this.memory.of(name),
+    };
+    return viewRun(name, known, list.root);
   }
 }
 

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import type { RunMemory } from "../../run/control/endpoint/control_request.ts";
 import { secondsLeft, UNTOLD } from "../index/progress.ts";
 import type { Launch } from "./launch.ts";
 import type { ListedRun } from "./run_list.ts";
@@ -37,23 +38,32 @@ export const runSchema = z.object({
   error: z.string().nullable().describe("What ended it, in words."),
   memory: z.object({
     planned: z.number().describe("Bytes of GPU memory at most, by the plan."),
-    live: z.number().nullable(),
+    live: z.number().nullable().describe("Bytes at present; null where the run has not said yet."),
   }).nullable(),
 }).openapi("Run");
 
 /** A run as the API shows it. */
 export type RunView = z.infer<typeof runSchema>;
 
-/** Shows what is known of a run by its folder, by its launch, or by both. */
-export function viewRun(
-  name: string,
-  run: ListedRun | null,
-  launch: Launch | null,
-  root: string,
-): RunView {
+/** What is known of a run. */
+export interface KnownRun {
+  /** By its folder. */
+  readonly run: ListedRun | null;
+  readonly launch: Launch | null;
+  /** By itself. */
+  readonly memory: RunMemory | null;
+}
+
+/**
+ * Shows what is known of a run.
+ *
+ * @param root the folder of the runs' folders
+ */
+export function viewRun(name: string, { run, launch, memory }: KnownRun, root: string): RunView {
   const progress = run?.indexed.progress ?? UNTOLD;
   const { step, totalSteps, startedAt, part } = progress;
   const { state, error } = stateOf(run, launch);
+  const planned = memory?.planned ?? launch?.plannedBytes ?? null;
   const isOver = ["stopped", "finished", "failed", "killed", "lost"].includes(state);
   return {
     id: name,
@@ -68,7 +78,7 @@ export function viewRun(
     folder: run?.folder.path ?? `${root}/${name}`,
     ranks: launch?.ranks ?? 1,
     error,
-    memory: launch?.plannedBytes == null ? null : { planned: launch.plannedBytes, live: null },
+    memory: planned === null ? null : { planned, live: isOver ? null : memory?.live ?? null },
   };
 }
 

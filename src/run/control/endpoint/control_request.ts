@@ -33,6 +33,16 @@ export interface RunStatus {
   readonly phase: RunPhase | null;
   readonly isPauseRequested: boolean;
   readonly isStopRequested: boolean;
+  /** Of the first rank's GPU. */
+  readonly memory: RunMemory;
+}
+
+/** GPU memory in bytes. */
+export interface RunMemory {
+  /** At most, by the plan; null before there is one. */
+  readonly planned: number | null;
+  /** At present. */
+  readonly live: number;
 }
 
 /** The answer to one request. What is accepted is done at the next occasion, and told as an event then. */

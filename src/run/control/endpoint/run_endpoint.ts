@@ -1,4 +1,5 @@
 import { dirname, join } from "node:path";
+import type { BufferPool } from "../../../gpu/buffer_pool.ts";
 import { exists, removeIfPresent } from "../../../base/atomic_file.ts";
 import { UserError } from "../../../base/user_error.ts";
 import type { RunEvent } from "../../events/run_event.ts";
@@ -16,12 +17,16 @@ import { close, LONGEST_LINE, receivedLines, send } from "./lines.ts";
 
 const PREFIX = "tango-run-";
 
+/** What is said of a GPU's memory. */
+type WatchedPool = Pick<BufferPool, "budgetBytes" | "liveBytes">;
+
 /**
  * Where other processes of this user ask a run for something: a Unix socket in a folder of its own. Requests are
  * heard between two steps, whenever the run waits, and go to the run's control.
  */
 export class RunEndpoint implements Disposable {
   #status = { step: 0, total: null, phase: null } as Pick<RunStatus, "step" | "total" | "phase">;
+  #pool: WatchedPool = { budgetBytes: Infinity, liveBytes: 0 };
   readonly #following: Disposable;
   readonly #opened = new DisposableStack();
   readonly #connections = new Set<Deno.UnixConn>();
@@ -33,9 +38,11 @@ export class RunEndpoint implements Disposable {
   /**
    * Listens, and says so in the run's folder, until this is disposed of.
    *
+   * @param pool the memory that the run takes
    * @throws UserError when another process runs what is in the folder
    */
-  open(folder: RunFolder): void {
+  open(folder: RunFolder, pool: WatchedPool): void {
+    this.#pool = pool;
     requireNotRunning(folder);
     clearAfterDeath(folder);
     const place = makeFolder();
@@ -101,11 +108,10 @@ export class RunEndpoint implements Disposable {
       if (error instanceof UserError) return { ok: false, message: error.message };
       throw error;
     }
-    const { isPaused, isStopRequested } = this.control;
-    return {
-      ok: true,
-      status: { ...this.#status, isPauseRequested: isPaused, isStopRequested },
-    };
+    const { isPaused: isPauseRequested, isStopRequested } = this.control;
+    const { budgetBytes, liveBytes: live } = this.#pool;
+    const memory = { planned: Number.isFinite(budgetBytes) ? budgetBytes : null, live };
+    return { ok: true, status: { ...this.#status, isPauseRequested, isStopRequested, memory } };
   }
 
   #obey(request: ControlRequest): void {

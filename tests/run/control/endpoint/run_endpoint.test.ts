@@ -14,6 +14,7 @@ import { RunEvents } from "../../../../src/run/events/run_events.ts";
 import { RunFolder } from "../../../../src/run/store/run_folder.ts";
 import { UserError } from "../../../../src/base/user_error.ts";
 
+const pool = { budgetBytes: 9000, liveBytes: 700 };
 const never = new AbortController().signal;
 
 /** An endpoint of a run in a folder that is removed in the end. */
@@ -31,7 +32,7 @@ async function withEndpoint(
     const folder = RunFolder.create(join(parent, "run"), {});
     const [control, events] = [new RunControl(), new RunEvents()];
     using endpoint = new RunEndpoint(control, events);
-    endpoint.open(folder);
+    endpoint.open(folder, pool);
     const found = liveProcess(folder);
     assert.ok(found);
     await body({
@@ -55,7 +56,8 @@ async function say(socket: string, text: string): Promise<unknown> {
 Deno.test("endpoint: requests reach the run's control, and the answer says how far it is", async () => {
   await withEndpoint(async ({ control, events, ask }) => {
     const status = { step: 0, total: null, phase: null };
-    const asked = { isPauseRequested: false, isStopRequested: false };
+    const memory = { planned: 9000, live: 700 };
+    const asked = { isPauseRequested: false, isStopRequested: false, memory };
     assert.deepEqual(await ask({ request: "status" }), {
       ok: true,
       status: { ...status, ...asked },
@@ -134,7 +136,7 @@ Deno.test("endpoint: a second process is kept out as long as the first one lives
       message: new RegExp(`is being run by process ${Deno.pid}\\. .*kill -INT ${Deno.pid}$`),
     });
     using second = new RunEndpoint(new RunControl(), new RunEvents());
-    assert.throws(() => second.open(folder), { name: "UserError" });
+    assert.throws(() => second.open(folder, pool), { name: "UserError" });
     // One that was killed has left its file and its socket; its number is another's by now.
     const dead = readControlFile(folder) ?? assert.fail("no control.json");
     endpoint[Symbol.dispose]();
@@ -143,7 +145,7 @@ Deno.test("endpoint: a second process is kept out as long as the first one lives
     const process = { ...dead.process, started: "1" };
     Deno.writeTextFileSync(folder.control, JSON.stringify({ ...dead, process }));
     assert.equal(liveProcess(folder), null);
-    second.open(folder);
+    second.open(folder, pool);
     assert.ok(!exists(dirname(dead.socket)));
     assert.notEqual(readControlFile(folder)?.socket, dead.socket);
     return Promise.resolve();
