@@ -17,7 +17,8 @@ import { runCaptured } from "./run_captured.ts";
 const read = (path: string) => Deno.readTextFileSync(join(PROJECT_FOLDER, path));
 const pages = [
   "README.md",
-  ...[...Deno.readDirSync(join(PROJECT_FOLDER, "docs"))].map(({ name }) => `docs/${name}`),
+  ...[...Deno.readDirSync(join(PROJECT_FOLDER, "docs"))]
+    .filter(({ name }) => name.endsWith(".md")).map(({ name }) => `docs/${name}`),
 ];
 
 /** Texts of a page's code blocks of a kind. */

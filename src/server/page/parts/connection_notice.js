@@ -34,7 +34,9 @@ function TokenForm() {
     h(
       "label",
       null,
-      "This server asks for the token it was started with: ",
+      new URLSearchParams(location.search).has("token")
+        ? "That is not its token. This server asks for the one it was started with: "
+        : "This server asks for the token it was started with: ",
       h("input", {
         type: "password",
         autocomplete: "off",
