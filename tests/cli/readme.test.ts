@@ -5,7 +5,8 @@ import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
 import { formats } from "../../src/data/files/formats.ts";
 
 const read = (path: string) => Deno.readTextFileSync(join(PROJECT_FOLDER, path));
-const pages = [...Deno.readDirSync(join(PROJECT_FOLDER, "docs"))].map(({ name }) => `docs/${name}`);
+const pages = [...Deno.readDirSync(join(PROJECT_FOLDER, "docs"))]
+  .filter(({ name }) => name.endsWith(".md")).map(({ name }) => `docs/${name}`);
 
 Deno.test("README: at most 200 lines, with a link to every page", () => {
   const readme = read("README.md");
