@@ -11,6 +11,7 @@ import { controlRoutes } from "./routes/control.ts";
 import { eventsRoutes } from "./routes/events.ts";
 import { foldersRoutes } from "./routes/folders.ts";
 import { metricsRoutes } from "./routes/metrics.ts";
+import { modelsRoutes } from "./routes/models.ts";
 import { prometheusRoutes } from "./routes/prometheus.ts";
 import { runsRoutes } from "./routes/runs.ts";
 import { samplesRoutes } from "./routes/samples.ts";
@@ -18,6 +19,7 @@ import { startRoutes } from "./routes/start.ts";
 import { systemRoutes } from "./routes/system.ts";
 import { verifyRoutes } from "./routes/verify.ts";
 import { PAGE_POLICY } from "./page_files.ts";
+import type { Pulls } from "./models/pulls.ts";
 import { pageRoutes } from "./page_routes.ts";
 
 /** Said with every answer. */
@@ -29,17 +31,17 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
 } as const;
 
-/**
- * All routes, behind the checks of who asks and how much.
- *
- * @param folders that configurations may lead into
- */
-export function makeApp(
-  launcher: Launcher,
-  memory: LiveMemory,
-  access: Access,
-  folders: readonly string[],
-): OpenAPIHono {
+/** What the routes are about. */
+export interface Served {
+  readonly launcher: Launcher;
+  readonly memory: LiveMemory;
+  readonly pulls: Pulls;
+  /** That the configurations of new runs may lead into. */
+  readonly folders: readonly string[];
+}
+
+/** All routes, behind the checks of who asks and how much. */
+export function makeApp({ launcher, memory, pulls, folders }: Served, access: Access): OpenAPIHono {
   const { list, launches } = launcher;
   const runs = new AllRuns(launcher, memory);
   const steering = new Steering(list, launches);
@@ -65,6 +67,7 @@ export function makeApp(
       eventsRoutes(list),
       foldersRoutes(list),
       systemRoutes(list),
+      modelsRoutes(pulls, folders),
       prometheusRoutes(runs, list),
       verifyRoutes(launcher),
     ]

@@ -6,6 +6,7 @@ import { Database } from "./index/database.ts";
 import { RunIndex } from "./index/run_index.ts";
 import { Launcher } from "./launches/launcher.ts";
 import { LaunchStore } from "./launches/launch_store.ts";
+import { Pulls } from "./models/pulls.ts";
 import { LiveMemory } from "./runs/live_memory.ts";
 import { RunList } from "./runs/run_list.ts";
 
@@ -17,6 +18,8 @@ export interface ServerOptions extends Access {
   readonly root: string;
   /** Folders of models, data and the like that the configurations of new runs may lead into. */
   readonly folders: readonly string[];
+  /** Where models are fetched to, `models` unless told. */
+  readonly models?: string;
   /** The main module of the command line, which runs are started with. */
   readonly program: string;
 }
@@ -36,7 +39,7 @@ const OWN_FOLDER = ".tango";
  * @throws UserError when it may not be reached that way, or the address or the folder cannot be had
  */
 export function serve(
-  { hostname, port, token, root, folders, program }: ServerOptions,
+  { hostname, port, token, root, folders, models = "models", program }: ServerOptions,
 ): RunningServer {
   if (!isLoopback(hostname) && token === null) {
     throw new UserError(
@@ -50,10 +53,12 @@ export function serve(
   const database = opening.use(new Database(join(own, "index.sqlite")));
   const list = opening.use(new RunList(root, new RunIndex(database)));
   const launcher = opening.use(new Launcher(list, new LaunchStore(database), own, program));
-  const app = makeApp(launcher, opening.use(new LiveMemory(list)), { hostname, token }, [
-    root,
-    ...folders,
-  ]);
+  const app = makeApp({
+    launcher,
+    memory: opening.use(new LiveMemory(list)),
+    pulls: opening.use(new Pulls(models)),
+    folders: [root, ...folders],
+  }, { hostname, token });
   const listening = listen(hostname, port, (request) => app.fetch(request));
   const opened = opening.move();
   const { addr } = listening;

@@ -6,7 +6,14 @@ import { RunEvents } from "../../src/run/events/run_events.ts";
 import { serve, type ServerOptions } from "../../src/server/serve.ts";
 import { withFolder, WrittenRun } from "./written_run.ts";
 
-const plain = { hostname: "127.0.0.1", port: 0, token: null, folders: [], program: "none" };
+const plain = {
+  hostname: "127.0.0.1",
+  port: 0,
+  token: null,
+  folders: [],
+
+  program: "none",
+};
 
 /** Whatever JSON came back. */
 // deno-lint-ignore no-explicit-any

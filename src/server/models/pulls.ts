@@ -1,0 +1,95 @@
+import { join } from "node:path";
+import { UserError } from "../../base/user_error.ts";
+import { readAccess } from "../../hub/access.ts";
+import { HubClient } from "../../hub/hub_client.ts";
+import { HubRepository } from "../../hub/hub_repository.ts";
+import { pull, sumOf } from "../../hub/pull.ts";
+import { parseRepository, shortName } from "../../hub/repository.ts";
+import { pauseByClock } from "../../hub/retry.ts";
+
+/** A model that is being fetched, or was since the server began. */
+export interface PullView {
+  /** `owner/name` on the Hub. */
+  readonly id: string;
+  /** Where it goes. */
+  readonly path: string;
+  readonly state: "running" | "done" | "failed";
+  /** Bytes that are here, of those that were missing. */
+  readonly arrived: number;
+  /** Null before that is known. */
+  readonly total: number | null;
+  readonly error: string | null;
+}
+
+/** What is fetched: one call for each at a time, and a later one goes on where an earlier one stopped. */
+export class Pulls implements Disposable {
+  readonly #views = new Map<string, PullView>();
+  readonly #ending = new AbortController();
+
+  /** @param folder of the models' folders */
+  constructor(private readonly folder: string) {}
+
+  get all(): PullView[] {
+    return [...this.#views.values()];
+  }
+
+  /**
+   * Begins to fetch a model, unless that is under way.
+   *
+   * @param patterns globs; none: what the engine needs
+   * @throws UserError when it has no name of a repository
+   */
+  begin(id: string, revision: string, patterns: readonly string[]): PullView {
+    const repository = parseRepository(id, "model");
+    const before = this.#views.get(id);
+    if (before?.state === "running") return before;
+    const path = join(this.folder, shortName(repository));
+    const view: PullView = { id, path, state: "running", arrived: 0, total: null, error: null };
+    this.#views.set(id, view);
+    void this.#fetch(
+      id,
+      path,
+      new HubRepository(repository, this.#client(), {
+        pause: (seconds) => pauseByClock(seconds, this.#ending.signal),
+        onRetry() {},
+      }),
+      { revision, patterns },
+    );
+    return view;
+  }
+
+  [Symbol.dispose](): void {
+    this.#ending.abort(new Error("the server has ended"));
+  }
+
+  #client(): HubClient {
+    return new HubClient(readAccess(), this.#ending.signal);
+  }
+
+  async #fetch(
+    id: string,
+    folder: string,
+    hub: HubRepository,
+    wanted: { readonly revision: string; readonly patterns: readonly string[] },
+  ): Promise<void> {
+    const arrivedOf = new Map<string, number>();
+    const change = (change: Partial<PullView>) => {
+      const view = this.#views.get(id);
+      if (view) this.#views.set(id, { ...view, ...change });
+    };
+    try {
+      await pull(hub, { ...wanted, folder, signal: this.#ending.signal }, {
+        onPlan: ({ missing }) => change({ total: sumOf(missing) }),
+        onProgress({ path }, bytes) {
+          arrivedOf.set(path, bytes);
+          change({ arrived: arrivedOf.values().reduce((sum, value) => sum + value, 0) });
+        },
+      });
+      change({ state: "done" });
+    } catch (error) {
+      // What is no mistake of the user is the program's, whose output says more.
+      if (!(error instanceof UserError) && !this.#ending.signal.aborted) console.error(error);
+      change({ state: "failed", error: error instanceof Error ? error.message : String(error) });
+    }
+  }
+}
