@@ -1,6 +1,7 @@
 import { Fragment, h, useEffect } from "./vendor.js";
 import { useRuns } from "./live/use_runs.js";
 import { useRoute } from "./live/route.js";
+import { Guarded } from "./parts/guarded.js";
 import { Header } from "./parts/header.js";
 import { ConnectionNotice } from "./parts/connection_notice.js";
 import { RunList } from "./run/run_list.js";
@@ -32,7 +33,11 @@ export function App() {
       "div",
       { class: "columns" },
       h(RunList, { runs, route, shown }),
-      h("main", { id: "main", tabIndex: -1 }, screen()),
+      h(
+        "main",
+        { id: "main", tabIndex: -1 },
+        h(Guarded, { key: `${route.screen} ${shown}` }, screen()),
+      ),
     ),
   );
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { confusionShares } from "../../../src/server/page/run/confusion_shares.js";
 import { flatten } from "../../../src/server/page/run/flatten.js";
+import { rankMetrics, rankShares } from "../../../src/server/page/run/rank_shares.js";
 import { innermost, spanBounds, spanTotals } from "../../../src/server/page/run/span_totals.js";
 import { verifierMetrics } from "../../../src/rl/measures/verifier_metrics.ts";
 
@@ -76,6 +77,24 @@ Deno.test("timeline: of what was done within something else only that is drawn",
     ["optimizer", 2],
     ["rollout", 2.501],
   ]);
+});
+
+Deno.test("timeline: what each rank waits and sends, whatever their number", () => {
+  const series = {
+    "perf/idle_share/rank_10": [0.5, 0.5],
+    "perf/idle_share/rank_2": [0.1, null],
+    "perf/bytes_sent/rank_2": [10, 30],
+    "perf/idle_share/rank_0": [null, null],
+  };
+  assert.deepEqual(rankShares({ steps: [1, 2], phases: ["generator", "verifier"], series }), [
+    { rank: 0, idle: null, sent: null },
+    { rank: 2, idle: 0.1, sent: 20 },
+    { rank: 10, idle: 0.5, sent: null },
+  ]);
+  assert.deepEqual(
+    rankMetrics([...Object.keys(series), "perf/idle_share", "perf/bytes_sent"]),
+    Object.keys(series),
+  );
 });
 
 Deno.test("configuration in force: a line for each key", () => {

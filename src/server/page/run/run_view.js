@@ -1,6 +1,7 @@
 import { h } from "../vendor.js";
 import { useEvents } from "../live/use_events.js";
 import { go } from "../live/route.js";
+import { Guarded } from "../parts/guarded.js";
 import { Tabs } from "../parts/tabs.js";
 import { RunHeader } from "./run_header.js";
 import { Curves } from "../charts/curves_view.js";
@@ -54,7 +55,7 @@ export function RunView({ run, runs, route }) {
     h(
       "div",
       { role: "tabpanel", id: "tab-panel", "aria-labelledby": `tab-${route.view}`, tabIndex: 0 },
-      view(),
+      h(Guarded, { key: route.view }, view()),
     ),
   );
 

@@ -5,6 +5,7 @@ import { useLoaded } from "../live/use_loaded.js";
 import { go } from "../live/route.js";
 import { Failure } from "../parts/failure.js";
 import { StepField } from "../parts/step_field.js";
+import { RankTable } from "./rank_table.js";
 import { innermost, spanBounds, spanTotals } from "./span_totals.js";
 
 /**
@@ -45,6 +46,7 @@ export function Timeline({ run, route, version }) {
     answer !== null && totals.length === 0
       ? h("p", { class: "quiet" }, "No step is done yet whose parts were timed.")
       : h(Fragment, null, h(Rows, { ranks }), h(Totals, { totals })),
+    h(RankTable, { id: run.id, from, to, version }),
   );
 }
 
