@@ -1,11 +1,19 @@
+import { endUnjoined } from "../../distributed/mpi/end_unjoined.ts";
 import { EXIT } from "../program.ts";
 import { launchNotes, type RankWord, type WatchedWord } from "./launch_notes.ts";
 
 const PARENT_CHECK_MS = 500;
+/** Time for a launcher to pass on what was printed last. */
+const READING_MS = 200;
 let line: Deno.UnixConn | null = null;
+let isToJoin = false;
 
-/** Tells whoever started this rank with `--ranks` that it is here, and ends it when what started it is gone. */
+/**
+ * Tells whoever started this rank with `--ranks` that it is here, and ends it when what started it is gone. It is to join
+ * the others.
+ */
 export async function stayWithLauncher(rank: number): Promise<void> {
+  isToJoin = true;
   const parent = Deno.ppid;
   const check = setInterval(() => Deno.ppid === parent || Deno.exit(EXIT.failure), PARENT_CHECK_MS);
   Deno.unrefTimer(check);
@@ -23,9 +31,17 @@ export async function tellLauncher(word: WatchedWord): Promise<void> {
   if (line !== null) await tell(line, word);
 }
 
+/** This rank has joined the others: whatever started them sees to it that they end together. */
+export function joined(): void {
+  isToJoin = false;
+}
+
 /** Tells whoever started this rank that it ends now, and how. */
 export async function endWithLauncher(code: number): Promise<void> {
   if (line !== null) await tell(line, { type: "end", code });
+  if (!isToJoin || code === 0) return;
+  await new Promise((resolve) => setTimeout(resolve, READING_MS));
+  endUnjoined(code, (name) => Deno.env.get(name));
 }
 
 async function tell(line: Deno.UnixConn, word: RankWord): Promise<void> {

@@ -3,7 +3,7 @@ import { UserError } from "../../base/user_error.ts";
 import { startedBy } from "../../distributed/mpi/started_by.ts";
 import { type OpenCommunicator, openCommunicator } from "../../distributed/open_communicator.ts";
 import { launchRanks } from "./launch_ranks.ts";
-import { stayWithLauncher } from "./launcher_line.ts";
+import { joined, stayWithLauncher } from "./launcher_line.ts";
 import { Quiet } from "./quiet.ts";
 
 /** Most errors are those of all ranks: rank 0 says them, and its end is the end of the others, given the time. */
@@ -40,6 +40,7 @@ export async function onRanks(
       );
     }
     const opened = await openCommunicator();
+    joined();
     await body(opened);
     await opened.close();
   } catch (error) {

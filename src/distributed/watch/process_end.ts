@@ -1,18 +1,14 @@
 /** Ending processes from a thread that is not the main one. */
 
-const libraries: Partial<Record<typeof Deno.build.os, string>> = {
-  linux: "libc.so.6",
-  darwin: "libSystem.B.dylib",
-};
+import { systemLibrary } from "../../base/system_library.ts";
 
 /**
  * Ends this process at once, from any thread: `Deno.exit` in a worker ends the worker alone, and the main thread may be
  * stuck in a driver.
  */
 export function endProcess(code: number): never {
-  const library = libraries[Deno.build.os];
-  if (library !== undefined) {
-    const system = Deno.dlopen(library, { _exit: { parameters: ["i32"], result: "void" } });
+  if (systemLibrary !== null) {
+    const system = Deno.dlopen(systemLibrary, { _exit: { parameters: ["i32"], result: "void" } });
     system.symbols._exit(code);
   }
   Deno.kill(Deno.pid, "SIGKILL");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { parse } from "yaml";
 import { Gpu } from "../../../src/gpu/gpu.ts";
-import { tangoOnRanks, testEachLibrary } from "../../distributed/mpi/installations.ts";
+import { runRanks, tangoOnRanks, testEachLibrary } from "../../distributed/mpi/installations.ts";
 import { assertSameFiles, KillableRuns } from "../../run/killable_runs.ts";
 import { comparedFiles } from "../../run/ranks/rank_runs.ts";
 import { withTinyProject } from "../../run/tiny_project.ts";
@@ -32,3 +32,10 @@ testEachLibrary(
     gpu.close();
   },
 );
+
+testEachLibrary("a rank that fails before it joins the others ends them too", async (mpiexec) => {
+  const module = new URL("./unable_rank.ts", import.meta.url).pathname;
+  const { code, printed } = await runRanks(mpiexec, 3, [module, "train"]);
+  assert.equal(code, 2, printed);
+  assert.match(printed, /^rank 1 on .* cannot be opened: \/nowhere\/libmpi\.so/m);
+});
