@@ -25,6 +25,8 @@ export class Launcher implements Disposable {
   /** Processes go on, and the next server finds them. */
   #isClosed = false;
   #limitBytes: number | null = null;
+  /** Whether that has been asked. */
+  #isLimitKnown = false;
 
   /**
    * @param own the server's own folder
@@ -36,6 +38,10 @@ export class Launcher implements Disposable {
     readonly own: string,
     readonly program: string,
   ) {
+    for (const [name, { state, process }] of launches.all()) {
+      // The server went down in the moment between: such a run tells of itself by its folder.
+      if (state === "running" && process === null) launches.change(name, { state: "ended" });
+    }
     this.#looking = setInterval(() => this.#look(), LOOK_MS);
     this.#look();
   }
@@ -68,7 +74,7 @@ export class Launcher implements Disposable {
       remember(name);
     });
     this.list.feed.tell(name);
-    void this.#advance();
+    this.#carryOn(this.#advance());
     return name;
   }
 
@@ -84,7 +90,7 @@ export class Launcher implements Disposable {
     const args = [kind, "--run", this.#folderOf(name), "--resume", ...more];
     this.launches.add(name, { ...waiting(kind, args, ranks), plannedBytes });
     this.list.feed.tell(name);
-    void this.#advance();
+    this.#carryOn(this.#advance());
   }
 
   /** Ends a run at once, or takes it out of the queue. */
@@ -164,9 +170,14 @@ export class Launcher implements Disposable {
   #look(): void {
     for (const [name, { state, process }] of this.launches.all()) {
       if (state !== "running" || process === null || this.#children.has(process.pid)) continue;
-      if (!isAlive(process)) void this.#end(name, process, null);
+      if (!isAlive(process)) this.#carryOn(this.#end(name, process, null));
     }
-    void this.#advance();
+    this.#carryOn(this.#advance());
+  }
+
+  /** What fails, such as a write to a full disk, is tried again when processes are looked at next. */
+  #carryOn(work: Promise<void>): void {
+    work.catch((error) => console.error(error));
   }
 
   async #end(name: string, process: ProcessIdentity, exitCode: number | null): Promise<void> {
@@ -181,7 +192,7 @@ export class Launcher implements Disposable {
       lastWords: lastWords(this.outputOf(name)),
     });
     this.list.feed.tell(name);
-    void this.#advance();
+    this.#carryOn(this.#advance());
   }
 
   /** Starts those that wait and fit, in their order. */
@@ -193,7 +204,8 @@ export class Launcher implements Disposable {
         const next = this.launches.all().find(([, { state }]) => state === "waiting");
         if (next === undefined) return;
         const [name, launch] = next;
-        const planned = launch.plannedBytes ?? await this.#plan(name, launch);
+        const isPlanned = launch.plannedBytes !== null && this.#isLimitKnown;
+        const planned = isPlanned ? launch.plannedBytes : await this.#plan(name, launch);
         if (this.#isClosed) return;
         // It may have been taken out of the queue meanwhile.
         if (this.launches.find(name)?.state !== "waiting") continue;
@@ -220,6 +232,7 @@ export class Launcher implements Disposable {
     }
     if (this.#isClosed) return null;
     this.#limitBytes = planned.limitBytes;
+    this.#isLimitKnown = true;
     this.launches.change(name, { plannedBytes: planned.peakBytes });
     return planned.peakBytes;
   }
@@ -235,21 +248,23 @@ export class Launcher implements Disposable {
 
   #start(name: string, { args }: Launch): void {
     const startedAt = new Date().toISOString();
+    // Written down first: what cannot be written down is not started.
+    this.launches.change(name, { state: "running", startedAt });
     let started: StartedProcess;
     try {
       started = startProcess(this.program, args, this.outputOf(name));
     } catch (error) {
       const ended = { state: "ended", endedAt: startedAt, exitCode: 1 } as const;
-      this.launches.change(name, { ...ended, startedAt, lastWords: (error as Error).message });
+      this.launches.change(name, { ...ended, lastWords: (error as Error).message });
       return;
     }
     const { process, ended } = started;
-    this.launches.change(name, { state: "running", process, startedAt });
     this.#children.add(process.pid);
-    void ended.then((code) => {
+    this.#carryOn(ended.then((code) => {
       this.#children.delete(process.pid);
       return this.#end(name, process, code);
-    });
+    }));
+    this.launches.change(name, { process });
     this.list.feed.tell(name);
   }
 }

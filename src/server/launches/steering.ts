@@ -30,7 +30,8 @@ export class Steering {
   ask(name: string, request: ControlRequest): void {
     this.#requireGoing(name);
     const before = this.#last.get(name) ?? Promise.resolve();
-    this.#last.set(name, before.then(() => this.#deliver(name, request)));
+    const asked = before.then(() => this.#deliver(name, request));
+    this.#last.set(name, asked.catch((error) => console.error(error)));
   }
 
   /**

@@ -23,8 +23,19 @@ export function answerError(error: Error): Response {
   if (error instanceof HTTPException && (error.status === 400 || error.status === 415)) {
     return problemResponse(error.status, error.message);
   }
+  if (error instanceof Deno.errors.NotFound) {
+    return problemResponse(404, "It is gone: its file was removed meanwhile.");
+  }
+  if (isDiskFull(error)) {
+    return problemResponse(503, "The disk of the runs' folder is full. Make room and try again.");
+  }
   console.error(error);
   return problemResponse(500, "The server made a mistake; its output says more.");
+}
+
+/** SQLite's way to say it, and the system's. */
+function isDiskFull(error: Error): boolean {
+  return (error as { errcode?: unknown }).errcode === 13 || /\(os error 28\)/.test(error.message);
 }
 
 /** A whole number in an address. */

@@ -29,14 +29,16 @@ export class RunList implements Disposable {
   readonly #changed = new Set<string>();
   readonly #watcher: Deno.FsWatcher;
   readonly #timers: ReturnType<typeof setInterval>[];
-  #problem: string | null = null;
+  /** By the names of runs that cannot be followed. */
+  readonly #problems = new Map<string, string>();
   #isUpdating = false;
   #isClosed = false;
 
   /** @param root the folder; it must be there */
   constructor(readonly root: string, readonly index: RunIndex) {
     this.#watcher = Deno.watchFs(root);
-    void this.#watch();
+    // Without it, the folders are looked at once a second all the same.
+    this.#watch().catch((error) => console.error(`${root} is not watched: ${error.message}`));
     this.#timers = [
       setInterval(() => this.#scan(), SCAN_MS),
       setInterval(() => void this.#update(), GATHER_MS),
@@ -52,7 +54,8 @@ export class RunList implements Disposable {
 
   /** Why the index is behind the folders; null when it is not. */
   get problem(): string | null {
-    return this.#problem;
+    const [problem = null] = this.#problems.values();
+    return problem;
   }
 
   get all(): ListedRun[] {
@@ -86,7 +89,12 @@ export class RunList implements Disposable {
   }
 
   #scan(): void {
-    for (const { name } of Deno.readDirSync(this.root)) this.#changed.add(name);
+    try {
+      for (const { name } of Deno.readDirSync(this.root)) this.#changed.add(name);
+      this.#problems.delete("");
+    } catch (error) {
+      this.#problems.set("", `${this.root} cannot be read: ${(error as Error).message}.`);
+    }
     for (const name of this.#runs.keys()) this.#changed.add(name);
   }
 
@@ -107,32 +115,35 @@ export class RunList implements Disposable {
   /** @returns whether there is more to be read */
   #updateRun(name: string): boolean {
     if (this.#isClosed || name.startsWith(".")) return false;
+    try {
+      return this.#followRun(name);
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      this.#problems.set(name, `What is shown of ${this.root}/${name} is behind: ${message}.`);
+      return false; // it is tried again when the folders are looked at next
+    }
+  }
+
+  #followRun(name: string): boolean {
     const before = this.#runs.get(name);
     const found = findRun(this.root, name, before);
     if (found === null) {
       if (before) this.#forget(before);
       return false;
     }
-    try {
-      const indexed = this.index.find(name, found.mark);
-      const { events, isMore } = this.index.update(indexed.id, found.folder);
-      const run: ListedRun = {
-        ...found,
-        indexed: this.index.find(name, found.mark),
-        live: liveRun(found.folder),
-      };
-      this.#runs.set(name, run);
-      this.#problem = null;
-      if (events.length > 0 || isChanged(before, run)) this.feed.tell(name);
-      return isMore;
-    } catch (error) {
-      this.#problem = `The index of ${found.folder.path} is behind: ${(error as Error).message}`;
-      return false;
-    }
+    const { id } = this.index.find(name, found.mark);
+    const { events, isMore } = this.index.update(id, found.folder);
+    const indexed = this.index.find(name, found.mark);
+    const run: ListedRun = { ...found, indexed, live: liveRun(found.folder) };
+    this.#runs.set(name, run);
+    this.#problems.delete(name);
+    if (events.length > 0 || isChanged(before, run)) this.feed.tell(name);
+    return isMore;
   }
 
   #forget(run: ListedRun): void {
     this.#runs.delete(run.name);
+    this.#problems.delete(run.name);
     this.index.remove(run.indexed.id);
     this.feed.tell(run.name);
   }

@@ -38,11 +38,22 @@ export async function askRun(
     signal.addEventListener("abort", end);
     ending.defer(() => signal.removeEventListener("abort", end));
     for await (const line of receivedLines(connection)) {
-      return answerSchema.parse(JSON.parse(line ?? "null"));
+      return parse(line ?? "");
     }
     return null;
   } catch (error) {
-    if (error instanceof z.ZodError || error instanceof SyntaxError) throw error;
+    if (error instanceof TypeError) throw error; // a fault of this program
     return null; // the socket or its process is gone
   }
+}
+
+/** Another version of the program may answer in another way. */
+function parse(line: string): ControlAnswer {
+  try {
+    const { data } = answerSchema.safeParse(JSON.parse(line));
+    if (data) return data;
+  } catch {
+    // falls through to the one message
+  }
+  return { ok: false, message: `The run's answer is none that is known: ${line.slice(0, 60)}` };
 }

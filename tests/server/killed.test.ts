@@ -1,0 +1,141 @@
+/** Server and run are killed at moments of chance: what was shown once is shown again, and no process stays behind. */
+
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { isAlive, type ProcessIdentity } from "../../src/base/process_identity.ts";
+import { readControlFile } from "../../src/run/control/endpoint/control_file.ts";
+import { RunFolder } from "../../src/run/store/run_folder.ts";
+import { withFolder } from "./written_run.ts";
+
+const program = fileURLToPath(import.meta.resolve("../../src/cli/main.ts"));
+
+/** How often something is killed; more by the variable, for those who have the time. */
+const KILLS = Number(Deno.env.get("TANGO_TEST_KILLS") ?? 6);
+
+const configuration = {
+  policy: "generator",
+  architecture: {
+    hidden_size: 16,
+    layers: 1,
+    attention_heads: 2,
+    key_value_heads: 1,
+    intermediate_size: 32,
+    max_position_embeddings: 256,
+  },
+  batch_size: 2,
+  schedule: { test_frequency: 1_000_000, save_frequency: 10, total_training_steps: 1_000_000 },
+  max_response_length: 10,
+  evaluation: { problems: 2 },
+};
+
+/** A server as a process of its own. */
+interface Served {
+  readonly url: string;
+  readonly child: Deno.ChildProcess;
+}
+
+async function start(root: string): Promise<Served> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", program, "serve", "--port", "0", "--runs", root],
+    stdout: "piped",
+    stderr: "null",
+  }).spawn();
+  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  let printed = "";
+  for (;;) {
+    const { value } = await reader.read();
+    printed += value ?? assert.fail("the server did not start");
+    const url = /http:\/\/[\d.:]+/.exec(printed)?.[0];
+    if (url === undefined) continue;
+    void reader.cancel();
+    return { url, child };
+  }
+}
+
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+async function ask(url: string, path: string, method = "GET", body?: object) {
+  const response = await fetch(url + path, {
+    method,
+    headers: body && { "content-type": "application/json" },
+    body: body && JSON.stringify(body),
+  });
+  const answer = await response.json();
+  assert.ok(response.ok, JSON.stringify(answer));
+  return answer;
+}
+
+/** Waits until a run is in one of some states. */
+async function until(url: string, id: string, ...states: string[]): Promise<void> {
+  while (!states.includes((await ask(url, `/api/runs/${id}`)).state)) await pause(20);
+}
+
+/** All rows of the loss that are shown, by step. */
+async function rows(url: string, id: string): Promise<Map<number, number>> {
+  const { steps, phases, series } = await ask(
+    url,
+    `/api/runs/${id}/metrics?names=sft/loss&points=100000`,
+  );
+  const losses = series["sft/loss"] as number[];
+  const trained = (steps as number[]).map((step, row) => [step, losses[row]] as const)
+    .filter((_, row) => phases[row] !== "evaluation");
+  assert.equal(
+    new Set(trained.map(([step]) => step)).size,
+    trained.length,
+    "no row is there twice",
+  );
+  return new Map(trained);
+}
+
+Deno.test({
+  name: `killed: server or run, ${KILLS} times, lose no row that was shown and leave no process`,
+  // Children are let go on purpose.
+  sanitizeOps: false,
+  sanitizeResources: false,
+  fn: () =>
+    withFolder(async (root) => {
+      let { url, child } = await start(root);
+      const { id } = await ask(url, "/api/runs", "POST", { kind: "sft", configuration });
+      const folder = RunFolder.at(join(root, id));
+      const seen = new Map<number, number>();
+      const processes: ProcessIdentity[] = [];
+      await until(url, id, "running");
+      for (let kill = 0; kill < KILLS; kill++) {
+        await pause(300 * Math.random());
+        for (const [step, loss] of await rows(url, id)) {
+          assert.equal(loss, seen.get(step) ?? loss, `step ${step}`);
+          seen.set(step, loss);
+        }
+        // The first two are one of each.
+        if (kill === 0 || (kill > 1 && Math.random() < 0.5)) {
+          child.kill("SIGKILL");
+          await child.status;
+          ({ url, child } = await start(root));
+          await until(url, id, "running");
+          continue;
+        }
+        const { process } = readControlFile(folder) ?? assert.fail("nobody runs it");
+        processes.push(process);
+        Deno.kill(process.pid, "SIGKILL");
+        await until(url, id, "lost", "failed");
+        await ask(url, `/api/runs/${id}/resume`, "POST");
+        await until(url, id, "running");
+      }
+      const last = Math.max(0, ...seen.keys());
+      while ((await ask(url, `/api/runs/${id}`)).step < last) await pause(50);
+      await ask(url, `/api/runs/${id}/stop`, "POST");
+      await until(url, id, "stopped");
+      const shown = await rows(url, id);
+      for (const [step, loss] of seen) assert.equal(shown.get(step), loss, `step ${step}`);
+      assert.deepEqual([...shown.keys()], Array.from(shown.keys(), (_, index) => index + 1));
+      const lines = Deno.readTextFileSync(folder.events).trimEnd().split("\n");
+      assert.deepEqual(
+        lines.map((line) => JSON.parse(line).number),
+        lines.map((_, index) => index + 1),
+      );
+      for (const process of processes) assert.ok(!isAlive(process));
+      child.kill("SIGINT");
+      assert.equal((await child.status).code, 0);
+    }),
+});
