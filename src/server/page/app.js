@@ -4,6 +4,7 @@ import { useRoute } from "./live/route.js";
 import { Guarded } from "./parts/guarded.js";
 import { Header } from "./parts/header.js";
 import { ConnectionNotice } from "./parts/connection_notice.js";
+import { Models } from "./models/models.js";
 import { RunList } from "./run/run_list.js";
 import { describeSteps } from "./run/states.js";
 import { RunView } from "./run/run_view.js";
@@ -43,6 +44,7 @@ export function App() {
 
   function screen() {
     if (route.screen === "start") return h(StartRun, { route });
+    if (route.screen === "models") return h(Models, null);
     if (route.screen === "verify") return h(Verify, { runs: runs ?? [], shown });
     if (runs === null) {
       return error === null ? h("p", { class: "quiet" }, "Asking for the runs …") : null;

@@ -106,6 +106,28 @@ export interface Plan {
   readonly phases: readonly { readonly what: string; readonly bytes: number }[];
 }
 
+/** A model that is being fetched, or was. */
+export interface Pull {
+  readonly id: string;
+  readonly path: string;
+  readonly state: "running" | "done" | "failed";
+  /** Bytes that are here, of those that were missing. */
+  readonly arrived: number;
+  /** Null before that is known. */
+  readonly total: number | null;
+  readonly error: string | null;
+}
+
+/** Models on the disk, by the path that a configuration calls them. */
+export interface ModelList {
+  readonly models: readonly {
+    readonly path: string;
+    readonly kind: string;
+    readonly bytes: number;
+  }[];
+  readonly pulls: readonly Pull[];
+}
+
 /** A line of what POST /api/verify answers. */
 export type VerifyLine =
   | { readonly type: "solution" | "critique"; readonly text: string }

@@ -100,6 +100,11 @@ Deno.test({
       await step("started with the form that the schema makes", async () => {
         await page.getByText("No runs yet").waitFor();
         await isFlawless("no runs");
+        await page.getByRole("link", { name: "Models" }).click();
+        await page.getByRole("rowheader", { name: "weights/last-letter/generator" }).first()
+          .waitFor();
+        await isFlawless("models");
+        await page.goBack();
         await page.getByRole("link", { name: "Start a run" }).click();
         await page.getByLabel("Preset").selectOption("last-letter");
         await page.getByLabel("Name", { exact: true }).fill("first");

@@ -2,7 +2,7 @@ import { h, useState } from "../vendor.js";
 import { addressOf, follow } from "../live/route.js";
 
 /** @type {readonly [string, string][]} */
-const SCREENS = [["run", "Runs"], ["start", "New run"], ["verify", "Verify"]];
+const SCREENS = [["run", "Runs"], ["start", "New run"], ["models", "Models"], ["verify", "Verify"]];
 
 /**
  * @param {{ screen: string }} props
@@ -48,6 +48,6 @@ function ThemeButton() {
     { type: "button", class: "plain", onClick: change, title: "Light, dark, or as the system" },
     h("span", { "aria-hidden": "true" }, "◐"),
     h("span", { class: "unseen" }, "Colours: "),
-    theme,
+    h("span", { class: "theme-name" }, theme),
   );
 }

@@ -69,6 +69,8 @@ export function FormField(props) {
         ...common,
         value: shown,
         placeholder: nullable ? "none" : undefined,
+        // The form has a list of the models that are there.
+        list: name === "model" ? "models" : undefined,
         type: kind === "number" ? "number" : "text",
         step: kind === "number" ? (whole ? 1 : "any") : undefined,
         min: minimum,

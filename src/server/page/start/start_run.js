@@ -10,7 +10,7 @@ import { PlanButton } from "./plan_button.js";
 import { defaultAt, schemaFields, typedValue, valueAt } from "./schema_fields.js";
 
 /**
- * @import { Plan, Preset, Run, Schema } from "../contract.ts"
+ * @import { ModelList, Plan, Preset, Run, Schema } from "../contract.ts"
  * @import { PageState } from "../url_state.js"
  * @import { Field } from "./schema_fields.js"
  */
@@ -64,6 +64,8 @@ export function StartRun({ route }) {
 function StartForm({ preset }) {
   /** @type {{ answer: Schema | null, error: Error | null }} */
   const { answer: schema, error: schemaError } = useLoaded(`/api/schema?kind=${preset.kind}`);
+  /** @type {{ answer: ModelList | null, error: Error | null }} */
+  const { answer: found } = useLoaded("/api/models");
   const [changes, setChanges] = useState(/** @type {Record<string, unknown>} */ ({}));
   const [wanted, setWanted] = useState("");
   const [options, setOptions] = useState({ run: "", steps: "", ranks: "" });
@@ -123,6 +125,11 @@ function StartForm({ preset }) {
     "form",
     { class: "start-form", onSubmit: submit },
     h("p", { class: "quiet" }, preset.description),
+    h(
+      "datalist",
+      { id: "models" },
+      (found?.models ?? []).map(({ path }) => h("option", { key: path, value: path })),
+    ),
     h(
       "div",
       { class: "fields" },
