@@ -54,7 +54,7 @@ export function register(program: Command): void {
     .option("--json", "print the prediction as JSON")
     .action(plan);
   addExamples(command, {
-    "deno task plan --gpu rtx4090 --ranks 2 --set reduction.shards=2": "two GPUs of a desktop",
+    "deno task plan --gpu rtx4090 --ranks 2": "two GPUs of a desktop",
     "deno task plan --gpu h100 --config configs/qwen2.5-1.5b.yaml --set generator.model=Qwen2.5-1.5B --problem-tokens 250 --judgment-tokens 500":
       "a run of which nothing is fetched yet",
     "deno task plan --gpu mine.yaml --run runs/last-letter-001": "how far off the prediction is",

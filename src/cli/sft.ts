@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import type { OpenCommunicator } from "../distributed/open_communicator.ts";
 import { broadcastOutcome } from "../distributed/outcomes.ts";
 import type { Gpu } from "../gpu/gpu.ts";
-import { requireShards } from "../run/config/placement.ts";
+import { inParts, requireShards } from "../run/config/placement.ts";
 import { ConfigHistory } from "../run/control/config_history.ts";
 import { requireNotRunning } from "../run/control/endpoint/control_file.ts";
 import { INTERRUPTED_EXIT_CODE } from "./interrupt.ts";
@@ -76,7 +76,7 @@ export function register(program: Command): void {
 async function fineTune(options: SftOptions, command: Command): Promise<void> {
   // What is wrong with it is said before any rank is started.
   const check = (ranks: number) => {
-    const { config } = options.resume ? reopen(options, command) : begin(options);
+    const { config } = options.resume ? reopen(options, command) : begin(options, ranks);
     requireShards(config.reduction.shards, ranks, "the model");
   };
   await onRanks(options.ranks, check, (opened) => fineTuneOn(opened, options, command));
@@ -92,7 +92,7 @@ async function fineTuneOn(
   const { config, path, changes } = await broadcastOutcome(
     ranks,
     0,
-    () => Promise.resolve(options.resume ? reopen(options, command) : begin(options)),
+    () => Promise.resolve(options.resume ? reopen(options, command) : begin(options, ranks.size)),
   );
   const folder = RunFolder.at(path);
   const name = problemsName(config);
@@ -147,8 +147,8 @@ interface ChosenRun {
   readonly changes: Settings | null;
 }
 
-function begin(options: SftOptions): ChosenRun {
-  const config = loadSftConfig(options.config, options);
+function begin(options: SftOptions, ranks: number): ChosenRun {
+  const config = inParts(loadSftConfig(options.config, options), ranks);
   const path = config.run_directory ??
     nextRunDirectory("runs", `${problemsName(config)}-${config.policy}-sft`);
   RunFolder.at(path).requireUnused();

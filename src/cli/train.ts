@@ -14,7 +14,7 @@ import {
   type Settings,
 } from "../run/config/changeable.ts";
 import type { TangoConfig } from "../run/config/config_schema.ts";
-import { placementOf } from "../run/config/placement.ts";
+import { placementOf, withParts } from "../run/config/placement.ts";
 import { ConfigHistory } from "../run/control/config_history.ts";
 import { requireNotRunning } from "../run/control/endpoint/control_file.ts";
 import { INTERRUPTED_EXIT_CODE } from "./interrupt.ts";
@@ -75,7 +75,7 @@ export function register(program: Command): void {
 async function train(options: TrainOptions, command: Command): Promise<void> {
   // What is wrong with it is said before any rank is started.
   const check = (ranks: number) => {
-    const { config } = options.resume ? reopen(options, command) : begin(options);
+    const { config } = options.resume ? reopen(options, command) : begin(options, ranks);
     placementOf(config, ranks);
   };
   await onRanks(options.ranks, check, (opened) => trainOn(opened, options, command));
@@ -91,7 +91,7 @@ async function trainOn(
   const { config, path, changes, isDone } = await broadcastOutcome(
     ranks,
     0,
-    () => Promise.resolve(options.resume ? reopen(options, command) : begin(options)),
+    () => Promise.resolve(options.resume ? reopen(options, command) : begin(options, ranks.size)),
   );
   const folder = RunFolder.at(path);
   if (isDone) {
@@ -113,7 +113,8 @@ async function trainOn(
       onPlan: (plans) => console.log(`${formatMemoryPlans(plans)}\n`),
       onOpen({ parameterCounts: { generator, verifier }, globalSteps, dataReport }) {
         if (dataReport !== null) console.log(`${dataReport}\n`);
-        const shared = ranks.size > 1 ? [`${ranks.size} ranks`] : [];
+        const { shards } = config.reduction;
+        const shared = ranks.size > 1 ? [`${ranks.size} ranks, batches in ${shards} parts`] : [];
         const policies = `generator of ${describeParameters(generator)}` +
           (verifier === null ? "" : `, verifier of ${describeParameters(verifier)}`);
         const place = options.resume ? `${folder.path} from step ${globalSteps}` : folder.path;
@@ -153,8 +154,8 @@ interface ChosenRun {
   readonly isDone: boolean;
 }
 
-function begin(options: TrainOptions): ChosenRun {
-  const config = loadTangoConfig(options.config, options);
+function begin(options: TrainOptions, ranks: number): ChosenRun {
+  const config = withParts(loadTangoConfig(options.config, options), ranks);
   const path = config.run_directory ?? nextRunDirectory("runs", problemsName(config));
   RunFolder.at(path).requireUnused();
   return { config, path, changes: null, isDone: false };

@@ -70,7 +70,8 @@ Deno.test("plan: what cannot be planned is said with what to do", async () => {
     /There is no model models\/mine\. To plan without it/,
     ...["--gpu", "h100", ...published, "--set", "generator.model=models/mine", ...lengths],
   );
-  await refused(/reduction\.shards=2/, "--gpu", "h100", "--ranks", "2");
+  const parts = ["--ranks", "4", "--set", "reduction.shards=2"];
+  await refused(/reduction\.shards=4/, "--gpu", "h100", ...parts);
   await refused(/at most 80/, "--gpu", "h100", "--solution-tokens", "81");
   await refused(
     /expected no fewer/,

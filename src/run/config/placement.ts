@@ -40,7 +40,38 @@ export interface PlacedConfig {
  * @throws UserError when the ranks are not there, or do not fit together
  */
 export function placementOf(config: PlacedConfig, size: number): Placement {
-  const { placement, reduction, verifier } = config;
+  const { reduction, verifier } = config;
+  const placed = place(config, size);
+  requireShards(reduction.shards, placed.generator.length, "the generator");
+  if (verifier?.trained) requireShards(reduction.shards, placed.verifier.length, "the verifier");
+  return placed;
+}
+
+/**
+ * The configuration of a run that begins on several ranks: where it asks for no parts of a batch, one for each rank that
+ * trains the same model.
+ *
+ * @param size number of ranks
+ * @throws UserError as `placementOf` does
+ */
+export function withParts<Config extends PlacedConfig>(config: Config, size: number): Config {
+  const { generator, verifier } = place(config, size);
+  return inParts(
+    config,
+    Math.max(generator.length, config.verifier?.trained ? verifier.length : 1),
+  );
+}
+
+/** A configuration that asks for no parts of a batch, with one for each of the ranks that train the model. */
+export function inParts<Config extends Pick<PlacedConfig, "reduction">>(
+  config: Config,
+  ranks: number,
+): Config {
+  const { reduction } = config;
+  return reduction.shards > 1 ? config : { ...config, reduction: { ...reduction, shards: ranks } };
+}
+
+function place({ placement, verifier }: PlacedConfig, size: number): Placement {
   const all = Array.from({ length: size }, (_, rank) => rank);
   const placed = placement === null ? { generator: all, verifier: all } : {
     generator: parseRanks("generator", placement.generator, size),
@@ -66,8 +97,6 @@ export function placementOf(config: PlacedConfig, size: number): Placement {
       } would hold nothing; give each a policy, or start fewer.`,
     );
   }
-  requireShards(reduction.shards, placed.generator.length, "the generator");
-  if (verifier?.trained) requireShards(reduction.shards, placed.verifier.length, "the verifier");
   return placed;
 }
 

@@ -3,8 +3,10 @@ import { BufferTooLarge } from "../../gpu/buffer_pool.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { planTangoMemory } from "../memory/tango_memory_plan.ts";
+import { inParts } from "../config/placement.ts";
 import type { RankMemory } from "./format_prediction.ts";
 import type { PlannedPlacement } from "./planned_run.ts";
+import { ranksOf, trainingRanks } from "./prediction.ts";
 
 /** With more ranks a rehearsal takes minutes, and what they share is next to nothing on each. */
 export const mostRehearsedRanks = 16;
@@ -20,26 +22,34 @@ export async function planMemory(
   config: TangoConfig,
   placement: PlannedPlacement,
 ): Promise<RankMemory[]> {
-  const all = placement.kind === "colocated"
-    ? placement.ranks
-    : placement.generator + placement.verifier;
+  const { all } = ranksOf(placement);
   const size = Math.min(all, mostRehearsedRanks);
-  const shards = Math.max(size, Math.round(config.reduction.shards * size / all));
-  const smaller = { ...config, reduction: { ...config.reduction, shards } };
-  if (placement.kind === "colocated") {
-    const alike = { ...smaller, placement: null };
+  const smaller = fewer(placement, size);
+  const parts = inParts(config, trainingRanks({ config }, placement)).reduction.shards;
+  const training = trainingRanks({ config }, smaller);
+  const shards = Math.max(training, Math.round(parts * size / all));
+  const shared = { ...config, reduction: { ...config.reduction, shards } };
+  if (smaller.kind === "colocated") {
+    const alike = { ...shared, placement: null };
     return [await memoryOf(gpu, alike, "all", { rank: 0, size })];
   }
-  const share = Math.round(placement.generator * size / all);
-  const generator = Math.min(size - 1, Math.max(1, share));
+  const { generator } = smaller;
   const apart = {
-    ...smaller,
+    ...shared,
     placement: { generator: `0-${generator - 1}`, verifier: `${generator}-${size - 1}` },
   };
   return [
     await memoryOf(gpu, apart, "generator", { rank: 0, size }),
     await memoryOf(gpu, apart, "verifier", { rank: generator, size }),
   ];
+}
+
+/** The same placement of other ranks in number. */
+function fewer(placement: PlannedPlacement, size: number): PlannedPlacement {
+  if (placement.kind === "colocated") return { kind: "colocated", ranks: size };
+  const share = Math.round(placement.generator * size / ranksOf(placement).all);
+  const generator = Math.min(size - 1, Math.max(1, share));
+  return { kind: "split", generator, verifier: size - generator };
 }
 
 async function memoryOf(

@@ -1,5 +1,6 @@
 import { camelCased } from "../../base/camel_cased.ts";
 import { UserError } from "../../base/user_error.ts";
+import { inParts } from "../config/placement.ts";
 import {
   initialPosition,
   nextStep,
@@ -58,10 +59,11 @@ export interface Prediction {
  */
 export function predict(
   gpu: GpuDescription,
-  run: PlannedRun,
+  planned: PlannedRun,
   placement: PlannedPlacement,
 ): Prediction {
   const ranks = ranksOf(placement);
+  const run = { ...planned, config: inParts(planned.config, trainingRanks(planned, placement)) };
   requireFit(run, placement);
   const steps = stepsOf(run);
   const costs = new Map<string, StepCost>();
@@ -115,9 +117,17 @@ export function ranksOf(placement: PlannedPlacement): PlannedRanks {
   return { generator, verifier, all: generator + verifier };
 }
 
+/** The most ranks that train one of the models together. */
+export function trainingRanks(
+  { config }: Pick<PlannedRun, "config">,
+  placement: PlannedPlacement,
+): number {
+  const { generator, verifier } = ranksOf(placement);
+  return Math.max(generator, config.verifier?.trained ? verifier : 0);
+}
+
 function requireFit({ config, verifier }: PlannedRun, placement: PlannedPlacement): void {
-  const { generator, verifier: judging } = ranksOf(placement);
-  const training = Math.max(generator, config.verifier?.trained ? judging : 0);
+  const training = trainingRanks({ config }, placement);
   if (training > config.reduction.shards) {
     throw new UserError(
       `reduction.shards is ${config.reduction.shards} and ${training} ranks train together: each needs a ` +

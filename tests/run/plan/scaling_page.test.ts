@@ -39,7 +39,7 @@ Deno.test("docs/scaling.md: its predictions are the plan's", async () => {
     judgment: Number(options.get("--judgment-tokens")),
   };
   const ranks = Number(head[1]);
-  const set = [...options.get("--set") ?? [], `reduction.shards=${ranks}`];
+  const set = options.get("--set");
   const config = loadTangoConfig(String(options.get("--config")), { set });
   const cells = await withStandIns(config, said, async (config) => {
     const run = await planRun(Gpu.rehearsalOf(gpu.info, gpu.limits), config, {});
