@@ -148,7 +148,8 @@ interface ChosenRun {
 }
 
 function begin(options: SftOptions, ranks: number): ChosenRun {
-  const config = inParts(loadSftConfig(options.config, options), ranks);
+  const loaded = loadSftConfig(options.config, options);
+  const config = inParts(loaded, ranks, loaded.batch_size);
   const path = config.run_directory ??
     nextRunDirectory("runs", `${problemsName(config)}-${config.policy}-sft`);
   RunFolder.at(path).requireUnused();

@@ -20,7 +20,10 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
     ["train --run nowhere --resume", /nowhere holds no run/],
     ["train --ranks 0", /'--ranks <number>' argument '0' is invalid/],
     ["train --ranks -1", /'--ranks <number>' argument '-1' is invalid/],
-    ["train --ranks 1000", /1000 ranks train the generator and a batch has 1 part,/],
+    [
+      "train --ranks 1000",
+      /1000 ranks train together and a batch has 32 problems, .* Start at most 32/,
+    ],
     ["train --ranks 3 --set reduction.shards=2", /3 ranks train .* has 2 parts,/],
     [
       "train --ranks 2 --set placement.generator=0 --set placement.verifier=2",
@@ -38,7 +41,7 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
       /evaluate_every is not a key; did you mean schedule\.test_frequency\?/,
     ],
     ["sft --run nowhere --resume", /nowhere holds no run/],
-    ["sft --ranks 2", /2 ranks train the model and a batch has 1 part,/],
+    ["sft --ranks 2 --set batch_size=1", /2 ranks train together and a batch has 1 problem, /],
     ["sft --resume --steps 3", /--resume continues.*--steps cannot go with it/],
   ],
   eval: [

@@ -10,6 +10,7 @@ import { changeableSftKeys, changeableTangoKeys } from "../../src/run/config/cha
 import { keyPaths } from "../../src/run/config/config_problem.ts";
 import { tangoConfigSchema } from "../../src/run/config/config_schema.ts";
 import { loadSftConfig, loadTangoConfig } from "../../src/run/config/load_config.ts";
+import { placementOf, withParts } from "../../src/run/config/placement.ts";
 import { sftConfigSchema } from "../../src/run/config/sft_config_schema.ts";
 import { PAIRS } from "../grading/pairs.ts";
 import { runCaptured } from "./run_captured.ts";
@@ -39,6 +40,12 @@ function commandLines(): [page: string, words: string[]][] {
   return pages.flatMap((page) => {
     const typed = blocks(page, "sh").flatMap((text) =>
       text.replaceAll(/\\\n\s*/g, "").split("\n").filter((line) => line.startsWith("./tango "))
+        .concat(
+          // Under a cluster's launcher, which says how many ranks there are.
+          [...text.matchAll(/^(?:mpirun|mpiexec|srun) .*?(\.\/tango .*)$/gm)].map((
+            [line, command],
+          ) => command.replace(/ +#.*/, "") + ` --ranks ${/ -n (\d+) /.exec(line)?.[1] ?? 2}`),
+        )
     );
     const named = [...read(page).matchAll(/`(\.\/tango [^`<…]*)`/g)].map(([, line]) => line)
       .filter((line) => !/ (?:N|FOLDER)\b/.test(line));
@@ -53,6 +60,7 @@ interface Options {
   readonly set?: readonly string[];
   readonly steps?: number;
   readonly resume?: boolean;
+  readonly ranks?: number;
 }
 
 /** Parses a command line as the program does, without doing what it says. */
@@ -66,13 +74,15 @@ async function parsed([name, ...args]: readonly string[]): Promise<Options> {
 }
 
 /** Refuses settings that the command would refuse. */
-function checkSettings(name: string, { config, set = [], steps, resume }: Options): void {
+function checkSettings(name: string, { config, set = [], steps, resume, ranks }: Options): void {
   const isSft = name === "sft";
   if (resume) {
     const changeable = isSft ? changeableSftKeys : changeableTangoKeys;
     for (const setting of set) assert.ok(changeable.includes(setting.split("=")[0]), setting);
-  } else if (config !== undefined) {
-    (isSft ? loadSftConfig : loadTangoConfig)(config, { set, steps });
+  } else if (config !== undefined && isSft) loadSftConfig(config, { set, steps });
+  else if (config !== undefined) {
+    const loaded = loadTangoConfig(config, { set, steps });
+    if (name === "train" && ranks !== undefined) placementOf(withParts(loaded, ranks), ranks);
   }
 }
 

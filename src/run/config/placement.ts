@@ -30,6 +30,7 @@ export interface Placement {
 export interface PlacedConfig {
   readonly placement: z.output<typeof placementSchema>;
   readonly reduction: { readonly shards: number };
+  readonly rollout: { readonly batch_size: number };
   readonly verifier: { readonly trained: boolean } | null;
 }
 
@@ -56,18 +57,29 @@ export function placementOf(config: PlacedConfig, size: number): Placement {
  */
 export function withParts<Config extends PlacedConfig>(config: Config, size: number): Config {
   const { generator, verifier } = place(config, size);
-  return inParts(
-    config,
-    Math.max(generator.length, config.verifier?.trained ? verifier.length : 1),
-  );
+  const ranks = Math.max(generator.length, config.verifier?.trained ? verifier.length : 1);
+  return inParts(config, ranks, config.rollout.batch_size);
 }
 
-/** A configuration that asks for no parts of a batch, with one for each of the ranks that train the model. */
+/**
+ * A configuration that asks for no parts of a batch, with one for each of the ranks that train the model.
+ *
+ * @param most parts that a batch can be cut into, none of them empty
+ * @throws UserError when some ranks would have nothing to do
+ */
 export function inParts<Config extends Pick<PlacedConfig, "reduction">>(
   config: Config,
   ranks: number,
+  most = Infinity,
 ): Config {
   const { reduction } = config;
+  if (reduction.shards === 1 && ranks > most) {
+    throw new UserError(
+      `${ranks} ranks train together and a batch has ${most} ${
+        most === 1 ? "problem" : "problems"
+      }, so that some would have nothing to do. Start at most ${most}, or take larger batches.`,
+    );
+  }
   return reduction.shards > 1 ? config : { ...config, reduction: { ...reduction, shards: ranks } };
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { tangoConfigSchema } from "../../../src/run/config/config_schema.ts";
-import { placementOf } from "../../../src/run/config/placement.ts";
+import { placementOf, withParts } from "../../../src/run/config/placement.ts";
 
 const config = (changes: object = {}) =>
   tangoConfigSchema.parse({
@@ -33,6 +33,24 @@ Deno.test("placement: only ranks that train need a part of the batch each", () =
   assert.deepEqual(placed("0-1", "2-3", 4, few).verifier, [2, 3]);
   const frozen = { ...few, verifier: { model: "v", trained: false } };
   assert.deepEqual(placed("0", "1-3", 4, frozen).verifier, [1, 2, 3]);
+});
+
+Deno.test("placement: without parts, one for each rank that trains the same model", () => {
+  const parts = (changes: object, size: number) =>
+    withParts(config({ reduction: {}, ...changes }), size).reduction.shards;
+  const split = { placement: { generator: "0-2", verifier: "3" } };
+  assert.equal(parts({}, 1), 1);
+  assert.equal(parts({}, 4), 4);
+  assert.equal(parts(split, 4), 3);
+  assert.equal(parts({ placement: { generator: "0", verifier: "1-3" } }, 4), 3);
+  const frozen = { model: "v", trained: false };
+  assert.equal(parts({ placement: { generator: 0, verifier: "1-3" }, verifier: frozen }, 4), 1);
+  assert.equal(parts({ verifier: null }, 2), 2);
+  // Those that the configuration asks for stay.
+  assert.equal(parts({ reduction: { shards: 8 } }, 4), 8);
+  assert.throws(() => parts(split, 3), /there is no rank 3/);
+  const small = { rollout: { batch_size: 2 } };
+  assert.throws(() => parts(small, 3), /3 ranks train together and a batch has 2 problems,/);
 });
 
 Deno.test("placement: what is no list of ranks, or does not fit together, is refused", () => {

@@ -8,18 +8,9 @@ import { loadGpuDescription } from "../../../src/run/plan/gpu_description.ts";
 import { planRun } from "../../../src/run/plan/planned_policies.ts";
 import { predict } from "../../../src/run/plan/prediction.ts";
 import { withStandIns } from "../../../src/run/plan/stand_ins.ts";
+import { optionsOf } from "./page_command.ts";
 
 const page = Deno.readTextFileSync("docs/scaling.md");
-
-/** The options of the page's command, by name. */
-function optionsOf(command: string): Map<string, string[]> {
-  const words = command.replaceAll("\\\n", " ").trim().split(/\s+/);
-  const options = new Map<string, string[]>();
-  for (let i = 2; i + 1 < words.length; i += 2) {
-    options.set(words[i], [...options.get(words[i]) ?? [], words[i + 1]]);
-  }
-  return options;
-}
 
 /** The rows of the page's table of predictions, names and cells; some names come twice. */
 function tableOf(head: string): string[][] {
