@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { serve } from "../../src/server/serve.ts";
 import { FakeHub } from "../hub/fake_hub.ts";
 import { modelFiles } from "../hub/pull_from.ts";
-import { withFolder } from "./written_run.ts";
+import { breath, withFolder } from "./written_run.ts";
 
 Deno.test("serve: a model is fetched, listed then, and a name that is none is refused", async () => {
   await withFolder(async (folder) => {
@@ -17,7 +17,10 @@ Deno.test("serve: a model is fetched, listed then, and a name that is none is re
         folders: [models],
         models,
       });
-      const known = async () => await (await fetch(`${server.url}/api/models`)).json();
+      const known = async () => {
+        await breath();
+        return await (await fetch(`${server.url}/api/models`)).json();
+      };
       const fetchModel = async (id: string) => {
         const response = await fetch(`${server.url}/api/models/pull`, {
           method: "POST",

@@ -4,7 +4,7 @@ import { RunEndpoint } from "../../src/run/control/endpoint/run_endpoint.ts";
 import { RunControl } from "../../src/run/control/run_control.ts";
 import { RunEvents } from "../../src/run/events/run_events.ts";
 import { serve, type ServerOptions } from "../../src/server/serve.ts";
-import { withFolder, WrittenRun } from "./written_run.ts";
+import { breath, withFolder, WrittenRun } from "./written_run.ts";
 
 const plain = {
   hostname: "127.0.0.1",
@@ -38,7 +38,10 @@ async function withServer(
     run.event({ type: "step", step: 1, phase: "generator" });
     run.sample({});
     await using server = serve({ ...plain, root, ...options });
-    const ask = (path: string, options?: RequestInit) => fetch(server.url + path, options);
+    const ask = async (path: string, options?: RequestInit) => {
+      await breath();
+      return await fetch(server.url + path, options);
+    };
     const read = async (path: string) => await (await ask(path)).json();
     if (options.token == null) { while ((await read("/api/runs")).runs.length === 0); }
     await body({ root, run, ask, read });
@@ -143,7 +146,10 @@ Deno.test("serve: an index that is gone, or of a crash, is made anew", async () 
       const rows = async () =>
         (await (await fetch(`${server.url}/api/runs/one/metrics?names=a`)).json()).series?.a;
       let found = await rows();
-      while (found === undefined) found = await rows();
+      while (found === undefined) {
+        await breath();
+        found = await rows();
+      }
       assert.deepEqual(found, [5]);
     }
   });

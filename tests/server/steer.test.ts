@@ -11,7 +11,7 @@ import { RunFolder } from "../../src/run/store/run_folder.ts";
 import { type RunningServer, serve } from "../../src/server/serve.ts";
 import type { RunView } from "../../src/server/runs/run_view.ts";
 import { assertSameFiles } from "../run/killable_runs.ts";
-import { withFolder } from "./written_run.ts";
+import { breath, withFolder } from "./written_run.ts";
 
 const program = fileURLToPath(import.meta.resolve("../../src/cli/main.ts"));
 
@@ -39,6 +39,7 @@ class Client {
   constructor(private readonly url: string) {}
 
   async send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+    await breath();
     const response = await fetch(this.url + path, {
       method,
       headers: {
@@ -217,7 +218,7 @@ Deno.test({
       await refused({ ...sft, preset: "../secret" }, 422, "preset");
       await refused({ ...sft, run: "../out" }, 422, "run");
       await refused({ ...sft, run: ".tango" }, 422, "run");
-      await refused({ ...sft, ranks: 4 }, 422, undefined);
+      await refused({ ...sft, ranks: 4, set: ["reduction.shards=2"] }, 422, undefined);
       await refused({ ...sft, set: ["initial_model=/etc"] }, 422, "initial_model");
       await refused({ ...sft, set: ["output_directory=configs/../src"] }, 422, "output_directory");
       await refused(

@@ -60,3 +60,6 @@ export async function withFolder(body: (root: string) => Promise<void> | void): 
     Deno.removeSync(root, { recursive: true });
   }
 }
+
+/** So often may a test ask: not as often as the server refuses. */
+export const breath = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));

@@ -7,6 +7,7 @@ import { UserError } from "../../base/user_error.ts";
 import { deviceMemory } from "../../gpu/device_memory.ts";
 import { Gpu } from "../../gpu/gpu.ts";
 import { loadSftConfig, loadTangoConfig } from "../../run/config/load_config.ts";
+import { inParts, withParts } from "../../run/config/placement.ts";
 import { planSftMemory } from "../../run/memory/sft_memory_plan.ts";
 import { planTangoMemory } from "../../run/memory/tango_memory_plan.ts";
 import type { PlannedMemory, PlanRequest } from "./memory_plan.ts";
@@ -15,11 +16,11 @@ async function plan({ kind, file, set, steps, ranks }: PlanRequest): Promise<Pla
   const overrides = { set, steps };
   const rank = { rank: 0, size: ranks };
   if (kind === "sft") {
-    const config = loadSftConfig(file, overrides);
+    const config = inParts(loadSftConfig(file, overrides), ranks);
     const gpu = await Gpu.open(config.gpu);
     return { ...await planSftMemory(gpu, config, rank), limitBytes: limitOf(gpu, config) };
   }
-  const config = loadTangoConfig(file, overrides);
+  const config = withParts(loadTangoConfig(file, overrides), ranks);
   const gpu = await Gpu.open(config.gpu);
   return { ...await planTangoMemory(gpu, config, rank), limitBytes: limitOf(gpu, config) };
 }
