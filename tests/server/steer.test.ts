@@ -65,14 +65,14 @@ class Client {
     assert.equal(status, 202, JSON.stringify(answer));
   }
 
-  /** Waits until a run is in a state. */
-  async until(id: string, state: RunView["state"]): Promise<RunView> {
+  /** Waits until a run is in one of some states. */
+  async until(id: string, ...states: readonly RunView["state"][]): Promise<RunView> {
     for (;;) {
       const { answer } = await this.send("GET", `/api/runs/${id}`);
-      if (answer.state === state) return answer;
+      if (states.includes(answer.state)) return answer;
       const isOver = ["failed", "killed", "lost", "finished", "stopped"].includes(answer.state);
       // A run that is gone on with is over until its process begins.
-      const isAwaited = state === "running" || state === "starting";
+      const isAwaited = states.includes("running");
       assert.ok(!isOver || (isAwaited && answer.state !== "failed"), JSON.stringify(answer));
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
@@ -121,7 +121,7 @@ Deno.test({
     withServer(async (client, root) => {
       const { id, kind } = await client.start(ENDLESS);
       assert.deepEqual([id, kind], ["last-letter-generator-sft-001", "sft"]);
-      await client.until(id, "starting");
+      await client.until(id, "starting", "running");
       await client.act(id, "pause");
       const paused = await client.until(id, "paused");
       assert.ok(paused.step >= 1 && paused.totalSteps === ENDLESS);
