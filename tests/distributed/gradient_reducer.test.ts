@@ -228,7 +228,7 @@ onEveryGpu(
       });
       const isOver = failed === reads;
       assert.equal(own, isOver ? null : "Error: the GPU had a bad day");
-      assert.equal(others, isOver ? null : "Failure: Rank 0 of 2 failed: the GPU had a bad day");
+      assert.equal(others, isOver ? null : "Failure: Rank 0 failed: the GPU had a bad day");
       assert.equal(gpu.pool.liveBytes, live, `after read ${failed}`);
     } while (failed++ < reads);
     assert.ok(reads > 4, `${reads}`);
