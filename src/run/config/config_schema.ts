@@ -11,6 +11,7 @@ import {
   gpuSchema,
   memoryLimitSchema,
   reductionSchema,
+  reportSchema,
   runDirectorySchema,
   seedSchema,
   taskSchema,
@@ -57,6 +58,7 @@ export const tangoConfigSchema = section({
   samples_per_step: wholeNumber({ minimum: 0 }).default(8).describe(
     "Solutions of each step whose texts, rewards and advantages go to samples.jsonl.",
   ),
+  report: reportSchema.prefault({}),
 }).check(checkTogether);
 
 /** A Tango run's configuration with every default filled in. */

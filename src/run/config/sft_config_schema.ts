@@ -15,6 +15,7 @@ import {
   memoryLimitSchema,
   microBatchTokensSchema,
   reductionSchema,
+  reportSchema,
   runDirectorySchema,
   seedSchema,
   sftOptimizerSchema,
@@ -130,6 +131,7 @@ export const sftConfigSchema = section({
       "Seed of the held-out problems.",
     ),
   }).prefault({}),
+  report: reportSchema.prefault({}),
   max_response_length: wholeNumber({ minimum: 1 }).default(192).describe(
     "Tokens after which a response is cut off when an embedded task is measured.",
   ),

@@ -59,6 +59,13 @@ export const seedSchema = wholeNumber({ minimum: 0, maximum: 2 ** 32 - 1 }).defa
 export const runDirectorySchema = text("the path of a folder, or null").nullable().default(null)
   .describe("Where the run's files go; null takes the next free numbered folder in runs/.");
 
+/** What else a run writes of what it measures. */
+export const reportSchema = section({
+  tensorboard: flag().default(false).describe(
+    "Also writes metrics and timings as event files for TensorBoard, into `tensorboard/` of the run's folder.",
+  ),
+});
+
 /** The task that makes the problems, and how hard they are; null takes the task's own range. */
 export const taskSchema = section({
   name: oneOf(["last-letter", "arithmetic"]).default("last-letter").describe(

@@ -1,14 +1,23 @@
-import { MetricsLog, TimingsLog } from "../store/metrics_log.ts";
+import { type MetricsLine, MetricsLog, TimingsLog } from "../store/metrics_log.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 import { SamplesLog } from "../store/samples_log.ts";
+import { TensorBoardLog } from "../store/tensorboard_log.ts";
 import { CHANGED } from "../store/metric_names.ts";
 import type { PhaseEndedEvent, RunEvent } from "./run_event.ts";
 
-/** Writes metrics.jsonl, timings.jsonl and samples.jsonl as a run tells what happens. */
+/** Which logs are written besides those of metrics and timings. */
+export interface LogChoice {
+  /** Whether the run tells samples. */
+  readonly samples: boolean;
+  readonly tensorBoard: boolean;
+}
+
+/** Writes metrics.jsonl, timings.jsonl, samples.jsonl and TensorBoard's files as a run tells what happens. */
 export class RunLogs implements Disposable {
   readonly #metrics: MetricsLog;
   readonly #timings: TimingsLog;
   readonly #samples: SamplesLog | null;
+  readonly #tensorBoard: TensorBoardLog | null;
   /** Seconds of the step's phases so far, and of the pause before it. */
   #seconds: Record<string, number> = {};
   #pauseBegan = 0;
@@ -17,18 +26,20 @@ export class RunLogs implements Disposable {
 
   /**
    * @param lastStep of a resumed run, see `JsonLinesLog`
-   * @param options `samples`: whether the run tells any
    * @throws UserError when there are logs already that are not to be continued, or they are damaged
    */
   constructor(
     folder: RunFolder,
     lastStep: number | undefined,
-    { samples }: { readonly samples: boolean },
+    { samples, tensorBoard }: LogChoice,
   ) {
     using opened = new DisposableStack();
     this.#metrics = opened.use(new MetricsLog(folder.metrics, lastStep));
     this.#timings = opened.use(new TimingsLog(folder.timings, lastStep));
     this.#samples = samples ? opened.use(new SamplesLog(folder.samples, lastStep)) : null;
+    this.#tensorBoard = tensorBoard
+      ? opened.use(new TensorBoardLog(folder.tensorBoard, lastStep))
+      : null;
     opened.move();
   }
 
@@ -49,14 +60,16 @@ export class RunLogs implements Disposable {
         break;
       case "step": {
         const { step, phase, metrics, timings } = event;
-        this.#metrics.append({ step, phase, ...metrics, ...this.#changes });
-        this.#timings.append({ step, phase, ...timings, ...this.#seconds });
+        this.#appendMetrics({ step, phase, ...metrics, ...this.#changes });
+        const line: MetricsLine = { step, phase, ...timings, ...this.#seconds };
+        this.#timings.append(line);
+        this.#tensorBoard?.append(line);
         this.#seconds = {};
         this.#changes = {};
         break;
       }
       case "evaluation":
-        this.#metrics.append({ step: event.step, phase: "evaluation", ...event.metrics });
+        this.#appendMetrics({ step: event.step, phase: "evaluation", ...event.metrics });
         break;
       case "samples":
         for (const sample of event.samples) this.#samples?.append(sample);
@@ -70,17 +83,26 @@ export class RunLogs implements Disposable {
     }
   }
 
+  #appendMetrics(line: MetricsLine): void {
+    this.#metrics.append(line);
+    this.#tensorBoard?.append(line);
+  }
+
   #count({ phase, seconds }: PhaseEndedEvent): void {
     if (phase === "evaluation" || phase === "checkpoint") return;
     const name = `perf/${phase}_seconds`;
     this.#seconds[name] = (this.#seconds[name] ?? 0) + seconds;
   }
 
+  get #logs() {
+    return [this.#metrics, this.#timings, this.#samples, this.#tensorBoard];
+  }
+
   #sync(): void {
-    for (const log of [this.#metrics, this.#timings, this.#samples]) log?.sync();
+    for (const log of this.#logs) log?.sync();
   }
 
   [Symbol.dispose](): void {
-    for (const log of [this.#metrics, this.#timings, this.#samples]) log?.close();
+    for (const log of this.#logs) log?.close();
   }
 }

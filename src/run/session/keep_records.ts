@@ -1,5 +1,5 @@
 import type { RunEvents } from "../events/run_events.ts";
-import { RunLogs } from "../events/run_logs.ts";
+import { type LogChoice, RunLogs } from "../events/run_logs.ts";
 import { warnOfSkippedCheckpoints } from "../events/skipped_checkpoints.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 
@@ -11,19 +11,18 @@ export interface Records {
   readonly stepsDone: number;
   /** The last step whose log lines stay, see `JsonLinesLog`; undefined in a new run. */
   readonly lastLoggedStep: number | undefined;
-  /** Whether the run tells samples. */
-  readonly samples: boolean;
+  readonly logs: LogChoice;
   /** Writes the report, at the end. */
   readonly report: (reachedEnd: boolean) => void;
 }
 
 /** Writes a run's logs as it goes on, and its report when it is finished. Of several ranks the first one does. */
 export function keepRecords(
-  { folder, events, stepsDone, lastLoggedStep, samples, report }: Records,
+  { folder, events, stepsDone, lastLoggedStep, logs: choice, report }: Records,
 ): Disposable {
   using opened = new DisposableStack();
   warnOfSkippedCheckpoints(events, folder, stepsDone);
-  const logs = opened.use(new RunLogs(folder, lastLoggedStep, { samples }));
+  const logs = opened.use(new RunLogs(folder, lastLoggedStep, choice));
   opened.use(events.listen((event) => logs.hear(event)));
   opened.use(events.listen((event) => {
     if (event.type === "finished") report(event.reachedEnd);

@@ -97,7 +97,7 @@ export async function fineTuneWithReport(
         stepsDone,
         // What came after the checkpoint is done again.
         lastLoggedStep: resume ? stepsDone || -1 : undefined,
-        samples: false,
+        logs: { samples: false, tensorBoard: config.report.tensorboard },
         report: (reachedEnd) =>
           writeSftReport(folder, {
             config,

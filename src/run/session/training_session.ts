@@ -79,7 +79,7 @@ export async function trainWithReport(
         events,
         stepsDone,
         lastLoggedStep: run.lastLoggedStep,
-        samples: true,
+        logs: { samples: true, tensorBoard: config.report.tensorboard },
         report: (isFinished) =>
           writeReport(folder, {
             config,

@@ -102,6 +102,11 @@ export class RunFolder {
     return join(this.path, "timings.jsonl");
   }
 
+  /** Event files for TensorBoard. */
+  get tensorBoard(): string {
+    return join(this.path, "tensorboard");
+  }
+
   get samples(): string {
     return join(this.path, "samples.jsonl");
   }

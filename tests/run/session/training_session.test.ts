@@ -11,12 +11,13 @@ import { TaskProblems } from "../../../src/run/problems/task_problems.ts";
 import { TangoRun } from "../../../src/run/tango/tango_run.ts";
 import { isFinished, trainWithReport } from "../../../src/run/session/training_session.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
+import { eventsOf } from "../event_file.ts";
 import { withTinyProject } from "../tiny_project.ts";
 
 onEveryGpu("training session: a whole run, its files, and all GPU memory back", async (gpu) => {
   await withTinyProject(gpu, async (project) => {
     const config = loadTangoConfig(project.config, {
-      set: ["schedule.save_frequency=0", "loss.kl_coefficient=0.1"],
+      set: ["schedule.save_frequency=0", "loss.kl_coefficient=0.1", "report.tensorboard=true"],
     });
     const folder = RunFolder.at(join(project.folder, "run"));
     const before = gpu.pool.liveBytes;
@@ -32,6 +33,12 @@ onEveryGpu("training session: a whole run, its files, and all GPU memory back", 
     );
     for (const file of [folder.report, folder.curves, folder.metrics, folder.samples]) {
       assert.ok(Deno.statSync(file).size > 0, file);
+    }
+    const shown = [...Deno.readDirSync(folder.tensorBoard)].flatMap(({ name }) =>
+      eventsOf(join(folder.tensorBoard, name)).flatMap(({ scalars = {} }) => Object.keys(scalars))
+    );
+    for (const name of ["generator/reward", "perf/step_seconds", "eval/generator/accuracy"]) {
+      assert.ok(shown.includes(name), name);
     }
   });
 });
