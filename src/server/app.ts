@@ -1,4 +1,5 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import type { Benchmarks } from "./benchmarks/benchmarks.ts";
 import { type Access, refuse, signIn } from "./http/guard.ts";
 import { RateLimit, RATES, refuseBody, tooMany } from "./http/limits.ts";
 import { notFound } from "./http/methods.ts";
@@ -7,6 +8,7 @@ import type { Launcher } from "./launches/launcher.ts";
 import { Steering } from "./launches/steering.ts";
 import type { LiveMemory } from "./runs/live_memory.ts";
 import { answerError, newApi } from "./routes/api.ts";
+import { benchRoutes } from "./routes/bench.ts";
 import { controlRoutes } from "./routes/control.ts";
 import { eventsRoutes } from "./routes/events.ts";
 import { foldersRoutes } from "./routes/folders.ts";
@@ -36,12 +38,16 @@ export interface Served {
   readonly launcher: Launcher;
   readonly memory: LiveMemory;
   readonly pulls: Pulls;
+  readonly benchmarks: Benchmarks;
   /** That the configurations of new runs may lead into. */
   readonly folders: readonly string[];
 }
 
 /** All routes, behind the checks of who asks and how much. */
-export function makeApp({ launcher, memory, pulls, folders }: Served, access: Access): OpenAPIHono {
+export function makeApp(
+  { launcher, memory, pulls, benchmarks, folders }: Served,
+  access: Access,
+): OpenAPIHono {
   const { list, launches } = launcher;
   const runs = new AllRuns(launcher, memory);
   const steering = new Steering(list, launches);
@@ -70,6 +76,7 @@ export function makeApp({ launcher, memory, pulls, folders }: Served, access: Ac
       modelsRoutes(pulls, folders),
       prometheusRoutes(runs, list),
       verifyRoutes(launcher),
+      benchRoutes(benchmarks),
     ]
   ) app.route("/", routes);
   app.route("/", pageRoutes());

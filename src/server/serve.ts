@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { UserError } from "../base/user_error.ts";
 import { makeApp } from "./app.ts";
+import { Benchmarks } from "./benchmarks/benchmarks.ts";
 import { type Access, isLoopback } from "./http/guard.ts";
 import { Database } from "./index/database.ts";
 import { RunIndex } from "./index/run_index.ts";
@@ -57,6 +58,7 @@ export function serve(
     launcher,
     memory: opening.use(new LiveMemory(list)),
     pulls: opening.use(new Pulls(models)),
+    benchmarks: new Benchmarks(own, program),
     folders: [root, ...folders],
   }, { hostname, token });
   const listening = listen(hostname, port, (request) => app.fetch(request));

@@ -53,7 +53,7 @@ const INNER: Readonly<Record<string, readonly string[]>> = {
     "plan",
     "compare",
   ],
-  server: ["page", "index", "http", "runs", "launches", "models", "routes"],
+  server: ["page", "index", "http", "runs", "launches", "models", "benchmarks", "routes"],
 };
 
 /** An import that the rule forbids. */

@@ -1,0 +1,118 @@
+/** The kernel benchmark is started, read, and compared with an earlier one. */
+
+import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import {
+  benchmarkResultsSchema,
+  compareResults,
+  comparisonSchema,
+} from "../benchmarks/benchmark_results.ts";
+import type { Benchmark, Benchmarks } from "../benchmarks/benchmarks.ts";
+import { problems } from "../http/problem.ts";
+import { json, newApi } from "./api.ts";
+
+const benchmarkSchema = z.object({
+  name: z.string(),
+  state: z.enum(["running", "done", "failed"]),
+  startedAt: z.string().nullable().describe("ISO 8601; null of one that came with the program."),
+  error: z.string().nullable().describe("Why it failed."),
+}).openapi("Benchmark");
+
+const name = z.string().min(1).max(255);
+const nameParameter = z.object({
+  name: name.openapi({ param: { name: "name", in: "path" }, example: "bench-001" }),
+});
+
+const begin = createRoute({
+  method: "post",
+  path: "/api/bench",
+  summary: "Starts the kernel benchmark",
+  request: {
+    body: {
+      required: true,
+      content: {
+        "application/json": {
+          schema: z.strictObject({
+            filter: z.string().max(200).regex(/^[^\0]*$/, "expected no NUL").default("").describe(
+              "Only results whose KERNEL/SHAPE contains this.",
+            ),
+            seconds: z.number().min(0.001).max(60).default(0.5).describe("For each result."),
+            gpu: z.enum(["auto", "native", "dawn"]).default("auto").describe(
+              "Which engine runs the kernels.",
+            ),
+          }),
+        },
+      },
+    },
+  },
+  responses: {
+    202: json("It is under way; its name reads it.", benchmarkSchema),
+    ...problems(400, 409, 411, 413, 415, 422, 429, 503),
+  },
+});
+
+const list = createRoute({
+  method: "get",
+  path: "/api/bench",
+  summary: "Benchmarks: those that came with the program, and the server's own",
+  responses: {
+    200: json("By name.", z.object({ benchmarks: z.array(benchmarkSchema) })),
+    ...problems(429),
+  },
+});
+
+const read = createRoute({
+  method: "get",
+  path: "/api/bench/{name}",
+  summary: "A benchmark with its results",
+  request: { params: nameParameter },
+  responses: {
+    200: json(
+      "Results are null unless it is done.",
+      benchmarkSchema.extend({ results: benchmarkResultsSchema.nullable() }),
+    ),
+    ...problems(404, 422, 429),
+  },
+});
+
+const compare = createRoute({
+  method: "get",
+  path: "/api/bench/{name}/comparison",
+  summary: "A benchmark beside an earlier one",
+  request: {
+    params: nameParameter,
+    query: z.object({ earlier: name.describe("The other's name.") }),
+  },
+  responses: {
+    200: json("The speed of each kernel, relative to the earlier one.", comparisonSchema),
+    ...problems(404, 409, 422, 429),
+  },
+});
+
+/** Routes of benchmarks. */
+export function benchRoutes(benchmarks: Benchmarks): OpenAPIHono {
+  const api = newApi();
+  api.openapi(begin, (context) => {
+    const { filter, ...asked } = context.req.valid("json");
+    const begun = benchmarks.begin({ ...asked, filter: filter.toWellFormed() });
+    return context.json(withoutResults(begun), 202);
+  });
+  api.openapi(
+    list,
+    (context) => context.json({ benchmarks: benchmarks.all.map(withoutResults) }, 200),
+  );
+  api.openapi(read, (context) => {
+    return context.json(benchmarks.require(context.req.valid("param").name), 200);
+  });
+  api.openapi(compare, (context) => {
+    const { name } = context.req.valid("param");
+    const { earlier } = context.req.valid("query");
+    const now = benchmarks.requireResults(name);
+    const before = benchmarks.requireResults(earlier, "earlier");
+    return context.json({ name, earlier, ...compareResults(now, before) }, 200);
+  });
+  return api;
+}
+
+function withoutResults({ results: _, ...benchmark }: Benchmark): Omit<Benchmark, "results"> {
+  return benchmark;
+}
