@@ -13,3 +13,11 @@ export function describeParameters({ model, adapter }: ParameterCount): string {
   const own = adapter === null ? "" : ` with an adapter of ${count(adapter)}`;
   return `${count(model)} parameters${own}`;
 }
+
+/** What a run of several ranks says of them: what shows in its bits are the parts. */
+export function describeParts(
+  ranks: number,
+  { reduction: { shards } }: { readonly reduction: { readonly shards: number } },
+): string[] {
+  return ranks > 1 ? [`${ranks} ranks, batches in ${shards} parts`] : [];
+}

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import type { OpenCommunicator } from "../distributed/open_communicator.ts";
 import { broadcastOutcome } from "../distributed/outcomes.ts";
 import type { Gpu } from "../gpu/gpu.ts";
-import { inParts, requireShards } from "../run/config/placement.ts";
+import { requireShards, withSftParts } from "../run/config/placement.ts";
 import { ConfigHistory } from "../run/control/config_history.ts";
 import { requireNotRunning } from "../run/control/endpoint/control_file.ts";
 import { INTERRUPTED_EXIT_CODE } from "./interrupt.ts";
@@ -27,7 +27,7 @@ import { sftAccuracy } from "../run/report/sft_report.ts";
 import { sftWeights } from "../run/sft/sft_run.ts";
 import { fineTuneWithReport } from "../run/session/sft_session.ts";
 import { type RunTimeline, withTimeline } from "../run/trace/run_timeline.ts";
-import { describeDevice, describeParameters } from "./device_line.ts";
+import { describeDevice, describeParameters, describeParts } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import { FollowedRun } from "./followed_run.ts";
 import { RunEvents } from "../run/events/run_events.ts";
@@ -120,7 +120,10 @@ async function fineTuneOn(
           if (run.examples.report !== null) console.log(`${run.examples.report}\n`);
           const model = `${config.policy} of ${describeParameters(run.parameterCount)}`;
           const place = options.resume ? `${folder.path} from update ${run.step}` : folder.path;
-          console.log(["supervised fine-tuning", name, model, device, place].join(" · "));
+          const shared = describeParts(ranks.size, config);
+          console.log(
+            ["supervised fine-tuning", name, model, device, ...shared, place].join(" · "),
+          );
         },
       });
     return withTimeline(gpu, { ranks, events }, trace, session);
@@ -148,8 +151,7 @@ interface ChosenRun {
 }
 
 function begin(options: SftOptions, ranks: number): ChosenRun {
-  const loaded = loadSftConfig(options.config, options);
-  const config = inParts(loaded, ranks, loaded.batch_size);
+  const config = withSftParts(loadSftConfig(options.config, options), ranks);
   const path = config.run_directory ??
     nextRunDirectory("runs", `${problemsName(config)}-${config.policy}-sft`);
   RunFolder.at(path).requireUnused();

@@ -27,7 +27,7 @@ import { findHeadlines, methodName } from "../run/report/report.ts";
 import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/store/run_folder.ts";
 import { isFinished, trainWithReport } from "../run/session/training_session.ts";
 import { type RunTimeline, withTimeline } from "../run/trace/run_timeline.ts";
-import { describeDevice, describeParameters } from "./device_line.ts";
+import { describeDevice, describeParameters, describeParts } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import { FollowedRun } from "./followed_run.ts";
 import { RunEvents } from "../run/events/run_events.ts";
@@ -113,8 +113,7 @@ async function trainOn(
       onPlan: (plans) => console.log(`${formatMemoryPlans(plans)}\n`),
       onOpen({ parameterCounts: { generator, verifier }, globalSteps, dataReport }) {
         if (dataReport !== null) console.log(`${dataReport}\n`);
-        const { shards } = config.reduction;
-        const shared = ranks.size > 1 ? [`${ranks.size} ranks, batches in ${shards} parts`] : [];
+        const shared = describeParts(ranks.size, config);
         const policies = `generator of ${describeParameters(generator)}` +
           (verifier === null ? "" : `, verifier of ${describeParameters(verifier)}`);
         const place = options.resume ? `${folder.path} from step ${globalSteps}` : folder.path;

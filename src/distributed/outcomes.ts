@@ -78,13 +78,18 @@ async function told<Value, Answer>(
   } catch (error) {
     // That the others could not be told matters less than what there was to tell. They may be in the middle of another
     // exchange, and then never listen.
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise((resolve) => timer = setTimeout(resolve, TELLING_MS));
-    await Promise.race([tell(failureOf(error)).catch(() => {}), late]);
-    clearTimeout(timer);
+    await inTime(tell(failureOf(error)).catch(() => {}));
     throw error;
   }
   return await tell({ value });
+}
+
+/** Returns when the others have heard, or have had the time for it. */
+export async function inTime(telling: Promise<unknown>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise((resolve) => timer = setTimeout(resolve, TELLING_MS));
+  await Promise.race([telling, late]);
+  clearTimeout(timer);
 }
 
 /** An error as it is told. */

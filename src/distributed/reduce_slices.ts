@@ -47,6 +47,7 @@ export async function reduceSlices(
       if (!own) return;
       const elements = own.end - own.first;
       received.push(...await receiveSums(communicator, subtrees[from], elements, from));
+      whole.expectGoing();
       if (received.length === expected) addSlice(gpu, sums, received, gradients, shards, own);
     };
     await whole.whenWhole(round);
@@ -54,6 +55,7 @@ export async function reduceSlices(
       const theirs = round[to];
       const windows = theirs ? sums.map((sum) => windowOn(sum.gradients, theirs)) : [];
       const read = theirs ? await gpu.readAll(windows) as Float32Array[] : [];
+      whole.expectGoing();
       await underWay.begin(async () => {
         await Promise.all([
           receive(from),

@@ -1,6 +1,6 @@
 import type { WholeGradients } from "../engine/training/whole_gradients.ts";
 import type { Communicator } from "./communicator.ts";
-import { failureOf, type Outcome, valueOf } from "./outcomes.ts";
+import { failureOf, inTime, type Outcome, valueOf } from "./outcomes.ts";
 import { gatherValues } from "./values.ts";
 
 /** Another process has failed, and tells why once all have given up. */
@@ -32,14 +32,14 @@ export async function reduceTogether(
     Promise.race([Promise.all([computing, exchanging]), states.failure]),
   ]);
   if (both.status === "rejected") whole.fail(both.reason);
-  // Nobody computes any more when this returns.
+  // Nobody computes any more when this returns, and what is exchanged still goes nowhere.
   const [computed] = await Promise.allSettled([computing]);
   const own = [both, computed].find((settled): settled is PromiseRejectedResult =>
     settled.status === "rejected" && !(settled.reason instanceof PeerFailure)
   );
   if (own) {
     // That the others could not be told matters less than what there was to tell.
-    await states.tell(failureOf(own.reason)).catch(() => {});
+    await inTime(states.tell(failureOf(own.reason)).catch(() => {}));
     throw own.reason;
   }
   await states.tell({ value: null });

@@ -22,7 +22,7 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
     ["train --ranks -1", /'--ranks <number>' argument '-1' is invalid/],
     [
       "train --ranks 1000",
-      /1000 ranks train together and a batch has 32 problems, .* Start at most 32/,
+      /1000 ranks train the generator and an update can be cut into 32 parts, .* Start at most 32/,
     ],
     ["train --ranks 3 --set reduction.shards=2", /3 ranks train .* has 2 parts,/],
     [
@@ -41,7 +41,10 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
       /evaluate_every is not a key; did you mean schedule\.test_frequency\?/,
     ],
     ["sft --run nowhere --resume", /nowhere holds no run/],
-    ["sft --ranks 2 --set batch_size=1", /2 ranks train together and a batch has 1 problem, /],
+    [
+      "sft --ranks 2 --set batch_size=1",
+      /2 ranks train the model and an update can be cut into 1 parts, /,
+    ],
     ["sft --resume --steps 3", /--resume continues.*--steps cannot go with it/],
   ],
   eval: [

@@ -230,6 +230,10 @@ onEveryGpu(
       assert.equal(own, isOver ? null : "Error: the GPU had a bad day");
       assert.equal(others, isOver ? null : "Failure: Rank 0 failed: the GPU had a bad day");
       assert.equal(gpu.pool.liveBytes, live, `after read ${failed}`);
+      const { dispatch } = gpu;
+      gpu.dispatch = ({ label }) => assert.fail(`${label} after read ${failed}, which failed`);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      gpu.dispatch = dispatch;
     } while (failed++ < reads);
     assert.ok(reads > 4, `${reads}`);
   },

@@ -17,6 +17,7 @@ export class WholeGradients {
   readonly #order: readonly Slice[];
   readonly #begun = Promise.withResolvers<readonly ShardSum[]>();
   #next = 0;
+  #failure: { readonly cause: unknown } | null = null;
   /** Finishes a slice whose gradients are whole. */
   #finish: (slice: Slice) => void = () => {};
 
@@ -71,8 +72,9 @@ export class WholeGradients {
     return this.passed(END);
   }
 
-  /** Nobody waits any longer for what will not come. */
+  /** Nobody waits any longer for what will not come, and nothing more is done with the gradients. */
   fail(cause: unknown): void {
+    this.#failure ??= { cause };
     this.#begun.reject(cause);
     for (const { whole, taken } of this.#states.values()) {
       whole.reject(cause);
@@ -83,6 +85,12 @@ export class WholeGradients {
   /** Returns when the slices of a round are whole. */
   async whenWhole(round: SliceRound): Promise<void> {
     await this.#states.get(round)?.whole.promise;
+    this.expectGoing();
+  }
+
+  /** Whoever goes on after waiting for something else asks first; throws what `fail` was told. */
+  expectGoing(): void {
+    if (this.#failure) throw this.#failure.cause;
   }
 
   /** The slices of a round were read. */

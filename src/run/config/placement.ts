@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { UserError } from "../../base/user_error.ts";
 import { section } from "./schema_fields.ts";
+import { MOST_SHARDS } from "./shared_schema.ts";
 
 const RANKS = 'ranks such as "0-1" or "0,2"';
 
@@ -30,7 +31,8 @@ export interface Placement {
 export interface PlacedConfig {
   readonly placement: z.output<typeof placementSchema>;
   readonly reduction: { readonly shards: number };
-  readonly rollout: { readonly batch_size: number };
+  readonly rollout: { readonly batch_size: number; readonly group_size: number };
+  readonly loss: { readonly mini_batches: number; readonly share_prompts: boolean };
   readonly verifier: { readonly trained: boolean } | null;
 }
 
@@ -56,30 +58,51 @@ export function placementOf(config: PlacedConfig, size: number): Placement {
  * @throws UserError as `placementOf` does
  */
 export function withParts<Config extends PlacedConfig>(config: Config, size: number): Config {
+  const { rollout: { batch_size, group_size }, loss, verifier: judge } = config;
   const { generator, verifier } = place(config, size);
-  const ranks = Math.max(generator.length, config.verifier?.trained ? verifier.length : 1);
-  return inParts(config, ranks, config.rollout.batch_size);
+  const problems = Math.max(1, Math.floor(batch_size / loss.mini_batches));
+  // Solutions to a problem stay together where they share its prompt, critiques where they share a solution.
+  const solutions = problems * group_size;
+  requireWork(config, "the generator", generator.length, loss.share_prompts ? problems : solutions);
+  if (!judge?.trained) return inParts(config, generator.length);
+  requireWork(config, "the verifier", verifier.length, solutions);
+  return inParts(config, Math.max(generator.length, verifier.length));
+}
+
+/** The same of a fine-tuning. */
+export function withSftParts<Config extends Pick<PlacedConfig, "reduction">>(
+  config: Config & { readonly batch_size: number },
+  size: number,
+): Config & { readonly batch_size: number } {
+  requireWork(config, "the model", size, config.batch_size);
+  return inParts(config, size);
 }
 
 /**
- * A configuration that asks for no parts of a batch, with one for each of the ranks that train the model.
+ * Checks that of parts that nobody asked for none is always empty.
  *
- * @param most parts that a batch can be cut into, none of them empty
- * @throws UserError when some ranks would have nothing to do
+ * @throws UserError when there are more ranks than pieces of a batch
  */
+function requireWork(
+  { reduction }: Pick<PlacedConfig, "reduction">,
+  model: string,
+  ranks: number,
+  pieces: number,
+): void {
+  const most = Math.min(pieces, MOST_SHARDS);
+  if (reduction.shards > 1 || ranks <= most) return;
+  throw new UserError(
+    `${ranks} ranks train ${model} and an update can be cut into ${most} parts, so that some would have nothing to ` +
+      `do. Start at most ${most} for it, or take larger batches.`,
+  );
+}
+
+/** A configuration that asks for no parts of a batch, with one for each of the ranks that train a model. */
 export function inParts<Config extends Pick<PlacedConfig, "reduction">>(
   config: Config,
   ranks: number,
-  most = Infinity,
 ): Config {
   const { reduction } = config;
-  if (reduction.shards === 1 && ranks > most) {
-    throw new UserError(
-      `${ranks} ranks train together and a batch has ${most} ${
-        most === 1 ? "problem" : "problems"
-      }, so that some would have nothing to do. Start at most ${most}, or take larger batches.`,
-    );
-  }
   return reduction.shards > 1 ? config : { ...config, reduction: { ...reduction, shards: ranks } };
 }
 

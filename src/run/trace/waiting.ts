@@ -59,15 +59,22 @@ export class Waiting {
 
   #send(key: string, begin: number): void {
     const ahead = this.#ahead.get(key) ?? 0;
-    if (ahead > 0) return void this.#ahead.set(key, ahead - 1);
+    if (ahead > 1) return void this.#ahead.set(key, ahead - 1);
+    if (ahead === 1) return void this.#ahead.delete(key);
     const sent = this.#sent.get(key);
     if (sent) sent.push(begin);
     else this.#sent.set(key, [begin]);
   }
 
   #receive(key: string): number | undefined {
-    const sent = this.#sent.get(key) ?? [];
-    if (sent.length === 0) this.#ahead.set(key, (this.#ahead.get(key) ?? 0) + 1);
-    return sent.shift();
+    const sent = this.#sent.get(key);
+    if (!sent) {
+      this.#ahead.set(key, (this.#ahead.get(key) ?? 0) + 1);
+      return undefined;
+    }
+    const first = sent.shift();
+    // There are many channels, most of which are used once.
+    if (sent.length === 0) this.#sent.delete(key);
+    return first;
   }
 }

@@ -7,7 +7,7 @@ import { UserError } from "../../base/user_error.ts";
 import { deviceMemory } from "../../gpu/device_memory.ts";
 import { Gpu } from "../../gpu/gpu.ts";
 import { loadSftConfig, loadTangoConfig } from "../../run/config/load_config.ts";
-import { inParts, withParts } from "../../run/config/placement.ts";
+import { withParts, withSftParts } from "../../run/config/placement.ts";
 import { planSftMemory } from "../../run/memory/sft_memory_plan.ts";
 import { planTangoMemory } from "../../run/memory/tango_memory_plan.ts";
 import type { PlannedMemory, PlanRequest } from "./memory_plan.ts";
@@ -16,7 +16,7 @@ async function plan({ kind, file, set, steps, ranks }: PlanRequest): Promise<Pla
   const overrides = { set, steps };
   const rank = { rank: 0, size: ranks };
   if (kind === "sft") {
-    const config = inParts(loadSftConfig(file, overrides), ranks);
+    const config = withSftParts(loadSftConfig(file, overrides), ranks);
     const gpu = await Gpu.open(config.gpu);
     return { ...await planSftMemory(gpu, config, rank), limitBytes: limitOf(gpu, config) };
   }

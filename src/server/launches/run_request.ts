@@ -7,7 +7,7 @@ import { UserError } from "../../base/user_error.ts";
 import { comparedMethods } from "../../run/compare/comparison.ts";
 import type { TangoConfig } from "../../run/config/config_schema.ts";
 import { loadSftConfig, loadTangoConfig } from "../../run/config/load_config.ts";
-import { inParts, placementOf, requireShards, withParts } from "../../run/config/placement.ts";
+import { placementOf, requireShards, withParts, withSftParts } from "../../run/config/placement.ts";
 import type { SftConfig } from "../../run/config/sft_config_schema.ts";
 import { problemsName } from "../../run/problems/open_problems.ts";
 import type { RunKind } from "../../run/store/run_folder.ts";
@@ -112,7 +112,7 @@ function loadWritten<Config>(
 
 function checkKind(kind: RunKind, config: TangoConfig | SftConfig, ranks: number): void {
   if ("policy" in config) {
-    return requireShards(inParts(config, ranks).reduction.shards, ranks, "the model");
+    return requireShards(withSftParts(config, ranks).reduction.shards, ranks, "the model");
   }
   placementOf(withParts(config, ranks), ranks);
   if (kind === "compare") comparedMethods(config);

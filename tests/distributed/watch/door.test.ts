@@ -72,7 +72,7 @@ const strange = {
   "JSON that is no message": "null\n",
   "a message of another type": '{"type":"open"}\n',
   "a hello without a rank": '{"type":"hello","token":"the token"}\n',
-  "a message before hello": '{"type":"failed","message":"no","code":1,"isEcho":false}\n',
+  "a message before hello": '{"type":"bye"}\n',
   "a wrong token": hello("another"),
   "bytes that are no text": "\0\x01\x7f\n",
   "a line without end": "x".repeat(4 * LONGEST_LINE),

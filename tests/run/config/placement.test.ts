@@ -49,8 +49,10 @@ Deno.test("placement: without parts, one for each rank that trains the same mode
   // Those that the configuration asks for stay.
   assert.equal(parts({ reduction: { shards: 8 } }, 4), 8);
   assert.throws(() => parts(split, 3), /there is no rank 3/);
-  const small = { rollout: { batch_size: 2 } };
-  assert.throws(() => parts(small, 3), /3 ranks train together and a batch has 2 problems,/);
+  const small = { rollout: { batch_size: 4, group_size: 8 }, loss: { mini_batches: 2 } };
+  assert.throws(() => parts(small, 3), /3 ranks train the generator and .* cut into 2 parts,/);
+  const mostJudge = { placement: { generator: 0, verifier: "1-4" } };
+  assert.equal(parts({ ...small, ...mostJudge }, 5), 4);
 });
 
 Deno.test("placement: what is no list of ranks, or does not fit together, is refused", () => {
