@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { exists } from "../../src/base/atomic_file.ts";
+import { identify, isAlive } from "../../src/base/process_identity.ts";
 import { serve } from "../../src/server/serve.ts";
 import { breath, withFolder } from "./written_run.ts";
 
@@ -23,13 +25,17 @@ async function withServer(
   program: string,
   body: (
     ask: (path: string, posted?: object) => Promise<{ status: number; answer: Answer }>,
+    /** @returns the status */
+    remove: (name: string) => Promise<number>,
+    url: string,
   ) => Promise<void>,
 ): Promise<void> {
   const options = { hostname: "127.0.0.1", port: 0, token: null, folders: [], root };
   await using server = serve({ ...options, program });
-  await body(async (path, posted) => {
+  const url = `${server.url}/api/bench`;
+  const ask = async (path: string, posted?: object) => {
     await breath();
-    const response = await fetch(`${server.url}/api/bench${path}`, {
+    const response = await fetch(`${url}${path}`, {
       ...(posted && {
         method: "POST",
         headers: { "content-type": "application/json" },
@@ -39,7 +45,13 @@ async function withServer(
     const isProblem = response.headers.get("content-type") === "application/problem+json";
     assert.equal(isProblem, response.status >= 400);
     return { status: response.status, answer: await response.json() };
-  });
+  };
+  const remove = async (name: string) => {
+    const response = await fetch(`${url}/${name}`, { method: "DELETE" });
+    await response.body?.cancel();
+    return response.status;
+  };
+  await body(ask, remove, url);
 }
 
 // deno-lint-ignore no-explicit-any
@@ -135,9 +147,39 @@ Deno.test("bench: one at a time, outlives its server, and is read and compared b
   });
 });
 
+Deno.test("bench: one that goes on is ended with all it started, and removed", async () => {
+  await withFolder(async (folder) => {
+    const root = join(folder, "runs");
+    const pids = join(folder, "pids");
+    const program = join(folder, "program.ts");
+    // As the command line does, it leaves the work to another process.
+    Deno.writeTextFileSync(
+      program,
+      `const child = new Deno.Command("sleep", { args: ["infinity"] }).spawn();
+       Deno.writeTextFileSync(${JSON.stringify(`${pids}.tmp`)}, [Deno.pid, child.pid].join(" "));
+       Deno.renameSync(${JSON.stringify(`${pids}.tmp`)}, ${JSON.stringify(pids)});
+       await child.status;`,
+    );
+    await withServer(root, program, async (ask, remove) => {
+      await ask("", {});
+      while (!exists(pids)) await breath();
+      const processes = Deno.readTextFileSync(pids).split(" ").map((pid) => identify(Number(pid)));
+      assert.ok(processes.every(isAlive));
+      assert.equal(await remove("bench-001"), 204);
+      while (processes.some(isAlive)) await breath();
+      assert.equal(await remove("bench-001"), 404);
+      assert.equal(await remove("lavapipe-native"), 409);
+      assert.equal((await ask("")).answer.benchmarks.length, 2);
+    });
+  });
+});
+
 Deno.test("bench: what cannot be asked is refused", async () => {
   await withFolder(async (root) => {
-    await withServer(root, "none", async (ask) => {
+    await withServer(root, "none", async (ask, _remove, url) => {
+      const bare = await fetch(url, { method: "POST" });
+      assert.equal(bare.status, 415);
+      await bare.body?.cancel();
       for (const posted of [{ seconds: 0 }, { filter: "a\0b" }, { gpu: "-x" }, { gpus: 1 }]) {
         assert.equal((await ask("", posted)).status, 422, JSON.stringify(posted));
       }

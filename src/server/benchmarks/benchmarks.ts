@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import { z } from "zod";
-import { exists, writeFileAtomically } from "../../base/atomic_file.ts";
+import { exists, removeIfPresent, writeFileAtomically } from "../../base/atomic_file.ts";
 import { isAlive, type ProcessIdentity } from "../../base/process_identity.ts";
 import { RequestProblem } from "../http/problem.ts";
 import { lastWords, startProcess } from "../launches/run_process.ts";
@@ -97,12 +97,30 @@ export class Benchmarks {
     return this.#read(name);
   }
 
-  #read(name: string): Benchmark {
-    const { started: path, results: written, output } = this.#filesOf(name);
+  /**
+   * Removes one of the server's own, which is ended first if it goes on.
+   *
+   * @throws RequestProblem when there is none of that name, or it came with the program
+   */
+  remove(name: string): void {
+    this.require(name);
+    if (!this.#own().includes(name)) {
+      throw new RequestProblem(409, `The benchmark ${name} came with the program and stays.`);
+    }
+    const process = this.#startedOf(name)?.process;
+    if (process) killGroup(process);
+    removeIfPresent(this.#filesOf(name).folder);
+  }
+
+  #startedOf(name: string): StartedFile | null {
+    const { started } = this.#filesOf(name);
     // A server that was killed in the moment between has left none.
-    const started = exists(path)
-      ? startedSchema.parse(JSON.parse(Deno.readTextFileSync(path)))
-      : null;
+    return exists(started) ? startedSchema.parse(JSON.parse(Deno.readTextFileSync(started))) : null;
+  }
+
+  #read(name: string): Benchmark {
+    const { results: written, output } = this.#filesOf(name);
+    const started = this.#startedOf(name);
     const base = { name, startedAt: started?.startedAt ?? null };
     if (started && isAlive(started.process)) {
       return { ...base, state: "running", error: null, results: null };
@@ -140,6 +158,17 @@ const startedSchema = z.object({
 interface StartedFile {
   readonly process: ProcessIdentity;
   readonly startedAt: string;
+}
+
+/** Ends a process that leads a group, as a detached one does, and those that it started. */
+function killGroup(process: ProcessIdentity): void {
+  if (!isAlive(process)) return;
+  try {
+    Deno.kill(-process.pid, "SIGKILL");
+  } catch (error) {
+    // It came to its end in the moment between.
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
 }
 
 function shipped(): Benchmark[] {

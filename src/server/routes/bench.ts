@@ -7,7 +7,7 @@ import {
   comparisonSchema,
 } from "../benchmarks/benchmark_results.ts";
 import type { Benchmark, Benchmarks } from "../benchmarks/benchmarks.ts";
-import { problems } from "../http/problem.ts";
+import { problems, RequestProblem } from "../http/problem.ts";
 import { json, newApi } from "./api.ts";
 
 const benchmarkSchema = z.object({
@@ -74,6 +74,14 @@ const read = createRoute({
   },
 });
 
+const remove = createRoute({
+  method: "delete",
+  path: "/api/bench/{name}",
+  summary: "Removes one of the server's own benchmarks, which is ended first if it goes on",
+  request: { params: nameParameter },
+  responses: { 204: { description: "It is gone." }, ...problems(404, 409, 422, 429) },
+});
+
 const compare = createRoute({
   method: "get",
   path: "/api/bench/{name}/comparison",
@@ -92,6 +100,10 @@ const compare = createRoute({
 export function benchRoutes(benchmarks: Benchmarks): OpenAPIHono {
   const api = newApi();
   api.openapi(begin, (context) => {
+    // Without a body the library takes an empty object, of which nothing is missing.
+    if (!context.req.header("content-type")) {
+      throw new RequestProblem(415, "Send a JSON object, {} at least, as application/json.");
+    }
     const { filter, ...asked } = context.req.valid("json");
     const begun = benchmarks.begin({ ...asked, filter: filter.toWellFormed() });
     return context.json(withoutResults(begun), 202);
@@ -102,6 +114,10 @@ export function benchRoutes(benchmarks: Benchmarks): OpenAPIHono {
   );
   api.openapi(read, (context) => {
     return context.json(benchmarks.require(context.req.valid("param").name), 200);
+  });
+  api.openapi(remove, (context) => {
+    benchmarks.remove(context.req.valid("param").name);
+    return context.body(null, 204);
   });
   api.openapi(compare, (context) => {
     const { name } = context.req.valid("param");
