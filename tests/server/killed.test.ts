@@ -7,6 +7,7 @@ import { isAlive, type ProcessIdentity } from "../../src/base/process_identity.t
 import { readControlFile } from "../../src/run/control/endpoint/control_file.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
 import { withFolder } from "./written_run.ts";
+import { tinyArchitecture } from "../run/tiny_architecture.ts";
 
 const program = fileURLToPath(import.meta.resolve("../../src/cli/main.ts"));
 
@@ -15,14 +16,7 @@ const KILLS = Number(Deno.env.get("TANGO_TEST_KILLS") ?? 6);
 
 const configuration = {
   policy: "generator",
-  architecture: {
-    hidden_size: 16,
-    layers: 1,
-    attention_heads: 2,
-    key_value_heads: 1,
-    intermediate_size: 32,
-    max_position_embeddings: 256,
-  },
+  architecture: tinyArchitecture,
   batch_size: 2,
   schedule: { test_frequency: 1_000_000, save_frequency: 10, total_training_steps: 1_000_000 },
   max_response_length: 10,

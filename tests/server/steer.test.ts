@@ -12,6 +12,7 @@ import { type RunningServer, serve } from "../../src/server/serve.ts";
 import type { RunView } from "../../src/server/runs/run_view.ts";
 import { assertSameFiles } from "../run/killable_runs.ts";
 import { breath, withFolder } from "./written_run.ts";
+import { tinyArchitecture } from "../run/tiny_architecture.ts";
 
 const program = fileURLToPath(import.meta.resolve("../../src/cli/main.ts"));
 
@@ -20,14 +21,7 @@ const ENDLESS = 1_000_000;
 
 const configuration = {
   policy: "generator",
-  architecture: {
-    hidden_size: 16,
-    layers: 1,
-    attention_heads: 2,
-    key_value_heads: 1,
-    intermediate_size: 32,
-    max_position_embeddings: 256,
-  },
+  architecture: tinyArchitecture,
   batch_size: 2,
   schedule: { test_frequency: ENDLESS },
   max_response_length: 10,

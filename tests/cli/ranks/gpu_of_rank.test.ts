@@ -5,18 +5,12 @@ import { join } from "node:path";
 import { stringify } from "yaml";
 import { tangoOnRanks, testEachLibrary } from "../../distributed/mpi/installations.ts";
 import { TwoAdapters } from "../../gpu/choice/two_adapters.ts";
+import { tinyArchitecture } from "../../run/tiny_architecture.ts";
 
 /** One update of a policy that begins with random weights. */
 const config = {
   policy: "generator",
-  architecture: {
-    hidden_size: 16,
-    layers: 1,
-    attention_heads: 2,
-    key_value_heads: 1,
-    intermediate_size: 32,
-    max_position_embeddings: 256,
-  },
+  architecture: tinyArchitecture,
   batch_size: 2,
   reduction: { shards: 2 },
   schedule: { total_training_steps: 1 },
