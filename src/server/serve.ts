@@ -53,10 +53,13 @@ export function serve(
   Deno.mkdirSync(own, { recursive: true, mode: 0o700 });
   const database = opening.use(new Database(join(own, "index.sqlite")));
   const list = opening.use(new RunList(root, new RunIndex(database)));
-  const launcher = opening.use(new Launcher(list, new LaunchStore(database), own, program));
+  const memory = opening.use(new LiveMemory(list));
+  const launcher = opening.use(
+    new Launcher(list, new LaunchStore(database), own, program, memory),
+  );
   const app = makeApp({
     launcher,
-    memory: opening.use(new LiveMemory(list)),
+    memory,
     pulls: opening.use(new Pulls(models)),
     benchmarks: new Benchmarks(own, program),
     folders: [root, ...folders],

@@ -10,6 +10,7 @@ import { readControlFile } from "../../src/run/control/endpoint/control_file.ts"
 import { RunFolder } from "../../src/run/store/run_folder.ts";
 import { type RunningServer, serve } from "../../src/server/serve.ts";
 import type { RunView } from "../../src/server/runs/run_view.ts";
+import { TwoAdapters } from "../gpu/choice/two_adapters.ts";
 import { assertSameFiles } from "../run/killable_runs.ts";
 import { breath, withFolder } from "./written_run.ts";
 import { tinyArchitecture } from "../run/tiny_architecture.ts";
@@ -103,6 +104,20 @@ async function killAll(client: Client): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
+}
+
+/** Sets variables until it is disposed of. */
+function withEnvironment(variables: Readonly<Record<string, string>>): Disposable {
+  const before = Object.keys(variables).map((name) => [name, Deno.env.get(name)] as const);
+  for (const [name, value] of Object.entries(variables)) Deno.env.set(name, value);
+  return {
+    [Symbol.dispose]() {
+      for (const [name, value] of before) {
+        if (value === undefined) Deno.env.delete(name);
+        else Deno.env.set(name, value);
+      }
+    },
+  };
 }
 
 /** The processes of other tests are none of these tests' leaks, and a child is let go on purpose. */
@@ -274,6 +289,63 @@ Deno.test({
       await client.until(first.id, "stopped");
       await client.until(third.id, "running");
     }),
+});
+
+Deno.test({
+  ...lenient,
+  name: "steer: a run waits for one that was started in a terminal too",
+  fn: () =>
+    withServer(async (client, root) => {
+      const file = join(root, "typed.yaml");
+      Deno.writeTextFileSync(file, stringify(configuration));
+      const options = ["--steps", String(ENDLESS), "--run", join(root, "typed")];
+      const typed = new Deno.Command(Deno.execPath(), {
+        args: ["run", "-A", program, "sft", "--config", file, ...options],
+        stdout: "null",
+        stderr: "null",
+      }).spawn();
+      const view = async (id: string) => (await client.send("GET", `/api/runs/${id}`)).answer;
+      while ((await view("typed")).memory?.live == null) await breath();
+      const { planned } = (await view("typed")).memory;
+      const set = [`memory_limit_gb=${1.5 * planned / 1e9}`];
+      const { id } = await client.start(ENDLESS, { set });
+      while ((await view(id)).memory === null) assert.equal((await view(id)).state, "waiting");
+      assert.equal((await view(id)).state, "waiting");
+      await client.act("typed", "stop");
+      await client.until(id, "running");
+      await typed.status;
+    }),
+});
+
+Deno.test({
+  ...lenient,
+  name: "steer: of two GPUs each run takes one with room",
+  fn: async () => {
+    using adapters = TwoAdapters.make();
+    if (adapters === null) return console.log("there is no software driver to make two of");
+    using _both = withEnvironment(adapters.environment);
+    await withServer(async (client, root) => {
+      const request = { kind: "sft", configuration };
+      const { answer: plan } = await client.send("POST", "/api/plan", request);
+      const set = [`memory_limit_gb=${1.5 * plan.peakBytes / 1e9}`];
+      const refused = { ...request, ranks: 2, gpuIndex: 1, set: ["reduction.shards=2"] };
+      assert.equal((await client.send("POST", "/api/runs", refused)).answer.field, "gpuIndex");
+      const first = await client.start(ENDLESS, { set, gpuIndex: 1 });
+      await client.until(first.id, "running");
+      const second = await client.start(ENDLESS, { set });
+      await client.until(second.id, "running");
+      // What each run says of the GPU that it has opened.
+      const output = ({ id }: RunView) => Deno.readTextFileSync(join(root, ".tango", `${id}.log`));
+      assert.match(output(first), /\(MVLL /);
+      assert.match(output(second), /\(LLVM /);
+      const third = await client.start(ENDLESS, { set });
+      const waiting = async () => (await client.send("GET", `/api/runs/${third.id}`)).answer;
+      while ((await waiting()).memory === null) assert.equal((await waiting()).state, "waiting");
+      await client.act(first.id, "stop");
+      await client.until(third.id, "running");
+      assert.match(output(third), /\(MVLL /);
+    });
+  },
 });
 
 Deno.test({

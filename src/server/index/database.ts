@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { UserError } from "../../base/user_error.ts";
 
 /** Counts up when the tables change: an index of another version is made anew. */
-const VERSION = 2;
+const VERSION = 3;
 
 const TABLES = `
 CREATE TABLE runs (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, mark TEXT NOT NULL, progress TEXT NOT NULL);

@@ -4,10 +4,12 @@ import { isAlive, killProcess, type ProcessIdentity } from "../../base/process_i
 import { liveProcess } from "../../run/control/endpoint/control_file.ts";
 import { nextRunDirectory, RunFolder, type RunKind } from "../../run/store/run_folder.ts";
 import { RequestProblem } from "../http/problem.ts";
-import type { Launch } from "../runs/launch.ts";
+import type { Launch, RunPlan } from "../runs/launch.ts";
+import type { LiveMemory } from "../runs/live_memory.ts";
 import type { RunList } from "../runs/run_list.ts";
 import type { LaunchStore } from "./launch_store.ts";
 import { planMemory, type PlannedMemory } from "./memory_plan.ts";
+import { type Placed, placeRun } from "./place_run.ts";
 import { lastWords, type StartedProcess, startProcess } from "./run_process.ts";
 import type { PreparedRun } from "./run_request.ts";
 
@@ -24,9 +26,8 @@ export class Launcher implements Disposable {
   #isAdvancing = false;
   /** Processes go on, and the next server finds them. */
   #isClosed = false;
-  #limitBytes: number | null = null;
-  /** Whether that has been asked. */
-  #isLimitKnown = false;
+  /** Runs whose plan was made by this server: what a GPU has may be another after a while. */
+  readonly #planned = new Set<string>();
 
   /**
    * @param own the server's own folder
@@ -37,6 +38,7 @@ export class Launcher implements Disposable {
     readonly launches: LaunchStore,
     readonly own: string,
     readonly program: string,
+    private readonly memory: LiveMemory,
   ) {
     for (const [name, { state, process }] of launches.all()) {
       // The server went down in the moment between: such a run tells of itself by its folder.
@@ -61,7 +63,7 @@ export class Launcher implements Disposable {
    */
   begin(prepared: PreparedRun, wanted: string | null, remember: (name: string) => void): string {
     this.#requireRoom();
-    const { kind, ranks, written, file, options } = prepared;
+    const { kind, ranks, gpuIndex, written, file, options } = prepared;
     const name = wanted ?? this.#freeName(prepared.name);
     if (this.#isTaken(name)) {
       throw new RequestProblem(409, `There is a run ${name} already.`, "run");
@@ -70,7 +72,7 @@ export class Launcher implements Disposable {
     if (written !== null) Deno.writeTextFileSync(path, written);
     const args = [kind, "--config", path, "--run", this.#folderOf(name), ...options];
     this.launches.database.transaction(() => {
-      this.launches.add(name, waiting(kind, args, ranks));
+      this.launches.add(name, { ...waiting(kind, args, ranks), gpuIndex });
       remember(name);
     });
     this.list.feed.tell(name);
@@ -85,10 +87,10 @@ export class Launcher implements Disposable {
    */
   resume(name: string, kind: RunKind, ranks: number): void {
     this.#requireRoom();
-    const plannedBytes = this.launches.find(name)?.plannedBytes ?? null;
+    const { plan = null, gpuIndex = null } = this.launches.find(name) ?? {};
     const more = ranks === 1 ? [] : ["--ranks", String(ranks)];
     const args = [kind, "--run", this.#folderOf(name), "--resume", ...more];
-    this.launches.add(name, { ...waiting(kind, args, ranks), plannedBytes });
+    this.launches.add(name, { ...waiting(kind, args, ranks), plan, gpuIndex });
     this.list.feed.tell(name);
     this.#carryOn(this.#advance());
   }
@@ -204,15 +206,16 @@ export class Launcher implements Disposable {
         const next = this.launches.all().find(([, { state }]) => state === "waiting");
         if (next === undefined) return;
         const [name, launch] = next;
-        const isPlanned = launch.plannedBytes !== null && this.#isLimitKnown;
-        const planned = isPlanned ? launch.plannedBytes : await this.#plan(name, launch);
+        const isPlanned = launch.plan !== null && this.#planned.has(name);
+        const plan = isPlanned ? launch.plan : await this.#plan(name, launch);
         if (this.#isClosed) return;
         // It may have been taken out of the queue meanwhile.
         if (this.launches.find(name)?.state !== "waiting") continue;
         // A run that is gone on with may still be ending.
         const isEnding = liveProcess(RunFolder.at(this.#folderOf(name))) !== null;
-        if (isEnding || !this.#fits(planned)) return;
-        this.#start(name, launch);
+        const gpus = isEnding ? null : placeRun({ ...launch, plan }, this.#goingOn());
+        if (gpus === null) return;
+        this.#start(name, { ...launch, plan, gpus });
       }
     } finally {
       this.#isAdvancing = false;
@@ -220,39 +223,56 @@ export class Launcher implements Disposable {
   }
 
   /** @returns null when it cannot be planned: the run itself will say why */
-  async #plan(name: string, { kind, args, ranks }: Launch): Promise<number | null> {
+  async #plan(name: string, { kind, args, ranks, gpuIndex }: Launch): Promise<RunPlan | null> {
     const value = (option: string) => args.flatMap((arg, i) => args[i - 1] === option ? [arg] : []);
     const [file = RunFolder.at(this.#folderOf(name)).configuration] = value("--config");
     const steps = value("--steps").map(Number)[0];
+    const request = {
+      kind,
+      file,
+      set: value("--set"),
+      steps,
+      ranks,
+      gpuIndex: gpuIndex ?? undefined,
+    };
     let planned: PlannedMemory;
     try {
-      planned = await planMemory({ kind, file, set: value("--set"), steps, ranks });
+      planned = await planMemory(request);
     } catch {
       return null;
     }
     if (this.#isClosed) return null;
-    this.#limitBytes = planned.limitBytes;
-    this.#isLimitKnown = true;
-    this.launches.change(name, { plannedBytes: planned.peakBytes });
-    return planned.peakBytes;
+    const { peakBytes: bytes, limitBytes, gpus } = planned;
+    const plan = { bytes, limitBytes, gpus };
+    this.#planned.add(name);
+    this.launches.change(name, { plan });
+    return plan;
   }
 
-  /** Whether it fits beside those that go on; alone it is started in any case, and says itself if it does not fit. */
-  #fits(planned: number | null): boolean {
-    const beside = this.launches.all().filter(([, { state }]) => state === "running");
-    if (beside.length === 0) return true;
-    if (planned === null || this.#limitBytes === null) return false;
-    const taken = beside.reduce((sum, [, { plannedBytes }]) => sum + (plannedBytes ?? Infinity), 0);
-    return taken + planned <= this.#limitBytes;
+  /** The runs that take memory: those it started, and those of a terminal. */
+  #goingOn(): Placed[] {
+    const started = this.launches.all().filter(([, { state }]) => state === "running");
+    const names = new Set(started.map(([name]) => name));
+    const others = this.list.all.filter(({ name, live }) => live !== null && !names.has(name));
+    const bytesOf = (name: string) => this.memory.of(name)?.planned ?? null;
+    return [
+      ...started.map(([name, { plan, gpus, ranks }]) => (
+        { ranks, gpus, bytes: plan?.bytes ?? bytesOf(name) }
+      )),
+      ...others.map(({ name }) => ({ ranks: 1, gpus: [], bytes: bytesOf(name) })),
+    ];
   }
 
-  #start(name: string, { args }: Launch): void {
+  #start(name: string, { args, ranks, gpuIndex, plan, gpus }: Launch): void {
     const startedAt = new Date().toISOString();
     // Written down first: what cannot be written down is not started.
-    this.launches.change(name, { state: "running", startedAt });
+    this.launches.change(name, { state: "running", startedAt, gpus });
+    // Where there is one alone, the engine finds it.
+    const isChosen = ranks === 1 && (gpuIndex !== null || (plan !== null && plan.gpus.length > 1));
+    const choice = isChosen ? ["--gpu-index", String(gpuIndex ?? gpus[0])] : [];
     let started: StartedProcess;
     try {
-      started = startProcess(this.program, args, this.outputOf(name));
+      started = startProcess(this.program, [...args, ...choice], this.outputOf(name));
     } catch (error) {
       const ended = { state: "ended", endedAt: startedAt, exitCode: 1 } as const;
       this.launches.change(name, { ...ended, lastWords: (error as Error).message });
@@ -274,9 +294,11 @@ function waiting(kind: RunKind, args: readonly string[], ranks: number): Launch 
     kind,
     args,
     ranks,
+    gpuIndex: null,
     state: "waiting",
     process: null,
-    plannedBytes: null,
+    plan: null,
+    gpus: [],
     createdAt: new Date().toISOString(),
     startedAt: null,
     endedAt: null,

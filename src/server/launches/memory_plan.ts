@@ -11,12 +11,16 @@ export interface PlanRequest {
   readonly set: readonly string[];
   readonly steps?: number;
   readonly ranks: number;
+  /** The GPU that was asked for. */
+  readonly gpuIndex?: number;
 }
 
 /** What a run takes of its first rank's GPU, and what that GPU has. */
 export interface PlannedMemory extends MemoryPlan {
   /** Null where nothing tells. */
   readonly limitBytes: number | null;
+  /** Numbers of the GPUs of its kind that can be chosen, that one among them; empty where none can. */
+  readonly gpus: readonly number[];
 }
 
 const MOST_SECONDS = 300;

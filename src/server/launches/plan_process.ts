@@ -4,6 +4,8 @@
  */
 
 import { UserError } from "../../base/user_error.ts";
+import { listGpus } from "../../gpu/choice/gpu_list.ts";
+import { whyNotOnGpu } from "../../gpu/choice/on_gpu.ts";
 import { deviceMemory } from "../../gpu/device_memory.ts";
 import { Gpu } from "../../gpu/gpu.ts";
 import { loadSftConfig, loadTangoConfig } from "../../run/config/load_config.ts";
@@ -12,17 +14,32 @@ import { planSftMemory } from "../../run/memory/sft_memory_plan.ts";
 import { planTangoMemory } from "../../run/memory/tango_memory_plan.ts";
 import type { PlannedMemory, PlanRequest } from "./memory_plan.ts";
 
-async function plan({ kind, file, set, steps, ranks }: PlanRequest): Promise<PlannedMemory> {
+async function plan(
+  { kind, file, set, steps, ranks, gpuIndex: index }: PlanRequest,
+): Promise<PlannedMemory> {
   const overrides = { set, steps };
   const rank = { rank: 0, size: ranks };
   if (kind === "sft") {
     const config = withSftParts(loadSftConfig(file, overrides), ranks);
-    const gpu = await Gpu.open(config.gpu);
-    return { ...await planSftMemory(gpu, config, rank), limitBytes: limitOf(gpu, config) };
+    const gpu = await Gpu.open(config.gpu, { index });
+    return {
+      ...await planSftMemory(gpu, config, rank),
+      ...{ limitBytes: limitOf(gpu, config), gpus: choosableGpus() },
+    };
   }
   const config = withParts(loadTangoConfig(file, overrides), ranks);
-  const gpu = await Gpu.open(config.gpu);
-  return { ...await planTangoMemory(gpu, config, rank), limitBytes: limitOf(gpu, config) };
+  const gpu = await Gpu.open(config.gpu, { index });
+  return {
+    ...await planTangoMemory(gpu, config, rank),
+    ...{ limitBytes: limitOf(gpu, config), gpus: choosableGpus() },
+  };
+}
+
+/** Those that ranks would be spread over. */
+function choosableGpus(): number[] {
+  const gpus = listGpus();
+  const alike = gpus.filter(({ type }) => type === gpus[0].type);
+  return alike.filter((gpu) => whyNotOnGpu(gpu) === null).map(({ index }) => index);
 }
 
 function limitOf(gpu: Gpu, config: { readonly memory_limit_gb: number | null }): number | null {

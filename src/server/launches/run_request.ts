@@ -28,6 +28,9 @@ export const runRequestSchema = z.strictObject({
   ),
   steps: z.int().min(0).max(2 ** 40).optional(),
   ranks: z.int().min(1).max(64).optional(),
+  gpuIndex: z.int().min(0).max(1023).optional().describe(
+    "Which GPU, as ./tango doctor numbers them; left out: the first that has room.",
+  ),
 });
 
 /** A run that is to be started, or planned. */
@@ -37,6 +40,8 @@ export type RunRequest = z.infer<typeof runRequestSchema>;
 export interface PreparedRun {
   readonly kind: RunKind;
   readonly ranks: number;
+  /** The GPU that was asked for; null: any with room. */
+  readonly gpuIndex: number | null;
   /** Begins the name of its folder unless it is named. */
   readonly name: string;
   /** Text of a configuration file of its own; null where a preset is taken as it is. */
@@ -65,9 +70,14 @@ export function prepareRun(
   scratch: string,
   folders: readonly string[],
 ): PreparedRun {
-  const { kind, preset, configuration, set = [], steps, ranks = 1 } = request;
+  const { kind, preset, configuration, set = [], steps, ranks = 1, gpuIndex = null } = request;
   if (kind === "compare" && ranks > 1) {
     throw new UserError("ranks: a comparison runs on one GPU; expected 1.");
+  }
+  if (gpuIndex !== null && ranks > 1) {
+    throw new UserError(
+      "gpuIndex is for a run of one rank: of several, the first takes GPU 0, the second GPU 1, and so on.",
+    );
   }
   const file = presetFile(preset ?? DEFAULTS[kind]);
   const base = preset === undefined ? {} : parse(Deno.readTextFileSync(file)) as object;
@@ -81,6 +91,7 @@ export function prepareRun(
   return {
     kind,
     ranks,
+    gpuIndex,
     name: nameOf(kind, config),
     written,
     file,

@@ -158,13 +158,13 @@ export function startRoutes(
 
 async function planned(
   { kind, ranks, written, file }: PreparedRun,
-  { set = [], steps }: RunRequest,
+  { set = [], steps, gpuIndex }: RunRequest,
   own: string,
 ): Promise<PlannedMemory> {
   const path = written === null ? file : join(own, `${crypto.randomUUID()}.yaml`);
   try {
     if (written !== null) Deno.writeTextFileSync(path, written);
-    return await planMemory({ kind, file: path, set, steps, ranks });
+    return await planMemory({ kind, file: path, set, steps, ranks, gpuIndex });
   } catch (error) {
     if (error instanceof UserError) {
       throw new RequestProblem(422, error.message, keyIn(error.message));
@@ -177,5 +177,5 @@ async function planned(
 
 /** The configuration key that a message begins with. */
 function keyIn(message: string): string | undefined {
-  return /^(?:[^\n]*?: )??([a-z_]+(?:[.[][\w\].[]*)?) (?:is|cannot)\b/.exec(message)?.[1];
+  return /^(?:[^\n]*?: )??([a-z]\w*(?:[.[][\w\].[]*)?) (?:is|cannot)\b/.exec(message)?.[1];
 }

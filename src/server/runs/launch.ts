@@ -1,17 +1,31 @@
 import type { ProcessIdentity } from "../../base/process_identity.ts";
 import type { RunKind } from "../../run/store/run_folder.ts";
 
+/** What a run takes, and of what. */
+export interface RunPlan {
+  /** GPU memory that each rank takes at most. */
+  readonly bytes: number;
+  /** What its GPU has; null where nothing tells. */
+  readonly limitBytes: number | null;
+  /** Numbers of the GPUs that it can be given; empty where the engine has to choose. */
+  readonly gpus: readonly number[];
+}
+
 /** A process that the server was asked to start. It outlives the server, which finds it again by this. */
 export interface Launch {
   readonly kind: RunKind;
   /** The command and its options, as a person would type them after `./tango`. */
   readonly args: readonly string[];
   readonly ranks: number;
+  /** The GPU that was asked for; null: any with room. */
+  readonly gpuIndex: number | null;
   readonly state: "waiting" | "running" | "ended";
   /** Null before it was started. */
   readonly process: ProcessIdentity | null;
-  /** GPU memory that it takes at most; null before that is known. */
-  readonly plannedBytes: number | null;
+  /** Null before it is known. */
+  readonly plan: RunPlan | null;
+  /** The GPU of each rank; empty where the engine chose, and before it was started. */
+  readonly gpus: readonly number[];
   /** ISO 8601. */
   readonly createdAt: string;
   readonly startedAt: string | null;

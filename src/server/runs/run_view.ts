@@ -63,7 +63,7 @@ export function viewRun(name: string, { run, launch, memory }: KnownRun, root: s
   const progress = run?.indexed.progress ?? UNTOLD;
   const { step, totalSteps, startedAt, part } = progress;
   const { state, error } = stateOf(run, launch);
-  const planned = memory?.planned ?? launch?.plannedBytes ?? null;
+  const planned = memory?.planned ?? launch?.plan?.bytes ?? null;
   const isOver = ["stopped", "finished", "failed", "killed", "lost"].includes(state);
   return {
     id: name,

@@ -68,7 +68,7 @@ function StartForm({ preset }) {
   const { answer: found } = useLoaded("/api/models");
   const [changes, setChanges] = useState(/** @type {Record<string, unknown>} */ ({}));
   const [wanted, setWanted] = useState("");
-  const [options, setOptions] = useState({ run: "", steps: "", ranks: "" });
+  const [options, setOptions] = useState({ run: "", steps: "", ranks: "", gpuIndex: "" });
   const [error, setError] = useState(/** @type {Error | null} */ (null));
   const [isBusy, setBusy] = useState(false);
   // One key for what is being tried: a second press, or a retry after a lost answer, starts nothing twice.
@@ -83,6 +83,7 @@ function StartForm({ preset }) {
     ...(options.run === "" ? {} : { run: options.run }),
     ...(options.steps === "" ? {} : { steps: Number(options.steps) }),
     ...(options.ranks === "" ? {} : { ranks: Number(options.ranks) }),
+    ...(options.gpuIndex === "" ? {} : { gpuIndex: Number(options.gpuIndex) }),
   });
   /** @param {Event} event */
   const submit = async (event) => {
@@ -147,7 +148,14 @@ function StartForm({ preset }) {
           hint: "processes that share it, one for each GPU; empty: one",
           type: "number",
         },
-      ].map(({ name, label, hint, type: kind }) =>
+        {
+          name: "gpuIndex",
+          label: "GPU",
+          hint: "its number, as ./tango doctor shows; empty: the first with room",
+          type: "number",
+          least: 0,
+        },
+      ].map(({ name, label, hint, type: kind, least = 1 }) =>
         h(
           "div",
           { class: "field", key: name },
@@ -155,7 +163,7 @@ function StartForm({ preset }) {
           h("input", {
             id: `option-${name}`,
             type: kind,
-            min: kind === "number" ? 1 : undefined,
+            min: kind === "number" ? least : undefined,
             value: Reflect.get(options, name),
             "aria-describedby": `option-hint-${name}`,
             "aria-invalid": wrong === name ? "true" : undefined,
