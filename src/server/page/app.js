@@ -4,6 +4,7 @@ import { useRoute } from "./live/route.js";
 import { Guarded } from "./parts/guarded.js";
 import { Header } from "./parts/header.js";
 import { ConnectionNotice } from "./parts/connection_notice.js";
+import { ApiView } from "./api/api_view.js";
 import { Models } from "./models/models.js";
 import { RunList } from "./run/run_list.js";
 import { describeSteps } from "./run/states.js";
@@ -44,6 +45,7 @@ export function App() {
 
   function screen() {
     if (route.screen === "start") return h(StartRun, { route });
+    if (route.screen === "api") return h(ApiView, null);
     if (route.screen === "models") return h(Models, null);
     if (route.screen === "verify") return h(Verify, { runs: runs ?? [], shown });
     if (runs === null) {

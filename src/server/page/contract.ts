@@ -134,18 +134,55 @@ export type VerifyLine =
   | { readonly type: "judged" } & JudgedSolution
   | { readonly type: "failed"; readonly message: string };
 
-/** The part of JSON Schema that configurations use. */
+/** The part of JSON Schema that configurations and the API use. */
 export interface Schema {
-  readonly type?: string;
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
   readonly description?: string;
   readonly default?: unknown;
+  readonly example?: unknown;
   readonly enum?: readonly (string | number | boolean | null)[];
   readonly const?: unknown;
   readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
   readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: boolean | Schema;
+  readonly required?: readonly string[];
   readonly items?: Schema;
   readonly minimum?: number;
   readonly maximum?: number;
   readonly exclusiveMinimum?: number;
   readonly exclusiveMaximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+}
+
+/** One request of an OpenAPI document. */
+export interface OpenApiOperation {
+  readonly summary?: string;
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly required?: boolean;
+    readonly description?: string;
+    readonly schema: Schema;
+  }[];
+  readonly requestBody?: {
+    readonly content: Readonly<Record<string, { readonly schema: Schema }>>;
+  };
+  readonly responses: Readonly<
+    Record<string, {
+      readonly description: string;
+      readonly content?: Readonly<Record<string, { readonly schema: Schema }>>;
+    }>
+  >;
+}
+
+/** The part of an OpenAPI document that the page shows. */
+export interface OpenApi {
+  readonly security?: readonly unknown[];
+  readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
+  /** By path and method. */
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
 }

@@ -17,7 +17,7 @@
  * @property {string} more a curve that is not among the usual ones
  */
 
-export const SCREENS = ["run", "start", "models", "verify"];
+export const SCREENS = ["run", "start", "models", "verify", "api"];
 export const VIEWS = [
   "curves",
   "samples",

@@ -104,6 +104,11 @@ Deno.test({
         await page.getByRole("rowheader", { name: "weights/last-letter/generator" }).first()
           .waitFor();
         await isFlawless("models");
+        await page.getByRole("link", { name: "API", exact: true }).click();
+        await page.locator("summary").filter({ hasText: "/api/verify" }).click();
+        await page.getByText("curl -X POST").filter({ visible: true }).waitFor();
+        await isFlawless("API");
+        await page.goBack();
         await page.goBack();
         await page.getByRole("link", { name: "Start a run" }).click();
         await page.getByLabel("Preset").selectOption("last-letter");

@@ -2,7 +2,16 @@ import { h, useState } from "../vendor.js";
 import { addressOf, follow } from "../live/route.js";
 
 /** @type {readonly [string, string][]} */
-const SCREENS = [["run", "Runs"], ["start", "New run"], ["models", "Models"], ["verify", "Verify"]];
+const SCREENS = [
+  ["run", "Runs"],
+  ["start", "New run"],
+  ["models", "Models"],
+  ["verify", "Verify"],
+  [
+    "api",
+    "API",
+  ],
+];
 
 /**
  * @param {{ screen: string }} props
