@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Benchmarks } from "./benchmarks/benchmarks.ts";
 import { type Access, refuse, signIn } from "./http/guard.ts";
-import { RateLimit, RATES, refuseBody, tooMany } from "./http/limits.ts";
+import { isRead, RateLimit, RATES, refuseBody, tooMany, tooSlow } from "./http/limits.ts";
 import { notFound } from "./http/methods.ts";
 import { AllRuns } from "./launches/all_runs.ts";
 import type { Launcher } from "./launches/launcher.ts";
@@ -55,10 +55,11 @@ export function makeApp(
   const reads = new RateLimit(RATES.reads);
   const changes = new RateLimit(RATES.changes);
   app.use(async (context, next) => {
-    const request = context.req.raw;
-    const isRead = request.method === "GET" || request.method === "HEAD";
-    const refusal = refuse(request, access) ?? signIn(request, access.token) ??
-      ((isRead ? reads : changes).take() ? null : tooMany("requests")) ?? refuseBody(request);
+    const { raw: request, path } = context.req;
+    const isReading = request.method === "GET" || request.method === "HEAD";
+    const refusal = refuse(request, path, access) ?? signIn(request, path, access.token) ??
+      ((isReading ? reads : changes).take() ? null : tooMany("requests")) ?? refuseBody(request) ??
+      (isReading || await isRead(context.req) ? null : tooSlow());
     if (refusal === null) await next();
     else context.res = refusal;
     for (const [name, value] of Object.entries(HEADERS)) context.res.headers.set(name, value);

@@ -11,6 +11,7 @@ export interface Access {
 }
 
 const COOKIE = "tango_token";
+const HOST = /^(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i;
 const LOOPBACK = ["127.0.0.1", "localhost", "[::1]"];
 
 /** Whether a host name is this machine's own, that no other can reach. */
@@ -21,10 +22,19 @@ export function isLoopback(hostname: string): boolean {
 /**
  * Checks host, origin and token.
  *
+ * @param path as the routes see it: what is let in by one path must not be answered by another
  * @returns the refusal; null when the request may pass
  */
-export function refuse(request: Request, { hostname, token }: Access): Response | null {
+export function refuse(
+  request: Request,
+  path: string,
+  { hostname, token }: Access,
+): Response | null {
   const host = request.headers.get("host") ?? "";
+  // The request's address is made of it: with a `#`, nothing of the path would be left.
+  if (!HOST.test(host) || !URL.canParse(request.url)) {
+    return problemResponse(400, `${quoted(host)} is no host.`);
+  }
   const name = host.replace(/:\d+$/, "").toLowerCase();
   // A page whose own name was made to lead here would count as of the same origin.
   if (isLoopback(hostname) && !LOOPBACK.includes(name)) {
@@ -37,12 +47,11 @@ export function refuse(request: Request, { hostname, token }: Access): Response 
   if (origin !== null && origin !== `http://${host}` && origin !== `https://${host}`) {
     return problemResponse(403, `Pages of ${quoted(origin)} may not ask this server.`);
   }
-  if (request.headers.get("sec-fetch-site") === "cross-site" && !isPage(request)) {
+  if (request.headers.get("sec-fetch-site") === "cross-site" && !isPage(request, path)) {
     return problemResponse(403, "Pages of other sites may not ask this server.");
   }
-  if (token === null || isPage(request) || isHealth(request) || hasToken(request, token)) {
-    return null;
-  }
+  const isOpen = token === null || isPage(request, path) || path === HEALTH;
+  if (isOpen || hasToken(request, token)) return null;
   return problemResponse(
     401,
     "A token is needed: Authorization: Bearer …, or open /?token=… once in the browser.",
@@ -52,12 +61,10 @@ export function refuse(request: Request, { hostname, token }: Access): Response 
 }
 
 /** Lets a browser in that was given the token in the address of the page: it keeps it as a cookie. */
-export function signIn(request: Request, token: string | null): Response | null {
-  const url = new URL(request.url);
-  const given = url.searchParams.get("token");
-  if (token === null || url.pathname !== "/" || given === null || !isEqual(given, token)) {
-    return null;
-  }
+export function signIn(request: Request, path: string, token: string | null): Response | null {
+  if (token === null || path !== "/") return null;
+  const given = new URL(request.url).searchParams.get("token");
+  if (given === null || !isEqual(given, token)) return null;
   const cookie = `${COOKIE}=${
     encodeURIComponent(token)
   }; HttpOnly; SameSite=Strict; Path=/; Max-Age=31536000`;
@@ -65,12 +72,11 @@ export function signIn(request: Request, token: string | null): Response | null 
 }
 
 /** The page's own files, which tell nothing of any run. */
-function isPage(request: Request): boolean {
-  const { pathname } = new URL(request.url);
-  return request.method === "GET" && (pathname === "/" || pathname.startsWith("/page/"));
+function isPage({ method }: Request, path: string): boolean {
+  return method === "GET" && (path === "/" || path.startsWith("/page/"));
 }
 
-const isHealth = (request: Request) => new URL(request.url).pathname === "/healthz";
+const HEALTH = "/healthz";
 
 function hasToken(request: Request, token: string): boolean {
   const bearer = /^Bearer (.+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];

@@ -19,6 +19,7 @@ const TITLES = {
   403: "Forbidden",
   404: "Not found",
   405: "Method not allowed",
+  408: "Too slow",
   409: "Conflict",
   411: "Length required",
   413: "Too large",

@@ -41,7 +41,7 @@ const start = createRoute({
   },
   responses: {
     202: json("The run, which waits or is starting.", runSchema),
-    ...problems(400, 409, 411, 413, 415, 422, 429, 503),
+    ...problems(400, 408, 409, 411, 413, 415, 422, 429, 503),
   },
 });
 
@@ -62,7 +62,7 @@ const plan = createRoute({
         phases: z.array(use).describe("One after the other, so that the largest counts."),
       }),
     ),
-    ...problems(400, 411, 413, 415, 422, 429, 503),
+    ...problems(400, 408, 411, 413, 415, 422, 429, 503),
   },
 });
 
