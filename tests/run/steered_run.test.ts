@@ -93,7 +93,7 @@ Deno.test({
       const stoppedAfter = told.findLast(({ type }) => type === "paused");
       assert.ok(stoppedAfter?.type === "paused" && stoppedAfter.step > changedAfter);
       assert.deepEqual(told.map(({ number: _, time: __, ...line }) => line), [
-        { type: "started", step: 0, total: steps },
+        { type: "started", step: 0, total: steps, ranks: 1 },
         { type: "paused", step: changedAfter },
         checkpoint(run, changedAfter),
         { type: "continued", step: changedAfter },
@@ -102,7 +102,7 @@ Deno.test({
         checkpoint(run, stoppedAfter.step),
         { type: "continued", step: stoppedAfter.step },
         { type: "finished", step: stoppedAfter.step, reachedEnd: false },
-        { type: "started", step: stoppedAfter.step, total: steps },
+        { type: "started", step: stoppedAfter.step, total: steps, ranks: 1 },
         checkpoint(run, steps),
         { type: "finished", step: steps, reachedEnd: true },
       ]);

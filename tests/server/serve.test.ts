@@ -33,7 +33,7 @@ async function withServer(
 ) {
   await withFolder(async (root) => {
     const run = new WrittenRun(root, "one", { rollout: { temperature: 1 } });
-    run.event({ type: "started", step: 0, total: 5 });
+    run.event({ type: "started", step: 0, total: 5, ranks: 1 });
     run.step(1, "generator", { a: 5 });
     run.event({ type: "step", step: 1, phase: "generator" });
     run.sample({});
@@ -95,7 +95,7 @@ Deno.test("serve: Prometheus reads states, and last values of what goes on", asy
     endpoint.open(run.folder, { budgetBytes: 9000, liveBytes: 700 });
     // Between what was told before and the present part.
     await new Promise((resolve) => setTimeout(resolve, 5));
-    run.event({ type: "started", step: 1, total: 5 });
+    run.event({ type: "started", step: 1, total: 5, ranks: 1 });
     run.step(2, "generator", { "generator/reward": 0.25 });
     run.event({ type: "step", step: 2, phase: "generator" });
     const read = async () => await (await ask("/metrics")).text();

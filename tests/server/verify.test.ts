@@ -9,7 +9,7 @@ const program = fileURLToPath(import.meta.resolve("../../src/cli/main.ts"));
 Deno.test("verify: what cannot be asked is refused, and a process that fails says why in the last line", async () => {
   await withFolder(async (root) => {
     const run = new WrittenRun(root, "one", { generator: 5 });
-    run.event({ type: "started", step: 0, total: 5 });
+    run.event({ type: "started", step: 0, total: 5, ranks: 1 });
     const options = { hostname: "127.0.0.1", port: 0, token: null, folders: [], root };
     await using server = serve({ ...options, program });
     const ask = (body: object) =>

@@ -10,7 +10,9 @@ import { RunControl } from "../control/run_control.ts";
 import { EventLog } from "../events/event_log.ts";
 import { RunEvents } from "../events/run_events.ts";
 import { RunFolder } from "../store/run_folder.ts";
+import { alone } from "../../distributed/communicator.ts";
 import { isFinished, trainWithReport } from "../session/training_session.ts";
+import { withTimeline } from "../trace/run_timeline.ts";
 
 /** The seeds of a comparison lie beside its configuration. */
 const seedsFile = (path: string) => join(path, "seeds.json");
@@ -81,11 +83,18 @@ export async function runComparison(
       number: index + 1,
       total: runs.length,
     });
-    const reachedEnd = await trainWithReport(gpu, run.config, run.folder.path, {
-      resume: run.folder.isUsed,
-      events,
-      control,
-    });
+    const reachedEnd = await withTimeline(
+      gpu,
+      { ranks: alone, events },
+      null,
+      (timeline) =>
+        trainWithReport(gpu, run.config, run.folder.path, {
+          resume: run.folder.isUsed,
+          events,
+          control,
+          timeline,
+        }),
+    );
     const table = writeComparison(runs, path, device);
     if (reachedEnd) continue;
     events.emit({ type: "comparisonEnded", isDone: false });

@@ -4,6 +4,7 @@ import type { StepPhase } from "../../rl/schedule/step_phase.ts";
 import type { Settings } from "../config/changeable.ts";
 import type { Metrics, Phase } from "../store/metrics_log.ts";
 import type { Sample } from "../store/samples_log.ts";
+import type { Activity } from "../store/timeline_log.ts";
 
 /** What a run is doing between two of its steps, or within one. */
 export type RunPhase = StepPhase | "evaluation" | "checkpoint";
@@ -13,6 +14,8 @@ export interface StartedEvent {
   readonly type: "started";
   readonly step: number;
   readonly total: number;
+  /** How many processes share the work from now on. */
+  readonly ranks: number;
 }
 
 /** A phase begins, in the course of `step`. */
@@ -54,6 +57,13 @@ export interface SamplesEvent {
   readonly type: "samples";
   readonly step: number;
   readonly samples: readonly Sample[];
+}
+
+/** What each rank did when, in a step and after it; the first rank tells it, after the step or with the next one. */
+export interface ActivityEvent {
+  readonly type: "activity";
+  readonly step: number;
+  readonly ranks: readonly (readonly Activity[])[];
 }
 
 /** A checkpoint is on the disk. */
@@ -127,6 +137,7 @@ export type RunEvent =
   | StepEvent
   | EvaluationEvent
   | SamplesEvent
+  | ActivityEvent
   | CheckpointEvent
   | ChangedEvent
   | PauseEvent

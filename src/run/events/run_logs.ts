@@ -3,19 +3,21 @@ import type { RunFolder } from "../store/run_folder.ts";
 import { SamplesLog } from "../store/samples_log.ts";
 import { TensorBoardLog } from "../store/tensorboard_log.ts";
 import { CHANGED } from "../store/metric_names.ts";
+import { timelineLine, TimelineLog } from "../store/timeline_log.ts";
 import type { PhaseEndedEvent, RunEvent } from "./run_event.ts";
 
-/** Which logs are written besides those of metrics and timings. */
+/** Which logs are written besides those of metrics, timings and the timeline. */
 export interface LogChoice {
   /** Whether the run tells samples. */
   readonly samples: boolean;
   readonly tensorBoard: boolean;
 }
 
-/** Writes metrics.jsonl, timings.jsonl, samples.jsonl and TensorBoard's files as a run tells what happens. */
+/** Writes metrics.jsonl, timings.jsonl, timeline.jsonl, samples.jsonl and TensorBoard's files as a run tells them. */
 export class RunLogs implements Disposable {
   readonly #metrics: MetricsLog;
   readonly #timings: TimingsLog;
+  readonly #timeline: TimelineLog;
   readonly #samples: SamplesLog | null;
   readonly #tensorBoard: TensorBoardLog | null;
   /** Seconds of the step's phases so far, and of the pause before it. */
@@ -36,6 +38,7 @@ export class RunLogs implements Disposable {
     using opened = new DisposableStack();
     this.#metrics = opened.use(new MetricsLog(folder.metrics, lastStep));
     this.#timings = opened.use(new TimingsLog(folder.timings, lastStep));
+    this.#timeline = opened.use(new TimelineLog(folder.timeline, lastStep));
     this.#samples = samples ? opened.use(new SamplesLog(folder.samples, lastStep)) : null;
     this.#tensorBoard = tensorBoard
       ? opened.use(new TensorBoardLog(folder.tensorBoard, lastStep))
@@ -71,6 +74,9 @@ export class RunLogs implements Disposable {
       case "evaluation":
         this.#appendMetrics({ step: event.step, phase: "evaluation", ...event.metrics });
         break;
+      case "activity":
+        this.#timeline.append(timelineLine(event.step, event.ranks));
+        break;
       case "samples":
         for (const sample of event.samples) this.#samples?.append(sample);
         break;
@@ -95,7 +101,7 @@ export class RunLogs implements Disposable {
   }
 
   get #logs() {
-    return [this.#metrics, this.#timings, this.#samples, this.#tensorBoard];
+    return [this.#metrics, this.#timings, this.#timeline, this.#samples, this.#tensorBoard];
   }
 
   #sync(): void {

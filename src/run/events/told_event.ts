@@ -14,8 +14,8 @@ import type {
 } from "./run_event.ts";
 
 /**
- * An event as a line of events.jsonl has it: what was measured and written lies in metrics.jsonl and samples.jsonl,
- * and an error is its message.
+ * An event as a line of events.jsonl has it: what was measured, written and done when lies in logs of its own, and an
+ * error is its message.
  */
 export type ToldEvent =
   | StartedEvent
@@ -50,6 +50,7 @@ export type EventLine = ToldEvent & {
 export function toldEvent(event: RunEvent): ToldEvent | null {
   switch (event.type) {
     case "samples":
+    case "activity":
       return null;
     case "step":
       return { type: event.type, step: event.step, phase: event.phase };

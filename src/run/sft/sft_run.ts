@@ -159,7 +159,7 @@ export class SftRun {
     const live = new LiveConfig(this.ranks, history, this.step);
     using _door = live.open(control, steps);
     const course: Course = { folder, events, health, live, timeline };
-    events.emit({ type: "started", step: this.step, total: steps });
+    events.emit({ type: "started", step: this.step, total: steps, ranks: this.ranks.size });
     if (this.step === 0) await this.#evaluate(course);
     while (!this.#isDone) {
       const step = this.step + 1;
@@ -182,6 +182,7 @@ export class SftRun {
       await health.requireSound(this.step);
       await this.save(sftWeights(folder, this.config));
     }
+    await timeline?.runEnd();
     events.emit({ type: "finished", step: this.step, reachedEnd });
     return reachedEnd;
   }

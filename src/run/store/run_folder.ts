@@ -102,6 +102,11 @@ export class RunFolder {
     return join(this.path, "timings.jsonl");
   }
 
+  /** What each rank did when. */
+  get timeline(): string {
+    return join(this.path, "timeline.jsonl");
+  }
+
   /** Event files for TensorBoard. */
   get tensorBoard(): string {
     return join(this.path, "tensorboard");

@@ -147,7 +147,7 @@ export class TangoRun {
   async train(): Promise<boolean> {
     const { total_training_steps: total } = this.#config.schedule;
     using _door = this.#live.open(this.#control, total);
-    this.#events.emit({ type: "started", step: this.globalSteps, total });
+    this.#events.emit({ type: "started", step: this.globalSteps, total, ranks: this.#ranks.size });
     let reachedEnd = true;
     for (;;) {
       const step = await this.#begin();
@@ -173,6 +173,7 @@ export class TangoRun {
       await this.#health.requireSound(this.globalSteps);
       await this.#writeModels((name) => this.folder.weights(name));
     }
+    await this.#timeline?.runEnd();
     this.#events.emit({ type: "finished", step: this.globalSteps, reachedEnd });
     return reachedEnd;
   }

@@ -57,6 +57,7 @@ export class RunActivity {
       name: spoken(name),
       begin,
       end,
+      phaseOf: step,
       facts: { step },
     }));
   }

@@ -8,6 +8,7 @@ import type { RunEvents } from "../events/run_events.ts";
 import type { Metrics } from "../store/metrics_log.ts";
 import type { Interval } from "./intervals.ts";
 import { KernelActivity, type StepRange } from "./kernel_activity.ts";
+import { rankActivity } from "./rank_activity.ts";
 import { RunActivity } from "./run_activity.ts";
 import { type Moment, now, type Span } from "./span.ts";
 import { stepTimings } from "./step_timings.ts";
@@ -22,13 +23,15 @@ export interface TraceOptions {
   readonly kernelsOf: StepRange | null;
 }
 
-/** Who is told that a training step has ended; all ranks tell it. */
+/** Who is told that a training step, or the run, has ended; all ranks tell it. */
 export interface StepClock {
   /**
    * @param seconds that the step took
    * @returns on the first of several ranks, how long each waited and what it sent, see `stepTimings`
    */
   stepEnd(seconds: number): Promise<Metrics>;
+  /** The run is about to tell that it is finished: what came after the last step is told too. */
+  runEnd(): Promise<void>;
 }
 
 /** What a rank tells the first one at the end of a step, its times on the first rank's clock. */
@@ -46,7 +49,8 @@ const STEPS_BETWEEN_CLOCKS = 50;
 
 /**
  * What the ranks of a run do when. Each hears its own run's events, messages and GPU; at the end of a step the
- * first one is told, who says how much of it each rank waited and sent, and writes the timeline of all.
+ * first one is told, who says how much of it each rank waited and sent, tells the run what each of them did
+ * (`activity`), and writes the timeline of all where one was asked for.
  */
 export class RunTimeline implements StepClock, Disposable {
   /** The ranks as the run is to talk to them. */
@@ -69,6 +73,7 @@ export class RunTimeline implements StepClock, Disposable {
   constructor(
     private readonly gpu: Gpu,
     ranks: Communicator,
+    private readonly events: RunEvents,
     private readonly options: TraceOptions | null,
   ) {
     const kernelsOf = options?.kernelsOf ?? null;
@@ -90,29 +95,27 @@ export class RunTimeline implements StepClock, Disposable {
   /** Hears an event of this rank's run; before the run begins there is no folder to write to. */
   hear(event: RunEvent): void {
     if (event.type === "started") this.#begin();
-    if (this.options === null) return;
     const happened = [...this.#activity.hear(event), ...this.#kernels?.hear(event) ?? []];
-    if (this.ranks.rank > 0) this.#happened.push(...happened);
-    else this.#file?.add(0, happened);
+    this.#file?.add(0, happened);
+    const isWritten = this.options === null || this.#file !== null;
+    this.#happened.push(...isWritten ? happened.filter(isPhase) : happened);
   }
 
   async stepEnd(seconds: number): Promise<Metrics> {
-    if (this.ranks.size === 1) return {};
     const end = now();
     const reports = await this.#collect();
     if (reports === null) return {};
     const waiting = this.#waiting.find(reports);
-    this.#write(reports, waiting);
+    this.#tell(reports, waiting);
+    if (this.ranks.size === 1) return {};
     const step: Interval = [end - 1000 * seconds, end];
     const reported = this.#reported.splice(0, reports.length, ...reports.map(() => 0));
     return stepTimings(step, waiting, reports.map(({ transfers }) => transfers), reported);
   }
 
-  /** The run is over on all ranks, each of which calls it: what came after the last step is told too. */
-  async end(): Promise<void> {
-    if (this.ranks.size === 1 || this.options === null) return;
+  async runEnd(): Promise<void> {
     const reports = await this.#collect();
-    if (reports !== null) this.#write(reports, this.#waiting.find(reports));
+    if (reports !== null) this.#tell(reports, this.#waiting.find(reports));
   }
 
   /** @throws UserError when the file cannot be written */
@@ -134,7 +137,9 @@ export class RunTimeline implements StepClock, Disposable {
       this.#offset = await clockOffset(this.#apart, now);
     }
     const reports = await collectValues(this.#apart, this.#take());
-    if (this.#steps++ === 0) reports?.forEach(({ name }, rank) => this.#file?.nameRank(rank, name));
+    if (this.#steps++ === 0 && this.ranks.size > 1) {
+      reports?.forEach(({ name }, rank) => this.#file?.nameRank(rank, name));
+    }
     return reports;
   }
 
@@ -153,11 +158,24 @@ export class RunTimeline implements StepClock, Disposable {
     };
   }
 
+  #tell(reports: readonly RankReport[], waiting: readonly RankWaiting[]): void {
+    const ranks = reports.map(({ happened }, rank) =>
+      rankActivity(happened.filter(isPhase), waiting[rank])
+    );
+    const steps = new Set(ranks.flatMap((ofSteps) => [...ofSteps.keys()]));
+    for (const step of [...steps].sort((a, b) => a - b)) {
+      const ofStep = ranks.map((ofSteps) => ofSteps.get(step) ?? []);
+      this.events.emit({ type: "activity", step, ranks: ofStep });
+    }
+    this.#write(reports, waiting);
+  }
+
   #write(reports: readonly RankReport[], waiting: readonly RankWaiting[]): void {
     const file = this.#file;
     if (file === null) return;
     reports.forEach(({ happened }, rank) => {
-      file.add(rank, happened);
+      // What the first one did is there already.
+      if (rank > 0) file.add(rank, happened);
       const spans = (name: string, intervals: readonly Interval[]) =>
         intervals.map(([begin, end]): Span => ({ track: "waiting", name, begin, end }));
       const { idle, communicating } = waiting[rank];
@@ -172,6 +190,10 @@ export class RunTimeline implements StepClock, Disposable {
   }
 }
 
+function isPhase(one: Span | Moment): one is Span {
+  return one.phaseOf !== undefined;
+}
+
 /**
  * Runs all that a run does from its first event to its last, with a timeline that hears it. All ranks call it.
  *
@@ -183,9 +205,7 @@ export async function withTimeline<Result>(
   options: TraceOptions | null,
   body: (timeline: RunTimeline) => Promise<Result>,
 ): Promise<Result> {
-  using timeline = new RunTimeline(gpu, ranks, options);
+  using timeline = new RunTimeline(gpu, ranks, events, options);
   using _listening = events.listen((event) => timeline.hear(event));
-  const result = await body(timeline);
-  await timeline.end();
-  return result;
+  return await body(timeline);
 }

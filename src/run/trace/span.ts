@@ -11,6 +11,8 @@ export interface Span {
   /** Milliseconds of this rank's clock, see `now`. */
   readonly begin: number;
   readonly end: number;
+  /** The step that it is a phase of; absent where it is none. */
+  readonly phaseOf?: number;
   /** Shown when one looks at it. */
   readonly facts?: Readonly<Record<string, number | string>>;
 }

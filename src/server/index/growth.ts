@@ -74,7 +74,8 @@ function lastLineEnd(log: Deno.FsFile, size: number): number {
   }
 }
 
-function readAt(file: Deno.FsFile, begin: number, length: number): Uint8Array {
+/** Bytes of a file from a place on; fewer where it ends before. */
+export function readAt(file: Deno.FsFile, begin: number, length: number): Uint8Array {
   const bytes = new Uint8Array(length);
   file.seekSync(begin, Deno.SeekMode.Start);
   let read = 0;

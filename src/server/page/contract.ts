@@ -66,7 +66,7 @@ export interface ConfusionPoint {
   readonly unparsed: number;
 }
 
-/** Seconds since the run began in which a rank did one thing. */
+/** Seconds since the run began in which a rank did one thing: was in a phase of a step, waited or communicated. */
 export interface Span {
   readonly name: string;
   readonly step: number;
@@ -77,7 +77,7 @@ export interface Span {
 /** One rank's row of the timeline. */
 export interface RankSpans {
   readonly rank: number;
-  readonly name: string;
+  /** Ascending and disjoint. */
   readonly spans: readonly Span[];
 }
 

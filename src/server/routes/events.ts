@@ -3,8 +3,9 @@
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import { MOST_WATCHERS, tooMany } from "../http/limits.ts";
 import { problems } from "../http/problem.ts";
-import { numberBeforeLast, phaseSpans } from "../index/read_events.ts";
+import { numberBeforeLast } from "../index/read_events.ts";
 import { EventMessages } from "../index/event_messages.ts";
+import { readTimeline } from "../runs/read_timeline.ts";
 import type { RunList } from "../runs/run_list.ts";
 import { json, MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
 
@@ -39,17 +40,23 @@ const stepNumber = numberParameter(0, MOST_STEPS).optional();
 const timeline = createRoute({
   method: "get",
   path: "/api/runs/{id}/timeline",
-  summary: "When the run was in which phase",
+  summary: "What each rank did when: phases of steps, waiting for others, communicating",
   request: { params: runParameter, query: z.object({ from: stepNumber, to: stepNumber }) },
   responses: {
     200: json(
-      "Spans in seconds since the run began; of several ranks the first one's.",
+      "By rank. Spans ascend and do not overlap; times are seconds since the run began. Of many steps, the last ones.",
       z.object({
         ranks: z.array(z.object({
           rank: z.int(),
-          name: z.string(),
           spans: z.array(
-            z.object({ name: z.string(), step: z.int(), begin: z.number(), end: z.number() }),
+            z.object({
+              name: z.string().describe(
+                "`rollout`, `verification`, `forward-backward`, `optimizer`, `update` (its rest), `evaluation`, `checkpoint`; `idle`, `communicate`.",
+              ),
+              step: z.int(),
+              begin: z.number(),
+              end: z.number(),
+            }),
           ),
         })),
       }),
@@ -79,10 +86,14 @@ export function eventsRoutes(runs: RunList): OpenAPIHono {
     });
   });
   api.openapi(timeline, (context) => {
-    const { indexed } = requireRun(runs, context.req.valid("param").id);
+    const { indexed, folder } = requireRun(runs, context.req.valid("param").id);
     const { from = 0, to = MOST_STEPS } = context.req.valid("query");
-    const spans = phaseSpans(runs.index.database, indexed.id, from, to);
-    return context.json({ ranks: [{ rank: 0, name: "rank 0", spans }] }, 200);
+    const started = Date.parse(indexed.progress.startedAt ?? "") || 0;
+    const ranks = readTimeline(folder.timeline, { from, to }, started);
+    return context.json(
+      { ranks: ranks.map(({ rank, spans }) => ({ rank, spans: [...spans] })) },
+      200,
+    );
   });
   return api;
 }

@@ -25,7 +25,7 @@ class RecordedOutput implements ProgressOutput {
 
 function train(output: RecordedOutput, from: number, to: number, total: number): RunProgress {
   const progress = new RunProgress(describeTangoSteps, output);
-  progress.hear({ type: "started", step: from - 1, total });
+  progress.hear({ type: "started", step: from - 1, total, ranks: 1 });
   for (let step = from; step <= to; step++) {
     output.time += 3000;
     const phase = step % 4 === 0 ? "verifier" : "generator";
@@ -71,7 +71,7 @@ Deno.test("progress: each run of a comparison begins anew, under its number", ()
   const progress = train(output, 4, 4, 4);
   const run = { method: "GRPO alone", seed: 0, path: "runs/c/alone", number: 2, total: 3 };
   progress.hear({ type: "comparedRun", ...run });
-  progress.hear({ type: "started", step: 0, total: 1 });
+  progress.hear({ type: "started", step: 0, total: 1, ranks: 1 });
   const timings = { [METRIC.tokensPerSecond]: 50 };
   const metrics = { [METRIC.generatorReward]: 1 };
   progress.hear({ type: "step", step: 1, phase: "generator", metrics, timings });

@@ -20,7 +20,7 @@ Deno.test("event log: lines are numbered, and go on where an earlier part ended"
     for (const step of [0, 3]) {
       const events = new RunEvents();
       using _log = new EventLog(folder, events);
-      events.emit({ type: "started", step, total: 9 });
+      events.emit({ type: "started", step, total: 9, ranks: 1 });
       events.emit({ type: "phaseEnded", step: step + 1, phase: "rollout", seconds: 0.5 });
       events.emit({
         type: "step",
@@ -33,10 +33,10 @@ Deno.test("event log: lines are numbered, and go on where an earlier part ended"
     }
     const lines = toldOf(folder.path);
     assert.deepEqual(lines.map(({ number, time: _, ...told }) => [number, told]), [
-      [1, { type: "started", step: 0, total: 9 }],
+      [1, { type: "started", step: 0, total: 9, ranks: 1 }],
       [2, { type: "phaseEnded", step: 1, phase: "rollout", seconds: 0.5 }],
       [3, { type: "step", step: 1, phase: "generator" }],
-      [4, { type: "started", step: 3, total: 9 }],
+      [4, { type: "started", step: 3, total: 9, ranks: 1 }],
       [5, { type: "phaseEnded", step: 4, phase: "rollout", seconds: 0.5 }],
       [6, { type: "step", step: 4, phase: "generator" }],
     ]);
@@ -96,7 +96,7 @@ Deno.test("event log: a full disk ends the run with a message", () => {
     Deno.symlinkSync("/dev/full", folder.events);
     const events = new RunEvents();
     using _log = new EventLog(folder, events);
-    assert.throws(() => events.emit({ type: "started", step: 0, total: 1 }), {
+    assert.throws(() => events.emit({ type: "started", step: 0, total: 1, ranks: 1 }), {
       name: "UserError",
       message: /events\.jsonl: the disk is full/,
     });

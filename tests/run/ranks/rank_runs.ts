@@ -9,6 +9,7 @@ import { resolveTangoConfig, type TangoConfig } from "../../../src/run/config/co
 import type { RunEvent } from "../../../src/run/events/run_event.ts";
 import { RunEvents } from "../../../src/run/events/run_events.ts";
 import { trainWithReport } from "../../../src/run/session/training_session.ts";
+import { withTimeline } from "../../../src/run/trace/run_timeline.ts";
 import { onRanks } from "../../distributed/in_process.ts";
 import { assertSameFiles } from "../killable_runs.ts";
 import { tinyTask, writeTinyPolicies } from "../tiny_policies.ts";
@@ -87,7 +88,19 @@ export class RankRuns implements AsyncDisposable {
         told.push(event);
         hear(event, ranks);
       });
-      await trainWithReport(gpus[ranks.rank], config, this.path(name), { resume, events, ranks });
+      const gpu = gpus[ranks.rank];
+      await withTimeline(
+        gpu,
+        { ranks, events },
+        null,
+        (timeline) =>
+          trainWithReport(gpu, config, this.path(name), {
+            resume,
+            events,
+            ranks: timeline.ranks,
+            timeline,
+          }),
+      );
       return told;
     });
   }

@@ -20,7 +20,7 @@ const ended = (phase: "rollout" | "update" | "forward_backward" | "evaluation", 
 Deno.test("activity: phases lie within one another and within their step", () => {
   const timings = { "perf/tokens_per_second": 5 };
   const spans = spansOf([
-    [100, { type: "started", step: 6, total: 9 }],
+    [100, { type: "started", step: 6, total: 9, ranks: 1 }],
     [110, began("evaluation", 6)],
     [130, ended("evaluation", 6)],
     [140, began("rollout")],
@@ -36,10 +36,10 @@ Deno.test("activity: phases lie within one another and within their step", () =>
   assert.deepEqual(
     spans.map((span) => ({ ...span, track: undefined })),
     [
-      { name: "evaluation", begin: 110, end: 130, facts: { step: 6 } },
-      { name: "rollout", begin: 140, end: 150, facts: { step: 7 } },
-      { name: "forward-backward", begin: 161, end: 168, facts: { step: 7 } },
-      { name: "update", begin: 160, end: 170, facts: { step: 7 } },
+      { name: "evaluation", begin: 110, end: 130, phaseOf: 6, facts: { step: 6 } },
+      { name: "rollout", begin: 140, end: 150, phaseOf: 7, facts: { step: 7 } },
+      { name: "forward-backward", begin: 161, end: 168, phaseOf: 7, facts: { step: 7 } },
+      { name: "update", begin: 160, end: 170, phaseOf: 7, facts: { step: 7 } },
       { name: "verifier step", begin: 140, end: 175, facts: { step: 7, ...timings } },
       { name: "paused", begin: 200, end: 240 },
     ].map((span) => ({ ...span, track: undefined })),
@@ -53,8 +53,8 @@ Deno.test("activity: what was under way when a run failed is shown, with the err
     [15, { type: "failed", step: 6, error: new Error("the GPU was lost") }],
   ]);
   assert.deepEqual(spans, [
-    { track: "run", name: "forward-backward", begin: 11, end: 15, facts: { step: 7 } },
-    { track: "run", name: "update", begin: 10, end: 15, facts: { step: 7 } },
+    { track: "run", name: "forward-backward", begin: 11, end: 15, phaseOf: 7, facts: { step: 7 } },
+    { track: "run", name: "update", begin: 10, end: 15, phaseOf: 7, facts: { step: 7 } },
     { track: "run", name: "failed", begin: 15, facts: { message: "the GPU was lost" } },
   ]);
 });

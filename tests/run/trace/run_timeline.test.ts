@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { loadTangoConfig } from "../../../src/run/config/load_config.ts";
+import type { ActivityEvent } from "../../../src/run/events/run_event.ts";
 import { RunEvents } from "../../../src/run/events/run_events.ts";
 import { trainWithReport } from "../../../src/run/session/training_session.ts";
 import { alone } from "../../../src/distributed/communicator.ts";
@@ -125,14 +126,18 @@ onEveryGpu("trace: one file for all ranks, with who waited for whom", async (gpu
   const path = join(Deno.makeTempDirSync(), "trace.json");
   const pause = (milliseconds: number) => new Promise((done) => setTimeout(done, milliseconds));
   const sent: number[] = [];
+  const told: [rank: number, event: ActivityEvent][] = [];
   const timings = await onRanks(3, async (ranks) => {
     const events = new RunEvents();
     // Ranks of one process share its GPU, which does nothing here.
     const options = { path, kernelsOf: null };
     return await withTimeline(gpu, { ranks, events }, options, async (timeline) => {
       const { rank, send, receive } = timeline.ranks;
-      events.emit({ type: "started", step: 0, total: 2 });
+      events.emit({ type: "started", step: 0, total: 2, ranks: 1 });
       const lines: Metrics[] = [];
+      events.listen((event) => {
+        if (event.type === "activity") told.push([rank, event]);
+      });
       for (const step of [1, 2]) {
         await events.during(step, "rollout", async () => {
           // The others wait for rank 0, who computes meanwhile.
@@ -146,7 +151,8 @@ onEveryGpu("trace: one file for all ranks, with who waited for whom", async (gpu
         events.emit({ type: "step", step, phase: "generator", metrics: {}, timings: {} });
       }
       sent[rank] = ranks.bytesSent;
-      await events.during(2, "checkpoint", () => Promise.resolve());
+      await events.during(2, "checkpoint", () => pause(1));
+      await timeline.runEnd();
       return lines;
     });
   });
@@ -165,6 +171,14 @@ onEveryGpu("trace: one file for all ranks, with who waited for whom", async (gpu
     const counted = timings[0].map((line) => line[`perf/bytes_sent/rank_${rank}`]);
     assert.equal(counted[0] + counted[1], bytes, `all that rank ${rank} has sent`);
   }
+  assert.deepEqual(told.map(([rank, { step }]) => [rank, step]), [[0, 1], [0, 2], [0, 2]]);
+  const [, [, second], [, last]] = told;
+  assert.deepEqual(second.ranks.map((spans) => spans.some(({ name }) => name === "idle")), [
+    false,
+    true,
+    true,
+  ]);
+  for (const spans of last.ranks) assert.ok(spans.some(({ name }) => name === "checkpoint"));
   const text = Deno.readTextFileSync(path);
   const named = (JSON.parse(text) as Written[]).filter(({ name }) => name === "process_name");
   assert.deepEqual(named.map(({ pid }) => pid), [0, 1, 2]);

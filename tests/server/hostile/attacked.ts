@@ -137,7 +137,7 @@ function writeFolders(folder: string, root: string): void {
   }
   Deno.writeTextFileSync(join(folder, "secret.txt"), SECRET);
   const run = new WrittenRun(root, "one", { rollout: { temperature: 1 } });
-  run.event({ type: "started", step: 0, total: 5 });
+  run.event({ type: "started", step: 0, total: 5, ranks: 1 });
   run.step(1, "generator", { a: 5 });
   run.sample({});
   const checkpoint = join(run.folder.checkpoints, "step-000001");

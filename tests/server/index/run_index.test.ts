@@ -107,7 +107,7 @@ Deno.test("index: events are numbered, and tell how far the run is and how long 
     const index = new RunIndex(database);
     const run = new WrittenRun(root, "run");
     const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + 1000 * seconds);
-    run.event({ type: "started", step: 0, total: 10 }, at(0));
+    run.event({ type: "started", step: 0, total: 10, ranks: 1 }, at(0));
     run.event({ type: "step", step: 1, phase: "generator" }, at(90));
     run.event({ type: "failed", step: 1, message: "lost device" }, at(95));
     let id = follow(index, run);
@@ -116,7 +116,7 @@ Deno.test("index: events are numbered, and tell how far the run is and how long 
     assert.equal(progress().error, "lost device");
     assert.equal(secondsLeft(progress()), null);
     // A resumed run goes at its own pace, and waiting does not count.
-    run.event({ type: "started", step: 1, total: 10 }, at(1000));
+    run.event({ type: "started", step: 1, total: 10, ranks: 1 }, at(1000));
     run.event({ type: "step", step: 2, phase: "generator" }, at(1010));
     run.event({ type: "paused", step: 2 }, at(1010));
     run.event({ type: "continued", step: 2 }, at(1510));

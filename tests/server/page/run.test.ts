@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { confusionShares } from "../../../src/server/page/run/confusion_shares.js";
 import { flatten } from "../../../src/server/page/run/flatten.js";
 import { rankMetrics, rankShares } from "../../../src/server/page/run/rank_shares.js";
-import { innermost, spanBounds, spanTotals } from "../../../src/server/page/run/span_totals.js";
+import { spanPlaces } from "../../../src/server/page/run/span_places.js";
+import { spanTotals } from "../../../src/server/page/run/span_totals.js";
 import { verifierMetrics } from "../../../src/rl/measures/verifier_metrics.ts";
 
 Deno.test("confusion matrix: shares of all verdicts, and the balanced accuracy of the run's own metrics", () => {
@@ -42,10 +43,9 @@ Deno.test("confusion matrix: a step of one kind of solutions has one recall, one
 
 Deno.test("timeline: sums over ranks, longest first", () => {
   const ranks = [
-    { rank: 0, name: "a", spans: [{ name: "rollout", step: 1, begin: 2, end: 3 }] },
+    { rank: 0, spans: [{ name: "rollout", step: 1, begin: 2, end: 3 }] },
     {
       rank: 1,
-      name: "b",
       spans: [
         { name: "update", step: 1, begin: 3, end: 6 },
         { name: "rollout", step: 2, begin: 6, end: 6.5 },
@@ -56,27 +56,20 @@ Deno.test("timeline: sums over ranks, longest first", () => {
     { name: "update", seconds: 3, share: 3 / 4.5 },
     { name: "rollout", seconds: 1.5, share: 1.5 / 4.5 },
   ]);
-  assert.deepEqual(spanBounds(ranks), { begin: 2, end: 6.5 });
   assert.deepEqual(spanTotals([]), []);
-  assert.deepEqual(spanBounds([]), { begin: 0, end: 0 });
 });
 
-Deno.test("timeline: of what was done within something else only that is drawn", () => {
-  const span = (name: string, begin: number, end: number) => ({ name, step: 1, begin, end });
-  const spans = [
-    span("rollout", 0, 1),
-    // As a run tells them: the inner ones end first, and an outer one begins a moment earlier.
-    span("forward_backward", 1.001, 2),
-    span("optimizer", 2, 2.5),
-    span("update", 1, 2.501),
-    span("rollout", 2.501, 3),
-  ];
-  assert.deepEqual(innermost(spans).map(({ name, begin }) => [name, begin]), [
-    ["rollout", 0],
-    ["forward_backward", 1.001],
-    ["optimizer", 2],
-    ["rollout", 2.501],
+Deno.test("timeline: a gap in which nothing was done is drawn short, and told", () => {
+  const span = (step: number, begin: number, end: number) => ({ name: "a", step, begin, end });
+  const { length, placeOf, gaps } = spanPlaces([
+    { rank: 0, spans: [span(1, 10, 60), span(2, 61, 100), span(3, 5000, 5011)] },
+    { rank: 1, spans: [span(1, 10, 50), span(2, 62, 90)] },
   ]);
+  // 50, 39 and 11 seconds, a second between the first two and 3 % of all that before the last.
+  assert.equal(length, 104);
+  assert.deepEqual([10, 61, 62, 5000, 5011].map(placeOf), [0, 51, 52, 93, 104]);
+  assert.deepEqual(gaps, [{ step: 2, seconds: 4900 }]);
+  assert.equal(spanPlaces([]).length, 0);
 });
 
 Deno.test("timeline: what each rank waits and sends, whatever their number", () => {

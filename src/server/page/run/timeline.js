@@ -6,7 +6,8 @@ import { go } from "../live/route.js";
 import { Failure } from "../parts/failure.js";
 import { StepField } from "../parts/step_field.js";
 import { RankTable } from "./rank_table.js";
-import { innermost, spanBounds, spanTotals } from "./span_totals.js";
+import { spanPlaces } from "./span_places.js";
+import { spanTotals } from "./span_totals.js";
 
 /**
  * @import { RankSpans, Run } from "../contract.ts"
@@ -27,10 +28,7 @@ export function Timeline({ run, route, version }) {
   const to = route.to ?? run.step;
   /** @type {{ answer: { ranks: RankSpans[] } | null, error: Error | null }} */
   const { answer, error } = useLoaded(runPath(run.id, "timeline", { from, to }), version);
-  const ranks = (answer?.ranks ?? []).map((one) => ({
-    ...one,
-    spans: innermost(one.spans.filter(({ step }) => step >= from && step <= to)),
-  }));
+  const ranks = answer?.ranks ?? [];
   const totals = spanTotals(ranks);
   return h(
     Fragment,
@@ -57,8 +55,11 @@ function spanClass(name) {
 
 /** @param {{ ranks: RankSpans[] }} props */
 function Rows({ ranks }) {
-  const { begin, end } = spanBounds(ranks);
-  const scale = WIDTH / Math.max(1e-9, end - begin);
+  const { length, placeOf, gaps } = spanPlaces(ranks);
+  const scale = WIDTH / Math.max(1e-9, length);
+  const steps = ranks.flatMap(({ spans }) =>
+    spans.length === 0 ? [] : [spans[0].step, spans[spans.length - 1].step]
+  );
   return h(
     "div",
     {
@@ -67,11 +68,11 @@ function Rows({ ranks }) {
       role: "group",
       "aria-label": "Timeline; its sums are in the table below",
     },
-    ranks.map(({ rank, name, spans }) =>
+    ranks.map(({ rank, spans }) =>
       h(
         "div",
         { class: "rank", key: rank },
-        h("span", { class: "rank-name" }, name),
+        h("span", { class: "rank-name" }, `rank ${rank}`),
         h(
           "svg",
           { viewBox: `0 0 ${WIDTH} ${ROW}`, preserveAspectRatio: "none", "aria-hidden": "true" },
@@ -81,23 +82,44 @@ function Rows({ ranks }) {
               {
                 key: place,
                 class: spanClass(span.name),
-                x: (span.begin - begin) * scale,
+                x: placeOf(span.begin) * scale,
                 width: Math.max(0.5, (span.end - span.begin) * scale),
-                y: 2,
-                height: ROW - 4,
+                ...barOf(span.name),
               },
               h(
                 "title",
                 null,
-                `step ${span.step}: ${span.name}, ${formatDuration(span.end - span.begin)}`,
+                `step ${span.step}: ${span.name}, ${spoken(span.end - span.begin)}`,
               ),
             )
           ),
         ),
       )
     ),
-    h("p", { class: "quiet scale" }, `${formatDuration(end - begin)} from left to right`),
+    h(
+      "p",
+      { class: "quiet scale" },
+      `Steps ${Math.min(...steps)} to ${Math.max(...steps)}, ${spoken(length)} from left to right.`,
+      gaps.map(({ step, seconds }) =>
+        ` Drawn shorter: ${formatDuration(seconds)} after step ${step}.`
+      ),
+    ),
   );
+}
+
+/**
+ * What is no work is seen by its height too.
+ *
+ * @param {string} name
+ */
+function barOf(name) {
+  const height = name === "idle" ? 4 : name === "communicate" ? 12 : ROW - 4;
+  return { y: (ROW - height) / 2, height };
+}
+
+/** @param {number} seconds */
+function spoken(seconds) {
+  return seconds < 10 ? `${formatNumber(seconds)} s` : formatDuration(seconds);
 }
 
 /** @param {{ totals: ReturnType<typeof spanTotals> }} props */

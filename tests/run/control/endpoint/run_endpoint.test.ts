@@ -62,7 +62,7 @@ Deno.test("endpoint: requests reach the run's control, and the answer says how f
       ok: true,
       status: { ...status, ...asked },
     });
-    events.emit({ type: "started", step: 2, total: 9 });
+    events.emit({ type: "started", step: 2, total: 9, ranks: 1 });
     events.emit({ type: "phaseBegan", step: 3, phase: "rollout" });
     assert.deepEqual(await ask({ request: "pause" }), {
       ok: true,
