@@ -31,7 +31,7 @@ const configuration = {
 
 /** What a client sees of a server. */
 class Client {
-  constructor(private readonly url: string) {}
+  constructor(readonly url: string) {}
 
   async send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
     await breath();
@@ -135,6 +135,9 @@ Deno.test({
       const paused = await client.until(id, "paused");
       assert.ok(paused.step >= 1 && paused.totalSteps === ENDLESS);
       assert.ok((paused.memory?.planned ?? 0) > 0);
+      const alerts = async () => (await fetch(`${client.url}/metrics`)).text();
+      while (!/^tango_memory_live_bytes\{.*\} [1-9]\d+$/m.test(await alerts())) await breath();
+      assert.match(await alerts(), /^tango_memory_planned_bytes\{.*\} [1-9]\d+$/m);
       const path = `/api/runs/${id}/settings`;
       const wrong = await client.send("PATCH", path, { "optimizer.learning_rate": -1 });
       assert.deepEqual([wrong.status, wrong.answer.field], [422, "optimizer.learning_rate"]);

@@ -53,7 +53,7 @@ export function prometheusRoutes(runs: AllRuns, list: RunList): OpenAPIHono {
       ]),
       family("tango_step", "Steps done.", going.map((run) => [labels(run), run.step])),
       family(
-        "tango_steps_total",
+        "tango_steps_planned",
         "Steps in all.",
         going.map((run) => [labels(run), run.totalSteps]),
       ),
@@ -66,6 +66,11 @@ export function prometheusRoutes(runs: AllRuns, list: RunList): OpenAPIHono {
         "tango_memory_planned_bytes",
         "GPU memory at most.",
         numbers(going, ({ memory }) => memory?.planned ?? null),
+      ),
+      family(
+        "tango_memory_live_bytes",
+        "GPU memory that the run has taken now.",
+        numbers(going, ({ memory }) => memory?.live ?? null),
       ),
       family(
         "tango_last_step_timestamp_seconds",
