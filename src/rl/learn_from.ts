@@ -10,6 +10,7 @@ import {
 import type { RolloutResponse } from "../engine/sampling/rollout.ts";
 import type { ScoredResponse } from "./advantage/scored_response.ts";
 import type { DuringPhase } from "./schedule/step_phase.ts";
+import { spreadPlaces } from "../base/spread_places.ts";
 import { groupIndices } from "../base/statistics.ts";
 
 /** How a step updates its policy. */
@@ -21,6 +22,11 @@ export interface LearningOptions {
   readonly during: DuringPhase;
   /** What the ranks do that do not hold the policy while the others update it. */
   readonly meanwhile?: () => Promise<void>;
+  /**
+   * Responses, spread over all (`spreadPlaces`), whose tokens' log-prob differences are kept in the update's
+   * `logProbDifferences`; 0 by default.
+   */
+  readonly watched?: number;
 }
 
 /** What the update of a step did. */
@@ -48,7 +54,7 @@ export async function learnFrom(
   scored: readonly Pick<ScoredResponse, "group" | "reward">[],
   advantages: readonly Float32Array[],
   unsound: PolicyName | null,
-  { masking, loss, adamw, during, meanwhile }: LearningOptions,
+  { masking, loss, adamw, during, meanwhile, watched = 0 }: LearningOptions,
 ): Promise<Learned> {
   const masked = maskedResponses(
     responses.map(({ rollout: { finished } }, i) => ({
@@ -58,12 +64,14 @@ export async function learnFrom(
     })),
     masking,
   );
+  const watchedPlaces = new Set(spreadPlaces(responses.length, watched));
   const samples = responses.map(({ prompt, rollout }, i) => ({
     prompt,
     response: rollout.tokens,
     oldLogProbs: rollout.logProbs,
     advantages: advantages[i],
     isMasked: masked[i],
+    isWatched: watchedPlaces.has(i),
   }));
   const update = unsound === null
     ? await during("update", () =>

@@ -24,6 +24,8 @@ export interface PolicySample {
   readonly advantages: Float32Array;
   /** Left out of the loss and of its mean. */
   readonly isMasked?: boolean;
+  /** Its tokens' log-prob differences are to be kept. */
+  readonly isWatched?: boolean;
 }
 
 /** How a policy learns from a batch of its responses. */
@@ -64,6 +66,8 @@ export interface PolicyUpdateMetrics {
   /** Largest |log-prob of the trainer - log-prob of the rollout| before the first update. */
   readonly logProbDifferenceMax: number;
   readonly logProbDifferenceMean: number;
+  /** [L] log-prob of the trainer - log-prob of the rollout, of each watched sample among these, by its place. */
+  readonly logProbDifferences: ReadonlyMap<number, Float32Array>;
   /** Response tokens that were learned from. */
   readonly tokens: number;
   /** Share of the responses that were left out of the loss. */
@@ -88,7 +92,7 @@ export async function updatePolicy(
   const { temperature, miniBatches, epochs } = options;
   const loss = lossOf(options, reference);
   const learned = new TokenMeans();
-  const difference = new LogProbDifference();
+  const difference = new LogProbDifference(samples);
   let normSum = 0;
   let nonFinite = 0;
   const applied: boolean[] = [];
@@ -100,7 +104,7 @@ export async function updatePolicy(
         // Nothing to learn from: not even the weights' decay is applied.
         if (applied.length > 0) continue;
         const outputs = await trainer.forward(miniBatch.sequences, temperature);
-        difference.add(miniBatch.sequences, outputs);
+        difference.add(first, outputs);
         continue;
       }
       const { outputs } = await during(
@@ -108,7 +112,7 @@ export async function updatePolicy(
         () => trainer.forwardBackward(miniBatch.sequences, loss, temperature),
       );
       learned.add(miniBatch.sequences, outputs);
-      if (applied.length === 0) difference.add(miniBatch.sequences, outputs);
+      if (applied.length === 0) difference.add(first, outputs);
       const result = await during("optimizer", () => trainer.optimStep(adamw));
       normSum += result.gradientNorm;
       nonFinite += result.nonFinite;
@@ -201,10 +205,15 @@ class LogProbDifference {
   #max = 0;
   #sum = 0;
   #count = 0;
+  readonly #watched = new Map<number, Float32Array>();
 
-  add(sequences: readonly SampledSequence[], outputs: readonly TokenOutputs[]): void {
+  constructor(private readonly samples: readonly PolicySample[]) {}
+
+  /** @param first the place of the sample that the outputs begin with */
+  add(first: number, outputs: readonly TokenOutputs[]): void {
     outputs.forEach(({ logProbs }, s) => {
-      const { oldLogProbs } = sequences[s];
+      const { oldLogProbs, isWatched } = this.samples[first + s];
+      if (isWatched) this.#watched.set(first + s, logProbs.map((own, i) => own - oldLogProbs[i]));
       for (let i = 0; i < logProbs.length; i++) {
         const difference = Math.abs(logProbs[i] - oldLogProbs[i]);
         this.#max = Math.max(this.#max, difference);
@@ -218,6 +227,7 @@ class LogProbDifference {
     return {
       logProbDifferenceMax: this.#max,
       logProbDifferenceMean: this.#sum / Math.max(1, this.#count),
+      logProbDifferences: this.#watched,
     };
   }
 }

@@ -1,6 +1,7 @@
 /** `samples.jsonl`: solutions and critiques as they were written, enough to see reward hacking. */
 
 import { JsonLinesLog } from "./json_lines_log.ts";
+import type { SampleTokens } from "./sample_tokens.ts";
 
 /** One verifier response on a solution. */
 export interface CritiqueSample {
@@ -15,6 +16,8 @@ export interface CritiqueSample {
   readonly reward?: number;
   /** Its advantage after class reweighting; absent in a generator step. */
   readonly advantage?: number;
+  /** The text's tokens; absent in a generator step, which does not train them. */
+  readonly tokens?: SampleTokens;
 }
 
 /** One solution with the critiques it received. */
@@ -40,6 +43,8 @@ export interface Sample {
   readonly outcomeAdvantage?: number;
   /** The combined advantage at the last token of each step. */
   readonly stepAdvantages?: readonly number[];
+  /** The solution's tokens; absent outside a generator step, which alone trains them. */
+  readonly tokens?: SampleTokens;
 }
 
 /** The log of samples.jsonl. */

@@ -1,49 +1,59 @@
-import type { JudgedSolution } from "../../rl/generator_step.ts";
+import { spreadPlaces } from "../../base/spread_places.ts";
+import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
+import type { GeneratorStepResult } from "../../rl/generator_step.ts";
 import type { Critique, ProblemSource, Solution } from "../../rl/responses.ts";
-import type { RewardedCritique } from "../../rl/verifier_step.ts";
+import type { VerifierStepResult } from "../../rl/verifier_step.ts";
+import { sampleTokens } from "../store/sample_tokens.ts";
 import type { CritiqueSample, Sample } from "../store/samples_log.ts";
-
-/** Every `samples`-th of the items, so that a step's few samples come from different groups. */
-function spread<Item>(items: readonly Item[], samples: number): Item[] {
-  const every = Math.max(1, Math.floor(items.length / Math.max(1, samples)));
-  return items.filter((_, i) => i % every === 0).slice(0, samples);
-}
 
 /** The lines of samples.jsonl of a generator step. */
 export function generatorSamples<Problem>(
   step: number,
   source: ProblemSource<Problem>,
-  judged: readonly JudgedSolution<Problem>[],
+  { judged, update }: GeneratorStepResult<Problem>,
   count: number,
 ): Sample[] {
-  return spread(judged, count).map((
-    { solution, critiques, reward, advantages, stepEndTokens },
-  ) => ({
-    ...solutionSample(step, "generator", source, solution),
-    critiques: critiques.map(critiqueSample),
-    rewards: {
-      ground_truth: solution.correct ? 1 : 0,
-      format: solution.formatScore,
-      outcome: reward.outcome,
-    },
-    stepRewards: reward.steps,
-    // After the last step the process part is 0: the last token carries the outcome part alone.
-    outcomeAdvantage: advantages[advantages.length - 1],
-    stepAdvantages: stepEndTokens.map((token) => advantages[token]),
-  }));
+  return spreadPlaces(judged.length, count).map((place) => {
+    const { solution, critiques, reward, advantages, stepEndTokens } = judged[place];
+    const differences = update?.logProbDifferences.get(place);
+    return {
+      ...solutionSample(step, "generator", source, solution),
+      critiques: critiques.map(critiqueSample),
+      rewards: {
+        ground_truth: solution.correct ? 1 : 0,
+        format: solution.formatScore,
+        outcome: reward.outcome,
+      },
+      stepRewards: reward.steps,
+      // After the last step the process part is 0: the last token carries the outcome part alone.
+      outcomeAdvantage: advantages[advantages.length - 1],
+      stepAdvantages: stepEndTokens.map((token) => advantages[token]),
+      tokens: sampleTokens(solution.tokenTexts, advantages, differences),
+    };
+  });
 }
 
-/** The lines of samples.jsonl of a verifier step. */
+/**
+ * The lines of samples.jsonl of a verifier step.
+ *
+ * @param tokenizer the verifier's
+ */
 export function verifierSamples<Problem>(
   step: number,
   source: ProblemSource<Problem>,
-  rewarded: readonly RewardedCritique<Problem>[],
+  tokenizer: Tokenizer,
+  { rewarded, update }: VerifierStepResult<Problem>,
   count: number,
 ): Sample[] {
-  return spread(rewarded, count).map(({ critique, reward, advantages }) => ({
-    ...solutionSample(step, "verifier", source, critique.solution),
-    critiques: [{ ...critiqueSample(critique), reward, advantage: advantages[0] }],
-  }));
+  return spreadPlaces(rewarded.length, count).map((place) => {
+    const { critique, reward, advantages } = rewarded[place];
+    const texts = tokenizer.decodeEach(critique.rollout.tokens);
+    const tokens = sampleTokens(texts, advantages, update?.logProbDifferences.get(place));
+    return {
+      ...solutionSample(step, "verifier", source, critique.solution),
+      critiques: [{ ...critiqueSample(critique), reward, advantage: advantages[0], tokens }],
+    };
+  });
 }
 
 /** The lines of samples.jsonl of an evaluation. */
@@ -54,10 +64,13 @@ export function evaluationSamples<Problem>(
   critiques: readonly Critique<Problem>[],
   count: number,
 ): Sample[] {
-  return spread(solutions, count).map((solution) => ({
-    ...solutionSample(step, "evaluation", source, solution),
-    critiques: critiques.filter((critique) => critique.solution === solution).map(critiqueSample),
-  }));
+  return spreadPlaces(solutions.length, count).map((place) => {
+    const solution = solutions[place];
+    return {
+      ...solutionSample(step, "evaluation", source, solution),
+      critiques: critiques.filter((critique) => critique.solution === solution).map(critiqueSample),
+    };
+  });
 }
 
 function solutionSample<Problem>(

@@ -86,13 +86,14 @@ export async function trainGenerator(
       sampling: rolloutSampling(config, streams.generatorRollout, step.globalStep),
       verifierSampling: rolloutSampling(config, streams.verifierRollout, step.globalStep),
       during,
+      watched: config.samples_per_step,
     },
   );
   const { judged } = result;
   const [{ solution, critiques: [critique] }] = judged;
   return {
     metrics: { ...generatorMetrics(result, { alpha, ...adamw }), ...dataMetrics(problems) },
-    samples: generatorSamples(step.globalStep, source, judged, config.samples_per_step),
+    samples: generatorSamples(step.globalStep, source, result, config.samples_per_step),
     tokens: result.sampledTokens,
     learned: result,
     answers: { generator: answered(solution), ...(critique && { verifier: answered(critique) }) },
@@ -133,6 +134,7 @@ export async function trainVerifier(
       sampling: rolloutSampling(config, streams.verifierRollout, step.globalStep),
       generatorSampling: rolloutSampling(config, streams.generatorRollout, step.globalStep),
       during,
+      watched: config.samples_per_step,
       meanwhile: async () => {
         if (next) await rolloutAhead(context, next);
       },
@@ -144,7 +146,13 @@ export async function trainVerifier(
   const solutionTokens = [...solutions].reduce((sum, one) => sum + one.rollout.tokens.length, 0);
   return {
     metrics: { ...verifierStepMetrics(source, result, adamw), ...dataMetrics(problems) },
-    samples: verifierSamples(step.globalStep, source, rewarded, config.samples_per_step),
+    samples: verifierSamples(
+      step.globalStep,
+      source,
+      verifier.tokenizer,
+      result,
+      config.samples_per_step,
+    ),
     tokens: (result.update?.tokens ?? 0) / loss.epochs + solutionTokens,
     learned: result,
     answers: { generator: answered(critique.solution), verifier: answered(critique) },

@@ -1,18 +1,35 @@
 /** Texts of a run, and what its verifier made of them. */
 
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
-import type { Sample } from "../../run/store/samples_log.ts";
 import { problems } from "../http/problem.ts";
 import { readConfusion } from "../index/read_confusion.ts";
 import { findSamples } from "../index/read_samples.ts";
 import type { RunList } from "../runs/run_list.ts";
 import { json, MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
 
+const packed = z.array(
+  z.union([z.number(), z.tuple([z.number(), z.int()])]),
+).describe("Numbers in order; a pair is one of them and how often it comes in a row.")
+  .openapi("PackedNumbers");
+
+const tokensSchema = z.object({
+  lengths: packed.describe("Characters (UTF-16) that each token adds to the text; 0 for some."),
+  advantages: packed,
+  logProbDifferences: packed.optional().describe(
+    "log p(training) - log p(sampling) of each token, nats; absent where it was not measured.",
+  ),
+}).describe("The tokens of a text that was learned from, in order.").openapi("SampleTokens");
+
 const sampleSchema = z.looseObject({
   step: z.int(),
   phase: z.string(),
   problem: z.string(),
   solution: z.string(),
+  tokens: tokensSchema.optional().describe("Of the solution, in a generator step."),
+  critiques: z.array(z.looseObject({
+    text: z.string(),
+    tokens: tokensSchema.optional().describe("Of the text, in a verifier step."),
+  })),
 }).describe("A line of samples.jsonl.").openapi("Sample");
 
 const samples = createRoute({
@@ -75,7 +92,7 @@ export function samplesRoutes(runs: RunList): OpenAPIHono {
   api.openapi(samples, (context) => {
     const { indexed } = requireRun(runs, context.req.valid("param").id);
     const { lines, pages, total } = findSamples(database, indexed.id, context.req.valid("query"));
-    const found = lines.map((line) => JSON.parse(line) as Sample & Record<string, unknown>);
+    const found = lines.map((line) => JSON.parse(line) as z.infer<typeof sampleSchema>);
     return context.json({ samples: found, pages, total }, 200);
   });
   api.openapi(confusion, (context) => {

@@ -326,6 +326,32 @@ onEveryGpu("policy update: the metrics are means over all response tokens", asyn
   });
 });
 
+onEveryGpu("policy update: the differences of watched samples, token by token", async (gpu) => {
+  await withPolicies(gpu, async (model, _, trainer) => {
+    const samples = (await sampled(model, spread))
+      .map((sample, i) => ({ ...sample, isWatched: i % 2 === 1 }));
+    const logProbs = await responseLogProbs(model, samples);
+    const options = { ...loss, klCoefficient: 0, miniBatches: 2 };
+    const { logProbDifferences } = await updatePolicy(trainer, null, samples, options, adamw(1e-3));
+    // The second mini-batch is computed with weights that have moved.
+    const measured = samples.keys().filter((i) => i % 2 === 1 && i < samples.length / 2).toArray();
+    assert.ok(measured.length > 1);
+    assert.deepEqual([...logProbDifferences.keys()], measured);
+    let begin = 0;
+    for (const [i, { oldLogProbs }] of samples.entries()) {
+      const own = logProbs.slice(begin, begin += oldLogProbs.length);
+      const found = logProbDifferences.get(i);
+      if (!found) continue;
+      assertClose(found, own.map((logProb, t) => logProb - oldLogProbs[t]), {
+        absolute: 4e-6,
+        relative: 0,
+        why: "the same log-probs of up to 32 nats, and the difference rounded to f32",
+      });
+      assert.ok(found.some((difference) => difference > 0.01), "some were moved");
+    }
+  });
+});
+
 onEveryGpu("policy update: gradients against finite differences of the loss", async (gpu) => {
   await withPolicies(gpu, async (model, reference, trainer) => {
     const samples = await sampled(model, spread);

@@ -1,0 +1,38 @@
+import { type PackedNumbers, packNumbers } from "./packed_numbers.ts";
+
+/** What the tokens of a logged text were in the update that learned from it, each list in their order. */
+export interface SampleTokens {
+  /**
+   * Characters (UTF-16 code units) that each token adds to the text; their sum is the text's length. 0: the token
+   * that ends a response, or one that begins a character which a later one completes.
+   */
+  readonly lengths: PackedNumbers;
+  /** To four digits. */
+  readonly advantages: PackedNumbers;
+  /**
+   * log p(training) − log p(sampling) of each token before the step's first update, nats, to four digits. Absent
+   * where it was not measured: the text is of a later mini-batch, or nothing was updated.
+   */
+  readonly logProbDifferences?: PackedNumbers;
+}
+
+/**
+ * The record of a text's tokens. L tokens.
+ *
+ * @param texts [L] what each token adds to the text
+ * @param advantages [L]
+ * @param differences [L]; undefined when they were not measured
+ */
+export function sampleTokens(
+  texts: readonly string[],
+  advantages: Float32Array,
+  differences: Float32Array | undefined,
+): SampleTokens {
+  return {
+    lengths: packNumbers(texts.map(({ length }) => length)),
+    advantages: packNumbers(Array.from(advantages, fourDigits)),
+    ...(differences && { logProbDifferences: packNumbers(Array.from(differences, fourDigits)) }),
+  };
+}
+
+const fourDigits = (value: number): number => Number(value.toPrecision(4));
