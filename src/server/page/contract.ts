@@ -6,6 +6,8 @@ import type { JudgedSolution } from "../../run/tango/judge_solution.ts";
 export type { JudgedSolution };
 export type { EventLine } from "../../run/events/told_event.ts";
 export type { CritiqueSample, Sample } from "../../run/store/samples_log.ts";
+export type { PackedNumbers } from "../../run/store/packed_numbers.ts";
+export type { SampleTokens } from "../../run/store/sample_tokens.ts";
 
 /** Where a run is in its life. */
 export type RunState =

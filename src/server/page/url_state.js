@@ -1,5 +1,9 @@
 /** What the page shows is in its address, so that a reload, a bookmark or a colleague sees the same. */
 
+import { TOKEN_COLOURS } from "./samples/token_shades.js";
+
+/** @import { TokenColour } from "./samples/token_shades.js" */
+
 /**
  * @typedef {object} PageState
  * @property {string} screen one of SCREENS
@@ -12,7 +16,8 @@
  * @property {number | null} step of samples
  * @property {string} group the problem whose samples are shown; "" for all
  * @property {number} page of samples, from 1
- * @property {string} colour "judgment" or "advantage"
+ * @property {string} colour of steps: "judgment" or "advantage"
+ * @property {TokenColour} tokens what tokens are coloured by
  * @property {string} preset to start from
  * @property {string} more a curve that is not among the usual ones
  */
@@ -43,6 +48,7 @@ export const DEFAULTS = Object.freeze({
   group: "",
   page: 1,
   colour: "judgment",
+  tokens: "",
   preset: "",
   more: "",
 });
@@ -55,10 +61,13 @@ export const DEFAULTS = Object.freeze({
  */
 export function readState(search) {
   const query = new URLSearchParams(search);
-  /** @param {string} name @param {readonly string[]} allowed @param {string} otherwise */
+  /**
+   * @template {string} Word
+   * @param {string} name @param {readonly Word[]} allowed @param {Word} otherwise
+   */
   const word = (name, allowed, otherwise) => {
-    const value = query.get(name) ?? otherwise;
-    return allowed.includes(value) ? value : otherwise;
+    const value = query.get(name);
+    return allowed.find((one) => one === value) ?? otherwise;
   };
   /** @param {string} name @param {number} minimum */
   const whole = (name, minimum) => {
@@ -78,6 +87,7 @@ export function readState(search) {
     group: query.get("group") ?? DEFAULTS.group,
     page: whole("page", 1) ?? DEFAULTS.page,
     colour: word("colour", ["judgment", "advantage"], DEFAULTS.colour),
+    tokens: word("tokens", TOKEN_COLOURS, DEFAULTS.tokens),
     preset: query.get("preset") ?? DEFAULTS.preset,
     more: query.get("more") ?? DEFAULTS.more,
   };

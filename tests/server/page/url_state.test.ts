@@ -8,6 +8,7 @@ import {
   VIEWS,
   writeState,
 } from "../../../src/server/page/url_state.js";
+import { TOKEN_COLOURS } from "../../../src/server/page/samples/token_shades.js";
 
 Deno.test("page's address: what is written is read again, whatever is in it", () => {
   const step = fc.option(fc.nat({ max: 1e6 }), { nil: null });
@@ -23,6 +24,7 @@ Deno.test("page's address: what is written is read again, whatever is in it", ()
     group: fc.string(),
     page: fc.integer({ min: 1, max: 1000 }),
     colour: fc.constantFrom("judgment", "advantage"),
+    tokens: fc.constantFrom(...TOKEN_COLOURS),
     preset: fc.string(),
     more: fc.string({ unit: "grapheme" }),
   }, { noNullPrototype: true });

@@ -1,23 +1,41 @@
 import { h } from "../vendor.js";
+import { cutTokens } from "./cut_tokens.js";
 import { critiqueSteps } from "./step_parts.js";
+import { TokenReader } from "./token_reader.js";
+import { choosing, TokenText } from "./token_text.js";
 
 /**
  * @import { CritiqueSample } from "../contract.ts"
+ * @import { TokenView } from "./token_text.js"
  */
 
 /**
  * What the verifier wrote: of the step that is open, and all of it on request.
  *
- * @param {{ critique: CritiqueSample, stepCount: number, opened: number | null }} props
+ * @param {object} props
+ * @param {CritiqueSample} props.critique
+ * @param {number} props.stepCount
+ * @param {number | null} props.opened
+ * @param {TokenView | null} [props.view] its tokens, where they are looked at
  */
-export function Critique({ critique, stepCount, opened }) {
+export function Critique({ critique, stepCount, opened, view = null }) {
   const { text, stepJudgments } = critique;
   const isAligned = stepJudgments.length === stepCount;
   return h(
     "div",
     { class: "critique" },
     h("div", { "aria-live": "polite" }, opened === null ? null : ofStep(opened)),
-    h("details", null, h("summary", null, "The whole critique"), h("p", { class: "text" }, text)),
+    h(
+      "details",
+      { open: view !== null },
+      h("summary", null, "The whole critique"),
+      view === null ? h("p", { class: "text" }, text) : h(
+        "p",
+        { class: "text", onClick: choosing(view) },
+        h(TokenText, { pieces: cutTokens([text], view.trained.ends)[0], view }),
+      ),
+    ),
+    view === null ? null : h(TokenReader, { view }),
   );
 
   /** @param {number} step */

@@ -6,6 +6,7 @@ import { Failure } from "../parts/failure.js";
 import { groupSamples } from "./group_samples.js";
 import { SampleCard } from "./sample_card.js";
 import { SampleTools } from "./sample_tools.js";
+import { TokenLegend } from "./token_legend.js";
 
 /**
  * @import { Sample } from "../contract.ts"
@@ -24,6 +25,7 @@ export function SampleBrowser({ ids, route, stepOf }) {
     Fragment,
     null,
     h(SampleTools, { route }),
+    route.tokens === "" ? null : h(TokenLegend, { by: route.tokens }),
     h(
       "div",
       { class: ids.length > 1 ? "samples two" : "samples" },
@@ -38,7 +40,7 @@ export function SampleBrowser({ ids, route, stepOf }) {
  * @param {{ id: string, route: PageState, done: number, isOne: boolean }} props done: the run's steps
  */
 function SampleColumn({ id, route, done, isOne }) {
-  const { step, group, filter, page, colour } = route;
+  const { step, group, filter, page, colour, tokens } = route;
   const path = runPath(id, "samples", { step, group, filter, page });
   // What somebody reads does not move away under their eyes: newer samples come when they are asked for.
   const [seen, setSeen] = useState(done);
@@ -84,7 +86,7 @@ function SampleColumn({ id, route, done, isOne }) {
           ),
         ),
         one.samples.map((sample, number) =>
-          h(SampleCard, { key: `${sample.step} ${sample.phase} ${number}`, sample, colour })
+          h(SampleCard, { key: `${sample.step} ${sample.phase} ${number}`, sample, colour, tokens })
         ),
       )
     ),

@@ -1,24 +1,35 @@
-import { h, useState } from "../vendor.js";
+import { h, useMemo, useState } from "../vendor.js";
 import { formatNumber } from "../format.js";
 import { Critique } from "./critique.js";
+import { trainedText } from "./cut_tokens.js";
 import { SolutionText } from "./solution_text.js";
 import { disagrees } from "./step_parts.js";
+import { TokenReader } from "./token_reader.js";
+import { numbersOf } from "./token_shades.js";
 import { Verdict } from "./verdict.js";
 
 /**
  * @import { Sample } from "../contract.ts"
+ * @import { TokenColour } from "./token_shades.js"
+ * @import { TokenView } from "./token_text.js"
  */
 
 /**
  * One solution with what the verifier wrote of it.
  *
- * @param {{ sample: Sample, colour: string }} props
+ * @param {{ sample: Sample, colour: string, tokens: TokenColour }} props colour: of steps
  */
-export function SampleCard({ sample, colour }) {
+export function SampleCard({ sample, colour, tokens: by }) {
   const [opened, setOpened] = useState(/** @type {number | null} */ (null));
   const [which, setWhich] = useState(0);
   const { critiques, correct, answer } = sample;
+  const [chosen, choose] = useState(/** @type {number | null} */ (null));
   const critique = critiques[which];
+  const trained = useMemo(() => trainedText(sample), [sample]);
+  /** @type {TokenView | null} */
+  const view = by === "" || trained === null || numbersOf(trained, by) === null
+    ? null
+    : { trained, by, chosen, choose };
   return h(
     "article",
     { class: "sample" },
@@ -44,7 +55,12 @@ export function SampleCard({ sample, colour }) {
       colour,
       opened,
       open: (step) => setOpened(step === opened ? null : step),
+      view: view?.trained.of === "solution" ? view : null,
     }),
+    view?.trained.of === "solution" ? h(TokenReader, { view }) : null,
+    by === "" || view !== null
+      ? null
+      : h("p", { class: "quiet" }, whyUncoloured(sample, trained !== null)),
     critiques.length > 1
       ? h(
         "label",
@@ -64,10 +80,30 @@ export function SampleCard({ sample, colour }) {
         ),
       )
       : null,
-    critique === undefined
-      ? null
-      : h(Critique, { critique, stepCount: sample.steps.length, opened }),
+    critique === undefined ? null : h(Critique, {
+      critique,
+      stepCount: sample.steps.length,
+      opened,
+      view: view?.trained.of === "critique" ? view : null,
+    }),
   );
+}
+
+/**
+ * @param {Sample} sample
+ * @param {boolean} hasTokens
+ */
+function whyUncoloured({ phase, tokens, critiques }, hasTokens) {
+  if (hasTokens) {
+    return "How far training and sampling differ on these tokens was not measured: they belong to a later mini-batch " +
+      "of their step, or the step updated nothing.";
+  }
+  if (phase === "evaluation") {
+    return "An evaluation trains nothing: there is nothing to say of its tokens.";
+  }
+  return tokens !== undefined || critiques.some((critique) => critique.tokens !== undefined)
+    ? "The numbers of this sample's tokens do not fit its text."
+    : "This sample was written before runs kept their tokens.";
 }
 
 /** @param {{ sample: Sample }} props */

@@ -2,7 +2,10 @@ import { h } from "../vendor.js";
 import { go } from "../live/route.js";
 import { StepField } from "../parts/step_field.js";
 
-/** @import { PageState } from "../url_state.js" */
+/**
+ * @import { PageState } from "../url_state.js"
+ * @import { TokenColour } from "./token_shades.js"
+ */
 
 /** @type {readonly [string, string][]} */
 const FILTERS = [
@@ -15,6 +18,13 @@ const FILTERS = [
 
 /** @type {readonly [string, string][]} */
 const COLOURS = [["judgment", "verifier's judgment"], ["advantage", "advantage"]];
+
+/** @type {readonly [TokenColour, string][]} */
+const TOKENS = [
+  ["", "nothing"],
+  ["advantage", "advantage"],
+  ["difference", "sampling against training"],
+];
 
 /**
  * Which samples, and what their colours say.
@@ -37,6 +47,12 @@ export function SampleTools({ route }) {
       value: route.colour,
       options: COLOURS,
       onChange: (colour) => go({ colour }),
+    }),
+    h(Choice, {
+      label: "Tokens coloured by",
+      value: route.tokens,
+      options: TOKENS,
+      onChange: (chosen) => go({ tokens: TOKENS.find(([name]) => name === chosen)?.[0] ?? "" }),
     }),
     route.group === ""
       ? null

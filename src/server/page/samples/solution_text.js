@@ -1,9 +1,12 @@
 import { h } from "../vendor.js";
 import { formatNumber } from "../format.js";
+import { cutTokens } from "./cut_tokens.js";
 import { stepJudgments, stepParts } from "./step_parts.js";
+import { choosing, TokenText } from "./token_text.js";
 
 /**
  * @import { CritiqueSample, Sample } from "../contract.ts"
+ * @import { TokenView } from "./token_text.js"
  */
 
 /**
@@ -15,31 +18,46 @@ import { stepJudgments, stepParts } from "./step_parts.js";
  * @param {string} props.colour
  * @param {number | null} props.opened
  * @param {(step: number) => void} props.open
+ * @param {TokenView | null} [props.view] its tokens, where they are looked at
  */
-export function SolutionText({ solution, critique, colour, opened, open }) {
+export function SolutionText({ solution, critique, colour, opened, open, view = null }) {
   const judgments = stepJudgments(solution.steps.length, critique);
+  const parts = stepParts(solution.solution, solution.steps);
+  const pieces = view && cutTokens(parts.map(({ text }) => text), view.trained.ends);
   return h(
     "div",
-    { class: "solution text" },
-    stepParts(solution.solution, solution.steps).map(({ text, step }, place) => {
-      if (step === null) return h("span", { key: place, class: "between" }, text);
+    { class: "solution text", onClick: view === null ? undefined : choosing(view) },
+    parts.map(({ text, step }, place) => {
+      const content = pieces && view ? h(TokenText, { pieces: pieces[place], view }) : text;
+      if (step === null) return h("span", { key: place, class: "between" }, content);
       const { tone, mark, words } = colour === "advantage"
         ? describeAdvantage(solution.stepAdvantages?.[step])
         : describeJudgment(judgments[step]);
+      const known = {
+        key: place,
+        class: `solution-step ${tone}${view === null ? "" : " by-token"}`,
+        title: `Step ${step + 1}: ${words}`,
+      };
+      const marked = h("span", { class: "mark", "aria-hidden": "true" }, mark);
+      if (critique === undefined) {
+        const said = h("span", { class: "unseen" }, `Step ${step + 1}, ${words}: `);
+        return h("span", known, marked, said, content);
+      }
       return h(
         "button",
         {
-          key: place,
+          ...known,
           type: "button",
-          class: `solution-step ${tone}`,
-          "aria-expanded": critique === undefined ? undefined : opened === step ? "true" : "false",
+          "aria-expanded": opened === step ? "true" : "false",
           "aria-label": `Step ${step + 1}, ${words}: ${text}`,
-          title: `Step ${step + 1}: ${words}`,
-          disabled: critique === undefined,
-          onClick: () => open(step),
+          onClick: (/** @type {MouseEvent} */ { target }) => {
+            // Who looks from token to token wants the critique to stay.
+            const isToken = target instanceof Element && target.closest("[data-token]") !== null;
+            if (!(isToken && opened === step)) open(step);
+          },
         },
-        h("span", { class: "mark", "aria-hidden": "true" }, mark),
-        text,
+        marked,
+        content,
       );
     }),
   );
