@@ -92,7 +92,7 @@ Deno.test("serve: Prometheus reads states, and last values of what goes on", asy
     const control = new RunControl();
     const events = new RunEvents();
     using endpoint = new RunEndpoint(control, events);
-    endpoint.open(run.folder, { budgetBytes: 9000, liveBytes: 700 });
+    endpoint.open(run.folder, { budgetBytes: 9000, reservedBytes: 700, peakBytes: 650 });
     // Between what was told before and the present part.
     await new Promise((resolve) => setTimeout(resolve, 5));
     run.event({ type: "started", step: 1, total: 5, ranks: 1 });
@@ -113,7 +113,7 @@ Deno.test("serve: Prometheus reads states, and last values of what goes on", asy
       await new Promise((resolve) => setTimeout(resolve, 50));
       known = await memory();
     }
-    assert.deepEqual(known, { planned: 9000, live: 700 });
+    assert.deepEqual(known, { planned: 9000, live: 700, peak: 650 });
   });
 });
 

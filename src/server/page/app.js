@@ -47,7 +47,7 @@ export function App() {
     if (route.screen === "start") return h(StartRun, { route });
     if (route.screen === "api") return h(ApiView, null);
     if (route.screen === "models") return h(Models, null);
-    if (route.screen === "verify") return h(Verify, { runs: runs ?? [], shown });
+    if (route.screen === "verify") return h(Verify, { runs: runs ?? [], route });
     if (runs === null) {
       return error === null ? h("p", { class: "quiet" }, "Asking for the runs …") : null;
     }

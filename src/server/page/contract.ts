@@ -37,8 +37,12 @@ export interface Run {
   readonly folder: string;
   readonly ranks: number;
   readonly error: string | null;
-  /** Bytes of GPU memory. */
-  readonly memory: { readonly planned: number; readonly live: number | null } | null;
+  /** Bytes of GPU memory: at most by the plan, held at present, and the most that were in use at once. */
+  readonly memory: {
+    readonly planned: number;
+    readonly live: number | null;
+    readonly peak: number | null;
+  } | null;
 }
 
 /** Rows of a run's logs in order; a step has one for its training and one for its evaluation. */

@@ -67,3 +67,12 @@ export function formatShare(share) {
 export function formatValue(value) {
   return typeof value === "string" ? value : JSON.stringify(value) ?? "";
 }
+
+/**
+ * A moment, in the words of the reader's own country.
+ *
+ * @param {string} time ISO 8601
+ */
+export function formatTime(time) {
+  return new Date(time).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+}

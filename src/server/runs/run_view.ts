@@ -38,7 +38,10 @@ export const runSchema = z.object({
   error: z.string().nullable().describe("What ended it, in words."),
   memory: z.object({
     planned: z.number().describe("Bytes of GPU memory at most, by the plan."),
-    live: z.number().nullable().describe("Bytes at present; null where the run has not said yet."),
+    live: z.number().nullable().describe(
+      "Bytes that it holds at present; null where the run has not said yet.",
+    ),
+    peak: z.number().nullable().describe("The most bytes that were in use at once."),
   }).nullable(),
 }).openapi("Run");
 
@@ -64,6 +67,7 @@ export function viewRun(name: string, { run, launch, memory }: KnownRun, root: s
   const { step, totalSteps, startedAt, part } = progress;
   const { state, error } = stateOf(run, launch);
   const planned = memory?.planned ?? launch?.plan?.bytes ?? null;
+  const held = memory && { live: memory.live, peak: memory.peak };
   const isOver = ["stopped", "finished", "failed", "killed", "lost"].includes(state);
   return {
     id: name,
@@ -78,7 +82,7 @@ export function viewRun(name: string, { run, launch, memory }: KnownRun, root: s
     folder: run?.folder.path ?? `${root}/${name}`,
     ranks: launch?.ranks ?? 1,
     error,
-    memory: planned === null ? null : { planned, live: isOver ? null : memory?.live ?? null },
+    memory: planned === null ? null : { planned, live: null, peak: null, ...(isOver ? {} : held) },
   };
 }
 

@@ -9,7 +9,7 @@ const status = z.object({
   phase: z.string().nullable(),
   isPauseRequested: z.boolean(),
   isStopRequested: z.boolean(),
-  memory: z.object({ planned: z.number().nullable(), live: z.number() }),
+  memory: z.object({ planned: z.number().nullable(), live: z.number(), peak: z.number() }),
 });
 const answerSchema = z.discriminatedUnion("ok", [
   z.object({ ok: z.literal(true), status }),

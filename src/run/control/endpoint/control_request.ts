@@ -41,8 +41,10 @@ export interface RunStatus {
 export interface RunMemory {
   /** At most, by the plan; null before there is one. */
   readonly planned: number | null;
-  /** At present. */
+  /** Held at present: what a step no longer uses is kept for the next one. */
   readonly live: number;
+  /** The most that was in use at once. */
+  readonly peak: number;
 }
 
 /** The answer to one request. What is accepted is done at the next occasion, and told as an event then. */

@@ -18,7 +18,7 @@ import { close, LONGEST_LINE, receivedLines, send } from "./lines.ts";
 const PREFIX = "tango-run-";
 
 /** What is said of a GPU's memory. */
-type WatchedPool = Pick<BufferPool, "budgetBytes" | "liveBytes">;
+type WatchedPool = Pick<BufferPool, "budgetBytes" | "reservedBytes" | "peakBytes">;
 
 /**
  * Where other processes of this user ask a run for something: a Unix socket in a folder of its own. Requests are
@@ -26,7 +26,7 @@ type WatchedPool = Pick<BufferPool, "budgetBytes" | "liveBytes">;
  */
 export class RunEndpoint implements Disposable {
   #status = { step: 0, total: null, phase: null } as Pick<RunStatus, "step" | "total" | "phase">;
-  #pool: WatchedPool = { budgetBytes: Infinity, liveBytes: 0 };
+  #pool: WatchedPool = { budgetBytes: Infinity, reservedBytes: 0, peakBytes: 0 };
   readonly #following: Disposable;
   readonly #opened = new DisposableStack();
   readonly #connections = new Set<Deno.UnixConn>();
@@ -109,8 +109,8 @@ export class RunEndpoint implements Disposable {
       throw error;
     }
     const { isPaused: isPauseRequested, isStopRequested } = this.control;
-    const { budgetBytes, liveBytes: live } = this.#pool;
-    const memory = { planned: Number.isFinite(budgetBytes) ? budgetBytes : null, live };
+    const { budgetBytes, reservedBytes: live, peakBytes: peak } = this.#pool;
+    const memory = { planned: Number.isFinite(budgetBytes) ? budgetBytes : null, live, peak };
     return { ok: true, status: { ...this.#status, isPauseRequested, isStopRequested, memory } };
   }
 

@@ -1,6 +1,7 @@
 import { h, useEffect, useRef, useState } from "../vendor.js";
 import { formatNumber, formatShare } from "../format.js";
 import { useTheme } from "./colours.js";
+import { LineKey } from "./line_key.js";
 import { createPlot } from "./plot.js";
 
 /**
@@ -99,10 +100,7 @@ export function Chart({ title, hint, lines, steps, columns, share = false, range
         line.faint ? null : h(
           "li",
           { key: line.label },
-          h("span", {
-            class: `swatch line-${line.colour} dash-${line.dash}`,
-            "aria-hidden": "true",
-          }),
+          h(LineKey, line),
           h("span", null, line.label),
           h("strong", null, show(valueAt(columns[index], cursor))),
         )

@@ -1,7 +1,7 @@
 import { h } from "../vendor.js";
 import { runPath } from "../live/api.js";
 import { go } from "../live/route.js";
-import { StepField } from "../parts/step_field.js";
+import { StepRange } from "../parts/step_tools.js";
 
 /**
  * @import { PageState } from "../url_state.js"
@@ -36,11 +36,7 @@ export function CurveTools({ id, route, names, metrics, hasPhases }) {
       }),
       h("output", null, smoothing === 1 ? "none" : `${smoothing} steps`),
     ),
-    h(StepField, { label: "From step", value: from, onChange: (value) => go({ from: value }) }),
-    h(StepField, { label: "to", value: to, onChange: (value) => go({ to: value }) }),
-    from === null && to === null
-      ? h("span", { class: "quiet wide" }, "Drag in a chart to zoom")
-      : h("button", { type: "button", onClick: () => go({ from: null, to: null }) }, "All steps"),
+    h(StepRange, { from, to }),
     h(
       "label",
       null,

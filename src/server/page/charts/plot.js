@@ -3,6 +3,7 @@
 import { UPlot } from "../vendor.js";
 import { formatNumber } from "../format.js";
 import { colourOf, DASHES } from "./colours.js";
+import { drawMarkers } from "./markers.js";
 
 /**
  * @import uPlot from "uplot"
@@ -42,6 +43,7 @@ export function createPlot(options, data, parent) {
   const { lines, share, range, spans, onZoom, onReset, onCursor, width, height } = options;
   const scale = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
   const [ink, grid] = [colourOf("--quiet"), colourOf("--line")];
+  const strokes = lines.map(({ colour }) => colourOf(`--line-${colour}`));
   /** @type {Record<string, string>} */
   const shades = {
     generator: colourOf("--shade-generator"),
@@ -66,7 +68,7 @@ export function createPlot(options, data, parent) {
             return first === last ? [first - 0.5, last + 0.5] : [first, last];
           },
         },
-        y: share ? { range: (_, low, high) => shareRange(low, high) } : {},
+        y: { range: (_, low, high) => share ? shareRange(low, high) : valueRange(low, high) },
       },
       axes: [
         { ...axis, size: 30 * scale, incrs: WHOLE_NUMBERS },
@@ -88,25 +90,23 @@ export function createPlot(options, data, parent) {
       },
       series: [
         {},
-        ...lines.map(({ label, colour, dash, faint }) => {
-          const stroke = colourOf(`--line-${colour}`);
-          return {
-            label,
-            stroke,
-            alpha: faint ? 0.3 : 1,
-            width: faint ? 1 : 2,
-            dash: DASHES[dash] ?? [],
-            spanGaps: true,
-            points: {
-              show: (/** @type {uPlot} */ _plot, /** @type {number} */ index) =>
-                !faint && isSparse(data[index]),
-              size: 5,
-            },
-          };
-        }),
+        ...lines.map(({ label, dash, faint }, line) => ({
+          label,
+          stroke: strokes[line],
+          alpha: faint ? 0.3 : 1,
+          width: faint ? 1 : 2,
+          dash: DASHES[dash] ?? [],
+          spanGaps: true,
+          points: { show: false },
+        })),
       ],
       hooks: {
         drawClear: [(drawn) => shade(drawn, spans(), shades)],
+        drawSeries: [(drawn, series) => {
+          const { colour, faint } = lines[series - 1];
+          if (faint) return;
+          drawMarkers(drawn, series, colour, strokes[series - 1], 7 * scale * devicePixelRatio);
+        }],
         setCursor: [({ cursor }) => onCursor(cursor.idx ?? null)],
         setSelect: [(drawn) => {
           const { left, width: wide } = drawn.select;
@@ -130,16 +130,16 @@ const WHOLE_NUMBERS = [1, 2, 5].flatMap((first) =>
 ).sort((a, b) => a - b);
 
 /**
- * Few points are drawn as dots too: a line of one or two is hard to see.
+ * The axis of values; those that are all the same lie in the middle of it, or on its ground where they are 0.
  *
- * @param {ArrayLike<number | null | undefined>} values
+ * @param {number} low
+ * @param {number} high
+ * @returns {uPlot.Range.MinMax}
  */
-function isSparse(values) {
-  let points = 0;
-  for (let place = 0; place < values.length; place++) {
-    if (values[place] !== null && ++points > 25) return false;
-  }
-  return true;
+function valueRange(low, high) {
+  if (!Number.isFinite(low) || !Number.isFinite(high)) return [0, 1];
+  if (low !== high) return UPlot.rangeNum(low, high, 0.1, true);
+  return low === 0 ? [0, 1] : [Math.min(0, 2 * low), Math.max(0, 2 * low)];
 }
 
 /**
@@ -167,15 +167,18 @@ function shade(plot, spans, shades) {
   const { min, max } = plot.scales.x;
   if (min === undefined || max === undefined || spans.length === 0) return;
   const seen = spans.filter(({ from, to }) => to > min && from < max);
-  if (bbox.width / Math.max(1, seen.length) < NARROWEST_SPAN * devicePixelRatio) return;
+  const pixels = seen.map(({ from, to }) =>
+    [from, to].map((step) => plot.valToPos(step, "x", true))
+  );
+  const wide = pixels.reduce((sum, [left, right]) => sum + right - left, 0) / seen.length;
+  if (!(wide >= NARROWEST_SPAN * devicePixelRatio)) return;
   ctx.save();
   ctx.beginPath();
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
   ctx.clip();
-  for (const { phase, from, to } of seen) {
-    ctx.fillStyle = shades[phase];
-    const left = plot.valToPos(from, "x", true);
-    ctx.fillRect(left, bbox.top, plot.valToPos(to, "x", true) - left, bbox.height);
+  for (const [place, [left, right]] of pixels.entries()) {
+    ctx.fillStyle = shades[seen[place].phase];
+    ctx.fillRect(left, bbox.top, right - left, bbox.height);
   }
   ctx.restore();
 }

@@ -1,6 +1,7 @@
 import { Fragment, h } from "../vendor.js";
-import { formatSize } from "../format.js";
+import { formatSize, formatTime } from "../format.js";
 import { runPath } from "../live/api.js";
+import { addressOf, follow } from "../live/route.js";
 import { useLoaded } from "../live/use_loaded.js";
 import { Failure } from "../parts/failure.js";
 
@@ -16,7 +17,7 @@ import { Failure } from "../parts/failure.js";
 export function Checkpoints({ run, version }) {
   /** @type {{ answer: { checkpoints: CheckpointEntry[] } | null, error: Error | null }} */
   const { answer, error } = useLoaded(runPath(run.id, "checkpoints"), version);
-  const checkpoints = answer?.checkpoints ?? [];
+  const checkpoints = (answer?.checkpoints ?? []).toReversed();
   if (answer !== null && checkpoints.length === 0) {
     return h(
       "p",
@@ -33,7 +34,12 @@ export function Checkpoints({ run, version }) {
         "section",
         { class: "checkpoint", key: step },
         h("h2", null, `Step ${step}`),
-        h("p", { class: "quiet" }, `${formatSize(bytes)}, ${new Date(createdAt).toLocaleString()}`),
+        h(
+          "p",
+          { class: "quiet" },
+          `${formatSize(bytes)}, ${formatTime(createdAt)} `,
+          run.kind === "train" ? h(Ask, { run, step }) : null,
+        ),
         h(
           "ul",
           null,
@@ -56,5 +62,23 @@ export function Checkpoints({ run, version }) {
         ),
       )
     ),
+  );
+}
+
+/**
+ * The way to its policies.
+ *
+ * @param {{ run: Run, step: number }} props
+ */
+function Ask({ run, step }) {
+  const target = { screen: "verify", runs: [run.id], step };
+  return h(
+    "a",
+    {
+      href: addressOf(target),
+      onClick: (/** @type {MouseEvent} */ event) => follow(event, target),
+    },
+    `Ask it something`,
+    h("span", { class: "unseen" }, ` as it was after step ${step}`),
   );
 }

@@ -5,10 +5,12 @@ import { useLoaded } from "../live/use_loaded.js";
 import { go } from "../live/route.js";
 import { Chart } from "../charts/chart.js";
 import { Failure } from "../parts/failure.js";
+import { StepTools } from "../parts/step_tools.js";
 import { confusionShares } from "./confusion_shares.js";
 
 /**
  * @import { ConfusionPoint, Run } from "../contract.ts"
+ * @import { PageState } from "../url_state.js"
  */
 
 const LINES = [
@@ -21,13 +23,18 @@ const LINES = [
 /**
  * The verifier's confusion matrix at a step, and how it moved.
  *
- * @param {{ run: Run, version: string }} props
+ * @param {{ run: Run, route: PageState, version: string }} props
  */
-export function Confusion({ run, version }) {
+export function Confusion({ run, route, version }) {
+  const { from, to } = route;
   /** @type {{ answer: { points: ConfusionPoint[] } | null, error: Error | null }} */
   const { answer, error } = useLoaded(runPath(run.id, "confusion"), version);
   const [place, setPlace] = useState(/** @type {number | null} */ (null));
-  const shares = useMemo(() => confusionShares(answer?.points ?? []), [answer]);
+  const shares = useMemo(() => {
+    const all = confusionShares(answer?.points ?? []);
+    const within = all.filter(({ step }) => step >= (from ?? 0) && step <= (to ?? Infinity));
+    return within.length > 0 ? within : all;
+  }, [answer, from, to]);
   const steps = useMemo(() => shares.map(({ step }) => step), [shares]);
   const columns = useMemo(() => [
     shares.map((one) => one.trueCorrect),
@@ -42,6 +49,7 @@ export function Confusion({ run, version }) {
   return h(
     Fragment,
     null,
+    h(StepTools, { from, to }),
     h(Failure, { error }),
     shares.length === 0 ? null : h(
       "div",

@@ -1,8 +1,8 @@
-import { h, useRef, useState } from "../vendor.js";
+import { h, useEffect, useRef, useState } from "../vendor.js";
 import { runPath, send } from "../live/api.js";
 import { refreshRuns } from "../live/use_runs.js";
 import { go } from "../live/route.js";
-import { describeState } from "./states.js";
+import { actionsOf } from "./states.js";
 
 /**
  * @import { Run } from "../contract.ts"
@@ -11,6 +11,11 @@ import { describeState } from "./states.js";
 
 /** @type {Readonly<Record<Action, { label: string, title: string, done: string, ask?: string }>>} */
 const ACTIONS = {
+  leave: {
+    label: "Take out of the queue",
+    title: "It will not be started",
+    done: "It is out of the queue.",
+  },
   pause: {
     label: "Pause",
     title: "Waits after the present step",
@@ -58,12 +63,14 @@ export function Controls({ run }) {
   const [isBusy, setBusy] = useState(false);
   const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
 
+  // What was said of a request is over when the run has done it.
+  useEffect(() => setMessage(""), [run.state]);
   /** @param {Action} action */
   const act = async (action) => {
     setBusy(true);
     try {
       if (action === "delete") await send("DELETE", runPath(run.id));
-      else await send("POST", runPath(run.id, action));
+      else await send("POST", runPath(run.id, action === "leave" ? "kill" : action));
       setMessage(ACTIONS[action].done);
       if (action === "delete") go({ runs: [] });
     } catch (error) {
@@ -86,7 +93,7 @@ export function Controls({ run }) {
   return h(
     "div",
     { class: "controls" },
-    describeState(run.state).actions.map((action) =>
+    actionsOf(run).map((action) =>
       h("button", {
         key: action,
         type: "button",

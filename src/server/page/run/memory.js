@@ -18,6 +18,7 @@ export function Memory({ run }) {
   const { answer } = useLoaded(runPath(run.id, "config"));
   const planned = run.memory?.planned ?? null;
   const live = run.memory?.live ?? null;
+  const peak = run.memory?.peak ?? null;
   const most = Math.max(planned ?? 0, live ?? 0, 1);
   /** @param {string} label @param {number | null} bytes */
   const bar = (label, bytes) =>
@@ -36,9 +37,16 @@ export function Memory({ run }) {
     Fragment,
     null,
     h("h2", null, "GPU memory"),
-    run.memory === null
-      ? h("p", { class: "quiet" }, "This run has not told what it takes.")
-      : h("div", { class: "amounts" }, bar("planned at most", planned), bar("now", live)),
+    run.memory === null ? h("p", { class: "quiet" }, "This run has not told what it takes.") : h(
+      "div",
+      { class: "amounts" },
+      bar("planned at most", planned),
+      live === null ? null : bar("held now", live),
+      peak === null ? null : bar("most in use", peak),
+    ),
+    run.memory === null || live !== null
+      ? null
+      : h("p", { class: "quiet" }, "It holds none at present."),
     answer === null ? null : h(PlanButton, {
       label: "What it is made of",
       load: async () => {

@@ -1,5 +1,5 @@
 import { h } from "../vendor.js";
-import { formatDuration } from "../format.js";
+import { formatDuration, formatTime } from "../format.js";
 import { StateBadge } from "../parts/state_badge.js";
 import { Controls } from "./controls.js";
 import { describeState, describeSteps, progressOf } from "./states.js";
@@ -27,6 +27,7 @@ export function RunHeader({ run }) {
       phase === null ? null : h("span", null, phase.replaceAll("_", " ")),
       secondsLeft === null ? null : h("span", null, `${formatDuration(secondsLeft)} left`),
     ),
+    h("p", { class: "about" }, facts(run).map((fact) => h("span", { key: fact }, fact))),
     h("progress", {
       max: 1,
       value: progressOf(run),
@@ -40,4 +41,19 @@ export function RunHeader({ run }) {
       h("span", { class: "message" }, error),
     ),
   );
+}
+
+/**
+ * What does not change from step to step.
+ *
+ * @param {Run} run
+ */
+function facts({ kind, ranks, state, startedAt, endedAt }) {
+  const asked = state === "waiting" ? "asked for" : "began";
+  return [
+    kind,
+    ...(ranks > 1 ? [`${ranks} ranks`] : []),
+    ...(startedAt === null ? [] : [`${asked} ${formatTime(startedAt)}`]),
+    ...(endedAt === null ? [] : [`ended ${formatTime(endedAt)}`]),
+  ];
 }

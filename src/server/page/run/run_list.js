@@ -1,8 +1,8 @@
-import { h } from "../vendor.js";
+import { h, useEffect, useRef, useState } from "../vendor.js";
 import { formatDuration } from "../format.js";
 import { addressOf, follow, go } from "../live/route.js";
 import { StateBadge } from "../parts/state_badge.js";
-import { describeSteps, progressOf } from "./states.js";
+import { describeSteps, hasBegun, progressOf } from "./states.js";
 
 /**
  * @import { Run } from "../contract.ts"
@@ -11,20 +11,42 @@ import { describeSteps, progressOf } from "./states.js";
 
 const MOST_COMPARED = 4;
 
+/** So many runs are seen at a glance; more of them want a search. */
+const SEEN_AT_ONCE = 8;
+
 /**
  * All runs, newest first: a link shows one, a tick lays it over the one shown.
  *
  * @param {{ runs: Run[] | null, route: PageState, shown: string | null }} props
  */
 export function RunList({ runs, route, shown }) {
+  const [wanted, setWanted] = useState("");
+  const isHere = route.screen === "run";
+  const all = runs ?? [];
+  const listed = all.filter(({ id, state, kind }) =>
+    `${id} ${state} ${kind}`.toLowerCase().includes(wanted.toLowerCase())
+  );
   return h(
     "nav",
-    { class: "runs", "aria-label": "Runs" },
+    { class: isHere ? "runs" : "runs elsewhere", "aria-label": "Runs" },
+    all.length <= SEEN_AT_ONCE ? null : h(
+      "label",
+      { class: "field" },
+      h("span", { class: "unseen" }, "Only runs with"),
+      h("input", {
+        type: "search",
+        placeholder: `name, state or kind of ${all.length} runs`,
+        value: wanted,
+        onInput: (/** @type {Event & { currentTarget: HTMLInputElement }} */ { currentTarget }) =>
+          setWanted(currentTarget.value),
+      }),
+    ),
+    all.length > 0 && listed.length === 0 ? h("p", { class: "quiet" }, "No such run.") : null,
     h(
       "ul",
       null,
-      (runs ?? []).map((run) =>
-        h(Entry, { key: run.id, run, route, isShown: run.id === shown, shown })
+      listed.map((run) =>
+        h(Entry, { key: run.id, run, route, isShown: isHere && run.id === shown, shown })
       ),
     ),
   );
@@ -37,6 +59,10 @@ function Entry({ run, route, isShown, shown }) {
   const target = { screen: "run", runs: [run.id], page: 1 };
   const compared = route.runs.slice(1);
   const isCompared = compared.includes(run.id);
+  const place = useRef(/** @type {HTMLLIElement | null} */ (null));
+  useEffect(() => {
+    if (isShown) place.current?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [isShown]);
   const compare = () => {
     const others = isCompared
       ? compared.filter((id) => id !== run.id)
@@ -45,7 +71,7 @@ function Entry({ run, route, isShown, shown }) {
   };
   return h(
     "li",
-    { class: isShown ? "entry shown" : "entry" },
+    { class: isShown ? "entry shown" : "entry", ref: place },
     h(
       "a",
       {
@@ -53,7 +79,7 @@ function Entry({ run, route, isShown, shown }) {
         "aria-current": isShown ? "true" : undefined,
         onClick: (/** @type {MouseEvent} */ event) => follow(event, target),
       },
-      h("span", { class: "name" }, run.id),
+      h("span", { class: "name", title: run.id }, run.id),
       h(StateBadge, { state: run.state }),
       h("span", { class: "detail" }, describeProgress(run)),
       h(
@@ -62,7 +88,7 @@ function Entry({ run, route, isShown, shown }) {
         h("span", { style: { width: `${progressOf(run) * 100}%` } }),
       ),
     ),
-    isShown ? null : h(
+    isShown || route.screen !== "run" || !hasBegun(run) ? null : h(
       "label",
       { class: "compare" },
       h("input", { type: "checkbox", checked: isCompared, onChange: compare }),

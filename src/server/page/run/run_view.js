@@ -1,9 +1,11 @@
-import { h } from "../vendor.js";
+import { Fragment, h } from "../vendor.js";
 import { useEvents } from "../live/use_events.js";
 import { go } from "../live/route.js";
 import { Guarded } from "../parts/guarded.js";
 import { Tabs } from "../parts/tabs.js";
+import { NotBegun } from "./not_begun.js";
 import { RunHeader } from "./run_header.js";
+import { hasBegun } from "./states.js";
 import { Curves } from "../charts/curves_view.js";
 import { SampleBrowser } from "../samples/sample_browser.js";
 import { Confusion } from "./confusion.js";
@@ -36,6 +38,16 @@ const VIEWS = [
  * @param {{ run: Run, runs: Run[], route: PageState }} props
  */
 export function RunView({ run, runs, route }) {
+  return h(
+    "article",
+    { class: "run", "aria-labelledby": "run-name" },
+    h(RunHeader, { run }),
+    hasBegun(run) ? h(RunTabs, { run, runs, route }) : h(NotBegun, { run, runs }),
+  );
+}
+
+/** @param {{ run: Run, runs: Run[], route: PageState }} props */
+function RunTabs({ run, runs, route }) {
   const { events, last } = useEvents(run.id);
   const compared = route.runs.slice(1).filter((id) => runs.some((other) => other.id === id));
   /** @param {string} id */
@@ -43,9 +55,8 @@ export function RunView({ run, runs, route }) {
   // What was loaded is out of date when the run, or one that it is compared with, went on.
   const version = `${last} ${[run.id, ...compared].map(stepOf)}`;
   return h(
-    "article",
-    { class: "run", "aria-labelledby": "run-name" },
-    h(RunHeader, { run }),
+    Fragment,
+    null,
     h(Tabs, {
       label: "What to show of the run",
       names: VIEWS,
@@ -65,7 +76,7 @@ export function RunView({ run, runs, route }) {
       case "samples":
         return h(SampleBrowser, { ids: ids.slice(0, 2), route, stepOf });
       case "verifier":
-        return h(Confusion, { run, version });
+        return h(Confusion, { run, route, version });
       case "timeline":
         return h(Timeline, { run, route, version });
       case "memory":

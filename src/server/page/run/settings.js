@@ -1,8 +1,9 @@
 import { Fragment, h, useState } from "../vendor.js";
 import { formatValue } from "../format.js";
-import { ApiError, runPath, send } from "../live/api.js";
+import { runPath, send } from "../live/api.js";
 import { useLoaded } from "../live/use_loaded.js";
 import { Failure } from "../parts/failure.js";
+import { describedBy, fieldProblem, ProblemOf, useProblem } from "../parts/problem_of.js";
 import { isLive } from "./states.js";
 import { flatten } from "./flatten.js";
 
@@ -59,7 +60,8 @@ function ChangeForm({ run, changeable, onChanged }) {
   const [error, setError] = useState(/** @type {Error | null} */ (null));
   const edits = Object.entries(typed).filter(([key, text]) => text !== String(changeable[key]));
   const canChange = isLive(run.state) && run.state !== "stopping";
-  const wrong = error instanceof ApiError ? error.field : null;
+  const wrong = fieldProblem(error);
+  const { form, elsewhere } = useProblem(error);
   /** @param {Event} event */
   const submit = async (event) => {
     event.preventDefault();
@@ -86,7 +88,7 @@ function ChangeForm({ run, changeable, onChanged }) {
   };
   return h(
     "form",
-    { class: "change", onSubmit: submit },
+    { class: "change", onSubmit: submit, ref: form },
     h("h2", null, "May change while it runs"),
     h(
       "div",
@@ -101,7 +103,7 @@ function ChangeForm({ run, changeable, onChanged }) {
             value: typed[key] ?? String(value),
             inputMode: typeof value === "number" ? "decimal" : "text",
             disabled: !canChange,
-            "aria-invalid": wrong === key ? "true" : undefined,
+            ...describedBy(wrong, key, null),
             onInput: (
               /** @type {Event & { currentTarget: HTMLInputElement }} */ { currentTarget },
             ) => {
@@ -109,10 +111,11 @@ function ChangeForm({ run, changeable, onChanged }) {
               setTyped((known) => ({ ...known, [key]: text }));
             },
           }),
+          h(ProblemOf, { wrong, field: key }),
         )
       ),
     ),
-    h(Failure, { error }),
+    h(Failure, { error: elsewhere }),
     canChange
       ? h(
         "button",

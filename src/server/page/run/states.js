@@ -4,11 +4,11 @@
  * @import { Run, RunState } from "../contract.ts"
  */
 
-/** @typedef {"pause" | "go-on" | "checkpoint" | "stop" | "kill" | "resume" | "delete"} Action */
+/** @typedef {"leave" | "pause" | "go-on" | "checkpoint" | "stop" | "kill" | "resume" | "delete"} Action */
 
 /** @type {Readonly<Record<RunState, { label: string, tone: string, actions: readonly Action[] }>>} */
 const STATES = {
-  waiting: { label: "waiting", tone: "quiet", actions: ["kill"] },
+  waiting: { label: "waiting", tone: "quiet", actions: ["leave"] },
   starting: { label: "starting", tone: "busy", actions: ["kill"] },
   running: { label: "running", tone: "good", actions: ["pause", "checkpoint", "stop", "kill"] },
   paused: { label: "paused", tone: "warm", actions: ["go-on", "checkpoint", "stop", "kill"] },
@@ -31,7 +31,28 @@ export function describeState(state) {
  * @param {RunState} state
  */
 export function isLive(state) {
-  return STATES[state].actions.includes("kill") && state !== "waiting";
+  return STATES[state].actions.includes("kill");
+}
+
+/**
+ * Whether a run ever began: one that only waited, or failed before its first word, has nothing to show and cannot
+ * be gone on with.
+ *
+ * @param {Run} run
+ */
+export function hasBegun({ state, step, totalSteps }) {
+  return step > 0 || totalSteps > 0 ||
+    !["waiting", "starting", "failed", "killed", "lost"].includes(state);
+}
+
+/**
+ * What can be done with a run.
+ *
+ * @param {Run} run
+ * @returns {Action[]}
+ */
+export function actionsOf(run) {
+  return STATES[run.state].actions.filter((action) => action !== "resume" || hasBegun(run));
 }
 
 /**

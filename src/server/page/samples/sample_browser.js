@@ -57,38 +57,47 @@ function SampleColumn({ id, route, done, isOne }) {
       : h("button", { type: "button", onClick: () => setSeen(done) }, "Load newer samples"),
     answer === null && error === null ? h("p", { class: "quiet" }, "Loading …") : null,
     answer !== null && groups.length === 0 ? h("p", { class: "quiet" }, "No samples here.") : null,
-    groups.map((one, place) =>
-      h(
-        "section",
-        {
-          class: "group",
-          key: one.problem,
-          "aria-label": `${isOne ? "" : `${id}, `}problem ${place + 1}: ${
-            one.problem.slice(0, 60)
-          }`,
-        },
+    h(
+      "div",
+      { class: "groups" },
+      groups.map((one, place) =>
         h(
-          "div",
-          { class: "problem" },
-          h("p", { class: "text" }, one.problem),
+          "section",
+          {
+            class: "group",
+            key: one.problem,
+            "aria-label": `${isOne ? "" : `${id}, `}problem ${place + 1}: ${
+              one.problem.slice(0, 60)
+            }`,
+          },
           h(
-            "p",
-            { class: "quiet" },
-            "Answer: ",
-            h("code", null, one.referenceAnswer),
-            group === ""
-              ? h("button", {
-                type: "button",
-                class: "plain",
-                onClick: () => go({ group: one.problem, step: null, page: 1 }),
-              }, "Only this problem")
-              : null,
+            "div",
+            { class: "problem" },
+            h("p", { class: "text" }, one.problem),
+            h(
+              "p",
+              { class: "quiet" },
+              "Answer: ",
+              h("code", null, one.referenceAnswer),
+              group === ""
+                ? h("button", {
+                  type: "button",
+                  class: "plain",
+                  onClick: () => go({ group: one.problem, step: null, page: 1 }),
+                }, "Only this problem")
+                : null,
+            ),
           ),
-        ),
-        one.samples.map((sample, number) =>
-          h(SampleCard, { key: `${sample.step} ${sample.phase} ${number}`, sample, colour, tokens })
-        ),
-      )
+          one.samples.map((sample, number) =>
+            h(SampleCard, {
+              key: `${sample.step} ${sample.phase} ${number}`,
+              sample,
+              colour,
+              tokens,
+            })
+          ),
+        )
+      ),
     ),
     h(Pages, { id, page, pages: answer?.pages ?? 1 }),
   );

@@ -1,7 +1,9 @@
 import { h } from "../vendor.js";
+import { describedBy, ProblemOf } from "../parts/problem_of.js";
 import { shownValue } from "./schema_fields.js";
 
 /**
+ * @import { FieldProblem } from "../parts/problem_of.js"
  * @import { Field } from "./schema_fields.js"
  */
 
@@ -14,7 +16,7 @@ import { shownValue } from "./schema_fields.js";
  * @param {(key: string) => boolean} props.isChanged
  * @param {(field: Field, text: string) => void} props.onType
  * @param {(field: Field) => boolean} props.isWanted
- * @param {string | null} props.wrong the key that the server refused
+ * @param {FieldProblem | null} props.wrong what the server refused
  */
 export function FormField(props) {
   const { field, valueOf, isChanged, onType, isWanted, wrong } = props;
@@ -25,7 +27,7 @@ export function FormField(props) {
     const changed = fields.filter((inner) => isChanged(inner.key)).length;
     return h(
       "details",
-      { class: "section", open: wrong?.startsWith(`${key}.`) || undefined },
+      { class: "section", open: wrong?.field.startsWith(`${key}.`) || undefined },
       h(
         "summary",
         null,
@@ -43,8 +45,7 @@ export function FormField(props) {
   const shown = shownValue(field, valueOf(key));
   const common = {
     id: `field-${key}`,
-    "aria-describedby": description === "" ? undefined : `hint-${key}`,
-    "aria-invalid": wrong === key ? "true" : undefined,
+    ...describedBy(wrong, key, description === "" ? null : `hint-${key}`),
     onChange: (
       /** @type {Event & { currentTarget: HTMLInputElement | HTMLSelectElement }} */ {
         currentTarget,
@@ -76,6 +77,7 @@ export function FormField(props) {
         min: minimum,
         max: maximum,
       }),
+    h(ProblemOf, { wrong, field: key }),
     description === "" ? null : h("p", { class: "hint", id: `hint-${key}` }, description),
   );
 }

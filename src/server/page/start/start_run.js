@@ -1,10 +1,11 @@
 import { h, useEffect, useRef, useState } from "../vendor.js";
 import { formatValue } from "../format.js";
-import { ApiError, send } from "../live/api.js";
+import { send } from "../live/api.js";
 import { go } from "../live/route.js";
 import { useLoaded } from "../live/use_loaded.js";
 import { refreshRuns } from "../live/use_runs.js";
 import { Failure } from "../parts/failure.js";
+import { describedBy, fieldProblem, ProblemOf, useProblem } from "../parts/problem_of.js";
 import { FormField } from "./form_field.js";
 import { PlanButton } from "./plan_button.js";
 import { defaultAt, schemaFields, typedValue, valueAt } from "./schema_fields.js";
@@ -12,6 +13,7 @@ import { defaultAt, schemaFields, typedValue, valueAt } from "./schema_fields.js
 /**
  * @import { ModelList, Plan, Preset, Run, Schema } from "../contract.ts"
  * @import { PageState } from "../url_state.js"
+ * @import { FieldProblem } from "../parts/problem_of.js"
  * @import { Field } from "./schema_fields.js"
  */
 
@@ -74,7 +76,8 @@ function StartForm({ preset }) {
   // One key for what is being tried: a second press, or a retry after a lost answer, starts nothing twice.
   const attempt = useRef(crypto.randomUUID());
   useEffect(() => void (attempt.current = crypto.randomUUID()), [changes, options]);
-  const wrong = error instanceof ApiError ? error.field : null;
+  const wrong = optionProblem(fieldProblem(error), options);
+  const { form, elsewhere } = useProblem(error);
 
   const request = () => ({
     kind: preset.kind,
@@ -97,6 +100,8 @@ function StartForm({ preset }) {
       refreshRuns();
       go({ screen: "run", view: "curves", runs: [run.id] });
     } catch (failure) {
+      // A field that is not shown could not be blamed.
+      setWanted("");
       setError(failure instanceof Error ? failure : new Error(String(failure)));
       setBusy(false);
     }
@@ -116,6 +121,8 @@ function StartForm({ preset }) {
     const value = valueAt(preset.configuration, key);
     return value === undefined && schema !== null ? defaultAt(schema, key) : value;
   };
+  /** @param {string} key */
+  const valueOf = (key) => Object.hasOwn(changes, key) ? changes[key] : presetValue(key);
   /** @param {Field} field @returns {boolean} */
   const isWanted = (field) =>
     wanted === "" || field.key.includes(wanted) ||
@@ -124,8 +131,9 @@ function StartForm({ preset }) {
 
   return h(
     "form",
-    { class: "start-form", onSubmit: submit },
+    { class: "start-form", onSubmit: submit, ref: form },
     h("p", { class: "quiet" }, preset.description),
+    h(Output, { folder: valueOf("output_directory") }),
     h(
       "datalist",
       { id: "models" },
@@ -165,16 +173,16 @@ function StartForm({ preset }) {
             type: kind,
             min: kind === "number" ? least : undefined,
             value: Reflect.get(options, name),
-            "aria-describedby": `option-hint-${name}`,
-            "aria-invalid": wrong === name ? "true" : undefined,
+            ...describedBy(wrong, name, `option-hint-${name}`),
             onInput: (/** @type {InputEvent} */ { currentTarget: { value } }) =>
               setOptions((known) => ({ ...known, [name]: value })),
           }),
+          h(ProblemOf, { wrong, field: name }),
           h("p", { class: "hint", id: `option-hint-${name}` }, hint),
         )
       ),
     ),
-    h(Failure, { error: error ?? schemaError }),
+    h(Failure, { error: elsewhere ?? schemaError }),
     Object.keys(changes).length === 0 ? null : h(
       "p",
       { class: "changes", role: "status" },
@@ -220,7 +228,7 @@ function StartForm({ preset }) {
           h(FormField, {
             key: field.key,
             field,
-            valueOf: (key) => Object.hasOwn(changes, key) ? changes[key] : presetValue(key),
+            valueOf,
             isChanged: (key) => Object.hasOwn(changes, key),
             onType: type,
             isWanted,
@@ -230,4 +238,32 @@ function StartForm({ preset }) {
       ),
     ),
   );
+}
+
+/**
+ * Fine-tuning writes its model where the configuration says, over what is there.
+ *
+ * @param {{ folder: unknown }} props
+ */
+function Output({ folder }) {
+  if (typeof folder !== "string") return null;
+  return h(
+    "p",
+    { class: "notice" },
+    "Its model goes to ",
+    h("code", null, folder),
+    " (output_directory), in place of what is there.",
+  );
+}
+
+/**
+ * Options stand for keys of the configuration, which is what the server blames.
+ *
+ * @param {FieldProblem | null} problem
+ * @param {{ steps: string }} options
+ * @returns {FieldProblem | null}
+ */
+function optionProblem(problem, { steps }) {
+  if (problem?.field !== "schedule.total_training_steps" || steps === "") return problem;
+  return { ...problem, field: "steps" };
 }

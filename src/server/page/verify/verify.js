@@ -3,17 +3,17 @@ import { runPath, send } from "../live/api.js";
 import { jsonLines } from "../live/json_lines.js";
 import { useLoaded } from "../live/use_loaded.js";
 import { Failure } from "../parts/failure.js";
+import { hasBegun } from "../run/states.js";
 import { Judged } from "./judged.js";
 import { VerifyFields } from "./verify_fields.js";
 
 /**
  * @import { CheckpointEntry, JudgedSolution, Run, VerifyLine } from "../contract.ts"
+ * @import { PageState } from "../url_state.js"
  */
 
 /**
  * @typedef {object} Asked
- * @property {string} run
- * @property {string} checkpoint its step; "" for the newest
  * @property {string} problem
  * @property {string} solution "" lets the generator write one
  */
@@ -21,19 +21,22 @@ import { VerifyFields } from "./verify_fields.js";
 /**
  * A problem, and a solution if one likes, for a run's policies: what they write streams in.
  *
- * @param {{ runs: Run[], shown: string | null }} props
+ * @param {{ runs: Run[], route: PageState }} props
  */
-export function Verify({ runs, shown }) {
-  const judging = runs.filter(({ kind }) => kind === "train");
-  const [asked, setAsked] = useState({ run: "", checkpoint: "", problem: "", solution: "" });
+export function Verify({ runs, route }) {
+  const judging = runs.filter((run) => run.kind === "train" && hasBegun(run));
+  const [asked, setAsked] = useState({ problem: "", solution: "" });
   const [texts, setTexts] = useState({ solution: "", critique: "" });
   const [judged, setJudged] = useState(/** @type {JudgedSolution | null} */ (null));
   const [error, setError] = useState(/** @type {Error | null} */ (null));
   const abort = useRef(/** @type {AbortController | null} */ (null));
   const [isBusy, setBusy] = useState(false);
-  const run = asked.run || (judging.find(({ id }) => id === shown) ?? judging[0])?.id || "";
+  const run = (judging.find(({ id }) => id === route.runs[0]) ?? judging[0])?.id ?? "";
   /** @type {{ answer: { checkpoints: CheckpointEntry[] } | null, error: Error | null }} */
-  const { answer } = useLoaded(run === "" ? null : runPath(run, "checkpoints"));
+  const { answer } = useLoaded(run === "" ? null : runPath(run, "checkpoints"), stepOf(runs, run));
+  const checkpoints = answer?.checkpoints ?? [];
+  // One that is gone meanwhile is not asked.
+  const step = checkpoints.some((one) => one.step === route.step) ? route.step : null;
 
   /** @param {Event} event */
   const submit = async (event) => {
@@ -47,7 +50,7 @@ export function Verify({ runs, shown }) {
     const body = {
       run,
       problem: asked.problem,
-      checkpoint: asked.checkpoint === "" ? null : Number(asked.checkpoint),
+      checkpoint: step,
       solution: asked.solution === "" ? null : asked.solution,
     };
     try {
@@ -78,17 +81,29 @@ export function Verify({ runs, shown }) {
       { onSubmit: submit },
       h(VerifyFields, {
         runs: judging,
-        checkpoints: answer?.checkpoints ?? [],
-        asked: { ...asked, run },
+        run,
+        checkpoints,
+        step,
+        asked,
         onChange: (changes) => setAsked((known) => ({ ...known, ...changes })),
       }),
+      answer !== null && checkpoints.length === 0
+        ? h(
+          "p",
+          { class: "notice" },
+          `${run} has no checkpoint yet. Its button Checkpoint saves one after the present step.`,
+        )
+        : null,
+      runs.length > 0 && judging.length === 0
+        ? h("p", { class: "notice" }, "There is no run yet whose policies could be asked.")
+        : null,
       h(
         "div",
         { class: "buttons" },
         h("button", {
           type: "submit",
           class: "primary",
-          disabled: isBusy || run === "" || asked.problem === "",
+          disabled: isBusy || checkpoints.length === 0 || asked.problem === "",
         }, isBusy ? "Judging …" : "Verify"),
         isBusy
           ? h("button", { type: "button", onClick: () => abort.current?.abort() }, "Stop")
@@ -98,4 +113,9 @@ export function Verify({ runs, shown }) {
     h(Failure, { error }),
     h(Judged, { texts, judged }),
   );
+}
+
+/** @param {readonly Run[]} runs @param {string} run */
+function stepOf(runs, run) {
+  return runs.find(({ id }) => id === run)?.step;
 }

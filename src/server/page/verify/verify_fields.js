@@ -1,4 +1,5 @@
 import { Fragment, h } from "../vendor.js";
+import { go } from "../live/route.js";
 
 /**
  * @import { CheckpointEntry, Run } from "../contract.ts"
@@ -13,11 +14,13 @@ import { Fragment, h } from "../vendor.js";
  *
  * @param {object} props
  * @param {readonly Run[]} props.runs
- * @param {readonly CheckpointEntry[]} props.checkpoints
+ * @param {string} props.run the one that is asked
+ * @param {readonly CheckpointEntry[]} props.checkpoints of it
+ * @param {number | null} props.step of the checkpoint; null for the newest
  * @param {Asked} props.asked
  * @param {(changes: Partial<Asked>) => void} props.onChange
  */
-export function VerifyFields({ runs, checkpoints, asked, onChange }) {
+export function VerifyFields({ runs, run, checkpoints, step, asked, onChange }) {
   const steps = checkpoints.map(({ step }) => String(step)).reverse();
   return h(
     Fragment,
@@ -32,11 +35,11 @@ export function VerifyFields({ runs, checkpoints, asked, onChange }) {
         h(
           "select",
           {
-            value: asked.run,
+            value: run,
             onChange: (/** @type {SelectEvent} */ { currentTarget }) =>
-              onChange({ run: currentTarget.value, checkpoint: "" }),
+              go({ runs: [currentTarget.value], step: null }),
           },
-          runs.map(({ id }) => h("option", { key: id, value: id, selected: id === asked.run }, id)),
+          runs.map(({ id }) => h("option", { key: id, value: id, selected: id === run }, id)),
         ),
       ),
       h(
@@ -46,12 +49,14 @@ export function VerifyFields({ runs, checkpoints, asked, onChange }) {
         h(
           "select",
           {
-            value: asked.checkpoint,
-            onChange: (/** @type {SelectEvent} */ { currentTarget }) =>
-              onChange({ checkpoint: currentTarget.value }),
+            value: step === null ? "" : String(step),
+            onChange: (/** @type {SelectEvent} */ { currentTarget: { value } }) =>
+              go({ step: value === "" ? null : Number(value) }),
           },
           h("option", { value: "" }, "the newest checkpoint"),
-          steps.map((step) => h("option", { key: step, value: step }, `step ${step}`)),
+          steps.map((one) =>
+            h("option", { key: one, value: one, selected: one === String(step) }, `step ${one}`)
+          ),
         ),
       ),
     ),

@@ -14,7 +14,7 @@ import { RunEvents } from "../../../../src/run/events/run_events.ts";
 import { RunFolder } from "../../../../src/run/store/run_folder.ts";
 import { UserError } from "../../../../src/base/user_error.ts";
 
-const pool = { budgetBytes: 9000, liveBytes: 700 };
+const pool = { budgetBytes: 9000, reservedBytes: 700, peakBytes: 650 };
 const never = new AbortController().signal;
 
 /** An endpoint of a run in a folder that is removed in the end. */
@@ -56,7 +56,7 @@ async function say(socket: string, text: string): Promise<unknown> {
 Deno.test("endpoint: requests reach the run's control, and the answer says how far it is", async () => {
   await withEndpoint(async ({ control, events, ask }) => {
     const status = { step: 0, total: null, phase: null };
-    const memory = { planned: 9000, live: 700 };
+    const memory = { planned: 9000, live: 700, peak: 650 };
     const asked = { isPauseRequested: false, isStopRequested: false, memory };
     assert.deepEqual(await ask({ request: "status" }), {
       ok: true,
