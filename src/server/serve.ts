@@ -5,8 +5,10 @@ import { Benchmarks } from "./benchmarks/benchmarks.ts";
 import { type Access, isLoopback } from "./http/guard.ts";
 import { Database } from "./index/database.ts";
 import { RunIndex } from "./index/run_index.ts";
+import { RUN_INDEX } from "./index/run_tables.ts";
 import { Launcher } from "./launches/launcher.ts";
 import { LaunchStore } from "./launches/launch_store.ts";
+import { QUEUE } from "./launches/queue_tables.ts";
 import { Pulls } from "./models/pulls.ts";
 import { LiveMemory } from "./runs/live_memory.ts";
 import { RunList } from "./runs/run_list.ts";
@@ -51,11 +53,12 @@ export function serve(
   using opening = new DisposableStack();
   const own = join(root, OWN_FOLDER);
   Deno.mkdirSync(own, { recursive: true, mode: 0o700 });
-  const database = opening.use(new Database(join(own, "index.sqlite")));
-  const list = opening.use(new RunList(root, new RunIndex(database)));
+  const queue = opening.use(new Database(join(own, "queue.sqlite"), QUEUE));
+  const index = opening.use(new Database(join(own, "index.sqlite"), RUN_INDEX));
+  const list = opening.use(new RunList(root, new RunIndex(index)));
   const memory = opening.use(new LiveMemory(list));
   const launcher = opening.use(
-    new Launcher(list, new LaunchStore(database), own, program, memory),
+    new Launcher(list, new LaunchStore(queue), own, program, memory),
   );
   const app = makeApp({
     launcher,

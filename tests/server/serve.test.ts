@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
 import { RunEndpoint } from "../../src/run/control/endpoint/run_endpoint.ts";
 import { RunControl } from "../../src/run/control/run_control.ts";
 import { RunEvents } from "../../src/run/events/run_events.ts";
@@ -152,6 +153,57 @@ Deno.test("serve: an index that is gone, or of a crash, is made anew", async () 
       }
       assert.deepEqual(found, [5]);
     }
+  });
+});
+
+Deno.test("serve: what was asked for outlives the index", async () => {
+  await withFolder(async (root) => {
+    const asked = async (url: string) => {
+      const response = await fetch(`${url}/api/runs`, {
+        method: "POST",
+        headers: { "content-type": "application/json", "idempotency-key": "once" },
+        body: JSON.stringify({ kind: "sft" }),
+      });
+      const { id } = await response.json();
+      return [response.status, id];
+    };
+    const names: unknown[] = [];
+    for (let round = 0; round < 2; round++) {
+      // The program is none that could be started, so nothing outlives the test.
+      await using server = serve({ ...plain, root, folders: [PROJECT_FOLDER] });
+      names.push(await asked(server.url));
+      const { runs } = await (await fetch(`${server.url}/api/runs`)).json();
+      assert.equal(runs.length, 1);
+      for (const { name } of Deno.readDirSync(join(root, ".tango"))) {
+        if (name.startsWith("index.")) Deno.removeSync(join(root, ".tango", name));
+      }
+    }
+    assert.deepEqual(names[1], names[0]);
+    assert.equal((names[0] as unknown[])[0], 202);
+  });
+});
+
+Deno.test("serve: a run says on how many ranks it is, also when it is gone on with on others", async () => {
+  await withServer(async ({ run, read }) => {
+    const ranks = async () => (await read("/api/runs/one")).ranks;
+    run.event({ type: "started", step: 1, total: 5, ranks: 4 });
+    while (await ranks() !== 4);
+    run.event({ type: "started", step: 1, total: 5, ranks: 2 });
+    while (await ranks() !== 2);
+  });
+});
+
+Deno.test("serve: of a run that told nothing, its metrics and configuration say how far it is", async () => {
+  await withServer(async ({ root, read }) => {
+    const before = new WrittenRun(root, "before", { schedule: { total_training_steps: 3 } });
+    before.step(1, "generator", {});
+    before.step(2, "verifier", {});
+    let view = await read("/api/runs/before");
+    while (view.step !== 2) view = await read("/api/runs/before");
+    assert.deepEqual([view.state, view.totalSteps, view.ranks], ["stopped", 3, 1]);
+    before.step(3, "generator", {});
+    while (view.step !== 3) view = await read("/api/runs/before");
+    assert.equal(view.state, "finished");
   });
 });
 

@@ -1,35 +1,7 @@
-/** The index of the runs' folders: a SQLite database that can be removed at any time and is then made anew. */
+/** What the server keeps in SQLite. */
 
 import { DatabaseSync } from "node:sqlite";
 import { UserError } from "../../base/user_error.ts";
-
-/** Counts up when the tables change: an index of another version is made anew. */
-const VERSION = 3;
-
-const TABLES = `
-CREATE TABLE runs (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, mark TEXT NOT NULL, progress TEXT NOT NULL);
-CREATE TABLE files (
-  run INTEGER NOT NULL, file TEXT NOT NULL, offset INTEGER NOT NULL, mark BLOB NOT NULL, PRIMARY KEY (run, file)
-) WITHOUT ROWID;
-CREATE TABLE columns (
-  run INTEGER NOT NULL, name TEXT NOT NULL, chunk INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (run, name, chunk)
-);
-CREATE TABLE names (run INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (run, name)) WITHOUT ROWID;
-CREATE TABLE samples (
-  run INTEGER NOT NULL, begin INTEGER NOT NULL, step INTEGER NOT NULL, problem TEXT NOT NULL, length INTEGER NOT NULL,
-  disagrees INTEGER NOT NULL, cut INTEGER NOT NULL, malformed INTEGER NOT NULL, line TEXT NOT NULL,
-  PRIMARY KEY (run, begin)
-);
-CREATE INDEX samples_by_step ON samples (run, step);
-CREATE TABLE events (
-  run INTEGER NOT NULL, number INTEGER NOT NULL, type TEXT NOT NULL, step INTEGER, line TEXT NOT NULL,
-  PRIMARY KEY (run, number)
-);
-CREATE TABLE launches (
-  id INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE, launch TEXT NOT NULL
-);
-CREATE TABLE answered (key TEXT PRIMARY KEY, request TEXT NOT NULL, run TEXT NOT NULL, time INTEGER NOT NULL);
-`;
 
 /** What can be bound to a statement. */
 export type Bound = string | number | Uint8Array | null;
@@ -37,37 +9,66 @@ export type Bound = string | number | Uint8Array | null;
 /** A row that was read. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** The database, with its statements made once. */
+/** What a database holds. */
+export interface Holding {
+  /** In words, with an article. */
+  readonly what: string;
+  /** Counts up when the tables change. */
+  readonly version: number;
+  /** SQL that makes them. */
+  readonly tables: string;
+  /** Whether all of it can be made anew from elsewhere, so that tables of another version are dropped. */
+  readonly isDerived: boolean;
+}
+
+/** A database, with its statements made once. */
 export class Database implements Disposable {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, ReturnType<DatabaseSync["prepare"]>>();
 
-  /** @throws UserError when the file cannot be opened */
-  constructor(path: string) {
+  /** @throws UserError when the file cannot be opened, or holds what another version has made and nobody can make anew */
+  constructor(path: string, { what, version, tables, isDerived }: Holding) {
     try {
       this.#database = new DatabaseSync(path);
-      this.#database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
-      this.#make();
+      // What can be made anew need not outlive a power cut.
+      const synchronous = isDerived ? "NORMAL" : "FULL";
+      this.#database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}`);
+      if (isDerived) this.#clearUnless(version);
+      this.#make(version, tables);
     } catch (error) {
+      const advice = isDerived
+        ? "It holds nothing that the runs' folders do not: remove it"
+        : "It is nowhere else: put it aside, and start again without what it holds";
       throw new UserError(
-        `${path} cannot be opened as the runs' index: ${
-          (error as Error).message
-        }. It holds nothing that the runs' ` +
-          `folders do not: remove it, or choose another folder with --runs.`,
+        `${path} cannot be opened as ${what}: ${(error as Error).message}. ${advice}, or choose ` +
+          `another folder with --runs.`,
       );
     }
   }
 
-  #make(): void {
-    const { user_version: version } = this.#database.prepare("PRAGMA user_version").get() ?? {};
-    if (version === VERSION) return;
-    const tables = this.#database
-      .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
-      .all();
+  /** Of a new file: 0. */
+  get #version(): number {
+    return Number(this.#database.prepare("PRAGMA user_version").get()?.user_version);
+  }
+
+  #clearUnless(version: number): void {
+    if (this.#version === version) return;
     this.transaction(() => {
-      for (const { name } of tables) this.#database.exec(`DROP TABLE "${name}"`);
-      this.#database.exec(TABLES);
-      this.#database.exec(`PRAGMA user_version = ${VERSION}`);
+      const found = this.#database
+        .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
+        .all();
+      for (const { name } of found) this.#database.exec(`DROP TABLE "${name}"`);
+      this.#database.exec("PRAGMA user_version = 0");
+    });
+  }
+
+  #make(version: number, tables: string): void {
+    const found = this.#version;
+    if (found === version) return;
+    if (found !== 0) throw new Error(`it is of version ${found}, and this program's is ${version}`);
+    this.transaction(() => {
+      this.#database.exec(tables);
+      this.#database.exec(`PRAGMA user_version = ${version}`);
     });
   }
 

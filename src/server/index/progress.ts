@@ -7,6 +7,8 @@ export interface Progress {
   readonly step: number;
   readonly totalSteps: number;
   readonly phase: string | null;
+  /** Processes that share the work of the present part; null when it has not said. */
+  readonly ranks: number | null;
   /** ISO 8601; of the first event of all. */
   readonly startedAt: string | null;
   /** Of the last word of a run that has ended. */
@@ -18,12 +20,16 @@ export interface Progress {
 
 interface PartProgress {
   readonly startedAt: string;
+  /** When its first training step began: what a run measures before says nothing of its pace. */
+  readonly trainsSince: string | null;
   readonly firstStep: number;
   /** When the last step was done. */
   readonly steppedAt: string | null;
   readonly pausedAt: string | null;
-  /** Spent waiting, since `startedAt` and before `steppedAt`. */
+  /** Spent waiting, since `trainsSince`. */
   readonly pausedSeconds: number;
+  /** That of it which was before `steppedAt`. */
+  readonly pausedBefore: number;
   /** In a comparison one run ends after another. */
   readonly isCompared: boolean;
 }
@@ -33,6 +39,7 @@ export const UNTOLD: Progress = {
   step: 0,
   totalSteps: 0,
   phase: null,
+  ranks: null,
   startedAt: null,
   endedAt: null,
   error: null,
@@ -49,15 +56,23 @@ export function progressAfter(before: Progress, event: EventLine): Progress {
       return { ...now, ...going, part: newPart(time, 0, true) };
     case "started": {
       const isCompared = part?.isCompared ?? false;
-      const { step, total: totalSteps } = event;
-      return { ...now, ...going, step, totalSteps, part: newPart(time, step, isCompared) };
+      const { step, total: totalSteps, ranks = null } = event;
+      return { ...now, ...going, step, totalSteps, ranks, part: newPart(time, step, isCompared) };
     }
-    case "phaseBegan":
-      return { ...now, phase: event.phase };
+    case "phaseBegan": {
+      const isTraining = event.phase !== "evaluation" && event.phase !== "checkpoint";
+      const trainsSince = part?.trainsSince ??
+        (isTraining && part?.steppedAt == null ? time : null);
+      return { ...now, phase: event.phase, part: part && { ...part, trainsSince } };
+    }
     case "phaseEnded":
       return { ...now, phase: null };
     case "step":
-      return { ...now, step: event.step, part: part && { ...part, steppedAt: time } };
+      return {
+        ...now,
+        step: event.step,
+        part: part && { ...part, steppedAt: time, pausedBefore: part.pausedSeconds },
+      };
     case "paused":
       return { ...now, told: "paused", part: part && { ...part, pausedAt: time } };
     case "continued": {
@@ -77,13 +92,25 @@ export function progressAfter(before: Progress, event: EventLine): Progress {
   }
 }
 
-/** Seconds to the last step at the pace of this part of the run; null while no step of it is done. */
-export function secondsLeft({ told, step, totalSteps, part }: Progress): number | null {
+/**
+ * Seconds to the last step at the pace of this part of the run, of which the present step has taken some already; null
+ * while no step of it is done.
+ *
+ * @param at the present, ISO 8601
+ */
+export function secondsLeft(
+  { told, step, totalSteps, part }: Progress,
+  at = new Date().toISOString(),
+): number | null {
   if (part?.steppedAt == null || (told !== "running" && told !== "paused")) return null;
   const steps = step - part.firstStep;
   if (steps <= 0) return null;
-  const seconds = secondsBetween(part.startedAt, part.steppedAt) - part.pausedSeconds;
-  return Math.max(0, seconds / steps * (totalSteps - step));
+  const since = part.trainsSince ?? part.startedAt;
+  const pace = (secondsBetween(since, part.steppedAt) - part.pausedBefore) / steps;
+  const waited = part.pausedSeconds - part.pausedBefore;
+  const taken = secondsBetween(part.steppedAt, part.pausedAt ?? at) - waited;
+  // A step that takes longer than the others is about to be done.
+  return Math.max(0, pace * (totalSteps - step) - Math.min(pace, Math.max(0, taken)));
 }
 
 const going = { told: "running", phase: null, endedAt: null, error: null } as const;
@@ -92,7 +119,16 @@ const ended = (told: "stopped" | "finished" | "failed", endedAt: string) =>
   ({ told, phase: null, endedAt }) as const;
 
 function newPart(startedAt: string, firstStep: number, isCompared: boolean): PartProgress {
-  return { startedAt, firstStep, steppedAt: null, pausedAt: null, pausedSeconds: 0, isCompared };
+  return {
+    startedAt,
+    trainsSince: null,
+    firstStep,
+    steppedAt: null,
+    pausedAt: null,
+    pausedSeconds: 0,
+    pausedBefore: 0,
+    isCompared,
+  };
 }
 
 function secondsBetween(from: string, to: string): number {

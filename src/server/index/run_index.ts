@@ -53,7 +53,12 @@ export class RunIndex {
   }
 
   #indexed(id: number, name: string, progress: string): IndexedRun {
-    return { id, name, progress: JSON.parse(progress), rows: this.rowsOf(id) };
+    const rows = this.rowsOf(id);
+    const told = JSON.parse(progress) as Progress;
+    // Runs of earlier versions told nothing, but measured.
+    const isUntold = told.startedAt === null && rows > 0;
+    const step = isUntold ? this.columns.read(id, ROW.step, rows)[rows - 1] : told.step;
+    return { id, name, progress: { ...told, step }, rows };
   }
 
   /** Forgets a run. */

@@ -124,7 +124,8 @@ export class Launcher implements Disposable {
     const live = this.list.find(name)?.live ?? null;
     if (live === null || this.launches.find(name)?.state === "running") return;
     const { process, since: startedAt } = live;
-    const found = waiting(this.list.find(name)?.kind ?? "train", [], 1);
+    const { kind = "train", indexed } = this.list.find(name) ?? {};
+    const found = waiting(kind, [], indexed?.progress.ranks ?? 1);
     this.launches.add(name, { ...found, state: "running", process, startedAt });
   }
 
@@ -259,7 +260,9 @@ export class Launcher implements Disposable {
       ...started.map(([name, { plan, gpus, ranks }]) => (
         { ranks, gpus, bytes: plan?.bytes ?? bytesOf(name) }
       )),
-      ...others.map(({ name }) => ({ ranks: 1, gpus: [], bytes: bytesOf(name) })),
+      ...others.map(({ name, indexed }) => (
+        { ranks: indexed.progress.ranks ?? 1, gpus: [], bytes: bytesOf(name) }
+      )),
     ];
   }
 

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { parse } from "yaml";
+import { z } from "zod";
 import { isComparison } from "../../run/compare/comparison_session.ts";
 import { RunFolder, type RunKind } from "../../run/store/run_folder.ts";
 
@@ -8,6 +9,10 @@ export interface FoundRun {
   readonly name: string;
   readonly folder: RunFolder;
   readonly kind: RunKind;
+  /** As configured; 0 where that depends on something else. */
+  readonly totalSteps: number;
+  /** When its configuration was written, ISO 8601. */
+  readonly beganAt: string;
   /** Tells it from another run that was or will be in a folder of this name. */
   readonly mark: string;
 }
@@ -23,13 +28,24 @@ export function findRun(root: string, name: string, known?: FoundRun): FoundRun 
   }
   const mark = `${stat.ino} ${stat.mtime?.getTime()}`;
   if (known?.mark === mark) return known;
-  return { name, folder, kind: kindOf(folder), mark };
+  const { data: configuration } = configurationSchema.safeParse(
+    parse(Deno.readTextFileSync(folder.configuration)),
+  );
+  const { total_training_steps: steps = 0, epochs = null } = configuration?.schedule ?? {};
+  const kind = isComparison(folder.path)
+    ? "compare"
+    : configuration?.policy === undefined
+    ? "train"
+    : "sft";
+  const beganAt = (stat.mtime ?? new Date(0)).toISOString();
+  return { name, folder, kind, mark, beganAt, totalSteps: epochs === null ? steps : 0 };
 }
 
-function kindOf(folder: RunFolder): RunKind {
-  if (isComparison(folder.path)) return "compare";
-  const configuration: unknown = parse(Deno.readTextFileSync(folder.configuration));
-  const isSft = typeof configuration === "object" && configuration !== null &&
-    "policy" in configuration;
-  return isSft ? "sft" : "train";
-}
+/** What is looked at of a configuration, whatever version of the program wrote it. */
+const configurationSchema = z.object({
+  policy: z.unknown().optional(),
+  schedule: z.object({
+    total_training_steps: z.number().optional(),
+    epochs: z.unknown().optional(),
+  }).optional(),
+});

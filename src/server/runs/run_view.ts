@@ -32,9 +32,11 @@ export const runSchema = z.object({
   phase: z.string().nullable().describe("What it is doing."),
   startedAt: z.string().nullable(),
   endedAt: z.string().nullable(),
-  secondsLeft: z.number().nullable().describe("At the pace of its present part."),
+  secondsLeft: z.number().nullable().describe(
+    "At the pace of its present part, since its first training step began.",
+  ),
   folder: z.string(),
-  ranks: z.int(),
+  ranks: z.int().describe("Processes that share the work of its present part."),
   error: z.string().nullable().describe("What ended it, in words."),
   memory: z.object({
     planned: z.number().describe("Bytes of GPU memory at most, by the plan."),
@@ -64,7 +66,7 @@ export interface KnownRun {
  */
 export function viewRun(name: string, { run, launch, memory }: KnownRun, root: string): RunView {
   const progress = run?.indexed.progress ?? UNTOLD;
-  const { step, totalSteps, startedAt, part } = progress;
+  const { step, startedAt, part } = progress;
   const { state, error } = stateOf(run, launch);
   const planned = memory?.planned ?? launch?.plan?.bytes ?? null;
   const held = memory && { live: memory.live, peak: memory.peak };
@@ -74,16 +76,22 @@ export function viewRun(name: string, { run, launch, memory }: KnownRun, root: s
     kind: run?.kind ?? launch?.kind ?? "train",
     state,
     step,
-    totalSteps,
+    totalSteps: progress.totalSteps || (run?.totalSteps ?? 0),
     phase: isOver ? null : progress.phase,
-    startedAt: startedAt ?? launch?.createdAt ?? null,
+    startedAt: startedAt ?? launch?.createdAt ?? run?.beganAt ?? null,
     endedAt: isOver ? progress.endedAt ?? launch?.endedAt ?? part?.steppedAt ?? null : null,
     secondsLeft: isOver || state === "starting" ? null : secondsLeft(progress),
     folder: run?.folder.path ?? `${root}/${name}`,
-    ranks: launch?.ranks ?? 1,
+    ranks: ranksOf(state, progress.ranks, launch),
     error,
     memory: planned === null ? null : { planned, live: null, peak: null, ...(isOver ? {} : held) },
   };
+}
+
+/** A run that is about to begin, maybe anew, has not said yet on how many. */
+function ranksOf(state: RunView["state"], told: number | null, launch: Launch | null): number {
+  const isAhead = state === "waiting" || (state === "starting" && launch?.state === "running");
+  return (isAhead ? launch?.ranks : told) ?? told ?? launch?.ranks ?? 1;
 }
 
 interface State {
@@ -119,7 +127,10 @@ function ended(run: ListedRun | null, launch: Launch | null): State {
     return { state: "failed", error };
   }
   // Runs of earlier versions told nothing.
-  if (run?.indexed.progress.told === "nothing" && launch === null) return plain("stopped");
+  if (run?.indexed.progress.told === "nothing" && launch === null) {
+    const isDone = run.totalSteps > 0 && run.indexed.progress.step >= run.totalSteps;
+    return plain(isDone ? "finished" : "stopped");
+  }
   const error = "Its process is gone without a last word: it was killed, or the machine went down.";
   return { state: "lost", error };
 }

@@ -148,12 +148,12 @@ function writeFolders(folder: string, root: string): void {
   Deno.symlinkSync(outside, join(run.folder.checkpoints, "step-000002"));
 }
 
-/** All files but the index's own, with their sizes and times. */
+/** All files but the databases, with their sizes and times. */
 function filesBelow(folder: string, inside = ""): string[] {
   return [...Deno.readDirSync(join(folder, inside))].flatMap(({ name, isDirectory }) => {
     const path = join(inside, name);
     if (isDirectory) return [path, ...filesBelow(folder, path)];
-    if (name.startsWith("index.sqlite")) return [];
+    if (/^(index|queue)\.sqlite/.test(name)) return [];
     const { size, mtime } = Deno.lstatSync(join(folder, path));
     return [`${path} ${size} ${mtime?.getTime()}`];
   }).sort();

@@ -7,6 +7,7 @@ import { readConfusion } from "../../../src/server/index/read_confusion.ts";
 import { lastValue, metricNames, readMetrics } from "../../../src/server/index/read_metrics.ts";
 import { findSamples } from "../../../src/server/index/read_samples.ts";
 import { RunIndex } from "../../../src/server/index/run_index.ts";
+import { RUN_INDEX } from "../../../src/server/index/run_tables.ts";
 import { withFolder, WrittenRun } from "../written_run.ts";
 
 const everything = { from: 0, to: 1e9, points: 1e9 };
@@ -29,7 +30,7 @@ Deno.test("index: metrics and times are rows of columns, also of an index that w
       series: { a: [null, 5, null], "perf/step_seconds": [null, 2, 3], eval: [0.5, null, null] },
     };
     {
-      using database = new Database(path);
+      using database = new Database(path, RUN_INDEX);
       const index = new RunIndex(database);
       follow(index, run);
       run.evaluation(0, { eval: 0.5 });
@@ -42,7 +43,7 @@ Deno.test("index: metrics and times are rows of columns, also of an index that w
       assert.deepEqual(readMetrics(index, id, { ...everything, names }), expected);
       assert.deepEqual(metricNames(index, id), ["a", "b", "eval", "perf/step_seconds"]);
     }
-    using database = new Database(path);
+    using database = new Database(path, RUN_INDEX);
     const index = new RunIndex(database);
     const id = follow(index, run);
     assert.equal(index.rowsOf(id), 3);
@@ -54,7 +55,7 @@ Deno.test("index: metrics and times are rows of columns, also of an index that w
 
 Deno.test("index: what a resumed run does again takes the place of what it did", async () => {
   await withFolder((root) => {
-    using database = new Database(join(root, "index.sqlite"));
+    using database = new Database(join(root, "index.sqlite"), RUN_INDEX);
     const index = new RunIndex(database);
     const run = new WrittenRun(root, "run");
     // More rows than a chunk of a column has.
@@ -84,7 +85,7 @@ Deno.test("index: what a resumed run does again takes the place of what it did",
 
 Deno.test("index: a time that comes before what it was measured of waits for it", async () => {
   await withFolder((root) => {
-    using database = new Database(join(root, "index.sqlite"));
+    using database = new Database(join(root, "index.sqlite"), RUN_INDEX);
     const index = new RunIndex(database);
     const run = new WrittenRun(root, "run");
     run.step(1, "generator", { a: 1 });
@@ -103,7 +104,7 @@ Deno.test("index: a time that comes before what it was measured of waits for it"
 
 Deno.test("index: events are numbered, and tell how far the run is and how long it will take", async () => {
   await withFolder((root) => {
-    using database = new Database(join(root, "index.sqlite"));
+    using database = new Database(join(root, "index.sqlite"), RUN_INDEX);
     const index = new RunIndex(database);
     const run = new WrittenRun(root, "run");
     const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + 1000 * seconds);
@@ -114,20 +115,32 @@ Deno.test("index: events are numbered, and tell how far the run is and how long 
     const progress = () => index.find("run", "mark").progress;
     assert.equal(progress().told, "failed");
     assert.equal(progress().error, "lost device");
-    assert.equal(secondsLeft(progress()), null);
+    assert.equal(secondsLeft(progress(), at(95).toISOString()), null);
     // A resumed run goes at its own pace, and waiting does not count.
-    run.event({ type: "started", step: 1, total: 10, ranks: 1 }, at(1000));
+    run.event({ type: "started", step: 1, total: 10, ranks: 2 }, at(900));
+    run.event({ type: "phaseBegan", step: 1, phase: "evaluation" }, at(900));
+    run.event({ type: "phaseBegan", step: 2, phase: "rollout" }, at(1000));
     run.event({ type: "step", step: 2, phase: "generator" }, at(1010));
     run.event({ type: "paused", step: 2 }, at(1010));
     run.event({ type: "continued", step: 2 }, at(1510));
     run.event({ type: "phaseBegan", step: 3, phase: "rollout" }, at(1510));
     run.event({ type: "step", step: 3, phase: "generator" }, at(1520));
     id = follow(index, run);
-    const { told, step, totalSteps, phase, error, startedAt } = progress();
+    const { told, step, totalSteps, phase, error, startedAt, ranks } = progress();
     assert.deepEqual([told, step, totalSteps, phase, error], ["running", 3, 10, "rollout", null]);
-    assert.equal(startedAt, at(0).toISOString());
-    assert.equal(secondsLeft(progress()), 70);
-    assert.deepEqual(eventsAfter(database, id, 7, 9).map(({ number }) => number), [8, 9]);
+    assert.deepEqual([startedAt, ranks], [at(0).toISOString(), 2]);
+    // Seven steps of ten seconds; what was measured before the first is none of their pace.
+    const left = (seconds: number) => secondsLeft(progress(), at(seconds).toISOString());
+    assert.equal(left(1520), 70);
+    // The present step goes on, and may take longer than others.
+    assert.deepEqual([left(1524), left(1590)], [66, 60]);
+    run.event({ type: "paused", step: 3 }, at(1521));
+    follow(index, run);
+    assert.equal(left(2000), 69);
+    run.event({ type: "continued", step: 3 }, at(2001));
+    follow(index, run);
+    assert.equal(left(2004), 66);
+    assert.deepEqual(eventsAfter(database, id, 11, 9).map(({ number }) => number), [12, 13]);
     // Another run in a folder of that name begins anew.
     assert.equal(index.find("run", "another").progress.told, "nothing");
     assert.deepEqual(eventsAfter(database, index.find("run", "another").id, 0, 9), []);
@@ -136,7 +149,7 @@ Deno.test("index: events are numbered, and tell how far the run is and how long 
 
 Deno.test("index: samples are found by what is wrong with them", async () => {
   await withFolder((root) => {
-    using database = new Database(join(root, "index.sqlite"));
+    using database = new Database(join(root, "index.sqlite"), RUN_INDEX);
     const index = new RunIndex(database);
     const run = new WrittenRun(root, "run");
     const critique = (verdict: boolean | null) => ({
@@ -174,7 +187,7 @@ Deno.test("index: samples are found by what is wrong with them", async () => {
 
 Deno.test("index: a verifier step's numbers give its confusion matrix", async () => {
   await withFolder((root) => {
-    using database = new Database(join(root, "index.sqlite"));
+    using database = new Database(join(root, "index.sqlite"), RUN_INDEX);
     const index = new RunIndex(database);
     const run = new WrittenRun(root, "run");
     // Of 10 critiques of 6 right and 4 wrong solutions: 3 and 2 are judged right, 1 is unreadable.

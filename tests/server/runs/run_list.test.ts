@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Database } from "../../../src/server/index/database.ts";
 import { readMetrics } from "../../../src/server/index/read_metrics.ts";
 import { RunIndex } from "../../../src/server/index/run_index.ts";
+import { RUN_INDEX } from "../../../src/server/index/run_tables.ts";
 import { answerError } from "../../../src/server/routes/api.ts";
 import { RunList } from "../../../src/server/runs/run_list.ts";
 import { withFolder, WrittenRun } from "../written_run.ts";
@@ -12,7 +13,7 @@ const pause = () => new Promise((resolve) => setTimeout(resolve, 20));
 Deno.test("run list: while the disk is full it says so, and goes on when there is room", async () => {
   await withFolder(async (root) => {
     Deno.mkdirSync(join(root, ".tango"));
-    using database = new Database(join(root, ".tango", "index.sqlite"));
+    using database = new Database(join(root, ".tango", "index.sqlite"), RUN_INDEX);
     const run = new WrittenRun(root, "one");
     run.step(1, "generator", { a: 1 });
     using list = new RunList(root, new RunIndex(database));
@@ -40,7 +41,7 @@ Deno.test("run list: while the disk is full it says so, and goes on when there i
 
 Deno.test("run list: a run whose log is damaged is named, and the others are followed", async () => {
   await withFolder(async (root) => {
-    using database = new Database(join(root, "index.sqlite"));
+    using database = new Database(join(root, "index.sqlite"), RUN_INDEX);
     const damaged = new WrittenRun(root, "damaged");
     Deno.writeTextFileSync(damaged.folder.metrics, "no JSON\n");
     const well = new WrittenRun(root, "well");
