@@ -1,7 +1,7 @@
 import type { Gpu } from "../src/gpu/gpu.ts";
 import copyCode from "./copy_rate.wgsl" with { type: "text" };
 import fmaCode from "./fma_rate.wgsl" with { type: "text" };
-import { medianSeconds } from "./timing.ts";
+import { timeLaunches } from "./timing.ts";
 
 /** What this device can do at best, measured: the yardstick for the kernels. */
 export interface DeviceRates {
@@ -31,7 +31,7 @@ async function fmaRate(gpu: Gpu, budget: number): Promise<number> {
   for (const CHAINS of [6, 8, 10, 12]) {
     const source = { label: "fma rate", code: fmaCode, defines: { WORKGROUP, CHAINS } };
     const launch = () => gpu.dispatch(source, parameters, { result }, [groups]);
-    const seconds = await medianSeconds(gpu, launch, budget);
+    const { median: seconds } = await timeLaunches(gpu, launch, budget);
     best = Math.max(best, 2 * CHAINS * 32 * rounds * lanes / seconds / 1e9);
   }
   gpu.release(result);
@@ -44,7 +44,7 @@ async function copyRates(gpu: Gpu, budget: number) {
   const bytes = Math.min(limit, (gpu.info.software ? 64 : 512) * 2 ** 20);
   const [source, copy] = [gpu.zeros([bytes / 4]), gpu.tensor([bytes / 4])];
   const rate = async (launch: () => void) =>
-    2 * bytes / await medianSeconds(gpu, launch, budget) / 1e9;
+    2 * bytes / (await timeLaunches(gpu, launch, budget)).median / 1e9;
   let gbps = 0;
   for (const [WORKGROUP, VECTORS] of [[256, 1], [64, 8], [8, 64]]) {
     const kernel = { label: "copy rate", code: copyCode, defines: { WORKGROUP, VECTORS } };

@@ -5,7 +5,7 @@ import { endToEnd } from "./end_to_end/all.ts";
 import { benchmarks } from "./kernels/all.ts";
 import type { Result } from "./results.ts";
 import type { Task } from "./shapes.ts";
-import { medianSeconds } from "./timing.ts";
+import { timeLaunches } from "./timing.ts";
 
 const all = { ...benchmarks, ...endToEnd };
 
@@ -26,12 +26,13 @@ export async function measure(
   try {
     const benchmark = await all[task.kernel](bench, shape, task.variant);
     const error = await checkOnce(benchmark, report);
-    const seconds = await medianSeconds(gpu, () => benchmark.launch(), budget);
-    const perSecond = benchmark.work / seconds;
+    const { median, spread } = await timeLaunches(gpu, () => benchmark.launch(), budget);
+    const perSecond = benchmark.work / median;
     const tokens = unit === "tokens_per_second";
     const rate = tokens ? perSecond : perSecond / 1e9;
     const share = tokens ? null : rate / rates[unit];
-    return { name, shape: shape.label, unit, milliseconds: seconds * 1e3, rate, share, error };
+    const milliseconds = median * 1e3;
+    return { name, shape: shape.label, unit, milliseconds, spread, rate, share, error };
   } finally {
     bench.release();
   }

@@ -9,6 +9,8 @@ export interface Result {
   readonly shape: string;
   readonly unit: Unit;
   readonly milliseconds: number;
+  /** What lies between the quartiles of its times, as a share of their median. */
+  readonly spread: number;
   /** 10⁹ operations or bytes, or tokens, per second. */
   readonly rate: number;
   /** Of the device's own rate of that kind; null for tokens, which it has no rate of. */

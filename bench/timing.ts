@@ -3,17 +3,25 @@ import type { Gpu } from "../src/gpu/gpu.ts";
 const shortestBatchSeconds = 0.03;
 const mostLaunches = 4096;
 
+/** How long one launch takes. */
+export interface Timing {
+  /** Seconds. */
+  readonly median: number;
+  /** What lies between the quartiles, as a share of the median: the measurement's own noise. */
+  readonly spread: number;
+}
+
 /**
- * The median time of one `launch` in seconds. Launches are recorded in batches that last at least
+ * The time of one `launch`. Launches are recorded in batches that last at least
  * 30 ms, so that the wait at their end counts for little, and at least five batches are timed.
  *
  * @param budget seconds after which no further batch is started
  */
-export async function medianSeconds(
+export async function timeLaunches(
   gpu: Gpu,
   launch: () => void | Promise<void>,
   budget: number,
-): Promise<number> {
+): Promise<Timing> {
   const batch = async (launches: number) => {
     const start = performance.now();
     for (let i = 0; i < launches; i++) {
@@ -37,5 +45,7 @@ export async function medianSeconds(
     times.push(await batch(launches) / launches);
   }
   times.sort((a, b) => a - b);
-  return times[Math.floor(times.length / 2)];
+  const at = (share: number) => times[Math.floor(times.length * share)];
+  const median = at(1 / 2);
+  return { median, spread: (at(3 / 4) - at(1 / 4)) / median };
 }

@@ -16,6 +16,7 @@ const result: Result = {
   shape: "tiny",
   unit: "gflops",
   milliseconds: 2,
+  spread: 0.1,
   rate: 50,
   share: 0.5,
   error: 0.1,

@@ -3,13 +3,17 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { exists } from "../../src/base/atomic_file.ts";
 import { identify, isAlive } from "../../src/base/process_identity.ts";
+import {
+  benchmarkResultsSchema,
+  compareResults,
+} from "../../src/server/benchmarks/benchmark_results.ts";
 import { serve } from "../../src/server/serve.ts";
 import { breath, withFolder } from "./written_run.ts";
 
 const commandLine = fileURLToPath(import.meta.resolve("../../src/cli/main.ts"));
 
-const result = (name: string, milliseconds: number) => ({
-  ...{ name, shape: "tiny", unit: "gflops", milliseconds },
+const result = (name: string, milliseconds: number, spread: number | null = 0.01) => ({
+  ...{ name, shape: "tiny", unit: "gflops", milliseconds, spread },
   ...{ rate: 1 / milliseconds, share: 0.5, error: 0.25 },
 });
 
@@ -125,8 +129,14 @@ Deno.test("bench: one at a time, outlives its server, and is read and compared b
         earlier: "bench-001",
         isSameDevice: false,
         results: [
-          { name: "b", shape: "tiny", milliseconds: 2, earlierMilliseconds: 1, speed: 0.5 },
-          { name: "a", shape: "tiny", milliseconds: 1, earlierMilliseconds: 4, speed: 4 },
+          {
+            ...{ name: "b", shape: "tiny", milliseconds: 2, earlierMilliseconds: 1 },
+            ...{ speed: 0.5, noise: 0.05, change: "slower" },
+          },
+          {
+            ...{ name: "a", shape: "tiny", milliseconds: 1, earlierMilliseconds: 4 },
+            ...{ speed: 4, noise: 0.05, change: "faster" },
+          },
         ],
         unmatched: ["new/tiny", "old/tiny"],
       });
@@ -145,6 +155,23 @@ Deno.test("bench: one at a time, outlives its server, and is read and compared b
       );
     });
   });
+});
+
+Deno.test("bench: a speed counts as another one beyond both results' noise", () => {
+  const changes = (now: number, before: number, spread: number | null) => {
+    const parsed = (milliseconds: number) =>
+      benchmarkResultsSchema.parse(resultsOf("one", [result("a", milliseconds, spread)]));
+    const [{ noise, change }] = compareResults(parsed(now), parsed(before)).results;
+    return [noise, change];
+  };
+  assert.deepEqual(changes(100, 104, 0.01), [0.05, "same"]);
+  assert.deepEqual(changes(100, 106, 0.01), [0.05, "faster"]);
+  assert.deepEqual(changes(106, 100, 0.01), [0.05, "slower"]);
+  assert.deepEqual(changes(100, 129, 0.15), [0.3, "same"]);
+  assert.deepEqual(changes(129, 100, 0.15), [0.3, "same"]);
+  assert.deepEqual(changes(131, 100, 0.15), [0.3, "slower"]);
+  assert.deepEqual(changes(100, 109, null), [0.1, "same"]);
+  assert.deepEqual(changes(111, 100, null), [0.1, "slower"]);
 });
 
 Deno.test("bench: one that goes on is ended with all it started, and removed", async () => {

@@ -7,6 +7,9 @@ const resultSchema = z.object({
   shape: z.string().describe("One of bench/shapes.json."),
   unit: z.enum(["gflops", "gbps", "tokens_per_second"]),
   milliseconds: z.number().describe("Median."),
+  spread: z.number().nullable().default(null).describe(
+    "What lies between the quartiles, as a share of the median; null in results of earlier versions.",
+  ),
   rate: z.number().describe("10⁹ operations or bytes, or tokens, per second."),
   share: z.number().nullable().describe("Of what the device can do at best; null for tokens."),
   error: z.number().nullable().describe(
@@ -42,6 +45,13 @@ export const comparisonSchema = z.object({
     speed: z.number().nullable().describe(
       "Relative to the earlier one: 2 takes half the time; null where no time was measured.",
     ),
+    noise: z.number().describe(
+      "A speed that is further from 1 than this share is another one: both results' spreads, 5 % at least, " +
+        "10 % where a spread is not known.",
+    ),
+    change: z.enum(["faster", "slower", "same"]).nullable().describe(
+      "By more than the noise; null without a speed.",
+    ),
   })).describe("Of what both have."),
   unmatched: z.array(z.string()).describe("KERNEL/SHAPE that only one of them has."),
 }).openapi("BenchmarkComparison");
@@ -73,7 +83,10 @@ export function compareResults(
     if (other === undefined) return [];
     const { name, shape, milliseconds } = result;
     const speed = milliseconds > 0 ? other.milliseconds / milliseconds : null;
-    return [{ name, shape, milliseconds, earlierMilliseconds: other.milliseconds, speed }];
+    const noise = noiseOf(result.spread, other.spread);
+    const change = speed === null ? null : changeOf(speed, noise);
+    const earlierMilliseconds = other.milliseconds;
+    return [{ name, shape, milliseconds, earlierMilliseconds, speed, noise, change }];
   });
   return {
     isSameDevice: now.adapter === earlier.adapter && now.engine === earlier.engine,
@@ -84,3 +97,18 @@ export function compareResults(
 
 const keyOf = ({ name, shape }: { readonly name: string; readonly shape: string }) =>
   `${name}/${shape}`;
+
+/** Machines differ by so much from one minute to the next. */
+const LEAST_NOISE = 0.05;
+const UNKNOWN_NOISE = 0.1;
+
+function noiseOf(spread: number | null, earlier: number | null): number {
+  if (spread === null || earlier === null) return UNKNOWN_NOISE;
+  return Math.max(LEAST_NOISE, spread + earlier);
+}
+
+/** Twice as fast and half as fast are as far from the same. */
+function changeOf(speed: number, noise: number): "faster" | "slower" | "same" {
+  if (speed > 1 + noise) return "faster";
+  return 1 / speed > 1 + noise ? "slower" : "same";
+}

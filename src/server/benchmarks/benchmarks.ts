@@ -25,6 +25,8 @@ export interface Benchmark {
   readonly error: string | null;
   /** Null unless it is done. */
   readonly results: BenchmarkResults | null;
+  /** What it has printed: a row for each result as it comes; empty of one that came with the program. */
+  readonly output: string;
 }
 
 /** Results that come with the program. */
@@ -121,7 +123,8 @@ export class Benchmarks {
   #read(name: string): Benchmark {
     const { results: written, output } = this.#filesOf(name);
     const started = this.#startedOf(name);
-    const base = { name, startedAt: started?.startedAt ?? null };
+    const printed = exists(output) ? Deno.readTextFileSync(output) : "";
+    const base = { name, startedAt: started?.startedAt ?? null, output: printed };
     if (started && isAlive(started.process)) {
       return { ...base, state: "running", error: null, results: null };
     }
@@ -179,6 +182,8 @@ function shipped(): Benchmark[] {
     .flatMap(({ name: file }): Benchmark[] => {
       const name = file.slice(0, -".json".length);
       const results = readBenchmarkResults(join(SHIPPED, file));
-      return results ? [{ name, state: "done", startedAt: null, error: null, results }] : [];
+      return results
+        ? [{ name, state: "done", startedAt: null, error: null, results, output: "" }]
+        : [];
     });
 }

@@ -5,6 +5,7 @@ import { Guarded } from "./parts/guarded.js";
 import { Header } from "./parts/header.js";
 import { ConnectionNotice } from "./parts/connection_notice.js";
 import { ApiView } from "./api/api_view.js";
+import { Benchmarks } from "./bench/benchmarks.js";
 import { Models } from "./models/models.js";
 import { RunList } from "./run/run_list.js";
 import { describeSteps } from "./run/states.js";
@@ -38,7 +39,7 @@ export function App() {
       h(
         "main",
         { id: "main", tabIndex: -1 },
-        h(Guarded, { key: `${route.screen} ${shown}` }, screen()),
+        h(Guarded, { key: route.screen === "run" ? `run ${shown}` : route.screen }, screen()),
       ),
     ),
   );
@@ -47,6 +48,7 @@ export function App() {
     if (route.screen === "start") return h(StartRun, { route });
     if (route.screen === "api") return h(ApiView, null);
     if (route.screen === "models") return h(Models, null);
+    if (route.screen === "bench") return h(Benchmarks, { route });
     if (route.screen === "verify") return h(Verify, { runs: runs ?? [], route });
     if (runs === null) {
       return error === null ? h("p", { class: "quiet" }, "Asking for the runs …") : null;

@@ -192,3 +192,58 @@ export interface OpenApi {
   /** By path and method. */
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
 }
+
+/** A benchmark of the kernels. */
+export interface Benchmark {
+  readonly name: string;
+  readonly state: "running" | "done" | "failed";
+  readonly startedAt: string | null;
+  readonly error: string | null;
+}
+
+/** A benchmark with all there is of it. */
+export interface BenchmarkDetail extends Benchmark {
+  readonly results: BenchmarkResults | null;
+  readonly output: string;
+}
+
+/** A benchmark's device and results. */
+export interface BenchmarkResults {
+  readonly engine: string;
+  readonly adapter: string;
+  readonly software: boolean;
+  /** 10⁹ operations, or bytes, per second. */
+  readonly rates: {
+    readonly gflops: number;
+    readonly gbps: number;
+    readonly driverCopyGbps: number;
+  };
+  readonly results: readonly {
+    readonly name: string;
+    readonly shape: string;
+    readonly unit: "gflops" | "gbps" | "tokens_per_second";
+    readonly milliseconds: number;
+    /** Between the quartiles, as a share of the median. */
+    readonly spread: number | null;
+    readonly rate: number;
+    readonly share: number | null;
+    /** Right up to 1; null: not finite. */
+    readonly error: number | null;
+  }[];
+}
+
+/** A benchmark beside an earlier one. */
+export interface BenchmarkComparison {
+  readonly earlier: string;
+  readonly isSameDevice: boolean;
+  readonly results: readonly {
+    readonly name: string;
+    readonly shape: string;
+    readonly earlierMilliseconds: number;
+    /** 2 takes half the time. */
+    readonly speed: number | null;
+    readonly noise: number;
+    readonly change: "faster" | "slower" | "same" | null;
+  }[];
+  readonly unmatched: readonly string[];
+}

@@ -20,9 +20,11 @@ import { TOKEN_COLOURS } from "./samples/token_shades.js";
  * @property {TokenColour} tokens what tokens are coloured by
  * @property {string} preset to start from
  * @property {string} more a curve that is not among the usual ones
+ * @property {string} bench the benchmark shown; "" for the newest
+ * @property {string} earlier the benchmark beside it; "" for none
  */
 
-export const SCREENS = ["run", "start", "models", "verify", "api"];
+export const SCREENS = ["run", "start", "models", "verify", "bench", "api"];
 export const VIEWS = [
   "curves",
   "samples",
@@ -51,6 +53,8 @@ export const DEFAULTS = Object.freeze({
   tokens: "",
   preset: "",
   more: "",
+  bench: "",
+  earlier: "",
 });
 
 /**
@@ -90,6 +94,8 @@ export function readState(search) {
     tokens: word("tokens", TOKEN_COLOURS, DEFAULTS.tokens),
     preset: query.get("preset") ?? DEFAULTS.preset,
     more: query.get("more") ?? DEFAULTS.more,
+    bench: query.get("bench") ?? DEFAULTS.bench,
+    earlier: query.get("earlier") ?? DEFAULTS.earlier,
   };
 }
 

@@ -68,7 +68,10 @@ const read = createRoute({
   responses: {
     200: json(
       "Results are null unless it is done.",
-      benchmarkSchema.extend({ results: benchmarkResultsSchema.nullable() }),
+      benchmarkSchema.extend({
+        results: benchmarkResultsSchema.nullable(),
+        output: z.string().describe("What it has printed: a row for each result as it comes."),
+      }),
     ),
     ...problems(404, 422, 429),
   },
@@ -129,6 +132,7 @@ export function benchRoutes(benchmarks: Benchmarks): OpenAPIHono {
   return api;
 }
 
-function withoutResults({ results: _, ...benchmark }: Benchmark): Omit<Benchmark, "results"> {
-  return benchmark;
+function withoutResults(benchmark: Benchmark): z.output<typeof benchmarkSchema> {
+  const { name, state, startedAt, error } = benchmark;
+  return { name, state, startedAt, error };
 }

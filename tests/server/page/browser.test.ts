@@ -199,6 +199,27 @@ Deno.test({
         await page.goBack();
       });
 
+      await step("a benchmark is made, read beside an earlier one and deleted", async () => {
+        await page.getByRole("link", { name: "Benchmarks" }).click();
+        await page.getByLabel("Only kernels with", { exact: true }).fill("gemm_nt/tiny");
+        await page.getByLabel("Seconds for each").fill("0");
+        await button(page, "Start").click();
+        await page.locator('[aria-invalid="true"][id="bench-seconds"]').waitFor();
+        await page.getByLabel("Seconds for each").fill("0.001");
+        await button(page, "Start").click();
+        await page.getByRole("row", { name: /gemm_nt tiny .* GFLOP\/s \d+.* % right/ }).waitFor();
+        assert.match(page.url(), /bench=bench-001/);
+        await page.getByLabel("Beside").selectOption("lavapipe-native");
+        await page.getByText(/Beside lavapipe-native: \d faster, \d slower, \d the same/).waitFor();
+        await page.reload();
+        await page.getByRole("row", { name: /gemm_nt tiny .* × (faster|slower|same)/ }).waitFor();
+        await isFlawless("benchmarks");
+        await button(page, "Delete").click();
+        await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+        await page.getByRole("link", { name: "bench-001" }).waitFor({ state: "detached" });
+        await page.getByRole("link", { name: "Runs", exact: true }).click();
+      });
+
       await step("is killed only when asked twice, and every view is without fault", async () => {
         await button(page, "Kill").click();
         await isFlawless("question");

@@ -26,6 +26,8 @@ Deno.test("page's address: what is written is read again, whatever is in it", ()
     colour: fc.constantFrom("judgment", "advantage"),
     tokens: fc.constantFrom(...TOKEN_COLOURS),
     preset: fc.string(),
+    bench: fc.string(),
+    earlier: fc.string(),
     more: fc.string({ unit: "grapheme" }),
   }, { noNullPrototype: true });
   fc.assert(fc.property(state, (one) => assert.deepEqual(readState(writeState(one)), one)));

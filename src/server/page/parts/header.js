@@ -7,10 +7,8 @@ const SCREENS = [
   ["start", "New run"],
   ["models", "Models"],
   ["verify", "Verify"],
-  [
-    "api",
-    "API",
-  ],
+  ["bench", "Benchmarks"],
+  ["api", "API"],
 ];
 
 /**
