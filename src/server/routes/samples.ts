@@ -7,29 +7,29 @@ import { findSamples } from "../index/read_samples.ts";
 import type { RunList } from "../runs/run_list.ts";
 import { json, MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
 
-const packed = z.array(
-  z.union([z.number(), z.tuple([z.number(), z.int()])]),
-).describe("Numbers in order; a pair is one of them and how often it comes in a row.")
-  .openapi("PackedNumbers");
+const pair = z.tuple([z.number(), z.int()]).openapi({ minItems: 2, maxItems: 2 });
 
-const tokensSchema = z.object({
-  lengths: packed.describe("Characters (UTF-16) that each token adds to the text; 0 for some."),
-  advantages: packed,
-  logProbDifferences: packed.optional().describe(
-    "log p(training) - log p(sampling) of each token, nats; absent where it was not measured.",
-  ),
-}).describe("The tokens of a text that was learned from, in order.").openapi("SampleTokens");
+const packed = (what: string) =>
+  z.array(z.union([z.number(), pair]))
+    .describe(`Of each token ${what}. A pair is a number and how often it comes in a row.`);
+
+const tokens = z.object({
+  lengths: packed("the characters (UTF-16) that it adds to the text, which may be none"),
+  advantages: packed("its advantage"),
+  logProbDifferences: packed(
+    "log p(training) - log p(sampling), nats; absent where that was not measured",
+  ).optional(),
+}).describe(
+  "The tokens of what was learned from: of the solution in a generator step, of the critique in a verifier step.",
+).openapi("SampleTokens");
 
 const sampleSchema = z.looseObject({
   step: z.int(),
   phase: z.string(),
   problem: z.string(),
   solution: z.string(),
-  tokens: tokensSchema.optional().describe("Of the solution, in a generator step."),
-  critiques: z.array(z.looseObject({
-    text: z.string(),
-    tokens: tokensSchema.optional().describe("Of the text, in a verifier step."),
-  })),
+  tokens: tokens.optional(),
+  critiques: z.array(z.looseObject({ text: z.string(), tokens: tokens.optional() })),
 }).describe("A line of samples.jsonl.").openapi("Sample");
 
 const samples = createRoute({
