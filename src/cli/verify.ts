@@ -3,6 +3,7 @@
 import type { Command } from "commander";
 import { UserError } from "../base/user_error.ts";
 import { loadTangoConfig } from "../run/config/load_config.ts";
+import { checkJudgingMemory } from "../run/memory/judging_memory.ts";
 import { latestCheckpoint, listCheckpoints } from "../run/store/checkpoint.ts";
 import { latestRunDirectory, RunFolder } from "../run/store/run_folder.ts";
 import { StoredCheckpoint } from "../run/store/stored_checkpoint.ts";
@@ -57,14 +58,12 @@ async function verify(problem: string, options: VerifyOptions): Promise<void> {
   if (!json && solution !== null) print("solution", solution);
   const judged = await withGpu(
     { ...options, gpu: options.gpu ?? config.gpu },
-    (gpu) =>
-      judgeSolution(gpu, config, checkpoint, {
-        problem,
-        solution,
-        temperature,
-        seed,
-        onText: print,
-      }),
+    async (gpu) => {
+      const texts = { problem, solution };
+      await checkJudgingMemory(gpu, config, checkpoint, texts);
+      const sampling = { temperature, seed, onText: print };
+      return await judgeSolution(gpu, config, checkpoint, { ...texts, ...sampling });
+    },
   );
   if (json) console.log(JSON.stringify({ type: "judged", ...judged }));
   else console.log(`\n\n${describeJudgment(judged)}`);

@@ -13,16 +13,28 @@ export interface DeviceMemory {
  * @returns null when nothing tells
  */
 export function deviceMemory(info: DeviceInfo): DeviceMemory | null {
-  if (info.software) {
-    const { available } = Deno.systemMemoryInfo();
-    return { bytes: available, origin: "this machine has so much memory available" };
-  }
-  return nvidiaMemory(info.name) ?? amdMemory(info);
+  if (info.software) return machineMemory();
+  return nvidiaMemory(info.name, "total") ?? amdMemory(info, "total");
 }
 
-function nvidiaMemory(name: string): DeviceMemory | null {
+/**
+ * What nobody has taken of a device's memory now.
+ *
+ * @returns null when nothing tells
+ */
+export function freeDeviceMemory(info: DeviceInfo): DeviceMemory | null {
+  if (info.software) return machineMemory();
+  return nvidiaMemory(info.name, "free") ?? amdMemory(info, "free");
+}
+
+function machineMemory(): DeviceMemory {
+  const { available } = Deno.systemMemoryInfo();
+  return { bytes: available, origin: "this machine has so much memory available" };
+}
+
+function nvidiaMemory(name: string, which: "total" | "free"): DeviceMemory | null {
   if (!/nvidia/i.test(name)) return null;
-  const query = ["--query-gpu=name,memory.total", "--format=csv,noheader,nounits"];
+  const query = [`--query-gpu=name,memory.${which}`, "--format=csv,noheader,nounits"];
   try {
     const { success, stdout } = new Deno.Command("nvidia-smi", { args: query }).outputSync();
     const bytes = success ? parseNvidiaMemory(new TextDecoder().decode(stdout), name) : null;
@@ -49,14 +61,22 @@ export function parseNvidiaMemory(table: string, name: string): number | null {
 }
 
 /** Linux tells the memory of AMD's cards; with several, which one the adapter is cannot be told. */
-function amdMemory({ vendor, name }: DeviceInfo): DeviceMemory | null {
+function amdMemory(
+  { vendor, name }: DeviceInfo,
+  which: "total" | "free",
+): DeviceMemory | null {
   if (Deno.build.os !== "linux" || !/amd|radeon|0x1002/i.test(`${vendor} ${name}`)) return null;
   const cards = "/sys/class/drm";
   try {
     const sizes = [...Deno.readDirSync(cards)]
       .filter((entry) => /^card\d+$/.test(entry.name))
-      .map((entry) => `${cards}/${entry.name}/device/mem_info_vram_total`)
-      .flatMap((file) => readNumber(file) ?? []);
+      .flatMap((entry) => {
+        const memory = (what: string) =>
+          readNumber(`${cards}/${entry.name}/device/mem_info_vram_${what}`);
+        const total = memory("total");
+        if (total === null) return [];
+        return which === "total" ? [total] : [total - (memory("used") ?? 0)];
+      });
     return sizes.length === 0 ? null : { bytes: Math.min(...sizes), origin: cards };
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return null;

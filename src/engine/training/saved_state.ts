@@ -125,11 +125,11 @@ export function stateReceiver(
  * @param differs makes the error when they are not those of such a model
  */
 export function weightsReceiver(
-  { gpu, trainable }: Model,
+  { gpu, own }: Model,
   entries: ReadonlyMap<string, TensorEntry>,
   differs: () => Error,
 ): PieceReceiver {
-  const targets = new Map(trainable?.weights.map((values, i) => [`weights.${i}`, values]));
+  const targets = new Map(own.weights.map((values, i) => [`weights.${i}`, values]));
   const saved = [...entries.keys()].filter((name) => name.startsWith("weights."));
   for (const name of new Set([...targets.keys(), ...saved])) {
     if (!fits(entries.get(name), targets.get(name))) throw differs();

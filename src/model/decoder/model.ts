@@ -130,10 +130,14 @@ export class Model {
     return new Model(gpu, config, parameters, rope, adapter, owner);
   }
 
-  /** What is trained: the adapter's weights, or all; null when the model is frozen. */
+  /** What training it changes: the adapter's weights, or all. */
+  get own(): Parameters {
+    return this.adapter?.parameters ?? this.parameters;
+  }
+
+  /** What is trained; null when the model is frozen. */
   get trainable(): Parameters | null {
-    const own = this.adapter?.parameters ?? this.parameters;
-    return own.gradients ? own : null;
+    return this.own.gradients ? this.own : null;
   }
 
   /**

@@ -24,6 +24,11 @@ export interface LoadedModel {
 export interface LoadOptions {
   /** Whether it is to be trained: memory for gradients and moments is taken too. */
   readonly trained: boolean;
+  /**
+   * Whether there is memory for gradients, by default where it is trained. Without it a trained model is laid out as
+   * in training, for the weights of a checkpoint, and only asked.
+   */
+  readonly gradients?: boolean;
   /** Trains a new adapter instead of the weights. */
   readonly lora?: LoraConfig | null;
   /** Of a new adapter's random weights. */
@@ -91,7 +96,7 @@ async function putOnGpu(
   gpu: Gpu,
   path: string,
   source: ModelSource,
-  { trained, lora: asked = null, seed = 0, bases, storage }: LoadOptions,
+  { trained, gradients = trained, lora: asked = null, seed = 0, bases, storage }: LoadOptions,
 ): Promise<Model> {
   const { adapter, basePath } = source;
   const lora = asked && { ...asked, targets: orderTargets(asked.targets) };
@@ -104,14 +109,14 @@ async function putOnGpu(
     );
   }
   const config = adapter?.config ?? lora;
-  if (trained && config === null) return await loadWhole(gpu, source, { trained });
+  if (trained && config === null) return await loadWhole(gpu, source, { trained: gradients });
   if (adapter && !gpu.isRehearsal) {
     checkWeights(adapter.weights, loraBlocks(source.config, adapter.config));
   }
   const base = bases ? await bases.get(gpu, source) : await loadFrozen(gpu, source, storage);
   let model: Model | null = null;
   try {
-    model = base.adapted(config && { config, basePath, trained });
+    model = base.adapted(config && { config, basePath, trained: gradients });
     const parameters = model.adapter?.parameters;
     if (gpu.isRehearsal) return model;
     if (parameters && adapter) await loadWeights(gpu, parameters, adapter.weights);

@@ -25,8 +25,8 @@ export interface Answer {
 }
 
 /**
- * One policy of a run as a checkpoint has it, for asking it something: without references and moments.
- * Release it.
+ * One policy of a run as a checkpoint has it, for asking it something: without references, gradients and moments.
+ * On a rehearsal GPU, which has no memory, it ends its answer at once. Release it.
  */
 export class AskedPolicy<Variable extends string> {
   private constructor(
@@ -49,22 +49,24 @@ export class AskedPolicy<Variable extends string> {
     const trained = name === "generator" || config.verifier?.trained === true;
     const loaded = await loadModelFolder(gpu, policy.model, {
       trained,
+      gradients: false,
       lora: trained ? policy.lora : null,
       storage: frozenStorage(config.frozen_dtype),
     });
     const { model, tokenizer } = loaded;
     try {
-      if (trained) {
+      if (trained && !gpu.isRehearsal) {
         const differs = () =>
           new UserError(
             `${checkpoint.path}: the ${name}'s weights are not those of the model that the configuration names.`,
           );
         if (!checkpoint.has(name)) throw differs();
         await checkpoint.read(name, (entries) => weightsReceiver(model, entries, differs));
-        model.trainable?.weightsChanged();
+        model.own.weightsChanged();
       }
       const { prompt, turnEnd } = promptOf(policy, template(policy.prompt_template), tokenizer);
-      return new AskedPolicy(loaded, withTurnEnd(loaded.stopTokens, turnEnd), {
+      const stopTokens = gpu.isRehearsal ? [0] : withTurnEnd(loaded.stopTokens, turnEnd);
+      return new AskedPolicy(loaded, stopTokens, {
         tokenizer,
         template: prompt,
         config: model.config,

@@ -8,6 +8,7 @@ import { loadModelFolder } from "../../../src/model/weights/model_folder.ts";
 import { streams } from "../../../src/random/philox.ts";
 import { generatorTemplate, verifierTemplate } from "../../../src/rl/prompt_template.ts";
 import { loadTangoConfig } from "../../../src/run/config/load_config.ts";
+import { checkJudgingMemory, planJudgingMemory } from "../../../src/run/memory/judging_memory.ts";
 import { trainWithReport } from "../../../src/run/session/training_session.ts";
 import { latestCheckpoint } from "../../../src/run/store/checkpoint.ts";
 import { RunFolder } from "../../../src/run/store/run_folder.ts";
@@ -40,6 +41,21 @@ async function likeliest(gpu: Gpu, folder: string, text: string): Promise<string
   }
 }
 
+onEveryGpu("verify: what was trained is loaded without memory for training it", async (gpu) => {
+  await withTinyProject(gpu, async ({ generator }) => {
+    const held = async (options: { trained: boolean; gradients?: boolean }) => {
+      const before = gpu.pool.liveBytes;
+      const { model } = await loadModelFolder(gpu, generator, options);
+      const bytes = gpu.pool.liveBytes - before;
+      model.release();
+      return bytes;
+    };
+    const asked = await held({ trained: true, gradients: false });
+    assert.equal(asked, await held({ trained: false }));
+    assert(asked < await held({ trained: true }));
+  });
+});
+
 onEveryGpu(
   "verify: a checkpoint's policies say what the weights that the run left say",
   async (gpu) => {
@@ -65,8 +81,12 @@ onEveryGpu(
         onText: (kind: keyof typeof told, piece: string) => void (told[kind] += piece),
       };
       const bytes = gpu.pool.liveBytes;
+      gpu.pool.peakBytes = bytes;
       const judged = await judgeSolution(gpu, config, checkpoint, options);
       assert.equal(gpu.pool.liveBytes, bytes);
+      const { peakBytes: planned } = await planJudgingMemory(gpu, config, checkpoint, options);
+      const taken = gpu.pool.peakBytes - bytes;
+      assert(taken > 0 && taken <= planned, `${taken} bytes taken, ${planned} planned`);
 
       const question = generatorTemplate(config.generator.prompt_template)
         .render({ question: "cat dog" });
@@ -85,6 +105,21 @@ onEveryGpu(
       const given = "<think><step>a</step><step>b</step></think><answer>\\boxed{ab}</answer>";
       const other = await judgeSolution(gpu, config, checkpoint, { ...options, solution: given });
       assert.deepEqual([other.steps, other.answer], [["a", "b"], "ab"]);
+
+      // What it takes is known when the solution is.
+      gpu.pool.peakBytes = bytes;
+      await judgeSolution(gpu, config, checkpoint, { ...options, solution: given });
+      const known = await planJudgingMemory(gpu, config, checkpoint, {
+        ...options,
+        solution: given,
+      });
+      assert.equal(known.peakBytes, gpu.pool.peakBytes - bytes);
+      const small = { ...config, memory_limit_gb: planned / 1e9 / 2 };
+      await assert.rejects(
+        checkJudgingMemory(gpu, small, checkpoint, options),
+        (error) =>
+          error instanceof UserError && /takes up to .* memory_limit_gb/.test(error.message),
+      );
 
       const alone = { ...config, verifier: null };
       await assert.rejects(
