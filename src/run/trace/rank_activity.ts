@@ -4,9 +4,9 @@ import type { Span } from "./span.ts";
 import type { RankWaiting } from "./waiting.ts";
 
 /** More spans of a rank in a step than this are put together. */
-const MOST_SPANS = 32;
+const MOST_SPANS = 24;
 /** Into so many parts is a step cut then. */
-const PARTS = 16;
+const PARTS = 8;
 
 /**
  * What a rank did in each step, every moment told once: the innermost phase, unless the rank waited or communicated.
