@@ -5,6 +5,7 @@ import type { Gpu } from "../gpu/gpu.ts";
 import { comparedMethods } from "../run/compare/comparison.ts";
 import { comparisonFiles } from "../run/compare/comparison_report.ts";
 import { readSeeds, runComparison, writeSeeds } from "../run/compare/comparison_session.ts";
+import { DEFAULT_SEEDS, seedsProblem } from "../run/compare/seeds.ts";
 import type { TangoConfig } from "../run/config/config_schema.ts";
 import { requireNotRunning } from "../run/control/endpoint/control_file.ts";
 import { INTERRUPTED_EXIT_CODE } from "./interrupt.ts";
@@ -29,8 +30,6 @@ interface CompareOptions extends ConfigOptions {
   readonly seeds?: readonly number[];
   readonly resume?: boolean;
 }
-
-const DEFAULT_SEEDS = [0, 1, 2] as const;
 
 /** Adds the command. */
 export function register(program: Command): void {
@@ -110,12 +109,7 @@ function reopen(options: CompareOptions, command: Command): PlannedComparison {
 
 function parseSeeds(text: string): readonly number[] {
   const seeds = text.split(",").map((seed) => parseWholeNumber(seed.trim()));
-  if (new Set(seeds).size !== seeds.length) {
-    throw new InvalidArgumentError("Expected different seeds.");
-  }
-  const tooLarge = seeds.find((seed) => seed >= 2 ** 32);
-  if (tooLarge !== undefined) {
-    throw new InvalidArgumentError(`${tooLarge} is too large; expected less than 2^32.`);
-  }
+  const problem = seedsProblem(seeds);
+  if (problem !== null) throw new InvalidArgumentError(problem);
   return seeds;
 }

@@ -9,6 +9,7 @@ import { Steering } from "./launches/steering.ts";
 import type { LiveMemory } from "./runs/live_memory.ts";
 import { answerError, newApi } from "./routes/api.ts";
 import { benchRoutes } from "./routes/bench.ts";
+import { comparisonRoutes } from "./routes/comparison.ts";
 import { controlRoutes } from "./routes/control.ts";
 import { eventsRoutes } from "./routes/events.ts";
 import { foldersRoutes } from "./routes/folders.ts";
@@ -73,6 +74,7 @@ export function makeApp(
       samplesRoutes(list),
       eventsRoutes(list),
       foldersRoutes(list),
+      comparisonRoutes(list),
       systemRoutes(list),
       modelsRoutes(pulls, folders),
       prometheusRoutes(runs, list),

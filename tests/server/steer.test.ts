@@ -2,109 +2,18 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+
 import { stringify } from "yaml";
 import { isAlive } from "../../src/base/process_identity.ts";
 import { exists } from "../../src/base/atomic_file.ts";
 import { readControlFile } from "../../src/run/control/endpoint/control_file.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
-import { type RunningServer, serve } from "../../src/server/serve.ts";
+
 import type { RunView } from "../../src/server/runs/run_view.ts";
 import { TwoAdapters } from "../gpu/choice/two_adapters.ts";
 import { assertSameFiles } from "../run/killable_runs.ts";
+import { configuration, ENDLESS, killAll, open, program, withServer } from "./client.ts";
 import { breath, withFolder } from "./written_run.ts";
-import { tinyArchitecture } from "../run/tiny_architecture.ts";
-
-const program = fileURLToPath(import.meta.resolve("../../src/cli/main.ts"));
-
-/** More steps than a test ever waits for. */
-const ENDLESS = 1_000_000;
-
-const configuration = {
-  policy: "generator",
-  architecture: tinyArchitecture,
-  batch_size: 2,
-  schedule: { test_frequency: ENDLESS },
-  max_response_length: 10,
-  evaluation: { problems: 2 },
-};
-
-/** What a client sees of a server. */
-class Client {
-  constructor(readonly url: string) {}
-
-  async send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
-    await breath();
-    const response = await fetch(this.url + path, {
-      method,
-      headers: {
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-        ...headers,
-      },
-      body: body === undefined ? undefined : JSON.stringify(body),
-    });
-    const text = await response.text();
-    return { status: response.status, answer: text === "" ? null : JSON.parse(text) };
-  }
-
-  async start(steps: number, others: object = {}): Promise<RunView> {
-    const body = { kind: "sft", configuration, steps, ...others };
-    const { status, answer } = await this.send("POST", "/api/runs", body);
-    assert.equal(status, 202, JSON.stringify(answer));
-    return answer;
-  }
-
-  /** Asks a run for something that it does. */
-  async act(id: string, action: string): Promise<void> {
-    const { status, answer } = await this.send("POST", `/api/runs/${id}/${action}`);
-    assert.equal(status, 202, JSON.stringify(answer));
-  }
-
-  /** Waits until a run is in one of some states. */
-  async until(id: string, ...states: readonly RunView["state"][]): Promise<RunView> {
-    for (;;) {
-      const { answer } = await this.send("GET", `/api/runs/${id}`);
-      if (states.includes(answer.state)) return answer;
-      const isOver = ["failed", "killed", "lost", "finished", "stopped"].includes(answer.state);
-      // A run that is gone on with is over until its process begins.
-      const isAwaited = states.includes("running");
-      assert.ok(!isOver || (isAwaited && answer.state !== "failed"), JSON.stringify(answer));
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  }
-}
-
-function open(root: string): { readonly server: RunningServer; readonly client: Client } {
-  const server = serve({
-    ...{ hostname: "127.0.0.1", port: 0, token: null, root, program },
-    folders: ["configs", "weights"],
-  });
-  return { server, client: new Client(server.url) };
-}
-
-/** A server that is asked to start runs; none of them outlives the test. */
-async function withServer(body: (client: Client, root: string) => Promise<void>): Promise<void> {
-  await withFolder(async (root) => {
-    const { server, client } = open(root);
-    try {
-      await body(client, root);
-    } finally {
-      await killAll(client);
-      await server[Symbol.asyncDispose]();
-    }
-  });
-}
-
-async function killAll(client: Client): Promise<void> {
-  const { answer } = await client.send("GET", "/api/runs");
-  for (const { id } of answer.runs) await client.send("POST", `/api/runs/${id}/kill`);
-  const going = ["waiting", "starting", "running", "paused", "stopping"];
-  for (const { id } of answer.runs) {
-    while (going.includes((await client.send("GET", `/api/runs/${id}`)).answer.state)) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  }
-}
 
 /** Sets variables until it is disposed of. */
 function withEnvironment(variables: Readonly<Record<string, string>>): Disposable {

@@ -7,13 +7,14 @@ import { camelCased } from "../../base/camel_cased.ts";
 import { countGeneratorSteps } from "../../rl/schedule/tango_schedule.ts";
 import type { ComparedRun } from "./comparison.ts";
 import {
+  comparisonRows,
   type Course,
+  type Measured,
   type MethodResult,
   readResults,
   type RunResult,
   type Spread,
   spreadCurve,
-  spreadOf,
 } from "./comparison_results.ts";
 import { type LineSeries, renderLineCharts, SERIES_COLORS } from "../report/line_charts.ts";
 import { alignedTable } from "../../base/table.ts";
@@ -47,17 +48,14 @@ export function writeComparison(
 
 /** Method by method: mean ± sample standard deviation over its seeds. */
 export function comparisonTable(results: readonly MethodResult[]): string {
-  const all = results.flatMap(({ runs }) => runs);
-  const row = (name: string, runs: readonly RunResult[], when: "start" | "end") => [
-    name,
-    String(runs.length),
-    describe(runs.map(({ generator }) => generator[when])),
-    describe(runs.flatMap(({ verifier }) => verifier ? [verifier[when]] : [])),
-  ];
   return alignedTable([
     ["", "runs", "generator accuracy", "verifier balanced accuracy"],
-    row("warm start", all, "start"),
-    ...results.map(({ method, runs }) => row(method.name, runs, "end")),
+    ...comparisonRows(results).map((row) => [
+      row.name,
+      String(row.runs),
+      describe(row.generatorAccuracy),
+      describe(row.verifierBalancedAccuracy),
+    ]),
   ]);
 }
 
@@ -94,10 +92,10 @@ const edges = ({ mean, deviation }: Spread) =>
 
 const percent = (value: number) => (100 * value).toFixed(1);
 
-function describe(values: readonly number[]): string {
-  if (values.length === 0) return "–";
-  const { mean, deviation } = spreadOf(values);
-  return values.length === 1 ? `${percent(mean)} %` : `${percent(mean)} ± ${percent(deviation)} %`;
+function describe(measured: Measured | null): string {
+  if (measured === null) return "–";
+  const { mean, deviation, runs } = measured;
+  return runs === 1 ? `${percent(mean)} %` : `${percent(mean)} ± ${percent(deviation)} %`;
 }
 
 function composeReport(

@@ -8,10 +8,14 @@ import { METRIC } from "../store/metric_names.ts";
 import type { MetricsLine } from "../store/metrics_log.ts";
 import { isFinished } from "../session/training_session.ts";
 
-/** A measure over a run: at its start, at its end, and by generator steps in between. */
-export interface Course {
+/** A measure at a run's start and at its end. */
+export interface Ends {
   readonly start: number;
   readonly end: number;
+}
+
+/** A measure over a run, also by generator steps in between. */
+export interface Course extends Ends {
   readonly points: readonly Point[];
 }
 
@@ -84,4 +88,44 @@ export function spreadCurve(courses: readonly Course[]): { step: number; spread:
     const values = [value, ...rest.filter((one) => one !== undefined)];
     return values.length === courses.length ? [{ step, spread: spreadOf(values) }] : [];
   });
+}
+
+/** Finished runs of one method, as far as the table goes. */
+export interface MethodEnds {
+  readonly method: Pick<ComparedMethod, "name">;
+  readonly runs: readonly { readonly generator: Ends; readonly verifier: Ends | null }[];
+}
+
+/** Mean and spread over so many runs. */
+export interface Measured extends Spread {
+  readonly runs: number;
+}
+
+/** A row of the table, over finished runs; null where none has the measure. */
+export interface ComparisonRow {
+  readonly name: string;
+  /** How many. */
+  readonly runs: number;
+  readonly generatorAccuracy: Measured | null;
+  readonly verifierBalancedAccuracy: Measured | null;
+}
+
+/** The table: where all began, and where each method came to. */
+export function comparisonRows(results: readonly MethodEnds[]): ComparisonRow[] {
+  const row = (name: string, runs: MethodEnds["runs"], when: keyof Ends): ComparisonRow => ({
+    name,
+    runs: runs.length,
+    generatorAccuracy: measured(runs.map(({ generator }) => generator[when])),
+    verifierBalancedAccuracy: measured(
+      runs.flatMap(({ verifier }) => verifier ? [verifier[when]] : []),
+    ),
+  });
+  return [
+    row("warm start", results.flatMap(({ runs }) => runs), "start"),
+    ...results.map(({ method, runs }) => row(method.name, runs, "end")),
+  ];
+}
+
+function measured(values: readonly number[]): Measured | null {
+  return values.length === 0 ? null : { ...spreadOf(values), runs: values.length };
 }

@@ -1,9 +1,11 @@
+import { basename } from "node:path";
 import type { EventLine } from "../../run/events/told_event.ts";
 
 /** How far a run is by what it told. */
 export interface Progress {
   /** What the last words were about. */
   readonly told: "nothing" | "running" | "paused" | "stopped" | "finished" | "failed";
+  /** Steps done; of a comparison, runs. */
   readonly step: number;
   readonly totalSteps: number;
   readonly phase: string | null;
@@ -16,6 +18,8 @@ export interface Progress {
   readonly error: string | null;
   /** Where the present part began, for a resumed run begins anew: its own pace says when it will be done. */
   readonly part: PartProgress | null;
+  /** Of a comparison: the folder within its own of the run that it did last. */
+  readonly comparedRun: string | null;
 }
 
 interface PartProgress {
@@ -44,6 +48,7 @@ export const UNTOLD: Progress = {
   endedAt: null,
   error: null,
   part: null,
+  comparedRun: null,
 };
 
 /** What is known after another event. */
@@ -53,11 +58,18 @@ export function progressAfter(before: Progress, event: EventLine): Progress {
   const now: Progress = { ...before, startedAt: startedAt ?? time };
   switch (event.type) {
     case "comparedRun":
-      return { ...now, ...going, part: newPart(time, 0, true) };
+      return {
+        ...now,
+        ...going,
+        step: event.place - 1,
+        totalSteps: event.total,
+        part: newPart(time, event.place - 1, true),
+        comparedRun: basename(event.path),
+      };
     case "started": {
-      const isCompared = part?.isCompared ?? false;
       const { step, total: totalSteps, ranks = null } = event;
-      return { ...now, ...going, step, totalSteps, ranks, part: newPart(time, step, isCompared) };
+      if (part?.isCompared) return { ...now, ranks };
+      return { ...now, ...going, step, totalSteps, ranks, part: newPart(time, step, false) };
     }
     case "phaseBegan": {
       const isTraining = event.phase !== "evaluation" && event.phase !== "checkpoint";
@@ -70,7 +82,7 @@ export function progressAfter(before: Progress, event: EventLine): Progress {
     case "step":
       return {
         ...now,
-        step: event.step,
+        step: part?.isCompared ? now.step : event.step,
         part: part && { ...part, steppedAt: time, pausedBefore: part.pausedSeconds },
       };
     case "paused":
@@ -84,7 +96,11 @@ export function progressAfter(before: Progress, event: EventLine): Progress {
       if (part?.isCompared) return now;
       return { ...now, ...ended(event.reachedEnd ? "finished" : "stopped", time) };
     case "comparisonEnded":
-      return { ...now, ...ended(event.isDone ? "finished" : "stopped", time) };
+      return {
+        ...now,
+        ...ended(event.isDone ? "finished" : "stopped", time),
+        step: event.isDone ? now.totalSteps : now.step,
+      };
     case "failed":
       return { ...now, ...ended("failed", time), error: event.message };
     default:
@@ -94,7 +110,7 @@ export function progressAfter(before: Progress, event: EventLine): Progress {
 
 /**
  * Seconds to the last step at the pace of this part of the run, of which the present step has taken some already; null
- * while no step of it is done.
+ * while no step of it is done, and of a comparison, whose runs are unlike.
  *
  * @param at the present, ISO 8601
  */
@@ -102,7 +118,9 @@ export function secondsLeft(
   { told, step, totalSteps, part }: Progress,
   at = new Date().toISOString(),
 ): number | null {
-  if (part?.steppedAt == null || (told !== "running" && told !== "paused")) return null;
+  if (part?.steppedAt == null || part.isCompared || (told !== "running" && told !== "paused")) {
+    return null;
+  }
   const steps = step - part.firstStep;
   if (steps <= 0) return null;
   const since = part.trainsSince ?? part.startedAt;

@@ -25,12 +25,14 @@ export class AllRuns {
 
   #view(name: string): RunView {
     const { list, launches } = this.launcher;
-    const known = {
-      run: list.find(name),
-      launch: launches.find(name),
-      memory: this.memory.of(name),
-    };
-    return viewRun(name, known, list.root);
+    const run = list.find(name);
+    const comparison = run?.comparison ?? null;
+    const memory = this.memory.of(comparison ?? name);
+    const view = viewRun(name, { run, launch: launches.find(name), memory }, list.root);
+    if (comparison === null || view.state !== "lost") return view;
+    // What ended the comparison's process ended its run.
+    const { state, error } = this.#view(comparison);
+    return state === "killed" || state === "failed" ? { ...view, state, error } : view;
   }
 }
 

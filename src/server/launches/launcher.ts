@@ -11,7 +11,7 @@ import type { LaunchStore } from "./launch_store.ts";
 import { planMemory, type PlannedMemory } from "./memory_plan.ts";
 import { type Placed, placeRun } from "./place_run.ts";
 import { lastWords, type StartedProcess, startProcess } from "./run_process.ts";
-import type { PreparedRun } from "./run_request.ts";
+import { moreOptions, type PreparedRun } from "./run_request.ts";
 
 /** How often processes that are not this one's children are looked at. */
 const LOOK_MS = 500;
@@ -85,11 +85,15 @@ export class Launcher implements Disposable {
    *
    * @throws RequestProblem when too many wait
    */
-  resume(name: string, kind: RunKind, ranks: number): void {
+  resume(
+    name: string,
+    kind: RunKind,
+    asked: { readonly ranks: number; readonly seeds?: number[] },
+  ): void {
     this.#requireRoom();
+    const { ranks } = asked;
     const { plan = null, gpuIndex = null } = this.launches.find(name) ?? {};
-    const more = ranks === 1 ? [] : ["--ranks", String(ranks)];
-    const args = [kind, "--run", this.#folderOf(name), "--resume", ...more];
+    const args = [kind, "--run", this.#folderOf(name), "--resume", ...moreOptions(asked)];
     this.launches.add(name, { ...waiting(kind, args, ranks), plan, gpuIndex });
     this.list.feed.tell(name);
     this.#carryOn(this.#advance());
@@ -254,7 +258,9 @@ export class Launcher implements Disposable {
   #goingOn(): Placed[] {
     const started = this.launches.all().filter(([, { state }]) => state === "running");
     const names = new Set(started.map(([name]) => name));
-    const others = this.list.all.filter(({ name, live }) => live !== null && !names.has(name));
+    const others = this.list.all.filter(({ name, live, comparison }) =>
+      live !== null && comparison === null && !names.has(name)
+    );
     const bytesOf = (name: string) => this.memory.of(name)?.planned ?? null;
     return [
       ...started.map(([name, { plan, gpus, ranks }]) => (

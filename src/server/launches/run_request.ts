@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import { UserError } from "../../base/user_error.ts";
 import { comparedMethods } from "../../run/compare/comparison.ts";
+import { DEFAULT_SEEDS, seedsProblem } from "../../run/compare/seeds.ts";
 import type { TangoConfig } from "../../run/config/config_schema.ts";
 import { loadSftConfig, loadTangoConfig } from "../../run/config/load_config.ts";
 import { placementOf, requireShards, withParts, withSftParts } from "../../run/config/placement.ts";
@@ -13,6 +14,9 @@ import { problemsName } from "../../run/problems/open_problems.ts";
 import type { RunKind } from "../../run/store/run_folder.ts";
 import { requireAllowedPaths } from "./allowed_paths.ts";
 import { presetFile } from "./presets.ts";
+
+/** Of a comparison. */
+export const seedsSchema = z.array(z.int().min(0).max(2 ** 32 - 1)).min(1).max(1000);
 
 /** A run that is to be started, or planned. */
 export const runRequestSchema = z.strictObject({
@@ -28,6 +32,9 @@ export const runRequestSchema = z.strictObject({
   ),
   steps: z.int().min(0).max(2 ** 40).optional(),
   ranks: z.int().min(1).max(64).optional(),
+  seeds: seedsSchema.optional().describe(
+    `Of a comparison: a run of each method for each of them; left out: ${DEFAULT_SEEDS}.`,
+  ),
   gpuIndex: z.int().min(0).max(1023).optional().describe(
     "Which GPU, as ./tango doctor numbers them; left out: the first that has room.",
   ),
@@ -71,14 +78,13 @@ export function prepareRun(
   folders: readonly string[],
 ): PreparedRun {
   const { kind, preset, configuration, set = [], steps, ranks = 1, gpuIndex = null } = request;
-  if (kind === "compare" && ranks > 1) {
-    throw new UserError("ranks: a comparison runs on one GPU; expected 1.");
-  }
+  checkRanks(kind, ranks);
   if (gpuIndex !== null && ranks > 1) {
     throw new UserError(
       "gpuIndex is for a run of one rank: of several, the first takes GPU 0, the second GPU 1, and so on.",
     );
   }
+  checkSeeds(kind, request.seeds);
   const file = presetFile(preset ?? DEFAULTS[kind]);
   const base = preset === undefined ? {} : parse(Deno.readTextFileSync(file)) as object;
   const written = configuration === undefined ? null : stringify(merged(base, configuration));
@@ -98,9 +104,33 @@ export function prepareRun(
     options: [
       ...set.flatMap((assignment) => ["--set", assignment]),
       ...(steps === undefined ? [] : ["--steps", String(steps)]),
-      ...(ranks === 1 ? [] : ["--ranks", String(ranks)]),
+      ...moreOptions(request),
     ],
   };
+}
+
+/** Options that a run may also be gone on with. */
+export function moreOptions({ ranks = 1, seeds }: Pick<RunRequest, "ranks" | "seeds">): string[] {
+  return [
+    ...(ranks === 1 ? [] : ["--ranks", String(ranks)]),
+    ...(seeds === undefined ? [] : ["--seeds", seeds.join(",")]),
+  ];
+}
+
+/** @throws UserError as the command line, which knows --seeds in a comparison alone */
+export function checkSeeds(kind: RunKind, seeds: readonly number[] | undefined): void {
+  if (seeds === undefined) return;
+  if (kind !== "compare") {
+    throw new UserError(`seeds is for a comparison, and this is kind ${kind}.`);
+  }
+  const problem = seedsProblem(seeds);
+  if (problem !== null) throw new UserError(`seeds is ${seeds.join(",")}. ${problem}`);
+}
+
+/** @throws UserError when a comparison is asked for on several ranks */
+export function checkRanks(kind: RunKind, ranks: number): void {
+  if (kind !== "compare" || ranks === 1) return;
+  throw new UserError(`ranks is ${ranks}, and a comparison runs on one GPU; expected 1.`);
 }
 
 function loadWritten<Config>(

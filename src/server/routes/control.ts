@@ -2,10 +2,12 @@
 
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import { removeIfPresent } from "../../base/atomic_file.ts";
+import { UserError } from "../../base/user_error.ts";
 import { RunFolder } from "../../run/store/run_folder.ts";
 import { problems, RequestProblem } from "../http/problem.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
 import type { Launcher } from "../launches/launcher.ts";
+import { checkRanks, checkSeeds, seedsSchema } from "../launches/run_request.ts";
 import type { Steering } from "../launches/steering.ts";
 import { runSchema, type RunView } from "../runs/run_view.ts";
 import { json, newApi, runParameter } from "./api.ts";
@@ -16,8 +18,27 @@ const ACTIONS = {
   checkpoint: "Writes a checkpoint after the present step",
   stop: "Ends the run after the present step, with a checkpoint",
   kill: "Ends the run's processes at once; a waiting one leaves the queue",
-  resume: "Goes on with a run that has ended, from its newest checkpoint",
 } as const;
+
+/** What a run is gone on with. */
+const resumedSchema = z.strictObject({
+  ranks: z.int().min(1).max(64).optional().describe("Left out: as many as before."),
+  seeds: seedsSchema.optional().describe("Of a comparison, all of them; left out: those it has."),
+});
+
+const resume = createRoute({
+  method: "post",
+  path: "/api/runs/{id}/resume",
+  summary: "Goes on with a run that has ended, from its newest checkpoint",
+  request: {
+    params: runParameter,
+    body: { required: false, content: { "application/json": { schema: resumedSchema } } },
+  },
+  responses: {
+    202: json("The run as it is: it waits or is starting.", runSchema),
+    ...problems(400, 404, 408, 409, 411, 413, 415, 422, 429, 503),
+  },
+});
 
 const actionRoute = <Action extends keyof typeof ACTIONS>(action: Action) =>
   createRoute({
@@ -70,7 +91,8 @@ export function controlRoutes(runs: AllRuns, launcher: Launcher, steering: Steer
   const api = newApi();
   const { list } = launcher;
   const act = (action: keyof typeof ACTIONS, run: RunView): void => {
-    if (action !== "resume" && run.state !== "waiting" && !GOING.includes(run.state)) {
+    requireOwn(run);
+    if (run.state !== "waiting" && !GOING.includes(run.state)) {
       throw new RequestProblem(409, `The run is not going on: it is ${run.state}.`);
     }
     switch (action) {
@@ -86,15 +108,22 @@ export function controlRoutes(runs: AllRuns, launcher: Launcher, steering: Steer
         return launcher.stopAsked(run.id);
       case "kill":
         return launcher.kill(run.id);
-      case "resume":
-        if (run.state === "waiting" || GOING.includes(run.state)) {
-          throw new RequestProblem(409, `The run is ${run.state}.`);
-        }
-        if (!RunFolder.at(run.folder).isUsed) {
-          throw new RequestProblem(409, "The run never began: start another.");
-        }
-        return launcher.resume(run.id, run.kind, run.ranks);
     }
+  };
+  const goOn = (
+    run: RunView,
+    { ranks = run.ranks, seeds }: z.infer<typeof resumedSchema>,
+  ): void => {
+    requireOwn(run);
+    if (run.state === "waiting" || GOING.includes(run.state)) {
+      throw new RequestProblem(409, `The run is ${run.state}.`);
+    }
+    if (!RunFolder.at(run.folder).isUsed) {
+      throw new RequestProblem(409, "The run never began: start another.");
+    }
+    checked("ranks", () => checkRanks(run.kind, ranks));
+    checked("seeds", () => checkSeeds(run.kind, seeds));
+    launcher.resume(run.id, run.kind, { ranks, seeds });
   };
   for (const action of Object.keys(ACTIONS) as (keyof typeof ACTIONS)[]) {
     api.openapi(actionRoute(action), (context) => {
@@ -103,9 +132,14 @@ export function controlRoutes(runs: AllRuns, launcher: Launcher, steering: Steer
       return context.json(runs.view(id), 202);
     });
   }
+  api.openapi(resume, (context) => {
+    const { id } = context.req.valid("param");
+    goOn(runs.view(id), context.req.valid("json") ?? {});
+    return context.json(runs.view(id), 202);
+  });
   api.openapi(settings, async (context) => {
     const { id } = context.req.valid("param");
-    const { state } = runs.view(id);
+    const { state } = requireOwn(runs.view(id));
     const run = list.find(id);
     if (run === null || !GOING.includes(state)) {
       throw new RequestProblem(409, `The run is not going on: it is ${state}.`);
@@ -115,7 +149,7 @@ export function controlRoutes(runs: AllRuns, launcher: Launcher, steering: Steer
   });
   api.openapi(remove, async (context) => {
     const { id } = context.req.valid("param");
-    const { state } = runs.view(id);
+    const { state } = requireOwn(runs.view(id));
     if (GOING.includes(state)) throw new RequestProblem(409, `The run is ${state}: stop it first.`);
     launcher.forget(id);
     const run = list.find(id);
@@ -124,4 +158,23 @@ export function controlRoutes(runs: AllRuns, launcher: Launcher, steering: Steer
     return context.body(null, 204);
   });
   return api;
+}
+
+/** @throws RequestProblem of a run that a comparison does */
+function requireOwn(run: RunView): RunView {
+  if (run.comparison === null) return run;
+  throw new RequestProblem(
+    409,
+    `It is a run of the comparison ${run.comparison}: ask for that one.`,
+  );
+}
+
+/** @throws RequestProblem naming the field in place of a UserError */
+function checked(field: string, check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    if (error instanceof UserError) throw new RequestProblem(422, error.message, field);
+    throw error;
+  }
 }

@@ -30,6 +30,8 @@ export class LiveMemory implements Disposable {
 
   #askAll(): void {
     for (const run of this.list.all) {
+      // Runs of a comparison are in its process.
+      if (run.comparison !== null) continue;
       if (run.live === null) this.#said.delete(run.name);
       else if (!this.#asked.has(run.name)) void this.#ask(run);
     }

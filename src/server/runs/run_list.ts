@@ -1,8 +1,9 @@
+import { basename } from "node:path";
 import { liveProcess, type RunProcess } from "../../run/control/endpoint/control_file.ts";
 import type { RunFolder } from "../../run/store/run_folder.ts";
 import type { IndexedRun, RunIndex } from "../index/run_index.ts";
 import { EventFeed } from "./event_feed.ts";
-import { findRun, type FoundRun } from "./found_run.ts";
+import { comparedRuns, findRun, type FoundRun } from "./found_run.ts";
 
 /** A run's folder, what the index has of it, and its process. */
 export interface ListedRun extends FoundRun {
@@ -134,11 +135,21 @@ export class RunList implements Disposable {
     const { id } = this.index.find(name, found.mark);
     const { events, isMore } = this.index.update(id, found.folder);
     const indexed = this.index.find(name, found.mark);
-    const run: ListedRun = { ...found, indexed, live: liveRun(found.folder) };
+    const run: ListedRun = { ...found, indexed, live: this.#liveRun(found) };
+    if (found.kind === "compare") {
+      for (const inner of comparedRuns(found)) this.#changed.add(inner);
+    }
     this.#runs.set(name, run);
     this.#problems.delete(name);
     if (events.length > 0 || isChanged(before, run)) this.feed.tell(name);
     return isMore;
+  }
+
+  /** What a comparison does at present goes on in the comparison's process. */
+  #liveRun({ comparison, folder }: FoundRun): LiveRun | null {
+    if (comparison === null) return liveRun(folder);
+    const doing = this.#runs.get(comparison);
+    return doing?.indexed.progress.comparedRun === basename(folder.path) ? doing.live : null;
   }
 
   #forget(run: ListedRun): void {

@@ -24,11 +24,14 @@ export const runStateSchema = z.enum(
 export const runSchema = z.object({
   id: z.string().describe("The name of its folder."),
   kind: z.enum(["train", "sft", "compare"]),
+  comparison: z.string().nullable().describe(
+    "The comparison that it is a run of, and that is steered in its place; its id is `comparison:folder`.",
+  ),
   state: runStateSchema.describe(
     "`waiting` in the queue; `lost`: its process is gone without a last word; `stopped`, `failed`, `killed` and `lost` can be resumed.",
   ),
-  step: z.int().describe("Steps done."),
-  totalSteps: z.int(),
+  step: z.int().describe("Steps done; of a comparison, runs."),
+  totalSteps: z.int().describe("Of a comparison, runs. 0 as long as nobody has said."),
   phase: z.string().nullable().describe("What it is doing."),
   startedAt: z.string().nullable(),
   endedAt: z.string().nullable(),
@@ -74,6 +77,7 @@ export function viewRun(name: string, { run, launch, memory }: KnownRun, root: s
   return {
     id: name,
     kind: run?.kind ?? launch?.kind ?? "train",
+    comparison: run?.comparison ?? null,
     state,
     step,
     totalSteps: progress.totalSteps || (run?.totalSteps ?? 0),

@@ -1,0 +1,83 @@
+/** What a comparison does, and what came of it so far. */
+
+import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { basename } from "node:path";
+import { type ComparedRun, planComparison } from "../../run/compare/comparison.ts";
+import { comparisonRows, type MethodEnds } from "../../run/compare/comparison_results.ts";
+import { isComparison, readSeeds } from "../../run/compare/comparison_session.ts";
+import { loadTangoConfig } from "../../run/config/load_config.ts";
+import { isFinished } from "../../run/session/training_session.ts";
+import { problems, RequestProblem } from "../http/problem.ts";
+import { readEnds } from "../index/read_comparison.ts";
+import type { RunList } from "../runs/run_list.ts";
+import { json, newApi, requireRun, runParameter } from "./api.ts";
+
+const measured = z.object({
+  mean: z.number(),
+  deviation: z.number().describe("Sample standard deviation; 0 of one run."),
+  runs: z.int(),
+}).nullable().describe("Null where no finished run has it.");
+
+const comparison = createRoute({
+  method: "get",
+  path: "/api/runs/{id}/comparison",
+  summary: "The runs of a comparison, and the table of those that are finished",
+  request: { params: runParameter },
+  responses: {
+    200: json(
+      "Each run that has begun is one of /api/runs too, with its own metrics, samples and so on.",
+      z.object({
+        runs: z.array(z.object({
+          id: z.string(),
+          method: z.string(),
+          seed: z.int(),
+        })).describe("In the order in which they are done; those to come have not begun."),
+        table: z.array(z.object({
+          name: z.string(),
+          runs: z.int(),
+          generatorAccuracy: measured,
+          verifierBalancedAccuracy: measured,
+        })).describe(
+          "Of where all began and where each method came to; empty before a run is finished.",
+        ),
+      }),
+    ),
+    ...problems(404, 409, 422, 429),
+  },
+});
+
+/** Routes of comparisons. */
+export function comparisonRoutes(list: RunList): OpenAPIHono {
+  const api = newApi();
+  api.openapi(comparison, (context) => {
+    const { id } = context.req.valid("param");
+    const { folder } = requireRun(list, id);
+    if (!isComparison(folder.path)) throw new RequestProblem(409, "The run is no comparison.");
+    const config = loadTangoConfig(folder.configuration);
+    const planned = planComparison(config, readSeeds(folder.path), folder.path);
+    const idOf = (run: ComparedRun) => `${id}:${basename(run.folder.path)}`;
+    const results = resultsOf(list, planned, idOf);
+    return context.json({
+      runs: planned.map((run) => ({ id: idOf(run), method: run.method.name, seed: run.seed })),
+      table: results.length === 0 ? [] : comparisonRows(results),
+    }, 200);
+  });
+  return api;
+}
+
+/** As compare.md has them, but from the index. */
+function resultsOf(
+  list: RunList,
+  planned: readonly ComparedRun[],
+  idOf: (run: ComparedRun) => string,
+): MethodEnds[] {
+  const finished = planned.filter(({ folder, config }) => isFinished(folder, config));
+  const byMethod = Map.groupBy(finished, ({ method }) => method);
+  return [...byMethod].flatMap(([method, runs]) => {
+    const ends = runs.flatMap((run) => {
+      const indexed = list.find(idOf(run))?.indexed;
+      return indexed === undefined ? [] : readEnds(list.index, indexed.id) ?? [];
+    });
+    return ends.length === 0 ? [] : [{ method, runs: ends }];
+  });
+}
