@@ -35,6 +35,8 @@ export interface Learned {
   readonly update: PolicyUpdateMetrics | null;
   /** A policy that gave log-probs that are not finite in this step, if any. */
   readonly unsound: PolicyName | null;
+  /** Of each response whether nothing was learned from it: it was masked, or nothing was updated. */
+  readonly leftOut: readonly boolean[];
   /** Share of groups whose rewards are all equal: they teach nothing. */
   readonly fracRewardZeroStd: number;
 }
@@ -84,5 +86,6 @@ export async function learnFrom(
   const flat = groups.filter((members) =>
     members.every((i) => scored[i].reward === scored[members[0]].reward)
   );
-  return { update, unsound, fracRewardZeroStd: flat.length / groups.length };
+  const leftOut = update === null ? masked.map(() => true) : masked;
+  return { update, unsound, leftOut, fracRewardZeroStd: flat.length / groups.length };
 }

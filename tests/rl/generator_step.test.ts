@@ -152,7 +152,16 @@ onEveryGpu("generator step: it learns from the groups of unequal rewards", async
   assert.ok(Number(result.update?.gradientNorm) > 0);
   const tokens = [...seen.values()].reduce((sum, { rollout }) => sum + rollout.tokens.length, 0);
   assert.equal(result.sampledTokens, tokens, "tokens of groups that were passed over count too");
+  assert.ok(result.leftOut.every((isLeftOut) => !isLeftOut));
   // What is better than its group's mean is reinforced, what is worse is not.
   const signs = result.judged.map(({ advantages }) => Math.sign(advantages[0]));
   assert.deepEqual(signs, [-1, 0, 1, -1, 1, -1]);
+});
+
+onEveryGpu("generator step: it says from which responses it did not learn", async (gpu) => {
+  const masking = { maskTruncated: true, dropZeroStd: false };
+  const { result: { judged, leftOut } } = await step(gpu, { masking });
+  const cutOff = judged.map(({ solution }) => !solution.rollout.finished);
+  assert.ok(cutOff.some(Boolean));
+  assert.deepEqual(leftOut, cutOff);
 });

@@ -14,24 +14,30 @@ export interface SampleTokens {
    * where it was not measured: the text is of a later mini-batch, or nothing was updated.
    */
   readonly logProbDifferences?: PackedNumbers;
+  /** Whatever the advantages, nothing was learned: the response was masked, or nothing was updated. */
+  readonly isLeftOut?: true;
 }
 
-/**
- * The record of a text's tokens. L tokens.
- *
- * @param texts [L] what each token adds to the text
- * @param advantages [L]
- * @param differences [L]; undefined when they were not measured
- */
+/** How a response was trained. L tokens. */
+export interface TrainedResponse {
+  /** [L] what each token adds to the text */
+  readonly texts: readonly string[];
+  /** [L] */
+  readonly advantages: Float32Array;
+  /** [L]; undefined when they were not measured */
+  readonly differences: Float32Array | undefined;
+  readonly isLeftOut: boolean;
+}
+
+/** The record of a response's tokens. */
 export function sampleTokens(
-  texts: readonly string[],
-  advantages: Float32Array,
-  differences: Float32Array | undefined,
+  { texts, advantages, differences, isLeftOut }: TrainedResponse,
 ): SampleTokens {
   return {
     lengths: packNumbers(texts.map(({ length }) => length)),
     advantages: packNumbers(Array.from(advantages, fourDigits)),
     ...(differences && { logProbDifferences: packNumbers(Array.from(differences, fourDigits)) }),
+    ...(isLeftOut && { isLeftOut }),
   };
 }
 

@@ -10,12 +10,11 @@ import type { CritiqueSample, Sample } from "../store/samples_log.ts";
 export function generatorSamples<Problem>(
   step: number,
   source: ProblemSource<Problem>,
-  { judged, update }: GeneratorStepResult<Problem>,
+  { judged, update, leftOut }: GeneratorStepResult<Problem>,
   count: number,
 ): Sample[] {
   return spreadPlaces(judged.length, count).map((place) => {
     const { solution, critiques, reward, advantages, stepEndTokens } = judged[place];
-    const differences = update?.logProbDifferences.get(place);
     return {
       ...solutionSample(step, "generator", source, solution),
       critiques: critiques.map(critiqueSample),
@@ -28,7 +27,12 @@ export function generatorSamples<Problem>(
       // After the last step the process part is 0: the last token carries the outcome part alone.
       outcomeAdvantage: advantages[advantages.length - 1],
       stepAdvantages: stepEndTokens.map((token) => advantages[token]),
-      tokens: sampleTokens(solution.tokenTexts, advantages, differences),
+      tokens: sampleTokens({
+        texts: solution.tokenTexts,
+        advantages,
+        differences: update?.logProbDifferences.get(place),
+        isLeftOut: leftOut[place],
+      }),
     };
   });
 }
@@ -42,13 +46,17 @@ export function verifierSamples<Problem>(
   step: number,
   source: ProblemSource<Problem>,
   tokenizer: Tokenizer,
-  { rewarded, update }: VerifierStepResult<Problem>,
+  { rewarded, update, leftOut }: VerifierStepResult<Problem>,
   count: number,
 ): Sample[] {
   return spreadPlaces(rewarded.length, count).map((place) => {
     const { critique, reward, advantages } = rewarded[place];
-    const texts = tokenizer.decodeEach(critique.rollout.tokens);
-    const tokens = sampleTokens(texts, advantages, update?.logProbDifferences.get(place));
+    const tokens = sampleTokens({
+      texts: tokenizer.decodeEach(critique.rollout.tokens),
+      advantages,
+      differences: update?.logProbDifferences.get(place),
+      isLeftOut: leftOut[place],
+    });
     return {
       ...solutionSample(step, "verifier", source, critique.solution),
       critiques: [{ ...critiqueSample(critique), reward, advantage: advantages[0], tokens }],

@@ -19,6 +19,8 @@ const tokens = z.object({
   logProbDifferences: packed(
     "log p(training) - log p(sampling), nats; absent where that was not measured",
   ).optional(),
+  isLeftOut: z.literal(true).optional()
+    .describe("The response was left out of the loss, whatever its advantages."),
 }).describe(
   "The tokens of what was learned from: of the solution in a generator step, of the critique in a verifier step.",
 ).openapi("SampleTokens");

@@ -24,17 +24,20 @@ function cut(text: string, { lengths }: Pick<SampleTokens, "lengths">): string[]
 Deno.test("sample tokens: bytes of a character, special tokens and a space that is left out", () => {
   const tokens = ["▁The", "▁man", ...[..."é😀"].flatMap(bytesOf), "</s>"];
   const texts = sentencePiece.decodeEach(tokens.map((token) => vocabulary.indexOf(token)));
-  const row = Float32Array.from(tokens, (_, i) => i < 3 ? 1 / 3 : -2e-7 / 3);
-  const record = sampleTokens(texts, row, undefined);
+  const advantages = Float32Array.from(tokens, (_, i) => i < 3 ? 1 / 3 : -2e-7 / 3);
+  const record = sampleTokens({ texts, advantages, differences: undefined, isLeftOut: false });
   assert.deepEqual(record, {
     lengths: [3, 4, 0, 1, [0, 3], 2, 0],
     advantages: [[0.3333, 3], [-6.667e-8, 6]],
   });
   assert.equal(cut("The mané😀", record).join("|"), "The| man||é||||😀|");
-  assert.deepEqual(sampleTokens(["a"], row.slice(0, 1), Float32Array.of(-0.123456)), {
+  const differences = Float32Array.of(-0.123456);
+  const one = { texts: ["a"], advantages: advantages.slice(0, 1), differences, isLeftOut: true };
+  assert.deepEqual(sampleTokens(one), {
     lengths: [1],
     advantages: [0.3333],
     logProbDifferences: [-0.1235],
+    isLeftOut: true,
   });
 });
 
@@ -68,12 +71,13 @@ Deno.test({
       const config = tangoConfigSchema.parse({
         task: tinyTask,
         generator: { model: generator, max_response_length: 48 },
-        verifier: { model: verifier, max_response_length: 64 },
+        // Its longest critiques have no room.
+        verifier: { model: verifier, max_response_length: 40 },
         rollout: { batch_size: BATCH, group_size: GROUP },
         rewards: { minimum_steps: 1, generator_format_weight: 0.5 },
         advantage: { alpha: { initial: 0.5, schedule: "none" } },
         class_reweighting: { method: "inverse" },
-        loss: { mini_batches: 2 },
+        loss: { mini_batches: 2, mask_truncated: true },
         schedule: { generator_steps: 1, total_training_steps: 2, test_frequency: 1 },
         evaluation: { problems: 1 },
         samples_per_step: BATCH * GROUP,
@@ -169,6 +173,19 @@ Deno.test({
           const line = metrics.find((line) => line.phase === phase);
           assert.equal(largest, line?.["sampling/logp_difference/max"]);
         }
+      });
+
+      await test.step("what was cut off is left out, and said to be", () => {
+        const records = [
+          ...of("generator"),
+          ...of("verifier").flatMap(({ critiques }) => critiques),
+        ]
+          .flatMap(({ tokens = null }) => tokens ?? []);
+        const leftOut = records.filter(({ isLeftOut }) => isLeftOut);
+        // What came to its end has a last token without a text.
+        const cutOff = records.filter(({ lengths }) => unpacked(lengths).at(-1) !== 0);
+        assert.ok(cutOff.length < records.length);
+        assert.deepEqual(leftOut, cutOff);
       });
 
       await test.step("nothing was trained in an evaluation", () => {

@@ -60,6 +60,9 @@ Deno.test("tokens: those of what was trained, and none that do not fit", () => {
   assert.equal(trainedText(plain), null);
   const own = trainedText({ ...plain, tokens: recordOf(["a", "b"]) });
   assert.deepEqual([own?.of, own?.text, own?.ends], ["solution", "ab", [1, 2]]);
+  assert.equal(own?.isLeftOut, false);
+  const leftOut = trainedText({ ...plain, tokens: { ...recordOf(["ab"]), isLeftOut: true } });
+  assert.equal(leftOut?.isLeftOut, true);
   const ofCritique = { ...plain, critiques: [{ ...critique, tokens: recordOf(["xy", ""]) }] };
   const judged = trainedText(ofCritique);
   assert.deepEqual([judged?.of, judged?.text, judged?.ends], ["critique", "xy", [2, 2]]);

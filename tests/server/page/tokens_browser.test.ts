@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { packNumbers } from "../../../src/run/store/packed_numbers.ts";
+import type { SampleTokens } from "../../../src/run/store/sample_tokens.ts";
 import { serve } from "../../../src/server/serve.ts";
 import { withFolder, WrittenRun } from "../written_run.ts";
 import { axeViolations, CHROMIUM, WITHOUT_CHROMIUM } from "./chromium.ts";
@@ -35,11 +36,10 @@ function writeRun(root: string): void {
   run.sample({ ...solution, problem: "trained", tokens });
   run.sample({ ...solution, problem: "unmeasured", tokens: { lengths, advantages: ADVANTAGES } });
   run.sample({ ...solution, problem: "early" });
-  const judged = {
-    lengths: [1, 9, 0],
-    advantages: [[1.5, 3]],
-    logProbDifferences: [[0, 3]],
-  } as const;
+  const judged: SampleTokens = {
+    ...{ lengths: [1, 9, 0], advantages: [[1.5, 3]], logProbDifferences: [[0, 3]] },
+    isLeftOut: true,
+  };
   run.sample({
     ...{ ...solution, problem: "judged", phase: "verifier" },
     critiques: [{ ...critique, tokens: judged }],
@@ -97,6 +97,7 @@ Deno.test({
       assert.deepEqual(classes.slice(0, 4), [
         ...["token", "token raised-1", "token lowered-1", "token raised-2 textless"],
       ]);
+      await card("judged").getByText("left out of the loss").waitFor();
       await card("early").getByText("written before runs kept their tokens").waitFor();
       for (const scheme of ["light", "dark"] as const) {
         await page.emulateMedia({ colorScheme: scheme });

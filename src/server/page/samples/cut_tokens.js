@@ -13,6 +13,7 @@
  * @property {readonly number[]} ends where each token ends in the text; one without a text ends where the last did
  * @property {readonly number[]} advantages
  * @property {readonly number[] | null} differences log p(training) − log p(sampling); null where not measured
+ * @property {boolean} isLeftOut whether nothing was learned from it, whatever the advantages
  */
 
 /**
@@ -49,7 +50,8 @@ function textWith(of, text, record) {
     : unpack(record.logProbDifferences);
   const fit = end === text.length && advantages.length === ends.length &&
     (differences === null || differences.length === ends.length);
-  return fit ? { of, text, ends, advantages, differences } : null;
+  const isLeftOut = record.isLeftOut === true;
+  return fit ? { of, text, ends, advantages, differences, isLeftOut } : null;
 }
 
 /**

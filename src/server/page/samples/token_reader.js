@@ -40,14 +40,16 @@ export function TokenReader({ view: { trained, by, chosen, choose } }) {
         ? `${ends.length} tokens: press one, or move through them here.`
         : reading(trained, place),
     ),
-    numbersOf(trained, by)?.every((value) => value === 0)
+    by === "advantage" && trained.isLeftOut
+      ? h("p", { class: "quiet" }, "It was left out of the loss: nothing was learned from it.")
+      : numbersOf(trained, by)?.every((value) => value === 0)
       ? h("p", { class: "quiet" }, NOTHING[by])
       : null,
   );
 }
 
 const NOTHING = {
-  advantage: "Every token's advantage is 0: nothing was learned from this text.",
+  advantage: "Every token's advantage is 0: nothing speaks for or against this text.",
   difference: "Every token has the same log-probability in training as in sampling.",
 };
 
