@@ -11,11 +11,13 @@ export interface Repository {
   readonly id: string;
 }
 
-const idPattern = /^(?:[A-Za-z0-9][\w.-]*\/)?[A-Za-z0-9][\w.-]*$/;
+/** The form of a repository's name: no part of it is `..`, or begins as an option does. */
+export const REPOSITORY_ID =
+  /^(?:[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*\/)?[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*$/;
 
 /** Whether a text has the form of a repository's name. */
 export function isRepositoryId(id: string): boolean {
-  return idPattern.test(id) && !id.includes("..");
+  return REPOSITORY_ID.test(id);
 }
 
 /**

@@ -5,8 +5,8 @@ const CHUNK = 512;
 /** Bytes of columns that are kept in memory. */
 const CACHE_BYTES = 512 << 20;
 
-/** Rows of which sums are kept. */
-const BLOCK = 64;
+/** Rows of which sums are kept: the mean of whole blocks is cheap. */
+export const BLOCK = 64;
 
 /** One number for each row of a run's metrics; NaN where a row has none. */
 interface CachedColumn {
@@ -71,21 +71,24 @@ export class Columns {
   }
 
   /**
-   * Means of a column over spans of rows, each with its last one; null where a span has no number.
+   * Means of a column over spans of rows that follow each other; null where a span has no number.
    *
    * @param rows how many the run has
+   * @param firsts the first row of each span, and the row after the last
    */
   means(
     run: number,
     name: string,
     rows: number,
-    spans: readonly (readonly [first: number, last: number])[],
+    firsts: Float64Array,
   ): (number | null)[] {
     const { values, sums, counts } = this.#summed(this.#column(run, name, rows));
-    return spans.map(([first, last]) => {
-      let [sum, count, row] = [0, 0, first];
-      while (row <= last) {
-        if (row % BLOCK === 0 && row + BLOCK - 1 <= last) {
+    const means = new Array<number | null>(firsts.length - 1);
+    for (let span = 0; span < means.length; span++) {
+      const next = firsts[span + 1];
+      let [sum, count, row] = [0, 0, firsts[span]];
+      while (row < next) {
+        if (row % BLOCK === 0 && row + BLOCK <= next) {
           sum += sums[row / BLOCK];
           count += counts[row / BLOCK];
           row += BLOCK;
@@ -96,8 +99,9 @@ export class Columns {
         sum += value;
         count++;
       }
-      return count === 0 ? null : sum / count;
-    });
+      means[span] = count === 0 ? null : sum / count;
+    }
+    return means;
   }
 
   /** A column's first rows; rows that it was never written for are NaN. */

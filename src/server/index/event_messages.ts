@@ -1,5 +1,5 @@
-import type { Database } from "./database.ts";
 import { eventsAfter } from "./read_events.ts";
+import type { RunIndex } from "./run_index.ts";
 
 /** Some events as they are sent. */
 interface Messages {
@@ -16,13 +16,14 @@ const MOST = 500;
 export class EventMessages {
   readonly #kept = new Map<number, Messages>();
 
-  constructor(private readonly database: Database) {}
+  constructor(private readonly index: RunIndex) {}
 
   /** The messages after a number, or the first of them; null when there are none. */
   after(run: number, number: number): Messages | null {
+    if (number >= this.index.lastEvent(run)) return null;
     const kept = this.#kept.get(run);
     if (kept?.after === number) return kept;
-    const found = eventsAfter(this.database, run, number, MOST);
+    const found = eventsAfter(this.index.database, run, number, MOST);
     if (found.length === 0) return null;
     const text = found.map(({ number, line }) => `id: ${number}\ndata: ${line}\n\n`).join("");
     const bytes = new TextEncoder().encode(text);

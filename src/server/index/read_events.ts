@@ -12,9 +12,3 @@ export function eventsAfter(
     ...[run, number, limit],
   ).map(({ number, line }) => ({ number: Number(number), line: String(line) }));
 }
-
-/** The number after which the last `count` events come. */
-export function numberBeforeLast(database: Database, run: number, count: number): number {
-  const row = database.get("SELECT max(number) AS last FROM events WHERE run = ?", run);
-  return Math.max(0, Number(row?.last ?? 0) - count);
-}

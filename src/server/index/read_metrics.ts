@@ -1,3 +1,4 @@
+import { BLOCK } from "./columns.ts";
 import { firstAtLeast, PHASES, ROW, type RunIndex } from "./run_index.ts";
 
 /** What is asked of a run's metrics. */
@@ -36,19 +37,33 @@ export function readMetrics(
   const phaseOf = index.columns.read(run, ROW.phase, rows);
   const begin = firstAtLeast(stepOf, from);
   const end = firstAtLeast(stepOf, to + 1);
-  const count = Math.min(points, end - begin);
-  const firsts = Array.from(
-    { length: count + 1 },
-    (_, point) => begin + Math.floor(point * (end - begin) / count),
-  );
-  const spans = firsts.slice(1).map((next, point) => [firsts[point], next - 1] as const);
+  const firsts = evenSpans(begin, end, points);
+  const lasts = Array.from(firsts.subarray(1), (next) => next - 1);
   return {
-    steps: spans.map(([, last]) => stepOf[last]),
-    phases: spans.map(([, last]) => PHASES[phaseOf[last]] ?? "generator"),
+    steps: lasts.map((row) => stepOf[row]),
+    phases: lasts.map((row) => PHASES[phaseOf[row]] ?? "generator"),
     series: Object.fromEntries(
-      names.map((name) => [name, index.columns.means(run, name, rows, spans)]),
+      names.map((name) => [name, index.columns.means(run, name, rows, firsts)]),
     ),
   };
+}
+
+/**
+ * Cuts rows into spans of about the same length; those that are long begin and end with a block.
+ *
+ * @returns the first row of each, and the row after the last
+ */
+function evenSpans(begin: number, end: number, points: number): Float64Array {
+  const count = Math.max(0, Math.min(points, end - begin));
+  const length = (end - begin) / count;
+  const unit = length < 2 * BLOCK ? 1 : BLOCK;
+  const firsts = new Float64Array(count + 1);
+  for (let point = 0; point < count; point++) {
+    firsts[point] = Math.floor((begin + Math.floor(point * length)) / unit) * unit;
+  }
+  firsts[0] = begin;
+  firsts[count] = end;
+  return firsts;
 }
 
 /** Rows among which a last value is looked for. */

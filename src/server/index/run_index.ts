@@ -29,6 +29,7 @@ export interface IndexedRun {
 export class RunIndex {
   readonly columns: Columns;
   readonly #rows = new Map<number, number>();
+  readonly #lastEvents = new Map<number, number>();
 
   constructor(readonly database: Database) {
     this.columns = new Columns(database);
@@ -69,18 +70,27 @@ export class RunIndex {
       }
       this.database.run("DELETE FROM runs WHERE id = ?", run);
     });
+    this.#forget(run);
+  }
+
+  /** Forgets what is in memory: after a transaction that was taken back it may be wrong. */
+  #forget(run: number): void {
     this.columns.forget();
     this.#rows.delete(run);
+    this.#lastEvents.delete(run);
+  }
+
+  /** The number of a run's last event; 0 when there is none. */
+  lastEvent(run: number): number {
+    return this.#lastEvents.getOrInsertComputed(run, () => {
+      const row = this.database.get("SELECT max(number) AS last FROM events WHERE run = ?", run);
+      return Number(row?.last ?? 0);
+    });
   }
 
   /** Rows of metrics that a run has. */
   rowsOf(run: number): number {
-    let rows = this.#rows.get(run);
-    if (rows === undefined) {
-      rows = this.#countRows(run);
-      this.#rows.set(run, rows);
-    }
-    return rows;
+    return this.#rows.getOrInsertComputed(run, () => this.#countRows(run));
   }
 
   #countRows(run: number): number {
@@ -110,8 +120,7 @@ export class RunIndex {
       const isMore = [told, ...others].some((part) => part.isMore);
       return { events: told.lines.map(({ text }) => text), isMore };
     } catch (error) {
-      this.columns.forget();
-      this.#rows.delete(run);
+      this.#forget(run);
       throw error;
     }
   }
@@ -216,6 +225,7 @@ export class RunIndex {
       );
     }
     this.database.run("UPDATE runs SET progress = ? WHERE id = ?", JSON.stringify(progress), run);
+    this.#lastEvents.delete(run);
   }
 
   /** Takes back the rows of lines from `offset` on. */
@@ -237,6 +247,7 @@ export class RunIndex {
       case "events":
         if (offset > 0) break; // what was told stays told: only a line cut short is ever taken back
         this.database.run("DELETE FROM events WHERE run = ?", run);
+        this.#lastEvents.delete(run);
         this.database.run("UPDATE runs SET progress = ? WHERE id = ?", JSON.stringify(UNTOLD), run);
         break;
     }

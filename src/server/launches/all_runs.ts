@@ -1,4 +1,5 @@
 import { RequestProblem } from "../http/problem.ts";
+import type { RunList } from "../runs/run_list.ts";
 import type { LiveMemory } from "../runs/live_memory.ts";
 import { type RunView, viewRun } from "../runs/run_view.ts";
 import type { Launcher } from "./launcher.ts";
@@ -6,6 +7,11 @@ import type { Launcher } from "./launcher.ts";
 /** All runs: those in the folder, and those that were asked for and have no folder yet. */
 export class AllRuns {
   constructor(private readonly launcher: Launcher, private readonly memory: LiveMemory) {}
+
+  /** Those in the folder. */
+  get list(): RunList {
+    return this.launcher.list;
+  }
 
   /** The newest first. */
   get views(): RunView[] {
@@ -16,10 +22,14 @@ export class AllRuns {
       .sort((a, b) => compare(b.startedAt ?? "", a.startedAt ?? "") || compare(b.id, a.id));
   }
 
+  has(name: string): boolean {
+    const { list, launches } = this.launcher;
+    return list.find(name) !== null || launches.find(name) !== null;
+  }
+
   /** @throws RequestProblem when there is no such run */
   view(name: string): RunView {
-    const { list, launches } = this.launcher;
-    if (list.find(name) !== null || launches.find(name) !== null) return this.#view(name);
+    if (this.has(name)) return this.#view(name);
     throw new RequestProblem(404, `There is no run ${JSON.stringify(name.slice(0, 100))}.`);
   }
 

@@ -75,7 +75,6 @@ export class Launcher implements Disposable {
       this.launches.add(name, { ...waiting(kind, args, ranks), gpuIndex });
       remember(name);
     });
-    this.list.feed.tell(name);
     this.#carryOn(this.#advance());
     return name;
   }
@@ -95,7 +94,6 @@ export class Launcher implements Disposable {
     const { plan = null, gpuIndex = null } = this.launches.find(name) ?? {};
     const args = [kind, "--run", this.#folderOf(name), "--resume", ...moreOptions(asked)];
     this.launches.add(name, { ...waiting(kind, args, ranks), plan, gpuIndex });
-    this.list.feed.tell(name);
     this.#carryOn(this.#advance());
   }
 
@@ -113,14 +111,12 @@ export class Launcher implements Disposable {
       if (launch?.process) killProcess(launch.process);
       if (run?.live) killProcess(run.live.process);
     }
-    this.list.feed.tell(name);
   }
 
   /** Remembers that a run was asked to stop. */
   stopAsked(name: string): void {
     this.#adopt(name);
     this.launches.change(name, { isStopAsked: true });
-    this.list.feed.tell(name);
   }
 
   /** Takes a run of the command line for one of its own from now on. */
@@ -198,7 +194,6 @@ export class Launcher implements Disposable {
       exitCode,
       lastWords: lastWords(this.outputOf(name)),
     });
-    this.list.feed.tell(name);
     this.#carryOn(this.#advance());
   }
 
@@ -294,7 +289,6 @@ export class Launcher implements Disposable {
       return this.#end(name, process, code);
     }));
     this.launches.change(name, { process });
-    this.list.feed.tell(name);
   }
 }
 

@@ -18,30 +18,35 @@ import { presetFile } from "./presets.ts";
 /** Of a comparison. */
 export const seedsSchema = z.array(z.int().min(0).max(2 ** 32 - 1)).min(1).max(1000);
 
-/** A run that is to be started, or planned. */
-export const runRequestSchema = z.strictObject({
-  kind: z.enum(["train", "sft", "compare"]),
-  preset: z.string().max(100).optional().describe(
-    "Of /api/presets; left out: that of the command.",
-  ),
-  configuration: z.record(z.string(), z.unknown()).optional().describe(
-    "Keys that are other than the preset's; without preset the whole configuration.",
-  ),
-  set: z.array(z.string().max(10_000)).max(200).optional().describe(
-    "key.path=value each, as --set.",
-  ),
-  steps: z.int().min(0).max(2 ** 40).optional(),
-  ranks: z.int().min(1).max(64).optional(),
-  seeds: seedsSchema.optional().describe(
-    `Of a comparison: a run of each method for each of them; left out: ${DEFAULT_SEEDS}.`,
-  ),
-  gpuIndex: z.int().min(0).max(1023).optional().describe(
-    "Which GPU, as ./tango doctor numbers them; left out: the first that has room.",
-  ),
-});
+/**
+ * A run that is to be started, or planned.
+ *
+ * @param presets that the description names; others may come while the server goes on
+ */
+export const runRequestSchema = (presets: readonly string[]) =>
+  z.strictObject({
+    kind: z.enum(["train", "sft", "compare"]),
+    preset: z.string().max(100).optional().describe(
+      "Of /api/presets; left out: that of the command.",
+    ).openapi({ enum: [...presets] }),
+    configuration: z.record(z.string(), z.unknown()).optional().describe(
+      "Keys that are other than the preset's; without preset the whole configuration.",
+    ),
+    set: z.array(z.string().max(10_000)).max(200).optional().describe(
+      "key.path=value each, as --set.",
+    ),
+    steps: z.int().min(0).max(2 ** 40).optional(),
+    ranks: z.int().min(1).max(64).optional(),
+    seeds: seedsSchema.optional().describe(
+      `Of a comparison: a run of each method for each of them; left out: ${DEFAULT_SEEDS}.`,
+    ),
+    gpuIndex: z.int().min(0).max(1023).optional().describe(
+      "Which GPU, as ./tango doctor numbers them; left out: the first that has room.",
+    ),
+  });
 
 /** A run that is to be started, or planned. */
-export type RunRequest = z.infer<typeof runRequestSchema>;
+export type RunRequest = z.infer<ReturnType<typeof runRequestSchema>>;
 
 /** What a request comes to. */
 export interface PreparedRun {

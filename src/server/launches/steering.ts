@@ -92,7 +92,6 @@ export class Steering {
       if (live && await isDelivered(live, request)) break;
       await new Promise((resolve) => setTimeout(resolve, LISTENING_MS));
     }
-    this.list.feed.tell(name);
   }
 }
 

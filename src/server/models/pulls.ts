@@ -6,6 +6,7 @@ import { HubRepository } from "../../hub/hub_repository.ts";
 import { pull, sumOf } from "../../hub/pull.ts";
 import { parseRepository, shortName } from "../../hub/repository.ts";
 import { pauseByClock } from "../../hub/retry.ts";
+import { RequestProblem } from "../http/problem.ts";
 
 /** A model that is being fetched, or was since the server began. */
 export interface PullView {
@@ -20,6 +21,10 @@ export interface PullView {
   readonly total: number | null;
   readonly error: string | null;
 }
+
+const MOST_RUNNING = 4;
+/** Of those that have ended, and were not asked for again. */
+const MOST_KEPT = 100;
 
 /** What is fetched: one call for each at a time, and a later one goes on where an earlier one stopped. */
 export class Pulls implements Disposable {
@@ -38,11 +43,13 @@ export class Pulls implements Disposable {
    *
    * @param patterns globs; none: what the engine needs
    * @throws UserError when it has no name of a repository
+   * @throws RequestProblem when too many are under way
    */
   begin(id: string, revision: string, patterns: readonly string[]): PullView {
     const repository = parseRepository(id, "model");
     const before = this.#views.get(id);
     if (before?.state === "running") return before;
+    this.#requireRoom();
     const path = join(this.folder, shortName(repository));
     const view: PullView = { id, path, state: "running", arrived: 0, total: null, error: null };
     this.#views.set(id, view);
@@ -60,6 +67,16 @@ export class Pulls implements Disposable {
 
   [Symbol.dispose](): void {
     this.#ending.abort(new Error("the server has ended"));
+  }
+
+  /** Makes room for one more, where others have ended. */
+  #requireRoom(): void {
+    const running = this.all.filter(({ state }) => state === "running").length;
+    if (running >= MOST_RUNNING) {
+      throw new RequestProblem(429, `${running} models are being fetched already.`);
+    }
+    const [oldest] = this.all.filter(({ state }) => state !== "running");
+    if (this.#views.size >= MOST_KEPT && oldest) this.#views.delete(oldest.id);
   }
 
   #client(): HubClient {

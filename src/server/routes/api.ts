@@ -2,7 +2,8 @@ import { OpenAPIHono, z } from "@hono/zod-openapi";
 import { HTTPException } from "hono/http-exception";
 import { UserError } from "../../base/user_error.ts";
 import { invalidResponse, problemResponse, RequestProblem } from "../http/problem.ts";
-import type { ListedRun, RunList } from "../runs/run_list.ts";
+import type { AllRuns } from "../launches/all_runs.ts";
+import type { ListedRun } from "../runs/run_list.ts";
 
 /** A group of routes, whose errors are problems. */
 export function newApi(): OpenAPIHono {
@@ -43,6 +44,10 @@ export const numberParameter = (minimum: number, maximum: number) =>
   z.coerce.number<string>().int().min(minimum).max(maximum)
     .openapi({ type: "integer", minimum, maximum });
 
+/** Text that can be an argument of a process. */
+// deno-lint-ignore no-control-regex
+export const WITHOUT_NUL = /^[^\u0000]*$/;
+
 /** Steps are below this. */
 export const MOST_STEPS = 2 ** 40;
 
@@ -54,11 +59,12 @@ export const runParameter = z.object({
   }),
 });
 
-/** @throws RequestProblem when there is no such run */
-export function requireRun(runs: RunList, name: string): ListedRun {
-  const run = runs.find(name);
+/** @throws RequestProblem when there is no such run, or it has only been asked for */
+export function requireRun(runs: AllRuns, name: string): ListedRun {
+  const run = runs.list.find(name);
   if (run) return run;
-  throw new RequestProblem(404, `There is no run ${JSON.stringify(name.slice(0, 100))}.`);
+  const { state } = runs.view(name);
+  throw new RequestProblem(409, `The run ${name} has nothing to show: it is ${state}.`);
 }
 
 /** A documented answer in JSON. */

@@ -8,7 +8,7 @@ import {
 } from "../benchmarks/benchmark_results.ts";
 import type { Benchmark, Benchmarks } from "../benchmarks/benchmarks.ts";
 import { problems, RequestProblem } from "../http/problem.ts";
-import { json, newApi } from "./api.ts";
+import { json, newApi, WITHOUT_NUL } from "./api.ts";
 
 const benchmarkSchema = z.object({
   name: z.string(),
@@ -32,9 +32,10 @@ const begin = createRoute({
       content: {
         "application/json": {
           schema: z.strictObject({
-            filter: z.string().max(200).regex(/^[^\0]*$/, "expected no NUL").default("").describe(
-              "Only results whose KERNEL/SHAPE contains this.",
-            ),
+            filter: z.string().max(200).regex(WITHOUT_NUL, "expected no NUL").default("")
+              .describe(
+                "Only results whose KERNEL/SHAPE contains this.",
+              ),
             seconds: z.number().min(0.001).max(60).default(0.5).describe("For each result."),
             gpu: z.enum(["auto", "native", "dawn"]).default("auto").describe(
               "Which engine runs the kernels.",

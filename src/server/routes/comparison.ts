@@ -9,6 +9,7 @@ import { loadTangoConfig } from "../../run/config/load_config.ts";
 import { isFinished } from "../../run/session/training_session.ts";
 import { problems, RequestProblem } from "../http/problem.ts";
 import { readEnds } from "../index/read_comparison.ts";
+import type { AllRuns } from "../launches/all_runs.ts";
 import type { RunList } from "../runs/run_list.ts";
 import { json, newApi, requireRun, runParameter } from "./api.ts";
 
@@ -47,16 +48,16 @@ const comparison = createRoute({
 });
 
 /** Routes of comparisons. */
-export function comparisonRoutes(list: RunList): OpenAPIHono {
+export function comparisonRoutes(runs: AllRuns): OpenAPIHono {
   const api = newApi();
   api.openapi(comparison, (context) => {
     const { id } = context.req.valid("param");
-    const { folder } = requireRun(list, id);
+    const { folder } = requireRun(runs, id);
     if (!isComparison(folder.path)) throw new RequestProblem(409, "The run is no comparison.");
     const config = loadTangoConfig(folder.configuration);
     const planned = planComparison(config, readSeeds(folder.path), folder.path);
     const idOf = (run: ComparedRun) => `${id}:${basename(run.folder.path)}`;
-    const results = resultsOf(list, planned, idOf);
+    const results = resultsOf(runs.list, planned, idOf);
     return context.json({
       runs: planned.map((run) => ({ id: idOf(run), method: run.method.name, seed: run.seed })),
       table: results.length === 0 ? [] : comparisonRows(results),

@@ -3,8 +3,8 @@
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import { MOST_WATCHERS, tooMany } from "../http/limits.ts";
 import { problems } from "../http/problem.ts";
-import { numberBeforeLast } from "../index/read_events.ts";
 import { EventMessages } from "../index/event_messages.ts";
+import type { AllRuns } from "../launches/all_runs.ts";
 import { readTimeline } from "../runs/read_timeline.ts";
 import type { RunList } from "../runs/run_list.ts";
 import { json, MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
@@ -28,10 +28,12 @@ const events = createRoute({
   },
   responses: {
     200: {
-      description: "Each message is a line of events.jsonl, its id the event's number.",
-      content: { "text/event-stream": { schema: z.string() } },
+      description: "Each message's data is a line of events.jsonl, its id the event's number.",
+      content: {
+        "text/event-stream": { schema: z.object({ id: z.string(), data: z.string() }) },
+      },
     },
-    ...problems(404, 422, 429),
+    ...problems(404, 409, 422, 429),
   },
 });
 
@@ -61,29 +63,29 @@ const timeline = createRoute({
         })),
       }),
     ),
-    ...problems(404, 422, 429),
+    ...problems(404, 409, 422, 429),
   },
 });
 
 /** Routes of events. */
-export function eventsRoutes(runs: RunList): OpenAPIHono {
+export function eventsRoutes(runs: AllRuns): OpenAPIHono {
   const api = newApi();
-  const messages = new EventMessages(runs.index.database);
+  const { list } = runs;
+  const messages = new EventMessages(list.index);
   let watchers = 0;
   api.openapi(events, (context) => {
     const { name, indexed } = requireRun(runs, context.req.valid("param").id);
     if (watchers >= MOST_WATCHERS) return tooMany("event streams") as never;
-    const { database } = runs.index;
     const last = context.req.valid("header")["last-event-id"];
     const after = last === undefined
-      ? numberBeforeLast(database, indexed.id, FIRST_EVENTS)
+      ? Math.max(0, list.index.lastEvent(indexed.id) - FIRST_EVENTS)
       : Number(last);
     watchers++;
-    const stream = followEvents(runs, messages, name, after, () => void watchers--);
+    const stream = followEvents(list, messages, name, after, () => void watchers--);
     return context.body(stream, 200, {
       "content-type": "text/event-stream",
       "cache-control": "no-store",
-    });
+    }) as never; // the library knows no streams of events
   });
   api.openapi(timeline, (context) => {
     const { indexed, folder } = requireRun(runs, context.req.valid("param").id);
@@ -106,32 +108,37 @@ function followEvents(
   after: number,
   onEnd: () => void,
 ): ReadableStream<Uint8Array> {
-  const ending = new AbortController();
   const encoder = new TextEncoder();
   let last = after;
-  ending.signal.addEventListener("abort", onEnd, { once: true });
+  const following = new DisposableStack();
+  following.defer(onEnd);
+  const send = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    const run = runs.find(name);
+    if (run === null) {
+      following.dispose();
+      return controller.close();
+    }
+    // Who reads slowly asks for the rest when it has read this.
+    while ((controller.desiredSize ?? 0) > 0) {
+      const found = messages.after(run.indexed.id, last);
+      if (found === null) return;
+      last = found.last;
+      controller.enqueue(found.bytes);
+    }
+  };
   return new ReadableStream({
     start(controller) {
       controller.enqueue(encoder.encode(": here\n\n"));
+      following.defer(runs.feed.follow(name, () => send(controller)));
+      // Whoever is gone is noticed by it.
+      const heart = setInterval(() => {
+        if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(":\n\n"));
+      }, HEARTBEAT_MS);
+      following.defer(() => clearInterval(heart));
     },
-    async pull(controller) {
-      const run = runs.find(name);
-      if (run === null) {
-        ending.abort();
-        return controller.close();
-      }
-      const found = messages.after(run.indexed.id, last);
-      if (found === null) {
-        await runs.feed.next(name, HEARTBEAT_MS, ending.signal);
-        // A comment: whoever is gone is noticed by it.
-        if (!ending.signal.aborted) controller.enqueue(encoder.encode(":\n\n"));
-        return;
-      }
-      last = found.last;
-      controller.enqueue(found.bytes.slice());
-    },
+    pull: send,
     cancel() {
-      ending.abort();
+      following.dispose();
     },
   });
 }

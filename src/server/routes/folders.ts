@@ -13,7 +13,8 @@ import type { ConfigChange } from "../../run/control/config_history.ts";
 import { exists } from "../../base/atomic_file.ts";
 import { listCheckpoints } from "../../run/store/checkpoint.ts";
 import { problems, RequestProblem } from "../http/problem.ts";
-import type { ListedRun, RunList } from "../runs/run_list.ts";
+import type { AllRuns } from "../launches/all_runs.ts";
+import type { ListedRun } from "../runs/run_list.ts";
 import { fileInside, filesIn } from "../runs/folder_files.ts";
 import { json, MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
 
@@ -40,7 +41,7 @@ const config = createRoute({
         ),
       }),
     ),
-    ...problems(404, 422, 429),
+    ...problems(404, 409, 422, 429),
   },
 });
 
@@ -61,7 +62,7 @@ const checkpoints = createRoute({
         })),
       }),
     ),
-    ...problems(404, 422, 429),
+    ...problems(404, 409, 422, 429),
   },
 });
 
@@ -80,12 +81,12 @@ const file = createRoute({
       description: "The file.",
       content: { "application/octet-stream": { schema: z.string().openapi({ format: "binary" }) } },
     },
-    ...problems(404, 422, 429),
+    ...problems(404, 409, 422, 429),
   },
 });
 
 /** Routes of a run's folder. */
-export function foldersRoutes(runs: RunList): OpenAPIHono {
+export function foldersRoutes(runs: AllRuns): OpenAPIHono {
   const api = newApi();
   api.openapi(config, (context) => {
     const run = requireRun(runs, context.req.valid("param").id);

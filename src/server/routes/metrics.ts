@@ -3,11 +3,13 @@
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import { metricNames, readMetrics } from "../index/read_metrics.ts";
 import { problems } from "../http/problem.ts";
-import type { RunList } from "../runs/run_list.ts";
+import type { AllRuns } from "../launches/all_runs.ts";
 import { json, MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
 
 const querySchema = z.object({
-  names: z.string().max(10_000).optional().describe("Names, separated by commas; left out: all."),
+  names: z.string().max(10_000).regex(/^[ -~]*$/, "expected ASCII").optional().describe(
+    "Names, separated by commas; left out: all.",
+  ),
   from: numberParameter(0, MOST_STEPS).optional().describe("First step."),
   to: numberParameter(0, MOST_STEPS).optional().describe("Last step."),
   points: numberParameter(1, 100_000).optional().describe(
@@ -35,7 +37,7 @@ const metrics = createRoute({
         "text/csv": { schema: z.string() },
       },
     },
-    ...problems(404, 422, 429),
+    ...problems(404, 409, 422, 429),
   },
 });
 
@@ -46,27 +48,27 @@ const names = createRoute({
   request: { params: runParameter },
   responses: {
     200: json("The names.", z.object({ names: z.array(z.string()) })),
-    ...problems(404, 422, 429),
+    ...problems(404, 409, 422, 429),
   },
 });
 
 /** Routes of metrics. */
-export function metricsRoutes(runs: RunList): OpenAPIHono {
+export function metricsRoutes(runs: AllRuns): OpenAPIHono {
   const api = newApi();
+  const { index } = runs.list;
   api.openapi(names, (context) => {
     const { indexed } = requireRun(runs, context.req.valid("param").id);
-    return context.json({ names: metricNames(runs.index, indexed.id) }, 200);
+    return context.json({ names: metricNames(index, indexed.id) }, 200);
   });
   api.openapi(metrics, (context) => {
     const { indexed } = requireRun(runs, context.req.valid("param").id);
     const { names, from = 0, to = MOST_STEPS, format = "json", points } = context.req.valid(
       "query",
     );
-    const known = metricNames(runs.index, indexed.id);
     const asked = names === undefined
-      ? known
+      ? metricNames(index, indexed.id)
       : [...new Set(names.split(","))].filter((name) => name !== "");
-    const table = readMetrics(runs.index, indexed.id, {
+    const table = readMetrics(index, indexed.id, {
       // A name that the run does not have is a column without numbers, as one that it has not yet.
       names: asked.slice(0, 200),
       from,

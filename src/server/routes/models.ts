@@ -1,6 +1,7 @@
 /** Models that runs can start from. */
 
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { REPOSITORY_ID } from "../../hub/repository.ts";
 import { problems } from "../http/problem.ts";
 import { findModels } from "../models/found_models.ts";
 import type { Pulls } from "../models/pulls.ts";
@@ -45,7 +46,9 @@ const begin = createRoute({
       content: {
         "application/json": {
           schema: z.strictObject({
-            id: z.string().max(200).describe("owner/name"),
+            id: z.string().max(200).regex(REPOSITORY_ID, "expected owner/name").describe(
+              "owner/name",
+            ),
             revision: z.string().min(1).max(200).optional().describe("Branch, tag or commit."),
             files: z.array(z.string().min(1).max(200)).max(50).optional().describe(
               "Globs; left out: what the engine needs.",

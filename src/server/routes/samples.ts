@@ -4,7 +4,7 @@ import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import { problems } from "../http/problem.ts";
 import { readConfusion } from "../index/read_confusion.ts";
 import { findSamples } from "../index/read_samples.ts";
-import type { RunList } from "../runs/run_list.ts";
+import type { AllRuns } from "../launches/all_runs.ts";
 import { json, MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
 
 const pair = z.tuple([z.number(), z.int()]).openapi({ minItems: 2, maxItems: 2 });
@@ -42,7 +42,8 @@ const samples = createRoute({
     params: runParameter,
     query: z.object({
       step: numberParameter(0, MOST_STEPS).optional(),
-      group: z.string().max(10_000).optional().describe("The text of a problem."),
+      // In an address it may take twelve times as much, of which the server reads 64 KiB.
+      group: z.string().max(4000).optional().describe("The text of a problem."),
       filter: z.enum(["disagrees", "longest", "cut-off", "bad-format"]).optional().describe(
         "disagrees: a verdict is not the truth; longest: the longest first; cut-off: no final answer; bad-format: " +
           "not fully rewarded for its format, or a critique without verdict.",
@@ -57,7 +58,7 @@ const samples = createRoute({
       "A page of samples.",
       z.object({ samples: z.array(sampleSchema), pages: z.int(), total: z.int() }),
     ),
-    ...problems(404, 422, 429),
+    ...problems(404, 409, 422, 429),
   },
 });
 
@@ -83,23 +84,27 @@ const confusion = createRoute({
         })),
       }),
     ),
-    ...problems(404, 422, 429),
+    ...problems(404, 409, 422, 429),
   },
 });
 
 /** Routes of samples. */
-export function samplesRoutes(runs: RunList): OpenAPIHono {
+export function samplesRoutes(runs: AllRuns): OpenAPIHono {
   const api = newApi();
-  const { database } = runs.index;
+  const { index } = runs.list;
   api.openapi(samples, (context) => {
     const { indexed } = requireRun(runs, context.req.valid("param").id);
-    const { lines, pages, total } = findSamples(database, indexed.id, context.req.valid("query"));
+    const { lines, pages, total } = findSamples(
+      index.database,
+      indexed.id,
+      context.req.valid("query"),
+    );
     const found = lines.map((line) => JSON.parse(line) as z.infer<typeof sampleSchema>);
     return context.json({ samples: found, pages, total }, 200);
   });
   api.openapi(confusion, (context) => {
     const { indexed } = requireRun(runs, context.req.valid("param").id);
-    return context.json({ points: readConfusion(runs.index, indexed.id) }, 200);
+    return context.json({ points: readConfusion(index, indexed.id) }, 200);
   });
   return api;
 }

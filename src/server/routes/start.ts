@@ -22,49 +22,51 @@ import { json, newApi } from "./api.ts";
 const body = <Schema extends z.ZodType>(schema: Schema) =>
   ({ required: true, content: { "application/json": { schema } } }) as const;
 
-const start = createRoute({
-  method: "post",
-  path: "/api/runs",
-  summary: "Starts a run as soon as its memory is free",
-  request: {
-    headers: z.object({
-      "idempotency-key": z.string().min(1).max(255).optional().describe(
-        "A request that is sent again with the key of an earlier one starts nothing, and is answered as that was.",
-      ),
-    }),
-    body: body(z.strictObject({
-      ...runRequestSchema.shape,
-      run: z.string().regex(/^[A-Za-z0-9][\w.-]{0,99}$/).optional().describe(
-        "The name of its folder; left out: the next free one.",
-      ),
-    })),
-  },
-  responses: {
-    202: json("The run, which waits or is starting.", runSchema),
-    ...problems(400, 408, 409, 411, 413, 415, 422, 429, 503),
-  },
-});
+const startOf = (request: ReturnType<typeof runRequestSchema>) =>
+  createRoute({
+    method: "post",
+    path: "/api/runs",
+    summary: "Starts a run as soon as its memory is free",
+    request: {
+      headers: z.object({
+        "idempotency-key": z.string().min(1).max(255).optional().describe(
+          "A request that is sent again with the key of an earlier one starts nothing, and is answered as that was.",
+        ),
+      }),
+      body: body(z.strictObject({
+        ...request.shape,
+        run: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/).optional().describe(
+          "The name of its folder; left out: the next free one.",
+        ),
+      })),
+    },
+    responses: {
+      202: json("The run, which waits or is starting.", runSchema),
+      ...problems(400, 408, 409, 411, 413, 415, 422, 429, 503),
+    },
+  });
 
 const use = z.object({ what: z.string(), bytes: z.number() });
 
-const plan = createRoute({
-  method: "post",
-  path: "/api/plan",
-  summary: "What a run would take of a GPU's memory",
-  request: { body: body(runRequestSchema) },
-  responses: {
-    200: json(
-      "At most.",
-      z.object({
-        peakBytes: z.number(),
-        limitBytes: z.number().nullable(),
-        resident: z.array(use),
-        phases: z.array(use).describe("One after the other, so that the largest counts."),
-      }),
-    ),
-    ...problems(400, 408, 411, 413, 415, 422, 429, 503),
-  },
-});
+const planOf = (request: ReturnType<typeof runRequestSchema>) =>
+  createRoute({
+    method: "post",
+    path: "/api/plan",
+    summary: "What a run would take of a GPU's memory",
+    request: { body: body(request) },
+    responses: {
+      200: json(
+        "At most.",
+        z.object({
+          peakBytes: z.number(),
+          limitBytes: z.number().nullable(),
+          resident: z.array(use),
+          phases: z.array(use).describe("One after the other, so that the largest counts."),
+        }),
+      ),
+      ...problems(400, 408, 411, 413, 415, 422, 429, 503),
+    },
+  });
 
 const presets = createRoute({
   method: "get",
@@ -108,6 +110,7 @@ export function startRoutes(
 ): OpenAPIHono {
   const api = newApi();
   const { launches, own } = launcher;
+  const request = runRequestSchema(listPresets().map(({ name }) => name));
   const prepare = (request: RunRequest): PreparedRun => {
     try {
       return prepareRun(request, own, folders);
@@ -116,7 +119,7 @@ export function startRoutes(
       throw new RequestProblem(422, error.message, keyIn(error.message));
     }
   };
-  api.openapi(start, (context) => {
+  api.openapi(startOf(request), (context) => {
     const key = context.req.valid("header")["idempotency-key"];
     const { run = null, ...request } = context.req.valid("json");
     const text = JSON.stringify({ run, ...request });
@@ -129,6 +132,13 @@ export function startRoutes(
           "idempotency-key",
         );
       }
+      if (!runs.has(before.run)) {
+        throw new RequestProblem(
+          409,
+          "The run that this key started is removed.",
+          "idempotency-key",
+        );
+      }
       return context.json(runs.view(before.run), 202);
     }
     const name = launcher.begin(prepare(request), run, (name) => {
@@ -136,7 +146,7 @@ export function startRoutes(
     });
     return context.json(runs.view(name), 202);
   });
-  api.openapi(plan, async (context) => {
+  api.openapi(planOf(request), async (context) => {
     const { peakBytes, limitBytes, resident, phases } = await planned(
       prepare(context.req.valid("json")),
       context.req.valid("json"),

@@ -3,15 +3,15 @@
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import { listCheckpoints } from "../../run/store/checkpoint.ts";
 import { problems, RequestProblem } from "../http/problem.ts";
-import type { Launcher } from "../launches/launcher.ts";
+import type { AllRuns } from "../launches/all_runs.ts";
 import { verifyInProcess } from "../launches/verify_process.ts";
-import { newApi, requireRun } from "./api.ts";
+import { newApi, requireRun, WITHOUT_NUL } from "./api.ts";
 
 /** Each takes a model's memory on the GPU, beside the runs. */
 const AT_ONCE = 1;
 
 // They are arguments of a process, which have no NUL in them and at most 128 KiB each.
-const text = z.string().min(1).max(40_000).regex(/^[^\0]*$/, "expected no NUL");
+const text = z.string().min(1).max(40_000).regex(WITHOUT_NUL, "expected no NUL");
 
 const verify = createRoute({
   method: "post",
@@ -44,17 +44,17 @@ const verify = createRoute({
         "at last {type: judged, steps, stepJudgments, verdict, …} or {type: failed, message}.",
       content: { "application/x-ndjson": { schema: z.string() } },
     },
-    ...problems(400, 404, 408, 411, 413, 415, 422, 429),
+    ...problems(400, 404, 408, 409, 411, 413, 415, 422, 429),
   },
 });
 
 /** The route that judges. */
-export function verifyRoutes({ list, program }: Launcher): OpenAPIHono {
+export function verifyRoutes(runs: AllRuns, program: string): OpenAPIHono {
   const api = newApi();
   let going = 0;
   api.openapi(verify, (context) => {
     const { run, problem, solution, ...asked } = context.req.valid("json");
-    const { folder } = requireRun(list, run);
+    const { folder } = requireRun(runs, run);
     const steps = listCheckpoints(folder.checkpoints).map(({ step }) => step);
     if (steps.length === 0 || (asked.checkpoint !== null && !steps.includes(asked.checkpoint))) {
       const there = steps.join(", ") || "none yet";

@@ -1,25 +1,46 @@
-/** Wakes those who follow a run's events, or anything else of it. */
-export class EventFeed {
-  readonly #waiting = new Map<string, Set<() => void>>();
+/** How long those who follow a run wait for more at least, for each of them: what they cost together stays the same. */
+const REST_MS = 4;
 
-  /** Something of a run is new. */
-  tell(run: string): void {
-    const waiting = this.#waiting.get(run);
-    this.#waiting.delete(run);
-    for (const wake of waiting ?? []) wake();
+/** Wakes those who follow a run's events: at once after a silence, and else the sooner the fewer they are. */
+export class EventFeed implements Disposable {
+  readonly #followers = new Map<string, Set<() => void>>();
+  readonly #due = new Map<string, ReturnType<typeof setTimeout>>();
+  /** When followers were woken last. */
+  readonly #woken = new Map<string, number>();
+
+  /** @returns what ends it */
+  follow(run: string, wake: () => void): () => void {
+    const followers = this.#followers.getOrInsertComputed(run, () => new Set());
+    followers.add(wake);
+    return () => {
+      followers.delete(wake);
+      if (followers.size === 0 && this.#followers.get(run) === followers) this.#forget(run);
+    };
   }
 
-  /** Waits until something is new, at most so long, or until the signal. */
-  async next(run: string, milliseconds: number, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    let waiting = this.#waiting.get(run);
-    if (!waiting) this.#waiting.set(run, waiting = new Set());
-    waiting.add(resolve);
-    const timer = setTimeout(resolve, milliseconds);
-    signal.addEventListener("abort", () => resolve(), { once: true });
-    await promise;
-    clearTimeout(timer);
-    waiting.delete(resolve);
+  /** A run told something, or is gone. */
+  tell(run: string): void {
+    const followers = this.#followers.get(run);
+    if (!followers || this.#due.has(run)) return;
+    const rested = performance.now() - (this.#woken.get(run) ?? -Infinity);
+    const wait = Math.max(0, followers.size * REST_MS - rested);
+    this.#due.set(run, setTimeout(() => this.#wake(run), wait));
+  }
+
+  #wake(run: string): void {
+    this.#due.delete(run);
+    this.#woken.set(run, performance.now());
+    for (const wake of [...this.#followers.get(run) ?? []]) wake();
+  }
+
+  #forget(run: string): void {
+    clearTimeout(this.#due.get(run));
+    this.#due.delete(run);
+    this.#woken.delete(run);
+    this.#followers.delete(run);
+  }
+
+  [Symbol.dispose](): void {
+    for (const run of [...this.#followers.keys()]) this.#forget(run);
   }
 }

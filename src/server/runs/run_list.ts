@@ -77,6 +77,7 @@ export class RunList implements Disposable {
     this.#isClosed = true;
     for (const timer of this.#timers) clearInterval(timer);
     this.#watcher.close();
+    this.feed[Symbol.dispose]();
   }
 
   async #watch(): Promise<void> {
@@ -141,7 +142,7 @@ export class RunList implements Disposable {
     }
     this.#runs.set(name, run);
     this.#problems.delete(name);
-    if (events.length > 0 || isChanged(before, run)) this.feed.tell(name);
+    if (events.length > 0 || before?.mark !== run.mark) this.feed.tell(name);
     return isMore;
   }
 
@@ -170,9 +171,4 @@ function liveRun(folder: RunFolder): LiveRun | null {
     if (error instanceof Deno.errors.NotFound) return null; // it has just ended
     throw error;
   }
-}
-
-function isChanged(before: ListedRun | undefined, after: ListedRun): boolean {
-  return before?.mark !== after.mark || before.indexed.rows !== after.indexed.rows ||
-    (before.live === null) !== (after.live === null);
 }

@@ -83,6 +83,31 @@ Deno.test("index: what a resumed run does again takes the place of what it did",
   });
 });
 
+Deno.test("index: long spans are about even, and each has the mean of just its rows", async () => {
+  await withFolder((root) => {
+    using database = new Database(join(root, "index.sqlite"), RUN_INDEX);
+    const index = new RunIndex(database);
+    const run = new WrittenRun(root, "run");
+    const rows = 3000;
+    const valueOf = (step: number) => (step * step) % 97;
+    for (let step = 1; step <= rows; step++) run.step(step, "generator", { a: valueOf(step) });
+    const id = follow(index, run);
+    const from = 11;
+    const { steps, series } = readMetrics(index, id, { names: ["a"], from, to: rows, points: 7 });
+    assert.equal(steps.at(-1), rows);
+    steps.forEach((last, span) => {
+      const first = span === 0 ? from : steps[span - 1] + 1;
+      const length = last - first + 1;
+      assert.ok(Math.abs(length - (rows - from + 1) / 7) <= 64, `${length} rows`);
+      let sum = 0;
+      for (let step = first; step <= last; step++) sum += valueOf(step);
+      // Whole numbers, whose sums are exact.
+      assert.equal(series.a[span], sum / length);
+    });
+    assert.deepEqual(readMetrics(index, id, { names: ["a"], from: 9, to: 2, points: 5 }).steps, []);
+  });
+});
+
 Deno.test("index: a time that comes before what it was measured of waits for it", async () => {
   await withFolder((root) => {
     using database = new Database(join(root, "index.sqlite"), RUN_INDEX);
