@@ -17,7 +17,7 @@ import { Verify } from "./verify/verify.js";
 export function App() {
   const route = useRoute();
   const { runs, problem, error } = useRuns();
-  const shown = route.runs[0] ?? runs?.[0]?.id ?? null;
+  const shown = route.runs[0] ?? runs?.find(({ comparison }) => comparison === null)?.id ?? null;
   const run = runs?.find(({ id }) => id === shown) ?? null;
   useEffect(() => {
     const subject = route.screen === "run" ? run?.id : route.screen;

@@ -26,6 +26,8 @@ export type RunState =
 export interface Run {
   readonly id: string;
   readonly kind: "train" | "sft" | "compare";
+  /** The comparison that it is a run of. */
+  readonly comparison: string | null;
   readonly state: RunState;
   readonly step: number;
   /** 0 as long as it has not said. */
@@ -43,6 +45,24 @@ export interface Run {
     readonly live: number | null;
     readonly peak: number | null;
   } | null;
+}
+
+/** Mean and sample standard deviation over some runs. */
+export interface Measured {
+  readonly mean: number;
+  readonly deviation: number;
+  readonly runs: number;
+}
+
+/** What a comparison does, in this order, and what came of it so far. */
+export interface Comparison {
+  readonly runs: readonly { readonly id: string; readonly method: string; readonly seed: number }[];
+  readonly table: readonly {
+    readonly name: string;
+    readonly runs: number;
+    readonly generatorAccuracy: Measured | null;
+    readonly verifierBalancedAccuracy: Measured | null;
+  }[];
 }
 
 /** Rows of a run's logs in order; a step has one for its training and one for its evaluation. */

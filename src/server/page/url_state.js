@@ -27,6 +27,7 @@ import { TOKEN_COLOURS } from "./samples/token_shades.js";
 export const SCREENS = ["run", "start", "models", "verify", "bench", "api"];
 export const VIEWS = [
   "curves",
+  "runs",
   "samples",
   "verifier",
   "timeline",

@@ -119,3 +119,19 @@ export function curvesOf(names, more) {
   if (!has.has(more)) return shown;
   return [{ title: more, hint: "", lines: [{ metric: more, label: more, colour: 2 }] }, ...shown];
 }
+
+/**
+ * The curves of one policy, each with the first of its lines: where colours say which run it is.
+ *
+ * @param {readonly Curve[]} curves
+ * @param {"generator" | "verifier"} policy
+ * @returns {Curve[]}
+ */
+export function armCurves(curves, policy) {
+  return curves.flatMap((curve) => {
+    const ofPolicy = curve.lines.filter(({ metric }) =>
+      /^(eval\/)?verifier\//.test(metric) === (policy === "verifier")
+    );
+    return ofPolicy.length === 0 ? [] : [{ ...curve, lines: ofPolicy.slice(0, 1) }];
+  });
+}

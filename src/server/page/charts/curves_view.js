@@ -1,11 +1,11 @@
 import { Fragment, h, useMemo } from "../vendor.js";
 import { runPath } from "../live/api.js";
-import { useLoaded } from "../live/use_loaded.js";
+import { useAllLoaded, useLoaded } from "../live/use_loaded.js";
 import { go } from "../live/route.js";
 import { Failure } from "../parts/failure.js";
 import { Chart } from "./chart.js";
 import { CurveTools } from "./curve_tools.js";
-import { curvesOf } from "./curves.js";
+import { armCurves, curvesOf } from "./curves.js";
 import { joinRuns } from "./join_runs.js";
 import { phaseSpans } from "./phase_spans.js";
 import { smooth } from "./smooth.js";
@@ -19,38 +19,40 @@ import { smooth } from "./smooth.js";
 
 /** @typedef {{ id: string, table: MetricsTable }} LoadedRun */
 
+/**
+ * How a run of a comparison is drawn, of which only one line is in each chart.
+ *
+ * @typedef {{ label: string, colour: number, dash: number }} Arm
+ */
+
 const POINTS = 600;
 
 /**
  * The curves of a run, and of those that it is compared with, on the same axes.
  *
- * @param {{ ids: readonly string[], route: PageState, version: string }} props
+ * @param {object} props
+ * @param {readonly string[]} props.ids
+ * @param {PageState} props.route
+ * @param {string} props.version
+ * @param {{ policy: "generator" | "verifier", of: (id: string) => Arm }} [props.arms] of a comparison, and the policy
+ *   whose lines are drawn; else a line's colour says which policy it is of
  */
-export function Curves({ ids, route, version }) {
+export function Curves({ ids, route, version, arms }) {
   const { from, to, more, smoothing } = route;
   /** @type {{ answer: { names: string[] } | null, error: Error | null }} */
   const named = useLoaded(runPath(ids[0], "metric-names"), version);
   const names = named.answer?.names ?? [];
-  const curves = curvesOf(names, more);
+  const curves = arms === undefined
+    ? curvesOf(names, more)
+    : armCurves(curvesOf(names, more), arms.policy);
   const metrics = [...new Set(curves.flatMap(({ lines }) => lines.map(({ metric }) => metric)))];
   const query = { names: metrics.join(","), from, to, points: POINTS };
-  /** @param {string | undefined} id */
-  const pathOf = (id) =>
-    id === undefined || metrics.length === 0 ? null : runPath(id, "metrics", query);
-  // At most four, each by a call of its own: hooks may not be called in a loop.
-  /** @type {{ answer: MetricsTable | null, error: Error | null }[]} */
-  const loaded = [
-    useLoaded(pathOf(ids[0]), version, ids[0] ?? null),
-    useLoaded(pathOf(ids[1]), version, ids[1] ?? null),
-    useLoaded(pathOf(ids[2]), version, ids[2] ?? null),
-    useLoaded(pathOf(ids[3]), version, ids[3] ?? null),
-  ];
-  const runs = ids.flatMap((id, place) => {
-    const table = loaded[place]?.answer ?? null;
-    return table === null ? [] : [{ id, table }];
-  });
-  const error = named.error ?? loaded.find((one) => one.error !== null)?.error ?? null;
-  const first = loaded[0].answer;
+  const paths = metrics.length === 0 ? [] : ids.map((id) => runPath(id, "metrics", query));
+  /** @type {{ answer: MetricsTable[] | null, error: Error | null }} */
+  const loaded = useAllLoaded(paths, version, ids.join(" "));
+  const runs = (loaded.answer ?? []).map((table, place) => ({ id: ids[place], table }));
+  const error = named.error ?? loaded.error;
+  const first = arms === undefined ? loaded.answer?.[0] ?? null : null;
   const spans = useMemo(() => first === null ? [] : phaseSpans(first.steps, first.phases), [first]);
   const hasPhases = new Set(spans.map(({ phase }) => phase)).size > 1;
   return h(
@@ -72,7 +74,8 @@ export function Curves({ ids, route, version }) {
           smoothing: curve.noSmoothing ? 1 : smoothing,
           range: stepRange(runs),
           spans: hasPhases ? spans : [],
-          signature: `${runs.map(({ id }) => id)}`,
+          signature: `${runs.map(({ id }) => id)} ${arms?.policy}`,
+          armOf: arms?.of,
         })
       ),
     ),
@@ -87,10 +90,11 @@ export function Curves({ ids, route, version }) {
  * @param {readonly [number, number]} props.range
  * @param {ReturnType<typeof phaseSpans>} props.spans
  * @param {string} props.signature which runs
+ * @param {(id: string) => Arm} [props.armOf]
  */
-function OneCurve({ curve, runs, smoothing, range, spans, signature }) {
+function OneCurve({ curve, runs, smoothing, range, spans, signature, armOf }) {
   const { lines, steps, columns } = useMemo(
-    () => plotted(curve, runs, smoothing),
+    () => plotted(curve, runs, smoothing, armOf),
     [signature, smoothing, curve.lines.length, ...runs.map(({ table }) => table)],
   );
   return h(Chart, {
@@ -121,15 +125,16 @@ function stepRange(runs) {
  * @param {Curve} curve
  * @param {readonly LoadedRun[]} runs
  * @param {number} smoothing
+ * @param {(id: string) => Arm} [armOf]
  * @returns {{ lines: PlottedLine[], steps: number[], columns: (number | null)[][] }}
  */
-function plotted(curve, runs, smoothing) {
+function plotted(curve, runs, smoothing, armOf) {
   const sources = runs.flatMap(({ id, table }, dash) =>
     curve.lines.filter(({ metric }) => table.series[metric]?.some((value) => value !== null))
       .map(({ metric, label, colour }) => ({
         table,
         name: metric,
-        line: { label: runs.length > 1 ? `${label}, ${id}` : label, colour, dash },
+        line: armOf?.(id) ?? { label: runs.length > 1 ? `${label}, ${id}` : label, colour, dash },
       }))
   );
   const { steps, columns } = joinRuns(sources);

@@ -18,6 +18,33 @@ const PACE = { everyMs: 1500, retryMs: 4000 };
  * @returns {{ answer: Answer | null, error: Error | null }}
  */
 export function useLoaded(path, version, subject = path) {
+  return useKept(path, (signal) => get(path ?? "", { signal }), version, subject);
+}
+
+/**
+ * The same at several addresses, in their order.
+ *
+ * @template Answer
+ * @param {readonly string[]} paths
+ * @param {unknown} version
+ * @param {string} subject
+ * @returns {{ answer: Answer[] | null, error: Error | null }}
+ */
+export function useAllLoaded(paths, version, subject) {
+  /** @param {AbortSignal} signal */
+  const load = (signal) => Promise.all(paths.map((path) => get(path, { signal })));
+  return useKept(paths.length === 0 ? null : paths.join(" "), load, version, subject);
+}
+
+/**
+ * @template Answer
+ * @param {string | null} key of what is loaded; null: nothing
+ * @param {(signal: AbortSignal) => Promise<Answer>} load
+ * @param {unknown} version
+ * @param {string | null} subject
+ * @returns {{ answer: Answer | null, error: Error | null }}
+ */
+function useKept(key, load, version, subject) {
   const [loaded, setLoaded] = useState(
     /** @type {{ subject: string | null, answer: Answer | null, error: Error | null }} */
     ({ subject, answer: null, error: null }),
@@ -25,10 +52,10 @@ export function useLoaded(path, version, subject = path) {
   const loading = useRef(/** @type {Loading | null} */ (null));
   const lastVersion = useRef(version);
   useEffect(() => {
-    if (path === null) return;
+    if (key === null) return;
     lastVersion.current = version;
     const one = keepLoaded(
-      (signal) => get(path, { signal }),
+      load,
       (answer) => setLoaded({ subject, answer, error: null }),
       (error) =>
         setLoaded((last) => ({
@@ -43,7 +70,7 @@ export function useLoaded(path, version, subject = path) {
       one.end();
       loading.current = null;
     };
-  }, [path, subject]);
+  }, [key, subject]);
   useEffect(() => {
     if (lastVersion.current !== version) loading.current?.refresh();
     lastVersion.current = version;

@@ -2,6 +2,7 @@ import { h, useEffect, useRef, useState } from "../vendor.js";
 import { formatDuration } from "../format.js";
 import { addressOf, follow, go } from "../live/route.js";
 import { StateBadge } from "../parts/state_badge.js";
+import { listedRuns } from "./listed_runs.js";
 import { describeSteps, hasBegun, progressOf } from "./states.js";
 
 /**
@@ -23,9 +24,7 @@ export function RunList({ runs, route, shown }) {
   const [wanted, setWanted] = useState("");
   const isHere = route.screen === "run";
   const all = runs ?? [];
-  const listed = all.filter(({ id, state, kind }) =>
-    `${id} ${state} ${kind}`.toLowerCase().includes(wanted.toLowerCase())
-  );
+  const listed = listedRuns(all, shown, wanted);
   return h(
     "nav",
     { class: isHere ? "runs" : "runs elsewhere", "aria-label": "Runs" },
@@ -71,7 +70,10 @@ function Entry({ run, route, isShown, shown }) {
   };
   return h(
     "li",
-    { class: isShown ? "entry shown" : "entry", ref: place },
+    {
+      class: `entry${isShown ? " shown" : ""}${run.comparison === null ? "" : " inner"}`,
+      ref: place,
+    },
     h(
       "a",
       {
@@ -79,7 +81,7 @@ function Entry({ run, route, isShown, shown }) {
         "aria-current": isShown ? "true" : undefined,
         onClick: (/** @type {MouseEvent} */ event) => follow(event, target),
       },
-      h("span", { class: "name", title: run.id }, run.id),
+      h("span", { class: "name", title: run.id }, run.id.slice(ownName(run))),
       h(StateBadge, { state: run.state }),
       h("span", { class: "detail" }, describeProgress(run)),
       h(
@@ -88,7 +90,7 @@ function Entry({ run, route, isShown, shown }) {
         h("span", { style: { width: `${progressOf(run) * 100}%` } }),
       ),
     ),
-    isShown || route.screen !== "run" || !hasBegun(run) ? null : h(
+    isShown || route.screen !== "run" || !hasBegun(run) || run.kind === "compare" ? null : h(
       "label",
       { class: "compare" },
       h("input", { type: "checkbox", checked: isCompared, onChange: compare }),
@@ -96,6 +98,15 @@ function Entry({ run, route, isShown, shown }) {
       h("span", { class: "unseen" }, ` ${run.id}`),
     ),
   );
+}
+
+/**
+ * Where the name begins that it has in its comparison, whose own stands above it.
+ *
+ * @param {Run} run
+ */
+function ownName({ comparison }) {
+  return comparison === null ? 0 : comparison.length + 1;
 }
 
 /** @param {Run} run */

@@ -7,6 +7,7 @@ import { NotBegun } from "./not_begun.js";
 import { RunHeader } from "./run_header.js";
 import { hasBegun } from "./states.js";
 import { Curves } from "../charts/curves_view.js";
+import { ComparisonTabs } from "../comparison/comparison_tabs.js";
 import { SampleBrowser } from "../samples/sample_browser.js";
 import { Confusion } from "./confusion.js";
 import { Timeline } from "./timeline.js";
@@ -42,7 +43,11 @@ export function RunView({ run, runs, route }) {
     "article",
     { class: "run", "aria-labelledby": "run-name" },
     h(RunHeader, { run }),
-    hasBegun(run) ? h(RunTabs, { run, runs, route }) : h(NotBegun, { run, runs }),
+    !hasBegun(run)
+      ? h(NotBegun, { run, runs })
+      : run.kind === "compare"
+      ? h(ComparisonTabs, { run, runs, route })
+      : h(RunTabs, { run, runs, route }),
   );
 }
 
@@ -54,25 +59,27 @@ function RunTabs({ run, runs, route }) {
   const stepOf = (id) => runs.find((one) => one.id === id)?.step ?? 0;
   // What was loaded is out of date when the run, or one that it is compared with, went on.
   const version = `${last} ${[run.id, ...compared].map(stepOf)}`;
+  // A comparison has a view that its runs have not.
+  const chosen = VIEWS.find(([name]) => name === route.view)?.[0] ?? VIEWS[0][0];
   return h(
     Fragment,
     null,
     h(Tabs, {
       label: "What to show of the run",
       names: VIEWS,
-      chosen: route.view,
+      chosen,
       choose: (view) => go({ view, page: 1 }),
     }),
     h(
       "div",
-      { role: "tabpanel", id: "tab-panel", "aria-labelledby": `tab-${route.view}`, tabIndex: 0 },
-      h(Guarded, { key: route.view }, view()),
+      { role: "tabpanel", id: "tab-panel", "aria-labelledby": `tab-${chosen}`, tabIndex: 0 },
+      h(Guarded, { key: chosen }, view()),
     ),
   );
 
   function view() {
     const ids = [run.id, ...compared];
-    switch (route.view) {
+    switch (chosen) {
       case "samples":
         return h(SampleBrowser, { ids: ids.slice(0, 2), route, stepOf });
       case "verifier":

@@ -52,6 +52,8 @@ export function hasBegun({ state, step, totalSteps }) {
  * @returns {Action[]}
  */
 export function actionsOf(run) {
+  // It is steered with all runs of its comparison.
+  if (run.comparison !== null) return [];
   return STATES[run.state].actions.filter((action) => action !== "resume" || hasBegun(run));
 }
 
@@ -69,6 +71,7 @@ export function progressOf({ step, totalSteps }) {
  *
  * @param {Run} run
  */
-export function describeSteps({ step, totalSteps }) {
+export function describeSteps({ kind, step, totalSteps }) {
+  if (kind === "compare") return `${step} of ${totalSteps} runs done`;
   return totalSteps === 0 ? `step ${step}` : `step ${step} of ${totalSteps}`;
 }

@@ -70,7 +70,10 @@ function StartForm({ preset }) {
   const { answer: found } = useLoaded("/api/models");
   const [changes, setChanges] = useState(/** @type {Record<string, unknown>} */ ({}));
   const [wanted, setWanted] = useState("");
-  const [options, setOptions] = useState({ run: "", steps: "", ranks: "", gpuIndex: "" });
+  const [options, setOptions] = useState({
+    ...{ run: "", steps: "", ranks: "", gpuIndex: "" },
+    ...{ isCompared: false, seeds: "" },
+  });
   const [error, setError] = useState(/** @type {Error | null} */ (null));
   const [isBusy, setBusy] = useState(false);
   // One key for what is being tried: a second press, or a retry after a lost answer, starts nothing twice.
@@ -80,12 +83,15 @@ function StartForm({ preset }) {
   const { form, elsewhere } = useProblem(error);
 
   const request = () => ({
-    kind: preset.kind,
+    kind: options.isCompared ? "compare" : preset.kind,
     preset: preset.name,
     set: Object.entries(changes).map(([key, value]) => `${key}=${JSON.stringify(value)}`),
     ...(options.run === "" ? {} : { run: options.run }),
     ...(options.steps === "" ? {} : { steps: Number(options.steps) }),
-    ...(options.ranks === "" ? {} : { ranks: Number(options.ranks) }),
+    ...(options.ranks === "" || options.isCompared ? {} : { ranks: Number(options.ranks) }),
+    ...(options.seeds.trim() === "" || !options.isCompared
+      ? {}
+      : { seeds: options.seeds.split(",").map(Number) }),
     ...(options.gpuIndex === "" ? {} : { gpuIndex: Number(options.gpuIndex) }),
   });
   /** @param {Event} event */
@@ -139,6 +145,17 @@ function StartForm({ preset }) {
       { id: "models" },
       (found?.models ?? []).map(({ path }) => h("option", { key: path, value: path })),
     ),
+    preset.kind !== "train" ? null : h(
+      "label",
+      { class: "field check" },
+      h("input", {
+        type: "checkbox",
+        checked: options.isCompared,
+        onChange: (/** @type {InputEvent} */ { currentTarget: { checked } }) =>
+          setOptions((known) => ({ ...known, isCompared: checked })),
+      }),
+      "Compare it with the generator alone and with a frozen verifier, over several seeds",
+    ),
     h(
       "div",
       { class: "fields" },
@@ -150,12 +167,19 @@ function StartForm({ preset }) {
           type: "text",
         },
         { name: "steps", label: "Steps", hint: "empty: as the preset says", type: "number" },
-        {
-          name: "ranks",
-          label: "Ranks",
-          hint: "processes that share it, one for each GPU; empty: one",
-          type: "number",
-        },
+        options.isCompared
+          ? {
+            name: "seeds",
+            label: "Seeds",
+            hint: "separated by commas; empty: 0,1,2",
+            type: "text",
+          }
+          : {
+            name: "ranks",
+            label: "Ranks",
+            hint: "processes that share it, one for each GPU; empty: one",
+            type: "number",
+          },
         {
           name: "gpuIndex",
           label: "GPU",
@@ -264,6 +288,7 @@ function Output({ folder }) {
  * @returns {FieldProblem | null}
  */
 function optionProblem(problem, { steps }) {
+  if (problem !== null && /^seeds\b/.test(problem.field)) return { ...problem, field: "seeds" };
   if (problem?.field !== "schedule.total_training_steps" || steps === "") return problem;
   return { ...problem, field: "steps" };
 }

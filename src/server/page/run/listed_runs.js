@@ -1,0 +1,25 @@
+/**
+ * @import { Run } from "../contract.ts"
+ */
+
+/**
+ * The runs as they are listed: below a comparison that is open, its own runs in the order in which they began; where
+ * words are looked for, all that have them.
+ *
+ * @param {readonly Run[]} runs the newest first
+ * @param {string | null} shown the run, or one of its runs
+ * @param {string} wanted words, "" for none
+ * @returns {Run[]}
+ */
+export function listedRuns(runs, shown, wanted) {
+  const opened = runs.find(({ id }) => id === shown)?.comparison ?? shown;
+  const inOrder = runs.filter(({ comparison }) => comparison === null).flatMap((run) => [
+    run,
+    ...runs.filter(({ comparison }) => comparison === run.id).reverse(),
+  ]);
+  return inOrder.filter(({ id, state, kind, comparison }) =>
+    wanted === ""
+      ? comparison === null || comparison === opened
+      : `${id} ${state} ${kind}`.toLowerCase().includes(wanted.toLowerCase())
+  );
+}

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { armCurves, curvesOf } from "../../../src/server/page/charts/curves.js";
+import { armsOf } from "../../../src/server/page/comparison/arms.js";
+import type { Run } from "../../../src/server/page/contract.ts";
+import { listedRuns } from "../../../src/server/page/run/listed_runs.js";
+
+const run = (id: string, comparison: string | null = null, kind: Run["kind"] = "train"): Run => ({
+  ...{ id, kind, comparison, state: "finished", step: 1, totalSteps: 1, phase: null },
+  ...{ startedAt: null, endedAt: null, secondsLeft: null, folder: id, ranks: 1, error: null },
+  memory: null,
+});
+
+Deno.test("runs listed: a comparison's own stand below it while it or one of them is open", () => {
+  const runs = [
+    run("last"),
+    run("c:alone-seed-0", "c"),
+    run("c:tango-seed-0", "c"),
+    run("other", null, "compare"),
+    run("other:tango-seed-0", "other"),
+    run("c", null, "compare"),
+  ];
+  const ids = (shown: string | null, wanted = "") =>
+    listedRuns(runs, shown, wanted).map(({ id }) => id);
+  assert.deepEqual(ids("last"), ["last", "other", "c"]);
+  const open = ["last", "other", "c", "c:tango-seed-0", "c:alone-seed-0"];
+  assert.deepEqual(ids("c"), open);
+  assert.deepEqual(ids("c:alone-seed-0"), open);
+  assert.deepEqual(ids(null, "TANGO"), ["other:tango-seed-0", "c:tango-seed-0"]);
+});
+
+Deno.test("comparison's curves: a colour for each method, dashes for each seed, one line of a policy", () => {
+  const runs = [3, 5].flatMap((seed) =>
+    ["Tango", "GRPO"].map((method) => ({ id: `${method} ${seed}`, method, seed }))
+  );
+  const arms = armsOf(runs);
+  assert.deepEqual(arms.get("GRPO 3"), { label: "GRPO, seed 3", colour: 1, dash: 0 });
+  assert.deepEqual(arms.get("Tango 5"), { label: "Tango, seed 5", colour: 0, dash: 1 });
+  const names = ["generator/reward", "verifier/reward", "verifier/precision", "verifier/recall"];
+  const metricsOf = (policy: "generator" | "verifier") =>
+    armCurves(curvesOf(names, ""), policy).map(({ lines }) => lines.map(({ metric }) => metric));
+  assert.deepEqual(metricsOf("generator"), [["generator/reward"]]);
+  assert.deepEqual(metricsOf("verifier"), [["verifier/reward"], ["verifier/precision"]]);
+});
