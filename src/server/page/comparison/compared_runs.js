@@ -63,7 +63,7 @@ function Opened({ id, children }) {
 function Results({ table }) {
   return h(
     "table",
-    null,
+    { class: "results" },
     h(
       "caption",
       null,
@@ -99,5 +99,6 @@ function head(titles) {
 function spoken(measured) {
   if (measured === null) return "–";
   const { mean, deviation, runs } = measured;
-  return runs === 1 ? formatShare(mean) : `${formatShare(mean)} ± ${(100 * deviation).toFixed(1)}`;
+  if (runs === 1) return formatShare(mean);
+  return `${(100 * mean).toFixed(1)} ± ${formatShare(deviation)}`;
 }

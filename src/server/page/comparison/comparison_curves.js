@@ -41,6 +41,11 @@ export function ComparisonCurves({ comparison, begun, route, version }) {
         )
       ),
     ),
+    h(
+      "p",
+      { class: "quiet" },
+      "By each run's own steps, among which Tango's verifier steps count; at the end all have done as many generator steps.",
+    ),
     h(Curves, {
       key: policy,
       ids,

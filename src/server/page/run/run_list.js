@@ -25,6 +25,7 @@ export function RunList({ runs, route, shown }) {
   const isHere = route.screen === "run";
   const all = runs ?? [];
   const listed = listedRuns(all, shown, wanted);
+  const isOverlaid = all.find(({ id }) => id === shown)?.kind !== "compare";
   return h(
     "nav",
     { class: isHere ? "runs" : "runs elsewhere", "aria-label": "Runs" },
@@ -45,16 +46,21 @@ export function RunList({ runs, route, shown }) {
       "ul",
       null,
       listed.map((run) =>
-        h(Entry, { key: run.id, run, route, isShown: isHere && run.id === shown, shown })
+        h(Entry, {
+          ...{ key: run.id, run, route, shown },
+          isShown: isHere && run.id === shown,
+          canCompare: isHere && isOverlaid && run.id !== shown && run.kind !== "compare" &&
+            hasBegun(run),
+        })
       ),
     ),
   );
 }
 
 /**
- * @param {{ run: Run, route: PageState, isShown: boolean, shown: string | null }} props
+ * @param {{ run: Run, route: PageState, isShown: boolean, canCompare: boolean, shown: string | null }} props
  */
-function Entry({ run, route, isShown, shown }) {
+function Entry({ run, route, isShown, canCompare, shown }) {
   const target = { screen: "run", runs: [run.id], page: 1 };
   const compared = route.runs.slice(1);
   const isCompared = compared.includes(run.id);
@@ -90,7 +96,7 @@ function Entry({ run, route, isShown, shown }) {
         h("span", { style: { width: `${progressOf(run) * 100}%` } }),
       ),
     ),
-    isShown || route.screen !== "run" || !hasBegun(run) || run.kind === "compare" ? null : h(
+    !canCompare ? null : h(
       "label",
       { class: "compare" },
       h("input", { type: "checkbox", checked: isCompared, onChange: compare }),
