@@ -55,8 +55,18 @@ export function App() {
     }
     if (run !== null) return h(RunView, { run, runs, route, key: run.id });
     if (shown === null) return h(NoRuns, null);
-    return h("p", { class: "notice" }, `There is no run named ${shown}. It may have been deleted.`);
+    return h(NoSuchRun, { name: shown });
   }
+}
+
+/** @param {{ name: string }} props */
+function NoSuchRun({ name }) {
+  return h(
+    "section",
+    null,
+    h("h1", null, name),
+    h("p", { class: "notice" }, "There is no run of this name. It may have been deleted."),
+  );
 }
 
 function NoRuns() {

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { type Browser, chromium, type Page } from "playwright-core";
-import { PROJECT_FOLDER } from "../../../src/cli/dev/project.ts";
-import { serve } from "../../../src/server/serve.ts";
+import type { Page, Response } from "playwright-core";
+import { parse } from "yaml";
+import type { MetricsTable, Sample } from "../../../src/server/page/contract.ts";
 import { axeViolations, CHROMIUM, WITHOUT_CHROMIUM } from "./chromium.ts";
-
-/** A machine that is slow or busy is no failure. */
-const PATIENCE_MS = 120_000;
+import { logged, type Measured, trainedSteps } from "./logged.ts";
+import { PATIENCE_MS, withPage } from "./with_page.ts";
 
 /** What makes the preset's steps small; and both policies are trained from the beginning. */
 const SMALL = {
@@ -18,50 +17,6 @@ const SMALL = {
   "schedule.test_frequency": "0",
   "evaluation.problems": "2",
 };
-
-async function withPage(body: (page: Page, url: string) => Promise<void>): Promise<void> {
-  const root = Deno.makeTempDirSync();
-  let browser: Browser | null = null;
-  try {
-    await using server = serve({
-      hostname: "127.0.0.1",
-      port: 0,
-      token: null,
-      root,
-      folders: ["configs", "weights"].map((name) => join(PROJECT_FOLDER, name)),
-      program: join(PROJECT_FOLDER, "src/cli/main.ts"),
-    });
-    browser = await chromium.launch({
-      executablePath: CHROMIUM ?? undefined,
-      args: ["--no-sandbox"], // tests may run as root, whom the sandbox refuses
-    });
-    // A run outlives the server that started it, and would outlive a test that fails.
-    await using _runs = { [Symbol.asyncDispose]: () => endRuns(server.url) };
-    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-    page.setDefaultTimeout(PATIENCE_MS);
-    const complaints: string[] = [];
-    page.on("pageerror", (error) => complaints.push(error.message));
-    page.on("console", (message) => {
-      if (/Content Security Policy|Uncaught/.test(message.text())) complaints.push(message.text());
-    });
-    await page.goto(server.url);
-    await body(page, server.url);
-    assert.deepEqual(complaints, []);
-    await browser.close();
-    browser = null;
-  } finally {
-    await browser?.close();
-    Deno.removeSync(root, { recursive: true });
-  }
-}
-
-async function endRuns(url: string): Promise<void> {
-  const { runs }: { runs: { id: string }[] } = await (await fetch(`${url}/api/runs`)).json();
-  for (const { id } of runs) {
-    // One that is over already is refused.
-    await (await fetch(`${url}/api/runs/${id}/kill`, { method: "POST" })).body?.cancel();
-  }
-}
 
 const state = (page: Page) => page.locator(".run-header .badge");
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
@@ -83,6 +38,28 @@ async function passes(page: Page, step: number): Promise<void> {
   }
 }
 
+const POLICIES = ["generator", "verifier"];
+
+/** How many points of each policy's reward the page has been given. */
+async function pointsGiven(page: Page): Promise<number[]> {
+  const response: Response = await page.waitForResponse(/\/metrics\?/);
+  const { series }: MetricsTable = await response.json();
+  return POLICIES.map((policy) =>
+    (series[`${policy}/reward`] ?? []).filter((value) => value !== null).length
+  );
+}
+
+/** What is drawn of the rewards, and the last step that its keyboard reading has. */
+async function drawn(page: Page): Promise<{ picture: string; last: number }> {
+  const chart = page.locator("figure").filter({ hasText: "mean of the step's responses" });
+  await chart.locator(".plot").press("End");
+  const said = await chart.locator(".at").filter({ hasText: /step \d/ }).innerText();
+  const picture: string = await chart.locator("canvas").evaluate((canvas) =>
+    Reflect.apply(Reflect.get(canvas, "toDataURL"), canvas, []) as string
+  );
+  return { picture, last: Number(/\d+/.exec(said)?.[0]) };
+}
+
 Deno.test({
   name:
     `page: a run is started, watched, changed, paused, stopped and resumed in a browser${WITHOUT_CHROMIUM}`,
@@ -90,7 +67,8 @@ Deno.test({
   sanitizeOps: false,
   sanitizeResources: false,
   async fn(test) {
-    await withPage(async (page) => {
+    await withPage(async (page, root) => {
+      const folder = join(root, "first");
       // What comes after a step that failed could only fail too.
       const step = async (name: string, body: () => Promise<void>) =>
         assert(await test.step(name, body), name);
@@ -124,15 +102,28 @@ Deno.test({
         await button(page, "Start").click();
         await reaches(page, /running/);
         assert.match(page.url(), /\?run=first/);
+        // The run has what was typed, and the rest from the preset.
+        const { rollout, schedule, seed } = parse(
+          Deno.readTextFileSync(join(folder, "config.yaml")),
+        );
+        assert.deepEqual([rollout.batch_size, rollout.group_size, seed], [2, 2, 0]);
+        assert.equal(schedule.total_training_steps, 100_000);
       });
 
       await step("both policies' curves move", async () => {
         const reward = page.locator("figure").filter({ hasText: "Reward" }).first();
-        for (const policy of ["generator", "verifier"]) {
+        for (const policy of POLICIES) {
           await reward.locator(".legend li").filter({ hasText: policy })
             .filter({ hasText: /\d/ }).waitFor();
         }
-        await passes(page, await stepShown(page));
+        const before = await drawn(page);
+        const given = await pointsGiven(page);
+        for (let now = given; !now.every((count, policy) => count > given[policy]);) {
+          now = await pointsGiven(page);
+        }
+        let after = await drawn(page);
+        while (after.last <= before.last) after = await drawn(page);
+        assert.notEqual(after.picture, before.picture);
         await isFlawless("curves");
       });
 
@@ -141,7 +132,18 @@ Deno.test({
         // One whose steps were judged, each by its own judgment.
         const judged = page.locator(".solution-step.right, .solution-step.wrong").first();
         await judged.click();
-        await page.locator(".of-step").filter({ hasText: /Of step \d+/ }).waitFor();
+        const critique = page.locator(".of-step").filter({ hasText: /Of step \d+/ });
+        const [, words] = /Of step \d+: ([^]+)/.exec(await critique.innerText()) ?? [];
+        const isRight = /\bright\b/.test(await judged.getAttribute("class") ?? "");
+        assert.match(words, isRight ? /\\boxed\{CORRECT\}/ : /\\boxed\{INCORRECT\}/);
+        // The step and the words about it are of one sample that the run wrote.
+        const step = (await judged.innerText()).replace(/^[✓✗]\s*/, "");
+        assert(
+          logged<Sample>(folder, "samples.jsonl").some(({ steps, critiques }) =>
+            steps.includes(step) && critiques.some(({ text }) => text.includes(words.trim()))
+          ),
+          `${step}: ${words}`,
+        );
         await isFlawless("samples");
       });
 
@@ -153,15 +155,25 @@ Deno.test({
         await page.getByRole("alert").filter({ hasText: "learning_rate" }).waitFor();
         await rate.fill("0.00001");
         await button(page, "Change from the next step on").click();
-        await page.getByText(/from step \d+: generator.optimizer.learning_rate = 0.00001/)
-          .waitFor();
+        const said = page.getByText(/from step \d+: generator.optimizer.learning_rate = 0.00001/);
+        const since = Number(/step (\d+)/.exec(await said.innerText())?.[1]);
         await isFlawless("settings");
+        // It is in force in the run's own record from that step on, and was not before.
+        const rates = () =>
+          logged<Measured>(folder, "metrics.jsonl").filter(({ phase }) => phase === "generator")
+            .map((line) => [line.step, line["generator/learning_rate"]]);
+        while (!rates().some(([step]) => step >= since)) await page.waitForTimeout(100);
+        for (const [step, value] of rates()) {
+          assert.equal(value > 0 && value <= 1e-5, step >= since, `${value} in step ${step}`);
+        }
       });
 
       await step("pauses, and still after a reload; goes on", async () => {
         await button(page, "Pause").click();
         await reaches(page, /paused/);
         const before = await stepShown(page);
+        const written = trainedSteps(folder);
+        assert.equal(written.at(-1), before);
         await page.reload();
         await reaches(page, /paused/);
         assert.equal(
@@ -169,6 +181,7 @@ Deno.test({
           "true",
         );
         assert.equal(await stepShown(page), before);
+        assert.deepEqual(trainedSteps(folder), written);
         await button(page, "Go on").click();
         await reaches(page, /running/);
         await passes(page, before);
@@ -181,9 +194,14 @@ Deno.test({
         await page.getByRole("tab", { name: "Checkpoints" }).click();
         await page.getByRole("heading", { name: `Step ${before}`, exact: true }).waitFor();
         await isFlawless("checkpoints");
+        assert(Deno.statSync(join(folder, "checkpoints")).isDirectory);
         await button(page, "Resume").click();
         await reaches(page, /running/);
         await passes(page, before);
+        // Every step once, in order: nothing was lost or done again.
+        const steps = trainedSteps(folder);
+        assert.deepEqual(steps, steps.map((_, place) => place + 1));
+        assert(steps.length > before);
       });
 
       await step("its policies are asked, and their words judged step by step", async () => {

@@ -11,6 +11,8 @@ export const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
  */
 export function colourOf(name) {
   const probe = document.createElement("span");
+  // Colours that a reader forces on the page are not for curves: all of them would be one.
+  probe.style.setProperty("forced-color-adjust", "none");
   probe.style.color = `var(${name})`;
   document.body.append(probe);
   const colour = getComputedStyle(probe).color;

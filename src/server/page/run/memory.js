@@ -43,6 +43,11 @@ export function Memory({ run }) {
       bar("planned at most", planned),
       live === null ? null : bar("held now", live),
       peak === null ? null : bar("most in use", peak),
+      live === null ? null : h(
+        "p",
+        { class: "quiet" },
+        "What a step no longer uses is held for the next one, up to what is planned.",
+      ),
     ),
     run.memory === null || live !== null
       ? null

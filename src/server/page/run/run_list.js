@@ -31,7 +31,7 @@ export function RunList({ runs, route, shown }) {
     { class: isHere ? "runs" : "runs elsewhere", "aria-label": "Runs" },
     all.length <= SEEN_AT_ONCE ? null : h(
       "label",
-      { class: "field" },
+      { class: "field search" },
       h("span", { class: "unseen" }, "Only runs with"),
       h("input", {
         type: "search",
@@ -66,7 +66,7 @@ function Entry({ run, route, isShown, canCompare, shown }) {
   const isCompared = compared.includes(run.id);
   const place = useRef(/** @type {HTMLLIElement | null} */ (null));
   useEffect(() => {
-    if (isShown) place.current?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    if (isShown && place.current !== null) reveal(place.current);
   }, [isShown]);
   const compare = () => {
     const others = isCompared
@@ -113,6 +113,26 @@ function Entry({ run, route, isShown, canCompare, shown }) {
  */
 function ownName({ comparison }) {
   return comparison === null ? 0 : comparison.length + 1;
+}
+
+/**
+ * Scrolls the list, and not the page with it, so far that an entry is seen.
+ *
+ * @param {HTMLElement} entry
+ */
+function reveal(entry) {
+  for (let around = entry.parentElement; around !== null; around = around.parentElement) {
+    const inner = entry.getBoundingClientRect();
+    const outer = around.getBoundingClientRect();
+    const bottom = Math.min(outer.bottom, innerHeight);
+    if (inner.top < outer.top || inner.bottom > bottom) {
+      around.scrollTop += inner.top - (outer.top + bottom - inner.height) / 2;
+    }
+    if (inner.left < outer.left || inner.right > outer.right) {
+      around.scrollLeft += inner.left - outer.left;
+    }
+    if (around.tagName === "NAV") return;
+  }
 }
 
 /** @param {Run} run */

@@ -1,0 +1,56 @@
+/** The page of a server of its own, in a real browser. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { chromium, type Page } from "playwright-core";
+import { PROJECT_FOLDER } from "../../../src/cli/dev/project.ts";
+import { serve } from "../../../src/server/serve.ts";
+import { CHROMIUM } from "./chromium.ts";
+
+/** A machine that is slow or busy is no failure. */
+export const PATIENCE_MS = 120_000;
+
+/**
+ * Opens the page of a server that has no runs yet; a script's error, or anything that the page's policy refuses,
+ * fails the test.
+ *
+ * @param body given the page and the folder of the runs
+ */
+export async function withPage(body: (page: Page, root: string) => Promise<void>): Promise<void> {
+  const root = Deno.makeTempDirSync();
+  using _root = { [Symbol.dispose]: () => Deno.removeSync(root, { recursive: true }) };
+  await using server = serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    token: null,
+    root,
+    folders: ["configs", "weights"].map((name) => join(PROJECT_FOLDER, name)),
+    program: join(PROJECT_FOLDER, "src/cli/main.ts"),
+  });
+  // A run outlives the server that started it, and would outlive a test that fails.
+  await using _runs = { [Symbol.asyncDispose]: () => endRuns(server.url) };
+  const browser = await chromium.launch({
+    executablePath: CHROMIUM ?? undefined,
+    args: ["--no-sandbox"], // tests may run as root, whom the sandbox refuses
+  });
+  // Before the server, which ends when nobody hears its events any more.
+  await using _browser = { [Symbol.asyncDispose]: () => browser.close() };
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+  page.setDefaultTimeout(PATIENCE_MS);
+  const complaints: string[] = [];
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("console", (message) => {
+    if (/Content Security Policy|Uncaught/.test(message.text())) complaints.push(message.text());
+  });
+  await page.goto(server.url);
+  await body(page, root);
+  assert.deepEqual(complaints, []);
+}
+
+async function endRuns(url: string): Promise<void> {
+  const { runs }: { runs: { id: string }[] } = await (await fetch(`${url}/api/runs`)).json();
+  for (const { id } of runs) {
+    // One that is over already is refused.
+    await (await fetch(`${url}/api/runs/${id}/kill`, { method: "POST" })).body?.cancel();
+  }
+}
