@@ -1,5 +1,5 @@
 import type { Activity } from "../store/timeline_log.ts";
-import { type Interval, union, within, without } from "./intervals.ts";
+import { type Interval, within, without } from "./intervals.ts";
 import type { Span } from "./span.ts";
 import type { RankWaiting } from "./waiting.ts";
 
@@ -35,15 +35,28 @@ export function rankActivity(
 function partition(phases: readonly Span[], { idle, communicating }: RankWaiting): Activity[] {
   const named = (name: string, intervals: readonly Interval[]) =>
     intervals.map(([begin, end]): Activity => ({ name, begin, end }));
-  const waiting = [...idle, ...communicating];
-  const byName = Map.groupBy(innermost(phases), ({ name }) => name);
-  return [
-    ...[...byName].flatMap(([name, spans]) =>
-      named(name, without(spans.map(({ begin, end }) => [begin, end]), waiting))
-    ),
-    ...named("idle", union(idle)),
-    ...named("communicate", union(communicating)),
-  ].sort((a, b) => a.begin - b.begin);
+  const inOrder = (spans: Activity[]) => spans.sort((a, b) => a.begin - b.begin);
+  const waits = inOrder([...named("idle", idle), ...named("communicate", communicating)]);
+  return overlaid(inOrder(innermost(phases)), waits);
+}
+
+/** What each moment is: of two lists, both ascending and disjoint, the second one's where it has it. */
+function overlaid(under: readonly Activity[], over: readonly Activity[]): Activity[] {
+  const result: Activity[] = [];
+  let next = 0;
+  for (const { name, begin, end } of under) {
+    let from = begin;
+    for (; next < over.length && over[next].begin < end; next++) {
+      const one = over[next];
+      if (one.begin > from) result.push({ name, begin: from, end: one.begin });
+      from = Math.max(from, one.end);
+      // It goes on, maybe into what follows.
+      if (one.end > end) break;
+      result.push(one);
+    }
+    if (from < end) result.push({ name, begin: from, end });
+  }
+  return [...result, ...over.slice(next)];
 }
 
 /** Phases without what others within them take. */
@@ -62,7 +75,7 @@ function innermost(phases: readonly Span[]): Activity[] {
 function few(spans: readonly Activity[]): readonly Activity[] {
   if (spans.length <= MOST_SPANS) return spans;
   const begin = spans[0].begin;
-  const length = Math.max(...spans.map(({ end }) => end)) - begin;
+  const length = spans[spans.length - 1].end - begin;
   const result: Activity[] = [];
   let first = 0;
   for (let part = 0; part < PARTS; part++) {
