@@ -42,6 +42,10 @@ export const COMMANDS: Readonly<Record<string, CommandSource>> = {
     summary: "serve the runs: a page and an API to watch, start and steer them",
     load: () => import("./serve.ts"),
   },
+  steer: {
+    summary: "pause, go on with, save, stop or change a run that goes on",
+    load: () => import("./steer.ts"),
+  },
   bench: {
     summary: "measure every kernel and the end-to-end rates",
     load: () => import("./dev/bench.ts"),
