@@ -4,8 +4,13 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { Gpu } from "../../src/gpu/gpu.ts";
+import { writeSeeds } from "../../src/run/compare/comparison_session.ts";
+import { RunEndpoint } from "../../src/run/control/endpoint/run_endpoint.ts";
+import { RunControl } from "../../src/run/control/run_control.ts";
+import { RunEvents } from "../../src/run/events/run_events.ts";
 import { withTinyProject } from "../run/tiny_project.ts";
 import { withServer } from "./client.ts";
+import { WrittenRun } from "./written_run.ts";
 
 Deno.test({
   name:
@@ -62,6 +67,7 @@ Deno.test({
         }
         const { series } = await read(`/api/runs/${first}/metrics?names=generator/reward`);
         assert.ok(series["generator/reward"].some((value: number | null) => value !== null));
+        assert.deepEqual((await read(`/api/runs/${first}/config`)).changeable, {});
         const { ranks } = await read(`/api/runs/${first}/timeline`);
         assert.equal(ranks.length, 1);
 
@@ -100,5 +106,57 @@ Deno.test({
       await refused({ kind: "compare", seeds: [2 ** 32] }, "seeds[0]", /./);
       await refused({ kind: "compare", seeds: [] }, "seeds", /./);
       await refused({ kind: "compare", ranks: 2 }, "ranks", /one GPU/);
+    }),
+});
+
+Deno.test({
+  name: "compare: what ends a comparison ends the run that it did, and no other",
+  sanitizeOps: false,
+  sanitizeResources: false,
+  fn: () =>
+    withServer(async (client, root) => {
+      const comparison = new WrittenRun(root, "both");
+      writeSeeds(comparison.folder.path, [3]);
+      const inner = (name: string) => new WrittenRun(comparison.folder.path, name);
+      const tell = (run: WrittenRun, place: number) => {
+        const { path } = run.folder;
+        comparison.event({ type: "comparedRun", method: "m", seed: 3, path, place, total: 3 });
+        run.event({ type: "started", step: 0, total: 2, ranks: 1 });
+        comparison.event({ type: "started", step: 0, total: 2, ranks: 1 });
+        for (const one of [run, comparison]) {
+          one.event({ type: "step", step: 1, phase: "generator" });
+        }
+      };
+      const [first, second] = [inner("tango-seed-3"), inner("alone-seed-3")];
+      tell(first, 1);
+      for (const one of [first, comparison]) {
+        one.event({ type: "finished", step: 2, reachedEnd: true });
+      }
+      tell(second, 2);
+      const states = async () => {
+        const ids = ["both", "both:tango-seed-3", "both:alone-seed-3"];
+        const answers = ids.map((id) => client.send("GET", `/api/runs/${id}`));
+        return (await Promise.all(answers)).map(({ answer }) => answer.state);
+      };
+      const until = async (...expected: string[]) => {
+        while (`${await states()}` !== `${expected}`) await new Promise((go) => setTimeout(go, 20));
+      };
+      // Nobody runs it, and it has said no last word.
+      await until("lost", "finished", "lost");
+      const { answer } = await client.send("GET", "/api/runs/both");
+      assert.deepEqual([answer.kind, answer.step, answer.totalSteps], ["compare", 1, 3]);
+      // The test itself runs it.
+      {
+        const events = new RunEvents();
+        using endpoint = new RunEndpoint(new RunControl(), events);
+        endpoint.open(comparison.folder, { budgetBytes: 9000, reservedBytes: 700, peakBytes: 650 });
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        tell(second, 2);
+        await until("running", "finished", "running");
+      }
+      for (const one of [second, comparison]) {
+        one.event({ type: "failed", step: 1, message: "lost device" });
+      }
+      await until("failed", "finished", "failed");
     }),
 });

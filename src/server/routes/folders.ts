@@ -2,7 +2,6 @@
 
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import { parse } from "yaml";
-import { isComparison } from "../../run/compare/comparison_session.ts";
 import {
   changeableSftKeys,
   changeableTangoKeys,
@@ -134,7 +133,7 @@ async function download({ folder }: ListedRun, step: number, path: string): Prom
 }
 
 /** The configuration of a run, what changed in it and what may. */
-export function configurationOf({ folder, kind }: ListedRun): {
+export function configurationOf({ folder, kind, comparison }: ListedRun): {
   configuration: Record<string, unknown>;
   changeable: Record<string, string | number | boolean | null>;
   changes: { step: number; settings: Settings }[];
@@ -145,7 +144,8 @@ export function configurationOf({ folder, kind }: ListedRun): {
   >;
   const changes = exists(folder.history) ? readJsonLines<ConfigChange>(folder.history) : [];
   const inForce = Object.assign({}, ...changes.map(({ settings }) => settings)) as Settings;
-  const keys = isComparison(folder.path)
+  // All runs of a comparison have one configuration.
+  const keys = kind === "compare" || comparison !== null
     ? []
     : kind === "sft"
     ? changeableSftKeys
