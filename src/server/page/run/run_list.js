@@ -29,7 +29,7 @@ export function RunList({ runs, route, shown }) {
   return h(
     "nav",
     { class: isHere ? "runs" : "runs elsewhere", "aria-label": "Runs" },
-    all.length <= SEEN_AT_ONCE ? null : h(
+    all.filter(({ comparison }) => comparison === null).length <= SEEN_AT_ONCE ? null : h(
       "label",
       { class: "field search" },
       h("span", { class: "unseen" }, "Only runs with"),
