@@ -52,6 +52,8 @@ Deno.test({
       assert.deepEqual([wrong.status, wrong.answer.field], [422, "optimizer.learning_rate"]);
       const fixed = await client.send("PATCH", path, { seed: 3 });
       assert.deepEqual([fixed.status, fixed.answer.field], [422, "seed"]);
+      const { answer: began } = await client.send("GET", `/api/runs/${id}/config`);
+      assert.deepEqual(began.changes, []);
       const changed = await client.send("PATCH", path, { "optimizer.learning_rate": 0.5 });
       assert.equal(changed.status, 200);
       for (const action of ["resume"]) {
@@ -63,8 +65,22 @@ Deno.test({
       const { answer: config } = await client.send("GET", `/api/runs/${id}/config`);
       assert.equal(config.changeable["optimizer.learning_rate"], 0.5);
       assert.deepEqual(config.changes, [
-        { step: paused.step + 1, settings: { "optimizer.learning_rate": 0.5 } },
+        {
+          step: paused.step + 1,
+          settings: { "optimizer.learning_rate": 0.5 },
+          before: { "optimizer.learning_rate": began.configuration.optimizer.learning_rate },
+        },
       ]);
+      assert.equal(config.configuration.optimizer.learning_rate, 0.5);
+      // What could not start anyway waits for nobody.
+      const missing = {
+        ...{ kind: "train", configuration: undefined, preset: "last-letter" },
+        set: ["generator.model=weights/none"],
+      };
+      const unsound = await client.start(ENDLESS, missing);
+      const { error } = await client.until(unsound.id, "failed");
+      assert.match(error ?? "", /weights\/none/);
+      assert.equal((await client.send("GET", `/api/runs/${id}`)).answer.state, "running");
       await client.act(id, "stop");
       const stopped = await client.until(id, "stopped");
       assert.ok(stopped.step > paused.step && stopped.endedAt !== null);

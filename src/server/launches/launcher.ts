@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { removeIfPresent } from "../../base/atomic_file.ts";
+import { UserError } from "../../base/user_error.ts";
 import { isAlive, killProcess, type ProcessIdentity } from "../../base/process_identity.ts";
 import { liveProcess } from "../../run/control/endpoint/control_file.ts";
 import { nextRunDirectory, RunFolder, type RunKind } from "../../run/store/run_folder.ts";
@@ -213,17 +214,22 @@ export class Launcher implements Disposable {
         if (this.launches.find(name)?.state !== "waiting") continue;
         // A run that is gone on with may still be ending.
         const isEnding = liveProcess(RunFolder.at(this.#folderOf(name))) !== null;
-        const gpus = isEnding ? null : placeRun({ ...launch, plan }, this.#goingOn());
+        if (isEnding) return;
+        // What cannot start anyway takes no memory, and says itself why: nobody waits for that.
+        const gpus = plan === "refused" ? [] : placeRun({ ...launch, plan }, this.#goingOn());
         if (gpus === null) return;
-        this.#start(name, { ...launch, plan, gpus });
+        this.#start(name, { ...launch, plan: plan === "refused" ? null : plan, gpus });
       }
     } finally {
       this.#isAdvancing = false;
     }
   }
 
-  /** @returns null when it cannot be planned: the run itself will say why */
-  async #plan(name: string, { kind, args, ranks, gpuIndex }: Launch): Promise<RunPlan | null> {
+  /** @returns null when it cannot be planned, "refused" when the run could not start that way */
+  async #plan(
+    name: string,
+    { kind, args, ranks, gpuIndex }: Launch,
+  ): Promise<RunPlan | "refused" | null> {
     const value = (option: string) => args.flatMap((arg, i) => args[i - 1] === option ? [arg] : []);
     const [file = RunFolder.at(this.#folderOf(name)).configuration] = value("--config");
     const steps = value("--steps").map(Number)[0];
@@ -238,8 +244,8 @@ export class Launcher implements Disposable {
     let planned: PlannedMemory;
     try {
       planned = await planMemory(request);
-    } catch {
-      return null;
+    } catch (error) {
+      return error instanceof UserError ? "refused" : null;
     }
     if (this.#isClosed) return null;
     const { peakBytes: bytes, limitBytes, gpus } = planned;

@@ -77,7 +77,12 @@ export interface RunConfiguration {
   readonly configuration: Readonly<Record<string, unknown>>;
   /** Keys that may change while the run goes on, with their present values. */
   readonly changeable: Settings;
-  readonly changes: readonly { readonly step: number; readonly settings: Settings }[];
+  readonly changes: readonly {
+    readonly step: number;
+    readonly settings: Settings;
+    /** What the same keys were. */
+    readonly before: Readonly<Record<string, string | number | boolean | null>>;
+  }[];
 }
 
 /** Verdicts against the truth in one step, counts or shares; CORRECT is the positive class. */

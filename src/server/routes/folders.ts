@@ -1,18 +1,10 @@
 /** What lies in a run's folder: its configuration and its checkpoints. */
 
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
-import { parse } from "yaml";
-import {
-  changeableSftKeys,
-  changeableTangoKeys,
-  type Settings,
-} from "../../run/config/changeable.ts";
-import { readJsonLines } from "../../run/store/json_lines_log.ts";
-import type { ConfigChange } from "../../run/control/config_history.ts";
-import { exists } from "../../base/atomic_file.ts";
 import { listCheckpoints } from "../../run/store/checkpoint.ts";
 import { problems, RequestProblem } from "../http/problem.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
+import { configurationInForce } from "../runs/configuration_in_force.ts";
 import type { ListedRun } from "../runs/run_list.ts";
 import { fileInside, filesIn } from "../runs/folder_files.ts";
 import { json, MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
@@ -26,7 +18,7 @@ const config = createRoute({
   request: { params: runParameter },
   responses: {
     200: json(
-      "The configuration that the run began with, and what changed since.",
+      "The configuration with all that changed since the run began, and those changes.",
       z.object({
         configuration: z.record(z.string(), z.unknown()),
         changeable: z.record(z.string(), value).describe(
@@ -36,6 +28,7 @@ const config = createRoute({
           z.object({
             step: z.int(),
             settings: z.record(z.string(), z.union([z.string(), z.number()])),
+            before: z.record(z.string(), value).describe("What the same keys were."),
           }),
         ),
       }),
@@ -89,7 +82,7 @@ export function foldersRoutes(runs: AllRuns): OpenAPIHono {
   const api = newApi();
   api.openapi(config, (context) => {
     const run = requireRun(runs, context.req.valid("param").id);
-    return context.json(configurationOf(run), 200);
+    return context.json(configurationInForce(run), 200);
   });
   api.openapi(checkpoints, (context) => {
     const { folder } = requireRun(runs, context.req.valid("param").id);
@@ -130,39 +123,4 @@ async function download({ folder }: ListedRun, step: number, path: string): Prom
       }`,
     },
   });
-}
-
-/** The configuration of a run, what changed in it and what may. */
-export function configurationOf({ folder, kind, comparison }: ListedRun): {
-  configuration: Record<string, unknown>;
-  changeable: Record<string, string | number | boolean | null>;
-  changes: { step: number; settings: Settings }[];
-} {
-  const configuration = parse(Deno.readTextFileSync(folder.configuration)) as Record<
-    string,
-    unknown
-  >;
-  const changes = exists(folder.history) ? readJsonLines<ConfigChange>(folder.history) : [];
-  const inForce = Object.assign({}, ...changes.map(({ settings }) => settings)) as Settings;
-  // All runs of a comparison have one configuration.
-  const keys = kind === "compare" || comparison !== null
-    ? []
-    : kind === "sft"
-    ? changeableSftKeys
-    : changeableTangoKeys;
-  const changeable = Object.fromEntries(keys.flatMap((key) => {
-    const value = inForce[key] ?? valueAt(configuration, key.split("."));
-    return isPlain(value) ? [[key, value]] : [];
-  }));
-  return { configuration, changeable, changes };
-}
-
-function valueAt(value: unknown, [key, ...keys]: readonly string[]): unknown {
-  if (key === undefined) return value;
-  if (typeof value !== "object" || value === null) return undefined;
-  return valueAt((value as Record<string, unknown>)[key], keys);
-}
-
-function isPlain(value: unknown): value is string | number | boolean | null {
-  return value === null || ["string", "number", "boolean"].includes(typeof value);
 }

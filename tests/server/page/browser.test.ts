@@ -157,6 +157,9 @@ Deno.test({
         await button(page, "Change from the next step on").click();
         const said = page.getByText(/from step \d+: generator.optimizer.learning_rate = 0.00001/);
         const since = Number(/step (\d+)/.exec(await said.innerText())?.[1]);
+        await page.getByRole("row", {
+          name: `generator.optimizer.learning_rate 0.00001 since step ${since}`,
+        }).waitFor();
         await isFlawless("settings");
         // It is in force in the run's own record from that step on, and was not before.
         const rates = () =>

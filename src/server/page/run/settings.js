@@ -37,17 +37,19 @@ export function Settings({ run, version }) {
       h(
         "ul",
         null,
-        changes.map(({ step, settings }) =>
+        changes.map(({ step, settings, before }) =>
           h(
             "li",
             { key: step },
             `from step ${step}: `,
-            Object.entries(settings).map(([key, value]) => `${key} = ${value}`).join(", "),
+            Object.entries(settings).map(([key, value]) =>
+              `${key} = ${value} (was ${formatValue(before[key])})`
+            ).join(", "),
           )
         ),
       ),
     ),
-    h(Configuration, { configuration }),
+    h(Configuration, { configuration, changes }),
   );
 }
 
@@ -127,8 +129,13 @@ function ChangeForm({ run, changeable, onChanged }) {
   );
 }
 
-/** @param {{ configuration: RunConfiguration["configuration"] }} props */
-function Configuration({ configuration }) {
+/** @param {Pick<RunConfiguration, "configuration" | "changes">} props */
+function Configuration({ configuration, changes }) {
+  const since = new Map(
+    changes.flatMap(({ step, settings }) =>
+      Object.keys(settings).map((key) => /** @type {const} */ ([key, step]))
+    ),
+  );
   const [wanted, setWanted] = useState("");
   const entries = flatten(configuration).filter(([key, value]) =>
     `${key} ${formatValue(value)}`.includes(wanted)
@@ -160,7 +167,19 @@ function Configuration({ configuration }) {
         "tbody",
         null,
         entries.map(([key, value]) =>
-          h("tr", { key }, h("th", { scope: "row" }, key), h("td", null, formatValue(value)))
+          h(
+            "tr",
+            { key },
+            h("th", { scope: "row" }, key),
+            h(
+              "td",
+              null,
+              formatValue(value),
+              since.has(key)
+                ? h("span", { class: "badge warm" }, `since step ${since.get(key)}`)
+                : null,
+            ),
+          )
         ),
       ),
     ),

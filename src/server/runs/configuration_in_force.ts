@@ -1,0 +1,83 @@
+import { parse } from "yaml";
+import { exists } from "../../base/atomic_file.ts";
+import {
+  changeableSftKeys,
+  changeableTangoKeys,
+  type Settings,
+} from "../../run/config/changeable.ts";
+import type { ConfigChange } from "../../run/control/config_history.ts";
+import { readJsonLines } from "../../run/store/json_lines_log.ts";
+import type { ListedRun } from "./run_list.ts";
+
+/** A value that a setting has. */
+export type Value = string | number | boolean | null;
+
+/** What holds in a run at present, and how that came about. */
+export interface ConfigurationInForce {
+  /** With all that changed. */
+  readonly configuration: Record<string, unknown>;
+  /** Keys that may change while the run goes on, with the values in force. */
+  readonly changeable: Record<string, Value>;
+  readonly changes: {
+    /** The first step it holds in. */
+    readonly step: number;
+    readonly settings: Settings;
+    /** What the same keys were. */
+    readonly before: Record<string, Value>;
+  }[];
+}
+
+/** Reads the configuration of a run: what it began with, changed by what its history has. */
+export function configurationInForce(
+  { folder, kind, comparison }: ListedRun,
+): ConfigurationInForce {
+  const configuration = parse(Deno.readTextFileSync(folder.configuration));
+  const history = exists(folder.history) ? readJsonLines<ConfigChange>(folder.history) : [];
+  const changes = history.map(({ step, settings }) => ({
+    step,
+    settings,
+    before: Object.fromEntries(
+      Object.entries(settings).map(([key, value]) => [key, replace(configuration, key, value)]),
+    ),
+  }));
+  // All runs of a comparison have one configuration.
+  const keys = kind === "compare" || comparison !== null
+    ? []
+    : kind === "sft"
+    ? changeableSftKeys
+    : changeableTangoKeys;
+  const changeable = Object.fromEntries(keys.flatMap((key) => {
+    const [section, name] = sectionOf(configuration, key);
+    const value = section?.[name];
+    return isPlain(value) ? [[key, value]] : [];
+  }));
+  return { configuration, changeable, changes };
+}
+
+type Section = Record<string, unknown>;
+
+/** Where a key with dots lies; null where there is no such section. */
+function sectionOf(configuration: Section, key: string): [section: Section | null, name: string] {
+  const names = key.split(".");
+  const name = names.pop() ?? key;
+  let section: unknown = configuration;
+  for (const one of names) section = isSection(section) ? section[one] : null;
+  return [isSection(section) ? section : null, name];
+}
+
+/** @returns what it was before; null where it was not said */
+function replace(configuration: Section, key: string, value: Value): Value {
+  const [section, name] = sectionOf(configuration, key);
+  if (section === null) return null;
+  const before = section[name];
+  section[name] = value;
+  return isPlain(before) ? before : null;
+}
+
+function isSection(value: unknown): value is Section {
+  return typeof value === "object" && value !== null;
+}
+
+function isPlain(value: unknown): value is Value {
+  return value === null || ["string", "number", "boolean"].includes(typeof value);
+}
