@@ -112,3 +112,8 @@ export class Database implements Disposable {
     this.#database.close();
   }
 }
+
+/** Whether an error says that the disk is full: SQLite's way to say it, and the system's. */
+export function isDiskFull(error: Error): boolean {
+  return (error as { errcode?: unknown }).errcode === 13 || /\(os error 28\)/.test(error.message);
+}

@@ -1,19 +1,22 @@
-import type { Database } from "../index/database.ts";
+import { type Database, isDiskFull } from "../index/database.ts";
 import type { Launch } from "../runs/launch.ts";
 
 /** What the server was asked to start, kept where a server that is started again finds it. */
 export class LaunchStore {
+  readonly #unwritten = new Map<string, Launch>();
+
   constructor(readonly database: Database) {}
 
   /** By the runs' names, in the order in which they were asked for. */
   all(): [name: string, launch: Launch][] {
-    return this.database.all("SELECT run, launch FROM launches ORDER BY id")
-      .map(({ run, launch }) => [String(run), JSON.parse(String(launch))]);
+    return this.database.all("SELECT run, launch FROM launches ORDER BY id").map((
+      { run, launch },
+    ) => [String(run), this.#unwritten.get(String(run)) ?? JSON.parse(String(launch))]);
   }
 
   find(name: string): Launch | null {
     const row = this.database.get("SELECT launch FROM launches WHERE run = ?", name);
-    return row && JSON.parse(String(row.launch));
+    return this.#unwritten.get(name) ?? (row && JSON.parse(String(row.launch)));
   }
 
   /** Puts a launch at the end, in place of an earlier one of the run. */
@@ -25,18 +28,40 @@ export class LaunchStore {
     );
   }
 
-  /** Changes what is known of a launch; nothing happens when there is none. */
+  /** Changes what is known of a launch, or throws; nothing happens when there is none. */
   change(name: string, change: Partial<Launch>): void {
     const launch = this.find(name);
+    if (launch !== null) this.#write(name, { ...launch, ...change });
+  }
+
+  /** As `change`, of what has happened: where a full disk does not take it, it is known until `writeRest` can. */
+  note(name: string, change: Partial<Launch>): void {
+    const launch = this.find(name);
     if (launch === null) return;
+    this.#unwritten.set(name, { ...launch, ...change });
+    this.writeRest();
+  }
+
+  /** Writes what could not be written before, if that is possible now. */
+  writeRest(): void {
+    try {
+      for (const [name, launch] of this.#unwritten) this.#write(name, launch);
+    } catch (error) {
+      if (!(error instanceof Error && isDiskFull(error))) throw error;
+    }
+  }
+
+  #write(name: string, launch: Launch): void {
     this.database.run(
       "UPDATE launches SET launch = ? WHERE run = ?",
-      ...[JSON.stringify({ ...launch, ...change }), name],
+      ...[JSON.stringify(launch), name],
     );
+    this.#unwritten.delete(name);
   }
 
   remove(name: string): void {
     this.database.run("DELETE FROM launches WHERE run = ?", name);
+    this.#unwritten.delete(name);
   }
 
   /** The run that a request with this key has started before, and that request. */

@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { removeIfPresent } from "../../base/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
+import { freeBytes } from "../../base/disk.ts";
 import { isAlive, killProcess, type ProcessIdentity } from "../../base/process_identity.ts";
 import { liveProcess } from "../../run/control/endpoint/control_file.ts";
-import { nextRunDirectory, RunFolder, type RunKind } from "../../run/store/run_folder.ts";
+import { CONTINUE, nextRunDirectory, RunFolder, type RunKind } from "../../run/store/run_folder.ts";
 import { RequestProblem } from "../http/problem.ts";
 import type { Launch, RunPlan } from "../runs/launch.ts";
 import type { LiveMemory } from "../runs/live_memory.ts";
@@ -16,6 +17,8 @@ import { moreOptions, type PreparedRun } from "./run_request.ts";
 
 /** How often processes that are not this one's children are looked at. */
 const LOOK_MS = 500;
+/** With less, a run's output may not have been taken. */
+const LEAST_FREE_BYTES = 1 << 16;
 /** Runs that may wait. */
 const LONGEST_QUEUE = 100;
 
@@ -104,10 +107,10 @@ export class Launcher implements Disposable {
     const run = this.list.find(name);
     const endedAt = new Date().toISOString();
     if (launch?.state === "waiting") {
-      this.launches.change(name, { state: "ended", isKilled: true, endedAt });
+      this.launches.note(name, { state: "ended", isKilled: true, endedAt });
     } else {
       this.#adopt(name);
-      this.launches.change(name, { isKilled: true });
+      this.launches.note(name, { isKilled: true });
       // Of several ranks the first one, and what started them, which ends the others.
       if (launch?.process) killProcess(launch.process);
       if (run?.live) killProcess(run.live.process);
@@ -117,7 +120,7 @@ export class Launcher implements Disposable {
   /** Remembers that a run was asked to stop. */
   stopAsked(name: string): void {
     this.#adopt(name);
-    this.launches.change(name, { isStopAsked: true });
+    this.launches.note(name, { isStopAsked: true });
   }
 
   /** Takes a run of the command line for one of its own from now on. */
@@ -172,6 +175,7 @@ export class Launcher implements Disposable {
 
   /** Finds those that have ended unseen: they were started by an earlier server. */
   #look(): void {
+    this.launches.writeRest();
     for (const [name, { state, process }] of this.launches.all()) {
       if (state !== "running" || process === null || this.#children.has(process.pid)) continue;
       if (!isAlive(process)) this.#carryOn(this.#end(name, process, null));
@@ -189,13 +193,20 @@ export class Launcher implements Disposable {
     // The run may have been gone on with meanwhile, by another process.
     if (this.#isClosed || this.launches.find(name)?.process?.started !== process.started) return;
     const endedAt = new Date().toISOString();
-    this.launches.change(name, {
+    this.launches.note(name, {
       state: "ended",
       endedAt,
       exitCode,
-      lastWords: lastWords(this.outputOf(name)),
+      lastWords: this.#lastWords(name),
     });
     this.#carryOn(this.#advance());
+  }
+
+  /** What a run printed last; where a full disk took nothing of it, that. */
+  #lastWords(name: string): string | null {
+    const words = lastWords(this.outputOf(name));
+    if (words !== null || (freeBytes(this.own) ?? Infinity) >= LEAST_FREE_BYTES) return words;
+    return `${this.list.root}: the disk is full. Make room and ${CONTINUE}.`;
   }
 
   /** Starts those that wait and fit, in their order. */
@@ -285,7 +296,7 @@ export class Launcher implements Disposable {
       started = startProcess(this.program, [...args, ...choice], this.outputOf(name));
     } catch (error) {
       const ended = { state: "ended", endedAt: startedAt, exitCode: 1 } as const;
-      this.launches.change(name, { ...ended, lastWords: (error as Error).message });
+      this.launches.note(name, { ...ended, lastWords: (error as Error).message });
       return;
     }
     const { process, ended } = started;
@@ -294,7 +305,7 @@ export class Launcher implements Disposable {
       this.#children.delete(process.pid);
       return this.#end(name, process, code);
     }));
-    this.launches.change(name, { process });
+    this.launches.note(name, { process });
   }
 }
 

@@ -2,6 +2,7 @@ import { OpenAPIHono, z } from "@hono/zod-openapi";
 import { HTTPException } from "hono/http-exception";
 import { UserError } from "../../base/user_error.ts";
 import { invalidResponse, problemResponse, RequestProblem } from "../http/problem.ts";
+import { isDiskFull } from "../index/database.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
 import type { ListedRun } from "../runs/run_list.ts";
 
@@ -32,11 +33,6 @@ export function answerError(error: Error): Response {
   }
   console.error(error);
   return problemResponse(500, "The server made a mistake; its output says more.");
-}
-
-/** SQLite's way to say it, and the system's. */
-function isDiskFull(error: Error): boolean {
-  return (error as { errcode?: unknown }).errcode === 13 || /\(os error 28\)/.test(error.message);
 }
 
 /** A whole number in an address. */

@@ -122,6 +122,9 @@ export class RunList implements Disposable {
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       this.#problems.set(name, `What is shown of ${this.root}/${name} is behind: ${message}.`);
+      const known = this.#runs.get(name);
+      // Whether somebody runs it is known all the same.
+      if (known) this.#runs.set(name, { ...known, live: liveRun(known.folder) });
       return false; // it is tried again when the folders are looked at next
     }
   }

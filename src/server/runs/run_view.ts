@@ -135,6 +135,8 @@ function ended(run: ListedRun | null, launch: Launch | null): State {
     const isDone = run.totalSteps > 0 && run.indexed.progress.step >= run.totalSteps;
     return plain(isDone ? "finished" : "stopped");
   }
-  const error = "Its process is gone without a last word: it was killed, or the machine went down.";
+  const error =
+    "Its process is gone without a last word: it was killed (maybe for its memory), or the machine went down. " +
+    "Resume goes on from its newest checkpoint.";
   return { state: "lost", error };
 }

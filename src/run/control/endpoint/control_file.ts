@@ -2,9 +2,10 @@
 
 import { z } from "zod";
 import { exists, removeIfPresent } from "../../../base/atomic_file.ts";
+import { describeDiskError } from "../../../base/disk.ts";
 import { isAlive, ownProcess, type ProcessIdentity } from "../../../base/process_identity.ts";
 import { UserError } from "../../../base/user_error.ts";
-import type { RunFolder } from "../../store/run_folder.ts";
+import { CONTINUE, type RunFolder } from "../../store/run_folder.ts";
 
 const controlSchema = z.object({
   process: z.object({ pid: z.int().positive(), started: z.string(), place: z.string() }),
@@ -19,13 +20,22 @@ export interface RunProcess {
   readonly socket: string;
 }
 
-/** Says that this process runs what is in the folder. */
+/**
+ * Says that this process runs what is in the folder.
+ *
+ * @throws UserError when the disk does not take it
+ */
 export function writeControlFile(folder: RunFolder, socket: string): void {
   const beside = `${folder.control}.tmp`;
   const content: RunProcess = { process: ownProcess(), socket };
   removeIfPresent(beside);
-  Deno.writeTextFileSync(beside, `${JSON.stringify(content)}\n`, { mode: 0o600 });
-  Deno.renameSync(beside, folder.control);
+  try {
+    Deno.writeTextFileSync(beside, `${JSON.stringify(content)}\n`, { mode: 0o600 });
+    Deno.renameSync(beside, folder.control);
+  } catch (error) {
+    removeIfPresent(beside);
+    throw describeDiskError(error, { path: folder.control, next: CONTINUE });
+  }
 }
 
 /** Who said so last; null when nobody did, or took it back. A killed process did not: see `liveProcess`. */

@@ -1,0 +1,84 @@
+/** A disk that is full is one state of a run that says what to do, and everything goes on when there is room. */
+
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { serve } from "../../src/server/serve.ts";
+import { tinyArchitecture } from "../run/tiny_architecture.ts";
+import { breath } from "./written_run.ts";
+import { SMALL_DISK, withSmallDisk } from "./small_disk.ts";
+
+const program = fileURLToPath(import.meta.resolve("../../src/cli/main.ts"));
+
+const configuration = {
+  policy: "generator",
+  architecture: tinyArchitecture,
+  batch_size: 2,
+  schedule: { test_frequency: 1_000_000, save_frequency: 5, total_training_steps: 1_000_000 },
+  max_response_length: 10,
+  evaluation: { problems: 2 },
+};
+
+Deno.test({
+  name:
+    `full disk: a run fails and says why, the server goes on, and both take up again${SMALL_DISK.why}`,
+  ignore: !SMALL_DISK.isPossible,
+  // Children are let go on purpose.
+  sanitizeOps: false,
+  sanitizeResources: false,
+  fn: () =>
+    withSmallDisk(async (root) => {
+      await using server = serve({
+        ...{ hostname: "127.0.0.1", port: 0, token: null, folders: [], program, root },
+      });
+      const ask = async (path: string, method = "GET", body?: object) => {
+        await breath();
+        const response = await fetch(server.url + path, {
+          method,
+          headers: body && { "content-type": "application/json" },
+          body: body && JSON.stringify(body),
+        });
+        return { status: response.status, answer: await response.json() };
+      };
+      const until = async (...states: string[]) => {
+        for (;;) {
+          const { answer } = await ask("/api/runs/one");
+          if (states.includes(answer.state)) return answer;
+        }
+      };
+      const begun = await ask("/api/runs", "POST", { kind: "sft", run: "one", configuration });
+      assert.equal(begun.status, 202);
+      // With a checkpoint to go on from.
+      while ((await ask("/api/runs/one")).answer.step < 6);
+      const ballast = join(root, "ballast");
+      fill(ballast);
+      const { state, step, error } = await until("failed", "lost", "killed", "stopped");
+      assert.equal(state, "failed");
+      assert.match(error, /(disk is full|no room on the disk).* Make room and continue .*--resume/);
+      // What is there is shown all the same.
+      const { status, answer } = await ask("/api/runs/one/metrics?names=sft/loss");
+      assert.equal(status, 200);
+      assert.ok(answer.steps.length > 0);
+      Deno.removeSync(ballast);
+      for (;;) {
+        if ((await ask("/healthz")).status === 200) break;
+      }
+      assert.equal((await ask("/api/runs/one/resume", "POST")).status, 202);
+      while ((await ask("/api/runs/one")).answer.step <= step);
+      assert.equal((await ask("/api/runs/one/stop", "POST")).status, 202);
+      await until("stopped");
+    }),
+});
+
+/** Takes all room that is left. */
+function fill(path: string): void {
+  using file = Deno.openSync(path, { write: true, create: true });
+  for (let bytes = new Uint8Array(1 << 16); bytes.length > 0;) {
+    try {
+      file.writeSync(bytes);
+    } catch (error) {
+      if (!(error instanceof Error && /\(os error 28\)/.test(error.message))) throw error;
+      bytes = bytes.subarray(bytes.length >> 1 || 1);
+    }
+  }
+}
