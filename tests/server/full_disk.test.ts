@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { serve } from "../../src/server/serve.ts";
 import { tinyArchitecture } from "../run/tiny_architecture.ts";
 import { breath } from "./written_run.ts";
-import { SMALL_DISK, withSmallDisk } from "./small_disk.ts";
+import { fillDisk, SMALL_DISK, withSmallDisk } from "./small_disk.ts";
 
 const program = fileURLToPath(import.meta.resolve("../../src/cli/main.ts"));
 
@@ -51,7 +51,7 @@ Deno.test({
       // With a checkpoint to go on from.
       while ((await ask("/api/runs/one")).answer.step < 6);
       const ballast = join(root, "ballast");
-      fill(ballast);
+      fillDisk(ballast);
       const { state, step, error } = await until("failed", "lost", "killed", "stopped");
       assert.equal(state, "failed");
       assert.match(error, /(disk is full|no room on the disk).* Make room and continue .*--resume/);
@@ -69,16 +69,3 @@ Deno.test({
       await until("stopped");
     }),
 });
-
-/** Takes all room that is left. */
-function fill(path: string): void {
-  using file = Deno.openSync(path, { write: true, create: true });
-  for (let bytes = new Uint8Array(1 << 16); bytes.length > 0;) {
-    try {
-      file.writeSync(bytes);
-    } catch (error) {
-      if (!(error instanceof Error && /\(os error 28\)/.test(error.message))) throw error;
-      bytes = bytes.subarray(bytes.length >> 1 || 1);
-    }
-  }
-}

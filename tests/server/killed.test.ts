@@ -1,15 +1,13 @@
 /** Server and run are killed at moments of chance: what was shown once is shown again, and no process stays behind. */
 
 import assert from "node:assert/strict";
-import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import { isAlive, type ProcessIdentity } from "../../src/base/process_identity.ts";
 import { readControlFile } from "../../src/run/control/endpoint/control_file.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
+import { startServer } from "./server_process.ts";
 import { withFolder } from "./written_run.ts";
 import { tinyArchitecture } from "../run/tiny_architecture.ts";
-
-const program = fileURLToPath(import.meta.resolve("../../src/cli/main.ts"));
 
 /** How often something is killed; more by the variable, for those who have the time. */
 const KILLS = Number(Deno.env.get("TANGO_TEST_KILLS") ?? 6);
@@ -22,30 +20,6 @@ const configuration = {
   max_response_length: 10,
   evaluation: { problems: 2 },
 };
-
-/** A server as a process of its own. */
-interface Served {
-  readonly url: string;
-  readonly child: Deno.ChildProcess;
-}
-
-async function start(root: string): Promise<Served> {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", program, "serve", "--port", "0", "--runs", root],
-    stdout: "piped",
-    stderr: "null",
-  }).spawn();
-  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  let printed = "";
-  for (;;) {
-    const { value } = await reader.read();
-    printed += value ?? assert.fail("the server did not start");
-    const url = /http:\/\/[\d.:]+/.exec(printed)?.[0];
-    if (url === undefined) continue;
-    void reader.cancel();
-    return { url, child };
-  }
-}
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
@@ -89,7 +63,7 @@ Deno.test({
   sanitizeResources: false,
   fn: () =>
     withFolder(async (root) => {
-      let { url, child } = await start(root);
+      let { url, child } = await startServer(root);
       const { id } = await ask(url, "/api/runs", "POST", { kind: "sft", configuration });
       const folder = RunFolder.at(join(root, id));
       const seen = new Map<number, number>();
@@ -105,7 +79,7 @@ Deno.test({
         if (kill === 0 || (kill > 1 && Math.random() < 0.5)) {
           child.kill("SIGKILL");
           await child.status;
-          ({ url, child } = await start(root));
+          ({ url, child } = await startServer(root));
           await until(url, id, "running");
           continue;
         }

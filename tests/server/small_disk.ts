@@ -39,3 +39,16 @@ export async function withSmallDisk(body: (folder: string) => Promise<void>): Pr
     Deno.removeSync(folder);
   }
 }
+
+/** Takes all room that is left, until the file is removed. */
+export function fillDisk(path: string): void {
+  using file = Deno.openSync(path, { write: true, create: true });
+  for (let bytes = new Uint8Array(1 << 16); bytes.length > 0;) {
+    try {
+      file.writeSync(bytes);
+    } catch (error) {
+      if (!(error instanceof Error && /\(os error 28\)/.test(error.message))) throw error;
+      bytes = bytes.subarray(bytes.length >> 1 || 1);
+    }
+  }
+}
