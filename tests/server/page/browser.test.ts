@@ -98,7 +98,16 @@ Deno.test({
         for (const [key, value] of Object.entries(SMALL)) {
           await page.locator(`[id="field-${key}"]`).fill(value);
         }
+        // What is wrong is said where it is, in a section that is closed too.
+        const batch = page.locator('[id="field-rollout.batch_size"]');
+        await batch.fill("-3");
+        const section = page.locator("summary").filter({ hasText: /^rollout/ });
+        await section.click();
+        await button(page, "Start").click();
+        await page.getByRole("alert").filter({ hasText: "batch_size is -3" }).waitFor();
+        assert(await batch.evaluate((field) => field === field.ownerDocument.activeElement));
         await isFlawless("start");
+        await batch.fill(SMALL["rollout.batch_size"]);
         await button(page, "Start").click();
         await reaches(page, /running/);
         assert.match(page.url(), /\?run=first/);

@@ -50,7 +50,7 @@ async function explain(response) {
   const text = await response.text();
   try {
     const { title, detail, field } = JSON.parse(text);
-    const message = [title, detail].filter((part) => typeof part === "string").join(": ");
+    const message = [detail, title].find((part) => typeof part === "string") ?? text;
     return new ApiError(response.status, message, typeof field === "string" ? field : null);
   } catch {
     return new ApiError(response.status, text.slice(0, 300) || `status ${response.status}`);

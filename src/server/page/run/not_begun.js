@@ -27,6 +27,9 @@ export function NotBegun({ run, runs }) {
   const before = runs.filter((other) =>
     other.state === "waiting" && (other.startedAt ?? "") < (run.startedAt ?? "")
   );
+  if (memory === null && going.length === 0 && before.length === 0) {
+    return h("p", { class: "notice", role: "status" }, "Its memory is being planned.");
+  }
   const needs = memory === null ? "its memory" : `${formatSize(memory.planned)} of GPU memory`;
   return h(
     "div",

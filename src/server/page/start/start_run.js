@@ -78,7 +78,11 @@ function StartForm({ preset }) {
   const [isBusy, setBusy] = useState(false);
   // One key for what is being tried: a second press, or a retry after a lost answer, starts nothing twice.
   const attempt = useRef(crypto.randomUUID());
-  useEffect(() => void (attempt.current = crypto.randomUUID()), [changes, options]);
+  useEffect(() => {
+    attempt.current = crypto.randomUUID();
+    // What was wrong is another request's.
+    setError(null);
+  }, [changes, options]);
   const wrong = optionProblem(fieldProblem(error), options);
   const { form, elsewhere } = useProblem(error);
 
@@ -137,7 +141,8 @@ function StartForm({ preset }) {
 
   return h(
     "form",
-    { class: "start-form", onSubmit: submit, ref: form },
+    // The browser would say nothing of a field in a section that is closed; the server says all that is wrong.
+    { class: "start-form", onSubmit: submit, ref: form, noValidate: true },
     h("p", { class: "quiet" }, preset.description),
     h(Output, { folder: valueOf("output_directory") }),
     h(
