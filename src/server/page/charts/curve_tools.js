@@ -10,12 +10,15 @@ import { StepRange } from "../parts/step_tools.js";
 /** @typedef {Event & { currentTarget: HTMLInputElement }} InputEvent */
 /** @typedef {Event & { currentTarget: HTMLSelectElement }} SelectEvent */
 
+/** More of them are too narrow for a chart of usual width. */
+const SEEN_PHASES = 150;
+
 /**
  * Which steps, how smooth, one more curve, and the numbers to take away.
  *
- * @param {{ id: string, route: PageState, names: readonly string[], metrics: readonly string[], hasPhases: boolean }} props
+ * @param {{ id: string, route: PageState, names: readonly string[], metrics: readonly string[], phases: number }} props phases: stretches of steps that trained one policy; 0 where it is always the same
  */
-export function CurveTools({ id, route, names, metrics, hasPhases }) {
+export function CurveTools({ id, route, names, metrics, phases }) {
   const { from, to, smoothing, more } = route;
   return h(
     "div",
@@ -57,7 +60,7 @@ export function CurveTools({ id, route, names, metrics, hasPhases }) {
       href: runPath(id, "metrics", { names: metrics.join(","), from, to, format: "csv" }),
       download: `${id}.csv`,
     }, "CSV"),
-    hasPhases
+    phases > 0
       ? h(
         "span",
         { class: "phases" },
@@ -65,6 +68,7 @@ export function CurveTools({ id, route, names, metrics, hasPhases }) {
         "generator steps",
         h("span", { class: "shade verifier", "aria-hidden": "true" }),
         "verifier steps",
+        phases > SEEN_PHASES ? " (zoom in to see them)" : null,
       )
       : null,
   );

@@ -13,7 +13,7 @@
  * @property {string} hint what to look for
  * @property {readonly Line[]} lines
  * @property {boolean} [share] values are shares: drawn in percent
- * @property {boolean} [noSmoothing] a setting or a count: its steps are what matters
+ * @property {boolean} [noSmoothing] a setting, a count or a measurement: each of its points is what matters
  */
 
 /** @param {string} metric @param {string} [label] @returns {Line} */
@@ -31,6 +31,7 @@ export const CURVES = [
     title: "Held-out accuracy",
     hint: "problems that training never draws; the verifier's is balanced",
     share: true,
+    noSmoothing: true,
     lines: [
       generator("eval/generator/accuracy"),
       verifier("eval/verifier/balanced_accuracy"),

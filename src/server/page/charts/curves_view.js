@@ -58,7 +58,7 @@ export function Curves({ ids, route, version, arms }) {
   return h(
     Fragment,
     null,
-    h(CurveTools, { id: ids[0], route, names, metrics, hasPhases }),
+    h(CurveTools, { id: ids[0], route, names, metrics, phases: hasPhases ? spans.length : 0 }),
     h(Failure, { error }),
     named.answer !== null && names.length === 0
       ? h("p", { class: "quiet" }, "Nothing measured yet: the first step writes the first point.")

@@ -31,7 +31,11 @@ import { drawMarkers } from "./markers.js";
  * @property {number} height
  */
 
-const NARROWEST_SPAN = 4;
+/** Pixels; narrower ones behind the curves would only flicker. */
+const NARROWEST_SHADE = 4;
+/** Pixels; narrower ones on the ground of the chart would run into each other. */
+const NARROWEST_MARK = 1;
+const MARK_HEIGHT = 4;
 
 /**
  * @param {PlotOptions} options
@@ -49,6 +53,8 @@ export function createPlot(options, data, parent) {
     generator: colourOf("--shade-generator"),
     verifier: colourOf("--shade-verifier"),
   };
+  /** @type {Record<string, string>} */
+  const marks = { generator: colourOf("--line-0"), verifier: colourOf("--line-1") };
   const axis = {
     stroke: ink,
     font: `${12 * scale}px ${getComputedStyle(document.body).fontFamily}`,
@@ -101,7 +107,7 @@ export function createPlot(options, data, parent) {
         })),
       ],
       hooks: {
-        drawClear: [(drawn) => shade(drawn, spans(), shades)],
+        drawClear: [(drawn) => shade(drawn, spans(), shades, marks)],
         drawSeries: [(drawn, series) => {
           const { colour, faint } = lines[series - 1];
           if (faint) return;
@@ -156,13 +162,15 @@ function shareRange(low, high) {
 }
 
 /**
- * Shades the steps of each policy behind the curves; not where they would only flicker.
+ * Shades the steps of each policy behind the curves and marks them on the ground of the chart; not where they are
+ * too narrow to be told apart.
  *
  * @param {uPlot} plot
  * @param {readonly PhaseSpan[]} spans
  * @param {Readonly<Record<string, string>>} shades by phase
+ * @param {Readonly<Record<string, string>>} marks by phase
  */
-function shade(plot, spans, shades) {
+function shade(plot, spans, shades, marks) {
   const { ctx, bbox } = plot;
   const { min, max } = plot.scales.x;
   if (min === undefined || max === undefined || spans.length === 0) return;
@@ -170,15 +178,21 @@ function shade(plot, spans, shades) {
   const pixels = seen.map(({ from, to }) =>
     [from, to].map((step) => plot.valToPos(step, "x", true))
   );
-  const wide = pixels.reduce((sum, [left, right]) => sum + right - left, 0) / seen.length;
-  if (!(wide >= NARROWEST_SPAN * devicePixelRatio)) return;
+  const wide = pixels.reduce((sum, [left, right]) => sum + right - left, 0) / seen.length /
+    devicePixelRatio;
+  if (!(wide >= NARROWEST_MARK)) return;
+  const bottom = bbox.top + bbox.height;
+  const mark = MARK_HEIGHT * devicePixelRatio;
   ctx.save();
   ctx.beginPath();
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
   ctx.clip();
   for (const [place, [left, right]] of pixels.entries()) {
-    ctx.fillStyle = shades[seen[place].phase];
-    ctx.fillRect(left, bbox.top, right - left, bbox.height);
+    const { phase } = seen[place];
+    ctx.fillStyle = shades[phase];
+    if (wide >= NARROWEST_SHADE) ctx.fillRect(left, bbox.top, right - left, bbox.height);
+    ctx.fillStyle = marks[phase];
+    ctx.fillRect(left, bottom - mark, right - left, mark);
   }
   ctx.restore();
 }
