@@ -18,7 +18,8 @@ export function deviceMemory(info: DeviceInfo): DeviceMemory | null {
 }
 
 /**
- * What nobody has taken of a device's memory now.
+ * What nobody has taken of a device's memory now; of several devices of that name, which of them it is cannot be
+ * told, the one that has the most.
  *
  * @returns null when nothing tells
  */
@@ -37,7 +38,7 @@ function nvidiaMemory(name: string, which: "total" | "free"): DeviceMemory | nul
   const query = [`--query-gpu=name,memory.${which}`, "--format=csv,noheader,nounits"];
   try {
     const { success, stdout } = new Deno.Command("nvidia-smi", { args: query }).outputSync();
-    const bytes = success ? parseNvidiaMemory(new TextDecoder().decode(stdout), name) : null;
+    const bytes = success ? parseNvidiaMemory(new TextDecoder().decode(stdout), name, which) : null;
     return bytes === null ? null : { bytes, origin: "nvidia-smi" };
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return null;
@@ -46,18 +47,24 @@ function nvidiaMemory(name: string, which: "total" | "free"): DeviceMemory | nul
 }
 
 /**
- * The smallest memory among the GPUs of a name.
+ * The smallest memory among the GPUs of a name, or the most that is free.
  *
  * @param table `name, MiB` in each line, as nvidia-smi prints it
  * @param name the adapter's
  * @returns bytes, or null when no line is about that name
  */
-export function parseNvidiaMemory(table: string, name: string): number | null {
+export function parseNvidiaMemory(
+  table: string,
+  name: string,
+  which: "total" | "free",
+): number | null {
   const sizes = table.trim().split("\n")
     .map((line) => line.split(",").map((cell) => cell.trim()))
-    .filter(([model, mebibytes]) => model !== "" && name.includes(model) && Number(mebibytes) > 0)
+    .filter(([model, mebibytes]) =>
+      model !== "" && name.includes(model) && /^\d+$/.test(mebibytes ?? "")
+    )
     .map(([, mebibytes]) => Number(mebibytes) * 2 ** 20);
-  return sizes.length === 0 ? null : Math.min(...sizes);
+  return pick(sizes, which);
 }
 
 /** Linux tells the memory of AMD's cards; with several, which one the adapter is cannot be told. */
@@ -77,7 +84,8 @@ function amdMemory(
         if (total === null) return [];
         return which === "total" ? [total] : [total - (memory("used") ?? 0)];
       });
-    return sizes.length === 0 ? null : { bytes: Math.min(...sizes), origin: cards };
+    const bytes = pick(sizes, which);
+    return bytes === null ? null : { bytes, origin: cards };
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return null;
     throw error;
@@ -91,4 +99,9 @@ function readNumber(file: string): number | null {
     if (error instanceof Deno.errors.NotFound) return null;
     throw error;
   }
+}
+
+function pick(sizes: readonly number[], which: "total" | "free"): number | null {
+  if (sizes.length === 0) return null;
+  return which === "total" ? Math.min(...sizes) : Math.max(...sizes);
 }

@@ -158,7 +158,11 @@ Deno.test("memory: sizes in words, and what nvidia-smi prints", () => {
   assert.equal(formatBytes(45.61e6), "45.6 MB");
   assert.equal(formatBytes(14080), "15 kB");
   const table = "NVIDIA GeForce RTX 3090, 24576\nNVIDIA GeForce GTX 1050, 2048\n";
-  assert.equal(parseNvidiaMemory(table, "NVIDIA GeForce RTX 3090"), 24576 * 2 ** 20);
-  assert.equal(parseNvidiaMemory(table, "NVIDIA H100"), null);
-  assert.equal(parseNvidiaMemory("", "NVIDIA H100"), null);
+  assert.equal(parseNvidiaMemory(table, "NVIDIA GeForce RTX 3090", "total"), 24576 * 2 ** 20);
+  assert.equal(parseNvidiaMemory(table, "NVIDIA H100", "total"), null);
+  assert.equal(parseNvidiaMemory("", "NVIDIA H100", "total"), null);
+  // Which of two it is cannot be told: a plan keeps to the smaller one, and what is free may be the other's.
+  const two = "NVIDIA H100, 0\nNVIDIA H100, 81559\nNVIDIA H100, [N/A]\n";
+  assert.equal(parseNvidiaMemory(two, "NVIDIA H100", "total"), 0);
+  assert.equal(parseNvidiaMemory(two, "NVIDIA H100", "free"), 81559 * 2 ** 20);
 });
