@@ -67,7 +67,7 @@ Deno.test({
   sanitizeOps: false,
   sanitizeResources: false,
   async fn(test) {
-    await withPage(async (page, root) => {
+    await withPage({}, async (page, root) => {
       const folder = join(root, "first");
       // What comes after a step that failed could only fail too.
       const step = async (name: string, body: () => Promise<void>) =>

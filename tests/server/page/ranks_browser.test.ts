@@ -1,13 +1,12 @@
 /** Timelines of several ranks and comparisons in a real browser, of runs whose logs are written by hand. */
 
 import assert from "node:assert/strict";
-import { type Browser, chromium, type Page } from "playwright-core";
 import { parse } from "yaml";
 import { writeSeeds } from "../../../src/run/compare/comparison_session.ts";
 import { timelineLine } from "../../../src/run/store/timeline_log.ts";
-import { serve } from "../../../src/server/serve.ts";
-import { withFolder, WrittenRun } from "../written_run.ts";
+import { WrittenRun } from "../written_run.ts";
 import { axeViolations, CHROMIUM, WITHOUT_CHROMIUM } from "./chromium.ts";
+import { withPage } from "./with_page.ts";
 
 const began = Date.UTC(2026, 0, 1);
 
@@ -46,28 +45,9 @@ function writeComparison(root: string): void {
   }
 }
 
-async function withPage(body: (page: Page, url: string) => Promise<void>): Promise<void> {
-  await withFolder(async (root) => {
-    writeRanks(root);
-    writeComparison(root);
-    await using server = serve({
-      ...{ hostname: "127.0.0.1", port: 0, token: null },
-      ...{ root, folders: [], program: "" },
-    });
-    const browser: Browser = await chromium.launch({
-      executablePath: CHROMIUM ?? undefined,
-      args: ["--no-sandbox"], // tests may run as root, whom the sandbox refuses
-    });
-    // The server waits for who still listens.
-    await using _browser = { [Symbol.asyncDispose]: () => browser.close() };
-    const page = await browser.newPage({ viewport: { width: 360, height: 800 } });
-    // A machine that is slow or busy is no failure.
-    page.setDefaultTimeout(120_000);
-    const complaints: string[] = [];
-    page.on("pageerror", (error) => complaints.push(error.message));
-    await body(page, server.url);
-    assert.deepEqual(complaints, []);
-  });
+function writeRuns(root: string): void {
+  writeRanks(root);
+  writeComparison(root);
 }
 
 Deno.test({
@@ -77,10 +57,10 @@ Deno.test({
   sanitizeOps: false,
   sanitizeResources: false,
   fn: () =>
-    withPage(async (page, url) => {
+    withPage({ write: writeRuns, width: 360 }, async (page) => {
       const isFlawless = async (what: string) =>
         assert.deepEqual(await axeViolations(page), [], what);
-      await page.goto(`${url}/?run=ranks&view=timeline`);
+      await page.goto("/?run=ranks&view=timeline");
       const rows = page.locator(".timeline .rank");
       await rows.nth(3).waitFor();
       assert.equal(await rows.count(), 4);
@@ -98,7 +78,7 @@ Deno.test({
       assert.match(await page.locator(".entry.shown").innerText(), /2 ranks/);
       await isFlawless("timeline");
 
-      await page.goto(`${url}/?run=both`);
+      await page.goto("/?run=both");
       const reward = page.locator("figure").filter({ hasText: "Reward" }).first();
       for (
         const [label, value] of [["RL Tango (GRPO), seed 3", "3"], ["GRPO alone, seed 3", "4"]]
@@ -116,7 +96,7 @@ Deno.test({
       await page.getByRole("heading", { name: "both:alone-seed-3" }).waitFor();
       assert.equal(await page.locator(".controls > button").count(), 0);
 
-      await page.goto(`${url}/?screen=start&preset=last-letter`);
+      await page.goto("/?screen=start&preset=last-letter");
       await page.getByLabel(/^Compare it/).check();
       await page.getByLabel("Seeds", { exact: true }).fill("1,1");
       await page.getByRole("button", { name: "Start", exact: true }).click();

@@ -1,12 +1,11 @@
 /** Tokens and their colours in a real browser, of a run whose samples are written by hand. */
 
 import assert from "node:assert/strict";
-import { type Browser, chromium, type Page } from "playwright-core";
 import { packNumbers } from "../../../src/run/store/packed_numbers.ts";
 import type { SampleTokens } from "../../../src/run/store/sample_tokens.ts";
-import { serve } from "../../../src/server/serve.ts";
-import { withFolder, WrittenRun } from "../written_run.ts";
+import { WrittenRun } from "../written_run.ts";
 import { axeViolations, CHROMIUM, WITHOUT_CHROMIUM } from "./chromium.ts";
+import { withPage } from "./with_page.ts";
 
 /** A character of two tokens, a token over a step's end, markup, a line's end, and the end of the response. */
 const TOKENS = [
@@ -46,40 +45,13 @@ function writeRun(root: string): void {
   });
 }
 
-async function withSamples(body: (page: Page) => Promise<void>): Promise<void> {
-  await withFolder(async (root) => {
-    writeRun(root);
-    await using server = serve({
-      ...{ hostname: "127.0.0.1", port: 0, token: null },
-      ...{ root, folders: [], program: "" },
-    });
-    const browser: Browser = await chromium.launch({
-      executablePath: CHROMIUM ?? undefined,
-      args: ["--no-sandbox"], // tests may run as root, whom the sandbox refuses
-    });
-    // The server waits for who still listens.
-    await using _browser = { [Symbol.asyncDispose]: () => browser.close() };
-    const page = await browser.newPage({ viewport: { width: 360, height: 800 } });
-    // A machine that is slow or busy is no failure.
-    page.setDefaultTimeout(120_000);
-    const complaints: string[] = [];
-    page.on("pageerror", (error) => complaints.push(error.message));
-    page.on("console", (message) => {
-      if (/Content Security Policy|Uncaught/.test(message.text())) complaints.push(message.text());
-    });
-    await page.goto(`${server.url}/?run=written&view=samples`);
-    await body(page);
-    assert.deepEqual(complaints, []);
-  });
-}
-
 Deno.test({
   name: `page: tokens are coloured, and each one's numbers read${WITHOUT_CHROMIUM}`,
   ignore: CHROMIUM === null,
   sanitizeOps: false,
   sanitizeResources: false,
   fn: () =>
-    withSamples(async (page) => {
+    withPage({ write: writeRun, width: 360, at: "?run=written&view=samples" }, async (page) => {
       const card = (problem: string) =>
         page.locator(".group").filter({ has: page.getByText(problem, { exact: true }) });
       const colour = (value: string) => page.getByLabel("Tokens coloured by").selectOption(value);

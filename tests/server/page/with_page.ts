@@ -10,15 +10,29 @@ import { CHROMIUM } from "./chromium.ts";
 /** A machine that is slow or busy is no failure. */
 export const PATIENCE_MS = 120_000;
 
+/** What is there before the page is opened. */
+interface Opened {
+  /** Writes runs into their folder. */
+  readonly write?: (root: string) => void;
+  /** The page's width in CSS pixels. */
+  readonly width?: number;
+  /** What of the page is opened, from the address's question mark on. */
+  readonly at?: string;
+}
+
 /**
- * Opens the page of a server that has no runs yet; a script's error, or anything that the page's policy refuses,
- * fails the test.
+ * Opens the page of a server of its own; a script's error, or anything that the page's policy refuses, fails the
+ * test.
  *
- * @param body given the page and the folder of the runs
+ * @param body given the page, which takes addresses that begin with a slash, and the folder of the runs
  */
-export async function withPage(body: (page: Page, root: string) => Promise<void>): Promise<void> {
+export async function withPage(
+  { write, width = 1280, at = "" }: Opened,
+  body: (page: Page, root: string) => Promise<void>,
+): Promise<void> {
   const root = Deno.makeTempDirSync();
   using _root = { [Symbol.dispose]: () => Deno.removeSync(root, { recursive: true }) };
+  write?.(root);
   await using server = serve({
     hostname: "127.0.0.1",
     port: 0,
@@ -35,14 +49,14 @@ export async function withPage(body: (page: Page, root: string) => Promise<void>
   });
   // Before the server, which ends when nobody hears its events any more.
   await using _browser = { [Symbol.asyncDispose]: () => browser.close() };
-  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+  const page = await browser.newPage({ viewport: { width, height: 900 }, baseURL: server.url });
   page.setDefaultTimeout(PATIENCE_MS);
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("console", (message) => {
     if (/Content Security Policy|Uncaught/.test(message.text())) complaints.push(message.text());
   });
-  await page.goto(server.url);
+  await page.goto(`/${at}`);
   await body(page, root);
   assert.deepEqual(complaints, []);
 }
