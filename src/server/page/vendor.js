@@ -6,7 +6,7 @@ const preact = Reflect.get(globalThis, "preact");
 const hooks = Reflect.get(globalThis, "preactHooks");
 
 export const { h, Fragment, render } = preact;
-export const { useEffect, useErrorBoundary, useMemo, useRef, useState } = hooks;
+export const { useEffect, useErrorBoundary, useLayoutEffect, useMemo, useRef, useState } = hooks;
 
 /** @type {typeof import("uplot")} */
 export const UPlot = Reflect.get(globalThis, "uPlot");

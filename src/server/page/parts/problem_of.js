@@ -1,4 +1,4 @@
-import { h, useEffect, useRef, useState } from "../vendor.js";
+import { h, useLayoutEffect, useRef, useState } from "../vendor.js";
 import { ApiError } from "../live/api.js";
 
 /**
@@ -56,7 +56,8 @@ export function ProblemOf({ wrong, field }) {
 export function useProblem(error) {
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
   const [blamed, setBlamed] = useState(/** @type {Error | null} */ (null));
-  useEffect(() => {
+  // Before anything is painted, or the problem would be told twice for a moment.
+  useLayoutEffect(() => {
     const field = error === null ? null : form.current?.querySelector("[aria-invalid]");
     if (!(field instanceof HTMLElement)) return;
     field.focus();
