@@ -238,7 +238,7 @@ Deno.test({
         await page.getByLabel("Seconds for each").fill("0.001");
         await button(page, "Start").click();
         await page.getByRole("row", { name: /gemm_nt tiny .* GFLOP\/s \d+.* % right/ }).waitFor();
-        assert.match(page.url(), /bench=bench-001/);
+        await page.waitForURL(/bench=bench-001/);
         await page.getByLabel("Beside").selectOption("lavapipe-native");
         await page.getByText(/Beside lavapipe-native: \d faster, \d slower, \d the same/).waitFor();
         await page.reload();
