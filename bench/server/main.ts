@@ -118,7 +118,7 @@ for (const arm of [NOBODY, ...arms]) {
     one.arm !== arm.name || arm === NOBODY
       ? []
       : [one.stepSeconds / ((turns[index - 1].stepSeconds + turns[index + 1].stepSeconds) / 2)]
-  );
+  ).filter((ratio) => !Number.isNaN(ratio)); // a turn may be too short for two steps
   const taken = reads.get(arm.name) ?? [];
   const ms = (value: number) => taken.length === 0 ? "" : `${value.toFixed(1)} ms`;
   table.push([

@@ -18,8 +18,10 @@ export interface LiveRun extends RunProcess {
   readonly since: string;
 }
 
-/** How often all folders are looked at: the file system tells of most changes at once. */
+/** How often the folders of runs that go on are looked at: the file system tells of most changes at once. */
 const SCAN_MS = 1000;
+/** All folders are, in every so many of them. */
+const WHOLE_SCAN = 10;
 /** How long changes are gathered. */
 const GATHER_MS = 50;
 
@@ -32,14 +34,19 @@ export class RunList implements Disposable {
   readonly #timers: ReturnType<typeof setInterval>[];
   /** By the names of runs that cannot be followed. */
   readonly #problems = new Map<string, string>();
+  #isWatched = true;
+  #scans = 0;
   #isUpdating = false;
   #isClosed = false;
 
   /** @param root the folder; it must be there */
   constructor(readonly root: string, readonly index: RunIndex) {
     this.#watcher = Deno.watchFs(root);
-    // Without it, the folders are looked at once a second all the same.
-    this.#watch().catch((error) => console.error(`${root} is not watched: ${error.message}`));
+    this.#watch().catch((error) => {
+      // The folders are looked at once a second all the same.
+      this.#isWatched = false;
+      console.error(`${root} is not watched: ${error.message}`);
+    });
     this.#timers = [
       setInterval(() => this.#scan(), SCAN_MS),
       setInterval(() => void this.#update(), GATHER_MS),
@@ -91,13 +98,17 @@ export class RunList implements Disposable {
   }
 
   #scan(): void {
+    const isWhole = !this.#isWatched || this.#scans++ % WHOLE_SCAN === 0;
+    // What nobody runs is told of by the file system when it changes.
+    const isDue = (name: string) =>
+      isWhole || this.#runs.get(name)?.live !== null || this.#problems.has(name);
     try {
-      for (const { name } of Deno.readDirSync(this.root)) this.#changed.add(name);
+      for (const { name } of Deno.readDirSync(this.root)) if (isDue(name)) this.#changed.add(name);
       this.#problems.delete("");
     } catch (error) {
       this.#problems.set("", `${this.root} cannot be read: ${(error as Error).message}.`);
     }
-    for (const name of this.#runs.keys()) this.#changed.add(name);
+    for (const name of this.#runs.keys()) if (isDue(name)) this.#changed.add(name);
   }
 
   /** Reads what is new; a long log in parts, between which others are served. */
