@@ -32,7 +32,7 @@ import { drawMarkers } from "./markers.js";
  */
 
 /** Pixels; narrower ones behind the curves would only flicker. */
-const NARROWEST_SHADE = 4;
+const NARROWEST_SHADE = 6;
 /** Pixels; narrower ones on the ground of the chart would run into each other. */
 const NARROWEST_MARK = 1;
 const MARK_HEIGHT = 4;
