@@ -2,12 +2,14 @@
  * What watching costs: a run that trains, on the same machine as the server and all who ask it. Start it where nothing
  * else runs; it takes some minutes:
  *
- *     deno run -A bench/server/main.ts [--rows 1000000] [--seconds 15] [--rounds 6] [--only ARM]… [--keep] [--profile FOLDER]
+ *     deno run -A bench/server/main.ts [--rows 1000000] [--seconds 15] [--rounds 6]
  *
- * Makes a run with so many rows of metrics, starts `tango serve` on it and, beside it, a small real training run. In
- * turns nobody watches, one page does, and crowds do; each turn takes so many seconds. Prints what the server and the
- * askers take of the processor, how long reads of metrics take, and what a training step takes relative to the turns
- * without watchers before and after; at the end whether each watcher was told each event exactly once.
+ * `--only ARM` takes one of `arms.ts` alone, `--keep` the run of before, `--profile FOLDER` leaves V8's profile there.
+ *
+ * Makes a run with so many rows of metrics, starts `tango serve` on it, reads each curve once and starts a small real
+ * training run. In turns nobody watches, one page does, and crowds do; each turn takes so many seconds. Prints what the
+ * server and the askers take of the processor, how long reads of metrics take, and what a training step takes relative
+ * to the turns without watchers before and after; at the end whether each watcher was told each event exactly once.
  */
 
 import { join } from "node:path";
@@ -51,6 +53,15 @@ while (!await hasRow(written.lastStep)) await pause(0.2);
 if (!options.keep) {
   console.log(`${rows} rows are in the index after ${seconds(performance.now() - began)}`);
 }
+
+const first = [];
+for (const name of written.names) {
+  const begin = performance.now();
+  const query = new URLSearchParams({ names: name });
+  await (await fetch(`${url}/api/runs/many/metrics?${query}`)).arrayBuffer();
+  first.push(performance.now() - begin);
+}
+console.log(`A curve is read for the first time in ${median(first).toFixed(0)} ms`);
 
 const folder = RunFolder.at(join(options.folder, "trained"));
 if (folder.isUsed) Deno.removeSync(folder.path, { recursive: true });

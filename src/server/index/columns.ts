@@ -167,7 +167,7 @@ export class Columns {
     for (const { chunk, data } of chunks) {
       const begin = Number(chunk) * CHUNK;
       this.#grow(column, begin + CHUNK);
-      column.values.set(numbersOf(data as Uint8Array), begin);
+      new Uint8Array(column.values.buffer, 8 * begin).set(data as Uint8Array);
     }
     return column;
   }
