@@ -75,6 +75,14 @@ Deno.test("serve: runs of the command line show up and are followed", async () =
     });
     const csv = await (await ask("/api/runs/one/metrics?names=a&format=csv")).text();
     assert.equal(csv, "step,phase,a\r\n1,generator,5\r\n2,verifier,6\r\n");
+    const rows = ["1,generator,5", "2,verifier,6"];
+    for (let step = 3; step <= 5000; step++) {
+      run.step(step, "generator", { a: step / 8 });
+      rows.push(`${step},generator,${step / 8}`);
+    }
+    while ((await read("/api/runs/one/metrics?names=a&from=5000")).steps.length === 0);
+    const long = await (await ask("/api/runs/one/metrics?names=a&format=csv")).text();
+    assert.equal(long, ["step,phase,a", ...rows, ""].join("\r\n"));
     assert.equal((await read("/api/runs/one/samples")).total, 1);
     const { changeable } = await read("/api/runs/one/config");
     assert.deepEqual(changeable, { "rollout.temperature": 1 });

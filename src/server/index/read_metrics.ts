@@ -1,6 +1,8 @@
 import { BLOCK } from "./columns.ts";
 import { firstAtLeast, PHASES, ROW, type RunIndex } from "./run_index.ts";
 
+const EVALUATION = PHASES.indexOf("evaluation");
+
 /** What is asked of a run's metrics. */
 export interface MetricsQuery {
   readonly names: readonly string[];
@@ -27,25 +29,58 @@ export function metricNames(index: RunIndex, run: number): string[] {
 }
 
 /** Reads metrics: a row for each line of metrics.jsonl, or for some lines that follow each other. */
-export function readMetrics(
+export function readMetrics(index: RunIndex, run: number, query: MetricsQuery): MetricsTable {
+  return readSpans(index, run, query.names, metricSpans(index, run, query));
+}
+
+/**
+ * The spans of rows that are asked for.
+ *
+ * @returns the first row of each, and the row after the last
+ */
+export function metricSpans(
   index: RunIndex,
   run: number,
-  { names, from, to, points }: MetricsQuery,
+  { from, to, points }: Omit<MetricsQuery, "names">,
+): Float64Array {
+  const stepOf = index.columns.read(run, ROW.step, index.rowsOf(run));
+  return evenSpans(firstAtLeast(stepOf, from), firstAtLeast(stepOf, to + 1), points);
+}
+
+/**
+ * Reads spans of rows.
+ *
+ * @param firsts as of `metricSpans`, or a part of it
+ */
+export function readSpans(
+  index: RunIndex,
+  run: number,
+  names: readonly string[],
+  firsts: Float64Array,
 ): MetricsTable {
   const rows = index.rowsOf(run);
   const stepOf = index.columns.read(run, ROW.step, rows);
   const phaseOf = index.columns.read(run, ROW.phase, rows);
-  const begin = firstAtLeast(stepOf, from);
-  const end = firstAtLeast(stepOf, to + 1);
-  const firsts = evenSpans(begin, end, points);
-  const lasts = Array.from(firsts.subarray(1), (next) => next - 1);
+  const nexts = Array.from(firsts.subarray(1));
   return {
-    steps: lasts.map((row) => stepOf[row]),
-    phases: lasts.map((row) => PHASES[phaseOf[row]] ?? "generator"),
+    steps: nexts.map((next) => stepOf[next - 1]),
+    phases: nexts.map((next, span) => phaseBetween(phaseOf, firsts[span], next)),
     series: Object.fromEntries(
       names.map((name) => [name, index.columns.means(run, name, rows, firsts)]),
     ),
   };
+}
+
+/** The phase of rows that follow each other; an evaluation among steps counts as those. */
+function phaseBetween(phaseOf: Float64Array, first: number, next: number): string {
+  let phase = EVALUATION;
+  for (let row = first; row < next; row++) {
+    const other = phaseOf[row];
+    if (other === EVALUATION || other === phase) continue;
+    if (phase !== EVALUATION) return "several";
+    phase = other;
+  }
+  return PHASES[phase] ?? "generator";
 }
 
 /**

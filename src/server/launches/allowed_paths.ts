@@ -3,19 +3,29 @@ import { UserError } from "../../base/user_error.ts";
 
 /** Keys of a configuration whose value is a path of a file or a folder. */
 const PATH_KEYS: readonly string[] = [
-  ...["model", "initial_model", "output_directory", "prompt_template", "module", "path"],
+  ...["model", "initial_model", "output_directory", "prompt_template", "path"],
 ];
+/** Those whose value is a program that the run will execute. */
+const CODE_KEYS: readonly string[] = ["module"];
+
+/** Where the paths of a configuration that came over the network may lead. */
+export interface AllowedFolders {
+  /** What is read and written: models, data and runs. */
+  readonly files: readonly string[];
+  /** What is executed; nothing that the server or its runs write may lie in them. */
+  readonly code: readonly string[];
+}
 
 /**
- * Checks that a configuration that came over the network names no file outside the folders of models, data and runs.
+ * Checks that a configuration that came over the network names no file outside of some folders.
  *
- * @param folders that may be read and written
  * @throws UserError naming the key
  */
-export function requireAllowedPaths(configuration: unknown, folders: readonly string[]): void {
-  const roots = folders.map(realPath);
-  for (const { key, path } of pathsOf(configuration, "")) {
+export function requireAllowedPaths(configuration: unknown, { files, code }: AllowedFolders): void {
+  for (const { key, path, isCode } of pathsOf(configuration, "")) {
+    const folders = isCode ? code : files;
     const real = realPath(path);
+    const roots = folders.map(realPath);
     if (roots.some((root) => real === root || real.startsWith(`${root}/`))) continue;
     throw new UserError(
       `${key} is ${JSON.stringify(path)}; expected a path in one of ${folders.join(", ")}. ` +
@@ -24,7 +34,13 @@ export function requireAllowedPaths(configuration: unknown, folders: readonly st
   }
 }
 
-function pathsOf(value: unknown, place: string): { readonly key: string; readonly path: string }[] {
+interface NamedPath {
+  readonly key: string;
+  readonly path: string;
+  readonly isCode: boolean;
+}
+
+function pathsOf(value: unknown, place: string): NamedPath[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]) => {
     const key = place === ""
@@ -32,7 +48,10 @@ function pathsOf(value: unknown, place: string): { readonly key: string; readonl
       : Array.isArray(value)
       ? `${place}[${name}]`
       : `${place}.${name}`;
-    if (typeof inner === "string" && PATH_KEYS.includes(name)) return [{ key, path: inner }];
+    const isCode = CODE_KEYS.includes(name);
+    if (typeof inner === "string" && (isCode || PATH_KEYS.includes(name))) {
+      return [{ key, path: inner, isCode }];
+    }
     return pathsOf(inner, key);
   });
 }

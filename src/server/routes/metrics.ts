@@ -1,14 +1,18 @@
 /** Metrics of a run, and their names. */
 
 import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { csvStream } from "../index/csv_stream.ts";
 import { metricNames, readMetrics } from "../index/read_metrics.ts";
 import { problems } from "../http/problem.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
 import { json, MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
 
+/** Columns of one answer. */
+const MOST_NAMES = 200;
+
 const querySchema = z.object({
   names: z.string().max(10_000).regex(/^[ -~]*$/, "expected ASCII").optional().describe(
-    "Names, separated by commas; left out: all.",
+    `Names, separated by commas, at most ${MOST_NAMES}; left out: the first ${MOST_NAMES}.`,
   ),
   from: numberParameter(0, MOST_STEPS).optional().describe("First step."),
   to: numberParameter(0, MOST_STEPS).optional().describe("Last step."),
@@ -20,7 +24,9 @@ const querySchema = z.object({
 
 const tableSchema = z.object({
   steps: z.array(z.number()),
-  phases: z.array(z.string()).describe("generator, verifier or evaluation."),
+  phases: z.array(z.string()).describe(
+    "generator, verifier or evaluation; several, where a row is the mean of steps of both.",
+  ),
   series: z.record(z.string(), z.array(z.number().nullable())),
 }).openapi("Metrics");
 
@@ -68,28 +74,18 @@ export function metricsRoutes(runs: AllRuns): OpenAPIHono {
     const asked = names === undefined
       ? metricNames(index, indexed.id)
       : [...new Set(names.split(","))].filter((name) => name !== "");
-    const table = readMetrics(index, indexed.id, {
+    const query = {
       // A name that the run does not have is a column without numbers, as one that it has not yet.
-      names: asked.slice(0, 200),
+      names: asked.slice(0, MOST_NAMES),
       from,
       to,
       points: points ?? (format === "csv" ? Infinity : 500),
-    });
-    if (format === "json") return context.json(table, 200);
-    return context.body(csvOf(table), 200, {
+    };
+    if (format === "json") return context.json(readMetrics(index, indexed.id, query), 200);
+    return context.body(csvStream(index, indexed.id, query), 200, {
       "content-type": "text/csv; charset=utf-8",
       "content-disposition": 'attachment; filename="metrics.csv"',
-    });
+    }) as never; // the library types text/… as a string only
   });
   return api;
-}
-
-function csvOf({ steps, phases, series }: z.infer<typeof tableSchema>): string {
-  const cell = (text: string) => /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  const columns = Object.values(series);
-  const head = ["step", "phase", ...Object.keys(series)].map(cell).join(",");
-  const rows = steps.map((step, row) =>
-    [step, phases[row], ...columns.map((values) => values[row] ?? "")].join(",")
-  );
-  return [head, ...rows, ""].join("\r\n");
 }

@@ -53,6 +53,21 @@ Deno.test("index: metrics and times are rows of columns, also of an index that w
   });
 });
 
+Deno.test("index: a mean over steps of both policies is of several, one over a policy's own of it", async () => {
+  await withFolder((root) => {
+    using database = new Database(join(root, "index.sqlite"), RUN_INDEX);
+    const index = new RunIndex(database);
+    const run = new WrittenRun(root, "run");
+    for (let step = 1; step <= 8; step++) {
+      run.step(step, step > 4 && step % 2 === 0 ? "verifier" : "generator", { a: step });
+      if (step === 2) run.evaluation(2, { eval: 1 });
+    }
+    const id = follow(index, run);
+    const { steps, phases } = readMetrics(index, id, { ...everything, names: ["a"], points: 3 });
+    assert.deepEqual([steps, phases], [[2, 5, 8], ["generator", "generator", "several"]]);
+  });
+});
+
 Deno.test("index: what a resumed run does again takes the place of what it did", async () => {
   await withFolder((root) => {
     using database = new Database(join(root, "index.sqlite"), RUN_INDEX);

@@ -35,6 +35,12 @@ Deno.test("curves: phases are stretches of steps that touch, evaluations belong 
     { phase: "verifier", from: 15, to: 20.5 },
   ]);
   assert.deepEqual(phaseSpans([1, 2], ["sft", "evaluation"]), []);
+  // Points that stand for steps of both belong to neither.
+  assert.deepEqual(phaseSpans([9, 10, 20, 30], ["generator", "generator", "several", "verifier"]), [
+    { phase: "generator", from: 8.5, to: 10.5 },
+    { phase: "verifier", from: 29.5, to: 30.5 },
+  ]);
+  assert.deepEqual(phaseSpans([10, 20], ["several", "several"]), []);
 });
 
 Deno.test("curves: runs of different steps share one axis; a step's rows stand together", () => {

@@ -7,7 +7,7 @@
 
 /**
  * The stretches of steps that trained the same policy. Each reaches half a step to both sides, so that they
- * touch; evaluations belong to the step they follow.
+ * touch; evaluations belong to the step they follow. Where a point stands for steps of both, there is none.
  *
  * @param {readonly number[]} steps
  * @param {readonly string[]} phases of each row
@@ -16,10 +16,13 @@
 export function phaseSpans(steps, phases) {
   /** @type {PhaseSpan[]} */
   const spans = [];
+  let isBroken = true;
   for (const [row, step] of steps.entries()) {
     const phase = phases[row];
+    if (phase === "several") isBroken = true;
     if (phase !== "generator" && phase !== "verifier") continue;
-    const last = spans[spans.length - 1];
+    const last = isBroken ? undefined : spans[spans.length - 1];
+    isBroken = false;
     if (last !== undefined && last.phase === phase) last.to = step + 0.5;
     else {
       if (last !== undefined) last.to = (last.to - 0.5 + step) / 2;
