@@ -29,7 +29,7 @@ export function register(program: Command): void {
     .option("--runs <folder>", "folder of the runs' folders", "runs")
     .option(
       "--allow <folder>",
-      "folder of models or data that new runs may use (repeatable)",
+      "folder of models, data or reward modules that new runs may use (repeatable)",
       collect,
     )
     .action(serveRuns);
@@ -42,6 +42,8 @@ export function register(program: Command): void {
 
 /** Where models, data and the like usually are. */
 const FOLDERS = ["configs", "data", "models", "weights"];
+/** Where reward modules are: no folder that this server writes to. */
+const CODE_FOLDERS = ["configs"];
 
 async function serveRuns({ host, port, runs, allow = [] }: ServeOptions): Promise<void> {
   const token = Deno.env.get("TANGO_TOKEN") || null;
@@ -51,6 +53,7 @@ async function serveRuns({ host, port, runs, allow = [] }: ServeOptions): Promis
     token,
     root: runs,
     folders: [...FOLDERS, ...allow],
+    codeFolders: [...CODE_FOLDERS, ...allow],
     program: fileURLToPath(Deno.mainModule),
   });
   console.log(`Serving ${runs} at ${server.url} (Ctrl-C ends the server, not the runs)`);

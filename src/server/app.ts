@@ -3,6 +3,7 @@ import type { Benchmarks } from "./benchmarks/benchmarks.ts";
 import { type Access, refuse, signIn } from "./http/guard.ts";
 import { isRead, RateLimit, RATES, refuseBody, tooMany, tooSlow } from "./http/limits.ts";
 import { notFound } from "./http/methods.ts";
+import type { AllowedFolders } from "./launches/allowed_paths.ts";
 import { AllRuns } from "./launches/all_runs.ts";
 import type { Launcher } from "./launches/launcher.ts";
 import { Steering } from "./launches/steering.ts";
@@ -41,7 +42,7 @@ export interface Served {
   readonly pulls: Pulls;
   readonly benchmarks: Benchmarks;
   /** That the configurations of new runs may lead into. */
-  readonly folders: readonly string[];
+  readonly folders: AllowedFolders;
 }
 
 /** All routes, behind the checks of who asks and how much. */
@@ -76,7 +77,7 @@ export function makeApp(
       foldersRoutes(runs),
       comparisonRoutes(runs),
       systemRoutes(list),
-      modelsRoutes(pulls, folders),
+      modelsRoutes(pulls, folders.files),
       prometheusRoutes(runs, list),
       verifyRoutes(runs, launcher.program),
       benchRoutes(benchmarks),

@@ -21,6 +21,8 @@ export interface ServerOptions extends Access {
   readonly root: string;
   /** Folders of models, data and the like that the configurations of new runs may lead into. */
   readonly folders: readonly string[];
+  /** Folders of programs, such as reward modules, that new runs may execute; none unless told. */
+  readonly codeFolders?: readonly string[];
   /** Where models are fetched to, `models` unless told. */
   readonly models?: string;
   /** The main module of the command line, which runs are started with. */
@@ -42,7 +44,8 @@ const OWN_FOLDER = ".tango";
  * @throws UserError when it may not be reached that way, or the address or the folder cannot be had
  */
 export function serve(
-  { hostname, port, token, root, folders, models = "models", program }: ServerOptions,
+  { hostname, port, token, root, folders, codeFolders = [], models = "models", program }:
+    ServerOptions,
 ): RunningServer {
   if (!isLoopback(hostname) && token === null) {
     throw new UserError(
@@ -65,7 +68,7 @@ export function serve(
     memory,
     pulls: opening.use(new Pulls(models)),
     benchmarks: new Benchmarks(own, program),
-    folders: [root, ...folders],
+    folders: { files: [root, ...folders], code: codeFolders },
   }, { hostname, token });
   const listening = listen(hostname, port, (request) => app.fetch(request));
   const opened = opening.move();

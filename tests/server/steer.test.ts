@@ -157,6 +157,10 @@ Deno.test({
       await refused({ ...sft, run: ".tango" }, 422, "run");
       await refused({ ...sft, ranks: 4, set: ["reduction.shards=2"] }, 422, undefined);
       await refused({ ...sft, set: ["initial_model=/etc"] }, 422, "initial_model");
+      // What could be fetched or written there would be executed.
+      const program = { kind: "train", set: ["rewards.module=weights/reward.ts"] };
+      await refused(program, 422, "rewards.module");
+      await refused({ ...program, set: [`rewards.module=${root}/a.ts`] }, 422, "rewards.module");
       await refused({ ...sft, set: ["output_directory=configs/../src"] }, 422, "output_directory");
       await refused(
         { kind: "compare", preset: "last-letter", set: ["verifier=null"] },

@@ -1,4 +1,4 @@
-import { type MetricsQuery, type MetricsTable, metricSpans, readSpans } from "./read_metrics.ts";
+import { metricSpans, type MetricsQuery, type MetricsTable, readSpans } from "./read_metrics.ts";
 import type { RunIndex } from "./run_index.ts";
 
 /** Rows that are written at once: others are served between them. */

@@ -12,7 +12,7 @@ import { placementOf, requireShards, withParts, withSftParts } from "../../run/c
 import type { SftConfig } from "../../run/config/sft_config_schema.ts";
 import { problemsName } from "../../run/problems/open_problems.ts";
 import type { RunKind } from "../../run/store/run_folder.ts";
-import { requireAllowedPaths } from "./allowed_paths.ts";
+import { type AllowedFolders, requireAllowedPaths } from "./allowed_paths.ts";
 import { presetFile } from "./presets.ts";
 
 /** Of a comparison. */
@@ -80,7 +80,7 @@ const DEFAULTS: Readonly<Record<RunKind, string>> = {
 export function prepareRun(
   request: RunRequest,
   scratch: string,
-  folders: readonly string[],
+  folders: AllowedFolders,
 ): PreparedRun {
   const { kind, preset, configuration, set = [], steps, ranks = 1, gpuIndex = null } = request;
   checkRanks(kind, ranks);

@@ -6,6 +6,7 @@ import { UserError } from "../../base/user_error.ts";
 import { tangoConfigSchema } from "../../run/config/config_schema.ts";
 import { sftConfigSchema } from "../../run/config/sft_config_schema.ts";
 import { problems, RequestProblem } from "../http/problem.ts";
+import type { AllowedFolders } from "../launches/allowed_paths.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
 import type { Launcher } from "../launches/launcher.ts";
 import { planMemory, type PlannedMemory } from "../launches/memory_plan.ts";
@@ -106,7 +107,7 @@ const schema = createRoute({
 export function startRoutes(
   runs: AllRuns,
   launcher: Launcher,
-  folders: readonly string[],
+  folders: AllowedFolders,
 ): OpenAPIHono {
   const api = newApi();
   const { launches, own } = launcher;
