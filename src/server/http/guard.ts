@@ -83,7 +83,7 @@ function hasToken(request: Request, token: string): boolean {
   if (bearer !== undefined) return isEqual(bearer.trim(), token);
   const cookie = (request.headers.get("cookie") ?? "").split(/;\s*/)
     .find((part) => part.startsWith(`${COOKIE}=`))?.slice(COOKIE.length + 1);
-  return cookie === encodeURIComponent(token);
+  return cookie !== undefined && isEqual(cookie, encodeURIComponent(token));
 }
 
 function isEqual(given: string, token: string): boolean {
