@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { confusionShares } from "../../../src/server/page/run/confusion_shares.js";
+import { eventWords } from "../../../src/server/page/run/event_words.js";
 import { flatten } from "../../../src/server/page/run/flatten.js";
 import { rankMetrics, rankShares } from "../../../src/server/page/run/rank_shares.js";
 import { spanPlaces } from "../../../src/server/page/run/span_places.js";
@@ -96,4 +97,10 @@ Deno.test("configuration in force: a line for each key", () => {
     ["a.b.c", [1, 2]],
     ["a.d", null],
   ]);
+});
+
+Deno.test("events: of a comparison's run its place among all is said, not the line's number", () => {
+  const run = { method: "tango", seed: 3, path: "runs/c/tango-seed-3", place: 2, total: 6 };
+  const line = { number: 17, time: "2026-01-01T00:00:00Z", type: "comparedRun", ...run } as const;
+  assert.equal(eventWords(line), "run 2 of 6: tango, seed 3");
 });

@@ -39,7 +39,7 @@ export function eventWords(event) {
     case "failed":
       return `failed: ${event.message}`;
     case "comparedRun":
-      return `run ${event.number} of ${event.total}: ${event.method}, seed ${event.seed}`;
+      return `run ${event.place} of ${event.total}: ${event.method}, seed ${event.seed}`;
     case "comparisonEnded":
       return "the comparison ended";
   }
