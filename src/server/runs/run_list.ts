@@ -74,10 +74,10 @@ export class RunList implements Disposable {
     return this.#runs.get(name) ?? null;
   }
 
-  /** Reads all that is new in a run's logs. */
+  /** Reads all that is new in a run's logs, also while those of others are being read. */
   async catchUp(name: string): Promise<void> {
-    this.#changed.add(name);
-    await this.#update();
+    this.#changed.delete(name);
+    await this.#readAll(name);
   }
 
   [Symbol.dispose](): void {
@@ -118,11 +118,15 @@ export class RunList implements Disposable {
     try {
       for (const name of this.#changed) {
         this.#changed.delete(name);
-        while (this.#updateRun(name)) await new Promise((resolve) => setTimeout(resolve, 0));
+        await this.#readAll(name);
       }
     } finally {
       this.#isUpdating = false;
     }
+  }
+
+  async #readAll(name: string): Promise<void> {
+    while (this.#updateRun(name)) await new Promise((resolve) => setTimeout(resolve, 0));
   }
 
   /** @returns whether there is more to be read */

@@ -52,3 +52,17 @@ Deno.test("run list: a run whose log is damaged is named, and the others are fol
     assert.match(list.problem ?? "", /damaged is behind/);
   });
 });
+
+Deno.test("run list: what is new in one run is read while another's long log is being read", async () => {
+  await withFolder(async (root) => {
+    using database = new Database(join(root, "index.sqlite"), RUN_INDEX);
+    const long = new WrittenRun(root, "long");
+    const row = `${JSON.stringify({ step: 1, phase: "generator", text: "x".repeat(500) })}\n`;
+    Deno.writeTextFileSync(long.folder.metrics, row.repeat(20_000));
+    using list = new RunList(root, new RunIndex(database));
+    const short = new WrittenRun(root, "short");
+    short.step(1, "generator", { a: 1 });
+    await list.catchUp("short");
+    assert.equal(list.find("short")?.indexed.rows, 1);
+  });
+});
