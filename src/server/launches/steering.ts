@@ -17,7 +17,7 @@ const ANSWER_MS = 2000;
 
 /** What runs that go on are asked. */
 export class Steering {
-  /** What a run was asked last: requests arrive in their order. */
+  /** What runs were asked last and have not heard yet: requests arrive in their order. */
   readonly #last = new Map<string, Promise<void>>();
 
   constructor(private readonly list: RunList, private readonly launches: LaunchStore) {}
@@ -29,9 +29,7 @@ export class Steering {
    */
   ask(name: string, request: ControlRequest): void {
     this.#requireGoing(name);
-    const before = this.#last.get(name) ?? Promise.resolve();
-    const asked = before.then(() => this.#deliver(name, request));
-    this.#last.set(name, asked.catch((error) => console.error(error)));
+    this.#inTurn(name, () => this.#deliver(name, request)).catch((error) => console.error(error));
   }
 
   /**
@@ -47,11 +45,24 @@ export class Steering {
       throw new RequestProblem(409, "The run is only starting: no settings can change yet.");
     }
     this.#check(run, settings);
-    const answer = await asked(live, { request: "change", settings });
+    const answer = await this.#inTurn(
+      run.name,
+      () => asked(live, { request: "change", settings }),
+    );
     if (answer?.ok === false) {
       throw new RequestProblem(409, answer.message, Object.keys(settings)[0]);
     }
     return answer !== null;
+  }
+
+  /** Asks when what the run was asked before has arrived, whether or not that could be done. */
+  #inTurn<Answer>(name: string, ask: () => Promise<Answer>): Promise<Answer> {
+    const answer = (this.#last.get(name) ?? Promise.resolve()).then(ask);
+    const last = answer.then(() => {}, () => {}).then(() => {
+      if (this.#last.get(name) === last) this.#last.delete(name);
+    });
+    this.#last.set(name, last);
+    return answer;
   }
 
   /** What is wrong with settings is said at once, whatever the run is at. */
