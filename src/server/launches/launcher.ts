@@ -95,7 +95,10 @@ export class Launcher implements Disposable {
   ): void {
     this.#requireRoom();
     const { ranks } = asked;
-    const { plan = null, gpuIndex = null } = this.launches.find(name) ?? {};
+    const before = this.launches.find(name);
+    // Another number of ranks takes other memory of each GPU; several are spread over GPUs by themselves.
+    const plan = before?.ranks === ranks ? before.plan : null;
+    const gpuIndex = ranks === 1 ? before?.gpuIndex ?? null : null;
     const args = [kind, "--run", this.#folderOf(name), "--resume", ...moreOptions(asked)];
     this.launches.add(name, { ...waiting(kind, args, ranks), plan, gpuIndex });
     this.#carryOn(this.#advance());
