@@ -6,6 +6,40 @@ import { withFolder, WrittenRun } from "./written_run.ts";
 
 const program = fileURLToPath(import.meta.resolve("../../src/cli/main.ts"));
 
+Deno.test("verify: a run without a verifier is refused, and a process that cannot be started blocks nobody", async () => {
+  await withFolder(async (root) => {
+    new WrittenRun(root, "tuned", { policy: "generator" });
+    const run = new WrittenRun(root, "one", { generator: 5 });
+    Deno.mkdirSync(join(run.folder.checkpoints, "step-000003"), { recursive: true });
+    const options = { hostname: "127.0.0.1", port: 0, token: null, folders: [], root };
+    await using server = serve({ ...options, program });
+    const ask = (body: object) =>
+      fetch(`${server.url}/api/verify`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+    while ((await (await fetch(`${server.url}/api/runs`)).json()).runs.length < 2);
+    const tuned = await ask({ run: "tuned", problem: "p" });
+    assert.deepEqual([tuned.status, (await tuned.json()).field], [422, "run"]);
+    const strange = await ask({ run: "one", problem: "p", step: 3 });
+    assert.equal(strange.status, 422);
+    assert.match(await strange.text(), /step/);
+    // The kernel refuses to start a process with a variable of more than 128 KiB.
+    Deno.env.set("TANGO_TEST_TOO_LONG", "x".repeat(1 << 18));
+    try {
+      const failed = await ask({ run: "one", problem: "p" });
+      assert.equal(failed.status, 500);
+      await failed.body?.cancel();
+    } finally {
+      Deno.env.delete("TANGO_TEST_TOO_LONG");
+    }
+    const next = await ask({ run: "one", problem: "p" });
+    assert.equal(next.status, 200);
+    await next.text();
+  });
+});
+
 Deno.test("verify: what cannot be asked is refused, and a process that fails says why in the last line", async () => {
   await withFolder(async (root) => {
     const run = new WrittenRun(root, "one", { generator: 5 });

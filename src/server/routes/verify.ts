@@ -22,7 +22,7 @@ const verify = createRoute({
       required: true,
       content: {
         "application/json": {
-          schema: z.object({
+          schema: z.strictObject({
             run: z.string().min(1).max(255),
             checkpoint: z.int().min(0).max(2 ** 40).nullable().default(null)
               .describe("As they were after this step; null: in the newest checkpoint."),
@@ -54,7 +54,11 @@ export function verifyRoutes(runs: AllRuns, program: string): OpenAPIHono {
   let going = 0;
   api.openapi(verify, (context) => {
     const { run, problem, solution, ...asked } = context.req.valid("json");
-    const { folder } = requireRun(runs, run);
+    const { folder, kind } = requireRun(runs, run);
+    if (kind !== "train") {
+      const what = kind === "sft" ? "is fine-tuning" : "is a comparison: name one of its runs";
+      throw new RequestProblem(422, `It has no verifier: the run ${run} ${what}.`, "run");
+    }
     const steps = listCheckpoints(folder.checkpoints).map(({ step }) => step);
     if (steps.length === 0 || (asked.checkpoint !== null && !steps.includes(asked.checkpoint))) {
       const there = steps.join(", ") || "none yet";
@@ -67,7 +71,6 @@ export function verifyRoutes(runs: AllRuns, program: string): OpenAPIHono {
     if (going >= AT_ONCE) {
       throw new RequestProblem(429, "Another solution is being judged; try again when it is done.");
     }
-    going++;
     const lines = verifyInProcess(
       program,
       {
@@ -78,6 +81,7 @@ export function verifyRoutes(runs: AllRuns, program: string): OpenAPIHono {
       },
       () => void going--,
     );
+    going++;
     return context.body(lines, 200, {
       "content-type": "application/x-ndjson",
       "cache-control": "no-store",
