@@ -155,6 +155,9 @@ Deno.test({
       await refused({ ...sft, preset: "../secret" }, 422, "preset");
       await refused({ ...sft, run: "../out" }, 422, "run");
       await refused({ ...sft, run: ".tango" }, 422, "run");
+      const elsewhere = { ...configuration, run_directory: "configs/run" };
+      await refused({ ...sft, configuration: elsewhere }, 422, "run_directory");
+      await refused({ ...sft, set: [`run_directory=${root}/one`] }, 422, "run_directory");
       await refused({ ...sft, ranks: 4, set: ["reduction.shards=2"] }, 422, undefined);
       await refused({ ...sft, set: ["initial_model=/etc"] }, 422, "initial_model");
       // What could be fetched or written there would be executed.
@@ -217,9 +220,25 @@ Deno.test({
       const waiting = async () => (await client.send("GET", `/api/runs/${third.id}`)).answer;
       while ((await waiting()).memory === null) assert.equal((await waiting()).state, "waiting");
       assert.equal((await waiting()).state, "waiting");
+      for (const action of ["pause", "go-on", "checkpoint"]) {
+        const early = await client.send("POST", `/api/runs/${third.id}/${action}`);
+        assert.equal(early.status, 409);
+        assert.match(early.answer.detail, /waits in the queue/);
+      }
       await client.act(first.id, "stop");
-      await client.until(first.id, "stopped");
+      const { step } = await client.until(first.id, "stopped");
       await client.until(third.id, "running");
+      // One that waits to be gone on with keeps what it has.
+      await client.act(first.id, "resume");
+      const remove = (id: string) => client.send("DELETE", `/api/runs/${id}`);
+      const { status, answer: problem } = await remove(first.id);
+      assert.equal(status, 409, "it is there to be gone on with");
+      assert.match(problem.detail, /stop it first/);
+      await client.act(first.id, "stop");
+      assert.equal((await client.until(first.id, "stopped")).step, step);
+      const fourth = await client.start(ENDLESS, { set });
+      assert.equal((await remove(fourth.id)).status, 204, "it never began");
+      assert.equal((await client.send("GET", `/api/runs/${fourth.id}`)).status, 404);
     }),
 });
 

@@ -97,6 +97,7 @@ export function prepareRun(
   const load = (path: string) =>
     kind === "sft" ? loadSftConfig(path, overrides) : loadTangoConfig(path, overrides);
   const config = written === null ? load(file) : loadWritten(scratch, written, load);
+  requireUnplaced(config);
   requireAllowedPaths(config, folders);
   checkKind(kind, config, ranks);
   return {
@@ -162,6 +163,15 @@ function checkKind(kind: RunKind, config: TangoConfig | SftConfig, ranks: number
   }
   placementOf(withParts(config, ranks), ranks);
   if (kind === "compare") comparedMethods(config);
+}
+
+/** @throws UserError of a configuration that says where its run's folder is to be */
+function requireUnplaced({ run_directory: folder }: TangoConfig | SftConfig): void {
+  if (folder === null) return;
+  throw new UserError(
+    `run_directory is ${JSON.stringify(folder)}, and the server keeps all runs in one folder: ` +
+      "leave it out, and name the run with run.",
+  );
 }
 
 function nameOf(kind: RunKind, config: TangoConfig | SftConfig): string {

@@ -79,7 +79,7 @@ const settings = createRoute({
 const remove = createRoute({
   method: "delete",
   path: "/api/runs/{id}",
-  summary: "Removes a run that has ended, with all files in its folder",
+  summary: "Removes a run that has ended, with all files in its folder, or one that never began",
   request: { params: runParameter },
   responses: { 204: { description: "It is gone." }, ...problems(404, 409, 422, 429) },
 });
@@ -94,6 +94,12 @@ export function controlRoutes(runs: AllRuns, launcher: Launcher, steering: Steer
     requireOwn(run);
     if (run.state !== "waiting" && !GOING.includes(run.state)) {
       throw new RequestProblem(409, `The run is not going on: it is ${run.state}.`);
+    }
+    if (run.state === "waiting" && action !== "stop" && action !== "kill") {
+      throw new RequestProblem(
+        409,
+        `The run waits in the queue: ${action} is for one that has begun, stop takes it out.`,
+      );
     }
     switch (action) {
       case "pause":
@@ -149,8 +155,14 @@ export function controlRoutes(runs: AllRuns, launcher: Launcher, steering: Steer
   });
   api.openapi(remove, async (context) => {
     const { id } = context.req.valid("param");
-    const { state } = requireOwn(runs.view(id));
+    const { state, folder } = requireOwn(runs.view(id));
     if (GOING.includes(state)) throw new RequestProblem(409, `The run is ${state}: stop it first.`);
+    if (state === "waiting" && RunFolder.at(folder).isUsed) {
+      throw new RequestProblem(
+        409,
+        "The run waits to be gone on with: stop it first, which takes it out of the queue.",
+      );
+    }
     launcher.forget(id);
     const run = list.find(id);
     if (run) removeIfPresent(run.folder.path);
