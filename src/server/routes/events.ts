@@ -80,12 +80,12 @@ export function eventsRoutes(runs: AllRuns): OpenAPIHono {
     const after = last === undefined
       ? Math.max(0, list.index.lastEvent(indexed.id) - FIRST_EVENTS)
       : Number(last);
+    const headers = { "content-type": "text/event-stream", "cache-control": "no-store" };
+    // Nobody would read the stream, nor end it.
+    if (context.req.method === "HEAD") return context.body(null, 200, headers) as never;
     watchers++;
     const stream = followEvents(list, messages, name, after, () => void watchers--);
-    return context.body(stream, 200, {
-      "content-type": "text/event-stream",
-      "cache-control": "no-store",
-    }) as never; // the library knows no streams of events
+    return context.body(stream, 200, headers) as never; // the library knows no streams of events
   });
   api.openapi(timeline, (context) => {
     const { indexed, folder } = requireRun(runs, context.req.valid("param").id);
@@ -100,7 +100,7 @@ export function eventsRoutes(runs: AllRuns): OpenAPIHono {
   return api;
 }
 
-/** A stream that ends when the run is deleted, or who reads it goes away. */
+/** A stream that ends when the run is deleted, the server ends, or who reads it goes away. */
 function followEvents(
   runs: RunList,
   messages: EventMessages,
@@ -112,9 +112,9 @@ function followEvents(
   let last = after;
   const following = new DisposableStack();
   following.defer(onEnd);
-  const send = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+  const sendRest = (controller: ReadableStreamDefaultController<Uint8Array>) => {
     const run = runs.find(name);
-    if (run === null) {
+    if (run === null || runs.isClosed) {
       following.dispose();
       return controller.close();
     }
@@ -124,6 +124,15 @@ function followEvents(
       if (found === null) return;
       last = found.last;
       controller.enqueue(found.bytes);
+    }
+  };
+  const send = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    try {
+      sendRest(controller);
+    } catch (error) {
+      console.error(error);
+      following.dispose();
+      controller.error(error); // whoever reads asks again, from the last event on
     }
   };
   return new ReadableStream({

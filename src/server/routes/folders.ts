@@ -100,21 +100,27 @@ export function foldersRoutes(runs: AllRuns): OpenAPIHono {
   // A file of a folder in it: the same, which OpenAPI cannot say.
   api.openapi(file, async (context) => {
     const { id, step, path } = context.req.valid("param");
-    return await download(requireRun(runs, id), step, path) as never;
+    return await download(context.req.method, requireRun(runs, id), step, path) as never;
   });
   api.get("/api/runs/:id/checkpoints/:step{[0-9]+}/files/:path{.+}", async (context) => {
     const { id, step, path } = context.req.param();
-    return await download(requireRun(runs, id), Number(step), path);
+    return await download(context.req.method, requireRun(runs, id), Number(step), path);
   });
   return api;
 }
 
-async function download({ folder }: ListedRun, step: number, path: string): Promise<Response> {
+async function download(
+  method: string,
+  { folder }: ListedRun,
+  step: number,
+  path: string,
+): Promise<Response> {
   const checkpoint = listCheckpoints(folder.checkpoints).find((one) => one.step === step);
   const found = checkpoint && fileInside(checkpoint.path, path);
   if (!found) throw new RequestProblem(404, "There is no such file in that checkpoint.");
-  const opened = await Deno.open(found.path, { read: true });
-  return new Response(opened.readable, {
+  // The file is closed when it was read, which nobody does after HEAD.
+  const opened = method === "HEAD" ? null : await Deno.open(found.path, { read: true });
+  return new Response(opened?.readable ?? null, {
     headers: {
       "content-type": "application/octet-stream",
       "content-length": String(found.bytes),
