@@ -34,10 +34,16 @@ const MARK_BYTES = 256;
 /** Read at once; a longer line is read whole. */
 const PART_BYTES = 1 << 20;
 
-/** Looks at a log; one that is not there is empty. */
+/**
+ * Looks at a log; one that is not there is empty.
+ *
+ * @throws Error when it is something other than a file
+ */
 export function readGrowth(path: string, { offset, mark }: Position): Growth {
   let file: Deno.FsFile;
   try {
+    // To open a pipe waits for who writes.
+    if (!Deno.statSync(path).isFile) throw new Error(`${path} is no file`);
     file = Deno.openSync(path, { read: true });
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;

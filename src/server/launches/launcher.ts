@@ -178,12 +178,20 @@ export class Launcher implements Disposable {
 
   /** Finds those that have ended unseen: they were started by an earlier server. */
   #look(): void {
+    try {
+      this.#findEnded();
+    } catch (error) {
+      console.error(error); // as in #carryOn
+    }
+    this.#carryOn(this.#advance());
+  }
+
+  #findEnded(): void {
     this.launches.writeRest();
     for (const [name, { state, process }] of this.launches.all()) {
       if (state !== "running" || process === null || this.#children.has(process.pid)) continue;
       if (!isAlive(process)) this.#carryOn(this.#end(name, process, null));
     }
-    this.#carryOn(this.#advance());
   }
 
   /** What fails, such as a write to a full disk, is tried again when processes are looked at next. */

@@ -30,7 +30,13 @@ export class EventFeed implements Disposable {
   #wake(run: string): void {
     this.#due.delete(run);
     this.#woken.set(run, performance.now());
-    for (const wake of [...this.#followers.get(run) ?? []]) wake();
+    for (const wake of [...this.#followers.get(run) ?? []]) {
+      try {
+        wake();
+      } catch (error) {
+        console.error(error); // the others are woken all the same
+      }
+    }
   }
 
   #forget(run: string): void {
@@ -40,7 +46,11 @@ export class EventFeed implements Disposable {
     this.#followers.delete(run);
   }
 
+  /** Wakes all a last time, so that they see the end. */
   [Symbol.dispose](): void {
-    for (const run of [...this.#followers.keys()]) this.#forget(run);
+    for (const run of [...this.#followers.keys()]) {
+      this.#wake(run);
+      this.#forget(run);
+    }
   }
 }

@@ -31,6 +31,7 @@ export function findRun(root: string, name: string, known?: FoundRun): FoundRun 
   } catch {
     return null; // no folder, no run in it, or none of this user's business
   }
+  if (!stat.isFile) return null; // a pipe would be waited for
   // A comparison's configuration is there before what tells that it is one.
   const isCompared = isComparison(path);
   const mark = `${stat.ino} ${stat.mtime?.getTime()}${isCompared ? " compare" : ""}`;

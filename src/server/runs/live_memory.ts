@@ -32,8 +32,13 @@ export class LiveMemory implements Disposable {
     for (const run of this.list.all) {
       // Runs of a comparison are in its process.
       if (run.comparison !== null) continue;
-      if (run.live === null) this.#said.delete(run.name);
-      else if (!this.#asked.has(run.name)) void this.#ask(run);
+      if (run.live === null) {
+        this.#said.delete(run.name);
+        this.#asked.delete(run.name);
+      } else if (!this.#asked.has(run.name)) {
+        // It stays one that was asked: the same error once a second would say no more.
+        this.#ask(run).catch((error) => console.error(`${run.name} cannot be asked:`, error));
+      }
     }
   }
 

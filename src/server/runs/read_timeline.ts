@@ -47,6 +47,7 @@ export function readTimeline(
 function readLines(path: string, from: number, to: number): TimelineLine[] {
   let log: Deno.FsFile;
   try {
+    if (!Deno.statSync(path).isFile) return []; // a pipe would be waited for
     log = Deno.openSync(path, { read: true });
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return [];

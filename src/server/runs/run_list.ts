@@ -30,7 +30,8 @@ export class RunList implements Disposable {
   readonly feed = new EventFeed();
   readonly #runs = new Map<string, ListedRun>();
   readonly #changed = new Set<string>();
-  readonly #watcher: Deno.FsWatcher;
+  /** Null where the system cannot watch: the folders are looked at all the same. */
+  readonly #watcher: Deno.FsWatcher | null;
   readonly #timers: ReturnType<typeof setInterval>[];
   /** By the names of runs that cannot be followed. */
   readonly #problems = new Map<string, string>();
@@ -41,12 +42,10 @@ export class RunList implements Disposable {
 
   /** @param root the folder; it must be there */
   constructor(readonly root: string, readonly index: RunIndex) {
-    this.#watcher = Deno.watchFs(root);
-    this.#watch().catch((error) => {
-      // The folders are looked at once a second all the same.
-      this.#isWatched = false;
-      console.error(`${root} is not watched: ${error.message}`);
-    });
+    this.#watcher = this.#openWatcher();
+    if (this.#watcher !== null) {
+      this.#watch(this.#watcher).catch((error) => this.#watchNoMore(error));
+    }
     this.#timers = [
       setInterval(() => this.#scan(), SCAN_MS),
       setInterval(() => void this.#update(), GATHER_MS),
@@ -83,13 +82,30 @@ export class RunList implements Disposable {
   [Symbol.dispose](): void {
     this.#isClosed = true;
     for (const timer of this.#timers) clearInterval(timer);
-    this.#watcher.close();
+    this.#watcher?.close();
     this.feed[Symbol.dispose]();
   }
 
-  async #watch(): Promise<void> {
+  #openWatcher(): Deno.FsWatcher | null {
+    try {
+      return Deno.watchFs(this.root);
+    } catch (error) {
+      this.#watchNoMore(error); // such as a limit on how many may watch
+      return null;
+    }
+  }
+
+  #watchNoMore(error: unknown): void {
+    this.#isWatched = false;
+    const message = error instanceof Error ? error.message : String(error);
+    console.error(
+      `${this.root} is not watched: ${message}. Its folders are looked at once a second.`,
+    );
+  }
+
+  async #watch(watcher: Deno.FsWatcher): Promise<void> {
     const prefix = `${Deno.realPathSync(this.root)}/`;
-    for await (const { paths } of this.#watcher) {
+    for await (const { paths } of watcher) {
       for (const path of paths) {
         const place = path.startsWith(prefix) ? path.slice(prefix.length) : path;
         this.#changed.add(place.replace(`${this.root}/`, "").split("/")[0]);
@@ -109,6 +125,7 @@ export class RunList implements Disposable {
       this.#problems.set("", `${this.root} cannot be read: ${(error as Error).message}.`);
     }
     for (const name of this.#runs.keys()) if (isDue(name)) this.#changed.add(name);
+    for (const name of this.#problems.keys()) if (name !== "") this.#changed.add(name);
   }
 
   /** Reads what is new; a long log in parts, between which others are served. */
@@ -138,8 +155,8 @@ export class RunList implements Disposable {
       const message = error instanceof Error ? error.message : String(error);
       this.#problems.set(name, `What is shown of ${this.root}/${name} is behind: ${message}.`);
       const known = this.#runs.get(name);
-      // Whether somebody runs it is known all the same.
-      if (known) this.#runs.set(name, { ...known, live: liveRun(known.folder) });
+      // Whether somebody runs it is known all the same, unless that is what cannot be read.
+      if (known) this.#runs.set(name, { ...known, live: liveRunIfReadable(known.folder) });
       return false; // it is tried again when the folders are looked at next
     }
   }
@@ -148,6 +165,7 @@ export class RunList implements Disposable {
     const before = this.#runs.get(name);
     const found = findRun(this.root, name, before);
     if (found === null) {
+      this.#problems.delete(name);
       if (before) this.#forget(before);
       return false;
     }
@@ -173,9 +191,16 @@ export class RunList implements Disposable {
 
   #forget(run: ListedRun): void {
     this.#runs.delete(run.name);
-    this.#problems.delete(run.name);
     this.index.remove(run.indexed.id);
     this.feed.tell(run.name);
+  }
+}
+
+function liveRunIfReadable(folder: RunFolder): LiveRun | null {
+  try {
+    return liveRun(folder);
+  } catch {
+    return null; // the run's problem says so
   }
 }
 

@@ -40,3 +40,24 @@ Deno.test({
       assert.deepEqual(resumed(2), { plan: null, gpuIndex: null });
     }),
 });
+
+Deno.test("launcher: what fails while it looks at its processes is said, and ends nobody", async () => {
+  await withFolder(async (root) => {
+    const { error } = console;
+    const said = Promise.withResolvers<unknown>();
+    console.error = (problem) => said.resolve(problem);
+    try {
+      using database = new Database(join(root, "queue.sqlite"), QUEUE);
+      const list = { root, all: [] } as unknown as RunList;
+      const store = new LaunchStore(database);
+      using memory = new LiveMemory(list);
+      using _launcher = new Launcher(list, store, root, "none", memory);
+      store.all = () => {
+        throw new Error("the disk is gone");
+      };
+      assert.match(String(await said.promise), /the disk is gone/);
+    } finally {
+      console.error = error;
+    }
+  });
+});

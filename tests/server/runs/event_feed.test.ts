@@ -26,3 +26,30 @@ Deno.test("event feed: all who follow a run are woken, once for what comes toget
   await again;
   assert.deepEqual(woken, ["first", "first"]);
 });
+
+Deno.test("event feed: one who fails keeps nobody from being woken, and all are at its end", async () => {
+  const { error } = console;
+  const said: unknown[] = [];
+  console.error = (problem) => void said.push(problem);
+  try {
+    const feed = new EventFeed();
+    feed.follow("one", () => {
+      throw new Error("broken");
+    });
+    let woken = 0;
+    const first = new Promise<void>((resolve) => {
+      feed.follow("one", () => {
+        woken++;
+        resolve();
+      });
+    });
+    feed.tell("one");
+    await first;
+    assert.equal(woken, 1);
+    feed[Symbol.dispose]();
+    assert.equal(woken, 2);
+  } finally {
+    console.error = error;
+  }
+  assert.deepEqual(said.map(String), ["Error: broken", "Error: broken"]);
+});

@@ -5,8 +5,13 @@ import { readMetrics } from "../../../src/server/index/read_metrics.ts";
 import { RunIndex } from "../../../src/server/index/run_index.ts";
 import { RUN_INDEX } from "../../../src/server/index/run_tables.ts";
 import { answerError } from "../../../src/server/routes/api.ts";
+import { readTimeline } from "../../../src/server/runs/read_timeline.ts";
 import { RunList } from "../../../src/server/runs/run_list.ts";
 import { withFolder, WrittenRun } from "../written_run.ts";
+
+const fifo = (path: string) => {
+  assert.ok(new Deno.Command("mkfifo", { args: [path] }).outputSync().success);
+};
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, 20));
 
@@ -65,4 +70,53 @@ Deno.test("run list: what is new in one run is read while another's long log is 
     await list.catchUp("short");
     assert.equal(list.find("short")?.indexed.rows, 1);
   });
+});
+
+Deno.test("run list: a broken folder that is removed is no problem any more, and a pipe stops nobody", async () => {
+  await withFolder(async (root) => {
+    using database = new Database(join(root, "index.sqlite"), RUN_INDEX);
+    const broken = join(root, "broken");
+    Deno.mkdirSync(broken);
+    fifo(join(broken, "metrics.jsonl"));
+    Deno.writeTextFileSync(join(broken, "config.yaml"), "a: 1");
+    Deno.mkdirSync(join(root, "piped"));
+    fifo(join(root, "piped", "config.yaml"));
+    const well = new WrittenRun(root, "well");
+    fifo(well.folder.control);
+    fifo(well.folder.timeline);
+    well.step(1, "generator", { a: 1 });
+    using list = new RunList(root, new RunIndex(database));
+    while (list.find("well")?.indexed.rows !== 1) await pause();
+    while (list.problem === null) await pause();
+    assert.match(list.problem ?? "", /broken is behind: .*metrics.jsonl is no file/);
+    assert.equal(list.find("broken"), null);
+    assert.equal(list.find("piped"), null);
+    assert.deepEqual(readTimeline(well.folder.timeline, { from: 0, to: 9 }, 0), []);
+    Deno.removeSync(broken, { recursive: true });
+    while (list.problem !== null) await pause();
+  });
+});
+
+Deno.test("run list: where the system watches no folder, it says so and looks itself", async () => {
+  const { watchFs } = Deno;
+  const { error } = console;
+  const said: string[] = [];
+  Deno.watchFs = () => {
+    throw new Error("no inotify instance is left");
+  };
+  console.error = (text: string) => void said.push(text);
+  try {
+    await withFolder(async (root) => {
+      using database = new Database(join(root, "index.sqlite"), RUN_INDEX);
+      const run = new WrittenRun(root, "one");
+      using list = new RunList(root, new RunIndex(database));
+      while (list.find("one") === null) await pause();
+      run.step(1, "generator", { a: 1 });
+      while (list.find("one")?.indexed.rows !== 1) await pause();
+    });
+  } finally {
+    Deno.watchFs = watchFs;
+    console.error = error;
+  }
+  assert.match(said.join("\n"), /is not watched: no inotify instance is left/);
 });

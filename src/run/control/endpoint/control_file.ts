@@ -7,10 +7,18 @@ import { isAlive, ownProcess, type ProcessIdentity } from "../../../base/process
 import { UserError } from "../../../base/user_error.ts";
 import { CONTINUE, type RunFolder } from "../../store/run_folder.ts";
 
+/** A Unix socket's path is no longer, in bytes: the system's structure for it ends there. */
+const LONGEST_SOCKET = 107;
+
+const canBeSocket = (path: string) => {
+  const { length } = new TextEncoder().encode(path);
+  return length > 0 && length <= LONGEST_SOCKET && !path.includes("\0");
+};
+
 const controlSchema = z.object({
   process: z.object({ pid: z.int().positive(), started: z.string(), place: z.string() }),
   /** Path of a Unix socket; see `control_request.ts` for what is said there. */
-  socket: z.string(),
+  socket: z.string().refine(canBeSocket),
 });
 
 /** A process that runs what is in a folder. Of several ranks it is the first. */
@@ -42,6 +50,7 @@ export function writeControlFile(folder: RunFolder, socket: string): void {
 export function readControlFile(folder: RunFolder): RunProcess | null {
   if (!exists(folder.control)) return null;
   try {
+    if (!Deno.statSync(folder.control).isFile) return null; // a pipe would be waited for
     const { data } = controlSchema.safeParse(JSON.parse(Deno.readTextFileSync(folder.control)));
     return data ?? null;
   } catch (error) {
