@@ -1,5 +1,6 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Benchmarks } from "./benchmarks/benchmarks.ts";
+import { describeApi } from "./description.ts";
 import { type Access, refuse, signIn } from "./http/guard.ts";
 import { isRead, RateLimit, RATES, refuseBody, tooMany, tooSlow } from "./http/limits.ts";
 import { notFound } from "./http/methods.ts";
@@ -84,17 +85,8 @@ export function makeApp(
     ]
   ) app.route("/", routes);
   app.route("/", pageRoutes());
-  if (access.token !== null) {
-    app.openAPIRegistry.registerComponent("securitySchemes", "token", {
-      type: "http",
-      scheme: "bearer",
-    });
-  }
-  app.doc31("/openapi.json", {
-    openapi: "3.1.0",
-    info: { title: "tango", version: "1", description: "Runs are started, watched and steered." },
-    ...(access.token === null ? {} : { security: [{ token: [] }] }),
-  });
+  const description = describeApi(app, access);
+  app.get("/openapi.json", (context) => context.json(description));
   const documented = app.openAPIRegistry.definitions.flatMap((definition) =>
     definition.type === "route" ? [definition.route] : []
   );

@@ -87,7 +87,13 @@ Deno.test("serve: runs of the command line show up and are followed", async () =
     const { changeable } = await read("/api/runs/one/config");
     assert.deepEqual(changeable, { "rollout.temperature": 1 });
     const openapi = await read("/openapi.json");
-    assert.ok(openapi.paths["/api/runs/{id}/metrics"].get.responses["404"]);
+    const { responses } = openapi.paths["/api/runs/{id}/metrics"].get;
+    assert.ok(responses["404"] && responses["403"] && !responses["401"]);
+    // What somebody's editor left.
+    Deno.writeTextFileSync(run.folder.timeline, '{"step":1}\nnonsense\n');
+    await assertProblem(await ask("/api/runs/one/timeline"), 422);
+    Deno.writeTextFileSync(run.folder.configuration, "5");
+    await assertProblem(await ask("/api/runs/one/config"), 422);
     Deno.removeSync(join(root, "one"), { recursive: true });
     while (
       (await ask("/api/runs/one").then((answer) => (answer.body?.cancel(), answer.status))) !== 404

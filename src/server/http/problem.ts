@@ -69,6 +69,12 @@ export function invalidResponse(issues: readonly z.core.$ZodIssue[]): Response {
   return problemResponse(422, `${field || "The request"}: ${issue.message}`, field || undefined);
 }
 
+/** A problem in the OpenAPI document, as it stands there. */
+export function problemAnswer(status: ProblemStatus): object {
+  const schema = { $ref: "#/components/schemas/Problem" };
+  return { description: TITLES[status], content: { "application/problem+json": { schema } } };
+}
+
 /** Documents problems that a route answers with. */
 export function problems<const Status extends ProblemStatus>(
   ...statuses: readonly Status[]

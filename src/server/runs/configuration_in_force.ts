@@ -1,4 +1,5 @@
 import { parse } from "yaml";
+import { UserError } from "../../base/user_error.ts";
 import { exists } from "../../base/atomic_file.ts";
 import {
   changeableSftKeys,
@@ -31,7 +32,10 @@ export interface ConfigurationInForce {
 export function configurationInForce(
   { folder, kind, comparison }: ListedRun,
 ): ConfigurationInForce {
-  const configuration = parse(Deno.readTextFileSync(folder.configuration));
+  const configuration: unknown = parse(Deno.readTextFileSync(folder.configuration));
+  if (!isSection(configuration)) {
+    throw new UserError(`${folder.configuration} is damaged: it is no mapping of keys.`);
+  }
   const history = exists(folder.history) ? readJsonLines<ConfigChange>(folder.history) : [];
   const changes = history.map(({ step, settings }) => ({
     step,

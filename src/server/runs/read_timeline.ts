@@ -1,4 +1,6 @@
+import { z } from "zod";
 import { activityOf, type TimelineLine } from "../../run/store/timeline_log.ts";
+import { UserError } from "../../base/user_error.ts";
 import { readAt } from "../index/growth.ts";
 
 /** What a rank did for a while, in seconds since the run began. */
@@ -63,7 +65,26 @@ function readLines(path: string, from: number, to: number): TimelineLine[] {
   if (begin >= end) return [];
   const text = new TextDecoder().decode(readAt(file, begin, end - begin));
   // A last line may be in the making.
-  return text.split("\n").slice(0, -1).map((line) => JSON.parse(line));
+  return text.split("\n").slice(0, -1).map((line) => parseLine(line, path));
+}
+
+const lineSchema = z.object({
+  step: z.number(),
+  at: z.number(),
+  names: z.array(z.string()),
+  ranks: z.array(z.array(z.number())),
+});
+
+function parseLine(line: string, path: string): TimelineLine {
+  try {
+    return lineSchema.parse(JSON.parse(line));
+  } catch {
+    throw new UserError(
+      `${path} is damaged: ${
+        JSON.stringify(line.slice(0, 60))
+      } is no line of it. Remove that line.`,
+    );
+  }
 }
 
 /** Where the first line begins whose step is at least `step`; the end of the whole lines when there is none. */
