@@ -55,7 +55,7 @@ export function serve(
   }
   using opening = new DisposableStack();
   const own = join(root, OWN_FOLDER);
-  Deno.mkdirSync(own, { recursive: true, mode: 0o700 });
+  makeFolder(own, root);
   const queue = opening.use(new Database(join(own, "queue.sqlite"), QUEUE));
   const index = opening.use(new Database(join(own, "index.sqlite"), RUN_INDEX));
   const list = opening.use(new RunList(root, new RunIndex(index)));
@@ -81,6 +81,19 @@ export function serve(
       opened.dispose();
     },
   };
+}
+
+/** @throws UserError when there can be no folder */
+function makeFolder(own: string, root: string): void {
+  try {
+    Deno.mkdirSync(own, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new UserError(
+      `${root} cannot be the folder of the runs: ${
+        (error as Error).message
+      }. Choose another with --runs.`,
+    );
+  }
 }
 
 function listen(

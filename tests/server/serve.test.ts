@@ -322,3 +322,16 @@ Deno.test("serve: the page's files, and no others", async () => {
     }
   });
 });
+
+Deno.test("serve: what cannot be a folder of runs is told as the user's mistake", async () => {
+  await withFolder((folder) => {
+    const file = join(folder, "file");
+    Deno.writeTextFileSync(file, "");
+    const link = join(folder, "link");
+    Deno.symlinkSync(join(folder, "none"), link);
+    for (const root of [file, link]) {
+      const message = new RegExp(`${root} cannot be the folder of the runs: .*--runs`);
+      assert.throws(() => serve({ ...plain, root }), { name: "UserError", message });
+    }
+  });
+});

@@ -1,9 +1,9 @@
 /** Configurations that come with the program. */
 
 import { join } from "node:path";
-import { parse } from "yaml";
 import { UserError } from "../../base/user_error.ts";
 import { exists } from "../../base/atomic_file.ts";
+import { readYamlFile } from "../../run/config/yaml_file.ts";
 
 const FOLDER = "configs";
 
@@ -15,18 +15,38 @@ export interface Preset {
   readonly configuration: Record<string, unknown>;
 }
 
-/** All presets by name. */
-export function listPresets(): Preset[] {
-  if (!exists(FOLDER)) return [];
-  return [...Deno.readDirSync(FOLDER)]
+/** Why a preset is left out, by its file: said when that is new. */
+const said = new Map<string, string>();
+
+/** All presets by name; a broken one is left out, which is said on standard error. */
+export function listPresets(folder = FOLDER): Preset[] {
+  if (!exists(folder)) return [];
+  return [...Deno.readDirSync(folder)]
     .filter(({ name, isFile }) => isFile && name.endsWith(".yaml"))
-    .map(({ name }) => readPreset(name.slice(0, -".yaml".length)))
+    .flatMap(({ name }) => readPreset(join(folder, name), name.slice(0, -".yaml".length)) ?? [])
     .sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
-function readPreset(name: string): Preset {
-  const text = Deno.readTextFileSync(join(FOLDER, `${name}.yaml`));
-  const configuration = parse(text) as Record<string, unknown>;
+function readPreset(file: string, name: string): Preset | null {
+  try {
+    const preset = parsePreset(file, name);
+    said.delete(file);
+    return preset;
+  } catch (error) {
+    const { message } = error as Error;
+    if (said.get(file) !== message) console.error(`The preset ${name} is left out. ${message}`);
+    said.set(file, message);
+    return null;
+  }
+}
+
+function parsePreset(file: string, name: string): Preset {
+  const { value } = readYamlFile(file);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new UserError(`${file} holds no keys with values.`);
+  }
+  const configuration = value as Record<string, unknown>;
+  const text = Deno.readTextFileSync(file);
   const comment = /^(?:#.*\n)*/.exec(text)?.[0] ?? "";
   const lines = comment.split("\n").map((line) => line.replace(/^# ?/, ""));
   // Commands that are indented in the comment are for a terminal.

@@ -2,13 +2,14 @@
 
 import { z } from "@hono/zod-openapi";
 import { join } from "node:path";
-import { parse, stringify } from "yaml";
+import { stringify } from "yaml";
 import { UserError } from "../../base/user_error.ts";
 import { comparedMethods } from "../../run/compare/comparison.ts";
 import { DEFAULT_SEEDS, seedsProblem } from "../../run/compare/seeds.ts";
 import type { TangoConfig } from "../../run/config/config_schema.ts";
 import { loadSftConfig, loadTangoConfig } from "../../run/config/load_config.ts";
 import { placementOf, requireShards, withParts, withSftParts } from "../../run/config/placement.ts";
+import { readYamlFile } from "../../run/config/yaml_file.ts";
 import type { SftConfig } from "../../run/config/sft_config_schema.ts";
 import { problemsName } from "../../run/problems/open_problems.ts";
 import type { RunKind } from "../../run/store/run_folder.ts";
@@ -91,7 +92,7 @@ export function prepareRun(
   }
   checkSeeds(kind, request.seeds);
   const file = presetFile(preset ?? DEFAULTS[kind]);
-  const base = preset === undefined ? {} : parse(Deno.readTextFileSync(file)) as object;
+  const base = preset === undefined ? {} : readYamlFile(file).value;
   const written = configuration === undefined ? null : stringify(merged(base, configuration));
   const overrides = { set, steps };
   const load = (path: string) =>
