@@ -86,7 +86,7 @@ Deno.test({
         const { process } = readControlFile(folder) ?? assert.fail("nobody runs it");
         processes.push(process);
         Deno.kill(process.pid, "SIGKILL");
-        await until(url, id, "lost", "failed");
+        await until(url, id, "lost");
         await ask(url, `/api/runs/${id}/resume`, "POST");
         await until(url, id, "running");
       }

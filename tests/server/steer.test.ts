@@ -9,6 +9,7 @@ import { exists } from "../../src/base/atomic_file.ts";
 import { readControlFile } from "../../src/run/control/endpoint/control_file.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
 
+import { findMpiexec } from "../../src/cli/ranks/mpiexec.ts";
 import type { RunView } from "../../src/server/runs/run_view.ts";
 import { TwoAdapters } from "../gpu/choice/two_adapters.ts";
 import { assertSameFiles } from "../run/killable_runs.ts";
@@ -326,4 +327,39 @@ Deno.test({
       await killAll(client);
       await server[Symbol.asyncDispose]();
     }),
+});
+
+Deno.test({
+  ...lenient,
+  name:
+    "steer: a run that is killed from outside is lost, by which signal, and goes on when resumed",
+  fn: () =>
+    withServer(async (client, root) => {
+      const { id } = await client.start(ENDLESS);
+      await client.until(id, "running");
+      const { process } = readControlFile(RunFolder.at(join(root, id))) ??
+        assert.fail("no process");
+      Deno.kill(process.pid, "SIGKILL");
+      const { error } = await client.until(id, "lost");
+      assert.match(error ?? "", /^Its process was ended by SIGKILL .*: resume [^\n]*$/);
+      await client.act(id, "resume");
+      await client.until(id, "running");
+    }),
+});
+
+Deno.test({
+  ...lenient,
+  name: "steer: of a run on several ranks whose one rank is killed, that is the error",
+  fn: async () => {
+    if (await findMpiexec() === null) return console.log("there is no MPI");
+    await withServer(async (client, root) => {
+      const { id } = await client.start(ENDLESS, { ranks: 2, set: ["reduction.shards=2"] });
+      await client.until(id, "running");
+      const { process } = readControlFile(RunFolder.at(join(root, id))) ??
+        assert.fail("no process");
+      Deno.kill(process.pid, "SIGKILL");
+      const { error } = await client.until(id, "failed");
+      assert.match(error ?? "", /^The run has ended on all ranks because of rank 0 /);
+    });
+  },
 });

@@ -92,7 +92,7 @@ export class Benchmarks {
         ...["bench", "--seconds", String(seconds), "--gpu", gpu, "--json", files.results],
         ...(filter === "" ? [] : [`--filter=${filter}`]),
       ],
-      files.output,
+      files,
     );
     const started: StartedFile = { process, startedAt: new Date().toISOString() };
     writeFileAtomically(files.started, JSON.stringify(started));
@@ -121,7 +121,8 @@ export class Benchmarks {
   }
 
   #read(name: string): Benchmark {
-    const { results: written, output } = this.#filesOf(name);
+    const files = this.#filesOf(name);
+    const { results: written, output } = files;
     const started = this.#startedOf(name);
     const printed = exists(output) ? Deno.readTextFileSync(output) : "";
     const base = { name, startedAt: started?.startedAt ?? null, output: printed };
@@ -130,7 +131,7 @@ export class Benchmarks {
     }
     const results = exists(written) ? readBenchmarkResults(written) : null;
     if (results) return { ...base, state: "done", error: null, results };
-    const error = lastWords(output) ?? "Its process is gone without a word.";
+    const error = lastWords(files) ?? "Its process is gone without a word.";
     return { ...base, state: "failed", error, results: null };
   }
 
@@ -146,6 +147,7 @@ export class Benchmarks {
       folder,
       started: join(folder, "started.json"),
       output: join(folder, "output.log"),
+      errors: join(folder, "errors.log"),
       results: join(folder, "results.json"),
     };
   }

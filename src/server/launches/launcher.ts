@@ -12,7 +12,7 @@ import type { RunList } from "../runs/run_list.ts";
 import type { LaunchStore } from "./launch_store.ts";
 import { planMemory, type PlannedMemory } from "./memory_plan.ts";
 import { type Placed, placeRun } from "./place_run.ts";
-import { lastWords, type StartedProcess, startProcess } from "./run_process.ts";
+import { lastWords, type OutputFiles, type StartedProcess, startProcess } from "./run_process.ts";
 import { moreOptions, type PreparedRun } from "./run_request.ts";
 
 /** How often processes that are not this one's children are looked at. */
@@ -140,12 +140,15 @@ export class Launcher implements Disposable {
   forget(name: string): void {
     this.launches.remove(name);
     removeIfPresent(this.#configurationOf(name));
-    removeIfPresent(this.outputOf(name));
+    for (const file of Object.values(this.#filesOf(name))) removeIfPresent(file);
   }
 
-  /** What a run's process prints. */
-  outputOf(name: string): string {
-    return join(this.own, `${name}.log`);
+  /** Where what a run's process prints goes. */
+  #filesOf(name: string): OutputFiles {
+    return {
+      output: join(this.own, `${name}.log`),
+      errors: join(this.own, `${name}.errors.log`),
+    };
   }
 
   #requireRoom(): void {
@@ -213,9 +216,9 @@ export class Launcher implements Disposable {
     this.#carryOn(this.#advance());
   }
 
-  /** What a run printed last; where a full disk took nothing of it, that. */
+  /** What a run printed last on standard error; where a full disk took nothing of it, that. */
   #lastWords(name: string): string | null {
-    const words = lastWords(this.outputOf(name));
+    const words = lastWords(this.#filesOf(name));
     if (words !== null || (freeBytes(this.own) ?? Infinity) >= LEAST_FREE_BYTES) return words;
     return `${this.list.root}: the disk is full. Make room and ${CONTINUE}.`;
   }
@@ -304,7 +307,7 @@ export class Launcher implements Disposable {
     const choice = isChosen ? ["--gpu-index", String(gpuIndex ?? gpus[0])] : [];
     let started: StartedProcess;
     try {
-      started = startProcess(this.program, [...args, ...choice], this.outputOf(name));
+      started = startProcess(this.program, [...args, ...choice], this.#filesOf(name));
     } catch (error) {
       const ended = { state: "ended", endedAt: startedAt, exitCode: 1 } as const;
       this.launches.note(name, { ...ended, lastWords: (error as Error).message });

@@ -4,29 +4,38 @@ import { exists } from "../../base/atomic_file.ts";
 /** A process that was started. */
 export interface StartedProcess {
   readonly process: ProcessIdentity;
-  /** Settles with its exit code. */
+  /** Settles with its exit code: of one that a signal has ended, 128 and the signal's number. */
   readonly ended: Promise<number>;
 }
 
-/** Bytes of the output in which the last words are looked for. */
+/** Where what a process prints goes. */
+export interface OutputFiles {
+  readonly output: string;
+  /** Its standard error, kept apart: the output's last lines would be taken for why it ended. */
+  readonly errors: string;
+}
+
+/** Bytes of the errors in which the last words are looked for. */
 const LAST_BYTES = 4096;
 const MOST_LINES = 8;
+/** How far a run is goes to standard error too, and is no error. */
+const PROGRESS = / tokens\/s · (.+ left|done)$/;
 
 /**
- * Starts the program with options as a person would type them. It outlives this process, so what it prints goes to a
- * file.
+ * Starts the program with options as a person would type them. It outlives this process, so what it prints goes to
+ * files.
  *
  * @param program its main module
  */
 export function startProcess(
   program: string,
   args: readonly string[],
-  output: string,
+  { output, errors }: OutputFiles,
 ): StartedProcess {
   const { TANGO_TOKEN: _secret, ...env } = Deno.env.toObject();
   const command = [Deno.execPath(), "run", "-A", "--node-modules-dir=manual", program, ...args];
   const child = new Deno.Command("sh", {
-    args: ["-c", 'exec "$@" >"$0" 2>&1', output, ...command],
+    args: ["-c", 'errors=$1; shift; exec "$@" >"$0" 2>"$errors"', output, errors, ...command],
     env,
     clearEnv: true,
     stdin: "null",
@@ -38,10 +47,10 @@ export function startProcess(
   return { process: identify(child.pid), ended: child.status.then(({ code }) => code) };
 }
 
-/** The last lines of what a process printed; null when it printed nothing. */
-export function lastWords(output: string): string | null {
-  if (!exists(output)) return null;
-  using file = Deno.openSync(output, { read: true });
+/** The last lines that a process printed on standard error; null when there are none. */
+export function lastWords({ errors }: OutputFiles): string | null {
+  if (!exists(errors)) return null;
+  using file = Deno.openSync(errors, { read: true });
   const { size } = file.statSync();
   file.seekSync(Math.max(0, size - LAST_BYTES), Deno.SeekMode.Start);
   const bytes = new Uint8Array(Math.min(size, LAST_BYTES));
@@ -50,10 +59,10 @@ export function lastWords(output: string): string | null {
   return lastLines(text);
 }
 
-/** The last lines of a text, without what only colours it; null when it has none. */
+/** The last lines of a text, without what only colours it and how far a run was; null when it has none. */
 export function lastLines(text: string): string | null {
   // deno-lint-ignore no-control-regex
   const lines = text.replaceAll(/\x1b\[[0-9;?]*[a-zA-Z]/g, "").split(/[\r\n]+/)
-    .filter((line) => line.trim() !== "");
+    .filter((line) => line.trim() !== "" && !PROGRESS.test(line));
   return lines.slice(-MOST_LINES).join("\n") || null;
 }

@@ -30,9 +30,9 @@ export interface Launch {
   readonly createdAt: string;
   readonly startedAt: string | null;
   readonly endedAt: string | null;
-  /** Null while it goes on, and where nobody saw it end. */
+  /** Null while it goes on, and where nobody saw it end; 128 and a signal's number where that has ended it. */
   readonly exitCode: number | null;
-  /** What it printed last on standard error. */
+  /** What it printed last on standard error, without how far it was; null when that is nothing. */
   readonly lastWords: string | null;
   readonly isStopAsked: boolean;
   readonly isKilled: boolean;

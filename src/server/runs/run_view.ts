@@ -1,3 +1,4 @@
+import { constants } from "node:os";
 import { z } from "@hono/zod-openapi";
 import type { RunMemory } from "../../run/control/endpoint/control_request.ts";
 import { secondsLeft, UNTOLD } from "../index/progress.ts";
@@ -28,7 +29,7 @@ export const runSchema = z.object({
     "The comparison that it is a run of, and that is steered in its place; its id is `comparison:folder`.",
   ),
   state: runStateSchema.describe(
-    "`waiting` in the queue; `lost`: its process is gone without a last word; `stopped`, `failed`, `killed` and `lost` can be resumed.",
+    "`waiting` in the queue; `lost`: its process is gone without a last word, as when a signal has ended it; `stopped`, `failed`, `killed` and `lost` can be resumed.",
   ),
   step: z.int().describe("Steps done; of a comparison, runs."),
   totalSteps: z.int().describe("Of a comparison, runs. 0 as long as nobody has said."),
@@ -123,9 +124,16 @@ function stateOf(run: ListedRun | null, launch: Launch | null): State {
   return ended(run, launch);
 }
 
-/** A process that is gone without a last word was killed, has left an exit code, or none of it. */
+/** A process that is gone without a last word was killed, was ended by a signal, has left an exit code, or none of it. */
 function ended(run: ListedRun | null, launch: Launch | null): State {
   if (launch?.isKilled) return plain("killed");
+  const signal = signalOf(launch?.exitCode ?? null);
+  if (signal !== null) {
+    const cause = signal === "SIGKILL" ? " (maybe for its memory)" : "";
+    const error =
+      `Its process was ended by ${signal}${cause}: resume goes on from its newest checkpoint.`;
+    return { state: "lost", error };
+  }
   if (launch && launch.exitCode !== null && launch.exitCode !== 0) {
     const error = launch.lastWords ?? `It ended with exit code ${launch.exitCode}.`;
     return { state: "failed", error };
@@ -139,4 +147,12 @@ function ended(run: ListedRun | null, launch: Launch | null): State {
     "Its process is gone without a last word: it was killed (maybe for its memory), or the machine went down. " +
     "Resume goes on from its newest checkpoint.";
   return { state: "lost", error };
+}
+
+/** The signal that an exit code tells of; null when it tells of none. */
+function signalOf(exitCode: number | null): string | null {
+  if (exitCode === null || exitCode <= 128) return null;
+  const number = exitCode - 128;
+  const found = Object.entries(constants.signals).find(([, value]) => value === number);
+  return found?.[0] ?? `signal ${number}`;
 }
