@@ -147,7 +147,7 @@ export class Launcher implements Disposable {
   #filesOf(name: string): OutputFiles {
     return {
       output: join(this.own, `${name}.log`),
-      errors: join(this.own, `${name}.errors.log`),
+      errors: join(this.own, `${name}.errors`),
     };
   }
 
@@ -268,7 +268,7 @@ export class Launcher implements Disposable {
     };
     let planned: PlannedMemory;
     try {
-      planned = await planMemory(request);
+      planned = await planMemory(request, { isFirst: true });
     } catch (error) {
       return error instanceof UserError ? "refused" : null;
     }

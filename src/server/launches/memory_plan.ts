@@ -2,6 +2,8 @@ import { UserError } from "../../base/user_error.ts";
 import { Failure } from "../../base/failure.ts";
 import type { MemoryPlan } from "../../run/memory/memory_plan.ts";
 import type { RunKind } from "../../run/store/run_folder.ts";
+import { childEnvironment } from "./child_environment.ts";
+import { Turns } from "./turns.ts";
 
 /** A run whose memory is asked for. */
 export interface PlanRequest {
@@ -23,26 +25,35 @@ export interface PlannedMemory extends MemoryPlan {
   readonly gpus: readonly number[];
 }
 
+/** For whom a plan is made. */
+export interface PlanAsker {
+  /** Before the plans that others wait for. */
+  readonly isFirst?: boolean;
+  /** Ends the planning: nobody waits for it any more. */
+  readonly signal?: AbortSignal;
+}
+
 const MOST_SECONDS = 300;
-let last: Promise<unknown> = Promise.resolve();
+const turns = new Turns();
 
 /**
  * Plans a run's memory in a process of its own, one after the other.
  *
  * @throws UserError when the run could not start that way; Failure when the process fails
  */
-export function planMemory(request: PlanRequest): Promise<PlannedMemory> {
-  const planned = last.then(() => plan(request));
-  last = planned.catch(() => {}); // who asked for it is told
-  return planned;
+export function planMemory(request: PlanRequest, asker: PlanAsker): Promise<PlannedMemory> {
+  return turns.take(() => plan(request, asker.signal), asker);
 }
 
-async function plan(request: PlanRequest): Promise<PlannedMemory> {
+async function plan(request: PlanRequest, signal?: AbortSignal): Promise<PlannedMemory> {
   const program = new URL("./plan_process.ts", import.meta.url).href;
+  const timeout = AbortSignal.timeout(1000 * MOST_SECONDS);
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--no-check", program, JSON.stringify(request)],
+    env: childEnvironment(),
+    clearEnv: true,
     stdin: "null",
-    signal: AbortSignal.timeout(1000 * MOST_SECONDS),
+    signal: signal ? AbortSignal.any([timeout, signal]) : timeout,
   }).output();
   const [printed, said] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes).trim());
   if (code === 0) return JSON.parse(printed.split("\n").at(-1) ?? "");

@@ -1,5 +1,6 @@
 import { identify, type ProcessIdentity } from "../../base/process_identity.ts";
 import { exists } from "../../base/atomic_file.ts";
+import { childEnvironment } from "./child_environment.ts";
 
 /** A process that was started. */
 export interface StartedProcess {
@@ -32,11 +33,10 @@ export function startProcess(
   args: readonly string[],
   { output, errors }: OutputFiles,
 ): StartedProcess {
-  const { TANGO_TOKEN: _secret, ...env } = Deno.env.toObject();
   const command = [Deno.execPath(), "run", "-A", "--node-modules-dir=manual", program, ...args];
   const child = new Deno.Command("sh", {
     args: ["-c", 'errors=$1; shift; exec "$@" >"$0" 2>"$errors"', output, errors, ...command],
-    env,
+    env: childEnvironment(),
     clearEnv: true,
     stdin: "null",
     stdout: "null",

@@ -1,3 +1,4 @@
+import { childEnvironment } from "./child_environment.ts";
 import { lastLines } from "./run_process.ts";
 
 /** What a verifier is asked. */
@@ -26,7 +27,6 @@ export function verifyInProcess(
   { folder, checkpoint, problem, solution, temperature, seed }: VerifyRequest,
   onEnd: () => void,
 ): ReadableStream<Uint8Array> {
-  const { TANGO_TOKEN: _secret, ...env } = Deno.env.toObject();
   const child = new Deno.Command(Deno.execPath(), {
     args: [
       ...["run", "-A", "--node-modules-dir=manual", program, "verify", "--json", "--run", folder],
@@ -34,7 +34,7 @@ export function verifyInProcess(
       ...(solution === null ? [] : [`--solution=${solution}`]),
       ...["--temperature", String(temperature), "--seed", String(seed), "--", problem],
     ],
-    env,
+    env: childEnvironment(),
     clearEnv: true,
     stdin: "null",
     stdout: "piped",

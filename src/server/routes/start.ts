@@ -20,6 +20,9 @@ import {
 import { runSchema } from "../runs/run_view.ts";
 import { json, newApi } from "./api.ts";
 
+/** Plans that requests may wait for at a time: each is a process that opens a GPU, one after the other. */
+const MOST_PLANS = 4;
+
 const body = <Schema extends z.ZodType>(schema: Schema) =>
   ({ required: true, content: { "application/json": { schema } } }) as const;
 
@@ -147,16 +150,28 @@ export function startRoutes(
     });
     return context.json(runs.view(name), 202);
   });
+  let plans = 0;
   api.openapi(planOf(request), async (context) => {
-    const { peakBytes, limitBytes, resident, phases } = await planned(
-      prepare(context.req.valid("json")),
-      context.req.valid("json"),
-      own,
-    );
-    return context.json(
-      { peakBytes, limitBytes, resident: [...resident], phases: [...phases] },
-      200,
-    );
+    const asked = context.req.valid("json");
+    const prepared = prepare(asked);
+    if (plans >= MOST_PLANS) {
+      throw new RequestProblem(429, `${plans} plans are being made; try again when one is done.`);
+    }
+    plans++;
+    try {
+      const { peakBytes, limitBytes, resident, phases } = await planned(
+        prepared,
+        asked,
+        own,
+        context.req.raw.signal,
+      );
+      return context.json(
+        { peakBytes, limitBytes, resident: [...resident], phases: [...phases] },
+        200,
+      );
+    } finally {
+      plans--;
+    }
   });
   api.openapi(presets, (context) => context.json({ presets: listPresets() }, 200));
   api.openapi(schema, (context) => {
@@ -171,11 +186,12 @@ async function planned(
   { kind, ranks, written, file }: PreparedRun,
   { set = [], steps, gpuIndex }: RunRequest,
   own: string,
+  signal: AbortSignal,
 ): Promise<PlannedMemory> {
   const path = written === null ? file : join(own, `${crypto.randomUUID()}.yaml`);
   try {
     if (written !== null) Deno.writeTextFileSync(path, written);
-    return await planMemory({ kind, file: path, set, steps, ranks, gpuIndex });
+    return await planMemory({ kind, file: path, set, steps, ranks, gpuIndex }, { signal });
   } catch (error) {
     if (error instanceof UserError) {
       throw new RequestProblem(422, error.message, keyIn(error.message));
