@@ -15,15 +15,21 @@ export class Interrupt implements Disposable {
 
   /**
    * @param onFirst called at the first Ctrl-C, to ask for the end and tell the user what happens now
+   * @param signals that are taken for Ctrl-C
    */
-  constructor(private readonly onFirst: () => void) {
-    Deno.addSignalListener("SIGINT", this.listener);
+  constructor(
+    private readonly onFirst: () => void,
+    private readonly signals: readonly Deno.Signal[] = ["SIGINT"],
+  ) {
+    for (const signal of signals) Deno.addSignalListener(signal, this.listener);
   }
 
   /** Stops listening: Ctrl-C then ends the process, as it does by default. */
   [Symbol.dispose](): void {
     clearTimeout(this.timer);
-    if (this.isListening) Deno.removeSignalListener("SIGINT", this.listener);
+    if (this.isListening) {
+      for (const signal of this.signals) Deno.removeSignalListener(signal, this.listener);
+    }
     this.isListening = false;
   }
 

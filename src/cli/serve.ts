@@ -58,7 +58,7 @@ async function serveRuns({ host, port, runs, allow = [] }: ServeOptions): Promis
   });
   console.log(`Serving ${runs} at ${server.url} (Ctrl-C ends the server, not the runs)`);
   const { promise, resolve } = Promise.withResolvers<void>();
-  using _interrupt = new Interrupt(resolve);
+  using _interrupt = new Interrupt(resolve, ["SIGINT", "SIGTERM"]);
   await promise;
 }
 

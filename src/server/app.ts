@@ -44,11 +44,13 @@ export interface Served {
   readonly benchmarks: Benchmarks;
   /** That the configurations of new runs may lead into. */
   readonly folders: AllowedFolders;
+  /** Ends what is only done for who waits for it. */
+  readonly ending: AbortSignal;
 }
 
 /** All routes, behind the checks of who asks and how much. */
 export function makeApp(
-  { launcher, memory, pulls, benchmarks, folders }: Served,
+  { launcher, memory, pulls, benchmarks, folders, ending }: Served,
   access: Access,
 ): OpenAPIHono {
   const { list, launches } = launcher;
@@ -80,7 +82,7 @@ export function makeApp(
       systemRoutes(list),
       modelsRoutes(pulls, folders.files),
       prometheusRoutes(runs, list),
-      verifyRoutes(runs, launcher.program),
+      verifyRoutes(runs, launcher.program, ending),
       benchRoutes(benchmarks),
     ]
   ) app.route("/", routes);

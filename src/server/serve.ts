@@ -35,6 +35,9 @@ export interface RunningServer extends AsyncDisposable {
   readonly url: string;
 }
 
+/** Answers that are not through when the server ends have so long, in milliseconds. */
+const LAST_ANSWERS_MS = 3000;
+
 /** What the server keeps lies in a folder of its own among the runs. */
 const OWN_FOLDER = ".tango";
 
@@ -53,32 +56,44 @@ export function serve(
         `secret, or leave --host out.`,
     );
   }
-  using opening = new DisposableStack();
+  using stores = new DisposableStack();
+  using workers = new DisposableStack();
   const own = join(root, OWN_FOLDER);
   makeFolder(own, root);
-  const queue = opening.use(new Database(join(own, "queue.sqlite"), QUEUE));
-  const index = opening.use(new Database(join(own, "index.sqlite"), RUN_INDEX));
-  const list = opening.use(new RunList(root, new RunIndex(index)));
-  const memory = opening.use(new LiveMemory(list));
-  const launcher = opening.use(
+  const queue = stores.use(new Database(join(own, "queue.sqlite"), QUEUE));
+  const index = stores.use(new Database(join(own, "index.sqlite"), RUN_INDEX));
+  const list = workers.use(new RunList(root, new RunIndex(index)));
+  const memory = workers.use(new LiveMemory(list));
+  const launcher = workers.use(
     new Launcher(list, new LaunchStore(queue), own, program, memory),
   );
+  const ending = new AbortController();
+  workers.defer(() => ending.abort());
   const app = makeApp({
     launcher,
     memory,
-    pulls: opening.use(new Pulls(models)),
+    pulls: workers.use(new Pulls(models)),
     benchmarks: new Benchmarks(own, program),
+    ending: ending.signal,
     folders: { files: [root, ...folders], code: codeFolders },
   }, { hostname, token });
   const listening = listen(hostname, port, (request) => app.fetch(request));
-  const opened = opening.move();
+  const [stored, working] = [stores.move(), workers.move()];
   const { addr } = listening;
   const name = addr.hostname.includes(":") ? `[${addr.hostname}]` : addr.hostname;
   return {
     url: `http://${name}:${addr.port}`,
     async [Symbol.asyncDispose]() {
-      await listening.shutdown();
-      opened.dispose();
+      const answered = listening.shutdown();
+      // Ends the streams, which would hold up the server for as long as anybody listens.
+      working.dispose();
+      let late: ReturnType<typeof setTimeout> | undefined;
+      await Promise.race([
+        answered,
+        new Promise((resolve) => late = setTimeout(resolve, LAST_ANSWERS_MS)),
+      ]);
+      clearTimeout(late);
+      stored.dispose();
     },
   };
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
+import { identify, isAlive } from "../../src/base/process_identity.ts";
 import { serve } from "../../src/server/serve.ts";
 import { withFolder, WrittenRun } from "./written_run.ts";
 
@@ -86,5 +87,34 @@ Deno.test("verify: what cannot be asked is refused, and a process that fails say
       await again.body?.cancel();
     }
     assert.match(await again.text(), /failed/);
+  });
+});
+
+Deno.test("verify: what is being judged when the server ends is ended with it", async () => {
+  await withFolder(async (root) => {
+    const run = new WrittenRun(root, "one", { generator: 5 });
+    Deno.mkdirSync(join(run.folder.checkpoints, "step-000003"), { recursive: true });
+    const endless = join(root, "endless.ts");
+    const text = '{ type: "solution", text: String(Deno.pid) }';
+    Deno.writeTextFileSync(
+      endless,
+      `console.log(JSON.stringify(${text})); setInterval(() => {}, 9);`,
+    );
+    const options = { hostname: "127.0.0.1", port: 0, token: null, folders: [], root };
+    const server = serve({ ...options, program: endless });
+    while ((await (await fetch(`${server.url}/api/runs`)).json()).runs.length === 0);
+    const { body } = await fetch(`${server.url}/api/verify`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ run: "one", problem: "p" }),
+    });
+    const reader = (body ?? assert.fail("no answer")).pipeThrough(new TextDecoderStream())
+      .getReader();
+    const { value } = await reader.read();
+    const judging = identify(Number(JSON.parse(value ?? "").text));
+    assert.ok(isAlive(judging));
+    await server[Symbol.asyncDispose]();
+    while (!(await reader.read()).done);
+    assert.ok(!isAlive(judging));
   });
 });

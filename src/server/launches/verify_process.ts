@@ -19,6 +19,7 @@ export interface VerifyRequest {
  *
  * @param program the main module of the command line
  * @param onEnd called once, when the process is gone
+ * @param ending ends the process
  * @returns its JSON lines as they come; a last one of type `failed` when it cannot be done. To cancel the stream
  *   ends the process
  */
@@ -26,6 +27,7 @@ export function verifyInProcess(
   program: string,
   { folder, checkpoint, problem, solution, temperature, seed }: VerifyRequest,
   onEnd: () => void,
+  ending: AbortSignal,
 ): ReadableStream<Uint8Array> {
   const child = new Deno.Command(Deno.execPath(), {
     args: [
@@ -39,6 +41,7 @@ export function verifyInProcess(
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
+    signal: ending,
   }).spawn();
   const errors = new Response(child.stderr).text();
   const end = async () => {

@@ -48,8 +48,17 @@ const verify = createRoute({
   },
 });
 
-/** The route that judges. */
-export function verifyRoutes(runs: AllRuns, program: string): OpenAPIHono {
+/**
+ * The route that judges.
+ *
+ * @param program the main module of the command line
+ * @param ending ends what is being judged
+ */
+export function verifyRoutes(
+  runs: AllRuns,
+  program: string,
+  ending: AbortSignal,
+): OpenAPIHono {
   const api = newApi();
   let going = 0;
   api.openapi(verify, (context) => {
@@ -80,6 +89,7 @@ export function verifyRoutes(runs: AllRuns, program: string): OpenAPIHono {
         solution: solution?.toWellFormed() ?? null,
       },
       () => void going--,
+      ending,
     );
     going++;
     return context.body(lines, 200, {

@@ -47,7 +47,6 @@ export async function withPage(
     executablePath: CHROMIUM ?? undefined,
     args: ["--no-sandbox"], // tests may run as root, whom the sandbox refuses
   });
-  // Before the server, which ends when nobody hears its events any more.
   await using _browser = { [Symbol.asyncDispose]: () => browser.close() };
   const page = await browser.newPage({ viewport: { width, height: 900 }, baseURL: server.url });
   page.setDefaultTimeout(PATIENCE_MS);
