@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 
 import { stringify } from "yaml";
-import { isAlive } from "../../src/base/process_identity.ts";
+import { identify, isAlive } from "../../src/base/process_identity.ts";
 import { exists } from "../../src/base/atomic_file.ts";
 import { readControlFile } from "../../src/run/control/endpoint/control_file.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
@@ -14,7 +14,7 @@ import type { RunView } from "../../src/server/runs/run_view.ts";
 import { TwoAdapters } from "../gpu/choice/two_adapters.ts";
 import { assertSameFiles } from "../run/killable_runs.ts";
 import { configuration, ENDLESS, killAll, open, program, withServer } from "./client.ts";
-import { breath, withFolder } from "./written_run.ts";
+import { breath, withFolder, WrittenRun } from "./written_run.ts";
 
 /** Sets variables until it is disposed of. */
 function withEnvironment(variables: Readonly<Record<string, string>>): Disposable {
@@ -362,4 +362,24 @@ Deno.test({
       assert.match(error ?? "", /^The run has ended on all ranks because of rank 0 /);
     });
   },
+});
+
+Deno.test({
+  ...lenient,
+  name: "steer: a run that was just gone on with in a terminal is not removed",
+  fn: () =>
+    withServer(async (client, root) => {
+      const { folder } = new WrittenRun(root, "one");
+      const path = "/api/runs/one";
+      while ((await client.send("GET", path)).status !== 200);
+      const stands = new Deno.Command("sleep", { args: ["1000"] }).spawn();
+      const control = { process: identify(stands.pid), socket: "nowhere" };
+      Deno.writeTextFileSync(folder.control, JSON.stringify(control));
+      assert.equal((await client.send("DELETE", path)).status, 409);
+      assert.ok(exists(folder.configuration));
+      stands.kill();
+      await stands.status;
+      assert.equal((await client.send("DELETE", path)).status, 204);
+      assert.ok(!exists(folder.path));
+    }),
 });

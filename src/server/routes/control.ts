@@ -155,7 +155,10 @@ export function controlRoutes(runs: AllRuns, launcher: Launcher, steering: Steer
   });
   api.openapi(remove, async (context) => {
     const { id } = context.req.valid("param");
-    const { state, folder } = requireOwn(runs.view(id));
+    requireOwn(runs.view(id));
+    // It may have begun in a terminal a moment ago.
+    await list.catchUp(id);
+    const { state, folder } = runs.view(id);
     if (GOING.includes(state)) throw new RequestProblem(409, `The run is ${state}: stop it first.`);
     if (state === "waiting" && RunFolder.at(folder).isUsed) {
       throw new RequestProblem(
