@@ -12,6 +12,7 @@ import { QUEUE } from "./launches/queue_tables.ts";
 import { Pulls } from "./models/pulls.ts";
 import { LiveMemory } from "./runs/live_memory.ts";
 import { RunList } from "./runs/run_list.ts";
+import { ServerLock } from "./server_lock.ts";
 
 /** Where the server listens, and what it serves. */
 export interface ServerOptions extends Access {
@@ -44,7 +45,8 @@ const OWN_FOLDER = ".tango";
 /**
  * Serves the runs of a folder.
  *
- * @throws UserError when it may not be reached that way, or the address or the folder cannot be had
+ * @throws UserError when it may not be reached that way, the address or the folder cannot be had, or another server
+ *   serves the folder
  */
 export function serve(
   { hostname, port, token, root, folders, codeFolders = [], models = "models", program }:
@@ -60,6 +62,7 @@ export function serve(
   using workers = new DisposableStack();
   const own = join(root, OWN_FOLDER);
   makeFolder(own, root);
+  const lock = stores.use(new ServerLock(join(own, "server.lock"), root));
   const queue = stores.use(new Database(join(own, "queue.sqlite"), QUEUE));
   const index = stores.use(new Database(join(own, "index.sqlite"), RUN_INDEX));
   const list = workers.use(new RunList(root, new RunIndex(index)));
@@ -81,8 +84,10 @@ export function serve(
   const [stored, working] = [stores.move(), workers.move()];
   const { addr } = listening;
   const name = addr.hostname.includes(":") ? `[${addr.hostname}]` : addr.hostname;
+  const url = `http://${name}:${addr.port}`;
+  lock.tell(url);
   return {
-    url: `http://${name}:${addr.port}`,
+    url,
     async [Symbol.asyncDispose]() {
       const answered = listening.shutdown();
       // Ends the streams, which would hold up the server for as long as anybody listens.
