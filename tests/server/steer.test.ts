@@ -55,6 +55,10 @@ Deno.test({
       assert.deepEqual([fixed.status, fixed.answer.field], [422, "seed"]);
       const { answer: began } = await client.send("GET", `/api/runs/${id}/config`);
       assert.deepEqual(began.changes, []);
+      // It says where the run's folder is, which a plan has nothing to do with.
+      const { configuration } = began;
+      const plan = await client.send("POST", "/api/plan", { kind: "sft", configuration });
+      assert.equal(plan.status, 200, JSON.stringify(plan.answer));
       const changed = await client.send("PATCH", path, { "optimizer.learning_rate": 0.5 });
       assert.equal(changed.status, 200);
       for (const action of ["resume"]) {

@@ -57,6 +57,8 @@ export interface PreparedRun {
   readonly gpuIndex: number | null;
   /** Begins the name of its folder unless it is named. */
   readonly name: string;
+  /** Where its configuration says that its folder is; null: it does not. */
+  readonly place: string | null;
   /** Text of a configuration file of its own; null where a preset is taken as it is. */
   readonly written: string | null;
   /** Options of the command, without its configuration file and folder. */
@@ -98,7 +100,6 @@ export function prepareRun(
   const load = (path: string) =>
     kind === "sft" ? loadSftConfig(path, overrides) : loadTangoConfig(path, overrides);
   const config = written === null ? load(file) : loadWritten(scratch, written, load);
-  requireUnplaced(config);
   requireAllowedPaths(config, folders);
   checkKind(kind, config, ranks);
   return {
@@ -106,6 +107,7 @@ export function prepareRun(
     ranks,
     gpuIndex,
     name: nameOf(kind, config),
+    place: config.run_directory,
     written,
     file,
     options: [
@@ -164,15 +166,6 @@ function checkKind(kind: RunKind, config: TangoConfig | SftConfig, ranks: number
   }
   placementOf(withParts(config, ranks), ranks);
   if (kind === "compare") comparedMethods(config);
-}
-
-/** @throws UserError of a configuration that says where its run's folder is to be */
-function requireUnplaced({ run_directory: folder }: TangoConfig | SftConfig): void {
-  if (folder === null) return;
-  throw new UserError(
-    `run_directory is ${JSON.stringify(folder)}, and the server keeps all runs in one folder: ` +
-      "leave it out, and name the run with run.",
-  );
 }
 
 function nameOf(kind: RunKind, config: TangoConfig | SftConfig): string {

@@ -145,7 +145,9 @@ export function startRoutes(
       }
       return context.json(runs.view(before.run), 202);
     }
-    const name = launcher.begin(prepare(request), run, (name) => {
+    const prepared = prepare(request);
+    requireUnplaced(prepared);
+    const name = launcher.begin(prepared, run, (name) => {
       if (key !== undefined) launches.answer(key, text, name);
     });
     return context.json(runs.view(name), 202);
@@ -180,6 +182,17 @@ export function startRoutes(
     return context.json(z.toJSONSchema(found, { io: "input", unrepresentable: "any" }), 200);
   });
   return api;
+}
+
+/** @throws RequestProblem of a run that is to be in a folder of its own choice */
+function requireUnplaced({ place }: PreparedRun): void {
+  if (place === null) return;
+  throw new RequestProblem(
+    422,
+    `run_directory is ${JSON.stringify(place)}, and the server keeps all runs in one folder: ` +
+      "leave it out, and name the run with run.",
+    "run_directory",
+  );
 }
 
 async function planned(
