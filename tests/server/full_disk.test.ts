@@ -49,7 +49,11 @@ Deno.test({
       const begun = await ask("/api/runs", "POST", { kind: "sft", run: "one", configuration });
       assert.equal(begun.status, 202);
       // With a checkpoint to go on from.
-      while ((await ask("/api/runs/one")).answer.step < 6);
+      for (;;) {
+        const { answer } = await ask("/api/runs/one");
+        assert.equal(answer.error, null);
+        if (answer.step >= 6) break;
+      }
       const ballast = join(root, "ballast");
       fillDisk(ballast);
       const { state, step, error } = await until("failed", "lost", "killed", "stopped");
