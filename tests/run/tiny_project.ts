@@ -3,6 +3,7 @@ import type { Gpu } from "../../src/gpu/gpu.ts";
 import { sftConfigSchema } from "../../src/run/config/sft_config_schema.ts";
 import { SftRun } from "../../src/run/sft/sft_run.ts";
 import { stringify } from "yaml";
+import { tinyArchitecture } from "./tiny_architecture.ts";
 
 /** Models small enough for a run of a second, and configurations for them, in a folder of their own. */
 export interface TinyProject {
@@ -14,15 +15,6 @@ export interface TinyProject {
   /** A configuration that fine-tunes a generator in 2 updates. */
   readonly sftConfig: string;
 }
-
-const ARCHITECTURE = {
-  hidden_size: 16,
-  layers: 1,
-  attention_heads: 2,
-  key_value_heads: 1,
-  intermediate_size: 32,
-  max_position_embeddings: 256,
-};
 
 /** Makes the project, runs `body` with it, and removes it. */
 export async function withTinyProject(
@@ -42,7 +34,7 @@ export async function withTinyProject(
       const seed = policy === "generator" ? 1 : 2;
       const run = await SftRun.open(
         gpu,
-        sftConfigSchema.parse({ policy, seed, architecture: ARCHITECTURE }),
+        sftConfigSchema.parse({ policy, seed, architecture: tinyArchitecture }),
       );
       await run.save(project[policy]);
       run.close();
@@ -61,7 +53,7 @@ export async function withTinyProject(
       project.sftConfig,
       stringify({
         policy: "generator",
-        architecture: ARCHITECTURE,
+        architecture: tinyArchitecture,
         batch_size: 2,
         schedule: { total_training_steps: 2, test_frequency: 1 },
         max_response_length: 10,

@@ -4,20 +4,13 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import { serve } from "../../src/server/serve.ts";
-import { tinyArchitecture } from "../run/tiny_architecture.ts";
+import { endlessRun } from "./endless_run.ts";
 import { breath } from "./written_run.ts";
 import { fillDisk, SMALL_DISK, withSmallDisk } from "./small_disk.ts";
 
 const program = fileURLToPath(import.meta.resolve("../../src/cli/main.ts"));
 
-const configuration = {
-  policy: "generator",
-  architecture: tinyArchitecture,
-  batch_size: 2,
-  schedule: { test_frequency: 1_000_000, save_frequency: 5, total_training_steps: 1_000_000 },
-  max_response_length: 10,
-  evaluation: { problems: 2 },
-};
+const configuration = endlessRun(5);
 
 Deno.test({
   name:

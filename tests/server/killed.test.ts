@@ -7,19 +7,12 @@ import { readControlFile } from "../../src/run/control/endpoint/control_file.ts"
 import { RunFolder } from "../../src/run/store/run_folder.ts";
 import { startServer } from "./server_process.ts";
 import { withFolder } from "./written_run.ts";
-import { tinyArchitecture } from "../run/tiny_architecture.ts";
+import { endlessRun } from "./endless_run.ts";
 
 /** How often something is killed; more by the variable, for those who have the time. */
 const KILLS = Number(Deno.env.get("TANGO_TEST_KILLS") ?? 6);
 
-const configuration = {
-  policy: "generator",
-  architecture: tinyArchitecture,
-  batch_size: 2,
-  schedule: { test_frequency: 1_000_000, save_frequency: 10, total_training_steps: 1_000_000 },
-  max_response_length: 10,
-  evaluation: { problems: 2 },
-};
+const configuration = endlessRun(10);
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 

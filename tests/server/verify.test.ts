@@ -7,6 +7,14 @@ import { withFolder, WrittenRun } from "./written_run.ts";
 
 const program = fileURLToPath(import.meta.resolve("../../src/cli/main.ts"));
 
+function askAt(url: string, body: object): Promise<Response> {
+  return fetch(`${url}/api/verify`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+}
+
 Deno.test("verify: a run without a verifier is refused, and a process that cannot be started blocks nobody", async () => {
   await withFolder(async (root) => {
     new WrittenRun(root, "tuned", { policy: "generator" });
@@ -14,12 +22,7 @@ Deno.test("verify: a run without a verifier is refused, and a process that canno
     Deno.mkdirSync(join(run.folder.checkpoints, "step-000003"), { recursive: true });
     const options = { hostname: "127.0.0.1", port: 0, token: null, folders: [], root };
     await using server = serve({ ...options, program });
-    const ask = (body: object) =>
-      fetch(`${server.url}/api/verify`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(body),
-      });
+    const ask = (body: object) => askAt(server.url, body);
     while ((await (await fetch(`${server.url}/api/runs`)).json()).runs.length < 2);
     const tuned = await ask({ run: "tuned", problem: "p" });
     assert.deepEqual([tuned.status, (await tuned.json()).field], [422, "run"]);
@@ -47,12 +50,7 @@ Deno.test("verify: what cannot be asked is refused, and a process that fails say
     run.event({ type: "started", step: 0, total: 5, ranks: 1 });
     const options = { hostname: "127.0.0.1", port: 0, token: null, folders: [], root };
     await using server = serve({ ...options, program });
-    const ask = (body: object) =>
-      fetch(`${server.url}/api/verify`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(body),
-      });
+    const ask = (body: object) => askAt(server.url, body);
     const status = async (body: object) => {
       const response = await ask(body);
       const { field } = await response.json();

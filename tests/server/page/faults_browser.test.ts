@@ -5,21 +5,14 @@ import { join } from "node:path";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { readControlFile } from "../../../src/run/control/endpoint/control_file.ts";
 import { RunFolder } from "../../../src/run/store/run_folder.ts";
-import { tinyArchitecture } from "../../run/tiny_architecture.ts";
+import { endlessRun } from "../endless_run.ts";
 import { startServer } from "../server_process.ts";
 import { fillDisk, SMALL_DISK, withSmallDisk } from "../small_disk.ts";
 import { withFolder } from "../written_run.ts";
 import { axeViolations, CHROMIUM, WITHOUT_CHROMIUM } from "./chromium.ts";
 import { PATIENCE_MS } from "./with_page.ts";
 
-const configuration = {
-  policy: "generator",
-  architecture: tinyArchitecture,
-  batch_size: 2,
-  schedule: { test_frequency: 1_000_000, save_frequency: 5, total_training_steps: 1_000_000 },
-  max_response_length: 10,
-  evaluation: { problems: 2 },
-};
+const configuration = endlessRun(5);
 
 const badge = (page: Page) => page.locator(".run-header .badge");
 const reaches = (page: Page, state: string) => badge(page).filter({ hasText: state }).waitFor();
