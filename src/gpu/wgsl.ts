@@ -9,8 +9,12 @@
  *     //#if BIAS && K > 4     keeps its lines when the expression over the defines is true
  *     //#else
  *     //#endif
+ *     //#let NAME="b" I=K+1   in its lines, $NAME and $I stand for these values too
+ *     //#endlet
+ *     //#include part I=K+1   the lines of another text, in a //#let of these values if there are any
  *
- * and use `$NAME` or `$(expression)` anywhere; names are the kernel's defines and the loop variables.
+ * and use `$NAME` or `$(expression)` anywhere; names are the kernel's defines, the loop variables and what `let`
+ * gives them. A value of `let` holds no space.
  */
 
 /** Values a kernel's text is specialised with. */
@@ -61,6 +65,37 @@ function substitute(line: string, scope: Defines): string {
     });
 }
 
+/** Texts that kernels include, by name. */
+export type Parts = Readonly<Record<string, string>>;
+
+/**
+ * Puts the parts that a kernel's text includes in their places; a part may include others.
+ *
+ * @throws Error when a part is unknown or includes itself
+ */
+export function includeParts(text: string, parts: Parts, within: readonly string[] = []): string {
+  return text.replace(
+    /^[ \t]*\/\/#include[ \t]+(\w+)[ \t]*(.*)$/gm,
+    (_, name: string, rest: string) => {
+      if (!Object.hasOwn(parts, name)) throw new Error(`WGSL: there is no part ${name} to include`);
+      if (within.includes(name)) throw new Error(`WGSL: the part ${name} includes itself`);
+      const part = includeParts(parts[name].trimEnd(), parts, [...within, name]);
+      return rest.trim() === "" ? part : `//#let ${rest}\n${part}\n//#endlet`;
+    },
+  );
+}
+
+/** The names and values of a `//#let`. */
+function letValues(rest: string, scope: Defines): Record<string, number | boolean | string> {
+  const values: Record<string, number | boolean | string> = {};
+  for (const word of rest.trim().split(/\s+/)) {
+    const [, name, expression] = word.match(/^([A-Za-z]\w*)=(.+)$/) ?? [];
+    if (name === undefined) throw new Error(`WGSL: "//#let ${rest}", expected NAME=EXPRESSION`);
+    values[name] = evaluate(expression, scope);
+  }
+  return values;
+}
+
 /**
  * Specialises kernel text.
  *
@@ -79,8 +114,11 @@ export function specialise(text: string, defines: Defines): string {
         continue;
       }
       const [, word, rest] = directive;
-      if (word !== "for" && word !== "if") throw new Error(`WGSL: stray //#${word}`);
+      if (word !== "for" && word !== "if" && word !== "let") {
+        throw new Error(`WGSL: stray //#${word}`);
+      }
       const { middle, end } = matching(at, to, word);
+      if (word === "let" && middle !== undefined) throw new Error("WGSL: //#else in //#let");
       if (word === "for") {
         const [name, first, last, ...more] = rest.trim().split(/\s+/);
         if (last === undefined || more.length > 0 || middle !== undefined) {
@@ -92,6 +130,8 @@ export function specialise(text: string, defines: Defines): string {
         for (let i = Number(evaluate(first, scope)); i < stop; i++) {
           output.push(...expand(at + 1, end, { ...scope, [name]: i }));
         }
+      } else if (word === "let") {
+        output.push(...expand(at + 1, end, { ...scope, ...letValues(rest, scope) }));
       } else if (evaluate(rest, scope)) {
         output.push(...expand(at + 1, middle ?? end, scope));
       } else if (middle !== undefined) {
@@ -106,9 +146,9 @@ export function specialise(text: string, defines: Defines): string {
     let middle: number | undefined;
     for (let i = at + 1; i < to; i++) {
       const found = lines[i].match(/^\s*\/\/#(\w+)/)?.[1];
-      if (found === "for" || found === "if") depth++;
+      if (found === "for" || found === "if" || found === "let") depth++;
       else if (found === "else" && depth === 0) middle = i;
-      else if (found === "endfor" || found === "endif") {
+      else if (found === "endfor" || found === "endif" || found === "endlet") {
         if (depth-- === 0) {
           if (found !== `end${word}`) throw new Error(`WGSL: //#${word} closed by //#${found}`);
           return { middle, end: i };

@@ -1,7 +1,10 @@
 import type { Gpu, Grid } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { expectShape, expectVectors } from "./expect_shape.ts";
-import code from "./gather_rows.wgsl" with { type: "text" };
+import gatherCode from "./gather_rows.wgsl" with { type: "text" };
+import { compose } from "./parts/compose.ts";
+
+const code = compose(gatherCode);
 
 /** Lanes of a workgroup. */
 function workgroup(gpu: Gpu): number {

@@ -14,28 +14,9 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-//#if STORAGE == "f32"
-@group(0) @binding(1) var<storage, read> source: array<vec4<f32>>;
-//#else
-@group(0) @binding(1) var<storage, read> source: array<vec2<u32>>;
-//#endif
+//#include stored_vectors NAME="source" BINDING=1
 @group(0) @binding(2) var<storage, read> rows: array<u32>;
 @group(0) @binding(3) var<storage, read_write> target_rows: array<vec4<f32>>;
-
-fn load(index: u32) -> vec4<f32> {
-  //#if STORAGE == "f32"
-  return source[index];
-  //#endif
-  //#if STORAGE == "f16"
-  let pair = source[index];
-  return vec4<f32>(unpack2x16float(pair.x), unpack2x16float(pair.y));
-  //#endif
-  //#if STORAGE == "bf16"
-  let pair = source[index];
-  return bitcast<vec4<f32>>(vec4<u32>(
-    pair.x << 16u, pair.x & 0xffff0000u, pair.y << 16u, pair.y & 0xffff0000u));
-  //#endif
-}
 
 // A workgroup makes 8 rows: a start costs more than a short row.
 @compute @workgroup_size($WORKGROUP)
@@ -53,17 +34,17 @@ fn main(
     let row = rows[i] - params.firstRow;  // wraps around, beyond any limit, for a smaller one
     //#if SCATTER
     if (row < params.limit) {
-      target_rows[row * params.vectors + vector] = load(i * params.vectors + vector);
+      target_rows[row * params.vectors + vector] = load_source(i * params.vectors + vector);
     }
     //#else
     //#if KEEP
     if (row < params.limit) {
-      target_rows[i * params.vectors + vector] = load(row * params.vectors + vector);
+      target_rows[i * params.vectors + vector] = load_source(row * params.vectors + vector);
     }
     //#else
     var value = vec4<f32>(0.0);
     if (row < params.limit) {
-      value = load(row * params.vectors + vector);
+      value = load_source(row * params.vectors + vector);
     }
     target_rows[i * params.vectors + vector] = value;
     //#endif

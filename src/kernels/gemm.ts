@@ -1,8 +1,12 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import { bytesOf, type Tensor } from "../gpu/tensor.ts";
 import { expectShape } from "./expect_shape.ts";
-import broadcastCode from "./gemm.wgsl" with { type: "text" };
-import tiledCode from "./gemm_tiled.wgsl" with { type: "text" };
+import broadcastText from "./gemm.wgsl" with { type: "text" };
+import tiledText from "./gemm_tiled.wgsl" with { type: "text" };
+import { compose } from "./parts/compose.ts";
+
+const broadcastCode = compose(broadcastText);
+const tiledCode = compose(tiledText);
 
 /** nt: C = A·Bᵀ; nn: C = A·B; tn: C = Aᵀ·B. */
 export type GemmLayout = "nt" | "nn" | "tn";

@@ -17,48 +17,7 @@
 // Row strides are multiples of 4 elements. A's padding beyond the depth (nt, nn) holds zeros, and in nt
 // the depth itself is a multiple of 4.
 
-struct Params {
-  rows: u32,      // of C
-  columns: u32,   // of C
-  depth: u32,     // terms of each sum
-  strideA: u32,   // elements from one row to the next
-  strideB: u32,
-  strideC: u32,
-  firstC: u32,    // where the columns begin in a row of C, a multiple of 4
-  firstA: u32,    // where in a row of A the depth (nt, nn) or the rows of C (tn) begin, a multiple of 4
-  firstB: u32,    // where in a row of B the columns of C begin (nn, tn), a multiple of 4
-  scale: f32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> a: array<vec4<f32>>;
-//#if STORAGE == "f32"
-@group(0) @binding(2) var<storage, read> b: array<vec4<f32>>;
-//#else
-@group(0) @binding(2) var<storage, read> b: array<vec2<u32>>;
-//#endif
-@group(0) @binding(3) var<storage, read_write> c: array<vec4<f32>>;
-//#if BIAS
-@group(0) @binding(4) var<storage, read> bias: array<vec4<f32>>;
-//#endif
-//#if RESIDUAL
-@group(0) @binding(5) var<storage, read> residual: array<vec4<f32>>;
-//#endif
-
-fn loadB(index: u32) -> vec4<f32> {
-  //#if STORAGE == "f32"
-  return b[index];
-  //#endif
-  //#if STORAGE == "f16"
-  let pair = b[index];
-  return vec4<f32>(unpack2x16float(pair.x), unpack2x16float(pair.y));
-  //#endif
-  //#if STORAGE == "bf16"
-  let pair = b[index];
-  return bitcast<vec4<f32>>(vec4<u32>(
-    pair.x << 16u, pair.x & 0xffff0000u, pair.y << 16u, pair.y & 0xffff0000u));
-  //#endif
-}
+//#include gemm_bindings
 
 @compute @workgroup_size($LANES)
 fn main(
@@ -66,24 +25,14 @@ fn main(
   @builtin(local_invocation_id) local: vec3<u32>,
   @builtin(subgroup_invocation_id) invocation: u32,
 ) {
-  let firstRow = group.y * 16u;
+  let row = group.y * 16u;
   let column = (group.x * $(LANES)u + local.x) * 4u;
   let lastRow = params.rows - 1u;
   let lastDepth = params.depth - 1u;
   let strideA = params.strideA / 4u;
   let strideB = params.strideB / 4u;
   let strideC = params.strideC / 4u;
-  //#if ACCUMULATE
-  let lastVectorC = (params.firstC + params.columns + 3u) / 4u - 1u;
-  //#endif
-
-  //#for r 0 16
-  //#if ACCUMULATE
-  var sum$r = c[min(firstRow + $(r)u, lastRow) * strideC + min((params.firstC + column) / 4u, lastVectorC)];
-  //#else
-  var sum$r = vec4<f32>(0.0);
-  //#endif
-  //#endfor
+  //#include gemm_start ROWS=16
 
 //#if LAYOUT == 2
   // Four terms at a time: lane t loads the 16 rows' elements of term t.
@@ -91,7 +40,7 @@ fn main(
   let columnVector = min((params.firstB + column) / 4u, strideB - 1u);
   let lastVector = strideA - 1u;
   //#for g 0 4
-  let vector$g = min((params.firstA + firstRow) / 4u + $(g)u, lastVector);
+  let vector$g = min((params.firstA + row) / 4u + $(g)u, lastVector);
   //#endfor
   for (var k = 0u; k < params.depth; k += 4u) {
     let inside = k + term < params.depth;
@@ -100,7 +49,7 @@ fn main(
     let a$g = select(vec4<f32>(0.0), a[rowA + vector$g], inside);
     //#endfor
     //#for t 0 4
-    let w$t = loadB(min(k + $(t)u, lastDepth) * strideB + columnVector);
+    let w$t = load_b(min(k + $(t)u, lastDepth) * strideB + columnVector);
     //#endfor
     // Term by term within four rows: a row's sums stay in registers for four fma.
     //#for g 0 4
@@ -124,7 +73,7 @@ fn main(
 //#else
   let lane = invocation & 7u;
   //#for g 0 2
-  let rowA$g = min(firstRow + $(g)u * 8u + lane, lastRow) * strideA + params.firstA / 4u;
+  let rowA$g = min(row + $(g)u * 8u + lane, lastRow) * strideA + params.firstA / 4u;
   //#endfor
   //#if LAYOUT == 0
   let lastColumn = params.columns - 1u;
@@ -138,7 +87,7 @@ fn main(
   for (var k = 0u; k < blocks; k++) {
     //#if LAYOUT == 0
     //#for n 0 4
-    let b$n = loadB(rowB$n + k);
+    let b$n = load_b(rowB$n + k);
     //#endfor
     let w0 = vec4<f32>(b0.x, b1.x, b2.x, b3.x);
     let w1 = vec4<f32>(b0.y, b1.y, b2.y, b3.y);
@@ -146,7 +95,7 @@ fn main(
     let w3 = vec4<f32>(b0.w, b1.w, b2.w, b3.w);
     //#else
     //#for n 0 4
-    let w$n = loadB(min(k * 4u + $(n)u, lastDepth) * strideB + columnVector);
+    let w$n = load_b(min(k * 4u + $(n)u, lastDepth) * strideB + columnVector);
     //#endfor
     //#endif
     //#for g 0 2
@@ -162,25 +111,5 @@ fn main(
   }
 //#endif
 
-  // A last partial vector's padding columns receive copies of what the clamped loads gave.
-  if (column < params.columns) {
-    //#if BIAS
-    let add = bias[column / 4u];
-    //#endif
-    //#for r 0 16
-    if (firstRow + $(r)u < params.rows) {
-      let at$r = params.firstC / 4u + (firstRow + $(r)u) * strideC + column / 4u;
-      //#if SCALE
-      sum$r *= params.scale;
-      //#endif
-      //#if BIAS
-      sum$r += add;
-      //#endif
-      //#if RESIDUAL
-      sum$r += residual[at$r];
-      //#endif
-      c[at$r] = sum$r;
-    }
-    //#endfor
-  }
+  //#include gemm_write ROWS=16
 }

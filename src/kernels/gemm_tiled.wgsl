@@ -5,52 +5,11 @@
 // of A and B, 16 terms deep, pass through workgroup memory: tileA holds them as [term][row], tileB as
 // [term][column], so that a lane reads vectors along its own rows and columns.
 
-struct Params {
-  rows: u32,
-  columns: u32,
-  depth: u32,
-  strideA: u32,
-  strideB: u32,
-  strideC: u32,
-  firstC: u32,
-  firstA: u32,
-  firstB: u32,
-  scale: f32,
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> a: array<vec4<f32>>;
-//#if STORAGE == "f32"
-@group(0) @binding(2) var<storage, read> b: array<vec4<f32>>;
-//#else
-@group(0) @binding(2) var<storage, read> b: array<vec2<u32>>;
-//#endif
-@group(0) @binding(3) var<storage, read_write> c: array<vec4<f32>>;
-//#if BIAS
-@group(0) @binding(4) var<storage, read> bias: array<vec4<f32>>;
-//#endif
-//#if RESIDUAL
-@group(0) @binding(5) var<storage, read> residual: array<vec4<f32>>;
-//#endif
+//#include gemm_bindings
 
 // One padding element per term keeps the transposing stores of nt off a single bank.
 var<workgroup> tileA: array<f32, $(16*(16*RM+1))>;
 var<workgroup> tileB: array<f32, $(16*65)>;
-
-fn loadB(index: u32) -> vec4<f32> {
-  //#if STORAGE == "f32"
-  return b[index];
-  //#endif
-  //#if STORAGE == "f16"
-  let pair = b[index];
-  return vec4<f32>(unpack2x16float(pair.x), unpack2x16float(pair.y));
-  //#endif
-  //#if STORAGE == "bf16"
-  let pair = b[index];
-  return bitcast<vec4<f32>>(vec4<u32>(
-    pair.x << 16u, pair.x & 0xffff0000u, pair.y << 16u, pair.y & 0xffff0000u));
-  //#endif
-}
 
 @compute @workgroup_size(256)
 fn main(
@@ -62,21 +21,12 @@ fn main(
   let laneRow = (lane / 16u) * $(RM)u;
   let laneColumn = (lane % 16u) * 4u;
   let column = firstColumn + laneColumn;
+  let row = firstRow + laneRow;
   let lastRow = params.rows - 1u;
   let strideA = params.strideA / 4u;
   let strideB = params.strideB / 4u;
   let strideC = params.strideC / 4u;
-  //#if ACCUMULATE
-  let lastVectorC = (params.firstC + params.columns + 3u) / 4u - 1u;
-  //#endif
-
-  //#for r 0 RM
-  //#if ACCUMULATE
-  var sum$r = c[min(firstRow + laneRow + $(r)u, lastRow) * strideC + min((params.firstC + column) / 4u, lastVectorC)];
-  //#else
-  var sum$r = vec4<f32>(0.0);
-  //#endif
-  //#endfor
+  //#include gemm_start ROWS=RM
 
   for (var k = 0u; k < params.depth; k += 16u) {
     //#if LAYOUT == 2
@@ -96,13 +46,13 @@ fn main(
     //#else
     // A [row, term]: a lane copies four terms of one row.
     for (var i = lane; i < $(64*RM)u; i += 256u) {
-      let row = i / 4u;
+      let rowOfTile = i / 4u;
       let vector = i % 4u;
       let index = k / 4u + vector;
       let place = min(params.firstA / 4u + index, strideA - 1u);
-      let value = a[min(firstRow + row, lastRow) * strideA + place];
+      let value = a[min(firstRow + rowOfTile, lastRow) * strideA + place];
       let kept = select(vec4<f32>(0.0), value, index * 4u < params.depth);
-      let at = vector * $(4*(16*RM+1))u + row;
+      let at = vector * $(4*(16*RM+1))u + rowOfTile;
       tileA[at] = kept.x;
       tileA[at + $(16*RM+1)u] = kept.y;
       tileA[at + $(2*(16*RM+1))u] = kept.z;
@@ -111,12 +61,12 @@ fn main(
     //#endif
     //#if LAYOUT == 0
     {
-      let row = lane / 4u;
+      let rowOfTile = lane / 4u;
       let vector = lane % 4u;
       let index = k / 4u + vector;
-      let value = loadB(min(firstColumn + row, params.columns - 1u) * strideB + min(index, strideB - 1u));
+      let value = load_b(min(firstColumn + rowOfTile, params.columns - 1u) * strideB + min(index, strideB - 1u));
       let kept = select(vec4<f32>(0.0), value, index < strideB);
-      let at = vector * 260u + row;
+      let at = vector * 260u + rowOfTile;
       tileB[at] = kept.x;
       tileB[at + 65u] = kept.y;
       tileB[at + 130u] = kept.z;
@@ -126,7 +76,7 @@ fn main(
     {
       let term = lane / 16u;
       let vector = lane % 16u;
-      let value = loadB(
+      let value = load_b(
         min(k + term, params.depth - 1u) * strideB + min((params.firstB + firstColumn) / 4u + vector, strideB - 1u));
       let at = term * 65u + vector * 4u;
       tileB[at] = value.x;
@@ -147,24 +97,5 @@ fn main(
     workgroupBarrier();
   }
 
-  if (column < params.columns) {
-    //#if BIAS
-    let add = bias[column / 4u];
-    //#endif
-    //#for r 0 RM
-    if (firstRow + laneRow + $(r)u < params.rows) {
-      let at$r = params.firstC / 4u + (firstRow + laneRow + $(r)u) * strideC + column / 4u;
-      //#if SCALE
-      sum$r *= params.scale;
-      //#endif
-      //#if BIAS
-      sum$r += add;
-      //#endif
-      //#if RESIDUAL
-      sum$r += residual[at$r];
-      //#endif
-      c[at$r] = sum$r;
-    }
-    //#endfor
-  }
+  //#include gemm_write ROWS=RM
 }

@@ -1,9 +1,11 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { expectShape, expectVectors } from "./expect_shape.ts";
-import code from "./likeliest.wgsl" with { type: "text" };
-import orderCode from "./parts/logit_order.wgsl" with { type: "text" };
+import likeliestCode from "./likeliest.wgsl" with { type: "text" };
 import { type VocabularyLanes, vocabularyLanes } from "./log_softmax.ts";
+import { compose } from "./parts/compose.ts";
+
+const code = compose(likeliestCode);
 
 /**
  * The likeliest tokens of each row and their log-probs, the likeliest first, of those that tie the lowest
@@ -49,7 +51,7 @@ export function likeliestTokens(
     );
   }
   gpu.dispatch(
-    { label: "likeliest", code: `${orderCode}\n${code}`, defines: { LANES: lanes } },
+    { label: "likeliest", code, defines: { LANES: lanes } },
     { rows, columns, stride, firstRow, most },
     { logits, logSumExp, inverseTemperature, counts, likeliest },
     gpu.grid(lanes === 1 ? Math.ceil(rows / 8) : rows),

@@ -1,8 +1,10 @@
 // The k likeliest tokens of each row, the likeliest first and of those that tie the lowest first, with their
-// log-probs. Needs logit_order.wgsl before it. Each walk over a row finds the next one: k is small.
+// log-probs. Each walk over a row finds the next one: k is small.
 //
 //   LANES 1    a lane per row (lanes of a CPU core)
 //   LANES 128  a workgroup per row
+
+//#include logit_order
 
 struct Params {
   rows: u32,

@@ -3,8 +3,7 @@ import type { Tensor } from "../gpu/tensor.ts";
 import { UserError } from "../base/user_error.ts";
 import { expectShape, expectVectors } from "./expect_shape.ts";
 import { seedWords } from "../random/philox.ts";
-import orderCode from "./parts/logit_order.wgsl" with { type: "text" };
-import philoxCode from "./parts/philox.wgsl" with { type: "text" };
+import { compose } from "./parts/compose.ts";
 import sampleCode from "./sample.wgsl" with { type: "text" };
 import {
   inverseTemperature,
@@ -12,6 +11,8 @@ import {
   type VocabularyLanes,
   vocabularyLanes,
 } from "./log_softmax.ts";
+
+const code = compose(sampleCode);
 
 /** How tokens are drawn. The filters apply in the order top-k, top-p, min-p. */
 export interface TokenSampling {
@@ -156,7 +157,7 @@ export function sampleTokens(
   gpu.dispatch(
     {
       label: "sample",
-      code: `${philoxCode}\n${orderCode}\n${sampleCode}`,
+      code,
       defines: { LANES: lanes, MAX_BLOCKS, TOP_K: needs.topK },
     },
     { slots, columns, stride, draws: needs.draws ? 1 : 0, topP: needs.topP ? 1 : 0 },

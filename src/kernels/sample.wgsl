@@ -1,4 +1,4 @@
-// Draws one token per slot. Needs philox.wgsl and logit_order.wgsl before it.
+// Draws one token per slot.
 //
 // Filters are thresholds on the logits' order, found without sorting: a logit becomes a u32 key with
 // the same order, and the threshold is built two bits at a time as the largest key t for which
@@ -15,6 +15,9 @@
 //   LANES 1    a lane per slot (lanes of a CPU core): neighbours take the same way, which any slot may need,
 //              and each keeps what its own settings ask for
 //   LANES 128  a workgroup per slot, a lane per segment, four blocks at a time
+
+//#include philox
+//#include logit_order
 
 struct Params {
   slots: u32,

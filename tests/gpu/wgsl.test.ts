@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { reflect, specialise } from "../../src/gpu/wgsl.ts";
+import { includeParts, reflect, specialise } from "../../src/gpu/wgsl.ts";
 
 const lines = (text: string) => text.split("\n").map((line) => line.trim()).filter(Boolean);
 
@@ -28,6 +28,34 @@ Deno.test("if keeps one branch and never evaluates the other", () => {
   const storage = ['//#if STORAGE == "bf16"', "half", "//#endif"].join("\n");
   assert.equal(specialise(storage, { STORAGE: "bf16" }), "half");
   assert.equal(specialise(storage, { STORAGE: "f32" }), "");
+});
+
+Deno.test("let gives names to values for its lines alone", () => {
+  const text = [
+    '//#let I=K+1 NAME="b"',
+    "$NAME$I",
+    "//#let I=I*2",
+    "$I",
+    "//#endlet",
+    "$I",
+    "//#endlet",
+  ];
+  assert.deepEqual(lines(specialise(text.join("\n"), { K: 2 })), ["b3", "6", "3"]);
+  assert.throws(() => specialise(`${text.join("\n")}\n$I`, { K: 2 }), /I is not among/);
+  assert.throws(() => specialise("//#let I\n//#endlet", {}), /expected NAME=EXPRESSION/);
+  assert.throws(() => specialise("//#let I=1\n//#else\n//#endlet", {}), /else in/);
+});
+
+Deno.test("parts are included, with values of their own, and may include others", () => {
+  const parts = {
+    outer: "outer\n//#include inner N=2\n",
+    inner: "inner $N",
+    self: "//#include self",
+  };
+  const text = includeParts("before\n  //#include outer\nafter", parts);
+  assert.deepEqual(lines(specialise(text, {})), ["before", "outer", "inner 2", "after"]);
+  assert.throws(() => includeParts("//#include missing", parts), /no part missing/);
+  assert.throws(() => includeParts("//#include self", parts), /self includes itself/);
 });
 
 Deno.test("malformed directives are errors", () => {

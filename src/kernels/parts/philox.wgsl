@@ -1,5 +1,5 @@
-// Philox4x32-10, the WGSL twin of philox.ts, which says how numbers are keyed. Put before a kernel's
-// own text. WGSL has no 64-bit integers: the high word of a product comes from 16-bit halves.
+// Philox4x32-10, the WGSL twin of philox.ts, which says how numbers are keyed. WGSL has no
+// 64-bit integers: the high word of a product comes from 16-bit halves.
 
 fn philoxMultiplyHigh(a: u32, b: u32) -> u32 {
   let aLow = a & 0xffffu;

@@ -1,0 +1,25 @@
+// What the kernels of a matrix product bind; gemm.wgsl says what it means.
+
+struct Params {
+  rows: u32,      // of C
+  columns: u32,   // of C
+  depth: u32,     // terms of each sum
+  strideA: u32,   // elements from one row to the next
+  strideB: u32,
+  strideC: u32,
+  firstC: u32,    // where the columns begin in a row of C, a multiple of 4
+  firstA: u32,    // where in a row of A the depth (nt, nn) or the rows of C (tn) begin, a multiple of 4
+  firstB: u32,    // where in a row of B the columns of C begin (nn, tn), a multiple of 4
+  scale: f32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> a: array<vec4<f32>>;
+//#include stored_vectors NAME="b" BINDING=2
+@group(0) @binding(3) var<storage, read_write> c: array<vec4<f32>>;
+//#if BIAS
+@group(0) @binding(4) var<storage, read> bias: array<vec4<f32>>;
+//#endif
+//#if RESIDUAL
+@group(0) @binding(5) var<storage, read> residual: array<vec4<f32>>;
+//#endif
