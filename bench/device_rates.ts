@@ -19,8 +19,7 @@ export async function measureDeviceRates(gpu: Gpu, budget: number): Promise<Devi
 }
 
 async function fmaRate(gpu: Gpu, budget: number): Promise<number> {
-  const WORKGROUP = gpu.info.software ? 16 : 256;
-  const groups = gpu.info.software ? 128 : 8192;
+  const [WORKGROUP, groups] = gpu.tuning.lanes === "cpu" ? [16, 128] : [256, 8192];
   const rounds = 256;
   const lanes = WORKGROUP * groups;
   const result = gpu.tensor([lanes]);
@@ -41,7 +40,7 @@ async function fmaRate(gpu: Gpu, budget: number): Promise<number> {
 async function copyRates(gpu: Gpu, budget: number) {
   const limit = gpu.device.limits.maxStorageBufferBindingSize;
   // Larger than the caches, and a multiple of what a workgroup copies.
-  const bytes = Math.min(limit, (gpu.info.software ? 64 : 512) * 2 ** 20);
+  const bytes = Math.min(limit, (gpu.tuning.lanes === "cpu" ? 64 : 512) * 2 ** 20);
   const [source, copy] = [gpu.zeros([bytes / 4]), gpu.tensor([bytes / 4])];
   const rate = async (launch: () => void) =>
     2 * bytes / (await timeLaunches(gpu, launch, budget)).median / 1e9;

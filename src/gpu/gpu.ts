@@ -13,6 +13,7 @@ import { rehearsalDevice, rehearsalReadback } from "./rehearsal.ts";
 import { type LaunchCost, SubmitPacing } from "./submit_pacing.ts";
 import { bytesOf, type DataType, dataTypeOf, type HostArray, Tensor } from "./tensor.ts";
 import { type ScopeOfSteps, TensorScopes } from "./tensor_scopes.ts";
+import { type Tuning, tuningOf } from "./tuning.ts";
 
 /** What `--gpu` accepts. `auto` takes the native engine. */
 export type EngineChoice = "auto" | EngineName;
@@ -41,6 +42,8 @@ export interface GpuOptions {
  */
 export class Gpu {
   readonly info: DeviceInfo;
+  /** What the kernels choose by. */
+  readonly tuning: Tuning;
   readonly pool: BufferPool;
   #kernels = new Map<string, Kernel>();
   readonly #bindGroups: BindGroups;
@@ -68,6 +71,7 @@ export class Gpu {
     readonly isRehearsal = false,
   ) {
     this.info = info;
+    this.tuning = tuningOf(info, device.limits);
     this.#pacing = new SubmitPacing(submitSeconds);
     this.pool = new BufferPool(device, {
       onDestroy: (buffer) => this.#bindGroups.forgetBuffer(buffer.id),
@@ -120,6 +124,8 @@ export class Gpu {
       maxStorageBufferBindingSize: own.maxStorageBufferBindingSize,
       maxBufferSize: own.maxBufferSize,
       minUniformBufferOffsetAlignment: own.minUniformBufferOffsetAlignment,
+      maxComputeWorkgroupStorageSize: own.maxComputeWorkgroupStorageSize,
+      maxComputeInvocationsPerWorkgroup: own.maxComputeInvocationsPerWorkgroup,
       ...limits,
     });
   }

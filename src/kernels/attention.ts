@@ -62,8 +62,8 @@ function tiling(gpu: Gpu, sharing: RowSharing, tokens: number, headDim: number, 
     LANES: lanes,
     SHARE: share,
     WIDTH: share ? 8 : 1,
-    // The software driver would compile longer ones for minutes.
-    UNROLL: !gpu.info.software || headDim <= 16,
+    // A CPU's driver would compile longer ones for minutes.
+    UNROLL: gpu.tuning.lanes === "gpu" || headDim <= 16,
     PAGED: false,
     PAGE: pageTokens,
   };

@@ -95,7 +95,7 @@ export function attentionDecode(
       {
         label: "attention decode split",
         code: splitCode,
-        defines: { ...common, LANES, GROUP, ROUNDS, UNROLL: !gpu.info.software },
+        defines: { ...common, LANES, GROUP, ROUNDS, UNROLL: gpu.tuning.lanes === "gpu" },
       },
       { kvHeads, maxPages, scale, chunks, block: attentionBlock },
       tensors,

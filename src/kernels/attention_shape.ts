@@ -1,4 +1,5 @@
 import type { Gpu } from "../gpu/gpu.ts";
+import { sharesByBroadcast } from "../gpu/tuning.ts";
 
 /** What every attention operation must know about the heads. */
 export interface AttentionShape {
@@ -29,8 +30,7 @@ export type RowSharing = "subgroup" | "uniform";
 
 /** The sharing that suits the device. */
 export function rowSharing(gpu: Gpu): RowSharing {
-  const { software, subgroups, subgroupMinSize } = gpu.info;
-  return software && subgroups && subgroupMinSize >= 8 ? "subgroup" : "uniform";
+  return sharesByBroadcast(gpu.tuning) ? "subgroup" : "uniform";
 }
 
 /** The factor that turns natural exponents into exponents of two. */

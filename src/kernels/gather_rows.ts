@@ -1,21 +1,17 @@
 import type { Gpu, Grid } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
+import { independentLanes } from "../gpu/tuning.ts";
 import { expectShape, expectVectors } from "./expect_shape.ts";
 import gatherCode from "./gather_rows.wgsl" with { type: "text" };
 import { compose } from "./parts/compose.ts";
 
 const code = compose(gatherCode);
 
-/** Lanes of a workgroup. */
-function workgroup(gpu: Gpu): number {
-  return gpu.info.software ? 16 : 64;
-}
-
-/** A workgroup makes 8 rows of `workgroup` vectors. */
-function rowGrid(gpu: Gpu, rows: number, vectors: number): Grid {
+/** A workgroup makes 8 rows of `lanes` vectors. */
+function rowGrid(lanes: number, rows: number, vectors: number): Grid {
   const groups = Math.ceil(rows / 8);
   const y = Math.min(groups, 65535);
-  return [Math.ceil(vectors / workgroup(gpu)), y, Math.ceil(groups / Math.max(1, y))];
+  return [Math.ceil(vectors / lanes), y, Math.ceil(groups / Math.max(1, y))];
 }
 
 /** How `gatherRows` goes through a source that is a tile of a larger one. */
@@ -47,15 +43,16 @@ export function gatherRows(
   expectShape("gatherRows", "rows", rows, [rowCount], "u32");
   expectShape("gatherRows", "target", target, [rowCount, width]);
   expectVectors("gatherRows", "a row", width);
+  const WORKGROUP = independentLanes(gpu.tuning);
   gpu.dispatch(
     {
       label: "gather rows",
       code,
-      defines: { SCATTER: false, KEEP: keep, STORAGE: source.dtype, WORKGROUP: workgroup(gpu) },
+      defines: { SCATTER: false, KEEP: keep, STORAGE: source.dtype, WORKGROUP },
     },
     { rowCount, limit, firstRow, vectors: width / 4 },
     { source, rows, target_rows: target },
-    rowGrid(gpu, rowCount, width / 4),
+    rowGrid(WORKGROUP, rowCount, width / 4),
     { bytes: 2 * target.bytes },
   );
 }
@@ -76,15 +73,16 @@ export function scatterRows(gpu: Gpu, source: Tensor, rows: Tensor, target: Tens
   expectShape("scatterRows", "source", source, [rowCount, width]);
   expectShape("scatterRows", "target", target, [-1, -1]);
   expectVectors("scatterRows", "a row", width);
+  const WORKGROUP = independentLanes(gpu.tuning);
   gpu.dispatch(
     {
       label: "scatter rows",
       code,
-      defines: { SCATTER: true, KEEP: false, STORAGE: "f32", WORKGROUP: workgroup(gpu) },
+      defines: { SCATTER: true, KEEP: false, STORAGE: "f32", WORKGROUP },
     },
     { rowCount, limit, firstRow: 0, vectors: width / 4 },
     { source, rows, target_rows: target },
-    rowGrid(gpu, rowCount, width / 4),
+    rowGrid(WORKGROUP, rowCount, width / 4),
     { bytes: 2 * source.bytes },
   );
 }

@@ -1,5 +1,6 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import { bytesOf, type Tensor } from "../gpu/tensor.ts";
+import { sharesByBroadcast } from "../gpu/tuning.ts";
 import { expectShape } from "./expect_shape.ts";
 import broadcastText from "./gemm.wgsl" with { type: "text" };
 import tiledText from "./gemm_tiled.wgsl" with { type: "text" };
@@ -50,8 +51,7 @@ const rowsOfLaunch = 64;
 
 /** The variant that suits the device. */
 export function gemmVariant(gpu: Gpu): GemmVariant {
-  const { software, subgroups, subgroupMinSize } = gpu.info;
-  return software && subgroups && subgroupMinSize >= 8 ? "broadcast" : "tiled";
+  return sharesByBroadcast(gpu.tuning) ? "broadcast" : "tiled";
 }
 
 /**

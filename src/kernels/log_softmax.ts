@@ -1,5 +1,6 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
+import { independentLanes, lanesOfRow } from "../gpu/tuning.ts";
 import { UserError } from "../base/user_error.ts";
 import { expectShape, expectVectors } from "./expect_shape.ts";
 import backwardCode from "./log_softmax_backward.wgsl" with { type: "text" };
@@ -19,7 +20,7 @@ export type VocabularyLanes = 1 | 128;
 
 /** The number of lanes per row that suits the device. */
 export function vocabularyLanes(gpu: Gpu): VocabularyLanes {
-  return gpu.info.software ? 1 : 128;
+  return lanesOfRow(gpu.tuning, 128);
 }
 
 /** One chunk of columns of the vocabulary. */
@@ -182,7 +183,7 @@ export function logSoftmaxBackward(
   if (IN_PLACE && logits.byteOffset !== logitsGradient.byteOffset) {
     throw new Error("logSoftmaxBackward: logits and their gradient are two views of one buffer");
   }
-  const WORKGROUP = gpu.info.software ? 16 : 64;
+  const WORKGROUP = independentLanes(gpu.tuning);
   const { logSumExp, entropy, targets, logProbGradient, entropyGradient } = rowTensors;
   const perRow = { logSumExp, entropy, targets, logProbGradient, entropyGradient };
   const groups = Math.ceil(rows / 8);

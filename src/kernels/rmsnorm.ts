@@ -1,5 +1,6 @@
 import type { Gpu, Grid } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
+import { lanesOfRow } from "../gpu/tuning.ts";
 import columnSumCode from "./column_sum.wgsl" with { type: "text" };
 import forwardCode from "./rmsnorm.wgsl" with { type: "text" };
 import backwardCode from "./rmsnorm_backward.wgsl" with { type: "text" };
@@ -20,7 +21,7 @@ function rowShape(gpu: Gpu, rows: number, lanes: RowLanes): RowShape {
 
 /** The number of lanes per row that suits the device. */
 function rowLanes(gpu: Gpu): RowLanes {
-  return gpu.info.software ? 1 : 64;
+  return lanesOfRow(gpu.tuning, 64);
 }
 
 /**

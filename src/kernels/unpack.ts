@@ -1,5 +1,6 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import { bytesOf, type Tensor } from "../gpu/tensor.ts";
+import { independentLanes } from "../gpu/tuning.ts";
 import { expectShape } from "./expect_shape.ts";
 import { storedBytes, type StoredType, storedTypes } from "./stored_type.ts";
 import code from "./unpack.wgsl" with { type: "text" };
@@ -42,7 +43,7 @@ export function unpack(gpu: Gpu, packed: Tensor, weights: Tensor, piece: PackedP
   ) {
     throw new Error(`unpack: ${elements} elements of ${type} in rows of ${width} do not fit`);
   }
-  const WORKGROUP = gpu.info.software ? 16 : 64;
+  const WORKGROUP = independentLanes(gpu.tuning);
   gpu.dispatch(
     {
       label: `unpack ${type}`,

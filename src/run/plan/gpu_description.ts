@@ -80,11 +80,13 @@ export interface GpuDescription {
   readonly diskRate: number;
 }
 
-/** Bindings stop near 2 GiB on both engines. */
+/** Bindings stop near 2 GiB on both engines; workgroups have what desktop GPUs of all makers offer. */
 const hardwareLimits = {
   maxStorageBufferBindingSize: 2 ** 31 - 4,
   maxBufferSize: 2 ** 31 - 4,
   minUniformBufferOffsetAlignment: 256,
+  maxComputeWorkgroupStorageSize: 32 * 1024,
+  maxComputeInvocationsPerWorkgroup: 1024,
 };
 
 /** A GPU with what the kernels can use. */

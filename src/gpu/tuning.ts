@@ -1,0 +1,68 @@
+import type { DeviceInfo, SubgroupMatrixConfig } from "./adapter.ts";
+
+/**
+ * What executes the lanes of a workgroup: `cpu`, SIMD lanes of a processor's cores, where workgroup memory and
+ * barriers cost, a lane should do much, and long unrolled kernels compile for minutes; `gpu`, a GPU's own.
+ */
+export type LaneKind = "cpu" | "gpu";
+
+/** Limits of a device by which kernels choose their tiles. */
+export interface TuningLimits {
+  /** Bytes of memory that a workgroup shares. */
+  readonly workgroupBytes: number;
+  /** Lanes of a workgroup. */
+  readonly workgroupLanes: number;
+}
+
+/** What a device can do, as the kernels choose by it; made when the device opens. */
+export interface Tuning {
+  readonly lanes: LaneKind;
+  /** Lanes of a subgroup; null where kernels cannot use them. */
+  readonly subgroups: { readonly smallest: number; readonly largest: number } | null;
+  readonly f16: boolean;
+  /** What the matrix units multiply; empty without them. */
+  readonly matrices: readonly SubgroupMatrixConfig[];
+  readonly limits: TuningLimits;
+}
+
+/** The limits that WebGPU promises everywhere. */
+const promised = { maxComputeWorkgroupStorageSize: 16384, maxComputeInvocationsPerWorkgroup: 256 };
+
+/**
+ * The record of a device.
+ *
+ * @param limits of the device; one that is left out is what WebGPU promises
+ */
+export function tuningOf(info: DeviceInfo, limits: Partial<GPUSupportedLimits>): Tuning {
+  const {
+    maxComputeWorkgroupStorageSize = promised.maxComputeWorkgroupStorageSize,
+    maxComputeInvocationsPerWorkgroup = promised.maxComputeInvocationsPerWorkgroup,
+  } = limits;
+  return {
+    lanes: info.software ? "cpu" : "gpu",
+    subgroups: info.subgroups
+      ? { smallest: info.subgroupMinSize, largest: info.subgroupMaxSize }
+      : null,
+    f16: info.f16,
+    matrices: info.subgroupMatrixConfigs,
+    limits: {
+      workgroupBytes: maxComputeWorkgroupStorageSize,
+      workgroupLanes: maxComputeInvocationsPerWorkgroup,
+    },
+  };
+}
+
+/** Whether eight lanes share values best by broadcasts, which a CPU core does in its registers. */
+export function sharesByBroadcast({ lanes, subgroups }: Tuning): boolean {
+  return lanes === "cpu" && subgroups !== null && subgroups.smallest >= 8;
+}
+
+/** Lanes of a workgroup whose lanes have nothing to do with one another. */
+export function independentLanes({ lanes }: Tuning): 16 | 64 {
+  return lanes === "cpu" ? 16 : 64;
+}
+
+/** Lanes of `onGpu` that share a row; on a CPU core each lane does best with a row of its own. */
+export function lanesOfRow<OnGpu extends number>({ lanes }: Tuning, onGpu: OnGpu): 1 | OnGpu {
+  return lanes === "cpu" ? 1 : onGpu;
+}

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import type { DeviceInfo } from "../../src/gpu/adapter.ts";
+import { Gpu } from "../../src/gpu/gpu.ts";
+import { independentLanes, lanesOfRow, sharesByBroadcast, tuningOf } from "../../src/gpu/tuning.ts";
+import { onEveryGpu } from "../kernels/harness.ts";
+
+/** A device of GPU lanes, or of a CPU's where it is a software driver. */
+function device(software: boolean, lanesOfSubgroup: number): DeviceInfo {
+  return {
+    engine: "native",
+    name: "described",
+    vendor: "",
+    software,
+    subgroups: lanesOfSubgroup > 0,
+    subgroupMinSize: lanesOfSubgroup,
+    subgroupMaxSize: lanesOfSubgroup,
+    f16: false,
+    subgroupMatrix: false,
+    subgroupMatrixConfigs: [],
+  };
+}
+
+Deno.test("tuning: values are shared by broadcast on a CPU's lanes in subgroups of eight at least", () => {
+  for (
+    const [software, lanes, shares] of [
+      [true, 8, true],
+      [true, 16, true],
+      [true, 4, false],
+      [true, 0, false],
+      [false, 32, false],
+    ] as const
+  ) {
+    assert.equal(sharesByBroadcast(tuningOf(device(software, lanes), {})), shares);
+  }
+});
+
+Deno.test("tuning: a CPU's lanes have rows of their own and small workgroups", () => {
+  const [cpu, gpu] = [true, false].map((software) => tuningOf(device(software, 8), {}));
+  assert.deepEqual([cpu, gpu].map((tuning) => lanesOfRow(tuning, 128)), [1, 128]);
+  assert.deepEqual([cpu, gpu].map(independentLanes), [16, 64]);
+});
+
+Deno.test("tuning: what nobody says of a device is what WebGPU promises", () => {
+  assert.deepEqual(tuningOf(device(false, 0), {}), {
+    lanes: "gpu",
+    subgroups: null,
+    f16: false,
+    matrices: [],
+    limits: { workgroupBytes: 16384, workgroupLanes: 256 },
+  });
+});
+
+onEveryGpu("tuning: a rehearsal chooses as its device", (gpu) => {
+  assert.deepEqual(gpu.rehearsal().tuning, gpu.tuning);
+  const { limits } = gpu.device;
+  assert.equal(gpu.tuning.limits.workgroupBytes, limits.maxComputeWorkgroupStorageSize);
+  assert.equal(Gpu.rehearsalOf(device(false, 32), {}).tuning.lanes, "gpu");
+  return Promise.resolve();
+});
