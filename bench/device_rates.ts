@@ -18,20 +18,25 @@ export async function measureDeviceRates(gpu: Gpu, budget: number): Promise<Devi
   return { gflops: await fmaRate(gpu, budget), ...await copyRates(gpu, budget) };
 }
 
+/**
+ * Chains in registers and fma of each chain in a round. More chains hide more latency until they no longer fit;
+ * long rounds suit a software driver, whose loops cost as much as hundreds of fma, and overflow a GPU's
+ * instruction cache.
+ */
+const fmaShapes = [[8, 32], [12, 32], [12, 128], [10, 512], [12, 512], [14, 512]];
+
 async function fmaRate(gpu: Gpu, budget: number): Promise<number> {
   const [WORKGROUP, groups] = gpu.tuning.lanes === "cpu" ? [16, 128] : [256, 8192];
-  const rounds = 256;
+  const steps = 8192;
   const lanes = WORKGROUP * groups;
   const result = gpu.tensor([lanes]);
-  // The chains tend to 1: they neither overflow nor become denormal.
-  const parameters = { rounds, factor: 0.999, addend: 0.001 };
   let best = 0;
-  // More chains hide more latency until they no longer fit in registers.
-  for (const CHAINS of [6, 8, 10, 12]) {
-    const source = { label: "fma rate", code: fmaCode, defines: { WORKGROUP, CHAINS } };
+  for (const [CHAINS, STEPS] of fmaShapes) {
+    const source = { label: "fma rate", code: fmaCode, defines: { WORKGROUP, CHAINS, STEPS } };
+    const parameters = { rounds: steps / STEPS, factor: 0.001 };
     const launch = () => gpu.dispatch(source, parameters, { result }, [groups]);
-    const { median: seconds } = await timeLaunches(gpu, launch, budget);
-    best = Math.max(best, 2 * CHAINS * 32 * rounds * lanes / seconds / 1e9);
+    const { fastest: seconds } = await timeLaunches(gpu, launch, budget);
+    best = Math.max(best, 2 * CHAINS * steps * lanes / seconds / 1e9);
   }
   gpu.release(result);
   return best;
@@ -43,7 +48,7 @@ async function copyRates(gpu: Gpu, budget: number) {
   const bytes = Math.min(limit, (gpu.tuning.lanes === "cpu" ? 64 : 512) * 2 ** 20);
   const [source, copy] = [gpu.zeros([bytes / 4]), gpu.tensor([bytes / 4])];
   const rate = async (launch: () => void) =>
-    2 * bytes / (await timeLaunches(gpu, launch, budget)).median / 1e9;
+    2 * bytes / (await timeLaunches(gpu, launch, budget)).fastest / 1e9;
   let gbps = 0;
   for (const [WORKGROUP, VECTORS] of [[256, 1], [64, 8], [8, 64]]) {
     const kernel = { label: "copy rate", code: copyCode, defines: { WORKGROUP, VECTORS } };
