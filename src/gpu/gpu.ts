@@ -14,6 +14,7 @@ import { type LaunchCost, SubmitPacing } from "./submit_pacing.ts";
 import { bytesOf, type DataType, dataTypeOf, type HostArray, Tensor } from "./tensor.ts";
 import { type ScopeOfSteps, TensorScopes } from "./tensor_scopes.ts";
 import { type Tuning, tuningOf } from "./tuning.ts";
+import { type AskedClass, VariantChoices } from "./variants.ts";
 
 /** What `--gpu` accepts. `auto` takes the native engine. */
 export type EngineChoice = "auto" | EngineName;
@@ -44,6 +45,8 @@ export class Gpu {
   readonly info: DeviceInfo;
   /** What the kernels choose by. */
   readonly tuning: Tuning;
+  /** Which variants of the kernels run. */
+  readonly choices: VariantChoices;
   readonly pool: BufferPool;
   #kernels = new Map<string, Kernel>();
   readonly #bindGroups: BindGroups;
@@ -69,9 +72,12 @@ export class Gpu {
     { submitSeconds = 0.1 }: GpuOptions,
     /** True when nothing is computed; see `rehearsal`. */
     readonly isRehearsal = false,
+    /** Where a rehearsal gathers which classes of shapes its work has. */
+    private readonly asked = new Map<string, AskedClass>(),
   ) {
     this.info = info;
     this.tuning = tuningOf(info, device.limits);
+    this.choices = new VariantChoices(this.tuning, isRehearsal ? asked : null);
     this.#pacing = new SubmitPacing(submitSeconds);
     this.pool = new BufferPool(device, {
       onDestroy: (buffer) => this.#bindGroups.forgetBuffer(buffer.id),
@@ -114,20 +120,35 @@ export class Gpu {
 
   /**
    * This GPU without its memory: what is recorded on it does nothing and reads zeros, but takes the same
-   * buffers from its pool.
+   * buffers from its pool, and chooses the same variants. Which classes of shapes it met, `rehearsedClasses` says.
    *
    * @param limits where it is to stand for another device
    */
   rehearsal(limits: Partial<GPUSupportedLimits> = {}): Gpu {
     const { limits: own } = this.device;
-    return Gpu.rehearsalOf(this.info, {
+    const known = {
       maxStorageBufferBindingSize: own.maxStorageBufferBindingSize,
       maxBufferSize: own.maxBufferSize,
       minUniformBufferOffsetAlignment: own.minUniformBufferOffsetAlignment,
       maxComputeWorkgroupStorageSize: own.maxComputeWorkgroupStorageSize,
       maxComputeInvocationsPerWorkgroup: own.maxComputeInvocationsPerWorkgroup,
       ...limits,
-    });
+    };
+    const rehearsal = new Gpu(
+      rehearsalDevice(known),
+      this.info,
+      rehearsalReadback,
+      {},
+      true,
+      this.asked,
+    );
+    rehearsal.choices.table = this.choices.table;
+    return rehearsal;
+  }
+
+  /** Classes of shapes that work had which was rehearsed for this GPU, most work first. */
+  get rehearsedClasses(): readonly AskedClass[] {
+    return [...this.asked.values()].sort((a, b) => b.flops - a.flops);
   }
 
   /** A device that need not be there, without its memory; see `rehearsal`. */

@@ -1,19 +1,18 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import { bytesOf, type Tensor } from "../gpu/tensor.ts";
-import { sharesByBroadcast } from "../gpu/tuning.ts";
 import { expectShape } from "./expect_shape.ts";
 import broadcastText from "./gemm.wgsl" with { type: "text" };
+import { type GemmLayout, gemmLayouts, gemmOperation, type GemmVariant } from "./gemm_variants.ts";
 import tiledText from "./gemm_tiled.wgsl" with { type: "text" };
 import { compose } from "./parts/compose.ts";
 
 const broadcastCode = compose(broadcastText);
 const tiledCode = compose(tiledText);
 
-/** nt: C = A·Bᵀ; nn: C = A·B; tn: C = Aᵀ·B. */
-export type GemmLayout = "nt" | "nn" | "tn";
+export type { GemmLayout } from "./gemm_variants.ts";
 
-/** `broadcast` shares values between the lanes of a subgroup, `tiled` through workgroup memory. */
-export type GemmVariant = "broadcast" | "tiled";
+/** The texts of all variants. */
+export const gemmTexts: readonly string[] = [broadcastCode, tiledCode];
 
 /** What happens besides the product. */
 export interface GemmOptions {
@@ -23,7 +22,7 @@ export interface GemmOptions {
   readonly residual?: Tensor;
   /** The sums continue from what C holds. */
   readonly accumulate?: boolean;
-  /** Overrides the choice by device. Both give the same bits. */
+  /** Overrides the choice by device. All give the same bits. */
   readonly variant?: GemmVariant;
   /** Where the columns of C that are computed begin, a multiple of 4; 0 by default. */
   readonly firstColumn?: number;
@@ -44,15 +43,8 @@ export interface GemmOptions {
   readonly label?: string;
 }
 
-const layouts: readonly GemmLayout[] = ["nt", "nn", "tn"];
-
 /** A product too long for one launch is cut into launches of multiples of so many rows of C. */
 const rowsOfLaunch = 64;
-
-/** The variant that suits the device. */
-export function gemmVariant(gpu: Gpu): GemmVariant {
-  return sharesByBroadcast(gpu.tuning) ? "broadcast" : "tiled";
-}
 
 /**
  * C = A·Bᵀ (nt), A·B (nn) or Aᵀ·B (tn), all row-major, f32 sums in ascending order of the summed index.
@@ -79,7 +71,6 @@ export function gemm(
     firstColumnOfB = 0,
     scale,
   } = options;
-  const variant = options.variant ?? gemmVariant(gpu);
   const label = options.label ?? `gemm ${layout}`;
   const [rows, strideC] = c.shape;
   const columns = options.columns ?? (layout === "nt" ? b.shape[0] : b.shape[1]);
@@ -90,6 +81,8 @@ export function gemm(
   expectShape(label, "C", c, [-1, -1]);
   if (bias) expectShape(label, "bias", bias, [Math.ceil(columns / 4) * 4]);
   if (residual) expectShape(label, "residual", residual, [rows, strideC]);
+  const storage = b.dtype;
+  if (storage === "u32" || storage === "i32") throw new Error(`${label}: B is ${storage}`);
   const fits = rowsOfA >= rows &&
     (options.depth === undefined ? depthOfB === depth : depthOfB >= depth) &&
     firstColumn + columns <= strideC &&
@@ -125,8 +118,8 @@ export function gemm(
     return;
   }
   const shared = {
-    LAYOUT: layouts.indexOf(layout),
-    STORAGE: b.dtype,
+    LAYOUT: gemmLayouts.indexOf(layout),
+    STORAGE: storage,
     BIAS: bias !== undefined,
     RESIDUAL: residual !== undefined,
     ACCUMULATE: accumulate,
@@ -147,8 +140,10 @@ export function gemm(
   const tensors: Record<string, Tensor> = { a, b, c };
   if (bias) tensors.bias = bias;
   if (residual) tensors.residual = residual;
-  if (variant === "broadcast") {
-    const LANES = columns > 32 ? 16 : 8;
+  const variant = options.variant ??
+    gpu.choices.of(gemmOperation, { layout, storage, rows, columns, depth });
+  if (variant.sharing === "broadcast") {
+    const LANES = variant.lanes;
     gpu.dispatch(
       { label, code: broadcastCode, defines: { ...shared, LANES } },
       parameters,
@@ -157,8 +152,7 @@ export function gemm(
       cost,
     );
   } else {
-    // Few rows (decoding) waste less of a short tile.
-    const RM = rows <= 16 ? 1 : 4;
+    const RM = variant.rowsOfLane;
     gpu.dispatch(
       { label, code: tiledCode, defines: { ...shared, RM } },
       parameters,

@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
 import { Gpu } from "../../src/gpu/gpu.ts";
 import type { DataType } from "../../src/gpu/tensor.ts";
-import { gemm, type GemmLayout, type GemmVariant, gemmVariant } from "../../src/kernels/gemm.ts";
+import { gemm, type GemmLayout } from "../../src/kernels/gemm.ts";
+import {
+  gemmLayouts,
+  gemmOperation,
+  type GemmVariant,
+  runnableGemmVariants,
+} from "../../src/kernels/gemm_variants.ts";
 import { assertClose, onEveryGpu, randomFloats } from "./harness.ts";
 
-const variants: readonly GemmVariant[] = ["broadcast", "tiled"];
 const padded = (length: number) => Math.ceil(length / 4) * 4;
 
 /** A row-major matrix whose rows are padded to whole vectors. */
@@ -88,7 +93,14 @@ async function run(gpu: Gpu, product: Product, variant: GemmVariant): Promise<Fl
     residual: residual && gpu.from(residual, [rows, strideC]),
   };
   const accumulate = start !== undefined;
-  const options = { ...extra, accumulate, variant, columns, depth, label: `${layout} ${variant}` };
+  const options = {
+    ...extra,
+    accumulate,
+    variant,
+    columns,
+    depth,
+    label: `${layout} ${variant.name}`,
+  };
   gemm(gpu, layout, tensors.a, tensors.b, tensors.c, options);
   const padding = await gpu.readFloats(tensors.c);
   gpu.release(...Object.values(tensors), ...Object.values(extra).filter((t) => t !== undefined));
@@ -133,14 +145,24 @@ function check(product: Product, actual: Float32Array): void {
   });
 }
 
-/** Both variants give the right numbers, and the same bits. */
-async function checkBoth(gpu: Gpu, product: Product): Promise<void> {
-  const [broadcast, tiled] = [
-    await run(gpu, product, "broadcast"),
-    await run(gpu, product, "tiled"),
-  ];
-  check(product, broadcast);
-  assert.deepEqual(tiled, broadcast);
+/** What this device takes for a product, and what a GPU's lanes take; of all of them, each costs seconds to compile. */
+function variantsOf(gpu: Gpu, product: Product): GemmVariant[] {
+  const shape = { layout: product.layout, storage: "f32", ...shapeOf(product) } as const;
+  const tunings = [gpu.tuning, { ...gpu.tuning, lanes: "gpu" } as const];
+  return [...new Set(tunings.map((tuning) => gemmOperation.variantsFor(tuning, shape)[0]))];
+}
+
+/** Variants give the right numbers, and the same bits. */
+async function checkAll(
+  gpu: Gpu,
+  product: Product,
+  [first, ...others] = variantsOf(gpu, product),
+): Promise<void> {
+  const expected = await run(gpu, product, first);
+  check(product, expected);
+  for (const variant of others) {
+    assert.deepEqual(await run(gpu, product, variant), expected, variant.name);
+  }
 }
 
 function randomProduct(layout: GemmLayout, rows: number, columns: number, depth: number): Product {
@@ -165,7 +187,7 @@ onEveryGpu("gemm nt at awkward shapes", async (gpu) => {
       [17, 68, 260],
       [3, 37, 4864],
     ]
-  ) await checkBoth(gpu, randomProduct("nt", rows, columns, depth));
+  ) await checkAll(gpu, randomProduct("nt", rows, columns, depth));
 });
 
 for (const layout of ["nn", "tn"] as const) {
@@ -178,30 +200,36 @@ for (const layout of ["nn", "tn"] as const) {
         [17, 68, 131],
         [18, 37, 4864],
       ]
-    ) await checkBoth(gpu, randomProduct(layout, rows, columns, depth));
+    ) await checkAll(gpu, randomProduct(layout, rows, columns, depth));
   });
 }
 
 const halves = [["f16", "nt"], ["f16", "nn"], ["bf16", "nt"], ["bf16", "nn"]] as const;
 for (const [storage, layout] of halves) {
   onEveryGpu(`gemm ${layout} with B in ${storage}`, async (gpu) => {
-    await checkBoth(gpu, { ...randomProduct(layout, 13, 131, 48), storage });
+    await checkAll(gpu, { ...randomProduct(layout, 13, 131, 48), storage });
   });
 }
 
+onEveryGpu("every variant of gemm has the same bits", async (gpu) => {
+  for (const layout of gemmLayouts) {
+    await checkAll(gpu, randomProduct(layout, 17, 68, 52), [...runnableGemmVariants(gpu.tuning)]);
+  }
+});
+
 onEveryGpu("gemm with bias and residual", async (gpu) => {
   const [bias, residual] = [randomFloats(132, 7, 3), randomFloats(13 * 132, 8, 3)];
-  await checkBoth(gpu, { ...randomProduct("nt", 13, 131, 48), bias, residual });
+  await checkAll(gpu, { ...randomProduct("nt", 13, 131, 48), bias, residual });
 });
 
 onEveryGpu("gemm continues the sums that C holds", async (gpu) => {
   const start = randomFloats(37 * 132, 10, 3);
-  await checkBoth(gpu, { ...randomProduct("tn", 37, 131, 50), start });
+  await checkAll(gpu, { ...randomProduct("tn", 37, 131, 50), start });
 });
 
 onEveryGpu("a row of gemm has the same bits alone and in a batch", async (gpu) => {
   const product = randomProduct("nt", 257, 131, 260);
-  for (const variant of variants) {
+  for (const variant of variantsOf(gpu, product)) {
     const batch = await run(gpu, product, variant);
     for (const [first, count] of [[0, 1], [16, 1], [256, 1], [100, 40]]) {
       const alone = await run(gpu, { ...product, a: rowsOf(product.a, first, count) }, variant);
@@ -213,7 +241,7 @@ onEveryGpu("a row of gemm has the same bits alone and in a batch", async (gpu) =
 onEveryGpu("a weight gradient has the same bits however the tokens are cut", async (gpu) => {
   const whole = randomProduct("tn", 132, 68, 257);
   const zeros = new Float32Array(132 * 68);
-  for (const variant of variants) {
+  for (const variant of variantsOf(gpu, whole)) {
     const expected = await run(gpu, { ...whole, start: zeros }, variant);
     for (const cut of [100, 1, 256]) {
       let start: Float32Array = zeros;
@@ -275,9 +303,8 @@ onEveryGpu("gemm on windows of A and C has the bits of the windows by themselves
     },
     { layout: "tn", b: dy, made: depth, product: { layout: "tn", a: window(first, depth), b: dy } },
   ] as const;
-  for (const variant of variants) {
-    if (variant === "broadcast" && gemmVariant(gpu) !== variant) continue;
-    for (const { layout, b, made, product } of cases) {
+  for (const { layout, b, made, product } of cases) {
+    for (const variant of variantsOf(gpu, product)) {
       const tensors = [gpu.from(b.data, [b.rows, b.stride]), gpu.zeros([made, 36])];
       const windows = { firstColumn: target, firstColumnOfA: first, variant };
       const sizes = layout === "tn" ? {} : { depth };
@@ -287,7 +314,7 @@ onEveryGpu("gemm on windows of A and C has the bits of the windows by themselves
       for (let i = 0; i < made; i++) {
         const row = actual.subarray(i * 36, (i + 1) * 36);
         const own = expected.subarray(i * columns, (i + 1) * columns).map((value) => value * 0.75);
-        assert.deepEqual(row.slice(target, target + columns), own, `${layout} ${variant}`);
+        assert.deepEqual(row.slice(target, target + columns), own, `${layout} ${variant.name}`);
         assert.ok([...row.slice(0, target), ...row.slice(target + columns)].every((x) => x === 0));
       }
       gpu.release(...tensors);
@@ -312,7 +339,7 @@ onEveryGpu("a product too long for one launch is cut by rows, with the same bits
     { layout: "tn", a: matrix(depth, rows, 46), b: matrix(depth, columns, 47), start },
   ];
   for (const product of products) {
-    for (const variant of variants) {
+    for (const variant of variantsOf(gpu, product)) {
       assert.deepEqual(await run(hurried, product, variant), await run(gpu, product, variant));
     }
   }

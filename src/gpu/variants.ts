@@ -1,0 +1,67 @@
+import type { Tuning } from "./tuning.ts";
+
+/** One of the kernels that compute an operation. */
+export interface Variant {
+  /** Within the operation its own. */
+  readonly name: string;
+}
+
+/** An operation that several variants of its kernels compute, all with the same bits. */
+export interface VariedOperation<Shape, Own extends Variant> {
+  readonly name: string;
+  /** What shapes have in common for which the same variant is fastest. */
+  classOf(shape: Shape): string;
+  /** Those a device should try for a shape; the first one is taken as long as nothing is measured. */
+  variantsFor(tuning: Tuning, shape: Shape): readonly [Own, ...Own[]];
+  /** Operations that a launch of this shape makes. */
+  flops(shape: Shape): number;
+}
+
+/** Names of the variants that were measured fastest, by operation and class of shapes. */
+export type VariantTable = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** A class of shapes that work asked for, and how much of the work it is. */
+export interface AskedClass<Shape = unknown> {
+  readonly operation: string;
+  readonly shapeClass: string;
+  /** The largest of them. */
+  readonly shape: Shape;
+  /** Of all of them together. */
+  readonly flops: number;
+}
+
+/** Which variants a device runs: those measured fastest, else those that its abilities suggest. */
+export class VariantChoices {
+  /** Whatever it says shows in no bit; a name that this device does not try counts for nothing. */
+  table: VariantTable = {};
+
+  /** @param asked where classes are gathered that are asked for; null: nowhere */
+  constructor(
+    private readonly tuning: Tuning,
+    readonly asked: Map<string, AskedClass> | null,
+  ) {}
+
+  /** The variant for a shape. */
+  of<Shape, Own extends Variant>(operation: VariedOperation<Shape, Own>, shape: Shape): Own {
+    const shapeClass = operation.classOf(shape);
+    if (this.asked !== null) gather(this.asked, operation, shapeClass, shape);
+    const variants = operation.variantsFor(this.tuning, shape);
+    const measured = this.table[operation.name]?.[shapeClass];
+    if (measured === undefined) return variants[0];
+    return variants.find(({ name }) => name === measured) ?? variants[0];
+  }
+}
+
+function gather<Shape, Own extends Variant>(
+  asked: Map<string, AskedClass>,
+  operation: VariedOperation<Shape, Own>,
+  shapeClass: string,
+  shape: Shape,
+): void {
+  const key = `${operation.name}: ${shapeClass}`;
+  const before = asked.get(key) as AskedClass<Shape> | undefined;
+  const own = operation.flops(shape);
+  const largest = before && operation.flops(before.shape) >= own ? before.shape : shape;
+  const flops = own + (before?.flops ?? 0);
+  asked.set(key, { operation: operation.name, shapeClass, shape: largest, flops });
+}

@@ -1,0 +1,81 @@
+import { sharesByBroadcast, type Tuning } from "../gpu/tuning.ts";
+import type { VariedOperation } from "../gpu/variants.ts";
+
+/** nt: C = A·Bᵀ; nn: C = A·B; tn: C = Aᵀ·B. */
+export type GemmLayout = "nt" | "nn" | "tn";
+
+/** In the order of the kernels' LAYOUT. */
+export const gemmLayouts: readonly GemmLayout[] = ["nt", "nn", "tn"];
+
+/** How B may be stored. */
+export type FloatType = "f32" | "f16" | "bf16";
+
+/** A product C [rows, columns] of sums of `depth` terms; B is stored as `storage`. */
+export interface GemmShape {
+  readonly layout: GemmLayout;
+  readonly storage: FloatType;
+  readonly rows: number;
+  readonly columns: number;
+  readonly depth: number;
+}
+
+/**
+ * How the lanes that make a tile of C come by the values they share, and the tile: `broadcast` within a subgroup,
+ * for lanes of a CPU core; `tiled` through workgroup memory. Each element is one ascending chain of fma in all.
+ */
+export type GemmVariant =
+  | { readonly name: string; readonly sharing: "broadcast"; readonly lanes: 8 | 16 }
+  | { readonly name: string; readonly sharing: "tiled"; readonly rowsOfLane: 1 | 4 };
+
+const [broadcast8, broadcast16] = ([8, 16] as const).map((lanes): GemmVariant => ({
+  name: `broadcast, ${lanes} lanes`,
+  sharing: "broadcast",
+  lanes,
+}));
+const [tiled1, tiled4] = ([1, 4] as const).map((rowsOfLane): GemmVariant => ({
+  name: `tiled, ${rowsOfLane}x4 a lane`,
+  sharing: "tiled",
+  rowsOfLane,
+}));
+
+/** All variants that a device can run, whether or not they are any good there. */
+export function runnableGemmVariants(tuning: Tuning): readonly GemmVariant[] {
+  const tiled = [tiled1, tiled4];
+  return sharesByBroadcast(tuning) ? [broadcast8, broadcast16, ...tiled] : tiled;
+}
+
+const rowClasses = ["few rows", "some rows", "many rows"];
+const columnClasses = ["narrow", "middling", "wide"];
+const depthClasses = ["short sums", "middling sums", "long sums"];
+
+/** 0, 1 or 2. */
+const rank = (size: number, first: number, second: number) =>
+  size <= first ? 0 : size <= second ? 1 : 2;
+
+/** Names of classes, made once: one is asked for with every launch. */
+const classNames = gemmLayouts.map((layout) => {
+  const ofStorage = (storage: FloatType) =>
+    rowClasses.map((rows) =>
+      columnClasses.map((columns) =>
+        depthClasses.map((depth) => `${layout} ${storage}, ${rows}, ${columns}, ${depth}`)
+      )
+    );
+  return { f32: ofStorage("f32"), f16: ofStorage("f16"), bf16: ofStorage("bf16") };
+});
+
+/** Which variant of the product's kernels runs. */
+export const gemmOperation: VariedOperation<GemmShape, GemmVariant> = {
+  name: "gemm",
+  classOf({ layout, storage, rows, columns, depth }) {
+    const byRows = classNames[gemmLayouts.indexOf(layout)][storage][rank(rows, 16, 256)];
+    return byRows[rank(columns, 64, 1024)][rank(depth, 256, 2048)];
+  },
+  variantsFor(tuning, { rows, columns }) {
+    if (sharesByBroadcast(tuning)) {
+      return columns > 32 ? [broadcast16, broadcast8] : [broadcast8, broadcast16];
+    }
+    // Few rows (decoding) waste less of a short tile.
+    return rows <= 16 ? [tiled1, tiled4] : [tiled4, tiled1];
+  },
+  flops: ({ rows, columns, depth }) => 2 * rows * columns * depth,
+};

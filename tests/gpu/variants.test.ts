@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { type AskedClass, VariantChoices, type VariedOperation } from "../../src/gpu/variants.ts";
+import { gemm } from "../../src/kernels/gemm.ts";
+import { onEveryGpu } from "../kernels/harness.ts";
+
+/** Sums of so many numbers; more than ten are many. */
+const summing: VariedOperation<number, { readonly name: string }> = {
+  name: "sum",
+  classOf: (count) => count > 10 ? "many" : "few",
+  variantsFor: (_, count) =>
+    count > 100 ? [{ name: "tree" }, { name: "line" }] : [{ name: "line" }],
+  flops: (count) => count,
+};
+
+onEveryGpu("variants: what is measured goes before what abilities suggest", ({ tuning }) => {
+  const choices = new VariantChoices(tuning, null);
+  assert.equal(choices.of(summing, 200).name, "tree");
+  choices.table = { sum: { many: "line", few: "gone" }, other: { many: "tree" } };
+  assert.equal(choices.of(summing, 200).name, "line");
+  assert.equal(choices.of(summing, 5).name, "line", "a name that nothing has is passed over");
+  return Promise.resolve();
+});
+
+onEveryGpu("variants: classes are gathered with their largest shape and all their work", (gpu) => {
+  const asked = new Map<string, AskedClass>();
+  const choices = new VariantChoices(gpu.tuning, asked);
+  for (const count of [3, 20, 70, 50]) choices.of(summing, count);
+  assert.deepEqual([...asked.values()], [
+    { operation: "sum", shapeClass: "few", shape: 3, flops: 3 },
+    { operation: "sum", shapeClass: "many", shape: 70, flops: 140 },
+  ]);
+  return Promise.resolve();
+});
+
+onEveryGpu("variants: a rehearsal tells its device which classes it met", (gpu) => {
+  const before = gpu.rehearsedClasses.length;
+  const rehearsal = gpu.rehearsal();
+  const [a, b, c] = [[3, 8], [48, 8], [3, 48]].map((shape) => rehearsal.tensor(shape));
+  gemm(rehearsal, "nt", a, b, c);
+  assert.deepEqual(gpu.rehearsedClasses.slice(before), [{
+    operation: "gemm",
+    shapeClass: "nt f32, few rows, narrow, short sums",
+    shape: { layout: "nt", storage: "f32", rows: 3, columns: 48, depth: 8 },
+    flops: 2 * 3 * 48 * 8,
+  }]);
+  return Promise.resolve();
+});
