@@ -2,17 +2,19 @@ import type { Gpu } from "../gpu/gpu.ts";
 import { bytesOf, type Tensor } from "../gpu/tensor.ts";
 import { expectShape } from "./expect_shape.ts";
 import broadcastText from "./gemm.wgsl" with { type: "text" };
+import fewRowsText from "./gemm_few_rows.wgsl" with { type: "text" };
 import { type GemmLayout, gemmLayouts, gemmOperation, type GemmVariant } from "./gemm_variants.ts";
 import tiledText from "./gemm_tiled.wgsl" with { type: "text" };
 import { compose } from "./parts/compose.ts";
 
 const broadcastCode = compose(broadcastText);
+const fewRowsCode = compose(fewRowsText);
 const tiledCode = compose(tiledText);
 
 export type { GemmLayout } from "./gemm_variants.ts";
 
 /** The texts of all variants. */
-export const gemmTexts: readonly string[] = [broadcastCode, tiledCode];
+export const gemmTexts: readonly string[] = [broadcastCode, fewRowsCode, tiledCode];
 
 /** What happens besides the product. */
 export interface GemmOptions {
@@ -142,7 +144,19 @@ export function gemm(
   if (residual) tensors.residual = residual;
   const variant = options.variant ??
     gpu.choices.of(gemmOperation, { layout, storage, rows, columns, depth });
-  if (variant.sharing === "broadcast") {
+  if (variant.sharing === "uniform") {
+    if (layout !== "nt") {
+      throw new Error(`${label}: variant ${variant.name} is for nt, not ${layout}`);
+    }
+    const ROWS = variant.rows;
+    gpu.dispatch(
+      { label, code: fewRowsCode, defines: { ...shared, ROWS } },
+      parameters,
+      tensors,
+      [Math.ceil(columns / 32), Math.ceil(rows / ROWS)],
+      cost,
+    );
+  } else if (variant.sharing === "broadcast") {
     const LANES = variant.lanes;
     gpu.dispatch(
       { label, code: broadcastCode, defines: { ...shared, LANES } },

@@ -21,12 +21,19 @@ export interface GemmShape {
 
 /**
  * How the lanes that make a tile of C come by the values they share, and the tile: `broadcast` within a subgroup,
- * for lanes of a CPU core; `tiled` through workgroup memory. Each element is one ascending chain of fma in all.
+ * for lanes of a CPU core; `uniform`, all lanes load the same, for a few rows (nt) there; `tiled` through workgroup
+ * memory. Each element is one ascending chain of fma in all.
  */
 export type GemmVariant =
+  | { readonly name: string; readonly sharing: "uniform"; readonly rows: 1 | 4 }
   | { readonly name: string; readonly sharing: "broadcast"; readonly lanes: 8 | 16 }
   | { readonly name: string; readonly sharing: "tiled"; readonly rowsOfLane: 1 | 4 };
 
+const [uniform1, uniform4] = ([1, 4] as const).map((rows): GemmVariant => ({
+  name: `uniform, ${rows} rows`,
+  sharing: "uniform",
+  rows,
+}));
 const [broadcast8, broadcast16] = ([8, 16] as const).map((lanes): GemmVariant => ({
   name: `broadcast, ${lanes} lanes`,
   sharing: "broadcast",
@@ -38,13 +45,16 @@ const [tiled1, tiled4] = ([1, 4] as const).map((rowsOfLane): GemmVariant => ({
   rowsOfLane,
 }));
 
-/** All variants that a device can run, whether or not they are any good there. */
-export function runnableGemmVariants(tuning: Tuning): readonly GemmVariant[] {
-  const tiled = [tiled1, tiled4];
-  return sharesByBroadcast(tuning) ? [broadcast8, broadcast16, ...tiled] : tiled;
+/** All variants of a layout that a device can run, whether or not they are any good there. */
+export function runnableGemmVariants(tuning: Tuning, layout: GemmLayout): readonly GemmVariant[] {
+  const anywhere = [...(layout === "nt" ? [uniform1, uniform4] : []), tiled1, tiled4];
+  return sharesByBroadcast(tuning) ? [broadcast8, broadcast16, ...anywhere] : anywhere;
 }
 
-const rowClasses = ["few rows", "some rows", "many rows"];
+/** The most rows for which reading B, not arithmetic, takes a CPU core's time. */
+const uniformRows = 4;
+
+const rowClasses = ["one row", "up to four rows", "few rows", "some rows", "many rows"];
 const columnClasses = ["narrow", "middling", "wide"];
 const depthClasses = ["short sums", "middling sums", "long sums"];
 
@@ -67,10 +77,14 @@ const classNames = gemmLayouts.map((layout) => {
 export const gemmOperation: VariedOperation<GemmShape, GemmVariant> = {
   name: "gemm",
   classOf({ layout, storage, rows, columns, depth }) {
-    const byRows = classNames[gemmLayouts.indexOf(layout)][storage][rank(rows, 16, 256)];
+    const byStorage = classNames[gemmLayouts.indexOf(layout)][storage];
+    const byRows = byStorage[rows <= uniformRows ? Number(rows > 1) : 2 + rank(rows, 16, 256)];
     return byRows[rank(columns, 64, 1024)][rank(depth, 256, 2048)];
   },
-  variantsFor(tuning, { rows, columns }) {
+  variantsFor(tuning, { layout, rows, columns }) {
+    if (tuning.lanes === "cpu" && layout === "nt" && rows <= uniformRows) {
+      return rows === 1 ? [uniform1] : [uniform4, uniform1];
+    }
     if (sharesByBroadcast(tuning)) {
       return columns > 32 ? [broadcast16, broadcast8] : [broadcast8, broadcast16];
     }

@@ -10,8 +10,12 @@ import {
 import { inverseTemperature } from "../../kernels/log_softmax.ts";
 import type { Sequence } from "./sequence.ts";
 
+/** Few slots that are not rounded up to 16: products of so few rows are a matter of reading the weights. */
+const fewSlots = [1, 4];
+
 /** A round number of slots keeps the shapes few; the surplus ones are inactive. */
-export const roundSlots = (count: number): number => Math.ceil(count / 16) * 16;
+export const roundSlots = (count: number): number =>
+  fewSlots.find((few) => count <= few) ?? Math.ceil(count / 16) * 16;
 
 /** What decoding reads of W slots, and moves on. */
 export interface DecodeState {
@@ -55,7 +59,7 @@ export class SlotState {
   #sentPages = new Uint32Array();
 
   /**
-   * @param slots a multiple of 16
+   * @param slots a number of `roundSlots`
    * @param pagesPerSlot P, of the longest sequence
    * @param columns of the vocabulary
    */
