@@ -50,6 +50,10 @@ export const COMMANDS: Readonly<Record<string, CommandSource>> = {
     summary: "measure every kernel and the end-to-end rates",
     load: () => import("./dev/bench.ts"),
   },
+  "machine-code": {
+    summary: "show what a GPU's compiler makes of the kernels, without the GPU",
+    load: () => import("./dev/machine_code.ts"),
+  },
   plan: {
     summary: "predict what a run takes on some GPUs: time, memory, waiting, bytes",
     load: () => import("./plan.ts"),

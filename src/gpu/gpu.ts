@@ -229,6 +229,11 @@ export class Gpu {
     return kernel;
   }
 
+  /** The kernels that were launched, each once, in the order of their first launches. */
+  get kernels(): readonly Kernel[] {
+    return [...this.#kernels.values()];
+  }
+
   /** The grid for `groups` workgroups in a row; kernels read `id.y * grid.x + id.x`. */
   grid(groups: number): Grid {
     if (groups <= maxGroupsPerDimension) return [groups];

@@ -14,6 +14,7 @@ export interface KernelSource {
 export interface Kernel {
   readonly id: number;
   readonly label: string;
+  readonly source: KernelSource;
   readonly pipeline: GPUComputePipeline;
   readonly layout: GPUBindGroupLayout;
   readonly bindings: readonly Binding[];
@@ -57,5 +58,14 @@ export function compile(device: GPUDevice, engine: EngineName, source: KernelSou
     layout: device.createPipelineLayout({ label, bindGroupLayouts: [layout] }),
     compute: { module: device.createShaderModule({ label, code }), entryPoint: "main" },
   });
-  return { id: nextKernelId++, label, pipeline, layout, bindings, parameters, parameterBytes };
+  return {
+    id: nextKernelId++,
+    label,
+    source,
+    pipeline,
+    layout,
+    bindings,
+    parameters,
+    parameterBytes,
+  };
 }

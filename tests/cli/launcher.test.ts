@@ -16,7 +16,7 @@ const denoOf = (version: string) =>
 Deno.test("launcher: its help lists exactly the tasks of deno.json", async () => {
   const { code, output } = await launch(["--help"]);
   assert.equal(code, 0);
-  const listed = [...output.matchAll(/^ {2}(\w+) {2,}\S/gm)].map((match) => match[1]);
+  const listed = [...output.matchAll(/^ {2}([\w-]+) {2,}\S/gm)].map((match) => match[1]);
   const { tasks } = JSON.parse(Deno.readTextFileSync(join(PROJECT_FOLDER, "deno.json")));
   assert.deepEqual(listed.sort(), Object.keys(tasks).sort());
 });

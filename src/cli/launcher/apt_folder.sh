@@ -1,4 +1,4 @@
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2034,SC2154 # variables are shared by the parts
 # apt in a folder of its own, without root: nothing of the system changes. Part of ./tango, which sources it.
 
 apt_folder() { # lays the folder "$1" out; apt uses it by the option -c "$1/apt.conf", which may be added to
@@ -19,4 +19,44 @@ Dir::Cache "$1";
 Dir::Cache::archives "$1/archives";
 Dir::Log "$1/log";
 CONFIGURATION
+}
+
+apt_apart() { # has apt in the folder "$1" look at the sources in its sources.list alone, and at nothing installed
+  : >"$1/status"
+  cat >>"$1/apt.conf" <<CONFIGURATION
+#clear APT::Architectures;
+APT::Architectures { "amd64"; };
+APT::Default-Release "";
+APT::Update::Error-Mode "any";
+Dir::Etc::sourcelist "$1/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+Dir::Etc::preferences "/dev/null";
+Dir::Etc::preferencesparts "/dev/null";
+Dir::State::status "$1/status";
+CONFIGURATION
+}
+
+fetch_from() { # downloads $wanted into the folder "$1" from the mirror "$2" with the suites named next, the last one preferred
+  folder=$1
+  mirror=$2
+  shift 2
+  for suite in "$@"; do
+    echo "deb [arch=amd64 target=Packages $(signed_by)] $mirror $suite main"
+  done >"$folder/sources.list"
+  for action in update "install -y --download-only -t $suite $wanted"; do
+    # shellcheck disable=SC2086
+    if ! apt-get -q -c "$folder/apt.conf" $action >"$folder/output" 2>&1; then
+      problem=$(apt_problem "$folder/output")
+      return 1
+    fi
+  done
+}
+
+unpack_fetched() { # the packages in the folder "$1" into its folder root
+  for package in "$1"/archives/*.deb; do
+    if ! dpkg-deb -x "$package" "$1/root" 2>"$1/output"; then
+      problem="unpacking ${package##*/}: $(tail -n 1 "$1/output")"
+      return 1
+    fi
+  done
 }

@@ -75,19 +75,8 @@ renew_software_driver() {
 
 fetch_packages() { # downloads the driver and all it needs into the folder "$1"
   apt_folder "$1"
-  : >"$1/status"
-  # Not the machine's sources and pins, nor what it has installed.
-  cat >>"$1/apt.conf" <<CONFIGURATION
-#clear APT::Architectures;
-APT::Architectures { "amd64"; };
-APT::Default-Release "";
-APT::Update::Error-Mode "any";
-Dir::Etc::sourcelist "$1/sources.list";
-Dir::Etc::sourceparts "/dev/null";
-Dir::Etc::preferences "/dev/null";
-Dir::Etc::preferencesparts "/dev/null";
-Dir::State::status "$1/status";
-CONFIGURATION
+  apt_apart "$1"
+  wanted="mesa-vulkan-drivers libvulkan1 patchelf"
   problem="no source of Debian 12 is named in /etc/apt"
   for mirror in $(debian_mirrors); do
     fetch_from "$1" "$mirror" trixie trixie-backports && return 0
@@ -98,30 +87,9 @@ CONFIGURATION
   return 1
 }
 
-fetch_from() { # downloads into the folder "$1" from the mirror "$2" with the suites named next, the last one preferred
-  folder=$1
-  mirror=$2
-  shift 2
-  for suite in "$@"; do
-    echo "deb [arch=amd64 target=Packages $(signed_by)] $mirror $suite main"
-  done >"$folder/sources.list"
-  for action in update "install -y --download-only -t $suite mesa-vulkan-drivers libvulkan1 patchelf"; do
-    # shellcheck disable=SC2086
-    if ! apt-get -q -c "$folder/apt.conf" $action >"$folder/output" 2>&1; then
-      problem=$(apt_problem "$folder/output")
-      return 1
-    fi
-  done
-}
-
 unpack_packages() { # from $software.new/apt into $software.new
   root=$software.new/apt/root
-  for package in "$software.new"/apt/archives/*.deb; do
-    if ! dpkg-deb -x "$package" "$root" 2>"$software.new/apt/output"; then
-      problem="unpacking ${package##*/}: $(tail -n 1 "$software.new/apt/output")"
-      return 1
-    fi
-  done
+  unpack_fetched "$software.new/apt" || return 1
   if ! mv "$root/usr/lib/x86_64-linux-gnu" "$software.new/lib" || ! mv "$root/usr/bin/patchelf" "$software.new/patchelf"; then
     problem="Debian's packages are laid out in another way than expected"
     return 1

@@ -1,0 +1,123 @@
+import { parseModelConfig } from "../../src/model/decoder/config.ts";
+import { loraTargets } from "../../src/model/decoder/lora.ts";
+import { Model } from "../../src/model/decoder/model.ts";
+import { rollout } from "../../src/engine/sampling/rollout.ts";
+import { Sampler } from "../../src/engine/sampling/sampler.ts";
+import { Trainer } from "../../src/engine/training/trainer.ts";
+import { Gpu } from "../../src/gpu/gpu.ts";
+import type { EngineName } from "../../src/gpu/adapter.ts";
+import type { KernelSource } from "../../src/gpu/kernel.ts";
+import { anyNumbers } from "../../src/run/memory/any_numbers.ts";
+import { updatePolicy } from "../../src/rl/update/policy_update.ts";
+import { samplingOf } from "../end_to_end/random_model.ts";
+
+/** Models whose kernels are judged: head sizes 64 and 128, and norms on queries and keys. */
+export const judgedModels = ["Qwen2.5-0.5B", "Qwen2.5-1.5B", "Qwen3-0.6B"] as const;
+
+/**
+ * The kernels that sampling and training launch on a hardware GPU, each variant once; nothing is computed. The
+ * base is in bf16 under an adapter of rank 16, and the smallest model is trained whole besides.
+ *
+ * @param config a model's config.json
+ */
+export async function modelKernels(
+  name: (typeof judgedModels)[number],
+  engine: EngineName,
+): Promise<readonly KernelSource[]> {
+  const file = `configs/models/${name}.json`;
+  // Every layer launches the same kernels.
+  const config = { ...parseModelConfig(JSON.parse(Deno.readTextFileSync(file)), file), layers: 2 };
+  const gpu = hardware(engine);
+  const base = Model.create(gpu, config, { trained: false, storage: "bf16" });
+  const adapter = { rank: 16, alpha: 32, targets: loraTargets };
+  const adapted = base.adapted({ config: adapter, basePath: name, trained: true });
+  await sample(adapted);
+  for (const gradientCheckpointing of [false, true]) {
+    await train(adapted, base, gradientCheckpointing);
+  }
+  if (name === "Qwen2.5-0.5B") {
+    const whole = Model.create(gpu, config, { trained: true });
+    await sample(whole);
+    await train(whole, null, false);
+  }
+  return gpu.kernels.map(({ source }) => source);
+}
+
+/** What a GPU of RDNA3 tells the engine. */
+function hardware(engine: EngineName): Gpu {
+  return Gpu.rehearsalOf({
+    engine,
+    name: "RDNA3",
+    vendor: "amd",
+    software: false,
+    subgroups: true,
+    subgroupMinSize: 32,
+    subgroupMaxSize: 64,
+    f16: true,
+    subgroupMatrix: false,
+    subgroupMatrixConfigs: [],
+  }, {
+    maxStorageBufferBindingSize: 2 ** 31 - 4,
+    maxBufferSize: 2 ** 31 - 4,
+    minUniformBufferOffsetAlignment: 64,
+    maxComputeWorkgroupStorageSize: 64 * 1024,
+    maxComputeInvocationsPerWorkgroup: 1024,
+  });
+}
+
+const prompt = (tokens: number, p: number) => new Uint32Array(tokens).fill(1 + p);
+
+/** One sequence and many, short contexts and long ones, all ways to choose a token. */
+async function sample(model: Model): Promise<void> {
+  for (const [slots, tokens] of [[1, 40], [1, 3000], [16, 300], [64, 700]]) {
+    const sampler = new Sampler(model, { slots, stepsBetweenReadbacks: 4 });
+    const requests = Array.from({ length: 2 }, (_, p) => ({
+      prompt: prompt(tokens, p),
+      sequenceIds: Array.from({ length: slots }, (_, i) => i),
+    }));
+    // A rehearsal samples token 0.
+    const options = { ...samplingOf(16), stopTokens: [0] };
+    await rollout(sampler, requests, options);
+    await rollout(sampler, requests, { ...options, topK: 50, topP: 0.9, minP: 0.05 });
+    await rollout(sampler, requests, { ...options, temperature: 0 });
+    sampler.close();
+  }
+}
+
+/** A policy gradient with a reference, and the optimizer's step. */
+async function train(
+  model: Model,
+  reference: Model | null,
+  gradientCheckpointing: boolean,
+): Promise<void> {
+  for (const sharePrompts of [false, true]) {
+    const options = { microBatchTokens: 4096, gradientCheckpointing, sharePrompts, shards: 2 };
+    const trainer = new Trainer(model, options);
+    const samples = Array.from({ length: 16 }, (_, s) => ({
+      prompt: prompt(300, s >> 2),
+      response: new Uint32Array(400),
+      oldLogProbs: new Float32Array(400),
+      advantages: new Float32Array(400),
+    }));
+    await updatePolicy(
+      trainer,
+      reference,
+      samples,
+      {
+        objective: "ppo",
+        aggregation: "token-mean",
+        maximumResponse: 400,
+        clipRatioLow: 0.2,
+        clipRatioHigh: 0.28,
+        klCoefficient: reference === null ? 0 : 0.01,
+        klEstimator: "k3",
+        entropyCoefficient: 0.01,
+        temperature: 1,
+        miniBatches: 1,
+        epochs: 1,
+      },
+      anyNumbers,
+    );
+    trainer.release();
+  }
+}

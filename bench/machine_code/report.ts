@@ -1,0 +1,108 @@
+import { alignedTable } from "../../src/base/table.ts";
+import type { EngineName } from "../../src/gpu/adapter.ts";
+import { Gpu } from "../../src/gpu/gpu.ts";
+import { kernelKey, type KernelSource } from "../../src/gpu/kernel.ts";
+import { capturedSpirv } from "./captured_spirv.ts";
+import { type KernelCode, kernelCode, variantName } from "./kernel_code.ts";
+import { judgedModels, modelKernels } from "./model_kernels.ts";
+import { VulkanCompiler } from "./vulkan_compiler.ts";
+
+/** What is asked of a report. */
+export interface ReportOptions {
+  readonly gpu: EngineName;
+  /** Only variants whose names hold this. */
+  readonly filter: string;
+  /** Where to write it. */
+  readonly json?: string;
+  /** Where to write the machine code. */
+  readonly assembly?: string;
+  /** The compiler's library and version. */
+  readonly library: string;
+  readonly mesa: string;
+}
+
+/** What --json writes. */
+export interface MachineCodeFile {
+  readonly compiler: string;
+  readonly device: string;
+  readonly engine: EngineName;
+  readonly kernels: readonly KernelCode[];
+}
+
+/** Compiles the models' kernels, prints a row for each and writes the report. */
+export async function reportMachineCode(options: ReportOptions): Promise<void> {
+  const { gpu: engine, filter, json, assembly, library, mesa } = options;
+  const variants = await kernelsOfModels(engine, filter);
+  const folder = Deno.makeTempDirSync({ prefix: "tango-spirv-" });
+  // Read by the driver when it is loaded.
+  Deno.env.set("MESA_SPIRV_DUMP_PATH", folder);
+  const compiler = VulkanCompiler.open(library);
+  const gpu = await Gpu.open(engine);
+  const kernels: KernelCode[] = [];
+  try {
+    for (const { source, models } of variants) {
+      const compiled = compiler.compile(await capturedSpirv(gpu, folder, source));
+      kernels.push(kernelCode(source, models, compiled));
+      if (assembly !== undefined) {
+        Deno.mkdirSync(assembly, { recursive: true });
+        const name = variantName(source).replace(/[^\w.=-]+/g, "_");
+        Deno.writeTextFileSync(`${assembly}/${name}.s`, compiled.assembly);
+      }
+    }
+  } finally {
+    gpu.close();
+    Deno.removeSync(folder, { recursive: true });
+  }
+  const file: MachineCodeFile = {
+    compiler: `RADV of Mesa ${mesa}`,
+    device: compiler.name,
+    engine,
+    kernels,
+  };
+  console.log(`${file.compiler} · ${file.device} · ${engine} engine\n`);
+  console.log(table(kernels));
+  if (json !== undefined) Deno.writeTextFileSync(json, `${JSON.stringify(file, null, 2)}\n`);
+}
+
+/** The variants of all models, each with those that launch it. */
+async function kernelsOfModels(engine: EngineName, filter: string) {
+  const found = new Map<string, { source: KernelSource; models: string[] }>();
+  for (const model of judgedModels) {
+    for (const source of await modelKernels(model, engine)) {
+      const key = kernelKey(source);
+      const variant = found.get(key) ?? { source, models: [] };
+      variant.models.push(model);
+      found.set(key, variant);
+    }
+  }
+  return [...found.values()].filter(({ source }) => variantName(source).includes(filter));
+}
+
+function table(kernels: readonly KernelCode[]): string {
+  const head = [
+    "kernel",
+    "lanes",
+    "VGPR",
+    "SGPR",
+    "spills",
+    "scratch",
+    "shared",
+    "instructions",
+    "waves",
+    "loop",
+    "FMA",
+  ];
+  return alignedTable([
+    head,
+    ...kernels.map((one) => [
+      one.kernel,
+      ...[one.subgroup, one.vgprs, one.sgprs, one.spills, one.scratch, one.workgroupBytes].map(
+        String,
+      ),
+      String(one.instructions),
+      String(one.waves),
+      one.loop ? String(one.loop.instructions) : "",
+      one.loop ? `${Math.round(100 * one.loop.multiplyAdds / one.loop.instructions)} %` : "",
+    ]),
+  ]);
+}

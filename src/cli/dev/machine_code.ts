@@ -1,0 +1,35 @@
+/** `machine-code`: what a GPU's compiler makes of the kernels, without the GPU. */
+
+import { type Command, Option } from "commander";
+import { addExamples } from "../examples.ts";
+import { runDenoTool } from "./deno_tool.ts";
+import { fetchRadv } from "./radv.ts";
+
+/** Adds the command. */
+export function register(program: Command): void {
+  const command = program.command("machine-code")
+    .description(
+      "Compiles every kernel variant that Qwen2.5-0.5B, Qwen2.5-1.5B and Qwen3-0.6B launch, in sampling and in " +
+        "training, for AMD's RDNA3 with Mesa's RADV, which needs no GPU for it: registers, spills, scratch " +
+        "memory, memory of the workgroup, instructions, subgroups at once, and of the inner loop the " +
+        "instructions and the share that multiplies and adds. Fetches the compiler at the first call (Debian).",
+    )
+    .addOption(
+      new Option("--gpu <engine>", "whose translation of WGSL is judged")
+        .choices(["native", "dawn"]).default("native"),
+    )
+    .option("--filter <text>", "only variants whose name contains this", "")
+    .option("--json <file>", "write the report there")
+    .option("--assembly <folder>", "write the machine code of each variant there")
+    .action(async (options: Readonly<Record<string, string>>) => {
+      const { library, version, environment } = await fetchRadv();
+      const asked = JSON.stringify({ ...options, library, mesa: version });
+      const args = ["run", "--allow-all", "bench/machine_code/main.ts", asked];
+      Deno.exitCode = await runDenoTool(args, environment);
+    });
+  addExamples(command, {
+    "deno task machine-code": "every kernel variant",
+    "deno task machine-code --filter LAYOUT --json new.json": "the matrix products, written too",
+    "deno task machine-code --filter adamw --assembly code": "the instructions of one kernel",
+  });
+}
