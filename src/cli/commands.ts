@@ -54,6 +54,10 @@ export const COMMANDS: Readonly<Record<string, CommandSource>> = {
     summary: "show what a GPU's compiler makes of the kernels, without the GPU",
     load: () => import("./dev/machine_code.ts"),
   },
+  tune: {
+    summary: "show and measure which kernels are fastest on this device",
+    load: () => import("./tune.ts"),
+  },
   plan: {
     summary: "predict what a run takes on some GPUs: time, memory, waiting, bytes",
     load: () => import("./plan.ts"),

@@ -67,7 +67,13 @@ async function compare(options: CompareOptions, command: Command): Promise<void>
       `comparison on ${problemsName(config)}, seeds ${seeds.join(", ")} · ${device} · ${path}`,
     );
     const { events, control, endpoint } = followed;
-    return runComparison(gpu, config, seeds, path, { device, events, control, endpoint });
+    return runComparison(gpu, config, seeds, path, {
+      device,
+      events,
+      control,
+      endpoint,
+      tuning: config.tuning === "default" ? null : { tell: (line) => console.log(line) },
+    });
   };
   const choice = { gpu: config.gpu, gpuIndex: options.gpuIndex };
   const { isDone, table } = await withResumeHint(

@@ -1,4 +1,5 @@
 import { type EngineChoice, Gpu } from "../gpu/gpu.ts";
+import { useStoredTuning } from "../run/tuning/tune.ts";
 
 /** What `--gpu` and `--gpu-index` say. */
 export interface GpuChoice {
@@ -8,7 +9,7 @@ export interface GpuChoice {
 }
 
 /**
- * Opens the GPU for the time of `body`.
+ * Opens the GPU for the time of `body`, with the kernels that were measured fastest on it before.
  *
  * @throws UserError when the engine finds no adapter, or the GPU with that number cannot be had
  */
@@ -17,6 +18,7 @@ export async function withGpu<Result>(
   body: (gpu: Gpu) => Promise<Result>,
 ): Promise<Result> {
   const gpu = await Gpu.open(engine, { index });
+  useStoredTuning(gpu);
   try {
     return await body(gpu);
   } finally {

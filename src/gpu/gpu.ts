@@ -14,7 +14,7 @@ import { type LaunchCost, SubmitPacing } from "./submit_pacing.ts";
 import { bytesOf, type DataType, dataTypeOf, type HostArray, Tensor } from "./tensor.ts";
 import { type ScopeOfSteps, TensorScopes } from "./tensor_scopes.ts";
 import { type Tuning, tuningOf } from "./tuning.ts";
-import { type AskedClass, VariantChoices } from "./variants.ts";
+import { AskedClasses, VariantChoices } from "./variants.ts";
 
 /** What `--gpu` accepts. `auto` takes the native engine. */
 export type EngineChoice = "auto" | EngineName;
@@ -72,12 +72,12 @@ export class Gpu {
     { submitSeconds = 0.1 }: GpuOptions,
     /** True when nothing is computed; see `rehearsal`. */
     readonly isRehearsal = false,
-    /** Where a rehearsal gathers which classes of shapes its work has. */
-    private readonly asked = new Map<string, AskedClass>(),
+    /** Which classes of shapes work has that was rehearsed for this GPU. */
+    readonly rehearsed = new AskedClasses(),
   ) {
     this.info = info;
     this.tuning = tuningOf(info, device.limits);
-    this.choices = new VariantChoices(this.tuning, isRehearsal ? asked : null);
+    this.choices = new VariantChoices(this.tuning, isRehearsal ? rehearsed : null);
     this.#pacing = new SubmitPacing(submitSeconds);
     this.pool = new BufferPool(device, {
       onDestroy: (buffer) => this.#bindGroups.forgetBuffer(buffer.id),
@@ -120,7 +120,7 @@ export class Gpu {
 
   /**
    * This GPU without its memory: what is recorded on it does nothing and reads zeros, but takes the same
-   * buffers from its pool, and chooses the same variants. Which classes of shapes it met, `rehearsedClasses` says.
+   * buffers from its pool, and chooses the same variants. Which classes of shapes it met, `rehearsed` says of both.
    *
    * @param limits where it is to stand for another device
    */
@@ -140,15 +140,10 @@ export class Gpu {
       rehearsalReadback,
       {},
       true,
-      this.asked,
+      this.rehearsed,
     );
     rehearsal.choices.table = this.choices.table;
     return rehearsal;
-  }
-
-  /** Classes of shapes that work had which was rehearsed for this GPU, most work first. */
-  get rehearsedClasses(): readonly AskedClass[] {
-    return [...this.asked.values()].sort((a, b) => b.flops - a.flops);
   }
 
   /** A device that need not be there, without its memory; see `rehearsal`. */

@@ -21,8 +21,7 @@ export interface VariedOperation<Shape, Own extends Variant> {
 export type VariantTable = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /** A class of shapes that work asked for, and how much of the work it is. */
-export interface AskedClass<Shape = unknown> {
-  readonly operation: string;
+export interface AskedClass<Shape> {
   readonly shapeClass: string;
   /** The largest of them. */
   readonly shape: Shape;
@@ -30,38 +29,50 @@ export interface AskedClass<Shape = unknown> {
   readonly flops: number;
 }
 
+/** Which classes of shapes some work asked for, by operation. */
+export class AskedClasses {
+  #byOperation = new Map<string, Map<string, AskedClass<unknown>>>();
+
+  add<Shape, Own extends Variant>(
+    operation: VariedOperation<Shape, Own>,
+    shapeClass: string,
+    shape: Shape,
+  ): void {
+    const classes = this.#of(operation);
+    const before = classes.get(shapeClass);
+    const own = operation.flops(shape);
+    const largest = before && operation.flops(before.shape) >= own ? before.shape : shape;
+    classes.set(shapeClass, { shapeClass, shape: largest, flops: own + (before?.flops ?? 0) });
+  }
+
+  /** Those of an operation. */
+  of<Shape, Own extends Variant>(operation: VariedOperation<Shape, Own>): AskedClass<Shape>[] {
+    return [...this.#of(operation).values()];
+  }
+
+  #of<Shape, Own extends Variant>({ name }: VariedOperation<Shape, Own>) {
+    let classes = this.#byOperation.get(name);
+    if (!classes) this.#byOperation.set(name, classes = new Map());
+    // Only shapes of this operation come in under its name.
+    return classes as Map<string, AskedClass<Shape>>;
+  }
+}
+
 /** Which variants a device runs: those measured fastest, else those that its abilities suggest. */
 export class VariantChoices {
   /** Whatever it says shows in no bit; a name that this device does not try counts for nothing. */
   table: VariantTable = {};
 
-  /** @param asked where classes are gathered that are asked for; null: nowhere */
-  constructor(
-    private readonly tuning: Tuning,
-    readonly asked: Map<string, AskedClass> | null,
-  ) {}
+  /** @param asked told what is asked for; null: nobody is */
+  constructor(private readonly tuning: Tuning, private readonly asked: AskedClasses | null) {}
 
   /** The variant for a shape. */
   of<Shape, Own extends Variant>(operation: VariedOperation<Shape, Own>, shape: Shape): Own {
     const shapeClass = operation.classOf(shape);
-    if (this.asked !== null) gather(this.asked, operation, shapeClass, shape);
+    this.asked?.add(operation, shapeClass, shape);
     const variants = operation.variantsFor(this.tuning, shape);
     const measured = this.table[operation.name]?.[shapeClass];
     if (measured === undefined) return variants[0];
     return variants.find(({ name }) => name === measured) ?? variants[0];
   }
-}
-
-function gather<Shape, Own extends Variant>(
-  asked: Map<string, AskedClass>,
-  operation: VariedOperation<Shape, Own>,
-  shapeClass: string,
-  shape: Shape,
-): void {
-  const key = `${operation.name}: ${shapeClass}`;
-  const before = asked.get(key) as AskedClass<Shape> | undefined;
-  const own = operation.flops(shape);
-  const largest = before && operation.flops(before.shape) >= own ? before.shape : shape;
-  const flops = own + (before?.flops ?? 0);
-  asked.set(key, { operation: operation.name, shapeClass, shape: largest, flops });
 }

@@ -50,6 +50,7 @@ Deno.test({
             optimizer: { learning_rate: 0.003 },
           },
           verifier: { model: verifier, max_response_length: 20 },
+          tuning: "default",
           rollout: { batch_size: 4, group_size: 4 },
           schedule: {
             generator_steps: 1,

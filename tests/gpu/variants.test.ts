@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { type AskedClass, VariantChoices, type VariedOperation } from "../../src/gpu/variants.ts";
+import { AskedClasses, VariantChoices, type VariedOperation } from "../../src/gpu/variants.ts";
 import { gemm } from "../../src/kernels/gemm.ts";
+import { gemmOperation } from "../../src/kernels/gemm_variants.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
 
 /** Sums of so many numbers; more than ten are many. */
@@ -22,23 +23,21 @@ onEveryGpu("variants: what is measured goes before what abilities suggest", ({ t
 });
 
 onEveryGpu("variants: classes are gathered with their largest shape and all their work", (gpu) => {
-  const asked = new Map<string, AskedClass>();
+  const asked = new AskedClasses();
   const choices = new VariantChoices(gpu.tuning, asked);
   for (const count of [3, 20, 70, 50]) choices.of(summing, count);
-  assert.deepEqual([...asked.values()], [
-    { operation: "sum", shapeClass: "few", shape: 3, flops: 3 },
-    { operation: "sum", shapeClass: "many", shape: 70, flops: 140 },
+  assert.deepEqual(asked.of(summing), [
+    { shapeClass: "few", shape: 3, flops: 3 },
+    { shapeClass: "many", shape: 70, flops: 140 },
   ]);
   return Promise.resolve();
 });
 
 onEveryGpu("variants: a rehearsal tells its device which classes it met", (gpu) => {
-  const before = gpu.rehearsedClasses.length;
   const rehearsal = gpu.rehearsal();
   const [a, b, c] = [[3, 8], [48, 8], [3, 48]].map((shape) => rehearsal.tensor(shape));
   gemm(rehearsal, "nt", a, b, c);
-  assert.deepEqual(gpu.rehearsedClasses.slice(before), [{
-    operation: "gemm",
+  assert.deepEqual(gpu.rehearsed.of(gemmOperation), [{
     shapeClass: "nt f32, few rows, narrow, short sums",
     shape: { layout: "nt", storage: "f32", rows: 3, columns: 48, depth: 8 },
     flops: 2 * 3 * 48 * 8,

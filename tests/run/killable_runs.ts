@@ -24,7 +24,7 @@ export class KillableRuns implements Disposable {
 
   /** Writes the configuration that runs begin with. */
   configure(config: object): void {
-    Deno.writeTextFileSync(this.#config, stringify(config));
+    Deno.writeTextFileSync(this.#config, stringify({ tuning: "default", ...config }));
   }
 
   /** A path in the folder: a run's, by its name. */

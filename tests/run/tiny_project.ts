@@ -47,6 +47,7 @@ export async function withTinyProject(
         rollout: { batch_size: 2, group_size: 2 },
         schedule: { total_training_steps: 5, generator_steps: 1, test_frequency: 2 },
         evaluation: { problems: 4 },
+        tuning: "default",
       }),
     );
     Deno.writeTextFileSync(
@@ -58,6 +59,7 @@ export async function withTinyProject(
         schedule: { total_training_steps: 2, test_frequency: 1 },
         max_response_length: 10,
         evaluation: { problems: 2 },
+        tuning: "default",
       }),
     );
     await body(project);

@@ -21,6 +21,7 @@ export const configuration = {
   schedule: { test_frequency: ENDLESS },
   max_response_length: 10,
   evaluation: { problems: 2 },
+  tuning: "default",
 };
 
 /** What a client sees of a server. */

@@ -17,5 +17,6 @@ export function endlessRun(checkpointEvery: number) {
     },
     max_response_length: 10,
     evaluation: { problems: 2 },
+    tuning: "default",
   };
 }

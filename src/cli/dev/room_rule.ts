@@ -48,6 +48,7 @@ const INNER: Readonly<Record<string, readonly string[]>> = {
     "health",
     "tango",
     "sft",
+    "tuning",
     "memory",
     "session",
     "plan",

@@ -11,7 +11,11 @@ import { EventLog } from "../events/event_log.ts";
 import { RunEvents } from "../events/run_events.ts";
 import { RunFolder } from "../store/run_folder.ts";
 import { alone } from "../../distributed/communicator.ts";
-import { isFinished, trainWithReport } from "../session/training_session.ts";
+import {
+  isFinished,
+  type TrainingSessionOptions,
+  trainWithReport,
+} from "../session/training_session.ts";
 import { withTimeline } from "../trace/run_timeline.ts";
 
 /** The seeds of a comparison lie beside its configuration. */
@@ -53,6 +57,8 @@ export interface ComparisonOptions {
   readonly control?: RunControl;
   /** By which other processes reach the control. */
   readonly endpoint?: RunEndpoint;
+  /** How each run measures the kernels, see `TrainingSessionOptions`. */
+  readonly tuning?: TrainingSessionOptions["tuning"];
 }
 
 /**
@@ -66,7 +72,8 @@ export async function runComparison(
   config: TangoConfig,
   seeds: readonly number[],
   path: string,
-  { device, events = new RunEvents(), control = new RunControl(), endpoint }: ComparisonOptions,
+  { device, events = new RunEvents(), control = new RunControl(), endpoint, tuning }:
+    ComparisonOptions,
 ): Promise<{ isDone: boolean; table: string | null }> {
   using _locked = control.lock("All runs of a comparison have one configuration; none may change.");
   const folder = RunFolder.at(path);
@@ -93,6 +100,7 @@ export async function runComparison(
           events,
           control,
           timeline,
+          tuning,
         }),
     );
     const table = writeComparison(runs, path, device);

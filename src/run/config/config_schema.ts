@@ -15,6 +15,7 @@ import {
   runDirectorySchema,
   seedSchema,
   taskSchema,
+  tuningSchema,
 } from "./shared_schema.ts";
 import {
   advantageSchema,
@@ -32,6 +33,7 @@ import {
 export const tangoConfigSchema = section({
   seed: seedSchema,
   gpu: gpuSchema,
+  tuning: tuningSchema,
   frozen_dtype: frozenDtypeSchema,
   memory_limit_gb: memoryLimitSchema,
   run_directory: runDirectorySchema,

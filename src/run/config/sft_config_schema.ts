@@ -21,6 +21,7 @@ import {
   sftOptimizerSchema,
   systemPromptNeedsChat,
   taskSchema,
+  tuningSchema,
 } from "./shared_schema.ts";
 
 /** A new model of random weights: the shape of a small Llama decoder. */
@@ -93,6 +94,7 @@ const scheduleSchema = section({
 export const sftConfigSchema = section({
   seed: seedSchema,
   gpu: gpuSchema,
+  tuning: tuningSchema,
   frozen_dtype: frozenDtypeSchema,
   memory_limit_gb: memoryLimitSchema,
   run_directory: runDirectorySchema,

@@ -8,6 +8,10 @@ export const gpuSchema = oneOf(["auto", "native", "dawn"]).default("auto").descr
   "Which engine runs the kernels; auto takes the native one.",
 );
 
+export const tuningSchema = oneOf(["measured", "default"]).default("measured").describe(
+  "How each kernel's variant is chosen: measured on this device at the first start with such a model, in 20 seconds at most; or by what the device can do. It shows in the time a run takes, and in no bit.",
+);
+
 export const frozenDtypeSchema = oneOf(["auto", "float32", "float16", "bfloat16"]).default("auto")
   .describe(
     "How matrices that are not trained are stored; auto keeps the file's format, quantised ones in float16.",

@@ -9,6 +9,7 @@ import { EventLog } from "../events/event_log.ts";
 import { RunEvents } from "../events/run_events.ts";
 import { checkMemory } from "../memory/memory_check.ts";
 import type { MemoryPlan } from "../memory/memory_plan.ts";
+import { tune, type TuneOptions } from "../tuning/tune.ts";
 import type { StepClock } from "../trace/run_timeline.ts";
 import { planSftMemory, sftShrinks } from "../memory/sft_memory_plan.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";
@@ -33,6 +34,8 @@ export interface SftSessionOptions {
   readonly ranks?: Communicator;
   /** Told what memory the run will take on each rank, before any is taken. */
   readonly onPlan: (plans: readonly MemoryPlan[]) => void;
+  /** How kernels are measured before; null takes them as what the device can do suggests. */
+  readonly tuning?: Pick<TuneOptions, "tell"> | null;
   /** Told once the model is there. */
   readonly onOpen: (run: SftRun) => void;
   /** By which other processes reach the control; of several ranks the first one has it. */
@@ -60,6 +63,7 @@ export async function fineTuneWithReport(
     endpoint,
     timeline,
     ranks = alone,
+    tuning,
     onPlan,
     onOpen,
   }: SftSessionOptions,
@@ -77,6 +81,8 @@ export async function fineTuneWithReport(
       }));
     const plan = plans[ranks.rank];
     onPlan(plans);
+    if (tuning) await tune(gpu, { ...tuning, ranks });
+    else gpu.choices.table = {};
     const run = await SftRun.open(gpu, config, ranks);
     try {
       const folder = await openRunFolder(ranks, path, resume ? null : config);

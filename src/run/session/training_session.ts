@@ -11,6 +11,7 @@ import { EventLog } from "../events/event_log.ts";
 import { RunEvents } from "../events/run_events.ts";
 import { checkMemory } from "../memory/memory_check.ts";
 import type { MemoryPlan } from "../memory/memory_plan.ts";
+import { tune, type TuneOptions } from "../tuning/tune.ts";
 import { writeReport } from "../report/report.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 import { planTangoMemory } from "../memory/tango_memory_plan.ts";
@@ -21,6 +22,8 @@ import { tangoShrinks } from "../memory/tango_shrinks.ts";
 export interface TrainingSessionOptions extends RunSurroundings {
   /** Told what memory the run will take on each rank, before any is taken. */
   readonly onPlan?: (plans: readonly MemoryPlan[]) => void;
+  /** How kernels are measured before; null takes them as what the device can do suggests. */
+  readonly tuning?: Pick<TuneOptions, "tell"> | null;
   /** Told once the models are loaded. */
   readonly onOpen?: (run: TangoRun) => void;
   /** By which other processes reach the control; of several ranks the first one has it. */
@@ -47,8 +50,17 @@ export async function trainWithReport(
   gpu: Gpu,
   config: TangoConfig,
   path: string,
-  { resume, events = new RunEvents(), control, timeline, ranks = alone, endpoint, onPlan, onOpen }:
-    TrainingSessionOptions,
+  {
+    resume,
+    events = new RunEvents(),
+    control,
+    timeline,
+    ranks = alone,
+    endpoint,
+    tuning,
+    onPlan,
+    onOpen,
+  }: TrainingSessionOptions,
 ): Promise<boolean> {
   const started = performance.now();
   let stepsDone = 0;
@@ -63,6 +75,8 @@ export async function trainWithReport(
       }));
     const plan = plans[ranks.rank];
     onPlan?.(plans);
+    if (tuning) await tune(gpu, { ...tuning, ranks });
+    else gpu.choices.table = {};
     const folder = await openRunFolder(ranks, path, resume ? null : config);
     if (ranks.rank === 0) told.use(new EventLog(folder, events));
     endpoint?.open(folder, gpu.pool);

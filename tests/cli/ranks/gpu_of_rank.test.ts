@@ -16,6 +16,7 @@ const config = {
   schedule: { total_training_steps: 1 },
   max_response_length: 8,
   evaluation: { problems: 1 },
+  tuning: "default",
 };
 
 testEachLibrary("each of two ranks trains on its own of two GPUs", async (mpiexec) => {

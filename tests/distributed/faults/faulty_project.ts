@@ -50,6 +50,7 @@ export class FaultyProject implements Disposable {
       this.#config,
       stringify({
         task: tinyTask,
+        tuning: "default",
         generator: { model: generator, max_response_length: 48, optimizer },
         verifier: { model: verifier, max_response_length: 64, optimizer },
         rollout: { batch_size: 4, group_size: 2 },

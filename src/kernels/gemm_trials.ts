@@ -1,0 +1,106 @@
+import type { Gpu } from "../gpu/gpu.ts";
+import type { Trial, Trials } from "../gpu/measure_variants.ts";
+import type { HostArray } from "../gpu/tensor.ts";
+import { RandomStream } from "../random/philox.ts";
+import { gemm, gemmTexts } from "./gemm.ts";
+import {
+  type FloatType,
+  gemmOperation,
+  type GemmShape,
+  type GemmVariant,
+} from "./gemm_variants.ts";
+
+/** What is tried at most, by who executes the lanes: some hundredths of a second, and no class is left by it. */
+const largest = {
+  cpu: { rows: 288, columns: 1280, depth: 2304 },
+  gpu: { rows: 1024, columns: 8192, depth: 4096 },
+};
+
+/** Numbers repeat after so many, a prime: no two rows are alike. */
+const period = 4093;
+/** Elements of C that are compared with sums in float64. */
+const comparedElements = 24;
+
+/** How the variants of matrix products are tried. */
+export const gemmTrials: Trials<GemmShape, GemmVariant> = {
+  operation: gemmOperation,
+  texts: gemmTexts,
+  prepare(gpu, shape) {
+    const most = largest[gpu.tuning.lanes];
+    const whole = (length: number) => Math.ceil(length / 4) * 4;
+    const rows = Math.min(shape.rows, most.rows);
+    return prepare(gpu, {
+      ...shape,
+      rows: shape.layout === "tn" ? whole(rows) : rows,
+      columns: whole(Math.min(shape.columns, most.columns)),
+      depth: whole(Math.min(shape.depth, most.depth)),
+    });
+  },
+};
+
+/** Sizes in whole vectors but for the rows of nt and nn. */
+function prepare(gpu: Gpu, shape: GemmShape): Trial<GemmVariant> {
+  const { layout, storage, rows, columns, depth } = shape;
+  const left = numbers(1, "f32"), right = numbers(2, storage);
+  const shapeA = layout === "tn" ? [depth, rows] : [rows, depth];
+  const shapeB = layout === "nt" ? [columns, depth] : [depth, columns];
+  const a = gpu.from(repeated(left.stored, shapeA), shapeA, "f32", "trial A");
+  const b = gpu.from(repeated(right.stored, shapeB), shapeB, storage, "trial B");
+  const output = gpu.tensor([rows, columns], "f32", "trial C");
+  const label = `gemm ${layout} trial`;
+  return {
+    shape: `${rows}x${columns}x${depth}`,
+    variants: gemmOperation.variantsFor(gpu.tuning, shape),
+    output,
+    launch: (variant) => gemm(gpu, layout, a, b, output, { label, variant }),
+    fault(found) {
+      for (let n = 0; n < comparedElements; n++) {
+        // Steps that share no factor with most sizes reach all corners of C.
+        const [i, j] = [(n * 7919) % rows, (n * 104729) % columns];
+        let sum = 0, magnitude = 0;
+        for (let k = 0; k < depth; k++) {
+          const atA = layout === "tn" ? k * rows + i : i * depth + k;
+          const atB = layout === "nt" ? j * depth + k : k * columns + j;
+          const term = left.values[atA % period] * right.values[atB % period];
+          sum += term;
+          magnitude += Math.abs(term);
+        }
+        const own = found[i * columns + j];
+        // As many roundings as terms, of half an ulp of at most the sum of magnitudes each.
+        if (!(Math.abs(own - sum) <= depth * 2 ** -24 * magnitude)) {
+          return `C[${i}, ${j}] is ${own}, expected ${sum}`;
+        }
+      }
+      return null;
+    },
+    release: () => gpu.release(a, b, output),
+  };
+}
+
+/** Numbers in [-1, 1) as they are stored, and what is stored. */
+function numbers(seed: number, storage: FloatType): { stored: HostArray; values: Float32Array } {
+  const random = new RandomStream(seed, 99);
+  const drawn = Float32Array.from({ length: period }, () => 2 * random.uniform() - 1);
+  if (storage === "f32") return { stored: drawn, values: drawn };
+  if (storage === "f16") {
+    const halves = Float16Array.from(drawn);
+    return { stored: new Uint16Array(halves.buffer), values: Float32Array.from(halves) };
+  }
+  const words = new Uint32Array(drawn.buffer).map((bits) => bits & 0xffff0000);
+  return {
+    stored: Uint16Array.from(words, (bits) => bits >>> 16),
+    values: new Float32Array(words.buffer),
+  };
+}
+
+/** A matrix of numbers that repeat. */
+function repeated(stored: HostArray, [rows, columns]: readonly number[]): HostArray {
+  const all = stored instanceof Float32Array
+    ? new Float32Array(rows * columns)
+    : new Uint16Array(rows * columns);
+  all.set(stored.subarray(0, Math.min(period, all.length)));
+  for (let filled = period; filled < all.length; filled *= 2) {
+    all.copyWithin(filled, 0, Math.min(filled, all.length - filled));
+  }
+  return all;
+}

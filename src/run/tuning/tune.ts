@@ -1,0 +1,106 @@
+import { formatDuration } from "../../base/duration.ts";
+import { UserError } from "../../base/user_error.ts";
+import { alone, type Communicator } from "../../distributed/communicator.ts";
+import { broadcastOutcome } from "../../distributed/outcomes.ts";
+import { gatherValues } from "../../distributed/values.ts";
+import type { Gpu } from "../../gpu/gpu.ts";
+import { type MeasuredClass, measureVariants } from "../../gpu/measure_variants.ts";
+import type { VariantTable } from "../../gpu/variants.ts";
+import { gemmTrials } from "../../kernels/gemm_trials.ts";
+import {
+  readTuning,
+  tableOf,
+  TUNING_FOLDER,
+  tuningFile,
+  tuningOwner,
+  writeTuning,
+} from "./tuning_file.ts";
+
+/** Seconds that measuring may take at a start. */
+const mostSeconds = 20;
+
+/** How a device's kernels come to be chosen. */
+export interface TuneOptions {
+  /** All ranks of the run, which share what the first one measures; by default this process alone. */
+  readonly ranks?: Communicator;
+  /** Measures again what is known. */
+  readonly redo?: boolean;
+  /** Where the files lie. */
+  readonly folder?: string;
+  /** Told on the first rank that something is measured, and then where the choices are from. */
+  readonly tell?: (line: string) => void;
+}
+
+/** What came of it. */
+export interface Tuned {
+  readonly table: VariantTable;
+  readonly classes: readonly MeasuredClass[];
+}
+
+/**
+ * Lets a GPU run the fastest variants for the shapes of work that was rehearsed on it: those of its file, and
+ * those measured now, which join them there. Which ones show in no bit. All ranks call it.
+ *
+ * @throws Failure when a kernel gives wrong numbers in every variant
+ */
+export async function tune(gpu: Gpu, options: TuneOptions = {}): Promise<Tuned> {
+  const { ranks = alone, tell = () => {} } = options;
+  const { operation } = gemmTrials;
+  const asked = (await gatherValues(ranks, gpu.rehearsed.of(operation))).flat();
+  const tuned = await broadcastOutcome(ranks, 0, async () => {
+    const owner = tuningOwner(gpu.info, gemmTrials.texts);
+    const path = tuningFile(options.folder ?? TUNING_FOLDER, owner);
+    const { classes: stored, ignored } = readTuning(path, owner);
+    const known = options.redo ? [] : stored;
+    const isKnown = new Set(known.map(({ shapeClass }) => shapeClass));
+    const missing = new Map(
+      asked.filter(({ shapeClass }) => !isKnown.has(shapeClass))
+        .map((one) => [one.shapeClass, one]),
+    );
+    const chosen = [...missing.values()].filter(({ shape }) =>
+      operation.variantsFor(gpu.tuning, shape).length > 1
+    );
+    if (chosen.length > 0) {
+      tell(`Measuring which kernels are fastest on this device, in ${mostSeconds} s at most ...`);
+    }
+    const started = performance.now();
+    const measured = await measureVariants(gpu, gemmTrials, chosen, mostSeconds);
+    const seconds = (performance.now() - started) / 1000;
+    const isNew = new Set(measured.map(({ shapeClass }) => shapeClass));
+    const classes = [...stored.filter(({ shapeClass }) => !isNew.has(shapeClass)), ...measured];
+    const words = [
+      ...(ignored === null ? [] : [`${ignored}: it is made anew.`]),
+      ...(measured.length === 0
+        ? [
+          classes.length === 0
+            ? "not measured: the device has one variant of each"
+            : `as ${path} has them`,
+        ]
+        : [
+          `measured for ${measured.length} classes of shapes in ${formatDuration(seconds)}` +
+          keep(path, () => writeTuning(path, owner, classes)),
+        ]),
+    ];
+    tell(`Kernels: ${words.join(" ")}`);
+    return { table: tableOf(classes), classes };
+  });
+  gpu.choices.table = tuned.table;
+  return tuned;
+}
+
+/** Lets a GPU run what its file has, without measuring: for work that is over before that would pay. */
+export function useStoredTuning(gpu: Gpu): void {
+  const owner = tuningOwner(gpu.info, gemmTrials.texts);
+  gpu.choices.table = tableOf(readTuning(tuningFile(TUNING_FOLDER, owner), owner).classes);
+}
+
+/** What is said of the file: a disk that does not take it costs the next start its time, and nothing else. */
+function keep(path: string, write: () => void): string {
+  try {
+    write();
+    return `, kept in ${path}`;
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return `, which could not be kept: ${error.message}`;
+  }
+}
