@@ -3,9 +3,11 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { addExamples } from "../src/cli/examples.ts";
 import { gpuIndexOption, gpuOption } from "../src/cli/run_options.ts";
+import { UserError } from "../src/base/user_error.ts";
 import { type EngineChoice, Gpu } from "../src/gpu/gpu.ts";
 import { measureDeviceRates } from "./device_rates.ts";
-import { measureSampling } from "./end_to_end/model_sampling.ts";
+import { measureModel } from "./model/measure_model.ts";
+import { rateHead, rateRow } from "./model/rate_table.ts";
 import { measure } from "./measure.ts";
 import { runPeer } from "./peer.ts";
 import { readResults, type Result, type ResultsFile } from "./results.ts";
@@ -22,6 +24,7 @@ interface BenchOptions {
   readonly peer?: boolean;
   readonly python: string;
   readonly model?: string;
+  readonly runs: number;
 }
 
 /** Adds the command. */
@@ -38,22 +41,28 @@ export function register(program: Command): void {
     .option("--seconds <number>", "time for each result", parseSeconds, 0.5)
     .option("--json <file>", "write the results there")
     .option("--against <file>", "add the speed relative to a file written by --json")
-    .option("--peer", "measure the same shapes in PyTorch first, and set them side by side")
-    .option("--model <path>", "only how fast this model (folder or .gguf) is sampled")
+    .option("--peer", "measure the same in PyTorch and set them side by side")
+    .option(
+      "--model <path>",
+      "only this model (folder or .gguf): sampling, forward and backward; with --peer in turns with transformers",
+    )
+    .option("--runs <number>", "timed runs of each, with --model", parseCount, 3)
     .option("--python <path>", "the Python that has PyTorch", "python3")
     .action(bench);
   addExamples(command, {
     "deno task bench --filter gemm": "the matrix products at all their shapes",
     "deno task bench --filter /default": "the end-to-end rates: training_step and rollout",
     "deno task bench --model SmolLM2-135M-Instruct.Q4_1.gguf":
-      "tokens per second of 1, 4, 16 and 64 sequences",
+      "tokens per second of sampling 1, 4, 16 and 64 sequences, and of forward and backward",
+    "deno task bench --model model.gguf --peer --python .venv/bin/python --filter train":
+      "forward and backward of that model, beside transformers in f32 and bf16",
     "deno task bench --peer --python .venv/bin/python": "everything, beside PyTorch",
     "deno task bench --json new.json --against old.json": "what a change did",
   });
 }
 
 async function bench(options: BenchOptions): Promise<void> {
-  if (options.model !== undefined) return await sampleModel(options.model, options);
+  if (options.model !== undefined) return await benchModel(options.model, options);
   const { filter, seconds } = options;
   const tasks = listTasks(filter);
   const against = options.against === undefined ? null : readResults(options.against);
@@ -87,17 +96,36 @@ async function bench(options: BenchOptions): Promise<void> {
   }
 }
 
-async function sampleModel(path: string, options: BenchOptions): Promise<void> {
+async function benchModel(path: string, options: BenchOptions): Promise<void> {
+  const { filter, runs, peer = false } = options;
   const gpu = await Gpu.open(options.gpu, { index: options.gpuIndex });
-  console.log(`${path} · ${gpu.info.name} · ${gpu.info.engine}`);
-  await measureSampling(gpu, path, ({ sequences, tokensPerSecond }) => {
-    const rate = tokensPerSecond.toFixed(1);
-    console.log(`${sequences.toString().padStart(3)} sequences ${rate.padStart(10)} tokens/s`);
+  const kind = gpu.info.software ? "a software driver on the CPU, not a GPU" : "GPU";
+  console.log(`${path} · engine ${gpu.info.engine}: ${gpu.info.name} (${kind})`);
+  let begun = false;
+  await measureModel(gpu, path, {
+    filter,
+    runs,
+    python: peer ? options.python : null,
+    say: console.log,
+    report: (rate) => {
+      if (!begun) console.log(`\n${rateHead(peer)}`);
+      begun = true;
+      console.log(rateRow(rate));
+    },
   });
+  if (!begun) throw new UserError(`--filter ${filter}: nothing is called that; sample 16, train …`);
 }
 
 function parseSeconds(text: string): number {
   const value = Number(text);
   if (!(value > 0)) throw new InvalidArgumentError("Expected a number of seconds above 0.");
+  return value;
+}
+
+function parseCount(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) {
+    throw new InvalidArgumentError("Expected a whole number, at least 1.");
+  }
   return value;
 }

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { measureSampling, type SamplingRate } from "../../bench/end_to_end/model_sampling.ts";
 import { referenceLogProbs } from "../../bench/end_to_end/reference_decoder.ts";
 import { measure } from "../../bench/measure.ts";
 import { listTasks, type Task } from "../../bench/shapes.ts";
@@ -31,13 +30,6 @@ for (const { task, tokens } of tasks) {
     assert.ok(Math.abs(measured.rate * measured.milliseconds / 1000 - tokens) < 1e-9 * tokens);
   });
 }
-
-onEveryGpu("a model's sampling is measured at four numbers of sequences", async (gpu) => {
-  const rates: SamplingRate[] = [];
-  await measureSampling(gpu, "tests/fixtures/llama", (rate) => rates.push(rate));
-  assert.deepEqual(rates.map(({ sequences }) => sequences), [1, 4, 16, 64]);
-  assert.ok(rates.every(({ tokensPerSecond }) => tokensPerSecond > 0));
-});
 
 Deno.test("the reference decoder gives a distribution that sees the past", () => {
   const shapes = {
