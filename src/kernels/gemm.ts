@@ -166,12 +166,12 @@ export function gemm(
       cost,
     );
   } else {
-    const RM = variant.rowsOfLane;
+    const { rm: RM, rn: RN, lx: LX, ly: LY, tk: TK } = variant.tile;
     gpu.dispatch(
-      { label, code: tiledCode, defines: { ...shared, RM } },
+      { label, code: tiledCode, defines: { ...shared, RM, RN, LX, LY, TK } },
       parameters,
       tensors,
-      [Math.ceil(columns / 64), Math.ceil(rows / (16 * RM))],
+      [Math.ceil(columns / (LX * RN)), Math.ceil(rows / (LY * RM))],
       cost,
     );
   }

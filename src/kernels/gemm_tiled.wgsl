@@ -1,101 +1,190 @@
 // The matrix products of gemm.wgsl for hardware GPUs, with the same bindings, layouts and bits: every
-// element is one ascending chain of fma, so which variant ran cannot be seen in the result.
+// element is one ascending chain of fma, so neither the variant nor the tile can be seen in the result.
 //
-// A workgroup of 16 x 16 lanes makes a tile of $(16*RM) rows by 64 columns; a lane makes $RM x 4 elements. Slices
-// of A and B, 16 terms deep, pass through workgroup memory: tileA holds them as [term][row], tileB as
-// [term][column], so that a lane reads vectors along its own rows and columns.
+// A workgroup of $LX by $LY lanes makes a tile of $(LY*RM) rows by $(LX*RN) columns; a lane makes $RM by $RN elements.
+// Slabs of A and B, $TK terms deep, pass through workgroup memory as vectors, which lie there as they lie in the
+// buffers, so that nothing is transposed: where a row holds the terms (A in nt and nn, B in nt) a vector is four
+// terms, in [term / 4][row], else four rows or columns, in [term][vector]. Whoever reads names the first index by a
+// constant, so that only the place within it is computed (and clamped by the native engine), once for all slabs.
+//
+// Workgroup memory has 32 banks of 4 bytes and serves 16-byte vectors to 8 lanes at a time, which must fall into
+// different vectors mod 8, or into the same one:
+//  - Reading, lanes in a row of the workgroup's grid read neighbouring vectors, those in a column the same one. A
+//    lane's columns are whole vectors of C, so nt keeps columns 0, 4, 8, … apart from 1, 5, 9, …
+//  - Writing vectors of terms, 8 lanes write $(TK/4) slices of neighbouring rows: a slice begins $(32/TK) (mod 8) after the last.
+//  - Writing vectors of rows or columns, they write neighbouring ones.
 
 //#include gemm_bindings
 
-// One padding element per term keeps the transposing stores of nt off a single bank.
-var<workgroup> tileA: array<f32, $(16*(16*RM+1))>;
-var<workgroup> tileB: array<f32, $(16*65)>;
+//#if LAYOUT == 2
+var<workgroup> tileA: array<array<vec4<f32>, $(LY*RM/4)>, $TK>;
+//#else
+var<workgroup> tileA: array<array<vec4<f32>, $(LY*RM+(8-LY*RM%8)%8+32/TK)>, $(TK/4)>;
+//#endif
+//#if LAYOUT == 0
+var<workgroup> tileB: array<array<vec4<f32>, $(LX*RN+4+(32/TK+4)%8)>, $(TK/4)>;
+//#else
+var<workgroup> tileB: array<array<vec4<f32>, $(LX*RN/4)>, $TK>;
+//#endif
 
-@compute @workgroup_size(256)
+@compute @workgroup_size($(LX*LY))
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  let firstRow = group.y * $(16*RM)u;
-  let firstColumn = group.x * 64u;
-  let laneRow = (lane / 16u) * $(RM)u;
-  let laneColumn = (lane % 16u) * 4u;
-  let column = firstColumn + laneColumn;
-  let row = firstRow + laneRow;
+  let firstRow = group.y * $(LY*RM)u;
+  let firstColumn = group.x * $(LX*RN)u;
+  let lx = lane % $(LX)u;
+  let ly = lane / $(LX)u;
   let lastRow = params.rows - 1u;
+  let lastDepth = params.depth - 1u;
   let strideA = params.strideA / 4u;
   let strideB = params.strideB / 4u;
   let strideC = params.strideC / 4u;
-  //#include gemm_start ROWS=RM
+  //#for q 0 RN/4
+  let column$q = firstColumn + ($(q*LX)u + lx) * 4u;
+  //#endfor
+  //#for r 0 RM
+  //#if LAYOUT == 2
+  let row$r = firstRow + ($((r-r%4)/4*LY)u + ly) * 4u + $(r%4)u;
+  //#else
+  let row$r = firstRow + $(r*LY)u + ly;
+  //#endif
+  //#endfor
+  //#if ACCUMULATE
+  let lastVectorC = (params.firstC + params.columns + 3u) / 4u - 1u;
+  //#endif
+  //#for r 0 RM
+  //#for q 0 RN/4
+  //#include gemm_start_vector SUM="sum"+r+"_"+q ROW="row"+r COLUMN="column"+q
+  //#endfor
+  //#endfor
 
-  for (var k = 0u; k < params.depth; k += 16u) {
+  // What this lane copies of every slab.
+  //#if LAYOUT == 2
+  let vectorA = lane % $(LY*RM/4)u;
+  let termA = lane / $(LY*RM/4)u;
+  let placeA = min((params.firstA + firstRow) / 4u + vectorA, strideA - 1u);
+  //#else
+  let sliceA = lane % $(TK/4)u;
+  let rowA = lane / $(TK/4)u;
+  //#for n 0 LY*RM*TK/4/(LX*LY)
+  let startA$n = min(firstRow + rowA + $(n*LX*LY*4/TK)u, lastRow) * strideA;
+  //#endfor
+  //#endif
+  //#if LAYOUT == 0
+  let sliceB = lane % $(TK/4)u;
+  let rowB = lane / $(TK/4)u;
+  //#for n 0 LX*RN*TK/4/(LX*LY)
+  let startB$n = min(firstColumn + rowB + $(n*LX*LY*4/TK)u, params.columns - 1u) * strideB;
+  //#endfor
+  //#else
+  let vectorB = lane % $(LX*RN/4)u;
+  let termB = lane / $(LX*RN/4)u;
+  let placeB = min((params.firstB + firstColumn) / 4u + vectorB, strideB - 1u);
+  //#endif
+
+  for (var k = 0u; k < params.depth; k += $(TK)u) {
+    // Terms beyond the depth are 0 in A, and anything finite in B.
     //#if LAYOUT == 2
-    // A [term, row]: a lane copies vectors of rows of one term.
-    for (var i = lane; i < $(64*RM)u; i += 256u) {
-      let term = i / $(4*RM)u;
-      let vector = i % $(4*RM)u;
-      let inside = k + term < params.depth;
-      let value = a[min(k + term, params.depth - 1u) * strideA + min((params.firstA + firstRow) / 4u + vector, strideA - 1u)];
-      let kept = select(vec4<f32>(0.0), value, inside);
-      let at = term * $(16*RM+1)u + vector * 4u;
-      tileA[at] = kept.x;
-      tileA[at + 1u] = kept.y;
-      tileA[at + 2u] = kept.z;
-      tileA[at + 3u] = kept.w;
-    }
+    //#for n 0 LY*RM*TK/4/(LX*LY)
+    //#if n*LX*LY+LX*LY > LY*RM*TK/4
+    if (lane < $(LY*RM*TK/4-n*LX*LY)u) {
     //#else
-    // A [row, term]: a lane copies four terms of one row.
-    for (var i = lane; i < $(64*RM)u; i += 256u) {
-      let rowOfTile = i / 4u;
-      let vector = i % 4u;
-      let index = k / 4u + vector;
+    {
+    //#endif
+      let term = termA + $(n*LX*LY/(LY*RM/4))u;
+      let value = a[min(k + term, lastDepth) * strideA + placeA];
+      tileA[term][vectorA] = select(vec4<f32>(0.0), value, k + term < params.depth);
+    }
+    //#endfor
+    //#else
+    {
+      let index = k / 4u + sliceA;
       let place = min(params.firstA / 4u + index, strideA - 1u);
-      let value = a[min(firstRow + rowOfTile, lastRow) * strideA + place];
-      let kept = select(vec4<f32>(0.0), value, index * 4u < params.depth);
-      let at = vector * $(4*(16*RM+1))u + rowOfTile;
-      tileA[at] = kept.x;
-      tileA[at + $(16*RM+1)u] = kept.y;
-      tileA[at + $(2*(16*RM+1))u] = kept.z;
-      tileA[at + $(3*(16*RM+1))u] = kept.w;
+      let inside = index * 4u < params.depth;
+      //#for n 0 LY*RM*TK/4/(LX*LY)
+      //#if n*LX*LY+LX*LY > LY*RM*TK/4
+      if (lane < $(LY*RM*TK/4-n*LX*LY)u) {
+      //#else
+      {
+      //#endif
+        tileA[sliceA][rowA + $(n*LX*LY*4/TK)u] = select(vec4<f32>(0.0), a[startA$n + place], inside);
+      }
+      //#endfor
     }
     //#endif
     //#if LAYOUT == 0
     {
-      let rowOfTile = lane / 4u;
-      let vector = lane % 4u;
-      let index = k / 4u + vector;
-      let value = load_b(min(firstColumn + rowOfTile, params.columns - 1u) * strideB + min(index, strideB - 1u));
-      let kept = select(vec4<f32>(0.0), value, index < strideB);
-      let at = vector * 260u + rowOfTile;
-      tileB[at] = kept.x;
-      tileB[at + 65u] = kept.y;
-      tileB[at + 130u] = kept.z;
-      tileB[at + 195u] = kept.w;
+      let place = min(k / 4u + sliceB, strideB - 1u);
+      //#for n 0 LX*RN*TK/4/(LX*LY)
+      //#if n*LX*LY+LX*LY > LX*RN*TK/4
+      if (lane < $(LX*RN*TK/4-n*LX*LY)u) {
+      //#else
+      {
+      //#endif
+        let column = rowB + $(n*LX*LY*4/TK)u;
+        tileB[sliceB][column % 4u * $(LX*RN/4+1)u + column / 4u] = load_b(startB$n + place);
+      }
+      //#endfor
     }
     //#else
+    //#for n 0 LX*RN*TK/4/(LX*LY)
+    //#if n*LX*LY+LX*LY > LX*RN*TK/4
+    if (lane < $(LX*RN*TK/4-n*LX*LY)u) {
+    //#else
     {
-      let term = lane / 16u;
-      let vector = lane % 16u;
-      let value = load_b(
-        min(k + term, params.depth - 1u) * strideB + min((params.firstB + firstColumn) / 4u + vector, strideB - 1u));
-      let at = term * 65u + vector * 4u;
-      tileB[at] = value.x;
-      tileB[at + 1u] = value.y;
-      tileB[at + 2u] = value.z;
-      tileB[at + 3u] = value.w;
+    //#endif
+      let term = termB + $(n*LX*LY/(LX*RN/4))u;
+      tileB[term][vectorB] = load_b(min(k + term, lastDepth) * strideB + placeB);
     }
+    //#endfor
     //#endif
     workgroupBarrier();
-    //#for t 0 16
-    let w$t = vec4<f32>(
-      tileB[$(t*65)u + laneColumn], tileB[$(t*65+1)u + laneColumn],
-      tileB[$(t*65+2)u + laneColumn], tileB[$(t*65+3)u + laneColumn]);
+    //#for s 0 TK/4
+    //#if LAYOUT != 2
     //#for r 0 RM
-    sum$r = fma(vec4<f32>(tileA[$(t*(16*RM+1)+r)u + laneRow]), w$t, sum$r);
+    let x$(s)_$(r) = tileA[$(s)u][$(r*LY)u + ly];
+    //#endfor
+    //#endif
+    //#if LAYOUT == 0
+    //#for q 0 RN/4
+    //#for e 0 4
+    let b$(s)_$(q)_$(e) = tileB[$(s)u][$(e*(LX*RN/4+1)+q*LX)u + lx];
+    //#endfor
+    //#endfor
+    //#endif
+    //#for t 0 4
+    //#if LAYOUT == 2
+    //#for g 0 RM/4
+    let x$(s)_$(t)_$(g) = tileA[$(s*4+t)u][$(g*LY)u + ly];
+    //#endfor
+    //#endif
+    //#for q 0 RN/4
+    //#if LAYOUT == 0
+    let w$(s)_$(t)_$(q) = vec4<f32>(b$(s)_$(q)_0[$t], b$(s)_$(q)_1[$t], b$(s)_$(q)_2[$t], b$(s)_$(q)_3[$t]);
+    //#else
+    let w$(s)_$(t)_$(q) = tileB[$(s*4+t)u][$(q*LX)u + lx];
+    //#endif
+    //#endfor
+    //#for r 0 RM
+    //#if LAYOUT == 2
+    let a$(s)_$(t)_$(r) = vec4<f32>(x$(s)_$(t)_$((r-r%4)/4)[$(r%4)]);
+    //#else
+    let a$(s)_$(t)_$(r) = vec4<f32>(x$(s)_$(r)[$t]);
+    //#endif
+    //#for q 0 RN/4
+    sum$(r)_$(q) = fma(a$(s)_$(t)_$(r), w$(s)_$(t)_$(q), sum$(r)_$(q));
+    //#endfor
+    //#endfor
     //#endfor
     //#endfor
     workgroupBarrier();
   }
 
-  //#include gemm_write ROWS=RM
+  //#for r 0 RM
+  //#for q 0 RN/4
+  //#include gemm_write_vector SUM="sum"+r+"_"+q ROW="row"+r COLUMN="column"+q
+  //#endfor
+  //#endfor
 }

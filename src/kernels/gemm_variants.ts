@@ -1,5 +1,6 @@
 import { sharesByBroadcast, type Tuning } from "../gpu/tuning.ts";
 import type { VariedOperation } from "../gpu/variants.ts";
+import { type GemmTile, rankedTiles, runnableTiles } from "./gemm_tiles.ts";
 
 /** nt: C = A·Bᵀ; nn: C = A·B; tn: C = Aᵀ·B. */
 export type GemmLayout = "nt" | "nn" | "tn";
@@ -27,7 +28,13 @@ export interface GemmShape {
 export type GemmVariant =
   | { readonly name: string; readonly sharing: "uniform"; readonly rows: 1 | 4 }
   | { readonly name: string; readonly sharing: "broadcast"; readonly lanes: 8 | 16 }
-  | { readonly name: string; readonly sharing: "tiled"; readonly rowsOfLane: 1 | 4 };
+  | TiledVariant;
+
+interface TiledVariant {
+  readonly name: string;
+  readonly sharing: "tiled";
+  readonly tile: GemmTile;
+}
 
 const [uniform1, uniform4] = ([1, 4] as const).map((rows): GemmVariant => ({
   name: `uniform, ${rows} rows`,
@@ -39,15 +46,50 @@ const [broadcast8, broadcast16] = ([8, 16] as const).map((lanes): GemmVariant =>
   sharing: "broadcast",
   lanes,
 }));
-const [tiled1, tiled4] = ([1, 4] as const).map((rowsOfLane): GemmVariant => ({
-  name: `tiled, ${rowsOfLane}x4 a lane`,
-  sharing: "tiled",
-  rowsOfLane,
-}));
+
+/** Of a device and a layout: tiles as variants, and their order for the shapes that were met. */
+interface TiledVariants {
+  readonly all: readonly TiledVariant[];
+  readonly ranked: Map<number, readonly TiledVariant[]>;
+}
+
+const tiledVariants = new WeakMap<Tuning, Map<boolean, TiledVariants>>();
+
+function tiledVariantsOf(tuning: Tuning, isTransposed: boolean): TiledVariants {
+  let ofDevice = tiledVariants.get(tuning);
+  if (!ofDevice) tiledVariants.set(tuning, ofDevice = new Map());
+  let variants = ofDevice.get(isTransposed);
+  if (!variants) {
+    const all = runnableTiles(tuning.limits, isTransposed).map((tile): TiledVariant => ({
+      name: `tiled, ${tile.rm}x${tile.rn} a lane, ${tile.ly}x${tile.lx} lanes`,
+      sharing: "tiled",
+      tile,
+    }));
+    ofDevice.set(isTransposed, variants = { all, ranked: new Map() });
+  }
+  return variants;
+}
+
+/** How many tiles are worth measuring for a shape. */
+const triedTiles = 4;
+
+/** The tiles that suit a shape best, the likeliest first; a list for each is made once. */
+function tiledFor(tuning: Tuning, { layout, rows, columns }: GemmShape): readonly TiledVariant[] {
+  const { all, ranked } = tiledVariantsOf(tuning, layout === "tn");
+  const key = rows * 2 ** 24 + columns;
+  let found = ranked.get(key);
+  if (!found) {
+    const tiles = rankedTiles(all.map(({ tile }) => tile), { rows, columns });
+    const ofTile = (tile: GemmTile) => all.find((one) => one.tile === tile)!;
+    ranked.set(key, found = tiles.slice(0, triedTiles).map(ofTile));
+  }
+  return found;
+}
 
 /** All variants of a layout that a device can run, whether or not they are any good there. */
 export function runnableGemmVariants(tuning: Tuning, layout: GemmLayout): readonly GemmVariant[] {
-  const anywhere = [...(layout === "nt" ? [uniform1, uniform4] : []), tiled1, tiled4];
+  const { all } = tiledVariantsOf(tuning, layout === "tn");
+  const anywhere = [...(layout === "nt" ? [uniform1, uniform4] : []), ...all];
   return sharesByBroadcast(tuning) ? [broadcast8, broadcast16, ...anywhere] : anywhere;
 }
 
@@ -81,15 +123,16 @@ export const gemmOperation: VariedOperation<GemmShape, GemmVariant> = {
     const byRows = byStorage[rows <= uniformRows ? Number(rows > 1) : 2 + rank(rows, 16, 256)];
     return byRows[rank(columns, 64, 1024)][rank(depth, 256, 2048)];
   },
-  variantsFor(tuning, { layout, rows, columns }) {
+  variantsFor(tuning, shape) {
+    const { layout, rows, columns } = shape;
     if (tuning.lanes === "cpu" && layout === "nt" && rows <= uniformRows) {
       return rows === 1 ? [uniform1] : [uniform4, uniform1];
     }
     if (sharesByBroadcast(tuning)) {
       return columns > 32 ? [broadcast16, broadcast8] : [broadcast8, broadcast16];
     }
-    // Few rows (decoding) waste less of a short tile.
-    return rows <= 16 ? [tiled1, tiled4] : [tiled4, tiled1];
+    const [first, ...others] = tiledFor(tuning, shape);
+    return [first, ...others];
   },
   flops: ({ rows, columns, depth }) => 2 * rows * columns * depth,
 };

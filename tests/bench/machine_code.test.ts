@@ -36,7 +36,7 @@ if (refusal !== null) console.log(`machine-code is not tested: ${refusal}`);
 for (const engine of ["native", "dawn"]) {
   Deno.test({
     name:
-      `every kernel of the models compiles for RDNA3 without spills and scratch memory (${engine})`,
+      `every kernel of the models compiles for RDNA3 without spills and scratch memory, tall tiles to 65 % multiply-adds (${engine})`,
     ignore: refusal !== null,
     fn: async () => {
       const file = await Deno.makeTempFile();
@@ -51,6 +51,11 @@ for (const engine of ["native", "dawn"]) {
       const { kernels }: MachineCodeFile = JSON.parse(Deno.readTextFileSync(file));
       Deno.removeSync(file);
       assert.ok(kernels.some(({ kernel }) => kernel.startsWith("adamw")));
+      for (const { kernel, loop } of kernels) {
+        const [, rows, lanes] = kernel.match(/ RM=(\d+) .* LY=(\d+) /) ?? [];
+        if (!(Number(rows) * Number(lanes) >= 64)) continue;
+        assert.ok(loop && loop.multiplyAdds >= 0.65 * loop.instructions, kernel);
+      }
       const faulty = kernels.filter(({ spills, scratch }) => spills + scratch > 0)
         .map(({ kernel }) => kernel);
       assert.deepEqual(faulty.filter((kernel) => !notThereYet.test(kernel)), []);

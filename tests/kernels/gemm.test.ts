@@ -213,7 +213,10 @@ for (const [storage, layout] of halves) {
 
 onEveryGpu("every variant of gemm has the same bits", async (gpu) => {
   for (const layout of gemmLayouts) {
-    const variants = [...runnableGemmVariants(gpu.tuning, layout)];
+    // Each tile in one of the layouts: their text is the same but for its numbers.
+    const variants = runnableGemmVariants(gpu.tuning, layout).filter(({ sharing }, i) =>
+      sharing !== "tiled" || i % 3 === gemmLayouts.indexOf(layout)
+    );
     await checkAll(gpu, randomProduct(layout, 17, 68, 52), variants);
   }
 });
