@@ -72,7 +72,8 @@ async function compare(options: CompareOptions, command: Command): Promise<void>
       events,
       control,
       endpoint,
-      tuning: config.tuning === "default" ? null : { tell: (line) => console.log(line) },
+      tuning: config.tuning,
+      tell: (line) => console.log(line),
     });
   };
   const choice = { gpu: config.gpu, gpuIndex: options.gpuIndex };

@@ -3,6 +3,7 @@ import type { DeviceInfo, EngineName } from "../gpu/adapter.ts";
 import { type ListedGpu, listGpus } from "../gpu/choice/gpu_list.ts";
 import { findVulkanDrivers, type VulkanDrivers } from "../gpu/choice/vulkan_drivers.ts";
 import { Gpu } from "../gpu/gpu.ts";
+import { requireSameBits } from "../kernels/same_bits.ts";
 import { PROJECT_FOLDER } from "./dev/project.ts";
 
 /** The limits that decide what fits on a device, in bytes or counts. */
@@ -73,6 +74,7 @@ async function examineEngine(engine: EngineName): Promise<WorkingEngine | Broken
   try {
     const gpu = await Gpu.open(engine);
     const roundTripMilliseconds = await roundTrip(gpu);
+    await requireSameBits(gpu);
     const { limits } = gpu.device;
     const report: WorkingEngine = {
       engine,

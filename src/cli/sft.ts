@@ -115,7 +115,8 @@ async function fineTuneOn(
         control: followed?.control,
         endpoint: followed?.endpoint,
         ranks: timeline.ranks,
-        tuning: config.tuning === "default" ? null : { tell: (line) => console.log(line) },
+        tuning: config.tuning,
+        tell: (line) => console.log(line),
         onPlan: (plans) => console.log(`${formatMemoryPlans(plans)}\n`),
         onOpen(run) {
           if (run.examples.report !== null) console.log(`${run.examples.report}\n`);

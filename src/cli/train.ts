@@ -110,7 +110,8 @@ async function trainOn(
       endpoint: followed?.endpoint,
       ranks: timeline.ranks,
       timeline,
-      tuning: config.tuning === "default" ? null : { tell: (line) => console.log(line) },
+      tuning: config.tuning,
+      tell: (line) => console.log(line),
       onPlan: (plans) => console.log(`${formatMemoryPlans(plans)}\n`),
       onOpen({ parameterCounts: { generator, verifier }, globalSteps, dataReport }) {
         if (dataReport !== null) console.log(`${dataReport}\n`);

@@ -6,6 +6,13 @@ import type { DeviceInfo, SubgroupMatrixConfig } from "./adapter.ts";
  */
 export type LaneKind = "cpu" | "gpu";
 
+/**
+ * How sums of products are rounded. Within a class a number has the same bits in prefill, decoding and training,
+ * whatever tiles its kernels take, and a run keeps to one class. `chain`: each sum is one ascending chain of fused
+ * multiply-adds. `mma`: blocks of the sum in ascending order, each by a matrix instruction of the device.
+ */
+export type BitClass = "chain" | "mma";
+
 /** Limits of a device by which kernels choose their tiles. */
 export interface TuningLimits {
   /** Bytes of memory that a workgroup shares. */
@@ -23,6 +30,8 @@ export interface Tuning {
   /** What the matrix units multiply; empty without them. */
   readonly matrices: readonly SubgroupMatrixConfig[];
   readonly limits: TuningLimits;
+  /** Of all its kernels. */
+  readonly bits: BitClass;
 }
 
 /** The limits that WebGPU promises everywhere. */
@@ -49,6 +58,7 @@ export function tuningOf(info: DeviceInfo, limits: Partial<GPUSupportedLimits>):
       workgroupBytes: maxComputeWorkgroupStorageSize,
       workgroupLanes: maxComputeInvocationsPerWorkgroup,
     },
+    bits: "chain",
   };
 }
 

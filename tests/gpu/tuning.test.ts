@@ -47,6 +47,7 @@ Deno.test("tuning: what nobody says of a device is what WebGPU promises", () => 
     f16: false,
     matrices: [],
     limits: { workgroupBytes: 16384, workgroupLanes: 256 },
+    bits: "chain",
   });
 });
 

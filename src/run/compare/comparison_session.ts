@@ -48,7 +48,7 @@ export function readSeeds(path: string): number[] {
 }
 
 /** Who follows a comparison. */
-export interface ComparisonOptions {
+export interface ComparisonOptions extends Pick<TrainingSessionOptions, "tuning" | "tell"> {
   /** For the report. */
   readonly device: string;
   /** Told what happens: `comparedRun`, then that run's events, and so on. */
@@ -57,8 +57,6 @@ export interface ComparisonOptions {
   readonly control?: RunControl;
   /** By which other processes reach the control. */
   readonly endpoint?: RunEndpoint;
-  /** How each run measures the kernels, see `TrainingSessionOptions`. */
-  readonly tuning?: TrainingSessionOptions["tuning"];
 }
 
 /**
@@ -72,7 +70,7 @@ export async function runComparison(
   config: TangoConfig,
   seeds: readonly number[],
   path: string,
-  { device, events = new RunEvents(), control = new RunControl(), endpoint, tuning }:
+  { device, events = new RunEvents(), control = new RunControl(), endpoint, tuning, tell }:
     ComparisonOptions,
 ): Promise<{ isDone: boolean; table: string | null }> {
   using _locked = control.lock("All runs of a comparison have one configuration; none may change.");
@@ -101,6 +99,7 @@ export async function runComparison(
           control,
           timeline,
           tuning,
+          tell,
         }),
     );
     const table = writeComparison(runs, path, device);

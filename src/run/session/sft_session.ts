@@ -2,6 +2,7 @@ import { alone, type Communicator } from "../../distributed/communicator.ts";
 import { gatherOutcomes } from "../../distributed/outcomes.ts";
 import { broadcastValue } from "../../distributed/values.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
+import { runDeviceOf, writeRunDevice } from "../store/run_device.ts";
 import { latestCheckpoint } from "../store/checkpoint.ts";
 import type { RunEndpoint } from "../control/endpoint/run_endpoint.ts";
 import type { RunControl } from "../control/run_control.ts";
@@ -9,7 +10,7 @@ import { EventLog } from "../events/event_log.ts";
 import { RunEvents } from "../events/run_events.ts";
 import { checkMemory } from "../memory/memory_check.ts";
 import type { MemoryPlan } from "../memory/memory_plan.ts";
-import { tune, type TuneOptions } from "../tuning/tune.ts";
+import { chooseVariants, type TuningMode } from "../tuning/tune.ts";
 import type { StepClock } from "../trace/run_timeline.ts";
 import { planSftMemory, sftShrinks } from "../memory/sft_memory_plan.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";
@@ -34,8 +35,10 @@ export interface SftSessionOptions {
   readonly ranks?: Communicator;
   /** Told what memory the run will take on each rank, before any is taken. */
   readonly onPlan: (plans: readonly MemoryPlan[]) => void;
-  /** How kernels are measured before; null takes them as what the device can do suggests. */
-  readonly tuning?: Pick<TuneOptions, "tell"> | null;
+  /** Whether kernels are measured before; by default what the device can do suggests them. */
+  readonly tuning?: TuningMode;
+  /** Told on the first rank what a reader of the terminal should know, line by line. */
+  readonly tell?: (line: string) => void;
   /** Told once the model is there. */
   readonly onOpen: (run: SftRun) => void;
   /** By which other processes reach the control; of several ranks the first one has it. */
@@ -64,6 +67,7 @@ export async function fineTuneWithReport(
     timeline,
     ranks = alone,
     tuning,
+    tell,
     onPlan,
     onOpen,
   }: SftSessionOptions,
@@ -81,8 +85,7 @@ export async function fineTuneWithReport(
       }));
     const plan = plans[ranks.rank];
     onPlan(plans);
-    if (tuning) await tune(gpu, { ...tuning, ranks });
-    else gpu.choices.table = {};
+    await chooseVariants(gpu, tuning, { ranks, tell });
     const run = await SftRun.open(gpu, config, ranks);
     try {
       const folder = await openRunFolder(ranks, path, resume ? null : config);
@@ -113,6 +116,7 @@ export async function fineTuneWithReport(
             memory: { plannedBytes: plan.peakBytes, peakBytes: gpu.pool.peakBytes },
           }),
       });
+      if (ranks.rank === 0) writeRunDevice(folder, runDeviceOf(gpu));
       onOpen(run);
       return await run.train(folder, { events, control, timeline });
     } finally {

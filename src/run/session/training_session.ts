@@ -4,6 +4,8 @@ import type { Gpu } from "../../gpu/gpu.ts";
 import { exists, removeIfPresent } from "../../base/atomic_file.ts";
 import { keepRecords } from "./keep_records.ts";
 import { openRunFolder } from "./shared_folder.ts";
+import { requireSameBits } from "../../kernels/same_bits.ts";
+import { runDeviceOf, writeRunDevice } from "../store/run_device.ts";
 import { latestCheckpoint } from "../store/checkpoint.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import type { RunEndpoint } from "../control/endpoint/run_endpoint.ts";
@@ -11,7 +13,7 @@ import { EventLog } from "../events/event_log.ts";
 import { RunEvents } from "../events/run_events.ts";
 import { checkMemory } from "../memory/memory_check.ts";
 import type { MemoryPlan } from "../memory/memory_plan.ts";
-import { tune, type TuneOptions } from "../tuning/tune.ts";
+import { chooseVariants, type TuningMode } from "../tuning/tune.ts";
 import { writeReport } from "../report/report.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 import { planTangoMemory } from "../memory/tango_memory_plan.ts";
@@ -22,8 +24,10 @@ import { tangoShrinks } from "../memory/tango_shrinks.ts";
 export interface TrainingSessionOptions extends RunSurroundings {
   /** Told what memory the run will take on each rank, before any is taken. */
   readonly onPlan?: (plans: readonly MemoryPlan[]) => void;
-  /** How kernels are measured before; null takes them as what the device can do suggests. */
-  readonly tuning?: Pick<TuneOptions, "tell"> | null;
+  /** Whether kernels are measured before; by default what the device can do suggests them. */
+  readonly tuning?: TuningMode;
+  /** Told on the first rank what a reader of the terminal should know, line by line. */
+  readonly tell?: (line: string) => void;
   /** Told once the models are loaded. */
   readonly onOpen?: (run: TangoRun) => void;
   /** By which other processes reach the control; of several ranks the first one has it. */
@@ -58,6 +62,7 @@ export async function trainWithReport(
     ranks = alone,
     endpoint,
     tuning,
+    tell,
     onPlan,
     onOpen,
   }: TrainingSessionOptions,
@@ -75,8 +80,8 @@ export async function trainWithReport(
       }));
     const plan = plans[ranks.rank];
     onPlan?.(plans);
-    if (tuning) await tune(gpu, { ...tuning, ranks });
-    else gpu.choices.table = {};
+    await chooseVariants(gpu, tuning, { ranks, tell });
+    await requireSameBits(gpu);
     const folder = await openRunFolder(ranks, path, resume ? null : config);
     if (ranks.rank === 0) told.use(new EventLog(folder, events));
     endpoint?.open(folder, gpu.pool);
@@ -87,7 +92,10 @@ export async function trainWithReport(
         if (event.type === "step") stepsDone = event.step;
       });
       // The report is written last: while it is missing, the run is not finished.
-      if (ranks.rank === 0) removeIfPresent(folder.report);
+      if (ranks.rank === 0) {
+        removeIfPresent(folder.report);
+        writeRunDevice(folder, runDeviceOf(gpu));
+      }
       using _records = ranks.rank > 0 ? null : keepRecords({
         folder,
         events,

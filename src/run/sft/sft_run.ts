@@ -27,13 +27,14 @@ import type { Examples } from "../problems/examples.ts";
 import { betterOf } from "../store/best.ts";
 import { readJudgmentLabels } from "../store/judgment_labels.ts";
 import { METRIC } from "../store/metric_names.ts";
+import { describeDeviceChange, runDeviceOf } from "../store/run_device.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 import { writeModelFolder } from "../store/weights_folder.ts";
 import type { StepClock } from "../trace/run_timeline.ts";
 import { newModel } from "./new_model.ts";
 import { openExamples } from "./open_examples.ts";
 import { SftMeasurement } from "./sft_measurement.ts";
-import { initialSftState, loadSftState, saveSftState } from "./sft_state.ts";
+import { initialSftState, loadSftState, saveSftState, type SftState } from "./sft_state.ts";
 import type { TaskMeasurement } from "./task_measurement.ts";
 
 /** Who follows a fine-tuning. */
@@ -65,7 +66,9 @@ export class SftRun {
   readonly trainer: Trainer;
   readonly measurement: SftMeasurement;
   #opened = new DisposableStack();
-  #state = initialSftState;
+  #state: SftState = initialSftState;
+  /** What is another matter than in the checkpoint. */
+  #deviceChange: string | null = null;
 
   /**
    * Loads or makes the model.
@@ -95,6 +98,7 @@ export class SftRun {
     const { examples, measurement } = await openExamples(config, loaded, ranks);
     opened.use(examples);
     const run = new SftRun(config, ranks, loaded, examples, measurement, reducer);
+    run.#state = { ...initialSftState, device: runDeviceOf(gpu) };
     opened.defer(() => run.trainer.release());
     run.#opened = opened.move();
     return run;
@@ -160,6 +164,9 @@ export class SftRun {
     using _door = live.open(control, steps);
     const course: Course = { folder, events, health, live, timeline };
     events.emit({ type: "started", step: this.step, total: steps, ranks: this.ranks.size });
+    if (this.#deviceChange !== null) {
+      events.emit({ type: "warning", step: this.step, message: this.#deviceChange });
+    }
     if (this.step === 0) await this.#evaluate(course);
     while (!this.#isDone) {
       const step = this.step + 1;
@@ -290,7 +297,10 @@ export class SftRun {
    * @throws UserError as `loadSftState` does; the run may then not be used any more
    */
   async restore(path: string): Promise<void> {
-    this.#state = await loadSftState(path, this.config.policy, this.#trained);
+    const state = await loadSftState(path, this.config.policy, this.#trained);
+    const { device } = this.#state;
+    this.#deviceChange = state.device && device && describeDeviceChange(state.device, device);
+    this.#state = { ...state, device };
     this.examples.position = this.#state.position;
   }
 

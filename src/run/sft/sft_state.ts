@@ -4,6 +4,7 @@ import type { Trainer } from "../../engine/training/trainer.ts";
 import type { PolicyName } from "../../rl/policy.ts";
 import type { SkippedInARow } from "../health/policy_health.ts";
 import type { Best } from "../store/best.ts";
+import { type RunDevice, runDeviceSchema } from "../store/run_device.ts";
 import { saveCheckpoint } from "../store/checkpoint.ts";
 import { writtenByFirst } from "../store/shared_files.ts";
 import { bestSchema, optimizerStepsSchema, skippedInARowSchema } from "../store/stored_state.ts";
@@ -22,6 +23,8 @@ export interface SftState {
   readonly isReached: boolean;
   /** Updates skipped in a row. */
   readonly skippedInARow: SkippedInARow;
+  /** What it computes on; null where a checkpoint of an earlier version does not say. */
+  readonly device: RunDevice | null;
 }
 
 /** The state before the first update. */
@@ -31,6 +34,7 @@ export const initialSftState: SftState = {
   best: null,
   isReached: false,
   skippedInARow: {},
+  device: null,
 };
 
 const storedStateSchema = z.object({
@@ -40,6 +44,7 @@ const storedStateSchema = z.object({
   isReached: z.boolean(),
   optimizerSteps: optimizerStepsSchema,
   skippedInARow: skippedInARowSchema,
+  device: runDeviceSchema.nullable().default(null),
 });
 
 type StoredState = z.output<typeof storedStateSchema>;
@@ -66,6 +71,7 @@ export async function saveSftState(
     isReached: state.isReached,
     optimizerSteps,
     skippedInARow: { ...state.skippedInARow },
+    device: state.device,
   };
   const write = () => saveCheckpoint(folder, { step: state.step, sets, state: stored }, keep);
   return await writtenByFirst(trainer.all, [sets], write);

@@ -93,6 +93,11 @@ export class RunFolder {
     return join(this.path, "config-history.jsonl");
   }
 
+  /** What the run computes on since it was last begun or resumed. */
+  get device(): string {
+    return join(this.path, "device.json");
+  }
+
   get metrics(): string {
     return join(this.path, "metrics.jsonl");
   }

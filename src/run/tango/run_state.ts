@@ -3,6 +3,7 @@ import type { ClassCounts } from "../../rl/advantage/class_reweighting.ts";
 import { initialPosition, type TangoPosition } from "../../rl/schedule/tango_schedule.ts";
 import type { SkippedInARow } from "../health/policy_health.ts";
 import type { Best } from "../store/best.ts";
+import { type RunDevice, runDeviceSchema } from "../store/run_device.ts";
 import { saveCheckpoint } from "../store/checkpoint.ts";
 import { bestSchema, optimizerStepsSchema, skippedInARowSchema } from "../store/stored_state.ts";
 import { countSchema, StoredCheckpoint } from "../store/stored_checkpoint.ts";
@@ -27,6 +28,8 @@ export interface RunState {
   best: Best | null;
   /** Updates skipped in a row. */
   skippedInARow: SkippedInARow;
+  /** What it computes on; null where a checkpoint of an earlier version does not say. */
+  device: RunDevice | null;
 }
 
 /** The state before the first step. */
@@ -37,6 +40,7 @@ export function initialState(): RunState {
     problemPosition: 0,
     best: null,
     skippedInARow: {},
+    device: null,
   };
 }
 
@@ -52,6 +56,7 @@ const storedStateSchema = z.object({
   best: bestSchema.nullable(),
   optimizerSteps: optimizerStepsSchema,
   skippedInARow: skippedInARowSchema,
+  device: runDeviceSchema.nullable().default(null),
 });
 
 type StoredState = z.output<typeof storedStateSchema>;
@@ -85,6 +90,7 @@ export async function saveRunState(
     best: state.best && { ...state.best },
     optimizerSteps,
     skippedInARow: { ...state.skippedInARow },
+    device: state.device,
   };
   const step = state.position.globalSteps;
   const { all } = policies.generator.engine;

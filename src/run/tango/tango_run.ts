@@ -20,6 +20,7 @@ import { betterOf } from "../store/best.ts";
 import { latestCheckpoint } from "../store/checkpoint.ts";
 import { METRIC } from "../store/metric_names.ts";
 import type { Metrics } from "../store/metrics_log.ts";
+import { describeDeviceChange, runDeviceOf } from "../store/run_device.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 import type { StepClock } from "../trace/run_timeline.ts";
 import { readJudgmentLabels } from "../store/judgment_labels.ts";
@@ -68,6 +69,8 @@ export class TangoRun {
   readonly #health: PolicyHealth;
   #opened = new DisposableStack();
   #state: RunState;
+  /** What is another matter than in the checkpoint. */
+  #deviceChange: string | null = null;
   /** The last step whose log lines stay, see `JsonLinesLog`; undefined in a new run. */
   readonly lastLoggedStep: number | undefined;
 
@@ -96,10 +99,13 @@ export class TangoRun {
     const state = checkpoint ? await loadRunState(checkpoint.path, policies) : initialState();
     // A run that died before its first checkpoint starts over, its logs too.
     const lastLoggedStep = resume ? checkpoint?.step ?? -1 : undefined;
+    const device = runDeviceOf(gpu);
+    const change = state.device && describeDeviceChange(state.device, device);
     const run = new TangoRun(config, folder, policies, problems, reward, surroundings, {
-      state,
+      state: { ...state, device },
       lastLoggedStep,
     });
+    run.#deviceChange = change;
     run.#opened = opened.move();
     return run;
   }
@@ -148,6 +154,9 @@ export class TangoRun {
     const { total_training_steps: total } = this.#config.schedule;
     using _door = this.#live.open(this.#control, total);
     this.#events.emit({ type: "started", step: this.globalSteps, total, ranks: this.#ranks.size });
+    if (this.#deviceChange !== null) {
+      this.#events.emit({ type: "warning", step: this.globalSteps, message: this.#deviceChange });
+    }
     let reachedEnd = true;
     for (;;) {
       const step = await this.#begin();

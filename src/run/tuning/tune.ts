@@ -88,6 +88,19 @@ export async function tune(gpu: Gpu, options: TuneOptions = {}): Promise<Tuned> 
   return tuned;
 }
 
+/** How a configuration says that variants are chosen. */
+export type TuningMode = "measured" | "default";
+
+/** Before a run: what `tune` says, or else what the device can do suggests. All ranks call it. */
+export async function chooseVariants(
+  gpu: Gpu,
+  mode: TuningMode = "default",
+  options: Pick<TuneOptions, "ranks" | "tell">,
+): Promise<void> {
+  if (mode === "measured") await tune(gpu, options);
+  else gpu.choices.table = {};
+}
+
 /** Lets a GPU run what its file has, without measuring: for work that is over before that would pay. */
 export function useStoredTuning(gpu: Gpu): void {
   const owner = tuningOwner(gpu.info, gemmTrials.texts);

@@ -10,6 +10,7 @@ import { SftRun } from "../../../src/run/sft/sft_run.ts";
 import { TaskProblems } from "../../../src/run/problems/task_problems.ts";
 import { TangoRun } from "../../../src/run/tango/tango_run.ts";
 import { isFinished, trainWithReport } from "../../../src/run/session/training_session.ts";
+import { RunEvents } from "../../../src/run/events/run_events.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { eventsOf } from "../event_file.ts";
 import { withTinyProject } from "../tiny_project.ts";
@@ -40,6 +41,35 @@ onEveryGpu("training session: a whole run, its files, and all GPU memory back", 
     for (const name of ["generator/reward", "perf/step_seconds", "eval/generator/accuracy"]) {
       assert.ok(shown.includes(name), name);
     }
+  });
+});
+
+onEveryGpu("training session: a run that goes on elsewhere says what changes", async (gpu) => {
+  await withTinyProject(gpu, async (project) => {
+    const path = join(project.folder, "run");
+    const trained = async (steps: number) => {
+      const set = [`schedule.total_training_steps=${steps}`];
+      const events = new RunEvents();
+      const warnings: string[] = [];
+      events.listen((event) => {
+        if (event.type === "warning") warnings.push(event.message);
+      });
+      const config = loadTangoConfig(project.config, { set });
+      await trainWithReport(gpu, config, path, { resume: steps > 1, events });
+      return warnings;
+    };
+    assert.deepEqual(await trained(1), []);
+    const folder = RunFolder.at(path);
+    const { adapter, engine, bits } = JSON.parse(Deno.readTextFileSync(folder.device));
+    assert.deepEqual([adapter, engine, bits], [gpu.info.name, gpu.info.engine, "chain"]);
+    assert.deepEqual(await trained(2), []);
+    const file = join(latestCheckpoint(folder.checkpoints)?.path ?? "", "state.json");
+    const { sha256: _, ...facts } = JSON.parse(Deno.readTextFileSync(file));
+    facts.state.device.adapter = "Radeon";
+    Deno.writeTextFileSync(file, JSON.stringify(facts));
+    const [warning, ...others] = await trained(3);
+    assert.deepEqual(others, []);
+    assert.ok(warning.includes(`the device ${gpu.info.name} instead of Radeon: the last bits`));
   });
 });
 

@@ -89,6 +89,12 @@ const state: RunState = {
   problemPosition: 17,
   best: { step: 3, value: 0.5 },
   skippedInARow: { verifier: 2 },
+  device: {
+    adapter: "Radeon",
+    engine: "dawn",
+    bits: "chain",
+    variants: { gemm: { "few rows": "tiled" } },
+  },
 };
 
 async function withFolder(body: (folder: string) => Promise<void>): Promise<void> {

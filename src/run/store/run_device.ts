@@ -1,0 +1,64 @@
+/** What a run computes on, as its folder and its checkpoints keep it. */
+
+import { z } from "zod";
+import { writeFileAtomically } from "../../base/atomic_file.ts";
+import type { Gpu } from "../../gpu/gpu.ts";
+import { CONTINUE, type RunFolder } from "./run_folder.ts";
+
+export const runDeviceSchema = z.object({
+  adapter: z.string(),
+  engine: z.enum(["native", "dawn"]),
+  /** See `BitClass`. */
+  bits: z.enum(["chain", "mma"]),
+  /** See `VariantTable`; empty where nothing was measured. */
+  variants: z.record(z.string(), z.record(z.string(), z.string())),
+});
+
+/** A device and how its kernels sum. */
+export type RunDevice = z.output<typeof runDeviceSchema>;
+
+/** What a GPU is to a run. */
+export function runDeviceOf({ info, tuning, choices }: Gpu): RunDevice {
+  return {
+    adapter: info.name,
+    engine: info.engine,
+    bits: tuning.bits,
+    variants: Object.fromEntries(
+      Object.entries(choices.table).map(([name, classes]) => [name, { ...classes }]),
+    ),
+  };
+}
+
+/** Writes it into a run's folder. */
+export function writeRunDevice(folder: RunFolder, device: RunDevice): void {
+  writeFileAtomically(folder.device, `${JSON.stringify(device, null, 1)}\n`, CONTINUE);
+}
+
+/** What is another matter since a run was left; null when nothing is that it ran with. */
+export function describeDeviceChange(before: RunDevice, now: RunDevice): string | null {
+  const visible = (["adapter", "engine", "bits"] as const)
+    .filter((key) => before[key] !== now[key])
+    .map((key) => `${names[key]} ${now[key]} instead of ${before[key]}`);
+  const variants = Object.entries(before.variants).flatMap(([operation, classes]) =>
+    Object.entries(classes).flatMap(([shapes, variant]) => {
+      const other = now.variants[operation]?.[shapes];
+      return other === undefined || other === variant
+        ? []
+        : [`${operation} of ${shapes} by ${other} instead of ${variant}`];
+    })
+  );
+  if (visible.length + variants.length === 0) return null;
+  const consequences = [
+    ...(visible.length > 0
+      ? [`${visible.join(", ")}: the last bits of its numbers are others from here on`]
+      : []),
+    ...(variants.length > 0
+      ? [`${variants[0]}${others(variants.length - 1)}: this shows in no bit`]
+      : []),
+  ];
+  return `This run goes on with ${consequences.join("; ")}.`;
+}
+
+const names = { adapter: "the device", engine: "the engine", bits: "sums of class" };
+
+const others = (count: number) => count === 0 ? "" : ` and ${count} more like that`;
