@@ -3,18 +3,49 @@ import type { Tensor } from "../gpu/tensor.ts";
 import {
   attentionBlock,
   type AttentionShape,
+  type AttentionVariant,
+  attentionVariant,
   expectAttentionShape,
   log2e,
   pageTokens,
-  type RowSharing,
-  rowSharing,
 } from "./attention_shape.ts";
-import forwardCode from "./attention.wgsl" with { type: "text" };
-import backwardKeysCode from "./attention_backward_keys.wgsl" with { type: "text" };
-import backwardQueriesCode from "./attention_backward_queries.wgsl" with { type: "text" };
+import { attentionTile } from "./attention_tile.ts";
+import forwardText from "./attention.wgsl" with { type: "text" };
+import backwardKeysText from "./attention_backward_keys.wgsl" with { type: "text" };
+import backwardKeysTiledText from "./attention_backward_keys_tiled.wgsl" with { type: "text" };
+import backwardQueriesText from "./attention_backward_queries.wgsl" with { type: "text" };
+import backwardQueriesTiledText from "./attention_backward_queries_tiled.wgsl" with {
+  type: "text",
+};
+import forwardTiledText from "./attention_tiled.wgsl" with { type: "text" };
 import { expectShape } from "./expect_shape.ts";
+import { compose } from "./parts/compose.ts";
 
-/** Rows a backward walk takes at a time. */
+/** A kernel's texts by variant, and the most rows that a workgroup of the tiled one owns. */
+interface AttentionKernel {
+  readonly broadcast: string;
+  readonly tiled: string;
+  readonly rows: 32 | 64;
+}
+
+const forward: AttentionKernel = {
+  broadcast: compose(forwardText),
+  tiled: compose(forwardTiledText),
+  rows: 64,
+};
+const backwardQueries: AttentionKernel = {
+  broadcast: compose(backwardQueriesText),
+  tiled: compose(backwardQueriesTiledText),
+  rows: 64,
+};
+// Two sums are kept of each row.
+const backwardKeys: AttentionKernel = {
+  broadcast: compose(backwardKeysText),
+  tiled: compose(backwardKeysTiledText),
+  rows: 32,
+};
+
+/** Rows a backward walk by broadcasts takes at a time. */
 const backwardBlock = 8;
 
 /** T packed tokens of sequences, one after the other. */
@@ -49,25 +80,34 @@ export interface AttentionGradients {
   readonly dValues: Tensor;
 }
 
+/** Lanes that broadcast, each the owner of a row. */
+const broadcastLanes = 8;
+
 /**
- * The tiles of a launch and the kernel's defines. `block` is the number of rows a walk takes at a time: part
- * of the sum's order in the forward pass, free in the backward passes, whose sums run on across blocks.
+ * The kernel of a launch and its workgroups along the tokens. `block` is the number of rows that a walk by broadcasts
+ * takes at a time: part of the sum's order in the forward pass, free in the backward passes, whose sums run on
+ * across blocks.
  */
-function tiling(gpu: Gpu, sharing: RowSharing, tokens: number, headDim: number, block: number) {
-  const share = sharing === "subgroup";
-  const lanes = share ? 8 : 32;
+function variantOf(
+  gpu: Gpu,
+  { broadcast, tiled, rows }: AttentionKernel,
+  variant: AttentionVariant,
+  { tokens, headDim, block }: { tokens: number; headDim: number; block: number },
+) {
+  if (variant === "tiled") {
+    const { lanes, limits } = gpu.tuning;
+    const tile = attentionTile(headDim, rows, lanes === "gpu", limits);
+    return { code: tiled, defines: { ...tile }, tiles: Math.ceil(tokens / tile.ROWS) };
+  }
   const defines = {
     D: headDim,
     BLOCK: block,
-    LANES: lanes,
-    SHARE: share,
-    WIDTH: share ? 8 : 1,
+    LANES: broadcastLanes,
     // A CPU's driver would compile longer ones for minutes.
-    UNROLL: gpu.tuning.lanes === "gpu" || headDim <= 16,
-    PAGED: false,
+    UNROLL: headDim <= 16,
     PAGE: pageTokens,
   };
-  return { defines, tiles: Math.ceil(tokens / lanes) };
+  return { code: broadcast, defines, tiles: Math.ceil(tokens / broadcastLanes) };
 }
 
 function expectInputs(operation: string, inputs: AttentionInputs, shape: AttentionShape): number {
@@ -92,16 +132,17 @@ export function attentionForward(
   inputs: AttentionInputs,
   { output, logSumExp }: AttentionOutputs,
   shape: AttentionShape,
-  sharing = rowSharing(gpu),
+  variant = attentionVariant(gpu),
 ): void {
   const { heads, kvHeads, headDim, scale } = shape;
   const tokens = expectInputs("attention", inputs, shape);
   expectShape("attention", "output", output, [tokens, heads, headDim]);
   expectShape("attention", "logSumExp", logSumExp, [tokens, heads]);
   const { queries, keys, values, segments } = inputs;
-  const { defines, tiles } = tiling(gpu, sharing, tokens, headDim, attentionBlock);
+  const launch = { tokens, headDim, block: attentionBlock };
+  const { code, defines, tiles } = variantOf(gpu, forward, variant, launch);
   gpu.dispatch(
-    { label: "attention", code: forwardCode, defines },
+    { label: "attention", code, defines: { ...defines, PAGED: false } },
     { tokens, heads, kvHeads, scale: scale * log2e, chunks: headDim / 4 },
     { queries, keys, values, segments, output, logSumExp },
     [tiles, heads],
@@ -147,7 +188,7 @@ export function attentionPaged(
   { queries, cacheKeys, cacheValues, segments, pageTable, attendedRows }: PagedAttentionInputs,
   output: Tensor,
   shape: AttentionShape,
-  sharing = rowSharing(gpu),
+  variant = attentionVariant(gpu),
 ): void {
   const operation = "attention paged";
   const { heads, kvHeads, headDim, scale } = shape;
@@ -160,9 +201,10 @@ export function attentionPaged(
   expectShape(operation, "segments", segments, [tokens, 4], "u32");
   expectShape(operation, "pageTable", pageTable, [-1], "u32");
   expectShape(operation, "output", output, [tokens, heads, headDim]);
-  const { defines, tiles } = tiling(gpu, sharing, tokens, headDim, attentionBlock);
+  const launch = { tokens, headDim, block: attentionBlock };
+  const { code, defines, tiles } = variantOf(gpu, forward, variant, launch);
   gpu.dispatch(
-    { label: operation, code: forwardCode, defines: { ...defines, PAGED: true } },
+    { label: operation, code, defines: { ...defines, PAGED: true } },
     { tokens, heads, kvHeads, scale: scale * log2e, chunks: headDim / 4 },
     { queries, keys: cacheKeys, values: cacheValues, segments, pageTable, output },
     [tiles, heads],
@@ -183,7 +225,7 @@ export function attentionBackward(
   },
   { dQueries, dKeys, dValues }: AttentionGradients,
   shape: AttentionShape,
-  sharing = rowSharing(gpu),
+  variant = attentionVariant(gpu),
 ): void {
   const { heads, kvHeads, headDim, scale } = shape;
   const tokens = expectInputs("attention backward", inputs, shape);
@@ -195,7 +237,9 @@ export function attentionBackward(
   expectShape("attention backward", "dQueries", dQueries, [tokens, heads, headDim]);
   expectShape("attention backward", "dKeys", dKeys, [tokens, kvHeads, headDim]);
   expectShape("attention backward", "dValues", dValues, [tokens, kvHeads, headDim]);
-  const { defines, tiles } = tiling(gpu, sharing, tokens, headDim, backwardBlock);
+  const launch = { tokens, headDim, block: backwardBlock };
+  const ofQueries = variantOf(gpu, backwardQueries, variant, launch);
+  const ofKeys = variantOf(gpu, backwardKeys, variant, launch);
   const parameters = {
     tokens,
     heads,
@@ -207,7 +251,11 @@ export function attentionBackward(
   gpu.scope(() => {
     const delta = gpu.tensor([tokens, heads], "f32", "attention delta");
     gpu.dispatch(
-      { label: "attention backward queries", code: backwardQueriesCode, defines },
+      {
+        label: "attention backward queries",
+        code: ofQueries.code,
+        defines: { ...ofQueries.defines, PAGED: false },
+      },
       parameters,
       {
         queries,
@@ -220,11 +268,11 @@ export function attentionBackward(
         dQueries,
         delta,
       },
-      [tiles, heads],
+      [ofQueries.tiles, heads],
       costOf(inputs, shape, 3),
     );
     gpu.dispatch(
-      { label: "attention backward keys", code: backwardKeysCode, defines },
+      { label: "attention backward keys", code: ofKeys.code, defines: ofKeys.defines },
       parameters,
       {
         queries,
@@ -237,7 +285,7 @@ export function attentionBackward(
         dKeys,
         dValues,
       },
-      [tiles, kvHeads],
+      [ofKeys.tiles, kvHeads],
       costOf(inputs, shape, 4),
     );
   });

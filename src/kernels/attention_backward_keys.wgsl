@@ -7,27 +7,9 @@
 // p and dS as in attention_backward_queries.wgsl, which has run before and left delta.
 //
 // A lane owns one key of one key/value head; the $LANES lanes of a workgroup are neighbouring tokens,
-// which walk the queries together, one walk for each segment in the tile. SHARE as in attention.wgsl.
+// which walk the queries together, one walk for each segment in the tile, and broadcast them as in attention.wgsl.
 
-struct Params {
-  tokens: u32,
-  heads: u32,
-  kvHeads: u32,
-  scale: f32,
-  scaleLog2e: f32,
-  chunks: u32,    // vectors of one head, D / 4
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> queries: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read> keys: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read> values: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read> outputGradient: array<vec4<f32>>;
-@group(0) @binding(5) var<storage, read> logSumExp: array<f32>;
-@group(0) @binding(6) var<storage, read> delta: array<f32>;
-@group(0) @binding(7) var<storage, read> segments: array<vec4<u32>>;
-@group(0) @binding(8) var<storage, read_write> dKeys: array<vec4<f32>>;
-@group(0) @binding(9) var<storage, read_write> dValues: array<vec4<f32>>;
+//#include attention_backward_bindings OF="keys"
 
 // Indexed by a bare loop counter, an array makes Mesa unroll the loop, and compile for minutes.
 fn entry(c: u32) -> u32 {
@@ -73,12 +55,8 @@ fn main(
 
     for (var head = kvHead * groupSize; head < (kvHead + 1u) * groupSize; head++) {
       for (var block = max(start, first); block < stop; block += $(BLOCK)u) {
-        //#for g 0 BLOCK/WIDTH
-        //#if SHARE
-        let query$g = min(block + $(g*WIDTH)u + lane, stop - 1u) * params.heads + head;
-        //#else
-        let query$g = min(block + $(g)u, stop - 1u) * params.heads + head;
-        //#endif
+        //#for g 0 BLOCK/8
+        let query$g = min(block + $(g*8)u + lane, stop - 1u) * params.heads + head;
         let row$g = query$g * chunks;
         let log2Sum$g = logSumExp[query$g] * 1.4426950408889634;
         let delta$g = delta[query$g];
@@ -90,18 +68,13 @@ fn main(
         for (var c = 0u; c < chunks; c++) {
           let x = k[entry(c)];
           let y = v[entry(c)];
-          //#for g 0 BLOCK/WIDTH
+          //#for g 0 BLOCK/8
           let q$g = queries[row$g + c];
           let dO$g = outputGradient[row$g + c];
           //#endfor
           //#for i 0 BLOCK
-          //#if SHARE
-          let queryRow$i = subgroupBroadcast(q$((i-i%WIDTH)/WIDTH), $(i%WIDTH)u);
-          let gradientRow$i = subgroupBroadcast(dO$((i-i%WIDTH)/WIDTH), $(i%WIDTH)u);
-          //#else
-          let queryRow$i = q$i;
-          let gradientRow$i = dO$i;
-          //#endif
+          let queryRow$i = subgroupBroadcast(q$((i-i%8)/8), $(i%8)u);
+          let gradientRow$i = subgroupBroadcast(dO$((i-i%8)/8), $(i%8)u);
           //#for n 0 4
           s$i = fma(x[$n], queryRow$i[$n], s$i);
           t$i = fma(y[$n], gradientRow$i[$n], t$i);
@@ -109,32 +82,22 @@ fn main(
           //#endfor
         }
         //#for i 0 BLOCK
-        //#if SHARE
-        let shift$i = subgroupBroadcast(log2Sum$((i-i%WIDTH)/WIDTH), $(i%WIDTH)u);
-        let offset$i = subgroupBroadcast(delta$((i-i%WIDTH)/WIDTH), $(i%WIDTH)u);
-        //#else
-        let shift$i = log2Sum$i;
-        let offset$i = delta$i;
-        //#endif
+        let shift$i = subgroupBroadcast(log2Sum$((i-i%8)/8), $(i%8)u);
+        let offset$i = subgroupBroadcast(delta$((i-i%8)/8), $(i%8)u);
         let seen$i = block + $(i)u >= token && block + $(i)u < stop;
         let p$i = select(0.0, exp2(s$i - shift$i), seen$i);
         let dS$i = select(0.0, p$i * (t$i - offset$i), seen$i);
         //#endfor
         for (var c = 0u; c < chunks; c++) {
-          //#for g 0 BLOCK/WIDTH
+          //#for g 0 BLOCK/8
           let q$g = queries[row$g + c];
           let dO$g = outputGradient[row$g + c];
           //#endfor
           var keySum = dK[entry(c)];
           var valueSum = dV[entry(c)];
           //#for i 0 BLOCK
-          //#if SHARE
-          keySum = fma(vec4<f32>(dS$i), subgroupBroadcast(q$((i-i%WIDTH)/WIDTH), $(i%WIDTH)u), keySum);
-          valueSum = fma(vec4<f32>(p$i), subgroupBroadcast(dO$((i-i%WIDTH)/WIDTH), $(i%WIDTH)u), valueSum);
-          //#else
-          keySum = fma(vec4<f32>(dS$i), q$i, keySum);
-          valueSum = fma(vec4<f32>(p$i), dO$i, valueSum);
-          //#endif
+          keySum = fma(vec4<f32>(dS$i), subgroupBroadcast(q$((i-i%8)/8), $(i%8)u), keySum);
+          valueSum = fma(vec4<f32>(p$i), subgroupBroadcast(dO$((i-i%8)/8), $(i%8)u), valueSum);
           //#endfor
           dK[entry(c)] = keySum;
           dV[entry(c)] = valueSum;

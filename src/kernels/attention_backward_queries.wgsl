@@ -2,28 +2,11 @@
 //
 //   p_j = exp(scale * q . k_j - logSumExp),  dS_j = p_j * (dO . v_j - delta),  dQ = scale * sum_j dS_j * k_j
 //
-// keys j in ascending order from the sequence's first. Lanes, walks, segments and SHARE as in attention.wgsl.
+// keys j in ascending order from the sequence's first. Lanes, walks and segments as in attention.wgsl.
 // (FlashAttention-2, Dao 2023, with the probabilities recomputed from the saved log-sum-exp.)
 
-struct Params {
-  tokens: u32,
-  heads: u32,
-  kvHeads: u32,
-  scale: f32,
-  scaleLog2e: f32,
-  chunks: u32,    // vectors of one head, D / 4
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> queries: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read> keys: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read> values: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read> output: array<vec4<f32>>;
-@group(0) @binding(5) var<storage, read> outputGradient: array<vec4<f32>>;
-@group(0) @binding(6) var<storage, read> logSumExp: array<f32>;
-@group(0) @binding(7) var<storage, read> segments: array<vec4<u32>>;
-@group(0) @binding(8) var<storage, read_write> dQueries: array<vec4<f32>>;
-@group(0) @binding(9) var<storage, read_write> delta: array<f32>;
+//#include attention_backward_bindings OF="queries"
+//#include attention_key_row
 
 // Indexed by a bare loop counter, an array makes Mesa unroll the loop, and compile for minutes.
 fn entry(c: u32) -> u32 {
@@ -72,13 +55,8 @@ fn main(
     for (var c = 0u; c < chunks; c++) { dQ[entry(c)] = vec4<f32>(0.0); }
 
     for (var block = 0u; block <= lastKey; block += $(BLOCK)u) {
-      //#for g 0 BLOCK/WIDTH
-      //#if SHARE
-      let key$g = min(block + $(g*WIDTH)u + lane, lastKey);
-      //#else
-      let key$g = min(block + $(g)u, lastKey);
-      //#endif
-      let row$g = select(start + (key$g - prefix), segment.z + key$g, key$g < prefix) * stride + kvAt;
+      //#for g 0 BLOCK/8
+      let row$g = rowOfKey(segment, start, min(block + $(g*8)u + lane, lastKey)) * stride + kvAt;
       //#endfor
       //#for j 0 BLOCK
       var s$j = 0.0;
@@ -87,18 +65,13 @@ fn main(
       for (var c = 0u; c < chunks; c++) {
         let x = q[entry(c)];
         let y = dO[entry(c)];
-        //#for g 0 BLOCK/WIDTH
+        //#for g 0 BLOCK/8
         let k$g = keys[row$g + c];
         let v$g = values[row$g + c];
         //#endfor
         //#for j 0 BLOCK
-        //#if SHARE
-        let key$j = subgroupBroadcast(k$((j-j%WIDTH)/WIDTH), $(j%WIDTH)u);
-        let value$j = subgroupBroadcast(v$((j-j%WIDTH)/WIDTH), $(j%WIDTH)u);
-        //#else
-        let key$j = k$j;
-        let value$j = v$j;
-        //#endif
+        let key$j = subgroupBroadcast(k$((j-j%8)/8), $(j%8)u);
+        let value$j = subgroupBroadcast(v$((j-j%8)/8), $(j%8)u);
         //#for n 0 4
         s$j = fma(x[$n], key$j[$n], s$j);
         t$j = fma(y[$n], value$j[$n], t$j);
@@ -109,16 +82,12 @@ fn main(
       let dS$j = select(0.0, exp2(s$j - log2Sum) * (t$j - ownDelta), block + $(j)u <= position);
       //#endfor
       for (var c = 0u; c < chunks; c++) {
-        //#for g 0 BLOCK/WIDTH
+        //#for g 0 BLOCK/8
         let k$g = keys[row$g + c];
         //#endfor
         var sum = dQ[entry(c)];
         //#for j 0 BLOCK
-        //#if SHARE
-        sum = fma(vec4<f32>(dS$j), subgroupBroadcast(k$((j-j%WIDTH)/WIDTH), $(j%WIDTH)u), sum);
-        //#else
-        sum = fma(vec4<f32>(dS$j), k$j, sum);
-        //#endif
+        sum = fma(vec4<f32>(dS$j), subgroupBroadcast(k$((j-j%8)/8), $(j%8)u), sum);
         //#endfor
         dQ[entry(c)] = sum;
       }

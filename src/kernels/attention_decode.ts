@@ -1,16 +1,19 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
-import decodeCode from "./attention_decode.wgsl" with { type: "text" };
+import decodeText from "./attention_decode.wgsl" with { type: "text" };
 import splitCode from "./attention_decode_split.wgsl" with { type: "text" };
 import {
   attentionBlock,
   type AttentionShape,
+  attentionVariant,
   expectAttentionShape,
   log2e,
   pageTokens,
-  rowSharing,
 } from "./attention_shape.ts";
 import { expectShape } from "./expect_shape.ts";
+import { compose } from "./parts/compose.ts";
+
+const decodeCode = compose(decodeText);
 
 /** One token of every slot, and the cache of one layer. */
 export interface DecodeInputs {
@@ -34,7 +37,7 @@ export type DecodeSplit = "subgroup" | "workgroup";
 
 /** The split that suits the device. */
 export function decodeSplit(gpu: Gpu): DecodeSplit {
-  return rowSharing(gpu) === "subgroup" ? "subgroup" : "workgroup";
+  return attentionVariant(gpu) === "broadcast" ? "subgroup" : "workgroup";
 }
 
 /**

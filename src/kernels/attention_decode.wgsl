@@ -75,21 +75,8 @@ fn main(
       s$j = fma(x.w, y$j.w, s$j);
       //#endfor
     }
-    var blockMax = lowest;
-    //#for j 0 BLOCK
-    s$j = select(lowest, s$j, $(j)u < count);
-    blockMax = max(blockMax, s$j);
-    //#endfor
-    var blockSum = 0.0;
-    //#for j 0 BLOCK
-    let p$j = select(0.0, exp2(s$j - blockMax), $(j)u < count);
-    blockSum += p$j;
-    //#endfor
-    let newMax = max(m, blockMax);
-    let keep = exp2(m - newMax);
-    let add = exp2(blockMax - newMax);
-    m = newMax;
-    l = fma(l, keep, blockSum * add);
+    //#include softmax_block
+    //#include softmax_join
     for (var c = 0u; c < chunks; c++) {
       //#for g 0 BLOCK/8
       let v$g = cacheValues[row$g + c];

@@ -20,17 +20,17 @@ export const attentionBlock = 16;
 export const pageTokens = 32;
 
 /**
- * How the lanes of a workgroup come by the rows they all need.
+ * How the lanes of a workgroup come by the rows they all need. Both give the same bits.
  *
- * - `subgroup`: eight lanes load a row each and broadcast it; for drivers that run lanes as SIMD
- *   lanes of a CPU core and have subgroups of at least 8
- * - `uniform`: all lanes load the same address, which hardware GPUs serve at once
+ * - `broadcast`: a lane owns a row, eight load another row each and broadcast it; for drivers that run lanes as
+ *   SIMD lanes of a CPU core and have subgroups of at least 8
+ * - `tiled`: tiles of owned by walked rows through workgroup memory, for hardware
  */
-export type RowSharing = "subgroup" | "uniform";
+export type AttentionVariant = "broadcast" | "tiled";
 
-/** The sharing that suits the device. */
-export function rowSharing(gpu: Gpu): RowSharing {
-  return sharesByBroadcast(gpu.tuning) ? "subgroup" : "uniform";
+/** The variant that suits the device. */
+export function attentionVariant(gpu: Gpu): AttentionVariant {
+  return sharesByBroadcast(gpu.tuning) ? "broadcast" : "tiled";
 }
 
 /** The factor that turns natural exponents into exponents of two. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import { attentionBackward, attentionForward } from "../../src/kernels/attention.ts";
-import { type RowSharing, rowSharing } from "../../src/kernels/attention_shape.ts";
+import { type AttentionVariant, attentionVariant } from "../../src/kernels/attention_shape.ts";
 import {
   assertSameBits,
   attentionReference,
@@ -31,7 +31,7 @@ async function run(
   { tokens, segments, attendedRows }: Pack,
   shape: Heads,
   data: ReturnType<typeof randomInputs>,
-  sharing: RowSharing,
+  variant: AttentionVariant,
 ): Promise<Record<string, Float32Array>> {
   const { heads, kvHeads, headDim } = shape;
   const perQuery = [tokens, heads, headDim], perKey = [tokens, kvHeads, headDim];
@@ -49,8 +49,8 @@ async function run(
     dKeys: gpu.tensor(perKey),
     dValues: gpu.tensor(perKey),
   };
-  attentionForward(gpu, inputs, outputs, shape, sharing);
-  attentionBackward(gpu, { ...inputs, ...outputs }, gradients, shape, sharing);
+  attentionForward(gpu, inputs, outputs, shape, variant);
+  attentionBackward(gpu, { ...inputs, ...outputs }, gradients, shape, variant);
   const all = { ...outputs, ...gradients };
   const arrays = await gpu.readAll(Object.values(all));
   gpu.release(...Object.values(tensors), ...Object.values(all));
@@ -69,7 +69,7 @@ function runAlone(
   sequence: readonly number[],
   shape: Heads,
   data: ReturnType<typeof randomInputs>,
-  sharing: RowSharing,
+  variant: AttentionVariant,
 ): Promise<Record<string, Float32Array>> {
   const { heads, kvHeads, headDim } = shape;
   return run(gpu, packOf([sequence.length]), shape, {
@@ -77,13 +77,12 @@ function runAlone(
     keys: rowsOf(sequence, data.keys, kvHeads * headDim),
     values: rowsOf(sequence, data.values, kvHeads * headDim),
     outputGradient: rowsOf(sequence, data.outputGradient, heads * headDim),
-  }, sharing);
+  }, variant);
 }
 
-/** The variants of the kernels this device can run; the other one only once, as it compiles for seconds. */
-function sharings(gpu: Gpu, { headDim }: Heads): readonly RowSharing[] {
-  const own = rowSharing(gpu);
-  return own === "subgroup" && headDim === 16 ? [own, "uniform"] : [own];
+/** The variants of the kernels this device can run. */
+function variants(gpu: Gpu): readonly AttentionVariant[] {
+  return attentionVariant(gpu) === "broadcast" ? ["broadcast", "tiled"] : ["tiled"];
 }
 
 for (const shape of shapes) {
@@ -91,11 +90,16 @@ for (const shape of shapes) {
     const pack = packOf([33, 1, 7, 257]);
     const data = randomInputs(pack.tokens, shape, 5);
     const expected = attentionReference(pack, shape, data);
-    for (const sharing of sharings(gpu, shape)) {
-      const actual = await run(gpu, pack, shape, data, sharing);
+    let first: Record<string, Float32Array> | undefined;
+    for (const variant of variants(gpu)) {
+      const actual = await run(gpu, pack, shape, data, variant);
       for (const [name, values] of Object.entries(expected)) {
-        const why = `${name}, ${sharing}: ${tolerance.why}`;
+        const why = `${name}, ${variant}: ${tolerance.why}`;
         assertClose(actual[name], values, { ...tolerance, why });
+      }
+      first ??= actual;
+      for (const [name, values] of Object.entries(first)) {
+        assertSameBits(actual[name], values, `${name}, ${variant}`);
       }
     }
   });
@@ -105,13 +109,13 @@ onEveryGpu("a sequence has the same bits alone and packed", async (gpu) => {
   const shape = shapes[0];
   const pack = packOf([1, 7, 33, 5, 70, 1]);
   const data = randomInputs(pack.tokens, shape, 11);
-  for (const sharing of sharings(gpu, shape)) {
-    const packed = await run(gpu, pack, shape, data, sharing);
+  for (const variant of variants(gpu)) {
+    const packed = await run(gpu, pack, shape, data, variant);
     for (const sequence of pack.sequences) {
-      const alone = await runAlone(gpu, sequence, shape, data, sharing);
+      const alone = await runAlone(gpu, sequence, shape, data, variant);
       for (const [name, values] of Object.entries(packed)) {
         const own = rowsOf(sequence, values, values.length / pack.tokens);
-        assertSameBits(alone[name], own, `${name}, ${sharing}`);
+        assertSameBits(alone[name], own, `${name}, ${variant}`);
       }
     }
   }
@@ -129,18 +133,18 @@ onEveryGpu("a shared prefix: gradients, and the bits of each sequence alone", as
   ]);
   const data = randomInputs(pack.tokens, shape, 29);
   const expected = attentionReference(pack, shape, data);
-  for (const sharing of sharings(gpu, shape)) {
-    const packed = await run(gpu, pack, shape, data, sharing);
+  for (const variant of variants(gpu)) {
+    const packed = await run(gpu, pack, shape, data, variant);
     for (const [name, values] of Object.entries(expected)) {
-      const why = `${name}, ${sharing}: ${tolerance.why}`;
+      const why = `${name}, ${variant}: ${tolerance.why}`;
       assertClose(packed[name], values, { ...tolerance, why });
     }
     for (const sequence of pack.sequences) {
-      const alone = await runAlone(gpu, sequence, shape, data, sharing);
+      const alone = await runAlone(gpu, sequence, shape, data, variant);
       // A shared key's gradient has terms of every sequence; all else is the sequence's own.
       for (const name of ["output", "logSumExp", "dQueries"]) {
         const own = rowsOf(sequence, packed[name], packed[name].length / pack.tokens);
-        assertSameBits(alone[name], own, `${name}, ${sharing}`);
+        assertSameBits(alone[name], own, `${name}, ${variant}`);
       }
     }
   }
@@ -150,12 +154,12 @@ onEveryGpu("a later token changes nothing before it", async (gpu) => {
   const shape = shapes[0];
   const pack = packOf([40]);
   const data = randomInputs(40, shape, 17);
-  const before = await run(gpu, pack, shape, data, rowSharing(gpu));
+  const before = await run(gpu, pack, shape, data, attentionVariant(gpu));
   const width = shape.kvHeads * shape.headDim;
   const changed = { ...data, keys: data.keys.slice(), values: data.values.slice() };
   changed.keys.fill(9, 30 * width, 31 * width);
   changed.values.fill(9, 30 * width, 31 * width);
-  const after = await run(gpu, pack, shape, changed, rowSharing(gpu));
+  const after = await run(gpu, pack, shape, changed, attentionVariant(gpu));
   const at = 30 * shape.heads * shape.headDim;
   assertSameBits(after.output.subarray(0, at), before.output.subarray(0, at), "output");
   assert.notDeepEqual(after.output.slice(at), before.output.slice(at));

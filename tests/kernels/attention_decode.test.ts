@@ -6,7 +6,11 @@ import {
   type DecodeSplit,
   decodeSplit,
 } from "../../src/kernels/attention_decode.ts";
-import { pageTokens, type RowSharing, rowSharing } from "../../src/kernels/attention_shape.ts";
+import {
+  type AttentionVariant,
+  attentionVariant,
+  pageTokens,
+} from "../../src/kernels/attention_shape.ts";
 import { RandomStream } from "../../src/random/philox.ts";
 import {
   assertSameBits,
@@ -22,9 +26,9 @@ function splits(gpu: Gpu): readonly DecodeSplit[] {
   return decodeSplit(gpu) === "subgroup" ? ["subgroup", "workgroup"] : ["workgroup"];
 }
 
-/** The ways of sharing rows this device can run. */
-function sharings(gpu: Gpu): readonly RowSharing[] {
-  return rowSharing(gpu) === "subgroup" ? ["subgroup", "uniform"] : ["uniform"];
+/** The variants of the forward kernel that this device can run. */
+function variants(gpu: Gpu): readonly AttentionVariant[] {
+  return attentionVariant(gpu) === "broadcast" ? ["broadcast", "tiled"] : ["tiled"];
 }
 
 const shapes: readonly Heads[] = [
@@ -142,10 +146,10 @@ for (const shape of shapes) {
       };
       const attendedRows = 0;
       const prefilled = gpu.tensor([rows.length, heads, headDim]);
-      for (const sharing of sharings(gpu)) {
+      for (const variant of variants(gpu)) {
         const inputs = { ...paths, cacheKeys, cacheValues, attendedRows };
-        attentionPaged(gpu, inputs, prefilled, shape, sharing);
-        assertSameBits(await gpu.readFloats(prefilled), take(expected), `paged, ${sharing}`);
+        attentionPaged(gpu, inputs, prefilled, shape, variant);
+        assertSameBits(await gpu.readFloats(prefilled), take(expected), `paged, ${variant}`);
       }
       gpu.release(...Object.values(paths), prefilled);
       gpu.release(queries, keys, values, segments, output, logSumExp, cacheKeys, cacheValues);

@@ -1,4 +1,17 @@
 import { includeParts, type Parts } from "../../gpu/wgsl.ts";
+import attention_backward_bindings from "./attention_backward_bindings.wgsl" with { type: "text" };
+import attention_bindings from "./attention_bindings.wgsl" with { type: "text" };
+import attention_key_row from "./attention_key_row.wgsl" with { type: "text" };
+import attention_tile from "./attention_tile.wgsl" with { type: "text" };
+import attention_tile_columns from "./attention_tile_columns.wgsl" with { type: "text" };
+import attention_tile_lane from "./attention_tile_lane.wgsl" with { type: "text" };
+import attention_tile_put from "./attention_tile_put.wgsl" with { type: "text" };
+import attention_tile_scores from "./attention_tile_scores.wgsl" with { type: "text" };
+import attention_tile_scores_step from "./attention_tile_scores_step.wgsl" with { type: "text" };
+import attention_tile_stage from "./attention_tile_stage.wgsl" with { type: "text" };
+import attention_tile_sum from "./attention_tile_sum.wgsl" with { type: "text" };
+import attention_tile_sum_step from "./attention_tile_sum_step.wgsl" with { type: "text" };
+import attention_tile_walked from "./attention_tile_walked.wgsl" with { type: "text" };
 import gemm_bindings from "./gemm_bindings.wgsl" with { type: "text" };
 import gemm_start from "./gemm_start.wgsl" with { type: "text" };
 import gemm_start_vector from "./gemm_start_vector.wgsl" with { type: "text" };
@@ -6,10 +19,25 @@ import gemm_write from "./gemm_write.wgsl" with { type: "text" };
 import gemm_write_vector from "./gemm_write_vector.wgsl" with { type: "text" };
 import logit_order from "./logit_order.wgsl" with { type: "text" };
 import philox from "./philox.wgsl" with { type: "text" };
+import softmax_block from "./softmax_block.wgsl" with { type: "text" };
+import softmax_join from "./softmax_join.wgsl" with { type: "text" };
 import stored_vectors from "./stored_vectors.wgsl" with { type: "text" };
 
 /** What kernels share, by the name that `//#include` gives it. */
 const parts: Parts = {
+  attention_backward_bindings,
+  attention_bindings,
+  attention_key_row,
+  attention_tile,
+  attention_tile_columns,
+  attention_tile_lane,
+  attention_tile_put,
+  attention_tile_scores,
+  attention_tile_scores_step,
+  attention_tile_stage,
+  attention_tile_sum,
+  attention_tile_sum_step,
+  attention_tile_walked,
   gemm_bindings,
   gemm_start,
   gemm_start_vector,
@@ -17,6 +45,8 @@ const parts: Parts = {
   gemm_write_vector,
   logit_order,
   philox,
+  softmax_block,
+  softmax_join,
   stored_vectors,
 };
 

@@ -1,0 +1,92 @@
+// attention_backward_keys.wgsl on tiles of $ROWS keys by $WALK queries, for hardware: the same bits.
+
+//#include attention_backward_bindings OF="keys"
+//#include attention_tile
+// log2 Σ and delta of the walked queries.
+var<workgroup> sums: array<vec2<f32>, $WALK>;
+
+// Indexed by a bare loop counter, an array makes Mesa unroll the loop, and compile for minutes.
+fn entry(b: u32) -> u32 {
+  return min(b, $(WALK/BLOCK-1)u);
+}
+
+@compute @workgroup_size($LANES)
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(local_invocation_index) lane: u32,
+) {
+  let kvHead = group.y;
+  let groupSize = params.heads / params.kvHeads;
+  //#include attention_tile_lane HEADS="params.kvHeads" HEAD="kvHead"
+
+  // From the last segment in the tile to the first.
+  var end = last;
+  loop {
+    let segment = segments[end];
+    let start = min(segment.x, end);
+    let stop = min(segment.y, params.tokens);
+    //#for v 0 V
+    //#for i 0 PI
+    var dK$(v)_$i = vec4<f32>(0.0);
+    var dV$(v)_$i = vec4<f32>(0.0);
+    //#endfor
+    //#endfor
+
+    for (var head = kvHead * groupSize; head < (kvHead + 1u) * groupSize; head++) {
+      for (var tile = max(start, first); tile < stop; tile += $(WALK)u) {
+        let blocks = min(stop - 1u - tile, $(WALK-1)u) / $(BLOCK)u + 1u;
+        if (lane < $(WALK)u) {
+          let query = min(tile + lane, stop - 1u) * params.heads + head;
+          walked[lane] = query * $(D/4)u;
+          sums[lane] = vec2<f32>(logSumExp[query] * 1.4426950408889634, delta[query]);
+        }
+        //#include attention_tile_walked
+        //#include attention_tile_scores TO="s" OWNED="keys" WALKED="queries" FACTOR="params.scaleLog2e"
+        //#include attention_tile_scores TO="t" OWNED="values" WALKED="outputGradient" FACTOR=""
+        //#for j 0 4
+        let query$j = tile + lx * 4u + $(j)u;
+        let sums$j = sums[lx * 4u + $(j)u];
+        //#for i 0 SI
+        {
+          let seen = query$j >= first + ly + $(i*LY)u && query$j < stop;
+          s$(i)_$j = select(0.0, exp2(s$(i)_$j - sums$j.x), seen);
+          t$(i)_$j = select(0.0, s$(i)_$j * (t$(i)_$j - sums$j.y), seen);
+        }
+        //#endfor
+        //#endfor
+        //#include attention_tile_put FROM="s"
+        //#for v 0 V
+        //#include attention_tile_columns FROM="outputGradient" V=v
+        for (var counter = 0u; counter < blocks; counter++) {
+          let b = entry(counter);
+          //#include attention_tile_sum SUM="dV"+v+"_"
+        }
+        //#endfor
+        workgroupBarrier();
+        //#include attention_tile_put FROM="t"
+        //#for v 0 V
+        //#include attention_tile_columns FROM="queries" V=v
+        for (var counter = 0u; counter < blocks; counter++) {
+          let b = entry(counter);
+          //#include attention_tile_sum SUM="dK"+v+"_"
+        }
+        //#endfor
+      }
+    }
+
+    //#for i 0 PI
+    {
+      let row = first + py + $(i*PY)u;
+      if (row >= start && row <= end) {
+        let at = (row * params.kvHeads + kvHead) * $(D/4)u + dx;
+        //#for v 0 V
+        dKeys[at + $(v*DX)u] = dK$(v)_$i * params.scale;
+        dValues[at + $(v*DX)u] = dV$(v)_$i;
+        //#endfor
+      }
+    }
+    //#endfor
+    if (start <= first) { break; }
+    end = start - 1u;
+  }
+}

@@ -1,0 +1,88 @@
+// attention_backward_queries.wgsl on tiles of $ROWS queries by $WALK keys, for hardware: the same bits.
+
+//#include attention_backward_bindings OF="queries"
+//#include attention_key_row
+//#include attention_tile
+// log2 Σ and delta of the owned queries, and their positions, as lanes of the scores have them.
+var<workgroup> sums: array<array<vec2<f32>, $LY>, $SI>;
+var<workgroup> positions: array<array<u32, $LY>, $SI>;
+
+// Indexed by a bare loop counter, an array makes Mesa unroll the loop, and compile for minutes.
+fn entry(b: u32) -> u32 {
+  return min(b, $(WALK/BLOCK-1)u);
+}
+
+@compute @workgroup_size($LANES)
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(local_invocation_index) lane: u32,
+) {
+  let head = group.y;
+  let stride = params.kvHeads * $(D/4)u;
+  let kvAt = head / (params.heads / params.kvHeads) * $(D/4)u;
+  //#include attention_tile_lane HEADS="params.heads" HEAD="head"
+  if (lane < $(ROWS)u) {
+    let token = min(first + lane, last);
+    let own = segments[token];
+    let query = token * params.heads + head;
+    var products = vec4<f32>(0.0);
+    for (var c = 0u; c < params.chunks; c++) {
+      products = fma(outputGradient[query * $(D/4)u + c], output[query * $(D/4)u + c], products);
+    }
+    let ownDelta = (products.x + products.y) + (products.z + products.w);
+    if (first + lane <= last) { delta[query] = ownDelta; }
+    sums[lane / $(LY)u][lane % $(LY)u] = vec2<f32>(logSumExp[query] * 1.4426950408889634, ownDelta);
+    positions[lane / $(LY)u][lane % $(LY)u] = own.w + token - own.x;
+  }
+
+  // From the last segment in the tile to the first.
+  var end = last;
+  loop {
+    let segment = segments[end];
+    let start = min(segment.x, end);
+    let lastKey = segment.w + (end - start);
+    //#for v 0 V
+    //#for i 0 PI
+    var dQ$(v)_$i = vec4<f32>(0.0);
+    //#endfor
+    //#endfor
+
+    for (var tile = 0u; tile <= lastKey; tile += $(WALK)u) {
+      let blocks = min(lastKey - tile, $(WALK-1)u) / $(BLOCK)u + 1u;
+      if (lane < $(WALK)u) { walked[lane] = rowOfKey(segment, start, min(tile + lane, lastKey)) * stride + kvAt; }
+      //#include attention_tile_walked
+      //#include attention_tile_scores TO="s" OWNED="queries" WALKED="keys" FACTOR="params.scaleLog2e"
+      //#include attention_tile_scores TO="t" OWNED="outputGradient" WALKED="values" FACTOR=""
+      //#for i 0 SI
+      let sums$i = sums[$i][ly];
+      let position$i = positions[$i][ly];
+      //#for j 0 4
+      s$(i)_$j = select(0.0, exp2(s$(i)_$j - sums$i.x) * (t$(i)_$j - sums$i.y), tile + lx * 4u + $(j)u <= position$i);
+      //#endfor
+      //#endfor
+      //#include attention_tile_put FROM="s"
+
+      //#for v 0 V
+      //#include attention_tile_columns FROM="keys" V=v
+      for (var counter = 0u; counter < blocks; counter++) {
+        let b = entry(counter);
+        //#include attention_tile_sum SUM="dQ"+v+"_"
+      }
+      //#endfor
+    }
+
+    //#for i 0 PI
+    {
+      let row = first + py + $(i*PY)u;
+      if (row >= start && row <= end) {
+        let at = (row * params.heads + head) * $(D/4)u + dx;
+        //#for v 0 V
+        dQueries[at + $(v*DX)u] = dQ$(v)_$i * params.scale;
+        //#endfor
+      }
+    }
+    //#endfor
+    if (start <= first) { break; }
+    end = start - 1u;
+  }
+}

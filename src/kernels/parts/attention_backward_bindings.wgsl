@@ -1,0 +1,27 @@
+// What the backward kernels of attention read; OF is whose gradients they fill.
+
+struct Params {
+  tokens: u32,
+  heads: u32,
+  kvHeads: u32,
+  scale: f32,
+  scaleLog2e: f32,
+  chunks: u32,    // vectors of one head, D / 4
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> queries: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> keys: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read> values: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read> segments: array<vec4<u32>>;
+@group(0) @binding(5) var<storage, read> outputGradient: array<vec4<f32>>;
+@group(0) @binding(6) var<storage, read> logSumExp: array<f32>;
+//#if OF == "queries"
+@group(0) @binding(7) var<storage, read> output: array<vec4<f32>>;
+@group(0) @binding(8) var<storage, read_write> delta: array<f32>;
+@group(0) @binding(9) var<storage, read_write> dQueries: array<vec4<f32>>;
+//#else
+@group(0) @binding(7) var<storage, read> delta: array<f32>;
+@group(0) @binding(8) var<storage, read_write> dKeys: array<vec4<f32>>;
+@group(0) @binding(9) var<storage, read_write> dValues: array<vec4<f32>>;
+//#endif

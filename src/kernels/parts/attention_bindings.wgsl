@@ -1,0 +1,27 @@
+// What the forward kernels of attention read and fill, and which row of the keys is which.
+//
+// PAGED: keys and values are the cache's, which holds the keys of the queries themselves too. Key t of a segment
+// is row pageTable[z + t / $PAGE] * $PAGE + t % $PAGE, z and w (the position of the segment's first token) from
+// `segments`. There is then no logSumExp.
+
+struct Params {
+  tokens: u32,
+  heads: u32,
+  kvHeads: u32,
+  scale: f32,     // times log2(e)
+  chunks: u32,    // vectors of one head, D / 4
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> queries: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> keys: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read> values: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read> segments: array<vec4<u32>>;
+@group(0) @binding(5) var<storage, read_write> output: array<vec4<f32>>;
+//#if PAGED
+@group(0) @binding(6) var<storage, read> pageTable: array<u32>;
+//#else
+@group(0) @binding(6) var<storage, read_write> logSumExp: array<f32>;
+//#endif
+
+const lowest = -3.0e38;
