@@ -1,7 +1,7 @@
 import { alignedTable } from "../../src/base/table.ts";
 import type { EngineName } from "../../src/gpu/adapter.ts";
 import { Gpu } from "../../src/gpu/gpu.ts";
-import { kernelKey, type KernelSource } from "../../src/gpu/kernel.ts";
+import type { KernelSource } from "../../src/gpu/kernel.ts";
 import { capturedSpirv } from "./captured_spirv.ts";
 import { type KernelCode, kernelCode, variantName } from "./kernel_code.ts";
 import { judgedModels, modelKernels } from "./model_kernels.ts";
@@ -69,7 +69,7 @@ async function kernelsOfModels(engine: EngineName, filter: string) {
   const found = new Map<string, { source: KernelSource; models: string[] }>();
   for (const model of judgedModels) {
     for (const source of await modelKernels(model, engine)) {
-      const key = kernelKey(source);
+      const key = JSON.stringify([source.code, source.defines]);
       const variant = found.get(key) ?? { source, models: [] };
       variant.models.push(model);
       found.set(key, variant);

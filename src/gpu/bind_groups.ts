@@ -10,12 +10,26 @@ const capacity = 4096;
 /** Those dropped hold their mapping until the garbage collector has run; so many may wait for it. */
 const mostDropped = 8192;
 
-/** Keeps the bind groups of recent launches: making one costs more than the launch itself. */
+/** A bind group and what it was made for. */
+interface Kept {
+  readonly hash: number;
+  readonly kernel: number;
+  /** Buffer and first byte of each binding, one after the other. */
+  readonly places: readonly number[];
+  readonly group: GPUBindGroup;
+}
+
+/**
+ * Keeps the bind groups of recent launches: making one costs more than the launch itself. Finding one allocates
+ * nothing.
+ */
 export class BindGroups {
-  /** In the order of last use, the longest unused first. */
-  readonly #groups = new Map<string, GPUBindGroup>();
-  readonly #keysOfBuffer = new Map<number, Set<string>>();
-  readonly #buffersOfKey = new Map<string, number[]>();
+  /** By hash, in the order of last use, the longest unused first. */
+  readonly #kept = new Map<number, Kept[]>();
+  readonly #ofBuffer = new Map<number, Set<Kept>>();
+  /** The places of the launch that is looked for. */
+  readonly #places: number[] = [];
+  #size = 0;
   #dropped = 0;
 
   /**
@@ -30,7 +44,7 @@ export class BindGroups {
 
   /** How many there are. */
   get size(): number {
-    return this.#groups.size;
+    return this.#size;
   }
 
   /**
@@ -40,18 +54,25 @@ export class BindGroups {
    * @throws Error when a tensor is missing, unknown, or bound both to be read and to be written
    */
   get(kernel: Kernel, label: string, tensors: Readonly<Record<string, Tensor>>): GPUBindGroup {
-    let key = `${kernel.id}`;
+    const places = this.#places;
+    let count = 0;
+    let hash = kernel.id;
     for (const { name, kind } of kernel.bindings) {
       if (kind === "uniform") continue;
       const tensor = tensors[name];
       if (!tensor) throw new Error(`${label}: tensor ${name} is missing`);
-      key += `,${tensor.storage.id}:${tensor.byteOffset}`;
+      const { storage: { id }, byteOffset } = tensor;
+      places[count++] = id;
+      places[count++] = byteOffset;
+      hash = Math.imul(Math.imul(hash, 0x01000193) ^ id, 0x85ebca6b) ^ byteOffset;
     }
-    const cached = this.#groups.get(key);
-    if (cached) {
-      this.#groups.delete(key);
-      this.#groups.set(key, cached);
-      return cached;
+    places.length = count;
+    const bucket = this.#kept.get(hash);
+    const found = bucket && findIn(bucket, kernel.id, places);
+    if (bucket && found) {
+      this.#kept.delete(hash);
+      this.#kept.set(hash, bucket);
+      return found.group;
     }
     expectBindings(kernel, label, tensors);
     const entries = kernel.bindings.map(({ binding, name, kind }) => {
@@ -63,40 +84,58 @@ export class BindGroups {
       return { binding, resource: { buffer: storage.buffer, offset: byteOffset, size } };
     });
     const group = this.create(label, { label, layout: kernel.layout, entries });
-    this.#remember(key, group, Object.values(tensors).map(({ storage }) => storage.id));
+    this.#keep({ hash, kernel: kernel.id, places: places.slice(), group });
     return group;
   }
 
   /** Drops the bind groups of a buffer that is about to be destroyed. */
   forgetBuffer(id: number): void {
-    for (const key of [...this.#keysOfBuffer.get(id) ?? []]) this.#forget(key);
+    for (const kept of [...this.#ofBuffer.get(id) ?? []]) this.#forget(kept);
   }
 
-  #remember(key: string, group: GPUBindGroup, buffers: number[]): void {
-    this.#groups.set(key, group);
-    this.#buffersOfKey.set(key, buffers);
-    for (const id of buffers) {
-      const keys = this.#keysOfBuffer.get(id);
-      if (keys) keys.add(key);
-      else this.#keysOfBuffer.set(id, new Set([key]));
+  #keep(kept: Kept): void {
+    const bucket = this.#kept.get(kept.hash) ?? [];
+    this.#kept.delete(kept.hash);
+    this.#kept.set(kept.hash, [...bucket, kept]);
+    for (const id of buffersOf(kept)) {
+      const others = this.#ofBuffer.get(id);
+      if (others) others.add(kept);
+      else this.#ofBuffer.set(id, new Set([kept]));
     }
-    if (this.#groups.size > capacity) {
-      const [longestUnused] = this.#groups.keys();
+    if (++this.#size > capacity) {
+      const [[longestUnused]] = this.#kept.values();
       this.#forget(longestUnused);
     }
   }
 
-  #forget(key: string): void {
-    this.#groups.delete(key);
-    for (const id of this.#buffersOfKey.get(key) ?? []) {
-      const keys = this.#keysOfBuffer.get(id);
-      keys?.delete(key);
-      if (keys?.size === 0) this.#keysOfBuffer.delete(id);
+  #forget(kept: Kept): void {
+    const left = this.#kept.get(kept.hash)?.filter((other) => other !== kept) ?? [];
+    if (left.length > 0) this.#kept.set(kept.hash, left);
+    else this.#kept.delete(kept.hash);
+    for (const id of buffersOf(kept)) {
+      const others = this.#ofBuffer.get(id);
+      others?.delete(kept);
+      if (others?.size === 0) this.#ofBuffer.delete(id);
     }
-    this.#buffersOfKey.delete(key);
+    this.#size--;
     if (++this.#dropped < mostDropped) return;
     this.#dropped = 0;
     this.collect();
+  }
+}
+
+const buffersOf = ({ places }: Kept) => new Set(places.filter((_, index) => index % 2 === 0));
+
+function findIn(
+  bucket: readonly Kept[],
+  kernel: number,
+  places: readonly number[],
+): Kept | undefined {
+  for (const kept of bucket) {
+    if (kept.kernel !== kernel) continue;
+    let index = 0;
+    while (index < places.length && kept.places[index] === places[index]) index++;
+    if (index === places.length) return kept;
   }
 }
 

@@ -30,6 +30,8 @@ export class BufferPool {
   peakBytes = 0;
   /** Idle buffers are destroyed rather than that `reservedBytes` exceeds this. */
   budgetBytes = Infinity;
+  /** How often idle buffers were destroyed. */
+  trims = 0;
 
   constructor(
     readonly device: GPUDevice,
@@ -86,6 +88,7 @@ export class BufferPool {
   /** Destroys all idle buffers; the device keeps each until the work that uses it is done. */
   trim(): void {
     this.on.beforeTrim();
+    this.trims++;
     for (const list of this.#free.values()) {
       for (const buffer of list) {
         this.reservedBytes -= buffer.bytes;

@@ -6,7 +6,9 @@ import { BindGroups } from "./bind_groups.ts";
 import { BufferPool } from "./buffer_pool.ts";
 import { ErrorScopes } from "./error_scopes.ts";
 import { DeviceLost } from "./gpu_failure.ts";
-import { compile, type Kernel, kernelKey, type KernelSource } from "./kernel.ts";
+import { compile, type Kernel, type KernelSource } from "./kernel.ts";
+import { KernelTable } from "./kernel_table.ts";
+import type { ParameterValue } from "./launch_parameters.ts";
 import { ParameterArena } from "./parameter_arena.ts";
 import { Readback } from "./readback.ts";
 import { rehearsalDevice, rehearsalReadback } from "./rehearsal.ts";
@@ -26,6 +28,20 @@ export type Grid = readonly [number, number?, number?];
 const maxGroupsPerDimension = 65535;
 /** Launches whose parameters the arena holds, and with it one submit. */
 const launchesPerSubmit = 1024;
+
+/** A launch with all it needs to be recorded once more. */
+interface Launch {
+  readonly kernel: Kernel;
+  readonly label: string;
+  readonly group: GPUBindGroup;
+  readonly parameters: Readonly<Record<string, ParameterValue>>;
+  readonly x: number;
+  readonly y: number;
+  readonly z: number;
+  readonly cost: LaunchCost;
+}
+
+const noOffsets: number[] = [];
 
 /** How a GPU is opened. */
 export interface GpuOptions {
@@ -48,12 +64,17 @@ export class Gpu {
   /** Which variants of the kernels run. */
   readonly choices: VariantChoices;
   readonly pool: BufferPool;
-  #kernels = new Map<string, Kernel>();
+  readonly #kernels = new KernelTable();
   readonly #bindGroups: BindGroups;
   #encoder: GPUCommandEncoder | null = null;
   #pass: GPUComputePassEncoder | null = null;
   readonly #pacing: SubmitPacing;
   #launches = 0;
+  /** Of the launch that is being recorded. */
+  readonly #offsets = [0];
+  /** What `repeat` is to launch again; null outside of it. */
+  #repeated: Launch[] | null = null;
+  #repetition = 0;
   #failure: Error | null = null;
   #lost: GPUDeviceLostInfo | null = null;
   readonly #errors: ErrorScopes;
@@ -209,24 +230,16 @@ export class Gpu {
 
   // Recording
 
-  /** Compiles a kernel, or returns the one compiled before. */
-  #kernel(source: KernelSource): Kernel {
-    const key = kernelKey(source);
-    let kernel = this.#kernels.get(key);
-    if (!kernel) {
-      const { device, info } = this;
-      kernel = this.#errors.within(
-        `kernel ${source.label} does not compile`,
-        () => compile(device, info.engine, source),
-      );
-      this.#kernels.set(key, kernel);
-    }
-    return kernel;
-  }
+  /** Compiles a kernel. */
+  readonly #compile = (source: KernelSource): Kernel =>
+    this.#errors.within(
+      `kernel ${source.label} does not compile`,
+      () => compile(this.device, this.info.engine, source),
+    );
 
   /** The kernels that were launched, each once, in the order of their first launches. */
   get kernels(): readonly Kernel[] {
-    return [...this.#kernels.values()];
+    return this.#kernels.all;
   }
 
   /** The grid for `groups` workgroups in a row; kernels read `id.y * grid.x + id.x`. */
@@ -247,12 +260,12 @@ export class Gpu {
    */
   dispatch(
     source: KernelSource,
-    parameters: Readonly<Record<string, number>>,
+    parameters: Readonly<Record<string, ParameterValue>>,
     tensors: Readonly<Record<string, Tensor>>,
     grid: Grid,
     cost = touching(tensors),
   ): void {
-    const kernel = this.#kernel(source);
+    const kernel = this.#kernels.get(source, this.#compile);
     const [x, y = 1, z = 1] = grid;
     if (x === 0 || y === 0 || z === 0) return;
     if (Math.max(x, y, z) > maxGroupsPerDimension) {
@@ -261,19 +274,58 @@ export class Gpu {
           `are allowed; fold it with Gpu.grid`,
       );
     }
+    const group = this.#bindGroups.get(kernel, source.label, tensors);
+    const launch = { kernel, label: source.label, group, parameters, x, y, z, cost };
+    this.#launch(launch, this.#repetition);
+    this.#repeated?.push(launch);
+    this.#launched.add(source.label);
+  }
+
+  /**
+   * Does the same some times over: `body` is called once, and what it launched is launched again with the same
+   * tensors, those that it allocated and released included. A parameter may be `Growing`.
+   *
+   * @throws Error when `body` does anything to the GPU but launch kernels
+   */
+  repeat(times: number, body: () => void): void {
+    if (this.#repeated) throw new Error("Gpu.repeat: not within itself");
+    try {
+      for (let done = 0; done < times;) {
+        const launches: Launch[] = this.#repeated = [];
+        const { trims } = this.pool;
+        this.#repetition = done++;
+        body();
+        this.#repeated = null;
+        // What a trim destroyed may be among their tensors.
+        if (trims !== this.pool.trims) continue;
+        for (; done < times; done++) {
+          for (const launch of launches) this.#launch(launch, done);
+        }
+      }
+    } finally {
+      this.#repeated = null;
+      this.#repetition = 0;
+    }
+  }
+
+  #launch(launch: Launch, repetition: number): void {
+    const { kernel, label, group, parameters, x, y, z, cost } = launch;
     if (this.#launches >= launchesPerSubmit || !this.#parameters.hasRoomFor(kernel)) this.submit();
     this.#makeRoomFor(cost);
-    const group = this.#bindGroups.get(kernel, source.label, tensors);
-    const offset = this.#parameters.append(kernel, source.label, parameters);
+    this.#offsets[0] = this.#parameters.append(kernel, label, parameters, repetition);
     const { timesKernels } = this.activity;
-    const pass = timesKernels ? this.#timedPass(source.label) : this.#openPass();
+    const pass = timesKernels ? this.#timedPass(label) : this.#openPass();
     pass.setPipeline(kernel.pipeline);
-    pass.setBindGroup(0, group, kernel.parameterBytes > 0 ? [offset] : []);
+    pass.setBindGroup(0, group, kernel.parameterBytes > 0 ? this.#offsets : noOffsets);
     pass.dispatchWorkgroups(x, y, z);
     if (timesKernels) this.#endPass();
     this.#launches++;
     this.#pacing.record(cost);
-    this.#launched.add(source.label);
+  }
+
+  /** @throws Error within `repeat`, which would not do it again */
+  #expectNoRepetition(what: string): void {
+    if (this.#repeated) throw new Error(`Gpu.repeat repeats launches alone, not ${what}`);
   }
 
   /** Into how many launches work should be cut so that none of them alone keeps the GPU too long. */
@@ -314,6 +366,7 @@ export class Gpu {
         `copy: ${source.label} has ${source.bytes} bytes, ${target.label} ${target.bytes}`,
       );
     }
+    this.#expectNoRepetition("a copy");
     const cost = { bytes: 2 * source.bytes };
     this.#makeRoomFor(cost);
     this.#endPass();
@@ -329,6 +382,7 @@ export class Gpu {
 
   /** Records filling a tensor with zeros. */
   clear(tensor: Tensor): void {
+    this.#expectNoRepetition("clearing a tensor");
     const cost = { bytes: tensor.bytes };
     this.#makeRoomFor(cost);
     this.#endPass();
@@ -341,6 +395,7 @@ export class Gpu {
     if (data.length !== tensor.size) {
       throw new Error(`write to ${tensor.label}: ${data.length} elements into [${tensor.shape}]`);
     }
+    this.#expectNoRepetition("writing a tensor");
     if (this.#encoder) this.submit();
     let bytes = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
     if (bytes.byteLength % 4 !== 0) {

@@ -23,15 +23,6 @@ export interface Kernel {
   readonly parameterBytes: number;
 }
 
-const textIds = new Map<string, number>();
-
-/** The same text and defines give the same kernel, whatever the label. */
-export function kernelKey({ code, defines = {} }: KernelSource): string {
-  let id = textIds.get(code);
-  if (id === undefined) textIds.set(code, id = textIds.size);
-  return `${id}|${JSON.stringify(defines)}`;
-}
-
 let nextKernelId = 1;
 
 /** Compiles a kernel. A fault in its text is reported to the error scope that is open. */

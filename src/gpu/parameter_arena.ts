@@ -1,4 +1,5 @@
 import type { Kernel } from "./kernel.ts";
+import { type ParameterValue, valueAt } from "./launch_parameters.ts";
 
 /**
  * Parameter structs of the dispatches recorded since the last upload, one after the other in one uniform
@@ -7,7 +8,8 @@ import type { Kernel } from "./kernel.ts";
 export class ParameterArena {
   readonly buffer: GPUBuffer;
   readonly #host: ArrayBuffer;
-  readonly #view: DataView;
+  readonly #words: Uint32Array;
+  readonly #floats: Float32Array;
   /** Bytes between the offsets that the device allows. */
   readonly #step: number;
   #used = 0;
@@ -22,7 +24,9 @@ export class ParameterArena {
       usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
     });
     this.#host = new ArrayBuffer(bytes);
-    this.#view = new DataView(this.#host);
+    // GPUs and the machines they are in are little-endian.
+    this.#words = new Uint32Array(this.#host);
+    this.#floats = new Float32Array(this.#host);
   }
 
   /** Whether a kernel's struct still fits before the next upload. */
@@ -33,21 +37,30 @@ export class ParameterArena {
   /**
    * Appends a kernel's struct.
    *
+   * @param repetition of the launch, for what grows with it
    * @returns its offset in bytes
    * @throws Error when a field is missing or unknown
    */
-  append(kernel: Kernel, label: string, values: Readonly<Record<string, number>>): number {
+  append(
+    kernel: Kernel,
+    label: string,
+    values: Readonly<Record<string, ParameterValue>>,
+    repetition: number,
+  ): number {
     const start = this.#used;
-    kernel.parameters.forEach(({ name, type }, index) => {
+    const { parameters } = kernel;
+    for (let index = 0; index < parameters.length; index++) {
+      const { name, type } = parameters[index];
       const value = values[name];
       if (value === undefined) throw new Error(`${label}: parameter ${name} is missing`);
-      const byte = start + 4 * index;
-      if (type === "f32") this.#view.setFloat32(byte, value, true);
-      else if (type === "i32") this.#view.setInt32(byte, value, true);
-      else this.#view.setUint32(byte, value, true);
-    });
-    if (Object.keys(values).length !== kernel.parameters.length) {
-      const known = kernel.parameters.map((field) => field.name).join(", ");
+      // A negative i32 has the bits of the word it wraps to.
+      const numbers = type === "f32" ? this.#floats : this.#words;
+      numbers[start / 4 + index] = valueAt(value, repetition);
+    }
+    let given = 0;
+    for (const _ in values) given++;
+    if (given !== parameters.length) {
+      const known = parameters.map((field) => field.name).join(", ");
       throw new Error(`${label}: parameters are ${known}, got ${Object.keys(values)}`);
     }
     this.#used += this.#bytesOf(kernel);

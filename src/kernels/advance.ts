@@ -1,4 +1,5 @@
 import type { Gpu } from "../gpu/gpu.ts";
+import { type ParameterValue, valueAt } from "../gpu/launch_parameters.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import code from "./advance.wgsl" with { type: "text" };
 import { pageTokens } from "./attention_shape.ts";
@@ -76,7 +77,7 @@ export function advanceSlots(
     readonly pageTable: Tensor;
     readonly stops: Tensor;
   },
-  { window, step }: { readonly window: Tensor; readonly step: number },
+  { window, step }: { readonly window: Tensor; readonly step: ParameterValue },
   next: NextStep,
 ): void {
   const operation = "advanceSlots";
@@ -93,8 +94,9 @@ export function advanceSlots(
   if (stops.shape[0] < 2 * count) {
     throw new Error(`${operation}: ${stops.shape[0]} stop words for ${count} slots`);
   }
-  if (step < 0 || step >= window.shape[0]) {
-    throw new Error(`${operation}: step ${step} of a window of ${window.shape[0]}`);
+  const first = valueAt(step, 0);
+  if (first < 0 || first >= window.shape[0]) {
+    throw new Error(`${operation}: step ${first} of a window of ${window.shape[0]}`);
   }
   gpu.dispatch(
     { label: "advance", code, defines: { PAGE: pageTokens } },

@@ -1,4 +1,5 @@
 import type { Gpu } from "../gpu/gpu.ts";
+import { type ParameterValue, valueAt } from "../gpu/launch_parameters.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { expectShape, expectVectors } from "./expect_shape.ts";
 import likeliestCode from "./likeliest.wgsl" with { type: "text" };
@@ -29,7 +30,7 @@ export function likeliestTokens(
   likeliest: Tensor,
   options: {
     readonly columns: number;
-    readonly firstRow: number;
+    readonly firstRow: ParameterValue;
     readonly lanes?: VocabularyLanes;
   },
 ): void {
@@ -44,9 +45,11 @@ export function likeliestTokens(
   expectShape(operation, "inverseTemperature", inverseTemperature, [rows]);
   expectShape(operation, "counts", counts, [rows], "u32");
   expectShape(operation, "likeliest", likeliest, [-1, -1, 2], "u32");
-  if (columns > stride || most > columns || firstRow + rows > outputRows) {
+  if (columns > stride || most > columns || valueAt(firstRow, 0) + rows > outputRows) {
     throw new Error(
-      `${operation}: rows ${firstRow} + ${rows} of ${most} out of ${columns} columns, expected at ` +
+      `${operation}: rows ${
+        valueAt(firstRow, 0)
+      } + ${rows} of ${most} out of ${columns} columns, expected at ` +
         `most ${outputRows} rows, ${columns} places and ${stride} columns`,
     );
   }

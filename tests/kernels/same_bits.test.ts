@@ -8,7 +8,7 @@ onEveryGpu("a device that does not is refused with what to do", async (gpu) => {
   const { dispatch } = gpu;
   const spoil = (label: string) => {
     gpu.dispatch = (source, parameters, ...rest) => {
-      const scale = source.label === label ? parameters.scale * 1.0001 : parameters.scale;
+      const scale = Number(parameters.scale) * (source.label === label ? 1.0001 : 1);
       dispatch.call(
         gpu,
         source,

@@ -21,7 +21,6 @@ export interface DecodeWindow {
   readonly tokens: Tensor;
   /** u32 [steps · W, K, 2], see `likeliestTokens`; null when nobody wants them */
   readonly likeliest: Tensor | null;
-  readonly step: number;
 }
 
 /** Rotates one token per slot, writes its key and value to the cache and attends to the slot's pages. */
@@ -60,9 +59,7 @@ function attendCached(
 
 /**
  * Decodes one token of every slot: model, sampling, stop test, and the state of the next step. Nothing
- * is read back. Call inside a `gpu.scope`.
- *
- * @param window of which step `step` is written
+ * is read back. Call inside a `gpu.scope` of a `gpu.repeat`, whose repetitions are the window's steps.
  */
 export function decodeStep(
   model: Model,
@@ -87,7 +84,7 @@ export function decodeStep(
     inverseTemperature,
     likeliest: window.likeliest && {
       tensor: window.likeliest,
-      firstRow: window.step * slots,
+      firstRow: { first: 0, by: slots },
       counts: likeliestCounts,
     },
   });
@@ -96,6 +93,6 @@ export function decodeStep(
     columns: model.config.vocabularySize,
     needs: state.needs,
   });
-  const { tokens: output, step } = window;
-  advanceSlots(gpu, state, { logProbs, pageTable, stops }, { window: output, step }, state);
+  const step = { first: 0, by: 1 };
+  advanceSlots(gpu, state, { logProbs, pageTable, stops }, { window: window.tokens, step }, state);
 }

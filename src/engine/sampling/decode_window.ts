@@ -23,9 +23,10 @@ export async function decodeWindow(
   const made = gpu.scope(() => {
     const tokens = gpu.tensor([steps, width, 2], "u32", "decoded tokens");
     const likeliest = k > 0 ? gpu.tensor([steps * width, k, 2], "u32", "likeliest tokens") : null;
-    for (let step = 0; step < steps; step++) {
-      gpu.scope(() => decodeStep(model, cache, state, { tokens, likeliest, step }));
-    }
+    gpu.repeat(
+      steps,
+      () => gpu.scope(() => decodeStep(model, cache, state, { tokens, likeliest })),
+    );
     return likeliest ? [tokens, likeliest] : [tokens];
   }, (kept): Tensor[] => kept);
   try {

@@ -1,3 +1,4 @@
+import type { ParameterValue } from "../../gpu/launch_parameters.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
 import { likeliestTokens } from "../../kernels/likeliest.ts";
 import { logSoftmax, logSoftmaxFinish, logSoftmaxState } from "../../kernels/log_softmax.ts";
@@ -8,7 +9,7 @@ import type { Model } from "../../model/decoder/model.ts";
 export interface LikeliestOutput {
   /** u32 [≥ firstRow + R, K, 2] */
   readonly tensor: Tensor;
-  readonly firstRow: number;
+  readonly firstRow: ParameterValue;
   /** u32 [R], how many of each row are wanted */
   readonly counts: Tensor;
 }
