@@ -1,4 +1,4 @@
-import { parseModelConfig } from "../../src/model/decoder/config.ts";
+import { type ModelConfig, parseModelConfig } from "../../src/model/decoder/config.ts";
 import { loraTargets } from "../../src/model/decoder/lora.ts";
 import { Model } from "../../src/model/decoder/model.ts";
 import { rollout } from "../../src/engine/sampling/rollout.ts";
@@ -14,12 +14,7 @@ import { samplingOf } from "../end_to_end/random_model.ts";
 /** Models whose kernels are judged: head sizes 64 and 128, and norms on queries and keys. */
 export const judgedModels = ["Qwen2.5-0.5B", "Qwen2.5-1.5B", "Qwen3-0.6B"] as const;
 
-/**
- * The kernels that sampling and training launch on a hardware GPU, each variant once; nothing is computed. The
- * base is in bf16 under an adapter of rank 16, and the smallest model is trained whole besides.
- *
- * @param config a model's config.json
- */
+/** The kernels that a judged model launches on a hardware GPU; the smallest one is trained whole besides. */
 export async function modelKernels(
   name: (typeof judgedModels)[number],
   engine: EngineName,
@@ -27,15 +22,30 @@ export async function modelKernels(
   const file = `configs/models/${name}.json`;
   // Every layer launches the same kernels.
   const config = { ...parseModelConfig(JSON.parse(Deno.readTextFileSync(file)), file), layers: 2 };
-  const gpu = hardware(engine);
+  return await launchedKernels(hardware(engine), config, {
+    isTrainedWhole: name === "Qwen2.5-0.5B",
+  });
+}
+
+/**
+ * The kernels that sampling and training launch, each variant once; nothing is computed. The base is in bf16 under
+ * an adapter of rank 16.
+ *
+ * @param gpu a rehearsal of the device
+ */
+export async function launchedKernels(
+  gpu: Gpu,
+  config: ModelConfig,
+  { isTrainedWhole }: { readonly isTrainedWhole: boolean },
+): Promise<readonly KernelSource[]> {
   const base = Model.create(gpu, config, { trained: false, storage: "bf16" });
   const adapter = { rank: 16, alpha: 32, targets: loraTargets };
-  const adapted = base.adapted({ config: adapter, basePath: name, trained: true });
+  const adapted = base.adapted({ config: adapter, basePath: "base", trained: true });
   await sample(adapted);
   for (const gradientCheckpointing of [false, true]) {
     await train(adapted, base, gradientCheckpointing);
   }
-  if (name === "Qwen2.5-0.5B") {
+  if (isTrainedWhole) {
     const whole = Model.create(gpu, config, { trained: true });
     await sample(whole);
     await train(whole, null, false);
@@ -44,7 +54,7 @@ export async function modelKernels(
 }
 
 /** What a GPU of RDNA3 tells the engine. */
-function hardware(engine: EngineName): Gpu {
+export function hardware(engine: EngineName): Gpu {
   return Gpu.rehearsalOf({
     engine,
     name: "RDNA3",
