@@ -14,7 +14,7 @@ import { samplingOf } from "../end_to_end/random_model.ts";
 /** Models whose kernels are judged: head sizes 64 and 128, and norms on queries and keys. */
 export const judgedModels = ["Qwen2.5-0.5B", "Qwen2.5-1.5B", "Qwen3-0.6B"] as const;
 
-/** The kernels that a judged model launches on a hardware GPU; the smallest one is trained whole besides. */
+/** The kernels that a judged model launches on a hardware GPU; all but the largest are trained whole besides. */
 export async function modelKernels(
   name: (typeof judgedModels)[number],
   engine: EngineName,
@@ -23,7 +23,7 @@ export async function modelKernels(
   // Every layer launches the same kernels.
   const config = { ...parseModelConfig(JSON.parse(Deno.readTextFileSync(file)), file), layers: 2 };
   return await launchedKernels(hardware(engine), config, {
-    isTrainedWhole: name === "Qwen2.5-0.5B",
+    isTrainedWhole: name !== "Qwen2.5-1.5B",
   });
 }
 

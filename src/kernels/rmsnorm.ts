@@ -1,7 +1,7 @@
 import type { Gpu, Grid } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { lanesOfRow } from "../gpu/tuning.ts";
-import columnSumCode from "./column_sum.wgsl" with { type: "text" };
+import { columnSum } from "./column_sum.ts";
 import forwardCode from "./rmsnorm.wgsl" with { type: "text" };
 import backwardCode from "./rmsnorm_backward.wgsl" with { type: "text" };
 
@@ -82,12 +82,7 @@ export function rmsnormBackward(
     grid,
   );
   if (weightGradient) {
-    gpu.dispatch(
-      { label: "rmsnorm weight gradient", code: columnSumCode, defines: { NORM: true } },
-      { rows, columns },
-      { dy, x, rstd, target_sum: weightGradient },
-      [Math.ceil(columns / 32)],
-    );
+    columnSum(gpu, "rmsnorm weight gradient", dy, weightGradient, { x, rstd });
   }
 }
 
@@ -98,11 +93,5 @@ export function rmsnormBackward(
  * @param gradient [D]
  */
 export function biasBackward(gpu: Gpu, dy: Tensor, gradient: Tensor): void {
-  const [rows, columns] = dy.shape;
-  gpu.dispatch(
-    { label: "bias gradient", code: columnSumCode, defines: { NORM: false } },
-    { rows, columns },
-    { dy, target_sum: gradient },
-    [Math.ceil(columns / 32)],
-  );
+  columnSum(gpu, "bias gradient", dy, gradient, null);
 }

@@ -1,9 +1,11 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
+import { independentLanes } from "../gpu/tuning.ts";
+import { columnSum } from "./column_sum.ts";
 import { expectShape } from "./expect_shape.ts";
 import forwardCode from "./rope.wgsl" with { type: "text" };
 import backwardCode from "./rope_backward.wgsl" with { type: "text" };
-import normGradientCode from "./rope_norm_gradient.wgsl" with { type: "text" };
+import headSumCode from "./head_sum.wgsl" with { type: "text" };
 
 /** The per-head RMSNorm of queries and keys before the rotation (Qwen3). */
 export interface HeadNorm {
@@ -166,18 +168,17 @@ export function ropeBackward(
     );
     if (!normGradients || !terms) return;
     const stride = (heads + kvHeads) * headDim / 4;
+    const WORKGROUP = independentLanes(gpu.tuning);
     const add = (gradient: Tensor, HEADS: number, first: number) => {
       expectShape(operation, "norm gradient", gradient, [headDim]);
+      const sums = gpu.tensor([tokens, headDim], "f32", "norm term sums");
       gpu.dispatch(
-        {
-          label: "rope norm gradient",
-          code: normGradientCode,
-          defines: { HEADS },
-        },
+        { label: "rope norm sums", code: headSumCode, defines: { HEADS, WORKGROUP } },
         { tokens, stride, first, chunks: headDim / 4 },
-        { terms, gradient },
-        [Math.ceil(headDim / 32)],
+        { terms, sums },
+        gpu.grid(Math.ceil(tokens * headDim / 4 / WORKGROUP)),
       );
+      columnSum(gpu, "rope norm gradient", sums, gradient, null);
     };
     add(normGradients.queryNorm, heads, 0);
     add(normGradients.keyNorm, kvHeads, heads * headDim / 4);
