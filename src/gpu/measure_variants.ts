@@ -81,7 +81,9 @@ export async function measureVariants<Shape, Own extends Variant>(
     const trial = trials.prepare(gpu, shape);
     try {
       const end = { class: performance.now() + shareOfClass * seconds * 1000, all: deadline };
-      const { right, excluded } = await separate(gpu, trial);
+      const separated = await separate(gpu, trial, end.all);
+      if (separated === null) break;
+      const { right, excluded } = separated;
       if (right.length === 0) throw noneIsRight(gpu, trials.operation.name, shapeClass, excluded);
       const times = await timeInTurns(gpu, trial, right, end);
       if (times === null) break;
@@ -118,12 +120,16 @@ function noneIsRight(
   );
 }
 
-/** Launches each variant once and compares: those that are right, and why the others are not. */
-async function separate<Own extends Variant>(gpu: Gpu, trial: Trial<Own>) {
+/**
+ * Launches each variant once and compares: those that are right, and why the others are not; null when there is no
+ * time to compile and compare them all.
+ */
+async function separate<Own extends Variant>(gpu: Gpu, trial: Trial<Own>, end: number) {
   const right: Own[] = [];
   const excluded: MeasuredVariant[] = [];
   let expected: Float32Array | null = null;
   for (const variant of trial.variants) {
+    if (performance.now() > end) return null;
     const output = await outputOf(gpu, trial, variant);
     const reason = typeof output === "string"
       ? output

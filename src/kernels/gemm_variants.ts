@@ -47,10 +47,13 @@ const [broadcast8, broadcast16] = ([8, 16] as const).map((lanes): GemmVariant =>
   lanes,
 }));
 
+type SomeVariants = readonly [GemmVariant, ...GemmVariant[]];
+
 /** Of a device and a layout: tiles as variants, and their order for the shapes that were met. */
 interface TiledVariants {
   readonly all: readonly TiledVariant[];
-  readonly ranked: Map<number, readonly TiledVariant[]>;
+  /** By rows and columns. */
+  readonly ranked: Map<number, Map<number, SomeVariants>>;
 }
 
 const tiledVariants = new WeakMap<Tuning, Map<boolean, TiledVariants>>();
@@ -74,14 +77,16 @@ function tiledVariantsOf(tuning: Tuning, isTransposed: boolean): TiledVariants {
 const triedTiles = 4;
 
 /** The tiles that suit a shape best, the likeliest first; a list for each is made once. */
-function tiledFor(tuning: Tuning, { layout, rows, columns }: GemmShape): readonly TiledVariant[] {
+function tiledFor(tuning: Tuning, { layout, rows, columns }: GemmShape): SomeVariants {
   const { all, ranked } = tiledVariantsOf(tuning, layout === "tn");
-  const key = rows * 2 ** 24 + columns;
-  let found = ranked.get(key);
+  let ofRows = ranked.get(rows);
+  if (!ofRows) ranked.set(rows, ofRows = new Map());
+  let found = ofRows.get(columns);
   if (!found) {
     const tiles = rankedTiles(all.map(({ tile }) => tile), { rows, columns });
     const ofTile = (tile: GemmTile) => all.find((one) => one.tile === tile)!;
-    ranked.set(key, found = tiles.slice(0, triedTiles).map(ofTile));
+    const [first, ...others] = tiles.slice(0, triedTiles).map(ofTile);
+    ofRows.set(columns, found = [first, ...others]);
   }
   return found;
 }
@@ -115,6 +120,12 @@ const classNames = gemmLayouts.map((layout) => {
   return { f32: ofStorage("f32"), f16: ofStorage("f16"), bf16: ofStorage("bf16") };
 });
 
+/** Made once: one is asked for with every launch. */
+const forOneRow: SomeVariants = [uniform1];
+const forFewRows: SomeVariants = [uniform4, uniform1];
+const broadcastWide: SomeVariants = [broadcast16, broadcast8];
+const broadcastNarrow: SomeVariants = [broadcast8, broadcast16];
+
 /** Which variant of the product's kernels runs. */
 export const gemmOperation: VariedOperation<GemmShape, GemmVariant> = {
   name: "gemm",
@@ -126,13 +137,12 @@ export const gemmOperation: VariedOperation<GemmShape, GemmVariant> = {
   variantsFor(tuning, shape) {
     const { layout, rows, columns } = shape;
     if (tuning.lanes === "cpu" && layout === "nt" && rows <= uniformRows) {
-      return rows === 1 ? [uniform1] : [uniform4, uniform1];
+      return rows === 1 ? forOneRow : forFewRows;
     }
     if (sharesByBroadcast(tuning)) {
-      return columns > 32 ? [broadcast16, broadcast8] : [broadcast8, broadcast16];
+      return columns > 32 ? broadcastWide : broadcastNarrow;
     }
-    const [first, ...others] = tiledFor(tuning, shape);
-    return [first, ...others];
+    return tiledFor(tuning, shape);
   },
   flops: ({ rows, columns, depth }) => 2 * rows * columns * depth,
 };
