@@ -1,11 +1,12 @@
 /** The loop in which a kernel spends its time. */
 export interface InnerLoop {
+  /** Operations: of two that are issued at once each counts. */
   readonly instructions: number;
-  /** Instructions that multiply and add, in f32 or packed. */
+  /** Those that multiply and add, in f32 or packed. */
   readonly multiplyAdds: number;
 }
 
-const multiplyAdd = /^\s+v_(dual_)?(pk_)?(fma|fmac|fmaak|fmamk|dot2acc|dot2c|wmma)_/;
+const multiplyAdd = /^\s*v_(dual_)?(pk_)?(fma|fmac|fmaak|fmamk|dot2acc|dot2c|wmma)_/;
 
 /**
  * Finds the loop with the most multiply-adds in AMD machine code as Mesa prints it: blocks begin with `BB0:`, a
@@ -36,8 +37,11 @@ export function innerLoop(assembly: string): InnerLoop | null {
         null,
       );
     if (around === null) return;
-    around.instructions++;
-    if (multiplyAdd.test(line)) around.multiplyAdds++;
+    // RDNA3 may issue two operations as one instruction.
+    for (const operation of line.split(" :: ")) {
+      around.instructions++;
+      if (multiplyAdd.test(operation)) around.multiplyAdds++;
+    }
   });
   const most = Math.max(0, ...loops.map(({ multiplyAdds }) => multiplyAdds));
   const found = loops.find(({ multiplyAdds }) => multiplyAdds > 0 && multiplyAdds === most);

@@ -3,8 +3,10 @@ import type { EngineName } from "../../src/gpu/adapter.ts";
 import { Gpu } from "../../src/gpu/gpu.ts";
 import type { KernelSource } from "../../src/gpu/kernel.ts";
 import { capturedSpirv } from "./captured_spirv.ts";
+import { gpuLimits } from "./gpu_limits.ts";
 import { type KernelCode, kernelCode, variantName } from "./kernel_code.ts";
-import { judgedModels, modelKernels } from "./model_kernels.ts";
+import { hardware, judgedModels, modelKernels } from "./model_kernels.ts";
+import { judgedProducts, loopOf, productShare } from "./product_shares.ts";
 import { VulkanCompiler } from "./vulkan_compiler.ts";
 
 /** What is asked of a report. */
@@ -61,6 +63,7 @@ export async function reportMachineCode(options: ReportOptions): Promise<void> {
   };
   console.log(`${file.compiler} · ${file.device} · ${engine} engine\n`);
   console.log(table(kernels));
+  if (filter === "") console.log(`\n${shareTable(kernels, engine)}`);
   if (json !== undefined) Deno.writeTextFileSync(json, `${JSON.stringify(file, null, 2)}\n`);
 }
 
@@ -76,6 +79,22 @@ async function kernelsOfModels(engine: EngineName, filter: string) {
     }
   }
   return [...found.values()].filter(({ source }) => variantName(source).includes(filter));
+}
+
+/** What products can reach of several GPUs' limits at most, by these kernels. */
+function shareTable(kernels: readonly KernelCode[], engine: EngineName): string {
+  const products = judgedProducts(hardware(engine).tuning);
+  return alignedTable([
+    ["product: share of the limit at most", "tile", ...gpuLimits.map(({ name }) => name)],
+    ...products.map(({ what, shape, tile }) => {
+      const loop = loopOf(kernels, shape, tile);
+      const shares = gpuLimits.map((limits) =>
+        loop ? `${(100 * productShare(shape, tile, loop, limits)).toFixed(0)} %` : ""
+      );
+      const { rm, rn, lx, ly } = tile;
+      return [`${what} (${shape.layout})`, `${ly * rm} x ${lx * rn}`, ...shares];
+    }),
+  ]);
 }
 
 function table(kernels: readonly KernelCode[]): string {

@@ -20,7 +20,7 @@ BB3:
 \ts_branch BB1                ; 00
 BB4:
 \ts_endpgm                    ; 00`;
-  assert.deepEqual(innerLoop(code), { instructions: 4, multiplyAdds: 3 });
+  assert.deepEqual(innerLoop(code), { instructions: 5, multiplyAdds: 4 });
   assert.equal(innerLoop("BB0:\n\tv_fma_f32 v0, v1, v2, v3"), null);
 });
 
