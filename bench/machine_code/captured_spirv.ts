@@ -16,7 +16,7 @@ export async function capturedSpirv(
 ): Promise<Uint32Array<ArrayBuffer>> {
   for (const { name } of Deno.readDirSync(folder)) Deno.removeSync(`${folder}/${name}`);
   gpu.device.pushErrorScope("validation");
-  compile(gpu.device, gpu.info.engine, source);
+  compile(gpu.device, gpu.info.engine, gpu.tuning, source);
   const error = await gpu.device.popErrorScope();
   if (error) throw new Error(`${source.label} does not compile: ${error.message}`);
   const [written, ...others] = [...Deno.readDirSync(folder)];

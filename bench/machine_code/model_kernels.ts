@@ -64,6 +64,7 @@ export function hardware(engine: EngineName): Gpu {
     subgroupMinSize: 32,
     subgroupMaxSize: 64,
     f16: true,
+    int64: false,
     subgroupMatrix: false,
     subgroupMatrixConfigs: [],
   }, {

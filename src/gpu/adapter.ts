@@ -26,6 +26,8 @@ export interface DeviceInfo {
   readonly subgroupMinSize: number;
   readonly subgroupMaxSize: number;
   readonly f16: boolean;
+  /** Whether kernels may use u64: the native engine, where the device has it. */
+  readonly int64: boolean;
   readonly subgroupMatrix: boolean;
   /** What the matrix units multiply; empty without `subgroupMatrix`. */
   readonly subgroupMatrixConfigs: readonly SubgroupMatrixConfig[];
@@ -106,6 +108,36 @@ const heldDawnInstances: GPU[] = [];
 
 const softwareNames = /llvmpipe|lavapipe|swiftshader|software|basic render|warp/i;
 
+/** What the native engine calls u64 in kernels; only it has them. */
+const int64Feature = "wgpu-shader-int64";
+
+/**
+ * Opens a device with the first of some sets of features that is granted besides those wanted. The native engine
+ * hides these from `features` and grants them all the same: asking is the test.
+ */
+async function requestDevice(
+  engine: EngineName,
+  adapter: GPUAdapter,
+  requiredLimits: Record<string, number>,
+  wanted: readonly string[],
+  sets: readonly (readonly string[])[],
+): Promise<{ device: GPUDevice; granted: readonly string[] }> {
+  // An adapter serves one device, so that a second request needs a fresh adapter.
+  let next: GPUAdapter | null = adapter;
+  for (const [index, granted] of sets.entries()) {
+    next ??= await requestAdapter(engine);
+    if (!next) throw new UserError(noAdapter(engine));
+    const requiredFeatures = [...wanted, ...granted] as GPUFeatureName[];
+    try {
+      return { device: await next.requestDevice({ requiredFeatures, requiredLimits }), granted };
+    } catch (cause) {
+      if (index === sets.length - 1) throw cause;
+      next = null;
+    }
+  }
+  throw new Error("no set of features to ask for");
+}
+
 /** Opens the adapter of one engine with everything it offers that the kernels can use. */
 export async function openDevice(engine: EngineName): Promise<OpenedDevice> {
   const adapter = await requestAdapter(engine);
@@ -128,26 +160,13 @@ export async function openDevice(engine: EngineName): Promise<OpenedDevice> {
   ) {
     limits[name] = adapter.limits[name];
   }
-  const request = (features: string[]) =>
-    adapter.requestDevice({
-      requiredFeatures: features as GPUFeatureName[],
-      requiredLimits: limits,
-    });
-  // The native engine hides subgroups from `features` and grants them all the same; asking is the test.
-  // An adapter serves one device, so the second request needs a fresh adapter.
-  let device: GPUDevice;
-  let subgroups = true;
-  try {
-    device = await request([...wanted, "subgroups"]);
-  } catch {
-    subgroups = false;
-    const again = await requestAdapter(engine);
-    if (!again) throw new UserError(noAdapter(engine));
-    device = await again.requestDevice({
-      requiredFeatures: wanted as GPUFeatureName[],
-      requiredLimits: limits,
-    });
-  }
+  const { device, granted } = await requestDevice(
+    engine,
+    adapter,
+    limits,
+    wanted,
+    engine === "native" ? [["subgroups", int64Feature], ["subgroups"], []] : [["subgroups"], []],
+  );
   const details = adapter.info as GPUAdapterInfo & {
     subgroupMinSize?: number;
     subgroupMaxSize?: number;
@@ -164,10 +183,11 @@ export async function openDevice(engine: EngineName): Promise<OpenedDevice> {
       name,
       vendor: details.vendor,
       software,
-      subgroups,
+      subgroups: granted.includes("subgroups"),
       subgroupMinSize: details.subgroupMinSize ?? 0,
       subgroupMaxSize: details.subgroupMaxSize ?? 0,
       f16: wanted.includes("shader-f16"),
+      int64: granted.includes(int64Feature),
       subgroupMatrix: wanted.includes("chromium-experimental-subgroup-matrix"),
       // Dawn's objects have getters alone, which neither JSON nor a spread sees.
       subgroupMatrixConfigs: [...details.subgroupMatrixConfigs ?? []].map((

@@ -234,7 +234,7 @@ export class Gpu {
   readonly #compile = (source: KernelSource): Kernel =>
     this.#errors.within(
       `kernel ${source.label} does not compile`,
-      () => compile(this.device, this.info.engine, source),
+      () => compile(this.device, this.info.engine, this.tuning, source),
     );
 
   /** The kernels that were launched, each once, in the order of their first launches. */

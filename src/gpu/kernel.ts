@@ -1,4 +1,5 @@
 import type { EngineName } from "./adapter.ts";
+import type { Tuning } from "./tuning.ts";
 import { type Binding, type Defines, type ParameterField, reflect, specialise } from "./wgsl.ts";
 
 /** A kernel's text and how it is specialised; what `Gpu.kernel` turns into a pipeline. */
@@ -25,9 +26,16 @@ export interface Kernel {
 
 let nextKernelId = 1;
 
-/** Compiles a kernel. A fault in its text is reported to the error scope that is open. */
-export function compile(device: GPUDevice, engine: EngineName, source: KernelSource): Kernel {
-  let code = specialise(source.code, source.defines ?? {});
+/** Compiles a kernel, with `WIDE` among its defines. A fault in its text is reported to the error scope that is open. */
+export function compile(
+  device: GPUDevice,
+  engine: EngineName,
+  tuning: Tuning,
+  asked: KernelSource,
+): Kernel {
+  const defines = { WIDE: tuning.wideLoads, ...asked.defines };
+  const source = { ...asked, defines };
+  let code = specialise(source.code, defines);
   const { bindings, parameters, usesSubgroups, usesF16 } = reflect(code);
   // Dawn wants the directive, the native compiler rejects it.
   if (usesSubgroups && engine === "dawn") code = `enable subgroups;\n${code}`;

@@ -27,6 +27,10 @@ export interface Tuning {
   /** Lanes of a subgroup; null where kernels cannot use them. */
   readonly subgroups: { readonly smallest: number; readonly largest: number } | null;
   readonly f16: boolean;
+  /**
+   * Kernels load 64 bits at a time: on a CPU core each lane's address costs more than what lies there.
+   */
+  readonly wideLoads: boolean;
   /** What the matrix units multiply; empty without them. */
   readonly matrices: readonly SubgroupMatrixConfig[];
   readonly limits: TuningLimits;
@@ -53,6 +57,7 @@ export function tuningOf(info: DeviceInfo, limits: Partial<GPUSupportedLimits>):
       ? { smallest: info.subgroupMinSize, largest: info.subgroupMaxSize }
       : null,
     f16: info.f16,
+    wideLoads: info.software && info.int64,
     matrices: info.subgroupMatrixConfigs,
     limits: {
       workgroupBytes: maxComputeWorkgroupStorageSize,

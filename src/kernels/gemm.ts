@@ -157,12 +157,12 @@ export function gemm(
       cost,
     );
   } else if (variant.sharing === "broadcast") {
-    const LANES = variant.lanes;
+    const { lanes: LANES, rows: ROWS } = variant;
     gpu.dispatch(
-      { label, code: broadcastCode, defines: { ...shared, LANES } },
-      parameters,
+      { label, code: broadcastCode, defines: { ...shared, LANES, ROWS } },
+      { ...parameters, tileRows: ROWS },
       tensors,
-      [Math.ceil(columns / (LANES * 4)), Math.ceil(rows / 16)],
+      [Math.ceil(columns / (LANES * 4)), Math.ceil(rows / ROWS)],
       cost,
     );
   } else {

@@ -9,15 +9,19 @@
 // has the same bits alone and in a batch, and a weight gradient the same bits in one batch or in
 // several that follow one another (ACCUMULATE starts from what C holds).
 //
-// A workgroup of $LANES lanes makes a tile of 16 rows by LANES * 4 columns. Each lane holds four columns
-// of all rows in registers and loads its own columns of B; eight lanes load the rows of A between them
-// and share every value by a broadcast from a constant lane, which this driver does in a register.
+// A workgroup of $LANES lanes makes a tile of $ROWS rows by LANES * 4 columns. Each lane sums four columns
+// of all rows and loads its own columns of B; eight lanes load the rows of A between them, four terms at a
+// time, and share every value by a broadcast from a constant lane, which this driver does in a register.
 // Needs subgroups of at least 8 lanes and no workgroup memory.
+//
+// A load costs this driver as much as ten products, so that a tile of many rows pays. Its sums fit no
+// registers: they are an array, which the driver keeps in memory as long as something indexes it by a number
+// it cannot know (params.tileRows); as variables it would keep two copies of each.
 //
 // Row strides are multiples of 4 elements. A's padding beyond the depth (nt, nn) holds zeros, and in nt
 // the depth itself is a multiple of 4.
 
-//#include gemm_bindings
+//#include gemm_bindings TILE_ROWS=true
 
 @compute @workgroup_size($LANES)
 fn main(
@@ -25,55 +29,59 @@ fn main(
   @builtin(local_invocation_id) local: vec3<u32>,
   @builtin(subgroup_invocation_id) invocation: u32,
 ) {
-  let row = group.y * 16u;
+  let row = group.y * $(ROWS)u;
   let column = (group.x * $(LANES)u + local.x) * 4u;
+  let tileRows = min(params.tileRows, params.rows - row);
   let lastRow = params.rows - 1u;
   let lastDepth = params.depth - 1u;
   let strideA = params.strideA / 4u;
   let strideB = params.strideB / 4u;
   let strideC = params.strideC / 4u;
-  //#include gemm_start ROWS=16
+  var sums: array<vec4<f32>, $ROWS>;
+  //#if ACCUMULATE
+  let lastVectorC = (params.firstC + params.columns + 3u) / 4u - 1u;
+  let startColumn = min((params.firstC + column) / 4u, lastVectorC);
+  for (var r = 0u; r < tileRows; r++) {
+    sums[min(r, $(ROWS-1)u)] = c[(row + r) * strideC + startColumn];
+  }
+  //#endif
 
 //#if LAYOUT == 2
-  // Four terms at a time: lane t loads the 16 rows' elements of term t.
+  // Lane t of each half loads four rows' elements of term t, the upper half the next four rows'.
   let term = invocation & 3u;
+  let half = (invocation >> 2u) & 1u;
   let columnVector = min((params.firstB + column) / 4u, strideB - 1u);
-  let lastVector = strideA - 1u;
-  //#for g 0 4
-  let vector$g = min((params.firstA + row) / 4u + $(g)u, lastVector);
+  //#for g 0 ROWS/8
+  let vector$g = min((params.firstA + row) / 4u + $(2*g)u + half, strideA - 1u);
   //#endfor
   for (var k = 0u; k < params.depth; k += 4u) {
     let inside = k + term < params.depth;
     let rowA = min(k + term, lastDepth) * strideA;
-    //#for g 0 4
-    let a$g = select(vec4<f32>(0.0), a[rowA + vector$g], inside);
-    //#endfor
     //#for t 0 4
     let w$t = load_b(min(k + $(t)u, lastDepth) * strideB + columnVector);
     //#endfor
-    // Term by term within four rows: a row's sums stay in registers for four fma.
-    //#for g 0 4
+    //#for g 0 ROWS/8
+    let a$g = select(vec4<f32>(0.0), load_a(rowA + vector$g), inside);
+    //#for h 0 2
     //#for t 0 4
-    let a$(t)_$(g) = subgroupBroadcast(a$g, $(t)u);
+    let x$(g)_$(h)_$t = subgroupBroadcast(a$g, $(4*h+t)u);
     //#endfor
-    //#for t 0 4
-    sum$(g*4) = fma(vec4<f32>(a$(t)_$(g).x), w$t, sum$(g*4));
+    //#for j 0 4
+    {
+      var sum = sums[$(8*g+4*h+j)];
+      //#for t 0 4
+      sum = fma(vec4<f32>(x$(g)_$(h)_$t[$j]), w$t, sum);
+      //#endfor
+      sums[$(8*g+4*h+j)] = sum;
+    }
     //#endfor
-    //#for t 0 4
-    sum$(g*4+1) = fma(vec4<f32>(a$(t)_$(g).y), w$t, sum$(g*4+1));
-    //#endfor
-    //#for t 0 4
-    sum$(g*4+2) = fma(vec4<f32>(a$(t)_$(g).z), w$t, sum$(g*4+2));
-    //#endfor
-    //#for t 0 4
-    sum$(g*4+3) = fma(vec4<f32>(a$(t)_$(g).w), w$t, sum$(g*4+3));
     //#endfor
     //#endfor
   }
 //#else
   let lane = invocation & 7u;
-  //#for g 0 2
-  let rowA$g = min(row + $(g)u * 8u + lane, lastRow) * strideA + params.firstA / 4u;
+  //#for g 0 ROWS/8
+  let rowA$g = min(row + $(8*g)u + lane, lastRow) * strideA + params.firstA / 4u;
   //#endfor
   //#if LAYOUT == 0
   let lastColumn = params.columns - 1u;
@@ -89,27 +97,32 @@ fn main(
     //#for n 0 4
     let b$n = load_b(rowB$n + k);
     //#endfor
-    let w0 = vec4<f32>(b0.x, b1.x, b2.x, b3.x);
-    let w1 = vec4<f32>(b0.y, b1.y, b2.y, b3.y);
-    let w2 = vec4<f32>(b0.z, b1.z, b2.z, b3.z);
-    let w3 = vec4<f32>(b0.w, b1.w, b2.w, b3.w);
+    //#for t 0 4
+    let w$t = vec4<f32>(b0[$t], b1[$t], b2[$t], b3[$t]);
+    //#endfor
     //#else
-    //#for n 0 4
-    let w$n = load_b(min(k * 4u + $(n)u, lastDepth) * strideB + columnVector);
+    //#for t 0 4
+    let w$t = load_b(min(k * 4u + $(t)u, lastDepth) * strideB + columnVector);
     //#endfor
     //#endif
-    //#for g 0 2
-    let a$g = a[rowA$g + k];
+    //#for g 0 ROWS/8
+    let a$g = load_a(rowA$g + k);
     //#for l 0 8
-    let a$(g)_$(l) = subgroupBroadcast(a$g, $(l)u);
-    sum$(g*8+l) = fma(vec4<f32>(a$(g)_$(l).x), w0, sum$(g*8+l));
-    sum$(g*8+l) = fma(vec4<f32>(a$(g)_$(l).y), w1, sum$(g*8+l));
-    sum$(g*8+l) = fma(vec4<f32>(a$(g)_$(l).z), w2, sum$(g*8+l));
-    sum$(g*8+l) = fma(vec4<f32>(a$(g)_$(l).w), w3, sum$(g*8+l));
+    {
+      let x = subgroupBroadcast(a$g, $(l)u);
+      var sum = sums[$(8*g+l)];
+      //#for t 0 4
+      sum = fma(vec4<f32>(x[$t]), w$t, sum);
+      //#endfor
+      sums[$(8*g+l)] = sum;
+    }
     //#endfor
     //#endfor
   }
 //#endif
 
-  //#include gemm_write ROWS=16
+  for (var r = 0u; r < tileRows; r++) {
+    var value = sums[min(r, $(ROWS-1)u)];
+    //#include gemm_write_vector SUM="value" ROW="row+r" COLUMN="column"
+  }
 }

@@ -4,7 +4,7 @@
 // A lane sums four columns of all rows, k ascending, with one fma per term: the bits of gemm.wgsl. All lanes read
 // the same vector of A. A longer step than one vector of each column fits no registers and is slower.
 
-//#include gemm_bindings
+//#include gemm_bindings TILE_ROWS=false
 
 @compute @workgroup_size(8)
 fn main(
@@ -31,7 +31,7 @@ fn main(
     let b$n = load_b(rowB$n + k);
     //#endfor
     //#for r 0 ROWS
-    let x$r = a[rowA$r + k];
+    let x$r = load_a(rowA$r + k);
     //#for e 0 4
     sum$r = fma(vec4<f32>(x$r[$e]), vec4<f32>(b0[$e], b1[$e], b2[$e], b3[$e]), sum$r);
     //#endfor

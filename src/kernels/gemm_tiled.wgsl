@@ -14,7 +14,7 @@
 //  - Writing vectors of terms, 8 lanes write $(TK/4) slices of neighbouring rows: a slice begins $(32/TK) (mod 8) after the last.
 //  - Writing vectors of rows or columns, they write neighbouring ones.
 
-//#include gemm_bindings
+//#include gemm_bindings TILE_ROWS=false
 
 //#if LAYOUT == 2
 var<workgroup> tileA: array<array<vec4<f32>, $(LY*RM/4)>, $TK>;
@@ -94,7 +94,7 @@ fn main(
     {
     //#endif
       let term = termA + $(n*LX*LY/(LY*RM/4))u;
-      let value = a[min(k + term, lastDepth) * strideA + placeA];
+      let value = load_a(min(k + term, lastDepth) * strideA + placeA);
       tileA[term][vectorA] = select(vec4<f32>(0.0), value, k + term < params.depth);
     }
     //#endfor
@@ -109,7 +109,7 @@ fn main(
       //#else
       {
       //#endif
-        tileA[sliceA][rowA + $(n*LX*LY*4/TK)u] = select(vec4<f32>(0.0), a[startA$n + place], inside);
+        tileA[sliceA][rowA + $(n*LX*LY*4/TK)u] = select(vec4<f32>(0.0), load_a(startA$n + place), inside);
       }
       //#endfor
     }

@@ -27,7 +27,12 @@ export interface GemmShape {
  */
 export type GemmVariant =
   | { readonly name: string; readonly sharing: "uniform"; readonly rows: 1 | 4 }
-  | { readonly name: string; readonly sharing: "broadcast"; readonly lanes: 8 | 16 }
+  | {
+    readonly name: string;
+    readonly sharing: "broadcast";
+    readonly lanes: 8 | 16;
+    readonly rows: 8 | 16 | 32;
+  }
   | TiledVariant;
 
 interface TiledVariant {
@@ -41,13 +46,40 @@ const [uniform1, uniform4] = ([1, 4] as const).map((rows): GemmVariant => ({
   sharing: "uniform",
   rows,
 }));
-const [broadcast8, broadcast16] = ([8, 16] as const).map((lanes): GemmVariant => ({
-  name: `broadcast, ${lanes} lanes`,
-  sharing: "broadcast",
-  lanes,
-}));
-
 type SomeVariants = readonly [GemmVariant, ...GemmVariant[]];
+
+/** By columns of the tile, then by its rows. */
+const broadcasts = ([8, 16] as const).map((lanes) =>
+  ([8, 16, 32] as const).map((rows) => ({
+    name: `broadcast, ${rows}x${4 * lanes}`,
+    sharing: "broadcast" as const,
+    lanes,
+    rows,
+  }))
+);
+
+/** What loading the columns of B takes in a tile, in rows of A and their products. */
+const rowsOfLoads = 10;
+
+const broadcastsByShape = new Map<number, SomeVariants>();
+
+/** The tiles of a CPU core, that with the fewest wasted rows and repeated loads first; asked with every launch. */
+function broadcastsFor({ rows, columns }: GemmShape): SomeVariants {
+  const key = 2 * rows + Number(columns > 32);
+  let found = broadcastsByShape.get(key);
+  if (!found) broadcastsByShape.set(key, found = rankedBroadcasts(rows, columns));
+  return found;
+}
+
+function rankedBroadcasts(rows: number, columns: number): SomeVariants {
+  const [narrow, wide] = broadcasts;
+  const cost = (tile: number) => Math.ceil(rows / tile) * (tile + rowsOfLoads);
+  const [first, ...others] = (columns > 32 ? wide : narrow).toSorted((a, b) =>
+    cost(a.rows) - cost(b.rows)
+  );
+  const other = (columns > 32 ? narrow : wide).find((tile) => tile.rows === first.rows);
+  return [first, ...(other ? [other] : []), ...others.slice(0, 1)];
+}
 
 /** Of a device and a layout: tiles as variants, and their order for the shapes that were met. */
 interface TiledVariants {
@@ -95,7 +127,7 @@ function tiledFor(tuning: Tuning, { layout, rows, columns }: GemmShape): SomeVar
 export function runnableGemmVariants(tuning: Tuning, layout: GemmLayout): readonly GemmVariant[] {
   const { all } = tiledVariantsOf(tuning, layout === "tn");
   const anywhere = [...(layout === "nt" ? [uniform1, uniform4] : []), ...all];
-  return sharesByBroadcast(tuning) ? [broadcast8, broadcast16, ...anywhere] : anywhere;
+  return sharesByBroadcast(tuning) ? [...broadcasts.flat(), ...anywhere] : anywhere;
 }
 
 /** The most rows for which reading B, not arithmetic, takes a CPU core's time. */
@@ -123,8 +155,6 @@ const classNames = gemmLayouts.map((layout) => {
 /** Made once: one is asked for with every launch. */
 const forOneRow: SomeVariants = [uniform1];
 const forFewRows: SomeVariants = [uniform4, uniform1];
-const broadcastWide: SomeVariants = [broadcast16, broadcast8];
-const broadcastNarrow: SomeVariants = [broadcast8, broadcast16];
 
 /** Which variant of the product's kernels runs. */
 export const gemmOperation: VariedOperation<GemmShape, GemmVariant> = {
@@ -135,12 +165,12 @@ export const gemmOperation: VariedOperation<GemmShape, GemmVariant> = {
     return byRows[rank(columns, 64, 1024)][rank(depth, 256, 2048)];
   },
   variantsFor(tuning, shape) {
-    const { layout, rows, columns } = shape;
+    const { layout, rows } = shape;
     if (tuning.lanes === "cpu" && layout === "nt" && rows <= uniformRows) {
       return rows === 1 ? forOneRow : forFewRows;
     }
     if (sharesByBroadcast(tuning)) {
-      return columns > 32 ? broadcastWide : broadcastNarrow;
+      return broadcastsFor(shape);
     }
     return tiledFor(tuning, shape);
   },

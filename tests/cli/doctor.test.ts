@@ -16,6 +16,7 @@ const working: WorkingEngine = {
     subgroupMinSize: 32,
     subgroupMaxSize: 32,
     f16: true,
+    int64: false,
     subgroupMatrix: true,
     subgroupMatrixConfigs: [
       { M: 16, N: 16, K: 8, componentType: "f16", resultComponentType: "f32" },

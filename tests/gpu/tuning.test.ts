@@ -15,6 +15,7 @@ function device(software: boolean, lanesOfSubgroup: number): DeviceInfo {
     subgroupMinSize: lanesOfSubgroup,
     subgroupMaxSize: lanesOfSubgroup,
     f16: false,
+    int64: software,
     subgroupMatrix: false,
     subgroupMatrixConfigs: [],
   };
@@ -38,6 +39,7 @@ Deno.test("tuning: a CPU's lanes have rows of their own and small workgroups", (
   const [cpu, gpu] = [true, false].map((software) => tuningOf(device(software, 8), {}));
   assert.deepEqual([cpu, gpu].map((tuning) => lanesOfRow(tuning, 128)), [1, 128]);
   assert.deepEqual([cpu, gpu].map(independentLanes), [16, 64]);
+  assert.deepEqual([cpu, gpu].map((tuning) => tuning.wideLoads), [true, false]);
 });
 
 Deno.test("tuning: what nobody says of a device is what WebGPU promises", () => {
@@ -45,6 +47,7 @@ Deno.test("tuning: what nobody says of a device is what WebGPU promises", () => 
     lanes: "gpu",
     subgroups: null,
     f16: false,
+    wideLoads: false,
     matrices: [],
     limits: { workgroupBytes: 16384, workgroupLanes: 256 },
     bits: "chain",

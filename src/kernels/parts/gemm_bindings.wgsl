@@ -11,10 +11,13 @@ struct Params {
   firstA: u32,    // where in a row of A the depth (nt, nn) or the rows of C (tn) begin, a multiple of 4
   firstB: u32,    // where in a row of B the columns of C begin (nn, tn), a multiple of 4
   scale: f32,
+  //#if TILE_ROWS
+  tileRows: u32,  // rows of a workgroup's tile
+  //#endif
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> a: array<vec4<f32>>;
+//#include stored_vectors NAME="a" BINDING=1 STORAGE="f32"
 //#include stored_vectors NAME="b" BINDING=2
 @group(0) @binding(3) var<storage, read_write> c: array<vec4<f32>>;
 //#if BIAS

@@ -100,6 +100,7 @@ function deviceOf(name: string): DeviceInfo {
     subgroupMinSize: 32,
     subgroupMaxSize: 32,
     f16: true,
+    int64: false,
     subgroupMatrix: false,
     subgroupMatrixConfigs: [],
   };
