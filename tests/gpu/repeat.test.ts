@@ -88,6 +88,7 @@ Deno.test("a launch seen before compiles nothing and makes no bind group", () =>
     subgroupMinSize: 8,
     subgroupMaxSize: 8,
     f16: false,
+    int64: false,
     subgroupMatrix: false,
     subgroupMatrixConfigs: [],
   }, {
