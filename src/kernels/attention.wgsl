@@ -81,7 +81,7 @@ fn main(
       }
       let count = position + 1u - min(block, position + 1u);
       //#include softmax_block
-      //#include softmax_join
+      //#include softmax_join OF=""
       for (var c = 0u; c < chunks; c++) {
         //#for g 0 BLOCK/8
         let v$g = values[row$g + c];

@@ -29,8 +29,11 @@ export interface DecodeInputs {
   readonly lengths: Tensor;
 }
 
+/** Query heads that a subgroup takes at once: the sums of more leave no registers. */
+const mostHeads = 8;
+
 /**
- * Who walks a slot's keys: `subgroup`, eight lanes for the heads of one key/value head, for drivers whose
+ * Who walks a slot's keys: `subgroup`, eight lanes for some heads of one key/value head, for drivers whose
  * lanes are SIMD lanes of a CPU core; `workgroup`, 128 lanes for the same, for hardware. The same bits.
  */
 export type DecodeSplit = "subgroup" | "workgroup";
@@ -83,11 +86,15 @@ export function attentionDecode(
   // How many keys a slot has is known to the GPU alone: a page each at least.
   const cost = { bytes: 8 * slots * (heads + kvHeads * pageTokens) * headDim };
   if (split === "subgroup") {
+    const group = heads / kvHeads;
+    const OCTETS = Math.ceil(headDim / 8);
+    // Each key and value is loaded once for all of them: loads are what this costs.
+    const HEADS = Math.ceil(group / Math.ceil(group / mostHeads));
     gpu.dispatch(
-      { label: operation, code: decodeCode, defines: common },
-      { heads, kvHeads, maxPages, scale, chunks },
+      { label: operation, code: decodeCode, defines: { ...common, HEADS, OCTETS } },
+      { heads, kvHeads, maxPages, scale, chunks, octets: OCTETS },
       tensors,
-      [slots, kvHeads, Math.ceil(heads / kvHeads / 8)],
+      [slots, kvHeads, Math.ceil(group / HEADS)],
       cost,
     );
   } else {

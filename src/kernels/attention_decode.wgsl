@@ -2,8 +2,10 @@
 // attention.wgsl: the same bits as the forward pass gives that token.
 //
 // Key t of a slot is row pageTable[slot, t / $PAGE] * $PAGE + t % $PAGE of the cache. A workgroup is one
-// subgroup of 8 lanes, with a slot and up to 8 query heads of one key/value head: a lane owns a head, and
-// loads every eighth key for all of them. For software drivers; attention_decode_split.wgsl is for hardware.
+// subgroup of 8 lanes, with a slot and $HEADS query heads of one key/value head. All lanes work however few the
+// heads: for the scores a lane owns every eighth key of a block, for the sums over values every eighth element of
+// the head; what a key weighs then goes from its lane to all by a broadcast, which this driver does in a register.
+// For software drivers; attention_decode_split.wgsl is for hardware.
 
 struct Params {
   heads: u32,
@@ -11,21 +13,22 @@ struct Params {
   maxPages: u32,  // entries of one slot's row of the page table
   scale: f32,     // times log2(e)
   chunks: u32,    // vectors of one head, D / 4
+  octets: u32,    // eights of elements of one head, the last one may be half
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> queries: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> cacheKeys: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read> cacheValues: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read> cacheValues: array<f32>;
 @group(0) @binding(4) var<storage, read> pageTable: array<u32>;
 @group(0) @binding(5) var<storage, read> lengths: array<u32>;
-@group(0) @binding(6) var<storage, read_write> output: array<vec4<f32>>;
+@group(0) @binding(6) var<storage, read_write> output: array<f32>;
 
 const lowest = -3.0e38;
 
 // Indexed by a bare loop counter, an array makes Mesa unroll the loop, and compile for minutes.
-fn entry(c: u32) -> u32 {
-  return min(c, $(D/4-1)u);
+fn entry(octet: u32) -> u32 {
+  return min(octet, $(OCTETS-1)u);
 }
 
 @compute @workgroup_size(8)
@@ -34,63 +37,92 @@ fn main(
   @builtin(local_invocation_index) lane: u32,
 ) {
   let chunks = params.chunks;
+  let octets = params.octets;
   let slot = workgroup.x;
   let kvHead = workgroup.y;
   let group = params.heads / params.kvHeads;
-  let member = workgroup.z * 8u + lane;
-  let head = kvHead * group + min(member, group - 1u);
+  let member = workgroup.z * $(HEADS)u;
   let length = min(lengths[slot], params.maxPages * $(PAGE)u);
-  let at = (slot * params.heads + head) * chunks;
   let stride = params.kvHeads * chunks;
   let kvAt = kvHead * chunks;
-
-  var q: array<vec4<f32>, $(D/4)>;
-  var o: array<vec4<f32>, $(D/4)>;
-  for (var c = 0u; c < chunks; c++) {
-    q[entry(c)] = queries[at + c] * params.scale;
-    o[entry(c)] = vec4<f32>(0.0);
-  }
-  var m = lowest;
-  var l = 0.0;
+  //#for h 0 HEADS
+  let at$h = (slot * params.heads + kvHead * group + min(member + $(h)u, group - 1u)) * chunks;
+  var o$h: array<f32, $OCTETS>;
+  for (var i = 0u; i < octets; i++) { o$h[entry(i)] = 0.0; }
+  var m$h = lowest;
+  var l$h = 0.0;
+  //#endfor
   for (var block = 0u; block < length; block += $(BLOCK)u) {
     let page = pageTable[slot * params.maxPages + block / $(PAGE)u];
     let base = page * $(PAGE)u + block % $(PAGE)u;
     let count = min($(BLOCK)u, length - block);
     //#for g 0 BLOCK/8
+    let inside$g = $(g*8)u + lane < count;
     let row$g = (base + min($(g*8)u + lane, count - 1u)) * stride + kvAt;
+    //#for h 0 HEADS
+    var s$(h)_$(g) = 0.0;
     //#endfor
-    //#for j 0 BLOCK
-    var s$j = 0.0;
     //#endfor
     for (var c = 0u; c < chunks; c++) {
-      let x = q[entry(c)];
       //#for g 0 BLOCK/8
       let k$g = cacheKeys[row$g + c];
       //#endfor
-      //#for j 0 BLOCK
-      let y$j = subgroupBroadcast(k$((j-j%8)/8), $(j%8)u);
-      s$j = fma(x.x, y$j.x, s$j);
-      s$j = fma(x.y, y$j.y, s$j);
-      s$j = fma(x.z, y$j.z, s$j);
-      s$j = fma(x.w, y$j.w, s$j);
-      //#endfor
-    }
-    //#include softmax_block
-    //#include softmax_join
-    for (var c = 0u; c < chunks; c++) {
+      //#for h 0 HEADS
+      let x$h = queries[at$h + c] * params.scale;
       //#for g 0 BLOCK/8
-      let v$g = cacheValues[row$g + c];
+      s$(h)_$(g) = fma(x$h.x, k$g.x, s$(h)_$(g));
+      s$(h)_$(g) = fma(x$h.y, k$g.y, s$(h)_$(g));
+      s$(h)_$(g) = fma(x$h.z, k$g.z, s$(h)_$(g));
+      s$(h)_$(g) = fma(x$h.w, k$g.w, s$(h)_$(g));
       //#endfor
-      var sum = vec4<f32>(0.0);
+      //#endfor
+    }
+    //#for h 0 HEADS
+    var blockMax$h = lowest;
+    //#for g 0 BLOCK/8
+    s$(h)_$(g) = select(lowest, s$(h)_$(g), inside$g);
+    //#endfor
+    //#for j 0 BLOCK
+    blockMax$h = max(blockMax$h, subgroupBroadcast(s$(h)_$((j-j%8)/8), $(j%8)u));
+    //#endfor
+    //#for g 0 BLOCK/8
+    let e$(h)_$(g) = select(0.0, exp2(s$(h)_$(g) - blockMax$h), inside$g);
+    //#endfor
+    var blockSum$h = 0.0;
+    //#for j 0 BLOCK
+    let p$(h)_$(j) = subgroupBroadcast(e$(h)_$((j-j%8)/8), $(j%8)u);
+    blockSum$h += p$(h)_$(j);
+    //#endfor
+    //#include softmax_join OF=h
+    //#endfor
+    //#for j 0 BLOCK
+    let valueRow$j = ((base + min($(j)u, count - 1u)) * stride + kvAt) * 4u;
+    //#endfor
+    for (var i = 0u; i < octets; i++) {
+      let element = min(i * 8u + lane, $(D-1)u);
+      //#for h 0 HEADS
+      var sum$h = 0.0;
+      //#endfor
       //#for j 0 BLOCK
-      sum = fma(vec4<f32>(p$j), subgroupBroadcast(v$((j-j%8)/8), $(j%8)u), sum);
+      let v$j = cacheValues[valueRow$j + element];
+      //#for h 0 HEADS
+      sum$h = fma(p$(h)_$(j), v$j, sum$h);
       //#endfor
-      o[entry(c)] = fma(o[entry(c)], vec4<f32>(keep), sum * add);
+      //#endfor
+      //#for h 0 HEADS
+      o$h[entry(i)] = fma(o$h[entry(i)], keep$h, sum$h * add$h);
+      //#endfor
     }
   }
-  if (member >= group) { return; }
-  let share = 1.0 / l;
-  for (var c = 0u; c < chunks; c++) {
-    output[at + c] = select(vec4<f32>(0.0), o[entry(c)] * share, length > 0u);
+  //#for h 0 HEADS
+  let share$h = 1.0 / l$h;
+  if (member + $(h)u < group) {
+    for (var i = 0u; i < octets; i++) {
+      let element = i * 8u + lane;
+      if (element < $(D)u) {
+        output[at$h * 4u + element] = select(0.0, o$h[entry(i)] * share$h, length > 0u);
+      }
+    }
   }
+  //#endfor
 }

@@ -60,7 +60,7 @@ fn main(
           //#endfor
           //#endfor
           //#include softmax_block
-          //#include softmax_join
+          //#include softmax_join OF=""
           //#for n 0 4
           scores[b][lane / $(PY)u][$n][lane % $(PY)u] = vec4<f32>(p$(4*n), p$(4*n+1), p$(4*n+2), p$(4*n+3));
           //#endfor
