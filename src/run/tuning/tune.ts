@@ -97,8 +97,10 @@ export async function chooseVariants(
   mode: TuningMode = "default",
   options: Pick<TuneOptions, "ranks" | "tell">,
 ): Promise<void> {
-  if (mode === "measured") await tune(gpu, options);
-  else gpu.choices.table = {};
+  if (mode === "default") gpu.choices.table = {};
+  else await tune(gpu, options);
+  // What measuring took is given back, and is none of the run's.
+  gpu.pool.peakBytes = gpu.pool.liveBytes;
 }
 
 /** Lets a GPU run what its file has, without measuring: for work that is over before that would pay. */
