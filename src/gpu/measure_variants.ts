@@ -41,6 +41,8 @@ export interface MeasuredClass {
   readonly shapeClass: string;
   /** What was launched, in words. */
   readonly shape: string;
+  /** The variant that is taken for this shape when nothing is measured. */
+  readonly suggested: string;
   /** The fastest. */
   readonly variant: string;
   readonly variants: readonly MeasuredVariant[];
@@ -96,6 +98,7 @@ export async function measureVariants<Shape, Own extends Variant>(
         operation: trials.operation.name,
         shapeClass,
         shape: trial.shape,
+        suggested: trial.variants[0].name,
         variant: timed[fastest(times)].name,
         variants: [...timed, ...excluded],
       });

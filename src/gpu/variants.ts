@@ -17,8 +17,17 @@ export interface VariedOperation<Shape, Own extends Variant> {
   flops(shape: Shape): number;
 }
 
-/** Names of the variants that were measured fastest, by operation and class of shapes. */
-export type VariantTable = Readonly<Record<string, Readonly<Record<string, string>>>>;
+/** Names of variants, as they were measured at one shape of a class. */
+export interface MeasuredChoice {
+  /** The first of those that the device should try for that shape. */
+  readonly suggested: string;
+  readonly fastest: string;
+  /** Those that are wrong on this device. */
+  readonly excluded: readonly string[];
+}
+
+/** What was measured, by operation and class of shapes. */
+export type VariantTable = Readonly<Record<string, Readonly<Record<string, MeasuredChoice>>>>;
 
 /** A class of shapes that work asked for, and how much of the work it is. */
 export interface AskedClass<Shape> {
@@ -73,6 +82,11 @@ export class VariantChoices {
     const variants = operation.variantsFor(this.tuning, shape);
     const measured = this.table[operation.name]?.[shapeClass];
     if (measured === undefined) return variants[0];
-    return variants.find(({ name }) => name === measured) ?? variants[0];
+    const { suggested, fastest, excluded } = measured;
+    // For a shape of the class that another tile suits, nothing is known of the one measured fastest.
+    const wanted = variants[0].name === suggested
+      ? variants.find(({ name }) => name === fastest)
+      : variants.find(({ name }) => !excluded.includes(name));
+    return wanted ?? variants[0];
   }
 }

@@ -29,7 +29,8 @@ export const gemmTrials: Trials<GemmShape, GemmVariant> = {
     const most = largest[gpu.tuning.lanes];
     const whole = (length: number) => Math.ceil(length / 4) * 4;
     const rows = Math.min(shape.rows, most.rows);
-    return prepare(gpu, {
+    const variants = gemmOperation.variantsFor(gpu.tuning, shape);
+    return prepare(gpu, variants, {
       ...shape,
       rows: shape.layout === "tn" ? whole(rows) : rows,
       columns: whole(Math.min(shape.columns, most.columns)),
@@ -39,7 +40,11 @@ export const gemmTrials: Trials<GemmShape, GemmVariant> = {
 };
 
 /** Sizes in whole vectors but for the rows of nt and nn. */
-function prepare(gpu: Gpu, shape: GemmShape): Trial<GemmVariant> {
+function prepare(
+  gpu: Gpu,
+  variants: readonly GemmVariant[],
+  shape: GemmShape,
+): Trial<GemmVariant> {
   const { layout, storage, rows, columns, depth } = shape;
   const left = numbers(1, "f32"), right = numbers(2, storage);
   const shapeA = layout === "tn" ? [depth, rows] : [rows, depth];
@@ -50,7 +55,7 @@ function prepare(gpu: Gpu, shape: GemmShape): Trial<GemmVariant> {
   const label = `gemm ${layout} trial`;
   return {
     shape: `${rows}x${columns}x${depth}`,
-    variants: gemmOperation.variantsFor(gpu.tuning, shape),
+    variants,
     output,
     launch: (variant) => gemm(gpu, layout, a, b, output, { label, variant }),
     fault(found) {

@@ -40,6 +40,7 @@ Deno.test("tune: the variant that is taken is marked, and why others are not is 
     operation: "gemm",
     shapeClass: "nt f32, few rows",
     shape: "4x1280x576",
+    suggested: "large",
     variant: "small",
     variants: [
       { name: "large", seconds: 0.002, excluded: null },

@@ -15,10 +15,17 @@ const summing: VariedOperation<number, { readonly name: string }> = {
 
 onEveryGpu("variants: what is measured goes before what abilities suggest", ({ tuning }) => {
   const choices = new VariantChoices(tuning, null);
-  assert.equal(choices.of(summing, 200).name, "tree");
-  choices.table = { sum: { many: "line", few: "gone" }, other: { many: "tree" } };
-  assert.equal(choices.of(summing, 200).name, "line");
-  assert.equal(choices.of(summing, 5).name, "line", "a name that nothing has is passed over");
+  const chosen = (count: number) => choices.of(summing, count).name;
+  assert.deepEqual([5, 50, 200].map(chosen), ["line", "line", "tree"]);
+  const measured = { suggested: "tree", fastest: "line", excluded: [] };
+  choices.table = { sum: { many: measured }, other: { many: { ...measured, fastest: "tree" } } };
+  assert.equal(chosen(200), "line");
+  choices.table = { sum: { many: { ...measured, fastest: "gone" } } };
+  assert.equal(chosen(200), "tree", "a name that nothing has is passed over");
+  choices.table = { sum: { many: { suggested: "line", fastest: "line", excluded: [] } } };
+  assert.equal(chosen(200), "tree", "measured where another was suggested");
+  choices.table = { sum: { many: { suggested: "line", fastest: "line", excluded: ["tree"] } } };
+  assert.equal(chosen(200), "line", "what is wrong is not taken anywhere in the class");
   return Promise.resolve();
 });
 

@@ -10,7 +10,7 @@ export const runDeviceSchema = z.object({
   engine: z.enum(["native", "dawn"]),
   /** See `BitClass`. */
   bits: z.enum(["chain", "mma"]),
-  /** See `VariantTable`; empty where nothing was measured. */
+  /** Those measured fastest, by operation and class of shapes; empty where nothing was measured. */
   variants: z.record(z.string(), z.record(z.string(), z.string())),
 });
 
@@ -24,7 +24,12 @@ export function runDeviceOf({ info, tuning, choices }: Gpu): RunDevice {
     engine: info.engine,
     bits: tuning.bits,
     variants: Object.fromEntries(
-      Object.entries(choices.table).map(([name, classes]) => [name, { ...classes }]),
+      Object.entries(choices.table).map(([operation, classes]) => [
+        operation,
+        Object.fromEntries(
+          Object.entries(classes).map(([shapes, { fastest }]) => [shapes, fastest]),
+        ),
+      ]),
     ),
   };
 }

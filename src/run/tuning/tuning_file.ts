@@ -7,7 +7,7 @@ import { exists, writeFileAtomically } from "../../base/atomic_file.ts";
 import { describeDiskError } from "../../base/disk.ts";
 import type { DeviceInfo } from "../../gpu/adapter.ts";
 import type { MeasuredClass } from "../../gpu/measure_variants.ts";
-import type { VariantTable } from "../../gpu/variants.ts";
+import type { MeasuredChoice, VariantTable } from "../../gpu/variants.ts";
 
 const FORMAT = 1;
 
@@ -31,6 +31,7 @@ const measuredSchema = z.strictObject({
   operation: z.string(),
   shapeClass: z.string(),
   shape: z.string(),
+  suggested: z.string(),
   variant: z.string(),
   variants: z.array(z.strictObject({
     name: z.string(),
@@ -114,11 +115,12 @@ export function writeTuning(
   writeFileAtomically(path, `${text}\n`, next);
 }
 
-/** Which variants are the fastest. */
+/** What to choose by. */
 export function tableOf(classes: readonly MeasuredClass[]): VariantTable {
-  const table: Record<string, Record<string, string>> = {};
-  for (const { operation, shapeClass, variant } of classes) {
-    (table[operation] ??= {})[shapeClass] = variant;
+  const table: Record<string, Record<string, MeasuredChoice>> = {};
+  for (const { operation, shapeClass, suggested, variant, variants } of classes) {
+    const excluded = variants.filter(({ excluded }) => excluded !== null).map(({ name }) => name);
+    (table[operation] ??= {})[shapeClass] = { suggested, fastest: variant, excluded };
   }
   return table;
 }
