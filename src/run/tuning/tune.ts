@@ -4,6 +4,7 @@ import { alone, type Communicator } from "../../distributed/communicator.ts";
 import { broadcastOutcome } from "../../distributed/outcomes.ts";
 import { gatherValues } from "../../distributed/values.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
+import { GpuFailure } from "../../gpu/gpu_failure.ts";
 import { type MeasuredClass, measureVariants } from "../../gpu/measure_variants.ts";
 import type { VariantTable } from "../../gpu/variants.ts";
 import { gemmTrials } from "../../kernels/gemm_trials.ts";
@@ -42,6 +43,7 @@ export interface Tuned {
  * those measured now, which join them there. Which ones show in no bit. All ranks call it.
  *
  * @throws Failure when a kernel gives wrong numbers in every variant
+ * @throws GpuFailure when the GPU gave out
  */
 export async function tune(gpu: Gpu, options: TuneOptions = {}): Promise<Tuned> {
   const { ranks = alone, tell = () => {} } = options;
@@ -64,7 +66,7 @@ export async function tune(gpu: Gpu, options: TuneOptions = {}): Promise<Tuned> 
       tell(`Measuring which kernels are fastest on this device, in ${mostSeconds} s at most ...`);
     }
     const started = performance.now();
-    const measured = await measureVariants(gpu, gemmTrials, chosen, mostSeconds);
+    const measured = await withWayOut(measureVariants(gpu, gemmTrials, chosen, mostSeconds));
     const seconds = (performance.now() - started) / 1000;
     const isNew = new Set(measured.map(({ shapeClass }) => shapeClass));
     const classes = [...stored.filter(({ shapeClass }) => !isNew.has(shapeClass)), ...measured];
@@ -107,6 +109,19 @@ export async function chooseVariants(
 export function useStoredTuning(gpu: Gpu): void {
   const owner = tuningOwner(gpu.info, gemmTrials.texts);
   gpu.choices.table = tableOf(readTuning(tuningFile(TUNING_FOLDER, owner), owner).classes);
+}
+
+/** A GPU that gives out under a variant of a kernel may do well without trying it. */
+async function withWayOut<Result>(measuring: Promise<Result>): Promise<Result> {
+  try {
+    return await measuring;
+  } catch (error) {
+    if (error instanceof GpuFailure) {
+      error.message += " It gave out while kernels were measured; tuning: default in the " +
+        "configuration (--set tuning=default) starts without.";
+    }
+    throw error;
+  }
 }
 
 /** What is said of the file: a disk that does not take it costs the next start its time, and nothing else. */

@@ -89,6 +89,15 @@ test("tuning: a folder that cannot be written costs only the next start its time
     assert.match(said.join("\n"), /which could not be kept: .*file/);
   }));
 
+test("tuning: a GPU that is lost meanwhile is told with the way around it", () =>
+  withProducts(async (gpu, folder) => {
+    gpu.device.destroy();
+    await assert.rejects(
+      tune(gpu, { folder }),
+      /The GPU was lost .* It gave out while kernels were measured; tuning: default .* starts without\./,
+    );
+  }));
+
 test("tuning: ranks share what the first one measures, for the shapes of all", () =>
   withProducts(async (first, folder) => {
     const second = await Gpu.open("native");
