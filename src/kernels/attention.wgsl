@@ -4,7 +4,7 @@
 //
 // over the tokens j <= t of t's sequence, whose first tokens several sequences of a pack may share:
 // `segments` (attention_segments.ts) says where they lie. THE DEFINING ORDER, which attention_decode.wgsl and
-// attention_decode_split.wgsl repeat bit for bit: keys are cut in blocks of $BLOCK from the sequence's
+// attention_decode_workgroup.wgsl repeat bit for bit: keys are cut in blocks of $BLOCK from the sequence's
 // first token; in a block
 //   s_j = sum_d (q_d * scale) * k_jd    d ascending, scale holds log2(e)
 //   m_b = max_j s_j,  p_j = exp2(s_j - m_b),  l_b = sum_j p_j,  o_b = sum_j p_j * v_j    j ascending

@@ -1,7 +1,8 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import decodeText from "./attention_decode.wgsl" with { type: "text" };
-import splitCode from "./attention_decode_split.wgsl" with { type: "text" };
+import joinText from "./attention_decode_join.wgsl" with { type: "text" };
+import workgroupText from "./attention_decode_workgroup.wgsl" with { type: "text" };
 import {
   attentionBlock,
   type AttentionShape,
@@ -14,6 +15,8 @@ import { expectShape } from "./expect_shape.ts";
 import { compose } from "./parts/compose.ts";
 
 const decodeCode = compose(decodeText);
+const workgroupCode = compose(workgroupText);
+const joinCode = compose(joinText);
 
 /** One token of every slot, and the cache of one layer. */
 export interface DecodeInputs {
@@ -29,18 +32,39 @@ export interface DecodeInputs {
   readonly lengths: Tensor;
 }
 
-/** Query heads that a subgroup takes at once: the sums of more leave no registers. */
+/** Query heads of one key/value head that a workgroup takes at once: the sums of more leave no registers. */
 const mostHeads = 8;
 
 /**
- * Who walks a slot's keys: `subgroup`, eight lanes for some heads of one key/value head, for drivers whose
- * lanes are SIMD lanes of a CPU core; `workgroup`, 128 lanes for the same, for hardware. The same bits.
+ * Who walks a slot's keys, all with the same bits:
+ *
+ * - `subgroup`: eight lanes for up to eight heads of one key/value head, for drivers whose lanes are SIMD lanes of a CPU core
+ * - `workgroup`: 128 lanes for the same, for hardware
+ * - `spans`: as many for every 128 keys, and a second launch that joins their blocks, for hardware whose cores the
+ *   slots alone do not fill
  */
-export type DecodeSplit = "subgroup" | "workgroup";
+export type DecodeSplit = "subgroup" | "workgroup" | "spans";
 
-/** The split that suits the device. */
-export function decodeSplit(gpu: Gpu): DecodeSplit {
-  return attentionVariant(gpu) === "broadcast" ? "subgroup" : "workgroup";
+/** Lanes of a workgroup on hardware, and keys of a span. */
+const spanKeys = 128;
+
+/** A launch of fewer workgroups leaves cores of a GPU idle, or with nothing to do while they wait for memory. */
+const fillingWorkgroups = 512;
+
+/** What spans may leave for the join. */
+const mostSpanBytes = 64 * 2 ** 20;
+
+/** The split that suits the device. P: pages of a slot at most. */
+export function decodeSplit(
+  gpu: Gpu,
+  { heads, kvHeads, headDim }: AttentionShape,
+  [slots, maxPages]: readonly number[],
+): DecodeSplit {
+  if (attentionVariant(gpu) === "broadcast") return "subgroup";
+  const keys = maxPages * pageTokens;
+  const spanBytes = slots * keys / attentionBlock * heads * (headDim + 2) * 4;
+  const fills = slots * kvHeads >= fillingWorkgroups;
+  return fills || keys <= spanKeys || spanBytes > mostSpanBytes ? "workgroup" : "spans";
 }
 
 /**
@@ -56,7 +80,7 @@ export function attentionDecode(
   { queries, cacheKeys, cacheValues, pageTable, lengths }: DecodeInputs,
   output: Tensor,
   shape: AttentionShape,
-  split = decodeSplit(gpu),
+  split = decodeSplit(gpu, shape, pageTable.shape),
 ): void {
   const { heads, kvHeads, headDim } = shape;
   const operation = "attention decode";
@@ -76,7 +100,6 @@ export function attentionDecode(
   }
   const maxPages = pageTable.shape[1];
   const scale = shape.scale * log2e;
-  const tensors = { queries, cacheKeys, cacheValues, pageTable, lengths, output };
   const common = {
     D: headDim,
     BLOCK: attentionBlock,
@@ -85,32 +108,65 @@ export function attentionDecode(
   const chunks = headDim / 4;
   // How many keys a slot has is known to the GPU alone: a page each at least.
   const cost = { bytes: 8 * slots * (heads + kvHeads * pageTokens) * headDim };
+  const group = heads / kvHeads;
+  // Each key and value is loaded once for all of them: loads are what this costs.
+  const headsAtOnce = Math.ceil(group / Math.ceil(group / mostHeads));
+  const shares = Math.ceil(group / headsAtOnce);
   if (split === "subgroup") {
-    const group = heads / kvHeads;
     const OCTETS = Math.ceil(headDim / 8);
-    // Each key and value is loaded once for all of them: loads are what this costs.
-    const HEADS = Math.ceil(group / Math.ceil(group / mostHeads));
     gpu.dispatch(
-      { label: operation, code: decodeCode, defines: { ...common, HEADS, OCTETS } },
+      { label: operation, code: decodeCode, defines: { ...common, HEADS: headsAtOnce, OCTETS } },
       { heads, kvHeads, maxPages, scale, chunks, octets: OCTETS },
-      tensors,
-      [slots, kvHeads, Math.ceil(group / HEADS)],
+      { queries, cacheKeys, cacheValues, pageTable, lengths, output },
+      [slots, kvHeads, shares],
       cost,
     );
-  } else {
-    const LANES = 128;
-    const GROUP = heads / kvHeads;
-    const ROUNDS = Math.ceil(GROUP * headDim / 4 / LANES);
-    gpu.dispatch(
-      {
-        label: "attention decode split",
-        code: splitCode,
-        defines: { ...common, LANES, GROUP, ROUNDS, UNROLL: gpu.tuning.lanes === "gpu" },
-      },
-      { kvHeads, maxPages, scale, chunks, block: attentionBlock },
-      tensors,
-      [slots, kvHeads],
-      cost,
-    );
+    return;
   }
+  const splits = split === "spans";
+  const workgroup = workgroupDefines(gpu, headsAtOnce, headDim);
+  const defines = { ...common, SPLIT: splits, ...workgroup };
+  const launch = { label: operation, code: workgroupCode, defines };
+  const parameters = { heads, kvHeads, maxPages, scale, steps: chunks / workgroup.SLAB };
+  const read = { queries, cacheKeys, cacheValues, pageTable, lengths };
+  if (!splits) {
+    gpu.dispatch(launch, parameters, { ...read, output }, [slots, kvHeads * shares], cost);
+    return;
+  }
+  gpu.scope(() => {
+    const blocks = slots * maxPages * pageTokens / attentionBlock;
+    const blockOutputs = gpu.tensor([blocks, heads, headDim], "f32", "attention decode blocks");
+    const blockSums = gpu.tensor([blocks, heads, 2], "f32", "attention decode block sums");
+    const spans = Math.ceil(maxPages * pageTokens / spanKeys);
+    const bindings = { ...read, blockOutputs, blockSums };
+    gpu.dispatch(launch, parameters, bindings, [slots, kvHeads * shares, spans], cost);
+    const HEADS = Math.max(1, Math.floor(64 / chunks));
+    gpu.dispatch(
+      { label: "attention decode join", code: joinCode, defines: { ...common, HEADS, AHEAD: 8 } },
+      { heads, maxPages },
+      { blockOutputs, blockSums, lengths, output },
+      [slots, Math.ceil(heads / HEADS)],
+      { bytes: 8 * slots * heads * headDim },
+    );
+  });
+}
+
+/** The defines of the kernel for hardware besides those of all. */
+function workgroupDefines(gpu: Gpu, GROUP: number, headDim: number) {
+  const chunks = headDim / 4;
+  const SLAB = chunks % 4 === 0 ? 4 : 1;
+  const blocks = spanKeys / attentionBlock;
+  // Of the heads, and of each block's scores, rows, sums and outputs of HEADS heads.
+  const bytes = (HEADS: number) =>
+    4 * GROUP * (headDim + blocks * (attentionBlock + 6)) + 4 * spanKeys + 16 * HEADS * spanKeys;
+  const HEADS = bytes(4) <= gpu.tuning.limits.workgroupBytes ? Math.min(4, GROUP) : 1;
+  return {
+    LANES: spanKeys,
+    GROUP,
+    SLAB,
+    PARTS: Math.min(blocks, Math.floor(spanKeys / chunks)),
+    HEADS,
+    BATCHES: Math.ceil(GROUP / HEADS),
+    ROUNDS: Math.ceil(HEADS * chunks / spanKeys),
+  };
 }

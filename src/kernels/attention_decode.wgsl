@@ -5,7 +5,7 @@
 // subgroup of 8 lanes, with a slot and $HEADS query heads of one key/value head. All lanes work however few the
 // heads: for the scores a lane owns every eighth key of a block, for the sums over values every eighth element of
 // the head; what a key weighs then goes from its lane to all by a broadcast, which this driver does in a register.
-// For software drivers; attention_decode_split.wgsl is for hardware.
+// For software drivers; attention_decode_workgroup.wgsl is for hardware.
 
 struct Params {
   heads: u32,

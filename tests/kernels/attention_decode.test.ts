@@ -1,11 +1,7 @@
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import { attentionForward, attentionPaged } from "../../src/kernels/attention.ts";
 import { pagedSegments } from "../../src/kernels/attention_segments.ts";
-import {
-  attentionDecode,
-  type DecodeSplit,
-  decodeSplit,
-} from "../../src/kernels/attention_decode.ts";
+import { attentionDecode, type DecodeSplit } from "../../src/kernels/attention_decode.ts";
 import {
   type AttentionVariant,
   attentionVariant,
@@ -23,7 +19,8 @@ import { assertClose, onEveryGpu } from "./harness.ts";
 
 /** The variants this device can run. */
 function splits(gpu: Gpu): readonly DecodeSplit[] {
-  return decodeSplit(gpu) === "subgroup" ? ["subgroup", "workgroup"] : ["workgroup"];
+  const hardware: readonly DecodeSplit[] = ["workgroup", "spans"];
+  return attentionVariant(gpu) === "broadcast" ? ["subgroup", ...hardware] : hardware;
 }
 
 /** The variants of the forward kernel that this device can run. */
