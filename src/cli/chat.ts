@@ -20,6 +20,7 @@ import {
   parseCount,
   parseNumber,
   parseWholeNumber,
+  precisionOption,
 } from "./run_options.ts";
 import { type GpuChoice, withGpu } from "./with_gpu.ts";
 
@@ -54,6 +55,7 @@ export function register(program: Command): void {
     .option("--seed <number>", "seed of sampling", parseWholeNumber, 0)
     .addOption(gpuOption())
     .addOption(gpuIndexOption())
+    .addOption(precisionOption())
     .action(chat);
   addExamples(command, {
     "deno task chat --model SmolLM2-135M-Instruct.Q4_1.gguf":

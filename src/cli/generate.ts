@@ -18,6 +18,7 @@ import {
   parseCount,
   parseNumber,
   parseWholeNumber,
+  precisionOption,
 } from "./run_options.ts";
 import { type GpuChoice, withGpu } from "./with_gpu.ts";
 
@@ -47,6 +48,7 @@ export function register(program: Command): void {
     .option("--raw", "no template: the prompt is taken as it is, with its special tokens")
     .addOption(gpuOption())
     .addOption(gpuIndexOption())
+    .addOption(precisionOption())
     .action(answer);
   addExamples(command, {
     'deno task generate --model weights/last-letter/generator "cat dog"': "one sampled answer",

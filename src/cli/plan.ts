@@ -13,6 +13,7 @@ import type { PlannedRun } from "../run/plan/planned_run.ts";
 import { predictPlacements } from "../run/plan/predict_placements.ts";
 import { withStandIns } from "../run/plan/stand_ins.ts";
 import { RunFolder } from "../run/store/run_folder.ts";
+import { UserError } from "../base/user_error.ts";
 import { addExamples } from "./examples.ts";
 import { configOption, parseCount, setOption } from "./run_options.ts";
 
@@ -68,6 +69,11 @@ async function plan(options: PlanOptions, command: Command): Promise<void> {
   const isConfigNamed = command.getOptionValueSource("config") === "cli";
   const file = folder && !isConfigNamed ? folder.configuration : options.config;
   const config = loadTangoConfig(file, { set: options.set });
+  if (config.precision !== "f32") {
+    throw new UserError(
+      `precision is ${config.precision}, and no GPU's rates on matrix units are known: take --set precision=f32`,
+    );
+  }
   const said = { problem: options.problemTokens, judgment: options.judgmentTokens };
   await withStandIns(config, said, (config) => predictFor(gpu, config, options, measured));
 }

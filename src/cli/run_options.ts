@@ -47,6 +47,15 @@ export function gpuOption(): Option {
     .choices(["auto", "native", "dawn"]);
 }
 
+/** --precision, for commands without a configuration, which has a key of that name. */
+export function precisionOption(): Option {
+  return new Option(
+    "--precision <kind>",
+    "what products take of their factors; f16 on matrix units",
+  )
+    .choices(["f32", "f16", "f16-pair"]);
+}
+
 /** --gpu-index, for every command that opens a GPU. */
 export function gpuIndexOption(): Option {
   return new Option("--gpu-index <number>", "which GPU, as ./tango doctor numbers them")

@@ -4,7 +4,6 @@ import type { Command } from "commander";
 import { alignedTable } from "../base/table.ts";
 import { rollout } from "../engine/sampling/rollout.ts";
 import { Sampler } from "../engine/sampling/sampler.ts";
-import type { Gpu } from "../gpu/gpu.ts";
 import type { MeasuredClass } from "../gpu/measure_variants.ts";
 import type { LoadedModel } from "../model/weights/model_folder.ts";
 import { streams } from "../random/philox.ts";
@@ -49,20 +48,17 @@ export function register(program: Command): void {
 
 async function showTuning(options: TuneCommandOptions): Promise<void> {
   const { redo, json } = options;
-  await withGpu(options, async (gpu) => {
-    await rehearse(gpu, options);
+  const { model, config, set } = options;
+  const run = model === undefined ? loadTangoConfig(config, { set }) : null;
+  await withGpu({ ...options, precision: run?.precision }, async (gpu) => {
+    if (model !== undefined) await planSamplingMemory(gpu, model, sampleSome);
+    else if (run !== null) await planTangoMemory(gpu, run);
     const lines: string[] = [];
     const tell = (line: string) => json ? lines.push(line) : console.log(line);
     const { classes } = await tune(gpu, { redo, tell });
     if (json) console.log(JSON.stringify({ device: gpu.info, classes, said: lines }, null, 2));
     else console.log(`${describeDevice(gpu.info)}\n\n${formatClasses(classes)}`);
   });
-}
-
-/** Makes the GPU know the shapes of the work. */
-async function rehearse(gpu: Gpu, { config, set, model }: TuneCommandOptions): Promise<void> {
-  if (model !== undefined) await planSamplingMemory(gpu, model, sampleSome);
-  else await planTangoMemory(gpu, loadTangoConfig(config, { set }));
 }
 
 /** How many sequences are sampled at once, and with how long a prompt. */

@@ -57,7 +57,7 @@ async function verify(problem: string, options: VerifyOptions): Promise<void> {
   const print = json ? printLine : new TextPrinter().print;
   if (!json && solution !== null) print("solution", solution);
   const judged = await withGpu(
-    { ...options, gpu: options.gpu ?? config.gpu },
+    { ...options, gpu: options.gpu ?? config.gpu, precision: config.precision },
     async (gpu) => {
       const texts = { problem, solution };
       await checkJudgingMemory(gpu, config, checkpoint, texts);

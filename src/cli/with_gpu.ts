@@ -1,4 +1,5 @@
 import { type EngineChoice, Gpu } from "../gpu/gpu.ts";
+import type { Precision } from "../gpu/tuning.ts";
 import { useStoredTuning } from "../run/tuning/tune.ts";
 
 /** What `--gpu` and `--gpu-index` say. */
@@ -6,18 +7,21 @@ export interface GpuChoice {
   readonly gpu?: EngineChoice;
   /** Left out, the engine chooses. */
   readonly gpuIndex?: number;
+  /** f32 by default. */
+  readonly precision?: Precision;
 }
 
 /**
  * Opens the GPU for the time of `body`, with the kernels that were measured fastest on it before.
  *
- * @throws UserError when the engine finds no adapter, or the GPU with that number cannot be had
+ * @throws UserError when the engine finds no adapter, the GPU with that number cannot be had, or it has not what the
+ *   precision takes
  */
 export async function withGpu<Result>(
-  { gpu: engine, gpuIndex: index }: GpuChoice,
+  { gpu: engine, gpuIndex: index, precision }: GpuChoice,
   body: (gpu: Gpu) => Promise<Result>,
 ): Promise<Result> {
-  const gpu = await Gpu.open(engine, { index });
+  const gpu = await Gpu.open(engine, { index, precision });
   useStoredTuning(gpu);
   try {
     return await body(gpu);

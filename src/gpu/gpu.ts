@@ -15,10 +15,10 @@ import { rehearsalDevice, rehearsalReadback } from "./rehearsal.ts";
 import { type LaunchCost, SubmitPacing } from "./submit_pacing.ts";
 import { bytesOf, type DataType, dataTypeOf, type HostArray, Tensor } from "./tensor.ts";
 import { type ScopeOfSteps, TensorScopes } from "./tensor_scopes.ts";
-import { type Tuning, tuningOf } from "./tuning.ts";
+import { type Precision, type Tuning, tuningOf } from "./tuning.ts";
 import { AskedClasses, VariantChoices } from "./variants.ts";
 
-/** What `--gpu` accepts. `auto` takes the native engine. */
+/** What `--gpu` accepts. `auto` takes the native engine, and Dawn where the precision takes matrix units. */
 export type EngineChoice = "auto" | EngineName;
 
 /** A workgroup grid: [x, y, z], missing entries are 1. */
@@ -49,6 +49,8 @@ export interface GpuOptions {
   readonly submitSeconds?: number;
   /** Number of the GPU, see `listGpus`; left out, the engine takes the one it thinks fastest. */
   readonly index?: number;
+  /** Of products of activations with weights; f32 by default. */
+  readonly precision?: Precision;
 }
 
 /**
@@ -59,6 +61,7 @@ export interface GpuOptions {
  */
 export class Gpu {
   readonly info: DeviceInfo;
+  readonly precision: Precision | undefined;
   /** What the kernels choose by. */
   readonly tuning: Tuning;
   /** Which variants of the kernels run. */
@@ -90,14 +93,15 @@ export class Gpu {
     readonly device: GPUDevice,
     info: DeviceInfo,
     private readonly readback: Pick<Readback, "record" | "immediate">,
-    { submitSeconds = 0.1 }: GpuOptions,
+    { submitSeconds = 0.1, precision }: GpuOptions,
     /** True when nothing is computed; see `rehearsal`. */
     readonly isRehearsal = false,
     /** Which classes of shapes work has that was rehearsed for this GPU. */
     readonly rehearsed = new AskedClasses(),
   ) {
     this.info = info;
-    this.tuning = tuningOf(info, device.limits);
+    this.precision = precision;
+    this.tuning = tuningOf(info, device.limits, precision);
     this.choices = new VariantChoices(this.tuning, isRehearsal ? rehearsed : null);
     this.#pacing = new SubmitPacing(submitSeconds);
     this.pool = new BufferPool(device, {
@@ -127,11 +131,13 @@ export class Gpu {
   /**
    * Opens the GPU.
    *
-   * @throws UserError when the engine finds no adapter, or the one with that number cannot be had
+   * @throws UserError when the engine finds no adapter, the one with that number cannot be had, or it does not
+   *   have what the precision takes
    */
   static async open(choice: EngineChoice = "auto", options: GpuOptions = {}): Promise<Gpu> {
-    const engine = choice === "auto" ? "native" : choice;
-    const { index } = options;
+    const { index, precision = "f32" } = options;
+    // Only Dawn shows matrix units.
+    const engine = choice !== "auto" ? choice : precision === "f32" ? "native" : "dawn";
     const { device, info } = index === undefined
       ? await openDevice(engine)
       : await onGpu(index, () => openDevice(engine));
@@ -159,7 +165,7 @@ export class Gpu {
       rehearsalDevice(known),
       this.info,
       rehearsalReadback,
-      {},
+      { precision: this.precision },
       true,
       this.rehearsed,
     );

@@ -36,10 +36,11 @@ export function compile(
   const defines = { WIDE: tuning.wideLoads, ...asked.defines };
   const source = { ...asked, defines };
   let code = specialise(source.code, defines);
-  const { bindings, parameters, usesSubgroups, usesF16 } = reflect(code);
+  const { bindings, parameters, usesSubgroups, usesF16, usesMatrices } = reflect(code);
   // Dawn wants the directive, the native compiler rejects it.
   if (usesSubgroups && engine === "dawn") code = `enable subgroups;\n${code}`;
   if (usesF16) code = `enable f16;\n${code}`;
+  if (usesMatrices) code = `enable chromium_experimental_subgroup_matrix;\n${code}`;
   const { label } = source;
   const parameterBytes = parameters.length * 4;
   const layout = device.createBindGroupLayout({

@@ -1,3 +1,4 @@
+import { UserError } from "../base/user_error.ts";
 import type { DeviceInfo, SubgroupMatrixConfig } from "./adapter.ts";
 
 /**
@@ -9,9 +10,15 @@ export type LaneKind = "cpu" | "gpu";
 /**
  * How sums of products are rounded. Within a class a number has the same bits in prefill, decoding and training,
  * whatever tiles its kernels take, and a run keeps to one class. `chain`: each sum is one ascending chain of fused
- * multiply-adds. `mma`: blocks of the sum in ascending order, each by a matrix instruction of the device.
+ * multiply-adds. `mma`: blocks of the sum in ascending order, each by a matrix instruction of the device, factors in
+ * f16; gradients of weights stay chains. `mma-pair`: the same with two f16 for each factor.
  */
-export type BitClass = "chain" | "mma";
+export type BitClass = "chain" | "mma" | "mma-pair";
+
+/** What products of activations with weights take of their factors: all of f32, f16, or 21 bits in two f16. */
+export type Precision = "f32" | "f16" | "f16-pair";
+
+const classOf: Record<Precision, BitClass> = { f32: "chain", f16: "mma", "f16-pair": "mma-pair" };
 
 /** Limits of a device by which kernels choose their tiles. */
 export interface TuningLimits {
@@ -31,8 +38,8 @@ export interface Tuning {
    * Kernels load 64 bits at a time: on a CPU core each lane's address costs more than what lies there.
    */
   readonly wideLoads: boolean;
-  /** What the matrix units multiply; empty without them. */
-  readonly matrices: readonly SubgroupMatrixConfig[];
+  /** What the matrix units are to multiply; null where `bits` is `chain`. */
+  readonly matrix: SubgroupMatrixConfig | null;
   readonly limits: TuningLimits;
   /** Of all its kernels. */
   readonly bits: BitClass;
@@ -45,8 +52,13 @@ const promised = { maxComputeWorkgroupStorageSize: 16384, maxComputeInvocationsP
  * The record of a device.
  *
  * @param limits of the device; one that is left out is what WebGPU promises
+ * @throws UserError when the precision takes matrix units that the device does not show
  */
-export function tuningOf(info: DeviceInfo, limits: Partial<GPUSupportedLimits>): Tuning {
+export function tuningOf(
+  info: DeviceInfo,
+  limits: Partial<GPUSupportedLimits>,
+  precision: Precision = "f32",
+): Tuning {
   const {
     maxComputeWorkgroupStorageSize = promised.maxComputeWorkgroupStorageSize,
     maxComputeInvocationsPerWorkgroup = promised.maxComputeInvocationsPerWorkgroup,
@@ -58,13 +70,31 @@ export function tuningOf(info: DeviceInfo, limits: Partial<GPUSupportedLimits>):
       : null,
     f16: info.f16,
     wideLoads: info.software && info.int64,
-    matrices: info.subgroupMatrixConfigs,
+    matrix: precision === "f32" ? null : matrixFor(info, precision),
     limits: {
       workgroupBytes: maxComputeWorkgroupStorageSize,
       workgroupLanes: maxComputeInvocationsPerWorkgroup,
     },
-    bits: "chain",
+    bits: classOf[precision],
   };
+}
+
+/** The largest product of f16 matrices that is summed in f32. */
+function matrixFor(info: DeviceInfo, precision: Precision): SubgroupMatrixConfig {
+  const { name, engine, subgroupMatrixConfigs, subgroups, f16 } = info;
+  const terms = ({ M, N, K }: SubgroupMatrixConfig) => M * N * K;
+  const [largest] = subgroupMatrixConfigs
+    .filter(({ componentType, resultComponentType }) =>
+      componentType === "f16" && resultComponentType === "f32"
+    ).toSorted((a, b) => terms(b) - terms(a));
+  if (largest && subgroups && f16) return largest;
+  throw new UserError(
+    `precision ${precision} multiplies on matrix units, and the ${engine} engine shows none of ${name} that take ` +
+      `f16 and sum in f32. ` +
+      (engine === "native"
+        ? `Only the Dawn engine shows any: --gpu dawn, or precision f32.`
+        : `Take precision f32; ./tango doctor lists what there is.`),
+  );
 }
 
 /** Whether eight lanes share values best by broadcasts, which a CPU core does in its registers. */

@@ -39,6 +39,7 @@ export interface Reflection {
   readonly parameters: readonly ParameterField[];
   readonly usesSubgroups: boolean;
   readonly usesF16: boolean;
+  readonly usesMatrices: boolean;
 }
 
 function evaluate(expression: string, scope: Defines): number | boolean | string {
@@ -187,5 +188,6 @@ export function reflect(text: string): Reflection {
     usesSubgroups: /\b(subgroup(?!Matrix)|quad)[A-Z]\w*\s*\(|\bsubgroup_(size|invocation_id)\b/
       .test(code),
     usesF16: /\bf16\b/.test(code),
+    usesMatrices: /\bsubgroup_matrix_result\b/.test(code),
   };
 }

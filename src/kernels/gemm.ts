@@ -2,19 +2,22 @@ import type { Gpu } from "../gpu/gpu.ts";
 import { bytesOf, type Tensor } from "../gpu/tensor.ts";
 import { expectShape } from "./expect_shape.ts";
 import broadcastText from "./gemm.wgsl" with { type: "text" };
+import matrixText from "./gemm_matrix.wgsl" with { type: "text" };
 import fewRowsText from "./gemm_few_rows.wgsl" with { type: "text" };
 import { type GemmLayout, gemmLayouts, gemmOperation, type GemmVariant } from "./gemm_variants.ts";
 import tiledText from "./gemm_tiled.wgsl" with { type: "text" };
 import { compose } from "./parts/compose.ts";
+import { rowScale } from "./row_scale.ts";
 
 const broadcastCode = compose(broadcastText);
 const fewRowsCode = compose(fewRowsText);
 const tiledCode = compose(tiledText);
+const matrixCode = compose(matrixText);
 
 export type { GemmLayout } from "./gemm_variants.ts";
 
 /** The texts of all variants. */
-export const gemmTexts: readonly string[] = [broadcastCode, fewRowsCode, tiledCode];
+export const gemmTexts: readonly string[] = [broadcastCode, fewRowsCode, tiledCode, matrixCode];
 
 /** What happens besides the product. */
 export interface GemmOptions {
@@ -165,6 +168,22 @@ export function gemm(
       [Math.ceil(columns / (LANES * 4)), Math.ceil(rows / ROWS)],
       cost,
     );
+  } else if (variant.sharing === "matrix") {
+    if (layout === "tn") throw new Error(`${label}: variant ${variant.name} is not for tn`);
+    const { m: MM, n: MN, k: MK, sx: SX, sy: SY, rm: RM, rn: RN, tk: TK, ...tile } = variant.tile;
+    const { subgroup: SUBGROUP, writes: WRITES, isPair: PAIR } = tile;
+    const sizes = { MM, MN, MK, SX, SY, RM, RN, TK, SUBGROUP, WRITES, PAIR };
+    gpu.scope(() => {
+      const rowScales = gpu.tensor([rows], "f32", "row scales");
+      rowScale(gpu, a, rowScales, { first: firstColumnOfA, columns: depth });
+      gpu.dispatch(
+        { label, code: matrixCode, defines: { ...shared, ...sizes } },
+        parameters,
+        { ...tensors, rowScales },
+        [Math.ceil(columns / (SX * RN * MN)), Math.ceil(rows / (SY * RM * MM))],
+        cost,
+      );
+    });
   } else {
     const { rm: RM, rn: RN, lx: LX, ly: LY, tk: TK } = variant.tile;
     gpu.dispatch(

@@ -1,5 +1,6 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Trial, Trials } from "../gpu/measure_variants.ts";
+import type { BitClass } from "../gpu/tuning.ts";
 import type { HostArray } from "../gpu/tensor.ts";
 import { RandomStream } from "../random/philox.ts";
 import { gemm, gemmTexts } from "./gemm.ts";
@@ -18,6 +19,13 @@ const largest = {
 
 /** Numbers repeat after so many, a prime: no two rows are alike. */
 const period = 4093;
+/** What a product loses of its factors, as a share of it: 11 bits of each are kept, or 21 in two parts. */
+const lostOfFactors: Record<BitClass, number> = {
+  "chain": 0,
+  "mma": 2 ** -10,
+  "mma-pair": 2 ** -19,
+};
+
 /** Elements of C that are compared with sums in float64. */
 const comparedElements = 24;
 
@@ -71,8 +79,9 @@ function prepare(
           magnitude += Math.abs(term);
         }
         const own = found[i * columns + j];
-        // As many roundings as terms, of half an ulp of at most the sum of magnitudes each.
-        if (!(Math.abs(own - sum) <= depth * 2 ** -24 * magnitude)) {
+        // As many roundings as terms, of half an ulp of at most the sum of magnitudes each, besides those of factors.
+        const bound = (depth * 2 ** -24 + lostOfFactors[gpu.tuning.bits]) * magnitude;
+        if (!(Math.abs(own - sum) <= bound)) {
           return `C[${i}, ${j}] is ${own}, expected ${sum}`;
         }
       }

@@ -1,5 +1,6 @@
 import { sharesByBroadcast, type Tuning } from "../gpu/tuning.ts";
 import type { VariedOperation } from "../gpu/variants.ts";
+import { type MatrixTile, matrixTiles } from "./gemm_matrix_tiles.ts";
 import { type GemmTile, rankedTiles, runnableTiles } from "./gemm_tiles.ts";
 
 /** nt: C = A·Bᵀ; nn: C = A·B; tn: C = Aᵀ·B. */
@@ -23,7 +24,7 @@ export interface GemmShape {
 /**
  * How the lanes that make a tile of C come by the values they share, and the tile: `broadcast` within a subgroup,
  * for lanes of a CPU core; `uniform`, all lanes load the same, for a few rows (nt) there; `tiled` through workgroup
- * memory. Each element is one ascending chain of fma in all.
+ * memory. Each element is one ascending chain of fma in these. `matrix`: matrix units, for the other classes of bits.
  */
 export type GemmVariant =
   | { readonly name: string; readonly sharing: "uniform"; readonly rows: 1 | 4 }
@@ -33,12 +34,19 @@ export type GemmVariant =
     readonly lanes: 8 | 16;
     readonly rows: 8 | 16 | 32;
   }
-  | TiledVariant;
+  | TiledVariant
+  | MatrixVariant;
 
 interface TiledVariant {
   readonly name: string;
   readonly sharing: "tiled";
   readonly tile: GemmTile;
+}
+
+interface MatrixVariant {
+  readonly name: string;
+  readonly sharing: "matrix";
+  readonly tile: MatrixTile;
 }
 
 const [uniform1, uniform4] = ([1, 4] as const).map((rows): GemmVariant => ({
@@ -123,12 +131,54 @@ function tiledFor(tuning: Tuning, { layout, rows, columns }: GemmShape): SomeVar
   return found;
 }
 
+const matrixVariants = new WeakMap<Tuning, readonly MatrixVariant[]>();
+
+/** The tiles on matrix units that a device has room for, the smallest first; a list for each is made once. */
+function matrixVariantsOf(tuning: Tuning): readonly MatrixVariant[] {
+  let variants = matrixVariants.get(tuning);
+  if (!variants) {
+    variants = matrixTiles(tuning).map((tile) => ({
+      name: `matrix, ${tile.sy * tile.rm * tile.m}x${tile.sx * tile.rn * tile.n}`,
+      sharing: "matrix",
+      tile,
+    }));
+    matrixVariants.set(tuning, variants);
+  }
+  return variants;
+}
+
+const matrixByShape = new WeakMap<Tuning, Map<number, SomeVariants>>();
+
+/** That with the fewest wasted rows and columns first, of several the largest. */
+function matrixFor(tuning: Tuning, { rows, columns }: GemmShape): SomeVariants {
+  let ofDevice = matrixByShape.get(tuning);
+  if (!ofDevice) matrixByShape.set(tuning, ofDevice = new Map());
+  const key = rows * 2 ** 24 + columns;
+  let found = ofDevice.get(key);
+  if (!found) {
+    const covered = ({ tile }: MatrixVariant) => {
+      const [height, width] = [tile.sy * tile.rm * tile.m, tile.sx * tile.rn * tile.n];
+      return Math.ceil(rows / height) * height * Math.ceil(columns / width) * width;
+    };
+    const [first, ...others] = matrixVariantsOf(tuning).toReversed().toSorted((a, b) =>
+      covered(a) - covered(b)
+    );
+    ofDevice.set(key, found = [first, ...others]);
+  }
+  return found;
+}
+
 /** All variants of a layout that a device can run, whether or not they are any good there. */
 export function runnableGemmVariants(tuning: Tuning, layout: GemmLayout): readonly GemmVariant[] {
+  if (onMatrixUnits(tuning, layout)) return matrixVariantsOf(tuning);
   const { all } = tiledVariantsOf(tuning, layout === "tn");
   const anywhere = [...(layout === "nt" ? [uniform1, uniform4] : []), ...all];
   return sharesByBroadcast(tuning) ? [...broadcasts.flat(), ...anywhere] : anywhere;
 }
+
+/** Sums over tokens, which no batch's cut may show in, stay chains. */
+const onMatrixUnits = ({ matrix }: Tuning, layout: GemmLayout) =>
+  matrix !== null && layout !== "tn";
 
 /** The most rows for which reading B, not arithmetic, takes a CPU core's time. */
 const uniformRows = 4;
@@ -166,6 +216,7 @@ export const gemmOperation: VariedOperation<GemmShape, GemmVariant> = {
   },
   variantsFor(tuning, shape) {
     const { layout, rows } = shape;
+    if (onMatrixUnits(tuning, layout)) return matrixFor(tuning, shape);
     if (tuning.lanes === "cpu" && layout === "nt" && rows <= uniformRows) {
       return rows === 1 ? forOneRow : forFewRows;
     }

@@ -48,7 +48,7 @@ Deno.test("tuning: what nobody says of a device is what WebGPU promises", () => 
     subgroups: null,
     f16: false,
     wideLoads: false,
-    matrices: [],
+    matrix: null,
     limits: { workgroupBytes: 16384, workgroupLanes: 256 },
     bits: "chain",
   });

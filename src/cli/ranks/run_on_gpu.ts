@@ -1,5 +1,6 @@
 import type { OpenCommunicator } from "../../distributed/open_communicator.ts";
 import type { EngineChoice, Gpu } from "../../gpu/gpu.ts";
+import type { Precision } from "../../gpu/tuning.ts";
 import type { DistributedConfig } from "../../run/config/shared_schema.ts";
 import type { RunEvents } from "../../run/events/run_events.ts";
 import type { RunFolder } from "../../run/store/run_folder.ts";
@@ -10,7 +11,11 @@ import { whileWatched } from "./while_watched.ts";
 
 /** A run, as far as the one that opens its GPU has to know it. */
 export interface RunOnGpu {
-  readonly config: { readonly gpu: EngineChoice; readonly distributed: DistributedConfig };
+  readonly config: {
+    readonly gpu: EngineChoice;
+    readonly precision: Precision;
+    readonly distributed: DistributedConfig;
+  };
   /** What `--gpu-index` says. */
   readonly gpuIndex?: number;
   readonly command: RunCommand;
@@ -34,7 +39,7 @@ export async function runOnGpu<Result>(
     return await whileWatched(
       watched,
       (watch) =>
-        withGpu({ gpu: config.gpu, gpuIndex: index }, (gpu) => {
+        withGpu({ gpu: config.gpu, precision: config.precision, gpuIndex: index }, (gpu) => {
           gpu.activity.reads = watch;
           return body(gpu);
         }),

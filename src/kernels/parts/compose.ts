@@ -13,6 +13,7 @@ import attention_tile_sum from "./attention_tile_sum.wgsl" with { type: "text" }
 import attention_tile_sum_step from "./attention_tile_sum_step.wgsl" with { type: "text" };
 import attention_tile_walked from "./attention_tile_walked.wgsl" with { type: "text" };
 import gemm_bindings from "./gemm_bindings.wgsl" with { type: "text" };
+import gemm_matrix_put from "./gemm_matrix_put.wgsl" with { type: "text" };
 import gemm_start from "./gemm_start.wgsl" with { type: "text" };
 import gemm_start_vector from "./gemm_start_vector.wgsl" with { type: "text" };
 import gemm_write from "./gemm_write.wgsl" with { type: "text" };
@@ -39,6 +40,7 @@ const parts: Parts = {
   attention_tile_sum_step,
   attention_tile_walked,
   gemm_bindings,
+  gemm_matrix_put,
   gemm_start,
   gemm_start_vector,
   gemm_write,

@@ -10,6 +10,7 @@ import {
   frozenDtypeSchema,
   gpuSchema,
   memoryLimitSchema,
+  precisionSchema,
   reductionSchema,
   reportSchema,
   runDirectorySchema,
@@ -33,6 +34,7 @@ import {
 export const tangoConfigSchema = section({
   seed: seedSchema,
   gpu: gpuSchema,
+  precision: precisionSchema,
   tuning: tuningSchema,
   frozen_dtype: frozenDtypeSchema,
   memory_limit_gb: memoryLimitSchema,

@@ -14,6 +14,7 @@ import {
   loraSchema,
   memoryLimitSchema,
   microBatchTokensSchema,
+  precisionSchema,
   reductionSchema,
   reportSchema,
   runDirectorySchema,
@@ -94,6 +95,7 @@ const scheduleSchema = section({
 export const sftConfigSchema = section({
   seed: seedSchema,
   gpu: gpuSchema,
+  precision: precisionSchema,
   tuning: tuningSchema,
   frozen_dtype: frozenDtypeSchema,
   memory_limit_gb: memoryLimitSchema,

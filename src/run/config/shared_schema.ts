@@ -8,6 +8,10 @@ export const gpuSchema = oneOf(["auto", "native", "dawn"]).default("auto").descr
   "Which engine runs the kernels; auto takes the native one.",
 );
 
+export const precisionSchema = oneOf(["f32", "f16", "f16-pair"]).default("f32").describe(
+  "What products of activations with weights take of their factors: all of f32; f16, on matrix units; or 21 bits as two f16, on matrix units too, at three times the work. Sums are in f32, weights and their gradients too. Matrix units take the Dawn engine.",
+);
+
 export const tuningSchema = oneOf(["measured", "default"]).default("measured").describe(
   "How each kernel's variant is chosen: measured on this device at the first start with such a model, in 20 seconds at most; or by what the device can do. It shows in the time a run takes, and in no bit.",
 );

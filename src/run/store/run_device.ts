@@ -9,7 +9,7 @@ export const runDeviceSchema = z.object({
   adapter: z.string(),
   engine: z.enum(["native", "dawn"]),
   /** See `BitClass`. */
-  bits: z.enum(["chain", "mma"]),
+  bits: z.enum(["chain", "mma", "mma-pair"]),
   /** Those measured fastest, by operation and class of shapes; empty where nothing was measured. */
   variants: z.record(z.string(), z.record(z.string(), z.string())),
 });

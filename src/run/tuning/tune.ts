@@ -50,7 +50,7 @@ export async function tune(gpu: Gpu, options: TuneOptions = {}): Promise<Tuned> 
   const { operation } = gemmTrials;
   const asked = (await gatherValues(ranks, gpu.rehearsed.of(operation))).flat();
   const tuned = await broadcastOutcome(ranks, 0, async () => {
-    const owner = tuningOwner(gpu.info, gemmTrials.texts);
+    const owner = tuningOwner(gpu.info, gpu.tuning, gemmTrials.texts);
     const path = tuningFile(options.folder ?? TUNING_FOLDER, owner);
     const { classes: stored, ignored } = readTuning(path, owner);
     const known = options.redo ? [] : stored;
@@ -107,7 +107,7 @@ export async function chooseVariants(
 
 /** Lets a GPU run what its file has, without measuring: for work that is over before that would pay. */
 export function useStoredTuning(gpu: Gpu): void {
-  const owner = tuningOwner(gpu.info, gemmTrials.texts);
+  const owner = tuningOwner(gpu.info, gpu.tuning, gemmTrials.texts);
   gpu.choices.table = tableOf(readTuning(tuningFile(TUNING_FOLDER, owner), owner).classes);
 }
 

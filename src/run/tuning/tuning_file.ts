@@ -7,6 +7,7 @@ import { exists, writeFileAtomically } from "../../base/atomic_file.ts";
 import { describeDiskError } from "../../base/disk.ts";
 import type { DeviceInfo } from "../../gpu/adapter.ts";
 import type { MeasuredClass } from "../../gpu/measure_variants.ts";
+import type { Tuning } from "../../gpu/tuning.ts";
 import type { MeasuredChoice, VariantTable } from "../../gpu/variants.ts";
 
 const FORMAT = 1;
@@ -20,6 +21,8 @@ const ownerSchema = z.strictObject({
   vendor: z.string(),
   engine: z.enum(["native", "dawn"]),
   subgroups: z.string(),
+  /** See `BitClass`. */
+  bits: z.enum(["chain", "mma", "mma-pair"]),
   /** A hash of the kernels' texts. */
   kernels: z.string(),
 });
@@ -51,6 +54,7 @@ const fileSchema = z.strictObject({
 /** @param texts of all kernels that are chosen among */
 export function tuningOwner(
   { name, vendor, engine, subgroupMinSize, subgroupMaxSize }: DeviceInfo,
+  { bits }: Tuning,
   texts: readonly string[],
 ): TuningOwner {
   const kernels = createHash("sha256").update(JSON.stringify(texts)).digest("hex").slice(0, 16);
@@ -59,14 +63,15 @@ export function tuningOwner(
     vendor,
     engine,
     subgroups: `${subgroupMinSize} to ${subgroupMaxSize}`,
+    bits,
     kernels,
   };
 }
 
-/** The file of a device. */
-export function tuningFile(folder: string, { adapter, engine }: TuningOwner): string {
+/** The file of a device and a class of bits. */
+export function tuningFile(folder: string, { adapter, engine, bits }: TuningOwner): string {
   const words = adapter.toLowerCase().replace(/[^a-z0-9.]+/g, "-").replace(/^-|-$/g, "");
-  return join(folder, `${words}-${engine}.json`);
+  return join(folder, `${words}-${engine}${bits === "chain" ? "" : `-${bits}`}.json`);
 }
 
 /** What a file says that may be missing, damaged, or of something else. */

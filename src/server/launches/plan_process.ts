@@ -21,14 +21,14 @@ async function plan(
   const rank = { rank: 0, size: ranks };
   if (kind === "sft") {
     const config = withSftParts(loadSftConfig(file, overrides), ranks);
-    const gpu = await Gpu.open(config.gpu, { index });
+    const gpu = await Gpu.open(config.gpu, { index, precision: config.precision });
     return {
       ...await planSftMemory(gpu, config, rank),
       ...{ limitBytes: limitOf(gpu, config), gpus: choosableGpus() },
     };
   }
   const config = withParts(loadTangoConfig(file, overrides), ranks);
-  const gpu = await Gpu.open(config.gpu, { index });
+  const gpu = await Gpu.open(config.gpu, { index, precision: config.precision });
   return {
     ...await planTangoMemory(gpu, config, rank),
     ...{ limitBytes: limitOf(gpu, config), gpus: choosableGpus() },

@@ -58,11 +58,11 @@ test("tuning: what is measured once is read after that, and joined by what is ne
 
 test("tuning: a file that is damaged or of something else is passed over with a word", () =>
   withProducts(async (gpu, folder, said) => {
-    const owner = tuningOwner(gpu.info, gemmTrials.texts);
+    const owner = tuningOwner(gpu.info, gpu.tuning, gemmTrials.texts);
     const path = tuningFile(folder, owner);
     await tune(gpu, { folder });
     const sound = Deno.readTextFileSync(path);
-    const other = tuningOwner(gpu.info, ["another kernel"]);
+    const other = tuningOwner(gpu.info, gpu.tuning, ["another kernel"]);
     assert.match(readTuning(path, other).ignored ?? "", /is of other kernels$/);
     for (
       const damage of [

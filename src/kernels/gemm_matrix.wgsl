@@ -1,0 +1,186 @@
+// The products nt and nn of gemm.wgsl on matrix units: factors in f16, sums in f32, in the class of bits `mma`. An
+// element of C is the sum of blocks of $MK terms, ascending, each by one matrix instruction; how a tile lies makes no
+// difference as long as the instruction treats its rows and columns alike, which the engine tests when it opens.
+//
+// A row of A is multiplied by a power of two (row_scale.wgsl) that brings its largest element near the end of f16's
+// range, and the sums are divided by it: neither small gradients nor large activations leave the range, and the
+// scaling itself rounds nothing. B, the weights, is multiplied by 64: those below 1023 are kept, and those above 1e-6
+// with all bits.
+//
+// PAIR: each factor is the sum of two f16, x = high + low / 1024, of whose products all but low * low are summed, the
+// ones with a low part for themselves: 21 bits of each factor count. The high part is cut off bit by bit, since
+// compilers take a number that was rounded and widened again for the number itself.
+//
+// $SY by $SX subgroups of at most $SUBGROUP lanes make a tile of $(SY*RM*MM) rows by $(SX*RN*MN) columns, a subgroup
+// $RM by $RN matrices of $MM by $MN. Slabs of $TK terms pass through workgroup memory, 16 bytes more from row to row so
+// that rows do not meet in its banks.
+
+//#include gemm_bindings TILE_ROWS=false
+@group(0) @binding(6) var<storage, read> rowScales: array<f32>;
+
+alias Left = subgroup_matrix_left<f16, $MK, $MM>;
+alias Right = subgroup_matrix_right<f16, $MN, $MK>;
+alias Sums = subgroup_matrix_result<f32, $MN, $MM>;
+
+const strideTileA = $(TK+8)u;
+//#if LAYOUT == 0
+const strideTileB = $(TK+8)u;
+const tileBSize = $(SX*RN*MN*(TK+8))u;
+//#else
+const strideTileB = $(SX*RN*MN+8)u;
+const tileBSize = $(TK*(SX*RN*MN+8))u;
+//#endif
+
+var<workgroup> tileA: array<f16, $(SY*RM*MM*(TK+8))>;
+var<workgroup> tileB: array<f16, tileBSize>;
+//#if PAIR
+var<workgroup> tileALow: array<f16, $(SY*RM*MM*(TK+8))>;
+var<workgroup> tileBLow: array<f16, tileBSize>;
+//#endif
+const weightScale = 64.0;
+
+var<workgroup> results: array<f32, $(SX*SY*MM*MN)>;
+
+//#include gemm_matrix_put NAME="A"
+
+//#include gemm_matrix_put NAME="B"
+
+@compute @workgroup_size($(SX*SY*SUBGROUP))
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(local_invocation_index) lane: u32,
+  @builtin(subgroup_id) subgroup: u32,
+  @builtin(subgroup_size) subgroupSize: u32,
+  @builtin(subgroup_invocation_id) invocation: u32,
+) {
+  let firstRow = group.y * $(SY*RM*MM)u;
+  let firstColumn = group.x * $(SX*RN*MN)u;
+  let lastRow = params.rows - 1u;
+  let strideA = params.strideA / 4u;
+  let strideB = params.strideB / 4u;
+  let strideC = params.strideC / 4u;
+  // Where a device's subgroups are smaller than its largest, there are more of them than matrices.
+  let place = min(subgroup, $(SX*SY-1)u);
+  let ownRow = place / $(SX)u * $(RM*MM)u;
+  let ownColumn = place % $(SX)u * $(RN*MN)u;
+
+  //#for i 0 RM*RN
+  var sums$i: Sums;
+  //#if PAIR
+  var lowSums$i: Sums;
+  //#endif
+  //#endfor
+
+  for (var k = 0u; k < params.depth; k += $(TK)u) {
+    for (var i = lane; i < $(SY*RM*MM*TK/4)u; i += $(SX*SY*SUBGROUP)u) {
+      let row = i / $(TK/4)u;
+      let vector = i % $(TK/4)u;
+      let index = k / 4u + vector;
+      let value = load_a(min(firstRow + row, lastRow) * strideA + min(params.firstA / 4u + index, strideA - 1u));
+      let inside = firstRow + row < params.rows && index * 4u < params.depth;
+      let scaled = value * rowScales[min(firstRow + row, lastRow)];
+      putA(row * strideTileA + vector * 4u, select(vec4<f32>(0.0), scaled, inside));
+    }
+    //#if LAYOUT == 0
+    for (var i = lane; i < $(SX*RN*MN*TK/4)u; i += $(SX*SY*SUBGROUP)u) {
+      let column = i / $(TK/4)u;
+      let vector = i % $(TK/4)u;
+      let index = k / 4u + vector;
+      let value = load_b(min(firstColumn + column, params.columns - 1u) * strideB + min(index, strideB - 1u));
+      let inside = index * 4u < params.depth;
+      putB(column * strideTileB + vector * 4u, select(vec4<f32>(0.0), value * weightScale, inside));
+    }
+    //#else
+    for (var i = lane; i < $(SX*RN*MN*TK/4)u; i += $(SX*SY*SUBGROUP)u) {
+      let term = i / $(SX*RN*MN/4)u;
+      let vector = i % $(SX*RN*MN/4)u;
+      let value = load_b(
+        min(k + term, params.depth - 1u) * strideB + min((params.firstB + firstColumn) / 4u + vector, strideB - 1u));
+      putB(term * strideTileB + vector * 4u, select(vec4<f32>(0.0), value * weightScale, k + term < params.depth));
+    }
+    //#endif
+    workgroupBarrier();
+    for (var t = 0u; t < $(TK)u; t += $(MK)u) {
+      //#for m 0 RM
+      let left$m = subgroupMatrixLoad<Left, row_major>(&tileA, (ownRow + $(m*MM)u) * strideTileA + t, strideTileA);
+      //#if PAIR
+      let leftLow$m = subgroupMatrixLoad<Left, row_major>(&tileALow, (ownRow + $(m*MM)u) * strideTileA + t, strideTileA);
+      //#endif
+      //#endfor
+      //#for n 0 RN
+      //#if LAYOUT == 0
+      let right$n = subgroupMatrixLoad<Right, col_major>(&tileB, (ownColumn + $(n*MN)u) * strideTileB + t, strideTileB);
+      //#if PAIR
+      let rightLow$n = subgroupMatrixLoad<Right, col_major>(&tileBLow, (ownColumn + $(n*MN)u) * strideTileB + t, strideTileB);
+      //#endif
+      //#else
+      let right$n = subgroupMatrixLoad<Right, row_major>(&tileB, t * strideTileB + ownColumn + $(n*MN)u, strideTileB);
+      //#if PAIR
+      let rightLow$n = subgroupMatrixLoad<Right, row_major>(&tileBLow, t * strideTileB + ownColumn + $(n*MN)u, strideTileB);
+      //#endif
+      //#endif
+      //#endfor
+      //#for m 0 RM
+      //#for n 0 RN
+      sums$(m*RN+n) = subgroupMatrixMultiplyAccumulate(left$m, right$n, sums$(m*RN+n));
+      //#if PAIR
+      lowSums$(m*RN+n) = subgroupMatrixMultiplyAccumulate(left$m, rightLow$n, lowSums$(m*RN+n));
+      lowSums$(m*RN+n) = subgroupMatrixMultiplyAccumulate(leftLow$m, right$n, lowSums$(m*RN+n));
+      //#endif
+      //#endfor
+      //#endfor
+    }
+    workgroupBarrier();
+  }
+
+  // Each subgroup lays its matrices out in memory one after the other, and its lanes write their vectors.
+  let own = place * $(MM*MN)u;
+  //#for m 0 RM
+  //#for n 0 RN
+  //#for part 0 PAIR+1
+  //#if part == 0
+  subgroupMatrixStore<row_major>(&results, own, sums$(m*RN+n), $(MN)u);
+  //#else
+  subgroupMatrixStore<row_major>(&results, own, lowSums$(m*RN+n), $(MN)u);
+  //#endif
+  workgroupBarrier();
+  //#if part == 0
+  //#for i 0 WRITES
+  let high$(m)_$(n)_$i = resultAt(own + 4u * min(invocation + $(i)u * subgroupSize, $(MM*MN/4-1)u));
+  //#endfor
+  //#else
+  //#for i 0 WRITES
+  let low$(m)_$(n)_$i = resultAt(own + 4u * min(invocation + $(i)u * subgroupSize, $(MM*MN/4-1)u));
+  //#endfor
+  //#endif
+  workgroupBarrier();
+  //#endfor
+  //#for i 0 WRITES
+  {
+    let vector = invocation + $(i)u * subgroupSize;
+    let row = firstRow + ownRow + $(m*MM)u + vector / $(MN/4)u;
+    let column = firstColumn + ownColumn + $(n*MN)u + vector % $(MN/4)u * 4u;
+    // The reciprocal of a power of two, exactly.
+    let unscale = bitcast<f32>((254u << 23u) - bitcast<u32>(rowScales[min(row, lastRow)])) / weightScale;
+    //#if PAIR
+    var value = fma(low$(m)_$(n)_$i, vec4<f32>(1.0 / 1024.0), high$(m)_$(n)_$i) * unscale;
+    //#else
+    var value = high$(m)_$(n)_$i * unscale;
+    //#endif
+    if (subgroup < $(SX*SY)u && vector < $(MM*MN/4)u) {
+      //#if ACCUMULATE
+      if (row < params.rows && column < params.columns) {
+        value += c[params.firstC / 4u + row * strideC + column / 4u];
+      }
+      //#endif
+      //#include gemm_write_vector SUM="value" ROW="row" COLUMN="column"
+    }
+  }
+  //#endfor
+  //#endfor
+  //#endfor
+}
+
+fn resultAt(at: u32) -> vec4<f32> {
+  return vec4<f32>(results[at], results[at + 1u], results[at + 2u], results[at + 3u]);
+}

@@ -1,0 +1,34 @@
+import { Gpu } from "../../src/gpu/gpu.ts";
+import type { Precision } from "../../src/gpu/tuning.ts";
+import { gpuOf } from "./harness.ts";
+
+const opened = new Map<Precision, Promise<Gpu>>();
+
+/**
+ * One test per precision on a device that multiplies in it: Dawn's, which on lavapipe shows matrix units from Mesa 26
+ * on. Skipped, with a word, where there are none.
+ */
+export function onMatrixUnits(
+  name: string,
+  precisions: readonly Exclude<Precision, "f32">[],
+  body: (gpu: Gpu, precision: Exclude<Precision, "f32">) => Promise<void>,
+): void {
+  for (const precision of precisions) {
+    Deno.test({
+      name: `${name} [${precision}]`,
+      // The device and Dawn's polling outlive a test on purpose: they are opened once per process.
+      sanitizeOps: false,
+      sanitizeResources: false,
+      fn: async () => {
+        const { info } = await gpuOf("dawn");
+        if (info.subgroupMatrixConfigs.length === 0) {
+          console.warn(`SKIPPED: the Dawn engine shows no matrix units of ${info.name}`);
+          return;
+        }
+        let gpu = opened.get(precision);
+        if (!gpu) opened.set(precision, gpu = Gpu.open("dawn", { precision }));
+        await body(await gpu, precision);
+      },
+    });
+  }
+}
