@@ -95,9 +95,8 @@ function variantOf(
   { tokens, headDim, block }: { tokens: number; headDim: number; block: number },
 ) {
   if (variant === "tiled") {
-    const { lanes, limits } = gpu.tuning;
-    const tile = attentionTile(headDim, rows, lanes === "gpu", limits);
-    return { code: tiled, defines: { ...tile }, tiles: Math.ceil(tokens / tile.ROWS) };
+    const tile = attentionTile(gpu.tuning, headDim, rows);
+    return { code: tiled, defines: tile, tiles: Math.ceil(tokens / tile.ROWS) };
   }
   const defines = {
     D: headDim,

@@ -1,56 +1,71 @@
-import type { TuningLimits } from "../gpu/tuning.ts";
+import type { LaneKind, TuningLimits } from "../gpu/tuning.ts";
 import { attentionBlock, pageTokens } from "./attention_shape.ts";
 
 /** The defines of parts/attention_tile.wgsl and of the kernels made of it. */
-export interface AttentionTile {
-  readonly D: number;
-  readonly BLOCK: number;
-  readonly PAGE: number;
-  readonly UNROLL: boolean;
-  readonly LANES: number;
+export type AttentionTile = Readonly<{
+  D: number;
+  BLOCK: number;
+  PAGE: number;
+  UNROLL: boolean;
+  LANES: number;
   /** Rows that a workgroup owns. */
-  readonly ROWS: number;
+  ROWS: number;
   /** Rows that it walks at a time. */
-  readonly WALK: number;
+  WALK: number;
   /** Vectors of a row in a stage of the scores. */
-  readonly SLAB: number;
+  SLAB: number;
   /** Lanes for the scores: LX take four walked rows each, LY every LY-th of the owned rows, SI of them. */
-  readonly LX: number;
-  readonly LY: number;
-  readonly SI: number;
+  LX: number;
+  LY: number;
+  SI: number;
   /** Lanes for the columns: DX take every DX-th vector of the head, V of them; PY every PY-th owned row, PI of them. */
-  readonly DX: number;
-  readonly V: number;
-  readonly PY: number;
-  readonly PI: number;
+  DX: number;
+  V: number;
+  PY: number;
+  PI: number;
   /** The memory through which rows come: so many vectors of 16 bytes, so many times. */
-  readonly WIDTH: number;
-  readonly STAGE: number;
+  WIDTH: number;
+  STAGE: number;
   /** Vectors that a lane stages. */
-  readonly OWNED_STEPS: number;
-  readonly WALKED_STEPS: number;
-  readonly COLUMN_STEPS: number;
-}
+  OWNED_STEPS: number;
+  WALKED_STEPS: number;
+  COLUMN_STEPS: number;
+}>;
 
 function greatestDivisor(a: number, b: number): number {
   return b === 0 ? a : greatestDivisor(b, a % b);
 }
 
+/** What of a device a tile depends on. */
+interface TileTuning {
+  readonly lanes: LaneKind;
+  readonly limits: Pick<TuningLimits, "workgroupBytes">;
+}
+
+/** By rows and head size. */
+type TilesOfDevice = Record<32 | 64, Map<number, AttentionTile>>;
+
+const tilesOfDevices = new WeakMap<TileTuning, TilesOfDevice>();
+
 /**
- * A tile of at most `rows` owned rows. Lanes grow with the head, so that what a lane sums up stays in its registers; a
- * device with little workgroup memory gets a smaller tile, which changes no bit.
+ * A tile of at most `rows` owned rows; asked with every launch, made once. Lanes grow with the head, so that what a lane
+ * sums up stays in its registers; a device with little workgroup memory gets a smaller tile, which changes no bit.
  *
  * @param headDim D, a multiple of 4
- * @param unroll whether the inner loops are written out, which a CPU's driver would compile for minutes
  */
-export function attentionTile(
-  headDim: number,
-  rows: 32 | 64,
-  unroll: boolean,
-  { workgroupBytes }: Pick<TuningLimits, "workgroupBytes">,
-): AttentionTile {
+export function attentionTile(tuning: TileTuning, headDim: number, rows: 32 | 64): AttentionTile {
+  let tiles = tilesOfDevices.get(tuning);
+  if (!tiles) tilesOfDevices.set(tuning, tiles = { 32: new Map(), 64: new Map() });
+  let tile = tiles[rows].get(headDim);
+  if (!tile) tiles[rows].set(headDim, tile = tileFor(tuning, headDim, rows));
+  return tile;
+}
+
+function tileFor({ lanes, limits }: TileTuning, headDim: number, rows: 32 | 64): AttentionTile {
+  // A CPU's driver would compile loops that are written out for minutes.
+  const unroll = lanes === "gpu";
   const wide = tileOf(headDim, { rows, walk: 32, mostLanes: 256, unroll });
-  if (bytesOfTile(wide) <= workgroupBytes) return wide;
+  if (bytesOfTile(wide) <= limits.workgroupBytes) return wide;
   return tileOf(headDim, { rows: 32, walk: 16, mostLanes: 128, unroll });
 }
 
