@@ -7,10 +7,12 @@ import { UserError } from "../src/base/user_error.ts";
 import { type EngineChoice, Gpu } from "../src/gpu/gpu.ts";
 import { measureDeviceRates } from "./device_rates.ts";
 import { measureModel } from "./model/measure_model.ts";
-import { rateHead, rateRow } from "./model/rate_table.ts";
+import type { HostTime } from "./model/host_time.ts";
+import type { ComparedRate } from "./model/pairs.ts";
+import { hostLine, rateHead, rateRow } from "./model/rate_table.ts";
 import { measure } from "./measure.ts";
 import { runPeer } from "./peer.ts";
-import { readResults, type Result, type ResultsFile } from "./results.ts";
+import { type ModelResultsFile, readResults, type Result, type ResultsFile } from "./results.ts";
 import { listTasks } from "./shapes.ts";
 import { describeDevice, headRow, resultRow } from "./table.ts";
 
@@ -62,7 +64,12 @@ export function register(program: Command): void {
 }
 
 async function bench(options: BenchOptions): Promise<void> {
-  if (options.model !== undefined) return await benchModel(options.model, options);
+  if (options.model !== undefined) {
+    if (options.against !== undefined) {
+      throw new UserError("--against compares kernels and whole steps; leave it out with --model");
+    }
+    return await benchModel(options.model, options);
+  }
   const { filter, seconds } = options;
   const tasks = listTasks(filter);
   const against = options.against === undefined ? null : readResults(options.against);
@@ -101,19 +108,29 @@ async function benchModel(path: string, options: BenchOptions): Promise<void> {
   const gpu = await Gpu.open(options.gpu, { index: options.gpuIndex });
   const kind = gpu.info.software ? "a software driver on the CPU, not a GPU" : "GPU";
   console.log(`${path} · engine ${gpu.info.engine}: ${gpu.info.name} (${kind})`);
-  let begun = false;
+  const rates: ComparedRate[] = [];
+  let host: HostTime | null = null;
   await measureModel(gpu, path, {
     filter,
     runs,
     python: peer ? options.python : null,
     say: console.log,
+    reportHost: (time) => {
+      host = time;
+      console.log(hostLine(time));
+    },
     report: (rate) => {
-      if (!begun) console.log(`\n${rateHead(peer)}`);
-      begun = true;
+      if (rates.length === 0) console.log(`\n${rateHead(peer)}`);
+      rates.push(rate);
       console.log(rateRow(rate));
     },
   });
-  if (!begun && !"host".includes(filter)) {
+  if (options.json !== undefined) {
+    const { engine, name: adapter, software } = gpu.info;
+    const file: ModelResultsFile = { engine, adapter, software, model: path, host, rates };
+    Deno.writeTextFileSync(options.json, `${JSON.stringify(file, null, 2)}\n`);
+  }
+  if (rates.length === 0 && host === null) {
     throw new UserError(`--filter ${filter}: nothing is called that; host, sample 16, train …`);
   }
 }

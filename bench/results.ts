@@ -1,5 +1,7 @@
 import { UserError } from "../src/base/user_error.ts";
 import type { DeviceRates } from "./device_rates.ts";
+import type { HostTime } from "./model/host_time.ts";
+import type { ComparedRate } from "./model/pairs.ts";
 import type { Unit } from "./shapes.ts";
 
 /** One measurement. */
@@ -17,6 +19,19 @@ export interface Result {
   readonly share: number | null;
   /** The largest difference found by the check, in parts of its bound; 1 or less is right. */
   readonly error: number;
+}
+
+/** What --json writes with --model. */
+export interface ModelResultsFile {
+  readonly engine: string;
+  readonly adapter: string;
+  readonly software: boolean;
+  /** As it was asked for. */
+  readonly model: string;
+  /** Null where --filter left it out. */
+  readonly host: HostTime | null;
+  /** In the order they were measured. */
+  readonly rates: readonly ComparedRate[];
 }
 
 /** What --json writes and --against reads. */

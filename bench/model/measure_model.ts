@@ -7,7 +7,7 @@ import { modelFiles, wholeModelFiles } from "../../src/model/weights/model_files
 import { loadModelFolder } from "../../src/model/weights/model_folder.ts";
 import { loraSchema } from "../../src/run/config/shared_schema.ts";
 import { writeFiles } from "../../src/run/store/weights_folder.ts";
-import { measureHost } from "./host_time.ts";
+import { type HostTime, measureHost } from "./host_time.ts";
 import { type ComparedRate, type ComparedWork, measurePairs } from "./pairs.ts";
 import { newTokens, samplingWidths, samplingWork } from "./sampling.ts";
 import { batchTokens, type TrainingWork, trainingWork } from "./training.ts";
@@ -21,8 +21,10 @@ export interface ModelMeasurement {
   readonly runs: number;
   /** The Python that has transformers; null to measure alone. */
   readonly python: string | null;
-  /** Told the host's own time, what is measured beside, and how far its numbers are from ours. */
+  /** Told what is measured beside, and how far its numbers are from ours. */
   readonly say: (line: string) => void;
+  /** Told what the host does for each launch. */
+  readonly reportHost: (time: HostTime) => void;
   /** Told each rate as it is there. */
   readonly report: (rate: ComparedRate) => void;
 }
@@ -56,7 +58,9 @@ export async function measureModel(
   const folder = Deno.makeTempDirSync({ prefix: "tango-bench-" });
   let peer: TransformersProcess | null = null;
   try {
-    if ("host".includes(measurement.filter)) await reportHost(gpu, path, measurement);
+    if ("host".includes(measurement.filter)) {
+      measurement.reportHost(await measureHost(gpu, path));
+    }
     const frozen = await loadModelFolder(gpu, path, { trained: false });
     try {
       const exported = join(folder, "model");
@@ -76,15 +80,6 @@ export async function measureModel(
     await peer?.close();
     Deno.removeSync(folder, { recursive: true });
   }
-}
-
-async function reportHost(gpu: Gpu, path: string, { say }: ModelMeasurement): Promise<void> {
-  const { launches, microseconds } = await measureHost(gpu, path);
-  say(
-    `host: ${
-      microseconds.toFixed(2)
-    } µs of JavaScript for each of ${launches} launches of decoding`,
-  );
 }
 
 async function compareLogProbs(

@@ -1,3 +1,4 @@
+import type { HostTime } from "./host_time.ts";
 import type { ComparedRate } from "./pairs.ts";
 import { type PeerType, peerTypes } from "./transformers_process.ts";
 
@@ -16,6 +17,12 @@ export function rateRow({ name, ours, peers }: ComparedRate): string {
     return found ? [found.rate.toFixed(1), `${found.ratio.toPrecision(2)}x`] : [];
   };
   return cells([name, ours.toFixed(1), ...peerTypes.flatMap(beside)]);
+}
+
+/** What the host does, in words. */
+export function hostLine({ launches, microseconds }: HostTime): string {
+  return `host: ${microseconds.toFixed(2)} µs of JavaScript for each of ${launches} launches of ` +
+    "decoding";
 }
 
 function cells(texts: readonly string[]): string {

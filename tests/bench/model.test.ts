@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { measureModel } from "../../bench/model/measure_model.ts";
 import { type ComparedRate, measurePairs } from "../../bench/model/pairs.ts";
-import { rateHead, rateRow } from "../../bench/model/rate_table.ts";
+import type { HostTime } from "../../bench/model/host_time.ts";
+import { hostLine, rateHead, rateRow } from "../../bench/model/rate_table.ts";
 import { TransformersProcess } from "../../bench/model/transformers_process.ts";
 import { UserError } from "../../src/base/user_error.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
@@ -9,14 +10,20 @@ import { onEveryGpu } from "../kernels/harness.ts";
 onEveryGpu("a model's sampling, forward and backward are measured", async (gpu) => {
   const rates: ComparedRate[] = [];
   const said: string[] = [];
+  const host: HostTime[] = [];
   await measureModel(gpu, "weights/last-letter/generator", {
     filter: "",
     runs: 1,
     python: null,
     say: (line) => said.push(line),
+    reportHost: (time) => host.push(time),
     report: (rate) => rates.push(rate),
   });
-  assert.match(said.join(), /^host: [\d.]+ µs of JavaScript for each of \d+ launches of decoding$/);
+  assert.deepEqual(said, []);
+  assert.match(
+    host.map(hostLine).join(),
+    /^host: [\d.]+ µs of JavaScript for each of \d+ launches of decoding$/,
+  );
   assert.deepEqual(rates.map(({ name }) => name), [
     "sample 1",
     "sample 4",
