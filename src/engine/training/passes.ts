@@ -60,11 +60,12 @@ function predict(
   hidden: Tensor,
   { rows, targets }: PassInput,
   inverseTemperature: number,
+  options?: { readonly forGradient: boolean },
 ): { gathered: Tensor; head: HeadOutput } {
   const shape = [rows.shape[0], model.config.hiddenSize];
   const gathered = model.gpu.tensor(shape, "f32", "predicting hidden");
   gatherRows(model.gpu, hidden, rows, gathered);
-  return { gathered, head: headForward(model, gathered, targets, inverseTemperature) };
+  return { gathered, head: headForward(model, gathered, targets, inverseTemperature, options) };
 }
 
 /** Log-probs of the targets and entropies, without a gradient. */
@@ -102,7 +103,9 @@ export function* gradientPass(
   const { gpu } = model;
   const { batch, rows, targets } = input;
   const activations = forwardForTraining(model, batch, gradientCheckpointing);
-  const { gathered, head } = predict(model, activations.hidden, input, inverseTemperature);
+  const { gathered, head } = predict(model, activations.hidden, input, inverseTemperature, {
+    forGradient: true,
+  });
   const gradient = derive(head);
   const dGathered = headBackward(
     model,

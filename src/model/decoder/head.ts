@@ -18,10 +18,20 @@ export interface HeadOutput {
   readonly entropy: Tensor;
   /** [R] */
   readonly logSumExp: Tensor;
+  /** Those of each chunk, kept for `headBackward`, which overwrites and releases them. [R, its columns] */
+  readonly logits?: readonly Tensor[];
 }
 
 /** A chunk's logits take at most this many bytes. */
 const chunkBytes = 32 * 2 ** 20;
+
+/** All logits of a pass that take at most this many bytes are kept, not computed again for the gradient. */
+const keptBytes = 64 * 2 ** 20;
+
+/** Whether a pass of R rows keeps its logits for its gradient. */
+export function keepsLogits(vocabularySize: number, rows: number): boolean {
+  return 4 * rows * vocabularySize <= keptBytes;
+}
 
 interface Chunk {
   readonly tile: TableTileParameter;
@@ -80,35 +90,40 @@ export function headLogits({ gpu, head, config }: Model, hidden: Tensor): Tensor
 }
 
 /**
- * Log-probabilities and entropy without ever holding [R, V] logits.
+ * Log-probabilities and entropy; [R, V] logits are held only where they are few.
  *
  * @param hidden [R, C]
  * @param targets u32 [R]
+ * @param options forGradient: `headBackward` follows once, and may be left the logits
  */
 export function headForward(
   model: Model,
   hidden: Tensor,
   targets: Tensor,
   inverseTemperature: number,
+  { forGradient = false }: { readonly forGradient?: boolean } = {},
 ): HeadOutput {
   const { gpu } = model;
   const [rows] = hidden.shape;
-  const output: HeadOutput = {
+  const keeps = forGradient && keepsLogits(model.config.vocabularySize, rows);
+  const output = {
     logProbs: gpu.tensor([rows], "f32", "log-probs"),
     entropy: gpu.tensor([rows], "f32", "entropy"),
     logSumExp: gpu.tensor([rows], "f32", "log-sum-exp"),
   };
-  gpu.scope(() => {
+  const kept = gpu.scope(() => {
     const state = logSoftmaxState(gpu, rows);
+    const kept: Tensor[] = [];
     for (const chunk of chunks(model, rows)) {
-      gpu.scope(() => {
-        const logits = chunkLogits(model, hidden, chunk);
-        logSoftmax(gpu, { logits, ...chunk }, state, { targets, inverseTemperature });
-      });
+      const logits = chunkLogits(model, hidden, chunk);
+      logSoftmax(gpu, { logits, ...chunk }, state, { targets, inverseTemperature });
+      if (keeps) kept.push(logits);
+      else gpu.release(logits);
     }
     logSoftmaxFinish(gpu, state, { inverseTemperature }, output);
-  });
-  return output;
+    return kept;
+  }, (kept) => kept);
+  return keeps ? { ...output, logits: kept } : output;
 }
 
 /**
@@ -123,16 +138,16 @@ export function headBackward(
   hidden: Tensor,
   targets: Tensor,
   inverseTemperature: number,
-  { logSumExp, entropy }: HeadOutput,
+  { logSumExp, entropy, logits: kept }: HeadOutput,
   logProbGradient: Tensor,
   entropyGradient: Tensor,
 ): Tensor {
   const { gpu } = model;
   const [rows, width] = hidden.shape;
   const dHidden = gpu.zeros([rows, width], "f32", "hidden gradient");
-  for (const chunk of chunks(model, rows)) {
+  chunks(model, rows).forEach((chunk, i) => {
     gpu.scope(() => {
-      const logits = chunkLogits(model, hidden, chunk);
+      const logits = kept?.[i] ?? chunkLogits(model, hidden, chunk);
       const rowTensors = { logSumExp, entropy, targets, logProbGradient, entropyGradient };
       logSoftmaxBackward(gpu, { logits, ...chunk }, rowTensors, logits, { inverseTemperature });
       gemm(gpu, "nn", logits, chunkOf(chunk.tile.weight, chunk), dHidden, {
@@ -147,7 +162,8 @@ export function headBackward(
           accumulate: true,
         });
       }
+      gpu.release(logits);
     });
-  }
+  });
   return dHidden;
 }

@@ -8,6 +8,7 @@
  */
 
 import type { ModelConfig } from "../../model/decoder/config.ts";
+import { keepsLogits } from "../../model/decoder/head.ts";
 
 /** Operations and bytes of some launches. */
 export interface Amount {
@@ -173,12 +174,14 @@ function headForward({ config, weightBytes }: CountedModel, rows: number): Work 
   };
 }
 
-/** The logits again, the gradient of the rows, and that of the table where all weights are trained. */
+/** The logits again where they are not kept, the gradient of the rows, and of the table where all weights are trained. */
 function headBackward(model: CountedModel, rows: number): Work {
   const { config, adapterRank, weightBytes } = model;
   const { hiddenSize: C, vocabularySize: V } = config;
-  const products = adapterRank === null ? 3 : 2;
-  const bytes = 2 * weightBytes * V * C + (adapterRank === null ? 8 * V * C : 0) +
+  const again = keepsLogits(V, rows) ? 0 : 1;
+  const ofTable = adapterRank === null ? 1 : 0;
+  const products = 1 + again + ofTable;
+  const bytes = (1 + again) * weightBytes * V * C + ofTable * 8 * V * C +
     4 * products * rows * (C + V);
   return {
     products: { flops: 2 * products * rows * C * V, bytes },

@@ -49,8 +49,11 @@ Deno.test("work: a tiny model by hand", () => {
     launches: 2 * 9 + 2 + 3,
   });
   const gradient = gradientWork(whole, size, { checkpointing: false });
-  // Forward once, back twice; the head's logits twice and two gradients.
-  assert.equal(gradient.products.flops, 3 * 2 * 2880 + 4 * 640);
+  // Forward once, back twice; so few logits are kept.
+  assert.equal(gradient.products.flops, 3 * (2 * 2880 + 640));
+  // A million rows of 20 logits are not.
+  const many = gradientWork(whole, { ...size, predictions: 2 ** 20 }, { checkpointing: false });
+  assert.equal(many.products.flops, 3 * 2 * 2880 + 4 * 320 * 2 ** 20);
   assert.equal(gradient.attention.flops, 2 * (4 + 14) * 6 * 2 * 4);
   const again = gradientWork(whole, size, { checkpointing: true });
   // Without the last product of a layer, 12·8.
