@@ -6,7 +6,7 @@ import { BindGroups } from "./bind_groups.ts";
 import { BufferPool } from "./buffer_pool.ts";
 import { ErrorScopes } from "./error_scopes.ts";
 import { DeviceLost } from "./gpu_failure.ts";
-import { compile, type Kernel, type KernelSource } from "./kernel.ts";
+import { compile, compileAside, type Kernel, type KernelSource } from "./kernel.ts";
 import { KernelTable } from "./kernel_table.ts";
 import type { ParameterValue } from "./launch_parameters.ts";
 import { ParameterArena } from "./parameter_arena.ts";
@@ -67,7 +67,7 @@ export class Gpu {
   /** Which variants of the kernels run. */
   readonly choices: VariantChoices;
   readonly pool: BufferPool;
-  readonly #kernels = new KernelTable();
+  readonly #kernels: KernelTable;
   readonly #bindGroups: BindGroups;
   #encoder: GPUCommandEncoder | null = null;
   #pass: GPUComputePassEncoder | null = null;
@@ -98,7 +98,10 @@ export class Gpu {
     readonly isRehearsal = false,
     /** Which classes of shapes work has that was rehearsed for this GPU. */
     readonly rehearsed = new AskedClasses(),
+    /** Which kernels it launched. */
+    private readonly rehearsedKernels = new KernelTable(),
   ) {
+    this.#kernels = isRehearsal ? rehearsedKernels : new KernelTable();
     this.info = info;
     this.precision = precision;
     this.tuning = tuningOf(info, device.limits, precision);
@@ -168,6 +171,7 @@ export class Gpu {
       { precision: this.precision },
       true,
       this.rehearsed,
+      this.rehearsedKernels,
     );
     rehearsal.choices.table = this.choices.table;
     return rehearsal;
@@ -243,7 +247,32 @@ export class Gpu {
       () => compile(this.device, this.info.engine, this.tuning, source),
     );
 
-  /** The kernels that were launched, each once, in the order of their first launches. */
+  /**
+   * Compiles the kernels that were launched in rehearsals, side by side, so that work need not wait for one after the
+   * other. On the native engine nothing is done: there a call returns when its kernel is compiled, whether or not it
+   * is asynchronous, so that nothing is won before the launch.
+   *
+   * @throws Error that names the kernel that does not compile
+   */
+  async compileRehearsed(): Promise<void> {
+    const { device, info: { engine }, tuning } = this;
+    if (engine === "native") return;
+    const missing = this.rehearsedKernels.sources.filter((source) => !this.#kernels.has(source));
+    const compiled = missing.map(async (source) => {
+      const what = `kernel ${source.label} does not compile`;
+      try {
+        const aside = () => compileAside(device, engine, tuning, source);
+        const kernel = await this.#errors.within(what, aside);
+        this.#kernels.get(source, () => kernel);
+      } catch (cause) {
+        // What is wrong with its text, the scope was told.
+        throw await this.#errors.settle() ?? new Error(`${what}: ${cause}`, { cause });
+      }
+    });
+    await Promise.all(compiled);
+  }
+
+  /** The kernels that were launched or compiled before, each once, in the order in which they came to be. */
   get kernels(): readonly Kernel[] {
     return this.#kernels.all;
   }

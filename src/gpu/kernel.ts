@@ -33,6 +33,23 @@ export function compile(
   tuning: Tuning,
   asked: KernelSource,
 ): Kernel {
+  const { descriptor, ...rest } = describe(device, engine, tuning, asked);
+  return { ...rest, pipeline: device.createComputePipeline(descriptor) };
+}
+
+/** The same beside other work; the kernel comes when it is compiled, and fails when it cannot be. */
+export function compileAside(
+  device: GPUDevice,
+  engine: EngineName,
+  tuning: Tuning,
+  asked: KernelSource,
+): Promise<Kernel> {
+  const { descriptor, ...rest } = describe(device, engine, tuning, asked);
+  return device.createComputePipelineAsync(descriptor).then((pipeline) => ({ ...rest, pipeline }));
+}
+
+/** A kernel without its pipeline, and what that is made of. */
+function describe(device: GPUDevice, engine: EngineName, tuning: Tuning, asked: KernelSource) {
   const defines = { WIDE: tuning.wideLoads, ...asked.defines };
   const source = { ...asked, defines };
   let code = specialise(source.code, defines);
@@ -53,16 +70,16 @@ export function compile(
         : { type: binding.kind === "read" ? "read-only-storage" as const : "storage" as const },
     })),
   });
-  const pipeline = device.createComputePipeline({
+  const descriptor: GPUComputePipelineDescriptor = {
     label,
     layout: device.createPipelineLayout({ label, bindGroupLayouts: [layout] }),
     compute: { module: device.createShaderModule({ label, code }), entryPoint: "main" },
-  });
+  };
   return {
     id: nextKernelId++,
     label,
     source,
-    pipeline,
+    descriptor,
     layout,
     bindings,
     parameters,

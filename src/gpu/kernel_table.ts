@@ -17,19 +17,33 @@ const none = {};
 export class KernelTable {
   readonly #texts = new Map<string, Place>();
   readonly #all: Kernel[] = [];
+  /** As they were asked for, in the same order. */
+  readonly sources: KernelSource[] = [];
 
   /** In the order they were made. */
   get all(): readonly Kernel[] {
     return this.#all;
   }
 
+  /** Whether there is a kernel of a source. */
+  has(source: KernelSource): boolean {
+    return this.#placeOf(source).kernel !== null;
+  }
+
   /** The kernel of a source, made by `make` when there is none yet. */
   get(source: KernelSource, make: (source: KernelSource) => Kernel): Kernel {
-    const { code, defines = none as NonNullable<KernelSource["defines"]> } = source;
+    const place = this.#placeOf(source);
+    if (!place.kernel) {
+      this.#all.push(place.kernel = make(source));
+      this.sources.push(source);
+    }
+    return place.kernel;
+  }
+
+  #placeOf({ code, defines = none as NonNullable<KernelSource["defines"]> }: KernelSource): Place {
     let place = onward(this.#texts, code);
     for (const name in defines) place = onward(onward(place.next, name).next, defines[name]);
-    if (!place.kernel) this.#all.push(place.kernel = make(source));
-    return place.kernel;
+    return place;
   }
 }
 

@@ -241,6 +241,29 @@ onEveryGpu("kernels are compiled once, whatever their label", async (gpu) => {
   assert.deepEqual(compiled, ["affine", "other"]);
 });
 
+onEveryGpu("what was rehearsed is compiled before it is launched, on Dawn", async ({ info }) => {
+  const gpu = await Gpu.open(info.engine);
+  const rehearsal = gpu.rehearsal();
+  const [a, b] = [rehearsal.zeros([64]), rehearsal.tensor([64])];
+  runAffine(rehearsal, a, b, 1);
+  await gpu.compileRehearsed();
+  const [ahead] = gpu.kernels;
+  assert.equal(ahead?.label, info.engine === "dawn" ? "affine" : undefined);
+  const [x, y] = [gpu.from(new Float32Array(64).fill(3), [64]), gpu.tensor([64])];
+  runAffine(gpu, x, y, 2);
+  assert.equal((await gpu.readFloats(y))[5], 11);
+  await gpu.compileRehearsed();
+  assert.equal(gpu.kernels.length, 1);
+  if (ahead) assert.equal(gpu.kernels[0], ahead);
+
+  const broken = { label: "broken", code: affine.code.replace("f32(i)", "f33(i)") };
+  rehearsal.dispatch(broken, { count: 64, factor: 2 }, { x: a, y: b }, [1]);
+  if (info.engine === "dawn") {
+    await assert.rejects(gpu.compileRehearsed(), /kernel broken does not compile: [\s\S]*f33/);
+  }
+  gpu.close();
+});
+
 onEveryGpu("more memory than one binding holds is a user error", (gpu) => {
   const elements = gpu.device.limits.maxStorageBufferBindingSize / 4 + 1;
   assert.throws(() => gpu.tensor([elements], "f32", "logits"), (error: Error) => {

@@ -18,6 +18,7 @@ import { writeSftReport } from "../report/sft_report.ts";
 import { SftRun, sftWeights } from "../sft/sft_run.ts";
 import { keepRecords } from "./keep_records.ts";
 import { openRunFolder } from "./shared_folder.ts";
+import { compileKernels } from "./compile_kernels.ts";
 
 /** How fine-tuning is started, and who follows it. */
 export interface SftSessionOptions {
@@ -86,6 +87,7 @@ export async function fineTuneWithReport(
     const plan = plans[ranks.rank];
     onPlan(plans);
     await chooseVariants(gpu, tuning, { ranks, tell });
+    await compileKernels(gpu, { ranks, tell });
     const run = await SftRun.open(gpu, config, ranks);
     try {
       const folder = await openRunFolder(ranks, path, resume ? null : config);

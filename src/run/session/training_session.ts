@@ -19,6 +19,7 @@ import type { RunFolder } from "../store/run_folder.ts";
 import { planTangoMemory } from "../memory/tango_memory_plan.ts";
 import { type RunSurroundings, TangoRun } from "../tango/tango_run.ts";
 import { tangoShrinks } from "../memory/tango_shrinks.ts";
+import { compileKernels } from "./compile_kernels.ts";
 
 /** How a run is started, and who follows it. */
 export interface TrainingSessionOptions extends RunSurroundings {
@@ -81,6 +82,7 @@ export async function trainWithReport(
     const plan = plans[ranks.rank];
     onPlan?.(plans);
     await chooseVariants(gpu, tuning, { ranks, tell });
+    await compileKernels(gpu, { ranks, tell });
     await requireSameBits(gpu);
     const folder = await openRunFolder(ranks, path, resume ? null : config);
     if (ranks.rank === 0) told.use(new EventLog(folder, events));
