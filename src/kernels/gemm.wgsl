@@ -14,7 +14,7 @@
 // time, and share every value by a broadcast from a constant lane, which this driver does in a register.
 // Needs subgroups of at least 8 lanes and no workgroup memory.
 //
-// A load costs this driver as much as ten products, so that a tile of many rows pays. Its sums fit no
+// Loads of B cost this driver as much as four or five rows of products, so that a tall tile pays. Its sums fit no
 // registers: they are an array, which the driver keeps in memory as long as something indexes it by a number
 // it cannot know (params.tileRows); as variables it would keep two copies of each.
 //

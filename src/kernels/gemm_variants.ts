@@ -67,21 +67,27 @@ const broadcasts = ([8, 16] as const).map((lanes) =>
 );
 
 /** What loading the columns of B takes in a tile, in rows of A and their products. */
-const rowsOfLoads = 10;
+const rowsOfLoads: Readonly<Record<FloatType, number>> = { f32: 5, f16: 4, bf16: 4 };
 
-const broadcastsByShape = new Map<number, SomeVariants>();
+type ByShape = Map<number, SomeVariants>;
+const broadcastsByShape: Readonly<Record<FloatType, ByShape>> = {
+  f32: new Map(),
+  f16: new Map(),
+  bf16: new Map(),
+};
 
 /** The tiles of a CPU core, that with the fewest wasted rows and repeated loads first; asked with every launch. */
-function broadcastsFor({ rows, columns }: GemmShape): SomeVariants {
+function broadcastsFor({ storage, rows, columns }: GemmShape): SomeVariants {
+  const byShape = broadcastsByShape[storage];
   const key = 2 * rows + Number(columns > 32);
-  let found = broadcastsByShape.get(key);
-  if (!found) broadcastsByShape.set(key, found = rankedBroadcasts(rows, columns));
+  let found = byShape.get(key);
+  if (!found) byShape.set(key, found = rankedBroadcasts(storage, rows, columns));
   return found;
 }
 
-function rankedBroadcasts(rows: number, columns: number): SomeVariants {
+function rankedBroadcasts(storage: FloatType, rows: number, columns: number): SomeVariants {
   const [narrow, wide] = broadcasts;
-  const cost = (tile: number) => Math.ceil(rows / tile) * (tile + rowsOfLoads);
+  const cost = (tile: number) => Math.ceil(rows / tile) * (tile + rowsOfLoads[storage]);
   const [first, ...others] = (columns > 32 ? wide : narrow).toSorted((a, b) =>
     cost(a.rows) - cost(b.rows)
   );
