@@ -1,4 +1,5 @@
-import { type EngineChoice, Gpu } from "../gpu/gpu.ts";
+import { Gpu } from "../gpu/gpu.ts";
+import type { EngineChoice } from "../gpu/gpu_options.ts";
 import type { Precision } from "../gpu/tuning.ts";
 import { useStoredTuning } from "../run/tuning/tune.ts";
 

@@ -41,6 +41,17 @@ export function rehearsalDevice(limits: Partial<GPUSupportedLimits>): GPUDevice 
   return device as unknown as GPUDevice;
 }
 
+/** The limits of a device by which the engine takes its memory and chooses its kernels. */
+export function limitsThatShow(limits: GPUSupportedLimits): Partial<GPUSupportedLimits> {
+  return {
+    maxStorageBufferBindingSize: limits.maxStorageBufferBindingSize,
+    maxBufferSize: limits.maxBufferSize,
+    minUniformBufferOffsetAlignment: limits.minUniformBufferOffsetAlignment,
+    maxComputeWorkgroupStorageSize: limits.maxComputeWorkgroupStorageSize,
+    maxComputeInvocationsPerWorkgroup: limits.maxComputeInvocationsPerWorkgroup,
+  };
+}
+
 /** Reads zeros of the right length. */
 export const rehearsalReadback = {
   immediate: true,

@@ -1,5 +1,5 @@
 import type { Gpu } from "../gpu/gpu.ts";
-import { type ParameterValue, valueAt } from "../gpu/launch_parameters.ts";
+import { type ParameterValue, valueAt } from "../gpu/recording/launch_parameters.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import code from "./advance.wgsl" with { type: "text" };
 import { pageTokens } from "./attention_shape.ts";

@@ -1,5 +1,5 @@
 import type { Gpu } from "../gpu/gpu.ts";
-import { type ParameterValue, valueAt } from "../gpu/launch_parameters.ts";
+import { type ParameterValue, valueAt } from "../gpu/recording/launch_parameters.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { expectShape, expectVectors } from "./expect_shape.ts";
 import likeliestCode from "./likeliest.wgsl" with { type: "text" };

@@ -1,4 +1,5 @@
-import type { Gpu, Grid } from "../gpu/gpu.ts";
+import type { Gpu } from "../gpu/gpu.ts";
+import type { Grid } from "../gpu/grid.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { lanesOfRow } from "../gpu/tuning.ts";
 import { columnSum } from "./column_sum.ts";

@@ -1,5 +1,6 @@
 import type { OpenCommunicator } from "../../distributed/open_communicator.ts";
-import type { EngineChoice, Gpu } from "../../gpu/gpu.ts";
+import type { Gpu } from "../../gpu/gpu.ts";
+import type { EngineChoice } from "../../gpu/gpu_options.ts";
 import type { Precision } from "../../gpu/tuning.ts";
 import type { DistributedConfig } from "../../run/config/shared_schema.ts";
 import type { RunEvents } from "../../run/events/run_events.ts";

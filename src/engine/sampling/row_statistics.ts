@@ -1,4 +1,4 @@
-import type { ParameterValue } from "../../gpu/launch_parameters.ts";
+import type { ParameterValue } from "../../gpu/recording/launch_parameters.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
 import { likeliestTokens } from "../../kernels/likeliest.ts";
 import { logSoftmax, logSoftmaxFinish, logSoftmaxState } from "../../kernels/log_softmax.ts";

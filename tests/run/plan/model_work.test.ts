@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { promptedSequence } from "../../../src/engine/training/sequence.ts";
 import { Gpu } from "../../../src/gpu/gpu.ts";
-import type { LaunchCost } from "../../../src/gpu/submit_pacing.ts";
+import type { LaunchCost } from "../../../src/gpu/recording/submit_pacing.ts";
 import type { ModelConfig } from "../../../src/model/decoder/config.ts";
 import { loadGpuDescription } from "../../../src/run/plan/gpu_description.ts";
 import {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { BindGroups } from "../../src/gpu/bind_groups.ts";
-import type { Kernel } from "../../src/gpu/kernel.ts";
-import { Tensor } from "../../src/gpu/tensor.ts";
+import { BindGroups } from "../../../src/gpu/recording/bind_groups.ts";
+import type { Kernel } from "../../../src/gpu/kernel.ts";
+import { Tensor } from "../../../src/gpu/tensor.ts";
 
 const kernel = {
   id: 1,

@@ -1,14 +1,14 @@
 /** Work is cut into submits by what it costs, which changes no bit of it. */
 
 import assert from "node:assert/strict";
-import { Gpu } from "../../src/gpu/gpu.ts";
-import { SubmitPacing } from "../../src/gpu/submit_pacing.ts";
-import { backward } from "../../src/model/decoder/backward.ts";
-import { forwardForTraining } from "../../src/model/decoder/forward.ts";
-import { headBackward, headForward } from "../../src/model/decoder/head.ts";
-import { packSequences } from "../model/pack_sequences.ts";
-import { onEveryGpu, randomFloats } from "../kernels/harness.ts";
-import { tinyModel } from "../model/tiny_model.ts";
+import { Gpu } from "../../../src/gpu/gpu.ts";
+import { SubmitPacing } from "../../../src/gpu/recording/submit_pacing.ts";
+import { backward } from "../../../src/model/decoder/backward.ts";
+import { forwardForTraining } from "../../../src/model/decoder/forward.ts";
+import { headBackward, headForward } from "../../../src/model/decoder/head.ts";
+import { packSequences } from "../../model/pack_sequences.ts";
+import { onEveryGpu, randomFloats } from "../../kernels/harness.ts";
+import { tinyModel } from "../../model/tiny_model.ts";
 
 /** A machine that moves `rate` bytes a second, and its clock in milliseconds. */
 class Machine {

@@ -1,5 +1,5 @@
-import type { Kernel } from "./kernel.ts";
-import type { Tensor } from "./tensor.ts";
+import type { Kernel } from "../kernel.ts";
+import type { Tensor } from "../tensor.ts";
 
 /**
  * Bind groups kept at most. A software driver maps memory of its own for each one, and a process that asks

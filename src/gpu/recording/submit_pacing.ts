@@ -1,3 +1,5 @@
+import type { Tensor } from "../tensor.ts";
+
 /** What a launch does at least; it need not be exact, but must not be too much. */
 export interface LaunchCost {
   /** Bytes read and written. */
@@ -90,4 +92,11 @@ export class SubmitPacing {
 
 function workOf({ bytes, flops = 0 }: LaunchCost): number {
   return launchBytes + Math.max(bytes, flops / flopsPerByte);
+}
+
+/** What a launch costs that touches every byte of its tensors once. */
+export function costOfTouching(tensors: Readonly<Record<string, Tensor>>): LaunchCost {
+  let bytes = 0;
+  for (const name in tensors) bytes += tensors[name].bytes;
+  return { bytes };
 }

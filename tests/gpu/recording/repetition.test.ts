@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { Gpu } from "../../src/gpu/gpu.ts";
-import type { Tensor } from "../../src/gpu/tensor.ts";
-import { onEveryGpu } from "../kernels/harness.ts";
+import { Gpu } from "../../../src/gpu/gpu.ts";
+import type { Tensor } from "../../../src/gpu/tensor.ts";
+import { onEveryGpu } from "../../kernels/harness.ts";
 
 /** total += x + more, and x is kept in history[step] */
 const addUp = {

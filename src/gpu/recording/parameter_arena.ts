@@ -1,4 +1,4 @@
-import type { Kernel } from "./kernel.ts";
+import type { Kernel } from "../kernel.ts";
 import { type ParameterValue, valueAt } from "./launch_parameters.ts";
 
 /**

@@ -1,0 +1,15 @@
+import type { EngineName } from "./adapter.ts";
+import type { Precision } from "./tuning.ts";
+
+/** What `--gpu` accepts. `auto` takes the native engine, and Dawn where the precision takes matrix units. */
+export type EngineChoice = "auto" | EngineName;
+
+/** How a GPU is opened. */
+export interface GpuOptions {
+  /** Seconds that a submit may take, as estimated; 0.1 by default. */
+  readonly submitSeconds?: number;
+  /** Number of the GPU, see `listGpus`; left out, the engine takes the one it thinks fastest. */
+  readonly index?: number;
+  /** Of products of activations with weights; f32 by default. */
+  readonly precision?: Precision;
+}

@@ -1,0 +1,57 @@
+import type { EngineName } from "./adapter.ts";
+import type { ErrorScopes } from "./error_scopes.ts";
+import { compile, compileAside, type Kernel, type KernelSource } from "./kernel.ts";
+import { KernelTable } from "./kernel_table.ts";
+import type { Tuning } from "./tuning.ts";
+
+/** The kernels of a device, compiled when they are first launched or, if a rehearsal launched them, before. */
+export class Kernels {
+  /**
+   * @param table of those that are compiled
+   * @param rehearsed those that rehearsals launched
+   */
+  constructor(
+    private readonly device: GPUDevice,
+    private readonly engine: EngineName,
+    private readonly tuning: Tuning,
+    private readonly errors: ErrorScopes,
+    private readonly table: KernelTable,
+    readonly rehearsed: KernelTable,
+  ) {}
+
+  /** Those that were launched or compiled before, each once, in the order in which they came to be. */
+  get all(): readonly Kernel[] {
+    return this.table.all;
+  }
+
+  /** The kernel of a source. A fault in its text is told at the next read. */
+  get(source: KernelSource): Kernel {
+    return this.table.get(source, this.#compile);
+  }
+
+  /** See `Gpu.compileRehearsed`. */
+  async compileRehearsed(): Promise<void> {
+    if (this.engine === "native") return;
+    const missing = this.rehearsed.sources.filter((source) => !this.table.has(source));
+    await Promise.all(missing.map((source) => this.#compileAside(source)));
+  }
+
+  readonly #compile = (source: KernelSource): Kernel =>
+    this.errors.within(
+      fault(source),
+      () => compile(this.device, this.engine, this.tuning, source),
+    );
+
+  async #compileAside(source: KernelSource): Promise<void> {
+    try {
+      const aside = () => compileAside(this.device, this.engine, this.tuning, source);
+      const kernel = await this.errors.within(fault(source), aside);
+      this.table.get(source, () => kernel);
+    } catch (cause) {
+      // What is wrong with its text, the scope was told.
+      throw await this.errors.settle() ?? new Error(`${fault(source)}: ${cause}`, { cause });
+    }
+  }
+}
+
+const fault = ({ label }: KernelSource) => `kernel ${label} does not compile`;
