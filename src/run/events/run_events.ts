@@ -1,3 +1,4 @@
+import { severalErrors } from "../../base/several_errors.ts";
 import type { RunEvent, RunListener, RunPhase } from "./run_event.ts";
 
 /** Where a run tells what happens; whoever wants to know listens. */
@@ -18,7 +19,7 @@ export class RunEvents {
    * Tells all listeners. One that throws hears no more, and the run ends with its error once the others
    * have heard: a log that cannot be written must not go unnoticed.
    *
-   * @throws whatever a listener throws; an AggregateError when several do
+   * @throws whatever a listener throws; when several do, all of it in one error
    */
   emit(event: RunEvent): void {
     const errors: unknown[] = [];
@@ -31,7 +32,7 @@ export class RunEvents {
       }
     }
     if (errors.length > 1) {
-      throw new AggregateError(errors, `several listeners failed at ${event.type}`);
+      throw severalErrors(errors, `several listeners failed at ${event.type}`);
     }
     if (errors.length === 1) throw errors[0];
   }
@@ -65,7 +66,7 @@ export class RunEvents {
       try {
         this.emit({ type: "failed", step: stepsDone(), error });
       } catch (second) {
-        throw new AggregateError([error, second], "a run failed, and so did a listener told of it");
+        throw severalErrors([error, second], "a run failed, and so did a listener told of it");
       }
       throw error;
     }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { exists } from "../../../src/base/atomic_file.ts";
+import { UserError } from "../../../src/base/user_error.ts";
 import { loadSftConfig, loadTangoConfig } from "../../../src/run/config/load_config.ts";
 import { RunControl } from "../../../src/run/control/run_control.ts";
 import type { RunEvent } from "../../../src/run/events/run_event.ts";
@@ -172,6 +173,26 @@ Deno.test("events: errors of several listeners are all told", () => {
   const step = { type: "paused", step: 1 } as const;
   assert.throws(() => events.emit(step), ({ errors }: AggregateError) => errors.length === 2);
   events.emit(step); // both are gone
+});
+
+Deno.test("events: what listeners have against one thing that a user can mend is one message", async () => {
+  const events = new RunEvents();
+  const full = (file: string) => () => {
+    throw new UserError(`${file}: the disk is full. Make room and continue.`);
+  };
+  events.listen(full("events.jsonl"));
+  events.listen(full("metrics.jsonl"));
+  events.listen(full("metrics.jsonl"));
+  const message = "events.jsonl: the disk is full. Make room and continue.\n" +
+    "metrics.jsonl: the disk is full. Make room and continue.";
+  assert.throws(() => events.emit({ type: "paused", step: 1 }), { name: "UserError", message });
+
+  // So is that of a listener who cannot write down why the run fails.
+  events.listen(full("events.jsonl"));
+  await assert.rejects(
+    events.announceFailure(() => 1, () => Promise.resolve(full("generator/000001")())),
+    { name: "UserError", message: /^generator\/000001: .*\nevents\.jsonl: / },
+  );
 });
 
 onEveryGpu("control: a run saves, waits, goes on and stops as it is asked", async (gpu) => {

@@ -21,16 +21,9 @@ const SMALL = {
 const state = (page: Page) => page.locator(".run-header .badge");
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
 
-/** Types SMALL; on a busy machine the form may be drawn anew under what was typed, which a person types again. */
 async function typeSmall(page: Page): Promise<void> {
-  for (let held = 0; held < Object.keys(SMALL).length;) {
-    held = 0;
-    for (const [key, value] of Object.entries(SMALL)) {
-      const field = page.locator(`[id="field-${key}"]`);
-      if (await field.inputValue() === value) held++;
-      else await field.fill(value);
-    }
-    await page.waitForTimeout(200);
+  for (const [key, value] of Object.entries(SMALL)) {
+    await page.locator(`[id="field-${key}"]`).fill(value);
   }
 }
 

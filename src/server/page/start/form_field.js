@@ -13,17 +13,20 @@ import { shownValue } from "./schema_fields.js";
  * @param {object} props
  * @param {Field} props.field
  * @param {(key: string) => unknown} props.valueOf
+ * @param {(key: string) => string | null} props.textOf what was typed; null before anything was
  * @param {(key: string) => boolean} props.isChanged
  * @param {(field: Field, text: string) => void} props.onType
  * @param {(field: Field) => boolean} props.isWanted
  * @param {FieldProblem | null} props.wrong what the server refused
  */
 export function FormField(props) {
-  const { field, valueOf, isChanged, onType, isWanted, wrong } = props;
+  const { field, valueOf, textOf, isChanged, onType, isWanted, wrong } = props;
   const { key, kind, description, nullable, choices, whole, minimum, maximum, fields } = field;
   const name = key.split(".").at(-1);
   if (!isWanted(field)) return null;
-  if (kind === "section" && !(nullable && valueOf(key) === null)) {
+  const text = textOf(key);
+  // One that is typed as a whole does not become a section under the hand that types it.
+  if (kind === "section" && !(nullable && (text !== null || valueOf(key) === null))) {
     const changed = fields.filter((inner) => isChanged(inner.key)).length;
     return h(
       "details",
@@ -42,11 +45,11 @@ export function FormField(props) {
       ),
     );
   }
-  const shown = shownValue(field, valueOf(key));
+  const shown = text ?? shownValue(field, valueOf(key));
   const common = {
     id: `field-${key}`,
     ...describedBy(wrong, key, description === "" ? null : `hint-${key}`),
-    onChange: (
+    onInput: (
       /** @type {Event & { currentTarget: HTMLInputElement | HTMLSelectElement }} */ {
         currentTarget,
       },

@@ -17,6 +17,7 @@ import { defaultAt, schemaFields, typedValue, valueAt } from "./schema_fields.js
  * @import { Field } from "./schema_fields.js"
  */
 
+/** @typedef {{ text: string, value: unknown }} Typed */
 /** @typedef {Event & { currentTarget: HTMLInputElement }} InputEvent */
 /** @typedef {Event & { currentTarget: HTMLSelectElement }} SelectEvent */
 
@@ -68,7 +69,8 @@ function StartForm({ preset }) {
   const { answer: schema, error: schemaError } = useLoaded(`/api/schema?kind=${preset.kind}`);
   /** @type {{ answer: ModelList | null, error: Error | null }} */
   const { answer: found } = useLoaded("/api/models");
-  const [changes, setChanges] = useState(/** @type {Record<string, unknown>} */ ({}));
+  // Letter by letter, as it is typed: what is drawn anew meanwhile, for whatever reason, shows the same again.
+  const [typed, setTyped] = useState(/** @type {Record<string, Typed>} */ ({}));
   const [wanted, setWanted] = useState("");
   const [options, setOptions] = useState({
     ...{ run: "", steps: "", ranks: "", gpuIndex: "" },
@@ -82,14 +84,14 @@ function StartForm({ preset }) {
     attempt.current = crypto.randomUUID();
     // What was wrong is another request's.
     setError(null);
-  }, [changes, options]);
+  }, [typed, options]);
   const wrong = optionProblem(fieldProblem(error), options);
   const { form, elsewhere } = useProblem(error);
 
   const request = () => ({
     kind: options.isCompared ? "compare" : preset.kind,
     preset: preset.name,
-    set: Object.entries(changes).map(([key, value]) => `${key}=${JSON.stringify(value)}`),
+    set: changes.map(([key, { value }]) => `${key}=${JSON.stringify(value)}`),
     ...(options.run === "" ? {} : { run: options.run }),
     ...(options.steps === "" ? {} : { steps: Number(options.steps) }),
     ...(options.ranks === "" || options.isCompared ? {} : { ranks: Number(options.ranks) }),
@@ -117,22 +119,18 @@ function StartForm({ preset }) {
     }
   };
   /** @param {Field} field @param {string} text */
-  const type = (field, text) => {
-    const value = typedValue(field, text);
-    setChanges((known) => {
-      const { [field.key]: _before, ...others } = known;
-      return JSON.stringify(value) === JSON.stringify(presetValue(field.key))
-        ? others
-        : { ...others, [field.key]: value };
-    });
-  };
+  const type = (field, text) =>
+    setTyped((known) => ({ ...known, [field.key]: { text, value: typedValue(field, text) } }));
   /** @param {string} key */
   const presetValue = (key) => {
     const value = valueAt(preset.configuration, key);
     return value === undefined && schema !== null ? defaultAt(schema, key) : value;
   };
+  const changes = Object.entries(typed).filter(([key, { value }]) =>
+    JSON.stringify(value) !== JSON.stringify(presetValue(key))
+  );
   /** @param {string} key */
-  const valueOf = (key) => Object.hasOwn(changes, key) ? changes[key] : presetValue(key);
+  const valueOf = (key) => Object.hasOwn(typed, key) ? typed[key].value : presetValue(key);
   /** @param {Field} field @returns {boolean} */
   const isWanted = (field) =>
     wanted === "" || field.key.includes(wanted) ||
@@ -212,13 +210,11 @@ function StartForm({ preset }) {
       ),
     ),
     h(Failure, { error: elsewhere ?? schemaError }),
-    Object.keys(changes).length === 0 ? null : h(
+    changes.length === 0 ? null : h(
       "p",
       { class: "changes", role: "status" },
       "Changed: ",
-      Object.entries(changes).map(([key, value]) =>
-        h("code", { key }, `${key}=${formatValue(value)}`)
-      ),
+      changes.map(([key, { value }]) => h("code", { key }, `${key}=${formatValue(value)}`)),
     ),
     h(
       "div",
@@ -258,7 +254,8 @@ function StartForm({ preset }) {
             key: field.key,
             field,
             valueOf,
-            isChanged: (key) => Object.hasOwn(changes, key),
+            textOf: (key) => Object.hasOwn(typed, key) ? typed[key].text : null,
+            isChanged: (key) => changes.some(([changed]) => changed === key),
             onType: type,
             isWanted,
             wrong,
