@@ -1,4 +1,4 @@
-import { h } from "../vendor.js";
+import { h, useLayoutEffect, useRef } from "../vendor.js";
 import { describedBy, ProblemOf } from "../parts/problem_of.js";
 import { shownValue } from "./schema_fields.js";
 
@@ -21,29 +21,13 @@ import { shownValue } from "./schema_fields.js";
  */
 export function FormField(props) {
   const { field, valueOf, textOf, isChanged, onType, isWanted, wrong } = props;
-  const { key, kind, description, nullable, choices, whole, minimum, maximum, fields } = field;
+  const { key, kind, description, nullable, choices, whole, minimum, maximum } = field;
   const name = key.split(".").at(-1);
   if (!isWanted(field)) return null;
   const text = textOf(key);
   // One that is typed as a whole does not become a section under the hand that types it.
   if (kind === "section" && !(nullable && (text !== null || valueOf(key) === null))) {
-    const changed = fields.filter((inner) => isChanged(inner.key)).length;
-    return h(
-      "details",
-      { class: "section", open: wrong?.field.startsWith(`${key}.`) || undefined },
-      h(
-        "summary",
-        null,
-        name,
-        changed === 0 ? null : h("span", { class: "badge warm" }, `${changed} changed`),
-      ),
-      description === "" ? null : h("p", { class: "hint" }, description),
-      h(
-        "div",
-        { class: "fields" },
-        fields.map((inner) => h(FormField, { ...props, field: inner, key: inner.key })),
-      ),
-    );
+    return h(Section, { ...props, name });
   }
   const shown = text ?? shownValue(field, valueOf(key));
   const common = {
@@ -82,5 +66,37 @@ export function FormField(props) {
       }),
     h(ProblemOf, { wrong, field: key }),
     description === "" ? null : h("p", { class: "hint", id: `hint-${key}` }, description),
+  );
+}
+
+/**
+ * Fields that belong together, behind their common name. What the server refused in it opens it, once: it is
+ * the reader's from then on.
+ *
+ * @param {Parameters<typeof FormField>[0] & { name: string | undefined }} props
+ */
+function Section(props) {
+  const { name, field: { key, description, fields }, isChanged, wrong } = props;
+  const section = useRef(/** @type {HTMLDetailsElement | null} */ (null));
+  const isWrong = wrong?.field.startsWith(`${key}.`) ?? false;
+  useLayoutEffect(() => {
+    if (isWrong && section.current !== null) section.current.open = true;
+  }, [isWrong]);
+  const changed = fields.filter((inner) => isChanged(inner.key)).length;
+  return h(
+    "details",
+    { class: "section", ref: section },
+    h(
+      "summary",
+      null,
+      name,
+      changed === 0 ? null : h("span", { class: "badge warm" }, `${changed} changed`),
+    ),
+    description === "" ? null : h("p", { class: "hint" }, description),
+    h(
+      "div",
+      { class: "fields" },
+      fields.map((inner) => h(FormField, { ...props, field: inner, key: inner.key })),
+    ),
   );
 }
