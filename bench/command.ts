@@ -1,11 +1,14 @@
 /** `deno task bench`: checks and times kernels and whole steps, beside the device and PyTorch. */
 
+import { join } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
 import { addExamples } from "../src/cli/examples.ts";
 import { gpuIndexOption, gpuOption } from "../src/cli/run_options.ts";
 import { UserError } from "../src/base/user_error.ts";
 import { Gpu } from "../src/gpu/gpu.ts";
 import type { EngineChoice } from "../src/gpu/gpu_options.ts";
+import { useStoredTuning } from "../src/run/tuning/tune.ts";
+import { type DeviceRecord, recordOf } from "./device_record.ts";
 import { measureDeviceRates } from "./device_rates.ts";
 import { measureModel } from "./model/measure_model.ts";
 import type { HostTime } from "./model/host_time.ts";
@@ -13,9 +16,22 @@ import type { ComparedRate } from "./model/pairs.ts";
 import { hostLine, rateHead, rateRow } from "./model/rate_table.ts";
 import { measure } from "./measure.ts";
 import { runPeer } from "./peer.ts";
-import { type ModelResultsFile, readResults, type Result, type ResultsFile } from "./results.ts";
+import {
+  type ModelResultsFile,
+  readResults,
+  type Result,
+  type ResultsFile,
+  writeResults,
+} from "./results.ts";
+import {
+  howToSend,
+  knownResults,
+  missingResults,
+  OWN_RESULTS,
+  SHIPPED_RESULTS,
+} from "./sending.ts";
 import { listTasks } from "./shapes.ts";
-import { describeDevice, headRow, resultRow } from "./table.ts";
+import { describeDevice, describeTuning, headRow, resultRow, variantLines } from "./table.ts";
 
 interface BenchOptions {
   readonly gpu?: EngineChoice;
@@ -75,8 +91,9 @@ async function bench(options: BenchOptions): Promise<void> {
   const tasks = listTasks(filter);
   const against = options.against === undefined ? null : readResults(options.against);
   const gpu = await Gpu.open(options.gpu, { index: options.gpuIndex });
+  const tuning = useStoredTuning(gpu);
   const rates = await measureDeviceRates(gpu, seconds);
-  console.log(describeDevice(gpu.info, rates));
+  console.log(`${describeDevice(gpu.info, rates)}\n${describeTuning(tuning)}`);
   if (against && against.adapter !== gpu.info.name) {
     console.log(`Beware: ${options.against} was measured on ${against.adapter}.`);
   }
@@ -92,11 +109,10 @@ async function bench(options: BenchOptions): Promise<void> {
     results.push(result);
     console.log(resultRow(result, { peer, against }));
   }
-  if (options.json !== undefined) {
-    const { engine, name: adapter, software } = gpu.info;
-    const file: ResultsFile = { engine, adapter, software, rates, results };
-    Deno.writeTextFileSync(options.json, `${JSON.stringify(file, null, 2)}\n`);
-  }
+  console.log(variantLines(results).join("\n"));
+  const { engine, name: adapter, software } = gpu.info;
+  const device = recordOf(gpu, tuning.classes);
+  keep({ engine, adapter, software, device, rates, results }, options);
   const wrong = results.filter(({ error }) => !(error <= 1)).length;
   if (wrong > 0) {
     console.log(`\n${wrong} of ${results.length} gave wrong numbers.`);
@@ -104,11 +120,26 @@ async function bench(options: BenchOptions): Promise<void> {
   }
 }
 
+/** Writes what was asked for, and what the project has none of yet. */
+function keep(file: ResultsFile & { readonly device: DeviceRecord }, options: BenchOptions): void {
+  const missing = missingResults(file.device.info, knownResults(SHIPPED_RESULTS));
+  const isWhole = options.filter === "";
+  const path = options.json ?? (missing && isWhole ? join(OWN_RESULTS, missing) : null);
+  if (path !== null) writeResults(path, file);
+  if (missing === null) return;
+  console.log(
+    path !== null && isWhole
+      ? `\n${howToSend(path, missing)}`
+      : "\nThere are no results of this GPU yet: ./tango bench without --filter makes a file to send in.",
+  );
+}
+
 async function benchModel(path: string, options: BenchOptions): Promise<void> {
   const { filter, runs, peer = false } = options;
   const gpu = await Gpu.open(options.gpu, { index: options.gpuIndex });
   const kind = gpu.info.software ? "a software driver on the CPU, not a GPU" : "GPU";
   console.log(`${path} · engine ${gpu.info.engine}: ${gpu.info.name} (${kind})`);
+  console.log(describeTuning(useStoredTuning(gpu)));
   const rates: ComparedRate[] = [];
   let host: HostTime | null = null;
   await measureModel(gpu, path, {
@@ -129,7 +160,7 @@ async function benchModel(path: string, options: BenchOptions): Promise<void> {
   if (options.json !== undefined) {
     const { engine, name: adapter, software } = gpu.info;
     const file: ModelResultsFile = { engine, adapter, software, model: path, host, rates };
-    Deno.writeTextFileSync(options.json, `${JSON.stringify(file, null, 2)}\n`);
+    writeResults(options.json, file);
   }
   if (rates.length === 0 && host === null) {
     throw new UserError(`--filter ${filter}: nothing is called that; host, sample 16, train …`);

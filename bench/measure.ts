@@ -25,22 +25,30 @@ export async function measure(
   const bench = new Workbench(gpu);
   try {
     const benchmark = await all[task.kernel](bench, shape, task.variant);
-    const error = await checkOnce(benchmark, report);
+    const { error, variants } = await checkOnce(gpu, benchmark, report);
     const { median, spread } = await timeLaunches(gpu, () => benchmark.launch(), budget);
     const perSecond = benchmark.work / median;
     const tokens = unit === "tokens_per_second";
     const rate = tokens ? perSecond : perSecond / 1e9;
     const share = tokens ? null : rate / rates[unit];
     const milliseconds = median * 1e3;
-    return { name, shape: shape.label, unit, milliseconds, spread, rate, share, error };
+    return { name, shape: shape.label, unit, milliseconds, spread, rate, share, error, variants };
   } finally {
     bench.release();
   }
 }
 
-/** The largest error of the first run, in parts of its bound. */
-async function checkOnce(benchmark: Benchmark, report: (line: string) => void): Promise<number> {
+/** The largest error of the first run, in parts of its bound, and the variants that it launched. */
+async function checkOnce(
+  gpu: Gpu,
+  benchmark: Benchmark,
+  report: (line: string) => void,
+): Promise<{ readonly error: number; readonly variants: readonly string[] }> {
+  const variants = new Set<string>();
+  gpu.choices.told = (operation, shapeClass, variant) =>
+    variants.add(`${operation} ${shapeClass}: ${variant}`);
   await benchmark.launch();
+  gpu.choices.told = null;
   let worst = 0;
   for (const { what, actual, expected, bound } of await benchmark.check()) {
     const difference = Math.abs(actual - expected);
@@ -48,5 +56,5 @@ async function checkOnce(benchmark: Benchmark, report: (line: string) => void): 
     worst = Math.max(worst, error);
     if (error > 1) report(`  ${what}: found ${actual}, expected ${expected} within ${bound}`);
   }
-  return worst;
+  return { error: worst, variants: [...variants] };
 }

@@ -1,4 +1,8 @@
+import { dirname } from "node:path";
+import { writeFileAtomically } from "../src/base/atomic_file.ts";
+import { describeDiskError } from "../src/base/disk.ts";
 import { UserError } from "../src/base/user_error.ts";
+import type { DeviceRecord } from "./device_record.ts";
 import type { DeviceRates } from "./device_rates.ts";
 import type { HostTime } from "./model/host_time.ts";
 import type { ComparedRate } from "./model/pairs.ts";
@@ -19,6 +23,8 @@ export interface Result {
   readonly share: number | null;
   /** The largest difference found by the check, in parts of its bound; 1 or less is right. */
   readonly error: number;
+  /** Which variants of its kernels ran, as `OPERATION CLASS: VARIANT`; files of earlier versions do not tell. */
+  readonly variants?: readonly string[];
 }
 
 /** What --json writes with --model. */
@@ -39,6 +45,8 @@ export interface ResultsFile {
   readonly engine: string;
   readonly adapter: string;
   readonly software: boolean;
+  /** Absent in files of earlier versions. */
+  readonly device?: DeviceRecord;
   readonly rates: DeviceRates;
   readonly results: readonly Result[];
 }
@@ -60,4 +68,19 @@ export function readResults(path: string): ResultsFile {
     throw new UserError(`--against ${path}: no results in it; expected a file written by --json`);
   }
   return file as ResultsFile;
+}
+
+/**
+ * Writes a file of results, and the folder for it.
+ *
+ * @throws UserError when the disk does not take it
+ */
+export function writeResults(path: string, file: ResultsFile | ModelResultsFile): void {
+  const next = "run the command again";
+  try {
+    Deno.mkdirSync(dirname(path), { recursive: true });
+  } catch (error) {
+    throw describeDiskError(error, { path, next });
+  }
+  writeFileAtomically(path, `${JSON.stringify(file, null, 2)}\n`, next);
 }

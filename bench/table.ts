@@ -1,4 +1,5 @@
 import type { DeviceInfo } from "../src/gpu/adapter.ts";
+import type { StoredTuning } from "../src/run/tuning/tuning_file.ts";
 import type { DeviceRates } from "./device_rates.ts";
 import type { PeerResults } from "./peer.ts";
 import { type Result, resultKey, type ResultsFile } from "./results.ts";
@@ -9,6 +10,9 @@ const unitNames: Readonly<Record<Unit, string>> = {
   gbps: "GB/s",
   tokens_per_second: "tokens/s",
 };
+
+/** What was measured of the kernels' variants before, and the file that has it or would have it. */
+export type UsedTuning = StoredTuning & { readonly path: string };
 
 /** What each result is set beside, if anything. */
 export interface Comparisons {
@@ -25,6 +29,22 @@ export function describeDevice(info: DeviceInfo, rates: DeviceRates): string {
     `${number(rates.gbps)} GB/s (copy in a kernel), ` +
     `${number(rates.driverCopyGbps)} GB/s (copy by the driver)`,
   ].join("\n");
+}
+
+/** Says by what the variants of the kernels are chosen. */
+export function describeTuning({ path, classes, ignored }: UsedTuning): string {
+  if (classes.length > 0) return `Kernels: as ${path} has them`;
+  return `Kernels: as the device suggests; ${
+    ignored === null ? "" : `${ignored}, and `
+  }./tango tune measures which are fastest`;
+}
+
+/** Which variants ran in some results, a line for each class of shapes; empty where there was no choice. */
+export function variantLines(results: readonly Result[]): string[] {
+  const ran = new Set(results.flatMap(({ variants = [] }) => variants));
+  return ran.size === 0
+    ? []
+    : ["", "Variants that ran:", ...[...ran].sort().map((one) => `  ${one}`)];
 }
 
 /** The table's head. */

@@ -15,12 +15,20 @@ const LIMITS = [
   "maxStorageBuffersPerShaderStage",
 ] as const;
 
+/** By name. */
+export type DeviceLimits = Readonly<Record<(typeof LIMITS)[number], number>>;
+
+/** Those of a device. */
+export function limitsOf({ limits }: GPUDevice): DeviceLimits {
+  return Object.fromEntries(LIMITS.map((name) => [name, limits[name]])) as DeviceLimits;
+}
+
 /** One engine that runs kernels. */
 export interface WorkingEngine {
   readonly engine: EngineName;
   readonly works: true;
   readonly info: DeviceInfo;
-  readonly limits: Readonly<Record<(typeof LIMITS)[number], number>>;
+  readonly limits: DeviceLimits;
   /** Median time of one small kernel and reading its result. */
   readonly roundTripMilliseconds: number;
 }
@@ -62,7 +70,7 @@ export async function examineMachine(): Promise<MachineReport> {
       memoryBytes: memory.total,
       freeMemoryBytes: memory.available,
     },
-    versions: { deno: Deno.version.deno, webgpu: webgpuVersion() },
+    versions: engineVersions(),
     vulkan: Deno.build.os === "linux" ? findVulkanDrivers((name) => Deno.env.get(name)) : null,
     gpus: listGpus(),
     gpuDeviceFiles: gpuDeviceFiles(),
@@ -75,14 +83,11 @@ async function examineEngine(engine: EngineName): Promise<WorkingEngine | Broken
     const gpu = await Gpu.open(engine);
     const roundTripMilliseconds = await roundTrip(gpu);
     await requireSameBits(gpu);
-    const { limits } = gpu.device;
     const report: WorkingEngine = {
       engine,
       works: true,
       info: gpu.info,
-      limits: Object.fromEntries(LIMITS.map((name) => [name, limits[name]])) as WorkingEngine[
-        "limits"
-      ],
+      limits: limitsOf(gpu.device),
       roundTripMilliseconds,
     };
     gpu.close();
@@ -113,6 +118,11 @@ async function roundTrip(gpu: Gpu): Promise<number> {
     }
   }
   return times.sort((a, b) => a - b)[4];
+}
+
+/** Of the native engine and of Dawn. */
+export function engineVersions(): MachineReport["versions"] {
+  return { deno: Deno.version.deno, webgpu: webgpuVersion() };
 }
 
 function webgpuVersion(): string {

@@ -71,6 +71,8 @@ export class AskedClasses {
 export class VariantChoices {
   /** Whatever it says shows in no bit; a name that this device does not try counts for nothing. */
   table: VariantTable = {};
+  /** Told of every choice; null: nobody is. */
+  told: ((operation: string, shapeClass: string, variant: string) => void) | null = null;
 
   /** @param asked told what is asked for; null: nobody is */
   constructor(private readonly tuning: Tuning, private readonly asked: AskedClasses | null) {}
@@ -79,6 +81,16 @@ export class VariantChoices {
   of<Shape, Own extends Variant>(operation: VariedOperation<Shape, Own>, shape: Shape): Own {
     const shapeClass = operation.classOf(shape);
     this.asked?.add(operation, shapeClass, shape);
+    const variant = this.#variantFor(operation, shapeClass, shape);
+    this.told?.(operation.name, shapeClass, variant.name);
+    return variant;
+  }
+
+  #variantFor<Shape, Own extends Variant>(
+    operation: VariedOperation<Shape, Own>,
+    shapeClass: string,
+    shape: Shape,
+  ): Own {
     const variants = operation.variantsFor(this.tuning, shape);
     const measured = this.table[operation.name]?.[shapeClass];
     if (measured === undefined) return variants[0];

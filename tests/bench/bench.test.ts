@@ -6,7 +6,13 @@ import { measure } from "../../bench/measure.ts";
 import { readPeerLines } from "../../bench/peer.ts";
 import { readResults, type Result } from "../../bench/results.ts";
 import { listTasks } from "../../bench/shapes.ts";
-import { describeDevice, headRow, resultRow } from "../../bench/table.ts";
+import {
+  describeDevice,
+  describeTuning,
+  headRow,
+  resultRow,
+  variantLines,
+} from "../../bench/table.ts";
 import { UserError } from "../../src/base/user_error.ts";
 import { gpuOf, onEveryGpu } from "../kernels/harness.ts";
 
@@ -40,6 +46,8 @@ onEveryGpu("a right kernel is measured as right", async (gpu) => {
   assert.ok(measured.milliseconds > 0);
   assert.ok(Math.abs(measured.rate - 2 * 128 * 64 * 64 / measured.milliseconds / 1e6) < 1e-9);
   assert.ok(Math.abs((measured.share ?? NaN) - measured.rate / 100) < 1e-12);
+  assert.equal(measured.variants?.length, 1);
+  assert.match(measured.variants?.[0], /^gemm nt f32, some rows, narrow, short sums: \S/);
   assert.deepEqual(lines, []);
 });
 
@@ -101,4 +109,30 @@ Deno.test("--against a file that is none is a user error", () => {
   Deno.writeTextFileSync(path, "{}");
   assert.throws(() => readResults(path), /no results in it/);
   Deno.removeSync(path);
+});
+
+Deno.test("by what the variants are chosen is said, and which ran", () => {
+  const nothing = { path: "place.json", classes: [], ignored: null };
+  assert.equal(
+    describeTuning(nothing),
+    "Kernels: as the device suggests; ./tango tune measures which are fastest",
+  );
+  assert.match(
+    describeTuning({ ...nothing, ignored: "place.json is damaged" }),
+    /; .*damaged, and/,
+  );
+  const measured = {
+    ...{ operation: "gemm", shapeClass: "some", shape: "8x8x8" },
+    ...{ suggested: "a", variant: "b", variants: [] },
+  };
+  assert.equal(
+    describeTuning({ ...nothing, classes: [measured] }),
+    "Kernels: as place.json has them",
+  );
+  assert.deepEqual(variantLines([result]), []);
+  const variants = ["gemm x: wide", "gemm x: narrow"];
+  assert.deepEqual(
+    variantLines([{ ...result, variants }, { ...result, variants: ["gemm x: wide"] }]),
+    ["", "Variants that ran:", "  gemm x: narrow", "  gemm x: wide"],
+  );
 });

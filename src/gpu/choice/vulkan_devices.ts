@@ -9,6 +9,8 @@ export interface VulkanDevice {
   readonly deviceUuid: readonly number[];
   readonly driverUuid: readonly number[];
   readonly driverVersion: number;
+  /** Its name and version in its own words, such as `radv Mesa 26.1.6`; null when it does not tell. */
+  readonly driver: string | null;
   /** Such as `0000:65:00.0`; null when there is none, or the driver does not tell. */
   readonly pciAddress: string | null;
 }
@@ -29,6 +31,7 @@ const structureType = {
   deviceProperties2: 1000059001,
   idProperties: 1000071004,
   pciBusInfo: 1000212000,
+  driverProperties: 1000196000,
 } as const;
 const apiVersion1_1 = (1 << 22) | (1 << 12);
 const unknown = 0xffffffff;
@@ -89,18 +92,23 @@ function describe({ symbols }: Vulkan, device: bigint): VulkanDevice {
   // What a driver does not know it leaves alone.
   const bus = structure(32, structureType.pciBusInfo, null);
   for (let offset = 16; offset < 32; offset += 4) bus.setUint32(offset, unknown, true);
-  const ids = structure(64, structureType.idProperties, bus);
+  const driver = structure(536, structureType.driverProperties, bus);
+  const ids = structure(64, structureType.idProperties, driver);
   const properties = structure(1024, structureType.deviceProperties2, ids);
   symbols.vkGetPhysicalDeviceProperties2(Deno.UnsafePointer.create(device), properties.buffer);
   const bytes = (view: DataView<ArrayBuffer>, offset: number, length: number) =>
     new Uint8Array(view.buffer, offset, length);
-  const name = bytes(properties, 36, 256);
+  const text = (view: DataView<ArrayBuffer>, offset: number) => {
+    const field = bytes(view, offset, 256);
+    return new TextDecoder().decode(field.subarray(0, field.indexOf(0)));
+  };
   return {
-    name: new TextDecoder().decode(name.subarray(0, name.indexOf(0))),
+    name: text(properties, 36),
     type: types[properties.getInt32(32, true)] ?? "other",
     deviceUuid: [...bytes(ids, 16, 16)],
     driverUuid: [...bytes(ids, 32, 16)],
     driverVersion: properties.getUint32(20, true),
+    driver: `${text(driver, 20)} ${text(driver, 276)}`.trim() || null,
     pciAddress: pciAddress([16, 20, 24, 28].map((offset) => bus.getUint32(offset, true))),
   };
 }

@@ -10,6 +10,7 @@ import type { VariantTable } from "../../gpu/variants.ts";
 import { gemmTrials } from "../../kernels/gemm_trials.ts";
 import {
   readTuning,
+  type StoredTuning,
   tableOf,
   TUNING_FOLDER,
   tuningFile,
@@ -105,10 +106,17 @@ export async function chooseVariants(
   gpu.pool.peakBytes = gpu.pool.liveBytes;
 }
 
-/** Lets a GPU run what its file has, without measuring: for work that is over before that would pay. */
-export function useStoredTuning(gpu: Gpu): void {
+/**
+ * Lets a GPU run what its file has, without measuring: for work that is over before that would pay.
+ *
+ * @returns what the file has, and where it lies or would lie
+ */
+export function useStoredTuning(gpu: Gpu): StoredTuning & { readonly path: string } {
   const owner = tuningOwner(gpu.info, gpu.tuning, gemmTrials.texts);
-  gpu.choices.table = tableOf(readTuning(tuningFile(TUNING_FOLDER, owner), owner).classes);
+  const path = tuningFile(TUNING_FOLDER, owner);
+  const stored = readTuning(path, owner);
+  gpu.choices.table = tableOf(stored.classes);
+  return { ...stored, path };
 }
 
 /** A GPU that gives out under a variant of a kernel may do well without trying it. */

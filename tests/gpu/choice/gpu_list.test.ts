@@ -18,7 +18,15 @@ function device(
   uuid = 0,
 ): VulkanDevice {
   const deviceUuid = Array.from({ length: 16 }, () => uuid);
-  return { name, type, pciAddress, deviceUuid, driverUuid: deviceUuid, driverVersion: 1 };
+  return {
+    name,
+    type,
+    pciAddress,
+    deviceUuid,
+    driverUuid: deviceUuid,
+    driverVersion: 1,
+    driver: null,
+  };
 }
 
 const software = device("llvmpipe", "software", null);
