@@ -11,25 +11,15 @@
 
 //#include attention_backward_bindings OF="keys"
 
-// Indexed by a bare loop counter, an array makes Mesa unroll the loop, and compile for minutes.
-fn entry(c: u32) -> u32 {
-  return min(c, $(D/4-1)u);
-}
+//#include counted OF=D/4
 
 @compute @workgroup_size($LANES)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  //#if UNROLL
-  let chunks = $(D/4)u;
-  //#else
-  let chunks = params.chunks;
-  //#endif
-  let first = group.x * $(LANES)u;
-  let last = min(first + $(LANES)u, params.tokens) - 1u;
+  //#include attention_broadcast_lane
   let kvHead = group.y;
-  let token = first + lane;
   let ownStart = segments[min(token, last)].x;
   let at = (min(token, last) * params.kvHeads + kvHead) * chunks;
   let groupSize = params.heads / params.kvHeads;

@@ -5,10 +5,7 @@
 // log2 Σ and delta of the walked queries.
 var<workgroup> sums: array<vec2<f32>, $WALK>;
 
-// Indexed by a bare loop counter, an array makes Mesa unroll the loop, and compile for minutes.
-fn entry(b: u32) -> u32 {
-  return min(b, $(WALK/BLOCK-1)u);
-}
+//#include counted OF=WALK/BLOCK
 
 @compute @workgroup_size($LANES)
 fn main(
@@ -74,18 +71,8 @@ fn main(
       }
     }
 
-    //#for i 0 PI
-    {
-      let row = first + py + $(i*PY)u;
-      if (row >= start && row <= end) {
-        let at = (row * params.kvHeads + kvHead) * $(D/4)u + dx;
-        //#for v 0 V
-        dKeys[at + $(v*DX)u] = dK$(v)_$i * params.scale;
-        dValues[at + $(v*DX)u] = dV$(v)_$i;
-        //#endfor
-      }
-    }
-    //#endfor
+    //#include attention_tile_give TO="dKeys" FROM="dK" FACTOR="params.scale" HEADS="params.kvHeads" HEAD="kvHead"
+    //#include attention_tile_give TO="dValues" FROM="dV" FACTOR="" HEADS="params.kvHeads" HEAD="kvHead"
     if (start <= first) { break; }
     end = start - 1u;
   }

@@ -8,31 +8,19 @@
 //#include attention_backward_bindings OF="queries"
 //#include attention_key_row
 
-// Indexed by a bare loop counter, an array makes Mesa unroll the loop, and compile for minutes.
-fn entry(c: u32) -> u32 {
-  return min(c, $(D/4-1)u);
-}
+//#include counted OF=D/4
 
 @compute @workgroup_size($LANES)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  //#if UNROLL
-  let chunks = $(D/4)u;
-  //#else
-  let chunks = params.chunks;
-  //#endif
-  let first = group.x * $(LANES)u;
-  let last = min(first + $(LANES)u, params.tokens) - 1u;
-  let head = group.y;
-  let token = first + lane;
+  //#include attention_broadcast_lane
+  //#include attention_query_head CHUNKS="chunks"
   let own = segments[min(token, last)];
   let position = own.w + token - own.x;
   let query = min(token, last) * params.heads + head;
   let at = query * chunks;
-  let stride = params.kvHeads * chunks;
-  let kvAt = head / (params.heads / params.kvHeads) * chunks;
 
   var q: array<vec4<f32>, $(D/4)>;
   var dO: array<vec4<f32>, $(D/4)>;

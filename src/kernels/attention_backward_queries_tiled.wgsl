@@ -7,19 +7,14 @@
 var<workgroup> sums: array<array<vec2<f32>, $LY>, $SI>;
 var<workgroup> positions: array<array<u32, $LY>, $SI>;
 
-// Indexed by a bare loop counter, an array makes Mesa unroll the loop, and compile for minutes.
-fn entry(b: u32) -> u32 {
-  return min(b, $(WALK/BLOCK-1)u);
-}
+//#include counted OF=WALK/BLOCK
 
 @compute @workgroup_size($LANES)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  let head = group.y;
-  let stride = params.kvHeads * $(D/4)u;
-  let kvAt = head / (params.heads / params.kvHeads) * $(D/4)u;
+  //#include attention_query_head CHUNKS=D/4+"u"
   //#include attention_tile_lane HEADS="params.heads" HEAD="head"
   if (lane < $(ROWS)u) {
     let token = min(first + lane, last);
@@ -49,7 +44,7 @@ fn main(
 
     for (var tile = 0u; tile <= lastKey; tile += $(WALK)u) {
       let blocks = min(lastKey - tile, $(WALK-1)u) / $(BLOCK)u + 1u;
-      if (lane < $(WALK)u) { walked[lane] = rowOfKey(segment, start, min(tile + lane, lastKey)) * stride + kvAt; }
+      //#include attention_tile_keys
       //#include attention_tile_walked
       //#include attention_tile_scores TO="s" OWNED="queries" WALKED="keys" FACTOR="params.scaleLog2e"
       //#include attention_tile_scores TO="t" OWNED="outputGradient" WALKED="values" FACTOR=""
@@ -71,17 +66,7 @@ fn main(
       //#endfor
     }
 
-    //#for i 0 PI
-    {
-      let row = first + py + $(i*PY)u;
-      if (row >= start && row <= end) {
-        let at = (row * params.heads + head) * $(D/4)u + dx;
-        //#for v 0 V
-        dQueries[at + $(v*DX)u] = dQ$(v)_$i * params.scale;
-        //#endfor
-      }
-    }
-    //#endfor
+    //#include attention_tile_give TO="dQueries" FROM="dQ" FACTOR="params.scale" HEADS="params.heads" HEAD="head"
     if (start <= first) { break; }
     end = start - 1u;
   }

@@ -26,10 +26,7 @@ struct Params {
 
 const lowest = -3.0e38;
 
-// Indexed by a bare loop counter, an array makes Mesa unroll the loop, and compile for minutes.
-fn entry(octet: u32) -> u32 {
-  return min(octet, $(OCTETS-1)u);
-}
+//#include counted OF=OCTETS
 
 @compute @workgroup_size(8)
 fn main(

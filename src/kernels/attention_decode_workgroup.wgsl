@@ -45,10 +45,7 @@ var<workgroup> blockSums: array<array<vec2<f32>, blocks>, $GROUP>;
 var<workgroup> blockOutputs: array<array<vec4<f32>, $LANES>, $HEADS>;
 //#endif
 
-// Indexed by a bare loop counter, an array makes Mesa unroll the loop, and compile for minutes.
-fn entry(step: u32) -> u32 {
-  return min(step, $(D/4/SLAB-1)u);
-}
+//#include counted OF=D/4/SLAB
 
 @compute @workgroup_size($LANES)
 fn main(

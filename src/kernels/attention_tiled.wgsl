@@ -7,19 +7,14 @@
 // What a block does to an output: (keep, add) of softmax_join; after the last, x = 1 / l.
 var<workgroup> joins: array<array<array<vec2<f32>, $PY>, $PI>, $(WALK/BLOCK)>;
 
-// Indexed by a bare loop counter, an array makes Mesa unroll the loop, and compile for minutes.
-fn entry(b: u32) -> u32 {
-  return min(b, $(WALK/BLOCK-1)u);
-}
+//#include counted OF=WALK/BLOCK
 
 @compute @workgroup_size($LANES)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  let head = group.y;
-  let stride = params.kvHeads * $(D/4)u;
-  let kvAt = head / (params.heads / params.kvHeads) * $(D/4)u;
+  //#include attention_query_head CHUNKS=D/4+"u"
   //#include attention_tile_lane HEADS="params.heads" HEAD="head"
   // The query whose softmax is this lane's.
   let token = first + lane;
@@ -42,7 +37,7 @@ fn main(
 
     for (var tile = 0u; tile <= lastKey; tile += $(WALK)u) {
       let blocks = min(lastKey - tile, $(WALK-1)u) / $(BLOCK)u + 1u;
-      if (lane < $(WALK)u) { walked[lane] = rowOfKey(segment, start, min(tile + lane, lastKey)) * stride + kvAt; }
+      //#include attention_tile_keys
       //#include attention_tile_walked
       //#include attention_tile_scores TO="s" OWNED="queries" WALKED="keys" FACTOR="params.scale"
       //#include attention_tile_put FROM="s"
@@ -95,17 +90,12 @@ fn main(
     }
     workgroupBarrier();
     //#for i 0 PI
-    {
-      let row = first + py + $(i*PY)u;
-      if (row >= start && row <= end) {
-        let share = joins[0][$i][py].x;
-        let at = (row * params.heads + head) * $(D/4)u + dx;
-        //#for v 0 V
-        output[at + $(v*DX)u] = o$(v)_$i * share;
-        //#endfor
-      }
-    }
+    let share$i = joins[0][$i][py].x;
+    //#for v 0 V
+    o$(v)_$i *= share$i;
     //#endfor
+    //#endfor
+    //#include attention_tile_give TO="output" FROM="o" FACTOR="" HEADS="params.heads" HEAD="head"
     if (start <= first) { break; }
     end = start - 1u;
   }

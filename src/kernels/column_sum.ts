@@ -1,7 +1,11 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
-import laneCode from "./column_sum.wgsl" with { type: "text" };
-import stagedCode from "./column_sum_staged.wgsl" with { type: "text" };
+import laneText from "./column_sum.wgsl" with { type: "text" };
+import stagedText from "./column_sum_staged.wgsl" with { type: "text" };
+import { compose } from "./parts/compose.ts";
+
+const laneCode = compose(laneText);
+const stagedCode = compose(stagedText);
 
 /** What the rows of `dy` are multiplied by: those of x, each by its rstd. */
 export interface ColumnFactors {

@@ -4,18 +4,7 @@
 // A lane owns four columns and adds the rows in ascending order to what the target holds, so that a
 // batch cut in micro-batches gives the same bits. Eight rows are loaded ahead of their eight additions.
 
-struct Params {
-  rows: u32,
-  columns: u32,   // a multiple of 4
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> dy: array<vec4<f32>>;
-//#if NORM
-@group(0) @binding(2) var<storage, read> x: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read> rstd: array<f32>;
-//#endif
-@group(0) @binding(4) var<storage, read_write> target_sum: array<vec4<f32>>;
+//#include column_sum_bindings
 
 @compute @workgroup_size(8)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {

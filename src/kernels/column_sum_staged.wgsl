@@ -2,18 +2,7 @@
 // which no second lane can help with. What takes the time is waiting for memory. So all loads of a slab of
 // $(64*ROUNDS) rows by 16 columns are under way at once, the next slab's while four lanes add this one's.
 
-struct Params {
-  rows: u32,
-  columns: u32,   // a multiple of 4
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> dy: array<vec4<f32>>;
-//#if NORM
-@group(0) @binding(2) var<storage, read> x: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read> rstd: array<f32>;
-//#endif
-@group(0) @binding(4) var<storage, read_write> target_sum: array<vec4<f32>>;
+//#include column_sum_bindings
 
 var<workgroup> slopes: array<array<array<vec4<f32>, 4>, 16>, $(4*ROUNDS)>;
 //#if NORM

@@ -1,8 +1,12 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { expectShape, expectVectors } from "./expect_shape.ts";
-import partialCode from "./gradient_norm.wgsl" with { type: "text" };
-import finishCode from "./gradient_norm_finish.wgsl" with { type: "text" };
+import partialText from "./gradient_norm.wgsl" with { type: "text" };
+import finishText from "./gradient_norm_finish.wgsl" with { type: "text" };
+import { compose } from "./parts/compose.ts";
+
+const partialCode = compose(partialText);
+const finishCode = compose(finishText);
 
 /** Elements that one workgroup sums into one partial. */
 export const partialElements = 8192;

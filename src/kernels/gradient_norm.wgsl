@@ -11,8 +11,7 @@ struct Params {
 @group(0) @binding(1) var<storage, read> gradients: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read_write> partials: array<vec2<u32>>;  // (bits of the sum, count)
 
-var<workgroup> sums: array<f32, 64>;
-var<workgroup> counts: array<u32, 64>;
+//#include gradient_norm_lanes
 
 @compute @workgroup_size(64)
 fn main(
@@ -39,13 +38,7 @@ fn main(
   }
   sums[lane] = (squares.x + squares.y) + (squares.z + squares.w);
   counts[lane] = bad.x + bad.y + bad.z + bad.w;
-  for (var half = 32u; half > 0u; half /= 2u) {
-    workgroupBarrier();
-    if (lane < half) {
-      sums[lane] += sums[lane + half];
-      counts[lane] += counts[lane + half];
-    }
-  }
+  fold(lane);
   if (lane == 0u) {
     partials[params.firstPartial + index] = vec2<u32>(bitcast<u32>(sums[0]), counts[0]);
   }

@@ -11,8 +11,7 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> clipScale: array<f32>;
 @group(0) @binding(4) var<storage, read_write> nonFinite: array<u32>;
 
-var<workgroup> sums: array<f32, 64>;
-var<workgroup> counts: array<u32, 64>;
+//#include gradient_norm_lanes
 
 @compute @workgroup_size(64)
 fn main(@builtin(local_invocation_id) local: vec3<u32>) {
@@ -26,13 +25,7 @@ fn main(@builtin(local_invocation_id) local: vec3<u32>) {
   }
   sums[lane] = sum;
   counts[lane] = count;
-  for (var half = 32u; half > 0u; half /= 2u) {
-    workgroupBarrier();
-    if (lane < half) {
-      sums[lane] += sums[lane + half];
-      counts[lane] += counts[lane + half];
-    }
-  }
+  fold(lane);
   if (lane == 0u) {
     let result = sqrt(sums[0]);
     let overflow = (bitcast<u32>(sums[0]) & 0x7f800000u) == 0x7f800000u;

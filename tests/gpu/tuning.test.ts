@@ -1,25 +1,8 @@
 import assert from "node:assert/strict";
-import type { DeviceInfo } from "../../src/gpu/adapter.ts";
 import { Gpu } from "../../src/gpu/gpu.ts";
 import { independentLanes, lanesOfRow, sharesByBroadcast, tuningOf } from "../../src/gpu/tuning.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
-
-/** A device of GPU lanes, or of a CPU's where it is a software driver. */
-function device(software: boolean, lanesOfSubgroup: number): DeviceInfo {
-  return {
-    engine: "native",
-    name: "described",
-    vendor: "",
-    software,
-    subgroups: lanesOfSubgroup > 0,
-    subgroupMinSize: lanesOfSubgroup,
-    subgroupMaxSize: lanesOfSubgroup,
-    f16: false,
-    int64: software,
-    subgroupMatrix: false,
-    subgroupMatrixConfigs: [],
-  };
-}
+import { describedDevice } from "./described_device.ts";
 
 Deno.test("tuning: values are shared by broadcast on a CPU's lanes in subgroups of eight at least", () => {
   for (
@@ -31,19 +14,19 @@ Deno.test("tuning: values are shared by broadcast on a CPU's lanes in subgroups 
       [false, 32, false],
     ] as const
   ) {
-    assert.equal(sharesByBroadcast(tuningOf(device(software, lanes), {})), shares);
+    assert.equal(sharesByBroadcast(tuningOf(describedDevice(software, lanes), {})), shares);
   }
 });
 
 Deno.test("tuning: a CPU's lanes have rows of their own and small workgroups", () => {
-  const [cpu, gpu] = [true, false].map((software) => tuningOf(device(software, 8), {}));
+  const [cpu, gpu] = [true, false].map((software) => tuningOf(describedDevice(software, 8), {}));
   assert.deepEqual([cpu, gpu].map((tuning) => lanesOfRow(tuning, 128)), [1, 128]);
   assert.deepEqual([cpu, gpu].map(independentLanes), [16, 64]);
   assert.deepEqual([cpu, gpu].map((tuning) => tuning.wideLoads), [true, false]);
 });
 
 Deno.test("tuning: what nobody says of a device is what WebGPU promises", () => {
-  assert.deepEqual(tuningOf(device(false, 0), {}), {
+  assert.deepEqual(tuningOf(describedDevice(false, 0), {}), {
     lanes: "gpu",
     subgroups: null,
     f16: false,
@@ -58,6 +41,6 @@ onEveryGpu("tuning: a rehearsal chooses as its device", (gpu) => {
   assert.deepEqual(gpu.rehearsal().tuning, gpu.tuning);
   const { limits } = gpu.device;
   assert.equal(gpu.tuning.limits.workgroupBytes, limits.maxComputeWorkgroupStorageSize);
-  assert.equal(Gpu.rehearsalOf(device(false, 32), {}).tuning.lanes, "gpu");
+  assert.equal(Gpu.rehearsalOf(describedDevice(false, 32), {}).tuning.lanes, "gpu");
   return Promise.resolve();
 });

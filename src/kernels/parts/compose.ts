@@ -1,9 +1,14 @@
 import { includeParts, type Parts } from "../../gpu/wgsl.ts";
 import attention_backward_bindings from "./attention_backward_bindings.wgsl" with { type: "text" };
 import attention_bindings from "./attention_bindings.wgsl" with { type: "text" };
+import attention_broadcast_lane from "./attention_broadcast_lane.wgsl" with { type: "text" };
+import attention_inputs from "./attention_inputs.wgsl" with { type: "text" };
 import attention_key_row from "./attention_key_row.wgsl" with { type: "text" };
+import attention_query_head from "./attention_query_head.wgsl" with { type: "text" };
 import attention_tile from "./attention_tile.wgsl" with { type: "text" };
 import attention_tile_columns from "./attention_tile_columns.wgsl" with { type: "text" };
+import attention_tile_give from "./attention_tile_give.wgsl" with { type: "text" };
+import attention_tile_keys from "./attention_tile_keys.wgsl" with { type: "text" };
 import attention_tile_lane from "./attention_tile_lane.wgsl" with { type: "text" };
 import attention_tile_put from "./attention_tile_put.wgsl" with { type: "text" };
 import attention_tile_scores from "./attention_tile_scores.wgsl" with { type: "text" };
@@ -12,12 +17,15 @@ import attention_tile_stage from "./attention_tile_stage.wgsl" with { type: "tex
 import attention_tile_sum from "./attention_tile_sum.wgsl" with { type: "text" };
 import attention_tile_sum_step from "./attention_tile_sum_step.wgsl" with { type: "text" };
 import attention_tile_walked from "./attention_tile_walked.wgsl" with { type: "text" };
+import column_sum_bindings from "./column_sum_bindings.wgsl" with { type: "text" };
+import counted from "./counted.wgsl" with { type: "text" };
 import gemm_bindings from "./gemm_bindings.wgsl" with { type: "text" };
 import gemm_matrix_put from "./gemm_matrix_put.wgsl" with { type: "text" };
 import gemm_start from "./gemm_start.wgsl" with { type: "text" };
 import gemm_start_vector from "./gemm_start_vector.wgsl" with { type: "text" };
 import gemm_write from "./gemm_write.wgsl" with { type: "text" };
 import gemm_write_vector from "./gemm_write_vector.wgsl" with { type: "text" };
+import gradient_norm_lanes from "./gradient_norm_lanes.wgsl" with { type: "text" };
 import logit_order from "./logit_order.wgsl" with { type: "text" };
 import philox from "./philox.wgsl" with { type: "text" };
 import softmax_block from "./softmax_block.wgsl" with { type: "text" };
@@ -28,9 +36,14 @@ import stored_vectors from "./stored_vectors.wgsl" with { type: "text" };
 const parts: Parts = {
   attention_backward_bindings,
   attention_bindings,
+  attention_broadcast_lane,
+  attention_inputs,
   attention_key_row,
+  attention_query_head,
   attention_tile,
   attention_tile_columns,
+  attention_tile_give,
+  attention_tile_keys,
   attention_tile_lane,
   attention_tile_put,
   attention_tile_scores,
@@ -39,12 +52,15 @@ const parts: Parts = {
   attention_tile_sum,
   attention_tile_sum_step,
   attention_tile_walked,
+  column_sum_bindings,
+  counted,
   gemm_bindings,
   gemm_matrix_put,
   gemm_start,
   gemm_start_vector,
   gemm_write,
   gemm_write_vector,
+  gradient_norm_lanes,
   logit_order,
   philox,
   softmax_block,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { Gpu } from "../../../src/gpu/gpu.ts";
 import type { Tensor } from "../../../src/gpu/tensor.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
+import { describedDevice } from "../described_device.ts";
 
 /** total += x + more, and x is kept in history[step] */
 const addUp = {
@@ -79,19 +80,7 @@ onEveryGpu("only launches can be repeated", (gpu) => {
 });
 
 Deno.test("a launch seen before compiles nothing and makes no bind group", () => {
-  const gpu = Gpu.rehearsalOf({
-    engine: "native",
-    name: "none",
-    vendor: "",
-    software: true,
-    subgroups: true,
-    subgroupMinSize: 8,
-    subgroupMaxSize: 8,
-    f16: false,
-    int64: false,
-    subgroupMatrix: false,
-    subgroupMatrixConfigs: [],
-  }, {
+  const gpu = Gpu.rehearsalOf(describedDevice(true, 8), {
     maxStorageBufferBindingSize: 2 ** 27,
     maxBufferSize: 2 ** 27,
     minUniformBufferOffsetAlignment: 64,

@@ -1,0 +1,14 @@
+// What each of 64 lanes found: a sum, and a number of elements that are not finite.
+var<workgroup> sums: array<f32, 64>;
+var<workgroup> counts: array<u32, 64>;
+
+// All of them together, in the first of each.
+fn fold(lane: u32) {
+  for (var half = 32u; half > 0u; half /= 2u) {
+    workgroupBarrier();
+    if (lane < half) {
+      sums[lane] += sums[lane + half];
+      counts[lane] += counts[lane + half];
+    }
+  }
+}
