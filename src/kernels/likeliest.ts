@@ -13,7 +13,7 @@ const code = compose(likeliestCode);
  * first. A log-prob has the bits that `logSoftmaxFinish` gives for the token.
  *
  * @param inputs logits [R, stride], rows of V columns and padding; logSumExp [R] of the scaled logits;
- *   inverseTemperature [R]; counts u32 [R], how many of each row are wanted
+ *   scales [R, 2] of `rowScales`; counts u32 [R], how many of each row are wanted
  * @param likeliest u32 [≥ firstRow + R, K, 2], from row `firstRow` on: the token and the bits of its log-prob;
  *   places beyond a row's count keep what they hold
  * @param options columns: V, at least K; lanes: overrides the choice by device
@@ -24,7 +24,7 @@ export function likeliestTokens(
   inputs: {
     readonly logits: Tensor;
     readonly logSumExp: Tensor;
-    readonly inverseTemperature: Tensor;
+    readonly scales: Tensor;
     readonly counts: Tensor;
   },
   likeliest: Tensor,
@@ -35,14 +35,14 @@ export function likeliestTokens(
   },
 ): void {
   const { columns, firstRow, lanes = vocabularyLanes(gpu) } = options;
-  const { logits, logSumExp, inverseTemperature, counts } = inputs;
+  const { logits, logSumExp, scales, counts } = inputs;
   const [rows, stride] = logits.shape;
   const [outputRows, most] = likeliest.shape;
   const operation = "likeliestTokens";
   expectShape(operation, "logits", logits, [-1, -1]);
   expectVectors(operation, "a row of logits", stride);
   expectShape(operation, "logSumExp", logSumExp, [rows]);
-  expectShape(operation, "inverseTemperature", inverseTemperature, [rows]);
+  expectShape(operation, "scales", scales, [rows, 2]);
   expectShape(operation, "counts", counts, [rows], "u32");
   expectShape(operation, "likeliest", likeliest, [-1, -1, 2], "u32");
   if (columns > stride || most > columns || valueAt(firstRow, 0) + rows > outputRows) {
@@ -56,7 +56,7 @@ export function likeliestTokens(
   gpu.dispatch(
     { label: "likeliest", code, defines: { LANES: lanes } },
     { rows, columns, stride, firstRow, most },
-    { logits, logSumExp, inverseTemperature, counts, likeliest },
+    { logits, logSumExp, scales, counts, likeliest },
     gpu.grid(lanes === 1 ? Math.ceil(rows / 8) : rows),
     { bytes: most * logits.bytes },
   );

@@ -17,7 +17,7 @@ struct Params {
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> logits: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> logSumExp: array<f32>;
-@group(0) @binding(3) var<storage, read> inverseTemperature: array<f32>;
+@group(0) @binding(3) var<storage, read> scales: array<vec2<f32>>;
 @group(0) @binding(4) var<storage, read> counts: array<u32>;
 // Token, and the bits of its log-prob.
 @group(0) @binding(5) var<storage, read_write> likeliest: array<vec2<u32>>;
@@ -47,7 +47,7 @@ fn nextOf(row: u32, last: vec2<u32>, first: u32, step: u32) -> vec2<u32> {
 
 fn store(row: u32, place: u32, token: u32) {
   let logit = logits[row * (params.stride / 4u) + token / 4u][token % 4u];
-  let logProb = fma(logit, inverseTemperature[row], -logSumExp[row]);
+  let logProb = fma(logit, scales[row].x, -logSumExp[row]);
   likeliest[(params.firstRow + row) * params.most + place] = vec2<u32>(token, bitcast<u32>(logProb));
 }
 

@@ -4,8 +4,12 @@ import { independentLanes, lanesOfRow } from "../gpu/tuning.ts";
 import { UserError } from "../base/user_error.ts";
 import { expectShape, expectVectors } from "./expect_shape.ts";
 import backwardCode from "./log_softmax_backward.wgsl" with { type: "text" };
-import finishCode from "./log_softmax_finish.wgsl" with { type: "text" };
-import chunkCode from "./log_softmax.wgsl" with { type: "text" };
+import finishText from "./log_softmax_finish.wgsl" with { type: "text" };
+import chunkText from "./log_softmax.wgsl" with { type: "text" };
+import { compose } from "./parts/compose.ts";
+
+const chunkCode = compose(chunkText);
+const finishCode = compose(finishText);
 
 /**
  * Log-prob and entropy over the vocabulary without the full logits [R, V]: the caller makes chunks of
@@ -61,22 +65,41 @@ function checkChunk(operation: string, chunk: VocabularyChunk, rows: number): nu
 }
 
 /**
- * What logits are multiplied by: one number for all rows, or f32 [R] with one for each. Both give a row the
- * same bits.
+ * What logits are multiplied by: one number for all rows, or f32 [R, 2] of `rowScales` with one for each. Both give a
+ * row the same bits.
  */
 export type RowScale = number | Tensor;
 
-/** A scale as a kernel takes it: a uniform, or a binding with PER_ROW. */
-function scaleArguments(operation: string, scale: RowScale, rows: number): {
+/**
+ * The inverse temperatures of rows as kernels take them: each is followed by itself times log2 e, the scale of the
+ * exponents of 2. A kernel that multiplied them itself would leave it to the compiler in which order it multiplies.
+ */
+export function rowScales(inverseTemperatures: ArrayLike<number>): Float32Array<ArrayBuffer> {
+  const scales = new Float32Array(2 * inverseTemperatures.length);
+  for (let row = 0; row < inverseTemperatures.length; row++) {
+    scales[2 * row] = inverseTemperatures[row];
+    scales[2 * row + 1] = inverseTemperatures[row] * Math.LOG2E;
+  }
+  return scales;
+}
+
+/** A scale as a kernel takes it: the uniform it reads of the two, or a binding with PER_ROW. */
+function scaleArguments(
+  operation: string,
+  scale: RowScale,
+  rows: number,
+  uniform: "inverseTemperature" | "exponentScale",
+): {
   readonly PER_ROW: boolean;
   readonly uniform: Readonly<Record<string, number>>;
   readonly binding: Readonly<Record<string, Tensor>>;
 } {
   if (typeof scale === "number") {
-    return { PER_ROW: false, uniform: { inverseTemperature: scale }, binding: {} };
+    const value = uniform === "exponentScale" ? scale * Math.LOG2E : scale;
+    return { PER_ROW: false, uniform: { [uniform]: value }, binding: {} };
   }
-  expectShape(operation, "inverseTemperature", scale, [rows]);
-  return { PER_ROW: true, uniform: {}, binding: { inverseTemperature: scale } };
+  expectShape(operation, "scales", scale, [rows, 2]);
+  return { PER_ROW: true, uniform: {}, binding: { scales: scale } };
 }
 
 /** The state of `logSoftmax` for R rows: f32 [R, 4]. The first chunk initialises it. */
@@ -111,17 +134,57 @@ export function logSoftmax(
   expectShape("logSoftmax", "targets", targets, [rows], "u32");
   const stride = checkChunk("logSoftmax", chunk, rows);
   const { logits, firstColumn, columns } = chunk;
-  const scale = scaleArguments("logSoftmax", inverseTemperature, rows);
+  const scale = scaleArguments("logSoftmax", inverseTemperature, rows, "exponentScale");
   gpu.dispatch(
     {
       label: "log-softmax",
       code: chunkCode,
-      defines: { LANES: lanes, PER_ROW: scale.PER_ROW },
+      defines: { LANES: lanes, PER_ROW: scale.PER_ROW, BLOCKS: false },
     },
     { rows, columns, stride, firstColumn, ...scale.uniform },
     { logits, targets, state, ...scale.binding },
     gpu.grid(lanes === 1 ? Math.ceil(rows / 8) : rows),
   );
+}
+
+/** Blocks of `vocabularyBlock` columns. */
+export const blocksOf = (columns: number): number => Math.ceil(columns / vocabularyBlock);
+
+/**
+ * The statistics that `logSoftmax` merges, of every block of all columns, computed side by side.
+ *
+ * @param logits [R, stride], rows of V columns and padding
+ * @param options columns: V; scales [R, 2] of `rowScales`; lanes: overrides the choice by device
+ * @returns f32 [R, blocks, 2]: a block's largest logit m, and the sum of its exp((logit - m) / temperature)
+ * @throws Error when the shapes do not fit
+ */
+export function logSoftmaxBlocks(
+  gpu: Gpu,
+  logits: Tensor,
+  options: {
+    readonly columns: number;
+    readonly scales: Tensor;
+    readonly lanes?: VocabularyLanes;
+  },
+): Tensor {
+  const { columns, scales, lanes = vocabularyLanes(gpu) } = options;
+  const operation = "logSoftmaxBlocks";
+  const [rows] = logits.shape;
+  const stride = checkChunk(operation, { logits, firstColumn: 0, columns }, rows);
+  expectShape(operation, "scales", scales, [rows, 2]);
+  const count = blocksOf(columns);
+  const blocks = gpu.tensor([rows, count, 2], "f32", "softmax blocks");
+  gpu.dispatch(
+    {
+      label: "log-softmax blocks",
+      code: chunkCode,
+      defines: { LANES: lanes, PER_ROW: true, BLOCKS: true },
+    },
+    { rows, columns, stride },
+    { logits, blocks, scales },
+    gpu.grid(lanes === 1 ? Math.ceil(rows * count / 8) : rows * Math.ceil(count / 4)),
+  );
+  return blocks;
 }
 
 /**
@@ -141,7 +204,12 @@ export function logSoftmaxFinish(
     expectShape("logSoftmaxFinish", name, tensor, [rows]);
   }
   const { logProbs, entropy, logSumExp } = outputs;
-  const scale = scaleArguments("logSoftmaxFinish", options.inverseTemperature, rows);
+  const scale = scaleArguments(
+    "logSoftmaxFinish",
+    options.inverseTemperature,
+    rows,
+    "inverseTemperature",
+  );
   gpu.dispatch(
     { label: "log-softmax finish", code: finishCode, defines: { PER_ROW: scale.PER_ROW } },
     { rows, ...scale.uniform },

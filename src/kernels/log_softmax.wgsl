@@ -1,7 +1,7 @@
 // The running softmax statistics of each row over one chunk of the vocabulary.
 //
-// state[row] = (m, s, w, t) over the columns seen so far, z = (logit - m) * inverseTemperature:
-//   m = max logit,  s = sum exp(z),  w = sum exp(z) * z,  t = the target's logit
+// state[row] = (m, s, w, t) over the columns seen so far, z = (logit - m) * log2 e / temperature:
+//   m = max logit,  s = sum 2^z,  w = sum 2^z * z,  t = the target's logit
 //
 // Order of the sums, the same for both values of LANES and whatever the chunk or the batch: 32 columns
 // make a segment, 32 segments a block of 1024 columns anchored at column 0 of the vocabulary. In a
@@ -10,28 +10,35 @@
 //
 //   LANES 1    a lane per row (lanes of a CPU core)
 //   LANES 128  a workgroup per row, a lane per segment, four blocks at a time
-//   PER_ROW    every row has an inverse temperature of its own
+//   PER_ROW    every row has scales of its own
+//   BLOCKS     nothing is merged: (m, s) of every block goes to `blocks`, for kernels that take all columns at once, and
+//              the blocks of a row are computed side by side
 
 struct Params {
   rows: u32,
   columns: u32,      // of this chunk
   stride: u32,       // elements from one row to the next
+  //#if !BLOCKS
   firstColumn: u32,  // of this chunk in the vocabulary; 0 starts the state
+  //#endif
   //#if !PER_ROW
-  inverseTemperature: f32,
+  exponentScale: f32,  // log2 e / temperature
   //#endif
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> logits: array<vec4<f32>>;
+//#if BLOCKS
+@group(0) @binding(2) var<storage, read_write> blocks: array<vec2<f32>>;
+//#else
 @group(0) @binding(2) var<storage, read> targets: array<u32>;
 @group(0) @binding(3) var<storage, read_write> state: array<vec4<f32>>;
+//#endif
 //#if PER_ROW
-@group(0) @binding(4) var<storage, read> inverseTemperature: array<f32>;
+@group(0) @binding(4) var<storage, read> scales: array<vec2<f32>>;
 //#endif
 
-// Below any logit, and still finite after the scaling.
-const lowest = -1.0e30;
+//#include softmax_statistics
 
 // Four logits of a row; those beyond the chunk's columns count as none.
 fn load(row: u32, vector: u32) -> vec4<f32> {
@@ -49,25 +56,16 @@ fn total(x: vec4<f32>) -> f32 {
   return (x.x + x.y) + (x.z + x.w);
 }
 
+// Of the exponents of 2.
 fn scaleOf(row: u32) -> f32 {
   //#if PER_ROW
-  return inverseTemperature[row];
+  return scales[row].y;
   //#else
-  return params.inverseTemperature;
+  return params.exponentScale;
   //#endif
 }
 
-fn merge(running: vec4<f32>, m: f32, s: f32, w: f32, scale: f32) -> vec4<f32> {
-  let top = max(running.x, m);
-  let z0 = (running.x - top) * scale;
-  let z1 = (m - top) * scale;
-  let e0 = exp(z0);
-  let e1 = exp(z1);
-  let w0 = fma(z0, running.y, running.z);
-  let w1 = fma(z1, s, w);
-  return vec4<f32>(top, fma(e0, running.y, e1 * s), fma(e0, w0, e1 * w1), running.w);
-}
-
+//#if !BLOCKS
 fn start(row: u32) -> vec4<f32> {
   return select(vec4<f32>(lowest, 0.0, 0.0, 0.0), state[row], params.firstColumn > 0u);
 }
@@ -80,6 +78,11 @@ fn finish(row: u32, running: vec4<f32>) {
   }
   state[row] = result;
 }
+//#endif
+
+fn blocksOfRow() -> u32 {
+  return (params.columns + 1023u) / 1024u;
+}
 
 //#if LANES == 1
 @compute @workgroup_size(8)
@@ -88,14 +91,24 @@ fn main(
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_id) local: vec3<u32>,
 ) {
-  let row = (group.y * groups.x + group.x) * 8u + local.x;
+  let index = (group.y * groups.x + group.x) * 8u + local.x;
+  //#if BLOCKS
+  let row = index / blocksOfRow();
+  //#else
+  let row = index;
+  //#endif
   if (row >= params.rows) {
     return;
   }
   let scale = scaleOf(row);
-  var running = start(row);
   let segments = (params.columns + 31u) / 32u;
+  //#if BLOCKS
+  let first = index % blocksOfRow() * 32u;
+  {
+  //#else
+  var running = start(row);
   for (var first = 0u; first < segments; first += 32u) {
+  //#endif
     let end = min(first + 32u, segments);
     var peak = vec4<f32>(lowest);
     for (var segment = first; segment < end; segment++) {
@@ -111,21 +124,29 @@ fn main(
       var weighted = vec4<f32>(0.0);
       //#for v 0 8
       let z$v = (load(row, segment * 8u + $(v)u) - m) * scale;
-      let e$v = exp(z$v);
+      let e$v = exp2(z$v);
       sum += e$v;
       weighted = select(fma(e$v, z$v, weighted), weighted, e$v == vec4<f32>(0.0));
       //#endfor
       s += total(sum);
       w += total(weighted);
     }
+    //#if BLOCKS
+    blocks[index] = vec2<f32>(m, s);
+    //#else
     running = merge(running, m, s, w, scale);
+    //#endif
   }
+  //#if !BLOCKS
   finish(row, running);
+  //#endif
 }
 //#else
 var<workgroup> peaks: array<f32, 128>;
 var<workgroup> segmentSums: array<vec2<f32>, 128>;
-var<workgroup> blocks: array<vec3<f32>, 4>;
+//#if !BLOCKS
+var<workgroup> blockSums: array<vec3<f32>, 4>;
+//#endif
 
 @compute @workgroup_size(128)
 fn main(
@@ -133,16 +154,27 @@ fn main(
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_id) local: vec3<u32>,
 ) {
-  let row = group.y * groups.x + group.x;
+  let blockCount = blocksOfRow();
+  let index = group.y * groups.x + group.x;
+  //#if BLOCKS
+  let groupsOfRow = (blockCount + 3u) / 4u;
+  let row = index / groupsOfRow;
+  //#else
+  let row = index;
+  //#endif
   if (row >= params.rows) {
     return;
   }
   let lane = local.x;
   let block = lane / 32u;
   let scale = scaleOf(row);
+  //#if BLOCKS
+  let first = index % groupsOfRow * 4u;
+  {
+  //#else
   var running = start(row);
-  let blockCount = (params.columns + 1023u) / 1024u;
   for (var first = 0u; first < blockCount; first += 4u) {
+  //#endif
     let segment = first * 32u + lane;
     var peak = vec4<f32>(lowest);
     //#for v 0 8
@@ -159,28 +191,38 @@ fn main(
     var weighted = vec4<f32>(0.0);
     //#for v 0 8
     let z$v = (x$v - m) * scale;
-    let e$v = exp(z$v);
+    let e$v = exp2(z$v);
     sum += e$v;
     weighted = select(fma(e$v, z$v, weighted), weighted, e$v == vec4<f32>(0.0));
     //#endfor
     segmentSums[lane] = vec2<f32>(total(sum), total(weighted));
     workgroupBarrier();
     if (lane % 32u == 0u) {
-      var blockSums = vec2<f32>(0.0);
+      var sums = vec2<f32>(0.0);
       for (var i = 0u; i < 32u; i++) {
-        blockSums += segmentSums[lane + i];
+        sums += segmentSums[lane + i];
       }
-      blocks[block] = vec3<f32>(m, blockSums);
+      //#if BLOCKS
+      if (first + block < blockCount) {
+        blocks[row * blockCount + first + block] = vec2<f32>(m, sums.x);
+      }
+      //#else
+      blockSums[block] = vec3<f32>(m, sums);
+      //#endif
     }
+    //#if !BLOCKS
     workgroupBarrier();
     if (lane == 0u) {
       for (var i = 0u; i < min(4u, blockCount - first); i++) {
-        running = merge(running, blocks[i].x, blocks[i].y, blocks[i].z, scale);
+        running = merge(running, blockSums[i].x, blockSums[i].y, blockSums[i].z, scale);
       }
     }
+    //#endif
   }
+  //#if !BLOCKS
   if (lane == 0u) {
     finish(row, running);
   }
+  //#endif
 }
 //#endif

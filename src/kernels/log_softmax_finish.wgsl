@@ -13,8 +13,12 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> entropy: array<f32>;
 @group(0) @binding(4) var<storage, read_write> logSumExp: array<f32>;
 //#if PER_ROW
-@group(0) @binding(5) var<storage, read> inverseTemperature: array<f32>;
+@group(0) @binding(5) var<storage, read> scales: array<vec2<f32>>;
 //#endif
+
+//#include softmax_statistics
+
+const ln2 = 0.6931471805599453;
 
 @compute @workgroup_size(64)
 fn main(
@@ -27,15 +31,14 @@ fn main(
     return;
   }
   //#if PER_ROW
-  let scale = inverseTemperature[row];
+  let scale = scales[row].x;
   //#else
   let scale = params.inverseTemperature;
   //#endif
   let reduced = state[row];
-  let logSum = log(reduced.y);
-  let result = fma(reduced.x, scale, logSum);
+  let result = logSumExpOf(reduced, scale);
   logSumExp[row] = result;
-  entropy[row] = logSum - reduced.z / reduced.y;
+  entropy[row] = log(reduced.y) - reduced.z / reduced.y * ln2;
   // sample.wgsl computes the log-prob of what it draws by this same expression.
   logProbs[row] = fma(reduced.w, scale, -result);
 }

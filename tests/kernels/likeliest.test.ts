@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { likeliestTokens } from "../../src/kernels/likeliest.ts";
+import { rowScales } from "../../src/kernels/log_softmax.ts";
 import { assertClose, onEveryGpu, randomFloats } from "./harness.ts";
 
 const places = 7;
@@ -25,7 +26,7 @@ for (const [rows, columns] of [[1, 9], [19, 131], [9, 5000]]) {
     const inputs = {
       logits: gpu.from(padded, [rows, stride]),
       logSumExp: gpu.from(sums, [rows]),
-      inverseTemperature: gpu.from(scales, [rows]),
+      scales: gpu.from(rowScales(scales), [rows, 2]),
       counts: gpu.from(counts, [rows]),
     };
     for (const lanes of [1, 128] as const) {

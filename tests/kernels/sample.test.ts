@@ -3,11 +3,13 @@ import type { Gpu } from "../../src/gpu/gpu.ts";
 import { UserError } from "../../src/base/user_error.ts";
 import { philox4x32, uniformAt } from "../../src/random/philox.ts";
 import philoxCode from "../../src/kernels/parts/philox.wgsl" with { type: "text" };
+import { decodeState, slotsOf, stateWords, stopArray } from "../../src/kernels/decode_slots.ts";
 import {
   checkSampling,
   sampleTokens,
   samplingNeeds,
   samplingSettings,
+  settingsWords,
   type TokenSampling,
 } from "../../src/kernels/sample.ts";
 import {
@@ -15,6 +17,7 @@ import {
   logSoftmax,
   logSoftmaxFinish,
   logSoftmaxState,
+  rowScales,
   type VocabularyLanes,
 } from "../../src/kernels/log_softmax.ts";
 import { onEveryGpu, randomFloats } from "./harness.ts";
@@ -81,38 +84,43 @@ async function draw(
   for (let s = 0; s < slots; s++) {
     padded.set(rows.subarray(s * columns, (s + 1) * columns), s * stride);
   }
-  const scales = Float32Array.from(samplings, ({ temperature }) => inverseTemperature(temperature));
-  const words = samplingSettings(samplings.map((one) => ({ ...one, ...stream })), slots, columns);
+  const inverses = samplings.map(({ temperature }) => inverseTemperature(temperature));
+  const own = samplings.map((one, sequenceId) => ({ ...one, ...stream, sequenceId }));
+  const words = samplingSettings(own, slots, columns);
   const made = gpu.scope(() => {
     const logits = gpu.from(padded, [slots, stride]);
-    const sequenceIds = gpu.from(Uint32Array.from({ length: slots }, (_, s) => s), [slots]);
-    const positions = gpu.from(new Uint32Array(slots).fill(9), [slots]);
-    const scale = gpu.from(scales, [slots]);
-    const settings = gpu.from(words, [slots, 8], "u32");
-    const chunk = { logits, firstColumn: 0, columns };
-    const reduce = (targets: typeof positions) => {
-      const state = logSoftmaxState(gpu, slots);
-      logSoftmax(gpu, chunk, state, { targets, inverseTemperature: scale, lanes });
-      const vector = () => gpu.tensor([slots]);
-      const outputs = { logProbs: vector(), entropy: vector(), logSumExp: vector() };
-      logSoftmaxFinish(gpu, state, { inverseTemperature: scale }, outputs);
-      return outputs;
+    const scale = gpu.from(rowScales(inverses), [slots, 2]);
+    const settings = gpu.from(words, [slots, settingsWords], "u32");
+    const state = decodeState(gpu, slots);
+    const waiting = { tokens: 0, positions: 9, remaining: 2, keyRows: 0, lengths: 10 };
+    gpu.write(state, stateWords(state, Array(slots).fill(waiting)));
+    const stopWords = stopArray([], slots);
+    const inputs = {
+      logits,
+      settings,
+      scales: scale,
+      pageTable: gpu.zeros([slots, 1], "u32"),
+      stops: gpu.from(stopWords, [stopWords.length], "u32"),
     };
-    const { logSumExp } = reduce(positions);
-    const outputs = { tokens: gpu.tensor([slots], "u32"), logProbs: gpu.tensor([slots]) };
-    sampleTokens(
-      gpu,
-      { logits, logSumExp, sequenceIds, positions, settings, inverseTemperature: scale },
-      outputs,
-      { columns, needs: samplingNeeds(samplings, columns), lanes },
-    );
-    return [outputs.tokens, outputs.logProbs, reduce(outputs.tokens).logProbs];
+    const window = gpu.tensor([1, slots, 2], "u32");
+    const needs = samplingNeeds(samplings, columns);
+    const moved = slotsOf(state, slots);
+    sampleTokens(gpu, inputs, moved, { window, step: 0 }, { columns, needs, lanes });
+    const statistics = logSoftmaxState(gpu, slots);
+    const chunk = { logits, firstColumn: 0, columns };
+    const targets = moved.tokens;
+    logSoftmax(gpu, chunk, statistics, { targets, inverseTemperature: scale, lanes });
+    const vector = () => gpu.tensor([slots]);
+    const outputs = { logProbs: vector(), entropy: vector(), logSumExp: vector() };
+    logSoftmaxFinish(gpu, statistics, { inverseTemperature: scale }, outputs);
+    return [window, outputs.logProbs];
   }, (kept) => kept);
-  const [tokens, logProbs, trained] = await gpu.readAll(made);
+  const [drawn, trained] = await gpu.readAll(made);
   gpu.release(...made);
+  const floats = new Float32Array(drawn.buffer as ArrayBuffer);
   return {
-    tokens: tokens as Uint32Array,
-    logProbs: logProbs as Float32Array,
+    tokens: Uint32Array.from({ length: slots }, (_, s) => drawn[2 * s]),
+    logProbs: Float32Array.from({ length: slots }, (_, s) => floats[2 * s + 1]),
     trained: trained as Float32Array,
   };
 }

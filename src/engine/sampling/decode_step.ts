@@ -1,5 +1,4 @@
 import type { Tensor } from "../../gpu/tensor.ts";
-import { advanceSlots } from "../../kernels/advance.ts";
 import { attentionDecode } from "../../kernels/attention_decode.ts";
 import { ropeForward } from "../../kernels/rope.ts";
 import { sampleTokens } from "../../kernels/sample.ts";
@@ -10,6 +9,7 @@ import {
   layerForward,
   ropeOptions,
 } from "../../model/decoder/forward.ts";
+import { headLogits } from "../../model/decoder/head.ts";
 import type { Layer, Model } from "../../model/decoder/model.ts";
 import type { KvCache } from "./kv_cache.ts";
 import { rowStatistics } from "./row_statistics.ts";
@@ -17,7 +17,7 @@ import type { DecodeState } from "./slot_state.ts";
 
 /** Where a window of decode steps leaves what it sampled, W slots each. */
 export interface DecodeWindow {
-  /** u32 [steps, W, 2]: the token and the bits of its log-prob, see `advanceSlots` */
+  /** u32 [steps, W, 2]: the token and the bits of its log-prob, see `sampleTokens` */
   readonly tokens: Tensor;
   /** u32 [steps · W, K, 2], see `likeliestTokens`; null when nobody wants them */
   readonly likeliest: Tensor | null;
@@ -76,23 +76,21 @@ export function decodeStep(
     x = output;
   });
   const { hidden } = finalNorm(model, x);
-  const { inverseTemperature, tokens, pageTable, stops, likeliestCounts } = state;
-  const [slots] = tokens.shape;
-  const { logits, logSumExp } = rowStatistics(model, hidden, {
-    // Nothing is the target yet: any tokens do, and only the log-sum-exp is used.
-    targets: tokens,
-    inverseTemperature,
-    likeliest: window.likeliest && {
-      tensor: window.likeliest,
-      firstRow: { first: 0, by: slots },
-      counts: likeliestCounts,
-    },
-  });
-  const logProbs = gpu.tensor([slots], "f32", "sampled log-probs");
-  sampleTokens(gpu, { logits, logSumExp, ...state }, { tokens, logProbs }, {
+  const logits = headLogits(model, hidden);
+  const { scales, tokens, likeliestCounts } = state;
+  if (window.likeliest) {
+    const firstRow = { first: 0, by: tokens.size };
+    rowStatistics(model, logits, {
+      // Nothing is the target yet: any tokens do.
+      targets: tokens,
+      scales,
+      likeliest: { tensor: window.likeliest, firstRow, counts: likeliestCounts },
+    });
+  }
+  const output = { window: window.tokens, step: { first: 0, by: 1 } };
+  const { needs } = state;
+  sampleTokens(gpu, { logits, ...state }, state, output, {
     columns: model.config.vocabularySize,
-    needs: state.needs,
+    needs,
   });
-  const step = { first: 0, by: 1 };
-  advanceSlots(gpu, state, { logProbs, pageTable, stops }, { window: window.tokens, step }, state);
 }

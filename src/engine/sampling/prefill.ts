@@ -1,5 +1,5 @@
 import type { Tensor } from "../../gpu/tensor.ts";
-import { noToken } from "../../kernels/advance.ts";
+import { noToken } from "../../kernels/decode_slots.ts";
 import { attentionPaged } from "../../kernels/attention.ts";
 import { pagedSegments } from "../../kernels/attention_segments.ts";
 import { cacheCopy } from "../../kernels/cache_copy.ts";

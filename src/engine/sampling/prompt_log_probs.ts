@@ -1,6 +1,8 @@
 import type { Tensor } from "../../gpu/tensor.ts";
 import { gatherRows } from "../../kernels/gather_rows.ts";
 import { finalNorm } from "../../model/decoder/forward.ts";
+import { rowScales } from "../../kernels/log_softmax.ts";
+import { headLogits } from "../../model/decoder/head.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import { likeliestOf } from "./likeliest_tokens.ts";
 import { rowStatistics } from "./row_statistics.ts";
@@ -54,9 +56,10 @@ export class PromptReader {
         const counts = chunk.map(({ sequence: { request } }) => request.promptLikeliest ?? 0);
         const k = Math.max(...counts);
         const likeliest = k > 0 ? gpu.tensor([size, k, 2], "u32", "likeliest tokens") : null;
-        const { logProbs } = rowStatistics(this.model, finalNorm(this.model, own).hidden, {
+        const logits = headLogits(this.model, finalNorm(this.model, own).hidden);
+        const logProbs = rowStatistics(this.model, logits, {
           targets: words(({ sequence, position }) => sequence.tokens[position + 1], "targets"),
-          inverseTemperature: gpu.from(new Float32Array(size).fill(1), [size]),
+          scales: gpu.from(rowScales(new Float32Array(size).fill(1)), [size, 2]),
           likeliest: likeliest && {
             tensor: likeliest,
             firstRow: 0,

@@ -1,13 +1,19 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
-import { noToken, stopArray } from "../../kernels/advance.ts";
+import {
+  type DecodeSlots,
+  decodeState,
+  slotsOf,
+  stateWords,
+  stopArray,
+} from "../../kernels/decode_slots.ts";
 import {
   type SamplingNeeds,
   samplingNeeds,
   samplingSettings,
   settingsWords,
 } from "../../kernels/sample.ts";
-import { inverseTemperature } from "../../kernels/log_softmax.ts";
+import { inverseTemperature, rowScales } from "../../kernels/log_softmax.ts";
 import type { Sequence } from "./sequence.ts";
 
 /** Few slots that are not rounded up to 16: products of so few rows are a matter of reading the weights. */
@@ -18,22 +24,10 @@ export const roundSlots = (count: number): number =>
   fewSlots.find((few) => count <= few) ?? Math.ceil(count / 16) * 16;
 
 /** What decoding reads of W slots, and moves on. */
-export interface DecodeState {
-  /** u32 [W] the token whose successor comes next */
-  readonly tokens: Tensor;
-  /** u32 [W] its position */
-  readonly positions: Tensor;
-  /** u32 [W] tokens still allowed; 0 when inactive */
-  readonly remaining: Tensor;
-  /** u32 [W] cache row of the token's key */
-  readonly keyRows: Tensor;
-  /** u32 [W] keys to attend to, the token's own included; 0 when inactive */
-  readonly lengths: Tensor;
-  /** u32 [W] keys of the random numbers */
-  readonly sequenceIds: Tensor;
-  /** f32 [W] */
-  readonly inverseTemperature: Tensor;
-  /** u32 [W, 8] of `samplingSettings` */
+export interface DecodeState extends DecodeSlots {
+  /** f32 [W, 2] of `rowScales` */
+  readonly scales: Tensor;
+  /** u32 [W, 9] of `samplingSettings` */
   readonly settings: Tensor;
   /** u32 [W, P] */
   readonly pageTable: Tensor;
@@ -49,8 +43,9 @@ export interface DecodeState {
  * sequence came or went, new pages.
  */
 export class SlotState {
-  readonly #words;
-  readonly #inverseTemperature: Tensor;
+  readonly #state: Tensor;
+  readonly #likeliestCounts: Tensor;
+  readonly #scales: Tensor;
   readonly #settings: Tensor;
   readonly #pageTable: Tensor;
   #stops: Tensor | null = null;
@@ -69,17 +64,9 @@ export class SlotState {
     private readonly pagesPerSlot: number,
     private readonly columns: number,
   ) {
-    const vector = (label: string) => gpu.tensor([slots], "u32", `decode ${label}`);
-    this.#words = {
-      tokens: vector("tokens"),
-      positions: vector("positions"),
-      remaining: vector("remaining"),
-      keyRows: vector("key rows"),
-      lengths: vector("lengths"),
-      sequenceIds: vector("sequence ids"),
-      likeliestCounts: vector("likeliest counts"),
-    };
-    this.#inverseTemperature = gpu.tensor([slots], "f32", "inverse temperatures");
+    this.#state = decodeState(gpu, slots);
+    this.#likeliestCounts = gpu.tensor([slots], "u32", "decode likeliest counts");
+    this.#scales = gpu.tensor([slots, 2], "f32", "inverse temperatures");
     this.#settings = gpu.tensor([slots, settingsWords], "u32", "sampling settings");
     this.#pageTable = gpu.tensor([slots, pagesPerSlot], "u32", "page table");
   }
@@ -97,18 +84,11 @@ export class SlotState {
     this.#admissions = admissions;
     this.#sendPages(sequences, width);
     const of = (tensor: Tensor) => tensor.view(0, [width, ...tensor.shape.slice(1)]);
-    const { tokens, positions, remaining, keyRows, lengths, sequenceIds, likeliestCounts } =
-      this.#words;
     if (this.#stops === null) throw new Error("slots without stop tokens");
     return {
-      tokens: of(tokens),
-      positions: of(positions),
-      remaining: of(remaining),
-      keyRows: of(keyRows),
-      lengths: of(lengths),
-      sequenceIds: of(sequenceIds),
-      likeliestCounts: of(likeliestCounts),
-      inverseTemperature: of(this.#inverseTemperature),
+      ...slotsOf(this.#state, width),
+      likeliestCounts: of(this.#likeliestCounts),
+      scales: of(this.#scales),
       settings: of(this.#settings),
       pageTable: of(this.#pageTable),
       stops: this.#stops,
@@ -117,24 +97,24 @@ export class SlotState {
   }
 
   #send(sequences: readonly Sequence[], width: number): void {
-    const send = (tensor: Tensor, inactive: number, of: (sequence: Sequence) => number) => {
-      const words = new Uint32Array(width).fill(inactive);
-      sequences.forEach((sequence, s) => words[s] = of(sequence));
-      this.gpu.write(tensor.view(0, [width]), words);
-    };
-    const { tokens, positions, remaining, keyRows, lengths, sequenceIds, likeliestCounts } =
-      this.#words;
-    send(tokens, 0, ({ tokens, position }) => tokens[position]);
-    send(positions, 0, ({ position }) => position);
-    send(remaining, 0, (sequence) => sequence.remaining);
-    send(keyRows, noToken, (sequence) => sequence.rowOf(sequence.position));
-    send(lengths, 0, ({ position }) => position + 1);
-    send(sequenceIds, 0, ({ request }) => request.sequenceId);
-    send(likeliestCounts, 0, ({ request }) => request.likeliest ?? 0);
+    const words = stateWords(
+      this.#state,
+      sequences.map((sequence) => ({
+        tokens: sequence.tokens[sequence.position],
+        positions: sequence.position,
+        remaining: sequence.remaining,
+        keyRows: sequence.rowOf(sequence.position),
+        lengths: sequence.position + 1,
+      })),
+    );
+    this.gpu.write(this.#state, words);
+    const counts = new Uint32Array(width);
+    sequences.forEach(({ request: { likeliest = 0 } }, s) => counts[s] = likeliest);
+    this.gpu.write(this.#likeliestCounts.view(0, [width]), counts);
     const requests = sequences.map(({ request }) => request);
     const scales = new Float32Array(width).fill(1);
     requests.forEach(({ temperature }, s) => scales[s] = inverseTemperature(temperature));
-    this.gpu.write(this.#inverseTemperature.view(0, [width]), scales);
+    this.gpu.write(this.#scales.view(0, [width, 2]), rowScales(scales));
     const settings = samplingSettings(requests, width, this.columns);
     this.gpu.write(this.#settings.view(0, [width, settingsWords]), settings);
     const stops = stopArray(requests.map(({ stopTokens }) => stopTokens), width);
@@ -156,7 +136,7 @@ export class SlotState {
   /** Returns the GPU memory. */
   release(): void {
     const { gpu } = this;
-    gpu.release(...Object.values(this.#words), this.#inverseTemperature, this.#settings);
+    gpu.release(this.#state, this.#likeliestCounts, this.#scales, this.#settings);
     gpu.release(this.#pageTable);
     if (this.#stops) gpu.release(this.#stops);
   }

@@ -1,4 +1,5 @@
 import { includeParts, type Parts } from "../../gpu/wgsl.ts";
+import advance_slot from "./advance_slot.wgsl" with { type: "text" };
 import attention_backward_bindings from "./attention_backward_bindings.wgsl" with { type: "text" };
 import attention_bindings from "./attention_bindings.wgsl" with { type: "text" };
 import attention_broadcast_lane from "./attention_broadcast_lane.wgsl" with { type: "text" };
@@ -28,12 +29,15 @@ import gemm_write_vector from "./gemm_write_vector.wgsl" with { type: "text" };
 import gradient_norm_lanes from "./gradient_norm_lanes.wgsl" with { type: "text" };
 import logit_order from "./logit_order.wgsl" with { type: "text" };
 import philox from "./philox.wgsl" with { type: "text" };
+import sample_filters from "./sample_filters.wgsl" with { type: "text" };
 import softmax_block from "./softmax_block.wgsl" with { type: "text" };
 import softmax_join from "./softmax_join.wgsl" with { type: "text" };
+import softmax_statistics from "./softmax_statistics.wgsl" with { type: "text" };
 import stored_vectors from "./stored_vectors.wgsl" with { type: "text" };
 
 /** What kernels share, by the name that `//#include` gives it. */
 const parts: Parts = {
+  advance_slot,
   attention_backward_bindings,
   attention_bindings,
   attention_broadcast_lane,
@@ -63,8 +67,10 @@ const parts: Parts = {
   gradient_norm_lanes,
   logit_order,
   philox,
+  sample_filters,
   softmax_block,
   softmax_join,
+  softmax_statistics,
   stored_vectors,
 };
 

@@ -1,7 +1,20 @@
+import { rowScales } from "../../src/kernels/log_softmax.ts";
 import assert from "node:assert/strict";
 import { pageTokens } from "../../src/kernels/attention_shape.ts";
-import { advanceSlots, noToken, stopArray } from "../../src/kernels/advance.ts";
-import { onEveryGpu } from "./harness.ts";
+import {
+  decodeState,
+  noToken,
+  slotsOf,
+  stateWords,
+  stopArray,
+} from "../../src/kernels/decode_slots.ts";
+import {
+  sampleTokens,
+  samplingNeeds,
+  samplingSettings,
+  settingsWords,
+} from "../../src/kernels/sample.ts";
+import { assertClose, onEveryGpu } from "./harness.ts";
 
 interface Slot {
   position: number;
@@ -30,28 +43,42 @@ onEveryGpu(
       keyRow: 0,
       length: 0,
     }));
-    const u32 = (values: number[]) => gpu.from(Uint32Array.from(values), [slots]);
-    const state = {
-      tokens: u32(host.map(() => 0)),
-      positions: u32(host.map((slot) => slot.position)),
-      remaining: u32(host.map((slot) => slot.remaining)),
+    const state = decodeState(gpu, slots);
+    const moved = slotsOf(state, slots);
+    const begun = host.map(({ position, remaining }) => ({
+      tokens: 0,
+      positions: position,
+      remaining,
+      keyRows: 0,
+      lengths: 0,
+    }));
+    gpu.write(state, stateWords(state, begun));
+    const columns = 100;
+    const stopWords = stopArray(stopTokens, slots);
+    const inputs = {
+      logits: gpu.tensor([slots, columns]),
+      settings: gpu.from(samplingSettings([], slots, columns), [slots, settingsWords], "u32"),
+      scales: gpu.from(rowScales(new Float32Array(slots).fill(1)), [slots, 2]),
+      pageTable: gpu.from(pages, [slots, maxPages]),
+      stops: gpu.from(stopWords, [stopWords.length], "u32"),
     };
-    const next = { keyRows: gpu.tensor([slots], "u32"), lengths: gpu.tensor([slots], "u32") };
-    const pageTable = gpu.from(pages, [slots, maxPages]);
-    const logProbs = gpu.from(Float32Array.from(host, (_, s) => -s / 8), [slots]);
-    const words = stopArray(stopTokens, slots);
-    const stops = gpu.from(words, [words.length], "u32");
     const window = gpu.tensor([steps, slots, 2], "u32");
+    const needs = samplingNeeds([], columns);
     const expectedTokens: number[] = [];
     const expectedLogProbs: number[] = [];
     for (let step = 0; step < steps; step++) {
       const drawn = host.map((_, s) => (s * 13 + step * 29) % 97);
-      gpu.write(state.tokens, Uint32Array.from(drawn));
-      advanceSlots(gpu, state, { logProbs, pageTable, stops }, { window, step }, next);
+      // The largest logit is the wanted token's, the others are all 0.
+      const logits = new Float32Array(slots * columns);
+      drawn.forEach((token, s) => logits[s * columns + token] = 1 + s / 8);
+      gpu.write(inputs.logits, logits);
+      // Both ways of sharing a row among lanes move slots on alike.
+      const lanes = step % 2 === 0 ? 1 : 128;
+      sampleTokens(gpu, inputs, moved, { window, step }, { columns, needs, lanes });
       host.forEach((slot, s) => {
         const active = slot.remaining > 0;
         expectedTokens.push(active ? drawn[s] : noToken);
-        expectedLogProbs.push(active ? -s / 8 : 0);
+        expectedLogProbs.push(active ? -Math.log1p((columns - 1) * Math.exp(-1 - s / 8)) : 0);
         slot.keyRow = noToken;
         slot.length = 0;
         if (!active) return;
@@ -64,10 +91,10 @@ onEveryGpu(
         slot.length = slot.position + 1;
       });
       const read = await gpu.readAll([
-        next.keyRows,
-        next.lengths,
-        state.positions,
-        state.remaining,
+        moved.keyRows,
+        moved.lengths,
+        moved.positions,
+        moved.remaining,
       ]);
       assert.deepEqual([...read[0]], host.map((slot) => slot.keyRow));
       assert.deepEqual([...read[1]], host.map((slot) => slot.length));
@@ -79,11 +106,11 @@ onEveryGpu(
     const read = await gpu.read(window);
     const floats = new Float32Array(read.buffer as ArrayBuffer);
     assert.deepEqual(Array.from(expectedTokens, (_, i) => read[2 * i]), expectedTokens);
-    assert.deepEqual(
-      Array.from(expectedLogProbs, (_, i) => floats[2 * i + 1] + 0),
-      expectedLogProbs.map((x) => x + 0),
-    );
-    gpu.release(...Object.values(state), ...Object.values(next), window);
-    gpu.release(pageTable, logProbs, stops);
+    assertClose(Array.from(expectedLogProbs, (_, i) => floats[2 * i + 1]), expectedLogProbs, {
+      absolute: 2e-6,
+      relative: 0,
+      why: "roundings of numbers up to 10",
+    });
+    gpu.release(state, window, ...Object.values(inputs));
   },
 );
