@@ -1,9 +1,9 @@
 /** `deno task bench`: checks and times kernels and whole steps, beside the device and PyTorch. */
 
 import { join } from "node:path";
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { addExamples } from "../src/cli/examples.ts";
-import { gpuIndexOption, gpuOption } from "../src/cli/run_options.ts";
+import { expectBeside, gpuIndexOption, gpuOption } from "../src/cli/run_options.ts";
 import { UserError } from "../src/base/user_error.ts";
 import { Gpu } from "../src/gpu/gpu.ts";
 import type { EngineChoice } from "../src/gpu/gpu_options.ts";
@@ -57,9 +57,15 @@ export function register(program: Command): void {
     .addOption(gpuOption())
     .addOption(gpuIndexOption())
     .option("--filter <text>", "only results whose NAME/SHAPE contains this", "")
-    .option("--seconds <number>", "time for each result", parseSeconds, 0.5)
+    .addOption(
+      new Option("--seconds <number>", "time for each result; with --model, --runs says how often")
+        .argParser(parseSeconds).default(0.5).conflicts("model"),
+    )
     .option("--json <file>", "write the results there")
-    .option("--against <file>", "add the speed relative to a file written by --json")
+    .addOption(
+      new Option("--against <file>", "add the speed relative to a file written by --json")
+        .conflicts("model"),
+    )
     .option("--peer", "measure the same in PyTorch and set them side by side")
     .option(
       "--model <path>",
@@ -80,13 +86,10 @@ export function register(program: Command): void {
   });
 }
 
-async function bench(options: BenchOptions): Promise<void> {
-  if (options.model !== undefined) {
-    if (options.against !== undefined) {
-      throw new UserError("--against compares kernels and whole steps; leave it out with --model");
-    }
-    return await benchModel(options.model, options);
-  }
+async function bench(options: BenchOptions, command: Command): Promise<void> {
+  expectBeside(command, "--runs", "--model");
+  expectBeside(command, "--python", "--peer");
+  if (options.model !== undefined) return await benchModel(options.model, options);
   const { filter, seconds } = options;
   const tasks = listTasks(filter);
   const against = options.against === undefined ? null : readResults(options.against);

@@ -1,6 +1,6 @@
 /** `deno task generate`: what a saved generator answers. */
 
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { streams } from "../random/philox.ts";
 import { type LoadedModel, loadModelFolder } from "../model/weights/model_folder.ts";
 import type { Tokenizer } from "../model/tokenizer/tokenizer.ts";
@@ -44,7 +44,10 @@ export function register(program: Command): void {
     .option("--max-length <tokens>", "tokens after which an answer is cut off", parseCount, 128)
     .addOption(memoryLimitOption())
     .option("--seed <number>", "seed of sampling", parseWholeNumber, 0)
-    .option("--prompt-template <file>", "how questions are put", "configs/prompts/generator.txt")
+    .addOption(
+      new Option("--prompt-template <file>", "how questions are put")
+        .default("configs/prompts/generator.txt").conflicts("raw"),
+    )
     .option("--raw", "no template: the prompt is taken as it is, with its special tokens")
     .addOption(gpuOption())
     .addOption(gpuIndexOption())

@@ -15,7 +15,7 @@ import { withStandIns } from "../run/plan/stand_ins.ts";
 import { RunFolder } from "../run/store/run_folder.ts";
 import { UserError } from "../base/user_error.ts";
 import { addExamples } from "./examples.ts";
-import { configOption, parseCount, setOption } from "./run_options.ts";
+import { configOption, expectBeside, parseCount, setOption } from "./run_options.ts";
 
 interface PlanOptions extends Pick<ConfigOverrides, "set"> {
   readonly config: string;
@@ -63,6 +63,7 @@ export function register(program: Command): void {
 }
 
 async function plan(options: PlanOptions, command: Command): Promise<void> {
+  expectBeside(command, "--judgment-tokens", "--problem-tokens");
   const gpu = loadGpuDescription(options.gpu);
   const folder = options.run === undefined ? null : RunFolder.open(options.run);
   const measured = folder && readMeasuredRun(folder);
@@ -72,6 +73,12 @@ async function plan(options: PlanOptions, command: Command): Promise<void> {
   if (config.precision !== "f32") {
     throw new UserError(
       `precision is ${config.precision}, and no GPU's rates on matrix units are known: take --set precision=f32`,
+    );
+  }
+  const ofVerifier = options.judgmentTokens ?? options.critiqueTokens;
+  if (config.verifier === null && ofVerifier !== undefined) {
+    throw new UserError(
+      `--judgment-tokens and --critique-tokens are of a verifier, and ${file} has none: leave them out.`,
     );
   }
   const said = { problem: options.problemTokens, judgment: options.judgmentTokens };

@@ -111,6 +111,24 @@ export function refuseWithResume(
   }
 }
 
+/**
+ * An option that only says something beside another must not be passed over without it.
+ *
+ * @param option its long name; `needed`, that of the other
+ * @throws UserError when it was given alone
+ */
+export function expectBeside(command: Command, option: string, needed: string): void {
+  const isGiven = (long: string) => {
+    const name = command.options.find((one) => one.long === long)?.attributeName();
+    if (name === undefined) throw new Error(`${command.name()} has no option ${long}`);
+    return command.getOptionValueSource(name) === "cli";
+  };
+  if (!isGiven(option) || isGiven(needed)) return;
+  throw new UserError(
+    `${option} says nothing without ${needed}: add that, or leave ${option} out.`,
+  );
+}
+
 /** Reads an option's whole number. */
 export function parseWholeNumber(text: string): number {
   const value = Number(text);

@@ -13,7 +13,14 @@ import { planTangoMemory } from "../run/memory/tango_memory_plan.ts";
 import { tune } from "../run/tuning/tune.ts";
 import { describeDevice } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
-import { configOption, gpuIndexOption, gpuOption, setOption } from "./run_options.ts";
+import {
+  configOption,
+  expectBeside,
+  gpuIndexOption,
+  gpuOption,
+  precisionOption,
+  setOption,
+} from "./run_options.ts";
 import { type GpuChoice, withGpu } from "./with_gpu.ts";
 
 interface TuneCommandOptions extends GpuChoice, Pick<ConfigOverrides, "set"> {
@@ -30,13 +37,14 @@ export function register(program: Command): void {
       "Shows which variants of the kernels are fastest on this device for the shapes of a run, and measures those " +
         "that are not known. Runs do so by themselves when they first start.",
     )
-    .addOption(configOption("configs/last-letter.yaml"))
-    .addOption(setOption())
+    .addOption(configOption("configs/last-letter.yaml").conflicts("model"))
+    .addOption(setOption().conflicts("model"))
     .option("--model <folder>", "instead of a run, only sampling from this model (or .gguf file)")
     .option("--redo", "measure again what is known")
     .option("--json", "print one JSON object instead")
     .addOption(gpuOption())
     .addOption(gpuIndexOption())
+    .addOption(precisionOption())
     .action(showTuning);
   addExamples(command, {
     "deno task tune": "the shapes of the default run",
@@ -46,11 +54,13 @@ export function register(program: Command): void {
   });
 }
 
-async function showTuning(options: TuneCommandOptions): Promise<void> {
+async function showTuning(options: TuneCommandOptions, command: Command): Promise<void> {
+  expectBeside(command, "--precision", "--model");
   const { redo, json } = options;
-  const { model, config, set } = options;
-  const run = model === undefined ? loadTangoConfig(config, { set }) : null;
-  await withGpu({ ...options, precision: run?.precision }, async (gpu) => {
+  const { model, config, set, gpu: engine } = options;
+  const run = model === undefined ? loadTangoConfig(config, { set, gpu: engine }) : null;
+  const choice = { gpu: run?.gpu ?? engine, precision: run?.precision ?? options.precision };
+  await withGpu({ ...options, ...choice }, async (gpu) => {
     if (model !== undefined) await planSamplingMemory(gpu, model, sampleSome);
     else if (run !== null) await planTangoMemory(gpu, run);
     const lines: string[] = [];

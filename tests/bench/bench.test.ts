@@ -14,6 +14,8 @@ import {
   variantLines,
 } from "../../bench/table.ts";
 import { UserError } from "../../src/base/user_error.ts";
+import { EXIT } from "../../src/cli/program.ts";
+import { runCaptured } from "../cli/run_captured.ts";
 import { gpuOf, onEveryGpu } from "../kernels/harness.ts";
 
 const rates = { gflops: 100, gbps: 10, driverCopyGbps: 20 };
@@ -109,6 +111,22 @@ Deno.test("--against a file that is none is a user error", () => {
   Deno.writeTextFileSync(path, "{}");
   assert.throws(() => readResults(path), /no results in it/);
   Deno.removeSync(path);
+});
+
+Deno.test("an option that says nothing beside the others is refused", async () => {
+  const bench = { summary: "", load: () => import("../../bench/command.ts") };
+  for (
+    const [options, message] of [
+      ["--model m --seconds 1", /'--seconds <number>' cannot be used with option '--model/],
+      ["--model m --against a.json", /'--against <file>' cannot be used with option '--model/],
+      ["--runs 2", /--runs says nothing without --model/],
+      ["--python p", /--python says nothing without --peer/],
+    ] as const
+  ) {
+    const { code, printed } = await runCaptured({ bench }, ["bench", ...options.split(" ")]);
+    assert.equal(code, EXIT.userError, options);
+    assert.match(printed, message);
+  }
 });
 
 Deno.test("by what the variants are chosen is said, and which ran", () => {

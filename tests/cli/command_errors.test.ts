@@ -54,6 +54,7 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
     [`eval ${GENERATOR} --generator other`, /--generator goes with --policy verifier/],
     [`eval ${GENERATOR} --k 0`, /'0' is invalid[^]*at least 1/],
     [`eval ${GENERATOR} --k 2 --temperature 0`, /--k 1/],
+    [`eval ${GENERATOR} --temperature 0.5`, /decoded greedily: add --k 8/],
     [`eval ${GENERATOR} --task chess`, /'chess' is invalid[^]*last-letter, arithmetic/],
   ],
   generate: [
@@ -61,6 +62,24 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
     ["generate question", /'--model <folder>' not specified/],
     [`generate question ${GENERATOR} --temperature warm`, /'warm' is invalid/],
     [`generate question ${GENERATOR} --prompt-template none.txt`, /none\.txt cannot be read/],
+    [
+      `generate question ${GENERATOR} --raw --prompt-template none.txt`,
+      /'--prompt-template <file>' cannot be used with option '--raw'/,
+    ],
+  ],
+  tune: [
+    [
+      "tune --model somewhere --set seed=1",
+      /'--set <key=value>' cannot be used with option '--model/,
+    ],
+    ["tune --precision f16", /--precision says nothing without --model/],
+  ],
+  plan: [
+    ["plan --gpu h100 --judgment-tokens 4", /says nothing without --problem-tokens/],
+    [
+      "plan --gpu h100 --set verifier=null --critique-tokens 4",
+      /are of a verifier, and configs\/last-letter\.yaml has none/,
+    ],
   ],
   compare: [
     ["compare --set verifier=null", /verifier is null/],

@@ -46,6 +46,11 @@ export function configure(options: EvalOptions, judgesFiles: boolean): TangoConf
       "--temperature 0 is greedy decoding: use --k 1 for that, or a temperature above 0.",
     );
   }
+  if (temperature !== undefined && k === 1) {
+    throw new UserError(
+      "--temperature is that of sampled responses, and one response is decoded greedily: add --k 8, or leave it out.",
+    );
+  }
   const text = (value: string) => JSON.stringify(value);
   const overrides = [
     ...(task === undefined ? [] : [`task={name: ${task}}`, "data=null"]),
