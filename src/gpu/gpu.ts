@@ -70,14 +70,7 @@ export class Gpu {
     this.#faults = new DeviceFaults(device);
     const { scopes } = this.#faults;
     const table = isRehearsal ? rehearsals.kernels : new KernelTable();
-    this.#kernels = new Kernels(
-      device,
-      info.engine,
-      this.tuning,
-      scopes,
-      table,
-      rehearsals.kernels,
-    );
+    this.#kernels = new Kernels(device, info.engine, this.tuning, scopes, table, rehearsals);
     this.#bindGroups = new BindGroups(
       this.#recording.parameters,
       (label, descriptor) => scopes.within(label, () => device.createBindGroup(descriptor)),
@@ -133,6 +126,11 @@ export class Gpu {
   /** Which classes of shapes work has that was rehearsed for this GPU. */
   get rehearsed(): AskedClasses {
     return this.rehearsals.classes;
+  }
+
+  /** Rehearsals so far count for nothing: other variants of the kernels will run. */
+  forgetRehearsals(): void {
+    this.rehearsals.forget();
   }
 
   /** Frees everything. A process that used Dawn must still end with `Deno.exit`. */

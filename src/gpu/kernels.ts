@@ -1,14 +1,15 @@
 import type { EngineName } from "./adapter.ts";
 import type { ErrorScopes } from "./error_scopes.ts";
 import { compile, compileAside, type Kernel, type KernelSource } from "./kernel.ts";
-import { KernelTable } from "./kernel_table.ts";
+import type { KernelTable } from "./kernel_table.ts";
+import type { Rehearsed } from "./rehearsed.ts";
 import type { Tuning } from "./tuning.ts";
 
 /** The kernels of a device, compiled when they are first launched or, if a rehearsal launched them, before. */
 export class Kernels {
   /**
    * @param table of those that are compiled
-   * @param rehearsed those that rehearsals launched
+   * @param rehearsals which kernels they launched
    */
   constructor(
     private readonly device: GPUDevice,
@@ -16,7 +17,7 @@ export class Kernels {
     private readonly tuning: Tuning,
     private readonly errors: ErrorScopes,
     private readonly table: KernelTable,
-    readonly rehearsed: KernelTable,
+    private readonly rehearsals: Rehearsed,
   ) {}
 
   /** Those that were launched or compiled before, each once, in the order in which they came to be. */
@@ -32,7 +33,7 @@ export class Kernels {
   /** See `Gpu.compileRehearsed`. */
   async compileRehearsed(): Promise<void> {
     if (this.engine === "native") return;
-    const missing = this.rehearsed.sources.filter((source) => !this.table.has(source));
+    const missing = this.rehearsals.kernels.sources.filter((source) => !this.table.has(source));
     await Promise.all(missing.map((source) => this.#compileAside(source)));
   }
 

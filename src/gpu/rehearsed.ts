@@ -4,7 +4,13 @@ import { AskedClasses } from "./variants.ts";
 /** What rehearsals of work found out for the GPU that will do it. */
 export class Rehearsed {
   /** Which classes of shapes it has. */
-  readonly classes = new AskedClasses();
+  classes = new AskedClasses();
   /** Which kernels it launched. */
-  readonly kernels = new KernelTable();
+  kernels = new KernelTable();
+
+  /** What was rehearsed so far is not what will be done. */
+  forget(): void {
+    this.classes = new AskedClasses();
+    this.kernels = new KernelTable();
+  }
 }

@@ -1,5 +1,4 @@
 import { alone, type Communicator } from "../../distributed/communicator.ts";
-import { gatherOutcomes } from "../../distributed/outcomes.ts";
 import { broadcastValue } from "../../distributed/values.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { runDeviceOf, writeRunDevice } from "../store/run_device.ts";
@@ -8,9 +7,8 @@ import type { RunEndpoint } from "../control/endpoint/run_endpoint.ts";
 import type { RunControl } from "../control/run_control.ts";
 import { EventLog } from "../events/event_log.ts";
 import { RunEvents } from "../events/run_events.ts";
-import { checkMemory } from "../memory/memory_check.ts";
 import type { MemoryPlan } from "../memory/memory_plan.ts";
-import { chooseVariants, type TuningMode } from "../tuning/tune.ts";
+import type { TuningMode } from "../tuning/tune.ts";
 import type { StepClock } from "../trace/run_timeline.ts";
 import { planSftMemory, sftShrinks } from "../memory/sft_memory_plan.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";
@@ -18,7 +16,7 @@ import { writeSftReport } from "../report/sft_report.ts";
 import { SftRun, sftWeights } from "../sft/sft_run.ts";
 import { keepRecords } from "./keep_records.ts";
 import { openRunFolder } from "./shared_folder.ts";
-import { compileKernels } from "./compile_kernels.ts";
+import { prepareGpu } from "./prepare_gpu.ts";
 
 /** How fine-tuning is started, and who follows it. */
 export interface SftSessionOptions {
@@ -77,17 +75,15 @@ export async function fineTuneWithReport(
   let stepsDone = 0;
   using told = new DisposableStack();
   return await events.announceFailure(() => stepsDone, async () => {
-    const plans = await gatherOutcomes(ranks, () =>
-      checkMemory(gpu, {
-        config,
-        limit: config.memory_limit_gb,
-        plan: (changed) => planSftMemory(gpu, changed, ranks),
-        shrinks: sftShrinks,
-      }));
+    const planned = {
+      config,
+      limit: config.memory_limit_gb,
+      plan: (changed: SftConfig) => planSftMemory(gpu, changed, ranks),
+      shrinks: sftShrinks,
+    };
+    const plans = await prepareGpu(gpu, planned, { ranks, tuning, tell });
     const plan = plans[ranks.rank];
     onPlan(plans);
-    await chooseVariants(gpu, tuning, { ranks, tell });
-    await compileKernels(gpu, { ranks, tell });
     const run = await SftRun.open(gpu, config, ranks);
     try {
       const folder = await openRunFolder(ranks, path, resume ? null : config);

@@ -1,5 +1,4 @@
 import { alone } from "../../distributed/communicator.ts";
-import { gatherOutcomes } from "../../distributed/outcomes.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { exists, removeIfPresent } from "../../base/atomic_file.ts";
 import { keepRecords } from "./keep_records.ts";
@@ -11,15 +10,14 @@ import type { TangoConfig } from "../config/config_schema.ts";
 import type { RunEndpoint } from "../control/endpoint/run_endpoint.ts";
 import { EventLog } from "../events/event_log.ts";
 import { RunEvents } from "../events/run_events.ts";
-import { checkMemory } from "../memory/memory_check.ts";
 import type { MemoryPlan } from "../memory/memory_plan.ts";
-import { chooseVariants, type TuningMode } from "../tuning/tune.ts";
+import type { TuningMode } from "../tuning/tune.ts";
 import { writeReport } from "../report/report.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 import { planTangoMemory } from "../memory/tango_memory_plan.ts";
 import { type RunSurroundings, TangoRun } from "../tango/tango_run.ts";
 import { tangoShrinks } from "../memory/tango_shrinks.ts";
-import { compileKernels } from "./compile_kernels.ts";
+import { prepareGpu } from "./prepare_gpu.ts";
 
 /** How a run is started, and who follows it. */
 export interface TrainingSessionOptions extends RunSurroundings {
@@ -72,17 +70,15 @@ export async function trainWithReport(
   let stepsDone = 0;
   using told = new DisposableStack();
   return await events.announceFailure(() => stepsDone, async () => {
-    const plans = await gatherOutcomes(ranks, () =>
-      checkMemory(gpu, {
-        config,
-        limit: config.memory_limit_gb,
-        plan: (changed) => planTangoMemory(gpu, changed, ranks),
-        shrinks: tangoShrinks,
-      }));
+    const planned = {
+      config,
+      limit: config.memory_limit_gb,
+      plan: (changed: TangoConfig) => planTangoMemory(gpu, changed, ranks),
+      shrinks: tangoShrinks,
+    };
+    const plans = await prepareGpu(gpu, planned, { ranks, tuning, tell });
     const plan = plans[ranks.rank];
     onPlan?.(plans);
-    await chooseVariants(gpu, tuning, { ranks, tell });
-    await compileKernels(gpu, { ranks, tell });
     await requireSameBits(gpu);
     const folder = await openRunFolder(ranks, path, resume ? null : config);
     if (ranks.rank === 0) told.use(new EventLog(folder, events));

@@ -94,14 +94,17 @@ export async function tune(gpu: Gpu, options: TuneOptions = {}): Promise<Tuned> 
 /** How a configuration says that variants are chosen. */
 export type TuningMode = "measured" | "default";
 
-/** Before a run: what `tune` says, or else what the device can do suggests. All ranks call it. */
+/** Lets a GPU run what its abilities suggest, whatever was measured. */
+export function useSuggestedVariants(gpu: Gpu): void {
+  gpu.choices.table = {};
+}
+
+/** Before a run: lets a GPU run what `tune` says. All ranks call it. */
 export async function chooseVariants(
   gpu: Gpu,
-  mode: TuningMode = "default",
-  options: Pick<TuneOptions, "ranks" | "tell">,
+  options: Pick<TuneOptions, "ranks" | "tell" | "folder">,
 ): Promise<void> {
-  if (mode === "default") gpu.choices.table = {};
-  else await tune(gpu, options);
+  await tune(gpu, options);
   // What measuring took is given back, and is none of the run's.
   gpu.pool.peakBytes = gpu.pool.liveBytes;
 }
