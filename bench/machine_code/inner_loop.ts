@@ -6,15 +6,22 @@ export interface InnerLoop {
   readonly multiplyAdds: number;
 }
 
+const matrixProduct = /^\s*v_wmma_/;
 const multiplyAdd = /^\s*v_(dual_)?(pk_)?(fma|fmac|fmaak|fmamk|dot2acc|dot2c|wmma)_/;
 
+/** A loop of machine code with its place among the others. */
+export interface NestedLoop extends InnerLoop {
+  /** Loops around it. */
+  readonly depth: number;
+  /** Of its multiply-adds those of matrices. */
+  readonly matrixProducts: number;
+}
+
 /**
- * Finds the loop with the most multiply-adds in AMD machine code as Mesa prints it: blocks begin with `BB0:`, a
- * loop ends with a branch to an earlier block or its own. Instructions of a loop within belong to that one.
- *
- * @returns null when no loop multiplies and adds
+ * The loops of AMD machine code as Mesa prints it, in the order in which they begin: blocks begin with `BB0:`, a loop
+ * ends with a branch to an earlier block or its own. Instructions of a loop within belong to that one.
  */
-export function innerLoop(assembly: string): InnerLoop | null {
+export function nestedLoops(assembly: string): NestedLoop[] {
   const lines = assembly.split("\n");
   const blocks = new Map<string, number>();
   lines.forEach((line, at) => {
@@ -27,23 +34,35 @@ export function innerLoop(assembly: string): InnerLoop | null {
     const from = target === undefined ? undefined : blocks.get(target);
     if (from !== undefined && from < to) ends.set(from, Math.max(to, ends.get(from) ?? 0));
   });
-  const loops = [...ends].map(([from, to]) => ({ from, to, instructions: 0, multiplyAdds: 0 }));
+  const counts = { instructions: 0, multiplyAdds: 0, matrixProducts: 0 };
+  const loops = [...ends].map(([from, to]) => ({ from, to, ...counts }))
+    .sort((a, b) => a.from - b.from);
   lines.forEach((line, at) => {
     if (!/^\s+[a-z]\w*/.test(line)) return;
     // Of loops around a line the innermost begins last.
-    const around = loops.filter(({ from, to }) => from < at && at <= to)
-      .reduce<(typeof loops)[number] | null>(
-        (inner, loop) => inner && inner.from > loop.from ? inner : loop,
-        null,
-      );
-    if (around === null) return;
+    const around = loops.findLast(({ from, to }) => from < at && at <= to);
+    if (around === undefined) return;
     // RDNA3 may issue two operations as one instruction.
     for (const operation of line.split(" :: ")) {
       around.instructions++;
       if (multiplyAdd.test(operation)) around.multiplyAdds++;
+      if (matrixProduct.test(operation)) around.matrixProducts++;
     }
   });
-  const most = Math.max(0, ...loops.map(({ multiplyAdds }) => multiplyAdds));
-  const found = loops.find(({ multiplyAdds }) => multiplyAdds > 0 && multiplyAdds === most);
-  return found ? { instructions: found.instructions, multiplyAdds: found.multiplyAdds } : null;
+  return loops.map(({ from, to, ...counts }) => {
+    const depth = loops.filter((other) => other.from < from && to <= other.to).length;
+    return { depth, ...counts };
+  });
+}
+
+/**
+ * The loop with the most products of matrices, or else with the most multiply-adds.
+ *
+ * @returns null when none multiplies and adds
+ */
+export function innerLoop(loops: readonly NestedLoop[]): InnerLoop | null {
+  const [most] = loops.filter(({ multiplyAdds }) => multiplyAdds > 0).toSorted((a, b) =>
+    b.matrixProducts - a.matrixProducts || b.multiplyAdds - a.multiplyAdds
+  );
+  return most ? { instructions: most.instructions, multiplyAdds: most.multiplyAdds } : null;
 }

@@ -1,5 +1,5 @@
 import type { KernelSource } from "../../src/gpu/kernel.ts";
-import { type InnerLoop, innerLoop } from "./inner_loop.ts";
+import { type InnerLoop, innerLoop, type NestedLoop, nestedLoops } from "./inner_loop.ts";
 import type { CompiledKernel } from "./vulkan_compiler.ts";
 
 /** What a compiler made of a kernel variant. */
@@ -25,6 +25,8 @@ export interface KernelCode {
   readonly waves: number;
   /** Where it multiplies and adds; null when it has no such loop. */
   readonly loop: InnerLoop | null;
+  /** All its loops, in the order in which they begin. */
+  readonly loops: readonly NestedLoop[];
 }
 
 /** A kernel variant's name: its label and what it is specialised with. */
@@ -46,6 +48,7 @@ export function kernelCode(
     if (value === undefined) throw new Error(`the driver does not tell "${name}"`);
     return value;
   };
+  const loops = nestedLoops(assembly);
   return {
     kernel: variantName(source),
     models,
@@ -57,6 +60,7 @@ export function kernelCode(
     workgroupBytes: read("LDS size"),
     instructions: read("Instructions"),
     waves: read("Subgroups per SIMD"),
-    loop: innerLoop(assembly),
+    loop: innerLoop(loops),
+    loops,
   };
 }

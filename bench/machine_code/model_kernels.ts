@@ -6,6 +6,7 @@ import { Sampler } from "../../src/engine/sampling/sampler.ts";
 import { Trainer } from "../../src/engine/training/trainer.ts";
 import { Gpu } from "../../src/gpu/gpu.ts";
 import type { EngineName } from "../../src/gpu/adapter.ts";
+import type { Precision } from "../../src/gpu/tuning.ts";
 import type { KernelSource } from "../../src/gpu/kernel.ts";
 import { anyNumbers } from "../../src/run/memory/any_numbers.ts";
 import { updatePolicy } from "../../src/rl/update/policy_update.ts";
@@ -18,11 +19,12 @@ export const judgedModels = ["Qwen2.5-0.5B", "Qwen2.5-1.5B", "Qwen3-0.6B"] as co
 export async function modelKernels(
   name: (typeof judgedModels)[number],
   engine: EngineName,
+  precision: Precision,
 ): Promise<readonly KernelSource[]> {
   const file = `configs/models/${name}.json`;
   // Every layer launches the same kernels.
   const config = { ...parseModelConfig(JSON.parse(Deno.readTextFileSync(file)), file), layers: 2 };
-  return await launchedKernels(hardware(engine), config, {
+  return await launchedKernels(hardware(engine, precision), config, {
     isTrainedWhole: name !== "Qwen2.5-1.5B",
   });
 }
@@ -53,8 +55,15 @@ export async function launchedKernels(
   return gpu.kernels.map(({ source }) => source);
 }
 
+/** What the matrix units of RDNA3 multiply. */
+const rdna3Matrices = {
+  ...{ M: 16, N: 16, K: 16 },
+  ...{ componentType: "f16", resultComponentType: "f32" },
+};
+
 /** What a GPU of RDNA3 tells the engine. */
-export function hardware(engine: EngineName): Gpu {
+export function hardware(engine: EngineName, precision: Precision = "f32"): Gpu {
+  const usesMatrices = precision !== "f32";
   return Gpu.rehearsalOf({
     engine,
     name: "RDNA3",
@@ -65,15 +74,16 @@ export function hardware(engine: EngineName): Gpu {
     subgroupMaxSize: 64,
     f16: true,
     int64: false,
-    subgroupMatrix: false,
-    subgroupMatrixConfigs: [],
+    subgroupMatrix: usesMatrices,
+    subgroupMatrixConfigs: usesMatrices ? [rdna3Matrices] : [],
   }, {
     maxStorageBufferBindingSize: 2 ** 31 - 4,
     maxBufferSize: 2 ** 31 - 4,
     minUniformBufferOffsetAlignment: 64,
-    maxComputeWorkgroupStorageSize: 64 * 1024,
+    // What the driver has on which kernels with matrices are translated.
+    maxComputeWorkgroupStorageSize: usesMatrices ? 32 * 1024 : 64 * 1024,
     maxComputeInvocationsPerWorkgroup: 1024,
-  });
+  }, precision);
 }
 
 const prompt = (tokens: number, p: number) => new Uint32Array(tokens).fill(1 + p);

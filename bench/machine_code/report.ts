@@ -2,8 +2,15 @@ import { alignedTable } from "../../src/base/table.ts";
 import type { EngineName } from "../../src/gpu/adapter.ts";
 import { Gpu } from "../../src/gpu/gpu.ts";
 import type { KernelSource } from "../../src/gpu/kernel.ts";
+import type { Precision } from "../../src/gpu/tuning.ts";
 import { capturedSpirv } from "./captured_spirv.ts";
 import { gpuLimits } from "./gpu_limits.ts";
+import {
+  multipliesMatrices,
+  requireSmallMatrices,
+  withMatrixSize,
+  withSmallMatrices,
+} from "./matrix_spirv.ts";
 import { type KernelCode, kernelCode, variantName } from "./kernel_code.ts";
 import { hardware, judgedModels, modelKernels } from "./model_kernels.ts";
 import { judgedProducts, loopOf, productShare } from "./product_shares.ts";
@@ -12,6 +19,8 @@ import { VulkanCompiler } from "./vulkan_compiler.ts";
 /** What is asked of a report. */
 export interface ReportOptions {
   readonly gpu: EngineName;
+  /** f32: all kernels; another: those on matrix units alone. */
+  readonly precision: Precision;
   /** Only variants whose names hold this. */
   readonly filter: string;
   /** Where to write it. */
@@ -28,22 +37,24 @@ export interface MachineCodeFile {
   readonly compiler: string;
   readonly device: string;
   readonly engine: EngineName;
+  readonly precision: Precision;
   readonly kernels: readonly KernelCode[];
 }
 
 /** Compiles the models' kernels, prints a row for each and writes the report. */
 export async function reportMachineCode(options: ReportOptions): Promise<void> {
-  const { gpu: engine, filter, json, assembly, library, mesa } = options;
-  const variants = await kernelsOfModels(engine, filter);
+  const { gpu: engine, precision, json, assembly, library, mesa, filter } = options;
+  const variants = await kernelsOfModels(options);
   const folder = Deno.makeTempDirSync({ prefix: "tango-spirv-" });
   // Read by the driver when it is loaded.
   Deno.env.set("MESA_SPIRV_DUMP_PATH", folder);
   const compiler = VulkanCompiler.open(library);
   const gpu = await Gpu.open(engine);
+  if (precision !== "f32") requireSmallMatrices(gpu.info);
   const kernels: KernelCode[] = [];
   try {
     for (const { source, models } of variants) {
-      const compiled = compiler.compile(await capturedSpirv(gpu, folder, source));
+      const compiled = compiler.compile(await spirvOf(gpu, folder, source));
       kernels.push(kernelCode(source, models, compiled));
       if (assembly !== undefined) {
         Deno.mkdirSync(assembly, { recursive: true });
@@ -59,19 +70,26 @@ export async function reportMachineCode(options: ReportOptions): Promise<void> {
     compiler: `RADV of Mesa ${mesa}`,
     device: compiler.name,
     engine,
+    precision,
     kernels,
   };
-  console.log(`${file.compiler} · ${file.device} · ${engine} engine\n`);
+  console.log(`${file.compiler} · ${file.device} · ${engine} engine, precision ${precision}\n`);
   console.log(table(kernels));
-  if (filter === "") console.log(`\n${shareTable(kernels, engine)}`);
+  if (filter === "" && precision === "f32") console.log(`\n${shareTable(kernels, engine)}`);
   if (json !== undefined) Deno.writeTextFileSync(json, `${JSON.stringify(file, null, 2)}\n`);
 }
 
+async function spirvOf(gpu: Gpu, folder: string, source: KernelSource) {
+  if (!multipliesMatrices(source)) return await capturedSpirv(gpu, folder, source);
+  return withMatrixSize(await capturedSpirv(gpu, folder, withSmallMatrices(source)), 16);
+}
+
 /** The variants of all models, each with those that launch it. */
-async function kernelsOfModels(engine: EngineName, filter: string) {
+async function kernelsOfModels({ gpu: engine, filter, precision }: ReportOptions) {
   const found = new Map<string, { source: KernelSource; models: string[] }>();
   for (const model of judgedModels) {
-    for (const source of await modelKernels(model, engine)) {
+    for (const source of await modelKernels(model, engine, precision)) {
+      if (precision !== "f32" && !multipliesMatrices(source)) continue;
       const key = JSON.stringify([source.code, source.defines]);
       const variant = found.get(key) ?? { source, models: [] };
       variant.models.push(model);

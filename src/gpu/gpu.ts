@@ -119,8 +119,12 @@ export class Gpu {
   }
 
   /** A device that need not be there, without its memory; see `rehearsal`. */
-  static rehearsalOf(info: DeviceInfo, limits: Partial<GPUSupportedLimits>): Gpu {
-    return new Gpu(rehearsalDevice(limits), info, rehearsalReadback, {}, true);
+  static rehearsalOf(
+    info: DeviceInfo,
+    limits: Partial<GPUSupportedLimits>,
+    precision: Precision = "f32",
+  ): Gpu {
+    return new Gpu(rehearsalDevice(limits), info, rehearsalReadback, { precision }, true);
   }
 
   /** Which classes of shapes work has that was rehearsed for this GPU. */

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
-import { innerLoop } from "../../bench/machine_code/inner_loop.ts";
+import { innerLoop, nestedLoops } from "../../bench/machine_code/inner_loop.ts";
+import { withMatrixSize } from "../../bench/machine_code/matrix_spirv.ts";
 import type { MachineCodeFile } from "../../bench/machine_code/report.ts";
 import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
 import { fetchRadv } from "../../src/cli/dev/radv.ts";
 import { UserError } from "../../src/base/user_error.ts";
+import { gpuOf } from "../kernels/harness.ts";
 
 Deno.test("the loop that multiplies most is found, without what a loop within it does", () => {
   const code = `BB0:
@@ -20,8 +22,43 @@ BB3:
 \ts_branch BB1                ; 00
 BB4:
 \ts_endpgm                    ; 00`;
-  assert.deepEqual(innerLoop(code), { instructions: 5, multiplyAdds: 4 });
-  assert.equal(innerLoop("BB0:\n\tv_fma_f32 v0, v1, v2, v3"), null);
+  const loops = nestedLoops(code);
+  assert.deepEqual(loops, [
+    { depth: 0, instructions: 5, multiplyAdds: 4, matrixProducts: 0 },
+    { depth: 1, instructions: 3, multiplyAdds: 0, matrixProducts: 0 },
+  ]);
+  assert.deepEqual(innerLoop(loops), { instructions: 5, multiplyAdds: 4 });
+  assert.equal(innerLoop(nestedLoops("BB0:\n\tv_fma_f32 v0, v1, v2, v3")), null);
+});
+
+Deno.test("of a kernel on matrix units the loop with the matrices is the inner one", () => {
+  const code = `BB0:
+\tv_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7] ; 00
+\ts_nop 0                     ; 00
+BB1:
+\tv_fma_f32 v0, v1, v2, v3    ; 00
+\tv_fma_f32 v0, v1, v2, v3    ; 00
+\ts_cbranch_scc1 BB1          ; 00
+\ts_branch BB0                ; 00`;
+  assert.deepEqual(innerLoop(nestedLoops(code)), { instructions: 3, multiplyAdds: 1 });
+});
+
+Deno.test("matrices of SPIR-V get another size, whatever else is of the old one", () => {
+  const [header, float, uint, eight] = [[0x07230203, 0x10600, 0, 9, 0], 3, 4, 5];
+  const instruction = (operation: number, ...rest: number[]) => [
+    (rest.length + 1) << 16 | operation,
+    ...rest,
+  ];
+  const before = [instruction(22, float, 16), instruction(21, uint, 32, 0)].flat();
+  const constant = instruction(43, uint, eight, 8);
+  const matrix = (rows: number) => instruction(4456, 7, float, 6, rows, rows, 2);
+  const after = instruction(28, 8, float, eight);
+  const words = [header, before, constant, matrix(eight), after].flat();
+  assert.deepEqual([...withMatrixSize(new Uint32Array(words), 16)], [
+    ...[0x07230203, 0x10600, 0, 10, 0],
+    ...[before, constant, instruction(43, uint, 9, 16), matrix(9), after].flat(),
+  ]);
+  assert.throws(() => withMatrixSize(new Uint32Array([header, before].flat()), 16), /without/);
 });
 
 const refusal = await fetchRadv().then(() => null, (error) => {
@@ -30,32 +67,60 @@ const refusal = await fetchRadv().then(() => null, (error) => {
 });
 if (refusal !== null) console.log(`machine-code is not tested: ${refusal}`);
 
+/** What the command finds of all kernels. */
+async function judged(...options: string[]): Promise<MachineCodeFile["kernels"]> {
+  const file = await Deno.makeTempFile();
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "src/cli/main.ts", "machine-code", "--json", file, ...options],
+    cwd: PROJECT_FOLDER,
+    stdin: "null",
+  }).output();
+  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  assert.equal(code, 0, text(stderr));
+  assert.match(text(stdout), /^RADV of Mesa 25\.[^]*\| kernel .*\| waves /);
+  const { kernels }: MachineCodeFile = JSON.parse(Deno.readTextFileSync(file));
+  Deno.removeSync(file);
+  return kernels;
+}
+
+const faulty = (kernels: MachineCodeFile["kernels"]) =>
+  kernels.filter(({ spills, scratch }) => spills + scratch > 0).map(({ kernel }) => kernel);
+
 for (const engine of ["native", "dawn"]) {
   Deno.test({
     name:
       `every kernel of the models compiles for RDNA3 without spills and scratch memory, tall tiles to 65 % multiply-adds (${engine})`,
     ignore: refusal !== null,
     fn: async () => {
-      const file = await Deno.makeTempFile();
-      const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-        args: ["run", "-A", "src/cli/main.ts", "machine-code", "--gpu", engine, "--json", file],
-        cwd: PROJECT_FOLDER,
-        stdin: "null",
-      }).output();
-      const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-      assert.equal(code, 0, text(stderr));
-      assert.match(text(stdout), /^RADV of Mesa 25\.[^]*\| kernel .*\| waves /);
-      const { kernels }: MachineCodeFile = JSON.parse(Deno.readTextFileSync(file));
-      Deno.removeSync(file);
+      const kernels = await judged("--gpu", engine);
       assert.ok(kernels.some(({ kernel }) => kernel.startsWith("adamw")));
       for (const { kernel, loop } of kernels) {
         const [, rows, lanes] = kernel.match(/ RM=(\d+) .* LY=(\d+) /) ?? [];
         if (!(Number(rows) * Number(lanes) >= 64)) continue;
         assert.ok(loop && loop.multiplyAdds >= 0.65 * loop.instructions, kernel);
       }
-      const faulty = kernels.filter(({ spills, scratch }) => spills + scratch > 0)
-        .map(({ kernel }) => kernel);
-      assert.deepEqual(faulty, []);
+      assert.deepEqual(faulty(kernels), []);
     },
   });
 }
+
+const { info } = await gpuOf("dawn");
+const hasMatrices = info.subgroupMatrixConfigs.some(({ M, resultComponentType }) =>
+  M === 8 && resultComponentType === "f32"
+);
+
+Deno.test({
+  name: "every kernel on matrix units compiles for RDNA3 without spills and scratch memory",
+  ignore: refusal !== null || !hasMatrices,
+  sanitizeOps: false,
+  sanitizeResources: false,
+  fn: async () => {
+    // Two f16 for a factor: these kernels take more of everything.
+    const kernels = await judged("--gpu", "dawn", "--precision", "f16-pair");
+    assert.ok(kernels.length > 20);
+    for (const { kernel, loops } of kernels) {
+      assert.ok(loops.some(({ matrixProducts }) => matrixProducts > 0), kernel);
+    }
+    assert.deepEqual(faulty(kernels), []);
+  },
+});

@@ -1,6 +1,7 @@
 /** `machine-code`: what a GPU's compiler makes of the kernels, without the GPU. */
 
 import { type Command, Option } from "commander";
+import { UserError } from "../../base/user_error.ts";
 import { addExamples } from "../examples.ts";
 import { runDenoTool } from "./deno_tool.ts";
 import { fetchRadv } from "./radv.ts";
@@ -18,18 +19,33 @@ export function register(program: Command): void {
       new Option("--gpu <engine>", "whose translation of WGSL is judged")
         .choices(["native", "dawn"]).default("native"),
     )
+    .addOption(
+      new Option(
+        "--precision <name>",
+        "f16 or f16-pair: instead, the kernels that multiply on matrix units (--gpu dawn)",
+      ).choices(["f32", "f16", "f16-pair"]).default("f32"),
+    )
     .option("--filter <text>", "only variants whose name contains this", "")
     .option("--json <file>", "write the report there")
     .option("--assembly <folder>", "write the machine code of each variant there")
     .action(async (options: Readonly<Record<string, string>>) => {
+      const usesMatrices = options.precision !== "f32";
+      if (usesMatrices && options.gpu !== "dawn") {
+        throw new UserError(
+          `--precision ${options.precision} takes --gpu dawn: only that engine shows matrix units`,
+        );
+      }
       const { library, version, environment } = await fetchRadv();
       const asked = JSON.stringify({ ...options, library, mesa: version });
       const args = ["run", "--allow-all", "bench/machine_code/main.ts", asked];
-      Deno.exitCode = await runDenoTool(args, environment);
+      const { VK_DRIVER_FILES: _, VK_ICD_FILENAMES: __, ...withoutDriver } = environment;
+      // The software driver of that Mesa has no matrices; this process' own may.
+      Deno.exitCode = await runDenoTool(args, usesMatrices ? withoutDriver : environment);
     });
   addExamples(command, {
     "deno task machine-code": "every kernel variant",
     "deno task machine-code --filter LAYOUT --json new.json": "the matrix products, written too",
+    "deno task machine-code --gpu dawn --precision f16": "the products on matrix units",
     "deno task machine-code --filter adamw --assembly code": "the instructions of one kernel",
   });
 }
