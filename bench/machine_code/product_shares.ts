@@ -1,3 +1,4 @@
+import { bytesOf } from "../../src/gpu/tensor.ts";
 import { gemmOperation, type GemmShape } from "../../src/kernels/gemm_variants.ts";
 import type { GemmTile } from "../../src/kernels/gemm_tiles.ts";
 import type { Tuning } from "../../src/gpu/tuning.ts";
@@ -7,7 +8,6 @@ import type { KernelCode } from "./kernel_code.ts";
 
 /** Bytes of workgroup memory that a core reads in a cycle, and lanes that read together. */
 const [bytesOfCycle, readingLanes] = [128, 32];
-const bytesOf = { f32: 4, f16: 2, bf16: 2 };
 
 /**
  * The share of a GPU's limit that a product reaches at most. The limit is the longer of two times, that of its fma
@@ -34,7 +34,7 @@ export function productShare(
   const reads = rn * cyclesOf(Math.min(lx, readingLanes)) + rm * cyclesOf(readingLanes / lx);
   const shared = reads / 4 * Math.ceil(lx * ly / readingLanes);
   const inCore = rounds * depth * Math.max(issue, shared) / clock;
-  const bytes = 4 * rows * depth + bytesOf[storage] * columns * depth + 4 * rows * columns;
+  const bytes = 4 * rows * depth + bytesOf(storage) * columns * depth + 4 * rows * columns;
   const inMemory = bytes / bandwidth;
   const atBest = Math.max(rows * columns * depth / (lanes * cores * clock), inMemory);
   return atBest / Math.max(inCore, inMemory);

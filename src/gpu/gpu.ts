@@ -18,7 +18,7 @@ import { limitsThatShow, rehearsalDevice, rehearsalReadback } from "./rehearsal.
 import { Rehearsed } from "./rehearsed.ts";
 import { Repetition } from "./recording/repetition.ts";
 import { costOfTouching, type LaunchCost } from "./recording/submit_pacing.ts";
-import { bytesOf, type DataType, dataTypeOf, type HostArray, Tensor } from "./tensor.ts";
+import { bytesOfElements, type DataType, dataTypeOf, type HostArray, Tensor } from "./tensor.ts";
 import { type ScopeOfSteps, TensorScopes } from "./tensor_scopes.ts";
 import { type Precision, type Tuning, tuningOf } from "./tuning.ts";
 import { type AskedClasses, VariantChoices } from "./variants.ts";
@@ -150,7 +150,7 @@ export class Gpu {
   /** A tensor with unspecified content. It belongs to the innermost open scope, if any. */
   tensor(shape: readonly number[], dtype: DataType = "f32", label = "tensor"): Tensor {
     const size = shape.reduce((product, n) => product * n, 1);
-    const storage = this.pool.acquire(Math.ceil(size * bytesOf(dtype) / 4) * 4, label);
+    const storage = this.pool.acquire(bytesOfElements(dtype, size), label);
     const tensor = new Tensor(storage, shape, dtype, 0, label);
     this.#scopes.add(tensor);
     return tensor;
@@ -276,7 +276,7 @@ export class Gpu {
 
   /** Writes host data into a tensor, after all work recorded so far. */
   write(tensor: Tensor, data: HostArray): void {
-    if (data.length !== tensor.size) {
+    if (data.length !== tensor.hostLength) {
       throw new Error(`write to ${tensor.label}: ${data.length} elements into [${tensor.shape}]`);
     }
     this.#repetition.expectNone("writing a tensor");

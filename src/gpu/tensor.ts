@@ -1,12 +1,44 @@
-/** Element types a GPU tensor may have. f16 and bf16 are stored two to a 32-bit word. */
-export type DataType = "f32" | "u32" | "i32" | "f16" | "bf16";
+/**
+ * Element types a GPU tensor may have, and how many elements lie in how many bytes that belong together. f16 and bf16
+ * are stored two to a 32-bit word. Those from q4 on are quantised blocks, which kernels only read
+ * (parts/stored_vectors.wgsl).
+ */
+const groups = {
+  f32: { elements: 1, bytes: 4 },
+  u32: { elements: 1, bytes: 4 },
+  i32: { elements: 1, bytes: 4 },
+  f16: { elements: 1, bytes: 2 },
+  bf16: { elements: 1, bytes: 2 },
+  q4: { elements: 64, bytes: 40 },
+  q4k: { elements: 64, bytes: 40 },
+  q8: { elements: 32, bytes: 40 },
+} as const;
+export type DataType = keyof typeof groups;
 
-/** Bytes of one element. */
-export function bytesOf(dtype: DataType): number {
-  return dtype === "f16" || dtype === "bf16" ? 2 : 4;
+/** Types that a matrix of weights may have. */
+export const matrixTypes = ["f32", "f16", "bf16", "q4", "q4k", "q8"] as const;
+export type MatrixType = typeof matrixTypes[number];
+
+/** Types of quantised blocks. */
+export type QuantisedType = "q4" | "q4k" | "q8";
+
+/** Whether elements of this type lie in quantised blocks. */
+export function isQuantised(dtype: DataType): dtype is QuantisedType {
+  return groups[dtype].elements > 1;
 }
 
-/** Host data of a tensor: f16 and bf16 come as the raw 16-bit patterns. */
+/** Bytes of one element, a fraction where several share a block. */
+export function bytesOf(dtype: DataType): number {
+  return groups[dtype].bytes / groups[dtype].elements;
+}
+
+/** Bytes of so many elements, whole blocks. */
+export function bytesOfElements(dtype: DataType, size: number): number {
+  const { elements, bytes } = groups[dtype];
+  return Math.ceil(Math.ceil(size / elements) * bytes / 4) * 4;
+}
+
+/** Host data of a tensor: f16 and bf16 come as the raw 16-bit patterns, quantised blocks as the words of them. */
 export type HostArray = Float32Array | Uint32Array | Int32Array | Uint16Array;
 
 /** The element type that an array is taken to hold when none is named. */
@@ -30,7 +62,7 @@ export interface PooledBuffer {
 export class Tensor {
   /** Number of elements. */
   readonly size: number;
-  /** Bytes of the data, rounded up to whole 32-bit words. */
+  /** Bytes of the data, rounded up to whole 32-bit words and blocks. */
   readonly bytes: number;
 
   constructor(
@@ -41,14 +73,19 @@ export class Tensor {
     readonly label: string,
   ) {
     this.size = shape.reduce((product, n) => product * n, 1);
-    this.bytes = Math.ceil((this.size * bytesOf(dtype)) / 4) * 4;
+    this.bytes = bytesOfElements(dtype, this.size);
   }
 
   /**
    * A window on the same memory. `offset` counts elements; to be bound to a kernel it must fall on
    * a multiple of 256 bytes, the strictest alignment WebGPU may ask for.
+   *
+   * @throws Error when it leaves the tensor or begins within a quantised block
    */
   view(offset: number, shape: readonly number[], label = this.label): Tensor {
+    if (offset % groups[this.dtype].elements !== 0) {
+      throw new Error(`view of ${this.label}: ${offset} lies within a block of ${this.dtype}`);
+    }
     const byteOffset = this.byteOffset + offset * bytesOf(this.dtype);
     const window = new Tensor(this.storage, shape, this.dtype, byteOffset, label);
     if (offset < 0 || window.byteOffset + window.bytes > this.byteOffset + this.bytes) {
@@ -66,12 +103,20 @@ export class Tensor {
     return result;
   }
 
-  /** Bytes read from this tensor as an array of its elements. */
+  /** Elements of the array that it is written from and read as. */
+  get hostLength(): number {
+    return isQuantised(this.dtype) ? this.bytes / 4 : this.size;
+  }
+
+  /** Bytes read from this tensor as an array of its elements, or of the words of its blocks. */
   arrayOf(bytes: ArrayBuffer): HostArray {
     switch (this.dtype) {
       case "f32":
         return new Float32Array(bytes);
       case "u32":
+      case "q4":
+      case "q4k":
+      case "q8":
         return new Uint32Array(bytes);
       case "i32":
         return new Int32Array(bytes);

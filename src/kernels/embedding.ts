@@ -9,7 +9,7 @@ import { gatherRows } from "./gather_rows.ts";
 export interface TableTile {
   /** Token id of the first row. */
   readonly firstRow: number;
-  /** [V, D] in f32, f16 or bf16, D a multiple of 4 */
+  /** [V, D] in f32, f16, bf16 or quantised blocks, D a multiple of 4 */
   readonly rows: Tensor;
 }
 

@@ -26,7 +26,7 @@ export interface GatherOptions {
 /**
  * target[i] = source[rows[i] - firstRow]; a row number outside the source gives a row of zeros.
  *
- * @param source [T, D] in f32, f16 or bf16, D a multiple of 4
+ * @param source [T, D] in f32, f16, bf16 or quantised blocks, D a multiple of 4
  * @param rows u32 [R]
  * @param target f32 [R, D], not in the source's buffer
  * @throws Error when the shapes do not fit

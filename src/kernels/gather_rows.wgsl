@@ -4,7 +4,7 @@
 //                  or with KEEP what the target holds
 //   SCATTER true   target_rows[rows[i]] = source[i], and nothing where rows[i] is beyond the target
 //
-// The source may be stored in f16 or bf16 (STORAGE).
+// The source may be stored in f16, bf16 or quantised blocks (STORAGE).
 
 struct Params {
   rowCount: u32,   // entries of rows

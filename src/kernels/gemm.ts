@@ -55,7 +55,8 @@ const rowsOfLaunch = 64;
  * C = A·Bᵀ (nt), A·B (nn) or Aᵀ·B (tn), all row-major, f32 sums in ascending order of the summed index.
  *
  * @param a nt, nn: [rows, depth]; tn: [depth, rows]
- * @param b nt: [columns, depth]; nn, tn: [depth, columns]; in nt and nn it may be f16 or bf16
+ * @param b nt: [columns, depth]; nn, tn: [depth, columns]; in nt and nn it may be f16, bf16 or in
+ *   quantised blocks
  * @param c [rows, columns]
  * @throws Error when the shapes do not fit or a row is no multiple of 4 elements
  */

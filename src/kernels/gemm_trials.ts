@@ -1,15 +1,9 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Trial, Trials } from "../gpu/measure_variants.ts";
 import type { BitClass } from "../gpu/tuning.ts";
-import type { HostArray } from "../gpu/tensor.ts";
-import { RandomStream } from "../random/philox.ts";
 import { gemm, gemmTexts } from "./gemm.ts";
-import {
-  type FloatType,
-  gemmOperation,
-  type GemmShape,
-  type GemmVariant,
-} from "./gemm_variants.ts";
+import { gemmOperation, type GemmShape, type GemmVariant } from "./gemm_variants.ts";
+import { repeated, trialNumbers } from "./trial_numbers.ts";
 
 /** What is tried at most, by who executes the lanes: some hundredths of a second, and no class is left by it. */
 const largest = {
@@ -17,8 +11,6 @@ const largest = {
   gpu: { rows: 1024, columns: 8192, depth: 4096 },
 };
 
-/** Numbers repeat after so many, a prime: no two rows are alike. */
-const period = 4093;
 /** What a product loses of its factors, as a share of it: 11 bits of each are kept, or 21 in two parts. */
 const lostOfFactors: Record<BitClass, number> = {
   "chain": 0,
@@ -54,11 +46,13 @@ function prepare(
   shape: GemmShape,
 ): Trial<GemmVariant> {
   const { layout, storage, rows, columns, depth } = shape;
-  const left = numbers(1, "f32"), right = numbers(2, storage);
+  const left = trialNumbers(1, "f32"), right = trialNumbers(2, storage);
   const shapeA = layout === "tn" ? [depth, rows] : [rows, depth];
   const shapeB = layout === "nt" ? [columns, depth] : [depth, columns];
-  const a = gpu.from(repeated(left.stored, shapeA), shapeA, "f32", "trial A");
-  const b = gpu.from(repeated(right.stored, shapeB), shapeB, storage, "trial B");
+  const a = gpu.tensor(shapeA, "f32", "trial A");
+  const b = gpu.tensor(shapeB, storage, "trial B");
+  gpu.write(a, repeated(left.stored, a.hostLength));
+  gpu.write(b, repeated(right.stored, b.hostLength));
   const output = gpu.tensor([rows, columns], "f32", "trial C");
   const label = `gemm ${layout} trial`;
   return {
@@ -74,7 +68,8 @@ function prepare(
         for (let k = 0; k < depth; k++) {
           const atA = layout === "tn" ? k * rows + i : i * depth + k;
           const atB = layout === "nt" ? j * depth + k : k * columns + j;
-          const term = left.values[atA % period] * right.values[atB % period];
+          const term = left.values[atA % left.values.length] *
+            right.values[atB % right.values.length];
           sum += term;
           magnitude += Math.abs(term);
         }
@@ -89,32 +84,4 @@ function prepare(
     },
     release: () => gpu.release(a, b, output),
   };
-}
-
-/** Numbers in [-1, 1) as they are stored, and what is stored. */
-function numbers(seed: number, storage: FloatType): { stored: HostArray; values: Float32Array } {
-  const random = new RandomStream(seed, 99);
-  const drawn = Float32Array.from({ length: period }, () => 2 * random.uniform() - 1);
-  if (storage === "f32") return { stored: drawn, values: drawn };
-  if (storage === "f16") {
-    const halves = Float16Array.from(drawn);
-    return { stored: new Uint16Array(halves.buffer), values: Float32Array.from(halves) };
-  }
-  const words = new Uint32Array(drawn.buffer).map((bits) => bits & 0xffff0000);
-  return {
-    stored: Uint16Array.from(words, (bits) => bits >>> 16),
-    values: new Float32Array(words.buffer),
-  };
-}
-
-/** A matrix of numbers that repeat. */
-function repeated(stored: HostArray, [rows, columns]: readonly number[]): HostArray {
-  const all = stored instanceof Float32Array
-    ? new Float32Array(rows * columns)
-    : new Uint16Array(rows * columns);
-  all.set(stored.subarray(0, Math.min(period, all.length)));
-  for (let filled = period; filled < all.length; filled *= 2) {
-    all.copyWithin(filled, 0, Math.min(filled, all.length - filled));
-  }
-  return all;
 }

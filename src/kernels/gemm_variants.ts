@@ -1,3 +1,4 @@
+import { type MatrixType, matrixTypes } from "../gpu/tensor.ts";
 import { sharesByBroadcast, type Tuning } from "../gpu/tuning.ts";
 import type { VariedOperation } from "../gpu/variants.ts";
 import { type MatrixTile, matrixTiles } from "./gemm_matrix_tiles.ts";
@@ -9,13 +10,10 @@ export type GemmLayout = "nt" | "nn" | "tn";
 /** In the order of the kernels' LAYOUT. */
 export const gemmLayouts: readonly GemmLayout[] = ["nt", "nn", "tn"];
 
-/** How B may be stored. */
-export type FloatType = "f32" | "f16" | "bf16";
-
 /** A product C [rows, columns] of sums of `depth` terms; B is stored as `storage`. */
 export interface GemmShape {
   readonly layout: GemmLayout;
-  readonly storage: FloatType;
+  readonly storage: MatrixType;
   readonly rows: number;
   readonly columns: number;
   readonly depth: number;
@@ -56,6 +54,11 @@ const [uniform1, uniform4] = ([1, 4] as const).map((rows): GemmVariant => ({
 }));
 type SomeVariants = readonly [GemmVariant, ...GemmVariant[]];
 
+function ofEachType<T>(make: (type: MatrixType) => T): Readonly<Record<MatrixType, T>> {
+  const [f32, f16, bf16, q4, q4k, q8] = matrixTypes.map(make);
+  return { f32, f16, bf16, q4, q4k, q8 };
+}
+
 /** By columns of the tile, then by its rows. */
 const broadcasts = ([8, 16] as const).map((lanes) =>
   ([8, 16, 32] as const).map((rows) => ({
@@ -67,14 +70,17 @@ const broadcasts = ([8, 16] as const).map((lanes) =>
 );
 
 /** What loading the columns of B takes in a tile, in rows of A and their products. */
-const rowsOfLoads: Readonly<Record<FloatType, number>> = { f32: 5, f16: 4, bf16: 4 };
+const rowsOfLoads: Readonly<Record<MatrixType, number>> = {
+  f32: 5,
+  f16: 4,
+  bf16: 4,
+  q4: 8,
+  q4k: 8,
+  q8: 8,
+};
 
 type ByShape = Map<number, SomeVariants>;
-const broadcastsByShape: Readonly<Record<FloatType, ByShape>> = {
-  f32: new Map(),
-  f16: new Map(),
-  bf16: new Map(),
-};
+const broadcastsByShape = ofEachType((): ByShape => new Map());
 
 /** The tiles of a CPU core, that with the fewest wasted rows and repeated loads first; asked with every launch. */
 function broadcastsFor({ storage, rows, columns }: GemmShape): SomeVariants {
@@ -85,7 +91,7 @@ function broadcastsFor({ storage, rows, columns }: GemmShape): SomeVariants {
   return found;
 }
 
-function rankedBroadcasts(storage: FloatType, rows: number, columns: number): SomeVariants {
+function rankedBroadcasts(storage: MatrixType, rows: number, columns: number): SomeVariants {
   const [narrow, wide] = broadcasts;
   const cost = (tile: number) => Math.ceil(rows / tile) * (tile + rowsOfLoads[storage]);
   const [first, ...others] = (columns > 32 ? wide : narrow).toSorted((a, b) =>
@@ -199,13 +205,13 @@ const rank = (size: number, first: number, second: number) =>
 
 /** Names of classes, made once: one is asked for with every launch. */
 const classNames = gemmLayouts.map((layout) => {
-  const ofStorage = (storage: FloatType) =>
+  return ofEachType((storage) =>
     rowClasses.map((rows) =>
       columnClasses.map((columns) =>
         depthClasses.map((depth) => `${layout} ${storage}, ${rows}, ${columns}, ${depth}`)
       )
-    );
-  return { f32: ofStorage("f32"), f16: ofStorage("f16"), bf16: ofStorage("bf16") };
+    )
+  );
 });
 
 /** Made once: one is asked for with every launch. */

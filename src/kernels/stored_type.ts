@@ -1,3 +1,5 @@
+import type { QuantisedType } from "../gpu/tensor.ts";
+
 /**
  * How weight files store the elements of a tensor: blocks of some elements in some bytes. Those from Q4_0
  * on are the quantised blocks of GGUF files (ggml's block_q4_0 and so on).
@@ -18,6 +20,32 @@ export const storedTypes = {
 
 /** A type that weights may have in a file. */
 export type StoredType = keyof typeof storedTypes;
+
+/** A type of quantised blocks. */
+export type QuantisedStoredType = Exclude<StoredType, "F32" | "F16" | "BF16">;
+
+/** Whether a file's type is one of quantised blocks. */
+export function isQuantisedStoredType(type: StoredType): type is QuantisedStoredType {
+  return storedTypes[type].elements > 1;
+}
+
+/** Which types of a file the blocks in GPU memory keep without loss. */
+const keptAs: Readonly<Record<QuantisedType, readonly QuantisedStoredType[]>> = {
+  q4: ["Q4_0", "Q4_1"],
+  q4k: ["Q4_K"],
+  q8: ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q4_K", "Q5_K", "Q6_K"],
+};
+
+/** Whether these blocks in GPU memory keep a file's type without loss. */
+export function isKeptAs(blocks: QuantisedType, type: StoredType): boolean {
+  return isQuantisedStoredType(type) && keptAs[blocks].includes(type);
+}
+
+/** The smallest blocks in GPU memory that keep all of these types without loss. */
+export function blocksFor(types: readonly QuantisedStoredType[]): QuantisedType {
+  const kept = (blocks: QuantisedType) => types.every((type) => isKeptAs(blocks, type));
+  return kept("q4") ? "q4" : kept("q4k") ? "q4k" : "q8";
+}
 
 /** Whether weights of this type can be read. */
 export function isStoredType(name: string): name is StoredType {
@@ -53,6 +81,16 @@ export function holdsNonFinite(type: StoredType, bytes: Uint8Array<ArrayBuffer>)
   if (type === "BF16") return anyHas(halves, 0x7f80, 0, 1);
   const step = storedTypes[type].bytes / 2;
   return (scaleOffsets[type] ?? []).some((offset) => anyHas(halves, 0x7c00, offset / 2, step));
+}
+
+/** Whether the minimum of a block of Q4_0, -8 times its scale, is beyond f16, in which blocks of q4 hold it. */
+export function overflowsBlocks(type: StoredType, bytes: Uint8Array<ArrayBuffer>): boolean {
+  if (type !== "Q4_0") return false;
+  const halves = new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 2);
+  for (let at = 0; at < halves.length; at += storedTypes.Q4_0.bytes / 2) {
+    if ((halves[at] & 0x7fff) >= 0x7000) return true;
+  }
+  return false;
 }
 
 /** Whether any of the patterns from `first` on, `step` apart, has all bits of the exponent. */

@@ -1,8 +1,14 @@
 import type { Gpu } from "../gpu/gpu.ts";
-import { bytesOf, type Tensor } from "../gpu/tensor.ts";
+import { bytesOf, isQuantised, type Tensor } from "../gpu/tensor.ts";
 import { independentLanes } from "../gpu/tuning.ts";
 import { expectShape } from "./expect_shape.ts";
-import { storedBytes, type StoredType, storedTypes } from "./stored_type.ts";
+import {
+  isKeptAs,
+  isQuantisedStoredType,
+  storedBytes,
+  type StoredType,
+  storedTypes,
+} from "./stored_type.ts";
 import code from "./unpack.wgsl" with { type: "text" };
 
 /** A run of a file's tensor, and where the tensor belongs. */
@@ -24,10 +30,11 @@ export interface PackedPiece {
 }
 
 /**
- * Writes the elements of packed blocks into weights, rounded to nearest even where those are f16 or bf16.
+ * Writes the elements of packed blocks into weights, rounded to nearest even where those are f16 or bf16. Weights in
+ * quantised blocks keep what the file's stand for, which is then what weights in f32 would hold, to the last bit.
  *
  * @param packed u32 words, the last one possibly in part
- * @param weights f32, f16 or bf16, flat
+ * @param weights f32, f16, bf16 or quantised blocks, flat
  * @throws Error when the piece does not fit
  */
 export function unpack(gpu: Gpu, packed: Tensor, weights: Tensor, piece: PackedPiece): void {
@@ -35,13 +42,16 @@ export function unpack(gpu: Gpu, packed: Tensor, weights: Tensor, piece: PackedP
   const block = storedTypes[type];
   expectShape("unpack", "packed", packed, [-1], "u32");
   expectShape("unpack", "weights", weights, [-1], weights.dtype);
+  const { dtype } = weights;
+  const perLane = isQuantised(dtype) ? (dtype === "q4k" ? 64 : 32) : 4;
   if (
-    [elements, firstElement, targetStart, width].some((count) => count % 4 !== 0) ||
+    [elements, firstElement, targetStart, width].some((count) => count % perLane !== 0) ||
+    (isQuantised(dtype) && !isKeptAs(dtype, type)) ||
     elements % block.elements !== 0 ||
     packed.bytes < storedBytes(type, elements) ||
     targetStart + firstElement + elements > weights.size
   ) {
-    throw new Error(`unpack: ${elements} elements of ${type} in rows of ${width} do not fit`);
+    throw new Error(`unpack: ${elements} elements of ${type} in rows of ${width} do not fit ${dtype}`);
   }
   const WORKGROUP = independentLanes(gpu.tuning);
   gpu.dispatch(
@@ -52,13 +62,15 @@ export function unpack(gpu: Gpu, packed: Tensor, weights: Tensor, piece: PackedP
         TYPE: type,
         ELEMENTS: block.elements,
         BYTES: block.bytes,
-        STORAGE: weights.dtype,
+        QUANTISED: isQuantisedStoredType(type),
+        STORAGE: dtype,
+        PER_LANE: perLane,
         WORKGROUP,
       },
     },
     { elements, firstElement, targetStart, width, headDim: interleavedHead },
     { packed, weights },
-    gpu.grid(Math.ceil(elements / 4 / WORKGROUP)),
-    { bytes: packed.bytes + elements * bytesOf(weights.dtype) },
+    gpu.grid(Math.ceil(elements / perLane / WORKGROUP)),
+    { bytes: packed.bytes + elements * bytesOf(dtype) },
   );
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Gpu } from "../../src/gpu/gpu.ts";
-import type { DataType } from "../../src/gpu/tensor.ts";
+import { bytesOf, type DataType, type HostArray, isQuantised } from "../../src/gpu/tensor.ts";
 import { gemm, type GemmLayout } from "../../src/kernels/gemm.ts";
 import {
   gemmLayouts,
@@ -8,6 +8,7 @@ import {
   type GemmVariant,
   runnableGemmVariants,
 } from "../../src/kernels/gemm_variants.ts";
+import { repeated, trialNumbers } from "../../src/kernels/trial_numbers.ts";
 import { assertClose, onEveryGpu, randomFloats } from "./harness.ts";
 
 const padded = (length: number) => Math.ceil(length / 4) * 4;
@@ -39,9 +40,15 @@ function rowsOf({ columns, stride, data }: Matrix, first: number, count: number)
 const bits = new Uint32Array(1);
 const float = new Float32Array(bits.buffer);
 
-/** Host data of a storage type, and the numbers it stands for. */
-function stored(data: Float32Array, dtype: DataType): [Uint16Array | Float32Array, Float32Array] {
+/** Host data of a storage type, and the numbers it stands for; of quantised blocks as many others. */
+function stored(data: Float32Array, dtype: DataType): [HostArray, Float32Array] {
   if (dtype === "f32") return [data, data];
+  if (isQuantised(dtype)) {
+    const numbers = trialNumbers(5, dtype);
+    const words = Math.ceil(data.length * bytesOf(dtype) / 40) * 10;
+    const values = data.map((_, i) => numbers.values[i % numbers.values.length]);
+    return [repeated(numbers.stored, words), values];
+  }
   if (dtype === "bf16") {
     const words = Uint16Array.from(data, (value) => {
       float[0] = value;
@@ -204,8 +211,17 @@ for (const layout of ["nn", "tn"] as const) {
   });
 }
 
-const halves = [["f16", "nt"], ["f16", "nn"], ["bf16", "nt"], ["bf16", "nn"]] as const;
-for (const [storage, layout] of halves) {
+const small = [
+  ["f16", "nt"],
+  ["f16", "nn"],
+  ["bf16", "nt"],
+  ["bf16", "nn"],
+  ["q4", "nt"],
+  ["q4k", "nt"],
+  ["q8", "nt"],
+  ["q8", "nn"],
+] as const;
+for (const [storage, layout] of small) {
   onEveryGpu(`gemm ${layout} with B in ${storage}`, async (gpu) => {
     await checkAll(gpu, { ...randomProduct(layout, 13, 131, 48), storage });
   });

@@ -2,10 +2,13 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import {
   holdsNonFinite,
+  isKeptAs,
+  overflowsBlocks,
   storedBytes,
   type StoredType,
   storedTypes,
 } from "../../src/kernels/stored_type.ts";
+import { gatherRows } from "../../src/kernels/gather_rows.ts";
 import { unpack } from "../../src/kernels/unpack.ts";
 import { toStorage } from "../../src/model/decoder/half_precision.ts";
 import { readTensors } from "../model/safetensors_tensors.ts";
@@ -53,7 +56,35 @@ onEveryGpu("blocks of every type have the values that ggml's package reads", asy
       why: `${type}: a product and a sum of up to 200, fused or rounded twice`,
     });
     if (!/_1|_[45]K/.test(type)) {
-      assert.deepEqual(actual.slice(8, -4), values, `${type} is a single product`);
+      // But for the sign of zero, which the minimum of -8 scales takes from Q4_0.
+      const unsigned = (numbers: Float32Array) => numbers.map((number) => number + 0);
+      assert.deepEqual(unsigned(actual.slice(8, -4)), unsigned(values), `${type} is exact`);
+    }
+  }
+});
+
+onEveryGpu("into quantised blocks: what f32 memory holds, to the last bit", async (gpu) => {
+  const piece = { firstElement: 0, width: 256, targetStart: 256 };
+  for (const dtype of ["q4", "q4k", "q8"] as const) {
+    for (const type of types.filter((type) => isKeptAs(dtype, type))) {
+      const elements = valuesOf(type).length;
+      const bytes = words(packedOf(type));
+      const packed = gpu.from(bytes, [bytes.length]);
+      const whole = gpu.zeros([256 + elements]), blocks = gpu.zeros([256 + elements], dtype);
+      for (const to of [whole, blocks]) {
+        // Rows move as whole rows do.
+        unpack(gpu, packed, to, { ...piece, type, elements, interleavedHead: 4 });
+      }
+      const count = 1 + elements / 256;
+      const rows = gpu.from(Uint32Array.from({ length: count }, (_, i) => i), [count]);
+      const read = gpu.tensor([count, 256]);
+      gatherRows(gpu, blocks.reshape(count, 256), rows, read);
+      assert.deepEqual(
+        await gpu.readFloats(read),
+        await gpu.readFloats(whole),
+        `${type}, ${dtype}`,
+      );
+      gpu.release(packed, whole, blocks, rows, read);
     }
   }
 });
@@ -141,5 +172,15 @@ Deno.test("NaN and infinity are found in every type, in elements or scales", () 
     bytes[at] = pattern & 0xff;
     bytes[at + 1] = pattern >> 8;
     assert.equal(holdsNonFinite(type, bytes), true, type);
+  }
+});
+
+Deno.test("minima beyond f16 are found", () => {
+  const bytes = packedOf("Q4_0").slice();
+  assert.equal(overflowsBlocks("Q4_0", bytes), false);
+  const scales = new DataView(bytes.buffer, bytes.length - storedTypes.Q4_0.bytes);
+  for (const [scale, overflows] of [[8188, false], [-8192, true]] as const) {
+    scales.setFloat16(0, scale, true);
+    assert.equal(overflowsBlocks("Q4_0", bytes), overflows, `${scale}`);
   }
 });

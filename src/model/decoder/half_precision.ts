@@ -1,4 +1,4 @@
-import type { DataType, HostArray } from "../../gpu/tensor.ts";
+import { type DataType, type HostArray, isQuantised } from "../../gpu/tensor.ts";
 
 /** f32 values → IEEE 754 binary16 bit patterns, rounded to nearest even. */
 export function float32ToFloat16(values: Float32Array): Uint16Array<ArrayBuffer> {
@@ -22,8 +22,13 @@ export function bfloat16ToFloat32(patterns: Uint16Array): Float32Array<ArrayBuff
   return new Float32Array(Uint32Array.from(patterns, (half) => half << 16).buffer);
 }
 
-/** f32 values → the form they have in GPU memory of a type. */
+/**
+ * f32 values → the form they have in GPU memory of a type.
+ *
+ * @throws Error for quantised blocks, which come from files alone
+ */
 export function toStorage(values: Float32Array, dtype: DataType): HostArray {
+  if (isQuantised(dtype)) throw new Error(`weights in ${dtype} cannot be set`);
   if (dtype === "f16") return float32ToFloat16(values);
   return dtype === "bf16" ? float32ToBfloat16(values) : values;
 }

@@ -1,4 +1,4 @@
-import { bytesOf } from "../../gpu/tensor.ts";
+import { bytesOf, type MatrixType } from "../../gpu/tensor.ts";
 import { UserError } from "../../base/user_error.ts";
 import { vocabularyBlock } from "../../kernels/log_softmax.ts";
 import type { ModelConfig } from "./config.ts";
@@ -51,13 +51,15 @@ function tableTiles(
   key: string,
   name: string,
   [rows, width]: readonly [number, number],
-  most: number,
+  most: (tensor: string) => number,
 ): Block[] {
-  const fitting = Math.floor(most / width);
+  const fitting = Math.floor(most(name) / width);
   const each = fitting >= rows ? rows : Math.floor(fitting / vocabularyBlock) * vocabularyBlock;
   if (each === 0) {
     throw new UserError(
-      `${name}: rows of ${width} elements are too wide for this device, which binds ${most} at once`,
+      `${name}: rows of ${width} elements are too wide for this device, which binds ${
+        most(name)
+      } at once`,
     );
   }
   return Array.from({ length: Math.ceil(rows / each) }, (_, index) => {
@@ -80,9 +82,12 @@ export function layerOf(key: string): number | null {
  * All parameters of a model in the order they lie in memory. Projections that read the same input
  * share a block, so that one product makes their outputs.
  *
- * @param most elements that the device binds at once; the tables over the vocabulary are cut to it
+ * @param most elements of a tensor that the device binds at once; the tables over the vocabulary are cut to it
  */
-export function parameterBlocks(config: ModelConfig, most = Infinity): Block[] {
+export function parameterBlocks(
+  config: ModelConfig,
+  most: (tensor: string) => number = () => Infinity,
+): Block[] {
   const { hiddenSize: C, intermediateSize: I, heads: H, kvHeads: KV, headDim: D } = config;
   const table = [config.vocabularySize, C] as const;
   const blocks = tableTiles("embedding", "model.embed_tokens.weight", table, most);
@@ -119,8 +124,16 @@ export function parameterBlocks(config: ModelConfig, most = Infinity): Block[] {
   return blocks;
 }
 
-/** How a model's matrices lie in memory. Vectors (norms and biases) are always f32. */
-export type WeightStorage = "f32" | "f16" | "bf16";
+/**
+ * How a model's matrices lie in memory, all or each tensor's; those of one block lie alike. Vectors (norms and biases)
+ * are always f32.
+ */
+export type WeightStorage = MatrixType | ((tensor: string) => MatrixType);
+
+/** How a matrix lies in memory. */
+export function storageOfTensor(storage: WeightStorage, tensor: string): MatrixType {
+  return typeof storage === "function" ? storage(tensor) : storage;
+}
 
 /** Where a block lies: which segment, and at which element of it. */
 export interface Placement {
@@ -132,11 +145,18 @@ export interface Placement {
 /** A flat run of elements of one type. */
 export interface Segment {
   size: number;
-  readonly dtype: WeightStorage;
+  readonly dtype: MatrixType;
 }
 
 /** Blocks begin on 256 bytes, so that each can be bound on its own. */
-const alignmentBytes = 256;
+const alignmentBits = 256 * 8;
+
+/** The fewest elements that take a multiple of these bytes. */
+function alignmentOf(dtype: MatrixType): number {
+  const bits = 8 * bytesOf(dtype);
+  // The largest power of two that divides the bits of an element.
+  return alignmentBits / (bits & -bits);
+}
 
 /**
  * Packs blocks into as few flat segments as the device's largest binding allows.
@@ -151,12 +171,12 @@ export function placeBlocks(
 ): { placements: Placement[]; segments: Segment[] } {
   const placements: Placement[] = [];
   const segments: Segment[] = [];
-  const open = new Map<WeightStorage, number>();
+  const open = new Map<MatrixType, number>();
   for (const block of blocks) {
-    const dtype = block.shape.length > 1 ? storage : "f32";
-    const alignment = alignmentBytes / bytesOf(dtype);
+    const dtype = block.shape.length > 1 ? storageOfTensor(storage, block.parts[0].name) : "f32";
+    const alignment = alignmentOf(dtype);
     const size = Math.ceil(sizeOf(block.shape) / alignment) * alignment;
-    const most = segmentBytes / bytesOf(dtype);
+    const most = Math.floor(segmentBytes / bytesOf(dtype));
     if (size > most) {
       throw new UserError(
         `The model's ${block.key} has ${size} elements; this device binds ${most} of ${dtype} at once`,

@@ -1,6 +1,7 @@
 import type { Gpu } from "../../gpu/gpu.ts";
-import { bytesOf, type Tensor } from "../../gpu/tensor.ts";
-import { readPieces } from "../../gpu/tensor_pieces.ts";
+import { bytesOf, isQuantised, type Tensor } from "../../gpu/tensor.ts";
+import { pieceBytes, readPieces } from "../../gpu/tensor_pieces.ts";
+import { gatherRows } from "../../kernels/gather_rows.ts";
 import { fromStorage, toStorage } from "./half_precision.ts";
 import {
   type Block,
@@ -8,6 +9,7 @@ import {
   placeBlocks,
   type Placement,
   sizeOf,
+  storageOfTensor,
   tileKey,
   type WeightStorage,
 } from "./layout.ts";
@@ -45,6 +47,13 @@ export interface ParameterOptions {
   readonly segmentBytes?: number;
 }
 
+/** Where a tensor, or a tile of one, lies: a segment of the weights and its first element in it. */
+interface Place {
+  readonly part: NamedRange;
+  readonly segment: Tensor;
+  readonly start: number;
+}
+
 /**
  * A model's parameters as a few flat GPU tensors. Blocks are windows on them, so the optimizer, the
  * gradient norm and a checkpoint see a few long arrays, the layers see matrices.
@@ -56,17 +65,20 @@ export class Parameters {
   readonly #placements: ReadonlyMap<string, Placement>;
   #version = 0;
 
-  /** @param makeBlocks what is kept, given how many elements the device binds at once */
+  /** @param makeBlocks what is kept, given how many elements of a tensor the device binds at once */
   constructor(
     private readonly gpu: Gpu,
-    private readonly makeBlocks: (most: number) => readonly Block[],
+    private readonly makeBlocks: (most: (tensor: string) => number) => readonly Block[],
     private readonly options: ParameterOptions,
   ) {
     const { trained, storage = "f32", segmentBytes } = options;
-    if (trained && storage !== "f32") throw new Error(`weights in ${storage} cannot be trained`);
     const limit = segmentBytes ?? gpu.device.limits.maxStorageBufferBindingSize;
-    const blocks = makeBlocks(Math.floor(limit / bytesOf(storage)));
+    const blocks = makeBlocks((tensor) =>
+      Math.floor(limit / bytesOf(storageOfTensor(storage, tensor)))
+    );
     const { placements, segments } = placeBlocks(blocks, limit, storage);
+    const other = segments.find(({ dtype }) => dtype !== "f32");
+    if (trained && other) throw new Error(`weights in ${other.dtype} cannot be trained`);
     this.#placements = new Map(placements.map((placement) => [placement.block.key, placement]));
     this.weights = segments.map(({ size, dtype }) => gpu.zeros([size], dtype, "weights"));
     this.gradients = trained
@@ -142,8 +154,8 @@ export class Parameters {
     }
   }
 
-  /** Where each tensor, or tile of one, lies: a segment of the weights and the first element in it. */
-  *places(): Generator<{ part: NamedRange; segment: Tensor; start: number }> {
+  /** Where each tensor, or tile of one, lies. */
+  *places(): Generator<Place> {
     for (const { block, segment, offset } of this.#placements.values()) {
       for (const part of block.parts) {
         yield { part, segment: this.weights[segment], start: offset + part.offset };
@@ -172,11 +184,7 @@ export class Parameters {
       tensors.set(name, {
         shape: places[0].part.shape,
         async *pieces() {
-          for (const { part, segment, start } of places) {
-            for await (const piece of readPieces(gpu, segment.view(start, [part.size]))) {
-              yield fromStorage(piece, segment.dtype);
-            }
-          }
+          for (const place of places) yield* floatPieces(gpu, place);
         },
       });
     }
@@ -200,7 +208,7 @@ export class Parameters {
   /**
    * Writes weights that are in host memory, by name; the others stay as they are.
    *
-   * @throws Error when there is no such tensor, or it has another size
+   * @throws Error when there is no such tensor, or it has another size or lies in quantised blocks
    */
   set(weights: NamedWeights): void {
     const unknown = new Set(Object.keys(weights));
@@ -221,5 +229,35 @@ export class Parameters {
   /** Returns the GPU memory. */
   release(): void {
     this.gpu.release(...this.weights, ...this.gradients ?? []);
+  }
+}
+
+/** Reads a place's elements in order, as f32 whatever they are stored as. */
+async function* floatPieces(gpu: Gpu, { part, segment, start }: Place): AsyncGenerator<Float32Array> {
+  if (isQuantised(segment.dtype)) return yield* quantisedPieces(gpu, { part, segment, start });
+  for await (const piece of readPieces(gpu, segment.view(start, [part.size]))) {
+    yield fromStorage(piece, segment.dtype);
+  }
+}
+
+/** Quantised blocks become f32 on the GPU before they are read, by rows of a group's elements. */
+async function* quantisedPieces(
+  gpu: Gpu,
+  { part: { size }, segment, start }: Place,
+): AsyncGenerator<Float32Array> {
+  const width = 32;
+  const source = segment.reshape(segment.size / width, width);
+  const most = pieceBytes / 4;
+  for (let first = 0; first < size; first += most) {
+    const count = Math.min(most, size - first) / width;
+    const row = (start + first) / width;
+    const rows = gpu.from(Uint32Array.from({ length: count }, (_, i) => row + i), [count]);
+    const target = gpu.tensor([count, width], "f32", "read weights");
+    gatherRows(gpu, source, rows, target);
+    try {
+      yield await gpu.readFloats(target);
+    } finally {
+      gpu.release(rows, target);
+    }
   }
 }

@@ -1,6 +1,6 @@
 import { UserError } from "../../base/user_error.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
-import { holdsNonFinite, storedBytes, storedTypes } from "../../kernels/stored_type.ts";
+import { holdsNonFinite, overflowsBlocks, storedBytes, storedTypes } from "../../kernels/stored_type.ts";
 import { unpack } from "../../kernels/unpack.ts";
 import type { Block } from "../decoder/layout.ts";
 import type { Parameters } from "../decoder/parameters.ts";
@@ -48,7 +48,7 @@ export function checkWeights(
  * Reads the weights of a checked file, piece by piece, and unpacks them on the GPU. When it fails, the
  * parameters hold a part of them.
  *
- * @throws UserError when a tensor holds NaN or infinity, or the file cannot be read
+ * @throws UserError when a tensor holds NaN, infinity or more than its storage, or the file cannot be read
  */
 export async function loadWeights(
   gpu: Gpu,
@@ -64,6 +64,12 @@ export async function loadWeights(
       const bytes = readPiece(file, name, tensor, first, elements);
       if (holdsNonFinite(tensor.type, bytes)) {
         throw new UserError(`${tensor.file}: tensor ${name} holds NaN or infinity`);
+      }
+      if (segment.dtype === "q4" && overflowsBlocks(tensor.type, bytes)) {
+        throw new UserError(
+          `${tensor.file}: tensor ${name} holds numbers beyond 65504, more than blocks of 4 bits keep. Load it with ` +
+            `frozen_dtype float32.`,
+        );
       }
       const words = wordsOf(bytes);
       const packed = gpu.from(words, [words.length], "u32", "packed weights");

@@ -2,14 +2,14 @@ import { isDeepStrictEqual } from "node:util";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { UserError } from "../../base/user_error.ts";
 import { initialiseAdapter } from "../decoder/initialise.ts";
-import { parameterBlocks, type WeightStorage } from "../decoder/layout.ts";
+import { parameterBlocks } from "../decoder/layout.ts";
 import { checkWeights, loadWeights } from "./load_weights.ts";
 import { loraBlocks, type LoraConfig, orderTargets } from "../decoder/lora.ts";
 import { Model } from "../decoder/model.ts";
 import { type ModelSource, openModelSource } from "./model_source.ts";
 import type { ParameterOptions } from "../decoder/parameters.ts";
 import { stopTokensOf } from "../tokenizer/stop_tokens.ts";
-import { storageOf } from "./weight_storage.ts";
+import { type FrozenStorage, frozenStorageOf } from "./weight_storage.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 
 /** A model with its tokenizer. */
@@ -35,19 +35,15 @@ export interface LoadOptions {
   readonly seed?: number;
   /** Frozen weights that several models share. */
   readonly bases?: FrozenBases;
-  /**
-   * How matrices that are not trained are stored; by default as the file has them, quantised ones in f16.
-   * Ignored where `bases` says it.
-   */
-  readonly storage?: WeightStorage;
+  /** How matrices that are not trained are stored; `auto` by default. Ignored where `bases` says it. */
+  readonly storage?: FrozenStorage;
 }
 
 /** Frozen models by path, each loaded once, whichever models and adapters use it. */
 export class FrozenBases {
   readonly #models = new Map<string, Model>();
 
-  /** @param storage of their matrices; by default as the files have them */
-  constructor(private readonly storage?: WeightStorage) {}
+  constructor(readonly storage: FrozenStorage = "auto") {}
 
   /** The base of a source, loaded at the first call; it stays the caller's to keep, not to release. */
   async get(gpu: Gpu, source: ModelSource): Promise<Model> {
@@ -109,7 +105,15 @@ async function putOnGpu(
     );
   }
   const config = adapter?.config ?? lora;
-  if (trained && config === null) return await loadWhole(gpu, source, { trained: gradients });
+  if (trained && config === null) {
+    if ((bases?.storage ?? storage) === "quantised") {
+      throw new UserError(
+        `${path}: frozen_dtype is quantised, but these weights are to be trained, which takes them in float32. ` +
+          `Add lora to train an adapter on quantised weights, or leave frozen_dtype out.`,
+      );
+    }
+    return await loadWhole(gpu, source, { trained: gradients });
+  }
   if (adapter && !gpu.isRehearsal) {
     checkWeights(adapter.weights, loraBlocks(source.config, adapter.config));
   }
@@ -130,10 +134,14 @@ async function putOnGpu(
   }
 }
 
-function loadFrozen(gpu: Gpu, source: ModelSource, storage?: WeightStorage): Promise<Model> {
+function loadFrozen(
+  gpu: Gpu,
+  source: ModelSource,
+  storage: FrozenStorage = "auto",
+): Promise<Model> {
   return loadWhole(gpu, source, {
     trained: false,
-    storage: storage ?? storageOf(source.weights, parameterBlocks(source.config)),
+    storage: frozenStorageOf(gpu.tuning, storage, source.weights, parameterBlocks(source.config)),
   });
 }
 

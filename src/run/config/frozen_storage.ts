@@ -1,9 +1,15 @@
-import type { WeightStorage } from "../../model/decoder/layout.ts";
-import type { TangoConfig } from "./config_schema.ts";
+import type { FrozenStorage } from "../../model/weights/weight_storage.ts";
+import type { FrozenDtype } from "./shared_schema.ts";
 
-const storages = { float32: "f32", float16: "f16", bfloat16: "bf16" } as const;
+const storages: Readonly<Record<FrozenDtype, FrozenStorage>> = {
+  auto: "auto",
+  quantised: "quantised",
+  float32: "f32",
+  float16: "f16",
+  bfloat16: "bf16",
+};
 
-/** The storage that `frozen_dtype` asks for; undefined leaves it to the file. */
-export function frozenStorage(dtype: TangoConfig["frozen_dtype"]): WeightStorage | undefined {
-  return dtype === "auto" ? undefined : storages[dtype];
+/** The storage that `frozen_dtype` asks for. */
+export function frozenStorage(dtype: FrozenDtype): FrozenStorage {
+  return storages[dtype];
 }

@@ -72,7 +72,7 @@ onEveryGpu(
 
 Deno.test("tiles: a device that binds too little is told the reason", async () => {
   const { parameterBlocks } = await import("../../../src/model/decoder/layout.ts");
-  assert.throws(() => parameterBlocks({ ...tinyConfig, vocabularySize }, 1000), {
+  assert.throws(() => parameterBlocks({ ...tinyConfig, vocabularySize }, () => 1000), {
     name: "UserError",
     message: /embed_tokens.weight: rows of 32 elements are too wide .* binds 1000/,
   });

@@ -1,15 +1,30 @@
 /**
- * Frozen weights in f16 and bf16: the kernels widen them exactly, so a model stored in halves gives the very
- * bits that an f32 model of the same (rounded) weights gives. Differences are compared with 0.
+ * Frozen weights in f16, bf16 and quantised blocks: the kernels widen them exactly, so a model stored so gives the
+ * very bits that an f32 model of the same (rounded) weights gives. Differences are compared with 0.
  */
 
 import assert from "node:assert/strict";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
+import type { MatrixType } from "../../../src/gpu/tensor.ts";
+import type { LaneKind, Tuning } from "../../../src/gpu/tuning.ts";
+import {
+  isQuantisedStoredType,
+  storedBytes,
+  type StoredType,
+  storedTypes,
+} from "../../../src/kernels/stored_type.ts";
+import { RandomStream } from "../../../src/random/philox.ts";
 import { initialise, initialiseAdapter } from "../../../src/model/decoder/initialise.ts";
-import type { WeightStorage } from "../../../src/model/decoder/layout.ts";
+import {
+  type Block,
+  parameterBlocks,
+  sizeOf,
+  storageOfTensor,
+} from "../../../src/model/decoder/layout.ts";
 import { loraTargets } from "../../../src/model/decoder/lora.ts";
 import { Model } from "../../../src/model/decoder/model.ts";
-import { storageOf } from "../../../src/model/weights/weight_storage.ts";
+import { loadWeights } from "../../../src/model/weights/load_weights.ts";
+import { type FrozenStorage, frozenStorageOf } from "../../../src/model/weights/weight_storage.ts";
 import type { WeightFile } from "../../../src/model/weights/weight_file.ts";
 import { updatePolicy } from "../../../src/rl/update/policy_update.ts";
 import { generate } from "../../engine/sampling/generate.ts";
@@ -96,8 +111,114 @@ onEveryGpu(
   },
 );
 
-Deno.test("the storage that keeps a file's matrices: theirs when all have one, f16 when quantised", () => {
-  const storageFor = (...types: readonly string[]): WeightStorage => {
+/** Blocks of random quants, whose scales and minima are small. */
+function randomBlocks(type: StoredType, elements: number, seed: number): Uint8Array<ArrayBuffer> {
+  const random = new RandomStream(seed, 7);
+  const bytes = new Uint8Array(storedBytes(type, elements)).map(() => 256 * random.uniform());
+  const view = new DataView(bytes.buffer);
+  const scales = type === "Q6_K" ? [208] : /_1$|_[45]K$|_K$/.test(type) ? [0, 2] : [0];
+  for (let block = 0; block < bytes.length; block += storedTypes[type].bytes) {
+    for (const at of scales) {
+      view.setFloat16(block + at, (random.uniform() - 0.5) / (/K$/.test(type) ? 2048 : 64), true);
+    }
+  }
+  return bytes;
+}
+
+/** A file of random weights, in memory: types by the end of a tensor's name. */
+function randomFile(
+  blocks: readonly Block[],
+  typeOf: (name: string) => StoredType,
+): WeightFile {
+  const shapes = new Map(
+    blocks.flatMap(({ parts }) => parts.map((part) => [part.name, part.shape])),
+  );
+  const contents = new Map([...shapes].map(([name, shape], seed) => {
+    const size = sizeOf(shape);
+    const type = shape.length > 1 ? typeOf(name) : "F32";
+    const bytes = isQuantisedStoredType(type)
+      ? randomBlocks(type, size, seed)
+      : new Uint8Array(new Float32Array(size).fill(1).buffer);
+    return [name, { type, bytes }];
+  }));
+  return {
+    path: "random.gguf",
+    tensors: new Map([...contents].map(([name, { type }]) => {
+      const interleavedHead = /[qk]_proj/.test(name) ? 64 : 0;
+      return [name, { type, shape: shapes.get(name)!, interleavedHead, file: "random.gguf" }];
+    })),
+    read: (name, begin, bytes) => contents.get(name)!.bytes.slice(begin, begin + bytes),
+    [Symbol.dispose]: () => {},
+  };
+}
+
+onEveryGpu(
+  "a model in quantised blocks computes what an f32 model of the same file does",
+  async (gpu) => {
+    const live = gpu.pool.liveBytes;
+    const config = {
+      ...tinyConfig,
+      layers: 1,
+      hiddenSize: 256,
+      intermediateSize: 256,
+      headDim: 64,
+      qkNorm: false,
+    };
+    const blocks = parameterBlocks(config);
+    // Two types of one block, or of none that 4 bits keep, lie in 8 bits.
+    const types = {
+      embed_tokens: "Q4_1",
+      q_proj: "Q4_K",
+      k_proj: "Q4_K",
+      v_proj: "Q6_K",
+      o_proj: "Q4_0",
+      gate_proj: "Q5_K",
+      up_proj: "Q5_1",
+      down_proj: "Q4_K",
+      lm_head: "Q8_0",
+    } as const;
+    const typeOf = (name: string) => {
+      const found = Object.entries(types).find(([part]) => name.includes(part));
+      if (!found) throw new Error(name);
+      return found[1];
+    };
+    const file = randomFile(blocks, typeOf);
+    const loaded = async (asked: FrozenStorage) => {
+      const storage = frozenStorageOf(gpu.tuning, asked, file, blocks);
+      const model = Model.create(gpu, config, { trained: false, storage });
+      await loadWeights(gpu, model.parameters, file);
+      return model;
+    };
+    const whole = await loaded("f32");
+    const wholeBytes = gpu.pool.liveBytes - live;
+    const quantised = await loaded("quantised");
+    const { parameters } = quantised;
+    const [layer] = quantised.layers;
+    assert.deepEqual(
+      [quantised.embedding[0], layer.qkv.weight, layer.attentionOutput.weight, layer.gateUp.weight]
+        .concat(layer.down.weight, quantised.head[0], layer.inputNorm)
+        .map(({ weight }) => weight.dtype),
+      ["q4", "q8", "q4", "q8", "q4k", "q8", "f32"],
+    );
+    assert.ok(gpu.pool.liveBytes - live - wholeBytes < 0.5 * wholeBytes);
+    assert.deepEqual(await parameters.read(), await whole.parameters.read());
+    assert.deepEqual(await outcome(gpu, quantised), await outcome(gpu, whole));
+    assert.throws(
+      () => parameters.set({ "model.layers.0.mlp.down_proj.weight": new Float32Array(256 * 256) }),
+      /weights in q4k cannot be set/,
+    );
+    whole.release();
+    quantised.release();
+    assert.equal(gpu.pool.liveBytes, live);
+  },
+);
+
+Deno.test("the storage that keeps a file's matrices: theirs when all have one; of quantised ones by the lanes", () => {
+  const storageFor = (
+    asked: FrozenStorage,
+    lanes: LaneKind,
+    ...types: readonly string[]
+  ): MatrixType[] => {
     const tensors = new Map(types.map((type, i) => [`${i}`, { type, shape: [8, 8] }]));
     const part = (name: string, shape: number[]) => ({
       name,
@@ -113,12 +234,21 @@ Deno.test("the storage that keeps a file's matrices: theirs when all have one, f
     }));
     const norm = { key: "norm", shape: [8], parts: [part("norm", [8])] };
     const all = new Map([...tensors, ["norm", { type: "F32", shape: [8] }]]);
-    return storageOf({ tensors: all } as unknown as WeightFile, [...blocks, norm]);
+    const file = { path: "model", tensors: all } as unknown as WeightFile;
+    const tuning = { lanes } as Tuning;
+    const storage = frozenStorageOf(tuning, asked, file, [...blocks, norm]);
+    return types.map((_, i) => storageOfTensor(storage, `${i}`));
   };
-  assert.equal(storageFor("F32", "F32"), "f32");
-  assert.equal(storageFor("F16", "F16"), "f16");
-  assert.equal(storageFor("BF16"), "bf16");
-  assert.equal(storageFor("Q4_K", "Q6_K", "F16"), "f16");
-  assert.equal(storageFor("BF16", "F32"), "f32");
-  assert.equal(storageFor("BF16", "Q8_0"), "f32");
+  for (const lanes of ["cpu", "gpu"] as const) {
+    assert.deepEqual(storageFor("auto", lanes, "F32", "F32"), ["f32", "f32"]);
+    assert.deepEqual(storageFor("auto", lanes, "F16", "F16"), ["f16", "f16"]);
+    assert.deepEqual(storageFor("auto", lanes, "BF16"), ["bf16"]);
+    assert.deepEqual(storageFor("auto", lanes, "BF16", "F32"), ["f32", "f32"]);
+    assert.deepEqual(storageFor("f16", lanes, "Q4_0", "F32"), ["f16", "f16"]);
+    assert.deepEqual(storageFor("quantised", lanes, "Q4_K", "Q6_K", "BF16"), ["q4k", "q8", "bf16"]);
+    assert.throws(() => storageFor("quantised", lanes, "F16"), /model holds no quantised weights/);
+  }
+  assert.deepEqual(storageFor("auto", "cpu", "Q4_K", "Q6_K", "F16"), ["f16", "f16", "f16"]);
+  assert.deepEqual(storageFor("auto", "cpu", "BF16", "Q8_0"), ["f32", "f32"]);
+  assert.deepEqual(storageFor("auto", "gpu", "Q4_1", "Q4_K", "F16"), ["q4", "q4k", "f16"]);
 });
