@@ -8,12 +8,15 @@ import { streams } from "../random/philox.ts";
 import { ChatTemplate } from "../model/tokenizer/chat_template.ts";
 import { type LoadedModel, loadModelFolder } from "../model/weights/model_folder.ts";
 import { Conversation } from "../engine/conversation.ts";
+import { frozenStorage } from "../run/config/frozen_storage.ts";
+import type { FrozenDtype } from "../run/config/shared_schema.ts";
 import { asOptions, checkMemory } from "../run/memory/memory_check.ts";
 import { planSamplingMemory } from "../run/memory/sampling_memory_plan.ts";
 import { halve } from "../run/memory/shrink.ts";
 import { describeDevice, describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import {
+  frozenDtypeOption,
   gpuIndexOption,
   gpuOption,
   memoryLimitOption,
@@ -32,6 +35,7 @@ interface ChatOptions extends GpuChoice {
   readonly maxLength: number;
   readonly context: number;
   readonly memoryLimit?: number;
+  readonly frozenDtype?: FrozenDtype;
   readonly seed: number;
 }
 
@@ -56,6 +60,7 @@ export function register(program: Command): void {
     .addOption(gpuOption())
     .addOption(gpuIndexOption())
     .addOption(precisionOption())
+    .addOption(frozenDtypeOption())
     .action(chat);
   addExamples(command, {
     "deno task chat --model SmolLM2-135M-Instruct.Q4_1.gguf":
@@ -74,7 +79,7 @@ async function chat(message: string | undefined, options: ChatOptions): Promise<
       config: options,
       limit: options.memoryLimit ?? null,
       plan: (changed) =>
-        planSamplingMemory(gpu, changed.model, async (loaded) => {
+        planSamplingMemory(gpu, changed, async (loaded) => {
           const conversation = open(loaded, changed);
           await conversation.rehearse();
           conversation.close();
@@ -84,7 +89,10 @@ async function chat(message: string | undefined, options: ChatOptions): Promise<
       ],
       spelling: asOptions,
     });
-    const loaded = await loadModelFolder(gpu, options.model, { trained: false });
+    const loaded = await loadModelFolder(gpu, options.model, {
+      trained: false,
+      storage: frozenStorage(options.frozenDtype),
+    });
     try {
       const conversation = open(loaded, options);
       try {

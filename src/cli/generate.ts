@@ -7,11 +7,14 @@ import type { Tokenizer } from "../model/tokenizer/tokenizer.ts";
 import { generatorTemplate } from "../rl/prompt_template.ts";
 import { rollout, type RolloutResponse } from "../engine/sampling/rollout.ts";
 import { Sampler } from "../engine/sampling/sampler.ts";
+import { frozenStorage } from "../run/config/frozen_storage.ts";
+import type { FrozenDtype } from "../run/config/shared_schema.ts";
 import { asOptions, checkMemory } from "../run/memory/memory_check.ts";
 import { planSamplingMemory } from "../run/memory/sampling_memory_plan.ts";
 import { halve, type Shrink } from "../run/memory/shrink.ts";
 import { addExamples } from "./examples.ts";
 import {
+  frozenDtypeOption,
   gpuIndexOption,
   gpuOption,
   memoryLimitOption,
@@ -28,6 +31,7 @@ interface GenerateOptions extends GpuChoice {
   readonly temperature: number;
   readonly maxLength: number;
   readonly memoryLimit?: number;
+  readonly frozenDtype?: FrozenDtype;
   readonly seed: number;
   readonly promptTemplate: string;
   readonly raw?: boolean;
@@ -52,6 +56,7 @@ export function register(program: Command): void {
     .addOption(gpuOption())
     .addOption(gpuIndexOption())
     .addOption(precisionOption())
+    .addOption(frozenDtypeOption())
     .action(answer);
   addExamples(command, {
     'deno task generate --model weights/last-letter/generator "cat dog"': "one sampled answer",
@@ -71,11 +76,14 @@ async function answer(question: string, options: GenerateOptions): Promise<void>
       config: options,
       limit: options.memoryLimit ?? null,
       plan: (changed) =>
-        planSamplingMemory(gpu, changed.model, (loaded) => sample(loaded, prompt, changed)),
+        planSamplingMemory(gpu, changed, (loaded) => sample(loaded, prompt, changed)),
       shrinks: [fewerTokens, fewerAnswers],
       spelling: asOptions,
     });
-    const loaded = await loadModelFolder(gpu, options.model, { trained: false });
+    const loaded = await loadModelFolder(gpu, options.model, {
+      trained: false,
+      storage: frozenStorage(options.frozenDtype),
+    });
     try {
       if (!options.raw) warnOfUnknownCharacters(question, loaded.tokenizer);
       const responses = await sample(loaded, prompt, options);

@@ -3,6 +3,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { UserError } from "../base/user_error.ts";
 import type { ConfigOverrides } from "../run/config/load_config.ts";
+import { frozenDtypes } from "../run/config/shared_schema.ts";
 
 /** What `addConfigOptions` makes commander collect. */
 export interface ConfigOptions extends ConfigOverrides {
@@ -54,6 +55,15 @@ export function precisionOption(): Option {
     "what products take of their factors; f16 on matrix units",
   )
     .choices(["f32", "f16", "f16-pair"]);
+}
+
+/** --frozen-dtype, for commands without a configuration, which has `frozen_dtype`. */
+export function frozenDtypeOption(): Option {
+  return new Option(
+    "--frozen-dtype <type>",
+    "how weights are stored; quantised keeps a GGUF file's blocks; default: auto",
+  )
+    .choices(frozenDtypes);
 }
 
 /** --gpu-index, for every command that opens a GPU. */

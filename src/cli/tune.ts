@@ -8,6 +8,7 @@ import type { MeasuredClass } from "../gpu/measure_variants.ts";
 import type { LoadedModel } from "../model/weights/model_folder.ts";
 import { streams } from "../random/philox.ts";
 import { type ConfigOverrides, loadTangoConfig } from "../run/config/load_config.ts";
+import type { FrozenDtype } from "../run/config/shared_schema.ts";
 import { planSamplingMemory } from "../run/memory/sampling_memory_plan.ts";
 import { planTangoMemory } from "../run/memory/tango_memory_plan.ts";
 import { tune } from "../run/tuning/tune.ts";
@@ -16,6 +17,7 @@ import { addExamples } from "./examples.ts";
 import {
   configOption,
   expectBeside,
+  frozenDtypeOption,
   gpuIndexOption,
   gpuOption,
   precisionOption,
@@ -26,6 +28,7 @@ import { type GpuChoice, withGpu } from "./with_gpu.ts";
 interface TuneCommandOptions extends GpuChoice, Pick<ConfigOverrides, "set"> {
   readonly config: string;
   readonly model?: string;
+  readonly frozenDtype?: FrozenDtype;
   readonly redo?: boolean;
   readonly json?: boolean;
 }
@@ -45,6 +48,7 @@ export function register(program: Command): void {
     .addOption(gpuOption())
     .addOption(gpuIndexOption())
     .addOption(precisionOption())
+    .addOption(frozenDtypeOption())
     .action(showTuning);
   addExamples(command, {
     "deno task tune": "the shapes of the default run",
@@ -56,12 +60,13 @@ export function register(program: Command): void {
 
 async function showTuning(options: TuneCommandOptions, command: Command): Promise<void> {
   expectBeside(command, "--precision", "--model");
+  expectBeside(command, "--frozen-dtype", "--model");
   const { redo, json } = options;
-  const { model, config, set, gpu: engine } = options;
+  const { model, frozenDtype, config, set, gpu: engine } = options;
   const run = model === undefined ? loadTangoConfig(config, { set, gpu: engine }) : null;
   const choice = { gpu: run?.gpu ?? engine, precision: run?.precision ?? options.precision };
   await withGpu({ ...options, ...choice }, async (gpu) => {
-    if (model !== undefined) await planSamplingMemory(gpu, model, sampleSome);
+    if (model !== undefined) await planSamplingMemory(gpu, { model, frozenDtype }, sampleSome);
     else if (run !== null) await planTangoMemory(gpu, run);
     const lines: string[] = [];
     const tell = (line: string) => json ? lines.push(line) : console.log(line);

@@ -1,5 +1,11 @@
 import type { Gpu } from "../../gpu/gpu.ts";
-import { bytesOf, isQuantised, type Tensor } from "../../gpu/tensor.ts";
+import {
+  bytesOf,
+  isQuantised,
+  type MatrixType,
+  matrixTypes,
+  type Tensor,
+} from "../../gpu/tensor.ts";
 import { pieceBytes, readPieces } from "../../gpu/tensor_pieces.ts";
 import { gatherRows } from "../../kernels/gather_rows.ts";
 import { fromStorage, toStorage } from "./half_precision.ts";
@@ -136,6 +142,26 @@ export class Parameters {
       count += sizeOf(block.shape);
     }
     return count;
+  }
+
+  /** The types of the matrices, each once. */
+  get matrixTypes(): MatrixType[] {
+    const types = new Set(this.#matrices().map(({ segment }) => this.weights[segment].dtype));
+    return matrixTypes.filter((type) => types.has(type));
+  }
+
+  /** Bytes of an element of the matrices, a mean where they are stored in several types. */
+  get bytesOfMatrixElement(): number {
+    let elements = 0, bytes = 0;
+    for (const { block, segment } of this.#matrices()) {
+      elements += sizeOf(block.shape);
+      bytes += sizeOf(block.shape) * bytesOf(this.weights[segment].dtype);
+    }
+    return bytes / elements;
+  }
+
+  #matrices(): Placement[] {
+    return [...this.#placements.values()].filter(({ block }) => block.shape.length > 1);
   }
 
   /** Hugging Face names and shapes of all tensors. */

@@ -9,7 +9,7 @@ const storages: Readonly<Record<FrozenDtype, FrozenStorage>> = {
   bfloat16: "bf16",
 };
 
-/** The storage that `frozen_dtype` asks for. */
-export function frozenStorage(dtype: FrozenDtype): FrozenStorage {
+/** The storage that `frozen_dtype` or --frozen-dtype asks for. */
+export function frozenStorage(dtype: FrozenDtype = "auto"): FrozenStorage {
   return storages[dtype];
 }

@@ -16,11 +16,13 @@ export const tuningSchema = oneOf(["measured", "default"]).default("measured").d
   "How each kernel's variant is chosen: measured on this device at the first start with such a model, in 20 seconds at most; or by what the device can do. It shows in the time a run takes, and in no bit.",
 );
 
-export const frozenDtypeSchema = oneOf(["auto", "quantised", "float32", "float16", "bfloat16"])
+export const frozenDtypes = ["auto", "quantised", "float32", "float16", "bfloat16"] as const;
+export type FrozenDtype = typeof frozenDtypes[number];
+
+export const frozenDtypeSchema = oneOf(frozenDtypes)
   .default("auto").describe(
     "How matrices that are not trained are stored. quantised keeps a GGUF file's blocks of 4 and 8 bits without loss; auto keeps the file's format, quantised ones on a GPU in blocks and on a CPU in float16, which is faster there.",
   );
-export type FrozenDtype = z.infer<typeof frozenDtypeSchema>;
 
 export const memoryLimitSchema = realNumber({ above: 0 }).nullable().default(null).describe(
   "GB (10⁹ bytes) of GPU memory that a run may take; null: what the device is known to have.",

@@ -71,10 +71,9 @@ function plannedPolicy({ engine: { here }, isTrained }: Policy<unknown>): Planne
 }
 
 function countedModel(model: Model, isTrained: boolean): CountedModel {
-  const isHalf = model.parameters.weights.some(({ dtype }) => dtype !== "f32");
   return {
     config: model.config,
-    weightBytes: isHalf ? 2 : 4,
+    weightBytes: model.parameters.bytesOfMatrixElement,
     adapterRank: model.adapter?.config.rank ?? null,
     isTrained,
   };

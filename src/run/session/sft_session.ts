@@ -1,7 +1,7 @@
 import { alone, type Communicator } from "../../distributed/communicator.ts";
 import { broadcastValue } from "../../distributed/values.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
-import { runDeviceOf, writeRunDevice } from "../store/run_device.ts";
+import { writeRunDevice } from "../store/run_device.ts";
 import { latestCheckpoint } from "../store/checkpoint.ts";
 import type { RunEndpoint } from "../control/endpoint/run_endpoint.ts";
 import type { RunControl } from "../control/run_control.ts";
@@ -114,7 +114,7 @@ export async function fineTuneWithReport(
             memory: { plannedBytes: plan.peakBytes, peakBytes: gpu.pool.peakBytes },
           }),
       });
-      if (ranks.rank === 0) writeRunDevice(folder, runDeviceOf(gpu));
+      if (ranks.rank === 0) writeRunDevice(folder, run.device);
       onOpen(run);
       return await run.train(folder, { events, control, timeline });
     } finally {

@@ -4,7 +4,7 @@ import { exists, removeIfPresent } from "../../base/atomic_file.ts";
 import { keepRecords } from "./keep_records.ts";
 import { openRunFolder } from "./shared_folder.ts";
 import { requireSameBits } from "../../kernels/same_bits.ts";
-import { runDeviceOf, writeRunDevice } from "../store/run_device.ts";
+import { writeRunDevice } from "../store/run_device.ts";
 import { latestCheckpoint } from "../store/checkpoint.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import type { RunEndpoint } from "../control/endpoint/run_endpoint.ts";
@@ -92,7 +92,7 @@ export async function trainWithReport(
       // The report is written last: while it is missing, the run is not finished.
       if (ranks.rank === 0) {
         removeIfPresent(folder.report);
-        writeRunDevice(folder, runDeviceOf(gpu));
+        writeRunDevice(folder, run.device);
       }
       using _records = ranks.rank > 0 ? null : keepRecords({
         folder,

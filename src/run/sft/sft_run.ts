@@ -27,7 +27,7 @@ import type { Examples } from "../problems/examples.ts";
 import { betterOf } from "../store/best.ts";
 import { readJudgmentLabels } from "../store/judgment_labels.ts";
 import { METRIC } from "../store/metric_names.ts";
-import { describeDeviceChange, runDeviceOf } from "../store/run_device.ts";
+import { describeDeviceChange, type RunDevice, runDeviceOf } from "../store/run_device.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 import { writeModelFolder } from "../store/weights_folder.ts";
 import type { StepClock } from "../trace/run_timeline.ts";
@@ -98,7 +98,7 @@ export class SftRun {
     const { examples, measurement } = await openExamples(config, loaded, ranks);
     opened.use(examples);
     const run = new SftRun(config, ranks, loaded, examples, measurement, reducer);
-    run.#state = { ...initialSftState, device: runDeviceOf(gpu) };
+    run.#state = { ...initialSftState, device: runDeviceOf(gpu, [loaded.model]) };
     opened.defer(() => run.trainer.release());
     run.#opened = opened.move();
     return run;
@@ -121,6 +121,12 @@ export class SftRun {
   /** Updates done so far. */
   get step(): number {
     return this.#state.step;
+  }
+
+  /** What it computes on. */
+  get device(): RunDevice {
+    if (this.#state.device === null) throw new Error("a run without a device");
+    return this.#state.device;
   }
 
   /** Number of the model's parameters. */

@@ -3,6 +3,8 @@
 import { z } from "zod";
 import { writeFileAtomically } from "../../base/atomic_file.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
+import { matrixTypes } from "../../gpu/tensor.ts";
+import type { Model } from "../../model/decoder/model.ts";
 import { CONTINUE, type RunFolder } from "./run_folder.ts";
 
 export const runDeviceSchema = z.object({
@@ -10,6 +12,8 @@ export const runDeviceSchema = z.object({
   engine: z.enum(["native", "dawn"]),
   /** See `BitClass`. */
   bits: z.enum(["chain", "mma", "mma-pair"]),
+  /** Types of the matrices that are not trained; absent where all are, or where it was not kept. */
+  frozen: z.array(z.enum(matrixTypes)).optional(),
   /** Those measured fastest, by operation and class of shapes; empty where nothing was measured. */
   variants: z.record(z.string(), z.record(z.string(), z.string())),
 });
@@ -17,12 +21,23 @@ export const runDeviceSchema = z.object({
 /** A device and how its kernels sum. */
 export type RunDevice = z.output<typeof runDeviceSchema>;
 
-/** What a GPU is to a run. */
-export function runDeviceOf({ info, tuning, choices }: Gpu): RunDevice {
+/**
+ * What a GPU is to a run.
+ *
+ * @param models of the run that lie there
+ */
+export function runDeviceOf(
+  { info, tuning, choices }: Gpu,
+  models: readonly Model[],
+): RunDevice {
+  const frozen = new Set(models.flatMap(({ parameters }) =>
+    parameters.gradients ? [] : parameters.matrixTypes
+  ));
   return {
     adapter: info.name,
     engine: info.engine,
     bits: tuning.bits,
+    ...(frozen.size > 0 && { frozen: matrixTypes.filter((type) => frozen.has(type)) }),
     variants: Object.fromEntries(
       Object.entries(choices.table).map(([operation, classes]) => [
         operation,
@@ -44,6 +59,10 @@ export function describeDeviceChange(before: RunDevice, now: RunDevice): string 
   const visible = (["adapter", "engine", "bits"] as const)
     .filter((key) => before[key] !== now[key])
     .map((key) => `${names[key]} ${now[key]} instead of ${before[key]}`);
+  const [storedBefore, stored] = [before, now].map(({ frozen }) => frozen?.join(" and "));
+  if (storedBefore !== undefined && stored !== undefined && storedBefore !== stored) {
+    visible.push(`frozen weights in ${stored} instead of ${storedBefore}`);
+  }
   const variants = Object.entries(before.variants).flatMap(([operation, classes]) =>
     Object.entries(classes).flatMap(([shapes, variant]) => {
       const other = now.variants[operation]?.[shapes];
@@ -55,7 +74,9 @@ export function describeDeviceChange(before: RunDevice, now: RunDevice): string 
   if (visible.length + variants.length === 0) return null;
   const consequences = [
     ...(visible.length > 0
-      ? [`${visible.join(", ")}: the last bits of its numbers are others from here on`]
+      ? [`${visible.join(", ")}: ${
+        storedBefore === stored ? "the last bits of its numbers" : "its numbers"
+      } are others from here on`]
       : []),
     ...(variants.length > 0
       ? [`${variants[0]}${others(variants.length - 1)}: this shows in no bit`]

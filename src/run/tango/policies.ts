@@ -3,6 +3,7 @@ import { gradientReducer } from "../../distributed/gradient_reducer.ts";
 import { holdersOf } from "../../distributed/placed.ts";
 import { rehearsedRank } from "../../distributed/rehearsed_rank.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
+import type { Model } from "../../model/decoder/model.ts";
 import {
   FrozenBases,
   type LoadedModel,
@@ -127,6 +128,14 @@ export function promptFitOf({ generator, verifier }: Policies): PromptFit {
 export function releasePolicies({ generator, verifier }: Policies): void {
   releasePolicy(generator);
   if (verifier) releasePolicy(verifier);
+}
+
+/** The models that lie on this rank, references among them. */
+export function modelsOf({ generator, verifier }: Policies): Model[] {
+  return [generator, verifier].flatMap((policy) => {
+    const here = policy?.engine.here;
+    return here ? [here.model, ...(here.reference ? [here.reference] : [])] : [];
+  });
 }
 
 /** The trainer of a policy that learns. */

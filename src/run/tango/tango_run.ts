@@ -20,7 +20,7 @@ import { betterOf } from "../store/best.ts";
 import { latestCheckpoint } from "../store/checkpoint.ts";
 import { METRIC } from "../store/metric_names.ts";
 import type { Metrics } from "../store/metrics_log.ts";
-import { describeDeviceChange, runDeviceOf } from "../store/run_device.ts";
+import { describeDeviceChange, type RunDevice, runDeviceOf } from "../store/run_device.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 import type { StepClock } from "../trace/run_timeline.ts";
 import { readJudgmentLabels } from "../store/judgment_labels.ts";
@@ -28,7 +28,7 @@ import { initialState, loadRunState, type RunState, saveRunState } from "./run_s
 import { writeModelFolder } from "../store/weights_folder.ts";
 import { type CustomReward, openReward } from "./custom_reward.ts";
 import { HeldOutEvaluation } from "./held_out_evaluation.ts";
-import { openPolicies, type Policies, promptFitOf, releasePolicies } from "./policies.ts";
+import { modelsOf, openPolicies, type Policies, promptFitOf, releasePolicies } from "./policies.ts";
 import { evaluationSamples } from "./step_samples.ts";
 import {
   type StepContext,
@@ -99,7 +99,7 @@ export class TangoRun {
     const state = checkpoint ? await loadRunState(checkpoint.path, policies) : initialState();
     // A run that died before its first checkpoint starts over, its logs too.
     const lastLoggedStep = resume ? checkpoint?.step ?? -1 : undefined;
-    const device = runDeviceOf(gpu);
+    const device = runDeviceOf(gpu, modelsOf(policies));
     const change = state.device && describeDeviceChange(state.device, device);
     const run = new TangoRun(config, folder, policies, problems, reward, surroundings, {
       state: { ...state, device },
@@ -108,6 +108,12 @@ export class TangoRun {
     run.#deviceChange = change;
     run.#opened = opened.move();
     return run;
+  }
+
+  /** What it computes on. */
+  get device(): RunDevice {
+    if (this.#state.device === null) throw new Error("a run without a device");
+    return this.#state.device;
   }
 
   private constructor(

@@ -24,6 +24,10 @@ Deno.test("what changes is said in one message: what shows in bits, and what doe
       "tiled and 1 more like that: this shows in no bit.",
   );
   assert.equal(
+    describeDeviceChange({ ...before, frozen: ["f16"] }, { ...before, frozen: ["q4", "q8"] }),
+    "This run goes on with frozen weights in q4 and q8 instead of f16: its numbers are others from here on.",
+  );
+  assert.equal(
     describeDeviceChange(before, { ...before, variants: { gemm: { "few rows": "small" } } }),
     "This run goes on with gemm of few rows by small instead of tiled: this shows in no bit.",
   );
