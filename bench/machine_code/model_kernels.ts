@@ -1,4 +1,5 @@
 import { type ModelConfig, parseModelConfig } from "../../src/model/decoder/config.ts";
+import type { WeightStorage } from "../../src/model/decoder/layout.ts";
 import { loraTargets } from "../../src/model/decoder/lora.ts";
 import { Model } from "../../src/model/decoder/model.ts";
 import { rollout } from "../../src/engine/sampling/rollout.ts";
@@ -30,17 +31,21 @@ export async function modelKernels(
 }
 
 /**
- * The kernels that sampling and training launch, each variant once; nothing is computed. The base is in bf16 under
- * an adapter of rank 16.
+ * The kernels that sampling and training launch, each variant once; nothing is computed. The base is frozen
+ * under an adapter of rank 16.
  *
  * @param gpu a rehearsal of the device
  */
 export async function launchedKernels(
   gpu: Gpu,
   config: ModelConfig,
-  { isTrainedWhole }: { readonly isTrainedWhole: boolean },
+  { isTrainedWhole, storage = "bf16" }: {
+    readonly isTrainedWhole: boolean;
+    /** Of the base. */
+    readonly storage?: WeightStorage;
+  },
 ): Promise<readonly KernelSource[]> {
-  const base = Model.create(gpu, config, { trained: false, storage: "bf16" });
+  const base = Model.create(gpu, config, { trained: false, storage });
   const adapter = { rank: 16, alpha: 32, targets: loraTargets };
   const adapted = base.adapted({ config: adapter, basePath: "base", trained: true });
   await sample(adapted);

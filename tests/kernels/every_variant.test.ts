@@ -29,6 +29,11 @@ async function kernelsOf(gpu: Gpu): Promise<KernelSource[]> {
   for (const config of models) {
     for (const rehearsal of [gpu.rehearsal(roomy), hardware(gpu.info.engine)]) {
       await launchedKernels(rehearsal, config, { isTrainedWhole: true });
+      if (config.headDim === 64) {
+        for (const storage of ["q4", "q4k", "q8"] as const) {
+          await launchedKernels(rehearsal, config, { isTrainedWhole: false, storage });
+        }
+      }
       for (const { shape } of rehearsal.rehearsed.of(gemmTrials.operation)) {
         const trial = gemmTrials.prepare(rehearsal, shape);
         for (const variant of trial.variants) trial.launch(variant);

@@ -29,7 +29,7 @@ const promptTokens = prompts.map((_, p) =>
 
 const file = await smollm2File();
 
-/** How the matrices lie in GPU memory; the file's blocks are f16 by default. */
+/** How the matrices lie in GPU memory. */
 type Case = readonly [engine: EngineName, storage: "f32" | "f16"];
 
 function onModel(
@@ -44,7 +44,7 @@ function onModel(
       sanitizeOps: false,
       sanitizeResources: false,
       fn: async () => {
-        const options = { trained: false, ...(storage === "f32" ? { storage } : {}) };
+        const options = { trained: false, storage };
         const loaded = await loadModelFolder(await gpuOf(engine), file ?? "", options);
         try {
           assert.equal(loaded.model.embedding[0].weight.dtype, storage);
@@ -103,6 +103,32 @@ onModel("logits and the likeliest tokens", logitCases, async ({ model }, storage
   assert.ok(difference < bound, `difference ${difference}`);
   assert.ok(agreed >= 0.99 * rows, `${agreed} of ${rows}`);
 });
+
+for (const engine of ["native", "dawn"] as const) {
+  Deno.test({
+    name: `SmolLM2: logits from quantised blocks are those of f32 weights, bit for bit [${engine}]`,
+    ignore: file === null,
+    sanitizeOps: false,
+    sanitizeResources: false,
+    fn: async () => {
+      const gpu = await gpuOf(engine);
+      const logitsOf = async (storage: "f32" | "quantised") => {
+        const { model } = await loadModelFolder(gpu, file ?? "", { trained: false, storage });
+        const made = gpu.scope(
+          () => headLogits(model, forwardOnly(model, packSequences(gpu, promptTokens.slice(0, 2)))),
+          (logits) => [logits],
+        );
+        const logits = await gpu.readFloats(made);
+        gpu.release(made);
+        model.release();
+        return logits;
+      };
+      const [whole, quantised] = [await logitsOf("f32"), await logitsOf("quantised")];
+      const different = whole.filter((logit, i) => logit !== quantised[i]).length;
+      assert.equal(different, 0, `of ${whole.length}`);
+    },
+  });
+}
 
 const greedyCases: Case[] = [["native", "f32"], ["native", "f16"]];
 onModel("greedy continuations, token for token", greedyCases, async (loaded, storage) => {

@@ -23,6 +23,7 @@ import {
 } from "../../../src/model/decoder/layout.ts";
 import { loraTargets } from "../../../src/model/decoder/lora.ts";
 import { Model } from "../../../src/model/decoder/model.ts";
+import { loadModel } from "../../../src/model/weights/model_folder.ts";
 import { loadWeights } from "../../../src/model/weights/load_weights.ts";
 import { type FrozenStorage, frozenStorageOf } from "../../../src/model/weights/weight_storage.ts";
 import type { WeightFile } from "../../../src/model/weights/weight_file.ts";
@@ -30,6 +31,7 @@ import { updatePolicy } from "../../../src/rl/update/policy_update.ts";
 import { generate } from "../../engine/sampling/generate.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { lossOptions } from "../../rl/update/loss_options.ts";
+import { fixtureFolder } from "../fixture.ts";
 import { adamwNumbers, tinyConfig, tinyTrainer } from "../tiny_model.ts";
 
 /** A frozen base with a trained adapter, whose B is not zero. */
@@ -252,3 +254,13 @@ Deno.test("the storage that keeps a file's matrices: theirs when all have one; o
   assert.deepEqual(storageFor("auto", "cpu", "BF16", "Q8_0"), ["f32", "f32"]);
   assert.deepEqual(storageFor("auto", "gpu", "Q4_1", "Q4_K", "F16"), ["q4", "q4k", "f16"]);
 });
+
+onEveryGpu(
+  "quantised blocks are refused where weights are trained or are not quantised",
+  async (gpu) => {
+    const path = fixtureFolder("llama");
+    const load = (trained: boolean) => loadModel(gpu, path, { trained, storage: "quantised" });
+    await assert.rejects(load(true), /these weights are to be trained.* Add lora/);
+    await assert.rejects(load(false), /holds no quantised weights/);
+  },
+);
