@@ -51,7 +51,9 @@ export function unpack(gpu: Gpu, packed: Tensor, weights: Tensor, piece: PackedP
     packed.bytes < storedBytes(type, elements) ||
     targetStart + firstElement + elements > weights.size
   ) {
-    throw new Error(`unpack: ${elements} elements of ${type} in rows of ${width} do not fit ${dtype}`);
+    throw new Error(
+      `unpack: ${elements} elements of ${type} in rows of ${width} do not fit ${dtype}`,
+    );
   }
   const WORKGROUP = independentLanes(gpu.tuning);
   gpu.dispatch(

@@ -259,7 +259,10 @@ export class Parameters {
 }
 
 /** Reads a place's elements in order, as f32 whatever they are stored as. */
-async function* floatPieces(gpu: Gpu, { part, segment, start }: Place): AsyncGenerator<Float32Array> {
+async function* floatPieces(
+  gpu: Gpu,
+  { part, segment, start }: Place,
+): AsyncGenerator<Float32Array> {
   if (isQuantised(segment.dtype)) return yield* quantisedPieces(gpu, { part, segment, start });
   for await (const piece of readPieces(gpu, segment.view(start, [part.size]))) {
     yield fromStorage(piece, segment.dtype);

@@ -30,9 +30,9 @@ export function runDeviceOf(
   { info, tuning, choices }: Gpu,
   models: readonly Model[],
 ): RunDevice {
-  const frozen = new Set(models.flatMap(({ parameters }) =>
-    parameters.gradients ? [] : parameters.matrixTypes
-  ));
+  const frozen = new Set(
+    models.flatMap(({ parameters }) => parameters.gradients ? [] : parameters.matrixTypes),
+  );
   return {
     adapter: info.name,
     engine: info.engine,
@@ -74,9 +74,11 @@ export function describeDeviceChange(before: RunDevice, now: RunDevice): string 
   if (visible.length + variants.length === 0) return null;
   const consequences = [
     ...(visible.length > 0
-      ? [`${visible.join(", ")}: ${
-        storedBefore === stored ? "the last bits of its numbers" : "its numbers"
-      } are others from here on`]
+      ? [
+        `${visible.join(", ")}: ${
+          storedBefore === stored ? "the last bits of its numbers" : "its numbers"
+        } are others from here on`,
+      ]
       : []),
     ...(variants.length > 0
       ? [`${variants[0]}${others(variants.length - 1)}: this shows in no bit`]
