@@ -44,8 +44,27 @@ export interface GemmOptions {
   readonly firstColumnOfB?: number;
   /** Multiplies the product; not with `accumulate`. */
   readonly scale?: number;
+  /**
+   * The product is a gate and what it lets through, side by side, and C = silu(gate) · up (nt, and nothing else with
+   * it): C has half as many columns as B rows. `kept` [rows, 2 · columns of C] receives gate and up themselves.
+   */
+  readonly gated?: { readonly kept: Tensor | null };
   /** Shown in errors and profiles. */
   readonly label?: string;
+}
+
+function expectGated(
+  label: string,
+  layout: GemmLayout,
+  b: Tensor,
+  { shape: [rows, width] }: Tensor,
+  { gated, label: _, variant: __, ...others }: GemmOptions,
+): void {
+  const other = Object.entries(others).find(([, value]) => value !== undefined);
+  if (other) throw new Error(`${label}: gated, and ${other[0]} with it`);
+  if (layout !== "nt") throw new Error(`${label}: gated, in layout ${layout}`);
+  expectShape(label, "B", b, [2 * width, -1], b.dtype);
+  if (gated?.kept) expectShape(label, "gate and up", gated.kept, [rows, 2 * width]);
 }
 
 /** A product too long for one launch is cut into launches of multiples of so many rows of C. */
@@ -76,6 +95,7 @@ export function gemm(
     firstColumnOfA = 0,
     firstColumnOfB = 0,
     scale,
+    gated,
   } = options;
   const label = options.label ?? `gemm ${layout}`;
   const [rows, strideC] = c.shape;
@@ -87,11 +107,12 @@ export function gemm(
   expectShape(label, "C", c, [-1, -1]);
   if (bias) expectShape(label, "bias", bias, [Math.ceil(columns / 4) * 4]);
   if (residual) expectShape(label, "residual", residual, [rows, strideC]);
+  if (gated) expectGated(label, layout, b, c, options);
   const storage = b.dtype;
   if (storage === "u32" || storage === "i32") throw new Error(`${label}: B is ${storage}`);
   const fits = rowsOfA >= rows &&
     (options.depth === undefined ? depthOfB === depth : depthOfB >= depth) &&
-    firstColumn + columns <= strideC &&
+    (gated ? columns === 2 * strideC : firstColumn + columns <= strideC) &&
     (layout === "tn" || firstColumnOfA + depth <= Math.ceil(a.shape[1] / 4) * 4) &&
     !(accumulate && scale !== undefined) &&
     (layout === "nt" ? b.shape[0] : b.shape[1] - firstColumnOfB) >= columns &&
@@ -119,6 +140,7 @@ export function gemm(
         ...options,
         firstColumnOfA: firstColumnOfA + (layout === "tn" ? first : 0),
         ...(residual && { residual: part(residual) }),
+        ...(gated && { gated: { kept: gated.kept && part(gated.kept) } }),
       });
     }
     return;
@@ -130,6 +152,8 @@ export function gemm(
     RESIDUAL: residual !== undefined,
     ACCUMULATE: accumulate,
     SCALE: scale !== undefined,
+    GATED: gated !== undefined,
+    KEPT: gated !== undefined && gated.kept !== null,
   };
   const parameters = {
     rows,
@@ -146,6 +170,7 @@ export function gemm(
   const tensors: Record<string, Tensor> = { a, b, c };
   if (bias) tensors.bias = bias;
   if (residual) tensors.residual = residual;
+  if (gated?.kept) tensors.gateUp = gated.kept;
   const variant = options.variant ??
     gpu.choices.of(gemmOperation, { layout, storage, rows, columns, depth });
   if (variant.sharing === "uniform") {

@@ -84,9 +84,8 @@ fn main(
   let rowA$g = min(row + $(8*g)u + lane, lastRow) * strideA + params.firstA / 4u;
   //#endfor
   //#if LAYOUT == 0
-  let lastColumn = params.columns - 1u;
   //#for n 0 4
-  let rowB$n = min(column + $(n)u, lastColumn) * strideB;
+  let rowB$n = rowOfB(column + $(n)u) * strideB;
   //#endfor
   //#else
   let columnVector = min((params.firstB + column) / 4u, strideB - 1u);

@@ -21,9 +21,8 @@ fn main(
   //#for r 0 ROWS
   let rowA$r = min(row + $(r)u, lastRow) * (params.strideA / 4u) + params.firstA / 4u;
   //#endfor
-  let lastColumn = params.columns - 1u;
   //#for n 0 4
-  let rowB$n = min(column + $(n)u, lastColumn) * strideB;
+  let rowB$n = rowOfB(column + $(n)u) * strideB;
   //#endfor
   let blocks = (params.depth + 3u) / 4u;
   for (var k = 0u; k < blocks; k++) {

@@ -86,7 +86,7 @@ fn main(
       let column = i / $(TK/4)u;
       let vector = i % $(TK/4)u;
       let index = k / 4u + vector;
-      let value = load_b(min(firstColumn + column, params.columns - 1u) * strideB + min(index, strideB - 1u));
+      let value = load_b(rowOfB(firstColumn + column) * strideB + min(index, strideB - 1u));
       let inside = index * 4u < params.depth;
       putB(column * strideTileB + vector * 4u, select(vec4<f32>(0.0), value * weightScale, inside));
     }

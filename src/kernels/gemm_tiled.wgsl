@@ -76,7 +76,7 @@ fn main(
   let sliceB = lane % $(TK/4)u;
   let rowB = lane / $(TK/4)u;
   //#for n 0 LX*RN*TK/4/(LX*LY)
-  let startB$n = min(firstColumn + rowB + $(n*LX*LY*4/TK)u, params.columns - 1u) * strideB;
+  let startB$n = rowOfB(firstColumn + rowB + $(n*LX*LY*4/TK)u) * strideB;
   //#endfor
   //#else
   let vectorB = lane % $(LX*RN/4)u;

@@ -1,6 +1,9 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
-import code from "./swiglu.wgsl" with { type: "text" };
+import { compose } from "./parts/compose.ts";
+import text from "./swiglu.wgsl" with { type: "text" };
+
+const code = compose(text);
 
 /**
  * h = silu(gate) · up (Shazeer 2020).

@@ -1,4 +1,5 @@
-// h = silu(gate) * up (Shazeer 2020), gate and up lying side by side in a row; and its gradient.
+// h = silu(gate) * up (Shazeer 2020), gate and up lying side by side in a row; and its gradient. Where nothing is added
+// to gate and up after their product, that writes h itself, with the same bits (GATED in gemm.wgsl).
 
 struct Params {
   rows: u32,
@@ -14,6 +15,8 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> h: array<vec4<f32>>;
 //#endif
 
+//#include silu VECTOR="vec4<f32>"
+
 @compute @workgroup_size(64)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
@@ -27,11 +30,11 @@ fn main(
   let at = row * vectors + index;
   let gate = gateUp[at];
   let up = gateUp[at + vectors];
-  let sigmoid = vec4<f32>(1.0) / (vec4<f32>(1.0) + exp(-gate));
-  let silu = gate * sigmoid;
+  let slope = sigmoid(gate);
+  let silu = gate * slope;
   //#if BACKWARD
   let d = dh[index];
-  dGateUp[at] = d * up * fma(silu, vec4<f32>(1.0) - sigmoid, sigmoid);
+  dGateUp[at] = d * up * fma(silu, vec4<f32>(1.0) - slope, slope);
   dGateUp[at + vectors] = d * silu;
   //#else
   h[index] = silu * up;

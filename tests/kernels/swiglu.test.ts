@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import type { Gpu } from "../../src/gpu/gpu.ts";
+import { gemm } from "../../src/kernels/gemm.ts";
+import { type GemmVariant, runnableGemmVariants } from "../../src/kernels/gemm_variants.ts";
 import { swigluBackward, swigluForward } from "../../src/kernels/swiglu.ts";
 import { assertClose, onEveryGpu, randomFloats } from "./harness.ts";
+import { onMatrixUnits } from "./on_matrix_units.ts";
 
 const shapes = [[1, 4], [257, 132], [3, 4864]] as const;
 const bound = {
@@ -99,4 +102,54 @@ onEveryGpu("a row of swiglu has the same bits alone and in a batch", async (gpu)
       gradient.slice(row * 2 * columns, (row + 1) * 2 * columns),
     );
   }
+});
+
+/** Gate, up and what the gate lets through, by the product and swiglu and by the gated product. */
+async function gatedBoth(gpu: Gpu, rows: number, columns: number, variant: GemmVariant) {
+  const depth = 40;
+  const tensors = {
+    a: gpu.from(randomFloats(rows * depth, 6, 2), [rows, depth]),
+    b: gpu.from(randomFloats(2 * columns * depth, 7), [2 * columns, depth]),
+    product: gpu.tensor([rows, 2 * columns]),
+    through: gpu.tensor([rows, columns]),
+    kept: gpu.tensor([rows, 2 * columns]),
+    gated: gpu.tensor([rows, columns]),
+  };
+  const { a, b, product, through, kept, gated } = tensors;
+  gemm(gpu, "nt", a, b, product, { variant });
+  swigluForward(gpu, product, through);
+  gemm(gpu, "nt", a, b, gated, { variant, gated: { kept } });
+  const found = await gpu.readAll([product, through, kept, gated]);
+  gpu.release(...Object.values(tensors));
+  return found;
+}
+
+/** The smallest of each way of sharing: they compile in seconds. */
+function variantOfEachKind(gpu: Gpu): GemmVariant[] {
+  const all = runnableGemmVariants(gpu.tuning, "nt");
+  return [...new Map(all.toReversed().map((variant) => [variant.sharing, variant])).values()];
+}
+
+async function checkGated(gpu: Gpu): Promise<void> {
+  for (const variant of variantOfEachKind(gpu)) {
+    // Both leave the edge of every tile ragged.
+    for (const [rows, columns] of [[1, 20], [37, 76]]) {
+      const [product, through, kept, gated] = await gatedBoth(gpu, rows, columns, variant);
+      assert.ok(product.every((x) => Number.isFinite(x)) && product.some((x) => x !== 0));
+      assert.deepEqual(kept, product, `gate and up of ${variant.name}`);
+      assert.deepEqual(gated, through, variant.name);
+    }
+  }
+}
+
+onEveryGpu("a gated product has the bits of the product and swiglu", checkGated);
+onMatrixUnits("a gated product has the bits of the product and swiglu", ["f16"], checkGated);
+
+onEveryGpu("a gated product takes nothing else with it", (gpu) => {
+  const [a, b, c] = [[1, 4], [8, 4], [1, 4]].map((shape) => gpu.tensor(shape));
+  const gated = { kept: null };
+  assert.throws(() => gemm(gpu, "nt", a, b, c, { gated, scale: 2 }), /gated, and scale with it/);
+  assert.throws(() => gemm(gpu, "nn", a, b, c, { gated }), /gated, in layout nn/);
+  gpu.release(a, b, c);
+  return Promise.resolve();
 });

@@ -71,7 +71,7 @@ export function decodeStep(
   let x = embed(model, state.tokens);
   model.layers.forEach((layer, index) => {
     const attend = attendCached(model, cache, index, layer, state);
-    const output = gpu.scope(() => layerForward(model, layer, x, attend).output, (kept) => [kept]);
+    const output = gpu.scope(() => layerForward(model, layer, x, attend), (kept) => [kept]);
     gpu.release(x);
     x = output;
   });

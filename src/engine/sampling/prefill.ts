@@ -103,7 +103,7 @@ export function prefill(
       }
       const attend = attendPages(model, cache, index, tensors, store);
       const output = gpu.scope(
-        () => layerForward(model, layer, x, attend).output,
+        () => layerForward(model, layer, x, attend),
         (kept) => [kept],
       );
       gpu.release(x);

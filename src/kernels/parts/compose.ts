@@ -30,6 +30,7 @@ import gradient_norm_lanes from "./gradient_norm_lanes.wgsl" with { type: "text"
 import logit_order from "./logit_order.wgsl" with { type: "text" };
 import philox from "./philox.wgsl" with { type: "text" };
 import sample_filters from "./sample_filters.wgsl" with { type: "text" };
+import silu from "./silu.wgsl" with { type: "text" };
 import softmax_block from "./softmax_block.wgsl" with { type: "text" };
 import softmax_join from "./softmax_join.wgsl" with { type: "text" };
 import softmax_statistics from "./softmax_statistics.wgsl" with { type: "text" };
@@ -68,6 +69,7 @@ const parts: Parts = {
   logit_order,
   philox,
   sample_filters,
+  silu,
   softmax_block,
   softmax_join,
   softmax_statistics,

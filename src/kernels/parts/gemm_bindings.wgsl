@@ -19,10 +19,32 @@ struct Params {
 @group(0) @binding(0) var<uniform> params: Params;
 //#include stored_vectors NAME="a" BINDING=1 STORAGE="f32"
 //#include stored_vectors NAME="b" BINDING=2
+//#if GATED
+@group(0) @binding(3) var<storage, read_write> c: array<vec2<f32>>;
+//#if KEPT
+@group(0) @binding(4) var<storage, read_write> gateUp: array<vec2<f32>>;
+//#endif
+//#else
 @group(0) @binding(3) var<storage, read_write> c: array<vec4<f32>>;
+//#endif
 //#if BIAS
 @group(0) @binding(4) var<storage, read> bias: array<vec4<f32>>;
 //#endif
 //#if RESIDUAL
 @group(0) @binding(5) var<storage, read> residual: array<vec4<f32>>;
+//#endif
+
+// Which row of B (nt) makes a column. GATED: of four columns of a lane two are of the gate and two are those of the up
+// projection that they belong to, half of B's rows further on.
+fn rowOfB(column: u32) -> u32 {
+  //#if GATED
+  let half = params.columns / 2u;
+  return min(column / 4u * 2u + column % 2u, half - 1u) + select(0u, half, column % 4u >= 2u);
+  //#else
+  return min(column, params.columns - 1u);
+  //#endif
+}
+//#if GATED
+
+//#include silu VECTOR="vec2<f32>"
 //#endif

@@ -1,6 +1,16 @@
   // Writes the sums $SUM of four columns from $COLUMN on in row $ROW. A last partial vector's padding columns
-  // receive copies of what the clamped loads gave.
+  // receive copies of what the clamped loads gave. GATED: they are two of the gate and two of the up projection.
   if ($ROW < params.rows && $COLUMN < params.columns) {
+    //#if GATED
+    let gate = $SUM.xy;
+    let up = $SUM.zw;
+    c[($ROW) * strideC * 2u + $COLUMN / 4u] = gate * sigmoid(gate) * up;
+    //#if KEPT
+    let at = ($ROW) * (params.columns / 2u) + $COLUMN / 4u;
+    gateUp[at] = gate;
+    gateUp[at + params.columns / 4u] = up;
+    //#endif
+    //#else
     let at = params.firstC / 4u + ($ROW) * strideC + $COLUMN / 4u;
     //#if SCALE
     $SUM *= params.scale;
@@ -12,4 +22,5 @@
     $SUM += residual[at];
     //#endif
     c[at] = $SUM;
+    //#endif
   }

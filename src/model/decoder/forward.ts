@@ -3,8 +3,7 @@ import { attentionForward } from "../../kernels/attention.ts";
 import { embeddingForward } from "../../kernels/embedding.ts";
 import { rmsnormForward } from "../../kernels/rmsnorm.ts";
 import { ropeForward, type RopeOptions } from "../../kernels/rope.ts";
-import { swigluForward } from "../../kernels/swiglu.ts";
-import { linearForward } from "./linear.ts";
+import { gatedForward, linearForward } from "./linear.ts";
 import type { Layer, Model } from "./model.ts";
 import type { PackedBatch } from "./packed_batch.ts";
 import type { Parameter } from "./parameters.ts";
@@ -71,13 +70,15 @@ export function layerQkv(
  *
  * @param input [T, C]
  * @param attend makes the attention's output from `qkv`
+ * @param gateUp [T, 2·I] filled, or null
  */
 function layerInterior<Attention extends { readonly output: Tensor }>(
   model: Model,
   layer: Layer,
   input: Tensor,
   attend: (qkv: Tensor) => Attention,
-): LayerActivations<Attention> {
+  gateUp: Tensor | null,
+): Omit<LayerActivations<Attention>, "gateUp"> {
   const { gpu, config } = model;
   const [T] = input.shape;
   const { normed: first, qkv } = layerQkv(model, layer, input);
@@ -85,9 +86,7 @@ function layerInterior<Attention extends { readonly output: Tensor }>(
   const attended = attention.output.reshape(T, config.heads * config.headDim);
   const middle = linearForward(gpu, "attention output", layer.attentionOutput, attended, input);
   const second = normedRows(model, middle, layer.postNorm);
-  const gateUp = linearForward(gpu, "gate and up", layer.gateUp, second.y);
-  const inner = gpu.tensor([T, config.intermediateSize], "f32", "inner");
-  swigluForward(gpu, gateUp, inner);
+  const inner = gatedForward(gpu, "gate and up", layer.gateUp, second.y, gateUp);
   return {
     input,
     inputRstd: first.rstd,
@@ -97,26 +96,45 @@ function layerInterior<Attention extends { readonly output: Tensor }>(
     middle,
     middleRstd: second.rstd,
     middleNormed: second.y,
-    gateUp,
     inner,
   };
 }
 
-/**
- * One decoder layer.
- *
- * @param input [T, C]
- * @param attend makes the attention's output from `qkv`
- * @returns what it made, and [T, C] the residual stream after it
- */
-export function layerForward<Attention extends { readonly output: Tensor }>(
+/** What a layer makes before its last projection, for its gradient. */
+function layerActivations<Attention extends { readonly output: Tensor }>(
   model: Model,
   layer: Layer,
   input: Tensor,
   attend: (qkv: Tensor) => Attention,
-): { made: LayerActivations<Attention>; output: Tensor } {
-  const made = layerInterior(model, layer, input, attend);
-  return { made, output: linearForward(model.gpu, "down", layer.down, made.inner, made.middle) };
+): LayerActivations<Attention> {
+  const { gpu, config: { intermediateSize } } = model;
+  const gateUp = gpu.tensor([input.shape[0], 2 * intermediateSize], "f32", "gate and up");
+  return { ...layerInterior(model, layer, input, attend, gateUp), gateUp };
+}
+
+/** A layer's last projection. @returns [T, C] the residual stream after the layer */
+function layerEnd(
+  { gpu }: Model,
+  { down }: Layer,
+  { inner, middle }: { readonly inner: Tensor; readonly middle: Tensor },
+): Tensor {
+  return linearForward(gpu, "down", down, inner, middle);
+}
+
+/**
+ * One decoder layer of which only the result is wanted. Call inside a `gpu.scope`.
+ *
+ * @param input [T, C]
+ * @param attend makes the attention's output from `qkv`
+ * @returns [T, C] the residual stream after it
+ */
+export function layerForward(
+  model: Model,
+  layer: Layer,
+  input: Tensor,
+  attend: (qkv: Tensor) => { readonly output: Tensor },
+): Tensor {
+  return layerEnd(model, layer, layerInterior(model, layer, input, attend, null));
 }
 
 /** Embeds tokens. @returns [T, C] */
@@ -200,13 +218,13 @@ export function forwardForTraining(
   for (const layer of model.layers) {
     const input = x;
     const attend = attendPacked(model, layer, batch);
-    const forward = () => layerForward(model, layer, input, attend);
+    const activations = () => layerActivations(model, layer, input, attend);
     if (checkpointing) {
-      x = gpu.scope(() => forward().output, (kept) => [kept]);
-      layers.push(() => layerInterior(model, layer, input, attend));
+      x = gpu.scope(() => layerForward(model, layer, input, attend), (kept) => [kept]);
+      layers.push(activations);
     } else {
-      const { made, output } = forward();
-      x = output;
+      const made = activations();
+      x = layerEnd(model, layer, made);
       layers.push(() => made);
     }
   }
@@ -220,7 +238,7 @@ export function forwardOnly(model: Model, batch: PackedBatch): Tensor {
   let x = embed(model, batch.tokens);
   for (const layer of model.layers) {
     const attend = attendPacked(model, layer, batch);
-    const output = gpu.scope(() => layerForward(model, layer, x, attend).output, (kept) => [kept]);
+    const output = gpu.scope(() => layerForward(model, layer, x, attend), (kept) => [kept]);
     gpu.release(x);
     x = output;
   }

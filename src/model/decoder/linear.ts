@@ -1,6 +1,7 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
 import { gemm } from "../../kernels/gemm.ts";
+import { swigluForward } from "../../kernels/swiglu.ts";
 import type { LoraGroup } from "./lora.ts";
 import type { Parameter } from "./parameters.ts";
 
@@ -29,11 +30,24 @@ function adapterInner(gpu: Gpu, label: string, x: Tensor, { a, scale }: LoraGrou
 export function linearForward(
   gpu: Gpu,
   label: string,
-  { weight, bias, adapter }: Linear,
+  linear: Linear,
   x: Tensor,
   residual?: Tensor,
 ): Tensor {
-  const y = gpu.tensor([x.shape[0], weight.weight.shape[0]], "f32", label);
+  const y = gpu.tensor([x.shape[0], linear.weight.weight.shape[0]], "f32", label);
+  linearInto(gpu, label, linear, x, y, residual);
+  return y;
+}
+
+/** The same into y [T, O]. */
+function linearInto(
+  gpu: Gpu,
+  label: string,
+  { weight, bias, adapter }: Linear,
+  x: Tensor,
+  y: Tensor,
+  residual?: Tensor,
+): void {
   gemm(gpu, "nt", x, weight.weight, y, { label, bias: bias?.weight, residual });
   if (adapter) {
     gpu.scope(() => {
@@ -49,7 +63,35 @@ export function linearForward(
       });
     });
   }
-  return y;
+}
+
+/**
+ * silu(gate) · up, of a projection that gives gate and up side by side.
+ *
+ * @param x [T, I]
+ * @param kept [T, 2 · O] receives gate and up; null when nobody asks for them
+ * @returns [T, O]
+ */
+export function gatedForward(
+  gpu: Gpu,
+  label: string,
+  linear: Linear,
+  x: Tensor,
+  kept: Tensor | null,
+): Tensor {
+  const { weight: { weight }, bias, adapter } = linear;
+  const [T] = x.shape;
+  const inner = gpu.tensor([T, weight.shape[0] / 2], "f32", "inner");
+  if (bias || adapter) {
+    gpu.scope(() => {
+      const gateUp = kept ?? gpu.tensor([T, weight.shape[0]], "f32", label);
+      linearInto(gpu, label, linear, x, gateUp);
+      swigluForward(gpu, gateUp, inner);
+    });
+  } else {
+    gemm(gpu, "nt", x, weight, inner, { label, gated: { kept } });
+  }
+  return inner;
 }
 
 /**
