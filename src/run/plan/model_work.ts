@@ -110,27 +110,37 @@ function productWidths(
   return C + (heads + 2 * config.kvHeads) * headDim + heads * headDim + C + C + 2 * I + I + C;
 }
 
-/** Launches of an adapter's way forward in a layer: one in and one out of each of seven projections, four in. */
-const adapterLaunches = { forward: 11, backward: 26 };
-/** Norms 2, products 4, rotation, attention, activation. */
-const layerLaunches = 9;
+/**
+ * Launches of an adapter's way forward in a layer: one in and one out of each of seven projections, four in, and the
+ * activation, which waits for them.
+ */
+const adapterLaunches = { forward: 12, backward: 26 };
+/** Norms 2, products 4, rotation, attention. */
+const layerLaunches = 8;
 
 /**
  * T tokens through all layers: per layer products of 2·T·(layer's parameters) operations (and 2·T·(adapter's)),
- * attention of 4·P·H·D; other bytes 4·T·(4C + 2·O + 3I).
+ * attention of 4·P·H·D; other bytes 4·T·(4C + 2·O), and with an adapter 3I more. Without one the product of gate and
+ * up writes what comes of them, I, and 2I more where a gradient keeps them.
  */
-function layersForward(model: CountedModel, tokens: number, pairs: number): Work {
+function layersForward(
+  model: CountedModel,
+  tokens: number,
+  pairs: number,
+  { keepsGate }: { readonly keepsGate: boolean },
+): Work {
   const { config, weightBytes, adapterRank } = model;
   const { hiddenSize: C, intermediateSize: I, heads: H, headDim: D, layers } = config;
   const layer = layerParameters(model);
   const adapter = adapterParameters(model) / layers;
+  const written = adapterRank !== null ? 0 : keepsGate ? I : -I;
   return repeated({
     products: {
       flops: 2 * tokens * (layer + adapter),
-      bytes: weightBytes * layer + 4 * adapter + 4 * tokens * productWidths(config),
+      bytes: weightBytes * layer + 4 * adapter + 4 * tokens * (productWidths(config) + written),
     },
     attention: { flops: 4 * pairs * H * D, bytes: 16 * tokens * H * D },
-    otherBytes: 4 * tokens * (4 * C + 2 * qkvWidth(config) + 3 * I),
+    otherBytes: 4 * tokens * (4 * C + 2 * qkvWidth(config) + (adapterRank === null ? 0 : 3 * I)),
     launches: layerLaunches + (adapterRank === null ? 0 : adapterLaunches.forward),
   }, layers);
 }
@@ -210,14 +220,15 @@ function ends({ config: { hiddenSize: C } }: CountedModel, tokens: number): Work
 export function forwardWork(model: CountedModel, { tokens, pairs, predictions }: PassSize): Work {
   return addWork(
     ends(model, tokens),
-    layersForward(model, tokens, pairs),
+    layersForward(model, tokens, pairs, { keepsGate: false }),
     headForward(model, predictions),
   );
 }
 
 /** Keys and values of T tokens, which nobody asks for predictions. */
 export function prefillWork(model: CountedModel, tokens: number, pairs: number): Work {
-  return addWork(ends(model, tokens), layersForward(model, tokens, pairs));
+  const layers = layersForward(model, tokens, pairs, { keepsGate: false });
+  return addWork(ends(model, tokens), layers);
 }
 
 /**
@@ -227,7 +238,7 @@ export function prefillWork(model: CountedModel, tokens: number, pairs: number):
 function layersAgain(model: CountedModel, tokens: number, pairs: number): Work {
   const { config: { hiddenSize: C, intermediateSize: I, layers }, weightBytes, adapterRank } =
     model;
-  const forward = layersForward(model, tokens, pairs);
+  const forward = layersForward(model, tokens, pairs, { keepsGate: true });
   const down = I * C + (adapterRank ?? 0) * (I + C);
   const { products } = forward;
   return {
@@ -249,7 +260,7 @@ export function gradientWork(
   return addWork(
     ends(model, tokens),
     ends(model, tokens),
-    layersForward(model, tokens, pairs),
+    layersForward(model, tokens, pairs, { keepsGate: !checkpointing }),
     ...(checkpointing ? [layersAgain(model, tokens, pairs)] : []),
     layersBackward(model, tokens, pairs),
     headForward(model, predictions),
@@ -259,21 +270,18 @@ export function gradientWork(
 
 /**
  * One token of each of W slots: weights are read once however many there are, and of every key that is attended
- * to (P of them) key and value: 8·KV·D bytes in each layer. Then the logits of W rows, which sampling reads twice.
+ * to (P of them) key and value: 8·KV·D bytes in each layer. Then the logits of W rows, which sampling reads once.
  */
 export function decodeWork(model: CountedModel, slots: number, pairs: number): Work {
   const { config } = model;
-  const { layers, kvHeads, headDim, vocabularySize: V } = config;
+  const { layers, kvHeads, headDim } = config;
   const cache: Work = {
     ...noWork,
     attention: { flops: 0, bytes: 8 * layers * kvHeads * headDim * pairs },
-    otherBytes: 8 * slots * V,
-    // Log-softmax, sampling and the slots' state, beside the head's own.
-    launches: 2,
   };
   return addWork(
     ends(model, slots),
-    layersForward(model, slots, pairs),
+    layersForward(model, slots, pairs, { keepsGate: false }),
     headForward(model, slots),
     cache,
   );

@@ -40,13 +40,13 @@ Deno.test("work: a tiny model by hand", () => {
     products: {
       // 2·3·480 a layer, 2·2·8·20 for the head
       flops: 2 * 2880 + 640,
-      // a layer: 4·480 of weights, 4·3·(8+16 + 8+8 + 8+24 + 12+8) of rows; head: 4·160 and 4·2·28
-      bytes: 2 * (1920 + 4 * 3 * 92) + 640 + 224,
+      // a layer: 4·480 of weights, 4·3·(8+16 + 8+8 + 8+12 + 12+8) of rows; head: 4·160 and 4·2·28
+      bytes: 2 * (1920 + 4 * 3 * 80) + 640 + 224,
     },
     attention: { flops: 2 * 4 * 6 * 2 * 4, bytes: 2 * 16 * 3 * 8 },
-    // a layer: 4·3·(4·8 + 2·16 + 3·12); the ends: 16·3·8; the head: 4·2·20
-    otherBytes: 2 * 1200 + 384 + 160,
-    launches: 2 * 9 + 2 + 3,
+    // a layer: 4·3·(4·8 + 2·16); the ends: 16·3·8; the head: 4·2·20
+    otherBytes: 2 * 768 + 384 + 160,
+    launches: 2 * 8 + 2 + 3,
   });
   const gradient = gradientWork(whole, size, { checkpointing: false });
   // Forward once, back twice; so few logits are kept.
