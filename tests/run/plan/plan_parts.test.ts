@@ -36,8 +36,8 @@ Deno.test("plan: work takes as long as operations or bytes, kind by kind, and it
 });
 
 Deno.test("plan: sampling counts windows, admissions and the tail", () => {
-  // A layer has 9 launches, of which there are two; the ends 2, the head 3, sampling 2; prefill 2 · 9 + 2.
-  const [step, prefill] = [25, 20];
+  // A layer has 8 launches, of which there are two; the ends 2, the head and sampling 3; prefill 2 · 8 + 2.
+  const [step, prefill] = [21, 18];
   const response = (length: number) => ({ promptTokens: 6, newTokens: 6, length });
   const settings = { slots: 2, stepsBetweenReadbacks: 4 };
   // Two begin. After two windows the first has ended and the third begins, which takes three.
