@@ -5,9 +5,7 @@ import type { Tuning } from "../../src/gpu/tuning.ts";
 import type { GpuLimits } from "./gpu_limits.ts";
 import type { InnerLoop } from "./inner_loop.ts";
 import type { KernelCode } from "./kernel_code.ts";
-
-/** Bytes of workgroup memory that a core reads in a cycle, and lanes that read together. */
-const [bytesOfCycle, readingLanes] = [128, 32];
+import { readingCycles, readingLanes, share } from "./shares.ts";
 
 /**
  * The share of a GPU's limit that a product reaches at most. The limit is the longer of two times, that of its fma
@@ -24,20 +22,19 @@ export function productShare(
   shape: GemmShape,
   { rm, rn, lx, ly, tk }: GemmTile,
   loop: InnerLoop,
-  { cores, lanes, clock, bandwidth }: GpuLimits,
+  limits: GpuLimits,
 ): number {
+  const { cores, lanes, clock } = limits;
   const { rows, columns, depth, storage } = shape;
   const groups = Math.ceil(rows / (ly * rm)) * Math.ceil(columns / (lx * rn));
   const rounds = Math.ceil(groups / cores);
   const issue = loop.instructions / tk * lx * ly / lanes;
-  const cyclesOf = (vectors: number) => Math.ceil(Math.max(1, vectors) * 16 / bytesOfCycle);
-  const reads = rn * cyclesOf(Math.min(lx, readingLanes)) + rm * cyclesOf(readingLanes / lx);
+  const reads = rn * readingCycles(Math.min(lx, readingLanes)) +
+    rm * readingCycles(readingLanes / lx);
   const shared = reads / 4 * Math.ceil(lx * ly / readingLanes);
-  const inCore = rounds * depth * Math.max(issue, shared) / clock;
+  const inCores = rounds * depth * Math.max(issue, shared) / clock;
   const bytes = 4 * rows * depth + bytesOf(storage) * columns * depth + 4 * rows * columns;
-  const inMemory = bytes / bandwidth;
-  const atBest = Math.max(rows * columns * depth / (lanes * cores * clock), inMemory);
-  return atBest / Math.max(inCore, inMemory);
+  return share({ multiplyAdds: rows * columns * depth, bytes }, { inCores, bytes }, limits);
 }
 
 /** The products of a layer of Qwen2.5-0.5B, in training on 16k tokens and in decoding, and the tiles they take. */

@@ -4,7 +4,6 @@ import { Gpu } from "../../src/gpu/gpu.ts";
 import type { KernelSource } from "../../src/gpu/kernel.ts";
 import type { Precision } from "../../src/gpu/tuning.ts";
 import { capturedSpirv } from "./captured_spirv.ts";
-import { gpuLimits } from "./gpu_limits.ts";
 import {
   multipliesMatrices,
   requireSmallMatrices,
@@ -13,7 +12,7 @@ import {
 } from "./matrix_spirv.ts";
 import { type KernelCode, kernelCode, variantName } from "./kernel_code.ts";
 import { hardware, judgedModels, modelKernels } from "./model_kernels.ts";
-import { judgedProducts, loopOf, productShare } from "./product_shares.ts";
+import { shareTables } from "./share_tables.ts";
 import { VulkanCompiler } from "./vulkan_compiler.ts";
 
 /** What is asked of a report. */
@@ -38,7 +37,7 @@ export interface MachineCodeFile {
   readonly device: string;
   readonly engine: EngineName;
   readonly precision: Precision;
-  readonly kernels: readonly KernelCode[];
+  readonly kernels: readonly Omit<KernelCode, "loops">[];
 }
 
 /** Compiles the models' kernels, prints a row for each and writes the report. */
@@ -71,11 +70,13 @@ export async function reportMachineCode(options: ReportOptions): Promise<void> {
     device: compiler.name,
     engine,
     precision,
-    kernels,
+    kernels: kernels.map(({ loops: _, ...one }) => one),
   };
   console.log(`${file.compiler} · ${file.device} · ${engine} engine, precision ${precision}\n`);
   console.log(table(kernels));
-  if (filter === "" && precision === "f32") console.log(`\n${shareTable(kernels, engine)}`);
+  if (filter === "" && precision === "f32") {
+    console.log(`\n${shareTables(kernels, hardware(engine).tuning)}`);
+  }
   if (json !== undefined) Deno.writeTextFileSync(json, `${JSON.stringify(file, null, 2)}\n`);
 }
 
@@ -97,22 +98,6 @@ async function kernelsOfModels({ gpu: engine, filter, precision }: ReportOptions
     }
   }
   return [...found.values()].filter(({ source }) => variantName(source).includes(filter));
-}
-
-/** What products can reach of several GPUs' limits at most, by these kernels. */
-function shareTable(kernels: readonly KernelCode[], engine: EngineName): string {
-  const products = judgedProducts(hardware(engine).tuning);
-  return alignedTable([
-    ["product: share of the limit at most", "tile", ...gpuLimits.map(({ name }) => name)],
-    ...products.map(({ what, shape, tile }) => {
-      const loop = loopOf(kernels, shape, tile);
-      const shares = gpuLimits.map((limits) =>
-        loop ? `${(100 * productShare(shape, tile, loop, limits)).toFixed(0)} %` : ""
-      );
-      const { rm, rn, lx, ly } = tile;
-      return [`${what} (${shape.layout})`, `${ly * rm} x ${lx * rn}`, ...shares];
-    }),
-  ]);
 }
 
 function table(kernels: readonly KernelCode[]): string {
