@@ -6,6 +6,7 @@ import { gemm, type GemmLayout, type GemmOptions } from "../../src/kernels/gemm.
 import { runnableGemmVariants } from "../../src/kernels/gemm_variants.ts";
 import { requireSameBits } from "../../src/kernels/same_bits.ts";
 import { randomFloats } from "./harness.ts";
+import { repeated, trialNumbers } from "../../src/kernels/trial_numbers.ts";
 import { onMatrixUnits } from "./on_matrix_units.ts";
 
 /** What is lost of a product's factors, as a share of the product, and that of the sum in f32. */
@@ -83,6 +84,28 @@ onMatrixUnits(
         }
       }
     }
+  },
+);
+
+onMatrixUnits(
+  "matrix units: products with quantised blocks have the bits of those with the numbers in f32",
+  ["f16"],
+  async (gpu) => {
+    const [rows, columns, depth] = [33, 64, 128];
+    const left = randomFloats(rows * depth, 1);
+    const { stored, values } = trialNumbers(2, "q4k");
+    const right = Float32Array.from(
+      { length: columns * depth },
+      (_, i) => values[i % values.length],
+    );
+    const expected = await product(gpu, "nt", left, right, [rows, columns, depth]);
+    const a = gpu.from(left, [rows, depth]);
+    const b = gpu.tensor([columns, depth], "q4k");
+    const c = gpu.tensor([rows, columns]);
+    gpu.write(b, repeated(stored, b.hostLength));
+    gemm(gpu, "nt", a, b, c);
+    assert.deepEqual(await gpu.readFloats(c), expected);
+    gpu.release(a, b, c);
   },
 );
 
