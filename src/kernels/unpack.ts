@@ -43,9 +43,10 @@ export function unpack(gpu: Gpu, packed: Tensor, weights: Tensor, piece: PackedP
   expectShape("unpack", "packed", packed, [-1], "u32");
   expectShape("unpack", "weights", weights, [-1], weights.dtype);
   const { dtype } = weights;
-  const perLane = isQuantised(dtype) ? (dtype === "q4k" ? 64 : 32) : 4;
+  const alignment = isQuantised(dtype) ? (dtype === "q4k" ? 64 : 32) : 4;
+  const perLane = dtype === "q4" || dtype === "q4k" ? 8 : 4;
   if (
-    [elements, firstElement, targetStart, width].some((count) => count % perLane !== 0) ||
+    [elements, firstElement, targetStart, width].some((count) => count % alignment !== 0) ||
     (isQuantised(dtype) && !isKeptAs(dtype, type)) ||
     elements % block.elements !== 0 ||
     packed.bytes < storedBytes(type, elements) ||
@@ -67,6 +68,7 @@ export function unpack(gpu: Gpu, packed: Tensor, weights: Tensor, piece: PackedP
         QUANTISED: isQuantisedStoredType(type),
         STORAGE: dtype,
         PER_LANE: perLane,
+        ALIGNMENT: alignment,
         WORKGROUP,
       },
     },

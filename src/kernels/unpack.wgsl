@@ -1,6 +1,6 @@
 // Turns the blocks of a weight file into elements in f32, f16 or bf16 (STORAGE), or quantised blocks without loss into
-// those of stored_vectors.wgsl, whose parts lie in whole words; $PER_LANE elements to a lane. Every number of the
-// piece's place is a multiple of that.
+// those of stored_vectors.wgsl; $PER_LANE elements to a lane: whole vectors or the quants of a word. Every number of
+// the piece's place is a multiple of $ALIGNMENT.
 //
 // The formats of quantised blocks are ggml's (ggml-common.h, ggml-quants.c); each has an even number of
 // bytes, so that its f16 scales never lie across two 16-bit places.
@@ -224,35 +224,37 @@ fn main(
   let i = first % $(ELEMENTS)u;
   //#if STORAGE == "q8"
   let base = target_at / 32u * 10u;
-  for (var word = 0u; word < 8u; word++) {
-    var quants = 0u;
-    for (var n = 0u; n < 4u; n++) {
-      quants |= (bitcast<u32>(quantAt(block, i + word * 4u + n)) & 0xffu) << (n * 8u);
-    }
-    weights[base + word] = quants;
+  var quants = 0u;
+  for (var n = 0u; n < 4u; n++) {
+    quants |= (bitcast<u32>(quantAt(block, i + n)) & 0xffu) << (n * 8u);
   }
-  weights[base + 8u] = scaleBits(block) |
-    ((bitcast<u32>(multiplierAt(block, i)) & 0xffu) << 16u) |
-    ((bitcast<u32>(multiplierAt(block, i + 16u)) & 0xffu) << 24u);
-  weights[base + 9u] = bitcast<u32>(minimumAt(block, i));
+  weights[base + target_at % 32u / 4u] = quants;
+  if (target_at % 32u == 0u) {
+    weights[base + 8u] = scaleBits(block) |
+      ((bitcast<u32>(multiplierAt(block, i)) & 0xffu) << 16u) |
+      ((bitcast<u32>(multiplierAt(block, i + 16u)) & 0xffu) << 24u);
+    weights[base + 9u] = bitcast<u32>(minimumAt(block, i));
+  }
   //#else
   let base = target_at / 64u * 10u;
-  let firstWord = target_at % 64u / 8u;
-  for (var word = 0u; word < $(PER_LANE/8)u; word++) {
-    var quants = 0u;
-    for (var n = 0u; n < 8u; n++) {
-      quants |= bitcast<u32>(quantAt(block, i + word * 8u + n)) << (n * 4u);
-    }
-    weights[base + firstWord + word] = quants;
+  var quants = 0u;
+  for (var n = 0u; n < 8u; n++) {
+    quants |= bitcast<u32>(quantAt(block, i + n)) << (n * 4u);
   }
+  weights[base + target_at % 64u / 8u] = quants;
   //#if STORAGE == "q4"
-  weights[base + 8u + firstWord / 4u] = scaleBits(block) | (halfOf(minimumAt(block, i)) << 16u);
+  if (target_at % 32u == 0u) {
+    weights[base + 8u + target_at % 64u / 32u] =
+      scaleBits(block) | (halfOf(minimumAt(block, i)) << 16u);
+  }
   //#else
-  let low = scaleAndMinimum(block + 4u, i >> 5u);
-  let high = scaleAndMinimum(block + 4u, (i >> 5u) + 1u);
-  // The file's minimum is one to subtract.
-  weights[base + 8u] = scaleBits(block) | ((halfBitsAt(block + 2u) ^ 0x8000u) << 16u);
-  weights[base + 9u] = low.x | (high.x << 8u) | (low.y << 16u) | (high.y << 24u);
+  if (target_at % 64u == 0u) {
+    let low = scaleAndMinimum(block + 4u, i >> 5u);
+    let high = scaleAndMinimum(block + 4u, (i >> 5u) + 1u);
+    // The file's minimum is one to subtract.
+    weights[base + 8u] = scaleBits(block) | ((halfBitsAt(block + 2u) ^ 0x8000u) << 16u);
+    weights[base + 9u] = low.x | (high.x << 8u) | (low.y << 16u) | (high.y << 24u);
+  }
   //#endif
   //#endif
   //#endif
