@@ -5,7 +5,7 @@
 // A row of A is multiplied by a power of two (row_scale.wgsl) that brings its largest element near the end of f16's
 // range, and the sums are divided by it: neither small gradients nor large activations leave the range, and the
 // scaling itself rounds nothing. B, the weights, is multiplied by 64: those below 1023 are kept, and those above 1e-6
-// with all bits.
+// with all bits; larger ones become infinite, so that no update comes of them.
 //
 // PAIR: each factor is the sum of two f16, x = high + low / 1024, of whose products all but low * low are summed, the
 // ones with a low part for themselves: 21 bits of each factor count. The high part is cut off bit by bit, since
@@ -38,6 +38,12 @@ var<workgroup> tileALow: array<f16, $(SY*RM*MM*(TK+8))>;
 var<workgroup> tileBLow: array<f16, tileBSize>;
 //#endif
 const weightScale = 64.0;
+
+// What f16 cannot hold is made infinite before it is converted: a driver that rounds towards zero would keep it finite.
+fn weight(value: vec4<f32>) -> vec4<f32> {
+  let scaled = value * weightScale;
+  return select(scaled, scaled * 3.0e38, abs(scaled) >= vec4<f32>(65520.0));
+}
 
 var<workgroup> results: array<f32, $(SX*SY*MM*MN)>;
 
@@ -88,7 +94,7 @@ fn main(
       let index = k / 4u + vector;
       let value = load_b(rowOfB(firstColumn + column) * strideB + min(index, strideB - 1u));
       let inside = index * 4u < params.depth;
-      putB(column * strideTileB + vector * 4u, select(vec4<f32>(0.0), value * weightScale, inside));
+      putB(column * strideTileB + vector * 4u, select(vec4<f32>(0.0), weight(value), inside));
     }
     //#else
     for (var i = lane; i < $(SX*RN*MN*TK/4)u; i += $(SX*SY*SUBGROUP)u) {
@@ -96,7 +102,7 @@ fn main(
       let vector = i % $(SX*RN*MN/4)u;
       let value = load_b(
         min(k + term, params.depth - 1u) * strideB + min((params.firstB + firstColumn) / 4u + vector, strideB - 1u));
-      putB(term * strideTileB + vector * 4u, select(vec4<f32>(0.0), value * weightScale, k + term < params.depth));
+      putB(term * strideTileB + vector * 4u, select(vec4<f32>(0.0), weight(value), k + term < params.depth));
     }
     //#endif
     workgroupBarrier();
