@@ -26,6 +26,12 @@ export interface Trials<Shape, Own extends Variant> {
   prepare(gpu: Gpu, shape: Shape): Trial<Own>;
 }
 
+/** A class of shapes that is to be measured, and how its operation's variants are tried. */
+export interface TriedClass<Shape, Own extends Variant> {
+  readonly trials: Trials<Shape, Own>;
+  readonly asked: AskedClass<Shape>;
+}
+
 /** What came of a variant. */
 export interface MeasuredVariant {
   readonly name: string;
@@ -65,20 +71,20 @@ const shareOfClass = 0.2;
  * Measures which variant is fastest for each class: those whose numbers are wrong, that do not compile or whose
  * bits are not those of the first right one are left out.
  *
- * @param asked the classes; those with most work are measured first
+ * @param classes of any operations; those with most work are measured first
  * @param seconds after which no further variant is tried; classes that are not reached are left out
  * @throws Failure when no variant of a class gives right numbers
  * @throws GpuFailure when the GPU gave out
  */
 export async function measureVariants<Shape, Own extends Variant>(
   gpu: Gpu,
-  trials: Trials<Shape, Own>,
-  asked: readonly AskedClass<Shape>[],
+  classes: readonly TriedClass<Shape, Own>[],
   seconds: number,
 ): Promise<MeasuredClass[]> {
   const deadline = performance.now() + seconds * 1000;
   const measured: MeasuredClass[] = [];
-  for (const { shapeClass, shape } of asked.toSorted((a, b) => b.flops - a.flops)) {
+  const inTurn = classes.toSorted((a, b) => b.asked.flops - a.asked.flops);
+  for (const { trials, asked: { shapeClass, shape } } of inTurn) {
     if (performance.now() > deadline) break;
     const trial = trials.prepare(gpu, shape);
     try {

@@ -1,12 +1,13 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
+import { sharesByBroadcast } from "../gpu/tuning.ts";
+import type { Variant, VariedOperation } from "../gpu/variants.ts";
 import decodeText from "./attention_decode.wgsl" with { type: "text" };
 import joinText from "./attention_decode_join.wgsl" with { type: "text" };
 import workgroupText from "./attention_decode_workgroup.wgsl" with { type: "text" };
 import {
   attentionBlock,
   type AttentionShape,
-  attentionVariant,
   expectAttentionShape,
   log2e,
   pageTokens,
@@ -54,17 +55,70 @@ const fillingWorkgroups = 512;
 /** What spans may leave for the join. */
 const mostSpanBytes = 64 * 2 ** 20;
 
-/** The split that suits the device. P: pages of a slot at most. */
+/** Attention of one new token of every slot. */
+export interface DecodeShape extends Omit<AttentionShape, "scale"> {
+  readonly slots: number;
+  /** Of a slot, at most. */
+  readonly maxPages: number;
+}
+
+/** Who walks a slot's keys. */
+export interface DecodeVariant extends Variant {
+  readonly name: DecodeSplit;
+}
+
+const [subgroup, workgroup, spans] = (["subgroup", "workgroup", "spans"] as const).map((
+  name,
+): DecodeVariant => ({ name }));
+
+/** Made once: one is asked for with every launch. */
+const bySubgroup = [subgroup] as const;
+const byWorkgroup = [workgroup] as const;
+const workgroupFirst = [workgroup, spans] as const;
+const spansFirst = [spans, workgroup] as const;
+
+/** By slots, keys and heads; made once, too. */
+const classNames = new Map<number, string>();
+
+/** Two numbers of about the same size have the same. */
+const sizeClass = (size: number) => Math.ceil(Math.log2(size) / 2);
+
+/** Who walks the keys in decoding. */
+export const decodeOperation: VariedOperation<DecodeShape, DecodeVariant> = {
+  name: "attention decode",
+  classOf({ heads, kvHeads, headDim, slots, maxPages }) {
+    const sizes = 32 * sizeClass(slots) + sizeClass(maxPages);
+    const key = ((heads * 4096 + kvHeads) * 4096 + headDim) * 1024 + sizes;
+    let name = classNames.get(key);
+    if (!name) {
+      const most = (size: number) => 4 ** sizeClass(size);
+      name = `head size ${headDim}, ${heads} of ${kvHeads}, up to ${most(slots)} sequences, ` +
+        `up to ${pageTokens * most(maxPages)} keys`;
+      classNames.set(key, name);
+    }
+    return name;
+  },
+  variantsFor(tuning, { heads, kvHeads, headDim, slots, maxPages }) {
+    if (sharesByBroadcast(tuning)) return bySubgroup;
+    const keys = maxPages * pageTokens;
+    const spanBytes = slots * keys / attentionBlock * heads * (headDim + 2) * 4;
+    if (keys <= spanKeys || spanBytes > mostSpanBytes) return byWorkgroup;
+    return slots * kvHeads >= fillingWorkgroups ? workgroupFirst : spansFirst;
+  },
+  flops: ({ heads, headDim, slots, maxPages }) =>
+    4 * slots * maxPages * pageTokens * heads * headDim,
+};
+
+/** All texts that decoding is made of. */
+export const decodeTexts: readonly string[] = [decodeCode, workgroupCode, joinCode];
+
+/** The split that runs. P: pages of a slot at most. */
 export function decodeSplit(
   gpu: Gpu,
   { heads, kvHeads, headDim }: AttentionShape,
   [slots, maxPages]: readonly number[],
 ): DecodeSplit {
-  if (attentionVariant(gpu) === "broadcast") return "subgroup";
-  const keys = maxPages * pageTokens;
-  const spanBytes = slots * keys / attentionBlock * heads * (headDim + 2) * 4;
-  const fills = slots * kvHeads >= fillingWorkgroups;
-  return fills || keys <= spanKeys || spanBytes > mostSpanBytes ? "workgroup" : "spans";
+  return gpu.choices.of(decodeOperation, { heads, kvHeads, headDim, slots, maxPages }).name;
 }
 
 /**

@@ -47,15 +47,17 @@ function trialsOf(variants: readonly [Doubling, ...Doubling[]]): Trials<number, 
   };
 }
 
-const asked = [
-  { shapeClass: "small", shape: 5, flops: 5 },
-  { shapeClass: "large", shape: 50, flops: 50 },
-];
+/** A small and a large class of shapes. */
+const classes = (variants: readonly [Doubling, ...Doubling[]]) =>
+  [
+    { shapeClass: "small", shape: 5, flops: 5 },
+    { shapeClass: "large", shape: 50, flops: 50 },
+  ].map((asked) => ({ trials: trialsOf(variants), asked }));
 const slow = { name: "slow", rounds: 5000 };
 const quick = { name: "quick", rounds: 40 };
 
 onEveryGpu("measuring: the fastest is taken, classes with most work come first", async (gpu) => {
-  const measured = await measureVariants(gpu, trialsOf([slow, quick]), asked, 20);
+  const measured = await measureVariants(gpu, classes([slow, quick]), 20);
   assert.deepEqual(measured.map(({ shapeClass }) => shapeClass), ["large", "small"]);
   for (const { variant, variants } of measured) {
     assert.equal(variant, "quick");
@@ -70,7 +72,7 @@ onEveryGpu("measuring: what is wrong is left out, and says why", async (gpu) => 
     { ...quick, name: "inexact", spoilt: "+ 0.00001" },
     { ...quick, name: "broken", spoilt: "+ nothing" },
   ] as const;
-  const [{ variant, variants: found }] = await measureVariants(gpu, trialsOf(variants), asked, 20);
+  const [{ variant, variants: found }] = await measureVariants(gpu, classes(variants), 20);
   assert.equal(variant, "slow");
   const reasons = found.map(({ name, excluded }) => `${name}: ${excluded}`).join("\n");
   assert.match(reasons, /^slow: null\nwrong: it is 3, expected 2\n/);
@@ -82,18 +84,18 @@ onEveryGpu(
   "measuring: a wrong first variant gives way, and none that is right is a failure",
   async (gpu) => {
     const wrong = { ...quick, name: "wrong", spoilt: "+ 1.0" };
-    const [{ variant }] = await measureVariants(gpu, trialsOf([wrong, slow]), asked, 20);
+    const [{ variant }] = await measureVariants(gpu, classes([wrong, slow]), 20);
     assert.equal(variant, "slow");
     await assert.rejects(
-      measureVariants(gpu, trialsOf([wrong]), asked, 20),
+      measureVariants(gpu, classes([wrong]), 20),
       /computes doubling \(large\) wrong, in every variant; wrong: it is 3, expected 2\. Update the GPU's driver/,
     );
   },
 );
 
 onEveryGpu("measuring: nothing is begun when the time is over", async (gpu) => {
-  assert.deepEqual(await measureVariants(gpu, trialsOf([slow, quick]), asked, 0), []);
+  assert.deepEqual(await measureVariants(gpu, classes([slow, quick]), 0), []);
   // There is time for the first class to begin, and none to try its second variant.
   const slower = { name: "slower", rounds: 100_000 };
-  assert.deepEqual(await measureVariants(gpu, trialsOf([slower, quick]), asked, 0.1), []);
+  assert.deepEqual(await measureVariants(gpu, classes([slower, quick]), 0.1), []);
 });

@@ -3,7 +3,7 @@ import { hardware, launchedKernels } from "../../bench/machine_code/model_kernel
 import { variantName } from "../../bench/machine_code/kernel_code.ts";
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import { compile, type KernelSource } from "../../src/gpu/kernel.ts";
-import { gemmTrials } from "../../src/kernels/gemm_trials.ts";
+import { kernelTrials } from "../../src/kernels/trials.ts";
 import { tinyConfig } from "../model/tiny_model.ts";
 import { gpuOf, onEveryGpu } from "./harness.ts";
 
@@ -34,10 +34,12 @@ async function kernelsOf(gpu: Gpu): Promise<KernelSource[]> {
           await launchedKernels(rehearsal, config, { isTrainedWhole: false, storage });
         }
       }
-      for (const { shape } of rehearsal.rehearsed.of(gemmTrials.operation)) {
-        const trial = gemmTrials.prepare(rehearsal, shape);
-        for (const variant of trial.variants) trial.launch(variant);
-        trial.release();
+      for (const trials of kernelTrials) {
+        for (const { shape } of rehearsal.rehearsed.of(trials.operation)) {
+          const trial = trials.prepare(rehearsal, shape);
+          for (const variant of trial.variants) trial.launch(variant);
+          trial.release();
+        }
       }
       for (const { source } of rehearsal.kernels) {
         sources.set(`${source.code} ${JSON.stringify(source.defines)}`, source);

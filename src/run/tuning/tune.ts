@@ -7,7 +7,7 @@ import type { Gpu } from "../../gpu/gpu.ts";
 import { GpuFailure } from "../../gpu/gpu_failure.ts";
 import { type MeasuredClass, measureVariants } from "../../gpu/measure_variants.ts";
 import type { VariantTable } from "../../gpu/variants.ts";
-import { gemmTrials } from "../../kernels/gemm_trials.ts";
+import { kernelTrials, trialTexts } from "../../kernels/trials.ts";
 import {
   readTuning,
   type StoredTuning,
@@ -48,29 +48,35 @@ export interface Tuned {
  */
 export async function tune(gpu: Gpu, options: TuneOptions = {}): Promise<Tuned> {
   const { ranks = alone, tell = () => {} } = options;
-  const { operation } = gemmTrials;
-  const asked = (await gatherValues(ranks, gpu.rehearsed.of(operation))).flat();
+  // By operation, in the order of the trials.
+  const asked = await gatherValues(
+    ranks,
+    kernelTrials.map(({ operation }) => gpu.rehearsed.of(operation)),
+  );
   const tuned = await broadcastOutcome(ranks, 0, async () => {
-    const owner = tuningOwner(gpu.info, gpu.tuning, gemmTrials.texts);
+    const owner = tuningOwner(gpu.info, gpu.tuning, trialTexts);
     const path = tuningFile(options.folder ?? TUNING_FOLDER, owner);
     const { classes: stored, ignored } = readTuning(path, owner);
     const known = options.redo ? [] : stored;
-    const isKnown = new Set(known.map(({ shapeClass }) => shapeClass));
-    const missing = new Map(
-      asked.filter(({ shapeClass }) => !isKnown.has(shapeClass))
-        .map((one) => [one.shapeClass, one]),
-    );
-    const chosen = [...missing.values()].filter(({ shape }) =>
-      operation.variantsFor(gpu.tuning, shape).length > 1
-    );
+    const isKnown = new Set(known.map(nameOf));
+    const chosen = kernelTrials.flatMap((trials, index) => {
+      const { operation } = trials;
+      const missing = new Map(
+        asked.flatMap((ofRank) => ofRank[index]).map((one) => [one.shapeClass, one]),
+      );
+      return [...missing.values()].filter(({ shapeClass, shape }) =>
+        !isKnown.has(nameOf({ operation: operation.name, shapeClass })) &&
+        operation.variantsFor(gpu.tuning, shape).length > 1
+      ).map((asked) => ({ trials, asked }));
+    });
     if (chosen.length > 0) {
       tell(`Measuring which kernels are fastest on this device, in ${mostSeconds} s at most ...`);
     }
     const started = performance.now();
-    const measured = await withWayOut(measureVariants(gpu, gemmTrials, chosen, mostSeconds));
+    const measured = await withWayOut(measureVariants(gpu, chosen, mostSeconds));
     const seconds = (performance.now() - started) / 1000;
-    const isNew = new Set(measured.map(({ shapeClass }) => shapeClass));
-    const classes = [...stored.filter(({ shapeClass }) => !isNew.has(shapeClass)), ...measured];
+    const isNew = new Set(measured.map(nameOf));
+    const classes = [...stored.filter((one) => !isNew.has(nameOf(one))), ...measured];
     const words = [
       ...(ignored === null ? [] : [`${ignored}: it is made anew.`]),
       ...(measured.length === 0
@@ -90,6 +96,9 @@ export async function tune(gpu: Gpu, options: TuneOptions = {}): Promise<Tuned> 
   gpu.choices.table = tuned.table;
   return tuned;
 }
+
+const nameOf = ({ operation, shapeClass }: Pick<MeasuredClass, "operation" | "shapeClass">) =>
+  `${operation} ${shapeClass}`;
 
 /** How a configuration says that variants are chosen. */
 export type TuningMode = "measured" | "default";
@@ -115,7 +124,7 @@ export async function chooseVariants(
  * @returns what the file has, and where it lies or would lie
  */
 export function useStoredTuning(gpu: Gpu): StoredTuning & { readonly path: string } {
-  const owner = tuningOwner(gpu.info, gpu.tuning, gemmTrials.texts);
+  const owner = tuningOwner(gpu.info, gpu.tuning, trialTexts);
   const path = tuningFile(TUNING_FOLDER, owner);
   const stored = readTuning(path, owner);
   gpu.choices.table = tableOf(stored.classes);

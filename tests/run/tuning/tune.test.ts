@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { Gpu } from "../../../src/gpu/gpu.ts";
 import { gemm } from "../../../src/kernels/gemm.ts";
-import { gemmTrials } from "../../../src/kernels/gemm_trials.ts";
+import { trialTexts } from "../../../src/kernels/trials.ts";
 import { tune, type Tuned } from "../../../src/run/tuning/tune.ts";
 import { readTuning, tuningFile, tuningOwner } from "../../../src/run/tuning/tuning_file.ts";
 import { onRanks } from "../../distributed/in_process.ts";
@@ -58,7 +58,7 @@ test("tuning: what is measured once is read after that, and joined by what is ne
 
 test("tuning: a file that is damaged or of something else is passed over with a word", () =>
   withProducts(async (gpu, folder, said) => {
-    const owner = tuningOwner(gpu.info, gpu.tuning, gemmTrials.texts);
+    const owner = tuningOwner(gpu.info, gpu.tuning, trialTexts);
     const path = tuningFile(folder, owner);
     await tune(gpu, { folder });
     const sound = Deno.readTextFileSync(path);
