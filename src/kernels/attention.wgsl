@@ -34,7 +34,7 @@ fn main(
 
   var q: array<vec4<f32>, $(D/4)>;
   var o: array<vec4<f32>, $(D/4)>;
-  for (var c = 0u; c < chunks; c++) { q[entry(c)] = queries[at + c] * params.scale; }
+  for (var c = 0u; c < chunks; c++) { q[entry(c)] = load_queries(at + c) * params.scale; }
 
   // From the last segment in the tile to the first.
   var end = last;
@@ -57,7 +57,7 @@ fn main(
       for (var c = 0u; c < chunks; c++) {
         let x = q[entry(c)];
         //#for g 0 BLOCK/8
-        let k$g = keys[row$g + c];
+        let k$g = load_keys(row$g + c);
         //#endfor
         //#for j 0 BLOCK
         let y$j = subgroupBroadcast(k$((j-j%8)/8), $(j%8)u);
@@ -72,7 +72,7 @@ fn main(
       //#include softmax_join OF=""
       for (var c = 0u; c < chunks; c++) {
         //#for g 0 BLOCK/8
-        let v$g = values[row$g + c];
+        let v$g = load_values(row$g + c);
         //#endfor
         var sum = vec4<f32>(0.0);
         //#for j 0 BLOCK

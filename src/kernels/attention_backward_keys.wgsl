@@ -29,8 +29,8 @@ fn main(
   var dK: array<vec4<f32>, $(D/4)>;
   var dV: array<vec4<f32>, $(D/4)>;
   for (var c = 0u; c < chunks; c++) {
-    k[entry(c)] = keys[at + c] * params.scaleLog2e;
-    v[entry(c)] = values[at + c];
+    k[entry(c)] = load_keys(at + c) * params.scaleLog2e;
+    v[entry(c)] = load_values(at + c);
   }
 
   var end = last;
@@ -59,8 +59,8 @@ fn main(
           let x = k[entry(c)];
           let y = v[entry(c)];
           //#for g 0 BLOCK/8
-          let q$g = queries[row$g + c];
-          let dO$g = outputGradient[row$g + c];
+          let q$g = load_queries(row$g + c);
+          let dO$g = load_outputGradient(row$g + c);
           //#endfor
           //#for i 0 BLOCK
           let queryRow$i = subgroupBroadcast(q$((i-i%8)/8), $(i%8)u);
@@ -80,8 +80,8 @@ fn main(
         //#endfor
         for (var c = 0u; c < chunks; c++) {
           //#for g 0 BLOCK/8
-          let q$g = queries[row$g + c];
-          let dO$g = outputGradient[row$g + c];
+          let q$g = load_queries(row$g + c);
+          let dO$g = load_outputGradient(row$g + c);
           //#endfor
           var keySum = dK[entry(c)];
           var valueSum = dV[entry(c)];

@@ -27,8 +27,8 @@ fn main(
   var dQ: array<vec4<f32>, $(D/4)>;
   var products = vec4<f32>(0.0);
   for (var c = 0u; c < chunks; c++) {
-    q[entry(c)] = queries[at + c] * params.scaleLog2e;
-    dO[entry(c)] = outputGradient[at + c];
+    q[entry(c)] = load_queries(at + c) * params.scaleLog2e;
+    dO[entry(c)] = load_outputGradient(at + c);
     products = fma(dO[entry(c)], output[at + c], products);
   }
   let ownDelta = (products.x + products.y) + (products.z + products.w);
@@ -54,8 +54,8 @@ fn main(
         let x = q[entry(c)];
         let y = dO[entry(c)];
         //#for g 0 BLOCK/8
-        let k$g = keys[row$g + c];
-        let v$g = values[row$g + c];
+        let k$g = load_keys(row$g + c);
+        let v$g = load_values(row$g + c);
         //#endfor
         //#for j 0 BLOCK
         let key$j = subgroupBroadcast(k$((j-j%8)/8), $(j%8)u);
@@ -71,7 +71,7 @@ fn main(
       //#endfor
       for (var c = 0u; c < chunks; c++) {
         //#for g 0 BLOCK/8
-        let k$g = keys[row$g + c];
+        let k$g = load_keys(row$g + c);
         //#endfor
         var sum = dQ[entry(c)];
         //#for j 0 BLOCK

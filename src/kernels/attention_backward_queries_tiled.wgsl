@@ -22,7 +22,7 @@ fn main(
     let query = token * params.heads + head;
     var products = vec4<f32>(0.0);
     for (var c = 0u; c < params.chunks; c++) {
-      products = fma(outputGradient[query * $(D/4)u + c], output[query * $(D/4)u + c], products);
+      products = fma(load_outputGradient(query * $(D/4)u + c), output[query * $(D/4)u + c], products);
     }
     let ownDelta = (products.x + products.y) + (products.z + products.w);
     if (first + lane <= last) { delta[query] = ownDelta; }

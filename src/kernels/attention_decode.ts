@@ -46,6 +46,9 @@ const mostHeads = 8;
  */
 export type DecodeSplit = "subgroup" | "workgroup" | "spans";
 
+/** Vectors of a query that are walked in one go: a CPU's driver compiles longer ones for minutes. */
+const mostUnrolled = 16;
+
 /** Lanes of a workgroup on hardware, and keys of a span. */
 const spanKeys = 128;
 
@@ -167,10 +170,15 @@ export function attentionDecode(
   const headsAtOnce = Math.ceil(group / Math.ceil(group / mostHeads));
   const shares = Math.ceil(group / headsAtOnce);
   if (split === "subgroup") {
-    const OCTETS = Math.ceil(headDim / 8);
+    const ROUNDS = Math.ceil(headDim / 16);
+    const OCTETS = chunks <= mostUnrolled ? Math.ceil(chunks / 8) : 0;
     gpu.dispatch(
-      { label: operation, code: decodeCode, defines: { ...common, HEADS: headsAtOnce, OCTETS } },
-      { heads, kvHeads, maxPages, scale, chunks, octets: OCTETS },
+      {
+        label: operation,
+        code: decodeCode,
+        defines: { ...common, HEADS: headsAtOnce, ROUNDS, OCTETS },
+      },
+      { heads, kvHeads, maxPages, scale, chunks, rounds: ROUNDS },
       { queries, cacheKeys, cacheValues, pageTable, lengths, output },
       [slots, kvHeads, shares],
       cost,

@@ -3,8 +3,10 @@
 //
 // Key t of a slot is row pageTable[slot, t / $PAGE] * $PAGE + t % $PAGE of the cache. A workgroup is one
 // subgroup of 8 lanes, with a slot and $HEADS query heads of one key/value head. All lanes work however few the
-// heads: for the scores a lane owns every eighth key of a block, for the sums over values every eighth element of
-// the head; what a key weighs then goes from its lane to all by a broadcast, which this driver does in a register.
+// heads: for the scores a lane owns every eighth key of a block, for the sums over values every eighth pair of
+// elements of the head; what a key weighs then goes from its lane to all by a broadcast, which this driver does in a
+// register. So does a query of up to 8 * OCTETS vectors, which eight lanes load; of a longer one all lanes load the same
+// vector, several times as dear.
 // For software drivers; attention_decode_workgroup.wgsl is for hardware.
 
 struct Params {
@@ -13,20 +15,33 @@ struct Params {
   maxPages: u32,  // entries of one slot's row of the page table
   scale: f32,     // times log2(e)
   chunks: u32,    // vectors of one head, D / 4
-  octets: u32,    // eights of elements of one head, the last one may be half
+  rounds: u32,    // pairs of elements of one head that a lane has, the last lanes may have one less
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> queries: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read> cacheKeys: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read> cacheValues: array<f32>;
+//#include stored_vectors NAME="cacheKeys" BINDING=2 STORAGE="f32"
+//#if WIDE
+@group(0) @binding(3) var<storage, read> cacheValues: array<u64>;
+//#else
+@group(0) @binding(3) var<storage, read> cacheValues: array<vec2<f32>>;
+//#endif
 @group(0) @binding(4) var<storage, read> pageTable: array<u32>;
 @group(0) @binding(5) var<storage, read> lengths: array<u32>;
-@group(0) @binding(6) var<storage, read_write> output: array<f32>;
+//#include written_pairs NAME="output" BINDING=6
 
 const lowest = -3.0e38;
 
-//#include counted OF=OCTETS
+//#include counted OF=ROUNDS
+
+fn load_pair(index: u32) -> vec2<f32> {
+  //#if WIDE
+  let words = cacheValues[index];
+  return bitcast<vec2<f32>>(vec2<u32>(u32(words), u32(words >> 32u)));
+  //#else
+  return cacheValues[index];
+  //#endif
+}
 
 @compute @workgroup_size(8)
 fn main(
@@ -34,7 +49,7 @@ fn main(
   @builtin(local_invocation_index) lane: u32,
 ) {
   let chunks = params.chunks;
-  let octets = params.octets;
+  let rounds = params.rounds;
   let slot = workgroup.x;
   let kvHead = workgroup.y;
   let group = params.heads / params.kvHeads;
@@ -44,8 +59,11 @@ fn main(
   let kvAt = kvHead * chunks;
   //#for h 0 HEADS
   let at$h = (slot * params.heads + kvHead * group + min(member + $(h)u, group - 1u)) * chunks;
-  var o$h: array<f32, $OCTETS>;
-  for (var i = 0u; i < octets; i++) { o$h[entry(i)] = 0.0; }
+  //#for e 0 OCTETS
+  let q$(h)_$e = queries[at$h + min($(8*e)u + lane, chunks - 1u)] * params.scale;
+  //#endfor
+  var o$h: array<vec2<f32>, $ROUNDS>;
+  for (var i = 0u; i < rounds; i++) { o$h[entry(i)] = vec2<f32>(0.0); }
   var m$h = lowest;
   var l$h = 0.0;
   //#endfor
@@ -60,20 +78,23 @@ fn main(
     var s$(h)_$(g) = 0.0;
     //#endfor
     //#endfor
-    for (var c = 0u; c < chunks; c++) {
-      //#for g 0 BLOCK/8
-      let k$g = cacheKeys[row$g + c];
+    //#if OCTETS > 0
+    //#for c 0 D/4
+    {
+      //#for h 0 HEADS
+      let x$h = subgroupBroadcast(q$(h)_$((c-c%8)/8), $(c%8)u);
       //#endfor
+      //#include attention_decode_scores CHUNK=c+"u"
+    }
+    //#endfor
+    //#else
+    for (var c = 0u; c < chunks; c++) {
       //#for h 0 HEADS
       let x$h = queries[at$h + c] * params.scale;
-      //#for g 0 BLOCK/8
-      s$(h)_$(g) = fma(x$h.x, k$g.x, s$(h)_$(g));
-      s$(h)_$(g) = fma(x$h.y, k$g.y, s$(h)_$(g));
-      s$(h)_$(g) = fma(x$h.z, k$g.z, s$(h)_$(g));
-      s$(h)_$(g) = fma(x$h.w, k$g.w, s$(h)_$(g));
       //#endfor
-      //#endfor
+      //#include attention_decode_scores CHUNK="c"
     }
+    //#endif
     //#for h 0 HEADS
     var blockMax$h = lowest;
     //#for g 0 BLOCK/8
@@ -93,31 +114,31 @@ fn main(
     //#include softmax_join OF=h
     //#endfor
     //#for j 0 BLOCK
-    let valueRow$j = ((base + min($(j)u, count - 1u)) * stride + kvAt) * 4u;
+    let valueRow$j = ((base + min($(j)u, count - 1u)) * stride + kvAt) * 2u;
     //#endfor
-    for (var i = 0u; i < octets; i++) {
-      let element = min(i * 8u + lane, $(D-1)u);
+    for (var i = 0u; i < rounds; i++) {
+      let pair = min(i * 8u + lane, $(D/2-1)u);
       //#for h 0 HEADS
-      var sum$h = 0.0;
+      var sum$h = vec2<f32>(0.0);
       //#endfor
       //#for j 0 BLOCK
-      let v$j = cacheValues[valueRow$j + element];
+      let v$j = load_pair(valueRow$j + pair);
       //#for h 0 HEADS
-      sum$h = fma(p$(h)_$(j), v$j, sum$h);
+      sum$h = fma(vec2<f32>(p$(h)_$(j)), v$j, sum$h);
       //#endfor
       //#endfor
       //#for h 0 HEADS
-      o$h[entry(i)] = fma(o$h[entry(i)], keep$h, sum$h * add$h);
+      o$h[entry(i)] = fma(o$h[entry(i)], vec2<f32>(keep$h), sum$h * add$h);
       //#endfor
     }
   }
   //#for h 0 HEADS
   let share$h = 1.0 / l$h;
   if (member + $(h)u < group) {
-    for (var i = 0u; i < octets; i++) {
-      let element = i * 8u + lane;
-      if (element < $(D)u) {
-        output[at$h * 4u + element] = select(0.0, o$h[entry(i)] * share$h, length > 0u);
+    for (var i = 0u; i < rounds; i++) {
+      let pair = i * 8u + lane;
+      if (pair < $(D/2)u) {
+        store_output(at$h * 2u + pair, select(vec2<f32>(0.0), o$h[entry(i)] * share$h, length > 0u));
       }
     }
   }

@@ -1,5 +1,5 @@
-// target[j] += sum_t dy[t, j]                        the gradient of a bias
-// target[j] += sum_t dy[t, j] * x[t, j] * rstd[t]    the gradient of an RMSNorm weight (NORM)
+// target[j] += sum_t load_dy(t, j)                        the gradient of a bias
+// target[j] += sum_t load_dy(t, j) * load_x(t, j) * rstd[t]    the gradient of an RMSNorm weight (NORM)
 //
 // A lane owns four columns and adds the rows in ascending order to what the target holds, so that a
 // batch cut in micro-batches gives the same bits. Eight rows are loaded ahead of their eight additions.
@@ -16,9 +16,9 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   for (var t = 0u; t < whole; t += 8u) {
     let at = t * vectors + column;
     //#for i 0 8
-    let d$i = dy[at + $(i)u * vectors];
+    let d$i = load_dy(at + $(i)u * vectors);
     //#if NORM
-    let n$i = x[at + $(i)u * vectors] * rstd[t + $(i)u];
+    let n$i = load_x(at + $(i)u * vectors) * rstd[t + $(i)u];
     //#endif
     //#endfor
     //#for i 0 8
@@ -31,9 +31,9 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   }
   for (var t = whole; t < params.rows; t++) {
     //#if NORM
-    sum = fma(dy[t * vectors + column], x[t * vectors + column] * rstd[t], sum);
+    sum = fma(load_dy(t * vectors + column), load_x(t * vectors + column) * rstd[t], sum);
     //#else
-    sum += dy[t * vectors + column];
+    sum += load_dy(t * vectors + column);
     //#endif
   }
   target_sum[column] = sum;

@@ -12,14 +12,14 @@ var<workgroup> normed: array<array<array<vec4<f32>, 4>, 16>, $(4*ROUNDS)>;
 // -0 beyond the last row: adding it changes nothing, not even the sign of a zero. Chosen as bits, since Dawn's compiler
 // takes a constant -0 for 0.
 fn slope(row: u32, column: u32) -> vec4<f32> {
-  let value = bitcast<vec4<u32>>(dy[min(row, params.rows - 1u) * (params.columns / 4u) + column]);
+  let value = bitcast<vec4<u32>>(load_dy(min(row, params.rows - 1u) * (params.columns / 4u) + column));
   return bitcast<vec4<f32>>(select(vec4<u32>(0x80000000u), value, row < params.rows));
 }
 //#if NORM
 
 fn factor(row: u32, column: u32) -> vec4<f32> {
   let t = min(row, params.rows - 1u);
-  return select(vec4<f32>(1.0), x[t * (params.columns / 4u) + column] * rstd[t], row < params.rows);
+  return select(vec4<f32>(1.0), load_x(t * (params.columns / 4u) + column) * rstd[t], row < params.rows);
 }
 //#endif
 

@@ -42,7 +42,7 @@ fn main(
   let lastVectorC = (params.firstC + params.columns + 3u) / 4u - 1u;
   let startColumn = min((params.firstC + column) / 4u, lastVectorC);
   for (var r = 0u; r < tileRows; r++) {
-    sums[min(r, $(ROWS-1)u)] = c[(row + r) * strideC + startColumn];
+    sums[min(r, $(ROWS-1)u)] = load_c((row + r) * strideC + startColumn);
   }
   //#endif
 

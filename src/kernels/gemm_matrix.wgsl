@@ -176,7 +176,7 @@ fn main(
     if (subgroup < $(SX*SY)u && vector < $(MM*MN/4)u) {
       //#if ACCUMULATE
       if (row < params.rows && column < params.columns) {
-        value += c[params.firstC / 4u + row * strideC + column / 4u];
+        value += load_c(params.firstC / 4u + row * strideC + column / 4u);
       }
       //#endif
       //#include gemm_write_vector SUM="value" ROW="row" COLUMN="column"

@@ -3,8 +3,12 @@ import type { Grid } from "../gpu/grid.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { lanesOfRow } from "../gpu/tuning.ts";
 import { columnSum } from "./column_sum.ts";
-import forwardCode from "./rmsnorm.wgsl" with { type: "text" };
-import backwardCode from "./rmsnorm_backward.wgsl" with { type: "text" };
+import forwardText from "./rmsnorm.wgsl" with { type: "text" };
+import backwardText from "./rmsnorm_backward.wgsl" with { type: "text" };
+import { compose } from "./parts/compose.ts";
+
+const forwardCode = compose(forwardText);
+const backwardCode = compose(backwardText);
 
 /** How many lanes share a row. One is best where lanes are SIMD lanes of a CPU core. */
 export type RowLanes = 1 | 64;

@@ -10,9 +10,9 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;
+//#include stored_vectors NAME="x" BINDING=1 STORAGE="f32"
 @group(0) @binding(2) var<storage, read> weight: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read_write> y: array<vec4<f32>>;
+//#include written_vectors NAME="y" BINDING=3
 @group(0) @binding(4) var<storage, read_write> rstd: array<f32>;
 
 //#if LANES > 1
@@ -38,7 +38,7 @@ fn main(
   let start = row * vectors;
   var sums = vec4<f32>(0.0);
   for (var i = lane; i < vectors; i += $(LANES)u) {
-    let value = x[start + i];
+    let value = load_x(start + i);
     sums = fma(value, value, sums);
   }
   var total = (sums.x + sums.y) + (sums.z + sums.w);
@@ -54,6 +54,6 @@ fn main(
   let scale = inverseSqrt(fma(total, 1.0 / f32(params.columns), params.epsilon));
   if (lane == 0u) { rstd[row] = scale; }
   for (var i = lane; i < vectors; i += $(LANES)u) {
-    y[start + i] = x[start + i] * scale * weight[i];
+    store_y(start + i, load_x(start + i) * scale * weight[i]);
   }
 }

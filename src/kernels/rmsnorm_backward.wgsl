@@ -10,14 +10,14 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;
+//#include stored_vectors NAME="x" BINDING=1 STORAGE="f32"
 @group(0) @binding(2) var<storage, read> weight: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read> rstd: array<f32>;
-@group(0) @binding(4) var<storage, read> dy: array<vec4<f32>>;
+//#include stored_vectors NAME="dy" BINDING=4 STORAGE="f32"
 //#if UPSTREAM
-@group(0) @binding(5) var<storage, read> upstream: array<vec4<f32>>;
+//#include stored_vectors NAME="upstream" BINDING=5 STORAGE="f32"
 //#endif
-@group(0) @binding(6) var<storage, read_write> dx: array<vec4<f32>>;
+//#include written_vectors NAME="dx" BINDING=6
 
 //#if LANES > 1
 var<workgroup> partial: array<f32, $LANES>;
@@ -42,7 +42,7 @@ fn main(
   let start = row * vectors;
   var sums = vec4<f32>(0.0);
   for (var i = lane; i < vectors; i += $(LANES)u) {
-    sums = fma(dy[start + i] * weight[i], x[start + i], sums);
+    sums = fma(load_dy(start + i) * weight[i], load_x(start + i), sums);
   }
   var total = (sums.x + sums.y) + (sums.z + sums.w);
   //#if LANES > 1
@@ -57,11 +57,11 @@ fn main(
   let scale = rstd[row];
   let slope = scale * scale * total / f32(params.columns);
   for (var i = lane; i < vectors; i += $(LANES)u) {
-    let own = scale * fma(x[start + i], vec4<f32>(-slope), dy[start + i] * weight[i]);
+    let own = scale * fma(load_x(start + i), vec4<f32>(-slope), load_dy(start + i) * weight[i]);
     //#if UPSTREAM
-    dx[start + i] = upstream[start + i] + own;
+    store_dx(start + i, load_upstream(start + i) + own);
     //#else
-    dx[start + i] = own;
+    store_dx(start + i, own);
     //#endif
   }
 }

@@ -3,9 +3,13 @@ import type { Tensor } from "../gpu/tensor.ts";
 import { independentLanes } from "../gpu/tuning.ts";
 import { columnSum } from "./column_sum.ts";
 import { expectShape } from "./expect_shape.ts";
-import forwardCode from "./rope.wgsl" with { type: "text" };
-import backwardCode from "./rope_backward.wgsl" with { type: "text" };
+import forwardText from "./rope.wgsl" with { type: "text" };
+import backwardText from "./rope_backward.wgsl" with { type: "text" };
 import headSumCode from "./head_sum.wgsl" with { type: "text" };
+import { compose } from "./parts/compose.ts";
+
+const forwardCode = compose(forwardText);
+const backwardCode = compose(backwardText);
 
 /** The per-head RMSNorm of queries and keys before the rotation (Qwen3). */
 export interface HeadNorm {

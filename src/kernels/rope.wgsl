@@ -18,12 +18,12 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> qkv: array<vec4<f32>>;
+//#include stored_vectors NAME="qkv" BINDING=1 STORAGE="f32"
 @group(0) @binding(2) var<storage, read> positions: array<u32>;
-@group(0) @binding(3) var<storage, read> table: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read_write> queries: array<vec4<f32>>;
-@group(0) @binding(5) var<storage, read_write> keys: array<vec4<f32>>;
-@group(0) @binding(6) var<storage, read_write> values: array<vec4<f32>>;
+//#include stored_vectors NAME="table" BINDING=3 STORAGE="f32"
+//#include written_vectors NAME="queries" BINDING=4
+//#include written_vectors NAME="keys" BINDING=5
+//#include written_vectors NAME="values" BINDING=6
 //#if ROWS
 @group(0) @binding(7) var<storage, read> keyRows: array<u32>;
 //#endif
@@ -70,7 +70,7 @@ fn main(
   //#if NORM
   var squares = vec4<f32>(0.0);
   for (var c = 0u; c < chunks; c++) {
-    let x = qkv[source + c];
+    let x = load_qkv(source + c);
     squares = fma(x, x, squares);
   }
   let mean = 1.0 / f32(4u * chunks);
@@ -81,16 +81,16 @@ fn main(
   let c = index % half;
   {
   //#endif
-    var low = qkv[source + c];
-    var high = qkv[source + half + c];
+    var low = load_qkv(source + c);
+    var high = load_qkv(source + half + c);
     if (isQuery || isKey) {
       //#if NORM
       low = low * rstd * select(keyNorm[c], queryNorm[c], isQuery);
       high = high * rstd * select(keyNorm[half + c], queryNorm[half + c], isQuery);
       //#endif
       let at = (min(positions[token], params.maxPositions - 1u) * half + c) * 2u;
-      let first = table[at];
-      let second = table[at + 1u];
+      let first = load_table(at);
+      let second = load_table(at + 1u);
       let cosine = vec4<f32>(first.x, first.z, second.x, second.z);
       let sine = vec4<f32>(first.y, first.w, second.y, second.w);
       let rotated = fma(low, cosine, -(high * sine));
@@ -99,14 +99,14 @@ fn main(
     }
     let destination = target_row * chunks + c;
     if (isQuery) {
-      queries[destination] = low;
-      queries[destination + half] = high;
+      store_queries(destination, low);
+      store_queries(destination + half, high);
     } else if (isKey) {
-      keys[destination] = low;
-      keys[destination + half] = high;
+      store_keys(destination, low);
+      store_keys(destination + half, high);
     } else {
-      values[destination] = low;
-      values[destination + half] = high;
+      store_values(destination, low);
+      store_values(destination + half, high);
     }
   }
 }

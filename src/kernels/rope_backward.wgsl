@@ -15,17 +15,17 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> dQueries: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read> dKeys: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read> dValues: array<vec4<f32>>;
+//#include stored_vectors NAME="dQueries" BINDING=1 STORAGE="f32"
+//#include stored_vectors NAME="dKeys" BINDING=2 STORAGE="f32"
+//#include stored_vectors NAME="dValues" BINDING=3 STORAGE="f32"
 @group(0) @binding(4) var<storage, read> positions: array<u32>;
-@group(0) @binding(5) var<storage, read> table: array<vec4<f32>>;
-@group(0) @binding(6) var<storage, read_write> dQkv: array<vec4<f32>>;
+//#include stored_vectors NAME="table" BINDING=5 STORAGE="f32"
+//#include written_vectors NAME="dQkv" BINDING=6
 //#if NORM
-@group(0) @binding(7) var<storage, read> qkv: array<vec4<f32>>;
+//#include stored_vectors NAME="qkv" BINDING=7 STORAGE="f32"
 @group(0) @binding(8) var<storage, read> queryNorm: array<vec4<f32>>;
 @group(0) @binding(9) var<storage, read> keyNorm: array<vec4<f32>>;
-@group(0) @binding(10) var<storage, read_write> terms: array<vec4<f32>>;
+//#include written_vectors NAME="terms" BINDING=10
 //#endif
 
 @compute @workgroup_size(64)
@@ -65,41 +65,41 @@ fn main(
     var low: vec4<f32>;
     var high: vec4<f32>;
     if (isQuery) {
-      low = dQueries[queryAt + c];
-      high = dQueries[queryAt + half + c];
+      low = load_dQueries(queryAt + c);
+      high = load_dQueries(queryAt + half + c);
     } else if (isKey) {
-      low = dKeys[keyAt + c];
-      high = dKeys[keyAt + half + c];
+      low = load_dKeys(keyAt + c);
+      high = load_dKeys(keyAt + half + c);
     } else {
-      low = dValues[valueAt + c];
-      high = dValues[valueAt + half + c];
+      low = load_dValues(valueAt + c);
+      high = load_dValues(valueAt + half + c);
     }
     if (isQuery || isKey) {
       let at = (min(positions[token], params.maxPositions - 1u) * half + c) * 2u;
-      let first = table[at];
-      let second = table[at + 1u];
+      let first = load_table(at);
+      let second = load_table(at + 1u);
       let cosine = vec4<f32>(first.x, first.z, second.x, second.z);
       let sine = vec4<f32>(first.y, first.w, second.y, second.w);
       let turned = fma(low, cosine, high * sine);
       high = fma(high, cosine, -(low * sine));
       low = turned;
       //#if NORM
-      let lowX = qkv[target_row + c];
-      let highX = qkv[target_row + half + c];
+      let lowX = load_qkv(target_row + c);
+      let highX = load_qkv(target_row + half + c);
       squares = fma(lowX, lowX, squares);
       squares = fma(highX, highX, squares);
       let lowG = low * select(keyNorm[c], queryNorm[c], isQuery);
       let highG = high * select(keyNorm[half + c], queryNorm[half + c], isQuery);
       products = fma(lowG, lowX, products);
       products = fma(highG, highX, products);
-      terms[termsAt + c] = low * lowX;
-      terms[termsAt + half + c] = high * highX;
+      store_terms(termsAt + c, low * lowX);
+      store_terms(termsAt + half + c, high * highX);
       low = lowG;
       high = highG;
       //#endif
     }
-    dQkv[target_row + c] = low;
-    dQkv[target_row + half + c] = high;
+    store_dQkv(target_row + c, low);
+    store_dQkv(target_row + half + c, high);
   }
 
   //#if NORM
@@ -110,8 +110,8 @@ fn main(
     let rstd = inverseSqrt(fma(total, mean, params.epsilon));
     let slope = rstd * rstd * product * mean;
     for (var c = 0u; c < chunks; c++) {
-      terms[termsAt + c] *= rstd;
-      dQkv[target_row + c] = rstd * fma(qkv[target_row + c], vec4<f32>(-slope), dQkv[target_row + c]);
+      store_terms(termsAt + c, load_terms(termsAt + c) * rstd);
+      store_dQkv(target_row + c, rstd * fma(load_qkv(target_row + c), vec4<f32>(-slope), load_dQkv(target_row + c)));
     }
   }
   //#endif

@@ -7,12 +7,12 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> gateUp: array<vec4<f32>>;
+//#include stored_vectors NAME="gateUp" BINDING=1 STORAGE="f32"
 //#if BACKWARD
-@group(0) @binding(2) var<storage, read> dh: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read_write> dGateUp: array<vec4<f32>>;
+//#include stored_vectors NAME="dh" BINDING=2 STORAGE="f32"
+//#include written_vectors NAME="dGateUp" BINDING=3
 //#else
-@group(0) @binding(2) var<storage, read_write> h: array<vec4<f32>>;
+//#include written_vectors NAME="h" BINDING=2
 //#endif
 
 //#include silu VECTOR="vec4<f32>"
@@ -28,15 +28,15 @@ fn main(
   if (index >= params.rows * vectors) { return; }
   let row = index / vectors;
   let at = row * vectors + index;
-  let gate = gateUp[at];
-  let up = gateUp[at + vectors];
+  let gate = load_gateUp(at);
+  let up = load_gateUp(at + vectors);
   let slope = sigmoid(gate);
   let silu = gate * slope;
   //#if BACKWARD
-  let d = dh[index];
-  dGateUp[at] = d * up * fma(silu, vec4<f32>(1.0) - slope, slope);
-  dGateUp[at + vectors] = d * silu;
+  let d = load_dh(index);
+  store_dGateUp(at, d * up * fma(silu, vec4<f32>(1.0) - slope, slope));
+  store_dGateUp(at + vectors, d * silu);
   //#else
-  h[index] = silu * up;
+  store_h(index, silu * up);
   //#endif
 }

@@ -10,7 +10,7 @@ struct Params {
 }
 
 //#include attention_inputs
-@group(0) @binding(5) var<storage, read> outputGradient: array<vec4<f32>>;
+//#include stored_vectors NAME="outputGradient" BINDING=5 STORAGE="f32"
 @group(0) @binding(6) var<storage, read> logSumExp: array<f32>;
 //#if OF == "queries"
 @group(0) @binding(7) var<storage, read> output: array<vec4<f32>>;

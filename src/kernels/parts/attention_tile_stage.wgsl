@@ -6,9 +6,9 @@
   {
     let item = lane + $(n*LANES)u;
     //#if FACTOR == ""
-    stage[$(BASE)u + item / $(IN)u][item % $(IN)u] = $FROM[$AT$n + $OFFSET];
+    stage[$(BASE)u + item / $(IN)u][item % $(IN)u] = load_$FROM($AT$n + $OFFSET);
     //#else
-    stage[$(BASE)u + item / $(IN)u][item % $(IN)u] = $FROM[$AT$n + $OFFSET] * $FACTOR;
+    stage[$(BASE)u + item / $(IN)u][item % $(IN)u] = load_$FROM($AT$n + $OFFSET) * $FACTOR;
     //#endif
   }
   //#endfor

@@ -3,6 +3,7 @@ import advance_slot from "./advance_slot.wgsl" with { type: "text" };
 import attention_backward_bindings from "./attention_backward_bindings.wgsl" with { type: "text" };
 import attention_bindings from "./attention_bindings.wgsl" with { type: "text" };
 import attention_broadcast_lane from "./attention_broadcast_lane.wgsl" with { type: "text" };
+import attention_decode_scores from "./attention_decode_scores.wgsl" with { type: "text" };
 import attention_inputs from "./attention_inputs.wgsl" with { type: "text" };
 import attention_key_row from "./attention_key_row.wgsl" with { type: "text" };
 import attention_query_head from "./attention_query_head.wgsl" with { type: "text" };
@@ -35,6 +36,8 @@ import softmax_block from "./softmax_block.wgsl" with { type: "text" };
 import softmax_join from "./softmax_join.wgsl" with { type: "text" };
 import softmax_statistics from "./softmax_statistics.wgsl" with { type: "text" };
 import stored_vectors from "./stored_vectors.wgsl" with { type: "text" };
+import written_pairs from "./written_pairs.wgsl" with { type: "text" };
+import written_vectors from "./written_vectors.wgsl" with { type: "text" };
 
 /** What kernels share, by the name that `//#include` gives it. */
 const parts: Parts = {
@@ -42,6 +45,7 @@ const parts: Parts = {
   attention_backward_bindings,
   attention_bindings,
   attention_broadcast_lane,
+  attention_decode_scores,
   attention_inputs,
   attention_key_row,
   attention_query_head,
@@ -74,6 +78,8 @@ const parts: Parts = {
   softmax_join,
   softmax_statistics,
   stored_vectors,
+  written_pairs,
+  written_vectors,
 };
 
 /** A kernel's text with the parts it includes. */

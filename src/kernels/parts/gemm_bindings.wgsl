@@ -20,18 +20,18 @@ struct Params {
 //#include stored_vectors NAME="a" BINDING=1 STORAGE="f32"
 //#include stored_vectors NAME="b" BINDING=2
 //#if GATED
-@group(0) @binding(3) var<storage, read_write> c: array<vec2<f32>>;
+//#include written_pairs NAME="c" BINDING=3
 //#if KEPT
-@group(0) @binding(4) var<storage, read_write> gateUp: array<vec2<f32>>;
+//#include written_pairs NAME="gateUp" BINDING=4
 //#endif
 //#else
-@group(0) @binding(3) var<storage, read_write> c: array<vec4<f32>>;
+//#include written_vectors NAME="c" BINDING=3
 //#endif
 //#if BIAS
-@group(0) @binding(4) var<storage, read> bias: array<vec4<f32>>;
+//#include stored_vectors NAME="bias" BINDING=4 STORAGE="f32"
 //#endif
 //#if RESIDUAL
-@group(0) @binding(5) var<storage, read> residual: array<vec4<f32>>;
+//#include stored_vectors NAME="residual" BINDING=5 STORAGE="f32"
 //#endif
 
 // Which row of B (nt) makes a column. GATED: of four columns of a lane two are of the gate and two are those of the up

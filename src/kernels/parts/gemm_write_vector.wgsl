@@ -4,11 +4,11 @@
     //#if GATED
     let gate = $SUM.xy;
     let up = $SUM.zw;
-    c[($ROW) * strideC * 2u + $COLUMN / 4u] = gate * sigmoid(gate) * up;
+    store_c(($ROW) * strideC * 2u + $COLUMN / 4u, gate * sigmoid(gate) * up);
     //#if KEPT
     let at = ($ROW) * (params.columns / 2u) + $COLUMN / 4u;
-    gateUp[at] = gate;
-    gateUp[at + params.columns / 4u] = up;
+    store_gateUp(at, gate);
+    store_gateUp(at + params.columns / 4u, up);
     //#endif
     //#else
     let at = params.firstC / 4u + ($ROW) * strideC + $COLUMN / 4u;
@@ -16,11 +16,11 @@
     $SUM *= params.scale;
     //#endif
     //#if BIAS
-    $SUM += bias[$COLUMN / 4u];
+    $SUM += load_bias($COLUMN / 4u);
     //#endif
     //#if RESIDUAL
-    $SUM += residual[at];
+    $SUM += load_residual(at);
     //#endif
-    c[at] = $SUM;
+    store_c(at, $SUM);
     //#endif
   }
