@@ -35,7 +35,7 @@ export interface Tuning {
   readonly subgroups: { readonly smallest: number; readonly largest: number } | null;
   readonly f16: boolean;
   /**
-   * Kernels load 64 bits at a time: on a CPU core each lane's address costs more than what lies there.
+   * Kernels load and store 64 bits at a time: on a CPU core each lane's address costs more than what lies there.
    */
   readonly wideLoads: boolean;
   /** What the matrix units are to multiply; null where `bits` is `chain`. */

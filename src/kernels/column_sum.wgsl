@@ -1,5 +1,5 @@
-// target[j] += sum_t load_dy(t, j)                        the gradient of a bias
-// target[j] += sum_t load_dy(t, j) * load_x(t, j) * rstd[t]    the gradient of an RMSNorm weight (NORM)
+// target[j] += sum_t dy[t, j]                        the gradient of a bias
+// target[j] += sum_t dy[t, j] * x[t, j] * rstd[t]    the gradient of an RMSNorm weight (NORM)
 //
 // A lane owns four columns and adds the rows in ascending order to what the target holds, so that a
 // batch cut in micro-batches gives the same bits. Eight rows are loaded ahead of their eight additions.
