@@ -138,7 +138,7 @@ export function gemm(
       };
       gemm(gpu, layout, layout === "tn" ? a : part(a), b, part(c), {
         ...options,
-        firstColumnOfA: firstColumnOfA + (layout === "tn" ? first : 0),
+        ...(layout === "tn" && { firstColumnOfA: firstColumnOfA + first }),
         ...(residual && { residual: part(residual) }),
         ...(gated && { gated: { kept: gated.kept && part(gated.kept) } }),
       });

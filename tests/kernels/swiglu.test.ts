@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Gpu } from "../../src/gpu/gpu.ts";
+import { Gpu } from "../../src/gpu/gpu.ts";
 import { gemm } from "../../src/kernels/gemm.ts";
 import { type GemmVariant, runnableGemmVariants } from "../../src/kernels/gemm_variants.ts";
 import { swigluBackward, swigluForward } from "../../src/kernels/swiglu.ts";
@@ -144,6 +144,19 @@ async function checkGated(gpu: Gpu): Promise<void> {
 
 onEveryGpu("a gated product has the bits of the product and swiglu", checkGated);
 onMatrixUnits("a gated product has the bits of the product and swiglu", ["f16"], checkGated);
+
+onEveryGpu(
+  "a gated product too long for one launch is cut by rows, with the same bits",
+  async (gpu) => {
+    const hurried = await Gpu.open(gpu.info.engine, { submitSeconds: 1e-9 });
+    const [variant] = variantOfEachKind(gpu);
+    assert.deepEqual(
+      await gatedBoth(hurried, 150, 20, variant),
+      await gatedBoth(gpu, 150, 20, variant),
+    );
+    hurried.close();
+  },
+);
 
 onEveryGpu("a gated product takes nothing else with it", (gpu) => {
   const [a, b, c] = [[1, 4], [8, 4], [1, 4]].map((shape) => gpu.tensor(shape));
