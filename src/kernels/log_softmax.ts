@@ -78,10 +78,13 @@ export function rowScales(inverseTemperatures: ArrayLike<number>): Float32Array<
   const scales = new Float32Array(2 * inverseTemperatures.length);
   for (let row = 0; row < inverseTemperatures.length; row++) {
     scales[2 * row] = inverseTemperatures[row];
-    scales[2 * row + 1] = inverseTemperatures[row] * Math.LOG2E;
+    scales[2 * row + 1] = exponentScale(inverseTemperatures[row]);
   }
   return scales;
 }
+
+/** Of the inverse temperature as kernels have it: the same whether it came in 64 bits or in 32. */
+const exponentScale = (inverseTemperature: number) => Math.fround(inverseTemperature) * Math.LOG2E;
 
 /** A scale as a kernel takes it: the uniform it reads of the two, or a binding with PER_ROW. */
 function scaleArguments(
@@ -95,7 +98,7 @@ function scaleArguments(
   readonly binding: Readonly<Record<string, Tensor>>;
 } {
   if (typeof scale === "number") {
-    const value = uniform === "exponentScale" ? scale * Math.LOG2E : scale;
+    const value = uniform === "exponentScale" ? exponentScale(scale) : scale;
     return { PER_ROW: false, uniform: { [uniform]: value }, binding: {} };
   }
   expectShape(operation, "scales", scale, [rows, 2]);

@@ -3,8 +3,8 @@ import { RandomStream } from "../random/philox.ts";
 
 /** Numbers repeat after so many, a prime: no two rows are alike. */
 const period = 4093;
-/** As many words of quantised blocks, whole ones. */
-const blocks = 61;
+/** Quantised blocks repeat after so many, a prime above the rows of any tile: no two of one are alike. */
+const blocks = 131;
 
 /** What is stored, and the numbers that it stands for, which repeat. */
 export interface TrialNumbers {

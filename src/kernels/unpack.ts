@@ -50,7 +50,7 @@ export function unpack(gpu: Gpu, packed: Tensor, weights: Tensor, piece: PackedP
     (isQuantised(dtype) && !isKeptAs(dtype, type)) ||
     elements % block.elements !== 0 ||
     packed.bytes < storedBytes(type, elements) ||
-    targetStart + firstElement + elements > weights.size
+    targetStart + firstElement + elements > Math.min(weights.size, 2 ** 32)
   ) {
     throw new Error(
       `unpack: ${elements} elements of ${type} in rows of ${width} do not fit ${dtype}`,

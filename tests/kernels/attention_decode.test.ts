@@ -30,6 +30,8 @@ function variants(gpu: Gpu): readonly AttentionVariant[] {
 
 const shapes: readonly Heads[] = [
   { heads: 4, kvHeads: 2, headDim: 16, scale: 0.25 },
+  // 10 pairs of elements are no multiple of a subgroup's 8 lanes, and 5 vectors fewer than them.
+  { heads: 3, kvHeads: 1, headDim: 20, scale: 0.22 },
   // 11 heads are more than the 8 that a subgroup takes at once, and no multiple of the 6 it takes.
   { heads: 11, kvHeads: 1, headDim: 64, scale: 0.125 },
   // 5 heads of 128 are 160 vectors of output: more than the 128 lanes of a workgroup.

@@ -158,6 +158,11 @@ function alignmentOf(dtype: MatrixType): number {
   return alignmentBits / (bits & -bits);
 }
 
+/** How many elements a segment may have: as many as it has room for, and as kernels can count in 32 bits. */
+export function mostElements(segmentBytes: number, dtype: MatrixType): number {
+  return Math.min(2 ** 32, Math.floor(segmentBytes / bytesOf(dtype)));
+}
+
 /**
  * Packs blocks into as few flat segments as the device's largest binding allows.
  *
@@ -176,7 +181,7 @@ export function placeBlocks(
     const dtype = block.shape.length > 1 ? storageOfTensor(storage, block.parts[0].name) : "f32";
     const alignment = alignmentOf(dtype);
     const size = Math.ceil(sizeOf(block.shape) / alignment) * alignment;
-    const most = Math.floor(segmentBytes / bytesOf(dtype));
+    const most = mostElements(segmentBytes, dtype);
     if (size > most) {
       throw new UserError(
         `The model's ${block.key} has ${size} elements; this device binds ${most} of ${dtype} at once`,

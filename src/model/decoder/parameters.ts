@@ -11,6 +11,7 @@ import { gatherRows } from "../../kernels/gather_rows.ts";
 import { fromStorage, toStorage } from "./half_precision.ts";
 import {
   type Block,
+  mostElements,
   type NamedRange,
   placeBlocks,
   type Placement,
@@ -79,9 +80,7 @@ export class Parameters {
   ) {
     const { trained, storage = "f32", segmentBytes } = options;
     const limit = segmentBytes ?? gpu.device.limits.maxStorageBufferBindingSize;
-    const blocks = makeBlocks((tensor) =>
-      Math.floor(limit / bytesOf(storageOfTensor(storage, tensor)))
-    );
+    const blocks = makeBlocks((tensor) => mostElements(limit, storageOfTensor(storage, tensor)));
     const { placements, segments } = placeBlocks(blocks, limit, storage);
     const other = segments.find(({ dtype }) => dtype !== "f32");
     if (trained && other) throw new Error(`weights in ${other.dtype} cannot be trained`);

@@ -60,9 +60,9 @@ export function describeDeviceChange(before: RunDevice, now: RunDevice): string 
     .filter((key) => before[key] !== now[key])
     .map((key) => `${names[key]} ${now[key]} instead of ${before[key]}`);
   const [storedBefore, stored] = [before, now].map(({ frozen }) => frozen?.join(" and "));
-  if (storedBefore !== undefined && stored !== undefined && storedBefore !== stored) {
-    visible.push(`frozen weights in ${stored} instead of ${storedBefore}`);
-  }
+  const isStoredOtherwise = storedBefore !== undefined && stored !== undefined &&
+    storedBefore !== stored;
+  if (isStoredOtherwise) visible.push(`frozen weights in ${stored} instead of ${storedBefore}`);
   const variants = Object.entries(before.variants).flatMap(([operation, classes]) =>
     Object.entries(classes).flatMap(([shapes, variant]) => {
       const other = now.variants[operation]?.[shapes];
@@ -76,7 +76,7 @@ export function describeDeviceChange(before: RunDevice, now: RunDevice): string 
     ...(visible.length > 0
       ? [
         `${visible.join(", ")}: ${
-          storedBefore === stored ? "the last bits of its numbers" : "its numbers"
+          isStoredOtherwise ? "its numbers" : "the last bits of its numbers"
         } are others from here on`,
       ]
       : []),

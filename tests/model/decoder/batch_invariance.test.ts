@@ -117,7 +117,8 @@ for (const name of fixtures) {
 
   onEveryGpu(`batch invariance: ${name} prefilled and decoded against the trainer`, async (gpu) => {
     await withFixture(gpu, name, { trained: false }, async (model) => {
-      for (const temperature of [1, 0.7]) {
+      // The inverse of 0.9 is another number in f32, and times log2 e a third that differs from that of 64 bits.
+      for (const temperature of [1, 0.9]) {
         const responses = bySequence(await generate(model, requests, { ...sampling, temperature }));
         const trained = await trainerLogProbs(
           model,

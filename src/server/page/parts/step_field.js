@@ -21,6 +21,7 @@ export function StepField({ label, value, onChange }) {
       class: "step",
       value: typed ?? value ?? "",
       onInput: (/** @type {InputEvent} */ { currentTarget }) => setTyped(currentTarget.value),
+      onBlur: () => setTyped(null),
       onChange: (/** @type {InputEvent} */ { currentTarget: { value: text } }) => {
         setTyped(null);
         onChange(text === "" ? null : Math.max(0, Math.round(Number(text))));
