@@ -47,8 +47,11 @@ async function checkOnce(
   const variants = new Set<string>();
   gpu.choices.told = (operation, shapeClass, variant) =>
     variants.add(`${operation} ${shapeClass}: ${variant}`);
-  await benchmark.launch();
-  gpu.choices.told = null;
+  try {
+    await benchmark.launch();
+  } finally {
+    gpu.choices.told = null;
+  }
   let worst = 0;
   for (const { what, actual, expected, bound } of await benchmark.check()) {
     const difference = Math.abs(actual - expected);

@@ -73,7 +73,7 @@ export async function loadWeights(
       if (segment.dtype === "q4" && overflowsBlocks(tensor.type, bytes)) {
         throw new UserError(
           `${tensor.file}: tensor ${name} holds numbers beyond 65504, more than blocks of 4 bits keep. Load it with ` +
-            `frozen_dtype float32.`,
+            `frozen_dtype float32 (on the command line --frozen-dtype float32).`,
         );
       }
       const words = wordsOf(bytes);
