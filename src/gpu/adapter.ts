@@ -1,5 +1,6 @@
 import { UserError } from "../base/user_error.ts";
 import { withoutDawnNotices } from "./dawn_notices.ts";
+import { dawnPolling, paceDawnPolling } from "./dawn_polling.ts";
 
 /** Which WebGPU implementation runs the kernels: Deno's own (wgpu) or Dawn (the npm package). */
 export type EngineName = "native" | "dawn";
@@ -47,27 +48,6 @@ const noAdapter = (engine: EngineName) =>
   `No GPU adapter for the ${engine} engine. Run \`./tango doctor\`: it says what is missing. Tasks started ` +
   `through ./tango see to a software driver themselves.`;
 
-let dawnPause = 0.05;
-let dawnIsCalm = false;
-
-/**
- * dawn.node polls by re-arming `setImmediate` without a pause, which takes a whole core from a
- * software driver. A short sleep in between gives it back at 0.2 ms of latency. A hardware GPU leaves
- * the core idle: `openDevice` then sets the pause to 0.
- */
-function calmDawnPolling(): void {
-  if (dawnIsCalm) return;
-  dawnIsCalm = true;
-  const real = globalThis.setImmediate;
-  const cell = new Int32Array(new SharedArrayBuffer(4));
-  const calm = (callback: (...args: unknown[]) => void, ...args: unknown[]) =>
-    real(() => {
-      if (dawnPause > 0) Atomics.wait(cell, 0, 0, dawnPause);
-      callback(...args);
-    });
-  Object.assign(globalThis, { setImmediate: calm });
-}
-
 async function requestAdapter(engine: EngineName): Promise<GPUAdapter | null> {
   const options: GPURequestAdapterOptions = { powerPreference: "high-performance" };
   if (engine === "native") {
@@ -86,7 +66,7 @@ async function requestAdapter(engine: EngineName): Promise<GPUAdapter | null> {
         `Run \`deno install\`, or use --gpu native.`,
     );
   }
-  calmDawnPolling();
+  paceDawnPolling();
   const backend = Deno.build.os === "darwin"
     ? "metal"
     : Deno.build.os === "windows"
@@ -174,7 +154,7 @@ export async function openDevice(engine: EngineName): Promise<OpenedDevice> {
   };
   const name = details.description || details.device || details.vendor || "unknown adapter";
   const software = softwareNames.test(`${name} ${details.vendor} ${details.architecture}`);
-  if (engine === "dawn" && !software) dawnPause = 0;
+  if (engine === "dawn") dawnPolling.isOnCpu = software;
   return {
     adapter,
     device,

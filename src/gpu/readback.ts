@@ -1,4 +1,5 @@
 import type { EngineName } from "./adapter.ts";
+import { dawnPolling } from "./dawn_polling.ts";
 
 /** Bytes of the longest staging buffer: longer reads go through it in pieces, one after the other. */
 export const stagingBytes = 4 * 2 ** 20;
@@ -155,7 +156,10 @@ export class Readback {
     results: ArrayBuffer[],
   ): Promise<void> {
     if (this.#immediate) mapNow(staging);
-    else await staging.mapAsync(GPUMapMode.READ, 0, staging.size);
+    else {
+      dawnPolling.waitBegins();
+      await staging.mapAsync(GPUMapMode.READ, 0, staging.size);
+    }
     const mapped = staging.getMappedRange(0, pieces.reduce((sum, { bytes }) => sum + bytes, 0));
     let at = 0;
     for (const { range, first, bytes } of pieces) {
