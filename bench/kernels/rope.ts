@@ -41,7 +41,10 @@ export const makeRope: MakeBenchmark = (bench, { size }, variant) => {
     return {
       work,
       launch: () =>
-        ropeForward(gpu, qkv.tensor, positions.tensor, { queries, keys, values }, options),
+        ropeForward(gpu, qkv.tensor, positions.tensor, { queries, keys, values }, {
+          ...options,
+          cacheDtype: "f32",
+        }),
       check: async () => {
         const [q, v] = await gpu.readAll([queries, values]);
         return sampleIndices(q.length).map((at) => {

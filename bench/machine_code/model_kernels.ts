@@ -7,6 +7,7 @@ import { Sampler } from "../../src/engine/sampling/sampler.ts";
 import { Trainer } from "../../src/engine/training/trainer.ts";
 import { Gpu } from "../../src/gpu/gpu.ts";
 import type { EngineName } from "../../src/gpu/adapter.ts";
+import type { CacheDtype } from "../../src/gpu/tensor.ts";
 import type { Precision } from "../../src/gpu/tuning.ts";
 import type { KernelSource } from "../../src/gpu/kernel.ts";
 import { anyNumbers } from "../../src/run/memory/any_numbers.ts";
@@ -67,7 +68,11 @@ const rdna3Matrices = {
 };
 
 /** What a GPU of RDNA3 tells the engine. */
-export function hardware(engine: EngineName, precision: Precision = "f32"): Gpu {
+export function hardware(
+  engine: EngineName,
+  precision: Precision = "f32",
+  cacheDtype: CacheDtype = "f32",
+): Gpu {
   const usesMatrices = precision !== "f32";
   return Gpu.rehearsalOf({
     engine,
@@ -88,7 +93,7 @@ export function hardware(engine: EngineName, precision: Precision = "f32"): Gpu 
     // What the driver has on which kernels with matrices are translated.
     maxComputeWorkgroupStorageSize: usesMatrices ? 32 * 1024 : 64 * 1024,
     maxComputeInvocationsPerWorkgroup: 1024,
-  }, precision);
+  }, { precision, cacheDtype });
 }
 
 const prompt = (tokens: number, p: number) => new Uint32Array(tokens).fill(1 + p);

@@ -16,6 +16,7 @@ import { halve } from "../run/memory/shrink.ts";
 import { describeDevice, describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import {
+  cacheDtypeOption,
   frozenDtypeOption,
   gpuIndexOption,
   gpuOption,
@@ -61,6 +62,7 @@ export function register(program: Command): void {
     .addOption(gpuIndexOption())
     .addOption(precisionOption())
     .addOption(frozenDtypeOption())
+    .addOption(cacheDtypeOption())
     .action(chat);
   addExamples(command, {
     "deno task chat --model SmolLM2-135M-Instruct.Q4_1.gguf":

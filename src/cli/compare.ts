@@ -76,7 +76,12 @@ async function compare(options: CompareOptions, command: Command): Promise<void>
       tell: (line) => console.log(line),
     });
   };
-  const choice = { gpu: config.gpu, precision: config.precision, gpuIndex: options.gpuIndex };
+  const choice = {
+    gpu: config.gpu,
+    precision: config.precision,
+    cacheDtype: config.cache_dtype,
+    gpuIndex: options.gpuIndex,
+  };
   const { isDone, table } = await withResumeHint(
     "compare",
     RunFolder.at(path),

@@ -14,6 +14,7 @@ import { planSamplingMemory } from "../run/memory/sampling_memory_plan.ts";
 import { halve, type Shrink } from "../run/memory/shrink.ts";
 import { addExamples } from "./examples.ts";
 import {
+  cacheDtypeOption,
   frozenDtypeOption,
   gpuIndexOption,
   gpuOption,
@@ -57,6 +58,7 @@ export function register(program: Command): void {
     .addOption(gpuIndexOption())
     .addOption(precisionOption())
     .addOption(frozenDtypeOption())
+    .addOption(cacheDtypeOption())
     .action(answer);
   addExamples(command, {
     'deno task generate --model weights/last-letter/generator "cat dog"': "one sampled answer",

@@ -91,7 +91,7 @@ async function predictFor(
   { ranks, solutionTokens, critiqueTokens, json }: PlanOptions,
   measured: MeasuredRun | null,
 ): Promise<void> {
-  const rehearsal = Gpu.rehearsalOf(gpu.info, gpu.limits);
+  const rehearsal = Gpu.rehearsalOf(gpu.info, gpu.limits, { cacheDtype: config.cache_dtype });
   const run = await planRun(rehearsal, config, {
     solution: solutionTokens ?? measured?.means.solution,
     critique: critiqueTokens ?? measured?.means.critique,

@@ -2,6 +2,7 @@
 
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { UserError } from "../base/user_error.ts";
+import { cacheDtypes } from "../gpu/tensor.ts";
 import type { ConfigOverrides } from "../run/config/load_config.ts";
 import { frozenDtypes } from "../run/config/shared_schema.ts";
 
@@ -64,6 +65,12 @@ export function frozenDtypeOption(): Option {
     "how weights are stored; quantised keeps a GGUF file's blocks; default: auto",
   )
     .choices(frozenDtypes);
+}
+
+/** --cache-dtype, for commands without a configuration, which has `cache_dtype`. */
+export function cacheDtypeOption(): Option {
+  return new Option("--cache-dtype <type>", "how keys and values are stored; default: f32")
+    .choices(cacheDtypes);
 }
 
 /** --gpu-index, for every command that opens a GPU. */

@@ -15,6 +15,7 @@ import { tune } from "../run/tuning/tune.ts";
 import { describeDevice } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import {
+  cacheDtypeOption,
   configOption,
   expectBeside,
   frozenDtypeOption,
@@ -49,6 +50,7 @@ export function register(program: Command): void {
     .addOption(gpuIndexOption())
     .addOption(precisionOption())
     .addOption(frozenDtypeOption())
+    .addOption(cacheDtypeOption())
     .action(showTuning);
   addExamples(command, {
     "deno task tune": "the shapes of the default run",
@@ -61,10 +63,15 @@ export function register(program: Command): void {
 async function showTuning(options: TuneCommandOptions, command: Command): Promise<void> {
   expectBeside(command, "--precision", "--model");
   expectBeside(command, "--frozen-dtype", "--model");
+  expectBeside(command, "--cache-dtype", "--model");
   const { redo, json } = options;
   const { model, frozenDtype, config, set, gpu: engine } = options;
   const run = model === undefined ? loadTangoConfig(config, { set, gpu: engine }) : null;
-  const choice = { gpu: run?.gpu ?? engine, precision: run?.precision ?? options.precision };
+  const choice = {
+    gpu: run?.gpu ?? engine,
+    precision: run?.precision ?? options.precision,
+    cacheDtype: run?.cache_dtype ?? options.cacheDtype,
+  };
   await withGpu({ ...options, ...choice }, async (gpu) => {
     if (model !== undefined) await planSamplingMemory(gpu, { model, frozenDtype }, sampleSome);
     else if (run !== null) await planTangoMemory(gpu, run);

@@ -57,7 +57,12 @@ async function verify(problem: string, options: VerifyOptions): Promise<void> {
   const print = json ? printLine : new TextPrinter().print;
   if (!json && solution !== null) print("solution", solution);
   const judged = await withGpu(
-    { ...options, gpu: options.gpu ?? config.gpu, precision: config.precision },
+    {
+      ...options,
+      gpu: options.gpu ?? config.gpu,
+      precision: config.precision,
+      cacheDtype: config.cache_dtype,
+    },
     async (gpu) => {
       const texts = { problem, solution };
       await checkJudgingMemory(gpu, config, checkpoint, texts);

@@ -1,5 +1,6 @@
 import { Gpu } from "../gpu/gpu.ts";
 import type { EngineChoice } from "../gpu/gpu_options.ts";
+import type { CacheDtype } from "../gpu/tensor.ts";
 import type { Precision } from "../gpu/tuning.ts";
 import { useStoredTuning } from "../run/tuning/tune.ts";
 
@@ -10,6 +11,8 @@ export interface GpuChoice {
   readonly gpuIndex?: number;
   /** f32 by default. */
   readonly precision?: Precision;
+  /** f32 by default. */
+  readonly cacheDtype?: CacheDtype;
 }
 
 /**
@@ -19,10 +22,10 @@ export interface GpuChoice {
  *   precision takes
  */
 export async function withGpu<Result>(
-  { gpu: engine, gpuIndex: index, precision }: GpuChoice,
+  { gpu: engine, gpuIndex: index, precision, cacheDtype }: GpuChoice,
   body: (gpu: Gpu) => Promise<Result>,
 ): Promise<Result> {
-  const gpu = await Gpu.open(engine, { index, precision });
+  const gpu = await Gpu.open(engine, { index, precision, cacheDtype });
   useStoredTuning(gpu);
   try {
     return await body(gpu);

@@ -18,7 +18,14 @@ import { limitsThatShow, rehearsalDevice, rehearsalReadback } from "./rehearsal.
 import { Rehearsed } from "./rehearsed.ts";
 import { Repetition } from "./recording/repetition.ts";
 import { costOfTouching, type LaunchCost } from "./recording/submit_pacing.ts";
-import { bytesOfElements, type DataType, dataTypeOf, type HostArray, Tensor } from "./tensor.ts";
+import {
+  bytesOfElements,
+  type CacheDtype,
+  type DataType,
+  dataTypeOf,
+  type HostArray,
+  Tensor,
+} from "./tensor.ts";
 import { type ScopeOfSteps, TensorScopes } from "./tensor_scopes.ts";
 import { type Precision, type Tuning, tuningOf } from "./tuning.ts";
 import { type AskedClasses, VariantChoices } from "./variants.ts";
@@ -31,6 +38,8 @@ import { type AskedClasses, VariantChoices } from "./variants.ts";
  */
 export class Gpu {
   readonly precision: Precision | undefined;
+  /** What keys and values are rounded to, and stored in while sampling. */
+  readonly cacheDtype: CacheDtype;
   /** What the kernels choose by. */
   readonly tuning: Tuning;
   /** Which variants of the kernels run. */
@@ -50,12 +59,13 @@ export class Gpu {
     readonly device: GPUDevice,
     readonly info: DeviceInfo,
     readback: Pick<Readback, "record" | "immediate">,
-    { submitSeconds = 0.1, precision }: GpuOptions,
+    { submitSeconds = 0.1, precision, cacheDtype = "f32" }: GpuOptions,
     /** True when nothing is computed; see `rehearsal`. */
     readonly isRehearsal = false,
     private readonly rehearsals = new Rehearsed(),
   ) {
     this.precision = precision;
+    this.cacheDtype = cacheDtype;
     this.tuning = tuningOf(info, device.limits, precision);
     this.choices = new VariantChoices(this.tuning, isRehearsal ? rehearsals.classes : null);
     this.pool = new BufferPool(device, {
@@ -105,12 +115,12 @@ export class Gpu {
    */
   rehearsal(limits: Partial<GPUSupportedLimits> = {}): Gpu {
     const device = rehearsalDevice({ ...limitsThatShow(this.device.limits), ...limits });
-    const { precision } = this;
+    const { precision, cacheDtype } = this;
     const rehearsal = new Gpu(
       device,
       this.info,
       rehearsalReadback,
-      { precision },
+      { precision, cacheDtype },
       true,
       this.rehearsals,
     );
@@ -122,9 +132,9 @@ export class Gpu {
   static rehearsalOf(
     info: DeviceInfo,
     limits: Partial<GPUSupportedLimits>,
-    precision: Precision = "f32",
+    options: Pick<GpuOptions, "precision" | "cacheDtype"> = {},
   ): Gpu {
-    return new Gpu(rehearsalDevice(limits), info, rehearsalReadback, { precision }, true);
+    return new Gpu(rehearsalDevice(limits), info, rehearsalReadback, options, true);
   }
 
   /** Which classes of shapes work has that was rehearsed for this GPU. */

@@ -1,4 +1,5 @@
 import type { EngineName } from "./adapter.ts";
+import type { CacheDtype } from "./tensor.ts";
 import type { Precision } from "./tuning.ts";
 
 /** What `--gpu` accepts. `auto` takes the native engine, and Dawn where the precision takes matrix units. */
@@ -12,4 +13,6 @@ export interface GpuOptions {
   readonly index?: number;
   /** Of products of activations with weights; f32 by default. */
   readonly precision?: Precision;
+  /** Of keys and values, which are rounded to it in training too; f32 by default. */
+  readonly cacheDtype?: CacheDtype;
 }

@@ -19,6 +19,10 @@ export type DataType = keyof typeof groups;
 export const matrixTypes = ["f32", "f16", "bf16", "q4", "q4k", "q8"] as const;
 export type MatrixType = typeof matrixTypes[number];
 
+/** Types that keys and values may have in the cache. */
+export const cacheDtypes = ["f32", "f16", "bf16"] as const;
+export type CacheDtype = typeof cacheDtypes[number];
+
 /** Types of quantised blocks. */
 export type QuantisedType = "q4" | "q4k" | "q8";
 

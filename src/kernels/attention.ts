@@ -18,7 +18,7 @@ import backwardQueriesTiledText from "./attention_backward_queries_tiled.wgsl" w
   type: "text",
 };
 import forwardTiledText from "./attention_tiled.wgsl" with { type: "text" };
-import { expectShape } from "./expect_shape.ts";
+import { expectCache, expectShape } from "./expect_shape.ts";
 import { compose } from "./parts/compose.ts";
 
 /** A kernel's texts by variant, and the most rows that a workgroup of the tiled one owns. */
@@ -141,7 +141,7 @@ export function attentionForward(
   const launch = { tokens, headDim, block: attentionBlock };
   const { code, defines, tiles } = variantOf(gpu, forward, variant, launch);
   gpu.dispatch(
-    { label: "attention", code, defines: { ...defines, PAGED: false } },
+    { label: "attention", code, defines: { ...defines, PAGED: false, STORAGE: "f32" } },
     { tokens, heads, kvHeads, scale: scale * log2e, chunks: headDim / 4 },
     { queries, keys, values, segments, output, logSumExp },
     [tiles, heads],
@@ -163,7 +163,7 @@ function costOf(
 export interface PagedAttentionInputs {
   /** [T, H, D], rotated. */
   readonly queries: Tensor;
-  /** [pages · pageTokens, KV, D], rotated; the new tokens' own keys and values must be there already. */
+  /** [pages · pageTokens, KV, D] in f32, f16 or bf16, rotated; the new tokens' own keys and values must be there already. */
   readonly cacheKeys: Tensor;
   /** [pages · pageTokens, KV, D] */
   readonly cacheValues: Tensor;
@@ -195,15 +195,14 @@ export function attentionPaged(
   const [tokens] = queries.shape;
   const [rows] = cacheKeys.shape;
   expectShape(operation, "queries", queries, [tokens, heads, headDim]);
-  expectShape(operation, "cacheKeys", cacheKeys, [rows, kvHeads, headDim]);
-  expectShape(operation, "cacheValues", cacheValues, [rows, kvHeads, headDim]);
+  const STORAGE = expectCache(operation, { cacheKeys, cacheValues }, [rows, kvHeads, headDim]);
   expectShape(operation, "segments", segments, [tokens, 4], "u32");
   expectShape(operation, "pageTable", pageTable, [-1], "u32");
   expectShape(operation, "output", output, [tokens, heads, headDim]);
   const launch = { tokens, headDim, block: attentionBlock };
   const { code, defines, tiles } = variantOf(gpu, forward, variant, launch);
   gpu.dispatch(
-    { label: operation, code, defines: { ...defines, PAGED: true } },
+    { label: operation, code, defines: { ...defines, PAGED: true, STORAGE } },
     { tokens, heads, kvHeads, scale: scale * log2e, chunks: headDim / 4 },
     { queries, keys: cacheKeys, values: cacheValues, segments, pageTable, output },
     [tiles, heads],
@@ -253,7 +252,7 @@ export function attentionBackward(
       {
         label: "attention backward queries",
         code: ofQueries.code,
-        defines: { ...ofQueries.defines, PAGED: false },
+        defines: { ...ofQueries.defines, PAGED: false, STORAGE: "f32" },
       },
       parameters,
       {
@@ -271,7 +270,11 @@ export function attentionBackward(
       costOf(inputs, shape, 3),
     );
     gpu.dispatch(
-      { label: "attention backward keys", code: ofKeys.code, defines: ofKeys.defines },
+      {
+        label: "attention backward keys",
+        code: ofKeys.code,
+        defines: { ...ofKeys.defines, STORAGE: "f32" },
+      },
       parameters,
       {
         queries,

@@ -1,5 +1,5 @@
 import type { Gpu } from "../gpu/gpu.ts";
-import type { Tensor } from "../gpu/tensor.ts";
+import { bytesOf, type CacheDtype, cacheDtypes, type Tensor } from "../gpu/tensor.ts";
 import { sharesByBroadcast } from "../gpu/tuning.ts";
 import type { Variant, VariedOperation } from "../gpu/variants.ts";
 import decodeText from "./attention_decode.wgsl" with { type: "text" };
@@ -12,7 +12,7 @@ import {
   log2e,
   pageTokens,
 } from "./attention_shape.ts";
-import { expectShape } from "./expect_shape.ts";
+import { expectCache, expectShape } from "./expect_shape.ts";
 import { compose } from "./parts/compose.ts";
 
 const decodeCode = compose(decodeText);
@@ -23,7 +23,7 @@ const joinCode = compose(joinText);
 export interface DecodeInputs {
   /** [S, H, D], rotated; S slots. */
   readonly queries: Tensor;
-  /** [pages · pageTokens, KV, D], rotated. */
+  /** [pages · pageTokens, KV, D] in f32, f16 or bf16, rotated. */
   readonly cacheKeys: Tensor;
   /** [pages · pageTokens, KV, D] */
   readonly cacheValues: Tensor;
@@ -47,7 +47,7 @@ const mostHeads = 8;
 export type DecodeSplit = "subgroup" | "workgroup" | "spans";
 
 /** Vectors of a query that are walked in one go: a CPU's driver compiles longer ones for minutes. */
-const mostUnrolled = 16;
+const mostUnrolled: Readonly<Record<CacheDtype, number>> = { f32: 16, f16: 4, bf16: 16 };
 
 /** Lanes of a workgroup on hardware, and keys of a span. */
 const spanKeys = 128;
@@ -63,6 +63,7 @@ export interface DecodeShape extends Omit<AttentionShape, "scale"> {
   readonly slots: number;
   /** Of a slot, at most. */
   readonly maxPages: number;
+  readonly cacheDtype: CacheDtype;
 }
 
 /** Who walks a slot's keys. */
@@ -89,14 +90,16 @@ const sizeClass = (size: number) => Math.ceil(Math.log2(size) / 2);
 /** Who walks the keys in decoding. */
 export const decodeOperation: VariedOperation<DecodeShape, DecodeVariant> = {
   name: "attention decode",
-  classOf({ heads, kvHeads, headDim, slots, maxPages }) {
+  classOf({ heads, kvHeads, headDim, slots, maxPages, cacheDtype }) {
     const sizes = 32 * sizeClass(slots) + sizeClass(maxPages);
-    const key = ((heads * 4096 + kvHeads) * 4096 + headDim) * 1024 + sizes;
+    const ofHeads = (heads * 4096 + kvHeads) * 4096 + headDim;
+    const key = (ofHeads * 1024 + sizes) * 4 + cacheDtypes.indexOf(cacheDtype);
     let name = classNames.get(key);
     if (!name) {
       const most = (size: number) => 4 ** sizeClass(size);
       name = `head size ${headDim}, ${heads} of ${kvHeads}, up to ${most(slots)} sequences, ` +
-        `up to ${pageTokens * most(maxPages)} keys`;
+        `up to ${pageTokens * most(maxPages)} keys` +
+        (cacheDtype === "f32" ? "" : ` in ${cacheDtype}`);
       classNames.set(key, name);
     }
     return name;
@@ -121,7 +124,10 @@ export function decodeSplit(
   { heads, kvHeads, headDim }: AttentionShape,
   [slots, maxPages]: readonly number[],
 ): DecodeSplit {
-  return gpu.choices.of(decodeOperation, { heads, kvHeads, headDim, slots, maxPages }).name;
+  return gpu.choices.of(decodeOperation, {
+    ...{ heads, kvHeads, headDim, slots, maxPages },
+    cacheDtype: gpu.cacheDtype,
+  }).name;
 }
 
 /**
@@ -145,8 +151,7 @@ export function attentionDecode(
   const [slots] = queries.shape;
   const [rows] = cacheKeys.shape;
   expectShape(operation, "queries", queries, [slots, heads, headDim]);
-  expectShape(operation, "cacheKeys", cacheKeys, [rows, kvHeads, headDim]);
-  expectShape(operation, "cacheValues", cacheValues, [rows, kvHeads, headDim]);
+  const STORAGE = expectCache(operation, { cacheKeys, cacheValues }, [rows, kvHeads, headDim]);
   expectShape(operation, "pageTable", pageTable, [slots, -1], "u32");
   expectShape(operation, "lengths", lengths, [slots], "u32");
   expectShape(operation, "output", output, [slots, heads, headDim]);
@@ -162,21 +167,24 @@ export function attentionDecode(
     BLOCK: attentionBlock,
     PAGE: pageTokens,
   };
+  const walk = { ...common, STORAGE };
   const chunks = headDim / 4;
   // How many keys a slot has is known to the GPU alone: a page each at least.
-  const cost = { bytes: 8 * slots * (heads + kvHeads * pageTokens) * headDim };
+  const cost = {
+    bytes: 2 * slots * (4 * heads + bytesOf(STORAGE) * kvHeads * pageTokens) * headDim,
+  };
   const group = heads / kvHeads;
   // Each key and value is loaded once for all of them: loads are what this costs.
   const headsAtOnce = Math.ceil(group / Math.ceil(group / mostHeads));
   const shares = Math.ceil(group / headsAtOnce);
   if (split === "subgroup") {
     const ROUNDS = Math.ceil(headDim / 16);
-    const OCTETS = chunks <= mostUnrolled ? Math.ceil(chunks / 8) : 0;
+    const OCTETS = chunks <= mostUnrolled[STORAGE] ? Math.ceil(chunks / 8) : 0;
     gpu.dispatch(
       {
         label: operation,
         code: decodeCode,
-        defines: { ...common, HEADS: headsAtOnce, ROUNDS, OCTETS },
+        defines: { ...walk, HEADS: headsAtOnce, ROUNDS, OCTETS },
       },
       { heads, kvHeads, maxPages, scale, chunks, rounds: ROUNDS },
       { queries, cacheKeys, cacheValues, pageTable, lengths, output },
@@ -187,7 +195,7 @@ export function attentionDecode(
   }
   const splits = split === "spans";
   const workgroup = workgroupDefines(gpu, headsAtOnce, headDim);
-  const defines = { ...common, SPLIT: splits, ...workgroup };
+  const defines = { ...walk, SPLIT: splits, ...workgroup };
   const launch = { label: operation, code: workgroupCode, defines };
   const parameters = { heads, kvHeads, maxPages, scale, steps: chunks / workgroup.SLAB };
   const read = { queries, cacheKeys, cacheValues, pageTable, lengths };

@@ -20,11 +20,15 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> queries: array<vec4<f32>>;
-//#include stored_vectors NAME="cacheKeys" BINDING=2 STORAGE="f32"
+//#include stored_vectors NAME="cacheKeys" BINDING=2
+//#if STORAGE != "f32"
+@group(0) @binding(3) var<storage, read> cacheValues: array<u32>;
+//#else
 //#if WIDE
 @group(0) @binding(3) var<storage, read> cacheValues: array<u64>;
 //#else
 @group(0) @binding(3) var<storage, read> cacheValues: array<vec2<f32>>;
+//#endif
 //#endif
 @group(0) @binding(4) var<storage, read> pageTable: array<u32>;
 @group(0) @binding(5) var<storage, read> lengths: array<u32>;
@@ -35,11 +39,20 @@ const lowest = -3.0e38;
 //#include counted OF=ROUNDS
 
 fn load_pair(index: u32) -> vec2<f32> {
+  //#if STORAGE == "f16"
+  return unpack2x16float(cacheValues[index]);
+  //#else
+  //#if STORAGE == "bf16"
+  let word = cacheValues[index];
+  return bitcast<vec2<f32>>(vec2<u32>(word << 16u, word & 0xffff0000u));
+  //#else
   //#if WIDE
   let words = cacheValues[index];
   return bitcast<vec2<f32>>(vec2<u32>(u32(words), u32(words >> 32u)));
   //#else
   return cacheValues[index];
+  //#endif
+  //#endif
   //#endif
 }
 

@@ -18,8 +18,8 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> queries: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read> cacheKeys: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read> cacheValues: array<vec4<f32>>;
+//#include stored_vectors NAME="cacheKeys" BINDING=2
+//#include stored_vectors NAME="cacheValues" BINDING=3
 @group(0) @binding(4) var<storage, read> pageTable: array<u32>;
 @group(0) @binding(5) var<storage, read> lengths: array<u32>;
 //#if SPLIT
@@ -96,7 +96,7 @@ fn main(
     for (var step = 0u; step < params.steps; step++) {
       let x = entry(step);
       //#for c 0 SLAB
-      let k$c = cacheKeys[row + step * $(SLAB)u + $(c)u];
+      let k$c = load_cacheKeys(row + step * $(SLAB)u + $(c)u);
       //#endfor
       //#for c 0 SLAB
       //#for h 0 GROUP
@@ -141,7 +141,7 @@ fn main(
       var sum$h = vec4<f32>(0.0);
       //#endfor
       //#for j 0 BLOCK
-      let v$j = cacheValues[rows[b][$j] + chunk];
+      let v$j = load_cacheValues(rows[b][$j] + chunk);
       //#for h 0 GROUP
       sum$h = fma(vec4<f32>(scores[$h][b][$j]), v$j, sum$h);
       //#endfor

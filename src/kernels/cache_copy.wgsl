@@ -3,14 +3,14 @@
 
 struct Params {
   pairs: u32,
-  vectors: u32,  // of one row: KV * D / 4
+  vectors: u32,  // of 16 bytes, of one row
   rows: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> pairs: array<vec2<u32>>;
-@group(0) @binding(2) var<storage, read_write> cacheKeys: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read_write> cacheValues: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> cacheKeys: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read_write> cacheValues: array<vec4<u32>>;
 
 @compute @workgroup_size(64)
 fn main(

@@ -1,4 +1,5 @@
 import type { Trials } from "../gpu/measure_variants.ts";
+import { bytesOf } from "../gpu/tensor.ts";
 import {
   attentionDecode,
   decodeOperation,
@@ -21,27 +22,28 @@ export const decodeTrials: Trials<DecodeShape, DecodeVariant> = {
   operation: decodeOperation,
   texts: decodeTexts,
   prepare(gpu, asked) {
-    const { heads, kvHeads, headDim } = asked;
+    const { heads, kvHeads, headDim, cacheDtype } = asked;
     const slots = Math.min(asked.slots, mostSlots);
     const maxPages = Math.min(asked.maxPages, mostPages);
     const keys = maxPages * pageTokens;
-    const pageBytes = 4 * pageTokens * kvHeads * headDim;
+    const pageBytes = bytesOf(cacheDtype) * pageTokens * kvHeads * headDim;
     const pages = Math.max(1, Math.min(slots * maxPages, Math.floor(mostCacheBytes / pageBytes)));
     // A step that shares no factor with most numbers of pages.
     const table = Uint32Array.from({ length: slots * maxPages }, (_, i) => (i * 7919) % pages);
-    const { values: numbers } = trialNumbers(3, "f32");
+    const { stored, values: numbers } = trialNumbers(3, cacheDtype);
     const period = numbers.length;
     const cacheSize = pages * pageTokens * kvHeads * headDim;
     // Values begin elsewhere in the numbers than keys.
     const valuesFrom = 1000;
     const rotated = numbers.map((_, i) => numbers[(i + valuesFrom) % period]);
+    const storedValues = stored.map((_, i) => stored[(i + valuesFrom) % period]);
     const scale = headDim ** -0.5;
     const perSlot = [slots, heads, headDim];
     const perRow = [pages * pageTokens, kvHeads, headDim];
     const inputs = {
       queries: gpu.from(repeated(numbers, slots * heads * headDim), perSlot, "f32", "trial Q"),
-      cacheKeys: gpu.from(repeated(numbers, cacheSize), perRow, "f32", "trial K"),
-      cacheValues: gpu.from(repeated(rotated, cacheSize), perRow, "f32", "trial V"),
+      cacheKeys: gpu.from(repeated(stored, cacheSize), perRow, cacheDtype, "trial K"),
+      cacheValues: gpu.from(repeated(storedValues, cacheSize), perRow, cacheDtype, "trial V"),
       pageTable: gpu.from(table, [slots, maxPages], "u32", "trial pages"),
       lengths: gpu.from(new Uint32Array(slots).fill(keys), [slots], "u32", "trial lengths"),
     };

@@ -1,4 +1,4 @@
-import type { DataType, Tensor } from "../gpu/tensor.ts";
+import { type CacheDtype, cacheDtypes, type DataType, type Tensor } from "../gpu/tensor.ts";
 
 /**
  * Checks a kernel's argument.
@@ -21,6 +21,23 @@ export function expectShape(
       `${operation}: ${name} is ${tensor.dtype} [${tensor.shape}], expected ${dtype} [${wanted}]`,
     );
   }
+}
+
+/**
+ * Checks keys and values of the cache, both of one type.
+ *
+ * @param expected the shape; -1 accepts any length there
+ * @throws Error naming operation, argument, what was found and what was expected
+ */
+export function expectCache(
+  operation: string,
+  { cacheKeys, cacheValues }: { readonly cacheKeys: Tensor; readonly cacheValues: Tensor },
+  expected: readonly number[],
+): CacheDtype {
+  const dtype = cacheDtypes.find((dtype) => dtype === cacheKeys.dtype) ?? "f32";
+  expectShape(operation, "cacheKeys", cacheKeys, expected, dtype);
+  expectShape(operation, "cacheValues", cacheValues, cacheKeys.shape, dtype);
+  return dtype;
 }
 
 /** @throws Error when a row length is no multiple of the 4 elements a vector load takes */

@@ -1,5 +1,5 @@
 import type { Gpu } from "../gpu/gpu.ts";
-import type { Tensor } from "../gpu/tensor.ts";
+import { bytesOf, type CacheDtype, type Tensor } from "../gpu/tensor.ts";
 import { independentLanes } from "../gpu/tuning.ts";
 import { columnSum } from "./column_sum.ts";
 import { expectShape } from "./expect_shape.ts";
@@ -65,7 +65,9 @@ function grid(gpu: Gpu, tokens: number, { heads, kvHeads, headDim, norm }: RopeO
  *
  * @param qkv [T, (H + 2 KV) · D]: each row its query heads, key heads, value heads
  * @param positions [T] u32, position of each token in its sequence
- * @param outputs queries [T, H, D]; keys and values [R, KV, D], R = T without `keyRows`
+ * @param outputs queries [T, H, D]; keys and values [R, KV, D] in `cacheDtype`, or in f32 as training takes them;
+ *   R = T without `keyRows`
+ * @param cacheDtype what keys and values are rounded to, to nearest even; f16 makes those beyond 65504 NaN
  * @param keyRows [T] u32: the row of keys and values each token fills, such as a row of the KV cache;
  *   a number of R or more (0xffffffff) writes nothing
  * @throws Error when a tensor's shape is not the documented one
@@ -79,16 +81,22 @@ export function ropeForward(
     readonly keys: Tensor;
     readonly values: Tensor;
   },
-  options: RopeOptions & { readonly keyRows?: Tensor },
+  options: RopeOptions & { readonly keyRows?: Tensor; readonly cacheDtype: CacheDtype },
 ): void {
-  const { heads, kvHeads, headDim, table, norm, keyRows } = options;
+  const { heads, kvHeads, headDim, table, norm, keyRows, cacheDtype } = options;
   const tokens = expectOptions("rope", qkv, positions, options);
   const rows = keyRows ? keys.shape[0] : tokens;
   expectShape("rope", "queries", queries, [tokens, heads, headDim]);
-  expectShape("rope", "keys", keys, [rows, kvHeads, headDim]);
-  expectShape("rope", "values", values, [rows, kvHeads, headDim]);
+  const stored = keys.dtype === "f32" ? "f32" : cacheDtype;
+  expectShape("rope", "keys", keys, [rows, kvHeads, headDim], stored);
+  expectShape("rope", "values", values, [rows, kvHeads, headDim], stored);
   if (keyRows) expectShape("rope", "keyRows", keyRows, [tokens], "u32");
-  const defines = { NORM: norm !== undefined, ROWS: keyRows !== undefined };
+  const defines = {
+    NORM: norm !== undefined,
+    ROWS: keyRows !== undefined,
+    CACHE: cacheDtype,
+    PACKED: stored !== "f32",
+  };
   gpu.dispatch(
     { label: "rope", code: forwardCode, defines },
     {
@@ -111,7 +119,7 @@ export function ropeForward(
       ...(norm ? { queryNorm: norm.queryNorm, keyNorm: norm.keyNorm } : {}),
     },
     grid(gpu, tokens, options),
-    { bytes: 2 * qkv.bytes },
+    { bytes: qkv.bytes + tokens * (4 * heads + 2 * bytesOf(stored) * kvHeads) * headDim },
   );
 }
 

@@ -5,6 +5,9 @@
 //   y_i       = x_i * cos - x_(i+D/2) * sin
 //   y_(i+D/2) = x_(i+D/2) * cos + x_i * sin
 //
+// CACHE f16 or bf16: keys and values are rounded to that type, to nearest even. PACKED: they are stored in it too;
+// else as f32 numbers, the same that are read of the packed ones.
+//
 // A lane owns a head of a token with NORM, which needs the whole head, else four of its pairs.
 
 struct Params {
@@ -22,8 +25,16 @@ struct Params {
 @group(0) @binding(2) var<storage, read> positions: array<u32>;
 //#include stored_vectors NAME="table" BINDING=3 STORAGE="f32"
 //#include written_vectors NAME="queries" BINDING=4
+//#if CACHE != "f32"
+//#include rounded_halves STORAGE=CACHE
+//#endif
+//#if PACKED
+//#include written_halves NAME="keys" BINDING=5
+//#include written_halves NAME="values" BINDING=6
+//#else
 //#include written_vectors NAME="keys" BINDING=5
 //#include written_vectors NAME="values" BINDING=6
+//#endif
 //#if ROWS
 @group(0) @binding(7) var<storage, read> keyRows: array<u32>;
 //#endif
@@ -97,6 +108,12 @@ fn main(
       high = fma(high, cosine, low * sine);
       low = rotated;
     }
+    //#if CACHE != "f32" && !PACKED
+    if (!isQuery) {
+      low = read_halves(halves_of(low));
+      high = read_halves(halves_of(high));
+    }
+    //#endif
     let destination = target_row * chunks + c;
     if (isQuery) {
       store_queries(destination, low);

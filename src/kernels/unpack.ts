@@ -9,7 +9,10 @@ import {
   type StoredType,
   storedTypes,
 } from "./stored_type.ts";
-import code from "./unpack.wgsl" with { type: "text" };
+import { compose } from "./parts/compose.ts";
+import text from "./unpack.wgsl" with { type: "text" };
+
+const code = compose(text);
 
 /** A run of a file's tensor, and where the tensor belongs. */
 export interface PackedPiece {

@@ -60,6 +60,7 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
   generate: [
     [`generate ${GENERATOR}`, /missing required argument 'question'/],
     ["generate question", /'--model <folder>' not specified/],
+    [`generate question ${GENERATOR} --cache-dtype q8`, /'q8' is invalid[^]*f32, f16, bf16/],
     [`generate question ${GENERATOR} --temperature warm`, /'warm' is invalid/],
     [`generate question ${GENERATOR} --prompt-template none.txt`, /none\.txt cannot be read/],
     [
@@ -72,6 +73,8 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
       "tune --model somewhere --set seed=1",
       /'--set <key=value>' cannot be used with option '--model/,
     ],
+    ["tune --cache-dtype f16", /--cache-dtype says nothing without --model/],
+    ["tune --set cache_dtype=q8", /cache_dtype is "?q8"?[^]*f32, f16, bf16/],
     ["tune --precision f16", /--precision says nothing without --model/],
   ],
   plan: [

@@ -22,5 +22,13 @@ onEveryGpu("cacheCopy copies one row to many and leaves the others", async (gpu)
   };
   assert.deepEqual(await gpu.readFloats(cacheKeys), expected(keys));
   assert.deepEqual(await gpu.readFloats(cacheValues), expected(values));
-  gpu.release(cacheKeys, cacheValues, pairTensor);
+
+  // The same rows as pairs of 16-bit numbers.
+  const bits = new Uint16Array(keys.buffer);
+  const halves = gpu.from(bits, [rows, kvHeads, 2 * headDim], "bf16");
+  const others = gpu.from(bits, [rows, kvHeads, 2 * headDim], "bf16");
+  cacheCopy(gpu, { cacheKeys: halves, cacheValues: others }, pairTensor);
+  const [copied] = await gpu.readAll([halves]);
+  assert.deepEqual(new Float32Array(copied.slice().buffer), expected(keys));
+  gpu.release(cacheKeys, cacheValues, pairTensor, halves, others);
 });

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { hardware, launchedKernels } from "../../bench/machine_code/model_kernels.ts";
 import { variantName } from "../../bench/machine_code/kernel_code.ts";
-import type { Gpu } from "../../src/gpu/gpu.ts";
+import { Gpu } from "../../src/gpu/gpu.ts";
 import { compile, type KernelSource } from "../../src/gpu/kernel.ts";
+import { limitsThatShow } from "../../src/gpu/rehearsal.ts";
 import { kernelTrials } from "../../src/kernels/trials.ts";
 import { tinyConfig } from "../model/tiny_model.ts";
 import { gpuOf, onEveryGpu } from "./harness.ts";
@@ -27,9 +28,14 @@ async function kernelsOf(gpu: Gpu): Promise<KernelSource[]> {
   const roomy = { maxStorageBufferBindingSize: 2 ** 31 - 4, maxBufferSize: 2 ** 31 - 4 };
   const sources = new Map<string, KernelSource>();
   for (const config of models) {
-    for (const rehearsal of [gpu.rehearsal(roomy), hardware(gpu.info.engine)]) {
+    const packed = (["f16", "bf16"] as const).flatMap((cacheDtype) => [
+      Gpu.rehearsalOf(gpu.info, { ...limitsThatShow(gpu.device.limits), ...roomy }, { cacheDtype }),
+      hardware(gpu.info.engine, "f32", cacheDtype),
+    ]);
+    const inFloats = [gpu.rehearsal(roomy), hardware(gpu.info.engine)];
+    for (const rehearsal of config.headDim === 64 ? [...inFloats, ...packed] : inFloats) {
       await launchedKernels(rehearsal, config, { isTrainedWhole: true });
-      if (config.headDim === 64) {
+      if (config.headDim === 64 && rehearsal.cacheDtype === "f32") {
         for (const storage of ["q4", "q4k", "q8"] as const) {
           await launchedKernels(rehearsal, config, { isTrainedWhole: false, storage });
         }

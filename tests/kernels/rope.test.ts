@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import type { Gpu } from "../../src/gpu/gpu.ts";
+import type { CacheDtype, Tensor } from "../../src/gpu/tensor.ts";
 import { ropeBackward, ropeForward } from "../../src/kernels/rope.ts";
+import { fromStorage, toStorage } from "../../src/model/decoder/half_precision.ts";
 import { inverseFrequencies, ropeTable } from "../../src/kernels/rope_table.ts";
 import { assertClose, onEveryGpu, randomFloats } from "./harness.ts";
 
@@ -90,6 +92,45 @@ function options(gpu: Gpu, c: Case, data: ReturnType<typeof dataOf>) {
 const releaseOptions = (gpu: Gpu, { table, norm }: ReturnType<typeof options>) =>
   gpu.release(table, ...(norm ? [norm.queryNorm, norm.keyNorm] : []));
 
+for (const cacheDtype of ["f16", "bf16"] as const) {
+  onEveryGpu(`rope rounds keys and values to ${cacheDtype}, packed in the cache`, async (gpu) => {
+    for (const c of [cases[1], cases[2]]) {
+      const { tokens, heads, kvHeads, headDim } = c;
+      const data = dataOf(c);
+      // Subnormal in f16 and beyond it, in values, which nothing else changes.
+      const special = [3e-6, -2.98e-8, 65519, 65520, -1e6, 0];
+      data.qkv.set(special, data.width - headDim);
+      const settings = options(gpu, c, data);
+      const qkv = gpu.from(data.qkv, [tokens, data.width]);
+      const positions = gpu.from(data.positions, [tokens]);
+      const keyRows = gpu.from(Uint32Array.from({ length: tokens }, (_, t) => t), [tokens]);
+      const queries = gpu.tensor([tokens, heads, headDim]);
+      const shape = [tokens, kvHeads, headDim];
+      const [exact, trained, cached] = (["f32", "f32", cacheDtype] as const).map((dtype) => ({
+        keys: gpu.tensor(shape, dtype),
+        values: gpu.tensor(shape, dtype),
+      }));
+      const run = (target: typeof exact, changes: { cacheDtype: CacheDtype; keyRows?: Tensor }) =>
+        ropeForward(gpu, qkv, positions, { queries, ...target }, { ...settings, ...changes });
+      run(exact, { cacheDtype: "f32" });
+      run(trained, { cacheDtype });
+      run(cached, { cacheDtype, keyRows });
+      for (const kind of ["keys", "values"] as const) {
+        const numbers = await gpu.readFloats(exact[kind]);
+        const wanted = fromStorage(toStorage(numbers, cacheDtype), cacheDtype)
+          .map((value) => Number.isFinite(value) ? value : NaN);
+        assert.equal(wanted.some(Number.isNaN), kind === "values" && cacheDtype === "f16");
+        assert.deepEqual(await gpu.readFloats(trained[kind]), wanted);
+        const [packed] = await gpu.readAll([cached[kind]]);
+        assert.deepEqual(fromStorage(packed, cacheDtype), wanted);
+      }
+      releaseOptions(gpu, settings);
+      gpu.release(qkv, positions, keyRows, queries);
+      for (const { keys, values } of [exact, trained, cached]) gpu.release(keys, values);
+    }
+  });
+}
+
 for (const c of cases) {
   const { tokens, heads, kvHeads, headDim, norm } = c;
   const name = `${tokens} tokens, head size ${headDim}${norm ? ", QK-norm" : ""}`;
@@ -109,7 +150,7 @@ for (const c of cases) {
     const queries = gpu.tensor([tokens, heads, headDim]);
     const keys = gpu.tensor([tokens, kvHeads, headDim]);
     const values = gpu.tensor([tokens, kvHeads, headDim]);
-    ropeForward(gpu, qkv, positions, { queries, keys, values }, settings);
+    ropeForward(gpu, qkv, positions, { queries, keys, values }, { ...settings, cacheDtype: "f32" });
     const parts = split(c, expected);
     for (const [i, tensor] of [queries, keys, values].entries()) {
       assertClose(await gpu.readFloats(tensor), parts[i], {
@@ -126,7 +167,11 @@ for (const c of cases) {
     const cacheKeys = gpu.zeros([rows, kvHeads, headDim]);
     const cacheValues = gpu.zeros([rows, kvHeads, headDim]);
     const cache = { queries, keys: cacheKeys, values: cacheValues };
-    ropeForward(gpu, qkv, positions, cache, { ...settings, keyRows });
+    ropeForward(gpu, qkv, positions, cache, {
+      ...settings,
+      keyRows,
+      cacheDtype: "f32",
+    });
     for (const [packed, cached] of [[keys, cacheKeys], [values, cacheValues]]) {
       const source = await gpu.readFloats(packed);
       const wanted = new Float32Array(cached.size);

@@ -103,7 +103,12 @@ async function evaluate(options: EvalOptions): Promise<void> {
   const judged = await openJudged(entries(options));
   if (judged !== null) requireVerifier(options);
   const config = configure(options, judged !== null);
-  const choice = { gpu: config.gpu, precision: config.precision, gpuIndex: options.gpuIndex };
+  const choice = {
+    gpu: config.gpu,
+    precision: config.precision,
+    cacheDtype: config.cache_dtype,
+    gpuIndex: options.gpuIndex,
+  };
   const { metrics, problems, passedOver, device } = await withGpu(choice, async (gpu) => {
     await checkMemory(gpu, {
       config,

@@ -1,6 +1,7 @@
 import type { OpenCommunicator } from "../../distributed/open_communicator.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { EngineChoice } from "../../gpu/gpu_options.ts";
+import type { CacheDtype } from "../../gpu/tensor.ts";
 import type { Precision } from "../../gpu/tuning.ts";
 import type { DistributedConfig } from "../../run/config/shared_schema.ts";
 import type { RunEvents } from "../../run/events/run_events.ts";
@@ -15,6 +16,7 @@ export interface RunOnGpu {
   readonly config: {
     readonly gpu: EngineChoice;
     readonly precision: Precision;
+    readonly cache_dtype: CacheDtype;
     readonly distributed: DistributedConfig;
   };
   /** What `--gpu-index` says. */
@@ -37,10 +39,16 @@ export async function runOnGpu<Result>(
   return await withResumeHint(run.command, run.folder, async () => {
     const { index, words } = await gpuOfRank(opened, gpuIndex);
     const watched = { ...run, opened, gpu: words, limits: config.distributed };
+    const choice = {
+      gpu: config.gpu,
+      precision: config.precision,
+      cacheDtype: config.cache_dtype,
+      gpuIndex: index,
+    };
     return await whileWatched(
       watched,
       (watch) =>
-        withGpu({ gpu: config.gpu, precision: config.precision, gpuIndex: index }, (gpu) => {
+        withGpu(choice, (gpu) => {
           gpu.activity.reads = watch;
           return body(gpu);
         }),

@@ -1,4 +1,4 @@
-import type { Tensor } from "../../gpu/tensor.ts";
+import { bytesOf, type Tensor } from "../../gpu/tensor.ts";
 import { pageTokens } from "../../kernels/attention_shape.ts";
 import type { Model } from "../../model/decoder/model.ts";
 
@@ -8,15 +8,15 @@ export function pagesFor(tokens: number): number {
 }
 
 /** The most pages of a cache: a layer's keys are bound as a whole. */
-export function mostPages({ gpu: { device: { limits } }, config }: Model): number {
+export function mostPages({ gpu: { device: { limits }, cacheDtype }, config }: Model): number {
   const { maxStorageBufferBindingSize, maxBufferSize } = limits;
-  const bytesOfPage = 4 * pageTokens * config.kvHeads * config.headDim;
+  const bytesOfPage = bytesOf(cacheDtype) * pageTokens * config.kvHeads * config.headDim;
   return Math.floor(Math.min(maxStorageBufferBindingSize, maxBufferSize) / bytesOfPage);
 }
 
 /** The memory of the keys and values of many sequences; page p is rows p · pageTokens and following. */
 export class KvCache {
-  /** Per layer [pages · pageTokens, KV, D] */
+  /** Per layer [pages · pageTokens, KV, D] in `Gpu.cacheDtype` */
   readonly keys: readonly Tensor[];
   readonly values: readonly Tensor[];
 
@@ -28,8 +28,8 @@ export class KvCache {
     const values: Tensor[] = [];
     try {
       for (let layer = 0; layer < config.layers; layer++) {
-        keys.push(gpu.tensor(shape, "f32", "cached keys"));
-        values.push(gpu.tensor(shape, "f32", "cached values"));
+        keys.push(gpu.tensor(shape, gpu.cacheDtype, "cached keys"));
+        values.push(gpu.tensor(shape, gpu.cacheDtype, "cached values"));
       }
     } catch (error) {
       gpu.release(...keys, ...values);

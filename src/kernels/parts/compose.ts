@@ -28,14 +28,18 @@ import gemm_start_vector from "./gemm_start_vector.wgsl" with { type: "text" };
 import gemm_write from "./gemm_write.wgsl" with { type: "text" };
 import gemm_write_vector from "./gemm_write_vector.wgsl" with { type: "text" };
 import gradient_norm_lanes from "./gradient_norm_lanes.wgsl" with { type: "text" };
+import half_of from "./half_of.wgsl" with { type: "text" };
+import halves_read from "./halves_read.wgsl" with { type: "text" };
 import logit_order from "./logit_order.wgsl" with { type: "text" };
 import philox from "./philox.wgsl" with { type: "text" };
+import rounded_halves from "./rounded_halves.wgsl" with { type: "text" };
 import sample_filters from "./sample_filters.wgsl" with { type: "text" };
 import silu from "./silu.wgsl" with { type: "text" };
 import softmax_block from "./softmax_block.wgsl" with { type: "text" };
 import softmax_join from "./softmax_join.wgsl" with { type: "text" };
 import softmax_statistics from "./softmax_statistics.wgsl" with { type: "text" };
 import stored_vectors from "./stored_vectors.wgsl" with { type: "text" };
+import written_halves from "./written_halves.wgsl" with { type: "text" };
 import written_pairs from "./written_pairs.wgsl" with { type: "text" };
 import written_vectors from "./written_vectors.wgsl" with { type: "text" };
 
@@ -70,14 +74,18 @@ const parts: Parts = {
   gemm_write,
   gemm_write_vector,
   gradient_norm_lanes,
+  half_of,
+  halves_read,
   logit_order,
   philox,
+  rounded_halves,
   sample_filters,
   silu,
   softmax_block,
   softmax_join,
   softmax_statistics,
   stored_vectors,
+  written_halves,
   written_pairs,
   written_vectors,
 };

@@ -1,4 +1,4 @@
-import type { Tensor } from "../../gpu/tensor.ts";
+import type { CacheDtype, Tensor } from "../../gpu/tensor.ts";
 import { attentionForward } from "../../kernels/attention.ts";
 import { embeddingForward } from "../../kernels/embedding.ts";
 import { rmsnormForward } from "../../kernels/rmsnorm.ts";
@@ -176,12 +176,16 @@ function attendPacked(model: Model, layer: Layer, batch: PackedBatch) {
 }
 
 /** What the rotary kernels need to know of a layer. */
-export function ropeOptions(model: Model, { queryNorm, keyNorm }: Layer): RopeOptions {
+export function ropeOptions(
+  model: Model,
+  { queryNorm, keyNorm }: Layer,
+): RopeOptions & { readonly cacheDtype: CacheDtype } {
   const { heads, kvHeads, headDim, normEpsilon } = model.config;
   const norm = queryNorm && keyNorm
     ? { queryNorm: queryNorm.weight, keyNorm: keyNorm.weight, epsilon: normEpsilon }
     : undefined;
-  return { heads, kvHeads, headDim, table: model.rope, norm };
+  const { cacheDtype } = model.gpu;
+  return { heads, kvHeads, headDim, table: model.rope, norm, cacheDtype };
 }
 
 /** What the attention kernels need to know of a model. */

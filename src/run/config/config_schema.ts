@@ -6,6 +6,7 @@ import { dataSchema } from "./data_schema.ts";
 import { placementSchema } from "./placement.ts";
 import { section, wholeNumber } from "./schema_fields.ts";
 import {
+  cacheDtypeSchema,
   distributedSchema,
   frozenDtypeSchema,
   gpuSchema,
@@ -37,6 +38,7 @@ export const tangoConfigSchema = section({
   precision: precisionSchema,
   tuning: tuningSchema,
   frozen_dtype: frozenDtypeSchema,
+  cache_dtype: cacheDtypeSchema,
   memory_limit_gb: memoryLimitSchema,
   run_directory: runDirectorySchema,
   task: taskSchema.prefault({}),

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { exampleDataSchema } from "./data_schema.ts";
 import { flag, oneOf, realNumber, section, text, wholeNumber } from "./schema_fields.ts";
 import {
+  cacheDtypeSchema,
   chatFields,
   choosesByNothing,
   distributedSchema,
@@ -98,6 +99,7 @@ export const sftConfigSchema = section({
   precision: precisionSchema,
   tuning: tuningSchema,
   frozen_dtype: frozenDtypeSchema,
+  cache_dtype: cacheDtypeSchema,
   memory_limit_gb: memoryLimitSchema,
   run_directory: runDirectorySchema,
   task: taskSchema.prefault({}),

@@ -1,6 +1,7 @@
 /** Parts that the configurations of Tango and of supervised fine-tuning share. */
 
 import { z } from "zod";
+import { cacheDtypes } from "../../gpu/tensor.ts";
 import { loraTargets } from "../../model/decoder/lora.ts";
 import { flag, oneOf, realNumber, section, text, wholeNumber } from "./schema_fields.ts";
 
@@ -23,6 +24,10 @@ export const frozenDtypeSchema = oneOf(frozenDtypes)
   .default("auto").describe(
     "How matrices that are not trained are stored. quantised keeps a GGUF file's blocks of 4 and 8 bits without loss; auto keeps the file's format, quantised ones on a GPU in blocks and on a CPU in float16, which is faster there.",
   );
+
+export const cacheDtypeSchema = oneOf([...cacheDtypes]).default("f32").describe(
+  "How keys and values are stored while sampling; f16 and bf16 take half the memory of f32. Training rounds them alike, so that a token keeps its log-prob. f16 has three more bits than bf16, and none for numbers beyond 65504, which become NaN: updates are then skipped.",
+);
 
 export const memoryLimitSchema = realNumber({ above: 0 }).nullable().default(null).describe(
   "GB (10⁹ bytes) of GPU memory that a run may take; null: what the device is known to have.",

@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { writeFileAtomically } from "../../base/atomic_file.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
-import { matrixTypes } from "../../gpu/tensor.ts";
+import { cacheDtypes, matrixTypes } from "../../gpu/tensor.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import { CONTINUE, type RunFolder } from "./run_folder.ts";
 
@@ -12,6 +12,8 @@ export const runDeviceSchema = z.object({
   engine: z.enum(["native", "dawn"]),
   /** See `BitClass`. */
   bits: z.enum(["chain", "mma", "mma-pair"]),
+  /** What keys and values are rounded to. */
+  cache: z.enum(cacheDtypes).default("f32"),
   /** Types of the matrices that are not trained; absent where all are, or where it was not kept. */
   frozen: z.array(z.enum(matrixTypes)).optional(),
   /** Those measured fastest, by operation and class of shapes; empty where nothing was measured. */
@@ -27,7 +29,7 @@ export type RunDevice = z.output<typeof runDeviceSchema>;
  * @param models of the run that lie there
  */
 export function runDeviceOf(
-  { info, tuning, choices }: Gpu,
+  { info, tuning, choices, cacheDtype }: Gpu,
   models: readonly Model[],
 ): RunDevice {
   const frozen = new Set(
@@ -37,6 +39,7 @@ export function runDeviceOf(
     adapter: info.name,
     engine: info.engine,
     bits: tuning.bits,
+    cache: cacheDtype,
     ...(frozen.size > 0 && { frozen: matrixTypes.filter((type) => frozen.has(type)) }),
     variants: Object.fromEntries(
       Object.entries(choices.table).map(([operation, classes]) => [
@@ -56,7 +59,7 @@ export function writeRunDevice(folder: RunFolder, device: RunDevice): void {
 
 /** What is another matter since a run was left; null when nothing is that it ran with. */
 export function describeDeviceChange(before: RunDevice, now: RunDevice): string | null {
-  const visible = (["adapter", "engine", "bits"] as const)
+  const visible = (["adapter", "engine", "bits", "cache"] as const)
     .filter((key) => before[key] !== now[key])
     .map((key) => `${names[key]} ${now[key]} instead of ${before[key]}`);
   const [storedBefore, stored] = [before, now].map(({ frozen }) => frozen?.join(" and "));
@@ -76,7 +79,9 @@ export function describeDeviceChange(before: RunDevice, now: RunDevice): string 
     ...(visible.length > 0
       ? [
         `${visible.join(", ")}: ${
-          isStoredOtherwise ? "its numbers" : "the last bits of its numbers"
+          isStoredOtherwise || before.cache !== now.cache
+            ? "its numbers"
+            : "the last bits of its numbers"
         } are others from here on`,
       ]
       : []),
@@ -87,6 +92,11 @@ export function describeDeviceChange(before: RunDevice, now: RunDevice): string 
   return `This run goes on with ${consequences.join("; ")}.`;
 }
 
-const names = { adapter: "the device", engine: "the engine", bits: "sums of class" };
+const names = {
+  adapter: "the device",
+  engine: "the engine",
+  bits: "sums of class",
+  cache: "keys and values in",
+};
 
 const others = (count: number) => count === 0 ? "" : ` and ${count} more like that`;

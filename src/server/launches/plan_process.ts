@@ -9,6 +9,7 @@ import { whyNotOnGpu } from "../../gpu/choice/on_gpu.ts";
 import { deviceMemory } from "../../gpu/device_memory.ts";
 import { Gpu } from "../../gpu/gpu.ts";
 import { loadSftConfig, loadTangoConfig } from "../../run/config/load_config.ts";
+import type { TangoConfig } from "../../run/config/config_schema.ts";
 import { withParts, withSftParts } from "../../run/config/placement.ts";
 import { planSftMemory } from "../../run/memory/sft_memory_plan.ts";
 import { planTangoMemory } from "../../run/memory/tango_memory_plan.ts";
@@ -21,18 +22,28 @@ async function plan(
   const rank = { rank: 0, size: ranks };
   if (kind === "sft") {
     const config = withSftParts(loadSftConfig(file, overrides), ranks);
-    const gpu = await Gpu.open(config.gpu, { index, precision: config.precision });
+    const gpu = await openGpu(config, index);
     return {
       ...await planSftMemory(gpu, config, rank),
       ...{ limitBytes: limitOf(gpu, config), gpus: choosableGpus() },
     };
   }
   const config = withParts(loadTangoConfig(file, overrides), ranks);
-  const gpu = await Gpu.open(config.gpu, { index, precision: config.precision });
+  const gpu = await openGpu(config, index);
   return {
     ...await planTangoMemory(gpu, config, rank),
     ...{ limitBytes: limitOf(gpu, config), gpus: choosableGpus() },
   };
+}
+
+function openGpu(
+  { gpu, precision, cache_dtype: cacheDtype }: Pick<
+    TangoConfig,
+    "gpu" | "precision" | "cache_dtype"
+  >,
+  index?: number,
+): Promise<Gpu> {
+  return Gpu.open(gpu, { index, precision, cacheDtype });
 }
 
 /** Those that ranks would be spread over. */

@@ -93,6 +93,7 @@ const state: RunState = {
     adapter: "Radeon",
     engine: "dawn",
     bits: "chain",
+    cache: "f32",
     variants: { gemm: { "few rows": "tiled" } },
   },
 };
