@@ -1,3 +1,4 @@
+import { dawnPolling } from "./dawn_polling.ts";
 import { OutOfMemory } from "./gpu_failure.ts";
 
 const filters: readonly GPUErrorFilter[] = ["validation", "out-of-memory", "internal"];
@@ -69,6 +70,7 @@ function withContext(what: string, error: Error): Error {
 /** Closes one scope of each filter. A lost device answers nothing: that is reported elsewhere. */
 async function firstError(device: GPUDevice): Promise<Error | null> {
   const closed = filters.toReversed();
+  dawnPolling.waitBegins();
   const errors = await Promise.all(
     closed.map(() => device.popErrorScope().catch(() => null)),
   );

@@ -1,3 +1,5 @@
+import { dawnPolling } from "./dawn_polling.ts";
+
 /** How long one launch took on the GPU. */
 export interface KernelTime {
   /** The kernel's label. */
@@ -79,6 +81,7 @@ export class KernelTimes {
     this.#unread = [];
     const times: KernelTime[] = [];
     for (const { labels, staging } of unread) {
+      dawnPolling.waitBegins();
       const mapping = staging.mapAsync(GPUMapMode.READ);
       if (this.immediate) mapping.catch(() => {});
       else await mapping;
