@@ -15,16 +15,17 @@ const groups = {
 } as const;
 export type DataType = keyof typeof groups;
 
-/** Types that a matrix of weights may have. */
-export const matrixTypes = ["f32", "f16", "bf16", "q4", "q4k", "q8"] as const;
-export type MatrixType = typeof matrixTypes[number];
-
 /** Types that keys and values may have in the cache. */
 export const cacheDtypes = ["f32", "f16", "bf16"] as const;
 export type CacheDtype = typeof cacheDtypes[number];
 
 /** Types of quantised blocks. */
-export type QuantisedType = "q4" | "q4k" | "q8";
+export const quantisedTypes = ["q4", "q4k", "q8"] as const;
+export type QuantisedType = typeof quantisedTypes[number];
+
+/** Types that a matrix of weights may have. */
+export const matrixTypes = ["f32", "f16", "bf16", ...quantisedTypes] as const;
+export type MatrixType = typeof matrixTypes[number];
 
 /** Whether elements of this type lie in quantised blocks. */
 export function isQuantised(dtype: DataType): dtype is QuantisedType {

@@ -1,4 +1,4 @@
-import type { HostArray, MatrixType, QuantisedType } from "../gpu/tensor.ts";
+import { type HostArray, isQuantised, type MatrixType, type QuantisedType } from "../gpu/tensor.ts";
 import { RandomStream } from "../random/philox.ts";
 
 /** Numbers repeat after so many, a prime: no two rows are alike. */
@@ -15,7 +15,7 @@ export interface TrialNumbers {
 /** Numbers in about [-1, 1) as a type stores them. */
 export function trialNumbers(seed: number, type: MatrixType): TrialNumbers {
   const random = new RandomStream(seed, 99);
-  if (type === "q4" || type === "q4k" || type === "q8") return quantised(random, type);
+  if (isQuantised(type)) return quantised(random, type);
   const drawn = Float32Array.from({ length: period }, () => 2 * random.uniform() - 1);
   if (type === "f32") return { stored: drawn, values: drawn };
   if (type === "f16") {

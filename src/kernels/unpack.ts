@@ -2,13 +2,8 @@ import type { Gpu } from "../gpu/gpu.ts";
 import { bytesOf, isQuantised, type Tensor } from "../gpu/tensor.ts";
 import { independentLanes } from "../gpu/tuning.ts";
 import { expectShape } from "./expect_shape.ts";
-import {
-  isKeptAs,
-  isQuantisedStoredType,
-  storedBytes,
-  type StoredType,
-  storedTypes,
-} from "./stored_type.ts";
+import { isKeptAs } from "./kept_blocks.ts";
+import { isQuantisedStoredType, storedBytes, type StoredType, storedTypes } from "./stored_type.ts";
 import { compose } from "./parts/compose.ts";
 import text from "./unpack.wgsl" with { type: "text" };
 

@@ -1,3 +1,4 @@
+import { quantisedTypes } from "../../src/gpu/tensor.ts";
 import assert from "node:assert/strict";
 import { hardware, launchedKernels } from "../../bench/machine_code/model_kernels.ts";
 import { variantName } from "../../bench/machine_code/kernel_code.ts";
@@ -36,7 +37,7 @@ async function kernelsOf(gpu: Gpu): Promise<KernelSource[]> {
     for (const rehearsal of config.headDim === 64 ? [...inFloats, ...packed] : inFloats) {
       await launchedKernels(rehearsal, config, { isTrainedWhole: true });
       if (config.headDim === 64 && rehearsal.cacheDtype === "f32") {
-        for (const storage of ["q4", "q4k", "q8"] as const) {
+        for (const storage of quantisedTypes) {
           await launchedKernels(rehearsal, config, { isTrainedWhole: false, storage });
         }
       }

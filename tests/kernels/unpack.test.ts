@@ -1,13 +1,9 @@
+import { quantisedTypes } from "../../src/gpu/tensor.ts";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import {
-  holdsNonFinite,
-  isKeptAs,
-  overflowsBlocks,
-  storedBytes,
-  type StoredType,
-  storedTypes,
-} from "../../src/kernels/stored_type.ts";
+import { isKeptAs, overflowsBlocks } from "../../src/kernels/kept_blocks.ts";
+import { storedBytes, type StoredType, storedTypes } from "../../src/kernels/stored_type.ts";
+import { holdsNonFinite } from "../../src/kernels/stored_values.ts";
 import { gatherRows } from "../../src/kernels/gather_rows.ts";
 import { unpack } from "../../src/kernels/unpack.ts";
 import { toStorage } from "../../src/model/decoder/half_precision.ts";
@@ -65,7 +61,7 @@ onEveryGpu("blocks of every type have the values that ggml's package reads", asy
 
 onEveryGpu("into quantised blocks: what f32 memory holds, to the last bit", async (gpu) => {
   const piece = { firstElement: 0, width: 256, targetStart: 256 };
-  for (const dtype of ["q4", "q4k", "q8"] as const) {
+  for (const dtype of quantisedTypes) {
     for (const type of types.filter((type) => isKeptAs(dtype, type))) {
       const elements = valuesOf(type).length;
       const bytes = words(packedOf(type));

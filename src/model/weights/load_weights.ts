@@ -1,11 +1,8 @@
 import { UserError } from "../../base/user_error.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
-import {
-  holdsNonFinite,
-  overflowsBlocks,
-  storedBytes,
-  storedTypes,
-} from "../../kernels/stored_type.ts";
+import { overflowsBlocks } from "../../kernels/kept_blocks.ts";
+import { storedBytes, storedTypes } from "../../kernels/stored_type.ts";
+import { holdsNonFinite } from "../../kernels/stored_values.ts";
 import { unpack } from "../../kernels/unpack.ts";
 import type { Block } from "../decoder/layout.ts";
 import type { Parameters } from "../decoder/parameters.ts";
