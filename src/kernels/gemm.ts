@@ -1,15 +1,21 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import { bytesOf, type Tensor } from "../gpu/tensor.ts";
 import { expectShape } from "./expect_shape.ts";
-import broadcastText from "./gemm.wgsl" with { type: "text" };
+import uniformText from "./gemm.wgsl" with { type: "text" };
 import matrixText from "./gemm_matrix.wgsl" with { type: "text" };
 import fewRowsText from "./gemm_few_rows.wgsl" with { type: "text" };
-import { type GemmLayout, gemmLayouts, gemmOperation, type GemmVariant } from "./gemm_variants.ts";
+import {
+  type GemmLayout,
+  gemmLayouts,
+  gemmOperation,
+  type GemmVariant,
+  rowsInRegisters,
+} from "./gemm_variants.ts";
 import tiledText from "./gemm_tiled.wgsl" with { type: "text" };
 import { compose } from "./parts/compose.ts";
 import { rowScale } from "./row_scale.ts";
 
-const broadcastCode = compose(broadcastText);
+const uniformCode = compose(uniformText);
 const fewRowsCode = compose(fewRowsText);
 const tiledCode = compose(tiledText);
 const matrixCode = compose(matrixText);
@@ -17,7 +23,7 @@ const matrixCode = compose(matrixText);
 export type { GemmLayout } from "./gemm_variants.ts";
 
 /** The texts of all variants. */
-export const gemmTexts: readonly string[] = [broadcastCode, fewRowsCode, tiledCode, matrixCode];
+export const gemmTexts: readonly string[] = [uniformCode, fewRowsCode, tiledCode, matrixCode];
 
 /** What happens besides the product. */
 export interface GemmOptions {
@@ -174,22 +180,14 @@ export function gemm(
   const variant = options.variant ??
     gpu.choices.of(gemmOperation, { layout, storage, rows, columns, depth });
   if (variant.sharing === "uniform") {
-    if (layout !== "nt") {
+    const { lanes: LANES, rows: ROWS } = variant;
+    const isFew = ROWS <= rowsInRegisters;
+    if (isFew && layout !== "nt") {
       throw new Error(`${label}: variant ${variant.name} is for nt, not ${layout}`);
     }
-    const ROWS = variant.rows;
     gpu.dispatch(
-      { label, code: fewRowsCode, defines: { ...shared, ROWS } },
-      parameters,
-      tensors,
-      [Math.ceil(columns / 32), Math.ceil(rows / ROWS)],
-      cost,
-    );
-  } else if (variant.sharing === "broadcast") {
-    const { lanes: LANES, rows: ROWS } = variant;
-    gpu.dispatch(
-      { label, code: broadcastCode, defines: { ...shared, LANES, ROWS } },
-      { ...parameters, tileRows: ROWS },
+      { label, code: isFew ? fewRowsCode : uniformCode, defines: { ...shared, LANES, ROWS } },
+      isFew ? parameters : { ...parameters, tileRows: ROWS },
       tensors,
       [Math.ceil(columns / (LANES * 4)), Math.ceil(rows / ROWS)],
       cost,

@@ -9,10 +9,9 @@
 // has the same bits alone and in a batch, and a weight gradient the same bits in one batch or in
 // several that follow one another (ACCUMULATE starts from what C holds).
 //
-// A workgroup of $LANES lanes makes a tile of $ROWS rows by LANES * 4 columns. Each lane sums four columns
-// of all rows and loads its own columns of B; eight lanes load the rows of A between them, four terms at a
-// time, and share every value by a broadcast from a constant lane, which this driver does in a register.
-// Needs subgroups of at least 8 lanes and no workgroup memory.
+// A workgroup of $LANES lanes makes a tile of $ROWS rows by LANES * 4 columns. Each lane sums four columns of
+// all rows and loads its own columns of B, four terms at a time; all lanes read the same elements of A, which
+// this driver loads once and spreads. No subgroup operations, no workgroup memory.
 //
 // Loads of B cost this driver as much as four or five rows of products, so that a tall tile pays. Its sums fit no
 // registers: they are an array, which the driver keeps in memory as long as something indexes it by a number
@@ -23,11 +22,23 @@
 
 //#include gemm_bindings TILE_ROWS=true
 
+//#if LAYOUT == 2
+// Two elements of a vector of A: the first two or the last.
+fn pair_a(index: u32, half: u32) -> vec2<f32> {
+  //#if WIDE
+  let words = a[index][half];
+  return bitcast<vec2<f32>>(vec2<u32>(u32(words), u32(words >> 32u)));
+  //#else
+  let vector = a[index];
+  return select(vector.xy, vector.zw, half == 1u);
+  //#endif
+}
+//#endif
+
 @compute @workgroup_size($LANES)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(local_invocation_id) local: vec3<u32>,
-  @builtin(subgroup_invocation_id) invocation: u32,
 ) {
   let row = group.y * $(ROWS)u;
   let column = (group.x * $(LANES)u + local.x) * 4u;
@@ -47,41 +58,37 @@ fn main(
   //#endif
 
 //#if LAYOUT == 2
-  // Lane t of each half loads four rows' elements of term t, the upper half the next four rows'.
-  let term = invocation & 3u;
-  let half = (invocation >> 2u) & 1u;
   let columnVector = min((params.firstB + column) / 4u, strideB - 1u);
-  //#for g 0 ROWS/8
-  let vector$g = min((params.firstA + row) / 4u + $(2*g)u + half, strideA - 1u);
+  //#for g 0 ROWS/4
+  let vectorA$g = min((params.firstA + row) / 4u + $(g)u, strideA - 1u);
   //#endfor
   for (var k = 0u; k < params.depth; k += 4u) {
-    let inside = k + term < params.depth;
-    let rowA = min(k + term, lastDepth) * strideA;
     //#for t 0 4
-    let w$t = load_b(min(k + $(t)u, lastDepth) * strideB + columnVector);
+    let k$t = min(k + $(t)u, lastDepth);
+    let w$t = select(vec4<f32>(0.0), load_b(k$t * strideB + columnVector), k + $(t)u < params.depth);
     //#endfor
-    //#for g 0 ROWS/8
-    let a$g = select(vec4<f32>(0.0), load_a(rowA + vector$g), inside);
+    //#for g 0 ROWS/4
     //#for h 0 2
-    //#for t 0 4
-    let x$(g)_$(h)_$t = subgroupBroadcast(a$g, $(4*h+t)u);
-    //#endfor
-    //#for j 0 4
     {
-      var sum = sums[$(8*g+4*h+j)];
       //#for t 0 4
-      sum = fma(vec4<f32>(x$(g)_$(h)_$t[$j]), w$t, sum);
+      let x$t = pair_a(k$t * strideA + vectorA$g, $(h)u);
       //#endfor
-      sums[$(8*g+4*h+j)] = sum;
+      //#for j 0 2
+      {
+        var sum = sums[$(4*g+2*h+j)];
+        //#for t 0 4
+        sum = fma(vec4<f32>(x$t[$j]), w$t, sum);
+        //#endfor
+        sums[$(4*g+2*h+j)] = sum;
+      }
+      //#endfor
     }
-    //#endfor
     //#endfor
     //#endfor
   }
 //#else
-  let lane = invocation & 7u;
-  //#for g 0 ROWS/8
-  let rowA$g = min(row + $(8*g)u + lane, lastRow) * strideA + params.firstA / 4u;
+  //#for r 0 ROWS
+  let rowA$r = min(row + $(r)u, lastRow) * strideA + params.firstA / 4u;
   //#endfor
   //#if LAYOUT == 0
   //#for n 0 4
@@ -104,18 +111,15 @@ fn main(
     let w$t = load_b(min(k * 4u + $(t)u, lastDepth) * strideB + columnVector);
     //#endfor
     //#endif
-    //#for g 0 ROWS/8
-    let a$g = load_a(rowA$g + k);
-    //#for l 0 8
+    //#for r 0 ROWS
     {
-      let x = subgroupBroadcast(a$g, $(l)u);
-      var sum = sums[$(8*g+l)];
+      let x = load_a(rowA$r + k);
+      var sum = sums[$r];
       //#for t 0 4
       sum = fma(vec4<f32>(x[$t]), w$t, sum);
       //#endfor
-      sums[$(8*g+l)] = sum;
+      sums[$r] = sum;
     }
-    //#endfor
     //#endfor
   }
 //#endif

@@ -6,13 +6,13 @@
 
 //#include gemm_bindings TILE_ROWS=false
 
-@compute @workgroup_size(8)
+@compute @workgroup_size($LANES)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(local_invocation_id) local: vec3<u32>,
 ) {
   let row = group.y * $(ROWS)u;
-  let column = (group.x * 8u + local.x) * 4u;
+  let column = (group.x * $(LANES)u + local.x) * 4u;
   let lastRow = params.rows - 1u;
   let strideB = params.strideB / 4u;
   let strideC = params.strideC / 4u;

@@ -1,5 +1,5 @@
 import { type MatrixType, matrixTypes } from "../gpu/tensor.ts";
-import { sharesByBroadcast, type Tuning } from "../gpu/tuning.ts";
+import type { Tuning } from "../gpu/tuning.ts";
 import type { VariedOperation } from "../gpu/variants.ts";
 import { type MatrixTile, matrixTiles } from "./gemm_matrix_tiles.ts";
 import { type GemmTile, rankedTiles, runnableTiles } from "./gemm_tiles.ts";
@@ -20,20 +20,18 @@ export interface GemmShape {
 }
 
 /**
- * How the lanes that make a tile of C come by the values they share, and the tile: `broadcast` within a subgroup,
- * for lanes of a CPU core; `uniform`, all lanes load the same, for a few rows (nt) there; `tiled` through workgroup
- * memory. Each element is one ascending chain of fma in these. `matrix`: matrix units, for the other classes of bits.
+ * How the lanes that make a tile of C come by the values they share, and the tile. `uniform`, for lanes of a CPU core:
+ * all lanes load the same; up to four rows (nt) have their sums in registers. `tiled`: through workgroup memory. Each
+ * element is one ascending chain of fma in these. `matrix`: matrix units, for the other classes of bits.
  */
-export type GemmVariant =
-  | { readonly name: string; readonly sharing: "uniform"; readonly rows: 1 | 4 }
-  | {
-    readonly name: string;
-    readonly sharing: "broadcast";
-    readonly lanes: 8 | 16;
-    readonly rows: 8 | 16 | 32;
-  }
-  | TiledVariant
-  | MatrixVariant;
+export type GemmVariant = UniformVariant | TiledVariant | MatrixVariant;
+
+interface UniformVariant {
+  readonly name: string;
+  readonly sharing: "uniform";
+  readonly lanes: 8 | 16;
+  readonly rows: 1 | 4 | 8 | 16 | 24 | 32;
+}
 
 interface TiledVariant {
   readonly name: string;
@@ -47,11 +45,16 @@ interface MatrixVariant {
   readonly tile: MatrixTile;
 }
 
-const [uniform1, uniform4] = ([1, 4] as const).map((rows): GemmVariant => ({
-  name: `uniform, ${rows} rows`,
+const uniform = (
+  rows: UniformVariant["rows"],
+  lanes: UniformVariant["lanes"],
+): UniformVariant => ({
+  name: `uniform, ${rows}x${4 * lanes}`,
   sharing: "uniform",
+  lanes,
   rows,
-}));
+});
+
 type SomeVariants = readonly [GemmVariant, ...GemmVariant[]];
 
 function ofEachType<T>(make: (type: MatrixType) => T): Readonly<Record<MatrixType, T>> {
@@ -60,13 +63,8 @@ function ofEachType<T>(make: (type: MatrixType) => T): Readonly<Record<MatrixTyp
 }
 
 /** By columns of the tile, then by its rows. */
-const broadcasts = ([8, 16] as const).map((lanes) =>
-  ([8, 16, 32] as const).map((rows) => ({
-    name: `broadcast, ${rows}x${4 * lanes}`,
-    sharing: "broadcast" as const,
-    lanes,
-    rows,
-  }))
+const [narrow, wide] = ([8, 16] as const).map((lanes) =>
+  ([8, 16, 24, 32] as const).map((rows) => uniform(rows, lanes))
 );
 
 /** What loading the columns of B takes in a tile, in rows of A and their products. */
@@ -80,19 +78,18 @@ const rowsOfLoads: Readonly<Record<MatrixType, number>> = {
 };
 
 type ByShape = Map<number, SomeVariants>;
-const broadcastsByShape = ofEachType((): ByShape => new Map());
+const uniformByShape = ofEachType((): ByShape => new Map());
 
 /** The tiles of a CPU core, that with the fewest wasted rows and repeated loads first; asked with every launch. */
-function broadcastsFor({ storage, rows, columns }: GemmShape): SomeVariants {
-  const byShape = broadcastsByShape[storage];
+function uniformFor({ storage, rows, columns }: GemmShape): SomeVariants {
+  const byShape = uniformByShape[storage];
   const key = 2 * rows + Number(columns > 32);
   let found = byShape.get(key);
-  if (!found) byShape.set(key, found = rankedBroadcasts(storage, rows, columns));
+  if (!found) byShape.set(key, found = rankedUniform(storage, rows, columns));
   return found;
 }
 
-function rankedBroadcasts(storage: MatrixType, rows: number, columns: number): SomeVariants {
-  const [narrow, wide] = broadcasts;
+function rankedUniform(storage: MatrixType, rows: number, columns: number): SomeVariants {
   const cost = (tile: number) => Math.ceil(rows / tile) * (tile + rowsOfLoads[storage]);
   const [first, ...others] = (columns > 32 ? wide : narrow).toSorted((a, b) =>
     cost(a.rows) - cost(b.rows)
@@ -184,16 +181,15 @@ function matrixFor(tuning: Tuning, { rows, columns }: GemmShape): SomeVariants {
 export function runnableGemmVariants(tuning: Tuning, layout: GemmLayout): readonly GemmVariant[] {
   if (onMatrixUnits(tuning, layout)) return matrixVariantsOf(tuning);
   const { all } = tiledVariantsOf(tuning, layout === "tn");
-  const anywhere = [...(layout === "nt" ? [uniform1, uniform4] : []), ...all];
-  return sharesByBroadcast(tuning) ? [...broadcasts.flat(), ...anywhere] : anywhere;
+  return [...(layout === "nt" ? [uniform1, uniform4] : []), ...narrow, ...wide, ...all];
 }
 
 /** Sums over tokens, which no batch's cut may show in, stay chains. */
 const onMatrixUnits = ({ matrix }: Tuning, layout: GemmLayout) =>
   matrix !== null && layout !== "tn";
 
-/** The most rows for which reading B, not arithmetic, takes a CPU core's time. */
-const uniformRows = 4;
+/** The most rows for which reading B, not arithmetic, takes a CPU core's time, and whose sums fit its registers. */
+export const rowsInRegisters = 4;
 
 const rowClasses = ["one row", "up to four rows", "few rows", "some rows", "many rows"];
 const columnClasses = ["narrow", "middling", "wide"];
@@ -215,6 +211,7 @@ const classNames = gemmLayouts.map((layout) => {
 });
 
 /** Made once: one is asked for with every launch. */
+const [uniform1, uniform4] = [uniform(1, 8), uniform(4, 8)];
 const forOneRow: SomeVariants = [uniform1];
 const forFewRows: SomeVariants = [uniform4, uniform1];
 
@@ -223,19 +220,15 @@ export const gemmOperation: VariedOperation<GemmShape, GemmVariant> = {
   name: "gemm",
   classOf({ layout, storage, rows, columns, depth }) {
     const byStorage = classNames[gemmLayouts.indexOf(layout)][storage];
-    const byRows = byStorage[rows <= uniformRows ? Number(rows > 1) : 2 + rank(rows, 16, 256)];
+    const byRows = byStorage[rows <= rowsInRegisters ? Number(rows > 1) : 2 + rank(rows, 16, 256)];
     return byRows[rank(columns, 64, 1024)][rank(depth, 256, 2048)];
   },
   variantsFor(tuning, shape) {
     const { layout, rows } = shape;
     if (onMatrixUnits(tuning, layout)) return matrixFor(tuning, shape);
-    if (tuning.lanes === "cpu" && layout === "nt" && rows <= uniformRows) {
-      return rows === 1 ? forOneRow : forFewRows;
-    }
-    if (sharesByBroadcast(tuning)) {
-      return broadcastsFor(shape);
-    }
-    return tiledFor(tuning, shape);
+    if (tuning.lanes !== "cpu") return tiledFor(tuning, shape);
+    if (layout !== "nt" || rows > rowsInRegisters) return uniformFor(shape);
+    return rows === 1 ? forOneRow : forFewRows;
   },
   flops: ({ rows, columns, depth }) => 2 * rows * columns * depth,
 };
