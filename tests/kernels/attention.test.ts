@@ -17,6 +17,8 @@ const shapes: readonly Heads[] = [
   { heads: 4, kvHeads: 2, headDim: 16, scale: 0.25 },
   { heads: 3, kvHeads: 1, headDim: 64, scale: 0.125 },
   { heads: 2, kvHeads: 2, headDim: 128, scale: 0.09 },
+  { heads: 2, kvHeads: 1, headDim: 96, scale: 0.1 },
+  { heads: 1, kvHeads: 1, headDim: 256, scale: 0.06 },
 ];
 
 const tolerance = {

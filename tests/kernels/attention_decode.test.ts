@@ -38,6 +38,8 @@ const cases: readonly (Heads & { readonly cacheDtypes: readonly CacheDtype[] })[
   { heads: 11, kvHeads: 1, headDim: 64, scale: 0.125, cacheDtypes: ["f32"] },
   // 5 heads of 128 are 160 vectors of output: more than the 128 lanes of a workgroup.
   { heads: 5, kvHeads: 1, headDim: 128, scale: 0.09, cacheDtypes: ["f32"] },
+  { heads: 3, kvHeads: 3, headDim: 96, scale: 0.1, cacheDtypes: ["f32"] },
+  { heads: 2, kvHeads: 1, headDim: 256, scale: 0.06, cacheDtypes: ["f32"] },
 ];
 
 /** 0 … count - 1 in a random order. */
