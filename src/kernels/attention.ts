@@ -1,5 +1,7 @@
 import type { Gpu } from "../gpu/gpu.ts";
+import type { Grid } from "../gpu/grid.ts";
 import type { Tensor } from "../gpu/tensor.ts";
+import type { Defines } from "../gpu/wgsl.ts";
 import {
   attentionBlock,
   type AttentionShape,
@@ -21,27 +23,31 @@ import forwardTiledText from "./attention_tiled.wgsl" with { type: "text" };
 import { expectCache, expectShape } from "./expect_shape.ts";
 import { compose } from "./parts/compose.ts";
 
-/** A kernel's texts by variant, and the most rows that a workgroup of the tiled one owns. */
+/** A kernel's texts by variant, whose rows its lanes own, and the most of them of a workgroup of the tiled one. */
 interface AttentionKernel {
   readonly broadcast: string;
   readonly tiled: string;
+  readonly owned: "queries" | "keys";
   readonly rows: 32 | 64;
 }
 
 const forward: AttentionKernel = {
   broadcast: compose(forwardText),
   tiled: compose(forwardTiledText),
+  owned: "queries",
   rows: 64,
 };
 const backwardQueries: AttentionKernel = {
   broadcast: compose(backwardQueriesText),
   tiled: compose(backwardQueriesTiledText),
+  owned: "queries",
   rows: 64,
 };
 // Two sums are kept of each row.
 const backwardKeys: AttentionKernel = {
   broadcast: compose(backwardKeysText),
   tiled: compose(backwardKeysTiledText),
+  owned: "keys",
   rows: 32,
 };
 
@@ -80,33 +86,51 @@ export interface AttentionGradients {
   readonly dValues: Tensor;
 }
 
-/** Lanes that broadcast, each the owner of a row. */
+/** Lanes that broadcast. */
 const broadcastLanes = 8;
+/** The largest head size whose loops are unrolled: a CPU's driver would compile longer ones for minutes. */
+const mostUnrolled = 16;
+/** The most rows that a lane owns, which share what it loads; an unrolled loop has no room for a second. */
+const mostOwned = { queries: 4, keys: 2 };
 
-/**
- * The kernel of a launch and its workgroups along the tokens. `block` is the number of rows that a walk by broadcasts
- * takes at a time: part of the sum's order in the forward pass, free in the backward passes, whose sums run on
- * across blocks.
- */
+interface AttentionLaunch extends AttentionShape {
+  readonly tokens: number;
+  /**
+   * Rows that a walk by broadcasts takes at a time: part of the sum's order in the forward pass, free in the backward
+   * passes, whose sums run on across blocks.
+   */
+  readonly block: number;
+}
+
+/** The kernel of a launch and its workgroups. A lane that broadcasts owns several heads' queries of a token, or keys. */
 function variantOf(
   gpu: Gpu,
-  { broadcast, tiled, rows }: AttentionKernel,
+  { broadcast, tiled, owned, rows }: AttentionKernel,
   variant: AttentionVariant,
-  { tokens, headDim, block }: { tokens: number; headDim: number; block: number },
-) {
+  { tokens, heads, kvHeads, headDim, block }: AttentionLaunch,
+): { code: string; defines: Defines; grid: Grid } {
+  const isOfKeys = owned === "keys";
   if (variant === "tiled") {
-    const tile = attentionTile(gpu.tuning, headDim, rows);
-    return { code: tiled, defines: tile, tiles: Math.ceil(tokens / tile.ROWS) };
+    const defines = attentionTile(gpu.tuning, headDim, rows);
+    const grid: Grid = [Math.ceil(tokens / defines.ROWS), isOfKeys ? kvHeads : heads];
+    return { code: tiled, defines, grid };
   }
-  const defines = {
-    D: headDim,
-    BLOCK: block,
-    LANES: broadcastLanes,
-    // A CPU's driver would compile longer ones for minutes.
-    UNROLL: headDim <= 16,
-    PAGE: pageTokens,
+  const UNROLL = headDim <= mostUnrolled;
+  const most = UNROLL ? 1 : mostOwned[owned];
+  const common = { D: headDim, BLOCK: block, LANES: broadcastLanes, UNROLL, PAGE: pageTokens };
+  if (isOfKeys) {
+    return {
+      code: broadcast,
+      defines: { ...common, KEYS: most },
+      grid: [Math.ceil(tokens / (broadcastLanes * most)), kvHeads],
+    };
+  }
+  const shares = Math.ceil(heads / kvHeads / most);
+  return {
+    code: broadcast,
+    defines: { ...common, HEADS: Math.ceil(heads / kvHeads / shares) },
+    grid: [Math.ceil(tokens / broadcastLanes), kvHeads, shares],
   };
-  return { code: broadcast, defines, tiles: Math.ceil(tokens / broadcastLanes) };
 }
 
 function expectInputs(operation: string, inputs: AttentionInputs, shape: AttentionShape): number {
@@ -138,13 +162,13 @@ export function attentionForward(
   expectShape("attention", "output", output, [tokens, heads, headDim]);
   expectShape("attention", "logSumExp", logSumExp, [tokens, heads]);
   const { queries, keys, values, segments } = inputs;
-  const launch = { tokens, headDim, block: attentionBlock };
-  const { code, defines, tiles } = variantOf(gpu, forward, variant, launch);
+  const launch = { tokens, ...shape, block: attentionBlock };
+  const { code, defines, grid } = variantOf(gpu, forward, variant, launch);
   gpu.dispatch(
     { label: "attention", code, defines: { ...defines, PAGED: false, STORAGE: "f32" } },
     { tokens, heads, kvHeads, scale: scale * log2e, chunks: headDim / 4 },
     { queries, keys, values, segments, output, logSumExp },
-    [tiles, heads],
+    grid,
     costOf(inputs, shape, 2),
   );
 }
@@ -199,13 +223,13 @@ export function attentionPaged(
   expectShape(operation, "segments", segments, [tokens, 4], "u32");
   expectShape(operation, "pageTable", pageTable, [-1], "u32");
   expectShape(operation, "output", output, [tokens, heads, headDim]);
-  const launch = { tokens, headDim, block: attentionBlock };
-  const { code, defines, tiles } = variantOf(gpu, forward, variant, launch);
+  const launch = { tokens, ...shape, block: attentionBlock };
+  const { code, defines, grid } = variantOf(gpu, forward, variant, launch);
   gpu.dispatch(
     { label: operation, code, defines: { ...defines, PAGED: true, STORAGE } },
     { tokens, heads, kvHeads, scale: scale * log2e, chunks: headDim / 4 },
     { queries, keys: cacheKeys, values: cacheValues, segments, pageTable, output },
-    [tiles, heads],
+    grid,
     costOf({ queries, attendedRows }, shape, 2),
   );
 }
@@ -235,7 +259,7 @@ export function attentionBackward(
   expectShape("attention backward", "dQueries", dQueries, [tokens, heads, headDim]);
   expectShape("attention backward", "dKeys", dKeys, [tokens, kvHeads, headDim]);
   expectShape("attention backward", "dValues", dValues, [tokens, kvHeads, headDim]);
-  const launch = { tokens, headDim, block: backwardBlock };
+  const launch = { tokens, ...shape, block: backwardBlock };
   const ofQueries = variantOf(gpu, backwardQueries, variant, launch);
   const ofKeys = variantOf(gpu, backwardKeys, variant, launch);
   const parameters = {
@@ -266,7 +290,7 @@ export function attentionBackward(
         dQueries,
         delta,
       },
-      [ofQueries.tiles, heads],
+      ofQueries.grid,
       costOf(inputs, shape, 3),
     );
     gpu.dispatch(
@@ -287,7 +311,7 @@ export function attentionBackward(
         dKeys,
         dValues,
       },
-      [ofKeys.tiles, kvHeads],
+      ofKeys.grid,
       costOf(inputs, shape, 4),
     );
   });

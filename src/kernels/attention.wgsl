@@ -12,9 +12,10 @@
 //   m' = max(m, m_b),  l' = l * exp2(m - m') + l_b * exp2(m_b - m'),  o' likewise.
 // Keys after the query have p_j = 0, so how far past the query a block is evaluated does not matter.
 //
-// A lane owns one query of one head; the $LANES lanes of a workgroup are neighbouring tokens, which walk
-// the keys together: each loads another key and broadcasts it. A workgroup that holds the end of one segment and
-// the start of another makes one walk for each. For software drivers; attention_tiled.wgsl is for hardware.
+// A lane owns one token's queries of $HEADS heads of one key/value head; the $LANES lanes of a workgroup are
+// neighbouring tokens, which walk the keys together: each loads another key and broadcasts it, for all of their heads.
+// A workgroup that holds the end of one segment and the start of another makes one walk for each. For software
+// drivers; attention_tiled.wgsl is for hardware.
 
 //#include attention_bindings
 //#include attention_key_row
@@ -26,15 +27,15 @@ fn main(
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  //#include attention_broadcast_lane
-  //#include attention_query_head CHUNKS="chunks"
+  //#include attention_broadcast_lane TOKENS=LANES
+  //#include attention_query_heads
   let own = segments[min(token, last)];
   let position = own.w + token - own.x;
-  let at = (min(token, last) * params.heads + head) * chunks;
-
-  var q: array<vec4<f32>, $(D/4)>;
-  var o: array<vec4<f32>, $(D/4)>;
-  for (var c = 0u; c < chunks; c++) { q[entry(c)] = load_queries(at + c) * params.scale; }
+  //#for h 0 HEADS
+  var q$h: array<vec4<f32>, $(D/4)>;
+  var o$h: array<vec4<f32>, $(D/4)>;
+  for (var c = 0u; c < chunks; c++) { q$h[entry(c)] = load_queries(at$h + c) * params.scale; }
+  //#endfor
 
   // From the last segment in the tile to the first.
   var end = last;
@@ -43,51 +44,71 @@ fn main(
     let start = min(segment.x, end);
     let prefix = segment.w;
     let lastKey = prefix + (end - start);
-    var m = lowest;
-    var l = 0.0;
-    for (var c = 0u; c < chunks; c++) { o[entry(c)] = vec4<f32>(0.0); }
+    //#for h 0 HEADS
+    var m$h = lowest;
+    var l$h = 0.0;
+    for (var c = 0u; c < chunks; c++) { o$h[entry(c)] = vec4<f32>(0.0); }
+    //#endfor
 
     for (var block = 0u; block <= lastKey; block += $(BLOCK)u) {
       //#for g 0 BLOCK/8
       let row$g = rowOfKey(segment, start, min(block + $(g*8)u + lane, lastKey)) * stride + kvAt;
       //#endfor
+      //#for h 0 HEADS
       //#for j 0 BLOCK
-      var s$j = 0.0;
+      var s$(h)_$j = 0.0;
+      //#endfor
       //#endfor
       for (var c = 0u; c < chunks; c++) {
-        let x = q[entry(c)];
+        //#for h 0 HEADS
+        let x$h = q$h[entry(c)];
+        //#endfor
         //#for g 0 BLOCK/8
         let k$g = load_keys(row$g + c);
         //#endfor
         //#for j 0 BLOCK
-        let y$j = subgroupBroadcast(k$((j-j%8)/8), $(j%8)u);
-        s$j = fma(x.x, y$j.x, s$j);
-        s$j = fma(x.y, y$j.y, s$j);
-        s$j = fma(x.z, y$j.z, s$j);
-        s$j = fma(x.w, y$j.w, s$j);
+        let key$j = subgroupBroadcast(k$((j-j%8)/8), $(j%8)u);
+        //#for h 0 HEADS
+        //#for n 0 4
+        s$(h)_$j = fma(x$h[$n], key$j[$n], s$(h)_$j);
+        //#endfor
+        //#endfor
         //#endfor
       }
       let count = position + 1u - min(block, position + 1u);
-      //#include softmax_block
-      //#include softmax_join OF=""
+      //#for h 0 HEADS
+      //#include softmax_block OF=h SCORE="s"+h+"_" TERM="p"+h+"_"
+      //#include softmax_join OF=h
+      //#endfor
       for (var c = 0u; c < chunks; c++) {
         //#for g 0 BLOCK/8
         let v$g = load_values(row$g + c);
         //#endfor
-        var sum = vec4<f32>(0.0);
-        //#for j 0 BLOCK
-        sum = fma(vec4<f32>(p$j), subgroupBroadcast(v$((j-j%8)/8), $(j%8)u), sum);
+        //#for h 0 HEADS
+        var sum$h = vec4<f32>(0.0);
         //#endfor
-        o[entry(c)] = fma(o[entry(c)], vec4<f32>(keep), sum * add);
+        //#for j 0 BLOCK
+        let value$j = subgroupBroadcast(v$((j-j%8)/8), $(j%8)u);
+        //#for h 0 HEADS
+        sum$h = fma(vec4<f32>(p$(h)_$j), value$j, sum$h);
+        //#endfor
+        //#endfor
+        //#for h 0 HEADS
+        o$h[entry(c)] = fma(o$h[entry(c)], vec4<f32>(keep$h), sum$h * add$h);
+        //#endfor
       }
     }
 
     if (own.x == start && token <= last) {
-      let share = 1.0 / l;
-      for (var c = 0u; c < chunks; c++) { output[at + c] = o[entry(c)] * share; }
-      //#if !PAGED
-      logSumExp[token * params.heads + head] = (m + log2(l)) * 0.6931471805599453;
-      //#endif
+      //#for h 0 HEADS
+      if (member + $(h)u < headsOfKey) {
+        let share = 1.0 / l$h;
+        for (var c = 0u; c < chunks; c++) { output[at$h + c] = o$h[entry(c)] * share; }
+        //#if !PAGED
+        logSumExp[query$h] = (m$h + log2(l$h)) * 0.6931471805599453;
+        //#endif
+      }
+      //#endfor
     }
     if (start <= first) { break; }
     end = start - 1u;

@@ -6,8 +6,8 @@
 // which are the rows from its own to its segment's end, both ascending;
 // p and dS as in attention_backward_queries.wgsl, which has run before and left delta.
 //
-// A lane owns one key of one key/value head; the $LANES lanes of a workgroup are neighbouring tokens,
-// which walk the queries together, one walk for each segment in the tile, and broadcast them as in attention.wgsl.
+// A lane owns $KEYS keys of one key/value head, $LANES tokens apart; a workgroup's are neighbouring tokens. Its
+// lanes walk the queries together, one walk for each segment in the tile, and broadcast them as in attention.wgsl.
 
 //#include attention_backward_bindings OF="keys"
 
@@ -18,20 +18,22 @@ fn main(
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  //#include attention_broadcast_lane
+  //#include attention_broadcast_lane TOKENS=LANES*KEYS
   let kvHead = group.y;
-  let ownStart = segments[min(token, last)].x;
-  let at = (min(token, last) * params.kvHeads + kvHead) * chunks;
   let groupSize = params.heads / params.kvHeads;
-
-  var k: array<vec4<f32>, $(D/4)>;
-  var v: array<vec4<f32>, $(D/4)>;
-  var dK: array<vec4<f32>, $(D/4)>;
-  var dV: array<vec4<f32>, $(D/4)>;
+  //#for o 0 KEYS
+  let token$o = token + $(o*LANES)u;
+  let ownStart$o = segments[min(token$o, last)].x;
+  let at$o = (min(token$o, last) * params.kvHeads + kvHead) * chunks;
+  var k$o: array<vec4<f32>, $(D/4)>;
+  var v$o: array<vec4<f32>, $(D/4)>;
+  var dK$o: array<vec4<f32>, $(D/4)>;
+  var dV$o: array<vec4<f32>, $(D/4)>;
   for (var c = 0u; c < chunks; c++) {
-    k[entry(c)] = load_keys(at + c) * params.scaleLog2e;
-    v[entry(c)] = load_values(at + c);
+    k$o[entry(c)] = load_keys(at$o + c) * params.scaleLog2e;
+    v$o[entry(c)] = load_values(at$o + c);
   }
+  //#endfor
 
   var end = last;
   loop {
@@ -39,8 +41,10 @@ fn main(
     let start = min(segment.x, end);
     let stop = min(segment.y, params.tokens);
     for (var c = 0u; c < chunks; c++) {
-      dK[entry(c)] = vec4<f32>(0.0);
-      dV[entry(c)] = vec4<f32>(0.0);
+      //#for o 0 KEYS
+      dK$o[entry(c)] = vec4<f32>(0.0);
+      dV$o[entry(c)] = vec4<f32>(0.0);
+      //#endfor
     }
 
     for (var head = kvHead * groupSize; head < (kvHead + 1u) * groupSize; head++) {
@@ -51,13 +55,17 @@ fn main(
         let log2Sum$g = logSumExp[query$g] * 1.4426950408889634;
         let delta$g = delta[query$g];
         //#endfor
+        //#for o 0 KEYS
         //#for i 0 BLOCK
-        var s$i = 0.0;
-        var t$i = 0.0;
+        var s$(o)_$i = 0.0;
+        var t$(o)_$i = 0.0;
+        //#endfor
         //#endfor
         for (var c = 0u; c < chunks; c++) {
-          let x = k[entry(c)];
-          let y = v[entry(c)];
+          //#for o 0 KEYS
+          let x$o = k$o[entry(c)];
+          let y$o = v$o[entry(c)];
+          //#endfor
           //#for g 0 BLOCK/8
           let q$g = load_queries(row$g + c);
           let dO$g = load_outputGradient(row$g + c);
@@ -65,42 +73,56 @@ fn main(
           //#for i 0 BLOCK
           let queryRow$i = subgroupBroadcast(q$((i-i%8)/8), $(i%8)u);
           let gradientRow$i = subgroupBroadcast(dO$((i-i%8)/8), $(i%8)u);
+          //#for o 0 KEYS
           //#for n 0 4
-          s$i = fma(x[$n], queryRow$i[$n], s$i);
-          t$i = fma(y[$n], gradientRow$i[$n], t$i);
+          s$(o)_$i = fma(x$o[$n], queryRow$i[$n], s$(o)_$i);
+          t$(o)_$i = fma(y$o[$n], gradientRow$i[$n], t$(o)_$i);
+          //#endfor
           //#endfor
           //#endfor
         }
         //#for i 0 BLOCK
         let shift$i = subgroupBroadcast(log2Sum$((i-i%8)/8), $(i%8)u);
         let offset$i = subgroupBroadcast(delta$((i-i%8)/8), $(i%8)u);
-        let seen$i = block + $(i)u >= token && block + $(i)u < stop;
-        let p$i = select(0.0, exp2(s$i - shift$i), seen$i);
-        let dS$i = select(0.0, p$i * (t$i - offset$i), seen$i);
+        //#for o 0 KEYS
+        let seen$(o)_$i = block + $(i)u >= token$o && block + $(i)u < stop;
+        let p$(o)_$i = select(0.0, exp2(s$(o)_$i - shift$i), seen$(o)_$i);
+        let dS$(o)_$i = select(0.0, p$(o)_$i * (t$(o)_$i - offset$i), seen$(o)_$i);
+        //#endfor
         //#endfor
         for (var c = 0u; c < chunks; c++) {
           //#for g 0 BLOCK/8
           let q$g = load_queries(row$g + c);
           let dO$g = load_outputGradient(row$g + c);
           //#endfor
-          var keySum = dK[entry(c)];
-          var valueSum = dV[entry(c)];
-          //#for i 0 BLOCK
-          keySum = fma(vec4<f32>(dS$i), subgroupBroadcast(q$((i-i%8)/8), $(i%8)u), keySum);
-          valueSum = fma(vec4<f32>(p$i), subgroupBroadcast(dO$((i-i%8)/8), $(i%8)u), valueSum);
+          //#for o 0 KEYS
+          var keySum$o = dK$o[entry(c)];
+          var valueSum$o = dV$o[entry(c)];
           //#endfor
-          dK[entry(c)] = keySum;
-          dV[entry(c)] = valueSum;
+          //#for i 0 BLOCK
+          let queryRow$i = subgroupBroadcast(q$((i-i%8)/8), $(i%8)u);
+          let gradientRow$i = subgroupBroadcast(dO$((i-i%8)/8), $(i%8)u);
+          //#for o 0 KEYS
+          keySum$o = fma(vec4<f32>(dS$(o)_$i), queryRow$i, keySum$o);
+          valueSum$o = fma(vec4<f32>(p$(o)_$i), gradientRow$i, valueSum$o);
+          //#endfor
+          //#endfor
+          //#for o 0 KEYS
+          dK$o[entry(c)] = keySum$o;
+          dV$o[entry(c)] = valueSum$o;
+          //#endfor
         }
       }
     }
 
-    if (ownStart == start && token <= last) {
+    //#for o 0 KEYS
+    if (ownStart$o == start && token$o <= last) {
       for (var c = 0u; c < chunks; c++) {
-        dKeys[at + c] = dK[entry(c)] * params.scale;
-        dValues[at + c] = dV[entry(c)];
+        dKeys[at$o + c] = dK$o[entry(c)] * params.scale;
+        dValues[at$o + c] = dV$o[entry(c)];
       }
     }
+    //#endfor
     if (start <= first) { break; }
     end = start - 1u;
   }

@@ -15,24 +15,23 @@ fn main(
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  //#include attention_broadcast_lane
-  //#include attention_query_head CHUNKS="chunks"
+  //#include attention_broadcast_lane TOKENS=LANES
+  //#include attention_query_heads
   let own = segments[min(token, last)];
   let position = own.w + token - own.x;
-  let query = min(token, last) * params.heads + head;
-  let at = query * chunks;
-
-  var q: array<vec4<f32>, $(D/4)>;
-  var dO: array<vec4<f32>, $(D/4)>;
-  var dQ: array<vec4<f32>, $(D/4)>;
-  var products = vec4<f32>(0.0);
+  //#for h 0 HEADS
+  var q$h: array<vec4<f32>, $(D/4)>;
+  var dO$h: array<vec4<f32>, $(D/4)>;
+  var dQ$h: array<vec4<f32>, $(D/4)>;
+  var products$h = vec4<f32>(0.0);
   for (var c = 0u; c < chunks; c++) {
-    q[entry(c)] = load_queries(at + c) * params.scaleLog2e;
-    dO[entry(c)] = load_outputGradient(at + c);
-    products = fma(dO[entry(c)], output[at + c], products);
+    q$h[entry(c)] = load_queries(at$h + c) * params.scaleLog2e;
+    dO$h[entry(c)] = load_outputGradient(at$h + c);
+    products$h = fma(dO$h[entry(c)], output[at$h + c], products$h);
   }
-  let ownDelta = (products.x + products.y) + (products.z + products.w);
-  let log2Sum = logSumExp[query] * 1.4426950408889634;
+  let ownDelta$h = (products$h.x + products$h.y) + (products$h.z + products$h.w);
+  let log2Sum$h = logSumExp[query$h] * 1.4426950408889634;
+  //#endfor
 
   var end = last;
   loop {
@@ -40,19 +39,25 @@ fn main(
     let start = min(segment.x, end);
     let prefix = segment.w;
     let lastKey = prefix + (end - start);
-    for (var c = 0u; c < chunks; c++) { dQ[entry(c)] = vec4<f32>(0.0); }
+    //#for h 0 HEADS
+    for (var c = 0u; c < chunks; c++) { dQ$h[entry(c)] = vec4<f32>(0.0); }
+    //#endfor
 
     for (var block = 0u; block <= lastKey; block += $(BLOCK)u) {
       //#for g 0 BLOCK/8
       let row$g = rowOfKey(segment, start, min(block + $(g*8)u + lane, lastKey)) * stride + kvAt;
       //#endfor
+      //#for h 0 HEADS
       //#for j 0 BLOCK
-      var s$j = 0.0;
-      var t$j = 0.0;
+      var s$(h)_$j = 0.0;
+      var t$(h)_$j = 0.0;
+      //#endfor
       //#endfor
       for (var c = 0u; c < chunks; c++) {
-        let x = q[entry(c)];
-        let y = dO[entry(c)];
+        //#for h 0 HEADS
+        let x$h = q$h[entry(c)];
+        let y$h = dO$h[entry(c)];
+        //#endfor
         //#for g 0 BLOCK/8
         let k$g = load_keys(row$g + c);
         let v$g = load_values(row$g + c);
@@ -60,30 +65,46 @@ fn main(
         //#for j 0 BLOCK
         let key$j = subgroupBroadcast(k$((j-j%8)/8), $(j%8)u);
         let value$j = subgroupBroadcast(v$((j-j%8)/8), $(j%8)u);
+        //#for h 0 HEADS
         //#for n 0 4
-        s$j = fma(x[$n], key$j[$n], s$j);
-        t$j = fma(y[$n], value$j[$n], t$j);
+        s$(h)_$j = fma(x$h[$n], key$j[$n], s$(h)_$j);
+        t$(h)_$j = fma(y$h[$n], value$j[$n], t$(h)_$j);
+        //#endfor
         //#endfor
         //#endfor
       }
+      //#for h 0 HEADS
       //#for j 0 BLOCK
-      let dS$j = select(0.0, exp2(s$j - log2Sum) * (t$j - ownDelta), block + $(j)u <= position);
+      let dS$(h)_$j =
+        select(0.0, exp2(s$(h)_$j - log2Sum$h) * (t$(h)_$j - ownDelta$h), block + $(j)u <= position);
+      //#endfor
       //#endfor
       for (var c = 0u; c < chunks; c++) {
         //#for g 0 BLOCK/8
         let k$g = load_keys(row$g + c);
         //#endfor
-        var sum = dQ[entry(c)];
-        //#for j 0 BLOCK
-        sum = fma(vec4<f32>(dS$j), subgroupBroadcast(k$((j-j%8)/8), $(j%8)u), sum);
+        //#for h 0 HEADS
+        var sum$h = dQ$h[entry(c)];
         //#endfor
-        dQ[entry(c)] = sum;
+        //#for j 0 BLOCK
+        let key$j = subgroupBroadcast(k$((j-j%8)/8), $(j%8)u);
+        //#for h 0 HEADS
+        sum$h = fma(vec4<f32>(dS$(h)_$j), key$j, sum$h);
+        //#endfor
+        //#endfor
+        //#for h 0 HEADS
+        dQ$h[entry(c)] = sum$h;
+        //#endfor
       }
     }
 
     if (own.x == start && token <= last) {
-      for (var c = 0u; c < chunks; c++) { dQueries[at + c] = dQ[entry(c)] * params.scale; }
-      delta[query] = ownDelta;
+      //#for h 0 HEADS
+      if (member + $(h)u < headsOfKey) {
+        for (var c = 0u; c < chunks; c++) { dQueries[at$h + c] = dQ$h[entry(c)] * params.scale; }
+        delta[query$h] = ownDelta$h;
+      }
+      //#endfor
     }
     if (start <= first) { break; }
     end = start - 1u;

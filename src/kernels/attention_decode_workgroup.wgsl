@@ -120,7 +120,7 @@ fn main(
       //#for j 0 BLOCK
       var s$j = scores[head][b][$j];
       //#endfor
-      //#include softmax_block
+      //#include softmax_block OF="" SCORE="s" TERM="p"
       //#for j 0 BLOCK
       scores[head][b][$j] = p$j;
       //#endfor

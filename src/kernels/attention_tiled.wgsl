@@ -54,7 +54,7 @@ fn main(
           var s$(4*n+e) = four$n[$e];
           //#endfor
           //#endfor
-          //#include softmax_block
+          //#include softmax_block OF="" SCORE="s" TERM="p"
           //#include softmax_join OF=""
           //#for n 0 4
           scores[b][lane / $(PY)u][$n][lane % $(PY)u] = vec4<f32>(p$(4*n), p$(4*n+1), p$(4*n+2), p$(4*n+3));

@@ -107,50 +107,62 @@ for (const shape of shapes) {
   });
 }
 
-onEveryGpu("a sequence has the same bits alone and packed", async (gpu) => {
-  const shape = shapes[0];
-  const pack = packOf([1, 7, 33, 5, 70, 1]);
-  const data = randomInputs(pack.tokens, shape, 11);
-  for (const variant of variants(gpu)) {
-    const packed = await run(gpu, pack, shape, data, variant);
-    for (const sequence of pack.sequences) {
-      const alone = await runAlone(gpu, sequence, shape, data, variant);
-      for (const [name, values] of Object.entries(packed)) {
-        const own = rowsOf(sequence, values, values.length / pack.tokens);
-        assertSameBits(alone[name], own, `${name}, ${variant}`);
-      }
-    }
-  }
-});
+/** A lane owns one row of the first; of the second three heads of a token, one of them twice, or two keys. */
+const packedShapes: readonly Heads[] = [
+  shapes[0],
+  { heads: 5, kvHeads: 1, headDim: 20, scale: 0.22 },
+];
 
-onEveryGpu("a shared prefix: gradients, and the bits of each sequence alone", async (gpu) => {
-  const shape = shapes[0];
-  // Prefixes that end inside, at and beyond a block of keys and a tile of queries; one stands alone.
-  const pack = packOfGroups([
-    { prefix: 5, continuations: [3, 1, 20] },
-    { prefix: 0, continuations: [9] },
-    { prefix: 32, continuations: [1, 40] },
-    { prefix: 1, continuations: [2, 2, 2] },
-    { prefix: 70, continuations: [33, 7] },
-  ]);
-  const data = randomInputs(pack.tokens, shape, 29);
-  const expected = attentionReference(pack, shape, data);
-  for (const variant of variants(gpu)) {
-    const packed = await run(gpu, pack, shape, data, variant);
-    for (const [name, values] of Object.entries(expected)) {
-      const why = `${name}, ${variant}: ${tolerance.why}`;
-      assertClose(packed[name], values, { ...tolerance, why });
-    }
-    for (const sequence of pack.sequences) {
-      const alone = await runAlone(gpu, sequence, shape, data, variant);
-      // A shared key's gradient has terms of every sequence; all else is the sequence's own.
-      for (const name of ["output", "logSumExp", "dQueries"]) {
-        const own = rowsOf(sequence, packed[name], packed[name].length / pack.tokens);
-        assertSameBits(alone[name], own, `${name}, ${variant}`);
+for (const shape of packedShapes) {
+  onEveryGpu(
+    `a sequence has the same bits alone and packed, head size ${shape.headDim}`,
+    async (gpu) => {
+      const pack = packOf([1, 7, 33, 5, 70, 1]);
+      const data = randomInputs(pack.tokens, shape, 11);
+      for (const variant of variants(gpu)) {
+        const packed = await run(gpu, pack, shape, data, variant);
+        for (const sequence of pack.sequences) {
+          const alone = await runAlone(gpu, sequence, shape, data, variant);
+          for (const [name, values] of Object.entries(packed)) {
+            const own = rowsOf(sequence, values, values.length / pack.tokens);
+            assertSameBits(alone[name], own, `${name}, ${variant}`);
+          }
+        }
       }
-    }
-  }
-});
+    },
+  );
+
+  onEveryGpu(
+    `a shared prefix: gradients, and the bits of each sequence alone, head size ${shape.headDim}`,
+    async (gpu) => {
+      // Prefixes that end inside, at and beyond a block of keys and a tile of queries; one stands alone.
+      const pack = packOfGroups([
+        { prefix: 5, continuations: [3, 1, 20] },
+        { prefix: 0, continuations: [9] },
+        { prefix: 32, continuations: [1, 40] },
+        { prefix: 1, continuations: [2, 2, 2] },
+        { prefix: 70, continuations: [33, 7] },
+      ]);
+      const data = randomInputs(pack.tokens, shape, 29);
+      const expected = attentionReference(pack, shape, data);
+      for (const variant of variants(gpu)) {
+        const packed = await run(gpu, pack, shape, data, variant);
+        for (const [name, values] of Object.entries(expected)) {
+          const why = `${name}, ${variant}: ${tolerance.why}`;
+          assertClose(packed[name], values, { ...tolerance, why });
+        }
+        for (const sequence of pack.sequences) {
+          const alone = await runAlone(gpu, sequence, shape, data, variant);
+          // A shared key's gradient has terms of every sequence; all else is the sequence's own.
+          for (const name of ["output", "logSumExp", "dQueries"]) {
+            const own = rowsOf(sequence, packed[name], packed[name].length / pack.tokens);
+            assertSameBits(alone[name], own, `${name}, ${variant}`);
+          }
+        }
+      }
+    },
+  );
+}
 
 onEveryGpu("a later token changes nothing before it", async (gpu) => {
   const shape = shapes[0];

@@ -7,6 +7,7 @@ import attention_decode_scores from "./attention_decode_scores.wgsl" with { type
 import attention_inputs from "./attention_inputs.wgsl" with { type: "text" };
 import attention_key_row from "./attention_key_row.wgsl" with { type: "text" };
 import attention_query_head from "./attention_query_head.wgsl" with { type: "text" };
+import attention_query_heads from "./attention_query_heads.wgsl" with { type: "text" };
 import attention_tile from "./attention_tile.wgsl" with { type: "text" };
 import attention_tile_columns from "./attention_tile_columns.wgsl" with { type: "text" };
 import attention_tile_give from "./attention_tile_give.wgsl" with { type: "text" };
@@ -53,6 +54,7 @@ const parts: Parts = {
   attention_inputs,
   attention_key_row,
   attention_query_head,
+  attention_query_heads,
   attention_tile,
   attention_tile_columns,
   attention_tile_give,
