@@ -10,13 +10,17 @@ import type { EngineChoice } from "../src/gpu/gpu_options.ts";
 import { useStoredTuning } from "../src/run/tuning/tune.ts";
 import { type DeviceRecord, recordOf } from "./device_record.ts";
 import { measureDeviceRates } from "./device_rates.ts";
+import { measureBurn } from "./burn/measure_burn.ts";
+import { burnHead, burnRow } from "./burn/rate_row.ts";
 import { measureModel } from "./model/measure_model.ts";
 import type { HostTime } from "./model/host_time.ts";
 import type { ComparedRate } from "./model/pairs.ts";
+import type { PeerType } from "./model/transformers_process.ts";
 import { hostLine, rateHead, rateRow } from "./model/rate_table.ts";
 import { measure } from "./measure.ts";
 import { runPeer } from "./peer.ts";
 import {
+  type BurnResultsFile,
   type ModelResultsFile,
   readResults,
   type Result,
@@ -31,7 +35,14 @@ import {
   SHIPPED_RESULTS,
 } from "./sending.ts";
 import { listTasks } from "./shapes.ts";
-import { describeDevice, describeTuning, headRow, resultRow, variantLines } from "./table.ts";
+import {
+  describeAdapter,
+  describeDevice,
+  describeTuning,
+  headRow,
+  resultRow,
+  variantLines,
+} from "./table.ts";
 
 interface BenchOptions {
   readonly gpu?: EngineChoice;
@@ -41,7 +52,9 @@ interface BenchOptions {
   readonly json?: string;
   readonly against?: string;
   readonly peer?: boolean;
+  readonly burn?: boolean;
   readonly python: string;
+  readonly cargo: string;
   readonly model?: string;
   readonly runs: number;
 }
@@ -67,12 +80,19 @@ export function register(program: Command): void {
         .conflicts("model"),
     )
     .option("--peer", "measure the same in PyTorch and set them side by side")
+    .addOption(
+      new Option(
+        "--burn",
+        "instead, the matrix products and the training step in turns with burn (Rust) on the same adapter",
+      ).conflicts(["model", "peer", "against", "seconds"]),
+    )
     .option(
       "--model <path>",
       "only this model (folder or .gguf): sampling, forward and backward; with --peer in turns with transformers",
     )
-    .option("--runs <number>", "timed runs of each, with --model", parseCount, 3)
+    .option("--runs <number>", "timed runs of each, with --model or --burn", parseCount, 3)
     .option("--python <path>", "the Python that has PyTorch", "python3")
+    .option("--cargo <path>", "the cargo that builds burn", "cargo")
     .action(bench);
   addExamples(command, {
     "deno task bench --filter gemm": "the matrix products at all their shapes",
@@ -82,14 +102,17 @@ export function register(program: Command): void {
     "deno task bench --model model.gguf --peer --python .venv/bin/python --filter train":
       "forward and backward of that model, beside transformers in f32 and bf16",
     "deno task bench --peer --python .venv/bin/python": "everything, beside PyTorch",
+    "deno task bench --burn --filter gemm": "the matrix products, in turns with burn",
     "deno task bench --json new.json --against old.json": "what a change did",
   });
 }
 
 async function bench(options: BenchOptions, command: Command): Promise<void> {
-  expectBeside(command, "--runs", "--model");
+  if (!options.burn) expectBeside(command, "--runs", "--model");
   expectBeside(command, "--python", "--peer");
+  expectBeside(command, "--cargo", "--burn");
   if (options.model !== undefined) return await benchModel(options.model, options);
+  if (options.burn) return await benchBesideBurn(options);
   const { filter, seconds } = options;
   const tasks = listTasks(filter);
   const against = options.against === undefined ? null : readResults(options.against);
@@ -137,13 +160,36 @@ function keep(file: ResultsFile & { readonly device: DeviceRecord }, options: Be
   );
 }
 
+async function benchBesideBurn({ gpu: engine, gpuIndex: index, ...options }: BenchOptions) {
+  const { filter, cargo, runs } = options;
+  const tasks = listTasks(filter);
+  const gpu = await Gpu.open(engine, { index });
+  const tuning = useStoredTuning(gpu);
+  console.log(`${describeAdapter(gpu.info)}\n${describeTuning(tuning)}`);
+  const rates: BurnResultsFile["rates"][number][] = [];
+  const peer = await measureBurn(gpu, tasks, {
+    cargo,
+    runs,
+    say: console.log,
+    report: ({ unit }, rate) => {
+      if (rates.length === 0) console.log(`\n${burnHead}`);
+      rates.push({ ...rate, unit });
+      console.log(burnRow(rate, unit));
+    },
+  });
+  if (options.json !== undefined) {
+    const { name: adapter, software } = gpu.info;
+    const device = recordOf(gpu, tuning.classes);
+    writeResults(options.json, { engine: gpu.info.engine, adapter, software, device, peer, rates });
+  }
+}
+
 async function benchModel(path: string, options: BenchOptions): Promise<void> {
   const { filter, runs, peer = false } = options;
   const gpu = await Gpu.open(options.gpu, { index: options.gpuIndex });
-  const kind = gpu.info.software ? "a software driver on the CPU, not a GPU" : "GPU";
-  console.log(`${path} · engine ${gpu.info.engine}: ${gpu.info.name} (${kind})`);
+  console.log(`${path} · ${describeAdapter(gpu.info)}`);
   console.log(describeTuning(useStoredTuning(gpu)));
-  const rates: ComparedRate[] = [];
+  const rates: ComparedRate<PeerType>[] = [];
   let host: HostTime | null = null;
   await measureModel(gpu, path, {
     filter,

@@ -1,5 +1,5 @@
 import type { Gpu } from "../src/gpu/gpu.ts";
-import { type Benchmark, Workbench } from "./benchmark.ts";
+import { type Benchmark, type Sample, Workbench } from "./benchmark.ts";
 import type { DeviceRates } from "./device_rates.ts";
 import { endToEnd } from "./end_to_end/all.ts";
 import { benchmarks } from "./kernels/all.ts";
@@ -52,12 +52,22 @@ async function checkOnce(
   } finally {
     gpu.choices.told = null;
   }
+  const error = largestError(await benchmark.check(), report);
+  return { error, variants: [...variants] };
+}
+
+/**
+ * The largest difference in parts of its bound; 1 or less is right.
+ *
+ * @param report receives a line for every wrong element
+ */
+export function largestError(samples: readonly Sample[], report: (line: string) => void): number {
   let worst = 0;
-  for (const { what, actual, expected, bound } of await benchmark.check()) {
+  for (const { what, actual, expected, bound } of samples) {
     const difference = Math.abs(actual - expected);
     const error = difference === 0 ? 0 : Number.isNaN(difference) ? Infinity : difference / bound;
     worst = Math.max(worst, error);
     if (error > 1) report(`  ${what}: found ${actual}, expected ${expected} within ${bound}`);
   }
-  return { error: worst, variants: [...variants] };
+  return worst;
 }

@@ -6,6 +6,7 @@ import type { DeviceRecord } from "./device_record.ts";
 import type { DeviceRates } from "./device_rates.ts";
 import type { HostTime } from "./model/host_time.ts";
 import type { ComparedRate } from "./model/pairs.ts";
+import type { PeerType } from "./model/transformers_process.ts";
 import type { Unit } from "./shapes.ts";
 
 /** One measurement. */
@@ -37,7 +38,17 @@ export interface ModelResultsFile {
   /** Null where --filter left it out. */
   readonly host: HostTime | null;
   /** In the order they were measured. */
-  readonly rates: readonly ComparedRate[];
+  readonly rates: readonly ComparedRate<PeerType>[];
+}
+
+/** What --json writes with --burn: GFLOP/s and tokens/s. */
+export interface BurnResultsFile {
+  readonly engine: string;
+  readonly adapter: string;
+  readonly software: boolean;
+  readonly device: DeviceRecord;
+  readonly peer: string;
+  readonly rates: readonly (ComparedRate<"burn"> & { readonly unit: Unit })[];
 }
 
 /** What --json writes and --against reads. */
@@ -75,7 +86,10 @@ export function readResults(path: string): ResultsFile {
  *
  * @throws UserError when the disk does not take it
  */
-export function writeResults(path: string, file: ResultsFile | ModelResultsFile): void {
+export function writeResults(
+  path: string,
+  file: ResultsFile | ModelResultsFile | BurnResultsFile,
+): void {
   const next = "run the command again";
   try {
     Deno.mkdirSync(dirname(path), { recursive: true });

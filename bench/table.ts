@@ -5,7 +5,8 @@ import type { PeerResults } from "./peer.ts";
 import { type Result, resultKey, type ResultsFile } from "./results.ts";
 import type { Unit } from "./shapes.ts";
 
-const unitNames: Readonly<Record<Unit, string>> = {
+/** As tables say them. */
+export const unitNames: Readonly<Record<Unit, string>> = {
   gflops: "GFLOP/s",
   gbps: "GB/s",
   tokens_per_second: "tokens/s",
@@ -21,10 +22,15 @@ export interface Comparisons {
 }
 
 /** Says what was measured on, and never calls a software driver a GPU. */
+export function describeAdapter({ engine, name, software }: DeviceInfo): string {
+  const kind = software ? "a software driver on the CPU, not a GPU" : "GPU";
+  return `Engine ${engine}: ${name} (${kind})`;
+}
+
+/** The same with what it can do at best. */
 export function describeDevice(info: DeviceInfo, rates: DeviceRates): string {
-  const kind = info.software ? "a software driver on the CPU, not a GPU" : "GPU";
   return [
-    `Engine ${info.engine}: ${info.name} (${kind})`,
+    describeAdapter(info),
     `Its limits, measured now: ${number(rates.gflops)} GFLOP/s (fma in registers), ` +
     `${number(rates.gbps)} GB/s (copy in a kernel), ` +
     `${number(rates.driverCopyGbps)} GB/s (copy by the driver)`,
@@ -82,10 +88,12 @@ function cells(...groups: readonly (readonly string[])[]): string {
     .join(" ");
 }
 
-function number(value: number): string {
+/** With three digits. */
+export function number(value: number): string {
   return value >= 1000 ? value.toFixed(0) : value.toPrecision(3);
 }
 
-function ratio(value: number): string {
+/** As a factor. */
+export function ratio(value: number): string {
   return `${value >= 10 ? value.toFixed(0) : value.toPrecision(2)}x`;
 }

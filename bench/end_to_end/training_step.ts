@@ -2,17 +2,43 @@ import { Trainer } from "../../src/engine/training/trainer.ts";
 import type { AdamwNumbers } from "../../src/model/decoder/optimizer.ts";
 import { type PolicyUpdateMetrics, updatePolicy } from "../../src/rl/update/policy_update.ts";
 import { rollout } from "../../src/engine/sampling/rollout.ts";
-import type { MakeBenchmark } from "../benchmark.ts";
+import type { MakeBenchmark, Workbench } from "../benchmark.ts";
+import type { Shape } from "../shapes.ts";
 import { benchSampler, randomModel, samplingOf } from "./random_model.ts";
 
-const learningRate = 1e-5;
-const entropyCoefficient = 0.01;
+/** How the step's parameters are updated. */
+export const stepAdamw: AdamwNumbers = {
+  learningRate: 1e-5,
+  betas: [0.9, 0.999],
+  epsilon: 1e-8,
+  weightDecay: 0.01,
+  maxGradientNorm: 1,
+};
+
+/** What the step descends. */
+export const stepLoss = {
+  objective: "ppo",
+  aggregation: "token-mean",
+  maximumResponse: 64,
+  clipRatioLow: 0.2,
+  clipRatioHigh: 0.28,
+  klCoefficient: 0,
+  klEstimator: "k3",
+  entropyCoefficient: 0.01,
+  temperature: 1,
+  miniBatches: 1,
+  epochs: 1,
+} as const;
+
+/** The loss that a step began with. */
+export const lossBefore = ({ policyLoss, entropy }: PolicyUpdateMetrics) =>
+  policyLoss - stepLoss.entropyCoefficient * entropy;
 
 /**
- * One policy update on a batch of sampled sequences: forward, policy loss with entropy bonus,
- * backward, gradient clipping and AdamW, in one pass over the batch; counts all its tokens.
+ * A model and sequences that it sampled after a prompt of one token each, whose advantages are 1, and one policy
+ * update on them: forward, policy loss with entropy bonus, backward, gradient clipping and AdamW, in one pass.
  */
-export const makeTrainingStep: MakeBenchmark = async (bench, shape) => {
+export async function makePolicyStep(bench: Workbench, shape: Shape) {
   const { sequences, tokens } = shape.size;
   const model = randomModel(bench, shape, { maxPositions: tokens, trained: true });
   const trainer = new Trainer(model, {
@@ -21,13 +47,6 @@ export const makeTrainingStep: MakeBenchmark = async (bench, shape) => {
     sharePrompts: true,
     shards: 1,
   });
-  const adamw: AdamwNumbers = {
-    learningRate,
-    betas: [0.9, 0.999],
-    epsilon: 1e-8,
-    weightDecay: 0.01,
-    maxGradientNorm: 1,
-  };
   bench.onRelease(() => trainer.release());
   const { data } = bench.randomIntegers(sequences, model.config.vocabularySize);
   const requests = Array.from(data, (token, s) => ({
@@ -43,23 +62,18 @@ export const makeTrainingStep: MakeBenchmark = async (bench, shape) => {
     oldLogProbs: logProbs,
     advantages: new Float32Array(response.length).fill(1),
   }));
-  const loss = {
-    objective: "ppo",
-    aggregation: "token-mean",
-    maximumResponse: 64,
-    clipRatioLow: 0.2,
-    clipRatioHigh: 0.28,
-    klCoefficient: 0,
-    klEstimator: "k3",
-    entropyCoefficient,
-    temperature: 1,
-    miniBatches: 1,
-    epochs: 1,
-  } as const;
-  const update = () => updatePolicy(trainer, null, samples, loss, adamw);
+  return {
+    model,
+    samples,
+    update: () => updatePolicy(trainer, null, samples, stepLoss, stepAdamw),
+  };
+}
+
+/** One policy update, see `makePolicyStep`; counts all tokens of the batch. */
+export const makeTrainingStep: MakeBenchmark = async (bench, shape) => {
+  const { model, update } = await makePolicyStep(bench, shape);
+  const { sequences, tokens } = shape.size;
   let metrics: PolicyUpdateMetrics | null = null;
-  const lossOf = ({ policyLoss, entropy }: PolicyUpdateMetrics) =>
-    policyLoss - entropyCoefficient * entropy;
   return {
     work: sequences * tokens,
     launch: async () => {
@@ -73,7 +87,7 @@ export const makeTrainingStep: MakeBenchmark = async (bench, shape) => {
         slopes.reduce((sum, slope) => sum + Math.abs(slope), 0)
       );
       // AdamW's first step moves every parameter by the learning rate against its slope.
-      const expected = -learningRate * magnitudes.reduce((a, b) => a + b);
+      const expected = -stepAdamw.learningRate * magnitudes.reduce((a, b) => a + b);
       const second = await update();
       return [
         {
@@ -90,7 +104,7 @@ export const makeTrainingStep: MakeBenchmark = async (bench, shape) => {
         },
         {
           what: "change of the loss by the first step",
-          actual: lossOf(second) - lossOf(first),
+          actual: lossBefore(second) - lossBefore(first),
           expected,
           // The loss is not quite linear along the step: 0.1 % off, 1 % with very few tokens.
           bound: 0.03 * Math.abs(expected),

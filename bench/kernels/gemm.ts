@@ -1,18 +1,28 @@
 import { gemm, type GemmLayout } from "../../src/kernels/gemm.ts";
-import { dot, type MakeBenchmark, sampleIndices, sumBound } from "../benchmark.ts";
+import {
+  dot,
+  type MakeBenchmark,
+  type Sample,
+  sampleIndices,
+  sumBound,
+  type Workbench,
+} from "../benchmark.ts";
+import type { Shape } from "../shapes.ts";
 
 /** C [m, n]; nt: A [m, k], B [n, k]; nn: A [m, k], B [k, n]; tn: A [k, m], B [k, n]. */
-export const makeGemm: MakeBenchmark = (bench, { size: { m, n, k } }, variant) => {
-  const layout = variant as GemmLayout;
+export function makeProduct(bench: Workbench, { size: { m, n, k } }: Shape, layout: GemmLayout) {
   const a = bench.random(layout === "tn" ? [k, m] : [m, k]);
   const b = bench.random(layout === "nt" ? [n, k] : [k, n]);
   const c = bench.zeros([m, n]);
   return {
     work: 2 * m * n * k,
+    a: a.data,
+    b: b.data,
+    c,
     launch: () => gemm(bench.gpu, layout, a.tensor, b.tensor, c),
-    check: async () => {
-      const result = await bench.gpu.readFloats(c);
-      return sampleIndices(m * n).map((at) => {
+    /** Compares some elements of a product with their sums in float64. */
+    compare: (result: Float32Array): Sample[] =>
+      sampleIndices(m * n).map((at) => {
         const [i, j] = [Math.floor(at / n), at % n];
         const { sum, magnitude } = dot(
           k,
@@ -21,7 +31,12 @@ export const makeGemm: MakeBenchmark = (bench, { size: { m, n, k } }, variant) =
         );
         const bound = sumBound(k, magnitude);
         return { what: `C[${i}, ${j}]`, actual: result[at], expected: sum, bound };
-      });
-    },
+      }),
   };
+}
+
+/** See `makeProduct`. */
+export const makeGemm: MakeBenchmark = (bench, shape, variant) => {
+  const { work, launch, compare, c } = makeProduct(bench, shape, variant as GemmLayout);
+  return { work, launch, check: async () => compare(await bench.gpu.readFloats(c)) };
 };

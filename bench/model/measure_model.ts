@@ -7,6 +7,7 @@ import { modelFiles, wholeModelFiles } from "../../src/model/weights/model_files
 import { loadModelFolder } from "../../src/model/weights/model_folder.ts";
 import { loraSchema } from "../../src/run/config/shared_schema.ts";
 import { writeFiles } from "../../src/run/store/weights_folder.ts";
+import { PeerDisagrees } from "../peer_disagrees.ts";
 import { type HostTime, measureHost } from "./host_time.ts";
 import { type ComparedRate, type ComparedWork, measurePairs } from "./pairs.ts";
 import { newTokens, samplingWidths, samplingWork } from "./sampling.ts";
@@ -26,7 +27,7 @@ export interface ModelMeasurement {
   /** Told what the host does for each launch. */
   readonly reportHost: (time: HostTime) => void;
   /** Told each rate as it is there. */
-  readonly report: (rate: ComparedRate) => void;
+  readonly report: (rate: ComparedRate<PeerType>) => void;
 }
 
 /**
@@ -37,8 +38,13 @@ const logProbBound = 2e-3;
 /** The same for a loss and a gradient's norm, as a share: a mean over hundreds of predictions. */
 const shareBound = 1e-3;
 
-/** Numbers of the peer that it cannot have by rounding. */
-export class PeerDisagrees extends Error {}
+/** A work in each of transformers' number formats; nothing without it. */
+const inEachType = (
+  seconds: ((dtype: PeerType) => Promise<number>) | null,
+): ComparedWork<PeerType>["peers"] =>
+  seconds === null
+    ? {}
+    : Object.fromEntries(peerTypes.map((dtype) => [dtype, () => seconds(dtype)]));
 
 const lists = (tokens: readonly Uint32Array[]) => tokens.map((row) => [...row]);
 
@@ -120,16 +126,18 @@ async function measureSampling(
     using work = samplingWork(model, sequences);
     await measureOne({
       name: `sample ${sequences}`,
-      tokens: sequences * newTokens,
+      amount: sequences * newTokens,
       async run() {
         const bits = await work.run();
         first ||= bits;
         if (bits !== first) throw new Error(`${sequences} sequences: the first has other bits`);
       },
-      peer: peer && (async (dtype) => {
-        const request = { do: "sample", dtype, prompts: lists(work.prompts) } as const;
-        return (await peer.ask({ ...request, new_tokens: newTokens })).seconds;
-      }),
+      peers: inEachType(
+        peer && (async (dtype) => {
+          const request = { do: "sample", dtype, prompts: lists(work.prompts) } as const;
+          return (await peer.ask({ ...request, new_tokens: newTokens })).seconds;
+        }),
+      ),
     }, measurement);
   }
 }
@@ -160,9 +168,9 @@ async function measureTraining(
       if (ask) await compareGradients(work, ask, measurement);
       await measureOne({
         name,
-        tokens: batchTokens,
+        amount: batchTokens,
         run: async () => void await work.run(),
-        peer: ask && (async (dtype) => (await ask(dtype)).seconds),
+        peers: inEachType(ask && (async (dtype) => (await ask(dtype)).seconds)),
       }, measurement);
     } finally {
       loaded.model.release();
@@ -184,7 +192,10 @@ async function compareGradients(
   say(`Ours and transformers' in f32: ${words}`);
 }
 
-async function measureOne(work: ComparedWork, measurement: ModelMeasurement): Promise<void> {
+async function measureOne(
+  work: ComparedWork<PeerType>,
+  measurement: ModelMeasurement,
+): Promise<void> {
   const { filter, runs, report } = measurement;
   if (work.name.includes(filter)) report(await measurePairs(work, runs));
 }

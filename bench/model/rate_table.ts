@@ -11,7 +11,7 @@ export function rateHead(peer: boolean): string {
 }
 
 /** One work as a row; speeds above 1 mean that this engine is faster. */
-export function rateRow({ name, ours, peers }: ComparedRate): string {
+export function rateRow({ name, ours, peers }: ComparedRate<PeerType>): string {
   const beside = (dtype: PeerType) => {
     const found = peers[dtype];
     return found ? [found.rate.toFixed(1), `${found.ratio.toPrecision(2)}x`] : [];

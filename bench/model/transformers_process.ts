@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { UserError } from "../../src/base/user_error.ts";
+import { LineProcess } from "../line_process.ts";
 
 /** The number formats that transformers is measured in. */
 export const peerTypes = ["f32", "bf16"] as const;
@@ -35,23 +35,13 @@ interface Greeting {
   readonly transformers: string;
 }
 
-const setUp =
-  "It needs PyTorch and transformers: python3 -m venv .venv && .venv/bin/pip install -r " +
-  "bench/peers/requirements.txt, then --peer --python .venv/bin/python";
-
 /** A process of transformers that holds the model and measures itself when it is asked. */
 export class TransformersProcess {
-  #closed = false;
-
   private constructor(
-    private readonly python: string,
-    private readonly child: Deno.ChildProcess,
-    private readonly lines: AsyncIterator<string>,
-    private readonly input: WritableStreamDefaultWriter<Uint8Array>,
+    private readonly process: LineProcess,
+    /** What it runs on, in words. */
+    readonly description: string,
   ) {}
-
-  /** What it runs on, in words. */
-  description = "";
 
   /**
    * Starts it.
@@ -65,58 +55,29 @@ export class TransformersProcess {
     folder: string,
     { cpu }: { readonly cpu: boolean },
   ): Promise<TransformersProcess> {
-    const script = fileURLToPath(
-      new URL("../peers/transformers_model.py", import.meta.url),
-    );
+    const program = "bench/peers/transformers_model.py";
+    const script = fileURLToPath(new URL("../peers/transformers_model.py", import.meta.url));
     const threads = `${navigator.hardwareConcurrency}`;
-    const args = [script, folder, "--threads", threads, ...(cpu ? ["--device", "cpu"] : [])];
-    let child: Deno.ChildProcess;
-    try {
-      const pipes = { stdin: "piped", stdout: "piped", stderr: "inherit" } as const;
-      child = new Deno.Command(python, { args, ...pipes }).spawn();
-    } catch (cause) {
-      const why = cause instanceof Error ? cause.message : cause;
-      throw new UserError(`--python ${python} cannot be run: ${why}. ${setUp}`);
-    }
-    const lines = linesOf(child.stdout);
-    const peer = new TransformersProcess(python, child, lines, child.stdin.getWriter());
-    const { name, threads: used, torch, transformers } = await peer.#line() as Greeting;
+    const process = LineProcess.start(python, {
+      args: [script, folder, "--threads", threads, ...(cpu ? ["--device", "cpu"] : [])],
+      option: `--python ${python}`,
+      program,
+      advice: "It needs PyTorch and transformers: python3 -m venv .venv && .venv/bin/pip install " +
+        "-r bench/peers/requirements.txt, then --peer --python .venv/bin/python",
+    });
+    const { name, threads: used, torch, transformers } = await process.greeting() as Greeting;
     const where = used === null ? name : `${name}, ${used} threads`;
-    peer.description = `transformers ${transformers}, PyTorch ${torch}, on ${where}`;
-    return peer;
+    const description = `transformers ${transformers}, PyTorch ${torch}, on ${where}`;
+    return new TransformersProcess(process, description);
   }
 
   /** @throws UserError when the process has ended */
   async ask(request: PeerRequest): Promise<PeerAnswer> {
-    await this.input.write(new TextEncoder().encode(`${JSON.stringify(request)}\n`));
-    return await this.#line() as PeerAnswer;
-  }
-
-  async #line(): Promise<unknown> {
-    const { value, done } = await this.lines.next();
-    if (!done) return JSON.parse(value);
-    const { code } = await this.child.status;
-    throw new UserError(
-      `bench/peers/transformers_model.py ended with ${code} under ${this.python}; what it said is above. ` +
-        setUp,
-    );
+    return await this.process.ask(request) as PeerAnswer;
   }
 
   /** Ends the process. */
   async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    // It may have ended by itself, and then takes no end of its input.
-    await this.input.close().catch(() => {});
-    await this.child.status;
-  }
-}
-
-async function* linesOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string> {
-  let rest = "";
-  for await (const text of stream.pipeThrough(new TextDecoderStream())) {
-    const lines = (rest + text).split("\n");
-    rest = lines.pop() ?? "";
-    yield* lines;
+    await this.process.close();
   }
 }

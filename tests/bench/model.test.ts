@@ -3,12 +3,12 @@ import { measureModel } from "../../bench/model/measure_model.ts";
 import { type ComparedRate, measurePairs } from "../../bench/model/pairs.ts";
 import type { HostTime } from "../../bench/model/host_time.ts";
 import { hostLine, rateHead, rateRow } from "../../bench/model/rate_table.ts";
-import { TransformersProcess } from "../../bench/model/transformers_process.ts";
+import { type PeerType, TransformersProcess } from "../../bench/model/transformers_process.ts";
 import { UserError } from "../../src/base/user_error.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
 
 onEveryGpu("a model's sampling, forward and backward are measured", async (gpu) => {
-  const rates: ComparedRate[] = [];
+  const rates: ComparedRate<PeerType>[] = [];
   const said: string[] = [];
   const host: HostTime[] = [];
   await measureModel(gpu, "weights/last-letter/generator", {
@@ -38,14 +38,15 @@ onEveryGpu("a model's sampling, forward and backward are measured", async (gpu) 
 Deno.test("a work and its peer's run in turns, and the first turn does not count", async () => {
   const turns: string[] = [];
   const seconds = { f32: [100, 3, 1, 2], bf16: [100, 1, 1, 1] };
+  const turnOf = (dtype: PeerType) => () => {
+    turns.push(dtype);
+    return Promise.resolve(seconds[dtype].shift() ?? NaN);
+  };
   const rate = await measurePairs({
     name: "sample 1",
-    tokens: 6,
+    amount: 6,
     run: () => Promise.resolve(void turns.push("ours")),
-    peer: (dtype) => {
-      turns.push(dtype);
-      return Promise.resolve(seconds[dtype].shift() ?? NaN);
-    },
+    peers: { f32: turnOf("f32"), bf16: turnOf("bf16") },
   }, 3);
   assert.deepEqual(turns, Array(4).fill(["ours", "f32", "bf16"]).flat());
   assert.equal(rate.peers.f32?.rate, 3);
@@ -64,5 +65,5 @@ Deno.test("rates of a model stand beside transformers'", () => {
 Deno.test("a Python that is not there or has no transformers is a user's error", async () => {
   const start = (python: string) => TransformersProcess.start(python, "nowhere", { cpu: true });
   await assert.rejects(start("/nowhere/python"), UserError);
-  await assert.rejects(start("false"), /ended with 1 under false.*requirements\.txt/);
+  await assert.rejects(start("false"), /ended with 1 under --python false.*requirements\.txt/);
 });
