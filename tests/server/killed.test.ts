@@ -85,8 +85,11 @@ Deno.test({
       }
       const last = Math.max(0, ...seen.keys());
       while ((await ask(url, `/api/runs/${id}`)).step < last) await pause(50);
+      const { process: final } = readControlFile(folder) ?? assert.fail("nobody runs it");
       await ask(url, `/api/runs/${id}/stop`, "POST");
       await until(url, id, "stopped");
+      // It says that it stopped, and then has its GPU and its files to put away.
+      while (isAlive(final)) await pause(20);
       const shown = await rows(url, id);
       for (const [step, loss] of seen) assert.equal(shown.get(step), loss, `step ${step}`);
       assert.deepEqual([...shown.keys()], Array.from(shown.keys(), (_, index) => index + 1));
