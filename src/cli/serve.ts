@@ -2,15 +2,30 @@
 
 import { fileURLToPath } from "node:url";
 import { type Command, InvalidArgumentError } from "commander";
+import { formatBytes } from "../base/format_bytes.ts";
+import type { ServingOptions } from "../server/serving/messages.ts";
+import { namedModel, ServedModels } from "../server/serving/served_models.ts";
 import { serve } from "../server/serve.ts";
+import { describeDevice } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import { Interrupt } from "./interrupt.ts";
-import { collect } from "./run_options.ts";
+import {
+  cacheDtypeOption,
+  collect,
+  frozenDtypeOption,
+  gpuIndexOption,
+  gpuOption,
+  memoryLimitOption,
+  parseCount,
+  precisionOption,
+} from "./run_options.ts";
 
-interface ServeOptions {
+interface ServeOptions extends ServingOptions {
+  readonly model?: readonly string[];
   readonly host: string;
   readonly port: number;
   readonly runs: string;
+  readonly checkpoints: string;
   readonly allow?: readonly string[];
 }
 
@@ -18,7 +33,8 @@ interface ServeOptions {
 export function register(program: Command): void {
   const command = program.command("serve")
     .description(
-      "Serves the runs: a page, an API to watch, start and steer them, and Prometheus metrics.",
+      "Serves the runs: a page, an API to watch, start and steer them, and Prometheus metrics. With --model " +
+        "it also answers OpenAI's clients and Tinker's.",
     )
     .option(
       "--host <name>",
@@ -28,13 +44,44 @@ export function register(program: Command): void {
     .option("--port <number>", "port to listen at; 0: any that is free", parsePort, 8000)
     .option("--runs <folder>", "folder of the runs' folders", "runs")
     .option(
+      "--checkpoints <folder>",
+      "where adapters are kept that Tinker's clients save",
+      "checkpoints",
+    )
+    .option(
       "--allow <folder>",
       "folder of models, data or reward modules that new runs may use (repeatable)",
       collect,
     )
+    .option(
+      "--model <path>",
+      "Hugging Face folder or .gguf file that clients can ask, NAME=path to name it (repeatable)",
+      collect,
+    )
+    .option("--slots <number>", "responses of a model decoded at once, at most", parseCount, 128)
+    .option(
+      "--cache-tokens <tokens>",
+      "tokens of prompts and responses that a model's cache has room for",
+      parseCount,
+      16_384,
+    )
+    .option(
+      "--micro-batch-tokens <tokens>",
+      "tokens of one pass when adapters are trained, and of the longest example",
+      parseCount,
+      2048,
+    )
+    .addOption(memoryLimitOption())
+    .addOption(gpuOption())
+    .addOption(gpuIndexOption())
+    .addOption(precisionOption())
+    .addOption(frozenDtypeOption())
+    .addOption(cacheDtypeOption())
     .action(serveRuns);
   addExamples(command, {
     "deno task serve": "the page at http://127.0.0.1:8000",
+    "deno task serve --model models/SmolLM2-135M-Instruct.Q4_1.gguf":
+      "and a model for OpenAI's clients, at http://127.0.0.1:8000/v1",
     "deno task serve --host 0.0.0.0 --port 8080":
       "for other machines, which need the token in the variable TANGO_TOKEN",
   });
@@ -45,15 +92,29 @@ const FOLDERS = ["configs", "data", "models", "weights"];
 /** Where reward modules are: no folder that this server writes to. */
 const CODE_FOLDERS = ["configs"];
 
-async function serveRuns({ host, port, runs, allow = [] }: ServeOptions): Promise<void> {
+async function serveRuns(
+  { host, port, runs, checkpoints, allow = [], model: models = [], ...options }: ServeOptions,
+): Promise<void> {
   const token = Deno.env.get("TANGO_TOKEN") || null;
+  await using served = new ServedModels(options);
+  for (const text of models) {
+    const { name, path } = namedModel(text);
+    const { info } = await served.open(name, path);
+    console.log(
+      `${name} · ${info.maximumTokens} tokens · up to ${formatBytes(info.peakBytes)} · ${
+        describeDevice(info.device)
+      }`,
+    );
+  }
   await using server = serve({
     hostname: host,
     port,
     token,
     root: runs,
+    checkpoints,
     folders: [...FOLDERS, ...allow],
     codeFolders: [...CODE_FOLDERS, ...allow],
+    served,
     program: fileURLToPath(Deno.mainModule),
   });
   console.log(`Serving ${runs} at ${server.url} (Ctrl-C ends the server, not the runs)`);

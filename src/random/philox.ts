@@ -21,6 +21,7 @@ export const streams = {
   heldOutProblems: 8,
   validationProblems: 9,
   validation: 10,
+  served: 11,
 } as const;
 
 const ROUNDS = 10;

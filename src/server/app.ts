@@ -1,15 +1,23 @@
-import type { OpenAPIHono } from "@hono/zod-openapi";
+import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Benchmarks } from "./benchmarks/benchmarks.ts";
 import { describeApi } from "./description.ts";
 import { type Access, refuse, signIn } from "./http/guard.ts";
-import { isRead, RateLimit, RATES, refuseBody, tooMany, tooSlow } from "./http/limits.ts";
+import {
+  isRead,
+  LARGEST_BODY,
+  RateLimit,
+  RATES,
+  refuseBody,
+  tooMany,
+  tooSlow,
+} from "./http/limits.ts";
 import { notFound } from "./http/methods.ts";
 import type { AllowedFolders } from "./launches/allowed_paths.ts";
 import { AllRuns } from "./launches/all_runs.ts";
 import type { Launcher } from "./launches/launcher.ts";
 import { Steering } from "./launches/steering.ts";
 import type { LiveMemory } from "./runs/live_memory.ts";
-import { answerError, newApi } from "./routes/api.ts";
+import { answerError } from "./routes/api.ts";
 import { benchRoutes } from "./routes/bench.ts";
 import { comparisonRoutes } from "./routes/comparison.ts";
 import { controlRoutes } from "./routes/control.ts";
@@ -25,6 +33,18 @@ import { systemRoutes } from "./routes/system.ts";
 import { verifyRoutes } from "./routes/verify.ts";
 import { PAGE_POLICY } from "./page_files.ts";
 import type { Pulls } from "./models/pulls.ts";
+import { adapterRoutes } from "./openai/adapters.ts";
+import { chatRoutes } from "./openai/chat.ts";
+import { completionRoutes } from "./openai/completions.ts";
+import { type Asking, errorAnswer } from "./openai/error.ts";
+import { generateRoutes } from "./openai/generate.ts";
+import { modelListRoutes } from "./openai/models.ts";
+import { isOpenAiPath } from "./openai/paths.ts";
+import { ModelNames } from "./serving/model_names.ts";
+import type { Tinker } from "./tinker/api.ts";
+import { FORWARD_BACKWARD, isTinkerPath } from "./tinker/paths.ts";
+import { tinkerRoutes } from "./tinker/tinker.ts";
+import { tokenRoutes } from "./openai/tokens.ts";
 import { pageRoutes } from "./page_routes.ts";
 
 /** Said with every answer. */
@@ -42,6 +62,8 @@ export interface Served {
   readonly memory: LiveMemory;
   readonly pulls: Pulls;
   readonly benchmarks: Benchmarks;
+  /** Models, and what clients do with them. */
+  readonly tinker: Tinker;
   /** That the configurations of new runs may lead into. */
   readonly folders: AllowedFolders;
   /** Ends what is only done for who waits for it. */
@@ -50,23 +72,33 @@ export interface Served {
 
 /** All routes, behind the checks of who asks and how much. */
 export function makeApp(
-  { launcher, memory, pulls, benchmarks, folders, ending }: Served,
+  { launcher, memory, pulls, benchmarks, tinker, folders, ending }: Served,
   access: Access,
-): OpenAPIHono {
+): OpenAPIHono<Asking> {
   const { list, launches } = launcher;
   const runs = new AllRuns(launcher, memory);
   const steering = new Steering(list, launches);
-  const app = newApi();
+  const names = new ModelNames(tinker.served, list, steering);
+  const app = new OpenAPIHono<Asking>();
   const reads = new RateLimit(RATES.reads);
   const changes = new RateLimit(RATES.changes);
   app.use(async (context, next) => {
     const { raw: request, path } = context.req;
     const isReading = request.method === "GET" || request.method === "HEAD";
+    const isOpenAi = isOpenAiPath(path);
+    const isOfModels = isOpenAi || isTinkerPath(path);
+    // A model has a queue of its own.
+    const rate = isReading || isOfModels ? reads : changes;
     const refusal = refuse(request, path, access) ?? signIn(request, path, access.token) ??
-      ((isReading ? reads : changes).take() ? null : tooMany("requests")) ?? refuseBody(request) ??
+      (rate.take() ? null : tooMany("requests")) ??
+      refuseBody(
+        request,
+        isOfModels ? LARGEST_BODY.ofModels : LARGEST_BODY.ofRuns,
+        path === FORWARD_BACKWARD ? "application/x-protobuf" : "application/json",
+      ) ??
       (isReading || await isRead(context.req) ? null : tooSlow());
     if (refusal === null) await next();
-    else context.res = refusal;
+    else context.res = isOpenAi ? await asOpenAi(refusal) : refusal;
     for (const [name, value] of Object.entries(HEADERS)) context.res.headers.set(name, value);
   });
   for (
@@ -86,13 +118,35 @@ export function makeApp(
       benchRoutes(benchmarks),
     ]
   ) app.route("/", routes);
+  for (
+    const routes of [
+      modelListRoutes(names),
+      completionRoutes(names),
+      chatRoutes(names),
+      generateRoutes(names),
+      tokenRoutes(names),
+      adapterRoutes(tinker.served, folders.files),
+    ]
+  ) app.route("/", routes);
+  app.route("/", tinkerRoutes(tinker));
   app.route("/", pageRoutes());
   const description = describeApi(app, access);
   app.get("/openapi.json", (context) => context.json(description));
   const documented = app.openAPIRegistry.definitions.flatMap((definition) =>
     definition.type === "route" ? [definition.route] : []
   );
-  app.notFound(({ req }) => notFound(req.raw, documented));
+  app.notFound(async ({ req }) => {
+    const refusal = notFound(req.raw, documented);
+    return isOpenAiPath(req.path) ? await asOpenAi(refusal) : refusal;
+  });
   app.onError(answerError);
   return app;
+}
+
+/** A refusal as OpenAI's clients read it. */
+async function asOpenAi(refusal: Response): Promise<Response> {
+  const { detail } = await refusal.json();
+  const { status, headers } = refusal;
+  const after = headers.get("retry-after");
+  return errorAnswer(status, detail, null, after === null ? {} : { "retry-after": after });
 }

@@ -1,9 +1,10 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Access } from "./http/guard.ts";
 import { problemAnswer } from "./http/problem.ts";
+import type { Asking } from "./openai/error.ts";
 
 /** The OpenAPI document of all routes, with what every request may be refused with. */
-export function describeApi(app: OpenAPIHono, { token }: Access): object {
+export function describeApi(app: OpenAPIHono<Asking>, { token }: Access): object {
   if (token !== null) {
     app.openAPIRegistry.registerComponent("securitySchemes", "token", {
       type: "http",

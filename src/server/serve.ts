@@ -13,6 +13,10 @@ import { Pulls } from "./models/pulls.ts";
 import { LiveMemory } from "./runs/live_memory.ts";
 import { RunList } from "./runs/run_list.ts";
 import { ServerLock } from "./server_lock.ts";
+import { ServedModels } from "./serving/served_models.ts";
+import { Checkpoints } from "./tinker/checkpoints.ts";
+import { Futures } from "./tinker/futures.ts";
+import { Sessions } from "./tinker/sessions.ts";
 
 /** Where the server listens, and what it serves. */
 export interface ServerOptions extends Access {
@@ -26,8 +30,12 @@ export interface ServerOptions extends Access {
   readonly codeFolders?: readonly string[];
   /** Where models are fetched to, `models` unless told. */
   readonly models?: string;
+  /** Where what clients save of their adapters is kept, `checkpoints` unless told. */
+  readonly checkpoints?: string;
   /** The main module of the command line, which runs are started with. */
   readonly program: string;
+  /** Models that clients can ask, open; none unless told. They are ended with the server. */
+  readonly served?: ServedModels;
 }
 
 /** A server that listens. */
@@ -39,6 +47,9 @@ export interface RunningServer extends AsyncDisposable {
 /** Answers that are not through when the server ends have so long, in milliseconds. */
 const LAST_ANSWERS_MS = 3000;
 
+/** Of a server that was told of no model. */
+const NOTHING_SERVED = { slots: 1, cacheTokens: 1, microBatchTokens: 1 };
+
 /** What the server keeps lies in a folder of its own among the runs. */
 const OWN_FOLDER = ".tango";
 
@@ -49,9 +60,10 @@ const OWN_FOLDER = ".tango";
  *   serves the folder
  */
 export function serve(
-  { hostname, port, token, root, folders, codeFolders = [], models = "models", program }:
-    ServerOptions,
+  options: ServerOptions,
 ): RunningServer {
+  const { hostname, port, token, root, folders, codeFolders = [], program } = options;
+  const { models = "models", checkpoints = "checkpoints" } = options;
   if (!isLoopback(hostname) && token === null) {
     throw new UserError(
       `--host ${hostname} lets other machines ask this server, so it needs a token: set TANGO_TOKEN to a long ` +
@@ -70,6 +82,13 @@ export function serve(
   const launcher = workers.use(
     new Launcher(list, new LaunchStore(queue), own, program, memory),
   );
+  const futures = new Futures();
+  const tinker = {
+    futures,
+    served: options.served ?? new ServedModels(NOTHING_SERVED),
+    sessions: workers.use(new Sessions(join(own, "snapshots"), futures)),
+    checkpoints: new Checkpoints(checkpoints),
+  };
   const ending = new AbortController();
   workers.defer(() => ending.abort());
   const app = makeApp({
@@ -77,10 +96,11 @@ export function serve(
     memory,
     pulls: workers.use(new Pulls(models)),
     benchmarks: new Benchmarks(own, program),
+    tinker,
     ending: ending.signal,
-    folders: { files: [root, ...folders], code: codeFolders },
+    folders: { files: [root, checkpoints, ...folders], code: codeFolders },
   }, { hostname, token });
-  const listening = listen(hostname, port, (request) => app.fetch(request));
+  const listening = listen(hostname, port, (request, peer) => app.fetch(request, { peer }));
   const [stored, working] = [stores.move(), workers.move()];
   const { addr } = listening;
   const name = addr.hostname.includes(":") ? `[${addr.hostname}]` : addr.hostname;
@@ -92,6 +112,7 @@ export function serve(
       const answered = listening.shutdown();
       // Ends the streams, which would hold up the server for as long as anybody listens.
       working.dispose();
+      await tinker.served[Symbol.asyncDispose]();
       let late: ReturnType<typeof setTimeout> | undefined;
       await Promise.race([
         answered,
@@ -119,10 +140,12 @@ function makeFolder(own: string, root: string): void {
 function listen(
   hostname: string,
   port: number,
-  answer: (request: Request) => Response | Promise<Response>,
+  answer: (request: Request, peer: string) => Response | Promise<Response>,
 ): Deno.HttpServer<Deno.NetAddr> {
   try {
-    return Deno.serve({ hostname, port, onListen() {} }, answer);
+    return Deno.serve({ hostname, port, onListen() {} }, (request, { remoteAddr }) => {
+      return answer(request, `${remoteAddr.hostname}:${remoteAddr.port}`);
+    });
   } catch (error) {
     if (error instanceof Deno.errors.AddrInUse) {
       throw new UserError(`Port ${port} of ${hostname} is taken. Choose another with --port.`);

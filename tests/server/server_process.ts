@@ -12,9 +12,14 @@ export interface ServerProcess {
 }
 
 /** Starts `tango serve` and waits until it listens; what it starts outlives it. */
-export async function startServer(root: string, port = 0): Promise<ServerProcess> {
+export async function startServer(
+  root: string,
+  port = 0,
+  options: readonly string[] = [],
+): Promise<ServerProcess> {
+  const serve = ["serve", "--port", String(port), "--runs", root, ...options];
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", program, "serve", "--port", String(port), "--runs", root],
+    args: ["run", "-A", "--no-check", program, ...serve],
     stdout: "piped",
     stderr: "null",
   }).spawn();

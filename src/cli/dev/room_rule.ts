@@ -54,7 +54,19 @@ const INNER: Readonly<Record<string, readonly string[]>> = {
     "plan",
     "compare",
   ],
-  server: ["page", "index", "http", "runs", "launches", "models", "benchmarks", "routes"],
+  server: [
+    "page",
+    "index",
+    "http",
+    "runs",
+    "launches",
+    "models",
+    "benchmarks",
+    "serving",
+    "openai",
+    "routes",
+    "tinker",
+  ],
 };
 
 /** An import that the rule forbids. */

@@ -123,11 +123,10 @@ export class Sampler {
         // They changed while prompts were read.
         for (const sequence of this.#active) sequence.forgetPrompt();
       }
-      const { model, options: { stepsBetweenReadbacks } } = this;
       // All may have been aborted by now.
       tell = this.#active.length === 0
         ? []
-        : this.#take(held, await decodeWindow(model, held, this.#active, stepsBetweenReadbacks));
+        : this.#take(held, await decodeWindow(this.model, held, this.#active, this.#steps));
     } catch (error) {
       // What the cache holds is not known any more.
       this.#release();
@@ -209,6 +208,12 @@ export class Sampler {
       while (s < this.#active.length && tree.available < wanted) this.#putBack(1);
       if (s < this.#active.length) addPages(tree, sequence, wanted);
     }
+  }
+
+  /** Of the next window: none that nobody wants. */
+  get #steps(): number {
+    const wanted = this.#active.reduce((most, { remaining }) => Math.max(most, remaining), 0);
+    return Math.min(this.options.stepsBetweenReadbacks, wanted);
   }
 
   #pagesWanted(sequence: Sequence): number {

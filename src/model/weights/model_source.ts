@@ -6,17 +6,10 @@ import { openGguf } from "./gguf_file.ts";
 import { ggufStopTokens, ggufTokenizer } from "./gguf_tokenizer.ts";
 import { isReachable } from "./file_reading.ts";
 import { readJson } from "./json_file.ts";
-import type { LoraConfig } from "../decoder/lora.ts";
-import { parsePeftConfig } from "./peft.ts";
-import { openSafetensorsFile, openSafetensorsWeights } from "./safetensors_weights.ts";
+import { type AdapterFolder, isAdapterFolder, openAdapterFolder } from "./adapter_folder.ts";
+import { openSafetensorsWeights } from "./safetensors_weights.ts";
 import { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { WeightFile } from "./weight_file.ts";
-
-/** A trained adapter on disk. */
-export interface AdapterSource {
-  readonly config: LoraConfig;
-  readonly weights: WeightFile;
-}
 
 /** A model on disk: its shape is read, its weights are open, nothing of it is on the GPU. */
 export interface ModelSource extends Disposable {
@@ -25,7 +18,7 @@ export interface ModelSource extends Disposable {
   readonly config: ModelConfig;
   readonly weights: WeightFile;
   /** Null when the weights are all there is. */
-  readonly adapter: AdapterSource | null;
+  readonly adapter: Pick<AdapterFolder, "config" | "weights"> | null;
   /** Ids that end a response, as the files name them; none when they do not. */
   readonly stopTokens: readonly number[];
   /** @throws UserError when it is missing, unusable, or has tokens that the model does not know */
@@ -44,32 +37,29 @@ export async function openModelSource(path: string): Promise<ModelSource> {
     );
   }
   if (path.endsWith(".gguf")) return await openGgufSource(path);
-  const adapterFile = join(path, adapterConfig);
-  return isReachable(adapterFile) ? await openAdapter(path, adapterFile) : openFolder(path);
+  return isAdapterFolder(path) ? await openAdapted(path) : openFolder(path);
 }
 
-const adapterConfig = "adapter_config.json";
-
-async function openAdapter(folder: string, file: string): Promise<ModelSource> {
-  const { lora, basePath } = parsePeftConfig(readJson(file), file);
-  if (isReachable(join(basePath, adapterConfig))) {
-    throw new UserError(
-      `${file}: the base ${basePath} is an adapter itself; expected a whole model`,
-    );
-  }
-  const base = await openModelSource(basePath);
+async function openAdapted(folder: string): Promise<ModelSource> {
+  const adapter = openAdapterFolder(folder);
   try {
-    const weights = openSafetensorsFile(join(folder, "adapter_model.safetensors"));
+    const { basePath } = adapter;
+    if (isAdapterFolder(basePath)) {
+      throw new UserError(
+        `${adapter.file}: the base ${basePath} is an adapter itself; expected a whole model`,
+      );
+    }
+    const base = await openModelSource(basePath);
     return {
       ...base,
-      adapter: { config: lora, weights },
+      adapter,
       [Symbol.dispose]() {
-        weights[Symbol.dispose]();
+        adapter[Symbol.dispose]();
         base[Symbol.dispose]();
       },
     };
   } catch (error) {
-    base[Symbol.dispose]();
+    adapter[Symbol.dispose]();
     throw error;
   }
 }

@@ -55,22 +55,25 @@ export async function saveCheckpoint(
   keep: number,
 ): Promise<string> {
   const path = join(folder, `step-${String(step).padStart(6, "0")}`);
-  const contents = Object.entries(sets).map(([name, content]) => {
-    if (!/^[\w-]+$/.test(name)) throw new Error(`"${name}" cannot be the name of a set`);
-    return { file: fileOf(name), content };
-  });
-  const bytes = contents.reduce((sum, { content }) => sum + content.bytes, 0);
-  await writeFolderAtomically({ path, bytes, next: CONTINUE }, async (unfinished) => {
-    const files: CheckpointFacts["files"] = {};
-    for (const { file, content } of contents) {
-      const hash = createHash("sha256");
-      await writePiecesDurably(join(unfinished, file), hashed(content.pieces(), hash));
-      files[file] = { bytes: content.bytes, sha256: hash.digest("hex") };
-    }
-    writeFileDurably(join(unfinished, STATE_FILE), encodeState({ step, state, files }));
+  const bytes = Object.values(sets).reduce((sum, content) => sum + content.bytes, 0);
+  await writeFolderAtomically({ path, bytes, next: CONTINUE }, (unfinished) => {
+    return writeSets(unfinished, { step, sets, state });
   });
   removeSuperseded(folder, step, keep);
   return path;
+}
+
+/** Writes what a `StoredCheckpoint` reads into a folder that nobody reads yet. */
+export async function writeSets(folder: string, { step, sets, state }: Checkpoint): Promise<void> {
+  const files: CheckpointFacts["files"] = {};
+  for (const [name, content] of Object.entries(sets)) {
+    if (!/^[\w-]+$/.test(name)) throw new Error(`"${name}" cannot be the name of a set`);
+    const file = fileOf(name);
+    const hash = createHash("sha256");
+    await writePiecesDurably(join(folder, file), hashed(content.pieces(), hash));
+    files[file] = { bytes: content.bytes, sha256: hash.digest("hex") };
+  }
+  writeFileDurably(join(folder, STATE_FILE), encodeState({ step, state, files }));
 }
 
 async function* hashed(

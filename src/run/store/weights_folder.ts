@@ -41,11 +41,16 @@ export async function writeFiles(folder: string, files: ModelFiles, next: string
       (sum, content) => sum + (typeof content === "string" ? content.length : content.bytes),
       0,
     );
-  await writeFolderAtomically({ path: folder, bytes, next }, async (unfinished) => {
-    for (const [file, content] of Object.entries(files)) {
-      const path = join(unfinished, file);
-      if (typeof content === "string") writeFileDurably(path, content);
-      else await writePiecesDurably(path, content.pieces());
-    }
+  await writeFolderAtomically({ path: folder, bytes, next }, (unfinished) => {
+    return writeContents(unfinished, files);
   });
+}
+
+/** Writes files into a folder that nobody reads yet. */
+export async function writeContents(folder: string, files: ModelFiles): Promise<void> {
+  for (const [file, content] of Object.entries(files)) {
+    const path = join(folder, file);
+    if (typeof content === "string") writeFileDurably(path, content);
+    else await writePiecesDurably(path, content.pieces());
+  }
 }

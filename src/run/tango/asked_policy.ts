@@ -1,17 +1,16 @@
-import type { Gpu } from "../../gpu/gpu.ts";
 import { UserError } from "../../base/user_error.ts";
-import { weightsReceiver } from "../../engine/training/saved_state.ts";
+import type { Gpu } from "../../gpu/gpu.ts";
 import type { Response, SampledTokens, Sampling } from "../../engine/sampling/request.ts";
 import { Sampler } from "../../engine/sampling/sampler.ts";
 import { withTurnEnd } from "../../model/tokenizer/stop_tokens.ts";
 import { TextStream } from "../../model/tokenizer/text_stream.ts";
-import { type LoadedModel, loadModelFolder } from "../../model/weights/model_folder.ts";
+import type { LoadedModel } from "../../model/weights/model_folder.ts";
 import type { PolicyName } from "../../rl/policy.ts";
 import type { Prompt } from "../../rl/prompt_template.ts";
 import type { Prompted } from "../../rl/verifier_prompt.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
-import { frozenStorage } from "../config/frozen_storage.ts";
 import type { StoredCheckpoint } from "../store/stored_checkpoint.ts";
+import { loadPolicy, policyOf } from "./load_policy.ts";
 import { promptOf } from "./policies.ts";
 
 /** Tokens decoded between two pieces of text that are told. */
@@ -44,26 +43,10 @@ export class AskedPolicy<Variable extends string> {
     template: (file: string) => Prompt<Variable>,
     checkpoint: StoredCheckpoint,
   ): Promise<AskedPolicy<Variable>> {
-    const policy = config[name];
-    if (policy === null) throw new UserError(`This run has no ${name}.`);
-    const trained = name === "generator" || config.verifier?.trained === true;
-    const loaded = await loadModelFolder(gpu, policy.model, {
-      trained,
-      gradients: false,
-      lora: trained ? policy.lora : null,
-      storage: frozenStorage(config.frozen_dtype),
-    });
+    const loaded = await loadPolicy(gpu, config, name, checkpoint);
     const { model, tokenizer } = loaded;
     try {
-      if (trained && !gpu.isRehearsal) {
-        const differs = () =>
-          new UserError(
-            `${checkpoint.path}: the ${name}'s weights are not those of the model that the configuration names.`,
-          );
-        if (!checkpoint.has(name)) throw differs();
-        await checkpoint.read(name, (entries) => weightsReceiver(model, entries, differs));
-        model.own.weightsChanged();
-      }
+      const policy = policyOf(config, name);
       const { prompt, turnEnd } = promptOf(policy, template(policy.prompt_template), tokenizer);
       const stopTokens = gpu.isRehearsal ? [0] : withTurnEnd(loaded.stopTokens, turnEnd);
       return new AskedPolicy(loaded, stopTokens, {

@@ -81,6 +81,8 @@ const HEALTH = "/healthz";
 function hasToken(request: Request, token: string): boolean {
   const bearer = /^Bearer (.+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
   if (bearer !== undefined) return isEqual(bearer.trim(), token);
+  const key = request.headers.get("x-api-key");
+  if (key !== null) return isEqual(key, token);
   const cookie = (request.headers.get("cookie") ?? "").split(/;\s*/)
     .find((part) => part.startsWith(`${COOKIE}=`))?.slice(COOKIE.length + 1);
   return cookie !== undefined && isEqual(cookie, encodeURIComponent(token));

@@ -29,33 +29,39 @@ export class RateLimit {
 
 /** Requests of a second; those that change something are fewer. */
 export const RATES = { reads: 2000, changes: 50 } as const;
-/** Bytes of a request's body. */
-const LARGEST_BODY = 1 << 20;
+/** Bytes of a request's body: about a run, or with prompts for a model. */
+export const LARGEST_BODY = { ofRuns: 1 << 20, ofModels: 1 << 25 } as const;
 /** Until it is here. */
 const LONGEST_BODY_MS = 10_000;
 /** Event streams at a time. */
 export const MOST_WATCHERS = 1000;
 
 /**
- * Refuses a body that is too large, does not say how large it is, or is no JSON: what a form or a script of any page
- * can send without asking is none. Null: it may be read.
+ * Refuses a body that is too large, does not say how large it is, or is of another type: what a form or a script of any
+ * page can send without asking is none of those that are expected. Null: it may be read.
+ *
+ * @param largest bytes
  */
-export function refuseBody({ headers, method }: Request): Response | null {
+export function refuseBody(
+  { headers, method }: Request,
+  largest: number,
+  expected = "application/json",
+): Response | null {
   const length = headers.get("content-length");
   if (length === null && headers.has("transfer-encoding")) {
     return problemResponse(411, "A request with a body says its length.");
   }
-  if (Number(length) > LARGEST_BODY) {
-    return problemResponse(413, `A request has at most ${LARGEST_BODY} bytes.`);
+  if (Number(length) > largest) {
+    return problemResponse(413, `A request has at most ${largest} bytes.`);
   }
-  if (method !== "POST" || isJson(headers.get("content-type"), length)) return null;
-  return problemResponse(415, "Send a body as application/json.");
+  if (method !== "POST" || isOfType(headers.get("content-type"), expected, length)) return null;
+  return problemResponse(415, `Send a body as ${expected}.`);
 }
 
-/** Whether a type is JSON's; none needs to be said where nothing is sent. */
-function isJson(type: string | null, length: string | null): boolean {
+/** Whether a type is the one that is expected; none needs to be said where nothing is sent. */
+function isOfType(type: string | null, expected: string, length: string | null): boolean {
   if (type === null) return Number(length) === 0;
-  return type.split(";")[0].trim().toLowerCase() === "application/json";
+  return type.split(";")[0].trim().toLowerCase() === expected;
 }
 
 /** Waits for a whole body, which the routes find read then; false when it does not come in time. */

@@ -21,6 +21,7 @@ const TITLES = {
   405: "Method not allowed",
   408: "Too slow",
   409: "Conflict",
+  410: "Gone",
   411: "Length required",
   413: "Too large",
   415: "Unsupported media type",
@@ -37,7 +38,13 @@ export type ProblemStatus = keyof typeof TITLES;
 export class RequestProblem extends Error {
   override name = "RequestProblem";
 
-  constructor(readonly status: ProblemStatus, detail: string, readonly field?: string) {
+  /** @param headers of the answer */
+  constructor(
+    readonly status: ProblemStatus,
+    detail: string,
+    readonly field?: string,
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {
     super(detail);
   }
 }

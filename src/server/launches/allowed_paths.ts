@@ -24,14 +24,18 @@ export interface AllowedFolders {
 export function requireAllowedPaths(configuration: unknown, { files, code }: AllowedFolders): void {
   for (const { key, path, isCode } of pathsOf(configuration, "")) {
     const folders = isCode ? code : files;
-    const real = realPath(path);
-    const roots = folders.map(realPath);
-    if (roots.some((root) => real === root || real.startsWith(`${root}/`))) continue;
+    if (isAllowed(path, folders)) continue;
     throw new UserError(
       `${key} is ${JSON.stringify(path)}; expected a path in one of ${folders.join(", ")}. ` +
         `./tango serve --allow FOLDER allows others.`,
     );
   }
+}
+
+/** Whether a path leads into one of some folders, whatever links there are. */
+export function isAllowed(path: string, folders: readonly string[]): boolean {
+  const real = realPath(path);
+  return folders.map(realPath).some((root) => real === root || real.startsWith(`${root}/`));
 }
 
 interface NamedPath {

@@ -1,0 +1,172 @@
+/** A client's models: adapters that it makes, anew or of saved ones. */
+
+import { randomInt } from "node:crypto";
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import { UserError } from "../../base/user_error.ts";
+import { type LoraConfig, loraTargets } from "../../model/decoder/lora.ts";
+import { RequestProblem } from "../http/problem.ts";
+import type { Served } from "../serving/served_models.ts";
+import { count, metadata, name, newTinkerApi, post, type Tinker } from "./api.ts";
+import { digest, takeNumbered } from "./numbered.ts";
+import { once } from "./once.ts";
+import type { TrainedModel } from "./sessions.ts";
+
+/** The change is multiplied by this over the rank. */
+const ALPHA = 32;
+const MOST_RANK = 512;
+const ATTENTION = loraTargets.filter((target) => /^[qkvo]_/.test(target));
+const MLP = loraTargets.filter((target) => !ATTENTION.includes(target));
+
+const asksModel = z.looseObject({
+  session_id: name,
+  model_seq_id: count,
+  base_model: name,
+  user_metadata: metadata,
+  lora_config: z.looseObject({
+    rank: z.int(),
+    seed: z.int().nullish(),
+    train_unembed: z.boolean().nullish(),
+    train_mlp: z.boolean().nullish(),
+    train_attn: z.boolean().nullish(),
+  }),
+  optimizer_config: z.looseObject({ type: z.string() }).nullish(),
+});
+
+const asksLoading = z.looseObject({
+  path: z.string(),
+  optimizer: z.boolean().nullish(),
+  model_id: name.nullish(),
+  seq_id: count.nullish(),
+  session_id: name.nullish(),
+  model_seq_id: count.nullish(),
+});
+
+/** The routes. */
+export function modelRoutes(tinker: Tinker): OpenAPIHono {
+  const api = newTinkerApi();
+  const { sessions, futures, served, checkpoints } = tinker;
+
+  post(
+    api,
+    "create_model",
+    "Makes an adapter that at first changes nothing",
+    asksModel,
+    (asked) => {
+      const session = sessions.get(asked.session_id);
+      const id = `${session.id}:train:${asked.model_seq_id}`;
+      return once(session, id, digest(asked), () => {
+        const make = async () => {
+          const base = served.find(asked.base_model);
+          const config = configOf(asked);
+          const model = session.add(id, base, config.rank);
+          try {
+            await base.model.call<"create">({
+              ...{ kind: "create", adapter: id, config },
+              seed: asked.lora_config.seed ?? randomInt(2 ** 32),
+            });
+            checkpoints.begin(id, factsOf(base, config.rank, asked.user_metadata));
+          } catch (error) {
+            session.models.delete(model.id);
+            throw error;
+          }
+          return { json: { model_id: id, type: "create_model" } };
+        };
+        return { request_id: futures.add(session.id, make()) };
+      });
+    },
+  );
+
+  post(
+    api,
+    "load_weights",
+    "Makes an adapter of a saved one, or puts one back",
+    asksLoading,
+    (asked) => {
+      const load = async (model: TrainedModel, folder: string) => {
+        const { config } = await model.served.model.call<"load">({
+          ...{ kind: "load", adapter: model.id, folder },
+          optimizer: asked.optimizer ?? false,
+        });
+        model.rank = config.rank;
+        return { path: asked.path, model_id: model.id, type: "load_weights" };
+      };
+      if (asked.model_id != null && asked.seq_id != null) {
+        const { model_id, seq_id } = asked;
+        return takeNumbered(tinker, { model_id, seq_id }, asked, async (model) => {
+          return { json: await load(model, checkpoints.find(asked.path).folder) };
+        });
+      }
+      if (asked.session_id == null || asked.model_seq_id == null) {
+        throw new RequestProblem(
+          422,
+          "Name a model_id and a seq_id, or a session_id and a model_seq_id.",
+        );
+      }
+      const session = sessions.get(asked.session_id);
+      const id = `${session.id}:train:${asked.model_seq_id}`;
+      return once(session, id, digest(asked), () => {
+        const make = async () => {
+          const saved = checkpoints.find(asked.path);
+          const facts = checkpoints.factsOf(saved.modelId);
+          if (facts === null) {
+            throw new UserError(`${asked.path}: its run.json is missing or damaged.`);
+          }
+          const base = served.find(facts.base_model);
+          const model = session.add(id, base, facts.lora_rank);
+          try {
+            const made = await load(model, saved.folder);
+            checkpoints.begin(id, { ...facts, created: new Date().toISOString() });
+            return { json: made };
+          } catch (error) {
+            session.models.delete(id);
+            throw error;
+          }
+        };
+        return { request_id: futures.add(session.id, make()) };
+      });
+    },
+  );
+
+  post(api, "get_info", "What is known of a model", z.looseObject({ model_id: name }), (asked) => {
+    const { model: { id, served: { name: model_name }, rank } } = sessions.model(asked.model_id);
+    return {
+      type: "get_info",
+      model_data: { model_name },
+      model_id: id,
+      is_lora: true,
+      lora_rank: rank,
+      model_name,
+    };
+  });
+
+  return api;
+}
+
+/** @throws UserError when the kernels have no such adapter */
+function configOf({ lora_config, optimizer_config }: z.output<typeof asksModel>): LoraConfig {
+  const { rank, train_mlp, train_attn } = lora_config;
+  const optimizer = optimizer_config?.type ?? "adamw";
+  if (optimizer !== "adamw") {
+    throw new UserError(`optimizer_config: ${JSON.stringify(optimizer)} is not built; take adamw.`);
+  }
+  if (rank < 4 || rank % 4 !== 0 || rank > MOST_RANK) {
+    throw new UserError(
+      `lora_config.rank: ${rank}; expected a multiple of 4 from 4 to ${MOST_RANK}.`,
+    );
+  }
+  const targets = [
+    ...(train_attn === false ? [] : ATTENTION),
+    ...(train_mlp === false ? [] : MLP),
+  ];
+  if (targets.length === 0) {
+    throw new UserError("lora_config: nothing is left to train; set train_mlp or train_attn.");
+  }
+  return { rank, alpha: ALPHA, targets };
+}
+
+const factsOf = (base: Served, rank: number, user: z.output<typeof metadata>) => ({
+  base_model: base.name,
+  lora_rank: rank,
+  created: new Date().toISOString(),
+  user_metadata: user ?? null,
+});
