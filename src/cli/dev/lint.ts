@@ -7,7 +7,7 @@ import { PROJECT_FOLDER } from "./project.ts";
 import { findRoomViolations } from "./room_rule.ts";
 
 /** Where TypeScript lies; `deno check` without folders would also read what runs leave behind. */
-const CHECKED_FOLDERS = ["src", "tests", "bench"];
+const CHECKED_FOLDERS = ["src", "tests", "bench", "examples"];
 
 /** Adds the command. */
 export function register(program: Command): void {

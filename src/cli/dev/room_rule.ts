@@ -21,6 +21,7 @@ export const ROOMS = [
   "hub",
   "run",
   "server",
+  "client",
   "cli",
 ] as const;
 

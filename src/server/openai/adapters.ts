@@ -1,10 +1,10 @@
 /** Adapters that become models, and cease to be. */
 
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { createRoute, z } from "@hono/zod-openapi";
 import { type AllowedFolders, isAllowed } from "../launches/allowed_paths.ts";
 import { RequestProblem } from "../http/problem.ts";
 import type { ServedModels } from "../serving/served_models.ts";
-import { type Asking, newOpenAiApi, openAiErrors } from "./error.ts";
+import { newOpenAiApi, openAiErrors } from "./error.ts";
 
 const done = {
   200: { description: "Done", content: { "text/plain": { schema: z.string() } } },
@@ -51,26 +51,25 @@ const unload = createRoute({
 export function adapterRoutes(
   models: ServedModels,
   folders: AllowedFolders["files"],
-): OpenAPIHono<Asking> {
-  const api = newOpenAiApi();
-  api.openapi(load, (context) => {
-    const { lora_name, lora_path, base_model_name } = context.req.valid("json");
-    if (!isAllowed(lora_path, folders)) {
-      throw new RequestProblem(
-        400,
-        `lora_path: expected a folder in one of ${
-          folders.join(", ")
-        }; ./tango serve --allow FOLDER allows others.`,
-        "lora_path",
-      );
-    }
-    models.addAdapter(lora_name, lora_path, base_model_name ?? null);
-    return context.text(`Success: LoRA adapter '${lora_name}' added successfully.`, 200);
-  });
-  api.openapi(unload, (context) => {
-    const { lora_name } = context.req.valid("json");
-    models.removeAdapter(lora_name);
-    return context.text(`Success: LoRA adapter '${lora_name}' removed successfully.`, 200);
-  });
-  return api;
+) {
+  return newOpenAiApi()
+    .openapi(load, (context) => {
+      const { lora_name, lora_path, base_model_name } = context.req.valid("json");
+      if (!isAllowed(lora_path, folders)) {
+        throw new RequestProblem(
+          400,
+          `lora_path: expected a folder in one of ${
+            folders.join(", ")
+          }; ./tango serve --allow FOLDER allows others.`,
+          "lora_path",
+        );
+      }
+      models.addAdapter(lora_name, lora_path, base_model_name ?? null);
+      return context.text(`Success: LoRA adapter '${lora_name}' added successfully.`, 200);
+    })
+    .openapi(unload, (context) => {
+      const { lora_name } = context.req.valid("json");
+      models.removeAdapter(lora_name);
+      return context.text(`Success: LoRA adapter '${lora_name}' removed successfully.`, 200);
+    });
 }

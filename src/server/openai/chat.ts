@@ -1,6 +1,6 @@
 /** Replies to conversations, by the model's own template. */
 
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { createRoute, z } from "@hono/zod-openapi";
 import type { Response as Sampled, SampledTokens } from "../../engine/sampling/request.ts";
 import type { ChatMessage } from "../../model/tokenizer/chat_template.ts";
 import { RequestProblem } from "../http/problem.ts";
@@ -16,7 +16,8 @@ import {
   now,
   usageOf,
 } from "./ask.ts";
-import { answerOpenAiError, type Asking, newOpenAiApi, openAiErrors } from "./error.ts";
+import { type ChatAnswer, chatAnswer } from "./answers.ts";
+import { answerOpenAiError, newOpenAiApi, openAiErrors } from "./error.ts";
 import { eventStream, Feed } from "./event_stream.ts";
 import { heldAnswer } from "./held_answer.ts";
 import { SampledText } from "./sampled_text.ts";
@@ -61,7 +62,7 @@ const chat = createRoute({
     200: {
       description: "The reply; with `stream` server-sent events, each a part of it.",
       content: {
-        "application/json": { schema: z.looseObject({}) },
+        "application/json": { schema: chatAnswer },
         "text/event-stream": { schema: z.string() },
       },
     },
@@ -70,18 +71,17 @@ const chat = createRoute({
 });
 
 /** The route of OpenAI's chats, with vLLM's fields. */
-export function chatRoutes(models: ModelNames): OpenAPIHono<Asking> {
-  const api = newOpenAiApi();
-  api.openapi(chat, async (context) => {
-    const asked = context.req.valid("json");
-    const served = await models.find(asked.model);
-    const reply = new Reply(served, asked);
-    const asking = new Asked(served, clientOf(context, asked.user), context.req.raw.signal);
-    return (asked.stream
-      ? await reply.stream(asking)
-      : await heldAnswer(reply.whole(asking), () => asking.end())) as never; // it is documented loosely
-  });
-  return api;
+export function chatRoutes(models: ModelNames) {
+  return newOpenAiApi()
+    .openapi(chat, async (context) => {
+      const asked = context.req.valid("json");
+      const served = await models.find(asked.model);
+      const reply = new Reply(served, asked);
+      const asking = new Asked(served, clientOf(context, asked.user), context.req.raw.signal);
+      return (asked.stream
+        ? await reply.stream(asking)
+        : await heldAnswer(reply.whole(asking), () => asking.end())) as never; // the library knows no streams of events
+    });
 }
 
 /**
@@ -125,14 +125,14 @@ class Reply {
     }
   }
 
-  async whole(asking: Asked): Promise<object> {
+  async whole(asking: Asked): Promise<ChatAnswer> {
     const responses = await asking.all(this.#requests());
     const { return_token_ids } = this.asked;
     return {
       ...this.#head("chat.completion"),
       choices: responses.map((response, index) => ({
         index,
-        message: { role: "assistant", content: this.#textOf(response), refusal: null },
+        message: { role: "assistant" as const, content: this.#textOf(response), refusal: null },
         logprobs: this.#logprobs(response),
         ...finishOf(response),
         ...(return_token_ids ? { token_ids: Array.from(response.tokens) } : {}),
@@ -172,7 +172,7 @@ class Reply {
     return eventStream(feed, async (error) => await answerOpenAiError(error).json());
   }
 
-  #head(object: string) {
+  #head<Kind extends string>(object: Kind) {
     return { id: this.#id, object, created: this.#created, model: this.served.name };
   }
 

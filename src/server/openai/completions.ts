@@ -1,6 +1,6 @@
 /** Completions of texts or token ids. */
 
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { createRoute, z } from "@hono/zod-openapi";
 import type { PromptLogProbs, Response as Sampled } from "../../engine/sampling/request.ts";
 import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import { RequestProblem } from "../http/problem.ts";
@@ -16,7 +16,8 @@ import {
   now,
   usageOf,
 } from "./ask.ts";
-import { answerOpenAiError, type Asking, newOpenAiApi, openAiErrors } from "./error.ts";
+import { type CompletionAnswer, completionAnswer } from "./answers.ts";
+import { answerOpenAiError, newOpenAiApi, openAiErrors } from "./error.ts";
 import { eventStream, Feed } from "./event_stream.ts";
 import { heldAnswer } from "./held_answer.ts";
 import { SampledText } from "./sampled_text.ts";
@@ -57,7 +58,7 @@ const completions = createRoute({
     200: {
       description: "The completion; with `stream` server-sent events, each a part of it.",
       content: {
-        "application/json": { schema: z.looseObject({}) },
+        "application/json": { schema: completionAnswer },
         "text/event-stream": { schema: z.string() },
       },
     },
@@ -66,19 +67,18 @@ const completions = createRoute({
 });
 
 /** The route of OpenAI's completions, with vLLM's fields. */
-export function completionRoutes(models: ModelNames): OpenAPIHono<Asking> {
-  const api = newOpenAiApi();
-  api.openapi(completions, async (context) => {
-    const asked = context.req.valid("json");
-    const served = await models.find(asked.model);
-    const completion = new Completion(served, asked);
-    const client = clientOf(context, asked.user);
-    const asking = new Asked(served, client, context.req.raw.signal);
-    return (asked.stream
-      ? await completion.stream(asking)
-      : await heldAnswer(completion.whole(asking), () => asking.end())) as never; // it is documented loosely
-  });
-  return api;
+export function completionRoutes(models: ModelNames) {
+  return newOpenAiApi()
+    .openapi(completions, async (context) => {
+      const asked = context.req.valid("json");
+      const served = await models.find(asked.model);
+      const completion = new Completion(served, asked);
+      const client = clientOf(context, asked.user);
+      const asking = new Asked(served, client, context.req.raw.signal);
+      return (asked.stream
+        ? await completion.stream(asking)
+        : await heldAnswer(completion.whole(asking), () => asking.end())) as never; // the library knows no streams of events
+    });
 }
 
 /** One request: its prompts, each with n responses, prompt by prompt. */
@@ -107,7 +107,12 @@ class Completion {
     this.#texts = given.map((one) => typeof one === "string" ? one : tokenizer.decode(one));
     this.#shared = sharedSampling(asked, stopTokens);
     this.#names = new TokenNames(tokenizer, asked.return_tokens_as_token_ids ?? false);
-    this.#head = { id: answerId("cmpl"), object: "text_completion", created: now(), model: name };
+    this.#head = {
+      id: answerId("cmpl"),
+      object: "text_completion" as const,
+      created: now(),
+      model: name,
+    };
     const isTold = asked.logprobs != null || asked.prompt_logprobs != null;
     if (asked.stream && (asked.prompt_logprobs != null || (asked.echo && isTold))) {
       const message = "stream: log-probs of the prompt are not streamed; leave one of them out.";
@@ -115,7 +120,7 @@ class Completion {
     }
   }
 
-  async whole(asking: Asked): Promise<object> {
+  async whole(asking: Asked): Promise<CompletionAnswer> {
     const responses = await asking.all(this.#requests());
     return {
       ...this.#head,
@@ -190,7 +195,7 @@ class Completion {
     return this.#texts[Math.floor(index / this.#n)];
   }
 
-  #choice(response: Sampled, index: number): object {
+  #choice(response: Sampled, index: number): CompletionAnswer["choices"][number] {
     const { asked, served: { text: { tokenizer } } } = this;
     const prompt = this.#prompts[Math.floor(index / this.#n)];
     // The one token that was drawn nevertheless is told where its log-prob is.
@@ -204,7 +209,7 @@ class Completion {
       logprobs: asked.echo && response.prompt
         ? this.#logprobsWithPrompt(prompt, response.prompt, response, isEmpty)
         : this.#logprobs(response.tokens, response, before.length),
-      ...(isEmpty ? { finish_reason: "length", stop_reason: null } : finishOf(response)),
+      ...(isEmpty ? { finish_reason: "length" as const, stop_reason: null } : finishOf(response)),
       ...(asked.prompt_logprobs == null
         ? {}
         : { prompt_logprobs: this.#promptLogprobs(prompt, response.prompt) }),
@@ -284,12 +289,12 @@ class Completion {
 
 interface PlaceLogProbs {
   readonly logProb: number;
-  readonly top: Readonly<Record<string, number>>;
+  readonly top: Record<string, number>;
 }
 
 /** @param offset characters before the first of them */
 function listsOf(
-  names: readonly string[],
+  names: string[],
   lists: readonly (PlaceLogProbs | null)[],
   offset: number,
 ) {

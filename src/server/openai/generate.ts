@@ -1,10 +1,10 @@
 /** Token ids in, token ids out: no text between them can change what a response was. */
 
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { createRoute, z } from "@hono/zod-openapi";
 import type { ModelNames } from "../serving/model_names.ts";
 import { Asked, checkPrompt, clientOf, finishOf, longestResponse } from "./ask.ts";
 import { randomUUID } from "node:crypto";
-import { type Asking, newOpenAiApi, openAiErrors } from "./error.ts";
+import { newOpenAiApi, openAiErrors } from "./error.ts";
 import { heldAnswer } from "./held_answer.ts";
 import { remoteRequest, samplingFields, sharedSampling } from "./sampling_fields.ts";
 import { finite } from "./token_names.ts";
@@ -67,36 +67,35 @@ const generate = createRoute({
 });
 
 /** The route. */
-export function generateRoutes(models: ModelNames): OpenAPIHono<Asking> {
-  const api = newOpenAiApi();
-  api.openapi(generate, async (context) => {
-    const { model, token_ids, sampling_params, request_id } = context.req.valid("json");
-    const served = await models.find(model);
-    const prompt = Uint32Array.from(token_ids);
-    checkPrompt(served, prompt, "token_ids");
-    const most = longestResponse(served, prompt, sampling_params.max_tokens ?? null);
-    const shared = sharedSampling(sampling_params, served.text.stopTokens);
-    const requests = Array.from(
-      { length: sampling_params.n ?? 1 },
-      (_, i) => remoteRequest(shared, prompt, i, most, {}),
-    );
-    const asking = new Asked(served, clientOf(context), context.req.raw.signal);
-    const answer = async () => ({
-      request_id: request_id ?? randomUUID(),
-      choices: (await asking.all(requests)).map((response, index) => ({
-        index,
-        token_ids: Array.from(response.tokens),
-        logprobs: sampling_params.logprobs == null ? null : {
-          content: Array.from(response.tokens, (token, i) => ({
-            token: `token_id:${token}`,
-            logprob: finite(response.logProbs[i]),
-          })),
-        },
-        finish_reason: finishOf(response).finish_reason,
-      })),
-      prompt_token_ids: token_ids,
+export function generateRoutes(models: ModelNames) {
+  return newOpenAiApi()
+    .openapi(generate, async (context) => {
+      const { model, token_ids, sampling_params, request_id } = context.req.valid("json");
+      const served = await models.find(model);
+      const prompt = Uint32Array.from(token_ids);
+      checkPrompt(served, prompt, "token_ids");
+      const most = longestResponse(served, prompt, sampling_params.max_tokens ?? null);
+      const shared = sharedSampling(sampling_params, served.text.stopTokens);
+      const requests = Array.from(
+        { length: sampling_params.n ?? 1 },
+        (_, i) => remoteRequest(shared, prompt, i, most, {}),
+      );
+      const asking = new Asked(served, clientOf(context), context.req.raw.signal);
+      const answer = async () => ({
+        request_id: request_id ?? randomUUID(),
+        choices: (await asking.all(requests)).map((response, index) => ({
+          index,
+          token_ids: Array.from(response.tokens),
+          logprobs: sampling_params.logprobs == null ? null : {
+            content: Array.from(response.tokens, (token, i) => ({
+              token: `token_id:${token}`,
+              logprob: finite(response.logProbs[i]),
+            })),
+          },
+          finish_reason: finishOf(response).finish_reason,
+        })),
+        prompt_token_ids: token_ids,
+      });
+      return await heldAnswer(answer(), () => asking.end()) as never; // the library types its own
     });
-    return await heldAnswer(answer(), () => asking.end()) as never; // the library types its own
-  });
-  return api;
 }

@@ -1,9 +1,9 @@
 /** The models that can be asked for. */
 
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { createRoute, z } from "@hono/zod-openapi";
 import type { ModelNames } from "../serving/model_names.ts";
 import type { Served } from "../serving/served_models.ts";
-import { type Asking, newOpenAiApi, openAiErrors } from "./error.ts";
+import { newOpenAiApi, openAiErrors } from "./error.ts";
 
 const model = z.object({
   id: z.string(),
@@ -53,16 +53,15 @@ const health = createRoute({
 });
 
 /** The routes. */
-export function modelListRoutes(models: ModelNames): OpenAPIHono<Asking> {
-  const api = newOpenAiApi();
-  api.openapi(list, (context) => {
-    return context.json({ object: "list" as const, data: models.served.all.map(describe) }, 200);
-  });
-  api.openapi(one, async (context) => {
-    return context.json(describe(await models.find(context.req.valid("param").model)), 200);
-  });
-  api.openapi(health, (context) => context.body(null, 200));
-  return api;
+export function modelListRoutes(models: ModelNames) {
+  return newOpenAiApi()
+    .openapi(list, (context) => {
+      return context.json({ object: "list" as const, data: models.served.all.map(describe) }, 200);
+    })
+    .openapi(one, async (context) => {
+      return context.json(describe(await models.find(context.req.valid("param").model)), 200);
+    })
+    .openapi(health, (context) => context.body(null, 200));
 }
 
 function describe({ name, path, parent, created, info: { maximumTokens } }: Served) {

@@ -1,10 +1,10 @@
 /** A model's tokenizer over HTTP, as vLLM has it and lm-evaluation-harness asks for it. */
 
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { createRoute, z } from "@hono/zod-openapi";
 import { RequestProblem } from "../http/problem.ts";
 import type { ModelNames } from "../serving/model_names.ts";
 import { chatMessages, promptOf } from "./chat.ts";
-import { type Asking, newOpenAiApi, openAiErrors } from "./error.ts";
+import { newOpenAiApi, openAiErrors } from "./error.ts";
 
 const ids = z.array(z.int().min(0).max(2 ** 31 - 1));
 
@@ -77,40 +77,39 @@ const tokenizerInfo = createRoute({
 });
 
 /** The routes. */
-export function tokenRoutes(models: ModelNames): OpenAPIHono<Asking> {
-  const api = newOpenAiApi();
-  api.openapi(tokenize, async (context) => {
-    const { model, prompt, messages, add_generation_prompt } = context.req.valid("json");
-    const served = await models.find(model);
-    if ((prompt == null) === (messages == null)) {
-      throw new RequestProblem(400, "prompt: give either prompt or messages.", "prompt");
-    }
-    const tokens = messages == null
-      ? served.text.tokenizer.encode(prompt ?? "")
-      : promptOf(served, messages, add_generation_prompt ?? true);
-    const max_model_len = served.info.maximumTokens;
-    return context.json({ count: tokens.length, max_model_len, tokens: Array.from(tokens) }, 200);
-  });
-  api.openapi(detokenize, async (context) => {
-    const { model, tokens } = context.req.valid("json");
-    const { text: { tokenizer, config: { vocabularySize } } } = await models.find(model);
-    const unknown = tokens.find((token) => token >= vocabularySize);
-    if (unknown !== undefined) {
-      const message = `tokens: ${unknown} is none; the model has ${vocabularySize}.`;
-      throw new RequestProblem(400, message, "tokens");
-    }
-    return context.json({ prompt: tokenizer.decode(tokens) }, 200);
-  });
-  api.openapi(tokenizerInfo, async (context) => {
-    const { text: { tokenizer } } = await models.find(context.req.valid("query").model);
-    const { chat_template } = tokenizer.settings;
-    return context.json({
-      tokenizer_class: "PreTrainedTokenizerFast",
-      eos_token: tokenizer.specialText("eos_token"),
-      bos_token: tokenizer.specialText("bos_token"),
-      pad_token: tokenizer.specialText("pad_token"),
-      chat_template: typeof chat_template === "string" ? chat_template : null,
-    }, 200);
-  });
-  return api;
+export function tokenRoutes(models: ModelNames) {
+  return newOpenAiApi()
+    .openapi(tokenize, async (context) => {
+      const { model, prompt, messages, add_generation_prompt } = context.req.valid("json");
+      const served = await models.find(model);
+      if ((prompt == null) === (messages == null)) {
+        throw new RequestProblem(400, "prompt: give either prompt or messages.", "prompt");
+      }
+      const tokens = messages == null
+        ? served.text.tokenizer.encode(prompt ?? "")
+        : promptOf(served, messages, add_generation_prompt ?? true);
+      const max_model_len = served.info.maximumTokens;
+      return context.json({ count: tokens.length, max_model_len, tokens: Array.from(tokens) }, 200);
+    })
+    .openapi(detokenize, async (context) => {
+      const { model, tokens } = context.req.valid("json");
+      const { text: { tokenizer, config: { vocabularySize } } } = await models.find(model);
+      const unknown = tokens.find((token) => token >= vocabularySize);
+      if (unknown !== undefined) {
+        const message = `tokens: ${unknown} is none; the model has ${vocabularySize}.`;
+        throw new RequestProblem(400, message, "tokens");
+      }
+      return context.json({ prompt: tokenizer.decode(tokens) }, 200);
+    })
+    .openapi(tokenizerInfo, async (context) => {
+      const { text: { tokenizer } } = await models.find(context.req.valid("query").model);
+      const { chat_template } = tokenizer.settings;
+      return context.json({
+        tokenizer_class: "PreTrainedTokenizerFast",
+        eos_token: tokenizer.specialText("eos_token"),
+        bos_token: tokenizer.specialText("bos_token"),
+        pad_token: tokenizer.specialText("pad_token"),
+        chat_template: typeof chat_template === "string" ? chat_template : null,
+      }, 200);
+    });
 }

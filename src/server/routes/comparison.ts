@@ -1,6 +1,6 @@
 /** What a comparison does, and what came of it so far. */
 
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { createRoute, z } from "@hono/zod-openapi";
 import { basename } from "node:path";
 import { type ComparedRun, planComparison } from "../../run/compare/comparison.ts";
 import { comparisonRows, type MethodEnds } from "../../run/compare/comparison_results.ts";
@@ -48,22 +48,21 @@ const comparison = createRoute({
 });
 
 /** Routes of comparisons. */
-export function comparisonRoutes(runs: AllRuns): OpenAPIHono {
-  const api = newApi();
-  api.openapi(comparison, (context) => {
-    const { id } = context.req.valid("param");
-    const { folder } = requireRun(runs, id);
-    if (!isComparison(folder.path)) throw new RequestProblem(409, "The run is no comparison.");
-    const config = loadTangoConfig(folder.configuration);
-    const planned = planComparison(config, readSeeds(folder.path), folder.path);
-    const idOf = (run: ComparedRun) => `${id}:${basename(run.folder.path)}`;
-    const results = resultsOf(runs.list, planned, idOf);
-    return context.json({
-      runs: planned.map((run) => ({ id: idOf(run), method: run.method.name, seed: run.seed })),
-      table: results.length === 0 ? [] : comparisonRows(results),
-    }, 200);
-  });
-  return api;
+export function comparisonRoutes(runs: AllRuns) {
+  return newApi()
+    .openapi(comparison, (context) => {
+      const { id } = context.req.valid("param");
+      const { folder } = requireRun(runs, id);
+      if (!isComparison(folder.path)) throw new RequestProblem(409, "The run is no comparison.");
+      const config = loadTangoConfig(folder.configuration);
+      const planned = planComparison(config, readSeeds(folder.path), folder.path);
+      const idOf = (run: ComparedRun) => `${id}:${basename(run.folder.path)}`;
+      const results = resultsOf(runs.list, planned, idOf);
+      return context.json({
+        runs: planned.map((run) => ({ id: idOf(run), method: run.method.name, seed: run.seed })),
+        table: results.length === 0 ? [] : comparisonRows(results),
+      }, 200);
+    });
 }
 
 /** As compare.md has them, but from the index. */

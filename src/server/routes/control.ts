@@ -1,6 +1,6 @@
 /** What a run is asked. */
 
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { createRoute, z } from "@hono/zod-openapi";
 import { removeIfPresent } from "../../base/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import { RunFolder } from "../../run/store/run_folder.ts";
@@ -43,7 +43,7 @@ const resume = createRoute({
 const actionRoute = <Action extends keyof typeof ACTIONS>(action: Action) =>
   createRoute({
     method: "post",
-    path: `/api/runs/{id}/${action}`,
+    path: `/api/runs/{id}/${action}` as const,
     summary: ACTIONS[action],
     request: { params: runParameter },
     responses: {
@@ -87,8 +87,7 @@ const remove = createRoute({
 const GOING: readonly RunView["state"][] = ["starting", "running", "paused", "stopping"];
 
 /** Routes that steer runs. */
-export function controlRoutes(runs: AllRuns, launcher: Launcher, steering: Steering): OpenAPIHono {
-  const api = newApi();
+export function controlRoutes(runs: AllRuns, launcher: Launcher, steering: Steering) {
   const { list } = launcher;
   const act = (action: keyof typeof ACTIONS, run: RunView): void => {
     requireOwn(run);
@@ -131,48 +130,62 @@ export function controlRoutes(runs: AllRuns, launcher: Launcher, steering: Steer
     checked("seeds", () => checkSeeds(run.kind, seeds));
     launcher.resume(run.id, run.kind, { ranks, seeds });
   };
-  for (const action of Object.keys(ACTIONS) as (keyof typeof ACTIONS)[]) {
-    api.openapi(actionRoute(action), (context) => {
+  const acted = (action: keyof typeof ACTIONS, id: string): RunView => {
+    act(action, runs.view(id));
+    return runs.view(id);
+  };
+  return newApi()
+    .openapi(actionRoute("pause"), (context) => {
+      return context.json(acted("pause", context.req.valid("param").id), 202);
+    })
+    .openapi(actionRoute("go-on"), (context) => {
+      return context.json(acted("go-on", context.req.valid("param").id), 202);
+    })
+    .openapi(actionRoute("checkpoint"), (context) => {
+      return context.json(acted("checkpoint", context.req.valid("param").id), 202);
+    })
+    .openapi(actionRoute("stop"), (context) => {
+      return context.json(acted("stop", context.req.valid("param").id), 202);
+    })
+    .openapi(actionRoute("kill"), (context) => {
+      return context.json(acted("kill", context.req.valid("param").id), 202);
+    })
+    .openapi(resume, (context) => {
       const { id } = context.req.valid("param");
-      act(action, runs.view(id));
+      goOn(runs.view(id), context.req.valid("json") ?? {});
       return context.json(runs.view(id), 202);
+    })
+    .openapi(settings, async (context) => {
+      const { id } = context.req.valid("param");
+      const { state } = requireOwn(runs.view(id));
+      const run = list.find(id);
+      if (run === null || !GOING.includes(state)) {
+        throw new RequestProblem(409, `The run is not going on: it is ${state}.`);
+      }
+      const isTaken = await steering.change(run, context.req.valid("json"));
+      return context.json(runs.view(id), isTaken ? 200 : 202);
+    })
+    .openapi(remove, async (context) => {
+      const { id } = context.req.valid("param");
+      requireOwn(runs.view(id));
+      // It may have begun in a terminal a moment ago.
+      await list.catchUp(id);
+      const { state, folder } = runs.view(id);
+      if (GOING.includes(state)) {
+        throw new RequestProblem(409, `The run is ${state}: stop it first.`);
+      }
+      if (state === "waiting" && RunFolder.at(folder).isUsed) {
+        throw new RequestProblem(
+          409,
+          "The run waits to be gone on with: stop it first, which takes it out of the queue.",
+        );
+      }
+      launcher.forget(id);
+      const run = list.find(id);
+      if (run) removeIfPresent(run.folder.path);
+      await list.catchUp(id);
+      return context.body(null, 204);
     });
-  }
-  api.openapi(resume, (context) => {
-    const { id } = context.req.valid("param");
-    goOn(runs.view(id), context.req.valid("json") ?? {});
-    return context.json(runs.view(id), 202);
-  });
-  api.openapi(settings, async (context) => {
-    const { id } = context.req.valid("param");
-    const { state } = requireOwn(runs.view(id));
-    const run = list.find(id);
-    if (run === null || !GOING.includes(state)) {
-      throw new RequestProblem(409, `The run is not going on: it is ${state}.`);
-    }
-    const isTaken = await steering.change(run, context.req.valid("json"));
-    return context.json(runs.view(id), isTaken ? 200 : 202);
-  });
-  api.openapi(remove, async (context) => {
-    const { id } = context.req.valid("param");
-    requireOwn(runs.view(id));
-    // It may have begun in a terminal a moment ago.
-    await list.catchUp(id);
-    const { state, folder } = runs.view(id);
-    if (GOING.includes(state)) throw new RequestProblem(409, `The run is ${state}: stop it first.`);
-    if (state === "waiting" && RunFolder.at(folder).isUsed) {
-      throw new RequestProblem(
-        409,
-        "The run waits to be gone on with: stop it first, which takes it out of the queue.",
-      );
-    }
-    launcher.forget(id);
-    const run = list.find(id);
-    if (run) removeIfPresent(run.folder.path);
-    await list.catchUp(id);
-    return context.body(null, 204);
-  });
-  return api;
 }
 
 /** @throws RequestProblem of a run that a comparison does */

@@ -1,6 +1,6 @@
 /** What happens in a run, as it happens. */
 
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { createRoute, z } from "@hono/zod-openapi";
 import { MOST_WATCHERS, tooMany } from "../http/limits.ts";
 import { problems } from "../http/problem.ts";
 import { EventMessages } from "../index/event_messages.ts";
@@ -68,36 +68,35 @@ const timeline = createRoute({
 });
 
 /** Routes of events. */
-export function eventsRoutes(runs: AllRuns): OpenAPIHono {
-  const api = newApi();
+export function eventsRoutes(runs: AllRuns) {
   const { list } = runs;
   const messages = new EventMessages(list.index);
   let watchers = 0;
-  api.openapi(events, (context) => {
-    const { name, indexed } = requireRun(runs, context.req.valid("param").id);
-    if (watchers >= MOST_WATCHERS) return tooMany("event streams") as never;
-    const last = context.req.valid("header")["last-event-id"];
-    const after = last === undefined
-      ? Math.max(0, list.index.lastEvent(indexed.id) - FIRST_EVENTS)
-      : Number(last);
-    const headers = { "content-type": "text/event-stream", "cache-control": "no-store" };
-    // Nobody would read the stream, nor end it.
-    if (context.req.method === "HEAD") return context.body(null, 200, headers) as never;
-    watchers++;
-    const stream = followEvents(list, messages, name, after, () => void watchers--);
-    return context.body(stream, 200, headers) as never; // the library knows no streams of events
-  });
-  api.openapi(timeline, (context) => {
-    const { indexed, folder } = requireRun(runs, context.req.valid("param").id);
-    const { from = 0, to = MOST_STEPS } = context.req.valid("query");
-    const started = Date.parse(indexed.progress.startedAt ?? "") || 0;
-    const ranks = readTimeline(folder.timeline, { from, to }, started);
-    return context.json(
-      { ranks: ranks.map(({ rank, spans }) => ({ rank, spans: [...spans] })) },
-      200,
-    );
-  });
-  return api;
+  return newApi()
+    .openapi(events, (context) => {
+      const { name, indexed } = requireRun(runs, context.req.valid("param").id);
+      if (watchers >= MOST_WATCHERS) return tooMany("event streams") as never;
+      const last = context.req.valid("header")["last-event-id"];
+      const after = last === undefined
+        ? Math.max(0, list.index.lastEvent(indexed.id) - FIRST_EVENTS)
+        : Number(last);
+      const headers = { "content-type": "text/event-stream", "cache-control": "no-store" };
+      // Nobody would read the stream, nor end it.
+      if (context.req.method === "HEAD") return context.body(null, 200, headers) as never;
+      watchers++;
+      const stream = followEvents(list, messages, name, after, () => void watchers--);
+      return context.body(stream, 200, headers) as never; // the library knows no streams of events
+    })
+    .openapi(timeline, (context) => {
+      const { indexed, folder } = requireRun(runs, context.req.valid("param").id);
+      const { from = 0, to = MOST_STEPS } = context.req.valid("query");
+      const started = Date.parse(indexed.progress.startedAt ?? "") || 0;
+      const ranks = readTimeline(folder.timeline, { from, to }, started);
+      return context.json(
+        { ranks: ranks.map(({ rank, spans }) => ({ rank, spans: [...spans] })) },
+        200,
+      );
+    });
 }
 
 /** A stream that ends when the run is deleted, the server ends, or who reads it goes away. */

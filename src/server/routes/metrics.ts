@@ -1,6 +1,6 @@
 /** Metrics of a run, and their names. */
 
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { createRoute, z } from "@hono/zod-openapi";
 import { csvStream } from "../index/csv_stream.ts";
 import { metricNames, readMetrics } from "../index/read_metrics.ts";
 import { problems } from "../http/problem.ts";
@@ -59,33 +59,32 @@ const names = createRoute({
 });
 
 /** Routes of metrics. */
-export function metricsRoutes(runs: AllRuns): OpenAPIHono {
-  const api = newApi();
+export function metricsRoutes(runs: AllRuns) {
   const { index } = runs.list;
-  api.openapi(names, (context) => {
-    const { indexed } = requireRun(runs, context.req.valid("param").id);
-    return context.json({ names: metricNames(index, indexed.id) }, 200);
-  });
-  api.openapi(metrics, (context) => {
-    const { indexed } = requireRun(runs, context.req.valid("param").id);
-    const { names, from = 0, to = MOST_STEPS, format = "json", points } = context.req.valid(
-      "query",
-    );
-    const asked = names === undefined
-      ? metricNames(index, indexed.id)
-      : [...new Set(names.split(","))].filter((name) => name !== "");
-    const query = {
-      // A name that the run does not have is a column without numbers, as one that it has not yet.
-      names: asked.slice(0, MOST_NAMES),
-      from,
-      to,
-      points: points ?? (format === "csv" ? Infinity : 500),
-    };
-    if (format === "json") return context.json(readMetrics(index, indexed.id, query), 200);
-    return context.body(csvStream(index, indexed.id, query), 200, {
-      "content-type": "text/csv; charset=utf-8",
-      "content-disposition": 'attachment; filename="metrics.csv"',
-    }) as never; // the library types text/… as a string only
-  });
-  return api;
+  return newApi()
+    .openapi(names, (context) => {
+      const { indexed } = requireRun(runs, context.req.valid("param").id);
+      return context.json({ names: metricNames(index, indexed.id) }, 200);
+    })
+    .openapi(metrics, (context) => {
+      const { indexed } = requireRun(runs, context.req.valid("param").id);
+      const { names, from = 0, to = MOST_STEPS, format = "json", points } = context.req.valid(
+        "query",
+      );
+      const asked = names === undefined
+        ? metricNames(index, indexed.id)
+        : [...new Set(names.split(","))].filter((name) => name !== "");
+      const query = {
+        // A name that the run does not have is a column without numbers, as one that it has not yet.
+        names: asked.slice(0, MOST_NAMES),
+        from,
+        to,
+        points: points ?? (format === "csv" ? Infinity : 500),
+      };
+      if (format === "json") return context.json(readMetrics(index, indexed.id, query), 200);
+      return context.body(csvStream(index, indexed.id, query), 200, {
+        "content-type": "text/csv; charset=utf-8",
+        "content-disposition": 'attachment; filename="metrics.csv"',
+      }) as never; // the library types text/… as a string only
+    });
 }

@@ -1,6 +1,6 @@
 /** The runs. */
 
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { createRoute, z } from "@hono/zod-openapi";
 import { problems } from "../http/problem.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
 import type { RunList } from "../runs/run_list.ts";
@@ -32,11 +32,10 @@ const one = createRoute({
 });
 
 /** Routes of the runs. */
-export function runsRoutes(runs: AllRuns, followed: RunList): OpenAPIHono {
-  const api = newApi();
-  api.openapi(list, (context) => {
-    return context.json({ runs: runs.views, problem: followed.problem }, 200);
-  });
-  api.openapi(one, (context) => context.json(runs.view(context.req.valid("param").id), 200));
-  return api;
+export function runsRoutes(runs: AllRuns, followed: RunList) {
+  return newApi()
+    .openapi(list, (context) => {
+      return context.json({ runs: runs.views, problem: followed.problem }, 200);
+    })
+    .openapi(one, (context) => context.json(runs.view(context.req.valid("param").id), 200));
 }

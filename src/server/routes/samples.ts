@@ -1,6 +1,6 @@
 /** Texts of a run, and what its verifier made of them. */
 
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { createRoute, z } from "@hono/zod-openapi";
 import { problems } from "../http/problem.ts";
 import { readConfusion } from "../index/read_confusion.ts";
 import { findSamples } from "../index/read_samples.ts";
@@ -89,22 +89,21 @@ const confusion = createRoute({
 });
 
 /** Routes of samples. */
-export function samplesRoutes(runs: AllRuns): OpenAPIHono {
-  const api = newApi();
+export function samplesRoutes(runs: AllRuns) {
   const { index } = runs.list;
-  api.openapi(samples, (context) => {
-    const { indexed } = requireRun(runs, context.req.valid("param").id);
-    const { lines, pages, total } = findSamples(
-      index.database,
-      indexed.id,
-      context.req.valid("query"),
-    );
-    const found = lines.map((line) => JSON.parse(line) as z.infer<typeof sampleSchema>);
-    return context.json({ samples: found, pages, total }, 200);
-  });
-  api.openapi(confusion, (context) => {
-    const { indexed } = requireRun(runs, context.req.valid("param").id);
-    return context.json({ points: readConfusion(index, indexed.id) }, 200);
-  });
-  return api;
+  return newApi()
+    .openapi(samples, (context) => {
+      const { indexed } = requireRun(runs, context.req.valid("param").id);
+      const { lines, pages, total } = findSamples(
+        index.database,
+        indexed.id,
+        context.req.valid("query"),
+      );
+      const found = lines.map((line) => JSON.parse(line) as z.infer<typeof sampleSchema>);
+      return context.json({ samples: found, pages, total }, 200);
+    })
+    .openapi(confusion, (context) => {
+      const { indexed } = requireRun(runs, context.req.valid("param").id);
+      return context.json({ points: readConfusion(index, indexed.id) }, 200);
+    });
 }

@@ -1,6 +1,6 @@
 /** Starting a run, and what is needed to decide on one. */
 
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { createRoute, z } from "@hono/zod-openapi";
 import { join } from "node:path";
 import { UserError } from "../../base/user_error.ts";
 import { tangoConfigSchema } from "../../run/config/config_schema.ts";
@@ -111,9 +111,9 @@ export function startRoutes(
   runs: AllRuns,
   launcher: Launcher,
   folders: AllowedFolders,
-): OpenAPIHono {
-  const api = newApi();
+) {
   const { launches, own } = launcher;
+  let plans = 0;
   const request = runRequestSchema(listPresets().map(({ name }) => name));
   const prepare = (request: RunRequest): PreparedRun => {
     try {
@@ -123,65 +123,64 @@ export function startRoutes(
       throw new RequestProblem(422, error.message, keyIn(error.message));
     }
   };
-  api.openapi(startOf(request), (context) => {
-    const key = context.req.valid("header")["idempotency-key"];
-    const { run = null, ...request } = context.req.valid("json");
-    const text = JSON.stringify({ run, ...request });
-    const before = key === undefined ? null : launches.answered(key);
-    if (before !== null) {
-      if (before.request !== text) {
-        throw new RequestProblem(
-          409,
-          "This key came with another request before.",
-          "idempotency-key",
-        );
+  return newApi()
+    .openapi(startOf(request), (context) => {
+      const key = context.req.valid("header")["idempotency-key"];
+      const { run = null, ...request } = context.req.valid("json");
+      const text = JSON.stringify({ run, ...request });
+      const before = key === undefined ? null : launches.answered(key);
+      if (before !== null) {
+        if (before.request !== text) {
+          throw new RequestProblem(
+            409,
+            "This key came with another request before.",
+            "idempotency-key",
+          );
+        }
+        if (!runs.has(before.run)) {
+          throw new RequestProblem(
+            409,
+            "The run that this key started is removed.",
+            "idempotency-key",
+          );
+        }
+        return context.json(runs.view(before.run), 202);
       }
-      if (!runs.has(before.run)) {
-        throw new RequestProblem(
-          409,
-          "The run that this key started is removed.",
-          "idempotency-key",
-        );
+      const prepared = prepare(request);
+      requireUnplaced(prepared);
+      const name = launcher.begin(prepared, run, (name) => {
+        if (key !== undefined) launches.answer(key, text, name);
+      });
+      return context.json(runs.view(name), 202);
+    })
+    .openapi(planOf(request), async (context) => {
+      const asked = context.req.valid("json");
+      const prepared = prepare(asked);
+      if (plans >= MOST_PLANS) {
+        throw new RequestProblem(429, `${plans} plans are being made; try again when one is done.`);
       }
-      return context.json(runs.view(before.run), 202);
-    }
-    const prepared = prepare(request);
-    requireUnplaced(prepared);
-    const name = launcher.begin(prepared, run, (name) => {
-      if (key !== undefined) launches.answer(key, text, name);
+      plans++;
+      try {
+        const { peakBytes, limitBytes, resident, phases } = await planned(
+          prepared,
+          asked,
+          own,
+          context.req.raw.signal,
+        );
+        return context.json(
+          { peakBytes, limitBytes, resident: [...resident], phases: [...phases] },
+          200,
+        );
+      } finally {
+        plans--;
+      }
+    })
+    .openapi(presets, (context) => context.json({ presets: listPresets() }, 200))
+    .openapi(schema, (context) => {
+      const { kind } = context.req.valid("query");
+      const found = kind === "sft" ? sftConfigSchema : tangoConfigSchema;
+      return context.json(z.toJSONSchema(found, { io: "input", unrepresentable: "any" }), 200);
     });
-    return context.json(runs.view(name), 202);
-  });
-  let plans = 0;
-  api.openapi(planOf(request), async (context) => {
-    const asked = context.req.valid("json");
-    const prepared = prepare(asked);
-    if (plans >= MOST_PLANS) {
-      throw new RequestProblem(429, `${plans} plans are being made; try again when one is done.`);
-    }
-    plans++;
-    try {
-      const { peakBytes, limitBytes, resident, phases } = await planned(
-        prepared,
-        asked,
-        own,
-        context.req.raw.signal,
-      );
-      return context.json(
-        { peakBytes, limitBytes, resident: [...resident], phases: [...phases] },
-        200,
-      );
-    } finally {
-      plans--;
-    }
-  });
-  api.openapi(presets, (context) => context.json({ presets: listPresets() }, 200));
-  api.openapi(schema, (context) => {
-    const { kind } = context.req.valid("query");
-    const found = kind === "sft" ? sftConfigSchema : tangoConfigSchema;
-    return context.json(z.toJSONSchema(found, { io: "input", unrepresentable: "any" }), 200);
-  });
-  return api;
 }
 
 /** @throws RequestProblem of a run that is to be in a folder of its own choice */

@@ -1,6 +1,6 @@
 /** What is not about one run. */
 
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { createRoute, z } from "@hono/zod-openapi";
 import type { RunList } from "../runs/run_list.ts";
 import { json, newApi } from "./api.ts";
 
@@ -20,12 +20,11 @@ const health = createRoute({
 });
 
 /** Routes of the server itself. */
-export function systemRoutes(runs: RunList): OpenAPIHono {
-  const api = newApi();
-  api.openapi(health, (context) => {
-    const { problem } = runs;
-    if (problem === null) return context.json({ status: "ok" as const, problem }, 200);
-    return context.json({ status: "behind" as const, problem }, 503);
-  });
-  return api;
+export function systemRoutes(runs: RunList) {
+  return newApi()
+    .openapi(health, (context) => {
+      const { problem } = runs;
+      if (problem === null) return context.json({ status: "ok" as const, problem }, 200);
+      return context.json({ status: "behind" as const, problem }, 503);
+    });
 }

@@ -5,11 +5,12 @@ import { join } from "node:path";
 import { Gpu } from "../../../src/gpu/gpu.ts";
 import { forwardSequences } from "../../../src/engine/training/forward.ts";
 import { loadTangoConfig } from "../../../src/run/config/load_config.ts";
+import { liveProcess } from "../../../src/run/control/endpoint/control_file.ts";
 import { RunFolder } from "../../../src/run/store/run_folder.ts";
 import { StoredCheckpoint } from "../../../src/run/store/stored_checkpoint.ts";
 import { loadPolicy } from "../../../src/run/tango/load_policy.ts";
 import { Client, ENDLESS } from "../client.ts";
-import { TinkerClient } from "../tinker/client.ts";
+import { TrainingSession } from "../../../src/client/training_session.ts";
 import { type Answer, withModels } from "./with_models.ts";
 
 const PROMPT = [1, 5, 9, 20];
@@ -21,12 +22,12 @@ const logProbsOf = ({ status, body }: Answer): number[] => {
 
 Deno.test("adapters: one on disk becomes a model on its base, gives the bits of what was trained, and goes again", async () => {
   await withModels(async ({ url, root, ask, served }) => {
-    const client = await TinkerClient.begin(url);
-    const model = await client.model("tiny");
+    await using client = await TrainingSession.begin({ url });
+    const model = await client.createModel("tiny", { rank: 8 });
     const data = [{ tokens: PROMPT.slice(0, -1), targets: PROMPT.slice(1) }];
     await model.forwardBackward(data, "cross_entropy");
-    await model.optimStep({ learning_rate: 0.01 });
-    const address = await model.save("save_weights_for_sampler", "one");
+    await model.optimStep({ learningRate: 0.01 });
+    const address = await model.saveForSampling("one");
     const [, session, name] = /^tinker:\/\/(.+):train:0\/sampler_weights\/(.+)$/.exec(address) ??
       [];
     const folder = join(root, "checkpoints", session, "train-0/sampler_weights", name);
@@ -96,6 +97,7 @@ Deno.test({
         await client.act(id, "stop");
         await client.until(id, "stopped");
         const folder = RunFolder.at(join(root, id));
+        while (liveProcess(folder)) await new Promise((resolve) => setTimeout(resolve, 20));
         const gpu = await Gpu.open();
         const place = join(folder.checkpoints, `step-${String(at).padStart(6, "0")}`);
         for (const policy of ["generator", "verifier"] as const) {

@@ -3,11 +3,13 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type WithModels, withModels } from "../openai/with_models.ts";
-import { type PlainDatum, TinkerClient, type TinkerModel } from "./client.ts";
+import type { TrainedModel } from "../../../src/client/trained_model.ts";
+import { TrainingSession } from "../../../src/client/training_session.ts";
+import { type Datum, encodeLoss } from "../../../src/client/wire.ts";
 
 const RUNS = Number(Deno.env.get("TANGO_TEST_FUZZ") ?? 150);
 
-const DATA: readonly PlainDatum[] = [{ tokens: [1, 5, 9], targets: [5, 9, 20] }];
+const DATA: readonly Datum[] = [{ tokens: [1, 5, 9], targets: [5, 9, 20] }];
 
 /** Texts that have led elsewhere before, in one program or another. */
 const text = fc.oneof(
@@ -60,8 +62,8 @@ Deno.test("fuzz: JSON, token ids, names and protobuf of any kind make no error o
       const victim = trained(server.url, async () => {
         await new Promise((resolve) => setTimeout(resolve, 20));
       });
-      const client = await TinkerClient.begin(server.url);
-      const model = await client.model("tiny");
+      const client = await TrainingSession.begin({ url: server.url });
+      const model = await client.createModel("tiny", { rank: 8 });
       const sampler = await model.snapshot();
       await fuzzJson(server, client, model, sampler.id);
       await fuzzProtobuf(server, model);
@@ -77,8 +79,8 @@ Deno.test("fuzz: JSON, token ids, names and protobuf of any kind make no error o
 
 async function fuzzJson(
   { url }: WithModels,
-  { session }: TinkerClient,
-  { id }: TinkerModel,
+  { id: session }: TrainingSession,
+  { id }: TrainedModel,
   sampler: string,
 ): Promise<void> {
   const prompt = { chunks: [{ type: "encoded_text", tokens: [1, 5] }] };
@@ -140,8 +142,11 @@ async function fuzzJson(
   }
 }
 
-async function fuzzProtobuf({ url }: WithModels, model: TinkerModel): Promise<void> {
-  const whole = model.encode(model.seq, DATA, "ppo", false, { clip_low_threshold: 0.9 });
+async function fuzzProtobuf({ url }: WithModels, model: TrainedModel): Promise<void> {
+  const whole = encodeLoss({
+    ...{ modelId: model.id, number: model.nextNumber(), data: DATA, loss: "ppo" },
+    ...{ forwardOnly: false, numbers: { clip_low_threshold: 0.9 } },
+  });
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 200 }),
     fc.array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255)), { minLength: 1, maxLength: 8 }).map(
@@ -166,7 +171,7 @@ async function fuzzProtobuf({ url }: WithModels, model: TinkerModel): Promise<vo
       // It may wait for numbers that never come; what it comes to is no mistake of the server in any case.
       const { request_id } = JSON.parse(answer);
       const result = await Promise.race([
-        model.client.result(request_id).then(() => "done", (error: Error) => error.message),
+        model.session.result(request_id).then(() => "done", (error: Error) => error.message),
         new Promise<string>((resolve) => setTimeout(resolve, 200, "waits")),
       ]);
       assert.ok(!/made a mistake|process has ended/.test(result), result);
@@ -177,12 +182,12 @@ async function fuzzProtobuf({ url }: WithModels, model: TinkerModel): Promise<vo
 
 /** What a client ends with that minds its own business. */
 async function trained(url: string, between = async () => {}): Promise<Float32Array> {
-  const client = await TinkerClient.begin(url);
-  const model = await client.model("tiny", 8, 11);
+  const client = await TrainingSession.begin({ url });
+  const model = await client.createModel("tiny", { rank: 8, seed: 11 });
   for (let step = 0; step < 8; step++) {
     await model.forwardBackward(DATA, "cross_entropy");
-    await model.optimStep({ learning_rate: 0.01 });
-    await (await model.snapshot()).sample([1, 5], { max_tokens: 4, seed: step });
+    await model.optimStep({ learningRate: 0.01 });
+    await (await model.snapshot()).sample([1, 5], { maximumTokens: 4, seed: step });
     await between();
   }
   const { logProbs } = await model.forward(DATA);

@@ -8,21 +8,23 @@ import { Gpu } from "../../../src/gpu/gpu.ts";
 import { loraTargets } from "../../../src/model/decoder/lora.ts";
 import { loadModel } from "../../../src/model/weights/model_folder.ts";
 import { TINY, withModels } from "../openai/with_models.ts";
-import { StopReason } from "../../../src/server/tinker/wire/tinker_pb.ts";
-import { type PlainDatum, Refused, TinkerClient, type TinkerModel } from "./client.ts";
+import { Refused } from "../../../src/client/address.ts";
+import type { TrainedModel } from "../../../src/client/trained_model.ts";
+import { TrainingSession } from "../../../src/client/training_session.ts";
+import { type Datum, encodeLoss } from "../../../src/client/wire.ts";
 
-const STEP = { learning_rate: 1e-2, beta1: 0.9, beta2: 0.95, eps: 1e-8, grad_clip_norm: 1 };
+const STEP = { learningRate: 1e-2, epsilon: 1e-8, maximumGradientNorm: 1 };
 
-const DATA: readonly PlainDatum[] = [
+const DATA: readonly Datum[] = [
   { tokens: [1, 5, 9, 20], targets: [5, 9, 20, 31], arrays: { weights: [0, 1, 1, 0.5] } },
   { tokens: [2, 7], targets: [7, 2], arrays: { weights: [1, -0.25] } },
 ];
 
-const RL: readonly PlainDatum[] = DATA.map(({ tokens, targets }) => ({
+const RL: readonly Datum[] = DATA.map(({ tokens, targets }) => ({
   ...{ tokens, targets },
   arrays: {
-    logprobs: tokens.map((_, i) => i === 0 ? 0 : -3 - 0.3 * i),
-    advantages: tokens.map((_, i) => i === 0 ? 0 : i % 2 === 0 ? -0.7 : 1.5),
+    logprobs: Array.from(tokens, (_, i) => i === 0 ? 0 : -3 - 0.3 * i),
+    advantages: Array.from(tokens, (_, i) => i === 0 ? 0 : i % 2 === 0 ? -0.7 : 1.5),
   },
 }));
 
@@ -35,7 +37,7 @@ const adapterBytes = (root: string, address: string) =>
   Deno.readFileSync(join(saved(root, address), "adapter_model.safetensors"));
 
 /** Steps that leave weights and moments which no short cut gives. */
-async function train(model: TinkerModel, steps: number, data = DATA): Promise<void> {
+async function train(model: TrainedModel, steps: number, data = DATA): Promise<void> {
   for (let step = 0; step < steps; step++) {
     await model.forwardBackward(data, "cross_entropy");
     await model.optimStep(STEP);
@@ -45,7 +47,7 @@ async function train(model: TinkerModel, steps: number, data = DATA): Promise<vo
 Deno.test("training over HTTP: log-probs, loss, gradient norm and update have the bits of the engine's own", async () => {
   const terms = { kl: null, entropyCoefficient: 0 };
   const clip = { clipRatioLow: 1 - 0.8, clipRatioHigh: 1.2 - 1 };
-  const losses: readonly (readonly [Loss, readonly PlainDatum[]])[] = [
+  const losses: readonly (readonly [Loss, readonly Datum[]])[] = [
     [{ name: "cross_entropy" }, DATA],
     [{ name: "importance_sampling", ...terms }, RL],
     [{ name: "ppo", ...terms, ...clip }, RL],
@@ -56,7 +58,7 @@ Deno.test("training over HTTP: log-probs, loss, gradient norm and update have th
   const base = await loadModel(gpu, TINY, { trained: false });
   const adapters = new Adapters(base, TINY);
   await withModels(async ({ url }) => {
-    const client = await TinkerClient.begin(url);
+    await using client = await TrainingSession.begin({ url });
     for (const [loss, data] of losses) {
       const options = {
         ...{ microBatchTokens: 512, sharePrompts: true, gradientCheckpointing: false, shards: 1 },
@@ -75,7 +77,7 @@ Deno.test("training over HTTP: log-probs, loss, gradient norm and update have th
           ...{ oldLogProbs: cut(arrays.logprobs ?? []), advantages: cut(advantages) },
         };
       });
-      const model = await client.model("tiny");
+      const model = await client.createModel("tiny", { rank: 8, seed: 3 });
       const { loss: before } = await model.forward(data, loss.name);
       const found = await model.forwardBackward(data, loss.name);
       const wanted = await trainer.forwardBackward(sequences as never, loss);
@@ -88,12 +90,12 @@ Deno.test("training over HTTP: log-probs, loss, gradient norm and update have th
       sequences.forEach(({ first }, s) =>
         assert.deepEqual(found.logProbs[s].subarray(first), wanted.outputs[s].logProbs, loss.name)
       );
-      const { metrics } = await model.optimStep(STEP);
+      const stepped = await model.optimStep(STEP);
       const { gradientNorm } = await trainer.optimStep({
         ...{ learningRate: 1e-2, betas: [0.9, 0.95], epsilon: 1e-8, weightDecay: 0 },
         maxGradientNorm: 1,
       });
-      assert.equal(metrics["gradient_norm:mean"], gradientNorm, loss.name);
+      assert.equal(stepped.gradientNorm, gradientNorm, loss.name);
       const after = await model.forward(data.map(({ tokens, targets }) => ({ tokens, targets })));
       const [own] = await trainer.forward(sequences);
       assert.deepEqual(after.logProbs[0].subarray(sequences[0].first), own.logProbs);
@@ -106,21 +108,21 @@ Deno.test("training over HTTP: log-probs, loss, gradient norm and update have th
 
 Deno.test("sampling over HTTP: log-probs have the bits that training computes, at any temperature, and a snapshot stays as it was", async () => {
   await withModels(async ({ url }) => {
-    const client = await TinkerClient.begin(url);
-    const model = await client.model("tiny");
+    await using client = await TrainingSession.begin({ url });
+    const model = await client.createModel("tiny", { rank: 8, seed: 3 });
     await train(model, 2);
     const sampler = await model.snapshot();
     const prompt = [1, 5, 9];
-    const asked = { max_tokens: 12, seed: 7, stop: [] };
-    const others = { num_samples: 3, prompt_logprobs: true, topk_sample_logprobs: 2 };
+    const asked = { maximumTokens: 12, seed: 7, stop: [] };
+    const three = { ...asked, count: 3, promptLogProbs: true };
     const sampled = [];
     for (const temperature of [1, 0.6, 0]) {
-      const one = await sampler.sample(prompt, { ...asked, temperature }, others);
-      const recomputed = await model.forward(one.sequences.map(({ tokens }) => ({
+      const one = await sampler.sample(prompt, { ...three, temperature });
+      const recomputed = await model.forward(one.responses.map(({ tokens }) => ({
         tokens: [...prompt, ...tokens.slice(0, -1)],
         targets: [...prompt.slice(1), ...tokens],
       })));
-      one.sequences.forEach(({ tokens, logProbs }, s) => {
+      one.responses.forEach(({ tokens, logProbs }, s) => {
         assert.equal(tokens.length, 12);
         assert.deepEqual(recomputed.logProbs[s].subarray(prompt.length - 1), logProbs);
         assert.deepEqual(
@@ -128,56 +130,51 @@ Deno.test("sampling over HTTP: log-probs have the bits that training computes, a
           one.promptLogProbs?.subarray(1),
         );
       });
-      const { topkSampledLogprobs: top } = one.message.sequences[0];
-      assert.deepEqual([top?.k, top?.length], [2, 12]);
       sampled.push(one);
     }
-    assert.notDeepEqual(sampled[0].sequences[0].tokens, sampled[0].sequences[1].tokens);
+    assert.notDeepEqual(sampled[0].responses[0].tokens, sampled[0].responses[1].tokens);
     await train(model, 2);
-    const later = await sampler.sample(prompt, { ...asked, temperature: 1 }, others);
-    assert.deepEqual(later.sequences, sampled[0].sequences, "the snapshot is as it was");
-    const now = await (await model.snapshot()).sample(prompt, { ...asked, temperature: 1 }, others);
-    assert.notDeepEqual(now.sequences[0].logProbs, sampled[0].sequences[0].logProbs);
-    const base = await (await client.sampler({ base_model: "tiny" })).sample(prompt, asked);
-    const untrained = await (await client.model("tiny")).snapshot();
+    const later = await sampler.sample(prompt, three);
+    assert.deepEqual(later.responses, sampled[0].responses, "the snapshot is as it was");
+    const now = await (await model.snapshot()).sample(prompt, three);
+    assert.notDeepEqual(now.responses[0].logProbs, sampled[0].responses[0].logProbs);
+    const base = await (await client.sampler({ base: "tiny" })).sample(prompt, asked);
+    const untrained = await (await client.createModel("tiny", { rank: 8, seed: 3 })).snapshot();
     // A new adapter changes nothing.
-    assert.deepEqual((await untrained.sample(prompt, asked)).sequences, base.sequences);
-    const [{ tokens }] = sampled[0].sequences;
+    assert.deepEqual((await untrained.sample(prompt, asked)).responses, base.responses);
+    const [{ tokens }] = sampled[0].responses;
     const stop = [tokens[3]];
-    const [ended] = (await sampler.sample(prompt, { ...asked, temperature: 1, stop })).sequences;
+    const [ended] = (await sampler.sample(prompt, { ...asked, stop })).responses;
     assert.deepEqual(ended.tokens, tokens.slice(0, tokens.indexOf(tokens[3]) + 1));
-    assert.equal(ended.stopReason, StopReason.STOP);
+    assert.ok(ended.isFinished);
   });
 });
 
 Deno.test("saving over HTTP: what is loaded goes on with the same bits, and is an adapter that opens elsewhere", async () => {
   await withModels(async ({ url, root }) => {
-    const client = await TinkerClient.begin(url);
-    const model = await client.model("tiny");
+    await using client = await TrainingSession.begin({ url });
+    const model = await client.createModel("tiny", { rank: 8, seed: 3 });
     await train(model, 3);
-    const address = await model.save("save_weights", "three");
+    const address = await model.save("three");
     const { logProbs } = await model.forward(DATA);
     await train(model, 2);
-    const wanted = adapterBytes(root, await model.save("save_weights_for_sampler", "five"));
+    const wanted = adapterBytes(root, await model.saveForSampling("five"));
     // By another client, after this one is gone.
     await client.finish();
-    const another = await TinkerClient.begin(url);
-    const resumed = await another.loaded(address, true);
+    await using another = await TrainingSession.begin({ url });
+    const resumed = await another.loadModel(address, true);
     assert.deepEqual((await resumed.forward(DATA)).logProbs, logProbs);
     await train(resumed, 2);
-    const found = await resumed.save("save_weights_for_sampler", "five");
+    const found = await resumed.saveForSampling("five");
     assert.deepEqual(adapterBytes(root, found), wanted);
     // Without its moments it goes elsewhere.
-    const anew = await another.loaded(address, false);
+    const anew = await another.loadModel(address, false);
     assert.deepEqual((await anew.forward(DATA)).logProbs, logProbs);
     await train(anew, 2);
-    const other = adapterBytes(root, await anew.save("save_weights_for_sampler", "five"));
+    const other = adapterBytes(root, await anew.saveForSampling("five"));
     assert.notDeepEqual(other, wanted);
     // A model that is there is put back.
-    const { request_id } = await another.post("load_weights", {
-      ...{ model_id: anew.id, seq_id: anew.seq++, path: address, optimizer: true },
-    });
-    await another.result(request_id);
+    await anew.load(address);
     assert.deepEqual((await anew.forward(DATA)).logProbs, logProbs);
 
     const gpu = await Gpu.open();
@@ -195,22 +192,25 @@ Deno.test("saving over HTTP: what is loaded goes on with the same bits, and is a
     assert.equal(run.last_checkpoint.tinker_path, address);
     const removed = `${url}/api/v1/training_runs/${model.id}/checkpoints/weights/three`;
     assert.equal((await fetch(removed, { method: "DELETE" })).status, 200);
-    await assert.rejects(another.loaded(address, true), /never saved, or was removed/);
+    await assert.rejects(another.loadModel(address, true), /never saved, or was removed/);
     await assert.rejects(model.forward(DATA), /session is over/);
   });
 });
 
 Deno.test("two clients at once: each adapter ends with the bytes that it has alone", async () => {
   const run = async (url: string, root: string, seed: number) => {
-    const client = await TinkerClient.begin(url);
-    const model = await client.model("tiny", 4 * seed, seed);
-    const data = DATA.map((datum) => ({ ...datum, tokens: datum.tokens.map((id) => id + seed) }));
+    await using client = await TrainingSession.begin({ url });
+    const model = await client.createModel("tiny", { rank: 4 * seed, seed });
+    const data = DATA.map((datum) => ({
+      ...datum,
+      tokens: Array.from(datum.tokens, (id) => id + seed),
+    }));
     for (let step = 0; step < 4; step++) {
-      const sampled = (await model.snapshot()).sample([1, seed], { max_tokens: 6, seed: step });
+      const sampled = (await model.snapshot()).sample([1, seed], { maximumTokens: 6, seed: step });
       await train(model, 1, data);
       await sampled;
     }
-    const bytes = adapterBytes(root, await model.save("save_weights_for_sampler", "end"));
+    const bytes = adapterBytes(root, await model.saveForSampling("end"));
     await client.finish();
     return bytes;
   };
@@ -223,23 +223,28 @@ Deno.test("two clients at once: each adapter ends with the bytes that it has alo
 
 Deno.test("order over HTTP: requests are done by number, a repeated one once, and a refused one holds up nobody", async () => {
   await withModels(async ({ url }) => {
-    const client = await TinkerClient.begin(url);
-    const model = await client.model("tiny");
-    const twin = await client.model("tiny");
+    await using client = await TrainingSession.begin({ url });
+    const model = await client.createModel("tiny", { rank: 8, seed: 3 });
+    const twin = await client.createModel("tiny", { rank: 8, seed: 3 });
     await train(twin, 1);
     const { logProbs } = await twin.forward(DATA);
     // The step comes before its gradient, and the gradient three times.
-    const step = client.post("optim_step", { model_id: model.id, seq_id: 2, adam_params: STEP });
-    const body = model.encode(1, DATA, "cross_entropy");
-    const ids = [await model.send(body), await model.send(body), await model.send(body)];
+    const [one, two] = [model.nextNumber(), model.nextNumber()];
+    const step = {
+      model_id: model.id,
+      seq_id: two,
+      adam_params: { learning_rate: 1e-2, eps: 1e-8, grad_clip_norm: 1 },
+    };
+    const { request_id } = await client.post("optim_step", step);
+    const asked = { modelId: model.id, number: one, data: DATA, loss: "cross_entropy" };
+    const body = encodeLoss({ ...asked, forwardOnly: false });
+    const send = () => client.postLoss(body);
+    const ids = [await send(), await send(), await send()];
     assert.equal(new Set(ids).size, 1);
-    await client.result((await step).request_id);
-    await client.result(ids[0]);
-    await client.result(ids[0]);
-    model.seq = 3;
+    for (const id of [String(request_id), ids[0], ids[0]]) await client.result(id);
     assert.deepEqual((await model.forward(DATA)).logProbs, logProbs);
     await assert.rejects(
-      model.send(model.encode(1, DATA, "cross_entropy", true)),
+      client.postLoss(encodeLoss({ ...asked, forwardOnly: true })),
       (error: Refused) => error.status === 409,
     );
     const far = [{ tokens: [1, 9999], targets: [1, 2] }];
@@ -247,26 +252,29 @@ Deno.test("order over HTTP: requests are done by number, a repeated one once, an
     const long = [{ tokens: Array(600).fill(1), targets: Array(600).fill(1) }];
     for (
       const [asked, wrong] of [
-        [model.forwardBackward(DATA, "dro"), /"dro" is not built; there are cross_entropy, /],
+        [
+          model.forwardBackward(DATA, "dro" as never),
+          /"dro" is not built; there are cross_entropy, /,
+        ],
         [model.forwardBackward(DATA, "ppo"), /ppo has no "weights"/],
         [model.forwardBackward([{ tokens: [1], targets: [2] }], "ppo"), /ppo needs advantages/],
         [model.forwardBackward(far, "cross_entropy"), /token 9999/],
         [model.forwardBackward(short, "cross_entropy"), /1 elements and the input 2 tokens/],
         [model.forwardBackward(long, "cross_entropy"), /600 tokens.*--micro-batch-tokens/],
         [
-          model.forwardBackward(RL, "ppo", false, { clip: 1 }),
+          model.forwardBackward(RL, "ppo", { clip: 1 }),
           /ppo has no "clip"; it takes clip_low/,
         ],
         [model.optimStep({ beta1: 2 }), /betas are from 0/],
-        [model.save("save_weights", "../../out"), /is no name/],
-        [model.save("save_weights_for_sampler", "a.tmp"), /is no name/],
+        [model.save("../../out"), /is no name/],
+        [model.saveForSampling("a.tmp"), /is no name/],
       ] as const
     ) await assert.rejects(asked, wrong);
     assert.deepEqual((await model.forward(DATA)).logProbs, logProbs);
-    await model.save("save_weights", "one");
-    await assert.rejects(model.save("save_weights", "one"), /there already/);
+    await model.save("one");
+    await assert.rejects(model.save("one"), /there already/);
     const loud = DATA.map(({ tokens, targets }) => ({
-      ...{ tokens, targets, arrays: { weights: tokens.map(() => Infinity) } },
+      ...{ tokens, targets, arrays: { weights: Array.from(tokens, () => Infinity) } },
     }));
     await model.forwardBackward(loud, "cross_entropy");
     await assert.rejects(model.optimStep(STEP), /not finite, so nothing was updated/);
@@ -277,13 +285,13 @@ Deno.test("order over HTTP: requests are done by number, a repeated one once, an
 Deno.test("limits over HTTP: an adapter that does not fit is refused, and a session that ends returns its memory", async () => {
   await withModels(
     async ({ url, served }) => {
-      const client = await TinkerClient.begin(url);
-      await assert.rejects(client.model("nosuch"), /no model "nosuch"/);
-      await assert.rejects(client.model("tiny", 6), /a multiple of 4/);
+      await using client = await TrainingSession.begin({ url });
+      await assert.rejects(client.createModel("nosuch"), /no model "nosuch"/);
+      await assert.rejects(client.createModel("tiny", { rank: 6 }), /a multiple of 4/);
       const fitting = async () => {
         for (let count = 0;; count++) {
           try {
-            await client.model("tiny", 64);
+            await client.createModel("tiny", { rank: 64 });
           } catch (error) {
             assert.match((error as Error).message, /of GPU memory; 60.0 MB may be taken/);
             return count;
@@ -293,14 +301,14 @@ Deno.test("limits over HTTP: an adapter that does not fit is refused, and a sess
       assert.ok(await fitting() > 1);
       const { process } = { process: served.find("tiny").model.pid };
       await client.finish();
-      await assert.rejects(client.model("tiny"), /session .* is over/);
-      const next = await TinkerClient.begin(url);
-      await train(await next.model("tiny", 64), 1);
+      await assert.rejects(client.createModel("tiny", { rank: 8, seed: 3 }), /session .* is over/);
+      await using next = await TrainingSession.begin({ url });
+      await train(await next.createModel("tiny", { rank: 64 }), 1);
       assert.equal(served.find("tiny").model.pid, process);
       await assert.rejects(next.post("retrieve_future", { request_id: "x" }), /unknown/);
-      await assert.rejects(next.sampler({ model_path: "tinker://a/../b" }), /no saved model/);
+      await assert.rejects(next.sampler({ path: "tinker://a/../b" }), /no saved model/);
       await assert.rejects(
-        next.sampler({ model_path: "tinker://a:train:0/weights/b" }),
+        next.sampler({ path: "tinker://a:train:0/weights/b" }),
         /never saved/,
       );
     },
