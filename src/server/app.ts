@@ -113,7 +113,7 @@ export function makeApp(
       comparisonRoutes(runs),
       systemRoutes(list),
       modelsRoutes(pulls, folders.files),
-      prometheusRoutes(runs, list),
+      prometheusRoutes(runs, list, tinker.served),
       verifyRoutes(runs, launcher.program, ending),
       benchRoutes(benchmarks),
     ]

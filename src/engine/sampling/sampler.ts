@@ -17,7 +17,7 @@ import { addPages, CopiedRows, fillPages, takePages } from "./sequence_pages.ts"
 export interface SamplerOptions {
   /** Sequences decoded at once, at most. */
   readonly slots: number;
-  /** Tokens decoded between two looks at what has ended. */
+  /** Tokens decoded between two looks at what has ended, at most. */
   readonly stepsBetweenReadbacks: number;
   /**
    * Pages of the cache (of `pageTokens` tokens). By default as many as the slots need for the requests that
@@ -64,6 +64,11 @@ export class Sampler {
   /** Whether any response is still to come. */
   get busy(): boolean {
     return this.#waiting.length + this.#active.length > 0;
+  }
+
+  /** Pages of the cache that no sequence has; null while it is not taken. */
+  get availablePages(): number | null {
+    return this.#held?.tree.available ?? null;
   }
 
   /**
@@ -210,8 +215,9 @@ export class Sampler {
     }
   }
 
-  /** Of the next window: none that nobody wants. */
+  /** Of the next window: none that nobody wants, and one where somebody waits for a first token. */
   get #steps(): number {
+    if (this.#active.some(({ awaitsFirst }) => awaitsFirst)) return 1;
     const wanted = this.#active.reduce((most, { remaining }) => Math.max(most, remaining), 0);
     return Math.min(this.options.stepsBetweenReadbacks, wanted);
   }

@@ -109,6 +109,11 @@ export class Sequence {
     if (this.logProbs.length === 0) this.prompt = null;
   }
 
+  /** Whether somebody who is told of each token has not been told of the first. */
+  get awaitsFirst(): boolean {
+    return this.request.listener.tokens !== undefined && this.logProbs.length === 0;
+  }
+
   /** Tells its listener the tokens that it has not been told yet. */
   tellTokens(): void {
     const { listener } = this.request;

@@ -7,6 +7,8 @@ import { lastValue } from "../index/read_metrics.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
 import type { RunList } from "../runs/run_list.ts";
 import { runStateSchema, type RunView } from "../runs/run_view.ts";
+import type { ServedState } from "../serving/messages.ts";
+import type { ServedModels } from "../serving/served_models.ts";
 import { newApi } from "./api.ts";
 
 /** Metrics of a run's last step that has them. */
@@ -28,6 +30,9 @@ const LAST: readonly string[] = [
   ),
 ];
 
+/** Of a model's process. */
+const LONGEST_LOOK_MS = 2000;
+
 const GOING: readonly RunView["state"][] = ["starting", "running", "paused", "stopping"];
 
 const metrics = createRoute({
@@ -41,9 +46,13 @@ const metrics = createRoute({
 });
 
 /** The route that Prometheus reads. */
-export function prometheusRoutes(runs: AllRuns, list: RunList): OpenAPIHono {
+export function prometheusRoutes(
+  runs: AllRuns,
+  list: RunList,
+  served: ServedModels,
+): OpenAPIHono {
   const api = newApi();
-  api.openapi(metrics, (context) => {
+  api.openapi(metrics, async (context) => {
     const views = runs.views;
     const going = views.filter(({ state }) => GOING.includes(state));
     const text = [
@@ -87,10 +96,60 @@ export function prometheusRoutes(runs: AllRuns, list: RunList): OpenAPIHono {
           }),
         )
       ),
+      ...await servedFamilies(served),
     ].join("");
     return context.text(text, 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
   });
   return api;
+}
+
+/** Of the models that clients ask. */
+async function servedFamilies(served: ServedModels): Promise<string[]> {
+  const own = served.all.filter(({ adapter }) => adapter === null);
+  const states = await Promise.all(own.map(({ model }) => soon(model.look())));
+  const each = (value: (state: ServedState) => number) =>
+    own.flatMap(({ name }, i): LabelledValue[] => {
+      const state = states[i];
+      return state === null ? [] : [[labelled({ model: name }), value(state)]];
+    });
+  return [
+    family(
+      "tango_model_responses",
+      "Responses that are asked for and have not ended.",
+      own.map(({ name, model }) => [labelled({ model: name }), model.pending]),
+    ),
+    family(
+      "tango_model_responses_waiting",
+      "Of those, the ones that wait for a slot.",
+      own.map(({ name, model }) => [labelled({ model: name }), model.waiting]),
+    ),
+    family("tango_model_cache_pages", "Pages of the cache.", each(({ pages }) => pages)),
+    family(
+      "tango_model_cache_pages_available",
+      "Pages that no response has.",
+      each(({ availablePages }) => availablePages),
+    ),
+    family("tango_model_adapters_trained", "Adapters in training.", each(({ trained }) => trained)),
+    family(
+      "tango_model_adapters_sampled",
+      "Adapters on the GPU to be sampled from.",
+      each(({ sampled }) => sampled),
+    ),
+    family("tango_model_memory_bytes", "GPU memory.", each(({ memoryBytes }) => memoryBytes)),
+  ];
+}
+
+/** What a process tells, unless it is too late or it has ended. */
+async function soon<Value>(told: Promise<Value | null>): Promise<Value | null> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(resolve, LONGEST_LOOK_MS, null);
+  });
+  try {
+    return await Promise.race([told.catch(() => null), late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 type LabelledValue = readonly [labels: string, value: number];
@@ -121,9 +180,13 @@ function numbers(
 }
 
 function labels({ id, kind }: RunView, others: Readonly<Record<string, string>> = {}): string {
+  return labelled({ run: id, kind, ...others });
+}
+
+function labelled(all: Readonly<Record<string, string>>): string {
   const escaped = (text: string) =>
     text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
-  const pairs = Object.entries({ run: id, kind, ...others })
+  const pairs = Object.entries(all)
     .map(([name, value]) => `${name}="${escaped(value)}"`);
   return `{${pairs.join(",")}}`;
 }

@@ -120,6 +120,20 @@ export type Operation = {
 /** What comes of it. */
 export type OperationAnswer = Operations[keyof Operations]["answer"];
 
+/** How a model's process is. */
+export interface ServedState {
+  /** Of the cache. */
+  readonly pages: number;
+  /** Of those, the ones that no response has. */
+  readonly availablePages: number;
+  /** Adapters in training. */
+  readonly trained: number;
+  /** Adapters that are on the GPU to be sampled from. */
+  readonly sampled: number;
+  /** Bytes of the GPU's memory that are taken. */
+  readonly memoryBytes: number;
+}
+
 /** To the model's process. */
 export type ToModel =
   | {
@@ -132,6 +146,7 @@ export type ToModel =
     readonly streams: boolean;
   }
   | { readonly type: "abort"; readonly id: number }
+  | { readonly type: "look"; readonly id: number }
   | { readonly type: "call"; readonly id: number; readonly operation: Operation };
 
 /** From the model's process. */
@@ -140,4 +155,5 @@ export type FromModel =
   | { readonly type: "tokens"; readonly id: number; readonly next: SampledTokens }
   | { readonly type: "end"; readonly id: number; readonly response: Response }
   | { readonly type: "answer"; readonly id: number; readonly answer: OperationAnswer }
+  | { readonly type: "state"; readonly id: number; readonly state: ServedState }
   | { readonly type: "refused"; readonly id: number; readonly message: string };

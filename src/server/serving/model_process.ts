@@ -25,9 +25,9 @@ import { StoredCheckpoint } from "../../run/store/stored_checkpoint.ts";
 import { loadPolicy } from "../../run/tango/load_policy.ts";
 import { useStoredTuning } from "../../run/tuning/tune.ts";
 import { FairQueue } from "./fair_queue.ts";
-import { frameOf, readFrames } from "./frames.ts";
-import type { FromModel, ServedInfo, ServedSource, ToModel } from "./messages.ts";
+import type { FromModel, ServedInfo, ServedSource, ServedState, ToModel } from "./messages.ts";
 import { Policies, type PolicyRequest } from "./policies.ts";
+import { ProcessPipes } from "./process_pipes.ts";
 import { type MemoryLimit, ServingMemory } from "./serving_memory.ts";
 import { TrainedAdapters } from "./trained_adapters.ts";
 
@@ -40,6 +40,7 @@ interface Served {
   readonly policies: Policies;
   readonly adapters: TrainedAdapters;
   readonly info: ServedInfo;
+  readonly state: () => ServedState;
 }
 
 const limitOf = (gpu: Gpu, { memoryLimit }: ServedSource): MemoryLimit =>
@@ -76,9 +77,19 @@ async function open(source: ServedSource): Promise<Served> {
   const trainer = trainerOptions(source);
   const { name, index, software, engine } = gpu.info;
   const basePath = Deno.realPathSync(source.model);
+  const policies = new Policies(model, basePath, makeSampler, memory);
+  const adapters = new TrainedAdapters(loaded, basePath, trainer, memory);
+  const pages = pagesFor(source.cacheTokens);
   return {
-    policies: new Policies(model, basePath, makeSampler, memory),
-    adapters: new TrainedAdapters(loaded, basePath, trainer, memory),
+    policies,
+    adapters,
+    state: () => ({
+      pages,
+      availablePages: policies.availablePages ?? pages,
+      trained: adapters.count,
+      sampled: policies.adapters,
+      memoryBytes: gpu.pool.liveBytes,
+    }),
     info: {
       maximumTokens: longest(makeSampler(model)),
       maximumExample: Math.min(source.microBatchTokens, model.config.maxPositions),
@@ -168,20 +179,23 @@ class Loop {
 
   constructor(
     private readonly served: Served,
-    private readonly tell: (message: FromModel) => void,
+    private readonly pipes: ProcessPipes<ToModel, FromModel>,
     private readonly fail: (error: unknown) => void,
   ) {}
 
   take(message: ToModel): void {
     const { policies } = this.served;
     if (message.type === "abort") return policies.abort(message.id);
+    if (message.type === "look") {
+      return this.pipes.tell({ type: "state", id: message.id, state: this.served.state() });
+    }
     if (message.type === "call") this.#calls.add(message.operation.adapter, message);
     else policies.add(message.adapter, this.#asked(message));
     if (!this.#running) void this.#run();
   }
 
   #asked({ id, request, streams }: Extract<ToModel, { type: "sample" }>): PolicyRequest {
-    const { tell } = this;
+    const tell = (message: FromModel) => this.pipes.tell(message);
     const tokens = streams
       ? { tokens: (next: SampledTokens) => tell({ type: "tokens", id, next }) }
       : {};
@@ -204,7 +218,7 @@ class Loop {
         if (!sampled && !call) break;
         if (call) await this.#do(call);
         // Who has come meanwhile is heard.
-        await new Promise((resolve) => setTimeout(resolve));
+        await this.pipes.catchUp();
       }
     } catch (error) {
       this.fail(error);
@@ -217,10 +231,10 @@ class Loop {
     try {
       const answer = await this.served.adapters.do(operation);
       if (operation.kind === "save") this.served.policies.forget(operation.folder);
-      this.tell({ type: "answer", id, answer });
+      this.pipes.tell({ type: "answer", id, answer });
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
-      this.tell({ type: "refused", id, message: error.message });
+      this.pipes.tell({ type: "refused", id, message: error.message });
     }
   }
 }
@@ -232,15 +246,14 @@ function fail(error: unknown): never {
 
 // What any code prints is no message.
 console.log = console.error;
-const output = Deno.stdout.writable.getWriter();
 // A server that is gone ends this process by its closed pipe.
-const tell = (message: FromModel) => void output.write(frameOf(message)).catch(fail);
+const pipes = new ProcessPipes<ToModel, FromModel>(fail);
 
 try {
   const served = await open(JSON.parse(Deno.args[0]));
-  tell({ type: "ready", info: served.info });
-  const loop = new Loop(served, tell, fail);
-  for await (const message of readFrames<ToModel>(Deno.stdin.readable)) loop.take(message);
+  pipes.tell({ type: "ready", info: served.info });
+  const loop = new Loop(served, pipes, fail);
+  for await (const message of pipes.messages()) loop.take(message);
   Deno.exit(0);
 } catch (error) {
   fail(error);

@@ -53,6 +53,16 @@ export class Policies {
     policy.waiting.push(asked);
   }
 
+  /** Pages of the cache that no response has; null while none has it. */
+  get availablePages(): number | null {
+    return this.#current?.sampler?.availablePages ?? null;
+  }
+
+  /** Adapters that are on the GPU. */
+  get adapters(): number {
+    return [...this.#policies.values()].filter(({ folder, sampler }) => folder && sampler).length;
+  }
+
   /** Ends a response where it is. */
   abort(id: number): void {
     const place = this.#places.get(id);

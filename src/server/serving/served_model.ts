@@ -13,6 +13,7 @@ import type {
   RemoteRequest,
   ServedInfo,
   ServedSource,
+  ServedState,
   ToModel,
 } from "./messages.ts";
 import { NOTHING_SAMPLED } from "./nothing_sampled.ts";
@@ -160,6 +161,25 @@ export class ServedModel implements AsyncDisposable {
     }
   }
 
+  /** How its process is; null while there is none. */
+  async look(): Promise<ServedState | null> {
+    if (this.#live === null) return null;
+    const id = this.#nextId++;
+    const { promise, resolve, reject } = Promise.withResolvers<ServedState>();
+    this.#calls.set(id, { resolve, reject });
+    this.#live.send({ type: "look", id });
+    try {
+      return await promise;
+    } finally {
+      this.#calls.delete(id);
+    }
+  }
+
+  /** Responses that wait for a slot. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
   /** Ends the process, and with it what is being sampled. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ending.abort();
@@ -248,10 +268,11 @@ export class ServedModel implements AsyncDisposable {
   #take(message: Exclude<FromModel, { type: "ready" }>): void {
     const call = this.#calls.get(message.id);
     if (call && message.type === "answer") return call.resolve(message.answer as never);
+    if (call && message.type === "state") return call.resolve(message.state as never);
     if (call && message.type === "refused") {
       return call.reject(new RequestProblem(400, message.message));
     }
-    if (message.type === "answer") return;
+    if (message.type === "answer" || message.type === "state") return;
     const pending = this.#sampled.get(message.id);
     if (!pending) return;
     if (message.type === "tokens") return pending.onTokens?.(message.next);

@@ -66,6 +66,11 @@ export class TrainedAdapters {
     };
   }
 
+  /** How many there are. */
+  get count(): number {
+    return this.#adapters.names.length;
+  }
+
   /** @throws UserError when it cannot be done; the adapter is as it was, unless the message says otherwise */
   do(operation: Operation): Promise<OperationAnswer> {
     const handler = this.#handlers[operation.kind] as (

@@ -126,8 +126,9 @@ onEveryGpu("sampler: nothing is told after the end, whoever ends whom", async (g
         },
       });
       await finish(sampler);
-      assert.deepEqual(first, [4, 2, "length after 6"]);
-      assert.deepEqual(heard, [4, 4, "aborted after 8"]);
+      // The first token is told as soon as it is there.
+      assert.deepEqual(first, [1, 4, 1, "length after 6"]);
+      assert.deepEqual(heard, [1, 4, 4, "aborted after 9"]);
     });
   } finally {
     model.release();
@@ -149,12 +150,12 @@ onEveryGpu(
         await sampler.step();
         const stepping = sampler.step();
         sampler.close();
-        assert.deepEqual(active, [4, "aborted after 4"]);
+        assert.deepEqual(active, [1, "aborted after 1"]);
         for (const heard of waiting.slice(-4)) {
           assert.deepEqual(heard, ["aborted after 0"]);
         }
         assert.equal(await stepping, false);
-        assert.deepEqual(active, [4, "aborted after 4"]);
+        assert.deepEqual(active, [1, "aborted after 1"]);
         assert.equal(gpu.pool.liveBytes, before);
       });
       // A rollout whose responses are lost does not wait for them.
