@@ -35,7 +35,7 @@ DATA = [
     datum([5, 6], [6, 7], weights=[1.0, 1.0]),
     datum([8, 9, 1, 2], [9, 1, 2, 3], weights=[1.0, 0.5, 0.0, 2.0]),
 ]
-STEP = types.AdamParams(learning_rate=1e-2)
+STEP = types.AdamParams(learning_rate=1e-3)
 
 
 def loss(client, data=DATA):

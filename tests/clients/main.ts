@@ -1,28 +1,34 @@
 /**
- * Runs scripts with the unchanged SDK of Tinker against a server of their own with the embedded model.
+ * Runs scripts with clients that people have, unchanged, against a server of their own with a model.
  *
- *     python3 -m venv .venv && .venv/bin/pip install -r tests/server/tinker/sdk/requirements.txt
- *     deno run -A tests/server/tinker/sdk/main.ts --python .venv/bin/python
+ *     python3 -m venv .venv && .venv/bin/pip install -r tests/clients/requirements.txt
+ *     deno run -A tests/clients/main.ts --python .venv/bin/python
  *
- * Other arguments are scripts of this folder, by default `acceptance.py` and `learn.py`.
+ * Other arguments are scripts of this folder, all of them by default. `--model PATH` is the model, by default the
+ * embedded one, which `openai_client.py` and `tinker_learn.py` need.
  */
 
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { join } from "node:path";
-import { PROJECT_FOLDER } from "../../../../src/cli/dev/project.ts";
-import { program } from "../../client.ts";
-import { TINY, withModels } from "../../openai/with_models.ts";
+import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
+import { program } from "../server/client.ts";
+import { TINY, withModels } from "../server/openai/with_models.ts";
 
-const { values: { python }, positionals } = parseArgs({
+const { values: { python, model }, positionals } = parseArgs({
   args: Deno.args,
   allowPositionals: true,
-  options: { python: { type: "string", default: "python3" } },
+  options: {
+    python: { type: "string", default: "python3" },
+    model: { type: "string", default: TINY },
+  },
 });
 /** What 20 steps of `./tango train` reach, seed 0, on 512 held-out problems. */
 const REACHED = 0.384;
 
-const scripts = positionals.length > 0 ? positionals : ["acceptance.py", "learn.py"];
+const scripts = positionals.length > 0
+  ? positionals
+  : ["openai_client.py", "tinker_acceptance.py", "tinker_learn.py"];
 let failed = 0;
 for (const script of scripts) {
   await withModels(
@@ -32,13 +38,13 @@ for (const script of scripts) {
         env: { TINKER_BASE_URL: url, TINKER_API_KEY: "tml-none", TINKER_TELEMETRY: "0" },
       }).spawn();
       if (!(await child.status).success) failed++;
-      else if (script === "learn.py") {
+      else if (script === "tinker_learn.py") {
         const before = await accuracyOf(TINY), after = await accuracyOf(learnedIn(root));
         console.log(`held-out problems, greedy: ${before} → ${after}, ./tango train: ${REACHED}`);
         if (after < REACHED) failed++;
       }
     },
-    undefined,
+    { tiny: model },
     { slots: 128, cacheTokens: 16_384, microBatchTokens: 2048 },
   );
 }
