@@ -42,7 +42,7 @@ import { modelListRoutes } from "./openai/models.ts";
 import { isOpenAiPath } from "./openai/paths.ts";
 import { ModelNames } from "./serving/model_names.ts";
 import type { Tinker } from "./tinker/api.ts";
-import { FORWARD_BACKWARD, isTinkerPath } from "./tinker/paths.ts";
+import { BINARY_BODY, FORWARD_BACKWARD, isTinkerPath } from "./tinker/paths.ts";
 import { tinkerRoutes } from "./tinker/tinker.ts";
 import { tokenRoutes } from "./openai/tokens.ts";
 import { pageRoutes } from "./page_routes.ts";
@@ -94,7 +94,7 @@ export function makeApp(
       refuseBody(
         request,
         isOfModels ? LARGEST_BODY.ofModels : LARGEST_BODY.ofRuns,
-        path === FORWARD_BACKWARD ? "application/x-protobuf" : "application/json",
+        path === FORWARD_BACKWARD ? BINARY_BODY : undefined,
       ) ??
       (isReading || await isRead(context.req) ? null : tooSlow());
     if (refusal === null) await next();

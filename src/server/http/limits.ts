@@ -36,6 +36,12 @@ const LONGEST_BODY_MS = 10_000;
 /** Event streams at a time. */
 export const MOST_WATCHERS = 1000;
 
+/** A type that a body is expected to be of, and what to do where it is not. */
+export interface ExpectedType {
+  readonly type: string;
+  readonly advice?: string;
+}
+
 /**
  * Refuses a body that is too large, does not say how large it is, or is of another type: what a form or a script of any
  * page can send without asking is none of those that are expected. Null: it may be read.
@@ -45,7 +51,7 @@ export const MOST_WATCHERS = 1000;
 export function refuseBody(
   { headers, method }: Request,
   largest: number,
-  expected = "application/json",
+  { type: expected, advice }: ExpectedType = { type: "application/json" },
 ): Response | null {
   const length = headers.get("content-length");
   if (length === null && headers.has("transfer-encoding")) {
@@ -55,7 +61,7 @@ export function refuseBody(
     return problemResponse(413, `A request has at most ${largest} bytes.`);
   }
   if (method !== "POST" || isOfType(headers.get("content-type"), expected, length)) return null;
-  return problemResponse(415, `Send a body as ${expected}.`);
+  return problemResponse(415, `Send a body as ${expected}.${advice ? ` ${advice}` : ""}`);
 }
 
 /** Whether a type is the one that is expected; none needs to be said where nothing is sent. */

@@ -9,7 +9,7 @@ import { newTinkerApi, post, type Tinker } from "./api.ts";
 import { encoded } from "./loss_output.ts";
 import { askedLoss, lossOf } from "./losses.ts";
 import { numbering, takeNumbered } from "./numbered.ts";
-import { FORWARD_BACKWARD } from "./paths.ts";
+import { BINARY_BODY, FORWARD_BACKWARD } from "./paths.ts";
 import type { TrainedModel } from "./sessions.ts";
 import { type ForwardBackwardRequest, ForwardBackwardRequestSchema } from "./wire/tinker_pb.ts";
 
@@ -29,6 +29,11 @@ const asksStep = z.looseObject({
 /** The routes. */
 export function trainingRoutes(tinker: Tinker): OpenAPIHono {
   const api = newTinkerApi();
+  const gone = z.looseObject({});
+  post(api, "forward", "Is gone: forward_backward with forward_only does it", gone, () => {
+    throw new RequestProblem(410, `This route is gone. ${BINARY_BODY.advice}`);
+  });
+
   const forwardBackward = createRoute({
     method: "post",
     path: FORWARD_BACKWARD,
@@ -83,10 +88,7 @@ function decoded(bytes: Uint8Array): ForwardBackwardRequest {
   } catch (error) {
     throw new RequestProblem(
       400,
-      `The body is no ForwardBackwardRequest (${
-        (error as Error).message
-      }); clients older than 0.25 send JSON, which ` +
-        `is not built.`,
+      `The body is no ForwardBackwardRequest (${(error as Error).message}). ${BINARY_BODY.advice}`,
     );
   }
 }

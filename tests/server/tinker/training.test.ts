@@ -308,6 +308,9 @@ Deno.test("limits over HTTP: an adapter that does not fit is refused, and a sess
       await using next = await TrainingSession.begin({ url });
       await train(await next.createModel("tiny", { rank: 64 }), 1);
       assert.equal(served.find("tiny").model.pid, process);
+      for (const path of ["forward_backward", "forward"]) {
+        await assert.rejects(next.post(path, { model_id: "x" }), /pip install tinker==0.38.0/);
+      }
       await assert.rejects(next.post("retrieve_future", { request_id: "x" }), /unknown/);
       await assert.rejects(next.sampler({ path: "tinker://a/../b" }), /no saved model/);
       await assert.rejects(
