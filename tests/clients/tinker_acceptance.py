@@ -3,6 +3,7 @@
 import os
 import sys
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 
 import tinker
 from tinker import types
@@ -205,6 +206,20 @@ def checkpoints_are_listed_and_removed(at):
     except tinker.BadRequestError:
         return
     raise AssertionError("an id without its kind was taken")
+
+
+@test
+def two_clients_at_once_end_as_each_does_alone(at):
+    def run(seed):
+        client = at.client(rank=4 * seed, seed=seed)
+        for _ in range(3):
+            client.forward_backward(DATA, "cross_entropy")
+            client.optim_step(STEP)
+        return log_probs(client.forward(DATA, "cross_entropy").result())
+
+    alone = [run(1), run(2)]
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(run, (1, 2))) == alone
 
 
 @test
