@@ -1,3 +1,4 @@
+import { UserError } from "../../base/user_error.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
 import { add } from "../../kernels/add.ts";
 import { embeddingGradient } from "../../model/decoder/backward.ts";
@@ -225,15 +226,15 @@ export class Trainer {
    * Applies the gradients in one step of AdamW; the next `forwardBackward` begins with none. When any of
    * them is not finite, nothing is updated.
    *
-   * @throws Error when some of them were lost with a `forwardBackward` that failed; nothing is updated then,
+   * @throws UserError when some of them were lost with a `forwardBackward` that failed; nothing is updated then,
    *   and the next one begins with none
    */
   async optimStep(numbers: AdamwNumbers): Promise<UpdateResult> {
     this.model.expectLive();
     if (this.#areLost) {
       this.#areLost = this.#hasGradients = false;
-      throw new Error(
-        "gradients were lost with a forwardBackward that failed; compute all of them again",
+      throw new UserError(
+        "Gradients were lost with a forwardBackward that failed; compute all of them again.",
       );
     }
     if (!this.#hasGradients) this.optimizer.zeroGradients();

@@ -69,6 +69,13 @@ export class Session {
     return model;
   }
 
+  /** Takes a model out, and its adapter off the GPU. */
+  async drop(id: string): Promise<void> {
+    const model = this.models.get(id);
+    this.models.delete(id);
+    if (model) await dropped(model);
+  }
+
   /** Returns all that it has. */
   async end(): Promise<void> {
     this.#ending.abort();
@@ -76,15 +83,16 @@ export class Session {
     const models = [...this.models.values()];
     this.models.clear();
     this.samplings.clear();
-    for (const { ordered } of models) ordered.end();
-    await Promise.all(models.map(({ id, served: { model } }) =>
-      // A process that has ended has nothing of it any more.
-      model.pid === null
-        ? null
-        : model.call<"drop">({ kind: "drop", adapter: id }).catch(() => null)
-    ));
+    await Promise.all(models.map(dropped));
     removeIfPresent(join(this.snapshots, this.id));
   }
+}
+
+async function dropped({ id, ordered, served: { model } }: TrainedModel): Promise<void> {
+  ordered.end();
+  // A process that has ended has nothing of it any more.
+  if (model.pid === null) return;
+  await model.call<"drop">({ kind: "drop", adapter: id }).catch(() => null);
 }
 
 /** The clients that are there. */
@@ -171,7 +179,9 @@ export class Sessions implements Disposable {
   #endSilent(): void {
     const now = performance.now();
     for (const { id, lastSeen } of this.#sessions.values()) {
-      if (now - lastSeen > this.silenceMs) void this.end(id);
+      if (now - lastSeen <= this.silenceMs) continue;
+      // What is left of it on the disk ends nobody else.
+      this.end(id).catch((error) => console.error(error));
     }
   }
 }
