@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { GemmLayout } from "../../src/kernels/gemm.ts";
+import type { GemmLayout } from "../../src/kernels/products/gemm.ts";
 import { makeProduct } from "../kernels/gemm.ts";
 import { largestError } from "../measure.ts";
 import { PeerDisagrees } from "../peer_disagrees.ts";

@@ -1,5 +1,5 @@
-import { attentionBackward, attentionForward } from "../../src/kernels/attention.ts";
-import { attentionSegments } from "../../src/kernels/attention_segments.ts";
+import { attentionBackward, attentionForward } from "../../src/kernels/attention/attention.ts";
+import { attentionSegments } from "../../src/kernels/attention/attention_segments.ts";
 import { dot, type MakeBenchmark, type Sample, sampleIndices } from "../benchmark.ts";
 
 /** Softmax weights and sums of up to 512 values of size 1. */

@@ -1,5 +1,5 @@
-import { attentionDecode } from "../../src/kernels/attention_decode.ts";
-import { pageTokens } from "../../src/kernels/attention_shape.ts";
+import { attentionDecode } from "../../src/kernels/attention/attention_decode.ts";
+import { pageTokens } from "../../src/kernels/attention/attention_shape.ts";
 import { dot, type MakeBenchmark, sampleIndices } from "../benchmark.ts";
 
 /** One new token per sequence over a full paged cache; a sequence's pages lie apart. */

@@ -1,4 +1,8 @@
-import { embeddingBackward, embeddingForward, embeddingPlan } from "../../src/kernels/embedding.ts";
+import {
+  embeddingBackward,
+  embeddingForward,
+  embeddingPlan,
+} from "../../src/kernels/layers/embedding.ts";
 import { type MakeBenchmark, sampleIndices } from "../benchmark.ts";
 
 /** Backward clears the gradient [vocabulary, width] and adds to it; tokens are sorted once, outside. */

@@ -1,4 +1,4 @@
-import { gemm, type GemmLayout } from "../../src/kernels/gemm.ts";
+import { gemm, type GemmLayout } from "../../src/kernels/products/gemm.ts";
 import {
   dot,
   type MakeBenchmark,

@@ -1,5 +1,5 @@
-import { adamw } from "../../src/kernels/adamw.ts";
-import { gradientNorm } from "../../src/kernels/gradient_norm.ts";
+import { adamw } from "../../src/kernels/optimizer/adamw.ts";
+import { gradientNorm } from "../../src/kernels/optimizer/gradient_norm.ts";
 import { type MakeBenchmark, sampleIndices, sumBound } from "../benchmark.ts";
 
 /** One AdamW step over a flat tensor. */

@@ -1,5 +1,5 @@
-import { policyLoss } from "../../src/kernels/policy_loss.ts";
-import { clippedSurrogate, klEstimate } from "../../tests/kernels/policy_loss_reference.ts";
+import { policyLoss } from "../../src/kernels/losses/policy_loss.ts";
+import { clippedSurrogate, klEstimate } from "../../tests/kernels/losses/policy_loss_reference.ts";
 import { type MakeBenchmark, sampleIndices } from "../benchmark.ts";
 
 /** Clipped loss, k3 KL penalty and entropy bonus with their derivatives: 5 numbers in, 6 out. */

@@ -1,4 +1,4 @@
-import { rmsnormBackward, rmsnormForward } from "../../src/kernels/rmsnorm.ts";
+import { rmsnormBackward, rmsnormForward } from "../../src/kernels/layers/rmsnorm.ts";
 import { dot, type MakeBenchmark, sampleIndices, sumBound } from "../benchmark.ts";
 
 const epsilon = 1e-6;

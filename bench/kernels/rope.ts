@@ -1,5 +1,5 @@
-import { ropeBackward, ropeForward } from "../../src/kernels/rope.ts";
-import { inverseFrequencies, ropeTable } from "../../src/kernels/rope_table.ts";
+import { ropeBackward, ropeForward } from "../../src/kernels/attention/rope.ts";
+import { inverseFrequencies, ropeTable } from "../../src/kernels/attention/rope_table.ts";
 import { type MakeBenchmark, type Sample, sampleIndices } from "../benchmark.ts";
 
 /**

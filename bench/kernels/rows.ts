@@ -1,4 +1,4 @@
-import { gatherRows, scatterRows } from "../../src/kernels/gather_rows.ts";
+import { gatherRows, scatterRows } from "../../src/kernels/layers/gather_rows.ts";
 import { type MakeBenchmark, sampleIndices } from "../benchmark.ts";
 
 /** Coprime to every number of rows in shapes.json, so that it visits each row once. */

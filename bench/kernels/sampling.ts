@@ -1,11 +1,16 @@
-import { rowScales } from "../../src/kernels/log_softmax.ts";
+import { rowScales } from "../../src/kernels/losses/log_softmax.ts";
 import {
   sampleTokens,
   samplingNeeds,
   samplingSettings,
   settingsWords,
-} from "../../src/kernels/sample.ts";
-import { decodeState, slotsOf, stateWords, stopArray } from "../../src/kernels/decode_slots.ts";
+} from "../../src/kernels/sampling/sample.ts";
+import {
+  decodeState,
+  slotsOf,
+  stateWords,
+  stopArray,
+} from "../../src/kernels/sampling/decode_slots.ts";
 import { type MakeBenchmark, type Sample, sampleIndices } from "../benchmark.ts";
 
 const unfiltered = { temperature: 1, topK: 0, topP: 1, minP: 0 };

@@ -1,4 +1,4 @@
-import { sequenceOldLogProbs } from "../../src/kernels/sequence_old_log_probs.ts";
+import { sequenceOldLogProbs } from "../../src/kernels/losses/sequence_old_log_probs.ts";
 import { type MakeBenchmark, sampleIndices, sumBound } from "../benchmark.ts";
 
 /** The ratio of each of many sequences of equal length. */

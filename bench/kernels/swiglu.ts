@@ -1,4 +1,4 @@
-import { swigluBackward, swigluForward } from "../../src/kernels/swiglu.ts";
+import { swigluBackward, swigluForward } from "../../src/kernels/layers/swiglu.ts";
 import { type MakeBenchmark, sampleIndices } from "../benchmark.ts";
 
 /** h = silu(gate) · up, the gate's columns and up's side by side. */

@@ -1,5 +1,5 @@
-import { type StoredType, storedTypes } from "../../src/kernels/stored_type.ts";
-import { unpack } from "../../src/kernels/unpack.ts";
+import { type StoredType, storedTypes } from "../../src/kernels/parts/stored_type.ts";
+import { unpack } from "../../src/kernels/products/unpack.ts";
 import { type MakeBenchmark, sampleIndices } from "../benchmark.ts";
 
 /** Every block has these scales, as f16 bit patterns and as the numbers they are. */

@@ -1,4 +1,4 @@
-import { type AttentionTile, attentionTile } from "../../src/kernels/attention_tile.ts";
+import { type AttentionTile, attentionTile } from "../../src/kernels/attention/attention_tile.ts";
 import type { Tuning } from "../../src/gpu/tuning.ts";
 import type { GpuLimits } from "./gpu_limits.ts";
 import type { NestedLoop } from "./inner_loop.ts";

@@ -1,6 +1,6 @@
 import { bytesOf } from "../../src/gpu/tensor.ts";
-import { gemmOperation, type GemmShape } from "../../src/kernels/gemm_variants.ts";
-import type { GemmTile } from "../../src/kernels/gemm_tiles.ts";
+import { gemmOperation, type GemmShape } from "../../src/kernels/products/gemm_variants.ts";
+import type { GemmTile } from "../../src/kernels/products/gemm_tiles.ts";
 import type { Tuning } from "../../src/gpu/tuning.ts";
 import type { GpuLimits } from "./gpu_limits.ts";
 import type { InnerLoop } from "./inner_loop.ts";

@@ -3,7 +3,7 @@ import type { DeviceInfo, EngineName } from "../gpu/adapter.ts";
 import { type ListedGpu, listGpus } from "../gpu/choice/gpu_list.ts";
 import { findVulkanDrivers, type VulkanDrivers } from "../gpu/choice/vulkan_drivers.ts";
 import { Gpu } from "../gpu/gpu.ts";
-import { requireSameBits } from "../kernels/same_bits.ts";
+import { requireSameBits } from "../kernels/choice/same_bits.ts";
 import { PROJECT_FOLDER } from "./dev/project.ts";
 
 /** The limits that decide what fits on a device, in bytes or counts. */

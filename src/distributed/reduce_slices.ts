@@ -4,7 +4,7 @@ import { ownShards } from "../engine/training/shards.ts";
 import type { WholeGradients } from "../engine/training/whole_gradients.ts";
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
-import { add } from "../kernels/add.ts";
+import { add } from "../kernels/products/add.ts";
 import { type Slice, windowOn } from "../model/decoder/slices.ts";
 import type { Communicator } from "./communicator.ts";
 import { bytesOf, messagesUnderWay } from "./gather_slices.ts";

@@ -3,7 +3,7 @@
 import { forwardSequences } from "../engine/training/forward.ts";
 import { promptedSequence } from "../engine/training/sequence.ts";
 import type { RolloutResponse } from "../engine/sampling/rollout.ts";
-import { gradientNorm } from "../kernels/gradient_norm.ts";
+import { gradientNorm } from "../kernels/optimizer/gradient_norm.ts";
 import type { Model } from "../model/decoder/model.ts";
 import type { PolicyName } from "./policy.ts";
 

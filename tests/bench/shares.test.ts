@@ -6,7 +6,7 @@ import {
 } from "../../bench/machine_code/attention_shares.ts";
 import { productShare } from "../../bench/machine_code/product_shares.ts";
 import { decodeShare, laneInstructions } from "../../bench/machine_code/streaming_shares.ts";
-import { attentionTile } from "../../src/kernels/attention_tile.ts";
+import { attentionTile } from "../../src/kernels/attention/attention_tile.ts";
 
 const tile = { rm: 8, rn: 8, lx: 16, ly: 16, tk: 16 };
 const loop = { instructions: 1280, multiplyAdds: 1024 };

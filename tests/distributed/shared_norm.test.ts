@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { gradientReducer } from "../../src/distributed/gradient_reducer.ts";
-import { gradientNorm } from "../../src/kernels/gradient_norm.ts";
+import { gradientNorm } from "../../src/kernels/optimizer/gradient_norm.ts";
 import { SharedNorm } from "../../src/model/decoder/shared_norm.ts";
 import { cutIntoSlices, windowOn } from "../../src/model/decoder/slices.ts";
 import { onEveryGpu, randomFloats } from "../kernels/harness.ts";

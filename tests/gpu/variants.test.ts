@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { AskedClasses, VariantChoices, type VariedOperation } from "../../src/gpu/variants.ts";
-import { gemm } from "../../src/kernels/gemm.ts";
-import { gemmOperation } from "../../src/kernels/gemm_variants.ts";
+import { gemm } from "../../src/kernels/products/gemm.ts";
+import { gemmOperation } from "../../src/kernels/products/gemm_variants.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
 
 /** Sums of so many numbers; more than ten are many. */

@@ -5,7 +5,7 @@ import { variantName } from "../../bench/machine_code/kernel_code.ts";
 import { Gpu } from "../../src/gpu/gpu.ts";
 import { compile, type KernelSource } from "../../src/gpu/kernel.ts";
 import { limitsThatShow } from "../../src/gpu/rehearsal.ts";
-import { kernelTrials } from "../../src/kernels/trials.ts";
+import { kernelTrials } from "../../src/kernels/choice/trials.ts";
 import { tinyConfig } from "../model/tiny_model.ts";
 import { gpuOf, onEveryGpu } from "./harness.ts";
 

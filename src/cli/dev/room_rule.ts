@@ -34,6 +34,16 @@ const NARROWER: Readonly<Record<string, readonly string[]>> = {
 
 /** The rooms inside a room, in order; files beside them may import from all of them. */
 const INNER: Readonly<Record<string, readonly string[]>> = {
+  kernels: [
+    "parts",
+    "products",
+    "layers",
+    "attention",
+    "losses",
+    "sampling",
+    "optimizer",
+    "choice",
+  ],
   model: ["decoder", "tokenizer", "weights"],
   engine: ["sampling", "training"],
   grading: ["text", "python", "values"],

@@ -1,8 +1,8 @@
 import { UserError } from "../../base/user_error.ts";
-import { checkSampling } from "../../kernels/sample.ts";
+import { checkSampling } from "../../kernels/sampling/sample.ts";
 import type { ModelConfig } from "../../model/decoder/config.ts";
 import { pagesFor } from "./kv_cache.ts";
-import { pageTokens } from "../../kernels/attention_shape.ts";
+import { pageTokens } from "../../kernels/attention/attention_shape.ts";
 import type { SampleRequest } from "./request.ts";
 
 /** The most tokens told beside one: each of them takes a walk over the logits. */

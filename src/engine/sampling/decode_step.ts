@@ -1,7 +1,7 @@
 import type { Tensor } from "../../gpu/tensor.ts";
-import { attentionDecode } from "../../kernels/attention_decode.ts";
-import { ropeForward } from "../../kernels/rope.ts";
-import { sampleTokens } from "../../kernels/sample.ts";
+import { attentionDecode } from "../../kernels/attention/attention_decode.ts";
+import { ropeForward } from "../../kernels/attention/rope.ts";
+import { sampleTokens } from "../../kernels/sampling/sample.ts";
 import {
   attentionShape,
   embed,

@@ -1,5 +1,5 @@
 import type { Tensor } from "../../gpu/tensor.ts";
-import { noToken } from "../../kernels/decode_slots.ts";
+import { noToken } from "../../kernels/sampling/decode_slots.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import { decodeStep } from "./decode_step.ts";
 import type { Held } from "./held_memory.ts";

@@ -1,5 +1,5 @@
 import { bytesOf, type Tensor } from "../../gpu/tensor.ts";
-import { pageTokens } from "../../kernels/attention_shape.ts";
+import { pageTokens } from "../../kernels/attention/attention_shape.ts";
 import type { Model } from "../../model/decoder/model.ts";
 
 /** Pages for the keys of so many tokens. */

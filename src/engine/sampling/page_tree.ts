@@ -1,4 +1,4 @@
-import { pageTokens } from "../../kernels/attention_shape.ts";
+import { pageTokens } from "../../kernels/attention/attention_shape.ts";
 
 /** A page of the cache that holds keys of some sequences' tokens; they follow the tokens of its parent. */
 export interface CachedPage {

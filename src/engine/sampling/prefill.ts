@@ -1,9 +1,9 @@
 import type { Tensor } from "../../gpu/tensor.ts";
-import { noToken } from "../../kernels/decode_slots.ts";
-import { attentionPaged } from "../../kernels/attention.ts";
-import { pagedSegments } from "../../kernels/attention_segments.ts";
-import { cacheCopy } from "../../kernels/cache_copy.ts";
-import { ropeForward } from "../../kernels/rope.ts";
+import { noToken } from "../../kernels/sampling/decode_slots.ts";
+import { attentionPaged } from "../../kernels/attention/attention.ts";
+import { pagedSegments } from "../../kernels/attention/attention_segments.ts";
+import { cacheCopy } from "../../kernels/attention/cache_copy.ts";
+import { ropeForward } from "../../kernels/attention/rope.ts";
 import {
   attentionShape,
   embed,

@@ -1,7 +1,7 @@
 import type { Tensor } from "../../gpu/tensor.ts";
-import { gatherRows } from "../../kernels/gather_rows.ts";
+import { gatherRows } from "../../kernels/layers/gather_rows.ts";
 import { finalNorm } from "../../model/decoder/forward.ts";
-import { rowScales } from "../../kernels/log_softmax.ts";
+import { rowScales } from "../../kernels/losses/log_softmax.ts";
 import { headLogits } from "../../model/decoder/head.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import { likeliestOf } from "./likeliest_tokens.ts";

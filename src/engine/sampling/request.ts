@@ -1,4 +1,4 @@
-import type { SamplingStream, TokenSampling } from "../../kernels/sample.ts";
+import type { SamplingStream, TokenSampling } from "../../kernels/sampling/sample.ts";
 
 /** How tokens are drawn: temperature, filters and the place of their random numbers. */
 export interface Sampling extends TokenSampling, SamplingStream {}

@@ -1,7 +1,7 @@
 import type { ParameterValue } from "../../gpu/recording/launch_parameters.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
-import { likeliestTokens } from "../../kernels/likeliest.ts";
-import { logSoftmax, logSoftmaxFinish, logSoftmaxState } from "../../kernels/log_softmax.ts";
+import { likeliestTokens } from "../../kernels/sampling/likeliest.ts";
+import { logSoftmax, logSoftmaxFinish, logSoftmaxState } from "../../kernels/losses/log_softmax.ts";
 import type { Model } from "../../model/decoder/model.ts";
 
 /** Where the likeliest tokens of rows go. */

@@ -1,4 +1,4 @@
-import { pageTokens } from "../../kernels/attention_shape.ts";
+import { pageTokens } from "../../kernels/attention/attention_shape.ts";
 import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import { callAll } from "./call_all.ts";
 import { pagesFor } from "./kv_cache.ts";

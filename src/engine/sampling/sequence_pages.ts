@@ -1,4 +1,4 @@
-import { pageTokens } from "../../kernels/attention_shape.ts";
+import { pageTokens } from "../../kernels/attention/attention_shape.ts";
 import type { CachedPrefix, PageTree } from "./page_tree.ts";
 import type { Sequence } from "./sequence.ts";
 

@@ -6,14 +6,14 @@ import {
   slotsOf,
   stateWords,
   stopArray,
-} from "../../kernels/decode_slots.ts";
+} from "../../kernels/sampling/decode_slots.ts";
 import {
   type SamplingNeeds,
   samplingNeeds,
   samplingSettings,
   settingsWords,
-} from "../../kernels/sample.ts";
-import { inverseTemperature, rowScales } from "../../kernels/log_softmax.ts";
+} from "../../kernels/sampling/sample.ts";
+import { inverseTemperature, rowScales } from "../../kernels/losses/log_softmax.ts";
 import type { Sequence } from "./sequence.ts";
 
 /** Few slots that are not rounded up to 16: products of so few rows are a matter of reading the weights. */

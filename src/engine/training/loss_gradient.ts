@@ -1,7 +1,7 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
-import { policyLoss } from "../../kernels/policy_loss.ts";
-import { sequenceOldLogProbs } from "../../kernels/sequence_old_log_probs.ts";
+import { policyLoss } from "../../kernels/losses/policy_loss.ts";
+import { sequenceOldLogProbs } from "../../kernels/losses/sequence_old_log_probs.ts";
 import type { HeadOutput } from "../../model/decoder/head.ts";
 import type {
   Loss,

@@ -1,4 +1,4 @@
-import type { KlEstimator, PolicyObjective } from "../../kernels/policy_loss.ts";
+import type { KlEstimator, PolicyObjective } from "../../kernels/losses/policy_loss.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import type { TrainingSequence } from "./sequence.ts";
 

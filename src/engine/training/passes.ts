@@ -1,8 +1,8 @@
 /** What one pass over some sequences does on the GPU. The caller opens the scope. */
 
 import type { Tensor } from "../../gpu/tensor.ts";
-import type { TableTile } from "../../kernels/embedding.ts";
-import { gatherRows, scatterRows } from "../../kernels/gather_rows.ts";
+import type { TableTile } from "../../kernels/layers/embedding.ts";
+import { gatherRows, scatterRows } from "../../kernels/layers/gather_rows.ts";
 import { backward } from "../../model/decoder/backward.ts";
 import { forwardForTraining, forwardOnly } from "../../model/decoder/forward.ts";
 import { headBackward, headForward, type HeadOutput } from "../../model/decoder/head.ts";

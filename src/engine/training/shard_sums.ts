@@ -1,6 +1,6 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
-import { add } from "../../kernels/add.ts";
+import { add } from "../../kernels/products/add.ts";
 import type { ShardRange, ShardSum } from "./reducer.ts";
 
 /**

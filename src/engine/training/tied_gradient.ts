@@ -1,6 +1,6 @@
 import type { Tensor } from "../../gpu/tensor.ts";
-import { add } from "../../kernels/add.ts";
-import type { TableTile } from "../../kernels/embedding.ts";
+import { add } from "../../kernels/products/add.ts";
+import type { TableTile } from "../../kernels/layers/embedding.ts";
 import { embeddingGradient } from "../../model/decoder/backward.ts";
 import type { Model } from "../../model/decoder/model.ts";
 

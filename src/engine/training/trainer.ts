@@ -1,6 +1,6 @@
 import { UserError } from "../../base/user_error.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
-import { add } from "../../kernels/add.ts";
+import { add } from "../../kernels/products/add.ts";
 import { embeddingGradient } from "../../model/decoder/backward.ts";
 import { wholeAt } from "../../model/decoder/gradient_order.ts";
 import type { Model } from "../../model/decoder/model.ts";

@@ -1,9 +1,13 @@
 import type { Tensor } from "../../gpu/tensor.ts";
-import { attentionBackward } from "../../kernels/attention.ts";
-import { embeddingBackward, embeddingPlan, type TableTile } from "../../kernels/embedding.ts";
-import { biasBackward, rmsnormBackward } from "../../kernels/rmsnorm.ts";
-import { ropeBackward } from "../../kernels/rope.ts";
-import { swigluBackward } from "../../kernels/swiglu.ts";
+import { attentionBackward } from "../../kernels/attention/attention.ts";
+import {
+  embeddingBackward,
+  embeddingPlan,
+  type TableTile,
+} from "../../kernels/layers/embedding.ts";
+import { biasBackward, rmsnormBackward } from "../../kernels/layers/rmsnorm.ts";
+import { ropeBackward } from "../../kernels/attention/rope.ts";
+import { swigluBackward } from "../../kernels/layers/swiglu.ts";
 import {
   type AttentionActivations,
   attentionShape,

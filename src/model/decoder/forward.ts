@@ -1,8 +1,8 @@
 import type { CacheDtype, Tensor } from "../../gpu/tensor.ts";
-import { attentionForward } from "../../kernels/attention.ts";
-import { embeddingForward } from "../../kernels/embedding.ts";
-import { rmsnormForward } from "../../kernels/rmsnorm.ts";
-import { ropeForward, type RopeOptions } from "../../kernels/rope.ts";
+import { attentionForward } from "../../kernels/attention/attention.ts";
+import { embeddingForward } from "../../kernels/layers/embedding.ts";
+import { rmsnormForward } from "../../kernels/layers/rmsnorm.ts";
+import { ropeForward, type RopeOptions } from "../../kernels/attention/rope.ts";
 import { gatedForward, linearForward } from "./linear.ts";
 import type { Layer, Model } from "./model.ts";
 import type { PackedBatch } from "./packed_batch.ts";

@@ -1,12 +1,12 @@
 import type { Tensor } from "../../gpu/tensor.ts";
-import { gemm } from "../../kernels/gemm.ts";
+import { gemm } from "../../kernels/products/gemm.ts";
 import {
   logSoftmax,
   logSoftmaxBackward,
   logSoftmaxFinish,
   logSoftmaxState,
   vocabularyBlock,
-} from "../../kernels/log_softmax.ts";
+} from "../../kernels/losses/log_softmax.ts";
 import type { Model } from "./model.ts";
 import type { TableTileParameter } from "./parameters.ts";
 

@@ -1,6 +1,6 @@
 import { bytesOf, type MatrixType } from "../../gpu/tensor.ts";
 import { UserError } from "../../base/user_error.ts";
-import { vocabularyBlock } from "../../kernels/log_softmax.ts";
+import { vocabularyBlock } from "../../kernels/losses/log_softmax.ts";
 import type { ModelConfig } from "./config.ts";
 
 /** A tensor as Hugging Face names it, or some rows of one, and where they lie in a block. */

@@ -1,7 +1,7 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
-import { gemm } from "../../kernels/gemm.ts";
-import { swigluForward } from "../../kernels/swiglu.ts";
+import { gemm } from "../../kernels/products/gemm.ts";
+import { swigluForward } from "../../kernels/layers/swiglu.ts";
 import type { LoraGroup } from "./lora.ts";
 import type { Parameter } from "./parameters.ts";
 

@@ -1,6 +1,6 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
-import { ropeTable } from "../../kernels/rope_table.ts";
+import { ropeTable } from "../../kernels/attention/rope_table.ts";
 import type { ModelConfig } from "./config.ts";
 import { layerKey, parameterBlocks } from "./layout.ts";
 import type { Linear } from "./linear.ts";

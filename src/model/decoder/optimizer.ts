@@ -1,5 +1,5 @@
 import type { Tensor } from "../../gpu/tensor.ts";
-import { adamw } from "../../kernels/adamw.ts";
+import { adamw } from "../../kernels/optimizer/adamw.ts";
 import type { Model } from "./model.ts";
 import { Moments } from "./moments.ts";
 import type { Parameters } from "./parameters.ts";

@@ -1,6 +1,10 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
-import { attendedRows, attentionSegments, packedTokens } from "../../kernels/attention_segments.ts";
+import {
+  attendedRows,
+  attentionSegments,
+  packedTokens,
+} from "../../kernels/attention/attention_segments.ts";
 
 /**
  * Several sequences laid one after another, so that no token of padding is computed, and what some of

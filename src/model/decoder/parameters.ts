@@ -7,7 +7,7 @@ import {
   type Tensor,
 } from "../../gpu/tensor.ts";
 import { pieceBytes, readPieces } from "../../gpu/tensor_pieces.ts";
-import { gatherRows } from "../../kernels/gather_rows.ts";
+import { gatherRows } from "../../kernels/layers/gather_rows.ts";
 import { fromStorage, toStorage } from "./half_precision.ts";
 import {
   type Block,

@@ -1,4 +1,4 @@
-import { inverseFrequencies } from "../../kernels/rope_table.ts";
+import { inverseFrequencies } from "../../kernels/attention/rope_table.ts";
 
 /** How a model stretches its rotation beyond the context it was first trained on. */
 export type RopeScaling =

@@ -4,7 +4,7 @@ import {
   finishGradientNorm,
   gradientNormPartials,
   partialCount,
-} from "../../kernels/gradient_norm.ts";
+} from "../../kernels/optimizer/gradient_norm.ts";
 import { type Slice, type SliceExchange, windowOn } from "./slices.ts";
 
 /**

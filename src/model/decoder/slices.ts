@@ -1,7 +1,7 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import { pieceBytes } from "../../gpu/tensor_pieces.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
-import { partialCount, partialElements } from "../../kernels/gradient_norm.ts";
+import { partialCount, partialElements } from "../../kernels/optimizer/gradient_norm.ts";
 
 /** Neighbouring elements of one of several flat tensors, and which process looks after them. */
 export interface Slice {

@@ -1,5 +1,5 @@
 import { UserError } from "../../base/user_error.ts";
-import { inverseFrequencies } from "../../kernels/rope_table.ts";
+import { inverseFrequencies } from "../../kernels/attention/rope_table.ts";
 import { architectures, type ModelConfig, parseModelConfig } from "../decoder/config.ts";
 import type { GgufFile } from "./gguf_file.ts";
 import { ropeFactorsName } from "./gguf_names.ts";

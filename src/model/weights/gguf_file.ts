@@ -1,6 +1,6 @@
 import { GGMLQuantizationType, gguf } from "@huggingface/gguf";
 import { UserError } from "../../base/user_error.ts";
-import { isStoredType, storedBytes, storedTypes } from "../../kernels/stored_type.ts";
+import { isStoredType, storedBytes, storedTypes } from "../../kernels/parts/stored_type.ts";
 import { openForReading, readExactly } from "./file_reading.ts";
 import { ggufTensorName, isInterleaved } from "./gguf_names.ts";
 import type { StoredTensor, WeightFile } from "./weight_file.ts";

@@ -1,9 +1,9 @@
 import { UserError } from "../../base/user_error.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
-import { overflowsBlocks } from "../../kernels/kept_blocks.ts";
-import { storedBytes, storedTypes } from "../../kernels/stored_type.ts";
-import { holdsNonFinite } from "../../kernels/stored_values.ts";
-import { unpack } from "../../kernels/unpack.ts";
+import { overflowsBlocks } from "../../kernels/products/kept_blocks.ts";
+import { storedBytes, storedTypes } from "../../kernels/parts/stored_type.ts";
+import { holdsNonFinite } from "../../kernels/parts/stored_values.ts";
+import { unpack } from "../../kernels/products/unpack.ts";
 import type { Block } from "../decoder/layout.ts";
 import type { Parameters } from "../decoder/parameters.ts";
 import type { StoredTensor, WeightFile } from "./weight_file.ts";

@@ -1,4 +1,4 @@
-import { gemm } from "../../kernels/gemm.ts";
+import { gemm } from "../../kernels/products/gemm.ts";
 import type { LoraGroup } from "../decoder/lora.ts";
 import type { Linear } from "../decoder/linear.ts";
 import type { Model } from "../decoder/model.ts";

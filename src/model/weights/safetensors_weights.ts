@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { UserError } from "../../base/user_error.ts";
-import { isStoredType } from "../../kernels/stored_type.ts";
+import { isStoredType } from "../../kernels/parts/stored_type.ts";
 import { isReachable } from "./file_reading.ts";
 import { readJson } from "./json_file.ts";
 import { SafetensorsFile } from "./safetensors.ts";

@@ -1,4 +1,4 @@
-import type { StoredType } from "../../kernels/stored_type.ts";
+import type { StoredType } from "../../kernels/parts/stored_type.ts";
 
 /** A tensor of a weight file. */
 export interface StoredTensor {

@@ -1,8 +1,8 @@
 import { type MatrixType } from "../../gpu/tensor.ts";
 import type { Tuning } from "../../gpu/tuning.ts";
 import { UserError } from "../../base/user_error.ts";
-import { blocksFor } from "../../kernels/kept_blocks.ts";
-import { isQuantisedStoredType, type StoredType } from "../../kernels/stored_type.ts";
+import { blocksFor } from "../../kernels/products/kept_blocks.ts";
+import { isQuantisedStoredType, type StoredType } from "../../kernels/parts/stored_type.ts";
 import type { Block, WeightStorage } from "../decoder/layout.ts";
 import type { WeightFile } from "./weight_file.ts";
 

@@ -7,7 +7,7 @@ import type {
 } from "../../engine/training/losses.ts";
 import { promptedSequence } from "../../engine/training/sequence.ts";
 import type { Trainer } from "../../engine/training/trainer.ts";
-import type { KlEstimator } from "../../kernels/policy_loss.ts";
+import type { KlEstimator } from "../../kernels/losses/policy_loss.ts";
 import type { AdamwNumbers } from "../../model/decoder/optimizer.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import { type DuringPhase, unwatched } from "../schedule/step_phase.ts";

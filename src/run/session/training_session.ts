@@ -3,7 +3,7 @@ import type { Gpu } from "../../gpu/gpu.ts";
 import { exists, removeIfPresent } from "../../base/atomic_file.ts";
 import { keepRecords } from "./keep_records.ts";
 import { openRunFolder } from "./shared_folder.ts";
-import { requireSameBits } from "../../kernels/same_bits.ts";
+import { requireSameBits } from "../../kernels/choice/same_bits.ts";
 import { writeRunDevice } from "../store/run_device.ts";
 import { latestCheckpoint } from "../store/checkpoint.ts";
 import type { TangoConfig } from "../config/config_schema.ts";

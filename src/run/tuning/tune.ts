@@ -7,7 +7,7 @@ import type { Gpu } from "../../gpu/gpu.ts";
 import { GpuFailure } from "../../gpu/gpu_failure.ts";
 import { type MeasuredClass, measureVariants } from "../../gpu/measure_variants.ts";
 import type { VariantTable } from "../../gpu/variants.ts";
-import { kernelTrials, trialTexts } from "../../kernels/trials.ts";
+import { kernelTrials, trialTexts } from "../../kernels/choice/trials.ts";
 import {
   readTuning,
   type StoredTuning,

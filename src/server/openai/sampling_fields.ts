@@ -2,7 +2,7 @@
 
 import { z } from "@hono/zod-openapi";
 import { randomInt } from "node:crypto";
-import type { TokenSampling } from "../../kernels/sample.ts";
+import type { TokenSampling } from "../../kernels/sampling/sample.ts";
 import { streams } from "../../random/philox.ts";
 import type { RemoteRequest } from "../serving/messages.ts";
 

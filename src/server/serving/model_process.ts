@@ -5,7 +5,7 @@
  */
 
 import { UserError } from "../../base/user_error.ts";
-import { pageTokens } from "../../kernels/attention_shape.ts";
+import { pageTokens } from "../../kernels/attention/attention_shape.ts";
 import { pagesFor } from "../../engine/sampling/kv_cache.ts";
 import type { SampledTokens } from "../../engine/sampling/request.ts";
 import { Sampler } from "../../engine/sampling/sampler.ts";

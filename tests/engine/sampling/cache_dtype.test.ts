@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { KvCache } from "../../../src/engine/sampling/kv_cache.ts";
 import { Gpu } from "../../../src/gpu/gpu.ts";
-import { pageTokens } from "../../../src/kernels/attention_shape.ts";
+import { pageTokens } from "../../../src/kernels/attention/attention_shape.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { tinyConfig, tinyModel, tinyTrainer } from "../../model/tiny_model.ts";
 import { ask, finish, plain, tokensOf, withSampler } from "./wanted.ts";

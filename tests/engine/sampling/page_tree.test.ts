@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type CachedPage, PageTree } from "../../../src/engine/sampling/page_tree.ts";
 import { CopiedRows } from "../../../src/engine/sampling/sequence_pages.ts";
-import { pageTokens } from "../../../src/kernels/attention_shape.ts";
+import { pageTokens } from "../../../src/kernels/attention/attention_shape.ts";
 
 /** A sequence as a sampler makes one: it holds pages, and writes the keys of its tokens. */
 interface Holder {

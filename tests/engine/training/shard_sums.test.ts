@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { add } from "../../../src/kernels/add.ts";
+import { add } from "../../../src/kernels/products/add.ts";
 import {
   addAll,
   keptSums,

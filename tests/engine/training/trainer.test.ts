@@ -14,7 +14,7 @@ import {
   importanceSampling,
   klEstimate,
   type SurrogateTerm,
-} from "../../kernels/policy_loss_reference.ts";
+} from "../../kernels/losses/policy_loss_reference.ts";
 import { readGradients } from "../../model/fixture.ts";
 import { adamwNumbers, tinyConfig, tinyModel, tinyTrainer } from "../../model/tiny_model.ts";
 

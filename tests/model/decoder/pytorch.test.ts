@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
 import type { Tensor } from "../../../src/gpu/tensor.ts";
-import { type KlEstimator, policyLoss } from "../../../src/kernels/policy_loss.ts";
+import { type KlEstimator, policyLoss } from "../../../src/kernels/losses/policy_loss.ts";
 import { backward } from "../../../src/model/decoder/backward.ts";
 import { forwardForTraining, forwardOnly } from "../../../src/model/decoder/forward.ts";
 import { headBackward, headForward, headLogits } from "../../../src/model/decoder/head.ts";

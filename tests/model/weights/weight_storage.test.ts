@@ -12,7 +12,7 @@ import {
   storedBytes,
   type StoredType,
   storedTypes,
-} from "../../../src/kernels/stored_type.ts";
+} from "../../../src/kernels/parts/stored_type.ts";
 import { RandomStream } from "../../../src/random/philox.ts";
 import { initialise, initialiseAdapter } from "../../../src/model/decoder/initialise.ts";
 import {

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { policyLoss } from "../../../src/kernels/policy_loss.ts";
-import { sequenceOldLogProbs } from "../../../src/kernels/sequence_old_log_probs.ts";
+import { policyLoss } from "../../../src/kernels/losses/policy_loss.ts";
+import { sequenceOldLogProbs } from "../../../src/kernels/losses/sequence_old_log_probs.ts";
 import type { ClippedObjective } from "../../../src/engine/training/losses.ts";
 import { type LossAggregation, tokenWeights } from "../../../src/rl/update/token_weights.ts";
 import { assertClose, onEveryGpu } from "../../kernels/harness.ts";

@@ -7,7 +7,7 @@ import { headForward } from "../../../src/model/decoder/head.ts";
 import { packSequences } from "../../model/pack_sequences.ts";
 import { type PolicySample, updatePolicy } from "../../../src/rl/update/policy_update.ts";
 import { assertClose, onEveryGpu } from "../../kernels/harness.ts";
-import { clippedSurrogate, klEstimate } from "../../kernels/policy_loss_reference.ts";
+import { clippedSurrogate, klEstimate } from "../../kernels/losses/policy_loss_reference.ts";
 import { largestDifference, readGradients } from "../../model/fixture.ts";
 import { adamw, loss, sampled, spread, withPolicies, withTrainer } from "./sampled_policies.ts";
 

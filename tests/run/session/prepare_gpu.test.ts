@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { alone } from "../../../src/distributed/communicator.ts";
 import { Gpu } from "../../../src/gpu/gpu.ts";
-import { gemm } from "../../../src/kernels/gemm.ts";
+import { gemm } from "../../../src/kernels/products/gemm.ts";
 import { prepareGpu } from "../../../src/run/session/prepare_gpu.ts";
 import type { TuningMode } from "../../../src/run/tuning/tune.ts";
 

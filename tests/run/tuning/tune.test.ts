@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { Gpu } from "../../../src/gpu/gpu.ts";
-import { gemm } from "../../../src/kernels/gemm.ts";
-import { trialTexts } from "../../../src/kernels/trials.ts";
+import { gemm } from "../../../src/kernels/products/gemm.ts";
+import { trialTexts } from "../../../src/kernels/choice/trials.ts";
 import { tune, type Tuned } from "../../../src/run/tuning/tune.ts";
 import { readTuning, tuningFile, tuningOwner } from "../../../src/run/tuning/tuning_file.ts";
 import { onRanks } from "../../distributed/in_process.ts";

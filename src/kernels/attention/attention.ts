@@ -1,0 +1,318 @@
+import type { Gpu } from "../../gpu/gpu.ts";
+import type { Grid } from "../../gpu/grid.ts";
+import type { Tensor } from "../../gpu/tensor.ts";
+import type { Defines } from "../../gpu/wgsl.ts";
+import {
+  attentionBlock,
+  type AttentionShape,
+  type AttentionVariant,
+  attentionVariant,
+  expectAttentionShape,
+  log2e,
+  pageTokens,
+} from "./attention_shape.ts";
+import { attentionTile } from "./attention_tile.ts";
+import forwardText from "./attention.wgsl" with { type: "text" };
+import backwardKeysText from "./attention_backward_keys.wgsl" with { type: "text" };
+import backwardKeysTiledText from "./attention_backward_keys_tiled.wgsl" with { type: "text" };
+import backwardQueriesText from "./attention_backward_queries.wgsl" with { type: "text" };
+import backwardQueriesTiledText from "./attention_backward_queries_tiled.wgsl" with {
+  type: "text",
+};
+import forwardTiledText from "./attention_tiled.wgsl" with { type: "text" };
+import { expectCache, expectShape } from "../parts/expect_shape.ts";
+import { composeAttention } from "./parts/compose.ts";
+
+/** A kernel's texts by variant, whose rows its lanes own, and the most of them of a workgroup of the tiled one. */
+interface AttentionKernel {
+  readonly broadcast: string;
+  readonly tiled: string;
+  readonly owned: "queries" | "keys";
+  readonly rows: 32 | 64;
+}
+
+const forward: AttentionKernel = {
+  broadcast: composeAttention(forwardText),
+  tiled: composeAttention(forwardTiledText),
+  owned: "queries",
+  rows: 64,
+};
+const backwardQueries: AttentionKernel = {
+  broadcast: composeAttention(backwardQueriesText),
+  tiled: composeAttention(backwardQueriesTiledText),
+  owned: "queries",
+  rows: 64,
+};
+// Two sums are kept of each row.
+const backwardKeys: AttentionKernel = {
+  broadcast: composeAttention(backwardKeysText),
+  tiled: composeAttention(backwardKeysTiledText),
+  owned: "keys",
+  rows: 32,
+};
+
+/** Rows a backward walk by broadcasts takes at a time. */
+const backwardBlock = 8;
+
+/** T packed tokens of sequences, one after the other. */
+export interface AttentionInputs {
+  /** [T, H, D], rotated. */
+  readonly queries: Tensor;
+  /** [T, KV, D], rotated. */
+  readonly keys: Tensor;
+  /** [T, KV, D] */
+  readonly values: Tensor;
+  /** [T, 4] u32 of `attentionSegments` */
+  readonly segments: Tensor;
+  /** Rows that all tokens together attend to; only the launch's cost is told by it. */
+  readonly attendedRows: number;
+}
+
+/** What the forward pass fills. */
+export interface AttentionOutputs {
+  /** [T, H, D] */
+  readonly output: Tensor;
+  /** [T, H], ln Σ exp(scale · q · k) of each query, kept for the backward pass. */
+  readonly logSumExp: Tensor;
+}
+
+/** What the backward pass fills; nothing is added to. */
+export interface AttentionGradients {
+  /** [T, H, D] */
+  readonly dQueries: Tensor;
+  /** [T, KV, D] */
+  readonly dKeys: Tensor;
+  /** [T, KV, D] */
+  readonly dValues: Tensor;
+}
+
+/** Lanes that broadcast. */
+const broadcastLanes = 8;
+/** The largest head size whose loops are unrolled: a CPU's driver would compile longer ones for minutes. */
+const mostUnrolled = 16;
+/** The most rows that a lane owns, which share what it loads; an unrolled loop has no room for a second. */
+const mostOwned = { queries: 4, keys: 2 };
+
+interface AttentionLaunch extends AttentionShape {
+  readonly tokens: number;
+  /**
+   * Rows that a walk by broadcasts takes at a time: part of the sum's order in the forward pass, free in the backward
+   * passes, whose sums run on across blocks.
+   */
+  readonly block: number;
+}
+
+/** The kernel of a launch and its workgroups. A lane that broadcasts owns several heads' queries of a token, or keys. */
+function variantOf(
+  gpu: Gpu,
+  { broadcast, tiled, owned, rows }: AttentionKernel,
+  variant: AttentionVariant,
+  { tokens, heads, kvHeads, headDim, block }: AttentionLaunch,
+): { code: string; defines: Defines; grid: Grid } {
+  const isOfKeys = owned === "keys";
+  if (variant === "tiled") {
+    const defines = attentionTile(gpu.tuning, headDim, rows);
+    const grid: Grid = [Math.ceil(tokens / defines.ROWS), isOfKeys ? kvHeads : heads];
+    return { code: tiled, defines, grid };
+  }
+  const UNROLL = headDim <= mostUnrolled;
+  const most = UNROLL ? 1 : mostOwned[owned];
+  const common = { D: headDim, BLOCK: block, LANES: broadcastLanes, UNROLL, PAGE: pageTokens };
+  if (isOfKeys) {
+    return {
+      code: broadcast,
+      defines: { ...common, KEYS: most },
+      grid: [Math.ceil(tokens / (broadcastLanes * most)), kvHeads],
+    };
+  }
+  const shares = Math.ceil(heads / kvHeads / most);
+  return {
+    code: broadcast,
+    defines: { ...common, HEADS: Math.ceil(heads / kvHeads / shares) },
+    grid: [Math.ceil(tokens / broadcastLanes), kvHeads, shares],
+  };
+}
+
+function expectInputs(operation: string, inputs: AttentionInputs, shape: AttentionShape): number {
+  expectAttentionShape(operation, shape);
+  const { heads, kvHeads, headDim } = shape;
+  const [tokens] = inputs.queries.shape;
+  expectShape(operation, "queries", inputs.queries, [tokens, heads, headDim]);
+  expectShape(operation, "keys", inputs.keys, [tokens, kvHeads, headDim]);
+  expectShape(operation, "values", inputs.values, [tokens, kvHeads, headDim]);
+  expectShape(operation, "segments", inputs.segments, [tokens, 4], "u32");
+  return tokens;
+}
+
+/**
+ * Causal attention with grouped key/value heads over packed sequences. A token's bits depend on its own
+ * sequence alone, and `attentionDecode` repeats them.
+ *
+ * @throws Error when a tensor's shape is not the documented one
+ */
+export function attentionForward(
+  gpu: Gpu,
+  inputs: AttentionInputs,
+  { output, logSumExp }: AttentionOutputs,
+  shape: AttentionShape,
+  variant = attentionVariant(gpu),
+): void {
+  const { heads, kvHeads, headDim, scale } = shape;
+  const tokens = expectInputs("attention", inputs, shape);
+  expectShape("attention", "output", output, [tokens, heads, headDim]);
+  expectShape("attention", "logSumExp", logSumExp, [tokens, heads]);
+  const { queries, keys, values, segments } = inputs;
+  const launch = { tokens, ...shape, block: attentionBlock };
+  const { code, defines, grid } = variantOf(gpu, forward, variant, launch);
+  gpu.dispatch(
+    { label: "attention", code, defines: { ...defines, PAGED: false, STORAGE: "f32" } },
+    { tokens, heads, kvHeads, scale: scale * log2e, chunks: headDim / 4 },
+    { queries, keys, values, segments, output, logSumExp },
+    grid,
+    costOf(inputs, shape, 2),
+  );
+}
+
+/** The cost of a walk that takes so many products of head size of each query with each row. */
+function costOf(
+  { queries, attendedRows }: Pick<AttentionInputs, "queries" | "attendedRows">,
+  shape: AttentionShape,
+  products: number,
+) {
+  const flops = 2 * products * attendedRows * shape.heads * shape.headDim;
+  return { bytes: 4 * queries.bytes, flops };
+}
+
+/** T new tokens of sequences, one after the other, and the cache of one layer. */
+export interface PagedAttentionInputs {
+  /** [T, H, D], rotated. */
+  readonly queries: Tensor;
+  /** [pages · pageTokens, KV, D] in f32, f16 or bf16, rotated; the new tokens' own keys and values must be there already. */
+  readonly cacheKeys: Tensor;
+  /** [pages · pageTokens, KV, D] */
+  readonly cacheValues: Tensor;
+  /** [T, 4] u32 of `pagedSegments` */
+  readonly segments: Tensor;
+  /** u32 [N]: cache pages of the sequences in the order of their tokens. */
+  readonly pageTable: Tensor;
+  /** Rows that all tokens together attend to; only the launch's cost is told by it. */
+  readonly attendedRows: number;
+}
+
+/**
+ * Causal attention of new tokens over the paged cache: the bits that `attentionForward` gives them in
+ * the whole sequence.
+ *
+ * @param output [T, H, D]
+ * @throws Error when a tensor's shape is not the documented one
+ */
+export function attentionPaged(
+  gpu: Gpu,
+  { queries, cacheKeys, cacheValues, segments, pageTable, attendedRows }: PagedAttentionInputs,
+  output: Tensor,
+  shape: AttentionShape,
+  variant = attentionVariant(gpu),
+): void {
+  const operation = "attention paged";
+  const { heads, kvHeads, headDim, scale } = shape;
+  expectAttentionShape(operation, shape);
+  const [tokens] = queries.shape;
+  const [rows] = cacheKeys.shape;
+  expectShape(operation, "queries", queries, [tokens, heads, headDim]);
+  const STORAGE = expectCache(operation, { cacheKeys, cacheValues }, [rows, kvHeads, headDim]);
+  expectShape(operation, "segments", segments, [tokens, 4], "u32");
+  expectShape(operation, "pageTable", pageTable, [-1], "u32");
+  expectShape(operation, "output", output, [tokens, heads, headDim]);
+  const launch = { tokens, ...shape, block: attentionBlock };
+  const { code, defines, grid } = variantOf(gpu, forward, variant, launch);
+  gpu.dispatch(
+    { label: operation, code, defines: { ...defines, PAGED: true, STORAGE } },
+    { tokens, heads, kvHeads, scale: scale * log2e, chunks: headDim / 4 },
+    { queries, keys: cacheKeys, values: cacheValues, segments, pageTable, output },
+    grid,
+    costOf({ queries, attendedRows }, shape, 2),
+  );
+}
+
+/**
+ * The gradients of `attentionForward`, every sum in an order of its own group of sequences alone.
+ *
+ * @param inputs what the forward pass read and filled, with `outputGradient` [T, H, D]
+ * @throws Error when a tensor's shape is not the documented one
+ */
+export function attentionBackward(
+  gpu: Gpu,
+  inputs: AttentionInputs & AttentionOutputs & {
+    readonly outputGradient: Tensor;
+  },
+  { dQueries, dKeys, dValues }: AttentionGradients,
+  shape: AttentionShape,
+  variant = attentionVariant(gpu),
+): void {
+  const { heads, kvHeads, headDim, scale } = shape;
+  const tokens = expectInputs("attention backward", inputs, shape);
+  const { queries, keys, values, segments } = inputs;
+  const { output, logSumExp, outputGradient } = inputs;
+  expectShape("attention backward", "output", output, [tokens, heads, headDim]);
+  expectShape("attention backward", "logSumExp", logSumExp, [tokens, heads]);
+  expectShape("attention backward", "outputGradient", outputGradient, [tokens, heads, headDim]);
+  expectShape("attention backward", "dQueries", dQueries, [tokens, heads, headDim]);
+  expectShape("attention backward", "dKeys", dKeys, [tokens, kvHeads, headDim]);
+  expectShape("attention backward", "dValues", dValues, [tokens, kvHeads, headDim]);
+  const launch = { tokens, ...shape, block: backwardBlock };
+  const ofQueries = variantOf(gpu, backwardQueries, variant, launch);
+  const ofKeys = variantOf(gpu, backwardKeys, variant, launch);
+  const parameters = {
+    tokens,
+    heads,
+    kvHeads,
+    scale,
+    scaleLog2e: scale * log2e,
+    chunks: headDim / 4,
+  };
+  gpu.scope(() => {
+    const delta = gpu.tensor([tokens, heads], "f32", "attention delta");
+    gpu.dispatch(
+      {
+        label: "attention backward queries",
+        code: ofQueries.code,
+        defines: { ...ofQueries.defines, PAGED: false, STORAGE: "f32" },
+      },
+      parameters,
+      {
+        queries,
+        keys,
+        values,
+        output,
+        outputGradient,
+        logSumExp,
+        segments,
+        dQueries,
+        delta,
+      },
+      ofQueries.grid,
+      costOf(inputs, shape, 3),
+    );
+    gpu.dispatch(
+      {
+        label: "attention backward keys",
+        code: ofKeys.code,
+        defines: { ...ofKeys.defines, STORAGE: "f32" },
+      },
+      parameters,
+      {
+        queries,
+        keys,
+        values,
+        outputGradient,
+        logSumExp,
+        delta,
+        segments,
+        dKeys,
+        dValues,
+      },
+      ofKeys.grid,
+      costOf(inputs, shape, 4),
+    );
+  });
+}

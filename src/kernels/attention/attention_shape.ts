@@ -1,0 +1,50 @@
+import type { Gpu } from "../../gpu/gpu.ts";
+import { sharesByBroadcast } from "../../gpu/tuning.ts";
+
+/** What every attention operation must know about the heads. */
+export interface AttentionShape {
+  /** H, query heads, a multiple of `kvHeads`. */
+  readonly heads: number;
+  /** KV, key/value heads; query head h reads key/value head floor(h / (H / KV)). */
+  readonly kvHeads: number;
+  /** D, elements of one head, a multiple of 4. */
+  readonly headDim: number;
+  /** Factor of q · k before the softmax, usually 1/√D. */
+  readonly scale: number;
+}
+
+/** Keys of one softmax block; the order of every attention sum is made of blocks of this many. */
+export const attentionBlock = 16;
+
+/** Tokens of one page of the KV cache, a multiple of `attentionBlock`. */
+export const pageTokens = 32;
+
+/**
+ * How the lanes of a workgroup come by the rows they all need. Both give the same bits.
+ *
+ * - `broadcast`: a lane owns a row, eight load another row each and broadcast it; for drivers that run lanes as
+ *   SIMD lanes of a CPU core and have subgroups of at least 8
+ * - `tiled`: tiles of owned by walked rows through workgroup memory, for hardware
+ */
+export type AttentionVariant = "broadcast" | "tiled";
+
+/** The variant that suits the device. */
+export function attentionVariant(gpu: Gpu): AttentionVariant {
+  return sharesByBroadcast(gpu.tuning) ? "broadcast" : "tiled";
+}
+
+/** The factor that turns natural exponents into exponents of two. */
+export const log2e = Math.LOG2E;
+
+/** @throws Error when the head counts or the head size do not fit the kernels */
+export function expectAttentionShape(operation: string, shape: AttentionShape): void {
+  const { heads, kvHeads, headDim } = shape;
+  if (!Number.isInteger(heads / kvHeads) || heads < 1) {
+    throw new Error(
+      `${operation}: ${heads} query heads are no multiple of ${kvHeads} key/value heads`,
+    );
+  }
+  if (headDim < 4 || headDim % 4 !== 0) {
+    throw new Error(`${operation}: head size ${headDim}, expected a multiple of 4`);
+  }
+}

@@ -1,0 +1,221 @@
+import type { Gpu } from "../../gpu/gpu.ts";
+import { bytesOf, type Tensor } from "../../gpu/tensor.ts";
+import { expectShape } from "../parts/expect_shape.ts";
+import uniformText from "./gemm.wgsl" with { type: "text" };
+import matrixText from "./gemm_matrix.wgsl" with { type: "text" };
+import fewRowsText from "./gemm_few_rows.wgsl" with { type: "text" };
+import {
+  type GemmLayout,
+  gemmLayouts,
+  gemmOperation,
+  type GemmVariant,
+  rowsInRegisters,
+} from "./gemm_variants.ts";
+import tiledText from "./gemm_tiled.wgsl" with { type: "text" };
+import { composeProducts } from "./parts/compose.ts";
+import { rowScale } from "./row_scale.ts";
+
+const uniformCode = composeProducts(uniformText);
+const fewRowsCode = composeProducts(fewRowsText);
+const tiledCode = composeProducts(tiledText);
+const matrixCode = composeProducts(matrixText);
+
+export type { GemmLayout } from "./gemm_variants.ts";
+
+/** The texts of all variants. */
+export const gemmTexts: readonly string[] = [uniformCode, fewRowsCode, tiledCode, matrixCode];
+
+/** What happens besides the product. */
+export interface GemmOptions {
+  /** Added to every row of C (nt). [columns, padded to a multiple of 4] */
+  readonly bias?: Tensor;
+  /** Added to C. [rows, stride of C]; not C itself. */
+  readonly residual?: Tensor;
+  /** The sums continue from what C holds. */
+  readonly accumulate?: boolean;
+  /** Overrides the choice by device. All give the same bits. */
+  readonly variant?: GemmVariant;
+  /** Where the columns of C that are computed begin, a multiple of 4; 0 by default. */
+  readonly firstColumn?: number;
+  /** Columns of C to compute when that is fewer than its stride. */
+  readonly columns?: number;
+  /** Terms of each sum when that is fewer than the stride of A (nt, nn). */
+  readonly depth?: number;
+  /**
+   * Where in its rows the part of A begins that is used, a multiple of 4: the terms of the sums (nt, nn) or
+   * the rows of C (tn). 0 by default.
+   */
+  readonly firstColumnOfA?: number;
+  /** Where in its rows the columns of B begin that make C (nn, tn), a multiple of 4; 0 by default. */
+  readonly firstColumnOfB?: number;
+  /** Multiplies the product; not with `accumulate`. */
+  readonly scale?: number;
+  /**
+   * The product is a gate and what it lets through, side by side, and C = silu(gate) · up (nt, and nothing else with
+   * it): C has half as many columns as B rows. `kept` [rows, 2 · columns of C] receives gate and up themselves.
+   */
+  readonly gated?: { readonly kept: Tensor | null };
+  /** Shown in errors and profiles. */
+  readonly label?: string;
+}
+
+function expectGated(
+  label: string,
+  layout: GemmLayout,
+  b: Tensor,
+  { shape: [rows, width] }: Tensor,
+  { gated, label: _, variant: __, ...others }: GemmOptions,
+): void {
+  const other = Object.entries(others).find(([, value]) => value !== undefined);
+  if (other) throw new Error(`${label}: gated, and ${other[0]} with it`);
+  if (layout !== "nt") throw new Error(`${label}: gated, in layout ${layout}`);
+  expectShape(label, "B", b, [2 * width, -1], b.dtype);
+  if (gated?.kept) expectShape(label, "gate and up", gated.kept, [rows, 2 * width]);
+}
+
+/** A product too long for one launch is cut into launches of multiples of so many rows of C. */
+const rowsOfLaunch = 64;
+
+/**
+ * C = A·Bᵀ (nt), A·B (nn) or Aᵀ·B (tn), all row-major, f32 sums in ascending order of the summed index.
+ *
+ * @param a nt, nn: [rows, depth]; tn: [depth, rows]
+ * @param b nt: [columns, depth]; nn, tn: [depth, columns]; in nt and nn it may be f16, bf16 or in
+ *   quantised blocks
+ * @param c [rows, columns]
+ * @throws Error when the shapes do not fit or a row is no multiple of 4 elements
+ */
+export function gemm(
+  gpu: Gpu,
+  layout: GemmLayout,
+  a: Tensor,
+  b: Tensor,
+  c: Tensor,
+  options: GemmOptions = {},
+): void {
+  const {
+    bias,
+    residual,
+    accumulate = false,
+    firstColumn = 0,
+    firstColumnOfA = 0,
+    firstColumnOfB = 0,
+    scale,
+    gated,
+  } = options;
+  const label = options.label ?? `gemm ${layout}`;
+  const [rows, strideC] = c.shape;
+  const columns = options.columns ?? (layout === "nt" ? b.shape[0] : b.shape[1]);
+  const depth = options.depth ?? (layout === "tn" ? a.shape[0] : a.shape[1]);
+  const rowsOfA = layout === "tn" ? a.shape[1] - firstColumnOfA : a.shape[0];
+  const depthOfB = layout === "nt" ? b.shape[1] : b.shape[0];
+  expectShape(label, "A", a, [-1, -1]);
+  expectShape(label, "C", c, [-1, -1]);
+  if (bias) expectShape(label, "bias", bias, [Math.ceil(columns / 4) * 4]);
+  if (residual) expectShape(label, "residual", residual, [rows, strideC]);
+  if (gated) expectGated(label, layout, b, c, options);
+  const storage = b.dtype;
+  if (storage === "u32" || storage === "i32") throw new Error(`${label}: B is ${storage}`);
+  const fits = rowsOfA >= rows &&
+    (options.depth === undefined ? depthOfB === depth : depthOfB >= depth) &&
+    (gated ? columns === 2 * strideC : firstColumn + columns <= strideC) &&
+    (layout === "tn" || firstColumnOfA + depth <= Math.ceil(a.shape[1] / 4) * 4) &&
+    !(accumulate && scale !== undefined) &&
+    (layout === "nt" ? b.shape[0] : b.shape[1] - firstColumnOfB) >= columns &&
+    (layout !== "nt" || firstColumnOfB === 0) &&
+    [a.shape[1], b.shape[1], strideC, firstColumn, firstColumnOfA, firstColumnOfB].every((stride) =>
+      stride % 4 === 0
+    ) &&
+    (layout !== "nt" || depth % 4 === 0);
+  if (!fits) {
+    throw new Error(`${label}: A [${a.shape}], B [${b.shape}] and C [${c.shape}] do not fit`);
+  }
+  const cost = {
+    flops: 2 * rows * columns * depth,
+    bytes: (4 * rows + bytesOf(b.dtype) * columns) * depth + 4 * rows * columns,
+  };
+  const launches = gpu.launchesFor(cost);
+  if (launches > 1 && rows > rowsOfLaunch) {
+    const count = Math.ceil(rows / launches / rowsOfLaunch) * rowsOfLaunch;
+    for (let first = 0; first < rows; first += count) {
+      const part = (tensor: Tensor) => {
+        const [, stride] = tensor.shape;
+        return tensor.view(first * stride, [Math.min(count, rows - first), stride]);
+      };
+      gemm(gpu, layout, layout === "tn" ? a : part(a), b, part(c), {
+        ...options,
+        ...(layout === "tn" && { firstColumnOfA: firstColumnOfA + first }),
+        ...(residual && { residual: part(residual) }),
+        ...(gated && { gated: { kept: gated.kept && part(gated.kept) } }),
+      });
+    }
+    return;
+  }
+  const shared = {
+    LAYOUT: gemmLayouts.indexOf(layout),
+    STORAGE: storage,
+    BIAS: bias !== undefined,
+    RESIDUAL: residual !== undefined,
+    ACCUMULATE: accumulate,
+    SCALE: scale !== undefined,
+    GATED: gated !== undefined,
+    KEPT: gated !== undefined && gated.kept !== null,
+  };
+  const parameters = {
+    rows,
+    columns,
+    depth,
+    strideA: a.shape[1],
+    strideB: b.shape[1],
+    strideC,
+    firstC: firstColumn,
+    firstA: firstColumnOfA,
+    firstB: firstColumnOfB,
+    scale: scale ?? 1,
+  };
+  const tensors: Record<string, Tensor> = { a, b, c };
+  if (bias) tensors.bias = bias;
+  if (residual) tensors.residual = residual;
+  if (gated?.kept) tensors.gateUp = gated.kept;
+  const variant = options.variant ??
+    gpu.choices.of(gemmOperation, { layout, storage, rows, columns, depth });
+  if (variant.sharing === "uniform") {
+    const { lanes: LANES, rows: ROWS } = variant;
+    const isFew = ROWS <= rowsInRegisters;
+    if (isFew && layout !== "nt") {
+      throw new Error(`${label}: variant ${variant.name} is for nt, not ${layout}`);
+    }
+    gpu.dispatch(
+      { label, code: isFew ? fewRowsCode : uniformCode, defines: { ...shared, LANES, ROWS } },
+      isFew ? parameters : { ...parameters, tileRows: ROWS },
+      tensors,
+      [Math.ceil(columns / (LANES * 4)), Math.ceil(rows / ROWS)],
+      cost,
+    );
+  } else if (variant.sharing === "matrix") {
+    if (layout === "tn") throw new Error(`${label}: variant ${variant.name} is not for tn`);
+    const { m: MM, n: MN, k: MK, sx: SX, sy: SY, rm: RM, rn: RN, tk: TK, ...tile } = variant.tile;
+    const { subgroup: SUBGROUP, writes: WRITES, isPair: PAIR } = tile;
+    const sizes = { MM, MN, MK, SX, SY, RM, RN, TK, SUBGROUP, WRITES, PAIR };
+    gpu.scope(() => {
+      const rowScales = gpu.tensor([rows], "f32", "row scales");
+      rowScale(gpu, a, rowScales, { first: firstColumnOfA, columns: depth });
+      gpu.dispatch(
+        { label, code: matrixCode, defines: { ...shared, ...sizes } },
+        parameters,
+        { ...tensors, rowScales },
+        [Math.ceil(columns / (SX * RN * MN)), Math.ceil(rows / (SY * RM * MM))],
+        cost,
+      );
+    });
+  } else {
+    const { rm: RM, rn: RN, lx: LX, ly: LY, tk: TK } = variant.tile;
+    gpu.dispatch(
+      { label, code: tiledCode, defines: { ...shared, RM, RN, LX, LY, TK } },
+      parameters,
+      tensors,
+      [Math.ceil(columns / (LX * RN)), Math.ceil(rows / (LY * RM))],
+      cost,
+    );
+  }
+}

@@ -1,0 +1,73 @@
+import type { Tuning } from "../../gpu/tuning.ts";
+
+/** A tile of C that a workgroup makes on matrix units (gemm_matrix.wgsl). */
+export interface MatrixTile {
+  /** Of the matrices: [m, k] by [k, n]. */
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+  /** Subgroups beside one another and below one another. */
+  readonly sx: number;
+  readonly sy: number;
+  /** Matrices of a subgroup below one another and beside one another. */
+  readonly rm: number;
+  readonly rn: number;
+  /** Terms of a slab. */
+  readonly tk: number;
+  /** Lanes of the device's largest subgroup, and vectors that a lane of its smallest writes of a matrix. */
+  readonly subgroup: number;
+  readonly writes: number;
+  /** Whether a factor is two f16. */
+  readonly isPair: boolean;
+}
+
+/** Rows and columns of the tiles: for decoding, for few workgroups, and for many. */
+const sizes = [[16, 32], [16, 64], [32, 32], [32, 64], [64, 64], [128, 64]] as const;
+
+/** Bytes that keep neighbouring rows of a tile in other banks, in elements. */
+const padding = 8;
+
+/** Matrices of a subgroup on a CPU core, where more take minutes to compile. */
+const mostOnCpu = 4;
+
+/**
+ * The tiles that a device has room for, the smallest first.
+ *
+ * @throws Error when it has no matrix units, or room for none
+ */
+export function matrixTiles({ matrix, subgroups, limits, bits, lanes }: Tuning): MatrixTile[] {
+  if (!matrix || !subgroups) throw new Error("tiles of matrices without matrix units");
+  const { M: m, N: n, K: k } = matrix;
+  const { smallest, largest: subgroup } = subgroups;
+  const isPair = bits === "mma-pair";
+  const tk = Math.max(k, 32);
+  const tiles = sizes.map(([rows, columns]): MatrixTile => {
+    const sy = rows >= 32 && rows >= 2 * m ? 2 : 1;
+    const sx = 4 / sy;
+    const rm = Math.max(1, rows / sy / m), rn = Math.max(1, columns / sx / n);
+    const writes = Math.ceil(m * n / 4 / smallest);
+    return { m, n, k, sx, sy, rm, rn, tk, subgroup, writes, isPair };
+  });
+  const fitting = tiles.filter((tile, i) =>
+    !tiles.slice(0, i).some(({ rm, rn, sy }) =>
+      tile.rm === rm && tile.rn === rn && tile.sy === sy
+    ) &&
+    bytesOf(tile) <= limits.workgroupBytes &&
+    tile.sx * tile.sy * subgroup <= limits.workgroupLanes &&
+    (lanes === "gpu" || tile.rm * tile.rn <= mostOnCpu)
+  );
+  if (fitting.length === 0) {
+    throw new Error(
+      `no tile of ${m}x${n}x${k} matrices fits ${limits.workgroupBytes} bytes of workgroup memory`,
+    );
+  }
+  return fitting;
+}
+
+/** Bytes of workgroup memory, with B of either layout. */
+function bytesOf({ m, n, sx, sy, rm, rn, tk, isPair }: MatrixTile): number {
+  const rows = sy * rm * m, columns = sx * rn * n;
+  const factors = rows * (tk + padding) +
+    Math.max(columns * (tk + padding), tk * (columns + padding));
+  return 2 * factors * (isPair ? 2 : 1) + 4 * sx * sy * m * n;
+}

@@ -1,0 +1,234 @@
+import { type MatrixType, matrixTypes } from "../../gpu/tensor.ts";
+import type { Tuning } from "../../gpu/tuning.ts";
+import type { VariedOperation } from "../../gpu/variants.ts";
+import { type MatrixTile, matrixTiles } from "./gemm_matrix_tiles.ts";
+import { type GemmTile, rankedTiles, runnableTiles } from "./gemm_tiles.ts";
+
+/** nt: C = A·Bᵀ; nn: C = A·B; tn: C = Aᵀ·B. */
+export type GemmLayout = "nt" | "nn" | "tn";
+
+/** In the order of the kernels' LAYOUT. */
+export const gemmLayouts: readonly GemmLayout[] = ["nt", "nn", "tn"];
+
+/** A product C [rows, columns] of sums of `depth` terms; B is stored as `storage`. */
+export interface GemmShape {
+  readonly layout: GemmLayout;
+  readonly storage: MatrixType;
+  readonly rows: number;
+  readonly columns: number;
+  readonly depth: number;
+}
+
+/**
+ * How the lanes that make a tile of C come by the values they share, and the tile. `uniform`, for lanes of a CPU core:
+ * all lanes load the same; up to four rows (nt) have their sums in registers. `tiled`: through workgroup memory. Each
+ * element is one ascending chain of fma in these. `matrix`: matrix units, for the other classes of bits.
+ */
+export type GemmVariant = UniformVariant | TiledVariant | MatrixVariant;
+
+interface UniformVariant {
+  readonly name: string;
+  readonly sharing: "uniform";
+  readonly lanes: 8 | 16;
+  readonly rows: 1 | 4 | 8 | 16 | 24 | 32;
+}
+
+interface TiledVariant {
+  readonly name: string;
+  readonly sharing: "tiled";
+  readonly tile: GemmTile;
+}
+
+interface MatrixVariant {
+  readonly name: string;
+  readonly sharing: "matrix";
+  readonly tile: MatrixTile;
+}
+
+const uniform = (
+  rows: UniformVariant["rows"],
+  lanes: UniformVariant["lanes"],
+): UniformVariant => ({
+  name: `uniform, ${rows}x${4 * lanes}`,
+  sharing: "uniform",
+  lanes,
+  rows,
+});
+
+type SomeVariants = readonly [GemmVariant, ...GemmVariant[]];
+
+function ofEachType<T>(make: (type: MatrixType) => T): Readonly<Record<MatrixType, T>> {
+  const [f32, f16, bf16, q4, q4k, q8] = matrixTypes.map(make);
+  return { f32, f16, bf16, q4, q4k, q8 };
+}
+
+/** By columns of the tile, then by its rows. */
+const [narrow, wide] = ([8, 16] as const).map((lanes) =>
+  ([8, 16, 24, 32] as const).map((rows) => uniform(rows, lanes))
+);
+
+/** What loading the columns of B takes in a tile, in rows of A and their products. */
+const rowsOfLoads: Readonly<Record<MatrixType, number>> = {
+  f32: 5,
+  f16: 4,
+  bf16: 4,
+  q4: 8,
+  q4k: 8,
+  q8: 8,
+};
+
+type ByShape = Map<number, SomeVariants>;
+const uniformByShape = ofEachType((): ByShape => new Map());
+
+/** The tiles of a CPU core, that with the fewest wasted rows and repeated loads first; asked with every launch. */
+function uniformFor({ storage, rows, columns }: GemmShape): SomeVariants {
+  const byShape = uniformByShape[storage];
+  const key = 2 * rows + Number(columns > 32);
+  let found = byShape.get(key);
+  if (!found) byShape.set(key, found = rankedUniform(storage, rows, columns));
+  return found;
+}
+
+function rankedUniform(storage: MatrixType, rows: number, columns: number): SomeVariants {
+  const cost = (tile: number) => Math.ceil(rows / tile) * (tile + rowsOfLoads[storage]);
+  const [first, ...others] = (columns > 32 ? wide : narrow).toSorted((a, b) =>
+    cost(a.rows) - cost(b.rows)
+  );
+  const other = (columns > 32 ? narrow : wide).find((tile) => tile.rows === first.rows);
+  return [first, ...(other ? [other] : []), ...others.slice(0, 1)];
+}
+
+/** Of a device and a layout: tiles as variants, and their order for the shapes that were met. */
+interface TiledVariants {
+  readonly all: readonly TiledVariant[];
+  /** By rows and columns. */
+  readonly ranked: Map<number, Map<number, SomeVariants>>;
+}
+
+const tiledVariants = new WeakMap<Tuning, Map<boolean, TiledVariants>>();
+
+function tiledVariantsOf(tuning: Tuning, isTransposed: boolean): TiledVariants {
+  let ofDevice = tiledVariants.get(tuning);
+  if (!ofDevice) tiledVariants.set(tuning, ofDevice = new Map());
+  let variants = ofDevice.get(isTransposed);
+  if (!variants) {
+    const all = runnableTiles(tuning.limits, isTransposed).map((tile): TiledVariant => ({
+      name: `tiled, ${tile.rm}x${tile.rn} a lane, ${tile.ly}x${tile.lx} lanes`,
+      sharing: "tiled",
+      tile,
+    }));
+    ofDevice.set(isTransposed, variants = { all, ranked: new Map() });
+  }
+  return variants;
+}
+
+/** How many tiles are worth measuring for a shape. */
+const triedTiles = 4;
+
+/** The tiles that suit a shape best, the likeliest first; a list for each is made once. */
+function tiledFor(tuning: Tuning, { layout, rows, columns }: GemmShape): SomeVariants {
+  const { all, ranked } = tiledVariantsOf(tuning, layout === "tn");
+  let ofRows = ranked.get(rows);
+  if (!ofRows) ranked.set(rows, ofRows = new Map());
+  let found = ofRows.get(columns);
+  if (!found) {
+    const tiles = rankedTiles(all.map(({ tile }) => tile), { rows, columns });
+    const ofTile = (tile: GemmTile) => all.find((one) => one.tile === tile)!;
+    const [first, ...others] = tiles.slice(0, triedTiles).map(ofTile);
+    ofRows.set(columns, found = [first, ...others]);
+  }
+  return found;
+}
+
+const matrixVariants = new WeakMap<Tuning, readonly MatrixVariant[]>();
+
+/** The tiles on matrix units that a device has room for, the smallest first; a list for each is made once. */
+function matrixVariantsOf(tuning: Tuning): readonly MatrixVariant[] {
+  let variants = matrixVariants.get(tuning);
+  if (!variants) {
+    variants = matrixTiles(tuning).map((tile) => ({
+      name: `matrix, ${tile.sy * tile.rm * tile.m}x${tile.sx * tile.rn * tile.n}`,
+      sharing: "matrix",
+      tile,
+    }));
+    matrixVariants.set(tuning, variants);
+  }
+  return variants;
+}
+
+const matrixByShape = new WeakMap<Tuning, Map<number, SomeVariants>>();
+
+/** That with the fewest wasted rows and columns first, of several the largest. */
+function matrixFor(tuning: Tuning, { rows, columns }: GemmShape): SomeVariants {
+  let ofDevice = matrixByShape.get(tuning);
+  if (!ofDevice) matrixByShape.set(tuning, ofDevice = new Map());
+  const key = rows * 2 ** 24 + columns;
+  let found = ofDevice.get(key);
+  if (!found) {
+    const covered = ({ tile }: MatrixVariant) => {
+      const [height, width] = [tile.sy * tile.rm * tile.m, tile.sx * tile.rn * tile.n];
+      return Math.ceil(rows / height) * height * Math.ceil(columns / width) * width;
+    };
+    const [first, ...others] = matrixVariantsOf(tuning).toReversed().toSorted((a, b) =>
+      covered(a) - covered(b)
+    );
+    ofDevice.set(key, found = [first, ...others]);
+  }
+  return found;
+}
+
+/** All variants of a layout that a device can run, whether or not they are any good there. */
+export function runnableGemmVariants(tuning: Tuning, layout: GemmLayout): readonly GemmVariant[] {
+  if (onMatrixUnits(tuning, layout)) return matrixVariantsOf(tuning);
+  const { all } = tiledVariantsOf(tuning, layout === "tn");
+  return [...(layout === "nt" ? [uniform1, uniform4] : []), ...narrow, ...wide, ...all];
+}
+
+/** Sums over tokens, which no batch's cut may show in, stay chains. */
+const onMatrixUnits = ({ matrix }: Tuning, layout: GemmLayout) =>
+  matrix !== null && layout !== "tn";
+
+/** The most rows for which reading B, not arithmetic, takes a CPU core's time, and whose sums fit its registers. */
+export const rowsInRegisters = 4;
+
+const rowClasses = ["one row", "up to four rows", "few rows", "some rows", "many rows"];
+const columnClasses = ["narrow", "middling", "wide"];
+const depthClasses = ["short sums", "middling sums", "long sums"];
+
+/** 0, 1 or 2. */
+const rank = (size: number, first: number, second: number) =>
+  size <= first ? 0 : size <= second ? 1 : 2;
+
+/** Names of classes, made once: one is asked for with every launch. */
+const classNames = gemmLayouts.map((layout) => {
+  return ofEachType((storage) =>
+    rowClasses.map((rows) =>
+      columnClasses.map((columns) =>
+        depthClasses.map((depth) => `${layout} ${storage}, ${rows}, ${columns}, ${depth}`)
+      )
+    )
+  );
+});
+
+/** Made once: one is asked for with every launch. */
+const [uniform1, uniform4] = [uniform(1, 8), uniform(4, 8)];
+const forOneRow: SomeVariants = [uniform1];
+const forFewRows: SomeVariants = [uniform4, uniform1];
+
+/** Which variant of the product's kernels runs. */
+export const gemmOperation: VariedOperation<GemmShape, GemmVariant> = {
+  name: "gemm",
+  classOf({ layout, storage, rows, columns, depth }) {
+    const byStorage = classNames[gemmLayouts.indexOf(layout)][storage];
+    const byRows = byStorage[rows <= rowsInRegisters ? Number(rows > 1) : 2 + rank(rows, 16, 256)];
+    return byRows[rank(columns, 64, 1024)][rank(depth, 256, 2048)];
+  },
+  variantsFor(tuning, shape) {
+    const { layout, rows } = shape;
+    if (onMatrixUnits(tuning, layout)) return matrixFor(tuning, shape);
+    if (tuning.lanes !== "cpu") return tiledFor(tuning, shape);
+    if (layout !== "nt" || rows > rowsInRegisters) return uniformFor(shape);
+    return rows === 1 ? forOneRow : forFewRows;
+  },
+  flops: ({ rows, columns, depth }) => 2 * rows * columns * depth,
+};

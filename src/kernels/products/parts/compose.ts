@@ -1,0 +1,22 @@
+import { compose } from "../../parts/compose.ts";
+import type { Parts } from "../../../gpu/wgsl.ts";
+import gemm_bindings from "./gemm_bindings.wgsl" with { type: "text" };
+import gemm_matrix_put from "./gemm_matrix_put.wgsl" with { type: "text" };
+import gemm_start from "./gemm_start.wgsl" with { type: "text" };
+import gemm_start_vector from "./gemm_start_vector.wgsl" with { type: "text" };
+import gemm_write from "./gemm_write.wgsl" with { type: "text" };
+import gemm_write_vector from "./gemm_write_vector.wgsl" with { type: "text" };
+
+const own: Parts = {
+  gemm_bindings,
+  gemm_matrix_put,
+  gemm_start,
+  gemm_start_vector,
+  gemm_write,
+  gemm_write_vector,
+};
+
+/** A kernel of matrix products with the parts it includes. */
+export function composeProducts(text: string): string {
+  return compose(text, own);
+}

@@ -1,0 +1,90 @@
+import type { Gpu } from "../../gpu/gpu.ts";
+import type { Tensor } from "../../gpu/tensor.ts";
+
+/** Stands for no token, no cache row. */
+export const noToken = 0xffffffff;
+
+/**
+ * What decoding reads of each slot and moves on, u32. A slot is active while `remaining` is above 0. Before the first
+ * token is drawn, it stands at its prompt's last token: position promptLength − 1.
+ */
+const fields = [
+  /** The last token, input of the next step. Of no meaning when inactive. */
+  "tokens",
+  /** Position of that token in its sequence. */
+  "positions",
+  /** Tokens that may still be drawn. */
+  "remaining",
+  /** Row of the key-value cache for the token's key and value; `noToken` for an inactive slot. */
+  "keyRows",
+  /** Keys to attend to, the token's own included; 0 for an inactive slot. */
+  "lengths",
+] as const;
+export type SlotField = typeof fields[number];
+
+/** Where each of S sequences stands while decoding, all kept on the GPU. */
+export interface DecodeSlots extends Readonly<Record<SlotField, Tensor>> {
+  /** u32 [fields, ≥ S], of which the fields are views [S] */
+  readonly state: Tensor;
+}
+
+/** Windows on a tensor begin at multiples of so many words. */
+const alignment = 64;
+
+/** Memory for so many slots, see `slotsOf`. */
+export function decodeState(gpu: Gpu, slots: number): Tensor {
+  return gpu.tensor(
+    [fields.length, Math.ceil(slots / alignment) * alignment],
+    "u32",
+    "decode state",
+  );
+}
+
+/** The first `count` slots of what `decodeState` gave. */
+export function slotsOf(state: Tensor, count: number): DecodeSlots {
+  const [, stride] = state.shape;
+  const [tokens, positions, remaining, keyRows, lengths] = fields.map((field, index) =>
+    state.view(index * stride, [count], `decode ${field}`)
+  );
+  return { state, tokens, positions, remaining, keyRows, lengths };
+}
+
+/** What is written to a state: the fields of each slot; those beyond the given ones are inactive. */
+export function stateWords(
+  { shape: [, stride], size }: Tensor,
+  slots: readonly Readonly<Record<SlotField, number>>[],
+): Uint32Array<ArrayBuffer> {
+  const words = new Uint32Array(size);
+  fields.forEach((field, index) => {
+    if (field === "keyRows") words.fill(noToken, index * stride, (index + 1) * stride);
+    slots.forEach((slot, s) => words[index * stride + s] = slot[field]);
+  });
+  return words;
+}
+
+/**
+ * The stop tokens of every slot in one array: where each slot's begin and end in it, then the tokens.
+ *
+ * @param count S; slots beyond the given ones have none
+ * @returns u32 [2 S + N]; slots with the same array share its tokens
+ */
+export function stopArray(
+  slots: readonly (readonly number[])[],
+  count: number,
+): Uint32Array<ArrayBuffer> {
+  const ranges = new Uint32Array(2 * count);
+  const places = new Map<readonly number[], number>();
+  const tokens: number[] = [];
+  slots.forEach((stopTokens, s) => {
+    let first = places.get(stopTokens);
+    if (first === undefined) {
+      places.set(stopTokens, first = ranges.length + tokens.length);
+      for (const token of stopTokens) tokens.push(token);
+    }
+    ranges.set([first, first + stopTokens.length], 2 * s);
+  });
+  const array = new Uint32Array(ranges.length + tokens.length);
+  array.set(ranges);
+  array.set(tokens, ranges.length);
+  return array;
+}

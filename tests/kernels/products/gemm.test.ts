@@ -1,0 +1,383 @@
+import assert from "node:assert/strict";
+import { Gpu } from "../../../src/gpu/gpu.ts";
+import { bytesOf, type DataType, type HostArray, isQuantised } from "../../../src/gpu/tensor.ts";
+import { gemm, type GemmLayout } from "../../../src/kernels/products/gemm.ts";
+import {
+  gemmLayouts,
+  gemmOperation,
+  type GemmVariant,
+  runnableGemmVariants,
+} from "../../../src/kernels/products/gemm_variants.ts";
+import { repeated, trialNumbers } from "../../../src/kernels/choice/trial_numbers.ts";
+import { assertClose, onEveryGpu, randomFloats } from "../harness.ts";
+
+const padded = (length: number) => Math.ceil(length / 4) * 4;
+
+/** A row-major matrix whose rows are padded to whole vectors. */
+interface Matrix {
+  readonly rows: number;
+  readonly columns: number;
+  readonly stride: number;
+  readonly data: Float32Array;
+}
+
+function matrix(rows: number, columns: number, seed: number, padding = 0): Matrix {
+  const stride = padded(columns);
+  const data = randomFloats(rows * stride, seed);
+  for (let i = 0; i < data.length; i++) if (i % stride >= columns) data[i] = padding;
+  return { rows, columns, stride, data };
+}
+
+function rowsOf({ columns, stride, data }: Matrix, first: number, count: number): Matrix {
+  return {
+    rows: count,
+    columns,
+    stride,
+    data: data.slice(first * stride, (first + count) * stride),
+  };
+}
+
+const bits = new Uint32Array(1);
+const float = new Float32Array(bits.buffer);
+
+/** Host data of a storage type, and the numbers it stands for; of quantised blocks as many others. */
+function stored(data: Float32Array, dtype: DataType): [HostArray, Float32Array] {
+  if (dtype === "f32") return [data, data];
+  if (isQuantised(dtype)) {
+    const numbers = trialNumbers(5, dtype);
+    const words = Math.ceil(data.length * bytesOf(dtype) / 40) * 10;
+    const values = data.map((_, i) => numbers.values[i % numbers.values.length]);
+    return [repeated(numbers.stored, words), values];
+  }
+  if (dtype === "bf16") {
+    const words = Uint16Array.from(data, (value) => {
+      float[0] = value;
+      return bits[0] >>> 16;
+    });
+    return [
+      words,
+      Float32Array.from(words, (word) => {
+        bits[0] = word << 16;
+        return float[0];
+      }),
+    ];
+  }
+  const halves = Float16Array.from(data);
+  return [new Uint16Array(halves.buffer), Float32Array.from(halves)];
+}
+
+interface Product {
+  readonly layout: GemmLayout;
+  readonly a: Matrix;
+  readonly b: Matrix;
+  readonly storage?: DataType;
+  readonly bias?: Float32Array;
+  readonly residual?: Float32Array;
+  /** What C holds when the sums continue from it. */
+  readonly start?: Float32Array;
+}
+
+function shapeOf({ layout, a, b }: Product) {
+  return {
+    rows: layout === "tn" ? a.columns : a.rows,
+    columns: layout === "nt" ? b.rows : b.columns,
+    depth: layout === "tn" ? a.rows : a.columns,
+  };
+}
+
+async function run(gpu: Gpu, product: Product, variant: GemmVariant): Promise<Float32Array> {
+  const { layout, a, b, storage = "f32", bias, residual, start } = product;
+  const { rows, columns, depth } = shapeOf(product);
+  const strideC = padded(columns);
+  const tensors = {
+    a: gpu.from(a.data, [a.rows, a.stride]),
+    b: gpu.from(stored(b.data, storage)[0], [b.rows, b.stride], storage),
+    // Nothing may be assumed of the memory that receives the result.
+    c: gpu.from(start ?? new Float32Array(rows * strideC).fill(NaN), [rows, strideC]),
+  };
+  const extra = {
+    bias: bias && gpu.from(bias, [bias.length]),
+    residual: residual && gpu.from(residual, [rows, strideC]),
+  };
+  const accumulate = start !== undefined;
+  const options = {
+    ...extra,
+    accumulate,
+    variant,
+    columns,
+    depth,
+    label: `${layout} ${variant.name}`,
+  };
+  gemm(gpu, layout, tensors.a, tensors.b, tensors.c, options);
+  const padding = await gpu.readFloats(tensors.c);
+  gpu.release(...Object.values(tensors), ...Object.values(extra).filter((t) => t !== undefined));
+  const result = new Float32Array(rows * columns);
+  for (let i = 0; i < rows; i++) {
+    result.set(padding.subarray(i * strideC, i * strideC + columns), i * columns);
+  }
+  return result;
+}
+
+/** Compares with float64 sums, each element within its own bound. */
+function check(product: Product, actual: Float32Array): void {
+  const { layout, a, b, storage = "f32", bias, residual, start } = product;
+  const { rows, columns, depth } = shapeOf(product);
+  const numbers = stored(b.data, storage)[1];
+  const strideC = padded(columns);
+  const [errors, zeros] = [new Float64Array(rows * columns), new Float64Array(rows * columns)];
+  for (let i = 0; i < rows; i++) {
+    for (let j = 0; j < columns; j++) {
+      const at = i * strideC + j;
+      let sum = start ? start[at] : 0;
+      let magnitude = Math.abs(sum);
+      for (let k = 0; k < depth; k++) {
+        const left = layout === "tn" ? a.data[k * a.stride + i] : a.data[i * a.stride + k];
+        const right = layout === "nt" ? numbers[j * b.stride + k] : numbers[k * b.stride + j];
+        sum += left * right;
+        magnitude += Math.abs(left * right);
+      }
+      if (bias) sum += bias[j];
+      if (residual) sum += residual[at];
+      magnitude += Math.abs(bias?.[j] ?? 0) + Math.abs(residual?.[at] ?? 0);
+      const bound = 4 * Math.sqrt(depth + 3) * 2 ** -24 * magnitude;
+      errors[i * columns + j] = (actual[i * columns + j] - sum) / bound;
+    }
+  }
+  assertClose(errors, zeros, {
+    absolute: 1,
+    relative: 0,
+    why:
+      "roundings of K terms add up like a random walk: 4 √K half-ulps of the sum of magnitudes, " +
+      "less than one term of it",
+  });
+}
+
+/** What this device takes for a product, and what a GPU's lanes take; of all of them, each costs seconds to compile. */
+function variantsOf(gpu: Gpu, product: Product): GemmVariant[] {
+  const shape = { layout: product.layout, storage: "f32", ...shapeOf(product) } as const;
+  const tunings = [gpu.tuning, { ...gpu.tuning, lanes: "gpu" } as const];
+  return [...new Set(tunings.map((tuning) => gemmOperation.variantsFor(tuning, shape)[0]))];
+}
+
+/** Variants give the right numbers, and the same bits. */
+async function checkAll(
+  gpu: Gpu,
+  product: Product,
+  [first, ...others] = variantsOf(gpu, product),
+): Promise<void> {
+  const expected = await run(gpu, product, first);
+  check(product, expected);
+  for (const variant of others) {
+    assert.deepEqual(await run(gpu, product, variant), expected, variant.name);
+  }
+}
+
+function randomProduct(layout: GemmLayout, rows: number, columns: number, depth: number): Product {
+  const seed = rows + columns + depth;
+  const a = layout === "tn" ? matrix(depth, rows, seed) : matrix(rows, depth, seed);
+  // What lies in the padding columns of B must not reach any result.
+  const b = layout === "nt"
+    ? matrix(columns, depth, seed + 1)
+    : matrix(depth, columns, seed + 1, NaN);
+  return { layout, a, b };
+}
+
+// lavapipe takes up to seconds to compile a pipeline, so each one here is in use for a reason: a tile
+// for few rows and one for many, one for few columns, every layout, every option once.
+
+onEveryGpu("gemm nt at awkward shapes", async (gpu) => {
+  for (
+    const [rows, columns, depth] of [
+      [1, 131, 48],
+      [257, 131, 48],
+      [16, 30, 4],
+      [17, 68, 260],
+      [3, 37, 4864],
+    ]
+  ) await checkAll(gpu, randomProduct("nt", rows, columns, depth));
+});
+
+for (const layout of ["nn", "tn"] as const) {
+  onEveryGpu(`gemm ${layout} at awkward shapes`, async (gpu) => {
+    for (
+      const [rows, columns, depth] of [
+        [257, 131, 48],
+        [19, 36, 1],
+        [131, 36, 2],
+        [17, 68, 131],
+        [18, 37, 4864],
+      ]
+    ) await checkAll(gpu, randomProduct(layout, rows, columns, depth));
+  });
+}
+
+const small = [
+  ["f16", "nt"],
+  ["f16", "nn"],
+  ["bf16", "nt"],
+  ["bf16", "nn"],
+  ["q4", "nt"],
+  ["q4k", "nt"],
+  ["q8", "nt"],
+  ["q8", "nn"],
+] as const;
+for (const [storage, layout] of small) {
+  onEveryGpu(`gemm ${layout} with B in ${storage}`, async (gpu) => {
+    await checkAll(gpu, { ...randomProduct(layout, 13, 131, 48), storage });
+  });
+}
+
+/**
+ * All variants of a layout but tiles; of those, which take up to half a minute to compile, each kind of lane in one
+ * layout, with the most lanes: the text is the same but for its numbers.
+ */
+function someOfEach(gpu: Gpu, layout: GemmLayout): GemmVariant[] {
+  const others: GemmVariant[] = [];
+  const kinds = new Map<string, GemmVariant>();
+  for (const variant of runnableGemmVariants(gpu.tuning, layout)) {
+    if (variant.sharing !== "tiled") others.push(variant);
+    else kinds.set(`${variant.tile.rm}x${variant.tile.rn}, ${variant.tile.tk}`, variant);
+  }
+  // From the end, where all layouts have the same.
+  const tiles = [...kinds.values()].reverse();
+  return [...others, ...tiles.filter((_, i) => i % 3 === 2 - gemmLayouts.indexOf(layout))];
+}
+
+onEveryGpu("every variant of gemm has the same bits", async (gpu) => {
+  for (const layout of gemmLayouts) {
+    await checkAll(gpu, randomProduct(layout, 17, 68, 52), someOfEach(gpu, layout));
+  }
+});
+
+onEveryGpu("gemm with bias and residual", async (gpu) => {
+  const [bias, residual] = [randomFloats(132, 7, 3), randomFloats(13 * 132, 8, 3)];
+  await checkAll(gpu, { ...randomProduct("nt", 13, 131, 48), bias, residual });
+});
+
+onEveryGpu("gemm continues the sums that C holds", async (gpu) => {
+  const start = randomFloats(37 * 132, 10, 3);
+  await checkAll(gpu, { ...randomProduct("tn", 37, 131, 50), start });
+});
+
+onEveryGpu("a row of gemm has the same bits alone and in a batch", async (gpu) => {
+  const product = randomProduct("nt", 257, 131, 260);
+  for (const variant of variantsOf(gpu, product)) {
+    const batch = await run(gpu, product, variant);
+    for (const [first, count] of [[0, 1], [16, 1], [256, 1], [100, 40]]) {
+      const part = { ...product, a: rowsOf(product.a, first, count) };
+      const expected = batch.subarray(first * 131, (first + count) * 131);
+      assert.deepEqual(await run(gpu, part, variant), expected);
+      // Few rows have a variant of their own.
+      const [own] = variantsOf(gpu, part);
+      assert.deepEqual(await run(gpu, part, own), expected, own.name);
+    }
+  }
+});
+
+onEveryGpu("a weight gradient has the same bits however the tokens are cut", async (gpu) => {
+  const whole = randomProduct("tn", 132, 68, 257);
+  const zeros = new Float32Array(132 * 68);
+  for (const variant of variantsOf(gpu, whole)) {
+    const expected = await run(gpu, { ...whole, start: zeros }, variant);
+    for (const cut of [100, 1, 256]) {
+      let start: Float32Array = zeros;
+      for (const [first, count] of [[0, cut], [cut, 257 - cut]]) {
+        const [a, b] = [rowsOf(whole.a, first, count), rowsOf(whole.b, first, count)];
+        start = await run(gpu, { layout: "tn", a, b, start }, variant);
+      }
+      assert.deepEqual(start, expected);
+    }
+  }
+});
+
+onEveryGpu("gemm refuses what does not fit", (gpu) => {
+  gpu.scope(() => refusals(gpu));
+  return Promise.resolve();
+});
+
+function refusals(gpu: Gpu): void {
+  const tensor = (...shape: number[]) => gpu.tensor(shape);
+  const [x, w, y] = [tensor(4, 8), tensor(12, 8), tensor(4, 12)];
+  assert.throws(
+    () => gemm(gpu, "nt", x, tensor(12, 12), y, { label: "up" }),
+    /up: A \[4,8\], B \[12,12\]/,
+  );
+  assert.throws(() => gemm(gpu, "nn", x, tensor(4, 12), y), /do not fit/);
+  assert.throws(() => gemm(gpu, "nt", tensor(4, 6), tensor(12, 6), y), /do not fit/);
+  assert.throws(() => gemm(gpu, "nt", x, w, gpu.tensor([4, 12], "bf16")), /C is bf16/);
+  assert.throws(() => gemm(gpu, "nt", x, w, y, { bias: tensor(8) }), /bias is f32 \[8\]/);
+  assert.throws(
+    () => gemm(gpu, "nt", x, w, y, { residual: tensor(4, 8) }),
+    /residual is f32 \[4,8\]/,
+  );
+}
+
+onEveryGpu("gemm on windows of A and C has the bits of the windows by themselves", async (gpu) => {
+  const [rows, columns, depth] = [33, 24, 12];
+  const wide = matrix(rows, 40, 41),
+    b = matrix(columns, depth, 42),
+    square = matrix(depth, columns, 43);
+  const dy = matrix(rows, columns, 44);
+  const window = (first: number, count: number): Matrix => ({
+    rows,
+    columns: count,
+    stride: count,
+    data: Float32Array.from(
+      { length: rows * count },
+      (_, i) => wide.data[Math.floor(i / count) * wide.stride + first + i % count],
+    ),
+  });
+  const [first, target] = [8, 4];
+  const a = gpu.from(wide.data, [rows, wide.stride]);
+  const cases = [
+    { layout: "nt", b, made: rows, product: { layout: "nt", a: window(first, depth), b } },
+    {
+      layout: "nn",
+      b: square,
+      made: rows,
+      product: { layout: "nn", a: window(first, depth), b: square },
+    },
+    { layout: "tn", b: dy, made: depth, product: { layout: "tn", a: window(first, depth), b: dy } },
+  ] as const;
+  for (const { layout, b, made, product } of cases) {
+    for (const variant of variantsOf(gpu, product)) {
+      const tensors = [gpu.from(b.data, [b.rows, b.stride]), gpu.zeros([made, 36])];
+      const windows = { firstColumn: target, firstColumnOfA: first, variant };
+      const sizes = layout === "tn" ? {} : { depth };
+      gemm(gpu, layout, a, tensors[0], tensors[1], { ...windows, ...sizes, columns, scale: 0.75 });
+      const actual = await gpu.readFloats(tensors[1]);
+      const expected = await run(gpu, product, variant);
+      for (let i = 0; i < made; i++) {
+        const row = actual.subarray(i * 36, (i + 1) * 36);
+        const own = expected.subarray(i * columns, (i + 1) * columns).map((value) => value * 0.75);
+        assert.deepEqual(row.slice(target, target + columns), own, `${layout} ${variant.name}`);
+        assert.ok([...row.slice(0, target), ...row.slice(target + columns)].every((x) => x === 0));
+      }
+      gpu.release(...tensors);
+    }
+  }
+  gpu.release(a);
+});
+
+onEveryGpu("a product too long for one launch is cut by rows, with the same bits", async (gpu) => {
+  const hurried = await Gpu.open(gpu.info.engine, { submitSeconds: 1e-9 });
+  const [rows, depth, columns] = [200, 36, 40];
+  const a = matrix(rows, depth, 41), start = randomFloats(rows * columns, 42);
+  const products: readonly Product[] = [
+    {
+      layout: "nt",
+      a,
+      b: matrix(columns, depth, 43),
+      bias: randomFloats(columns, 44),
+      residual: start,
+    },
+    { layout: "nn", a, b: matrix(depth, columns, 45), start },
+    { layout: "tn", a: matrix(depth, rows, 46), b: matrix(depth, columns, 47), start },
+  ];
+  for (const product of products) {
+    for (const variant of variantsOf(gpu, product)) {
+      assert.deepEqual(await run(hurried, product, variant), await run(gpu, product, variant));
+    }
+  }
+  hurried.close();
+});
