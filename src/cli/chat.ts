@@ -13,7 +13,8 @@ import type { FrozenDtype } from "../run/config/shared_schema.ts";
 import { asOptions, checkMemory } from "../run/memory/memory_check.ts";
 import { planSamplingMemory } from "../run/memory/sampling_memory_plan.ts";
 import { halve } from "../run/memory/shrink.ts";
-import { describeDevice, describeParameters } from "./device_line.ts";
+import { describeDevice } from "../gpu/describe_device.ts";
+import { describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import {
   cacheDtypeOption,

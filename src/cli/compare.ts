@@ -12,7 +12,7 @@ import { INTERRUPTED_EXIT_CODE } from "./interrupt.ts";
 import { loadTangoConfig } from "../run/config/load_config.ts";
 import { problemsName } from "../run/problems/open_problems.ts";
 import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/store/run_folder.ts";
-import { describeDevice } from "./device_line.ts";
+import { describeDevice } from "../gpu/describe_device.ts";
 import { addExamples } from "./examples.ts";
 import { FollowedRun } from "./followed_run.ts";
 import { describeTangoSteps } from "./progress/tango_progress.ts";

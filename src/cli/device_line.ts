@@ -1,13 +1,4 @@
-import type { DeviceInfo } from "../gpu/adapter.ts";
 import type { ParameterCount } from "../model/decoder/model.ts";
-
-/** The device in a few words; software drivers are called what they are. */
-export function describeDevice(
-  { name, index, software, engine }: Pick<DeviceInfo, "name" | "index" | "software" | "engine">,
-): string {
-  const number = index === undefined ? "" : `GPU ${index}, `;
-  return `${number}${name}, ${software ? "software driver, " : ""}${engine} engine`;
-}
 
 /** `152,448 parameters`, or `152,448 parameters with an adapter of 9,216`. */
 export function describeParameters({ model, adapter }: ParameterCount): string {

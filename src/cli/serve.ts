@@ -6,7 +6,7 @@ import { formatBytes } from "../base/format_bytes.ts";
 import type { ServingOptions } from "../server/serving/messages.ts";
 import { namedModel, ServedModels } from "../server/serving/served_models.ts";
 import { serve } from "../server/serve.ts";
-import { describeDevice } from "./device_line.ts";
+import { describeDevice } from "../gpu/describe_device.ts";
 import { addExamples } from "./examples.ts";
 import { Interrupt } from "./interrupt.ts";
 import {

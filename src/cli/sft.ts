@@ -27,7 +27,8 @@ import { sftAccuracy } from "../run/report/sft_report.ts";
 import { sftWeights } from "../run/sft/sft_run.ts";
 import { fineTuneWithReport } from "../run/session/sft_session.ts";
 import { type RunTimeline, withTimeline } from "../run/trace/run_timeline.ts";
-import { describeDevice, describeParameters, describeParts } from "./device_line.ts";
+import { describeDevice } from "../gpu/describe_device.ts";
+import { describeParameters, describeParts } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import { FollowedRun } from "./followed_run.ts";
 import { RunEvents } from "../run/events/run_events.ts";
@@ -110,7 +111,6 @@ async function fineTuneOn(
       fineTuneWithReport(gpu, config, folder.path, {
         resume: options.resume ?? false,
         timeline,
-        device,
         events,
         control: followed?.control,
         endpoint: followed?.endpoint,

@@ -27,7 +27,8 @@ import { findHeadlines, methodName } from "../run/report/report.ts";
 import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/store/run_folder.ts";
 import { isFinished, trainWithReport } from "../run/session/training_session.ts";
 import { type RunTimeline, withTimeline } from "../run/trace/run_timeline.ts";
-import { describeDevice, describeParameters, describeParts } from "./device_line.ts";
+import { describeDevice } from "../gpu/describe_device.ts";
+import { describeParameters, describeParts } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import { FollowedRun } from "./followed_run.ts";
 import { RunEvents } from "../run/events/run_events.ts";
@@ -113,12 +114,12 @@ async function trainOn(
       tuning: config.tuning,
       tell: (line) => console.log(line),
       onPlan: (plans) => console.log(`${formatMemoryPlans(plans)}\n`),
-      onOpen({ parameterCounts: { generator, verifier }, globalSteps, dataReport }) {
+      onOpen({ parameterCounts: { generator, verifier }, step, dataReport }) {
         if (dataReport !== null) console.log(`${dataReport}\n`);
         const shared = describeParts(ranks.size, config);
         const policies = `generator of ${describeParameters(generator)}` +
           (verifier === null ? "" : `, verifier of ${describeParameters(verifier)}`);
-        const place = options.resume ? `${folder.path} from step ${globalSteps}` : folder.path;
+        const place = options.resume ? `${folder.path} from step ${step}` : folder.path;
         console.log(
           [
             methodName(config),

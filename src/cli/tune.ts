@@ -12,7 +12,7 @@ import type { FrozenDtype } from "../run/config/shared_schema.ts";
 import { planSamplingMemory } from "../run/memory/sampling_memory_plan.ts";
 import { planTangoMemory } from "../run/memory/tango_memory_plan.ts";
 import { tune } from "../run/tuning/tune.ts";
-import { describeDevice } from "./device_line.ts";
+import { describeDevice } from "../gpu/describe_device.ts";
 import { addExamples } from "./examples.ts";
 import {
   cacheDtypeOption,

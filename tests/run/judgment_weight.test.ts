@@ -47,7 +47,7 @@ onEveryGpu(
         });
         const run = join(folder, `weight-${judgment_weight}`);
         await fineTuneWithReport(gpu, config, run, {
-          ...{ resume: false, device: "a test's", onPlan() {} },
+          ...{ resume: false, onPlan() {} },
           onOpen({ examples }) {
             const tokenizer = mergedTokenizer();
             const responses = examples.draw(1, 4).map(({ response }) => response);

@@ -66,7 +66,7 @@ onEveryGpu(
         optimizer: { learning_rate: 0.05 },
       });
       const run = RunFolder.at(join(folder, "run"));
-      const options = { resume: false, device: "a test's", onPlan() {}, onOpen() {} };
+      const options = { resume: false };
       assert.equal(await fineTuneWithReport(gpu, config, run.path, options), true);
       const of = (metric: string) => evaluationsOf(run).map((line) => Number(line[metric]));
       const losses = of(METRIC.validationLoss), reported = of(METRIC.heldOutLoss);
@@ -101,7 +101,7 @@ onEveryGpu(
         optimizer: { learning_rate: 1, warmup_share: 0.5 },
       });
       const run = RunFolder.at(join(folder, "run"));
-      const options = { resume: false, device: "a test's", onPlan() {}, onOpen() {} };
+      const options = { resume: false };
       assert.equal(await fineTuneWithReport(gpu, config, run.path, options), true);
       const steps = readJsonLines<MetricsLine>(run.metrics).filter(({ phase }) =>
         phase === "generator"

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import { sftConfigSchema } from "../../src/run/config/sft_config_schema.ts";
+import { train } from "../../src/run/loop/training_loop.ts";
 import { SftRun } from "../../src/run/sft/sft_run.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
 
@@ -43,7 +44,7 @@ export async function writeTinyPolicies(
         evaluation: { problems: 1 },
       }),
     );
-    await sft.train(RunFolder.at(join(folder, `${policy}-sft`)));
+    await train(sft, RunFolder.at(join(folder, `${policy}-sft`)));
     await sft.save(policies[policy]);
     sft.close();
   }

@@ -15,6 +15,7 @@ import { lossOptions } from "../../src/run/config/loss_options.ts";
 import { openPolicies, releasePolicies } from "../../src/run/tango/policies.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
 import { sftConfigSchema } from "../../src/run/config/sft_config_schema.ts";
+import { train } from "../../src/run/loop/training_loop.ts";
 import { SftRun } from "../../src/run/sft/sft_run.ts";
 import { loggedRun } from "./logged_run.ts";
 import { alone } from "../../src/distributed/communicator.ts";
@@ -71,7 +72,7 @@ async function warmStart(
     evaluation: { problems: 1 },
   });
   const run = await SftRun.open(gpu, config);
-  await run.train(RunFolder.at(`${folder}-sft`));
+  await train(run, RunFolder.at(`${folder}-sft`));
   await run.save(folder);
   run.close();
 }

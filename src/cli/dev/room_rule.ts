@@ -57,6 +57,7 @@ const INNER: Readonly<Record<string, readonly string[]>> = {
     "report",
     "control",
     "health",
+    "loop",
     "tango",
     "sft",
     "tuning",

@@ -29,7 +29,7 @@ import {
   ProcessEvaluation,
 } from "../../run/tango/process_evaluation.ts";
 import { UserError } from "../../base/user_error.ts";
-import { describeDevice } from "../device_line.ts";
+import { describeDevice } from "../../gpu/describe_device.ts";
 import { evaluationTable, processTable } from "./evaluation_table.ts";
 import { configure, defaultConfig, defaultProblems, type EvalOptions } from "./eval_config.ts";
 import { addExamples } from "../examples.ts";

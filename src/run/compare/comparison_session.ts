@@ -11,11 +11,9 @@ import { EventLog } from "../events/event_log.ts";
 import { RunEvents } from "../events/run_events.ts";
 import { RunFolder } from "../store/run_folder.ts";
 import { alone } from "../../distributed/communicator.ts";
-import {
-  isFinished,
-  type TrainingSessionOptions,
-  trainWithReport,
-} from "../session/training_session.ts";
+import type { SessionOptions } from "../session/run_session.ts";
+import { isFinished, trainWithReport } from "../session/training_session.ts";
+import type { TangoRun } from "../tango/tango_run.ts";
 import { withTimeline } from "../trace/run_timeline.ts";
 
 /** The seeds of a comparison lie beside its configuration. */
@@ -48,7 +46,7 @@ export function readSeeds(path: string): number[] {
 }
 
 /** Who follows a comparison. */
-export interface ComparisonOptions extends Pick<TrainingSessionOptions, "tuning" | "tell"> {
+export interface ComparisonOptions extends Pick<SessionOptions<TangoRun>, "tuning" | "tell"> {
   /** For the report. */
   readonly device: string;
   /** Told what happens: `comparedRun`, then that run's events, and so on. */

@@ -10,24 +10,11 @@ import { readJsonLines } from "../store/json_lines_log.ts";
 import { METRIC } from "../store/metric_names.ts";
 import { formatBytes } from "../../base/format_bytes.ts";
 import type { MetricsLine } from "../store/metrics_log.ts";
+import type { RunFacts } from "./run_facts.ts";
 import { problemsName } from "../problems/open_problems.ts";
 import { readJudgmentLabels } from "../store/judgment_labels.ts";
 import type { JudgmentLabels } from "../config/sft_config_schema.ts";
 import { CONTINUE, type RunFolder } from "../store/run_folder.ts";
-
-/** What the report says about the run and cannot find in its metrics. */
-export interface ReportFacts {
-  readonly config: TangoConfig;
-  /** The device as the adapter calls itself, and whether it is software. */
-  readonly adapter: { readonly name: string; readonly isSoftware: boolean };
-  readonly engine: "native" | "dawn";
-  /** Wall-clock seconds of this process's part of the run. */
-  readonly seconds: number;
-  /** GPU memory by the plan and what was live at once. */
-  readonly memory: { readonly plannedBytes: number; readonly peakBytes: number };
-  /** false when the run was interrupted before its last step. */
-  readonly isFinished: boolean;
-}
 
 interface Row {
   readonly label: string;
@@ -74,19 +61,19 @@ const TRAINED: readonly Row[] = [
 ];
 
 /** Writes report.md and curves.svg into a run's folder from its metrics.jsonl. */
-export function writeReport(run: RunFolder, facts: ReportFacts): void {
+export function writeReport(run: RunFolder, config: TangoConfig, facts: RunFacts): void {
   const lines = readJsonLines<MetricsLine>(run.metrics);
   writeFileAtomically(run.curves, drawCurves(lines), CONTINUE);
-  writeFileAtomically(run.report, composeReport(run, facts, lines), CONTINUE);
+  writeFileAtomically(run.report, composeReport(run, config, facts, lines), CONTINUE);
 }
 
 /** The text of report.md. */
 export function composeReport(
   run: RunFolder,
-  facts: ReportFacts,
+  config: TangoConfig,
+  facts: RunFacts,
   lines: readonly MetricsLine[],
 ): string {
-  const { config } = facts;
   const problems = metricPoints(lines, METRIC.evaluatedProblems).at(-1)?.[1] ??
     config.evaluation.problems ?? 0;
   const labels = judgmentLabelsOf(config);
@@ -97,7 +84,7 @@ export function composeReport(
   const rows = [...EVALUATED, ...ofSteps, ...TRAINED].flatMap((row) => composeRow(row, lines));
   return `# ${methodName(config)} on ${problemsName(config)}
 
-${summary(facts, lines)}
+${summary(config, facts, lines)}
 
 ![Held-out accuracy and rewards over the run](${basename(run.curves)})
 
@@ -109,7 +96,7 @@ ${rows.join("\n")}
 
 | | |
 | --- | --- |
-${whatRan(facts, lines).map(([key, value]) => `| ${key} | ${value} |`).join("\n")}
+${whatRan(config, facts, lines).map(([key, value]) => `| ${key} | ${value} |`).join("\n")}
 
 ## How to read this
 
@@ -159,9 +146,13 @@ export function methodName({ verifier, advantage }: TangoConfig): string {
   return verifier.trained ? `RL Tango (${name})` : `${name} with a frozen verifier`;
 }
 
-function summary({ isFinished, config }: ReportFacts, lines: readonly MetricsLine[]): string {
+function summary(
+  config: TangoConfig,
+  { reachedEnd }: RunFacts,
+  lines: readonly MetricsLine[],
+): string {
   const total = config.schedule.total_training_steps;
-  const state = isFinished
+  const state = reachedEnd
     ? `All ${total} steps were done.`
     : `The run stopped after step ${lastStep(lines)} of ${total}; \`--resume\` continues it.`;
   const bullets = findHeadlines(lines).map(({ label, change }) => `- ${label}: **${change}**`);
@@ -183,8 +174,11 @@ export function findHeadlines(lines: readonly MetricsLine[]): Headline[] {
   });
 }
 
-function whatRan(facts: ReportFacts, lines: readonly MetricsLine[]): [string, string][] {
-  const { config, adapter, engine, seconds, memory } = facts;
+function whatRan(
+  config: TangoConfig,
+  { device, seconds, memory }: RunFacts,
+  lines: readonly MetricsLine[],
+): [string, string][] {
   const { rollout, schedule, verifier } = config;
   const count = (phase: string) =>
     new Set(lines.filter((line) => line.phase === phase).map(({ step }) => step)).size;
@@ -206,7 +200,7 @@ function whatRan(facts: ReportFacts, lines: readonly MetricsLine[]): [string, st
     ["steps done", `${count("generator")} generator, ${count("verifier")} verifier`],
     ["seed", String(config.seed)],
     ...describeChanges(lines).map((change): [string, string] => ["changed", change]),
-    ["device", `${adapter.name}${adapter.isSoftware ? " (software)" : ""}, ${engine} engine`],
+    ["device", `${device.name}${device.software ? " (software)" : ""}, ${device.engine} engine`],
     [
       "GPU memory",
       `${formatBytes(memory.peakBytes)} at most, ${formatBytes(memory.plannedBytes)} planned`,

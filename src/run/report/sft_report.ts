@@ -10,20 +10,11 @@ import { renderLineCharts, SERIES_COLORS } from "./line_charts.ts";
 import { formatBytes } from "../../base/format_bytes.ts";
 import { METRIC } from "../store/metric_names.ts";
 import type { MetricsLine } from "../store/metrics_log.ts";
+import type { RunFacts } from "./run_facts.ts";
+import { describeDevice } from "../../gpu/describe_device.ts";
 import { problemsName } from "../problems/open_problems.ts";
 import { CONTINUE, type RunFolder } from "../store/run_folder.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";
-
-/** What the report says about the run and cannot find in its metrics. */
-export interface SftReportFacts {
-  readonly config: SftConfig;
-  readonly device: string;
-  /** Where the weights are; null when it was stopped before its end. */
-  readonly weights: string | null;
-  readonly seconds: number;
-  /** GPU memory by the plan and what was live at once. */
-  readonly memory: { readonly plannedBytes: number; readonly peakBytes: number };
-}
 
 /** The accuracy that ends the fine-tuning of a policy, and how to call it. */
 export function sftAccuracy(policy: SftConfig["policy"]): { name: string; metric: string } {
@@ -32,10 +23,19 @@ export function sftAccuracy(policy: SftConfig["policy"]): { name: string; metric
     : { name: "verifier balanced accuracy", metric: METRIC.verifierBalancedAccuracy };
 }
 
-/** Writes report.md and curves.svg into a run's folder from its metrics.jsonl. */
-export function writeSftReport(run: RunFolder, facts: SftReportFacts): void {
+/**
+ * Writes report.md and curves.svg into a run's folder from its metrics.jsonl.
+ *
+ * @param weights where they are; null when it was stopped before its end
+ */
+export function writeSftReport(
+  run: RunFolder,
+  config: SftConfig,
+  weights: string | null,
+  facts: RunFacts,
+): void {
   const lines = readJsonLines<MetricsLine>(run.metrics);
-  const { name, metric } = sftAccuracy(facts.config.policy);
+  const { name, metric } = sftAccuracy(config.policy);
   const [color, other] = SERIES_COLORS;
   const accuracy = metricPoints(lines, metric);
   writeFileAtomically(
@@ -60,12 +60,14 @@ export function writeSftReport(run: RunFolder, facts: SftReportFacts): void {
     ]),
     CONTINUE,
   );
-  writeFileAtomically(run.report, composeSftReport(run, facts, lines), CONTINUE);
+  writeFileAtomically(run.report, composeSftReport(run, config, weights, facts, lines), CONTINUE);
 }
 
 function composeSftReport(
   run: RunFolder,
-  { config, device, weights, seconds, memory }: SftReportFacts,
+  config: SftConfig,
+  weights: string | null,
+  { device, seconds, memory }: RunFacts,
   lines: readonly MetricsLine[],
 ): string {
   const updates = new Set(
@@ -79,7 +81,7 @@ function composeSftReport(
 ${updates} updates of ${config.batch_size} examples from ${begin}, seed ${config.seed}, in ${
     formatDuration(seconds)
   }
-on ${device}; ${formatBytes(memory.peakBytes)} of GPU memory at most, ${
+on ${describeDevice(device)}; ${formatBytes(memory.peakBytes)} of GPU memory at most, ${
     formatBytes(memory.plannedBytes)
   } planned.
 ${

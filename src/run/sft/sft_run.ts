@@ -1,74 +1,63 @@
+import { z } from "zod";
 import { camelCased } from "../../base/camel_cased.ts";
 import { alone, type Communicator } from "../../distributed/communicator.ts";
 import { gradientReducer } from "../../distributed/gradient_reducer.ts";
-import { onEveryRank, type Placed } from "../../distributed/placed.ts";
+import { onEveryRank } from "../../distributed/placed.ts";
 import type { Reducer } from "../../engine/training/reducer.ts";
 import { Trainer } from "../../engine/training/trainer.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { ParameterCount } from "../../model/decoder/model.ts";
 import type { AdamwNumbers } from "../../model/decoder/optimizer.ts";
 import { type LoadedModel, loadModelFolder } from "../../model/weights/model_folder.ts";
+import type { PolicyName } from "../../rl/policy.ts";
 import { learningRateAt } from "../../rl/schedule/learning_rate.ts";
 import type { DuringPhase } from "../../rl/schedule/step_phase.ts";
 import { updateSupervised } from "../../rl/update/supervised_update.ts";
-import { changeSftConfig } from "../config/changeable.ts";
+import { changeSftConfig, type Settings } from "../config/changeable.ts";
 import { frozenStorage } from "../config/frozen_storage.ts";
 import { trainerOptions } from "../config/loss_options.ts";
 import { requireShards } from "../config/placement.ts";
 import type { JudgmentLabels, SftConfig } from "../config/sft_config_schema.ts";
-import { betweenSteps } from "../control/between_steps.ts";
-import { ConfigHistory } from "../control/config_history.ts";
-import { LiveConfig } from "../control/live_config.ts";
-import { RunControl } from "../control/run_control.ts";
-import { RunEvents } from "../events/run_events.ts";
-import { tellMeasured } from "../events/tell_measured.ts";
-import { gradientTrouble, PolicyHealth } from "../health/policy_health.ts";
+import { gradientTrouble, type WatchedPolicy } from "../health/policy_health.ts";
+import type { Course, DoneStep, DueStep, Evaluated } from "../loop/course.ts";
 import type { Examples } from "../problems/examples.ts";
-import { betterOf } from "../store/best.ts";
 import { readJudgmentLabels } from "../store/judgment_labels.ts";
 import { METRIC } from "../store/metric_names.ts";
-import { describeDeviceChange, type RunDevice, runDeviceOf } from "../store/run_device.ts";
+import { type RunDevice, runDeviceOf } from "../store/run_device.ts";
 import type { RunFolder } from "../store/run_folder.ts";
+import { countSchema, type StoredCheckpoint } from "../store/stored_checkpoint.ts";
+import type { TrainedModels } from "../store/trained_models.ts";
 import { writeModelFolder } from "../store/weights_folder.ts";
-import type { StepClock } from "../trace/run_timeline.ts";
 import { newModel } from "./new_model.ts";
 import { openExamples } from "./open_examples.ts";
 import { SftMeasurement } from "./sft_measurement.ts";
-import { initialSftState, loadSftState, saveSftState, type SftState } from "./sft_state.ts";
 import type { TaskMeasurement } from "./task_measurement.ts";
-
-/** Who follows a fine-tuning. */
-export interface SftSurroundings {
-  /** Told what happens. */
-  readonly events?: RunEvents;
-  /** Asked between updates. */
-  readonly control?: RunControl;
-  /** Asked at the end of each update who waited, and how long. */
-  readonly timeline?: StepClock;
-}
 
 /** Where the weights of a fine-tuning go. */
 export function sftWeights(folder: RunFolder, config: SftConfig): string {
   return config.output_directory ?? folder.weights(config.policy);
 }
 
-/** What a fine-tuning goes through while it trains. */
-interface Course {
-  readonly folder: RunFolder;
-  readonly events: RunEvents;
-  readonly health: PolicyHealth;
-  readonly live: LiveConfig<SftConfig>;
-  readonly timeline: StepClock | undefined;
-}
+const stateSchema = z.object({
+  /** Updates done. */
+  step: countSchema,
+  /** Records of the files that were gone through. */
+  position: countSchema,
+  /** True when the accuracy that ends it was reached. */
+  isReached: z.boolean(),
+});
 
 /** Supervised fine-tuning of one policy from random or given weights, by one rank or by several together. */
-export class SftRun {
+export class SftRun implements Course<SftConfig> {
+  readonly changed: (config: SftConfig, settings: Settings) => SftConfig = changeSftConfig;
   readonly trainer: Trainer;
   readonly measurement: SftMeasurement;
+  readonly watched: Partial<Record<PolicyName, WatchedPolicy>>;
+  readonly device: RunDevice;
+  readonly models: TrainedModels;
+  #step = 0;
+  #isReached = false;
   #opened = new DisposableStack();
-  #state: SftState = initialSftState;
-  /** What is another matter than in the checkpoint. */
-  #deviceChange: string | null = null;
 
   /**
    * Loads or makes the model.
@@ -97,16 +86,16 @@ export class SftRun {
     opened.defer(() => loaded.model.release());
     const { examples, measurement } = await openExamples(config, loaded, ranks);
     opened.use(examples);
-    const run = new SftRun(config, ranks, loaded, examples, measurement, reducer);
-    run.#state = { ...initialSftState, device: runDeviceOf(gpu, [loaded.model]) };
+    const run = new SftRun(gpu, config, ranks, loaded, examples, measurement, reducer);
     opened.defer(() => run.trainer.release());
     run.#opened = opened.move();
     return run;
   }
 
   private constructor(
-    private readonly config: SftConfig,
-    private readonly ranks: Communicator,
+    gpu: Gpu,
+    public config: SftConfig,
+    readonly ranks: Communicator,
     private readonly loaded: LoadedModel,
     readonly examples: Examples,
     onTask: TaskMeasurement | null,
@@ -116,17 +105,29 @@ export class SftRun {
     const options = trainerOptions({ ...config, loss });
     this.trainer = new Trainer(loaded.model, options, reducer);
     this.measurement = new SftMeasurement(config, this.trainer, examples, onTask);
+    this.device = runDeviceOf(gpu, [loaded.model]);
+    this.models = { [config.policy]: onEveryRank(ranks, this.trainer) };
+    const watched: WatchedPolicy = {
+      engine: onEveryRank(ranks, loaded),
+      optimizerKey: "optimizer",
+      maximumSkipped: config.optimizer.maximum_skipped_updates,
+    };
+    this.watched = { [config.policy]: watched };
   }
 
-  /** Updates done so far. */
   get step(): number {
-    return this.#state.step;
+    return this.#step;
   }
 
-  /** What it computes on. */
-  get device(): RunDevice {
-    if (this.#state.device === null) throw new Error("a run without a device");
-    return this.#state.device;
+  get totalSteps(): number {
+    const { batch_size, schedule: { total_training_steps, epochs } } = this.config;
+    const { count } = this.examples;
+    if (epochs === null || count === null) return total_training_steps;
+    return Math.min(total_training_steps, Math.max(1, Math.floor(epochs * count / batch_size)));
+  }
+
+  get choosesHighest(): boolean {
+    return this.measurement.choosesByAccuracy;
   }
 
   /** Number of the model's parameters. */
@@ -134,88 +135,31 @@ export class SftRun {
     return this.loaded.model.parameterCount;
   }
 
-  /** Updates in all, unless stopped earlier. */
-  get #steps(): number {
-    const { batch_size, schedule: { total_training_steps, epochs } } = this.config;
-    const { count } = this.examples;
-    if (epochs === null || count === null) return total_training_steps;
-    return Math.min(total_training_steps, Math.max(1, Math.floor(epochs * count / batch_size)));
-  }
-
-  get #isDone(): boolean {
-    return this.#state.isReached || this.step >= this.#steps;
-  }
-
-  /**
-   * Trains until the accuracy is reached, the steps are done, or it is asked to stop; then saves.
-   *
-   * @param folder for checkpoints and weights
-   * @returns whether it came to its end
-   */
-  async train(
-    folder: RunFolder,
-    { events = new RunEvents(), control = new RunControl(), timeline }: SftSurroundings = {},
-  ): Promise<boolean> {
-    const { policy, optimizer } = this.config;
-    const steps = this.#steps;
-    const watched = {
-      engine: onEveryRank(this.ranks, this.loaded),
-      optimizerKey: "optimizer",
-      maximumSkipped: optimizer.maximum_skipped_updates,
+  next(): DueStep | null {
+    const { totalSteps, config: { schedule: { test_frequency, save_frequency } } } = this;
+    if (this.#isReached || this.#step >= totalSteps) return null;
+    const step = this.#step + 1;
+    return {
+      step,
+      evaluateBefore: step === 1,
+      evaluateAfter: step % test_frequency === 0 || step === totalSteps,
+      saveAfter: save_frequency > 0 && step % save_frequency === 0,
     };
-    const health = new PolicyHealth({ [policy]: watched }, events);
-    health.skippedInARow = this.#state.skippedInARow;
-    const history = new ConfigHistory(folder.history, this.config, changeSftConfig);
-    const live = new LiveConfig(this.ranks, history, this.step);
-    using _door = live.open(control, steps);
-    const course: Course = { folder, events, health, live, timeline };
-    events.emit({ type: "started", step: this.step, total: steps, ranks: this.ranks.size });
-    if (this.#deviceChange !== null) {
-      events.emit({ type: "warning", step: this.step, message: this.#deviceChange });
-    }
-    if (this.step === 0) await this.#evaluate(course);
-    while (!this.#isDone) {
-      const step = this.step + 1;
-      await live.begin(step, events);
-      const { test_frequency, save_frequency } = live.current.schedule;
-      await this.#update(step, course);
-      if (step % test_frequency === 0 || step === steps) await this.#evaluate(course);
-      const isSaveDue = save_frequency > 0 && step % save_frequency === 0;
-      const isLast = this.#isDone;
-      const isStopping = await betweenSteps(this.ranks, control, events, {
-        step,
-        isLast,
-        isSaveDue: isSaveDue && !isLast && health.isWorthSaving(step),
-        save: () => this.#save(course),
-      });
-      if (isStopping) break;
-    }
-    const reachedEnd = this.#isDone;
-    if (reachedEnd) {
-      await health.requireSound(this.step);
-      await this.save(sftWeights(folder, this.config));
-    }
-    await timeline?.runEnd();
-    events.emit({ type: "finished", step: this.step, reachedEnd });
-    return reachedEnd;
   }
 
-  async #update(step: number, { events, health, live, timeline }: Course): Promise<void> {
+  async take(during: DuringPhase): Promise<DoneStep> {
     const { policy, batch_size } = this.config;
-    const adamw = this.#adamw(live.current, step);
-    const began = performance.now();
+    const step = this.#step + 1;
+    const adamw = this.#adamw(step);
     const samples = this.examples.draw(step, batch_size);
-    const during: DuringPhase = (phase, body) => events.during(step, phase, body);
     const { loss, gradientNorm, nonFinite, tokens } = await during(
       "update",
       () => updateSupervised(this.trainer, samples, adamw, during),
     );
-    const seconds = (performance.now() - began) / 1000;
+    this.#step = step;
     const { epochs } = this.examples;
     const isApplied = nonFinite === 0;
-    tellMeasured(events, {
-      type: "step",
-      step,
+    return {
       phase: policy,
       metrics: {
         [METRIC.supervisedLoss]: loss,
@@ -226,42 +170,57 @@ export class SftRun {
         "sft/tokens": tokens,
         ...(epochs === null ? {} : { "data/epochs": epochs }),
       },
-      timings: {
-        [METRIC.stepSeconds]: seconds,
-        [METRIC.tokensPerSecond]: tokens / seconds,
-        ...await timeline?.stepEnd(seconds),
+      tokens,
+      answers: { [policy]: samples[0] },
+      updates: {
+        learner: policy,
+        policy,
+        applied: [isApplied],
+        what: gradientTrouble(nonFinite),
       },
-    });
-    this.#state = { ...this.#state, step };
-    health.remember(policy, samples[0]);
-    const what = gradientTrouble(nonFinite);
-    health.count(step, { learner: policy, policy, applied: [isApplied], what });
+    };
   }
 
-  async #evaluate({ folder, events, health }: Course): Promise<void> {
-    const { policy, schedule: { keep_best, stop_at_accuracy } } = this.config;
-    const evaluation = await events.during(
-      this.step,
-      "evaluation",
-      () => this.measurement.measure(this.step),
-    );
-    const { step, choice, metrics } = evaluation;
-    tellMeasured(events, { type: "evaluation", step, metrics });
-    if (choice === null) return;
-    const { choosesByAccuracy } = this.measurement;
-    const found = { step, value: choice };
-    const best = Number.isFinite(choice)
-      ? betterOf(this.#state.best, found, choosesByAccuracy)
-      : this.#state.best;
-    const isReached = choosesByAccuracy && choice >= stop_at_accuracy;
-    this.#state = { ...this.#state, best, isReached };
-    const isBest = keep_best && best === found;
-    if (isBest && await health.maySave(step)) await this.save(folder.best(policy));
+  async evaluate(step: number): Promise<Evaluated> {
+    const { metrics, choice } = await this.measurement.measure(step);
+    const { stop_at_accuracy } = this.config.schedule;
+    this.#isReached = choice !== null && this.choosesHighest && choice >= stop_at_accuracy;
+    return { metrics, choice };
   }
 
-  #adamw(config: SftConfig, step: number): AdamwNumbers {
-    const optimizer = camelCased(config.optimizer);
-    const totalSteps = this.#steps;
+  async writeModels(folder: RunFolder, which: "weights" | "best"): Promise<void> {
+    const { config } = this;
+    await this.save(which === "best" ? folder.best(config.policy) : sftWeights(folder, config));
+  }
+
+  /** Writes a model folder that `transformers` opens, or an adapter's. All ranks call it. */
+  async save(folder: string): Promise<void> {
+    await writeModelFolder(folder, onEveryRank(this.ranks, this.loaded), this.#judgmentLabels);
+  }
+
+  modelKey(): string {
+    return "initial_model or lora";
+  }
+
+  state(): z.output<typeof stateSchema> {
+    const { position } = this.examples;
+    return { step: this.#step, position, isReached: this.#isReached };
+  }
+
+  adopt(checkpoint: StoredCheckpoint): void {
+    const { step, position, isReached } = checkpoint.state(stateSchema);
+    this.#step = step;
+    this.#isReached = isReached;
+    this.examples.position = position;
+  }
+
+  close(): void {
+    this.#opened.dispose();
+  }
+
+  #adamw(step: number): AdamwNumbers {
+    const optimizer = camelCased(this.config.optimizer);
+    const { totalSteps } = this;
     return { ...optimizer, learningRate: learningRateAt({ ...optimizer, totalSteps }, step - 1) };
   }
 
@@ -271,47 +230,5 @@ export class SftRun {
     if (policy === "generator") return null;
     const before = initial_model === null ? null : readJudgmentLabels(initial_model);
     return before === "gold" ? before : judgment_labels;
-  }
-
-  /** Writes a model folder that `transformers` opens, or an adapter's. All ranks call it. */
-  async save(folder: string): Promise<void> {
-    const loaded = onEveryRank(this.ranks, this.loaded);
-    await writeModelFolder(folder, loaded, this.#judgmentLabels);
-  }
-
-  async #save({ folder, events, health }: Course): Promise<void> {
-    const { step } = this;
-    if (!(await health.maySave(step))) return;
-    const { policy, schedule: { keep_checkpoints } } = this.config;
-    const { position } = this.examples;
-    this.#state = { ...this.#state, position, skippedInARow: health.skippedInARow };
-    const path = await events.during(
-      step,
-      "checkpoint",
-      () => saveSftState(folder.checkpoints, policy, this.#trained, this.#state, keep_checkpoints),
-    );
-    events.emit({ type: "checkpoint", step, path });
-  }
-
-  get #trained(): Placed<Trainer> {
-    return onEveryRank(this.ranks, this.trainer);
-  }
-
-  /**
-   * Goes on from a checkpoint; all ranks call it.
-   *
-   * @throws UserError as `loadSftState` does; the run may then not be used any more
-   */
-  async restore(path: string): Promise<void> {
-    const state = await loadSftState(path, this.config.policy, this.#trained);
-    const { device } = this.#state;
-    this.#deviceChange = state.device && device && describeDeviceChange(state.device, device);
-    this.#state = { ...state, device };
-    this.examples.position = this.#state.position;
-  }
-
-  /** Returns the GPU memory and closes the files with examples. */
-  close(): void {
-    this.#opened.dispose();
   }
 }

@@ -161,7 +161,7 @@ onOneGpu("changed settings: fine-tuning takes them too", async (gpu) => {
       control.change({ "optimizer.learning_rate": 0.5, "schedule.test_frequency": 2 });
     });
     const path = join(project.folder, "run");
-    const ignored = { device: "", onPlan() {}, onOpen() {} };
+    const ignored = { onPlan() {}, onOpen() {} };
     const options = { resume: false, events, control, ...ignored };
     assert.ok(await fineTuneWithReport(gpu, config, path, options));
     const lines = readJsonLines<MetricsLine>(RunFolder.open(path).metrics);

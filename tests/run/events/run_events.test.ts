@@ -104,7 +104,7 @@ onEveryGpu("events: fine-tuning tells the same", async (gpu) => {
     const events = new RunEvents();
     const heard: string[] = [];
     events.listen((event) => heard.push(brief(event)));
-    const ignored = { device: "", onPlan() {}, onOpen() {} };
+    const ignored = { onPlan() {}, onOpen() {} };
     const path = join(project.folder, "run");
     assert.ok(await fineTuneWithReport(gpu, config, path, { resume: false, events, ...ignored }));
     const measured = (step: number) => [...around("evaluation"), `evaluation ${step}`];

@@ -6,6 +6,7 @@ import { loadSftConfig, loadTangoConfig } from "../../../src/run/config/load_con
 import { RunFolder } from "../../../src/run/store/run_folder.ts";
 import { planSftMemory } from "../../../src/run/memory/sft_memory_plan.ts";
 import { planTangoMemory } from "../../../src/run/memory/tango_memory_plan.ts";
+import { train } from "../../../src/run/loop/training_loop.ts";
 import { TangoRun } from "../../../src/run/tango/tango_run.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { withTinyProject } from "../tiny_project.ts";
@@ -40,11 +41,9 @@ onEveryGpu(
       Deno.writeTextFileSync(path, lines([...long, ...rows]));
       const { plan, config } = await planned([]);
       assert.equal(plan.peakBytes, short.peakBytes);
-      const run = await TangoRun.open(gpu, config, RunFolder.create(join(folder, "run"), config), {
-        resume: false,
-      });
+      const run = await TangoRun.open(gpu, config);
       // 12 problems, thrice all that fit: the long ones are met.
-      assert.equal(await run.train(), true);
+      assert.equal(await train(run, RunFolder.create(join(folder, "run"), config)), true);
       run.close();
       const alone = await planned(["verifier=null"]);
       assert.ok(alone.plan.peakBytes > 0);

@@ -11,6 +11,7 @@ import { RunFolder } from "../../../src/run/store/run_folder.ts";
 import { planSftMemory, sftShrinks } from "../../../src/run/memory/sft_memory_plan.ts";
 import { SftRun } from "../../../src/run/sft/sft_run.ts";
 import { planTangoMemory } from "../../../src/run/memory/tango_memory_plan.ts";
+import { train } from "../../../src/run/loop/training_loop.ts";
 import { TangoRun } from "../../../src/run/tango/tango_run.ts";
 import { tangoShrinks } from "../../../src/run/memory/tango_shrinks.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
@@ -73,10 +74,8 @@ onEveryGpu("memory plan: what a run then takes is within a tenth of it", async (
       assert.ok(plan.peakBytes >= sum && plan.peakBytes - sum <= 4096, `${plan.peakBytes}, ${sum}`);
       const { live, held } = await measured(gpu, async () => {
         gpu.pool.budgetBytes = plan.peakBytes + gpu.pool.liveBytes;
-        const run = await TangoRun.open(gpu, config, RunFolder.create(join(folder, name), config), {
-          resume: false,
-        });
-        await run.train();
+        const run = await TangoRun.open(gpu, config);
+        await train(run, RunFolder.create(join(folder, name), config));
         run.close();
       });
       gpu.pool.budgetBytes = Infinity;
@@ -94,7 +93,7 @@ onEveryGpu("memory plan: fine-tuning is planned as well", async (gpu) => {
     const plan = await planSftMemory(gpu, config);
     const { live } = await measured(gpu, async () => {
       const run = await SftRun.open(gpu, config);
-      await run.train(RunFolder.at(join(folder, "sft")));
+      await train(run, RunFolder.at(join(folder, "sft")));
       run.close();
     });
     assert.ok(live <= plan.peakBytes && live >= 0.9 * plan.peakBytes, `${live}, ${plan.peakBytes}`);

@@ -39,7 +39,7 @@ Deno.test({
           });
           const path = join(project.folder, name);
           await fineTuneWithReport(gpus[ranks.rank], config, path, {
-            ...{ resume, events, ranks, device: "this one" },
+            ...{ resume, events, ranks },
             ...{ onPlan: () => {}, onOpen: () => {} },
           });
         });

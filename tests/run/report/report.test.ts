@@ -4,7 +4,8 @@ import { tangoConfigSchema } from "../../../src/run/config/config_schema.ts";
 import { drawCurves, movingMean } from "../../../src/run/report/curves.ts";
 import { METRIC } from "../../../src/run/store/metric_names.ts";
 import { type MetricsLine, MetricsLog } from "../../../src/run/store/metrics_log.ts";
-import { methodName, type ReportFacts, writeReport } from "../../../src/run/report/report.ts";
+import { methodName, writeReport } from "../../../src/run/report/report.ts";
+import type { RunFacts } from "../../../src/run/report/run_facts.ts";
 import { RunFolder } from "../../../src/run/store/run_folder.ts";
 
 const config = tangoConfigSchema.parse({
@@ -12,13 +13,11 @@ const config = tangoConfigSchema.parse({
   verifier: { model: "weights/verifier" },
 });
 
-const facts: ReportFacts = {
-  config,
-  adapter: { name: "llvmpipe", isSoftware: true },
-  engine: "native",
+const facts: RunFacts = {
+  device: { name: "llvmpipe", software: true, engine: "native" },
   seconds: 245,
   memory: { plannedBytes: 1.5e9, peakBytes: 1.4e9 },
-  isFinished: true,
+  reachedEnd: true,
 };
 
 /** Metrics of a run in which everything rises in a straight line over 100 steps. */
@@ -58,7 +57,7 @@ Deno.test("report: start, end and change of what was measured; curves beside it"
       using log = new MetricsLog(run.metrics);
       for (const line of risingRun()) log.append(line);
     }
-    writeReport(run, facts);
+    writeReport(run, config, facts);
     const report = Deno.readTextFileSync(run.report);
     assert.match(report, /^# RL Tango \(GRPO\) on last-letter\n/);
     assert.match(
@@ -87,7 +86,7 @@ Deno.test("report: start, end and change of what was measured; curves beside it"
     ) {
       const content = JSON.stringify({ judgment_labels: labels });
       Deno.writeTextFileSync(join(verifier, "judgment_labels.json"), content);
-      writeReport(run, { ...facts, config: started });
+      writeReport(run, started, facts);
       assert.ok(Deno.readTextFileSync(run.report).includes(`| verifier ${name} | 50.0 % |`));
     }
     const svg = Deno.readTextFileSync(run.curves);
@@ -103,7 +102,7 @@ Deno.test("report: a run stopped before anything was measured still gets one", (
   try {
     const run = RunFolder.create(join(folder, "run"), config);
     new MetricsLog(run.metrics).close();
-    writeReport(run, { ...facts, isFinished: false });
+    writeReport(run, config, { ...facts, reachedEnd: false });
     assert.match(Deno.readTextFileSync(run.report), /stopped after step 0 of 100; `--resume`/);
   } finally {
     Deno.removeSync(folder, { recursive: true });

@@ -8,7 +8,6 @@ import { readJudgmentLabels } from "../../../src/run/store/judgment_labels.ts";
 import { RunFolder } from "../../../src/run/store/run_folder.ts";
 import { SftRun } from "../../../src/run/sft/sft_run.ts";
 import { TaskProblems } from "../../../src/run/problems/task_problems.ts";
-import { TangoRun } from "../../../src/run/tango/tango_run.ts";
 import { isFinished, trainWithReport } from "../../../src/run/session/training_session.ts";
 import { RunEvents } from "../../../src/run/events/run_events.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
@@ -185,14 +184,18 @@ onEveryGpu("training session: a run whose making fails returns all it had opened
     let disposed = 0;
     TaskProblems.prototype[Symbol.dispose] = () => void disposed++;
     try {
-      await assert.rejects(TangoRun.open(gpu, config, folder, { resume: true }), {
+      await assert.rejects(trainWithReport(gpu, config, folder.path, { resume: true }), {
         name: "UserError",
         message: /config-history\.jsonl:1 is damaged/,
       });
     } finally {
       TaskProblems.prototype[Symbol.dispose] = dispose;
     }
-    assert.equal(disposed, 1, "with files this ends the thread that judges answers");
+    assert.equal(
+      disposed,
+      2,
+      "the plan's and the run's: with files this ends the thread that judges answers",
+    );
     assert.equal(gpu.pool.liveBytes, live);
   });
 });

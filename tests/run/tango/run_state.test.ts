@@ -12,7 +12,18 @@ import { Tokenizer } from "../../../src/model/tokenizer/tokenizer.ts";
 import type { Policy } from "../../../src/rl/policy.ts";
 import { generatorTemplate, verifierTemplate } from "../../../src/rl/prompt_template.ts";
 import { type Policies, releasePolicies } from "../../../src/run/tango/policies.ts";
-import { loadRunState, type RunState, saveRunState } from "../../../src/run/tango/run_state.ts";
+import {
+  type LoopState,
+  restoreState,
+  saveState,
+  type StoredCourse,
+} from "../../../src/run/loop/loop_state.ts";
+import {
+  modelKey,
+  type TangoState,
+  tangoStateSchema,
+  trainedModels,
+} from "../../../src/run/tango/tango_state.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { tinyModel, tinyTrainer } from "../../model/tiny_model.ts";
 
@@ -81,6 +92,40 @@ function fillOptimizer({ engine: { here } }: Policy<unknown>, step: number): voi
     model.gpu.write(moments, Float32Array.from({ length: size }, random.uniform, random));
   }
   trainer.optimizer.step = step;
+}
+
+type RunState = TangoState & LoopState;
+
+function courseOf(policies: Policies, state?: TangoState): StoredCourse & { own?: TangoState } {
+  return {
+    own: state,
+    ranks: alone,
+    step: state?.position.globalSteps ?? 0,
+    models: trainedModels(policies),
+    modelKey,
+    state: () => {
+      assert.ok(state);
+      const { position, classCounts, problemPosition } = state;
+      return {
+        position: { ...position },
+        classCounts: classCounts && { ...classCounts },
+        problemPosition,
+      };
+    },
+    adopt(checkpoint) {
+      this.own = checkpoint.state(tangoStateSchema);
+    },
+  };
+}
+
+async function saveRunState(folder: string, policies: Policies, state: RunState, keep: number) {
+  return await saveState(folder, courseOf(policies, state), state, keep);
+}
+
+async function loadRunState(path: string, policies: Policies) {
+  const course = courseOf(policies);
+  const kept = await restoreState(path, course);
+  return { ...course.own, ...kept };
 }
 
 const state: RunState = {

@@ -1,0 +1,103 @@
+import type { Communicator } from "../../distributed/communicator.ts";
+import type { PolicyName } from "../../rl/policy.ts";
+import type { DuringPhase } from "../../rl/schedule/step_phase.ts";
+import type { Answered } from "../../rl/soundness.ts";
+import type { Settings } from "../config/changeable.ts";
+import type { StepUpdates, WatchedPolicy } from "../health/policy_health.ts";
+import type { JsonValue } from "../store/json_lines_log.ts";
+import type { Metrics } from "../store/metrics_log.ts";
+import type { RunDevice } from "../store/run_device.ts";
+import type { RunFolder } from "../store/run_folder.ts";
+import type { Sample } from "../store/samples_log.ts";
+import type { StoredCheckpoint } from "../store/stored_checkpoint.ts";
+import type { TrainedModels } from "../store/trained_models.ts";
+
+/** What the loop itself reads of a run's configuration. */
+export interface LoopConfig {
+  readonly schedule: { readonly keep_best: boolean; readonly keep_checkpoints: number };
+}
+
+/** A step to do. */
+export interface DueStep {
+  /** Counted from 1. */
+  readonly step: number;
+  readonly evaluateBefore: boolean;
+  readonly evaluateAfter: boolean;
+  readonly saveAfter: boolean;
+}
+
+/** What a step did. */
+export interface DoneStep {
+  /** The policy that was to learn. */
+  readonly phase: PolicyName;
+  readonly metrics: Metrics;
+  /** What differs from machine to machine, besides the step's own time. */
+  readonly timings?: Metrics;
+  readonly samples?: readonly Sample[];
+  /** Tokens sampled and trained on. */
+  readonly tokens: number;
+  readonly updates: StepUpdates;
+  /** One answer of each policy that has any: by them its soundness is judged. */
+  readonly answers: { readonly [Policy in PolicyName]?: Answered };
+}
+
+/** What an evaluation found. */
+export interface Evaluated {
+  readonly metrics: Metrics;
+  readonly samples?: readonly Sample[];
+  /** What the best weights are chosen by; null where none are chosen. */
+  readonly choice: number | null;
+}
+
+/**
+ * A training method on its way, as the loop drives it. Of several ranks each has one, and all of them go through the
+ * same calls. What it computes depends on the configuration alone, so that a resumed run goes on bit for bit.
+ */
+export interface Course<Config extends LoopConfig> {
+  /** What holds in the present step; set between steps. */
+  config: Config;
+  readonly ranks: Communicator;
+  /** What it computes on. */
+  readonly device: RunDevice;
+  readonly watched: { readonly [Policy in PolicyName]?: WatchedPolicy };
+  /** Steps done. */
+  readonly step: number;
+  /** Steps in all, unless it ends earlier. */
+  readonly totalSteps: number;
+  /** Whether more is better of what the best weights are chosen by. */
+  readonly choosesHighest: boolean;
+
+  /**
+   * A configuration with some settings changed.
+   *
+   * @throws UserError naming those that may not change, or do not fit
+   */
+  changed(config: Config, settings: Settings): Config;
+
+  /** The next step; null when all are done. */
+  next(): DueStep | null;
+
+  /** Does the next step. */
+  take(during: DuringPhase): Promise<DoneStep>;
+
+  /** Measures the policies on held-out problems. */
+  evaluate(step: number): Promise<Evaluated>;
+
+  /** Writes the trained policies to where they belong at the end, or the best so far. */
+  writeModels(folder: RunFolder, which: "weights" | "best"): Promise<void>;
+
+  /** What is trained, by its name in a checkpoint. */
+  readonly models: TrainedModels;
+  /** The configuration key of a trained model's path, for messages. */
+  modelKey(name: string): string;
+  /** What a checkpoint keeps of the method's state, besides what the loop keeps. */
+  state(): { readonly [key: string]: JsonValue };
+  /**
+   * Takes the method's state from a checkpoint.
+   *
+   * @throws UserError when it is not such a state
+   */
+  adopt(checkpoint: StoredCheckpoint): void;
+  /** Returns the GPU memory and closes the files. */
+  close(): void;
+}

@@ -1,0 +1,76 @@
+import { z } from "zod";
+import { type RunDevice, runDeviceSchema } from "../store/run_device.ts";
+import { saveCheckpoint } from "../store/checkpoint.ts";
+import type { SkippedInARow } from "../health/policy_health.ts";
+import type { Best } from "../store/best.ts";
+import { writtenByFirst } from "../store/shared_files.ts";
+import { countSchema, StoredCheckpoint } from "../store/stored_checkpoint.ts";
+import { optimizerStepsOf, restoreTrained, trainedSets } from "../store/trained_models.ts";
+import type { Course, LoopConfig } from "./course.ts";
+
+/** What the loop keeps in a checkpoint, whatever the method. Random numbers need no state: their keys do. */
+export interface LoopState {
+  /** The best evaluation so far; null before the first. */
+  readonly best: Best | null;
+  /** Updates skipped in a row. */
+  readonly skippedInARow: SkippedInARow;
+  /** What it computes on; null where a checkpoint of an earlier version does not say. */
+  readonly device: RunDevice | null;
+}
+
+/** What of a course goes into a checkpoint and comes from it. */
+export type StoredCourse = Pick<
+  Course<LoopConfig>,
+  "ranks" | "step" | "models" | "modelKey" | "state" | "adopt"
+>;
+
+const storedStateSchema = z.object({
+  best: z.object({ step: countSchema, value: z.number() }).nullable(),
+  optimizerSteps: z.record(z.string(), countSchema),
+  // Absent in checkpoints of earlier versions, which were written only where nothing was skipped.
+  skippedInARow: z.object({
+    generator: countSchema.optional(),
+    verifier: countSchema.optional(),
+  }).default({}),
+  device: runDeviceSchema.nullable().default(null),
+});
+
+/**
+ * Writes a checkpoint, weights and moments of what is trained and the state, and removes those it supersedes. All
+ * ranks call it.
+ *
+ * @param keep how many checkpoints stay
+ * @returns its folder
+ */
+export async function saveState(
+  folder: string,
+  course: StoredCourse,
+  { best, skippedInARow, device }: LoopState,
+  keep: number,
+): Promise<string> {
+  const { models, ranks, step } = course;
+  const optimizerSteps = await optimizerStepsOf(models);
+  const sets = await trainedSets(models);
+  const stored: z.output<typeof storedStateSchema> = {
+    best: best && { ...best },
+    optimizerSteps,
+    skippedInARow: { ...skippedInARow },
+    device,
+  };
+  const state = { ...course.state(), ...stored };
+  const write = () => saveCheckpoint(folder, { step, sets, state }, keep);
+  return await writtenByFirst(ranks, [sets], write);
+}
+
+/**
+ * Puts a course back to where a checkpoint was taken. When it fails, it may not be used any more.
+ *
+ * @throws UserError when it is damaged or was made with other models than the configuration names
+ */
+export async function restoreState(path: string, course: StoredCourse): Promise<LoopState> {
+  const checkpoint = new StoredCheckpoint(path);
+  const { optimizerSteps, ...kept } = checkpoint.state(storedStateSchema);
+  course.adopt(checkpoint);
+  await restoreTrained(checkpoint, optimizerSteps, course.models, (name) => course.modelKey(name));
+  return kept;
+}

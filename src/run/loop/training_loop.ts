@@ -1,0 +1,153 @@
+import { betweenSteps } from "../control/between_steps.ts";
+import { ConfigHistory } from "../control/config_history.ts";
+import { LiveConfig } from "../control/live_config.ts";
+import { RunControl } from "../control/run_control.ts";
+import { RunEvents } from "../events/run_events.ts";
+import { tellMeasured } from "../events/tell_measured.ts";
+import { PolicyHealth } from "../health/policy_health.ts";
+import { betterOf } from "../store/best.ts";
+import { METRIC } from "../store/metric_names.ts";
+import { describeDeviceChange } from "../store/run_device.ts";
+import type { RunFolder } from "../store/run_folder.ts";
+import type { StepClock } from "../trace/run_timeline.ts";
+import type { Course, DueStep, LoopConfig } from "./course.ts";
+import { type LoopState, saveState } from "./loop_state.ts";
+
+/** Who follows a run, and what it goes on from. */
+export interface Following {
+  /** Told what happens. */
+  readonly events?: RunEvents;
+  /** Asked between steps; of several ranks the first one's is. */
+  readonly control?: RunControl;
+  /** Asked at the end of each step who waited, and how long. */
+  readonly timeline?: StepClock;
+  /** What the checkpoint had that the course was put back to; null for a new run. */
+  readonly restored?: LoopState | null;
+}
+
+/**
+ * Trains to the end or until asked to stop, and then saves: steps, evaluations, checkpoints, the best weights and the
+ * last. Every rank goes through the same; only the first one writes.
+ *
+ * @returns whether the run reached its end
+ * @throws Divergence when updates are skipped for too long
+ */
+export async function train<Config extends LoopConfig>(
+  course: Course<Config>,
+  folder: RunFolder,
+  following: Following = {},
+): Promise<boolean> {
+  return await new TrainingLoop(course, folder, following).train();
+}
+
+class TrainingLoop<Config extends LoopConfig> {
+  readonly #events: RunEvents;
+  readonly #control: RunControl;
+  readonly #timeline: StepClock | undefined;
+  readonly #health: PolicyHealth;
+  readonly #live: LiveConfig<Config>;
+  readonly #deviceChange: string | null;
+  #best: LoopState["best"];
+
+  constructor(
+    private readonly course: Course<Config>,
+    private readonly folder: RunFolder,
+    { events = new RunEvents(), control = new RunControl(), timeline, restored }: Following,
+  ) {
+    this.#events = events;
+    this.#control = control;
+    this.#timeline = timeline;
+    this.#health = new PolicyHealth(course.watched, events);
+    this.#health.skippedInARow = restored?.skippedInARow ?? {};
+    this.#best = restored?.best ?? null;
+    this.#deviceChange = restored?.device
+      ? describeDeviceChange(restored.device, course.device)
+      : null;
+    const change = (config: Config, settings: Parameters<typeof course.changed>[1]) =>
+      course.changed(config, settings);
+    const history = new ConfigHistory(folder.history, course.config, change);
+    this.#live = new LiveConfig(course.ranks, history, course.step);
+    course.config = this.#live.current;
+  }
+
+  async train(): Promise<boolean> {
+    const { course } = this;
+    using _door = this.#live.open(this.#control, course.totalSteps);
+    const { step, totalSteps: total, ranks } = course;
+    this.#events.emit({ type: "started", step, total, ranks: ranks.size });
+    if (this.#deviceChange !== null) {
+      this.#events.emit({ type: "warning", step, message: this.#deviceChange });
+    }
+    while (course.next() !== null) {
+      if (await this.#live.begin(course.step + 1, this.#events)) course.config = this.#live.current;
+      const due = course.next();
+      if (due === null || await this.#step(due)) break;
+    }
+    const reachedEnd = course.next() === null;
+    if (reachedEnd) {
+      await this.#health.requireSound(course.step);
+      await course.writeModels(this.folder, "weights");
+    }
+    await this.#timeline?.runEnd();
+    this.#events.emit({ type: "finished", step: course.step, reachedEnd });
+    return reachedEnd;
+  }
+
+  /** @returns whether the run was asked to stop after it */
+  async #step(due: DueStep): Promise<boolean> {
+    const { course } = this;
+    const { step } = due;
+    if (due.evaluateBefore) {
+      await this.#evaluate(step - 1);
+      if (course.next() === null) return false; // what it was to reach is there
+    }
+    const began = performance.now();
+    const done = await course.take((phase, body) => this.#events.during(step, phase, body));
+    const seconds = (performance.now() - began) / 1000;
+    const { phase, metrics, samples, tokens, answers } = done;
+    const timings = {
+      [METRIC.stepSeconds]: seconds,
+      [METRIC.tokensPerSecond]: tokens / seconds,
+      ...done.timings,
+      ...await this.#timeline?.stepEnd(seconds),
+    };
+    tellMeasured(this.#events, { type: "step", step, phase, metrics, timings });
+    if (samples) this.#events.emit({ type: "samples", step, samples });
+    if (answers.generator) this.#health.remember("generator", answers.generator);
+    if (answers.verifier) this.#health.remember("verifier", answers.verifier);
+    this.#health.count(step, done.updates);
+    if (due.evaluateAfter) await this.#evaluate(step);
+    const isLast = course.next() === null;
+    return await betweenSteps(course.ranks, this.#control, this.#events, {
+      step,
+      isLast,
+      isSaveDue: due.saveAfter && !isLast && this.#health.isWorthSaving(step),
+      save: () => this.#save(),
+    });
+  }
+
+  /** Measures the policies, and keeps their weights where they are the best so far. */
+  async #evaluate(step: number): Promise<void> {
+    const { course } = this;
+    const evaluate = () => course.evaluate(step);
+    const { metrics, samples, choice } = await this.#events.during(step, "evaluation", evaluate);
+    tellMeasured(this.#events, { type: "evaluation", step, metrics });
+    if (samples) this.#events.emit({ type: "samples", step, samples });
+    if (choice === null || !Number.isFinite(choice)) return;
+    const found = { step, value: choice };
+    this.#best = betterOf(this.#best, found, course.choosesHighest);
+    const isKept = course.config.schedule.keep_best && this.#best === found;
+    if (isKept && await this.#health.maySave(step)) await course.writeModels(this.folder, "best");
+  }
+
+  async #save(): Promise<void> {
+    const { course, folder } = this;
+    const { step, config: { schedule } } = course;
+    if (!(await this.#health.maySave(step))) return;
+    const { skippedInARow } = this.#health;
+    const state: LoopState = { best: this.#best, skippedInARow, device: course.device };
+    const save = () => saveState(folder.checkpoints, course, state, schedule.keep_checkpoints);
+    const path = await this.#events.during(step, "checkpoint", save);
+    this.#events.emit({ type: "checkpoint", step, path });
+  }
+}

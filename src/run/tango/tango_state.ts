@@ -1,0 +1,47 @@
+import { z } from "zod";
+import type { ClassCounts } from "../../rl/advantage/class_reweighting.ts";
+import { initialPosition, type TangoPosition } from "../../rl/schedule/tango_schedule.ts";
+import { madeOf } from "../../distributed/placed.ts";
+import type { TrainedModels } from "../store/trained_models.ts";
+import { type Policies, trainerOf } from "./policies.ts";
+import { countSchema } from "../store/stored_checkpoint.ts";
+
+/** Where a Tango run stands, besides its weights and moments. */
+export interface TangoState {
+  readonly position: TangoPosition;
+  /** Moving averages of the verifier's class counts; null before its first step. */
+  readonly classCounts: ClassCounts | null;
+  /** Records of the files that were gone through. */
+  readonly problemPosition: number;
+}
+
+/** The state before the first step. */
+export function initialState(): TangoState {
+  return { position: initialPosition(), classCounts: null, problemPosition: 0 };
+}
+
+/** A state as checkpoints keep it. */
+export const tangoStateSchema = z.object({
+  position: z.object({
+    globalSteps: countSchema,
+    generatorSteps: countSchema,
+    verifierSteps: countSchema,
+    cycleSteps: countSchema,
+  }),
+  classCounts: z.object({ positive: z.number(), negative: z.number() }).nullable(),
+  problemPosition: countSchema,
+});
+
+/** What is trained of two policies, by its name in a checkpoint. */
+export function trainedModels({ generator, verifier }: Policies): TrainedModels {
+  const models: Record<string, TrainedModels[string]> = {};
+  for (const [name, policy] of [["generator", generator], ["verifier", verifier]] as const) {
+    if (policy?.isTrained) models[name] = madeOf(policy.engine, trainerOf);
+  }
+  return models;
+}
+
+/** The configuration key of a policy's path. */
+export function modelKey(name: string): string {
+  return `${name}.model or ${name}.lora`;
+}
