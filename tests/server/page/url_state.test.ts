@@ -7,8 +7,8 @@ import {
   SCREENS,
   VIEWS,
   writeState,
-} from "../../../src/server/page/url_state.js";
-import { TOKEN_COLOURS } from "../../../src/server/page/samples/token_shades.js";
+} from "../../../src/server/page/url_state.ts";
+import { TOKEN_COLOURS } from "../../../src/server/page/samples/token_shades.ts";
 
 Deno.test("page's address: what is written is read again, whatever is in it", () => {
   const step = fc.option(fc.nat({ max: 1e6 }), { nil: null });

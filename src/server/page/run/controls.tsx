@@ -1,0 +1,110 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { runPath, send } from "../live/api.ts";
+import { refreshRuns } from "../live/use_runs.ts";
+import { go } from "../live/route.ts";
+import { type Action, actionsOf } from "./states.ts";
+import type { RunView } from "../../runs/run_view.ts";
+
+const ACTIONS: Readonly<
+  Record<Action, { label: string; title: string; done: string; ask?: string }>
+> = {
+  leave: {
+    label: "Take out of the queue",
+    title: "It will not be started",
+    done: "It is out of the queue.",
+  },
+  pause: {
+    label: "Pause",
+    title: "Waits after the present step",
+    done: "It pauses after this step.",
+  },
+  "go-on": { label: "Go on", title: "Takes the next step", done: "It goes on." },
+  checkpoint: {
+    label: "Checkpoint",
+    title: "Saves after the present step and goes on",
+    done: "It saves after this step.",
+  },
+  stop: {
+    label: "Stop and save",
+    title: "Ends after the present step; everything is saved, resume goes on",
+    done: "It stops after this step.",
+  },
+  kill: {
+    label: "Kill",
+    title: "Ends the process at once; steps since the last checkpoint are lost",
+    done: "Killed.",
+    ask:
+      "End this run at once? Steps since its last checkpoint are lost. Stop and save loses nothing.",
+  },
+  resume: {
+    label: "Resume",
+    title: "Goes on from the newest checkpoint",
+    done: "It starts again.",
+  },
+  delete: {
+    label: "Delete",
+    title: "Removes the run's folder",
+    done: "Deleted.",
+    ask: "Delete this run with its logs, samples and checkpoints? This cannot be undone.",
+  },
+};
+
+/** The buttons that a run's state allows. */
+export function Controls({ run }: { run: RunView }) {
+  const [message, setMessage] = useState("");
+  const [asked, setAsked] = useState<Action | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const dialog = useRef<HTMLDialogElement>(null);
+
+  // What was said of a request is over when the run has done it.
+  useEffect(() => setMessage(""), [run.state]);
+  const act = async (action: Action) => {
+    setBusy(true);
+    try {
+      if (action === "delete") await send("DELETE", runPath(run.id));
+      else await send("POST", runPath(run.id, action === "leave" ? "kill" : action));
+      setMessage(ACTIONS[action].done);
+      if (action === "delete") go({ runs: [] });
+    } catch (error) {
+      setMessage(error instanceof Error ? error.message : String(error));
+    }
+    setBusy(false);
+    refreshRuns();
+  };
+  const press = (action: Action) => {
+    if (ACTIONS[action].ask === undefined) return void act(action);
+    setAsked(action);
+    dialog.current?.showModal();
+  };
+  const confirm = () => {
+    dialog.current?.close();
+    if (asked !== null) act(asked);
+  };
+
+  return (
+    <div class="controls">
+      {actionsOf(run).map((action) => (
+        <button
+          key={action}
+          type="button"
+          class={ACTIONS[action].ask === undefined ? "" : "danger"}
+          title={ACTIONS[action].title}
+          disabled={isBusy}
+          onClick={() => press(action)}
+        >
+          {ACTIONS[action].label}
+        </button>
+      ))}
+      <span role="status" class="message">{message}</span>
+      <dialog ref={dialog} aria-labelledby="question">
+        <p id="question">{asked === null ? "" : ACTIONS[asked].ask}</p>
+        <div class="buttons">
+          <button type="button" onClick={() => dialog.current?.close()}>No</button>
+          <button type="button" class="danger" onClick={confirm}>
+            {asked === null ? "Yes" : ACTIONS[asked].label}
+          </button>
+        </div>
+      </dialog>
+    </div>
+  );
+}
