@@ -9,7 +9,7 @@ import { Benchmarks } from "./bench/benchmarks.tsx";
 import { Models } from "./models/models.tsx";
 import { RunList } from "./run/run_list.tsx";
 import { describeSteps } from "./run/states.ts";
-import { RunView } from "./run/run_view.tsx";
+import { RunScreen } from "./run/run_view.tsx";
 import { StartRun } from "./start/start_run.tsx";
 import { Verify } from "./verify/verify.tsx";
 
@@ -32,7 +32,7 @@ export function App() {
       <Header screen={route.screen} />
       <ConnectionNotice error={error} problem={problem} />
       <div class="columns">
-        <RunList runs={runs} route={route} shown={shown} />
+        <RunList runs={runs} shown={shown} />
         <main id="main" tabIndex={-1}>
           <Guarded key={route.screen === "run" ? `run ${shown}` : route.screen}>{screen()}</Guarded>
         </main>
@@ -41,15 +41,15 @@ export function App() {
   );
 
   function screen() {
-    if (route.screen === "start") return <StartRun route={route} />;
+    if (route.screen === "start") return <StartRun />;
     if (route.screen === "api") return <ApiView />;
     if (route.screen === "models") return <Models />;
-    if (route.screen === "bench") return <Benchmarks route={route} />;
-    if (route.screen === "verify") return <Verify runs={runs ?? []} route={route} />;
+    if (route.screen === "bench") return <Benchmarks />;
+    if (route.screen === "verify") return <Verify runs={runs ?? []} />;
     if (runs === null) {
       return error === null ? <p class="quiet">Asking for the runs …</p> : null;
     }
-    if (run !== null) return <RunView run={run} runs={runs} route={route} key={run.id} />;
+    if (run !== null) return <RunScreen run={run} runs={runs} key={run.id} />;
     if (shown === null) return <NoRuns />;
     return <NoSuchRun name={shown} />;
   }

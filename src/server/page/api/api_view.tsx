@@ -1,12 +1,6 @@
 import { useLoaded } from "../live/use_loaded.ts";
 import { Failure } from "../parts/failure.tsx";
-import {
-  type Answer,
-  type OpenApi,
-  type Operation,
-  type OperationGroup,
-  operationGroups,
-} from "./operations.ts";
+import { type OpenApi, type Operation, operationGroups } from "./operations.ts";
 import type { TypedField } from "./schema_types.ts";
 
 /** What programs can ask this server: its own description, to be read. */
@@ -22,17 +16,13 @@ export function ApiView() {
         says what is wrong and whose field names what is to blame.
       </p>
       <Failure error={error} />
-      {groups.map((group) => <Group key={group.title} group={group} />)}
+      {groups.map(({ title, operations }) => (
+        <section aria-label={title} key={title}>
+          <h2>{title}</h2>
+          {operations.map((one) => <OperationView key={one.id} operation={one} />)}
+        </section>
+      ))}
     </article>
-  );
-}
-
-function Group({ group: { title, operations } }: { group: OperationGroup }) {
-  return (
-    <section aria-label={title}>
-      <h2>{title}</h2>
-      {operations.map((operation) => <OperationView key={operation.id} operation={operation} />)}
-    </section>
   );
 }
 
@@ -58,7 +48,15 @@ function OperationView(
           isRequiredShown
         />
       )}
-      {answers.map((answer) => <AnswerView key={answer.status} answer={answer} />)}
+      {answers.map(({ status, description, type, fields }) => (
+        <div key={status}>
+          <p>
+            <strong>{status}</strong> {description}{" "}
+            {type !== "" && <code class="quiet">{type}</code>}
+          </p>
+          {fields.length > 0 && <Fields caption={`What ${status} answers`} fields={fields} />}
+        </div>
+      ))}
       <p>
         <a href={`#${id}`}>Link to this</a>
       </p>
@@ -66,24 +64,11 @@ function OperationView(
   );
 }
 
-function AnswerView({ answer: { status, description, type, fields } }: { answer: Answer }) {
-  return (
-    <div>
-      <p>
-        <strong>{status}</strong> {description} {type !== "" && <code class="quiet">{type}</code>}
-      </p>
-      {fields.length > 0 && (
-        <Fields caption={`What ${status} answers`} fields={fields} isRequiredShown={false} />
-      )}
-    </div>
-  );
-}
-
 function Fields(
-  { caption, fields, isRequiredShown }: {
+  { caption, fields, isRequiredShown = false }: {
     caption: string;
     fields: readonly TypedField[];
-    isRequiredShown: boolean;
+    isRequiredShown?: boolean;
   },
 ) {
   return (
@@ -92,15 +77,11 @@ function Fields(
         <caption>{caption}</caption>
         <thead>
           <tr>
-            {["Name", "Type", ""].map((title, place) =>
-              title === ""
-                ? (
-                  <th scope="col" key={place}>
-                    <span class="unseen">Meaning</span>
-                  </th>
-                )
-                : <th scope="col" key={place}>{title}</th>
-            )}
+            <th scope="col">Name</th>
+            <th scope="col">Type</th>
+            <th scope="col">
+              <span class="unseen">Meaning</span>
+            </th>
           </tr>
         </thead>
         <tbody>

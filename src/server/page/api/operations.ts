@@ -1,6 +1,6 @@
 /** What the server's OpenAPI document says of each request, as the page shows it. */
 
-import { describeType, fieldsOf, type Schema, type TypedField } from "./schema_types.ts";
+import { describeType, fieldsOf, type Schema } from "./schema_types.ts";
 
 /** One request of an OpenAPI document. */
 export interface OpenApiOperation {
@@ -31,37 +31,7 @@ export interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
 }
 
-export interface Input {
-  readonly name: string;
-  /** Path, query, header or body. */
-  readonly place: string;
-  readonly type: string;
-  readonly isRequired: boolean;
-  readonly description: string;
-}
-
-export interface Answer {
-  readonly status: string;
-  readonly description: string;
-  /** "" without a body. */
-  readonly type: string;
-  readonly fields: readonly TypedField[];
-}
-
-export interface Operation {
-  /** Of its place on the page. */
-  readonly id: string;
-  /** In capitals. */
-  readonly method: string;
-  readonly path: string;
-  readonly summary: string;
-  readonly inputs: readonly Input[];
-  readonly answers: readonly Answer[];
-  /** For a shell. */
-  readonly command: string;
-}
-
-export type OperationGroup = { title: string; operations: Operation[] };
+export type Operation = ReturnType<typeof describeOperation>;
 
 const GROUPS: readonly [RegExp, string][] = [
   [/^\/api\/(runs|plan|presets|schema)\b/, "Runs"],
@@ -76,7 +46,7 @@ const GROUPS: readonly [RegExp, string][] = [
  *
  * @param origin of the server, for commands
  */
-export function operationGroups(document: OpenApi, origin: string): OperationGroup[] {
+export function operationGroups(document: OpenApi, origin: string) {
   const all = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) =>
       describeOperation(document, origin, path, method.toUpperCase(), operation)
@@ -96,12 +66,13 @@ function describeOperation(
   path: string,
   method: string,
   operation: OpenApiOperation,
-): Operation {
+) {
   const { parameters = [], requestBody, responses, summary = "" } = operation;
   const body = requestBody?.content["application/json"]?.schema;
   const schemas = document.components?.schemas ?? {};
   const needsToken = (document.security ?? []).length > 0;
   return {
+    /** Of its place on the page. */
     id: `${method.toLowerCase()}-${path.replaceAll(/[^a-z]+/g, "-")}`,
     method,
     path,
@@ -122,6 +93,7 @@ function describeOperation(
       return {
         status,
         description,
+        /** "" without a body. */
         type: kind,
         // What every error says is told once.
         fields: isJson && !kind.includes("problem") ? fieldsOf(schema, schemas) : [],
@@ -131,7 +103,7 @@ function describeOperation(
   };
 }
 
-function bodyInputs(body: Schema, schemas: Readonly<Record<string, Schema>>): Input[] {
+function bodyInputs(body: Schema, schemas: Readonly<Record<string, Schema>>) {
   const fields = fieldsOf(body, schemas);
   if (fields.length === 0) {
     const type = describeType(body);
@@ -140,21 +112,16 @@ function bodyInputs(body: Schema, schemas: Readonly<Record<string, Schema>>): In
   return fields.map((field) => ({ ...field, place: "body" }));
 }
 
-function curl({
-  origin,
-  path,
-  method,
-  body,
-  parameters,
-  needsToken,
-}: {
-  readonly origin: string;
-  readonly path: string;
-  readonly method: string;
-  readonly body: Schema | undefined;
-  readonly parameters: NonNullable<OpenApiOperation["parameters"]>;
-  readonly needsToken: boolean;
-}) {
+function curl(
+  { origin, path, method, body, parameters, needsToken }: {
+    origin: string;
+    path: string;
+    method: string;
+    body: Schema | undefined;
+    parameters: NonNullable<OpenApiOperation["parameters"]>;
+    needsToken: boolean;
+  },
+) {
   const query = parameters.filter(({ in: place, required }) => place === "query" && required)
     .map(({ name, schema }) => `${name}=${schema.enum?.[0] ?? "…"}`).join("&");
   const address = `${origin}${path}${query === "" ? "" : `?${query}`}`;

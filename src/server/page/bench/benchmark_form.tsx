@@ -2,49 +2,47 @@ import { useState } from "preact/hooks";
 import type { TargetedEvent } from "preact";
 import { send } from "../live/api.ts";
 import { go } from "../live/route.ts";
+import { useSending } from "../live/use_sending.ts";
 import { Failure } from "../parts/failure.tsx";
-import { describedBy, fieldProblem, ProblemOf, useProblem } from "../parts/problem_of.tsx";
+import { describedBy, ProblemOf, useProblem } from "../parts/problem_of.tsx";
 import type { ListedBenchmark } from "../../routes/bench.ts";
 
 /** Starts a benchmark; one goes on at a time. */
 export function BenchmarkForm({ isGoing, onBegun }: { isGoing: boolean; onBegun: () => void }) {
   const [asked, setAsked] = useState({ filter: "", seconds: "0.5", gpu: "auto" });
-  const [error, setError] = useState<Error | null>(null);
-  const { form, elsewhere } = useProblem(error);
-  const wrong = fieldProblem(error);
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    setError(null);
-    try {
-      const body = { ...asked, seconds: Number(asked.seconds) };
-      const begun: ListedBenchmark = await (await send("POST", "/api/bench", { body })).json();
-      onBegun();
-      go({ bench: begun.name, earlier: "" });
-    } catch (failure) {
-      setError(failure instanceof Error ? failure : new Error(String(failure)));
-    }
-  };
-  const common = (name: "filter" | "seconds" | "gpu", hint: string | null) => ({
-    id: `bench-${name}`,
-    value: asked[name],
-    ...describedBy(wrong, name, hint === null ? null : `bench-${name}-hint`),
-    onInput: ({ currentTarget: { value } }: TargetedEvent<HTMLInputElement | HTMLSelectElement>) =>
-      setAsked((known) => ({ ...known, [name]: value })),
+  const { error, sending } = useSending();
+  const { form, wrong, elsewhere } = useProblem(error);
+  const submit = sending(async () => {
+    const body = { ...asked, seconds: Number(asked.seconds) };
+    const begun: ListedBenchmark = await (await send("POST", "/api/bench", { body })).json();
+    onBegun();
+    go({ bench: begun.name, earlier: "" });
   });
-  const field = (name: "filter" | "seconds" | "gpu", label: string, hint: string | null) => (
-    <div class="field">
-      <label for={`bench-${name}`}>{label}</label>
-      {name === "gpu"
-        ? (
-          <select {...common(name, hint)}>
-            {["auto", "native", "dawn"].map((one) => <option key={one} value={one}>{one}</option>)}
-          </select>
-        )
-        : <input {...common(name, hint)} inputMode={name === "seconds" ? "decimal" : "text"} />}
-      <ProblemOf wrong={wrong} field={name} />
-      {hint !== null && <p class="hint" id={`bench-${name}-hint`}>{hint}</p>}
-    </div>
-  );
+  const field = (name: keyof typeof asked, label: string, hint: string | null) => {
+    const common = {
+      id: `bench-${name}`,
+      value: asked[name],
+      ...describedBy(wrong, name, hint === null ? null : `bench-${name}-hint`),
+      onInput: ({ currentTarget }: TargetedEvent<HTMLInputElement | HTMLSelectElement>) => {
+        const { value } = currentTarget;
+        setAsked((known) => ({ ...known, [name]: value }));
+      },
+    };
+    return (
+      <div class="field">
+        <label for={`bench-${name}`}>{label}</label>
+        {name === "gpu"
+          ? (
+            <select {...common}>
+              {["auto", "native", "dawn"].map((one) => <option key={one}>{one}</option>)}
+            </select>
+          )
+          : <input {...common} inputMode={name === "seconds" ? "decimal" : "text"} />}
+        <ProblemOf wrong={wrong} field={name} />
+        {hint !== null && <p class="hint" id={`bench-${name}-hint`}>{hint}</p>}
+      </div>
+    );
+  };
   return (
     <form class="start-form" onSubmit={submit} ref={form}>
       <div class="fields">

@@ -1,28 +1,31 @@
-import { useRef, useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { formatNumber } from "../format.ts";
 import { send } from "../live/api.ts";
 import { go } from "../live/route.ts";
 import { useLoaded } from "../live/use_loaded.ts";
+import { useSending } from "../live/use_sending.ts";
+import { Choice, noneOr } from "../parts/choice.tsx";
+import { Confirm } from "../parts/confirm.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { KernelTable } from "./kernel_table.tsx";
 import type { ListedBenchmark } from "../../routes/bench.ts";
 import type { BenchmarkResults, Comparison } from "../../benchmarks/benchmark_results.ts";
 import type { Benchmark } from "../../benchmarks/benchmarks.ts";
-import type { PageState } from "../url_state.ts";
 
 /** One benchmark: what it prints while it goes on, then its table, beside an earlier one if that is wanted. */
 export function BenchmarkView(
-  { benchmark, others, route, version, onRemoved }: {
+  { benchmark, others, earlier: beside, version, onRemoved }: {
     benchmark: ListedBenchmark;
     others: ListedBenchmark[];
-    route: PageState;
+    /** The name of one of them, or none. */
+    earlier: string;
     version: number;
     onRemoved: () => void;
   },
 ) {
   const { name, state } = benchmark;
   const path = `/api/bench/${encodeURIComponent(name)}`;
-  const earlier = others.find((one) => one.name === route.earlier)?.name ?? "";
+  const earlier = others.find((one) => one.name === beside)?.name ?? "";
   const { answer, error } = useLoaded<Benchmark>(path, `${version} ${state}`);
   const query = `comparison?earlier=${encodeURIComponent(earlier)}`;
   const compared = useLoaded<Comparison>(
@@ -33,23 +36,16 @@ export function BenchmarkView(
     <section aria-labelledby="one-bench">
       <h2 id="one-bench">{name}</h2>
       <Failure error={error ?? compared.error} />
-      {answer?.error == null ? null : <p class="notice bad message" role="alert">{answer.error}</p>}
+      {answer?.error && <p class="notice bad message" role="alert">{answer.error}</p>}
       {results !== null && <Device results={results} />}
       {results !== null && others.length > 0 && (
-        <label class="field">
-          Beside
-          <select
-            value={earlier}
-            onChange={({ currentTarget }) => go({ bench: name, earlier: currentTarget.value })}
-          >
-            <option value="">–</option>
-            {others.map((one) => (
-              <option key={one.name} value={one.name} selected={one.name === earlier}>
-                {one.name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          class="field"
+          label="Beside"
+          value={earlier}
+          options={noneOr(others.map((one) => one.name))}
+          onChange={(earlier) => go({ bench: name, earlier })}
+        />
       )}
       {results === null
         ? <Output output={answer?.output ?? ""} state={state} />
@@ -68,9 +64,9 @@ function Device({ results: { adapter, engine, software, rates } }: { results: Be
         {adapter}, {engine} {software && <strong>(a software driver on the CPU, not a GPU)</strong>}
       </p>
       <p class="quiet">
-        Its limits, measured then: {formatNumber(rates.gflops)} GFLOP/s, {formatNumber(rates.gbps)}
-        {" "}
-        GB/s in a kernel, {formatNumber(rates.driverCopyGbps)} GB/s by the driver's copy.
+        {`Its limits, measured then: ${formatNumber(rates.gflops)} GFLOP/s, ` +
+          `${formatNumber(rates.gbps)} GB/s in a kernel, ` +
+          `${formatNumber(rates.driverCopyGbps)} GB/s by the driver's copy.`}
       </p>
     </>
   );
@@ -91,31 +87,25 @@ function Remove(
   },
 ) {
   const dialog = useRef<HTMLDialogElement>(null);
-  const [error, setError] = useState<Error | null>(null);
+  const { error, sending } = useSending();
   const label = state === "running" ? "End and delete" : "Delete";
-  const remove = async () => {
-    dialog.current?.close();
-    try {
-      await send("DELETE", path);
-      go({ bench: "", earlier: "" });
-      onRemoved();
-    } catch (failure) {
-      setError(failure instanceof Error ? failure : new Error(String(failure)));
-    }
-  };
+  const remove = sending(async () => {
+    await send("DELETE", path);
+    go({ bench: "", earlier: "" });
+    onRemoved();
+  });
   return (
     <>
       <Failure error={error} />
       <button type="button" class="danger" onClick={() => dialog.current?.showModal()}>
         {label}
       </button>
-      <dialog ref={dialog} aria-labelledby="bench-question">
-        <p id="bench-question">Delete the benchmark {name}? This cannot be undone.</p>
-        <div class="buttons">
-          <button type="button" onClick={() => dialog.current?.close()}>No</button>
-          <button type="button" class="danger" onClick={remove}>{label}</button>
-        </div>
-      </dialog>
+      <Confirm
+        dialog={dialog}
+        question={`Delete the benchmark ${name}? This cannot be undone.`}
+        yes={label}
+        onYes={remove}
+      />
     </>
   );
 }

@@ -1,18 +1,19 @@
 import { useEffect, useState } from "preact/hooks";
 import { formatTime } from "../format.ts";
+import { useRoute } from "../live/route.ts";
 import { useLoaded } from "../live/use_loaded.ts";
-import { addressOf, follow } from "../live/route.ts";
 import { Failure } from "../parts/failure.tsx";
+import { Link } from "../parts/link.tsx";
 import { BenchmarkForm } from "./benchmark_form.tsx";
 import { BenchmarkView } from "./benchmark_view.tsx";
 import type { ListedBenchmark } from "../../routes/bench.ts";
-import type { PageState } from "../url_state.ts";
 
 const LOOK_MS = 1500;
 const TONES = { running: "busy", done: "good", failed: "bad" };
 
 /** How fast the kernels are here: starting a benchmark, all of them, and one of them beside an earlier one. */
-export function Benchmarks({ route }: { route: PageState }) {
+export function Benchmarks() {
+  const { bench, earlier } = useRoute();
   const [version, setVersion] = useState(0);
   const changed = () => setVersion((number) => number + 1);
   const { answer, error } = useLoaded<{ benchmarks: ListedBenchmark[] }>("/api/bench", version);
@@ -24,7 +25,7 @@ export function Benchmarks({ route }: { route: PageState }) {
     const timer = setInterval(changed, LOOK_MS);
     return () => clearInterval(timer);
   }, [isGoing]);
-  const shown = benchmarks.find(({ name }) => name === route.bench) ?? benchmarks[0];
+  const shown = benchmarks.find(({ name }) => name === bench) ?? benchmarks[0];
   return (
     <article class="start" aria-labelledby="bench-title">
       <h1 id="bench-title">Benchmarks</h1>
@@ -44,7 +45,7 @@ export function Benchmarks({ route }: { route: PageState }) {
           key={shown.name}
           benchmark={shown}
           others={benchmarks.filter((one) => one !== shown && one.state === "done")}
-          route={route}
+          earlier={earlier}
           version={version}
           onRemoved={changed}
         />
@@ -56,20 +57,18 @@ export function Benchmarks({ route }: { route: PageState }) {
 function Entry(
   { one: { name, state, startedAt }, isShown }: { one: ListedBenchmark; isShown: boolean },
 ) {
-  const target = { screen: "bench", bench: name, earlier: "" };
   return (
     <li class={isShown ? "entry shown" : "entry"}>
-      <a
-        href={addressOf(target)}
+      <Link
+        to={{ screen: "bench", bench: name, earlier: "" }}
         aria-current={isShown ? "true" : undefined}
-        onClick={(event) => follow(event, target)}
       >
         <span class="name">{name}</span>
         <span class={`badge ${TONES[state]}`}>{state}</span>
         <span class="detail">
           {startedAt === null ? "came with the program" : formatTime(startedAt)}
         </span>
-      </a>
+      </Link>
     </li>
   );
 }

@@ -1,11 +1,14 @@
 import { useState } from "preact/hooks";
 import { formatNumber } from "../format.ts";
+import { Head } from "../parts/head.tsx";
+import { SearchField } from "../parts/search_field.tsx";
 import type { BenchmarkResults, Comparison } from "../../benchmarks/benchmark_results.ts";
 
-export type Result = BenchmarkResults["results"][number];
+type Result = BenchmarkResults["results"][number];
 
-export type Compared = Comparison["results"][number];
+type Compared = Comparison["results"][number];
 
+const HEAD = ["Kernel", "Shape", "Time", "Rate", "Of the limit", "Numbers"];
 const UNITS = { gflops: "GFLOP/s", gbps: "GB/s", tokens_per_second: "tokens/s" };
 
 /** What a change looks like; its words and its arrow say the same as its colour. */
@@ -22,27 +25,13 @@ export function KernelTable(
   const [wanted, setWanted] = useState("");
   const before = new Map((comparison?.results ?? []).map((one) => [keyOf(one), one]));
   const shown = results.filter((one) => keyOf(one).includes(wanted));
-  const head = ["Kernel", "Shape", "Time", "Rate", "Of the limit", "Numbers"];
   return (
     <>
       {comparison !== null && <Summary comparison={comparison} />}
-      <label class="field">
-        Show only kernels with
-        <input
-          type="search"
-          value={wanted}
-          onInput={({ currentTarget }) => setWanted(currentTarget.value)}
-        />
-      </label>
+      <SearchField label="Show only kernels with" wanted={wanted} onInput={setWanted} />
       <div class="wide-table" tabIndex={0} role="group" aria-label="Results">
         <table>
-          <thead>
-            <tr>
-              {[...head, ...(comparison === null ? [] : ["Earlier", "Speed to it"])].map((
-                title,
-              ) => <th scope="col" key={title}>{title}</th>)}
-            </tr>
-          </thead>
+          <Head titles={comparison === null ? HEAD : [...HEAD, "Earlier", "Speed to it"]} />
           <tbody>
             {shown.map((one) => (
               <Row
@@ -58,8 +47,13 @@ export function KernelTable(
   );
 }
 
-/** compared: undefined without an earlier one */
-function Row({ result, compared }: { result: Result; compared: Compared | null | undefined }) {
+function Row(
+  { result, compared }: {
+    result: Result;
+    /** Undefined without an earlier benchmark, null where that has none like it. */
+    compared: Compared | null | undefined;
+  },
+) {
   const { name, shape, milliseconds, spread, rate, unit, share, error } = result;
   const noise = spread === null ? "" : ` ± ${percent(spread / 2)}`;
   const isRight = error !== null && error <= 1;

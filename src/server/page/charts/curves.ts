@@ -1,5 +1,7 @@
 /** The curves that matter, out of some hundred metrics: each answers a question about a run. */
 
+export type Policy = "generator" | "verifier";
+
 export interface Line {
   readonly metric: string;
   readonly label: string;
@@ -18,20 +20,12 @@ export interface Curve {
   readonly noSmoothing?: boolean;
 }
 
-const generator = (metric: string, label: string = "generator"): Line => ({
-  metric,
-  label,
-  colour: 0,
-});
-const verifier = (metric: string, label: string = "verifier"): Line => ({
-  metric,
-  label,
-  colour: 1,
-});
+const line = (colour: number, metric: string, label: string): Line => ({ metric, label, colour });
 
-const both = (
-  name: string,
-): Line[] => [generator(`generator/${name}`), verifier(`verifier/${name}`)];
+const both = (name: string) => [
+  line(0, `generator/${name}`, "generator"),
+  line(1, `verifier/${name}`, "verifier"),
+];
 
 export const CURVES: readonly Curve[] = [
   { title: "Reward", hint: "mean of the step's responses", lines: both("reward") },
@@ -41,8 +35,8 @@ export const CURVES: readonly Curve[] = [
     share: true,
     noSmoothing: true,
     lines: [
-      generator("eval/generator/accuracy"),
-      verifier("eval/verifier/balanced_accuracy"),
+      line(0, "eval/generator/accuracy", "generator"),
+      line(1, "eval/verifier/balanced_accuracy", "verifier"),
     ],
   },
   { title: "Loss", hint: "of the policy update", lines: both("policy_loss") },
@@ -71,9 +65,9 @@ export const CURVES: readonly Curve[] = [
     hint: "on training solutions",
     share: true,
     lines: [
-      { metric: "verifier/balanced_accuracy", label: "balanced accuracy", colour: 1 },
-      { metric: "verifier/precision", label: "precision", colour: 2 },
-      { metric: "verifier/recall", label: "recall", colour: 3 },
+      line(1, "verifier/balanced_accuracy", "balanced accuracy"),
+      line(2, "verifier/precision", "precision"),
+      line(3, "verifier/recall", "recall"),
     ],
   },
   {
@@ -81,15 +75,15 @@ export const CURVES: readonly Curve[] = [
     hint: "verdicts against the truth, and verdicts that cannot be read",
     share: true,
     lines: [
-      generator("generator/verdict_disagreement", "disagrees"),
-      { metric: "generator/verdict_unparsed", label: "unreadable", colour: 2 },
+      line(0, "generator/verdict_disagreement", "disagrees"),
+      line(2, "generator/verdict_unparsed", "unreadable"),
     ],
   },
   {
     title: "Sampling against training",
     hint: "largest difference of a token's log-prob; 0 is exactly on-policy",
     noSmoothing: true,
-    lines: [{ metric: "sampling/logp_difference/max", label: "largest", colour: 2 }],
+    lines: [line(2, "sampling/logp_difference/max", "largest")],
   },
   {
     title: "Learning rate",
@@ -100,14 +94,14 @@ export const CURVES: readonly Curve[] = [
   {
     title: "Tokens per second",
     hint: "trained on",
-    lines: [{ metric: "perf/tokens_per_second", label: "tokens/s", colour: 2 }],
+    lines: [line(2, "perf/tokens_per_second", "tokens/s")],
   },
   {
     title: "Loss of fine-tuning",
     hint: "mean of a token",
     lines: [
-      { metric: "sft/loss", label: "training", colour: 0 },
-      { metric: "eval/loss", label: "held out", colour: 1 },
+      line(0, "sft/loss", "training"),
+      line(1, "eval/loss", "held out"),
     ],
   },
 ];
@@ -125,11 +119,11 @@ export function curvesOf(names: readonly string[], more: string): Curve[] {
     return lines.length === 0 ? [] : [{ ...curve, lines }];
   });
   if (!has.has(more)) return shown;
-  return [{ title: more, hint: "", lines: [{ metric: more, label: more, colour: 2 }] }, ...shown];
+  return [{ title: more, hint: "", lines: [line(2, more, more)] }, ...shown];
 }
 
 /** The curves of one policy, each with the first of its lines: where colours say which run it is. */
-export function armCurves(curves: readonly Curve[], policy: "generator" | "verifier"): Curve[] {
+export function armCurves(curves: readonly Curve[], policy: Policy): Curve[] {
   return curves.flatMap((curve) => {
     const ofPolicy = curve.lines.filter(({ metric }) =>
       /^(eval\/)?verifier\//.test(metric) === (policy === "verifier")

@@ -1,36 +1,37 @@
 import { useMemo } from "preact/hooks";
 import { runPath } from "../live/api.ts";
 import { useAllLoaded, useLoaded } from "../live/use_loaded.ts";
-import { go } from "../live/route.ts";
+import { go, useRoute } from "../live/route.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Chart } from "./chart.tsx";
 import { CurveTools } from "./curve_tools.tsx";
-import { armCurves, type Curve, curvesOf } from "./curves.ts";
+import { armCurves, type Curve, curvesOf, type Policy } from "./curves.ts";
 import { joinRuns } from "./join_runs.ts";
 import { phaseSpans } from "./phase_spans.ts";
 import { smooth } from "./smooth.ts";
 import type { MetricsTable } from "../../index/read_metrics.ts";
-import type { PageState } from "../url_state.ts";
 import type { PlottedLine } from "./plot.ts";
 
-export type LoadedRun = { id: string; table: MetricsTable };
+interface LoadedRun {
+  readonly id: string;
+  readonly table: MetricsTable;
+}
 
 /** How a run of a comparison is drawn, of which only one line is in each chart. */
-export type Arm = { label: string; colour: number; dash: number };
+type Arm = Pick<PlottedLine, "label" | "colour" | "dash">;
 
 const POINTS = 600;
 
 /** The curves of a run, and of those that it is compared with, on the same axes. */
 export function Curves(
-  { ids, route, version, arms }: {
+  { ids, version, arms }: {
     readonly ids: readonly string[];
-    readonly route: PageState;
     readonly version: string;
     /** Of a comparison, and the policy whose lines are drawn; else a line's colour says which policy it is of. */
     readonly arms?: { policy: "generator" | "verifier"; of: (id: string) => Arm };
   },
 ) {
-  const { from, to, more, smoothing } = route;
+  const { from, to, more, smoothing } = useRoute();
   const named = useLoaded<{ names: string[] }>(runPath(ids[0], "metric-names"), version);
   const names = named.answer?.names ?? [];
   const curves = arms === undefined
@@ -49,7 +50,6 @@ export function Curves(
     <>
       <CurveTools
         id={ids[0]}
-        route={route}
         names={names}
         metrics={metrics}
         phases={hasPhases ? spans.length : 0}

@@ -7,7 +7,7 @@ import type { MetricsTable } from "../../index/read_metrics.ts";
  */
 function valuesByStep(table: MetricsTable, name: string): Map<number, number> {
   const values = table.series[name] ?? [];
-  const byStep: Map<number, number> = new Map();
+  const byStep = new Map<number, number>();
   for (const [row, step] of table.steps.entries()) {
     const value = values[row];
     if (typeof value === "number") byStep.set(step, value);

@@ -1,11 +1,11 @@
 import { formatDuration, formatShare } from "../format.ts";
-import { addressOf, follow } from "../live/route.ts";
+import { Head } from "../parts/head.tsx";
+import { Link } from "../parts/link.tsx";
 import { StateBadge } from "../parts/state_badge.tsx";
 import { describeSteps } from "../run/states.ts";
 import type { ComparisonSoFar } from "../../routes/comparison.ts";
 import type { Measured } from "../../../run/compare/comparison_results.ts";
 import type { RunView } from "../../runs/run_view.ts";
-import type { ComponentChildren } from "preact";
 
 /** The runs of a comparison, and its table. */
 export function ComparedRuns(
@@ -18,13 +18,17 @@ export function ComparedRuns(
         : <Results table={comparison.table} />}
       <table>
         <caption>In the order in which they are done.</caption>
-        {head(["Method", "Seed", "State", "Steps"])}
+        <Head titles={["Method", "Seed", "State", "Steps"]} />
         <tbody>
           {comparison.runs.map(({ id, method, seed }) => {
             const run = runs.find((one) => one.id === id) ?? null;
             return (
               <tr key={id}>
-                <th scope="row">{run === null ? method : <Opened id={id}>{method}</Opened>}</th>
+                <th scope="row">
+                  {run === null
+                    ? method
+                    : <Link to={{ screen: "run", runs: [id], page: 1 }}>{method}</Link>}
+                </th>
                 <td>{seed}</td>
                 <td>{run === null ? "to come" : <StateBadge state={run.state} />}</td>
                 <td>{run === null ? "–" : stepsOf(run)}</td>
@@ -42,11 +46,6 @@ function stepsOf(run: RunView) {
   return describeSteps(run) + (secondsLeft === null ? "" : `, ${formatDuration(secondsLeft)} left`);
 }
 
-function Opened({ id, children }: { id: string; children?: ComponentChildren }) {
-  const target = { screen: "run", runs: [id], page: 1 };
-  return <a href={addressOf(target)} onClick={(event) => follow(event, target)}>{children}</a>;
-}
-
 function Results({ table }: { table: ComparisonSoFar["table"] }) {
   return (
     <table class="results">
@@ -54,7 +53,7 @@ function Results({ table }: { table: ComparisonSoFar["table"] }) {
         Held-out measurements of finished runs, at equal generator steps: mean ± sample standard
         deviation over seeds.
       </caption>
-      {head(["", "Runs", "Generator's accuracy", "Verifier's balanced accuracy"])}
+      <Head titles={["", "Runs", "Generator's accuracy", "Verifier's balanced accuracy"]} />
       <tbody>
         {table.map(({ name, runs, generatorAccuracy, verifierBalancedAccuracy }) => (
           <tr key={name}>
@@ -66,17 +65,6 @@ function Results({ table }: { table: ComparisonSoFar["table"] }) {
         ))}
       </tbody>
     </table>
-  );
-}
-
-function head(titles: readonly string[]) {
-  const cells = titles.map((title) =>
-    title === "" ? <td key={title} /> : <th scope="col" key={title}>{title}</th>
-  );
-  return (
-    <thead>
-      <tr>{cells}</tr>
-    </thead>
   );
 }
 

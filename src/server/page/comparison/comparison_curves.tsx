@@ -1,17 +1,16 @@
 import { useState } from "preact/hooks";
+import type { Policy } from "../charts/curves.ts";
 import { Curves } from "../charts/curves_view.tsx";
 import { armsOf } from "./arms.ts";
 import type { ComparisonSoFar } from "../../routes/comparison.ts";
-import type { PageState } from "../url_state.ts";
 
-const POLICIES: readonly ("generator" | "verifier")[] = ["generator", "verifier"];
+const POLICIES: readonly Policy[] = ["generator", "verifier"];
 
 /** The curves of all runs of a comparison that have begun, of one policy at a time. */
 export function ComparisonCurves(
-  { comparison, begun, route, version }: {
+  { comparison, begun, version }: {
     comparison: ComparisonSoFar;
     begun: readonly string[];
-    route: PageState;
     version: string;
   },
 ) {
@@ -42,7 +41,6 @@ export function ComparisonCurves(
       <Curves
         key={policy}
         ids={ids}
-        route={route}
         version={version}
         arms={{ policy, of: (id) => arms.get(id) ?? { label: id, colour: 0, dash: 0 } }}
       />

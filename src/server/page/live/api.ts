@@ -11,6 +11,11 @@ export class ApiError extends Error {
   }
 }
 
+/** What was thrown, as an error. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
+
 /**
  * One request.
  *

@@ -1,3 +1,5 @@
+import { asError } from "./api.ts";
+
 export interface Loading {
   /** What was loaded is out of date. */
   readonly refresh: () => void;
@@ -17,7 +19,7 @@ export function keepLoaded<Answer>(
   { everyMs, retryMs }: { everyMs: number; retryMs: number },
 ): Loading {
   const ending = new AbortController();
-  let timer = undefined as ReturnType<typeof setTimeout> | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   let began = -Infinity;
   let isLoading = false;
   let isOutOfDate = true;
@@ -40,7 +42,7 @@ export function keepLoaded<Answer>(
       if (!ending.signal.aborted) onAnswer(answer);
     } catch (error) {
       if (ending.signal.aborted) return;
-      onError(error instanceof Error ? error : new Error(String(error)));
+      onError(asError(error));
       isOutOfDate = true;
       wait = retryMs;
     }

@@ -3,19 +3,15 @@
 import { useEffect, useState } from "preact/hooks";
 import { type PageState, readState, writeState } from "../url_state.ts";
 
-const listeners: Set<() => void> = new Set();
+const listeners = new Set<() => void>();
 addEventListener("popstate", tell);
 
 function tell() {
   for (const listener of [...listeners]) listener();
 }
 
-/**
- * Changes the address.
- *
- * @param options replace: going back skips what was before, as while dragging
- */
-export function go(changes: Partial<PageState>, { replace = false }: { replace?: boolean } = {}) {
+/** Changes the address. With `replace` going back skips what was before, as while dragging. */
+export function go(changes: Partial<PageState>, { replace = false } = {}) {
   const target = addressOf(changes);
   if (replace) history.replaceState(null, "", target);
   else history.pushState(null, "", target);
@@ -25,16 +21,6 @@ export function go(changes: Partial<PageState>, { replace = false }: { replace?:
 /** The address with something changed, for links. */
 export function addressOf(changes: Partial<PageState>) {
   return writeState({ ...readState(location.search), ...changes });
-}
-
-/**
- * What a link does when it is followed here: nothing is loaded again. Other buttons and keys do what they
- * do with any link.
- */
-export function follow(event: MouseEvent, changes: Partial<PageState>) {
-  if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
-  event.preventDefault();
-  go(changes);
 }
 
 export function useRoute(): PageState {

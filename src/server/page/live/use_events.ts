@@ -20,9 +20,9 @@ export function useEvents(id: string | null): { events: EventLine[]; last: numbe
     setEvents([]);
     if (id === null) return;
     let source: EventSource | null = null;
-    let timer = undefined as ReturnType<typeof setTimeout> | undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
     let waiting: EventLine[] = [];
-    let frame = undefined as ReturnType<typeof setTimeout> | undefined;
+    let frame: ReturnType<typeof setTimeout> | undefined;
     const flush = () => {
       frame = undefined;
       const arrived = waiting;

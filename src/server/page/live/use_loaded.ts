@@ -2,6 +2,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { get } from "./api.ts";
 import { keepLoaded, type Loading } from "./keep_loaded.ts";
 
+interface Loaded<Answer> {
+  readonly answer: Answer | null;
+  readonly error: Error | null;
+}
+
 const PACE = { everyMs: 1500, retryMs: 4000 };
 
 /**
@@ -16,7 +21,7 @@ export function useLoaded<Answer>(
   path: string | null,
   version?: unknown,
   subject: string | null = path,
-): { answer: Answer | null; error: Error | null } {
+): Loaded<Answer> {
   return useKept(path, (signal) => get(path ?? "", { signal }), version, subject);
 }
 
@@ -25,7 +30,7 @@ export function useAllLoaded<Answer>(
   paths: readonly string[],
   version: unknown,
   subject: string,
-): { answer: Answer[] | null; error: Error | null } {
+): Loaded<Answer[]> {
   const load = (signal: AbortSignal) =>
     Promise.all(paths.map((path) => get<Answer>(path, { signal })));
   return useKept(paths.length === 0 ? null : paths.join(" "), load, version, subject);
@@ -37,10 +42,10 @@ function useKept<Answer>(
   load: (signal: AbortSignal) => Promise<Answer>,
   version: unknown,
   subject: string | null,
-): { answer: Answer | null; error: Error | null } {
-  const [loaded, setLoaded] = useState<
-    { subject: string | null; answer: Answer | null; error: Error | null }
-  >({ subject, answer: null, error: null });
+): Loaded<Answer> {
+  const [loaded, setLoaded] = useState<Loaded<Answer> & { subject: string | null }>(
+    { subject, answer: null, error: null },
+  );
   const loading = useRef<Loading | null>(null);
   const lastVersion = useRef(version);
   useEffect(() => {
@@ -50,11 +55,10 @@ function useKept<Answer>(
       load,
       (answer) => setLoaded({ subject, answer, error: null }),
       (error) =>
-        setLoaded((last) => ({
-          subject,
-          answer: last.subject === subject ? last.answer : null,
-          error,
-        })),
+        setLoaded((last) => {
+          const answer = last.subject === subject ? last.answer : null;
+          return { subject, answer, error };
+        }),
       PACE,
     );
     loading.current = one;

@@ -1,16 +1,8 @@
 import { useState } from "preact/hooks";
-import { addressOf, follow } from "../live/route.ts";
+import { type PageState, SCREENS } from "../url_state.ts";
+import { Link } from "./link.tsx";
 
-const SCREENS: readonly [string, string][] = [
-  ["run", "Runs"],
-  ["start", "New run"],
-  ["models", "Models"],
-  ["verify", "Verify"],
-  ["bench", "Benchmarks"],
-  ["api", "API"],
-];
-
-export function Header({ screen }: { screen: string }) {
+export function Header({ screen }: { screen: PageState["screen"] }) {
   return (
     <header class="top">
       <span class="brand">
@@ -18,14 +10,14 @@ export function Header({ screen }: { screen: string }) {
         <span class="brand-name">tango</span>
       </span>
       <nav aria-label="Page">
-        {SCREENS.map(([name, label]) => (
-          <a
-            href={addressOf({ screen: name })}
+        {(Object.keys(SCREENS) as PageState["screen"][]).map((name) => (
+          <Link
+            key={name}
+            to={{ screen: name }}
             aria-current={name === screen ? "page" : undefined}
-            onClick={(event) => follow(event, { screen: name })}
           >
-            {label}
-          </a>
+            {SCREENS[name]}
+          </Link>
         ))}
       </nav>
       <ThemeButton />
@@ -33,12 +25,12 @@ export function Header({ screen }: { screen: string }) {
   );
 }
 
-const NEXT = { auto: "light", light: "dark", dark: "auto" };
+const NEXT: Readonly<Record<string, string>> = { auto: "light", light: "dark", dark: "auto" };
 
 function ThemeButton() {
   const [theme, setTheme] = useState(document.documentElement.dataset.theme ?? "auto");
   const change = () => {
-    const next = Reflect.get(NEXT, theme) ?? "auto";
+    const next = NEXT[theme] ?? "auto";
     document.documentElement.dataset.theme = next;
     localStorage.setItem("theme", next);
     setTheme(next);

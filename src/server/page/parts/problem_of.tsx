@@ -1,6 +1,5 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "../live/api.ts";
-import type { RefObject } from "preact";
 
 /** What the server has against a field of a form. */
 export interface FieldProblem {
@@ -8,17 +7,7 @@ export interface FieldProblem {
   readonly message: string;
 }
 
-/** The problem of one field, where that is what an error is about. */
-export function fieldProblem(error: Error | null): FieldProblem | null {
-  if (!(error instanceof ApiError) || error.field === null) return null;
-  return { field: error.field, message: error.message };
-}
-
-/**
- * What a field says of itself to those who do not see what stands below it.
- *
- * @param hint the id of its hint
- */
+/** What a field says of itself to those who do not see what stands below it: the problem, and the hint of that id. */
 export function describedBy(wrong: FieldProblem | null, field: string, hint: string | null) {
   const isWrong = wrong?.field === field;
   const ids = [...(isWrong ? [`problem-${field}`] : []), ...(hint === null ? [] : [hint])];
@@ -35,14 +24,11 @@ export function ProblemOf({ wrong, field }: { wrong: FieldProblem | null; field:
 }
 
 /**
- * Brings the field that is to blame before the reader.
+ * Brings the field that is to blame for an error before the reader.
  *
- * @returns `elsewhere`: the error
- * when no field of the form is to blame
+ * @returns `wrong`: the field that the server blames; `elsewhere`: the error when the form has no such field
  */
-export function useProblem(
-  error: Error | null,
-): { form: RefObject<HTMLFormElement>; elsewhere: Error | null } {
+export function useProblem(error: Error | null) {
   const form = useRef<HTMLFormElement>(null);
   const [blamed, setBlamed] = useState<Error | null>(null);
   // Before anything is painted, or the problem would be told twice for a moment.
@@ -52,5 +38,8 @@ export function useProblem(
     field.focus();
     setBlamed(error);
   }, [error]);
-  return { form, elsewhere: error === blamed ? null : error };
+  const wrong: FieldProblem | null = error instanceof ApiError && error.field !== null
+    ? { field: error.field, message: error.message }
+    : null;
+  return { form, wrong, elsewhere: error === blamed ? null : error };
 }

@@ -1,8 +1,8 @@
 import { formatSize, formatTime } from "../format.ts";
 import { runPath } from "../live/api.ts";
-import { addressOf, follow } from "../live/route.ts";
 import { useLoaded } from "../live/use_loaded.ts";
 import { Failure } from "../parts/failure.tsx";
+import { Link } from "../parts/link.tsx";
 import type { ListedCheckpoint } from "../../routes/folders.ts";
 import type { RunView } from "../../runs/run_view.ts";
 
@@ -28,18 +28,19 @@ export function Checkpoints({ run, version }: { run: RunView; version: string })
           <h2>Step {step}</h2>
           <p class="quiet">
             {formatSize(bytes)}, {formatTime(createdAt)}{" "}
-            {run.kind === "train" && <Ask run={run} step={step} />}
+            {run.kind === "train" && (
+              <Link to={{ screen: "verify", runs: [run.id], step }}>
+                Ask it something <span class="unseen">as it was after step {step}</span>
+              </Link>
+            )}
           </p>
           <ul>
             {files.map((file) => (
               <li key={file.path}>
                 <a
-                  href={runPath(
-                    run.id,
-                    `checkpoints/${step}/files/${
-                      file.path.split("/").map(encodeURIComponent).join("/")
-                    }`,
-                  )}
+                  href={`${runPath(run.id, `checkpoints/${step}/files/`)}${
+                    file.path.split("/").map(encodeURIComponent).join("/")
+                  }`}
                   download={file.path.split("/").at(-1)}
                 >
                   {file.path}
@@ -51,15 +52,5 @@ export function Checkpoints({ run, version }: { run: RunView; version: string })
         </section>
       ))}
     </>
-  );
-}
-
-/** The way to its policies. */
-function Ask({ run, step }: { run: RunView; step: number }) {
-  const target = { screen: "verify", runs: [run.id], step };
-  return (
-    <a href={addressOf(target)} onClick={(event) => follow(event, target)}>
-      Ask it something <span class="unseen">as it was after step {step}</span>
-    </a>
   );
 }

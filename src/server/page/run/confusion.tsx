@@ -2,27 +2,25 @@ import { useMemo, useState } from "preact/hooks";
 import { formatShare } from "../format.ts";
 import { runPath } from "../live/api.ts";
 import { useLoaded } from "../live/use_loaded.ts";
-import { go } from "../live/route.ts";
+import { go, useRoute } from "../live/route.ts";
 import { Chart } from "../charts/chart.tsx";
 import { Failure } from "../parts/failure.tsx";
+import { Head } from "../parts/head.tsx";
 import { StepTools } from "../parts/step_tools.tsx";
 import { confusionShares } from "./confusion_shares.ts";
 import type { Confusion } from "../../index/read_confusion.ts";
 import type { RunView } from "../../runs/run_view.ts";
-import type { PageState } from "../url_state.ts";
 
 const LINES = [
-  { label: "right, judged CORRECT", colour: 0, dash: 0 },
-  { label: "wrong, judged INCORRECT", colour: 2, dash: 0 },
-  { label: "right, judged INCORRECT", colour: 1, dash: 0 },
-  { label: "wrong, judged CORRECT", colour: 3, dash: 0 },
-];
+  { of: "trueCorrect", label: "right, judged CORRECT", colour: 0, dash: 0 },
+  { of: "trueIncorrect", label: "wrong, judged INCORRECT", colour: 2, dash: 0 },
+  { of: "falseIncorrect", label: "right, judged INCORRECT", colour: 1, dash: 0 },
+  { of: "falseCorrect", label: "wrong, judged CORRECT", colour: 3, dash: 0 },
+] as const;
 
 /** The verifier's confusion matrix at a step, and how it moved. */
-export function Confusion(
-  { run, route, version }: { run: RunView; route: PageState; version: string },
-) {
-  const { from, to } = route;
+export function ConfusionView({ run, version }: { run: RunView; version: string }) {
+  const { from, to } = useRoute();
   const { answer, error } = useLoaded<{ points: Confusion[] }>(
     runPath(run.id, "confusion"),
     version,
@@ -34,12 +32,7 @@ export function Confusion(
     return within.length > 0 ? within : all;
   }, [answer, from, to]);
   const steps = useMemo(() => shares.map(({ step }) => step), [shares]);
-  const columns = useMemo(() => [
-    shares.map((one) => one.trueCorrect),
-    shares.map((one) => one.trueIncorrect),
-    shares.map((one) => one.falseIncorrect),
-    shares.map((one) => one.falseCorrect),
-  ], [shares]);
+  const columns = useMemo(() => LINES.map(({ of }) => shares.map((one) => one[of])), [shares]);
   if (answer !== null && shares.length === 0) {
     return <p class="quiet">The verifier has not judged anything yet.</p>;
   }
@@ -94,13 +87,7 @@ function Matrix({ point }: { point: ReturnType<typeof confusionShares>[number] }
   );
   return (
     <table class="matrix">
-      <thead>
-        <tr>
-          <td />
-          <th scope="col">judged CORRECT</th>
-          <th scope="col">judged INCORRECT</th>
-        </tr>
-      </thead>
+      <Head titles={["", "judged CORRECT", "judged INCORRECT"]} />
       <tbody>
         <tr>
           <th scope="row">right solution</th>

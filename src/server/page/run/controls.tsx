@@ -2,6 +2,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { runPath, send } from "../live/api.ts";
 import { refreshRuns } from "../live/use_runs.ts";
 import { go } from "../live/route.ts";
+import { useSending } from "../live/use_sending.ts";
+import { Confirm } from "../parts/confirm.tsx";
 import { type Action, actionsOf } from "./states.ts";
 import type { RunView } from "../../runs/run_view.ts";
 
@@ -52,35 +54,32 @@ const ACTIONS: Readonly<
 /** The buttons that a run's state allows. */
 export function Controls({ run }: { run: RunView }) {
   const [message, setMessage] = useState("");
-  const [asked, setAsked] = useState<Action | null>(null);
-  const [isBusy, setBusy] = useState(false);
+  const [asked, setAsked] = useState<Action>("delete");
+  const { error, setError, isBusy, sending } = useSending();
   const dialog = useRef<HTMLDialogElement>(null);
 
   // What was said of a request is over when the run has done it.
-  useEffect(() => setMessage(""), [run.state]);
-  const act = async (action: Action) => {
-    setBusy(true);
-    try {
-      if (action === "delete") await send("DELETE", runPath(run.id));
-      else await send("POST", runPath(run.id, action === "leave" ? "kill" : action));
-      setMessage(ACTIONS[action].done);
-      if (action === "delete") go({ runs: [] });
-    } catch (error) {
-      setMessage(error instanceof Error ? error.message : String(error));
-    }
-    setBusy(false);
-    refreshRuns();
-  };
+  useEffect(() => {
+    setMessage("");
+    setError(null);
+  }, [run.state]);
+  const act = (action: Action) =>
+    sending(async () => {
+      setMessage("");
+      try {
+        if (action === "delete") await send("DELETE", runPath(run.id));
+        else await send("POST", runPath(run.id, action === "leave" ? "kill" : action));
+        setMessage(ACTIONS[action].done);
+        if (action === "delete") go({ runs: [] });
+      } finally {
+        refreshRuns();
+      }
+    })();
   const press = (action: Action) => {
-    if (ACTIONS[action].ask === undefined) return void act(action);
+    if (ACTIONS[action].ask === undefined) return act(action);
     setAsked(action);
     dialog.current?.showModal();
   };
-  const confirm = () => {
-    dialog.current?.close();
-    if (asked !== null) act(asked);
-  };
-
   return (
     <div class="controls">
       {actionsOf(run).map((action) => (
@@ -95,16 +94,13 @@ export function Controls({ run }: { run: RunView }) {
           {ACTIONS[action].label}
         </button>
       ))}
-      <span role="status" class="message">{message}</span>
-      <dialog ref={dialog} aria-labelledby="question">
-        <p id="question">{asked === null ? "" : ACTIONS[asked].ask}</p>
-        <div class="buttons">
-          <button type="button" onClick={() => dialog.current?.close()}>No</button>
-          <button type="button" class="danger" onClick={confirm}>
-            {asked === null ? "Yes" : ACTIONS[asked].label}
-          </button>
-        </div>
-      </dialog>
+      <span role="status" class="message">{error?.message ?? message}</span>
+      <Confirm
+        dialog={dialog}
+        question={ACTIONS[asked].ask ?? ""}
+        yes={ACTIONS[asked].label}
+        onYes={() => act(asked)}
+      />
     </div>
   );
 }

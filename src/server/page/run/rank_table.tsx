@@ -1,6 +1,7 @@
 import { formatShare, formatSize } from "../format.ts";
 import { runPath } from "../live/api.ts";
 import { useLoaded } from "../live/use_loaded.ts";
+import { Head } from "../parts/head.tsx";
 import { rankMetrics, rankShares } from "./rank_shares.ts";
 import type { MetricsTable } from "../../index/read_metrics.ts";
 
@@ -19,13 +20,7 @@ export function RankTable(
   return (
     <table>
       <caption>Of each rank, a mean over the steps shown.</caption>
-      <thead>
-        <tr>
-          {["Rank", "Waits for others", "Sends in a step"].map((title) => (
-            <th scope="col" key={title}>{title}</th>
-          ))}
-        </tr>
-      </thead>
+      <Head titles={["Rank", "Waits for others", "Sends in a step"]} />
       <tbody>
         {rankShares(answer).map(({ rank, idle, sent }) => (
           <tr key={rank}>

@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatDuration } from "../format.ts";
-import { addressOf, follow, go } from "../live/route.ts";
+import { go, useRoute } from "../live/route.ts";
+import { Link } from "../parts/link.tsx";
 import { StateBadge } from "../parts/state_badge.tsx";
 import { listedRuns } from "./listed_runs.ts";
 import { describeSteps, hasBegun, progressOf } from "./states.ts";
 import type { RunView } from "../../runs/run_view.ts";
-import type { PageState } from "../url_state.ts";
 
 const MOST_COMPARED = 4;
 
@@ -13,17 +13,16 @@ const MOST_COMPARED = 4;
 const SEEN_AT_ONCE = 8;
 
 /** All runs, newest first: a link shows one, a tick lays it over the one shown. */
-export function RunList(
-  { runs, route, shown }: { runs: RunView[] | null; route: PageState; shown: string | null },
-) {
+export function RunList({ runs, shown }: { runs: RunView[] | null; shown: string | null }) {
+  const { screen } = useRoute();
   const [wanted, setWanted] = useState("");
-  const isHere = route.screen === "run";
+  const isHere = screen === "run";
   const all = runs ?? [];
   const listed = listedRuns(all, shown, wanted);
   const isOverlaid = all.find(({ id }) => id === shown)?.kind !== "compare";
   return (
     <nav class={isHere ? "runs" : "runs elsewhere"} aria-label="Runs">
-      {!(all.filter(({ comparison }) => comparison === null).length <= SEEN_AT_ONCE) && (
+      {all.filter(({ comparison }) => comparison === null).length > SEEN_AT_ONCE && (
         <label class="field search">
           <span class="unseen">Only runs with</span>
           <input
@@ -38,7 +37,9 @@ export function RunList(
       <ul>
         {listed.map((run) => (
           <Entry
-            {...{ key: run.id, run, route, shown }}
+            key={run.id}
+            run={run}
+            shown={shown}
             isShown={isHere && run.id === shown}
             canCompare={isHere && isOverlaid && run.id !== shown && run.kind !== "compare" &&
               hasBegun(run)}
@@ -50,16 +51,14 @@ export function RunList(
 }
 
 function Entry(
-  { run, route, isShown, canCompare, shown }: {
+  { run, isShown, canCompare, shown }: {
     run: RunView;
-    route: PageState;
     isShown: boolean;
     canCompare: boolean;
     shown: string | null;
   },
 ) {
-  const target = { screen: "run", runs: [run.id], page: 1 };
-  const compared = route.runs.slice(1);
+  const compared = useRoute().runs.slice(1);
   const isCompared = compared.includes(run.id);
   const place = useRef<HTMLLIElement>(null);
   useEffect(() => {
@@ -76,10 +75,9 @@ function Entry(
       class={`entry${isShown ? " shown" : ""}${run.comparison === null ? "" : " inner"}`}
       ref={place}
     >
-      <a
-        href={addressOf(target)}
+      <Link
+        to={{ screen: "run", runs: [run.id], page: 1 }}
         aria-current={isShown ? "true" : undefined}
-        onClick={(event) => follow(event, target)}
       >
         <span class="name" title={run.id}>{run.id.slice(ownName(run))}</span>
         <StateBadge state={run.state} />
@@ -87,7 +85,7 @@ function Entry(
         <span class="bar" aria-hidden="true">
           <span style={{ width: `${progressOf(run) * 100}%` }} />
         </span>
-      </a>
+      </Link>
       {canCompare && (
         <label class="compare">
           <input

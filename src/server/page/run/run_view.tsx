@@ -1,88 +1,56 @@
-import { useEvents } from "../live/use_events.ts";
-import { go } from "../live/route.ts";
-import { Guarded } from "../parts/guarded.tsx";
-import { Tabs } from "../parts/tabs.tsx";
-import { NotBegun } from "./not_begun.tsx";
-import { RunHeader } from "./run_header.tsx";
-import { hasBegun } from "./states.ts";
 import { Curves } from "../charts/curves_view.tsx";
 import { ComparisonTabs } from "../comparison/comparison_tabs.tsx";
+import { useEvents } from "../live/use_events.ts";
+import { useRoute } from "../live/route.ts";
+import { Tabs } from "../parts/tabs.tsx";
 import { SampleBrowser } from "../samples/sample_browser.tsx";
-import { Confusion } from "./confusion.tsx";
-import { Timeline } from "./timeline.tsx";
-import { Memory } from "./memory.tsx";
-import { Settings } from "./settings.tsx";
 import { Checkpoints } from "./checkpoints.tsx";
+import { ConfusionView } from "./confusion.tsx";
 import { EventLog } from "./event_log.tsx";
+import { Memory } from "./memory.tsx";
+import { NotBegun } from "./not_begun.tsx";
+import { RunHeader } from "./run_header.tsx";
+import { Settings } from "./settings.tsx";
+import { hasBegun } from "./states.ts";
+import { Timeline } from "./timeline.tsx";
 import type { RunView } from "../../runs/run_view.ts";
-import type { PageState } from "../url_state.ts";
-
-const VIEWS: readonly [string, string][] = [
-  ["curves", "Curves"],
-  ["samples", "Samples"],
-  ["verifier", "Verifier"],
-  ["timeline", "Timeline"],
-  ["memory", "Memory"],
-  ["settings", "Settings"],
-  ["checkpoints", "Checkpoints"],
-  ["events", "Events"],
-];
 
 /** One run, and what it is compared with. */
-export function RunView({ run, runs, route }: { run: RunView; runs: RunView[]; route: PageState }) {
+export function RunScreen({ run, runs }: { run: RunView; runs: RunView[] }) {
   return (
     <article class="run" aria-labelledby="run-name">
       <RunHeader run={run} />
       {!hasBegun(run)
         ? <NotBegun run={run} runs={runs} />
         : run.kind === "compare"
-        ? <ComparisonTabs run={run} runs={runs} route={route} />
-        : <RunTabs run={run} runs={runs} route={route} />}
+        ? <ComparisonTabs run={run} runs={runs} />
+        : <RunTabs run={run} runs={runs} />}
     </article>
   );
 }
 
-function RunTabs({ run, runs, route }: { run: RunView; runs: RunView[]; route: PageState }) {
+function RunTabs({ run, runs }: { run: RunView; runs: RunView[] }) {
+  const { runs: chosen, view } = useRoute();
   const { events, last } = useEvents(run.id);
-  const compared = route.runs.slice(1).filter((id) => runs.some((other) => other.id === id));
+  const compared = chosen.slice(1).filter((id) => runs.some((other) => other.id === id));
+  const ids = [run.id, ...compared];
   const stepOf = (id: string) => runs.find((one) => one.id === id)?.step ?? 0;
   // What was loaded is out of date when the run, or one that it is compared with, went on.
-  const version = `${last} ${[run.id, ...compared].map(stepOf)}`;
-  // A comparison has a view that its runs have not.
-  const chosen = VIEWS.find(([name]) => name === route.view)?.[0] ?? VIEWS[0][0];
+  const version = `${last} ${ids.map(stepOf)}`;
   return (
-    <>
-      <Tabs
-        label="What to show of the run"
-        names={VIEWS}
-        chosen={chosen}
-        choose={(view) => go({ view, page: 1 })}
-      />
-      <div role="tabpanel" id="tab-panel" aria-labelledby={`tab-${chosen}`} tabIndex={0}>
-        <Guarded key={chosen}>{view()}</Guarded>
-      </div>
-    </>
+    <Tabs
+      label="What to show of the run"
+      view={view}
+      views={{
+        curves: () => <Curves ids={ids} version={version} />,
+        samples: () => <SampleBrowser ids={ids.slice(0, 2)} stepOf={stepOf} />,
+        verifier: () => <ConfusionView run={run} version={version} />,
+        timeline: () => <Timeline run={run} version={version} />,
+        memory: () => <Memory run={run} />,
+        settings: () => <Settings run={run} version={version} />,
+        checkpoints: () => <Checkpoints run={run} version={version} />,
+        events: () => <EventLog events={events} />,
+      }}
+    />
   );
-
-  function view() {
-    const ids = [run.id, ...compared];
-    switch (chosen) {
-      case "samples":
-        return <SampleBrowser ids={ids.slice(0, 2)} route={route} stepOf={stepOf} />;
-      case "verifier":
-        return <Confusion run={run} route={route} version={version} />;
-      case "timeline":
-        return <Timeline run={run} route={route} version={version} />;
-      case "memory":
-        return <Memory run={run} />;
-      case "settings":
-        return <Settings run={run} version={version} />;
-      case "checkpoints":
-        return <Checkpoints run={run} version={version} />;
-      case "events":
-        return <EventLog events={events} />;
-      default:
-        return <Curves ids={ids} route={route} version={version} />;
-    }
-  }
 }

@@ -2,8 +2,11 @@ import { useState } from "preact/hooks";
 import { formatValue } from "../format.ts";
 import { runPath, send } from "../live/api.ts";
 import { useLoaded } from "../live/use_loaded.ts";
+import { useSending } from "../live/use_sending.ts";
 import { Failure } from "../parts/failure.tsx";
-import { describedBy, fieldProblem, ProblemOf, useProblem } from "../parts/problem_of.tsx";
+import { Head } from "../parts/head.tsx";
+import { describedBy, ProblemOf, useProblem } from "../parts/problem_of.tsx";
+import { SearchField } from "../parts/search_field.tsx";
 import { isLive } from "./states.ts";
 import { flatten } from "./flatten.ts";
 import type { RunView } from "../../runs/run_view.ts";
@@ -55,32 +58,22 @@ function ChangeForm(
 ) {
   const [typed, setTyped] = useState<Record<string, string>>({});
   const [message, setMessage] = useState("");
-  const [error, setError] = useState<Error | null>(null);
+  const { error, sending } = useSending();
   const edits = Object.entries(typed).filter(([key, text]) => text !== String(changeable[key]));
   const canChange = isLive(run.state) && run.state !== "stopping";
-  const wrong = fieldProblem(error);
-  const { form, elsewhere } = useProblem(error);
-  const submit = async (event: Event) => {
-    event.preventDefault();
+  const { form, wrong, elsewhere } = useProblem(error);
+  const submit = sending(async () => {
+    const isNumber = (key: string, text: string) =>
+      typeof changeable[key] === "number" && text.trim() !== "" && Number.isFinite(Number(text));
     const body = Object.fromEntries(
-      edits.map(([key, text]) => [
-        key,
-        typeof changeable[key] === "number" && text.trim() !== "" && Number.isFinite(Number(text))
-          ? Number(text)
-          : text,
-      ]),
+      edits.map(([key, text]) => [key, isNumber(key, text) ? Number(text) : text]),
     );
-    setError(null);
     setMessage("");
-    try {
-      await send("PATCH", runPath(run.id, "settings"), { body });
-      setTyped({});
-      setMessage("Holds from the next step on.");
-      onChanged();
-    } catch (failure) {
-      setError(failure instanceof Error ? failure : new Error(String(failure)));
-    }
-  };
+    await send("PATCH", runPath(run.id, "settings"), { body });
+    setTyped({});
+    setMessage("Holds from the next step on.");
+    onChanged();
+  });
   return (
     <form class="change" onSubmit={submit} ref={form}>
       <h2>May change while it runs</h2>
@@ -131,21 +124,9 @@ function Configuration(
   return (
     <section>
       <h2>Configuration in force</h2>
-      <label class="field">
-        Only keys or values with
-        <input
-          type="search"
-          value={wanted}
-          onInput={({ currentTarget }) => setWanted(currentTarget.value)}
-        />
-      </label>
+      <SearchField label="Only keys or values with" wanted={wanted} onInput={setWanted} />
       <table class="configuration">
-        <thead>
-          <tr>
-            <th scope="col">Key</th>
-            <th scope="col">Value</th>
-          </tr>
-        </thead>
+        <Head titles={["Key", "Value"]} />
         <tbody>
           {entries.map(([key, value]) => (
             <tr key={key}>

@@ -4,7 +4,7 @@ import type { RankTimeline } from "../../runs/read_timeline.ts";
 export function spanTotals(
   ranks: readonly RankTimeline[],
 ): { name: string; seconds: number; share: number }[] {
-  const seconds: Map<string, number> = new Map();
+  const seconds = new Map<string, number>();
   for (const { name, begin, end } of ranks.flatMap(({ spans }) => spans)) {
     seconds.set(name, (seconds.get(name) ?? 0) + end - begin);
   }

@@ -1,24 +1,23 @@
 import { formatDuration, formatNumber, formatShare } from "../format.ts";
 import { runPath } from "../live/api.ts";
 import { useLoaded } from "../live/use_loaded.ts";
-import { go } from "../live/route.ts";
+import { go, useRoute } from "../live/route.ts";
 import { Failure } from "../parts/failure.tsx";
+import { Head } from "../parts/head.tsx";
 import { StepField } from "../parts/step_field.tsx";
 import { RankTable } from "./rank_table.tsx";
 import { spanPlaces } from "./span_places.ts";
 import { spanTotals } from "./span_totals.ts";
 import type { RankTimeline } from "../../runs/read_timeline.ts";
 import type { RunView } from "../../runs/run_view.ts";
-import type { PageState } from "../url_state.ts";
 
 const SHOWN_STEPS = 12;
 const ROW = 30;
 const WIDTH = 1000;
 
 /** What each rank did when, in the newest steps or in those chosen. */
-export function Timeline(
-  { run, route, version }: { run: RunView; route: PageState; version: string },
-) {
+export function Timeline({ run, version }: { run: RunView; version: string }) {
+  const route = useRoute();
   const from = route.from ?? Math.max(0, (route.to ?? run.step) - SHOWN_STEPS + 1);
   const to = route.to ?? run.step;
   const { answer, error } = useLoaded<{ ranks: RankTimeline[] }>(
@@ -107,11 +106,7 @@ function spoken(seconds: number) {
 function Totals({ totals }: { totals: ReturnType<typeof spanTotals> }) {
   return (
     <table>
-      <thead>
-        <tr>
-          {["Part", "Seconds", "Share"].map((title) => <th scope="col" key={title}>{title}</th>)}
-        </tr>
-      </thead>
+      <Head titles={["Part", "Seconds", "Share"]} />
       <tbody>
         {totals.map(({ name, seconds, share }) => (
           <tr key={name}>

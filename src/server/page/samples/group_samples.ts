@@ -8,7 +8,7 @@ export interface ProblemGroup {
 
 /** Samples by the problem they answer, in the order in which the problems first come. */
 export function groupSamples(samples: readonly Sample[]): ProblemGroup[] {
-  const groups: Map<string, ProblemGroup> = new Map();
+  const groups = new Map<string, ProblemGroup>();
   for (const sample of samples) {
     const { problem, referenceAnswer } = sample;
     const group = groups.get(problem) ?? { problem, referenceAnswer, samples: [] };

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { runPath } from "../live/api.ts";
 import { useLoaded } from "../live/use_loaded.ts";
-import { go } from "../live/route.ts";
+import { go, useRoute } from "../live/route.ts";
 import { Failure } from "../parts/failure.tsx";
 import { groupSamples } from "./group_samples.ts";
 import { SampleCard } from "./sample_card.tsx";
@@ -10,16 +10,11 @@ import { TokenLegend } from "./token_legend.tsx";
 import type { Sample } from "../../../run/store/samples_log.ts";
 import type { PageState } from "../url_state.ts";
 
-export type SamplePage = { samples: Sample[]; pages: number; total?: number };
-
 /** Solutions and critiques by problem, of one run or of two side by side. */
 export function SampleBrowser(
-  { ids, route, stepOf }: {
-    ids: readonly string[];
-    route: PageState;
-    stepOf: (id: string) => number;
-  },
+  { ids, stepOf }: { ids: readonly string[]; stepOf: (id: string) => number },
 ) {
+  const route = useRoute();
   return (
     <>
       <SampleTools route={route} />
@@ -33,15 +28,20 @@ export function SampleBrowser(
   );
 }
 
-/** done: the run's steps */
 function SampleColumn(
-  { id, route, done, isOne }: { id: string; route: PageState; done: number; isOne: boolean },
+  { id, route, done, isOne }: {
+    id: string;
+    route: PageState;
+    /** The run's steps. */
+    done: number;
+    isOne: boolean;
+  },
 ) {
   const { step, group, filter, page, colour, tokens } = route;
   const path = runPath(id, "samples", { step, group, filter, page });
   // What somebody reads does not move away under their eyes: newer samples come when they are asked for.
   const [seen, setSeen] = useState(done);
-  const { answer, error } = useLoaded<SamplePage>(path, seen);
+  const { answer, error } = useLoaded<{ samples: Sample[]; pages: number }>(path, seen);
   const groups = groupSamples(answer?.samples ?? []);
   return (
     <section class="sample-column" aria-label={`Samples of ${id}`}>

@@ -1,21 +1,20 @@
 import { useMemo, useState } from "preact/hooks";
 import { formatNumber } from "../format.ts";
+import { Choice } from "../parts/choice.tsx";
 import { Critique } from "./critique.tsx";
 import { trainedText } from "./cut_tokens.ts";
 import { SolutionText } from "./solution_text.tsx";
 import { disagrees } from "./step_parts.ts";
 import { TokenReader } from "./token_reader.tsx";
-import { numbersOf, type TokenColour } from "./token_shades.ts";
+import { numbersOf } from "./token_shades.ts";
 import { Verdict } from "./verdict.tsx";
 import type { Sample } from "../../../run/store/samples_log.ts";
+import type { PageState } from "../url_state.ts";
 import type { TokenView } from "./token_text.tsx";
 
-/**
- * One solution with what the verifier wrote of it.
- * colour: of steps
- */
+/** One solution with what the verifier wrote of it. */
 export function SampleCard(
-  { sample, colour, tokens: by }: { sample: Sample; colour: string; tokens: TokenColour },
+  { sample, colour, tokens: by }: { sample: Sample } & Pick<PageState, "colour" | "tokens">,
 ) {
   const [opened, setOpened] = useState<number | null>(null);
   const [which, setWhich] = useState(0);
@@ -40,7 +39,7 @@ export function SampleCard(
             verifier says <Verdict verdict={critique.verdict} />
           </span>
         )}
-        {disagrees(sample) ? <span class="badge warm">disagrees with the truth</span> : null}
+        {disagrees(sample) && <span class="badge warm">disagrees with the truth</span>}
         <span class="quiet">step {sample.step}, {sample.phase}</span>
         <Rewards sample={sample} />
       </p>
@@ -55,17 +54,13 @@ export function SampleCard(
       {view?.trained.of === "solution" && <TokenReader view={view} />}
       {by !== "" && view === null && <p class="quiet">{whyUncoloured(sample, trained !== null)}</p>}
       {critiques.length > 1 && (
-        <label class="which">
-          Critique
-          <select
-            value={which}
-            onChange={({ currentTarget }) => setWhich(Number(currentTarget.value))}
-          >
-            {critiques.map((_, place) => (
-              <option key={place} value={place}>{place + 1} of {critiques.length}</option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          class="which"
+          label="Critique"
+          value={String(which)}
+          options={critiques.map((_, place) => [`${place}`, `${place + 1} of ${critiques.length}`])}
+          onChange={(place) => setWhich(Number(place))}
+        />
       )}
       {critique !== undefined && (
         <Critique

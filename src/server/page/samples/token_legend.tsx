@@ -7,7 +7,7 @@ const WORDS = {
 };
 
 /** What the shades of tokens mean. */
-export function TokenLegend({ by }: { by: Exclude<TokenColour, ""> }) {
+export function TokenLegend({ by }: { by: TokenColour }) {
   return (
     <div class="token-legend">
       <p class="hint">{WORDS[by]}</p>

@@ -1,12 +1,11 @@
 /** What the colours of tokens say. */
 
 import { formatNumber } from "../format.ts";
+import type { PageState } from "../url_state.ts";
 import type { TrainedText } from "./cut_tokens.ts";
 
-/** What tokens are coloured by; "" for nothing. */
-export type TokenColour = "" | "advantage" | "difference";
-
-export const TOKEN_COLOURS: readonly TokenColour[] = ["", "advantage", "difference"];
+/** What tokens are coloured by. */
+export type TokenColour = Exclude<PageState["tokens"], "">;
 
 /** Where a shade ends and the next one begins: the same for all samples and runs, so that they can be compared. */
 const BOUNDS = {
@@ -15,19 +14,19 @@ const BOUNDS = {
 };
 
 /** The numbers that tokens are coloured by; null when they were not measured. */
-export function numbersOf({ advantages, differences }: TrainedText, by: Exclude<TokenColour, "">) {
+export function numbersOf({ advantages, differences }: TrainedText, by: TokenColour) {
   return by === "advantage" ? advantages : differences;
 }
 
 /** The class of a token's shade; what is 0 has none. */
-export function shadeOf(by: Exclude<TokenColour, "">, value: number) {
+export function shadeOf(by: TokenColour, value: number) {
   if (value === 0) return "";
   const tone = by === "difference" ? "apart" : value > 0 ? "raised" : "lowered";
   return `${tone}-${1 + BOUNDS[by].filter((bound) => Math.abs(value) > bound).length}`;
 }
 
 /** The scale: each shade with the numbers that have it, from the smallest. */
-export function scaleOf(by: Exclude<TokenColour, "">): { shade: string; range: string }[] {
+export function scaleOf(by: TokenColour): { shade: string; range: string }[] {
   const bounds = BOUNDS[by];
   const tone = by === "advantage" ? "raised" : "apart";
   const above = [...bounds, Infinity].map((bound, place) => ({

@@ -4,7 +4,7 @@ import type { TokenPiece, TrainedText } from "./cut_tokens.ts";
 /** A trained text as it is looked at, token by token. */
 export interface TokenView {
   readonly trained: TrainedText;
-  readonly by: Exclude<TokenColour, "">;
+  readonly by: TokenColour;
   /** The token whose numbers are told. */
   readonly chosen: number | null;
   readonly choose: (token: number) => void;

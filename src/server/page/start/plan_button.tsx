@@ -1,30 +1,24 @@
 import { useState } from "preact/hooks";
 import { formatSize } from "../format.ts";
+import { send } from "../live/api.ts";
+import { useSending } from "../live/use_sending.ts";
 import { Failure } from "../parts/failure.tsx";
+import { Head } from "../parts/head.tsx";
 import type { Plan } from "../../routes/start.ts";
 
-/** A button that asks for a memory plan, and the plan. */
-export function PlanButton({ label, load }: { label: string; load: () => Promise<Plan> }) {
+/** A button that asks for the memory plan of a run, and the plan. */
+export function PlanButton({ label, request }: { label: string; request: () => unknown }) {
   const [plan, setPlan] = useState<Plan | null>(null);
-  const [error, setError] = useState<Error | null>(null);
-  const [isBusy, setBusy] = useState(false);
-  const ask = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      setPlan(await load());
-    } catch (failure) {
-      setPlan(null);
-      setError(failure instanceof Error ? failure : new Error(String(failure)));
-    }
-    setBusy(false);
-  };
+  const { error, isBusy, sending } = useSending();
+  const ask = sending(async () => {
+    setPlan(await (await send("POST", "/api/plan", { body: request() })).json());
+  });
   return (
     <div class="plan">
       <button type="button" onClick={ask} disabled={isBusy}>{isBusy ? "Planning …" : label}</button>
       <div aria-live="polite">
         <Failure error={error} />
-        {plan !== null && <PlanTable plan={plan} />}
+        {plan !== null && error === null && <PlanTable plan={plan} />}
       </div>
     </div>
   );
@@ -41,18 +35,10 @@ function PlanTable({ plan: { peakBytes, limitBytes, resident, phases } }: { plan
   return (
     <table>
       <caption class={isTooMuch ? "bad" : ""}>
-        {[
-          `At most ${formatSize(peakBytes)}`,
-          limitBytes === null ? "." : ` of ${formatSize(limitBytes)}.`,
-          isTooMuch ? " It does not fit." : "",
-        ].join("")}
+        At most {formatSize(peakBytes)}
+        {limitBytes !== null && ` of ${formatSize(limitBytes)}`}.{isTooMuch && " It does not fit."}
       </caption>
-      <thead>
-        <tr>
-          <th scope="col">Use</th>
-          <th scope="col">Memory</th>
-        </tr>
-      </thead>
+      <Head titles={["Use", "Memory"]} />
       <tbody>
         {resident.map(row)}
         {phases.length > 0 && (

@@ -1,31 +1,47 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatValue } from "../format.ts";
 import { send } from "../live/api.ts";
-import { go } from "../live/route.ts";
+import { go, useRoute } from "../live/route.ts";
 import { useLoaded } from "../live/use_loaded.ts";
+import { useSending } from "../live/use_sending.ts";
 import { refreshRuns } from "../live/use_runs.ts";
 import { Failure } from "../parts/failure.tsx";
-import {
-  describedBy,
-  type FieldProblem,
-  fieldProblem,
-  ProblemOf,
-  useProblem,
-} from "../parts/problem_of.tsx";
+import { Choice } from "../parts/choice.tsx";
+import { describedBy, type FieldProblem, ProblemOf, useProblem } from "../parts/problem_of.tsx";
+import { SearchField } from "../parts/search_field.tsx";
 import { FormField } from "./form_field.tsx";
 import { PlanButton } from "./plan_button.tsx";
 import { defaultAt, type Field, schemaFields, typedValue, valueAt } from "./schema_fields.ts";
 import type { ModelList } from "../../routes/models.ts";
-import type { Plan } from "../../routes/start.ts";
 import type { Preset } from "../../launches/presets.ts";
 import type { RunView } from "../../runs/run_view.ts";
 import type { Schema } from "../api/schema_types.ts";
-import type { PageState } from "../url_state.ts";
 
-export type Typed = { text: string; value: unknown };
+interface Typed {
+  readonly text: string;
+  readonly value: unknown;
+}
+
+/** What stands above the keys of the configuration. */
+const OPTIONS = {
+  run: { label: "Name", hint: "of the run's folder; empty: the next free number" },
+  steps: { label: "Steps", hint: "empty: as the preset says", least: 1 },
+  seeds: { label: "Seeds", hint: "separated by commas; empty: 0,1,2" },
+  ranks: {
+    label: "Ranks",
+    hint: "processes that share it, one for each GPU; empty: one",
+    least: 1,
+  },
+  gpuIndex: {
+    label: "GPU",
+    hint: "its number, as ./tango doctor shows; empty: the first with room",
+    least: 0,
+  },
+};
 
 /** Starts a run from a preset; the form is made from the configuration's own schema. */
-export function StartRun({ route }: { route: PageState }) {
+export function StartRun() {
+  const route = useRoute();
   const { answer, error } = useLoaded<{ presets: Preset[] }>("/api/presets");
   const presets = answer?.presets ?? [];
   const preset = presets.find(({ name }) => name === route.preset) ?? presets[0];
@@ -35,19 +51,16 @@ export function StartRun({ route }: { route: PageState }) {
       <Failure error={error} />
       {answer !== null && preset === undefined && <p class="notice">The server has no presets.</p>}
       {preset !== undefined && (
-        <label class="field">
-          Preset
-          <select
-            value={preset.name}
-            onChange={({ currentTarget }) => go({ preset: currentTarget.value }, { replace: true })}
-          >
-            {presets.map(({ name, kind }) => (
-              <option key={name} value={name} selected={name === preset.name}>
-                {kind === "train" ? name : `${name} (${kind})`}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          class="field"
+          label="Preset"
+          value={preset.name}
+          options={presets.map(({ name, kind }) => [
+            name,
+            kind === "train" ? name : `${name} (${kind})`,
+          ])}
+          onChange={(name) => go({ preset: name }, { replace: true })}
+        />
       )}
       {preset !== undefined && <StartForm preset={preset} key={preset.name} />}
     </article>
@@ -63,50 +76,47 @@ function StartForm({ preset }: { preset: Preset }) {
   const [typed, setTyped] = useState<Record<string, Typed>>({});
   const [wanted, setWanted] = useState("");
   const [options, setOptions] = useState({
-    ...{ run: "", steps: "", ranks: "", gpuIndex: "" },
-    ...{ isCompared: false, seeds: "" },
+    run: "",
+    steps: "",
+    seeds: "",
+    ranks: "",
+    gpuIndex: "",
   });
-  const [error, setError] = useState<Error | null>(null);
-  const [isBusy, setBusy] = useState(false);
+  const [isCompared, setCompared] = useState(false);
+  const { error, setError, isBusy, sending } = useSending();
   // One key for what is being tried: a second press, or a retry after a lost answer, starts nothing twice.
   const attempt = useRef(crypto.randomUUID());
   useEffect(() => {
     attempt.current = crypto.randomUUID();
     // What was wrong is another request's.
     setError(null);
-  }, [typed, options]);
-  const wrong = optionProblem(fieldProblem(error), options);
-  const { form, elsewhere } = useProblem(error);
+  }, [typed, options, isCompared]);
+  const { form, wrong: blamed, elsewhere } = useProblem(error);
+  const wrong = optionProblem(blamed, options);
 
+  const number = (name: "steps" | "ranks" | "gpuIndex") =>
+    options[name] === "" ? undefined : Number(options[name]);
   const request = () => ({
-    kind: options.isCompared ? "compare" : preset.kind,
+    kind: isCompared ? "compare" : preset.kind,
     preset: preset.name,
     set: changes.map(([key, { value }]) => `${key}=${JSON.stringify(value)}`),
-    ...(options.run === "" ? {} : { run: options.run }),
-    ...(options.steps === "" ? {} : { steps: Number(options.steps) }),
-    ...(options.ranks === "" || options.isCompared ? {} : { ranks: Number(options.ranks) }),
-    ...(options.seeds.trim() === "" || !options.isCompared
-      ? {}
-      : { seeds: options.seeds.split(",").map(Number) }),
-    ...(options.gpuIndex === "" ? {} : { gpuIndex: Number(options.gpuIndex) }),
+    run: options.run || undefined,
+    steps: number("steps"),
+    ranks: isCompared ? undefined : number("ranks"),
+    seeds: isCompared && options.seeds.trim() !== ""
+      ? options.seeds.split(",").map(Number)
+      : undefined,
+    gpuIndex: number("gpuIndex"),
   });
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      const headers = { "idempotency-key": attempt.current };
-      const run: RunView = await (await send("POST", "/api/runs", { body: request(), headers }))
-        .json();
-      refreshRuns();
-      go({ screen: "run", view: "curves", runs: [run.id] });
-    } catch (failure) {
-      // A field that is not shown could not be blamed.
-      setWanted("");
-      setError(failure instanceof Error ? failure : new Error(String(failure)));
-      setBusy(false);
-    }
-  };
+  const submit = sending(async () => {
+    // A field that is not shown could not be blamed.
+    setWanted("");
+    const headers = { "idempotency-key": attempt.current };
+    const answer = await send("POST", "/api/runs", { body: request(), headers });
+    const run: RunView = await answer.json();
+    refreshRuns();
+    go({ screen: "run", view: "curves", runs: [run.id] });
+  });
   const type = (field: Field, text: string) =>
     setTyped((known) => ({ ...known, [field.key]: { text, value: typedValue(field, text) } }));
   const presetValue = (key: string) => {
@@ -133,58 +143,33 @@ function StartForm({ preset }: { preset: Preset }) {
         <label class="field check">
           <input
             type="checkbox"
-            checked={options.isCompared}
-            onChange={({ currentTarget: { checked } }) =>
-              setOptions((known) => ({ ...known, isCompared: checked }))}
+            checked={isCompared}
+            onChange={() => setCompared(!isCompared)}
           />
           Compare it with the generator alone and with a frozen verifier, over several seeds
         </label>
       )}
       <div class="fields">
-        {[
-          {
-            name: "run",
-            label: "Name",
-            hint: "of the run's folder; empty: the next free number",
-            type: "text",
-          },
-          { name: "steps", label: "Steps", hint: "empty: as the preset says", type: "number" },
-          options.isCompared
-            ? {
-              name: "seeds",
-              label: "Seeds",
-              hint: "separated by commas; empty: 0,1,2",
-              type: "text",
-            }
-            : {
-              name: "ranks",
-              label: "Ranks",
-              hint: "processes that share it, one for each GPU; empty: one",
-              type: "number",
-            },
-          {
-            name: "gpuIndex",
-            label: "GPU",
-            hint: "its number, as ./tango doctor shows; empty: the first with room",
-            type: "number",
-            least: 0,
-          },
-        ].map(({ name, label, hint, type: kind, least = 1 }) => (
-          <div class="field" key={name}>
-            <label for={`option-${name}`}>{label}</label>
-            <input
-              id={`option-${name}`}
-              type={kind}
-              min={kind === "number" ? least : undefined}
-              value={Reflect.get(options, name)}
-              {...describedBy(wrong, name, `option-hint-${name}`)}
-              onInput={({ currentTarget: { value } }) =>
-                setOptions((known) => ({ ...known, [name]: value }))}
-            />
-            <ProblemOf wrong={wrong} field={name} />
-            <p class="hint" id={`option-hint-${name}`}>{hint}</p>
-          </div>
-        ))}
+        {(["run", "steps", isCompared ? "seeds" : "ranks", "gpuIndex"] as const).map((name) => {
+          const { label, hint, least }: { label: string; hint: string; least?: number } =
+            OPTIONS[name];
+          return (
+            <div class="field" key={name}>
+              <label for={`option-${name}`}>{label}</label>
+              <input
+                id={`option-${name}`}
+                type={least === undefined ? "text" : "number"}
+                min={least}
+                value={options[name]}
+                {...describedBy(wrong, name, `option-hint-${name}`)}
+                onInput={({ currentTarget: { value } }) =>
+                  setOptions((known) => ({ ...known, [name]: value }))}
+              />
+              <ProblemOf wrong={wrong} field={name} />
+              <p class="hint" id={`option-hint-${name}`}>{hint}</p>
+            </div>
+          );
+        })}
       </div>
       <Failure error={elsewhere ?? schemaError} />
       {changes.length > 0 && (
@@ -197,25 +182,12 @@ function StartForm({ preset }: { preset: Preset }) {
         <button type="submit" class="primary" disabled={isBusy}>
           {isBusy ? "Starting …" : "Start"}
         </button>
-        <PlanButton
-          label="Memory plan"
-          load={async () =>
-            (await send("POST", "/api/plan", {
-              body: request(),
-            })).json() as Promise<Plan>}
-        />
+        <PlanButton label="Memory plan" request={request} />
       </div>
       {schema !== null && (
         <section aria-labelledby="everything">
           <h2 id="everything">Everything else</h2>
-          <label class="field">
-            Only keys about
-            <input
-              type="search"
-              value={wanted}
-              onInput={({ currentTarget }) => setWanted(currentTarget.value)}
-            />
-          </label>
+          <SearchField label="Only keys about" wanted={wanted} onInput={setWanted} />
           <div class="fields">
             {schemaFields(schema).filter(({ key }) => key !== "run_directory").map((field) => (
               <FormField

@@ -1,15 +1,16 @@
 import { useRef, useState } from "preact/hooks";
 import { runPath, send } from "../live/api.ts";
 import { jsonLines } from "../live/json_lines.ts";
+import { useRoute } from "../live/route.ts";
 import { useLoaded } from "../live/use_loaded.ts";
+import { useSending } from "../live/use_sending.ts";
 import { Failure } from "../parts/failure.tsx";
 import { hasBegun } from "../run/states.ts";
 import { Judged } from "./judged.tsx";
 import { VerifyFields } from "./verify_fields.tsx";
-import type { ListedCheckpoint } from "../../routes/folders.ts";
 import type { JudgedSolution } from "../../../run/tango/judge_solution.ts";
+import type { ListedCheckpoint } from "../../routes/folders.ts";
 import type { RunView } from "../../runs/run_view.ts";
-import type { PageState } from "../url_state.ts";
 
 /** A line of what POST /api/verify answers. */
 type VerifyLine =
@@ -24,47 +25,36 @@ export interface Asked {
 }
 
 /** A problem, and a solution if one likes, for a run's policies: what they write streams in. */
-export function Verify({ runs, route }: { runs: RunView[]; route: PageState }) {
+export function Verify({ runs }: { runs: RunView[] }) {
+  const route = useRoute();
   const judging = runs.filter((run) => run.kind === "train" && hasBegun(run));
-  const [asked, setAsked] = useState({ problem: "", solution: "" });
+  const [asked, setAsked] = useState<Asked>({ problem: "", solution: "" });
   const [texts, setTexts] = useState({ solution: "", critique: "" });
   const [judged, setJudged] = useState<JudgedSolution | null>(null);
-  const [error, setError] = useState<Error | null>(null);
+  const { error, isBusy, sending } = useSending();
   const abort = useRef<AbortController | null>(null);
-  const [isBusy, setBusy] = useState(false);
-  const run = (judging.find(({ id }) => id === route.runs[0]) ?? judging[0])?.id ?? "";
+  const chosen = judging.find(({ id }) => id === route.runs[0]) ?? judging[0];
+  const run = chosen?.id ?? "";
   const { answer } = useLoaded<{ checkpoints: ListedCheckpoint[] }>(
     run === "" ? null : runPath(run, "checkpoints"),
-    stepOf(runs, run),
+    chosen?.step,
   );
-  const checkpoints = answer?.checkpoints ?? [];
+  const steps = (answer?.checkpoints ?? []).map(({ step }) => step);
   // One that is gone meanwhile is not asked.
-  const step = checkpoints.some((one) => one.step === route.step) ? route.step : null;
+  const step = steps.find((one) => one === route.step) ?? null;
 
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    const ending = new AbortController();
-    abort.current = ending;
-    setBusy(true);
-    setError(null);
+  const submit = sending(async () => {
+    const { signal } = abort.current = new AbortController();
     setJudged(null);
     setTexts({ solution: asked.solution, critique: "" });
-    const body = {
-      run,
-      problem: asked.problem,
-      checkpoint: step,
-      solution: asked.solution === "" ? null : asked.solution,
-    };
+    const body = { run, checkpoint: step, ...asked, solution: asked.solution || null };
     try {
-      const response = await send("POST", "/api/verify", { body, signal: ending.signal });
+      const response = await send("POST", "/api/verify", { body, signal });
       if (response.body !== null) await hear(response.body);
-    } catch (failure) {
-      if (!ending.signal.aborted) {
-        setError(failure instanceof Error ? failure : new Error(String(failure)));
-      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
     }
-    setBusy(false);
-  };
+  });
   const hear = async (body: ReadableStream<Uint8Array>) => {
     for await (const line of jsonLines(body)) {
       const told = line as VerifyLine;
@@ -78,14 +68,14 @@ export function Verify({ runs, route }: { runs: RunView[]; route: PageState }) {
       <h1 id="verify-title">Verify a solution</h1>
       <form onSubmit={submit}>
         <VerifyFields
-          runs={judging}
+          runs={judging.map(({ id }) => id)}
           run={run}
-          checkpoints={checkpoints}
+          steps={steps}
           step={step}
           asked={asked}
           onChange={(changes) => setAsked((known) => ({ ...known, ...changes }))}
         />
-        {answer !== null && checkpoints.length === 0 && (
+        {answer !== null && steps.length === 0 && (
           <p class="notice">
             {run} has no checkpoint yet. Its button Checkpoint saves one after the present step.
           </p>
@@ -97,7 +87,7 @@ export function Verify({ runs, route }: { runs: RunView[]; route: PageState }) {
           <button
             type="submit"
             class="primary"
-            disabled={isBusy || checkpoints.length === 0 || asked.problem === ""}
+            disabled={isBusy || steps.length === 0 || asked.problem === ""}
           >
             {isBusy ? "Judging …" : "Verify"}
           </button>
@@ -108,8 +98,4 @@ export function Verify({ runs, route }: { runs: RunView[]; route: PageState }) {
       <Judged texts={texts} judged={judged} />
     </article>
   );
-}
-
-function stepOf(runs: readonly RunView[], run: string) {
-  return runs.find(({ id }) => id === run)?.step;
 }

@@ -1,48 +1,41 @@
 import { go } from "../live/route.ts";
-import type { ListedCheckpoint } from "../../routes/folders.ts";
-import type { RunView } from "../../runs/run_view.ts";
+import { Choice } from "../parts/choice.tsx";
 import type { Asked } from "./verify.tsx";
 
 /** Whom to ask, and what. */
 export function VerifyFields(
-  { runs, run, checkpoints, step, asked, onChange }: {
-    readonly runs: readonly RunView[];
+  { runs, run, steps, step, asked, onChange }: {
+    readonly runs: readonly string[];
     /** The one that is asked. */
     readonly run: string;
-    /** Of it. */
-    readonly checkpoints: readonly ListedCheckpoint[];
-    /** Of the checkpoint; null for the newest. */
+    /** Of its checkpoints. */
+    readonly steps: readonly number[];
+    /** Null for the newest. */
     readonly step: number | null;
     readonly asked: Asked;
     readonly onChange: (changes: Partial<Asked>) => void;
   },
 ) {
-  const steps = checkpoints.map(({ step }) => String(step)).reverse();
   return (
     <>
       <div class="fields">
-        <label class="field">
-          Run
-          <select
-            value={run}
-            onChange={({ currentTarget }) => go({ runs: [currentTarget.value], step: null })}
-          >
-            {runs.map(({ id }) => <option key={id} value={id} selected={id === run}>{id}</option>)}
-          </select>
-        </label>
-        <label class="field">
-          As it was after
-          <select
-            value={step === null ? "" : String(step)}
-            onChange={({ currentTarget: { value } }) =>
-              go({ step: value === "" ? null : Number(value) })}
-          >
-            <option value="">the newest checkpoint</option>
-            {steps.map((one) => (
-              <option key={one} value={one} selected={one === String(step)}>step {one}</option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          class="field"
+          label="Run"
+          value={run}
+          options={runs.map((id) => [id, id])}
+          onChange={(id) => go({ runs: [id], step: null })}
+        />
+        <Choice
+          class="field"
+          label="As it was after"
+          value={step === null ? "" : String(step)}
+          options={[
+            ["", "the newest checkpoint"],
+            ...steps.toReversed().map((one): [string, string] => [`${one}`, `step ${one}`]),
+          ]}
+          onChange={(one) => go({ step: one === "" ? null : Number(one) })}
+        />
       </div>
       <Area
         label="Problem"
@@ -64,11 +57,11 @@ export function VerifyFields(
 
 function Area(
   { label, hint, rows, value, onInput }: {
-    readonly label: string;
-    readonly hint?: string;
-    readonly rows: number;
-    readonly value: string;
-    readonly onInput: (value: string) => void;
+    label: string;
+    hint?: string;
+    rows: number;
+    value: string;
+    onInput: (value: string) => void;
   },
 ) {
   const id = `verify-${label.toLowerCase()}`;
@@ -80,10 +73,10 @@ function Area(
         rows={rows}
         value={value}
         spellcheck={false}
-        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        aria-describedby={hint && `${id}-hint`}
         onInput={({ currentTarget }) => onInput(currentTarget.value)}
       />
-      {hint !== undefined && <p class="hint" id={`${id}-hint`}>{hint}</p>}
+      {hint && <p class="hint" id={`${id}-hint`}>{hint}</p>}
     </div>
   );
 }
