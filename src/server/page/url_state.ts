@@ -46,9 +46,11 @@ type Read<Value> = (text: string | null) => Value;
 
 const anyText: Read<string> = (text) => text ?? "";
 
-const oneOf =
-  <Word extends string>(words: Record<Word, string>, otherwise: Word): Read<Word> => (text) =>
-    text !== null && Object.hasOwn(words, text) ? text as Word : otherwise;
+const oneOf = <Words extends object>(
+  words: Words,
+  otherwise: keyof Words & string,
+): Read<keyof Words & string> =>
+(text) => text !== null && Object.hasOwn(words, text) ? text as keyof Words & string : otherwise;
 
 const whole =
   <Otherwise>(minimum: number, otherwise: Otherwise): Read<number | Otherwise> => (text) =>

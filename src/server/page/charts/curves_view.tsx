@@ -28,7 +28,7 @@ export function Curves(
     readonly ids: readonly string[];
     readonly version: string;
     /** Of a comparison, and the policy whose lines are drawn; else a line's colour says which policy it is of. */
-    readonly arms?: { policy: "generator" | "verifier"; of: (id: string) => Arm };
+    readonly arms?: { policy: Policy; of: (id: string) => Arm };
   },
 ) {
   const { from, to, more, smoothing } = useRoute();
