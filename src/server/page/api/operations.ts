@@ -2,6 +2,9 @@
 
 import { describeType, fieldsOf, type Schema } from "./schema_types.ts";
 
+/** By media type. */
+type Content = Readonly<Record<string, { readonly schema: Schema }>>;
+
 /** One request of an OpenAPI document. */
 export interface OpenApiOperation {
   readonly summary?: string;
@@ -12,15 +15,8 @@ export interface OpenApiOperation {
     readonly description?: string;
     readonly schema: Schema;
   }[];
-  readonly requestBody?: {
-    readonly content: Readonly<Record<string, { readonly schema: Schema }>>;
-  };
-  readonly responses: Readonly<
-    Record<string, {
-      readonly description: string;
-      readonly content?: Readonly<Record<string, { readonly schema: Schema }>>;
-    }>
-  >;
+  readonly requestBody?: { readonly content: Content };
+  readonly responses: Readonly<Record<string, { description: string; content?: Content }>>;
 }
 
 /** The part of an OpenAPI document that the page shows. */

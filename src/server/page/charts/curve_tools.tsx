@@ -37,7 +37,7 @@ export function CurveTools(
           />
           <output>{smoothing === 1 ? "none" : `${smoothing} steps`}</output>
         </label>
-        <StepRange from={from} to={to} />
+        <StepRange />
         <Choice
           label="One more"
           value={more}

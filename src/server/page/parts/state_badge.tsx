@@ -1,8 +1,7 @@
-import { describeState } from "../run/states.ts";
+import { toneOf } from "../run/states.ts";
 import type { RunView } from "../../runs/run_view.ts";
 
 /** A run's state in a word; its colour says the same again. */
 export function StateBadge({ state }: { state: RunView["state"] }) {
-  const { label, tone } = describeState(state);
-  return <span class={`badge ${tone}`}>{label}</span>;
+  return <span class={`badge ${toneOf(state)}`}>{state}</span>;
 }

@@ -1,8 +1,9 @@
-import { go } from "../live/route.ts";
+import { go, useRoute } from "../live/route.ts";
 import { StepField } from "./step_field.tsx";
 
 /** The steps that charts show; dragging in one says the same. */
-export function StepRange({ from, to }: { from: number | null; to: number | null }) {
+export function StepRange() {
+  const { from, to } = useRoute();
   return (
     <>
       <StepField label="From step" value={from} onChange={(value) => go({ from: value })} />
@@ -14,10 +15,10 @@ export function StepRange({ from, to }: { from: number | null; to: number | null
   );
 }
 
-export function StepTools(props: { from: number | null; to: number | null }) {
+export function StepTools() {
   return (
     <div class="tools" role="group" aria-label="Which steps">
-      <StepRange {...props} />
+      <StepRange />
     </div>
   );
 }

@@ -39,7 +39,7 @@ export function ConfusionView({ run, version }: { run: RunView; version: string 
   const shown = Math.min(place ?? shares.length - 1, shares.length - 1);
   return (
     <>
-      <StepTools from={from} to={to} />
+      <StepTools />
       <Failure error={error} />
       {shares.length > 0 && (
         <div class="confusion">

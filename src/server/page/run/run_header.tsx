@@ -1,7 +1,7 @@
 import { formatDuration, formatTime } from "../format.ts";
 import { StateBadge } from "../parts/state_badge.tsx";
 import { Controls } from "./controls.tsx";
-import { describeState, describeSteps, progressOf } from "./states.ts";
+import { describeSteps, progressOf } from "./states.ts";
 import type { RunView } from "../../runs/run_view.ts";
 
 /** A run's name, state, progress and what can be done with it. */
@@ -21,7 +21,7 @@ export function RunHeader({ run }: { run: RunView }) {
       <Controls run={run} />
       {error !== null && (
         <div class="notice bad" role="alert">
-          <strong>{describeState(state).label}:</strong> <span class="message">{error}</span>
+          <strong>{state}:</strong> <span class="message">{error}</span>
         </div>
       )}
     </header>

@@ -13,22 +13,23 @@ export type Action =
   | "delete";
 
 const STATES: Readonly<
-  Record<RunView["state"], { label: string; tone: string; actions: readonly Action[] }>
+  Record<RunView["state"], { tone: string; actions: readonly Action[] }>
 > = {
-  waiting: { label: "waiting", tone: "quiet", actions: ["leave"] },
-  starting: { label: "starting", tone: "busy", actions: ["kill"] },
-  running: { label: "running", tone: "good", actions: ["pause", "checkpoint", "stop", "kill"] },
-  paused: { label: "paused", tone: "warm", actions: ["go-on", "checkpoint", "stop", "kill"] },
-  stopping: { label: "stopping", tone: "busy", actions: ["kill"] },
-  stopped: { label: "stopped", tone: "quiet", actions: ["resume", "delete"] },
-  finished: { label: "finished", tone: "quiet", actions: ["delete"] },
-  failed: { label: "failed", tone: "bad", actions: ["resume", "delete"] },
-  killed: { label: "killed", tone: "bad", actions: ["resume", "delete"] },
-  lost: { label: "lost", tone: "bad", actions: ["resume", "delete"] },
+  waiting: { tone: "quiet", actions: ["leave"] },
+  starting: { tone: "busy", actions: ["kill"] },
+  running: { tone: "good", actions: ["pause", "checkpoint", "stop", "kill"] },
+  paused: { tone: "warm", actions: ["go-on", "checkpoint", "stop", "kill"] },
+  stopping: { tone: "busy", actions: ["kill"] },
+  stopped: { tone: "quiet", actions: ["resume", "delete"] },
+  finished: { tone: "quiet", actions: ["delete"] },
+  failed: { tone: "bad", actions: ["resume", "delete"] },
+  killed: { tone: "bad", actions: ["resume", "delete"] },
+  lost: { tone: "bad", actions: ["resume", "delete"] },
 };
 
-export function describeState(state: RunView["state"]) {
-  return STATES[state];
+/** What its colour says. */
+export function toneOf(state: RunView["state"]) {
+  return STATES[state].tone;
 }
 
 /** Whether its process lives. */
