@@ -1,13 +1,16 @@
-/** Which file answers which address of the page: its own modules and style sheets, and the libraries they use. */
+/** The page as it is served: its modules and its style sheets, each bundled with the libraries they use. */
 
+import { buildSync } from "esbuild";
 import { fileURLToPath } from "node:url";
+import { RequestProblem } from "./http/problem.ts";
 
-/** A file of the page. */
+/** What answers at an address of the page. */
 export interface PageFile {
-  /** Where it lies; it may not exist. */
-  readonly path: string;
+  readonly contents: Uint8Array<ArrayBuffer>;
   /** Its content type. */
   readonly type: string;
+  /** Another one when the contents are others. */
+  readonly tag: string;
 }
 
 /**
@@ -32,34 +35,39 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: "image/svg+xml",
 };
 
-const LIBRARIES: Readonly<Record<string, string>> = {
-  "preact.js": "preact/dist/preact.umd.js",
-  "hooks.js": "preact/hooks/dist/hooks.umd.js",
-  "uplot.js": "uplot/dist/uPlot.iife.min.js",
-  "uplot.css": "uplot/dist/uPlot.min.css",
-};
-
-// No dots but the one of the ending: nothing outside the folder can be named.
-const OWN_FILE = /^\/page\/((?:[a-z_]+\/)*[a-z_]+\.(js|css|svg))$/;
+let bundled: ReadonlyMap<string, PageFile> | null = null;
 
 /**
- * The file that an address of the page stands for.
+ * The page's files by address; made when they are first asked for.
  *
- * @param pathname of the request's address, as it was sent
- * @returns null for what is none of the page's
+ * @throws RequestProblem when they cannot be made, naming the line to blame
  */
-export function pageFile(pathname: string): PageFile | null {
-  if (pathname === "/") return { path: pathOf("page/index.html"), type: TYPES.html };
-  const library = /^\/page\/vendor\/([a-z]+\.(js|css))$/.exec(pathname);
-  if (library !== null) {
-    const [, name, ending] = library;
-    if (!Object.hasOwn(LIBRARIES, name)) return null;
-    return { path: pathOf(`../../node_modules/${LIBRARIES[name]}`), type: TYPES[ending] };
-  }
-  const own = OWN_FILE.exec(pathname);
-  return own === null ? null : { path: pathOf(`page/${own[1]}`), type: TYPES[own[2]] };
+export function pageFiles(): ReadonlyMap<string, PageFile> {
+  return bundled ??= bundlePage(fileURLToPath(new URL("page", import.meta.url)));
 }
 
-function pathOf(relative: string): string {
-  return fileURLToPath(new URL(relative, import.meta.url));
+/** Bundles the page that lies in a folder. */
+export function bundlePage(folder: string): ReadonlyMap<string, PageFile> {
+  try {
+    const { outputFiles } = buildSync({
+      absWorkingDir: folder,
+      entryPoints: ["index.html", "icon.svg", "theme.ts", "main.tsx", "main.css"],
+      outdir: "/page",
+      bundle: true,
+      write: false,
+      format: "esm",
+      charset: "utf8",
+      jsx: "automatic",
+      jsxImportSource: "preact",
+      loader: { ".html": "copy", ".svg": "copy" },
+      logLevel: "silent",
+    });
+    return new Map(outputFiles.map(({ path, contents, hash }) => [
+      path === "/page/index.html" ? "/" : path,
+      { contents: new Uint8Array(contents), type: TYPES[path.split(".")[1]], tag: `"${hash}"` },
+    ]));
+  } catch (error) {
+    const { message } = error as Error;
+    throw new RequestProblem(500, `The page cannot be bundled. ${message}`);
+  }
 }

@@ -2,7 +2,7 @@
 
 import { Hono } from "hono";
 import { problemResponse } from "./http/problem.ts";
-import { pageFile } from "./page_files.ts";
+import { pageFiles } from "./page_files.ts";
 
 /** Routes of the page. */
 export function pageRoutes(): Hono {
@@ -12,21 +12,13 @@ export function pageRoutes(): Hono {
   return page;
 }
 
-async function answer(request: Request): Promise<Response> {
-  const file = pageFile(new URL(request.url).pathname);
-  if (file === null) return problemResponse(404, "There is no such file of the page.");
-  try {
-    const { mtime, size } = await Deno.stat(file.path);
-    const tag = `"${mtime?.getTime() ?? 0}-${size}"`;
-    const headers = { "cache-control": "no-cache", etag: tag, "content-type": file.type };
-    if (request.headers.get("if-none-match") === tag) {
-      return new Response(null, { status: 304, headers });
-    }
-    return new Response(await Deno.readFile(file.path), { headers });
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) {
-      return problemResponse(404, "There is no such file of the page.");
-    }
-    throw error;
+function answer(request: Request): Response {
+  const file = pageFiles().get(new URL(request.url).pathname);
+  if (file === undefined) return problemResponse(404, "There is no such file of the page.");
+  const { contents, type, tag } = file;
+  const headers = { "cache-control": "no-cache", etag: tag, "content-type": type };
+  if (request.headers.get("if-none-match") === tag) {
+    return new Response(null, { status: 304, headers });
   }
+  return new Response(contents, { headers });
 }

@@ -1,56 +1,47 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { pageFile } from "../../src/server/page_files.ts";
+import { bundlePage, pageFiles } from "../../src/server/page_files.ts";
+import { withFolder } from "./written_run.ts";
 
-const page = fileURLToPath(new URL("../../src/server/page/", import.meta.url));
+const folder = fileURLToPath(new URL("../../src/server/page/", import.meta.url));
 
 Deno.test("page files: the page, and every file that it names, are there", () => {
-  const html = Deno.readTextFileSync(pageFile("/")?.path ?? "");
+  const page = pageFiles().get("/");
+  const html = new TextDecoder().decode(page?.contents);
   const named = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => address);
-  assert(named.length > 5);
-  for (const address of named) {
-    const file = pageFile(address);
-    assert(file !== null, address);
-    assert(Deno.statSync(file.path).isFile, address);
+  assert.deepEqual(["/", ...named].sort(), [...pageFiles().keys()].sort());
+  assert.deepEqual(named.map((address) => pageFiles().get(address)?.type.split(";")[0]), [
+    ...["image/svg+xml", "text/css", "text/javascript", "text/javascript"],
+  ]);
+});
+
+Deno.test("page files: no module inserts text as markup", () => {
+  const modules = (inside: string): string[] =>
+    [...Deno.readDirSync(inside)].flatMap(({ name, isDirectory }) =>
+      isDirectory ? modules(join(inside, name)) : /\.tsx?$/.test(name) ? [join(inside, name)] : []
+    );
+  const paths = modules(folder);
+  assert(paths.length > 30);
+  for (const path of paths) {
+    // A problem, a solution or a run's name may be anything.
+    assert.doesNotMatch(
+      Deno.readTextFileSync(path),
+      /innerHTML|outerHTML|insertAdjacent|setInnerHTML|document\.write/,
+    );
   }
 });
 
-Deno.test("page files: every module that a module imports is served", () => {
-  const seen = new Set<string>();
-  const visit = (address: string) => {
-    if (seen.has(address)) return;
-    seen.add(address);
-    const file = pageFile(address);
-    assert(file !== null, address);
-    const source = Deno.readTextFileSync(file.path);
-    // A problem, a solution or a run's name may be anything: all of it is inserted as text.
-    assert.doesNotMatch(source, /innerHTML|outerHTML|insertAdjacent|setInnerHTML|document\.write/);
-    for (const [, specifier] of source.matchAll(/^(?:import|export)[^"';]*from "([^"]+)";/gm)) {
-      visit(new URL(specifier, `http://page${address}`).pathname);
+Deno.test("page files: a page that cannot be bundled is one message that names the line", async () => {
+  await withFolder((broken) => {
+    for (const name of ["index.html", "icon.svg", "theme.ts", "main.css"]) {
+      Deno.writeTextFileSync(join(broken, name), "");
     }
-  };
-  visit("/page/main.js");
-  assert(seen.size > 30);
-});
-
-Deno.test("page files: nothing else can be named", () => {
-  const others = [
-    "/page/",
-    "/page/contract.ts",
-    "/page/deno.json",
-    "/page/../page_files.ts",
-    "/page/%2e%2e/page_files.js",
-    "/page/..%2fpage_files.js",
-    "/page/.hidden.js",
-    "/page/charts/../../../run.js",
-    "/page//etc/passwd.js",
-    "/page/vendor/preact.mjs",
-    "/page/vendor/constructor",
-    "/page/vendor/../main.js",
-    "/page/main.js/",
-    "/page/main.js\n",
-    "/pagemain.js",
-  ];
-  for (const address of others) assert.equal(pageFile(address), null, address);
-  assert.equal(pageFile("/page/main.js")?.path, `${page}main.js`);
+    Deno.writeTextFileSync(join(broken, "main.tsx"), 'import "./none.ts";\n');
+    assert.throws(() => bundlePage(broken), {
+      status: 500,
+      message:
+        /^The page cannot be bundled\. .*\nmain\.tsx:1:7: ERROR: Could not resolve "\.\/none/,
+    });
+  });
 });

@@ -67,7 +67,6 @@ const INNER: Readonly<Record<string, readonly string[]>> = {
     "compare",
   ],
   server: [
-    "page",
     "index",
     "http",
     "runs",
@@ -78,6 +77,7 @@ const INNER: Readonly<Record<string, readonly string[]>> = {
     "openai",
     "routes",
     "tinker",
+    "page",
   ],
 };
 
@@ -174,6 +174,6 @@ function typeScriptFiles(folder: string): string[] {
   return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) => {
     const path = join(folder, name);
     if (isDirectory) return typeScriptFiles(path);
-    return name.endsWith(".ts") ? [path] : [];
+    return /\.tsx?$/.test(name) ? [path] : [];
   });
 }

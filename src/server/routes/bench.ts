@@ -17,6 +17,9 @@ const benchmarkSchema = z.object({
   error: z.string().nullable().describe("Why it failed."),
 }).openapi("Benchmark");
 
+/** A benchmark without its results. */
+export type ListedBenchmark = z.infer<typeof benchmarkSchema>;
+
 const name = z.string().min(1).max(255);
 const nameParameter = z.object({
   name: name.openapi({ param: { name: "name", in: "path" }, example: "bench-001" }),
@@ -133,7 +136,7 @@ export function benchRoutes(benchmarks: Benchmarks): OpenAPIHono {
   return api;
 }
 
-function withoutResults(benchmark: Benchmark): z.output<typeof benchmarkSchema> {
+function withoutResults(benchmark: Benchmark): ListedBenchmark {
   const { name, state, startedAt, error } = benchmark;
   return { name, state, startedAt, error };
 }

@@ -19,6 +19,25 @@ const measured = z.object({
   runs: z.int(),
 }).nullable().describe("Null where no finished run has it.");
 
+const comparisonSchema = z.object({
+  runs: z.array(z.object({
+    id: z.string(),
+    method: z.string(),
+    seed: z.int(),
+  })).describe("In the order in which they are done; those to come have not begun."),
+  table: z.array(z.object({
+    name: z.string(),
+    runs: z.int(),
+    generatorAccuracy: measured,
+    verifierBalancedAccuracy: measured,
+  })).describe(
+    "Of where all began and where each method came to; empty before a run is finished.",
+  ),
+});
+
+/** The runs of a comparison, and what came of it so far. */
+export type ComparisonSoFar = z.infer<typeof comparisonSchema>;
+
 const comparison = createRoute({
   method: "get",
   path: "/api/runs/{id}/comparison",
@@ -27,21 +46,7 @@ const comparison = createRoute({
   responses: {
     200: json(
       "Each run that has begun is one of /api/runs too, with its own metrics, samples and so on.",
-      z.object({
-        runs: z.array(z.object({
-          id: z.string(),
-          method: z.string(),
-          seed: z.int(),
-        })).describe("In the order in which they are done; those to come have not begun."),
-        table: z.array(z.object({
-          name: z.string(),
-          runs: z.int(),
-          generatorAccuracy: measured,
-          verifierBalancedAccuracy: measured,
-        })).describe(
-          "Of where all began and where each method came to; empty before a run is finished.",
-        ),
-      }),
+      comparisonSchema,
     ),
     ...problems(404, 409, 422, 429),
   },

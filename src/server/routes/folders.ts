@@ -37,23 +37,23 @@ const config = createRoute({
   },
 });
 
+const checkpointSchema = z.object({
+  step: z.int(),
+  bytes: z.number(),
+  createdAt: z.string(),
+  files: z.array(z.object({ path: z.string(), bytes: z.number() })),
+});
+
+/** A checkpoint with its files. */
+export type ListedCheckpoint = z.infer<typeof checkpointSchema>;
+
 const checkpoints = createRoute({
   method: "get",
   path: "/api/runs/{id}/checkpoints",
   summary: "Checkpoints and their files",
   request: { params: runParameter },
   responses: {
-    200: json(
-      "Ascending.",
-      z.object({
-        checkpoints: z.array(z.object({
-          step: z.int(),
-          bytes: z.number(),
-          createdAt: z.string(),
-          files: z.array(z.object({ path: z.string(), bytes: z.number() })),
-        })),
-      }),
-    ),
+    200: json("Ascending.", z.object({ checkpoints: z.array(checkpointSchema) })),
     ...problems(404, 409, 422, 429),
   },
 });

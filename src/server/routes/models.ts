@@ -16,6 +16,18 @@ const pullSchema = z.object({
   error: z.string().nullable(),
 }).openapi("Pull");
 
+const listSchema = z.object({
+  models: z.array(z.object({
+    path: z.string(),
+    kind: z.enum(["model", "adapter", "gguf"]),
+    bytes: z.number().describe("Of its weights."),
+  })),
+  pulls: z.array(pullSchema),
+});
+
+/** Models on the disk, and what is being fetched. */
+export type ModelList = z.infer<typeof listSchema>;
+
 const list = createRoute({
   method: "get",
   path: "/api/models",
@@ -23,14 +35,7 @@ const list = createRoute({
   responses: {
     200: json(
       "By path, which is what a configuration calls a model.",
-      z.object({
-        models: z.array(z.object({
-          path: z.string(),
-          kind: z.enum(["model", "adapter", "gguf"]),
-          bytes: z.number().describe("Of its weights."),
-        })),
-        pulls: z.array(pullSchema),
-      }),
+      listSchema,
     ),
     ...problems(429),
   },

@@ -52,6 +52,16 @@ const startOf = (request: ReturnType<typeof runRequestSchema>) =>
 
 const use = z.object({ what: z.string(), bytes: z.number() });
 
+const planSchema = z.object({
+  peakBytes: z.number(),
+  limitBytes: z.number().nullable(),
+  resident: z.array(use),
+  phases: z.array(use).describe("One after the other, so that the largest counts."),
+});
+
+/** What a run would take of a GPU's memory; bytes. */
+export type Plan = z.infer<typeof planSchema>;
+
 const planOf = (request: ReturnType<typeof runRequestSchema>) =>
   createRoute({
     method: "post",
@@ -59,15 +69,7 @@ const planOf = (request: ReturnType<typeof runRequestSchema>) =>
     summary: "What a run would take of a GPU's memory",
     request: { body: body(request) },
     responses: {
-      200: json(
-        "At most.",
-        z.object({
-          peakBytes: z.number(),
-          limitBytes: z.number().nullable(),
-          resident: z.array(use),
-          phases: z.array(use).describe("One after the other, so that the largest counts."),
-        }),
-      ),
+      200: json("At most.", planSchema),
       ...problems(400, 408, 411, 413, 415, 422, 429, 503),
     },
   });

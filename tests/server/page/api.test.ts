@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { OpenApi } from "../../../src/server/page/contract.ts";
-import { operationGroups } from "../../../src/server/page/api/operations.js";
-import { describeType } from "../../../src/server/page/api/schema_types.js";
+
+import { type OpenApi, operationGroups } from "../../../src/server/page/api/operations.ts";
+import { describeType } from "../../../src/server/page/api/schema_types.ts";
 import { serve } from "../../../src/server/serve.ts";
 import { withFolder } from "../written_run.ts";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { smooth } from "../../../src/server/page/charts/smooth.js";
-import { phaseSpans } from "../../../src/server/page/charts/phase_spans.js";
-import { joinRuns } from "../../../src/server/page/charts/join_runs.js";
-import { CURVES, curvesOf } from "../../../src/server/page/charts/curves.js";
+import { smooth } from "../../../src/server/page/charts/smooth.ts";
+import { phaseSpans } from "../../../src/server/page/charts/phase_spans.ts";
+import { joinRuns } from "../../../src/server/page/charts/join_runs.ts";
+import { CURVES, curvesOf } from "../../../src/server/page/charts/curves.ts";
 import { movingMean } from "../../../src/run/report/curves.ts";
 
 Deno.test("curves: smoothing is the mean over a policy's own steps, as in a report's picture", () => {

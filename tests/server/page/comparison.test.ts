@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
-import { armCurves, curvesOf } from "../../../src/server/page/charts/curves.js";
-import { armsOf } from "../../../src/server/page/comparison/arms.js";
-import type { Run } from "../../../src/server/page/contract.ts";
-import { listedRuns } from "../../../src/server/page/run/listed_runs.js";
+import { armCurves, curvesOf } from "../../../src/server/page/charts/curves.ts";
+import { armsOf } from "../../../src/server/page/comparison/arms.ts";
+import type { RunView } from "../../../src/server/runs/run_view.ts";
+import { listedRuns } from "../../../src/server/page/run/listed_runs.ts";
 
-const run = (id: string, comparison: string | null = null, kind: Run["kind"] = "train"): Run => ({
+const run = (
+  id: string,
+  comparison: string | null = null,
+  kind: RunView["kind"] = "train",
+): RunView => ({
   ...{ id, kind, comparison, state: "finished", step: 1, totalSteps: 1, phase: null },
   ...{ startedAt: null, endedAt: null, secondsLeft: null, folder: id, ranks: 1, error: null },
   memory: null,

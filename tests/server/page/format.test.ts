@@ -4,7 +4,7 @@ import {
   formatNumber,
   formatShare,
   formatSize,
-} from "../../../src/server/page/format.js";
+} from "../../../src/server/page/format.ts";
 
 function table<Value>(format: (value: Value) => string, rows: readonly [Value, string][]): void {
   for (const [value, text] of rows) assert.equal(format(value), text, String(value));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { jsonLines } from "../../../src/server/page/live/json_lines.js";
-import { keepLoaded } from "../../../src/server/page/live/keep_loaded.js";
+import { jsonLines } from "../../../src/server/page/live/json_lines.ts";
+import { keepLoaded } from "../../../src/server/page/live/keep_loaded.ts";
 
 /** Loads that the test answers by hand. */
 function heldLoads() {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { confusionShares } from "../../../src/server/page/run/confusion_shares.js";
-import { eventWords } from "../../../src/server/page/run/event_words.js";
-import { flatten } from "../../../src/server/page/run/flatten.js";
-import { rankMetrics, rankShares } from "../../../src/server/page/run/rank_shares.js";
-import { spanPlaces } from "../../../src/server/page/run/span_places.js";
-import { spanTotals } from "../../../src/server/page/run/span_totals.js";
+import { confusionShares } from "../../../src/server/page/run/confusion_shares.ts";
+import { eventWords } from "../../../src/server/page/run/event_words.ts";
+import { flatten } from "../../../src/server/page/run/flatten.ts";
+import { rankMetrics, rankShares } from "../../../src/server/page/run/rank_shares.ts";
+import { spanPlaces } from "../../../src/server/page/run/span_places.ts";
+import { spanTotals } from "../../../src/server/page/run/span_totals.ts";
 import { verifierMetrics } from "../../../src/rl/measures/verifier_metrics.ts";
 
 Deno.test("confusion matrix: shares of all verdicts, and the balanced accuracy of the run's own metrics", () => {
@@ -13,7 +13,7 @@ Deno.test("confusion matrix: shares of all verdicts, and the balanced accuracy o
     verdicts.filter(([truth, said]) => truth === correct && said === verdict).length;
   const [shares] = confusionShares([{
     step: 3,
-    source: "training",
+    source: "training" as const,
     trueCorrect: count(true, true),
     falseIncorrect: count(true, false),
     trueIncorrect: count(false, false),
@@ -32,7 +32,7 @@ Deno.test("confusion matrix: shares of all verdicts, and the balanced accuracy o
 
 Deno.test("confusion matrix: a step of one kind of solutions has one recall, one without any is left out", () => {
   const none = {
-    source: "training",
+    source: "training" as const,
     trueCorrect: 0,
     falseCorrect: 0,
     falseIncorrect: 0,

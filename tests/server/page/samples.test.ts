@@ -5,8 +5,8 @@ import {
   disagrees,
   stepJudgments,
   stepParts,
-} from "../../../src/server/page/samples/step_parts.js";
-import { groupSamples } from "../../../src/server/page/samples/group_samples.js";
+} from "../../../src/server/page/samples/step_parts.ts";
+import { groupSamples } from "../../../src/server/page/samples/group_samples.ts";
 import { parseCritique } from "../../../src/rl/text/parse_critique.ts";
 import { parseSolution } from "../../../src/rl/text/parse_solution.ts";
 

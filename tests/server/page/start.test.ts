@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { z } from "zod";
 import { tangoConfigSchema } from "../../../src/run/config/config_schema.ts";
 import { sftConfigSchema } from "../../../src/run/config/sft_config_schema.ts";
-import type { Schema } from "../../../src/server/page/contract.ts";
+import type { Schema } from "../../../src/server/page/api/schema_types.ts";
 import {
   defaultAt,
   schemaFields,
   shownValue,
   typedValue,
   valueAt,
-} from "../../../src/server/page/start/schema_fields.js";
+} from "../../../src/server/page/start/schema_fields.ts";
 
 type Fields = readonly ReturnType<typeof schemaFields>[number][];
 

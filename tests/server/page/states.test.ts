@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import type { Run, RunState } from "../../../src/server/page/contract.ts";
-import { actionsOf, hasBegun, isLive } from "../../../src/server/page/run/states.js";
+import type { RunView } from "../../../src/server/runs/run_view.ts";
+import { actionsOf, hasBegun, isLive } from "../../../src/server/page/run/states.ts";
 
-const run = (state: RunState, step: number, totalSteps: number): Run => ({
+const run = (state: RunView["state"], step: number, totalSteps: number): RunView => ({
   ...{ id: "one", kind: "train", state, step, totalSteps, phase: null, comparison: null },
   ...{ startedAt: null, endedAt: null, secondsLeft: null, folder: "runs/one", ranks: 1 },
   ...{ error: null, memory: null },

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { Sample, SampleTokens } from "../../../src/server/page/contract.ts";
-import { cutTokens, tokenText, trainedText } from "../../../src/server/page/samples/cut_tokens.js";
+import type { Sample } from "../../../src/run/store/samples_log.ts";
+import type { SampleTokens } from "../../../src/run/store/sample_tokens.ts";
+import { cutTokens, tokenText, trainedText } from "../../../src/server/page/samples/cut_tokens.ts";
 import {
   describeToken,
   numbersOf,
   scaleOf,
   shadeOf,
-} from "../../../src/server/page/samples/token_shades.js";
+} from "../../../src/server/page/samples/token_shades.ts";
 import { packNumbers } from "../../../src/run/store/packed_numbers.ts";
 
 const recordOf = (texts: readonly string[]): SampleTokens => ({

@@ -1,30 +1,33 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import {
-  DEFAULTS,
+  COLOURS,
   FILTERS,
   readState,
   SCREENS,
+  TOKENS,
   VIEWS,
   writeState,
-} from "../../../src/server/page/url_state.js";
-import { TOKEN_COLOURS } from "../../../src/server/page/samples/token_shades.js";
+} from "../../../src/server/page/url_state.ts";
+
+const DEFAULTS = readState("");
+const keysOf = <Key extends string>(words: Record<Key, string>) => Object.keys(words) as Key[];
 
 Deno.test("page's address: what is written is read again, whatever is in it", () => {
   const step = fc.option(fc.nat({ max: 1e6 }), { nil: null });
   const state = fc.record({
-    screen: fc.constantFrom(...SCREENS),
-    view: fc.constantFrom(...VIEWS),
+    screen: fc.constantFrom(...keysOf(SCREENS)),
+    view: fc.constantFrom(...keysOf(VIEWS)),
     runs: fc.uniqueArray(fc.string({ minLength: 1 }), { maxLength: 4 }),
     smoothing: fc.integer({ min: 1, max: 101 }),
     from: step,
     to: step,
-    filter: fc.constantFrom(...FILTERS),
+    filter: fc.constantFrom(...keysOf(FILTERS)),
     step,
     group: fc.string(),
     page: fc.integer({ min: 1, max: 1000 }),
-    colour: fc.constantFrom("judgment", "advantage"),
-    tokens: fc.constantFrom(...TOKEN_COLOURS),
+    colour: fc.constantFrom(...keysOf(COLOURS)),
+    tokens: fc.constantFrom(...keysOf(TOKENS)),
     preset: fc.string(),
     bench: fc.string(),
     earlier: fc.string(),

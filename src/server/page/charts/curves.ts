@@ -1,0 +1,133 @@
+/** The curves that matter, out of some hundred metrics: each answers a question about a run. */
+
+export type Policy = "generator" | "verifier";
+
+export interface Line {
+  readonly metric: string;
+  readonly label: string;
+  /** Place in the colours of lines: 0 for the generator, 1 for the verifier. */
+  readonly colour: number;
+}
+
+export interface Curve {
+  readonly title: string;
+  /** What to look for. */
+  readonly hint: string;
+  readonly lines: readonly Line[];
+  /** Values are shares: drawn in percent. */
+  readonly share?: boolean;
+  /** A setting, a count or a measurement: each of its points is what matters. */
+  readonly noSmoothing?: boolean;
+}
+
+const line = (colour: number, metric: string, label: string): Line => ({ metric, label, colour });
+
+const both = (name: string) => [
+  line(0, `generator/${name}`, "generator"),
+  line(1, `verifier/${name}`, "verifier"),
+];
+
+export const CURVES: readonly Curve[] = [
+  { title: "Reward", hint: "mean of the step's responses", lines: both("reward") },
+  {
+    title: "Held-out accuracy",
+    hint: "problems that training never draws; the verifier's is balanced",
+    share: true,
+    noSmoothing: true,
+    lines: [
+      line(0, "eval/generator/accuracy", "generator"),
+      line(1, "eval/verifier/balanced_accuracy", "verifier"),
+    ],
+  },
+  { title: "Loss", hint: "of the policy update", lines: both("policy_loss") },
+  { title: "KL from the reference", hint: "how far each has moved", lines: both("kl") },
+  { title: "Entropy", hint: "falling to 0: it stopped exploring", lines: both("entropy") },
+  { title: "Gradient norm", hint: "spikes come before trouble", lines: both("grad_norm") },
+  {
+    title: "Response length",
+    hint: "tokens; growth without accuracy is reward hacking",
+    lines: both("completions/mean_length"),
+  },
+  {
+    title: "Groups that teach nothing",
+    hint: "all their responses earned the same",
+    share: true,
+    lines: both("frac_reward_zero_std"),
+  },
+  {
+    title: "Cut off",
+    hint: "responses that reached the longest length",
+    share: true,
+    lines: both("completions/clipped_ratio"),
+  },
+  {
+    title: "Verifier's judgment",
+    hint: "on training solutions",
+    share: true,
+    lines: [
+      line(1, "verifier/balanced_accuracy", "balanced accuracy"),
+      line(2, "verifier/precision", "precision"),
+      line(3, "verifier/recall", "recall"),
+    ],
+  },
+  {
+    title: "Disagreement",
+    hint: "verdicts against the truth, and verdicts that cannot be read",
+    share: true,
+    lines: [
+      line(0, "generator/verdict_disagreement", "disagrees"),
+      line(2, "generator/verdict_unparsed", "unreadable"),
+    ],
+  },
+  {
+    title: "Sampling against training",
+    hint: "largest difference of a token's log-prob; 0 is exactly on-policy",
+    noSmoothing: true,
+    lines: [line(2, "sampling/logp_difference/max", "largest")],
+  },
+  {
+    title: "Learning rate",
+    hint: "as it was in each step",
+    noSmoothing: true,
+    lines: both("learning_rate"),
+  },
+  {
+    title: "Tokens per second",
+    hint: "trained on",
+    lines: [line(2, "perf/tokens_per_second", "tokens/s")],
+  },
+  {
+    title: "Loss of fine-tuning",
+    hint: "mean of a token",
+    lines: [
+      line(0, "sft/loss", "training"),
+      line(1, "eval/loss", "held out"),
+    ],
+  },
+];
+
+/**
+ * The curves that a run has anything to show in, and one more by name.
+ *
+ * @param names of all its metrics
+ * @param more a metric; "" for none
+ */
+export function curvesOf(names: readonly string[], more: string): Curve[] {
+  const has = new Set(names);
+  const shown = CURVES.flatMap((curve) => {
+    const lines = curve.lines.filter(({ metric }) => has.has(metric));
+    return lines.length === 0 ? [] : [{ ...curve, lines }];
+  });
+  if (!has.has(more)) return shown;
+  return [{ title: more, hint: "", lines: [line(2, more, more)] }, ...shown];
+}
+
+/** The curves of one policy, each with the first of its lines: where colours say which run it is. */
+export function armCurves(curves: readonly Curve[], policy: Policy): Curve[] {
+  return curves.flatMap((curve) => {
+    const ofPolicy = curve.lines.filter(({ metric }) =>
+      /^(eval\/)?verifier\//.test(metric) === (policy === "verifier")
+    );
+    return ofPolicy.length === 0 ? [] : [{ ...curve, lines: ofPolicy.slice(0, 1) }];
+  });
+}

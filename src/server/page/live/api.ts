@@ -1,0 +1,92 @@
+/** Requests to the control API. */
+
+/** An answer that is no success, as the server explains it. */
+export class ApiError extends Error {
+  /**
+   * @param status 0 when there was no answer
+   * @param field what in the request is wrong
+   */
+  constructor(readonly status: number, message: string, readonly field: string | null = null) {
+    super(message);
+  }
+}
+
+/** What was thrown, as an error. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
+
+/**
+ * One request.
+ *
+ * @returns a success
+ * @throws {ApiError}
+ */
+export async function send(
+  method: string,
+  path: string,
+  { body, headers = {}, signal }: {
+    body?: unknown;
+    headers?: Record<string, string>;
+    signal?: AbortSignal;
+  } = {},
+): Promise<Response> {
+  const sent = new Headers({ accept: "application/json", ...headers });
+  if (body !== undefined) sent.set("content-type", "application/json");
+  let response;
+  try {
+    response = await fetch(path, {
+      method,
+      headers: sent,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal,
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ApiError(0, "The server does not answer.");
+  }
+  if (response.ok) return response;
+  throw await explain(response);
+}
+
+async function explain(response: Response): Promise<ApiError> {
+  const text = await response.text();
+  try {
+    const { title, detail, field } = JSON.parse(text);
+    const message = [detail, title].find((part) => typeof part === "string") ?? text;
+    return new ApiError(response.status, message, typeof field === "string" ? field : null);
+  } catch {
+    return new ApiError(response.status, text.slice(0, 300) || `status ${response.status}`);
+  }
+}
+
+/**
+ * Reads JSON.
+ *
+ * @throws {ApiError}
+ */
+export async function get<Answer>(
+  path: string,
+  options?: { signal?: AbortSignal },
+): Promise<Answer> {
+  return await (await send("GET", path, options)).json();
+}
+
+/**
+ * The address of something of a run.
+ *
+ * @param what such as "metrics"
+ * @param query null and "" are left out
+ */
+export function runPath(
+  id: string,
+  what: string = "",
+  query: Record<string, string | number | null> = {},
+) {
+  const words = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== null && value !== "") words.set(name, String(value));
+  }
+  const text = words.toString();
+  return `/api/runs/${encodeURIComponent(id)}${what && `/${what}`}${text && `?${text}`}`;
+}

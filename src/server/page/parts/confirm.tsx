@@ -1,0 +1,22 @@
+import type { RefObject } from "preact";
+
+/** A question that is asked before something is done that cannot be undone. */
+export function Confirm(
+  { dialog, question, yes, onYes }: {
+    dialog: RefObject<HTMLDialogElement>;
+    question: string;
+    yes: string;
+    onYes: () => void;
+  },
+) {
+  const close = () => dialog.current?.close();
+  return (
+    <dialog ref={dialog} aria-labelledby="question">
+      <p id="question">{question}</p>
+      <div class="buttons">
+        <button type="button" onClick={close}>No</button>
+        <button type="button" class="danger" onClick={() => (close(), onYes())}>{yes}</button>
+      </div>
+    </dialog>
+  );
+}

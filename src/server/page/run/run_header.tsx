@@ -1,0 +1,40 @@
+import { formatDuration, formatTime } from "../format.ts";
+import { StateBadge } from "../parts/state_badge.tsx";
+import { Controls } from "./controls.tsx";
+import { describeSteps, progressOf } from "./states.ts";
+import type { RunView } from "../../runs/run_view.ts";
+
+/** A run's name, state, progress and what can be done with it. */
+export function RunHeader({ run }: { run: RunView }) {
+  const { id, state, phase, secondsLeft, error } = run;
+  return (
+    <header class="run-header">
+      <h1 id="run-name">{id}</h1>
+      <p class="where" role="status">
+        <StateBadge state={state} />
+        <span>{describeSteps(run)}</span>
+        {phase !== null && <span>{phase.replaceAll("_", " ")}</span>}
+        {secondsLeft !== null && <span>{formatDuration(secondsLeft)} left</span>}
+      </p>
+      <p class="about">{facts(run).map((fact) => <span key={fact}>{fact}</span>)}</p>
+      <progress max={1} value={progressOf(run)} aria-label="Steps done" />
+      <Controls run={run} />
+      {error !== null && (
+        <div class="notice bad" role="alert">
+          <strong>{state}:</strong> <span class="message">{error}</span>
+        </div>
+      )}
+    </header>
+  );
+}
+
+/** What does not change from step to step. */
+function facts({ kind, ranks, state, startedAt, endedAt }: RunView) {
+  const asked = state === "waiting" ? "asked for" : "began";
+  return [
+    kind,
+    ...(ranks > 1 ? [`${ranks} ranks`] : []),
+    ...(startedAt === null ? [] : [`${asked} ${formatTime(startedAt)}`]),
+    ...(endedAt === null ? [] : [`ended ${formatTime(endedAt)}`]),
+  ];
+}

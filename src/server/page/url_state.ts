@@ -1,0 +1,109 @@
+/** What the page shows is in its address, so that a reload, a bookmark or a colleague sees the same. */
+
+/** What the page shows, and how each is called. */
+export const SCREENS = {
+  run: "Runs",
+  start: "New run",
+  models: "Models",
+  verify: "Verify",
+  bench: "Benchmarks",
+  api: "API",
+};
+
+/** What is shown of a run or a comparison. */
+export const VIEWS = {
+  curves: "Curves",
+  runs: "Runs",
+  samples: "Samples",
+  verifier: "Verifier",
+  timeline: "Timeline",
+  memory: "Memory",
+  settings: "Settings",
+  checkpoints: "Checkpoints",
+  events: "Events",
+};
+
+/** Which samples are shown. */
+export const FILTERS = {
+  "": "all",
+  disagrees: "verdict against the truth",
+  longest: "longest first",
+  "cut-off": "cut off",
+  "bad-format": "format broken",
+};
+
+/** What steps are coloured by. */
+export const COLOURS = { judgment: "verifier's judgment", advantage: "advantage" };
+
+/** What tokens are coloured by. */
+export const TOKENS = {
+  "": "nothing",
+  advantage: "advantage",
+  difference: "sampling against training",
+};
+
+type Read<Value> = (text: string | null) => Value;
+
+const anyText: Read<string> = (text) => text ?? "";
+
+const oneOf = <Words extends object>(
+  words: Words,
+  otherwise: keyof Words & string,
+): Read<keyof Words & string> =>
+(text) => text !== null && Object.hasOwn(words, text) ? text as keyof Words & string : otherwise;
+
+const whole =
+  <Otherwise>(minimum: number, otherwise: Otherwise): Read<number | Otherwise> => (text) =>
+    text !== null && /^\d{1,9}$/.test(text) ? Math.max(minimum, Number(text)) : otherwise;
+
+/** How each part of an address is read; what it does not say, or says wrongly, is the default. */
+const PARTS = {
+  screen: oneOf(SCREENS, "run"),
+  view: oneOf(VIEWS, "curves"),
+  /** Steps that each point of a curve is the mean of. */
+  smoothing: ((text) => Math.min(101, whole(1, 1)(text))) as Read<number>,
+  /** First and last step shown. */
+  from: whole(0, null),
+  to: whole(0, null),
+  filter: oneOf(FILTERS, ""),
+  /** Of samples, or of a checkpoint. */
+  step: whole(0, null),
+  /** The problem whose samples are shown; "" for all. */
+  group: anyText,
+  /** Of samples. */
+  page: whole(1, 1),
+  colour: oneOf(COLOURS, "judgment"),
+  tokens: oneOf(TOKENS, ""),
+  /** To start from. */
+  preset: anyText,
+  /** A curve that is not among the usual ones. */
+  more: anyText,
+  /** The benchmark shown, "" for the newest, and the one beside it, "" for none. */
+  bench: anyText,
+  earlier: anyText,
+};
+
+export type PageState =
+  & { readonly [Name in keyof typeof PARTS]: ReturnType<typeof PARTS[Name]> }
+  & {
+    /** The run shown, and those compared with it. */
+    readonly runs: readonly string[];
+  };
+
+/** Reads an address from its question mark on. */
+export function readState(search: string): PageState {
+  const query = new URLSearchParams(search);
+  const parts = Object.entries(PARTS).map(([name, read]) => [name, read(query.get(name))]);
+  const runs = [...new Set(query.getAll("run"))].filter((id) => id !== "").slice(0, 4);
+  return { ...Object.fromEntries(parts), runs };
+}
+
+/** Writes an address, "/" or from the question mark on: only what is not the default. */
+export function writeState({ runs, ...parts }: PageState): string {
+  const query = new URLSearchParams(runs.map((id) => ["run", id]));
+  for (const [name, read] of Object.entries(PARTS)) {
+    const value: unknown = Reflect.get(parts, name);
+    if (value !== read(null) && value !== null) query.set(name, String(value));
+  }
+  return query.size === 0 ? "/" : `?${query}`;
+}
