@@ -1,6 +1,7 @@
 import type { Tensor } from "../../gpu/tensor.ts";
 import { attentionDecode } from "../../kernels/attention/attention_decode.ts";
 import { ropeForward } from "../../kernels/attention/rope.ts";
+import { pageTokens } from "../../kernels/attention/attention_shape.ts";
 import { sampleTokens } from "../../kernels/sampling/sample.ts";
 import {
   attentionShape,
@@ -39,12 +40,13 @@ function attendCached(
     const cacheKeys = cache.keys[index];
     const cacheValues = cache.values[index];
     const { keyRows, lengths, pageTable } = state;
+    const positions = pageTable.shape[1] * pageTokens;
     ropeForward(
       gpu,
       qkv,
       state.positions,
       { queries, keys: cacheKeys, values: cacheValues },
-      { ...ropeOptions(model, layer), keyRows },
+      { ...ropeOptions(model, layer, positions), keyRows },
     );
     const output = gpu.tensor([slots, heads, headDim], "f32", "attention");
     attentionDecode(

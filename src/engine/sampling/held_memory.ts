@@ -1,3 +1,4 @@
+import { pageTokens } from "../../kernels/attention/attention_shape.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import { KvCache } from "./kv_cache.ts";
 import { PageTree } from "./page_tree.ts";
@@ -27,6 +28,8 @@ export interface Held extends CacheSize {
 export function openHeld(model: Model, slots: number, size: CacheSize): Held {
   const { gpu, config, weightsVersion } = model;
   const { pages, pagesPerSlot } = size;
+  // Nothing is made while a step is recorded that will be repeated.
+  model.rotations.upTo(pagesPerSlot * pageTokens);
   const state = new SlotState(gpu, roundSlots(slots), pagesPerSlot, config.vocabularySize);
   try {
     const cache = new KvCache(model, pages);

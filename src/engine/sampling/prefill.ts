@@ -57,6 +57,8 @@ interface Pass {
   /** u32 [T, 4] */
   readonly segments: Tensor;
   readonly pageTable: Tensor;
+  /** Of the longest sequence so far. */
+  readonly longest: number;
   /** Keys that all tokens together attend to. */
   readonly attendedRows: number;
 }
@@ -144,6 +146,7 @@ function passTensors({ gpu }: Model, computed: readonly Prefill[], count: number
     keyRows: gpu.from(keyRows, [count], "u32", "key rows"),
     segments: gpu.from(pagedSegments(segments), [count, 4], "u32", "segments"),
     pageTable: gpu.from(Uint32Array.from(pages), [pages.length], "u32", "page table"),
+    longest: computed.reduce((most, { end }) => Math.max(most, end), 0),
     attendedRows: positions.reduce((sum, position) => sum + position + 1, 0),
   };
 }
@@ -154,14 +157,14 @@ function storeKeys(
   cache: KvCache,
   index: number,
   layer: Layer,
-  { positions, keyRows }: Pass,
+  { positions, keyRows, longest }: Pass,
   copy: () => void,
 ): (qkv: Tensor) => Tensor {
   const { gpu, config: { heads, headDim } } = model;
   return (qkv) => {
     const queries = gpu.tensor([positions.shape[0], heads, headDim], "f32", "queries");
     const [keys, values] = [cache.keys[index], cache.values[index]];
-    const options = { ...ropeOptions(model, layer), keyRows };
+    const options = { ...ropeOptions(model, layer, longest), keyRows };
     ropeForward(gpu, qkv, positions, { queries, keys, values }, options);
     copy();
     return queries;

@@ -88,7 +88,7 @@ function layerBackward(
     batch.positions,
     dQkv,
     normGradients,
-    ropeOptions(model, layer),
+    ropeOptions(model, layer, batch.longest),
   );
   if (layer.qkv.bias?.gradient) biasBackward(gpu, dQkv, layer.qkv.bias.gradient);
   const dInputNormed = linearBackward(gpu, "qkv", layer.qkv, dQkv, made.inputNormed);

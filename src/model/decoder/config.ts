@@ -71,7 +71,7 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
     }
     return value;
   };
-  const rope = (config.rope_parameters ?? config.rope_scaling ?? {}) as Json;
+  const rope = rotaryJson(config, file);
   if (config.attention_bias === true && architecture !== "qwen2" || config.mlp_bias === true) {
     throw new UserError(
       `${file}: attention_bias and mlp_bias are not supported for ${architecture}; expected false`,
@@ -90,6 +90,7 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
   const hiddenSize = integer("hidden_size");
   const headDim = integer("head_dim", hiddenSize / heads);
   const intermediateSize = integer("intermediate_size");
+  const maxPositions = integer("max_position_embeddings", 2048);
   if (heads % kvHeads !== 0) {
     throw new UserError(
       `${file}: num_attention_heads ${heads} is no multiple of num_key_value_heads ${kvHeads}`,
@@ -117,19 +118,45 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
     headDim,
     normEpsilon: positive("rms_norm_eps", config.rms_norm_eps ?? 1e-6),
     ropeTheta: positive("rope_theta", rope.rope_theta ?? config.rope_theta ?? 10000),
-    ropeScaling: parseRopeScaling(rope, file),
+    ropeScaling: parseRopeScaling(rope, file, maxPositions),
     tiedEmbeddings: config.tie_word_embeddings === true,
     qkvBias: architecture === "qwen2",
     qkNorm: architecture === "qwen3",
-    maxPositions: integer("max_position_embeddings", 2048),
+    maxPositions,
   };
 }
 
+/**
+ * The settings of the rotation, as transformers 5 finds them: where both keys are there, all is taken from the older
+ * `rope_scaling`, unless it is empty.
+ *
+ * @throws UserError when they are no object, or others for some layers
+ */
+function rotaryJson(config: Json, file: string): Json {
+  for (const key of ["rope_scaling", "rope_parameters"]) {
+    const value = config[key] ?? {};
+    if (typeof value !== "object" || Array.isArray(value)) {
+      throw new UserError(`${file}: ${key} is ${JSON.stringify(value)}; expected an object`);
+    }
+    const nested = Object.entries(value).find(([, inner]) =>
+      typeof inner === "object" && inner !== null && !Array.isArray(inner)
+    );
+    if (nested) {
+      const found = JSON.stringify(nested[1]);
+      throw new UserError(
+        `${file}: ${key}.${nested[0]} is ${found}; only one rotation for all layers is supported`,
+      );
+    }
+    if (Object.keys(value).length > 0) return value as Json;
+  }
+  return {};
+}
+
 /** @throws UserError when the type of scaling or a value is not supported */
-function parseRopeScaling(rope: Json, file: string): RopeScaling | null {
+function parseRopeScaling(rope: Json, file: string, maxPositions: number): RopeScaling | null {
   const type = rope.rope_type ?? rope.type ?? "default";
-  const positive = (key: string): number => {
-    const value = rope[key];
+  const positive = (key: string, fallback?: number): number => {
+    const value = rope[key] ?? fallback;
     if (typeof value !== "number" || !(value > 0)) {
       throw new UserError(
         `${file}: ${key} of the rotary scaling is ${
@@ -150,7 +177,7 @@ function parseRopeScaling(rope: Json, file: string): RopeScaling | null {
         factor: positive("factor"),
         lowFrequencyFactor: positive("low_freq_factor"),
         highFrequencyFactor: positive("high_freq_factor"),
-        originalPositions: positive("original_max_position_embeddings"),
+        originalPositions: positive("original_max_position_embeddings", maxPositions),
       };
     default:
       throw new UserError(

@@ -162,7 +162,8 @@ function attendPacked(model: Model, layer: Layer, batch: PackedBatch) {
     const queries = gpu.tensor([T, heads, headDim], "f32", "queries");
     const keys = gpu.tensor([T, kvHeads, headDim], "f32", "keys");
     const values = gpu.tensor([T, kvHeads, headDim], "f32", "values");
-    ropeForward(gpu, qkv, batch.positions, { queries, keys, values }, ropeOptions(model, layer));
+    const options = ropeOptions(model, layer, batch.longest);
+    ropeForward(gpu, qkv, batch.positions, { queries, keys, values }, options);
     const output = gpu.tensor([T, heads, headDim], "f32", "attention");
     const logSumExp = gpu.tensor([T, heads], "f32", "attention log-sum-exp");
     attentionForward(
@@ -175,17 +176,23 @@ function attendPacked(model: Model, layer: Layer, batch: PackedBatch) {
   };
 }
 
-/** What the rotary kernels need to know of a layer. */
+/**
+ * What the rotary kernels need to know of a layer.
+ *
+ * @param positions how many they read of at most
+ */
 export function ropeOptions(
   model: Model,
   { queryNorm, keyNorm }: Layer,
+  positions: number,
 ): RopeOptions & { readonly cacheDtype: CacheDtype } {
   const { heads, kvHeads, headDim, normEpsilon } = model.config;
   const norm = queryNorm && keyNorm
     ? { queryNorm: queryNorm.weight, keyNorm: keyNorm.weight, epsilon: normEpsilon }
     : undefined;
   const { cacheDtype } = model.gpu;
-  return { heads, kvHeads, headDim, table: model.rope, norm, cacheDtype };
+  const table = model.rotations.upTo(positions);
+  return { heads, kvHeads, headDim, table, norm, cacheDtype };
 }
 
 /** What the attention kernels need to know of a model. */

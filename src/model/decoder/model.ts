@@ -1,6 +1,4 @@
 import type { Gpu } from "../../gpu/gpu.ts";
-import type { Tensor } from "../../gpu/tensor.ts";
-import { ropeTable } from "../../kernels/attention/rope_table.ts";
 import type { ModelConfig } from "./config.ts";
 import { layerKey, parameterBlocks } from "./layout.ts";
 import type { Linear } from "./linear.ts";
@@ -11,7 +9,7 @@ import {
   Parameters,
   type TableTileParameter,
 } from "./parameters.ts";
-import { scaledFrequencies } from "./rope_scaling.ts";
+import { Rotations } from "./rotations.ts";
 
 /** The parameters of one decoder layer. Shapes: C model width, D head size, I inner width. */
 export interface Layer {
@@ -76,8 +74,8 @@ export class Model {
     readonly config: ModelConfig,
     /** The weights, or those of the base when there is an adapter. */
     readonly parameters: Parameters,
-    /** cos and sin of every position and frequency. */
-    readonly rope: Tensor,
+    /** cos and sin of the positions. */
+    readonly rotations: Rotations,
     readonly adapter: Adapter | null,
     /** Whose weights these are; null when they are its own. */
     private readonly base: Model | null,
@@ -91,9 +89,7 @@ export class Model {
   /** Allocates a model; its weights are zeros until loaded or initialised. */
   static create(gpu: Gpu, config: ModelConfig, options: ParameterOptions): Model {
     const parameters = new Parameters(gpu, (most) => parameterBlocks(config, most), options);
-    const frequencies = scaledFrequencies(config.headDim, config.ropeTheta, config.ropeScaling);
-    const rope = ropeTable(gpu, config.maxPositions, frequencies);
-    return new Model(gpu, config, parameters, rope, null, null);
+    return new Model(gpu, config, parameters, Rotations.create(gpu, config), null, null);
   }
 
   /** This model with another adapter, or without one, on the same weights; release both. */
@@ -117,17 +113,15 @@ export class Model {
     this.expectLive();
     const { gpu, config, adapter } = this;
     if (adapter) return this.#with({ ...adapter, parameters: adapter.parameters.copy() });
-    const rope = gpu.tensor(this.rope.shape, this.rope.dtype, this.rope.label);
-    gpu.copy(this.rope, rope);
-    return new Model(gpu, config, this.parameters.copy(), rope, null, null);
+    return new Model(gpu, config, this.parameters.copy(), this.rotations.copy(), null, null);
   }
 
   /** Another model on the same weights, which both keep. */
   #with(adapter: Adapter | null): Model {
-    const { gpu, config, parameters, rope } = this;
+    const { gpu, config, parameters, rotations } = this;
     const owner = this.base ?? this;
     owner.#users++;
-    return new Model(gpu, config, parameters, rope, adapter, owner);
+    return new Model(gpu, config, parameters, rotations, adapter, owner);
   }
 
   /** What training it changes: the adapter's weights, or all. */
@@ -196,7 +190,7 @@ export class Model {
     this.#users--;
     if (this.#users > 0) return;
     this.parameters.release();
-    this.gpu.release(this.rope);
+    this.rotations.release();
   }
 }
 

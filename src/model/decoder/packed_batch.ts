@@ -23,6 +23,8 @@ export interface PackedBatch {
   readonly segments: Tensor;
   /** Rows that all tokens together attend to. */
   readonly attendedRows: number;
+  /** Tokens of the longest sequence. */
+  readonly longest: number;
   /** One past each sequence's last row, in the order given. */
   readonly sequenceEnds: readonly number[];
 }
@@ -67,6 +69,7 @@ export function packPrefixGroups(gpu: Gpu, groups: readonly PrefixGroup[]): Pack
     positions: gpu.from(positions, [size], "u32", "positions"),
     segments: gpu.from(attentionSegments(lengths), [size, 4], "u32", "segments"),
     attendedRows: attendedRows(lengths),
+    longest: positions.reduce((most, position) => Math.max(most, position + 1), 0),
     sequenceEnds,
   };
 }

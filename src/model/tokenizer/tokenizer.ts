@@ -32,13 +32,6 @@ export class Tokenizer {
     }
   }
 
-  /** The largest token id it can give. */
-  get largestId(): number {
-    let largest = 0;
-    for (const id of this.#tokenizer.get_vocab().values()) largest = Math.max(largest, id);
-    return largest;
-  }
-
   /** Tokens that mark structure and that decoding leaves out, the longest texts first. */
   get specialTokens(): { readonly id: number; readonly content: string }[] {
     const { added_tokens } = this.definition;

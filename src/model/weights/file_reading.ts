@@ -16,14 +16,29 @@ export function isReachable(path: string): boolean {
 }
 
 /**
+ * Opening a folder would succeed, and a pipe's would wait for a writer.
+ *
+ * @throws UserError when something else is where a file should be
+ */
+export function expectFile(path: string): void {
+  const { isFile, isDirectory } = Deno.statSync(path);
+  if (isFile) return;
+  throw new UserError(
+    `${path} is ${isDirectory ? "a folder" : "a device or a pipe"}; expected a file`,
+  );
+}
+
+/**
  * Opens a file.
  *
- * @throws UserError when it is missing or unreadable
+ * @throws UserError when it is missing, no file, or unreadable
  */
 export function openForReading(path: string): Deno.FsFile {
   try {
+    expectFile(path);
     return Deno.openSync(path, { read: true });
   } catch (error) {
+    if (error instanceof UserError) throw error;
     if (error instanceof Deno.errors.NotFound) {
       throw new UserError(`There is no file ${path}. Check the path of the weights.`);
     }

@@ -1,4 +1,5 @@
 import { UserError } from "../../base/user_error.ts";
+import { expectFile } from "./file_reading.ts";
 
 /**
  * Reads a JSON object of a model folder.
@@ -6,18 +7,7 @@ import { UserError } from "../../base/user_error.ts";
  * @throws UserError when the file is missing or holds something else
  */
 export function readJson(path: string): Record<string, unknown> {
-  let text: string;
-  try {
-    text = Deno.readTextFileSync(path);
-  } catch (cause) {
-    if (cause instanceof Deno.errors.NotFound) {
-      throw new UserError(
-        `${path} is missing; a model folder holds config.json, model.safetensors, ` +
-          `tokenizer.json and tokenizer_config.json`,
-      );
-    }
-    throw cause;
-  }
+  const text = readText(path);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -28,4 +18,24 @@ export function readJson(path: string): Record<string, unknown> {
     throw new UserError(`${path}: expected a JSON object, as transformers writes it`);
   }
   return value as Record<string, unknown>;
+}
+
+/**
+ * Reads a text file of a model folder.
+ *
+ * @throws UserError when it is missing, no file, or unreadable
+ */
+export function readText(path: string): string {
+  try {
+    expectFile(path);
+    return Deno.readTextFileSync(path);
+  } catch (cause) {
+    if (cause instanceof UserError) throw cause;
+    throw new UserError(
+      cause instanceof Deno.errors.NotFound
+        ? `${path} is missing; a model folder holds config.json, model.safetensors, ` +
+          `tokenizer.json and tokenizer_config.json`
+        : `${path} cannot be read: ${(cause as Error).message}`,
+    );
+  }
 }

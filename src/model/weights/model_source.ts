@@ -5,9 +5,10 @@ import { ggufConfig } from "./gguf_config.ts";
 import { openGguf } from "./gguf_file.ts";
 import { ggufStopTokens, ggufTokenizer } from "./gguf_tokenizer.ts";
 import { isReachable } from "./file_reading.ts";
-import { readJson } from "./json_file.ts";
+import { readJson, readText } from "./json_file.ts";
 import { type AdapterFolder, isAdapterFolder, openAdapterFolder } from "./adapter_folder.ts";
 import { openSafetensorsWeights } from "./safetensors_weights.ts";
+import { checkTokenIds } from "../tokenizer/token_ids.ts";
 import { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { WeightFile } from "./weight_file.ts";
 
@@ -37,6 +38,11 @@ export async function openModelSource(path: string): Promise<ModelSource> {
     );
   }
   if (path.endsWith(".gguf")) return await openGgufSource(path);
+  if (!Deno.statSync(path).isDirectory) {
+    throw new UserError(
+      `${path} is a file; expected a folder with config.json and .safetensors, or a .gguf file.`,
+    );
+  }
   return isAdapterFolder(path) ? await openAdapted(path) : openFolder(path);
 }
 
@@ -74,7 +80,11 @@ async function openGgufSource(path: string): Promise<ModelSource> {
       weights: file,
       adapter: null,
       stopTokens: ggufStopTokens(file),
-      tokenizer: () => checked(ggufTokenizer(file), config, path, "the embedding"),
+      tokenizer() {
+        const tokenizer = ggufTokenizer(file);
+        checkTokenIds(tokenizer.definition, config.vocabularySize, path, "the embedding");
+        return tokenizer;
+      },
       [Symbol.dispose]: () => file[Symbol.dispose](),
     };
   } catch (error) {
@@ -87,6 +97,14 @@ function openFolder(folder: string): ModelSource {
   const file = join(folder, "config.json");
   const config = parseModelConfig(readJson(file), file);
   const weights = openSafetensorsWeights(folder);
+  // What is listed for each layer would be listed for very many.
+  if (config.layers > weights.tensors.size) {
+    weights[Symbol.dispose]();
+    throw new UserError(
+      `${file}: num_hidden_layers is ${config.layers}; expected at most ${weights.tensors.size}, the tensors ` +
+        `in ${weights.path}`,
+    );
+  }
   return {
     basePath: Deno.realPathSync(folder),
     config,
@@ -94,10 +112,11 @@ function openFolder(folder: string): ModelSource {
     adapter: null,
     stopTokens: stopTokensOfFolder(folder),
     tokenizer() {
-      const definition = join(folder, "tokenizer.json");
+      const path = join(folder, "tokenizer.json");
       const settings = withTemplate(folder, readJson(join(folder, "tokenizer_config.json")));
-      const tokenizer = Tokenizer.fromJson(readJson(definition), settings, definition);
-      return checked(tokenizer, config, definition, "vocab_size in config.json");
+      const definition = readJson(path);
+      checkTokenIds(definition, config.vocabularySize, path, "vocab_size in config.json");
+      return Tokenizer.fromJson(definition, settings, path);
     },
     [Symbol.dispose]: () => weights[Symbol.dispose](),
   };
@@ -106,7 +125,7 @@ function openFolder(folder: string): ModelSource {
 /** Newer folders have the chat template in a file of its own. */
 function withTemplate(folder: string, settings: Record<string, unknown>): Record<string, unknown> {
   const file = join(folder, "chat_template.jinja");
-  return isReachable(file) ? { ...settings, chat_template: Deno.readTextFileSync(file) } : settings;
+  return isReachable(file) ? { ...settings, chat_template: readText(file) } : settings;
 }
 
 /** generation_config.json, which a folder need not have, may name several. */
@@ -120,19 +139,4 @@ function stopTokensOfFolder(folder: string): number[] {
     );
   }
   return ids;
-}
-
-function checked(
-  tokenizer: Tokenizer,
-  { vocabularySize }: ModelConfig,
-  file: string,
-  origin: string,
-): Tokenizer {
-  if (tokenizer.largestId >= vocabularySize) {
-    throw new UserError(
-      `${file}: its largest token id is ${tokenizer.largestId}; ${origin} is ${vocabularySize}, so ids ` +
-        `must be less. Do the weights and the tokenizer belong to one model?`,
-    );
-  }
-  return tokenizer;
 }

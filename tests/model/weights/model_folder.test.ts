@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { characterTokenizer, characterTokenizerConfig } from "../../../src/data/vocabulary.ts";
+import {
+  type CharacterTokenizer,
+  characterTokenizer,
+  characterTokenizerConfig,
+} from "../../../src/data/vocabulary.ts";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
 import { modelFiles } from "../../../src/model/weights/model_files.ts";
 import { loadModel, loadModelFolder } from "../../../src/model/weights/model_folder.ts";
@@ -71,10 +75,21 @@ const badConfigs: [string, (config: Json) => void, RegExp][] = [
   ["an unknown architecture", (c) => c.model_type = "gpt2", /model_type is "gpt2".*llama, qwen2/],
   ["no architecture", (c) => delete c.model_type, /model_type is undefined/],
   ["no layers", (c) => c.num_hidden_layers = 0, /num_hidden_layers is 0.*positive integer/],
+  [
+    "layers beyond measure",
+    (c) => c.num_hidden_layers = 1e9,
+    /num_hidden_layers is 1000000000; expected at most \d+, the tensors in .*safetensors/,
+  ],
   ["a width that is text", (c) => c.hidden_size = "64", /hidden_size is "64"/],
   ["heads that do not divide", (c) => c.num_key_value_heads = 3, /heads 4 .*key_value_heads 3/],
   ["an odd head size", (c) => c.head_dim = 12, /head_dim is 12.*multiple of 8/],
   ["scaled RoPE", (c) => c.rope_parameters = { rope_type: "yarn" }, /rope type "yarn"/],
+  ["scaling that is text", (c) => c.rope_scaling = "linear", /rope_scaling is "linear".*an object/],
+  [
+    "a rotation of each type of layer",
+    (c) => c.rope_parameters = { full_attention: { rope_type: "default" } },
+    /rope_parameters\.full_attention is .*one rotation for all layers/,
+  ],
   ["another activation", (c) => c.hidden_act = "gelu", /hidden_act is "gelu".*silu/],
   ["an epsilon of 0", (c) => c.rms_norm_eps = 0, /rms_norm_eps is 0/],
   ["biases of the projections", (c) => c.attention_bias = true, /attention_bias/],
@@ -90,6 +105,15 @@ onEveryGpu("model folder: a configuration that cannot be used is refused", async
       }
     });
   }
+});
+
+onEveryGpu("model folder: a file where the folder should be is refused", async (gpu) => {
+  await withFolder("llama", {}, async (folder) => {
+    await assert.rejects(
+      loadModel(gpu, join(folder, "model.safetensors"), { trained: false }),
+      { name: "UserError", message: /model\.safetensors is a file; expected a folder/ },
+    );
+  });
 });
 
 const projection = "model.layers.1.self_attn.o_proj.weight";
@@ -151,6 +175,8 @@ onEveryGpu("model folder: missing and damaged files are named", async (gpu) => {
       await refuses(gpu, folder, file, damaged);
       Deno.removeSync(join(folder, file));
       await refuses(gpu, folder, file, missing);
+      Deno.mkdirSync(join(folder, file));
+      await refuses(gpu, folder, file, /is a folder; expected a file/);
     });
   }
 });
@@ -168,10 +194,29 @@ onEveryGpu("model folder: a tokenizer with more tokens than the model is refused
     weights: rows(count),
   });
   await withFolder("llama", change(63), async (folder) => {
-    await refuses(gpu, folder, "tokenizer.json", /largest token id is 63; vocab_size .* is 63/);
+    await refuses(gpu, folder, "tokenizer.json", /largest token id is 63 .*; vocab_size .* is 63/);
   });
   await withFolder("llama", change(64), async (folder) => {
     (await loadModelFolder(gpu, folder, { trained: false })).model.release();
+    // Refused before a tokenizer is made, which would have room for every id.
+    const refusesIds = async (change: (definition: CharacterTokenizer) => void, found: RegExp) => {
+      const definition = characterTokenizer();
+      change(definition);
+      write(folder, { "tokenizer.json": JSON.stringify(definition) });
+      await refuses(gpu, folder, "tokenizer.json", found);
+    };
+    await refusesIds(
+      ({ model: { vocab } }) => vocab.q = 1_000_000_000,
+      /largest token id is 1000000000 \("q" in model\.vocab\); vocab_size .* is 64/,
+    );
+    await refusesIds(
+      ({ added_tokens }) => added_tokens[1].id = 1_000_000_000,
+      /largest token id is 1000000000 \("<bos>" in added_tokens\); vocab_size .* is 64/,
+    );
+    await refusesIds(
+      ({ model: { vocab } }) => vocab.q = 0.5,
+      /the id of "q" in model\.vocab is 0\.5; expected a whole number/,
+    );
   });
 });
 
