@@ -92,7 +92,7 @@ Deno.test({
       const { code, printed } = await plan("--gpu", "m3", "--run", run);
       assert.equal(code, 0, printed);
       assert.match(printed, /solutions \d+ \(at most 10\)/);
-      assert.match(printed, /\| +\| +predicted \| +measured \| error \|/);
+      assert.match(printed, /\| +\| +predicted \| +measured \| +error \|/);
       assert.match(printed, /\| verifier step .*%/);
     });
   },
