@@ -5,13 +5,12 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { Gpu } from "../../src/gpu/gpu.ts";
 import { listCheckpoints } from "../../src/run/store/checkpoint.ts";
 import { readJsonLines } from "../../src/run/store/json_lines_log.ts";
 import type { MetricsLine } from "../../src/run/store/metrics_log.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
 import { assertSameFiles, KillableRuns, readOf } from "./killable_runs.ts";
-import { tinyTask, writeTinyPolicies } from "./tiny_policies.ts";
+import { tinyPolicies, tinyTask } from "./tiny_policies.ts";
 
 /** What must be the same to the last byte. */
 const compared = [
@@ -39,10 +38,8 @@ const adapters = [
 const totalSteps = 8;
 
 /** Makes the policies' weights and the configuration of all runs. */
-async function prepare(runs: KillableRuns): Promise<void> {
-  const gpu = await Gpu.open("auto");
-  const { generator, verifier } = await writeTinyPolicies(gpu, runs.root);
-  gpu.close();
+function prepare(runs: KillableRuns): void {
+  const { generator, verifier } = tinyPolicies;
   const optimizer = { learning_rate: 0.003, warmup_steps: 2, schedule: "cosine" };
   runs.configure({
     task: tinyTask,
@@ -78,7 +75,7 @@ Deno.test({
   sanitizeResources: false,
   fn: async (test) => {
     using runs = new KillableRuns("train");
-    await prepare(runs);
+    prepare(runs);
     await test.step("an uninterrupted run trains both policies", async () => {
       await runs.train("whole");
       const lines = readJsonLines<MetricsLine>(RunFolder.open(runs.path("whole")).metrics);

@@ -42,7 +42,7 @@ Deno.test({
     ];
     await runs.compare("adapters", changes, [4], files);
     const placement = { generator: "0", verifier: "1" };
-    await runs.train("split", 2, await runs.config({ ...changes, placement }));
+    await runs.train("split", 2, runs.config({ ...changes, placement }));
     assertSameFiles(runs.path("split"), runs.path("adapters-1"), files);
     const { metrics } = RunFolder.open(runs.path("adapters-1"));
     const norms = readJsonLines<MetricsLine>(metrics).map((line) =>

@@ -31,8 +31,8 @@ Deno.test({
   fn: async (test) => {
     await using runs = new RankRuns();
     const generatorOnly = comparedFiles.filter((file) => !file.startsWith("verifier/"));
-    const together = await runs.config(long);
-    const apart = await runs.config({
+    const together = runs.config(long);
+    const apart = runs.config({
       ...long,
       placement: { generator: "0-1", verifier: "2-3" },
     });
@@ -78,7 +78,7 @@ Deno.test({
     await test.step("a custom reward that never says the same twice", async () => {
       const module = join(runs.root, "reward.ts");
       Deno.writeTextFileSync(module, "export default () => Math.random();\n");
-      const config = await runs.config({ rewards: { module } });
+      const config = runs.config({ rewards: { module } });
       const told = await runs.train("reward", 3, config);
       const rewards = told.map((events) =>
         events.flatMap((event) => event.type === "step" ? [event.metrics["generator/reward"]] : [])
@@ -109,7 +109,7 @@ Deno.test({
     });
 
     await test.step("more than a batch has parts, or blind for the run's folder", async () => {
-      const config = await runs.config({ reduction: { shards: 2 } });
+      const config = runs.config({ reduction: { shards: 2 } });
       await assert.rejects(runs.train("many", 3, config), {
         name: "UserError",
         message: /reduction\.shards: 3 ranks train the generator and a batch has 2 parts/,
