@@ -18,8 +18,8 @@ interface TestOptions {
   readonly jobs: number;
 }
 
-/** More at a time would fill a GPU's memory. */
-const MOST_JOBS = 4;
+/** One more than there are cores, since some tests wait; more than four would fill a GPU's memory. */
+const JOBS = Math.min(navigator.hardwareConcurrency + 1, 4);
 
 /** What checks the types, once for all files: no process of tests does. */
 const TYPES = "types";
@@ -32,12 +32,7 @@ export function register(program: Command): void {
     .option("--filter <text>", "only tests whose name contains this")
     .option("--fail-fast", "stop at the first failure")
     .option("--all-engines", "on Dawn too what otherwise runs on the native engine alone")
-    .option(
-      "--jobs <number>",
-      "files that run at the same time",
-      parseCount,
-      Math.min(navigator.hardwareConcurrency, MOST_JOBS),
-    )
+    .option("--jobs <number>", "files that run at the same time", parseCount, JOBS)
     .action(test);
   addExamples(command, {
     "deno task test": "all tests",
