@@ -5,7 +5,7 @@ import type { MachineCodeFile } from "../../bench/machine_code/report.ts";
 import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
 import { fetchRadv } from "../../src/cli/dev/radv.ts";
 import { UserError } from "../../src/base/user_error.ts";
-import { gpuOf } from "../kernels/harness.ts";
+import { gpuOf, testedEngines } from "../kernels/harness.ts";
 
 Deno.test("the loop that multiplies most is found, without what a loop within it does", () => {
   const code = `BB0:
@@ -86,7 +86,7 @@ async function judged(...options: string[]): Promise<MachineCodeFile["kernels"]>
 const faulty = (kernels: MachineCodeFile["kernels"]) =>
   kernels.filter(({ spills, scratch }) => spills + scratch > 0).map(({ kernel }) => kernel);
 
-for (const engine of ["native", "dawn"]) {
+for (const engine of testedEngines) {
   Deno.test({
     name:
       `every kernel of the models compiles for RDNA3 without spills and scratch memory, tall tiles to 65 % multiply-adds (${engine})`,

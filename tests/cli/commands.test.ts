@@ -1,7 +1,8 @@
-/** Each command as a user runs it: a process of its own, from its arguments to its files. */
+/** Each command as a user runs it, from its arguments to its files: once as a process of its own, then in this one. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { COMMANDS } from "../../src/cli/commands.ts";
 import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
 import { exists } from "../../src/base/atomic_file.ts";
 import { latestCheckpoint } from "../../src/run/store/checkpoint.ts";
@@ -10,6 +11,7 @@ import type { MetricsLine } from "../../src/run/store/metrics_log.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
 import { gpuOf } from "../kernels/harness.ts";
 import { type TinyProject, withTinyProject } from "../run/tiny_project.ts";
+import { runCaptured } from "./run_captured.ts";
 
 /** The GPU that makes the models outlives a test on purpose: it is opened once per process. */
 function testCommand(name: string, body: (project: TinyProject) => Promise<void>): void {
@@ -39,6 +41,13 @@ async function run(...args: string[]): Promise<string> {
   return decoder.decode(stdout);
 }
 
+/** The same in this process. */
+async function runHere(...args: string[]): Promise<string> {
+  const { code, output, errors } = await runCaptured(COMMANDS, args);
+  assert.equal(code, 0, `${args.join(" ")}\n${errors}`);
+  return output;
+}
+
 testCommand("train: trains, reports, and leaves a finished run alone", async (project) => {
   const folder = RunFolder.at(join(project.folder, "run"));
   const printed = await run("train", "--config", project.config, "--run", folder.path);
@@ -52,7 +61,7 @@ testCommand("train: trains, reports, and leaves a finished run alone", async (pr
   for (const policy of ["generator", "verifier"] as const) {
     assert.ok(exists(join(folder.weights(policy), "model.safetensors")));
   }
-  assert.match(await run("train", "--run", folder.path, "--resume"), /is finished/);
+  assert.match(await runHere("train", "--run", folder.path, "--resume"), /is finished/);
   assert.match(
     await run("samples", folder.path, "--phase", "generator", "--count", "1"),
     /^step 5, generator\nproblem {4}[^]*\n1 of \d+ samples in /,
@@ -66,7 +75,7 @@ testCommand("train: fewer steps than the warm-ups' cut the schedule short", asyn
     ...["generator", "verifier"].map((policy) => `${policy}.optimizer.schedule=cosine`),
   ].flatMap((one) => ["--set", one]);
   const options = ["--config", project.config, "--run", folder.path, ...schedules];
-  await run("train", ...options, "--steps", "3");
+  await runHere("train", ...options, "--steps", "3");
   const lines = readJsonLines<MetricsLine>(folder.metrics);
   assert.equal(lines.map(({ phase }) => phase[0]).join(""), "eggeve");
   // Cosine over the two generator steps there are, not over those the warm-up would have had.
@@ -104,7 +113,7 @@ testCommand(
     const config = Deno.readTextFileSync(folder.configuration);
     Deno.writeTextFileSync(folder.configuration, config.replace(String(steps), String(done + 2)));
     assert.match(
-      await run("train", "--run", folder.path, "--resume"),
+      await runHere("train", "--run", folder.path, "--resume"),
       new RegExp(`from step \\d+\n[^]*step-0*${done + 2}`),
     );
   },
@@ -133,7 +142,7 @@ testCommand("sft: trains, logs, reports, saves weights that eval opens", async (
   assert.equal(Deno.readTextFileSync(folder.metrics).trim().split("\n").length, 5);
   const weights = folder.weights("generator");
   assert.match(
-    await run("eval", "--model", weights, "--config", project.config, "--problems", "2"),
+    await runHere("eval", "--model", weights, "--config", project.config, "--problems", "2"),
     /\| accuracy +\|/,
   );
 });
@@ -143,7 +152,7 @@ testCommand(
   async (project) => {
     const folder = RunFolder.at(join(project.folder, "run"));
     const train = ["train", "--config", project.config, "--run", folder.path, "--steps", "2"];
-    const printed = await run(
+    const printed = await runHere(
       ...train,
       "--set",
       "generator.lora={rank: 4}",
@@ -156,7 +165,9 @@ testCommand(
     const merged = join(project.folder, "merged");
     assert.match(await run("export", "--model", adapter, "--output", merged), /bfloat16/);
     for (const model of [adapter, merged]) {
-      assert.ok((await run("generate", "--model", model, "--max-length", "4", "cat")).length > 0);
+      assert.ok(
+        (await runHere("generate", "--model", model, "--max-length", "4", "cat")).length > 0,
+      );
     }
   },
 );
@@ -174,7 +185,7 @@ testCommand("eval: a generator over samples, and a verifier, as JSON", async (pr
     ),
   );
   const models = ["--model", project.verifier, "--generator", project.generator];
-  const judged = JSON.parse(await run(...common, "--policy", "verifier", ...models));
+  const judged = JSON.parse(await runHere(...common, "--policy", "verifier", ...models));
   for (const name of ["accuracy", "balanced_accuracy", "precision", "recall", "f1_score"]) {
     assert.equal(typeof judged.metrics[`eval/verifier/${name}`], "number", name);
   }
@@ -186,8 +197,8 @@ testCommand(
     const common = ["generate", "--model", project.generator, "--max-length", "8", "--count", "2"];
     const answers = await run(...common, "cat dog");
     assert.match(answers, /^# 1\n[^]*\n\n# 2\n/);
-    assert.equal(await run(...common, "--raw", "<bos>cat dog?"), answers);
-    assert.notEqual(await run(...common, "--seed", "1", "cat dog"), answers);
+    assert.equal(await runHere(...common, "--raw", "<bos>cat dog?"), answers);
+    assert.notEqual(await runHere(...common, "--seed", "1", "cat dog"), answers);
   },
 );
 
@@ -199,7 +210,7 @@ testCommand(
     assert.match(first, /\| GRPO with a frozen verifier \| +1 \|/);
     const early = RunFolder.at(join(path, "tango-seed-3"));
     const before = Deno.statSync(early.report).mtime;
-    const second = await run("compare", "--run", path, "--resume", "--seeds", "3,4");
+    const second = await runHere("compare", "--run", path, "--resume", "--seeds", "3,4");
     assert.match(second, /\| RL Tango \(GRPO\) +\| +2 \|/);
     assert.doesNotMatch(second, /seed 3\n/);
     assert.deepEqual(Deno.statSync(early.report).mtime, before);

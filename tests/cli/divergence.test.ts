@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
+import { COMMANDS } from "../../src/cli/commands.ts";
 import { exists } from "../../src/base/atomic_file.ts";
 import { latestCheckpoint, listCheckpoints } from "../../src/run/store/checkpoint.ts";
 import { readJsonLines } from "../../src/run/store/json_lines_log.ts";
@@ -10,6 +10,7 @@ import type { MetricsLine } from "../../src/run/store/metrics_log.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
 import { gpuOf } from "../kernels/harness.ts";
 import { type TinyProject, withTinyProject } from "../run/tiny_project.ts";
+import { runCaptured } from "./run_captured.ts";
 
 function testCommand(name: string, body: (project: TinyProject) => Promise<void>): void {
   Deno.test({
@@ -21,16 +22,7 @@ function testCommand(name: string, body: (project: TinyProject) => Promise<void>
   });
 }
 
-/** Runs a command as a process of its own. */
-async function run(...args: string[]): Promise<{ code: number; output: string; errors: string }> {
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "--allow-all", "--no-check", "src/cli/main.ts", ...args],
-    cwd: PROJECT_FOLDER,
-    stdin: "null",
-  }).output();
-  const decoder = new TextDecoder();
-  return { code, output: decoder.decode(stdout), errors: decoder.decode(stderr) };
-}
+const run = (...args: string[]) => runCaptured(COMMANDS, args);
 
 /** Every number in the newest checkpoint's tensors. */
 function storedNumbers({ checkpoints }: RunFolder): number[] {

@@ -8,9 +8,8 @@ import { splitOf } from "../../src/data/split.ts";
 import { readJsonLines } from "../../src/run/store/json_lines_log.ts";
 import type { MetricsLine } from "../../src/run/store/metrics_log.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
-import { gpuOf } from "../kernels/harness.ts";
 import { tinyColumns, tinyData } from "../run/tiny_data.ts";
-import { writeTinyPolicies } from "../run/tiny_policies.ts";
+import { tinyPolicies } from "../run/tiny_policies.ts";
 import { runCaptured } from "./run_captured.ts";
 
 /** Runs a command that must end with a code. */
@@ -33,7 +32,7 @@ Deno.test({
     const folder = Deno.makeTempDirSync();
     const path = (name: string) => join(folder, name);
     try {
-      const { generator, verifier } = await writeTinyPolicies(await gpuOf("native"), folder);
+      const { generator, verifier } = tinyPolicies;
       // Short, and with another prompt than the default: only the run's own configuration measures alike.
       Deno.writeTextFileSync(path("prompt.txt"), "<bos>{{ question }}?");
       // Of so many, about a tenth falls into each of the two parts that are set aside.

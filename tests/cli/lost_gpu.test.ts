@@ -10,7 +10,7 @@ import type { EngineName } from "../../src/gpu/adapter.ts";
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import { latestCheckpoint } from "../../src/run/store/checkpoint.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
-import { gpuOf } from "../kernels/harness.ts";
+import { gpuOf, testedEngines } from "../kernels/harness.ts";
 import { type TinyProject, withTinyProject } from "../run/tiny_project.ts";
 import { watchingGpus } from "./opened_gpu.ts";
 import { runCaptured } from "./run_captured.ts";
@@ -38,7 +38,7 @@ function testOnProject(
   name: string,
   body: (project: TinyProject, engine: EngineName) => Promise<void>,
 ) {
-  for (const engine of ["native", "dawn"] as const) {
+  for (const engine of testedEngines) {
     Deno.test({
       name: `${name} [${engine}]`,
       sanitizeOps: false,

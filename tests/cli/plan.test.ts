@@ -23,17 +23,17 @@ Deno.test("plan: a run of which no file is there", async () => {
     "--gpu",
     "h100",
     "--ranks",
-    "8",
+    "4",
     ...published,
     "--set",
-    "reduction.shards=8",
+    "reduction.shards=4",
     "--problem-tokens",
     "300",
     "--judgment-tokens",
     "600",
   );
   assert.equal(code, 0, printed);
-  assert.match(printed, /^8 × NVIDIA H100 SXM5 80 GB\nTokens: problems 300, solutions 1025/);
+  assert.match(printed, /^4 × NVIDIA H100 SXM5 80 GB\nTokens: problems 300, solutions 1025/);
   assert.match(printed, /\| predicted +\| +colocated \| +split \d \+ \d \|/);
   for (
     const row of ["generator step", "· rollout", "whole run", "idle", "sent by a rank", "memory"]
@@ -92,7 +92,7 @@ Deno.test({
       const { code, printed } = await plan("--gpu", "m3", "--run", run);
       assert.equal(code, 0, printed);
       assert.match(printed, /solutions \d+ \(at most 10\)/);
-      assert.match(printed, /\| +\| +predicted \| +measured \| error \|/);
+      assert.match(printed, /\| +\| +predicted \| +measured \| +error \|/);
       assert.match(printed, /\| verifier step .*%/);
     });
   },

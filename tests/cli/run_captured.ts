@@ -1,25 +1,45 @@
 import process from "node:process";
 import { type CommandSource, runProgram } from "../../src/cli/program.ts";
 
-/** Runs the program with what it prints caught. */
+/** How a command ended, and what it printed: all of it, and what of that went where. */
+interface Captured {
+  readonly code: number;
+  readonly printed: string;
+  readonly output: string;
+  readonly errors: string;
+}
+
+/** Runs the program in this process with what it prints caught. */
 export async function runCaptured(
   commands: Readonly<Record<string, CommandSource>>,
   args: readonly string[],
-): Promise<{ code: number; printed: string }> {
-  let printed = "";
+): Promise<Captured> {
+  let printed = "", output = "", errors = "";
   const { error, log } = console;
   const { write: writeOut } = process.stdout;
   const { write: writeError } = process.stderr;
-  const capture = (text: string | Uint8Array) => {
+  console.error = (value: unknown) => {
+    const text = value instanceof Error ? value.stack : value;
     printed += text;
+    errors += `${text}\n`;
+  };
+  console.log = (value: unknown) => {
+    printed += `${value}\n`;
+    output += `${value}\n`;
+  };
+  process.stdout.write = (text: string | Uint8Array) => {
+    printed += text;
+    output += text;
     return true;
   };
-  console.error = (value: unknown) => printed += value instanceof Error ? value.stack : value;
-  console.log = (value: unknown) => printed += `${value}\n`;
-  process.stdout.write = capture;
-  process.stderr.write = capture;
+  process.stderr.write = (text: string | Uint8Array) => {
+    printed += text;
+    errors += text;
+    return true;
+  };
   try {
-    return { code: await runProgram(commands, args), printed };
+    const code = await runProgram(commands, args);
+    return { code, printed, output, errors };
   } finally {
     console.error = error;
     console.log = log;

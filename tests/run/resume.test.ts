@@ -5,13 +5,12 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { Gpu } from "../../src/gpu/gpu.ts";
 import { listCheckpoints } from "../../src/run/store/checkpoint.ts";
 import { readJsonLines } from "../../src/run/store/json_lines_log.ts";
 import type { MetricsLine } from "../../src/run/store/metrics_log.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
 import { assertSameFiles, KillableRuns, readOf } from "./killable_runs.ts";
-import { tinyTask, writeTinyPolicies } from "./tiny_policies.ts";
+import { tinyPolicies, tinyTask } from "./tiny_policies.ts";
 
 /** What must be the same to the last byte. */
 const compared = [
@@ -39,10 +38,8 @@ const adapters = [
 const totalSteps = 8;
 
 /** Makes the policies' weights and the configuration of all runs. */
-async function prepare(runs: KillableRuns): Promise<void> {
-  const gpu = await Gpu.open("auto");
-  const { generator, verifier } = await writeTinyPolicies(gpu, runs.root);
-  gpu.close();
+function prepare(runs: KillableRuns): void {
+  const { generator, verifier } = tinyPolicies;
   const optimizer = { learning_rate: 0.003, warmup_steps: 2, schedule: "cosine" };
   runs.configure({
     task: tinyTask,
@@ -78,7 +75,7 @@ Deno.test({
   sanitizeResources: false,
   fn: async (test) => {
     using runs = new KillableRuns("train");
-    await prepare(runs);
+    prepare(runs);
     await test.step("an uninterrupted run trains both policies", async () => {
       await runs.train("whole");
       const lines = readJsonLines<MetricsLine>(RunFolder.open(runs.path("whole")).metrics);
@@ -106,15 +103,8 @@ Deno.test({
       }
     });
 
-    await test.step("killed before the first checkpoint", async () => {
-      await runs.trainUntilKilled("first", 1);
-      const { code, output } = await runs.resume("first");
-      assert.equal(code, 0, output);
-      assertSameFiles(runs.path("first"), runs.path("whole"), compared);
-    });
-
-    await test.step("killed three times", async () => {
-      await runs.trainUntilKilled("thrice", 3);
+    await test.step("killed three times, at first before there was a checkpoint", async () => {
+      await runs.trainUntilKilled("thrice", 1);
       await runs.trainUntilKilled("thrice", 6, { resume: true });
       await runs.trainUntilKilled("thrice", 9, { resume: true });
       const { code, output } = await runs.resume("thrice");
@@ -122,7 +112,7 @@ Deno.test({
       assertSameFiles(runs.path("thrice"), runs.path("whole"), compared);
     });
 
-    await test.step("killed while training adapters", async () => {
+    await test.step("killed while training adapters, writing a line and a checkpoint", async () => {
       await runs.train("adapters", 1, adapters);
       const { metrics } = RunFolder.open(runs.path("adapters"));
       const steps = readJsonLines<MetricsLine>(metrics).filter(({ phase }) =>
@@ -132,14 +122,7 @@ Deno.test({
         assert.equal(line["sampling/logp_difference/max"], 0, `step ${line.step}`);
       }
       assert.ok(steps.some((line) => Number(line[`${line.phase}/grad_norm`]) > 0));
-      await runs.trainUntilKilled("adapters-killed", 5, { options: adapters });
-      const { code, output } = await runs.resume("adapters-killed");
-      assert.equal(code, 0, output);
-      assertSameFiles(runs.path("adapters-killed"), runs.path("adapters"), comparedAdapters);
-    });
-
-    await test.step("killed while writing a line and a checkpoint", async () => {
-      await runs.trainUntilKilled("torn", 5);
+      await runs.trainUntilKilled("torn", 5, { options: adapters });
       const folder = RunFolder.open(runs.path("torn"));
       for (const log of [folder.metrics, folder.samples, folder.timings]) {
         Deno.writeTextFileSync(log, '{"step": 7, "pha', { append: true });
@@ -149,7 +132,7 @@ Deno.test({
       Deno.writeTextFileSync(join(half, "generator.safetensors"), "half of it");
       const { code, output } = await runs.resume("torn");
       assert.equal(code, 0, output);
-      assertSameFiles(runs.path("torn"), runs.path("whole"), compared);
+      assertSameFiles(runs.path("torn"), runs.path("adapters"), comparedAdapters);
       assert.ok(
         [...Deno.readDirSync(folder.checkpoints)].every(({ name }) => !name.endsWith(".tmp")),
       );

@@ -1,13 +1,12 @@
 /** Killed runs on files: the place in them and the best evaluation are part of what is resumed. */
 
 import assert from "node:assert/strict";
-import { Gpu } from "../../src/gpu/gpu.ts";
 import { readJsonLines } from "../../src/run/store/json_lines_log.ts";
 import type { MetricsLine } from "../../src/run/store/metrics_log.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
 import { assertSameFiles, KillableRuns } from "./killable_runs.ts";
 import { tinyColumns, tinyData } from "./tiny_data.ts";
-import { writeTinyPolicies } from "./tiny_policies.ts";
+import { tinyPolicies } from "./tiny_policies.ts";
 
 const compared = [
   "metrics.jsonl",
@@ -18,10 +17,8 @@ const compared = [
 ];
 
 /** Six times G V on 16 problems; up to 3 batches of 4 in a generator step. */
-async function prepare(runs: KillableRuns): Promise<void> {
-  const gpu = await Gpu.open("auto");
-  const { generator, verifier } = await writeTinyPolicies(gpu, runs.root);
-  gpu.close();
+function prepare(runs: KillableRuns): void {
+  const { generator, verifier } = tinyPolicies;
   const entry = (name: string, rows: string) => {
     Deno.writeTextFileSync(runs.path(name), rows);
     return [{ path: runs.path(name), columns: tinyColumns }];
@@ -62,7 +59,7 @@ Deno.test({
   sanitizeResources: false,
   fn: async (test) => {
     using runs = new KillableRuns("train");
-    await prepare(runs);
+    prepare(runs);
     await test.step("an uninterrupted run goes through the file and keeps its best", async () => {
       await runs.train("whole");
       const lines = readJsonLines<MetricsLine>(RunFolder.open(runs.path("whole")).metrics);

@@ -1,16 +1,28 @@
-/** `deno task test`: runs the tests and ends with one plain line, `N passed, N failed`. */
+/**
+ * `deno task test`: runs the tests, each file in a process of its own and several at a time, and ends with one plain
+ * line, `N passed, N failed`.
+ */
 
 import type { Command } from "commander";
-import { join } from "node:path";
-import { UserError } from "../../base/user_error.ts";
 import { addExamples } from "../examples.ts";
-import { PROJECT_FOLDER } from "./project.ts";
+import { Interrupt, INTERRUPTED_EXIT_CODE } from "../interrupt.ts";
+import { parseCount } from "../run_options.ts";
+import { type Job, type JobResult, Lanes } from "./lanes.ts";
+import { findTestFiles } from "./test_files.ts";
 import { readTestSummary } from "./test_summary.ts";
 
 interface TestOptions {
-  filter?: string;
-  failFast?: boolean;
+  readonly filter?: string;
+  readonly failFast?: boolean;
+  readonly allEngines?: boolean;
+  readonly jobs: number;
 }
+
+/** One more than there are cores, since some tests wait; more than four would fill a GPU's memory. */
+const JOBS = Math.min(navigator.hardwareConcurrency + 1, 4);
+
+/** What checks the types, once for all files: no process of tests does. */
+const TYPES = "types";
 
 /** Adds the command. */
 export function register(program: Command): void {
@@ -19,6 +31,8 @@ export function register(program: Command): void {
     .argument("[paths...]", "test files or folders; `rl` means tests/rl")
     .option("--filter <text>", "only tests whose name contains this")
     .option("--fail-fast", "stop at the first failure")
+    .option("--all-engines", "on Dawn too what otherwise runs on the native engine alone")
+    .option("--jobs <number>", "files that run at the same time", parseCount, JOBS)
     .action(test);
   addExamples(command, {
     "deno task test": "all tests",
@@ -27,51 +41,53 @@ export function register(program: Command): void {
 }
 
 async function test(paths: readonly string[], options: TestOptions): Promise<void> {
-  const args = ["test", "--allow-all"];
-  if (options.filter !== undefined) args.push("--filter", options.filter);
-  if (options.failFast) args.push("--fail-fast");
-  args.push(...(paths.length === 0 ? ["tests"] : paths.map(resolveTestPath)));
-  const { output, code } = await runShowingOutput(args);
-  const summary = readTestSummary(output);
-  if (summary === null) {
-    console.error(`deno test ended with exit code ${code} before it could count the tests.`);
-  }
-  const { passed, failed } = summary ?? { passed: 0, failed: 1 };
-  // Files that do not compile and leaked resources fail the run without a failed test.
-  const unexplained = code !== 0 && failed === 0 ? 1 : 0;
-  console.log(`${passed} passed, ${failed + unexplained} failed`);
-  if (code !== 0 || failed > 0) Deno.exitCode = 1;
+  const files = findTestFiles(paths);
+  const count = Math.min(options.jobs, files.length);
+  const environment = environmentOf(count, options);
+  const lanes = new Lanes(count, environment, (bytes) => Deno.stdout.writeSync(bytes));
+  using _interrupt = new Interrupt(async () => {
+    await lanes.end();
+    Deno.exit(INTERRUPTED_EXIT_CODE);
+  }, ["SIGINT", "SIGTERM"]);
+
+  const total = { passed: 0, failed: 0 };
+  const failures: string[] = [];
+  await lanes.run(jobsOf(files, options), (result) => {
+    const { passed, failed } = countOf(result);
+    total.passed += passed;
+    total.failed += failed;
+    if (failed === 0) return;
+    failures.push(`${result.name} (exit code ${result.code})`);
+    if (options.failFast) lanes.end();
+  });
+  for (const name of failures) console.log(`failed: ${name}`);
+  console.log(`${total.passed} passed, ${total.failed} failed`);
+  if (total.failed > 0) Deno.exitCode = 1;
 }
 
-function resolveTestPath(path: string): string {
-  for (const candidate of [path, join("tests", path)]) {
-    try {
-      Deno.statSync(join(PROJECT_FOLDER, candidate));
-      return candidate;
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-    }
-  }
-  throw new UserError(
-    `There is no test file or folder ${path}. Name one below tests/, or search by name with --filter.`,
-  );
+function jobsOf(files: readonly string[], { filter, failFast }: TestOptions): Job[] {
+  const args = ["test", "--allow-all", "--no-check"];
+  if (filter !== undefined) args.push("--filter", filter);
+  if (failFast) args.push("--fail-fast");
+  return [
+    { name: TYPES, args: ["check", "--quiet", ...files] },
+    ...files.map((file) => ({ name: file, args: [...args, file] })),
+  ];
 }
 
-/** Runs `deno <args>`, passing its output on as it comes and keeping its end. */
-async function runShowingOutput(args: string[]): Promise<{ output: string; code: number }> {
-  const child = new Deno.Command(Deno.execPath(), {
-    args,
-    cwd: PROJECT_FOLDER,
-    env: Deno.stdout.isTerminal() ? { FORCE_COLOR: "1" } : {},
-    stdin: "null",
-    stdout: "piped",
-    stderr: "inherit",
-  }).spawn();
-  const decoder = new TextDecoder();
-  let output = "";
-  for await (const bytes of child.stdout) {
-    Deno.stdout.writeSync(bytes);
-    output = (output + decoder.decode(bytes, { stream: true })).slice(-4096);
-  }
-  return { output, code: (await child.status).code };
+/** Mesa's software driver would take all cores for each process. */
+function environmentOf(lanes: number, { allEngines }: TestOptions): Record<string, string> {
+  const threads = Math.max(1, Math.floor(navigator.hardwareConcurrency / lanes));
+  return {
+    LP_NUM_THREADS: Deno.env.get("LP_NUM_THREADS") ?? `${threads}`,
+    ...(allEngines ? { TANGO_TEST_ENGINES: "all" } : {}),
+    ...(Deno.stdout.isTerminal() ? { FORCE_COLOR: "1" } : {}),
+  };
+}
+
+/** A file that cannot be loaded and one that leaks resources fail without a failed test. */
+function countOf({ name, output, code }: JobResult): { passed: number; failed: number } {
+  const { passed, failed } = (name === TYPES ? null : readTestSummary(output)) ??
+    { passed: 0, failed: 0 };
+  return { passed, failed: code !== 0 && failed === 0 ? 1 : failed };
 }

@@ -17,7 +17,7 @@ Deno.test({
   sanitizeResources: false,
   fn: async (test) => {
     using project = new FaultyProject();
-    await project.prepare(2 * faults.length);
+    project.prepare(2 * faults.length);
     await project.train("whole", 1);
     for (const [i, fault] of faults.entries()) {
       await test.step(fault.name, async () => {
@@ -41,7 +41,7 @@ Deno.test({
     const lost = faults.find(({ name }) => name === "GPU lost");
     if (lost === undefined) throw new Error("there is no such fault");
     using project = new FaultyProject();
-    await project.prepare(100); // it ends before
+    project.prepare(100); // it ends before
     const set = ["placement.generator=0", "placement.verifier=1"];
     await project.suffer("split", 2, lost, 1, { steps: 1, set });
   },
@@ -53,7 +53,7 @@ testEachLibrary(
     using hosts = TwoHosts.make();
     if (hosts === null) return console.log("this process may not make network namespaces");
     using project = new FaultyProject();
-    await project.prepare(4);
+    project.prepare(4);
     await project.sufferCut("cut", hosts, mpiexec, 2, { steps: 1 });
     await project.train("whole", 1);
     await project.train("cut", 1, { resume: true });

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { Gpu } from "../../../src/gpu/gpu.ts";
 import { readJsonLines } from "../../../src/run/store/json_lines_log.ts";
 import type { MetricsLine } from "../../../src/run/store/metrics_log.ts";
 import { RunFolder } from "../../../src/run/store/run_folder.ts";
 import type { Mpiexec } from "../../../src/cli/ranks/mpiexec.ts";
 import { assertSameFiles } from "../../run/killable_runs.ts";
-import { tinyTask, writeTinyPolicies } from "../../run/tiny_policies.ts";
+import { tinyPolicies, tinyTask } from "../../run/tiny_policies.ts";
 import type { TwoHosts } from "../two_hosts.ts";
 import { type Fault, SILENCE_SECONDS } from "./fault.ts";
 import { RankedRun } from "./ranked_run.ts";
@@ -41,10 +40,8 @@ export class FaultyProject implements Disposable {
   readonly #config = join(this.#folder, "config.yaml");
 
   /** Writes policies and the configuration of a run of as many steps. */
-  async prepare(steps: number): Promise<void> {
-    const gpu = await Gpu.open("auto");
-    const { generator, verifier } = await writeTinyPolicies(gpu, this.#folder);
-    gpu.close();
+  prepare(steps: number): void {
+    const { generator, verifier } = tinyPolicies;
     const optimizer = { learning_rate: 0.003 };
     Deno.writeTextFileSync(
       this.#config,

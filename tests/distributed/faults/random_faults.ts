@@ -20,7 +20,7 @@ const mpiexec = await findMpiexec();
 if (mpiexec === null) throw new Error("there is no MPI on this machine");
 
 using project = new FaultyProject();
-await project.prepare(STEPS);
+project.prepare(STEPS);
 await project.train("whole", 1);
 const seconds: number[] = [];
 for (let i = 0; i < count; i++) {

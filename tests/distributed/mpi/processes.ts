@@ -9,9 +9,9 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Returns when a process has ended, and throws when it has not after ten seconds. */
+/** Returns when a process has ended, and throws when it has not after a minute. */
 export async function gone(pid: number): Promise<void> {
-  for (let waited = 0; waited < 10_000; waited += 50) {
+  for (let waited = 0; waited < 60_000; waited += 50) {
     if (!isRunning(pid)) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

@@ -15,7 +15,7 @@ Deno.test({
     await using runs = new RankRuns();
     const kinds = { both: null, split: { generator: "0", verifier: "1" } };
     for (const [name, placement] of Object.entries(kinds)) {
-      const config = await runs.config({ placement });
+      const config = runs.config({ placement });
       const found = await onRanks(2, async (ranks) => {
         const gpu = await Gpu.open("native");
         let plans: readonly MemoryPlan[] = [];

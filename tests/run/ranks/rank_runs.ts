@@ -12,7 +12,7 @@ import { trainWithReport } from "../../../src/run/session/training_session.ts";
 import { withTimeline } from "../../../src/run/trace/run_timeline.ts";
 import { onRanks } from "../../distributed/in_process.ts";
 import { assertSameFiles } from "../killable_runs.ts";
-import { tinyTask, writeTinyPolicies } from "../tiny_policies.ts";
+import { tinyPolicies, tinyTask } from "../tiny_policies.ts";
 
 /** What must be the same to the last byte on any number of ranks. */
 export const comparedFiles = [
@@ -29,16 +29,15 @@ export type Told = readonly (readonly RunEvent[])[];
 export class RankRuns implements AsyncDisposable {
   readonly root = Deno.makeTempDirSync();
   readonly #gpus: Gpu[] = [];
-  #policies: { generator: string; verifier: string } | null = null;
 
   /**
    * A configuration of a generator and a verifier step, changed in some sections. Unless they say how to make a
    * generator it is one of tiny policies.
    */
-  async config(changes: object = {}): Promise<TangoConfig> {
+  config(changes: object = {}): TangoConfig {
     const { generator, verifier } = "generator" in changes
       ? { generator: null, verifier: null }
-      : await this.#tinyPolicies();
+      : tinyPolicies;
     const optimizer = { learning_rate: 0.003 };
     const base = {
       task: tinyTask,
@@ -127,7 +126,7 @@ export class RankRuns implements AsyncDisposable {
     sizes: readonly number[],
     files: readonly string[] = comparedFiles,
   ): Promise<Told> {
-    const config = await this.config(changes);
+    const config = this.config(changes);
     let told = await this.train(`${name}-1`, 1, config);
     for (const size of sizes) {
       told = await this.train(`${name}-${size}`, size, config);
@@ -135,11 +134,6 @@ export class RankRuns implements AsyncDisposable {
       for (const [rank, one] of told.entries()) assertSameTold(one, told[0], `rank ${rank}`);
     }
     return told;
-  }
-
-  async #tinyPolicies(): Promise<{ generator: string; verifier: string }> {
-    const [gpu] = await this.#open(1);
-    return this.#policies ??= await writeTinyPolicies(gpu, this.root);
   }
 
   async #open(count: number): Promise<readonly Gpu[]> {

@@ -65,11 +65,11 @@ Deno.test({
   sanitizeResources: false,
   fn: async (test) => {
     await using runs = new RankRuns();
-    const together = await runs.config(course);
+    const together = runs.config(course);
 
     await test.step("solutions are judged as they come, and sampled once", async () => {
       const whole = await watchSamplers(() => runs.train("whole", 1, together));
-      const config = await runs.config(placed("1", "0"));
+      const config = runs.config(placed("1", "0"));
       const apart = await watchSamplers(() => runs.train("apart", 2, config));
       assertSameFiles(runs.path("apart"), runs.path("whole"), files);
       assert.deepEqual(apart, { count: whole.count, overlaps: true });
@@ -95,23 +95,23 @@ Deno.test({
 
     await test.step("further batches: judged once it is known which groups are left", async () => {
       const changes = { rollout: { maximum_generation_batches: 3 } };
-      await runs.train("batches", 1, await runs.config(changes));
+      await runs.train("batches", 1, runs.config(changes));
       const placement = { generator: "0", verifier: "1-2" };
-      await runs.train("batches-apart", 3, await runs.config({ ...changes, placement }));
+      await runs.train("batches-apart", 3, runs.config({ ...changes, placement }));
       assertSameFiles(runs.path("batches-apart"), runs.path("batches"), comparedFiles);
     });
 
     await test.step("a verifier that is frozen, and fewer solutions than ranks to judge", async () => {
       const changes = { verifier: { trained: false }, rollout: { batch_size: 1 } };
       const generatorOnly = comparedFiles.filter((file) => !file.startsWith("verifier/"));
-      await runs.train("frozen", 1, await runs.config(changes));
+      await runs.train("frozen", 1, runs.config(changes));
       const placement = { generator: "3", verifier: "0-2" };
-      await runs.train("frozen-apart", 4, await runs.config({ ...changes, placement }));
+      await runs.train("frozen-apart", 4, runs.config({ ...changes, placement }));
       assertSameFiles(runs.path("frozen-apart"), runs.path("frozen"), generatorOnly);
     });
 
     await test.step("a placement that names ranks that are not there is refused", async () => {
-      await assert.rejects(runs.train("refused", 3, await runs.config(placed("0-1", "2-3"))), {
+      await assert.rejects(runs.train("refused", 3, runs.config(placed("0-1", "2-3"))), {
         name: "UserError",
         message: /placement\.verifier: there is no rank 3; there are 3/,
       });

@@ -13,7 +13,7 @@ Deno.test({
   sanitizeResources: false,
   async fn() {
     await using runs = new RankRuns();
-    const config = await runs.config({
+    const config = runs.config({
       schedule: { total_training_steps: 4, save_frequency: 2, test_frequency: 2 },
     });
     await runs.trainUntil("run", 4, config, 3);

@@ -10,7 +10,7 @@ import { type SampleTokens, sampleTokens } from "../../../src/run/store/sample_t
 import type { Sample } from "../../../src/run/store/samples_log.ts";
 import { byte, sentencePiece, vocabulary } from "../../model/sentencepiece_tokenizer.ts";
 import { loggedRun } from "../logged_run.ts";
-import { tinyTask, writeTinyPolicies } from "../tiny_policies.ts";
+import { tinyPolicies, tinyTask } from "../tiny_policies.ts";
 
 const unpacked = (packed: PackedNumbers): number[] =>
   packed.flatMap((entry) => typeof entry === "number" ? [entry] : Array(entry[1]).fill(entry[0]));
@@ -67,7 +67,7 @@ Deno.test({
     const folder = Deno.makeTempDirSync();
     const gpu = await Gpu.open("auto");
     try {
-      const { generator, verifier } = await writeTinyPolicies(gpu, folder);
+      const { generator, verifier } = tinyPolicies;
       const config = tangoConfigSchema.parse({
         task: tinyTask,
         generator: { model: generator, max_response_length: 48 },

@@ -113,7 +113,7 @@ Deno.test("clocks that are apart are brought together", async () => {
     const clock = () => performance.now() + ahead[communicator.rank];
     return clockOffset(communicator, clock);
   });
-  // Within half of the time that an exchange of two tasks takes.
-  offsets.forEach((offset, rank) => assert.ok(Math.abs(offset + ahead[rank]) < 50, `${offset}`));
+  // Within half of the time that an exchange of two tasks takes, even on a busy machine.
+  offsets.forEach((offset, rank) => assert.ok(Math.abs(offset + ahead[rank]) < 150, `${offset}`));
   assert.equal(offsets[0], 0);
 });

@@ -179,15 +179,36 @@ Deno.test("completions: who asks when too many wait is told when to come again, 
 });
 
 Deno.test("completions: of a process that ends responses fail, and the next request starts it again", async () => {
-  await withModels(async ({ ask, served }) => {
+  await withModels(async ({ ask, url, served }) => {
     const { model } = served.find("tiny");
-    const long = { prompt: PROMPT, max_tokens: 400, ignore_eos: true };
-    const lost = ask("/v1/completions", long);
+    // More than is answered before the process is killed, however slow that is.
+    const long = { prompt: Array(256).fill(PROMPT), max_tokens: 400, ignore_eos: true };
+    const kill = () => Deno.kill(model.pid ?? assert.fail("no process"), "SIGKILL");
+    const lost = ask("/v1/completions", long).then(({ status, body }) => {
+      assert.deepEqual([status, body.error.type], [503, "server_error"]);
+    }, (error) => {
+      // An answer that has begun, after a second, has its status: it breaks off, and clients try again.
+      assert.match(`${error}`, /error reading a body from connection/);
+    });
     while (model.pending === 0) await new Promise((resolve) => setTimeout(resolve, 1));
-    Deno.kill(model.pid ?? assert.fail("no process"), "SIGKILL");
-    const { status, body } = await lost;
-    assert.deepEqual([status, body.error.type], [503, "server_error"]);
-    assert.equal((await ask("/v1/completions", { ...long, max_tokens: 2 })).status, 200);
+    kill();
+    await lost;
+    const short = { prompt: PROMPT, max_tokens: 2 };
+    assert.equal((await ask("/v1/completions", short)).status, 200);
+
+    const response = await fetch(`${url}/v1/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ ...long, stream: true }),
+    });
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let text = (await reader.read()).value ?? "";
+    kill();
+    for (let next = await reader.read(); !next.done; next = await reader.read()) text += next.value;
+    const [error, done] = text.trim().split("\n\n").slice(-2);
+    assert.equal(JSON.parse(error.replace("data: ", "")).error.type, "server_error");
+    assert.equal(done, "data: [DONE]");
+    assert.equal((await ask("/v1/completions", short)).status, 200);
   });
 });
 
