@@ -1,8 +1,11 @@
+import { isDeepStrictEqual } from "node:util";
 import { camelCased } from "../../base/camel_cased.ts";
+import { severalErrors } from "../../base/several_errors.ts";
 import { alone, type Communicator } from "../../distributed/communicator.ts";
 import { madeOf } from "../../distributed/placed.ts";
 import { broadcastValue, gatherValues } from "../../distributed/values.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
+import { GpuFailure } from "../../gpu/gpu_failure.ts";
 import type { ParameterCount } from "../../model/decoder/model.ts";
 import { nextStep, positionAfter, type TangoStep } from "../../rl/schedule/tango_schedule.ts";
 import { changeTangoConfig } from "../config/changeable.ts";
@@ -169,7 +172,7 @@ export class TangoRun {
       if (!step) break;
       if (step.evaluateBefore) await this.#evaluate(0);
       const started = performance.now();
-      const outcome = await this.#step(step);
+      const outcome = await this.#stepOrSave(step);
       await this.#tell(step, outcome, (performance.now() - started) / 1000);
       this.#state.position = positionAfter(this.#schedule, this.#state.position, step);
       this.#health.count(step.globalStep, updatesOf(step.phase, outcome.learned));
@@ -208,6 +211,30 @@ export class TangoRun {
       this.#heldOut = new HeldOutEvaluation(this.#config, this.#problems);
     }
     return nextStep(this.#schedule, this.#state.position);
+  }
+
+  /**
+   * Does a step. One that fails before it has changed weights takes none of the earlier ones with it: they are saved.
+   * Several ranks do not agree on where it failed, so that theirs go on from the last checkpoint.
+   */
+  async #stepOrSave(step: TangoStep): Promise<StepOutcome> {
+    const weights = () => modelsOf(this.#policies).map(({ weightsVersion }) => weightsVersion);
+    const before = { problems: this.#problems.position, weights: weights() };
+    try {
+      return await this.#step(step);
+    } catch (error) {
+      const isSavable = this.#ranks.size === 1 && !(error instanceof GpuFailure) &&
+        isDeepStrictEqual(weights(), before.weights) &&
+        this.globalSteps > (latestCheckpoint(this.folder.checkpoints)?.step ?? 0);
+      if (!isSavable) throw error;
+      this.#problems.position = before.problems;
+      try {
+        await this.#save();
+      } catch (second) {
+        throw severalErrors([error, second], "a step failed, and so did saving those before it");
+      }
+      throw error;
+    }
   }
 
   async #step(step: TangoStep): Promise<StepOutcome> {
