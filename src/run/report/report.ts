@@ -25,6 +25,8 @@ export interface ReportFacts {
   readonly seconds: number;
   /** GPU memory by the plan and what was live at once. */
   readonly memory: { readonly plannedBytes: number; readonly peakBytes: number };
+  /** What it warned of, see `describeWarnings`. */
+  readonly warnings: readonly string[];
   /** false when the run was interrupted before its last step. */
   readonly isFinished: boolean;
 }
@@ -206,6 +208,7 @@ function whatRan(facts: ReportFacts, lines: readonly MetricsLine[]): [string, st
     ["steps done", `${count("generator")} generator, ${count("verifier")} verifier`],
     ["seed", String(config.seed)],
     ...describeChanges(lines).map((change): [string, string] => ["changed", change]),
+    ...facts.warnings.map((said): [string, string] => ["warning", said.replaceAll("|", "\\|")]),
     ["device", `${adapter.name}${adapter.isSoftware ? " (software)" : ""}, ${engine} engine`],
     [
       "GPU memory",

@@ -21,6 +21,8 @@ export interface SftReportFacts {
   /** Where the weights are; null when it was stopped before its end. */
   readonly weights: string | null;
   readonly seconds: number;
+  /** What it warned of, see `describeWarnings`. */
+  readonly warnings: readonly string[];
   /** GPU memory by the plan and what was live at once. */
   readonly memory: { readonly plannedBytes: number; readonly peakBytes: number };
 }
@@ -65,7 +67,7 @@ export function writeSftReport(run: RunFolder, facts: SftReportFacts): void {
 
 function composeSftReport(
   run: RunFolder,
-  { config, device, weights, seconds, memory }: SftReportFacts,
+  { config, device, weights, seconds, warnings, memory }: SftReportFacts,
   lines: readonly MetricsLine[],
 ): string {
   const updates = new Set(
@@ -88,9 +90,9 @@ ${
       : `The weights are in \`${weights}\`.`
   }
 
-${describeChanges(lines).map((change) => `Changed: ${change}.\n\n`).join("")}![Accuracy and loss](${
-    basename(run.curves)
-  })
+${describeChanges(lines).map((change) => `Changed: ${change}.\n\n`).join("")}${
+    warnings.map((said) => `Warning: ${said}\n\n`).join("")
+  }![Accuracy and loss](${basename(run.curves)})
 
 Last evaluation, on up to ${config.evaluation.problems} examples that training never sees:
 

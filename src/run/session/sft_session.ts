@@ -13,6 +13,7 @@ import type { StepClock } from "../trace/run_timeline.ts";
 import { planSftMemory, sftShrinks } from "../memory/sft_memory_plan.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";
 import { writeSftReport } from "../report/sft_report.ts";
+import { describeWarnings } from "../report/warnings.ts";
 import { SftRun, sftWeights } from "../sft/sft_run.ts";
 import { keepRecords } from "./keep_records.ts";
 import { openRunFolder } from "./shared_folder.ts";
@@ -93,7 +94,7 @@ export async function fineTuneWithReport(
         ranks,
         resume && ranks.rank === 0 ? latestCheckpoint(folder.checkpoints) : null,
       );
-      if (checkpoint) await run.restore(checkpoint.path);
+      if (checkpoint) await run.restore(folder, checkpoint.path);
       stepsDone = run.step;
       using _counting = events.listen((event) => {
         if (event.type === "step") stepsDone = event.step;
@@ -104,12 +105,13 @@ export async function fineTuneWithReport(
         stepsDone,
         // What came after the checkpoint is done again.
         lastLoggedStep: resume ? stepsDone || -1 : undefined,
-        logs: { samples: false, tensorBoard: config.report.tensorboard },
+        logs: { samples: null, tensorBoard: config.report.tensorboard },
         report: (reachedEnd) =>
           writeSftReport(folder, {
             config,
             device,
             weights: reachedEnd ? sftWeights(folder, config) : null,
+            warnings: describeWarnings(folder),
             seconds: (performance.now() - started) / 1000,
             memory: { plannedBytes: plan.peakBytes, peakBytes: gpu.pool.peakBytes },
           }),

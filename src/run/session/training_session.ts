@@ -13,6 +13,7 @@ import { RunEvents } from "../events/run_events.ts";
 import type { MemoryPlan } from "../memory/memory_plan.ts";
 import type { TuningMode } from "../tuning/tune.ts";
 import { writeReport } from "../report/report.ts";
+import { describeWarnings } from "../report/warnings.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 import { planTangoMemory } from "../memory/tango_memory_plan.ts";
 import { type RunSurroundings, TangoRun } from "../tango/tango_run.ts";
@@ -99,12 +100,16 @@ export async function trainWithReport(
         events,
         stepsDone,
         lastLoggedStep: run.lastLoggedStep,
-        logs: { samples: true, tensorBoard: config.report.tensorboard },
+        logs: {
+          samples: config.samples_per_step > 0 ? "every step" : "no step",
+          tensorBoard: config.report.tensorboard,
+        },
         report: (isFinished) =>
           writeReport(folder, {
             config,
             adapter: { name: gpu.info.name, isSoftware: gpu.info.software },
             engine: gpu.info.engine,
+            warnings: describeWarnings(folder),
             seconds: (performance.now() - started) / 1000,
             memory: { plannedBytes: plan.peakBytes, peakBytes: gpu.pool.peakBytes },
             isFinished,

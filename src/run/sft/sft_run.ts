@@ -24,7 +24,7 @@ import { RunEvents } from "../events/run_events.ts";
 import { tellMeasured } from "../events/tell_measured.ts";
 import { gradientTrouble, PolicyHealth } from "../health/policy_health.ts";
 import type { Examples } from "../problems/examples.ts";
-import { betterOf } from "../store/best.ts";
+import { betterOf, findLostBest } from "../store/best.ts";
 import { readJudgmentLabels } from "../store/judgment_labels.ts";
 import { METRIC } from "../store/metric_names.ts";
 import { describeDeviceChange, type RunDevice, runDeviceOf } from "../store/run_device.ts";
@@ -67,8 +67,8 @@ export class SftRun {
   readonly measurement: SftMeasurement;
   #opened = new DisposableStack();
   #state: SftState = initialSftState;
-  /** What is another matter than in the checkpoint. */
-  #deviceChange: string | null = null;
+  /** What is another matter than in the checkpoint, and what was lost. */
+  #warnings: readonly string[] = [];
 
   /**
    * Loads or makes the model.
@@ -170,8 +170,8 @@ export class SftRun {
     using _door = live.open(control, steps);
     const course: Course = { folder, events, health, live, timeline };
     events.emit({ type: "started", step: this.step, total: steps, ranks: this.ranks.size });
-    if (this.#deviceChange !== null) {
-      events.emit({ type: "warning", step: this.step, message: this.#deviceChange });
+    for (const message of this.#warnings) {
+      events.emit({ type: "warning", step: this.step, message });
     }
     if (this.step === 0) await this.#evaluate(course);
     while (!this.#isDone) {
@@ -300,13 +300,18 @@ export class SftRun {
   /**
    * Goes on from a checkpoint; all ranks call it.
    *
+   * @param folder of the run
+   * @param path of the checkpoint
    * @throws UserError as `loadSftState` does; the run may then not be used any more
    */
-  async restore(path: string): Promise<void> {
-    const state = await loadSftState(path, this.config.policy, this.#trained);
+  async restore(folder: RunFolder, path: string): Promise<void> {
+    const { policy } = this.config;
+    const state = await loadSftState(path, policy, this.#trained);
     const { device } = this.#state;
-    this.#deviceChange = state.device && device && describeDeviceChange(state.device, device);
-    this.#state = { ...state, device };
+    const change = state.device && device && describeDeviceChange(state.device, device);
+    const lostBest = await findLostBest(this.ranks, state.best, [folder.best(policy)]);
+    this.#warnings = [change, lostBest].filter((message) => message !== null);
+    this.#state = { ...state, device, best: lostBest === null ? state.best : null };
     this.examples.position = this.#state.position;
   }
 

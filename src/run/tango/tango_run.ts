@@ -19,7 +19,7 @@ import { tellMeasured } from "../events/tell_measured.ts";
 import { PolicyHealth } from "../health/policy_health.ts";
 import { openProblems, requirementsOf } from "../problems/open_problems.ts";
 import type { Problems } from "../problems/problems.ts";
-import { betterOf } from "../store/best.ts";
+import { betterOf, findLostBest } from "../store/best.ts";
 import { latestCheckpoint } from "../store/checkpoint.ts";
 import { METRIC } from "../store/metric_names.ts";
 import type { Metrics } from "../store/metrics_log.ts";
@@ -72,8 +72,8 @@ export class TangoRun {
   readonly #health: PolicyHealth;
   #opened = new DisposableStack();
   #state: RunState;
-  /** What is another matter than in the checkpoint. */
-  #deviceChange: string | null = null;
+  /** What is another matter than in the checkpoint, and what was lost. */
+  #warnings: readonly string[] = [];
   /** The last step whose log lines stay, see `JsonLinesLog`; undefined in a new run. */
   readonly lastLoggedStep: number | undefined;
 
@@ -100,6 +100,9 @@ export class TangoRun {
       resume && ranks.rank === 0 ? latestCheckpoint(folder.checkpoints) : null,
     );
     const state = checkpoint ? await loadRunState(checkpoint.path, policies) : initialState();
+    const names = (["generator", "verifier"] as const).filter((name) => policies[name]?.isTrained);
+    const lostBest = await findLostBest(ranks, state.best, names.map((name) => folder.best(name)));
+    if (lostBest !== null) state.best = null;
     // A run that died before its first checkpoint starts over, its logs too.
     const lastLoggedStep = resume ? checkpoint?.step ?? -1 : undefined;
     const device = runDeviceOf(gpu, modelsOf(policies));
@@ -108,7 +111,7 @@ export class TangoRun {
       state: { ...state, device },
       lastLoggedStep,
     });
-    run.#deviceChange = change;
+    run.#warnings = [change, lostBest].filter((message) => message !== null);
     run.#opened = opened.move();
     return run;
   }
@@ -163,8 +166,8 @@ export class TangoRun {
     const { total_training_steps: total } = this.#config.schedule;
     using _door = this.#live.open(this.#control, total);
     this.#events.emit({ type: "started", step: this.globalSteps, total, ranks: this.#ranks.size });
-    if (this.#deviceChange !== null) {
-      this.#events.emit({ type: "warning", step: this.globalSteps, message: this.#deviceChange });
+    for (const message of this.#warnings) {
+      this.#events.emit({ type: "warning", step: this.globalSteps, message });
     }
     let reachedEnd = true;
     for (;;) {

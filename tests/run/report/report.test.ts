@@ -18,6 +18,7 @@ const facts: ReportFacts = {
   engine: "native",
   seconds: 245,
   memory: { plannedBytes: 1.5e9, peakBytes: 1.4e9 },
+  warnings: [],
   isFinished: true,
 };
 
