@@ -8,7 +8,6 @@ import { readSeeds, runComparison, writeSeeds } from "../run/compare/comparison_
 import { DEFAULT_SEEDS, seedsProblem } from "../run/compare/seeds.ts";
 import type { TangoConfig } from "../run/config/config_schema.ts";
 import { requireNotRunning } from "../run/control/endpoint/control_file.ts";
-import { INTERRUPTED_EXIT_CODE } from "./interrupt.ts";
 import { loadTangoConfig } from "../run/config/load_config.ts";
 import { problemsName } from "../run/problems/open_problems.ts";
 import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/store/run_folder.ts";
@@ -90,7 +89,7 @@ async function compare(options: CompareOptions, command: Command): Promise<void>
   if (table !== null) console.log(`\n${table}\n\nreport: ${comparisonFiles(path).report}`);
   if (!isDone) {
     console.log(`Stopped. Continue with: ./tango compare --run ${path} --resume`);
-    Deno.exitCode = INTERRUPTED_EXIT_CODE;
+    Deno.exitCode = followed.stoppedExitCode;
   }
 }
 

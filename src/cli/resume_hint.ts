@@ -1,5 +1,6 @@
 import { Failure } from "../base/failure.ts";
 import { GpuFailure } from "../gpu/gpu_failure.ts";
+import { GradingFailure } from "../grading/grading_failure.ts";
 import { Divergence } from "../run/health/divergence.ts";
 import { latestCheckpoint } from "../run/store/checkpoint.ts";
 import type { RunFolder } from "../run/store/run_folder.ts";
@@ -8,10 +9,10 @@ import type { RunFolder } from "../run/store/run_folder.ts";
 export type RunCommand = "train" | "sft" | "compare";
 
 /**
- * Runs `body`; when the GPU gives out in it, or a policy learns no more, the message says what the run has
+ * Runs `body`; when the GPU or what grades answers gives out in it, or a policy learns no more, the message says what the run has
  * kept and how to go on.
  *
- * @throws Failure in place of a `GpuFailure` or a `Divergence`
+ * @throws Failure in place of a `GpuFailure`, a `GradingFailure` or a `Divergence`
  */
 export async function withResumeHint<Result>(
   command: RunCommand,
@@ -21,7 +22,7 @@ export async function withResumeHint<Result>(
   try {
     return await body();
   } catch (error) {
-    if (error instanceof GpuFailure) {
+    if (error instanceof GpuFailure || error instanceof GradingFailure) {
       throw new Failure(`${error.message}\n${howToGoOn(command, folder)}`, { cause: error });
     }
     if (error instanceof Divergence) {

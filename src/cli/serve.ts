@@ -119,7 +119,7 @@ async function serveRuns(
   });
   console.log(`Serving ${runs} at ${server.url} (Ctrl-C ends the server, not the runs)`);
   const { promise, resolve } = Promise.withResolvers<void>();
-  using _interrupt = new Interrupt(resolve, ["SIGINT", "SIGTERM"]);
+  using _interrupt = new Interrupt(() => resolve());
   await promise;
 }
 

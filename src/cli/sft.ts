@@ -132,7 +132,7 @@ async function fineTuneOn(
   };
   const place = { config, gpuIndex: options.gpuIndex, folder, events };
   const reachedEnd = await runOnGpu(opened, { ...place, command: "sft" }, run);
-  if (!reachedEnd) Deno.exitCode = INTERRUPTED_EXIT_CODE;
+  if (!reachedEnd) Deno.exitCode = followed?.stoppedExitCode ?? INTERRUPTED_EXIT_CODE;
   if (ranks.rank > 0) return;
   printResult(folder, config);
   if (trace !== null) console.log(describeTrace(trace));

@@ -136,7 +136,7 @@ async function trainOn(
     withTimeline(gpu, { ranks, events }, trace, (timeline) => session(gpu, timeline));
   const place = { config, gpuIndex: options.gpuIndex, folder, events };
   const reachedEnd = await runOnGpu(opened, { ...place, command: "train" }, run);
-  if (!reachedEnd) Deno.exitCode = INTERRUPTED_EXIT_CODE;
+  if (!reachedEnd) Deno.exitCode = followed?.stoppedExitCode ?? INTERRUPTED_EXIT_CODE;
   if (ranks.rank > 0) return;
   printResult(folder);
   if (trace !== null) console.log(describeTrace(trace));

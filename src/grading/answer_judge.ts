@@ -18,6 +18,8 @@ export interface JudgedAnswer {
 export interface AnswerJudgeOptions {
   /** Milliseconds one answer may take; 2000 unless told. Starting the worker does not count. */
   readonly timeLimit?: number;
+  /** Milliseconds that starting it may take; two minutes unless told. */
+  readonly startLimit?: number;
   /** Verdicts remembered; 10000 unless told. */
   readonly cacheSize?: number;
   /** Module of the worker thread; answer_worker.ts unless told. */
@@ -35,8 +37,11 @@ export class AnswerJudge {
   /** Verdicts by pair, oldest first; promises, so that a pair under way is not sent twice. */
   readonly #verdicts = new Map<string, Promise<boolean>>();
 
-  constructor({ timeLimit = 2000, cacheSize = 10_000, workerModule }: AnswerJudgeOptions = {}) {
-    this.#worker = new MathematicsWorker(timeLimit, workerModule);
+  constructor(
+    { timeLimit = 2000, startLimit = 120_000, cacheSize = 10_000, workerModule }:
+      AnswerJudgeOptions = {},
+  ) {
+    this.#worker = new MathematicsWorker({ start: startLimit, pair: timeLimit }, workerModule);
     this.#cacheSize = cacheSize;
   }
 
@@ -45,7 +50,11 @@ export class AnswerJudge {
     return this.#worker.timeouts;
   }
 
-  /** Whether one answer is correct. */
+  /**
+   * Whether one answer is correct.
+   *
+   * @throws GradingFailure when the worker thread gives out
+   */
   isCorrect({ comparison, answer, reference }: JudgedAnswer): Promise<boolean> {
     if (answer === null) return Promise.resolve(false);
     if (comparison === "text") return Promise.resolve(equalTexts(answer, reference));

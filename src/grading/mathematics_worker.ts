@@ -1,13 +1,22 @@
 import { Worker } from "node:worker_threads";
 import type { AnswerPair, WorkerMessage } from "./answer_worker.ts";
+import { GradingFailure } from "./grading_failure.ts";
 
 /** Milliseconds a verdict may still arrive after the limit: this thread may itself have been busy. */
-const GRACE = 50;
+const GRACE_MS = 50;
 
 interface Task {
   readonly pair: AnswerPair;
   readonly resolve: (verdict: boolean) => void;
   readonly reject: (reason: Error) => void;
+}
+
+/** Milliseconds a thread is waited for and a pair is given. */
+export interface WorkerLimits {
+  /** Until the thread has loaded what compares. */
+  readonly start: number;
+  /** That one pair may take from then on. */
+  readonly pair: number;
 }
 
 /** A worker thread that compares pairs in order and is replaced when one of them takes too long. */
@@ -22,13 +31,16 @@ export class MathematicsWorker {
   #sent: Task[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** @param timeLimit milliseconds that one pair may take */
   constructor(
-    private readonly timeLimit: number,
+    private readonly limits: WorkerLimits,
     private readonly module = new URL("./answer_worker.ts", import.meta.url),
   ) {}
 
-  /** Whether a pair is equal; false where that takes too long. Rejects where the thread itself fails. */
+  /**
+   * Whether a pair is equal; false where that takes too long.
+   *
+   * @throws GradingFailure when the thread itself fails, or does not begin in its time
+   */
   compare(pair: AnswerPair): Promise<boolean> {
     return new Promise((resolve, reject) => {
       if (this.#unsent.push({ pair, resolve, reject }) === 1) queueMicrotask(() => this.#send());
@@ -55,19 +67,22 @@ export class MathematicsWorker {
     const thread = new Worker(this.module);
     this.#thread = thread;
     this.#isReady = false;
+    this.#after(this.limits.start, () => this.#failToStart());
     thread.on("message", (message: WorkerMessage) => {
       if (thread === this.#thread) this.#receive(message);
     });
     thread.on("error", (cause: Error) => {
       if (thread === this.#thread) {
         this.#fail(
-          new Error(`the thread that compares answers failed: ${cause.message}`, { cause }),
+          new GradingFailure(`The thread that compares answers failed: ${cause.message}`, {
+            cause,
+          }),
         );
       }
     });
     thread.on("exit", () => {
       if (thread === this.#thread) {
-        this.#fail(new Error("the thread that compares answers ended by itself"));
+        this.#fail(new GradingFailure("The thread that compares answers ended by itself."));
       }
     });
     return thread;
@@ -83,10 +98,24 @@ export class MathematicsWorker {
 
   /** Gives the first pair at the thread the time limit, from now. */
   #watch(): void {
+    this.#after(this.limits.pair, () => this.#replace());
+  }
+
+  /** Calls `late` when no message has come for so long. */
+  #after(milliseconds: number, late: () => void): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      this.#timer = setTimeout(() => this.#replace(), GRACE);
-    }, this.timeLimit);
+      this.#timer = setTimeout(late, GRACE_MS);
+    }, milliseconds);
+  }
+
+  #failToStart(): void {
+    this.#fail(
+      new GradingFailure(
+        `The thread that compares answers has not begun within ${this.limits.start / 1000} s. ` +
+          `The machine may be short of memory or of processor time.`,
+      ),
+    );
   }
 
   #replace(): void {

@@ -30,10 +30,17 @@ export function mostTokens(
   return prompt.length + sequenceIds.length * maximumResponse;
 }
 
+/** Who follows the sampling of responses. */
+export interface RespondListener {
+  /** Told each response as soon as it is there, and the place of its request. */
+  ended?(sampled: Sampled, request: number): void;
+  /** Called between two steps of the sampler; what it throws ends the sampling. */
+  between?(): void;
+}
+
 /**
  * Samples responses on this rank.
  *
- * @param ended told each as soon as it is there, and the place of its request
  * @returns for each request its responses
  */
 export async function respond(
@@ -41,20 +48,23 @@ export async function respond(
   { stopTokens, maximumResponse, engine: { all } }: Policy<unknown>,
   asked: readonly RolloutRequest[],
   sampling: Sampling,
-  ended: (sampled: Sampled, request: number) => void = () => {},
+  listener: RespondListener = {},
 ): Promise<Sampled[][]> {
   const { sampler } = engine;
   const known = engine.ahead.take(askedOf(engine, asked, sampling));
   if (known) {
-    known.forEach((group, r) => group.forEach((sampled) => ended(sampled, r)));
+    known.forEach((group, r) => group.forEach((sampled) => listener.ended?.(sampled, r)));
     return known;
   }
   const version = versionOf(engine);
   const options = { ...sampling, stopTokens, maximumResponse };
   try {
     const groups = await rollout(sampler, asked, options, {
-      ended: (rollout, r) => ended({ rollout, version }, r),
-      between: all.size > 1 ? messagesArrive : undefined,
+      ended: (rollout, r) => listener.ended?.({ rollout, version }, r),
+      between: async () => {
+        listener.between?.();
+        if (all.size > 1) await messagesArrive();
+      },
     });
     return groups.map((group) => group.map((rollout) => ({ rollout, version })));
   } finally {

@@ -98,17 +98,22 @@ export async function solve<Problem>(
     asked,
     (request) => mostTokens(generator, request),
     async (engine, own, tell: (graded: Graded) => void) => {
-      const grading: Promise<void>[] = [];
+      const grading = new Gradings();
       const grade = async (sampled: Sampled, problem: Problem) => {
         const { rollout } = sampled;
         const correct = await source.isCorrect(problem, texts(rollout).parsed.answer);
         const place = rollout.sequenceId - firstSequence;
         tell({ ...sampled, place, correct, judge: listener && listener.assign(rollout) });
       };
-      await respond(engine, generator, own, sampling, (sampled, r) => {
-        grading.push(grade(sampled, own[r].problem));
-      });
-      await Promise.all(grading);
+      try {
+        await respond(engine, generator, own, sampling, {
+          ended: (sampled, r) => grading.add(grade(sampled, own[r].problem)),
+          between: () => grading.check(),
+        });
+      } finally {
+        await grading.finished();
+      }
+      grading.check();
     },
     ({ place, judge, ...sampled }) => {
       const { problem, prompt } = asked[Math.floor(place / count)];
@@ -120,6 +125,26 @@ export async function solve<Problem>(
     },
   );
   return solutions;
+}
+
+/** Gradings under way while responses are sampled. A failure among them is kept until somebody checks. */
+class Gradings {
+  readonly #running: Promise<void>[] = [];
+  readonly #failures: unknown[] = [];
+
+  add(grading: Promise<void>): void {
+    this.#running.push(grading.catch((error) => void this.#failures.push(error)));
+  }
+
+  /** @throws what the first of them to fail has failed with */
+  check(): void {
+    if (this.#failures.length > 0) throw this.#failures[0];
+  }
+
+  /** Returns when none is under way any more; never throws. */
+  async finished(): Promise<void> {
+    await Promise.all(this.#running);
+  }
 }
 
 /**

@@ -71,6 +71,20 @@ Deno.test("judge: a defect in the thread is an error, not a verdict; the next an
   assert.equal(await judge.isCorrect(math("uv", "wx")), true);
 });
 
+Deno.test("judge: a thread that never begins is an error, and so is one that cannot", async () => {
+  const begins = (code: string) => new URL(`data:text/javascript,${encodeURIComponent(code)}`);
+  using stuck = new AnswerJudge({ startLimit: 300, workerModule: begins("for (;;);") });
+  await assert.rejects(stuck.isCorrect(math("ab", "cd")), {
+    name: "GradingFailure",
+    message: /has not begun within 0\.3 s/,
+  });
+  using broken = new AnswerJudge({ workerModule: begins("throw new Error('no engine')") });
+  await assert.rejects(broken.isCorrect(math("ab", "cd")), {
+    name: "GradingFailure",
+    message: /failed: .*no engine/,
+  });
+});
+
 Deno.test("judge: closing rejects what is under way, and the judge can be used again", async () => {
   using judge = new AnswerJudge({ workerModule: ENDLESS });
   const pending = judge.isCorrect(math("endless", "x"));

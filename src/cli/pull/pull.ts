@@ -10,7 +10,7 @@ import { pull, type PullPlan, sumOf } from "../../hub/pull.ts";
 import { PullProgress } from "./pull_progress.ts";
 import { parseRepository, type Repository, shortName } from "../../hub/repository.ts";
 import { pauseByClock } from "../../hub/retry.ts";
-import { Interrupt, INTERRUPTED_EXIT_CODE } from "../interrupt.ts";
+import { Interrupt } from "../interrupt.ts";
 import { formatBytes } from "../../base/format_bytes.ts";
 import { standardError } from "../progress/progress_line.ts";
 import { addExamples } from "../examples.ts";
@@ -57,7 +57,7 @@ async function runPull(id: string, options: PullOptions): Promise<void> {
     join(repository.kind === "model" ? "models" : "data", shortName(repository));
   const controller = new AbortController();
   const { signal } = controller;
-  using _interrupt = new Interrupt(() => controller.abort(new Error("stopped by Ctrl-C")));
+  using interrupt = new Interrupt((by) => controller.abort(new Error(`stopped by ${by}`)));
   let progress: PullProgress | null = null;
   const note = (text: string) => progress === null ? console.error(text) : progress.note(text);
   const hub = new HubRepository(repository, new HubClient(readAccess(), signal), {
@@ -81,7 +81,7 @@ async function runPull(id: string, options: PullOptions): Promise<void> {
     closeProgress(progress);
     if (!signal.aborted) throw error;
     console.log("Stopped. The same command goes on where it was.");
-    Deno.exitCode = INTERRUPTED_EXIT_CODE;
+    Deno.exitCode = interrupt.exitCode;
   }
 }
 

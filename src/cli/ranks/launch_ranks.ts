@@ -1,9 +1,9 @@
 import { fileURLToPath } from "node:url";
-import { writeAll } from "../../base/atomic_file.ts";
 import { Failure } from "../../base/failure.ts";
 import { UserError } from "../../base/user_error.ts";
 import { causes, LAST_WORDS, lastWords } from "../../distributed/watch/last_words.ts";
 import { Interrupt, INTERRUPTED_EXIT_CODE } from "../interrupt.ts";
+import { LostReader, writeToReader } from "../lost_reader.ts";
 import { EXIT } from "../program.ts";
 import { noted, type TerminalSize } from "./launch_notes.ts";
 import { WithoutLauncherWords } from "./launcher_words.ts";
@@ -17,7 +17,7 @@ const HEARING_MS = 1000;
 
 /**
  * Starts this very command as several ranks on this machine and waits for them. What they print goes to the terminal;
- * the first Ctrl-C goes to rank 0, which stops the run after its step, and the second ends all at once.
+ * the first Ctrl-C, SIGTERM or SIGHUP goes to rank 0, which stops the run after its step, and the second ends all at once.
  *
  * @returns the exit code
  * @throws UserError when there is no MPI; Failure when a rank is killed or crashes
@@ -53,11 +53,12 @@ export async function launchRanks(ranks: number): Promise<number> {
   ]);
   await watch.add(launcher.pid);
   let interrupted = false;
-  using _interrupt = new Interrupt(() => {
+  using _lostReader = new LostReader();
+  using interrupt = new Interrupt(() => {
     interrupted = true;
     const first = watch.pidOf(0);
     if (first === null) signalProcess(launcher.pid, "SIGKILL"); // nothing has begun
-    else signalProcess(first, "SIGINT");
+    else signalProcess(first, "SIGINT"); // SIGTERM is how mpirun ends a rank
   });
   const first = await Promise.race([watch.failed, launcher.status]);
   const cleanup = setTimeout(() => {
@@ -69,10 +70,10 @@ export async function launchRanks(ranks: number): Promise<number> {
   watch.end();
   await shown;
   if (success) return EXIT.success;
-  if (interrupted && watch.pidOf(0) === null) return INTERRUPTED_EXIT_CODE;
+  if (interrupted && watch.pidOf(0) === null) return interrupt.exitCode;
   const failed = await Promise.race([watch.failed, pause(HEARING_MS)]);
-  if (failed?.code) return failed.code;
-  if (interrupted) return INTERRUPTED_EXIT_CODE;
+  if (failed?.code && !(interrupted && failed.code === INTERRUPTED_EXIT_CODE)) return failed.code;
+  if (interrupted) return interrupt.exitCode;
   if ("signal" in first && signal !== null) {
     throw new Failure(`${mpiexec.path} was killed (${signal}), which ended all ranks.`);
   }
@@ -104,7 +105,7 @@ async function show(
   const text = from.pipeThrough(new TextDecoderStream()).pipeThrough(new WithoutLauncherWords());
   for await (const part of text) {
     hear(part);
-    writeAll(to, new TextEncoder().encode(part));
+    writeToReader(to, new TextEncoder().encode(part));
   }
 }
 

@@ -8,8 +8,8 @@ import type { PhaseEndedEvent, RunEvent } from "./run_event.ts";
 
 /** Which logs are written besides those of metrics, timings and the timeline. */
 export interface LogChoice {
-  /** Whether the run tells samples. */
-  readonly samples: boolean;
+  /** Which steps leave samples; null where the run tells none. */
+  readonly samples: "every step" | "no step" | null;
   readonly tensorBoard: boolean;
 }
 
@@ -28,7 +28,7 @@ export class RunLogs implements Disposable {
 
   /**
    * @param lastStep of a resumed run, see `JsonLinesLog`
-   * @throws UserError when there are logs already that are not to be continued, or they are damaged
+   * @throws UserError when there are logs already that are not to be continued
    */
   constructor(
     folder: RunFolder,
@@ -36,14 +36,21 @@ export class RunLogs implements Disposable {
     { samples, tensorBoard }: LogChoice,
   ) {
     using opened = new DisposableStack();
-    this.#metrics = opened.use(new MetricsLog(folder.metrics, lastStep));
+    this.#metrics = opened.use(new MetricsLog(folder.metrics, lastStep, true));
     this.#timings = opened.use(new TimingsLog(folder.timings, lastStep));
     this.#timeline = opened.use(new TimelineLog(folder.timeline, lastStep));
-    this.#samples = samples ? opened.use(new SamplesLog(folder.samples, lastStep)) : null;
+    this.#samples = samples &&
+      opened.use(new SamplesLog(folder.samples, lastStep, samples === "every step"));
     this.#tensorBoard = tensorBoard
       ? opened.use(new TensorBoardLog(folder.tensorBoard, lastStep))
       : null;
     opened.move();
+  }
+
+  /** What has become of lines of a resumed run that were to be kept, in words. */
+  get damage(): string[] {
+    const logs = [this.#metrics, this.#timings, this.#timeline, this.#samples];
+    return logs.flatMap((log) => log?.damage ?? []);
   }
 
   /** Hears an event. */

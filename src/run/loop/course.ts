@@ -86,6 +86,8 @@ export interface Course<Config extends LoopConfig> {
   /** Writes the trained policies to where they belong at the end, or the best so far. */
   writeModels(folder: RunFolder, which: "weights" | "best"): Promise<void>;
 
+  /** The policies that are trained, whichever rank holds them. */
+  readonly trained: readonly PolicyName[];
   /** What is trained, by its name in a checkpoint. */
   readonly models: TrainedModels;
   /** The configuration key of a trained model's path, for messages. */

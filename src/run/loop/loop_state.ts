@@ -21,8 +21,14 @@ export interface LoopState {
 /** What of a course goes into a checkpoint and comes from it. */
 export type StoredCourse = Pick<
   Course<LoopConfig>,
-  "ranks" | "step" | "models" | "modelKey" | "state" | "adopt"
+  "ranks" | "step" | "models" | "modelKey" | "adopt"
 >;
+
+/** The method's own state and the loop's. */
+export interface CourseState {
+  readonly own: ReturnType<Course<LoopConfig>["state"]>;
+  readonly kept: LoopState;
+}
 
 const storedStateSchema = z.object({
   best: z.object({ step: countSchema, value: z.number() }).nullable(),
@@ -45,7 +51,7 @@ const storedStateSchema = z.object({
 export async function saveState(
   folder: string,
   course: StoredCourse,
-  { best, skippedInARow, device }: LoopState,
+  { own, kept: { best, skippedInARow, device } }: CourseState,
   keep: number,
 ): Promise<string> {
   const { models, ranks, step } = course;
@@ -57,7 +63,7 @@ export async function saveState(
     skippedInARow: { ...skippedInARow },
     device,
   };
-  const state = { ...course.state(), ...stored };
+  const state = { ...own, ...stored };
   const write = () => saveCheckpoint(folder, { step, sets, state }, keep);
   return await writtenByFirst(ranks, [sets], write);
 }

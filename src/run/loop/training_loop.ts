@@ -1,3 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
+import { severalErrors } from "../../base/several_errors.ts";
+import { GpuFailure } from "../../gpu/gpu_failure.ts";
 import { betweenSteps } from "../control/between_steps.ts";
 import { ConfigHistory } from "../control/config_history.ts";
 import { LiveConfig } from "../control/live_config.ts";
@@ -6,12 +9,13 @@ import { RunEvents } from "../events/run_events.ts";
 import { tellMeasured } from "../events/tell_measured.ts";
 import { PolicyHealth } from "../health/policy_health.ts";
 import { betterOf } from "../store/best.ts";
+import { latestCheckpoint } from "../store/checkpoint.ts";
 import { METRIC } from "../store/metric_names.ts";
-import { describeDeviceChange } from "../store/run_device.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 import type { StepClock } from "../trace/run_timeline.ts";
-import type { Course, DueStep, LoopConfig } from "./course.ts";
+import type { Course, DoneStep, DueStep, LoopConfig } from "./course.ts";
 import { type LoopState, saveState } from "./loop_state.ts";
+import type { RestoredCourse } from "./restore_course.ts";
 
 /** Who follows a run, and what it goes on from. */
 export interface Following {
@@ -22,7 +26,7 @@ export interface Following {
   /** Asked at the end of each step who waited, and how long. */
   readonly timeline?: StepClock;
   /** What the checkpoint had that the course was put back to; null for a new run. */
-  readonly restored?: LoopState | null;
+  readonly restored?: RestoredCourse | null;
 }
 
 /**
@@ -46,7 +50,7 @@ class TrainingLoop<Config extends LoopConfig> {
   readonly #timeline: StepClock | undefined;
   readonly #health: PolicyHealth;
   readonly #live: LiveConfig<Config>;
-  readonly #deviceChange: string | null;
+  readonly #warnings: readonly string[];
   #best: LoopState["best"];
 
   constructor(
@@ -58,11 +62,9 @@ class TrainingLoop<Config extends LoopConfig> {
     this.#control = control;
     this.#timeline = timeline;
     this.#health = new PolicyHealth(course.watched, events);
-    this.#health.skippedInARow = restored?.skippedInARow ?? {};
-    this.#best = restored?.best ?? null;
-    this.#deviceChange = restored?.device
-      ? describeDeviceChange(restored.device, course.device)
-      : null;
+    this.#health.skippedInARow = restored?.state.skippedInARow ?? {};
+    this.#best = restored?.state.best ?? null;
+    this.#warnings = restored?.warnings ?? [];
     const change = (config: Config, settings: Parameters<typeof course.changed>[1]) =>
       course.changed(config, settings);
     const history = new ConfigHistory(folder.history, course.config, change);
@@ -75,9 +77,7 @@ class TrainingLoop<Config extends LoopConfig> {
     using _door = this.#live.open(this.#control, course.totalSteps);
     const { step, totalSteps: total, ranks } = course;
     this.#events.emit({ type: "started", step, total, ranks: ranks.size });
-    if (this.#deviceChange !== null) {
-      this.#events.emit({ type: "warning", step, message: this.#deviceChange });
-    }
+    for (const message of this.#warnings) this.#events.emit({ type: "warning", step, message });
     while (course.next() !== null) {
       if (await this.#live.begin(course.step + 1, this.#events)) course.config = this.#live.current;
       const due = course.next();
@@ -102,7 +102,7 @@ class TrainingLoop<Config extends LoopConfig> {
       if (course.next() === null) return false; // what it was to reach is there
     }
     const began = performance.now();
-    const done = await course.take((phase, body) => this.#events.during(step, phase, body));
+    const done = await this.#takeOrSave(step);
     const seconds = (performance.now() - began) / 1000;
     const { phase, metrics, samples, tokens, answers } = done;
     const timings = {
@@ -126,6 +126,31 @@ class TrainingLoop<Config extends LoopConfig> {
     });
   }
 
+  /**
+   * Does a step. One that fails before it has changed weights takes none of the earlier ones with it: they are saved.
+   * Several ranks do not agree on where it failed, so that theirs go on from the last checkpoint.
+   */
+  async #takeOrSave(step: number): Promise<DoneStep> {
+    const { course } = this;
+    const weights = () =>
+      Object.values(course.models).map(({ here }) => here?.model.weightsVersion);
+    const before = { state: course.state(), weights: weights() };
+    try {
+      return await course.take((phase, body) => this.#events.during(step, phase, body));
+    } catch (error) {
+      const isSavable = course.ranks.size === 1 && !(error instanceof GpuFailure) &&
+        isDeepStrictEqual(weights(), before.weights) &&
+        course.step > (latestCheckpoint(this.folder.checkpoints)?.step ?? 0);
+      if (!isSavable) throw error;
+      try {
+        await this.#save(before.state);
+      } catch (second) {
+        throw severalErrors([error, second], "a step failed, and so did saving those before it");
+      }
+      throw error;
+    }
+  }
+
   /** Measures the policies, and keeps their weights where they are the best so far. */
   async #evaluate(step: number): Promise<void> {
     const { course } = this;
@@ -140,13 +165,14 @@ class TrainingLoop<Config extends LoopConfig> {
     if (isKept && await this.#health.maySave(step)) await course.writeModels(this.folder, "best");
   }
 
-  async #save(): Promise<void> {
+  /** @param own the method's state */
+  async #save(own = this.course.state()): Promise<void> {
     const { course, folder } = this;
     const { step, config: { schedule } } = course;
     if (!(await this.#health.maySave(step))) return;
     const { skippedInARow } = this.#health;
-    const state: LoopState = { best: this.#best, skippedInARow, device: course.device };
-    const save = () => saveState(folder.checkpoints, course, state, schedule.keep_checkpoints);
+    const kept: LoopState = { best: this.#best, skippedInARow, device: course.device };
+    const save = () => saveState(folder.checkpoints, course, { own, kept }, schedule.keep_checkpoints);
     const path = await this.#events.during(step, "checkpoint", save);
     this.#events.emit({ type: "checkpoint", step, path });
   }

@@ -176,7 +176,7 @@ export function findHeadlines(lines: readonly MetricsLine[]): Headline[] {
 
 function whatRan(
   config: TangoConfig,
-  { device, seconds, memory }: RunFacts,
+  { device, seconds, memory, warnings }: RunFacts,
   lines: readonly MetricsLine[],
 ): [string, string][] {
   const { rollout, schedule, verifier } = config;
@@ -200,6 +200,7 @@ function whatRan(
     ["steps done", `${count("generator")} generator, ${count("verifier")} verifier`],
     ["seed", String(config.seed)],
     ...describeChanges(lines).map((change): [string, string] => ["changed", change]),
+    ...warnings.map((said): [string, string] => ["warning", said.replaceAll("|", "\\|")]),
     ["device", `${device.name}${device.software ? " (software)" : ""}, ${device.engine} engine`],
     [
       "GPU memory",

@@ -7,6 +7,8 @@ export interface RunFacts {
   readonly seconds: number;
   /** GPU memory by the plan and what was live at once. */
   readonly memory: { readonly plannedBytes: number; readonly peakBytes: number };
+  /** What it warned of, see `describeWarnings`. */
+  readonly warnings: readonly string[];
   /** false when the run was stopped before its end. */
   readonly reachedEnd: boolean;
 }

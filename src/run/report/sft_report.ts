@@ -67,7 +67,7 @@ function composeSftReport(
   run: RunFolder,
   config: SftConfig,
   weights: string | null,
-  { device, seconds, memory }: RunFacts,
+  { device, seconds, memory, warnings }: RunFacts,
   lines: readonly MetricsLine[],
 ): string {
   const updates = new Set(
@@ -90,9 +90,9 @@ ${
       : `The weights are in \`${weights}\`.`
   }
 
-${describeChanges(lines).map((change) => `Changed: ${change}.\n\n`).join("")}![Accuracy and loss](${
-    basename(run.curves)
-  })
+${describeChanges(lines).map((change) => `Changed: ${change}.\n\n`).join("")}${
+    warnings.map((said) => `Warning: ${said}\n\n`).join("")
+  }![Accuracy and loss](${basename(run.curves)})
 
 Last evaluation, on up to ${config.evaluation.problems} examples that training never sees:
 

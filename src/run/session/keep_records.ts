@@ -23,6 +23,7 @@ export function keepRecords(
   using opened = new DisposableStack();
   warnOfSkippedCheckpoints(events, folder, stepsDone);
   const logs = opened.use(new RunLogs(folder, lastLoggedStep, choice));
+  for (const message of logs.damage) events.emit({ type: "warning", step: stepsDone, message });
   opened.use(events.listen((event) => logs.hear(event)));
   opened.use(events.listen((event) => {
     if (event.type === "finished") report(event.reachedEnd);

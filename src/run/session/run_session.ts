@@ -8,11 +8,13 @@ import type { RunControl } from "../control/run_control.ts";
 import { EventLog } from "../events/event_log.ts";
 import { RunEvents } from "../events/run_events.ts";
 import type { Course, LoopConfig } from "../loop/course.ts";
-import { restoreState } from "../loop/loop_state.ts";
+import { restoreCourse } from "../loop/restore_course.ts";
 import { train } from "../loop/training_loop.ts";
 import type { MemoryPlan } from "../memory/memory_plan.ts";
 import type { Shrink } from "../memory/shrink.ts";
 import type { RunFacts } from "../report/run_facts.ts";
+import { describeWarnings } from "../report/warnings.ts";
+import type { LogChoice } from "../events/run_logs.ts";
 import { latestCheckpoint } from "../store/checkpoint.ts";
 import { writeRunDevice } from "../store/run_device.ts";
 import type { RunFolder } from "../store/run_folder.ts";
@@ -30,8 +32,8 @@ export interface Method<Config extends SessionConfig, Run extends Course<Config>
   readonly shrinks: readonly Shrink<Config>[];
   /** Loads what the configuration names; all ranks call it. */
   readonly open: (gpu: Gpu, config: Config, ranks: Communicator) => Promise<Run>;
-  /** Whether it tells of samples. */
-  readonly hasSamples: boolean;
+  /** How often it tells of samples; null for a method without any. */
+  readonly samples: (config: Config) => LogChoice["samples"];
   readonly report: (folder: RunFolder, config: Config, facts: RunFacts) => void;
 }
 
@@ -111,7 +113,7 @@ export async function runSession<Config extends SessionConfig, Run extends Cours
       if (!resume && isFirst) folder.discardIfUnbegun();
       throw error;
     }
-    const restored = checkpoint && await restoreState(checkpoint.path, run);
+    const restored = checkpoint && await restoreCourse(checkpoint.path, run, folder);
     stepsDone = run.step;
     opened.use(events.listen((event) => {
       if (event.type === "step") stepsDone = event.step;
@@ -126,12 +128,13 @@ export async function runSession<Config extends SessionConfig, Run extends Cours
         stepsDone,
         // A run that died before its first checkpoint starts over, its logs too.
         lastLoggedStep: resume ? checkpoint?.step ?? -1 : undefined,
-        logs: { samples: method.hasSamples, tensorBoard: config.report.tensorboard },
+        logs: { samples: method.samples(config), tensorBoard: config.report.tensorboard },
         report: (reachedEnd) =>
           method.report(folder, config, {
             device: gpu.info,
             seconds: (performance.now() - started) / 1000,
             memory: { plannedBytes, peakBytes: gpu.pool.peakBytes },
+            warnings: describeWarnings(folder),
             reachedEnd,
           }),
       }));

@@ -9,7 +9,7 @@ const fineTuning: Method<SftConfig, SftRun> = {
   plan: planSftMemory,
   shrinks: sftShrinks,
   open: (gpu, config, ranks) => SftRun.open(gpu, config, ranks),
-  hasSamples: false,
+  samples: () => null,
   report: (folder, config, facts) => {
     const weights = facts.reachedEnd ? sftWeights(folder, config) : null;
     writeSftReport(folder, config, weights, facts);

@@ -13,7 +13,7 @@ const tango: Method<TangoConfig, TangoRun> = {
   plan: planTangoMemory,
   shrinks: tangoShrinks,
   open: TangoRun.open,
-  hasSamples: true,
+  samples: ({ samples_per_step }) => samples_per_step > 0 ? "every step" : "no step",
   report: writeReport,
 };
 

@@ -130,6 +130,10 @@ export class SftRun implements Course<SftConfig> {
     return this.measurement.choosesByAccuracy;
   }
 
+  get trained(): readonly PolicyName[] {
+    return [this.config.policy];
+  }
+
   /** Number of the model's parameters. */
   get parameterCount(): ParameterCount {
     return this.loaded.model.parameterCount;

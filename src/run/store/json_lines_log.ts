@@ -1,7 +1,7 @@
 /** An append-only file of one JSON object per line, each with the global step it belongs to. */
 
 import { UserError } from "../../base/user_error.ts";
-import { exists, writeAll } from "../../base/atomic_file.ts";
+import { exists, writeAll, writeFileAtomically } from "../../base/atomic_file.ts";
 import { describeDiskError } from "../../base/disk.ts";
 import { CONTINUE } from "./run_folder.ts";
 
@@ -22,17 +22,19 @@ export type JsonValue =
 /** A JSON Lines file that a run appends to and a resumed run continues byte for byte. */
 export class JsonLinesLog<Line extends StepLine> implements Disposable {
   private readonly file: Deno.FsFile;
+  /** Of a resumed log: what has become of its lines that were to be kept, in words; null when all are there. */
+  readonly damage: string | null = null;
 
   /**
    * Opens the log for appending and creates it when there is none.
    *
    * @param lastStep when resuming, the checkpoint's step: later lines, and a last line cut short by a
    *   crash, are removed. Everything that belongs to a step must therefore be logged before that step's
-   *   checkpoint is written. Without it the log must be empty or absent.
-   * @throws UserError when lines that must be kept are damaged, a new log would continue an old one, or the
-   *   file cannot be written
+   *   checkpoint is written. Damaged lines before it are set aside. Without it the log must be empty or absent.
+   * @param hasEveryStep whether each training step leaves a line, so that lost ones show
+   * @throws UserError when a new log would continue an old one, or the file cannot be written
    */
-  constructor(readonly path: string, lastStep?: number) {
+  constructor(readonly path: string, lastStep?: number, hasEveryStep = false) {
     if (exists(path)) {
       if (lastStep === undefined) {
         if (Deno.statSync(path).size > 0) {
@@ -41,9 +43,14 @@ export class JsonLinesLog<Line extends StepLine> implements Disposable {
           );
         }
       } else {
-        const bytes = bytesUpToStep(path, lastStep);
+        const { bytes, damaged, whole } = readUpToStep(path, lastStep);
         this.#write(() => Deno.truncateSync(path, bytes));
+        if (damaged.length > 0) this.#write(() => setAside(path, damaged, whole));
+        const lost = hasEveryStep ? missingSteps(whole, lastStep) : [];
+        this.damage = describeDamage(path, damaged, lost);
       }
+    } else if (hasEveryStep && lastStep !== undefined) {
+      this.damage = describeDamage(path, [], missingSteps([], lastStep));
     }
     this.file = this.#write(() => Deno.openSync(path, { append: true, create: true }));
   }
@@ -99,14 +106,87 @@ export function readJsonLines<Line extends StepLine>(path: string): Line[] {
   );
 }
 
-function bytesUpToStep(path: string, lastStep: number): number {
-  const bytes = Deno.readFileSync(path);
+/** A line of a log: its number in the file, from 1. */
+interface NumberedLine {
+  readonly number: number;
+  readonly text: string;
+}
+
+/** A whole line, and what of it tells which step it belongs to. */
+interface WholeLine extends NumberedLine {
+  readonly line: StepLine & { readonly phase?: unknown };
+}
+
+/** The lines up to a step, and the bytes up to their end. */
+function readUpToStep(path: string, lastStep: number): {
+  readonly bytes: number;
+  readonly damaged: readonly NumberedLine[];
+  readonly whole: readonly WholeLine[];
+} {
+  const content = Deno.readFileSync(path);
+  const damaged: NumberedLine[] = [], whole: WholeLine[] = [];
   let number = 0;
-  for (const { text, begin } of wholeLines(bytes)) {
-    number++;
-    if (parseLine(text, number, path).step > lastStep) return begin;
+  for (const { text, begin } of wholeLines(content)) {
+    const line = tryLine(text);
+    if (line && line.step > lastStep) return { bytes: begin, damaged, whole };
+    if (line) whole.push({ number: ++number, text, line });
+    else damaged.push({ number: ++number, text });
   }
-  return bytes.lastIndexOf(0x0a) + 1;
+  return { bytes: content.lastIndexOf(0x0a) + 1, damaged, whole };
+}
+
+/** Where the damaged lines of a log are kept. */
+const asideOf = (path: string) => `${path}.damaged`;
+
+/** Leaves a log its whole lines, once the others are kept beside it. */
+function setAside(
+  path: string,
+  damaged: readonly NumberedLine[],
+  whole: readonly NumberedLine[],
+): void {
+  const linesOf = (lines: readonly NumberedLine[]) => lines.map(({ text }) => `${text}\n`).join("");
+  const aside = asideOf(path);
+  const before = exists(aside) ? Deno.readTextFileSync(aside) : "";
+  writeFileAtomically(aside, before + linesOf(damaged), CONTINUE);
+  writeFileAtomically(path, linesOf(whole), CONTINUE);
+}
+
+/** The training steps up to the last one that have left no line. */
+function missingSteps(whole: readonly WholeLine[], lastStep: number): number[] {
+  const known = new Set(
+    whole.filter(({ line }) => line.phase !== "evaluation").map(({ line }) => line.step),
+  );
+  return Array.from({ length: Math.max(0, lastStep) }, (_, i) => i + 1)
+    .filter((step) => !known.has(step));
+}
+
+function describeDamage(
+  path: string,
+  damaged: readonly NumberedLine[],
+  lost: readonly number[],
+): string | null {
+  const numbers = damaged.map(({ number }) => number);
+  const words = [
+    ...(numbers.length === 0 ? [] : [
+      `${numbers.length} damaged ${numbers.length === 1 ? "line" : "lines"} (${ranges(numbers)}) ${
+        numbers.length === 1 ? "was" : "were"
+      } set aside in ${asideOf(path)}`,
+    ]),
+    ...(lost.length === 0 ? [] : [
+      `nothing is left of ${lost.length} ${lost.length === 1 ? "step" : "steps"} (${ranges(lost)})`,
+    ]),
+  ];
+  if (words.length === 0) return null;
+  return `${path}: ${words.join("; ")}. The run goes on; what is drawn from this file lacks them.`;
+}
+
+/** Ascending numbers in a few words: `3–5, 9`. */
+function ranges(numbers: readonly number[]): string {
+  const begins = numbers.filter((number, i) => i === 0 || number !== numbers[i - 1] + 1);
+  const ends = numbers.filter((number, i) => number + 1 !== numbers[i + 1]);
+  return begins.map((begin, i) => begin === ends[i] ? `${begin}` : `${begin}–${ends[i]}`).join(
+    ", ",
+  );
 }
 
 function* wholeLines(bytes: Uint8Array): Generator<{ text: string; begin: number }> {
@@ -120,13 +200,19 @@ function* wholeLines(bytes: Uint8Array): Generator<{ text: string; begin: number
   }
 }
 
-function parseLine(text: string, number: number, path: string): StepLine {
+/** Returns null for what is not a JSON object with a step. */
+function tryLine(text: string): StepLine | null {
   try {
     const line = JSON.parse(text);
-    if (typeof line?.step === "number") return line;
+    return typeof line?.step === "number" ? line : null;
   } catch {
-    // falls through to the one message for every kind of damage
+    return null;
   }
+}
+
+function parseLine(text: string, number: number, path: string): StepLine {
+  const line = tryLine(text);
+  if (line) return line;
   throw new UserError(
     `${path}:${number} is damaged: a JSON object with a "step" was expected, found ` +
       `${JSON.stringify(text.slice(0, 60))}. Remove the damaged lines and those after them.`,

@@ -103,6 +103,10 @@ export class TangoRun implements Course<TangoConfig> {
     return this.#config.schedule.total_training_steps;
   }
 
+  get trained(): readonly PolicyName[] {
+    return (["generator", "verifier"] as const).filter((name) => this.policies[name]?.isTrained);
+  }
+
   next(): DueStep | null {
     const next = this.#next;
     return next && { step: next.globalStep, ...next };
@@ -152,11 +156,11 @@ export class TangoRun implements Course<TangoConfig> {
   }
 
   async writeModels(folder: RunFolder, which: "weights" | "best"): Promise<void> {
-    const { generator, verifier } = this.policies;
     const start = this.#config.verifier?.model;
     const labels = { generator: null, verifier: start ? readJudgmentLabels(start) : null };
-    for (const [name, policy] of [["generator", generator], ["verifier", verifier]] as const) {
-      if (!policy?.isTrained) continue;
+    for (const name of this.trained) {
+      const policy = this.policies[name];
+      if (policy === null) continue;
       const { tokenizer, stopTokens } = policy;
       const loaded = madeOf(policy.engine, ({ model }) => ({ model, tokenizer, stopTokens }));
       await writeModelFolder(folder[which](name), loaded, labels[name]);

@@ -5,7 +5,6 @@ import { runProgram } from "../../../src/cli/program.ts";
 import { Failure } from "../../../src/base/failure.ts";
 import { UserError } from "../../../src/base/user_error.ts";
 import { FollowedRun } from "../../../src/cli/followed_run.ts";
-import { INTERRUPTED_EXIT_CODE } from "../../../src/cli/interrupt.ts";
 import { endWithLauncher } from "../../../src/cli/ranks/launcher_line.ts";
 import { onRanks } from "../../../src/cli/ranks/on_ranks.ts";
 import { ranksOption } from "../../../src/cli/run_options.ts";
@@ -42,7 +41,7 @@ async function count(how: string, { communicator }: OpenCommunicator): Promise<v
     if (how === "deaf") await new Promise((resolve) => setTimeout(resolve, 50));
     else if (await broadcastValue(communicator, followed.control.isStopRequested)) {
       console.log(`stopped at ${step}`);
-      Deno.exitCode = INTERRUPTED_EXIT_CODE;
+      Deno.exitCode = followed.stoppedExitCode;
       return;
     }
     await new Promise((resolve) => setTimeout(resolve, 50));

@@ -105,6 +105,12 @@ testEachLibrary(
   },
 );
 
+testEachLibrary("--ranks: SIGTERM stops all ranks after the step, exit 143", async (mpiexec) => {
+  const { code, printed } = await counting(mpiexec, "long", ({ pid }) => Deno.kill(pid, "SIGTERM"));
+  assert.match(printed, /^stopped at \d+\nStopping after this step; .*\n$/);
+  assert.equal(code, 143);
+});
+
 testEachLibrary("--ranks: the second Ctrl-C ends all ranks at once", async (mpiexec) => {
   const { code, printed } = await counting(mpiexec, "deaf", async ({ pid, until }) => {
     Deno.kill(pid, "SIGINT");

@@ -29,7 +29,7 @@ const told = (step: number): RunEvent[] => [
 ];
 
 function write(folder: RunFolder, steps: number[], tensorBoard: boolean, lastStep?: number): void {
-  using logs = new RunLogs(folder, lastStep, { samples: false, tensorBoard });
+  using logs = new RunLogs(folder, lastStep, { samples: null, tensorBoard });
   for (const event of steps.flatMap(told)) logs.hear(event);
 }
 

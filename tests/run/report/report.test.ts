@@ -17,6 +17,7 @@ const facts: RunFacts = {
   device: { name: "llvmpipe", software: true, engine: "native" },
   seconds: 245,
   memory: { plannedBytes: 1.5e9, peakBytes: 1.4e9 },
+  warnings: [],
   reachedEnd: true,
 };
 

@@ -99,6 +99,28 @@ Deno.test("metrics log: a damaged line is named by file and line; a torn last li
       name: "UserError",
       message: /metrics\.jsonl:2 is damaged/,
     });
-    assert.throws(() => new MetricsLog(path, 5), { name: "UserError", message: /:2 is damaged/ });
+  });
+});
+
+Deno.test("metrics log: resumed, it sets damaged lines aside and says which steps it has lost", () => {
+  withPath((path) => {
+    const whole = [line(0), line(1), line(4), line(6)].map((one) => JSON.stringify(one));
+    const text = [whole[0], "rubbish", whole[1], "{}", "{", whole[2], whole[3], "later", ""];
+    Deno.writeTextFileSync(path, text.join("\n"));
+    {
+      using log = new JsonLinesLog(path, 5, true);
+      assert.ok(
+        log.damage?.startsWith(
+          `${path}: 3 damaged lines (2, 4–5) were set aside in ${path}.damaged; nothing is left of 3 steps (2–3, 5).`,
+        ),
+        `${log.damage}`,
+      );
+    }
+    assert.equal(Deno.readTextFileSync(path), `${whole.slice(0, 3).join("\n")}\n`);
+    assert.equal(Deno.readTextFileSync(`${path}.damaged`), "rubbish\n{}\n{\n");
+    using again = new JsonLinesLog(path, 1, true);
+    assert.equal(again.damage, null);
+    using gone = new JsonLinesLog(`${path}.gone`, 2, true);
+    assert.match(gone.damage ?? "", /nothing is left of 2 steps \(1–2\)/);
   });
 });

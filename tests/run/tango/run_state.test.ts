@@ -96,22 +96,12 @@ function fillOptimizer({ engine: { here } }: Policy<unknown>, step: number): voi
 
 type RunState = TangoState & LoopState;
 
-function courseOf(policies: Policies, state?: TangoState): StoredCourse & { own?: TangoState } {
+function courseOf(policies: Policies, step: number): StoredCourse & { own?: TangoState } {
   return {
-    own: state,
     ranks: alone,
-    step: state?.position.globalSteps ?? 0,
+    step,
     models: trainedModels(policies),
     modelKey,
-    state: () => {
-      assert.ok(state);
-      const { position, classCounts, problemPosition } = state;
-      return {
-        position: { ...position },
-        classCounts: classCounts && { ...classCounts },
-        problemPosition,
-      };
-    },
     adopt(checkpoint) {
       this.own = checkpoint.state(tangoStateSchema);
     },
@@ -119,11 +109,17 @@ function courseOf(policies: Policies, state?: TangoState): StoredCourse & { own?
 }
 
 async function saveRunState(folder: string, policies: Policies, state: RunState, keep: number) {
-  return await saveState(folder, courseOf(policies, state), state, keep);
+  const { position, classCounts, problemPosition, ...kept } = state;
+  const own = {
+    position: { ...position },
+    classCounts: classCounts && { ...classCounts },
+    problemPosition,
+  };
+  return await saveState(folder, courseOf(policies, position.globalSteps), { own, kept }, keep);
 }
 
 async function loadRunState(path: string, policies: Policies) {
-  const course = courseOf(policies);
+  const course = courseOf(policies, 0);
   const kept = await restoreState(path, course);
   return { ...course.own, ...kept };
 }
