@@ -60,7 +60,7 @@ const begin = createRoute({
   },
   responses: {
     202: json("It is under way; GET /api/models says how far.", pullSchema),
-    ...problems(400, 408, 411, 413, 415, 422, 429),
+    ...problems(400, 408, 413, 415, 422, 429),
   },
 });
 
