@@ -27,6 +27,7 @@ interface ServeOptions extends ServingOptions {
   readonly runs: string;
   readonly checkpoints: string;
   readonly allow?: readonly string[];
+  readonly allowCode?: readonly string[];
 }
 
 /** Adds the command. */
@@ -50,7 +51,12 @@ export function register(program: Command): void {
     )
     .option(
       "--allow <folder>",
-      "folder of models, data or reward modules that new runs may use (repeatable)",
+      "folder of models or data that new runs may use (repeatable)",
+      collect,
+    )
+    .option(
+      "--allow-code <folder>",
+      "folder of reward modules that new runs may execute, and may not write to (repeatable)",
       collect,
     )
     .option(
@@ -87,13 +93,12 @@ export function register(program: Command): void {
   });
 }
 
-/** Where models, data and the like usually are. */
-const FOLDERS = ["configs", "data", "models", "weights"];
-/** Where reward modules are: no folder that this server writes to. */
-const CODE_FOLDERS = ["configs"];
+/** Where prompt templates, data and the like usually are. */
+const FOLDERS = ["configs", "data", "weights"];
 
 async function serveRuns(
-  { host, port, runs, checkpoints, allow = [], model: models = [], ...options }: ServeOptions,
+  { host, port, runs, checkpoints, allow = [], allowCode = [], model: models = [], ...options }:
+    ServeOptions,
 ): Promise<void> {
   const token = Deno.env.get("TANGO_TOKEN") || null;
   await using served = new ServedModels(options);
@@ -113,7 +118,7 @@ async function serveRuns(
     root: runs,
     checkpoints,
     folders: [...FOLDERS, ...allow],
-    codeFolders: [...CODE_FOLDERS, ...allow],
+    codeFolders: allowCode,
     served,
     program: fileURLToPath(Deno.mainModule),
   });

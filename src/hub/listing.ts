@@ -76,10 +76,14 @@ function checksum(
   return isHash ? { algorithm, hex: hex.toLowerCase() } : null;
 }
 
+/** Names of scripts and other programs. */
+const PROGRAM =
+  /\.(?:[cm]?[jt]sx?|wasm|node|py|pyc|ipynb|sh|bash|zsh|bat|cmd|ps1|rb|pl|php|lua|so|dylib|dll|exe)$/i;
+
 /**
  * Checks that a listed file can be fetched.
  *
- * @throws UserError when its path leaves the folder or its size or hash is not told
+ * @throws UserError when its path leaves the folder, it is a program, or its size or hash is not told
  */
 export function checkFile(file: ListedFile, { id }: Repository): WantedFile {
   const { path, size, checksum } = file;
@@ -96,6 +100,12 @@ export function checkFile(file: ListedFile, { id }: Repository): WantedFile {
   if (segments.at(-1) === MANIFEST_NAME || path.endsWith(PART_ENDING)) {
     throw new UserError(
       `${id} lists a file ${path}; that name is kept for what is being fetched. ` +
+        `Leave the file out with --file.`,
+    );
+  }
+  if (PROGRAM.test(path)) {
+    throw new UserError(
+      `${id} lists a program ${path}; only data is fetched, since what is fetched is never run. ` +
         `Leave the file out with --file.`,
     );
   }

@@ -7,7 +7,7 @@ import { exists, writeFileAtomically } from "../base/atomic_file.ts";
 import type { Checksum } from "./checksum.ts";
 import type { WantedFile } from "./listing.ts";
 import { MANIFEST_NAME } from "./names.ts";
-import type { Repository } from "./repository.ts";
+import { type Repository, shortName } from "./repository.ts";
 
 const checksumSchema = z.object({ algorithm: z.enum(["sha256", "git-sha1"]), hex: z.string() });
 const schema = z.object({
@@ -42,6 +42,7 @@ export type BegunFile = z.infer<typeof schema>["parts"][string];
 export class Manifest {
   private constructor(
     private readonly folder: string,
+    private readonly repository: Repository,
     private readonly content: z.infer<typeof schema>,
   ) {}
 
@@ -50,20 +51,10 @@ export class Manifest {
    *
    * @throws UserError when the folder holds another repository or its manifest cannot be read
    */
-  static open(folder: string, { kind, id }: Repository): Manifest {
-    const path = join(folder, MANIFEST_NAME);
-    if (!exists(path)) {
-      const content = { kind, repository: id, revision: "", commit: "", files: {}, parts: {} };
-      return new Manifest(folder, content);
-    }
-    const content = read(path);
-    if (content.kind !== kind || content.repository !== id) {
-      throw new UserError(
-        `${folder} holds the ${content.kind} ${content.repository}; name another folder for the ` +
-          `${kind} ${id} with --to.`,
-      );
-    }
-    return new Manifest(folder, content);
+  static open(folder: string, repository: Repository): Manifest {
+    const { kind, id } = repository;
+    const none = { kind, repository: id, revision: "", commit: "", files: {}, parts: {} };
+    return new Manifest(folder, repository, contentOf(folder, repository) ?? none);
   }
 
   file(path: string): PulledFile | undefined {
@@ -94,11 +85,47 @@ export class Manifest {
     this.keep();
   }
 
-  /** Writes it as it is. */
+  /**
+   * Writes it as it is.
+   *
+   * @throws UserError when another repository's has come meanwhile
+   */
   keep(): void {
+    contentOf(this.folder, this.repository);
     const text = JSON.stringify(this.content, null, 2) + "\n";
     writeFileAtomically(join(this.folder, MANIFEST_NAME), text);
   }
+}
+
+/**
+ * The folder that a repository is fetched into unless the user names one: by its name, or by its owner too where the
+ * name is another owner's.
+ *
+ * @param isTaken whether another one is going to a folder
+ */
+export function folderFor(
+  repository: Repository,
+  parent: string,
+  isTaken: (folder: string) => boolean = () => false,
+): string {
+  const short = join(parent, shortName(repository));
+  const content = read(short);
+  const isFree = (content === null || isOf(content, repository)) && !isTaken(short);
+  return isFree ? short : join(parent, repository.id);
+}
+
+function isOf(content: z.infer<typeof schema>, { kind, id }: Repository): boolean {
+  return content.kind === kind && content.repository === id;
+}
+
+/** @throws UserError when the folder holds another repository */
+function contentOf(folder: string, repository: Repository): z.infer<typeof schema> | null {
+  const content = read(folder);
+  if (content === null || isOf(content, repository)) return content;
+  throw new UserError(
+    `${folder} holds the ${content.kind} ${content.repository}; name another folder for the ` +
+      `${repository.kind} ${repository.id} with --to.`,
+  );
 }
 
 /** When a file was changed last, to the millisecond. */
@@ -106,7 +133,10 @@ export function modifiedTime(information: Deno.FileInfo): string {
   return information.mtime?.toISOString() ?? "unknown";
 }
 
-function read(path: string): z.infer<typeof schema> {
+/** What a folder's manifest says; null when it has none. */
+function read(folder: string): z.infer<typeof schema> | null {
+  const path = join(folder, MANIFEST_NAME);
+  if (!exists(path)) return null;
   let json: unknown = null;
   try {
     json = JSON.parse(Deno.readTextFileSync(path));

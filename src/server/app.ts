@@ -2,15 +2,8 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Benchmarks } from "./benchmarks/benchmarks.ts";
 import { describeApi } from "./description.ts";
 import { type Access, refuse, signIn } from "./http/guard.ts";
-import {
-  isRead,
-  LARGEST_BODY,
-  RateLimit,
-  RATES,
-  refuseBody,
-  tooMany,
-  tooSlow,
-} from "./http/limits.ts";
+import { LARGEST_BODY, readBody } from "./http/body.ts";
+import { RateLimit, RATES, tooMany } from "./http/limits.ts";
 import { notFound } from "./http/methods.ts";
 import type { AllowedFolders } from "./launches/allowed_paths.ts";
 import { AllRuns } from "./launches/all_runs.ts";
@@ -91,12 +84,11 @@ export function makeApp(
     const rate = isReading || isOfModels ? reads : changes;
     const refusal = refuse(request, path, access) ?? signIn(request, path, access.token) ??
       (rate.take() ? null : tooMany("requests")) ??
-      refuseBody(
-        request,
+      (isReading ? null : await readBody(
+        context.req,
         isOfModels ? LARGEST_BODY.ofModels : LARGEST_BODY.ofRuns,
         path === FORWARD_BACKWARD ? BINARY_BODY : undefined,
-      ) ??
-      (isReading || await isRead(context.req) ? null : tooSlow());
+      ));
     if (refusal === null) await next();
     else context.res = isOpenAi ? await asOpenAi(refusal) : refusal;
     for (const [name, value] of Object.entries(HEADERS)) context.res.headers.set(name, value);

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { exists } from "../base/atomic_file.ts";
 import { UserError } from "../base/user_error.ts";
 import { makeApp } from "./app.ts";
 import { Benchmarks } from "./benchmarks/benchmarks.ts";
@@ -6,8 +7,10 @@ import { type Access, isLoopback } from "./http/guard.ts";
 import { Database } from "./index/database.ts";
 import { RunIndex } from "./index/run_index.ts";
 import { RUN_INDEX } from "./index/run_tables.ts";
+import { isAllowed } from "./launches/allowed_paths.ts";
 import { Launcher } from "./launches/launcher.ts";
 import { LaunchStore } from "./launches/launch_store.ts";
+import { PRESETS } from "./launches/presets.ts";
 import { QUEUE } from "./launches/queue_tables.ts";
 import { Pulls } from "./models/pulls.ts";
 import { LiveMemory } from "./runs/live_memory.ts";
@@ -24,9 +27,9 @@ export interface ServerOptions extends Access {
   readonly port: number;
   /** The folder of the runs' folders. */
   readonly root: string;
-  /** Folders of models, data and the like that the configurations of new runs may lead into. */
+  /** Folders that the configurations of new runs may lead into, besides those that the server writes. */
   readonly folders: readonly string[];
-  /** Folders of programs, such as reward modules, that new runs may execute; none unless told. */
+  /** Folders of reward modules that new runs may execute, besides that of the presets. */
   readonly codeFolders?: readonly string[];
   /** Where models are fetched to, `models` unless told. */
   readonly models?: string;
@@ -70,6 +73,13 @@ export function serve(
         `secret, or leave --host out.`,
     );
   }
+  if (isAllowed(root, [models])) {
+    throw new UserError(
+      `--runs ${root} lies in ${models}, where models are fetched to. Name a folder outside of it.`,
+    );
+  }
+  const written = [root, checkpoints, models];
+  const allowed = { files: [...written, ...folders], code: codeOf(codeFolders, written) };
   using stores = new DisposableStack();
   using workers = new DisposableStack();
   const own = join(root, OWN_FOLDER);
@@ -98,7 +108,7 @@ export function serve(
     benchmarks: new Benchmarks(own, program),
     tinker,
     ending: ending.signal,
-    folders: { files: [root, checkpoints, ...folders], code: codeFolders },
+    folders: allowed,
   }, { hostname, token });
   const listening = listen(hostname, port, (request, peer) => app.fetch(request, { peer }));
   const [stored, working] = [stores.move(), workers.move()];
@@ -122,6 +132,24 @@ export function serve(
       stored.dispose();
     },
   };
+}
+
+/**
+ * Folders whose modules are executed.
+ *
+ * @throws UserError naming one that is not there, or that lies where the server and its runs write
+ */
+function codeOf(named: readonly string[], written: readonly string[]): string[] {
+  const folders = exists(PRESETS) ? [PRESETS, ...named] : named;
+  return folders.map((folder) => {
+    if (!exists(folder)) throw new UserError(`--allow-code ${folder}: there is no such folder.`);
+    const around = written.find((other) => isAllowed(folder, [other]));
+    if (around === undefined) return folder;
+    throw new UserError(
+      `${folder} lies in ${around}, which is written to, so no reward module may be taken from it. ` +
+        `Move one of the two.`,
+    );
+  });
 }
 
 /** @throws UserError when there can be no folder */

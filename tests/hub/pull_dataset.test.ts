@@ -28,8 +28,8 @@ const choices: readonly [what: string, patterns: readonly string[], names: reado
   ["a folder", ["extra/*"], ["extra/rows.csv", "extra/rows.jsonl.gz"]],
   [
     "several patterns, each file once",
-    ["**/*.csv", "rows.*", "loader.py"],
-    ["extra/rows.csv", "extra/rows.jsonl.gz", "loader.py"],
+    ["**/*.csv", "rows.*", "dataset_infos.json"],
+    ["dataset_infos.json", "extra/rows.csv", "extra/rows.jsonl.gz"],
   ],
 ];
 

@@ -103,6 +103,17 @@ Deno.test("refusals: names that are kept", async () => {
   await assertRefused(hub, /a\.json\.part; that name is kept/, { patterns: ["a.json.part"] });
 });
 
+Deno.test("refusals: programs, of which nothing is fetched", async () => {
+  const names = ["a.ts", "code/B.MJS", "modeling_x.py", "run.sh", "a.wasm"];
+  const files = Object.fromEntries(names.map((name) => [name, "1"]));
+  await using hub = new FakeHub("owner/small", { ...files, "notes.txt": "" });
+  for (const name of names) {
+    await assertRefused(hub, new RegExp(`a program ${name}; only data`), { patterns: [name] });
+  }
+  await assertRefused(hub, /a program a\.ts; .*--file/, { patterns: ["*"] });
+  assert.deepEqual(hub.asked, []);
+});
+
 Deno.test("refusals: a listing without sizes, or none at all", async () => {
   await using hub = new FakeHub("owner/small", {});
   const sha = hub.commit;

@@ -1,14 +1,14 @@
 /** `deno task pull`: a model or a data set from the Hugging Face Hub. */
 
-import { join } from "node:path";
 import type { Command } from "commander";
 import { readAccess } from "../../hub/access.ts";
 import { HubClient } from "../../hub/hub_client.ts";
 import { HubRepository } from "../../hub/hub_repository.ts";
 import type { WantedFile } from "../../hub/listing.ts";
+import { folderFor } from "../../hub/manifest.ts";
 import { pull, type PullPlan, sumOf } from "../../hub/pull.ts";
 import { PullProgress } from "./pull_progress.ts";
-import { parseRepository, type Repository, shortName } from "../../hub/repository.ts";
+import { parseRepository, type Repository } from "../../hub/repository.ts";
 import { pauseByClock } from "../../hub/retry.ts";
 import { Interrupt } from "../interrupt.ts";
 import { formatBytes } from "../../base/format_bytes.ts";
@@ -33,7 +33,7 @@ export function register(program: Command): void {
     )
     .argument("<repository>", "owner/name")
     .option("--dataset", "it is a data set")
-    .option("--to <folder>", "default: models/NAME or data/NAME")
+    .option("--to <folder>", "default: models/NAME or data/NAME, with OWNER/NAME where another owner's is there")
     .option("--revision <revision>", "branch, tag or commit", "main")
     .option(
       "--file <glob>",
@@ -52,9 +52,9 @@ export function register(program: Command): void {
 }
 
 async function runPull(id: string, options: PullOptions): Promise<void> {
-  const repository = parseRepository(id, options.dataset ? "dataset" : "model");
-  const folder = options.to ??
-    join(repository.kind === "model" ? "models" : "data", shortName(repository));
+  const isModel = !options.dataset;
+  const repository = parseRepository(id, isModel ? "model" : "dataset");
+  const folder = options.to ?? folderFor(repository, isModel ? "models" : "data");
   const controller = new AbortController();
   const { signal } = controller;
   using interrupt = new Interrupt((by) => controller.abort(new Error(`stopped by ${by}`)));

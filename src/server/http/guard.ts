@@ -30,7 +30,7 @@ export function refuse(
   path: string,
   { hostname, token }: Access,
 ): Response | null {
-  const host = request.headers.get("host") ?? "";
+  const host = hostOf(request);
   // The request's address is made of it: with a `#`, nothing of the path would be left.
   if (!HOST.test(host) || !URL.canParse(request.url)) {
     return problemResponse(400, `${quoted(host)} is no host.`);
@@ -58,6 +58,11 @@ export function refuse(
     undefined,
     { "www-authenticate": "Bearer" },
   );
+}
+
+/** What the request calls the server: HTTP/2 has a field for it that is no header, but part of the address. */
+function hostOf({ headers, url }: Request): string {
+  return headers.get("host") ?? /^https?:\/\/([^/?#]*)/.exec(url)?.[1] ?? "";
 }
 
 /** Lets a browser in that was given the token in the address of the page: it keeps it as a cookie. */

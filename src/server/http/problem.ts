@@ -22,7 +22,6 @@ const TITLES = {
   408: "Too slow",
   409: "Conflict",
   410: "Gone",
-  411: "Length required",
   413: "Too large",
   415: "Unsupported media type",
   422: "Unprocessable",

@@ -5,7 +5,8 @@ import { UserError } from "../../base/user_error.ts";
 import { exists } from "../../base/atomic_file.ts";
 import { readYamlFile } from "../../run/config/yaml_file.ts";
 
-const FOLDER = "configs";
+/** Their folder, in which reward modules may lie too. */
+export const PRESETS = "configs";
 
 /** A configuration that a run can start from. */
 export interface Preset {
@@ -19,7 +20,7 @@ export interface Preset {
 const said = new Map<string, string>();
 
 /** All presets by name; a broken one is left out, which is said on standard error. */
-export function listPresets(folder = FOLDER): Preset[] {
+export function listPresets(folder = PRESETS): Preset[] {
   if (!exists(folder)) return [];
   return [...Deno.readDirSync(folder)]
     .filter(({ name, isFile }) => isFile && name.endsWith(".yaml"))
@@ -60,7 +61,7 @@ function parsePreset(file: string, name: string): Preset {
  * @throws UserError when there is none of that name
  */
 export function presetFile(name: string): string {
-  const file = join(FOLDER, `${name}.yaml`);
+  const file = join(PRESETS, `${name}.yaml`);
   if (/^[\w.-]+$/.test(name) && exists(file)) return file;
   throw new UserError(
     `preset is ${JSON.stringify(name)}; expected one of ${

@@ -1,10 +1,10 @@
-import { join } from "node:path";
 import { UserError } from "../../base/user_error.ts";
 import { readAccess } from "../../hub/access.ts";
 import { HubClient } from "../../hub/hub_client.ts";
 import { HubRepository } from "../../hub/hub_repository.ts";
+import { folderFor } from "../../hub/manifest.ts";
 import { pull, sumOf } from "../../hub/pull.ts";
-import { parseRepository, shortName } from "../../hub/repository.ts";
+import { parseRepository } from "../../hub/repository.ts";
 import { pauseByClock } from "../../hub/retry.ts";
 import { RequestProblem } from "../http/problem.ts";
 
@@ -43,14 +43,17 @@ export class Pulls implements Disposable {
    *
    * @param patterns globs; none: what the engine needs
    * @throws UserError when it has no name of a repository
-   * @throws RequestProblem when too many are under way
+   * @throws RequestProblem when too many are under way, or another one goes into its folder
    */
   begin(id: string, revision: string, patterns: readonly string[]): PullView {
     const repository = parseRepository(id, "model");
     const before = this.#views.get(id);
     if (before?.state === "running") return before;
     this.#requireRoom();
-    const path = join(this.folder, shortName(repository));
+    const isTaken = (path: string) =>
+      this.all.some((other) => other.state === "running" && other.path === path);
+    const path = folderFor(repository, this.folder, isTaken);
+    if (isTaken(path)) throw new RequestProblem(409, `Another model is being fetched into ${path}.`);
     const view: PullView = { id, path, state: "running", arrived: 0, total: null, error: null };
     this.#views.set(id, view);
     void this.#fetch(

@@ -50,7 +50,7 @@ const begin = createRoute({
   },
   responses: {
     202: json("It is under way; its name reads it.", benchmarkSchema),
-    ...problems(400, 408, 409, 411, 413, 415, 422, 429, 503),
+    ...problems(400, 408, 409, 413, 415, 422, 429, 503),
   },
 });
 

@@ -36,7 +36,7 @@ const resume = createRoute({
   },
   responses: {
     202: json("The run as it is: it waits or is starting.", runSchema),
-    ...problems(400, 404, 408, 409, 411, 413, 415, 422, 429, 503),
+    ...problems(400, 404, 408, 409, 413, 415, 422, 429, 503),
   },
 });
 
@@ -48,7 +48,7 @@ const actionRoute = <Action extends keyof typeof ACTIONS>(action: Action) =>
     request: { params: runParameter },
     responses: {
       202: json("The run as it is: its state changes when it has done so.", runSchema),
-      ...problems(404, 408, 409, 411, 413, 415, 422, 429, 503),
+      ...problems(404, 408, 409, 413, 415, 422, 429, 503),
     },
   });
 
@@ -72,7 +72,7 @@ const settings = createRoute({
   responses: {
     200: json("The run has taken them.", runSchema),
     202: json("The run will take them between two steps.", runSchema),
-    ...problems(400, 404, 408, 409, 411, 413, 415, 422, 429),
+    ...problems(400, 404, 408, 409, 413, 415, 422, 429),
   },
 });
 

@@ -22,6 +22,9 @@ const listSchema = z.object({
     kind: z.enum(["model", "adapter", "gguf"]),
     bytes: z.number().describe("Of its weights."),
   })),
+  unread: z.array(z.object({ path: z.string(), reason: z.string() })).describe(
+    "Folders that could not be looked into, in which there may be more.",
+  ),
   pulls: z.array(pullSchema),
 });
 
@@ -65,7 +68,7 @@ const begin = createRoute({
   },
   responses: {
     202: json("It is under way; GET /api/models says how far.", pullSchema),
-    ...problems(400, 408, 411, 413, 415, 422, 429),
+    ...problems(400, 408, 409, 413, 415, 422, 429),
   },
 });
 
@@ -74,7 +77,7 @@ export function modelsRoutes(pulls: Pulls, folders: readonly string[]): OpenAPIH
   const api = newApi();
   api.openapi(
     list,
-    (context) => context.json({ models: findModels(folders), pulls: pulls.all }, 200),
+    (context) => context.json({ ...findModels(folders), pulls: pulls.all }, 200),
   );
   api.openapi(begin, (context) => {
     const { id, revision = "main", files = [] } = context.req.valid("json");

@@ -46,7 +46,7 @@ const startOf = (request: ReturnType<typeof runRequestSchema>) =>
     },
     responses: {
       202: json("The run, which waits or is starting.", runSchema),
-      ...problems(400, 408, 409, 411, 413, 415, 422, 429, 503),
+      ...problems(400, 408, 409, 413, 415, 422, 429, 503),
     },
   });
 
@@ -70,7 +70,7 @@ const planOf = (request: ReturnType<typeof runRequestSchema>) =>
     request: { body: body(request) },
     responses: {
       200: json("At most.", planSchema),
-      ...problems(400, 408, 411, 413, 415, 422, 429, 503),
+      ...problems(400, 408, 413, 415, 422, 429, 503),
     },
   });
 

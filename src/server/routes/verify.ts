@@ -44,7 +44,7 @@ const verify = createRoute({
         "at last {type: judged, steps, stepJudgments, verdict, …} or {type: failed, message}.",
       content: { "application/x-ndjson": { schema: z.string() } },
     },
-    ...problems(400, 404, 408, 409, 411, 413, 415, 422, 429),
+    ...problems(400, 404, 408, 409, 413, 415, 422, 429),
   },
 });
 

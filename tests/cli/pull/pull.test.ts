@@ -38,6 +38,9 @@ Deno.test("pull: a model goes to models/NAME; the next command is told", async (
     );
     const second = await run(hub, folder, "owner/small");
     assert.match(second.printed, /5 of them here already\nNothing to fetch: .* are complete\./);
+    await using another = new FakeHub("other/small", modelFiles());
+    const { printed } = await run(another, folder, "other/small");
+    assert.match(printed, /→ models\/other\/small\nNext: .* --model models\/other\/small\n$/);
   });
 });
 

@@ -126,14 +126,19 @@ Deno.test("hostile: no body that is broken or asks for what is not to be had doe
   });
 });
 
-Deno.test("hostile: a body that is too large, of no stated length or of two is not read", async () => {
+Deno.test("hostile: a body that is too large or of two lengths is not read", async () => {
   await withAttacked(async ({ address, host, send, assertUntouched }) => {
     const json = `host: ${host}\r\ncontent-type: application/json\r\n`;
     const post = (rest: string) => send(`POST /api/runs HTTP/1.1\r\n${json}${rest}`);
     assert.equal((await post(`content-length: ${1 << 30}\r\n\r\n{`)).status, 413);
     assert.equal((await post(`content-length: 1048577\r\n\r\n${" ".repeat(1048577)}`)).status, 413);
-    const chunked = await post("transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n");
-    assert.equal(chunked.status, 411);
+    const chunked = (parts: readonly string[]) => {
+      const chunks = parts.map((part) => `${part.length.toString(16)}\r\n${part}\r\n`);
+      return post(`transfer-encoding: chunked\r\n\r\n${chunks.join("")}`);
+    };
+    assert.equal((await chunked(["{}", ""])).status, 422);
+    // Refused before it ends.
+    assert.equal((await chunked(Array(17).fill(" ".repeat(1 << 16)))).status, 413);
     for (
       const lengths of [
         "content-length: 2\r\ncontent-length: 3",
@@ -146,7 +151,7 @@ Deno.test("hostile: a body that is too large, of no stated length or of two is n
       ]
     ) {
       const { status } = await post(`${lengths}\r\n\r\n{}`);
-      assert.ok([0, 400, 411, 413, 422].includes(status), `${lengths} ${status}`);
+      assert.ok([0, 400, 413, 422].includes(status), `${lengths} ${status}`);
     }
     // A second request hidden in the body of the first.
     const hidden = `DELETE /api/runs/one HTTP/1.1\r\nhost: ${host}\r\n\r\n`;
