@@ -16,11 +16,13 @@ import type { AllowedFolders } from "./launches/allowed_paths.ts";
 import { AllRuns } from "./launches/all_runs.ts";
 import type { Launcher } from "./launches/launcher.ts";
 import { Steering } from "./launches/steering.ts";
+import type { DataSets } from "./datasets/data_sets.ts";
 import type { LiveMemory } from "./runs/live_memory.ts";
 import { answerError } from "./routes/api.ts";
 import { benchRoutes } from "./routes/bench.ts";
 import { comparisonRoutes } from "./routes/comparison.ts";
 import { controlRoutes } from "./routes/control.ts";
+import { datasetsRoutes } from "./routes/datasets.ts";
 import { eventsRoutes } from "./routes/events.ts";
 import { foldersRoutes } from "./routes/folders.ts";
 import { metricsRoutes } from "./routes/metrics.ts";
@@ -61,6 +63,7 @@ export interface Served {
   readonly launcher: Launcher;
   readonly memory: LiveMemory;
   readonly pulls: Pulls;
+  readonly dataSets: DataSets;
   readonly benchmarks: Benchmarks;
   /** Models, and what clients do with them. */
   readonly tinker: Tinker;
@@ -72,7 +75,7 @@ export interface Served {
 
 /** All routes, behind the checks of who asks and how much. */
 export function makeApp(
-  { launcher, memory, pulls, benchmarks, tinker, folders, ending }: Served,
+  { launcher, memory, pulls, dataSets, benchmarks, tinker, folders, ending }: Served,
   access: Access,
 ): OpenAPIHono<Asking> {
   const { list, launches } = launcher;
@@ -89,14 +92,15 @@ export function makeApp(
     const isOfModels = isOpenAi || isTinkerPath(path);
     // A model has a queue of its own.
     const rate = isReading || isOfModels ? reads : changes;
+    const isUpload = request.method === "PUT" && path.startsWith("/api/datasets/");
     const refusal = refuse(request, path, access) ?? signIn(request, path, access.token) ??
       (rate.take() ? null : tooMany("requests")) ??
       refuseBody(
         request,
-        isOfModels ? LARGEST_BODY.ofModels : LARGEST_BODY.ofRuns,
+        LARGEST_BODY[isUpload ? "ofUploads" : isOfModels ? "ofModels" : "ofRuns"],
         path === FORWARD_BACKWARD ? BINARY_BODY : undefined,
       ) ??
-      (isReading || await isRead(context.req) ? null : tooSlow());
+      (isReading || isUpload || await isRead(context.req) ? null : tooSlow());
     if (refusal === null) await next();
     else context.res = isOpenAi ? await asOpenAi(refusal) : refusal;
     for (const [name, value] of Object.entries(HEADERS)) context.res.headers.set(name, value);
@@ -113,6 +117,7 @@ export function makeApp(
       comparisonRoutes(runs),
       systemRoutes(list),
       modelsRoutes(pulls, folders.files),
+      datasetsRoutes(dataSets, runs, launches),
       prometheusRoutes(runs, list, tinker.served),
       verifyRoutes(runs, launcher.program, ending),
       benchRoutes(benchmarks),
