@@ -16,6 +16,7 @@ import { writeSftReport } from "../report/sft_report.ts";
 import { SftRun, sftWeights } from "../sft/sft_run.ts";
 import { keepRecords } from "./keep_records.ts";
 import { openRunFolder } from "./shared_folder.ts";
+import { withMemoryAdvice } from "../memory/out_of_memory.ts";
 import { prepareGpu } from "./prepare_gpu.ts";
 
 /** How fine-tuning is started, and who follows it. */
@@ -120,5 +121,5 @@ export async function fineTuneWithReport(
     } finally {
       run.close();
     }
-  });
+  }, (error) => withMemoryAdvice(error, config, sftShrinks));
 }

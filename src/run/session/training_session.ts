@@ -17,6 +17,7 @@ import type { RunFolder } from "../store/run_folder.ts";
 import { planTangoMemory } from "../memory/tango_memory_plan.ts";
 import { type RunSurroundings, TangoRun } from "../tango/tango_run.ts";
 import { tangoShrinks } from "../memory/tango_shrinks.ts";
+import { withMemoryAdvice } from "../memory/out_of_memory.ts";
 import { prepareGpu } from "./prepare_gpu.ts";
 
 /** How a run is started, and who follows it. */
@@ -115,7 +116,7 @@ export async function trainWithReport(
     } finally {
       run.close();
     }
-  });
+  }, (error) => withMemoryAdvice(error, config, tangoShrinks));
 }
 
 async function open(
