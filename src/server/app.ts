@@ -92,14 +92,15 @@ export function makeApp(
     const isOfModels = isOpenAi || isTinkerPath(path);
     // A model has a queue of its own.
     const rate = isReading || isOfModels ? reads : changes;
+    // It goes to the disk as it comes.
     const isUpload = request.method === "PUT" && path.startsWith("/api/datasets/");
     const refusal = refuse(request, path, access) ?? signIn(request, path, access.token) ??
       (rate.take() ? null : tooMany("requests")) ??
-      refuseBody(
+      (isUpload ? null : refuseBody(
         request,
-        LARGEST_BODY[isUpload ? "ofUploads" : isOfModels ? "ofModels" : "ofRuns"],
+        isOfModels ? LARGEST_BODY.ofModels : LARGEST_BODY.ofRuns,
         path === FORWARD_BACKWARD ? BINARY_BODY : undefined,
-      ) ??
+      )) ??
       (isReading || isUpload || await isRead(context.req) ? null : tooSlow());
     if (refusal === null) await next();
     else context.res = isOpenAi ? await asOpenAi(refusal) : refusal;

@@ -22,6 +22,8 @@ export interface DataSet {
 export const DATA_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
 /** Where files arrive, to be renamed when they are whole. */
 const ARRIVING = ".arriving";
+/** Bytes of a file. */
+export const LARGEST_UPLOAD = 2 ** 31;
 /** Until the next piece of a file has come. */
 const LONGEST_PAUSE_MS = 10_000;
 
@@ -65,7 +67,7 @@ export class DataSets {
   /**
    * Puts a file into a data set, which is made when there is none. The file is there whole, or not at all.
    *
-   * @param bytes how many are announced
+   * @param bytes how many are announced; null: nobody says
    * @param replace whether one of that name may give way
    * @throws RequestProblem when its name is none for data, it is there already, or not all of it comes
    */
@@ -73,7 +75,7 @@ export class DataSets {
     { name, file, bytes, replace }: {
       readonly name: string;
       readonly file: string;
-      readonly bytes: number;
+      readonly bytes: number | null;
       readonly replace: boolean;
     },
     body: ReadableStream<Uint8Array>,
@@ -96,9 +98,10 @@ export class DataSets {
       );
     };
     requireFree();
+    requireSize(bytes ?? 0);
     const arriving = join(this.folder, ARRIVING);
     const beside = join(arriving, crypto.randomUUID());
-    const writing = { path, bytes, next: "send the file again" };
+    const writing = { path, bytes: bytes ?? undefined, next: "send the file again" };
     try {
       checkRoom(writing);
       Deno.mkdirSync(arriving, { recursive: true });
@@ -150,10 +153,15 @@ function requireDataFile(file: string): void {
   );
 }
 
+function requireSize(bytes: number): void {
+  if (bytes <= LARGEST_UPLOAD) return;
+  throw new RequestProblem(413, `A file has at most ${LARGEST_UPLOAD} bytes: cut it into several.`);
+}
+
 async function receive(
   body: ReadableStream<Uint8Array>,
   path: string,
-  bytes: number,
+  bytes: number | null,
 ): Promise<void> {
   using file = await Deno.open(path, { write: true, createNew: true, mode: 0o600 });
   const reader = body.getReader();
@@ -163,6 +171,7 @@ async function receive(
       const piece = await nextPiece(reader);
       if (piece === null) break;
       arrived += piece.length;
+      requireSize(arrived);
       for (let written = 0; written < piece.length;) {
         written += await file.write(piece.subarray(written));
       }
@@ -170,8 +179,8 @@ async function receive(
   } finally {
     reader.cancel().catch(() => {}); // of one that was cut off nothing is left to cancel
   }
-  if (arrived !== bytes) {
-    throw new RequestProblem(400, `${arrived} of ${bytes} bytes came: send the file again.`);
+  if (arrived !== (bytes ?? arrived) || arrived === 0) {
+    throw new RequestProblem(400, `${arrived} of ${bytes ?? "some"} bytes came: send the file again.`);
   }
   await file.sync();
 }

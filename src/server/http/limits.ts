@@ -29,8 +29,8 @@ export class RateLimit {
 
 /** Requests of a second; those that change something are fewer. */
 export const RATES = { reads: 2000, changes: 50 } as const;
-/** Bytes of a request's body: about a run, with prompts for a model, or a file of data, which goes to the disk as it comes. */
-export const LARGEST_BODY = { ofRuns: 1 << 20, ofModels: 1 << 25, ofUploads: 2 ** 31 } as const;
+/** Bytes of a request's body: about a run, or with prompts for a model. */
+export const LARGEST_BODY = { ofRuns: 1 << 20, ofModels: 1 << 25 } as const;
 /** Until it is here. */
 const LONGEST_BODY_MS = 10_000;
 /** Event streams at a time. */

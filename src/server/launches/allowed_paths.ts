@@ -19,17 +19,18 @@ export interface AllowedFolders {
 /**
  * Checks that a configuration that came over the network names no file outside of some folders.
  *
- * @throws UserError naming the key
+ * @throws UserError with a line for each key that does
  */
 export function requireAllowedPaths(configuration: unknown, { files, code }: AllowedFolders): void {
-  for (const { key, path, isCode } of pathsOf(configuration, "")) {
+  const outside = pathsOf(configuration, "").flatMap(({ key, path, isCode }) => {
     const folders = isCode ? code : files;
-    if (isAllowed(path, folders)) continue;
-    throw new UserError(
+    if (isAllowed(path, folders)) return [];
+    return [
       `${key} is ${JSON.stringify(path)}; expected a path in one of ${folders.join(", ")}. ` +
-        `./tango serve --allow FOLDER allows others.`,
-    );
-  }
+      `./tango serve --allow FOLDER allows others.`,
+    ];
+  });
+  if (outside.length > 0) throw new UserError(outside.join("\n"));
 }
 
 /** Whether a path leads into one of some folders, whatever links there are. */

@@ -6,9 +6,8 @@ import { type RecordCheck, recordUses, type RecordUse } from "../../data/files/c
 import { formats } from "../../data/files/formats.ts";
 import { valueKinds } from "../../data/files/preview_rows.ts";
 import { columnsSchema } from "../../run/config/data_schema.ts";
-import { DATA_NAME, type DataSet, type DataSets } from "../datasets/data_sets.ts";
+import { DATA_NAME, type DataSet, type DataSets, LARGEST_UPLOAD } from "../datasets/data_sets.ts";
 import { readData } from "../datasets/reading.ts";
-import { LARGEST_BODY } from "../http/limits.ts";
 import { problems, RequestProblem } from "../http/problem.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
 import type { LaunchStore } from "../launches/launch_store.ts";
@@ -64,7 +63,7 @@ const add = createRoute({
     }),
     body: {
       required: true,
-      description: `The file as it is, at most ${LARGEST_BODY.ofUploads} bytes: .csv, .tsv, .jsonl, .json (each ` +
+      description: `The file as it is, at most ${LARGEST_UPLOAD} bytes: .csv, .tsv, .jsonl, .json (each ` +
         "also with .gz) or .parquet.",
       content: {
         "application/octet-stream": { schema: z.string().openapi({ format: "binary" }) },
@@ -73,7 +72,7 @@ const add = createRoute({
   },
   responses: {
     201: json("The data set with it.", dataSetSchema),
-    ...problems(400, 408, 409, 411, 413, 422, 429),
+    ...problems(400, 408, 409, 413, 422, 429),
   },
 });
 
@@ -155,7 +154,7 @@ const check = createRoute({
         ),
       }),
     ),
-    ...problems(400, 404, 408, 411, 413, 415, 422, 429, 500),
+    ...problems(400, 404, 408, 413, 415, 422, 429, 500),
   },
 });
 
@@ -174,9 +173,10 @@ export function datasetsRoutes(sets: DataSets, runs: AllRuns, launches: LaunchSt
     .openapi(add, async (context) => {
       const { name, file } = context.req.valid("param");
       const replace = context.req.valid("query").replace === "true";
-      const bytes = Number(context.req.header("content-length"));
+      const length = context.req.header("content-length");
+      const bytes = length === undefined ? null : Number(length);
       const body = context.req.raw.body;
-      if (body === null || !(bytes > 0)) {
+      if (body === null || bytes === 0) {
         throw new RequestProblem(400, "Nothing was sent: the body is the file.");
       }
       return context.json(describe(await sets.add({ name, file, bytes, replace }, body)), 201);
