@@ -10,6 +10,7 @@ import { RUN_INDEX } from "./index/run_tables.ts";
 import { Launcher } from "./launches/launcher.ts";
 import { LaunchStore } from "./launches/launch_store.ts";
 import { QUEUE } from "./launches/queue_tables.ts";
+import { Jobs } from "./models/jobs.ts";
 import { Pulls } from "./models/pulls.ts";
 import { LiveMemory } from "./runs/live_memory.ts";
 import { RunList } from "./runs/run_list.ts";
@@ -99,10 +100,13 @@ export function serve(
     memory,
     pulls: workers.use(new Pulls(models)),
     dataSets: new DataSets(data),
+    models,
+    evaluations: new Jobs(own, "eval", program),
+    exports: new Jobs(own, "export", program),
     benchmarks: new Benchmarks(own, program),
     tinker,
     ending: ending.signal,
-    folders: { files: [root, checkpoints, data, ...folders], code: codeFolders },
+    folders: { files: [...new Set([root, checkpoints, data, models, ...folders])], code: codeFolders },
   }, { hostname, token });
   const listening = listen(hostname, port, (request, peer) => app.fetch(request, { peer }));
   const [stored, working] = [stores.move(), workers.move()];

@@ -10,11 +10,11 @@ const OVER: readonly string[] = ["stopped", "finished", "failed", "killed", "los
 /** Runs that wait or go on and read or write something at a path or in a folder: it may not be removed under them. */
 export function usersOf(path: string, runs: AllRuns, launches: LaunchStore): string[] {
   return runs.views.filter(({ state }) => !OVER.includes(state)).filter(({ id, folder }) => {
+    if (isAllowed(path, [folder])) return true; // it is that run's own
     const args = launches.find(id)?.args ?? [];
     const named = args.flatMap((arg, i) => args[i - 1] === "--config" ? [arg] : []);
     const files = [RunFolder.at(folder).configuration, ...named].filter(exists);
     const texts = [
-      folder,
       ...files.flatMap((file) => textsIn(parse(Deno.readTextFileSync(file)))),
       // `--set KEY=PATH`, whatever YAML it is.
       ...args.flatMap((arg) => arg.split(/[=\s"'{}[\],]+/)),
