@@ -32,6 +32,9 @@ Deno.test("models: those on the disk say what they are, come as an archive that 
         base_model_name_or_path: join(models, "tiny"),
       }),
     );
+    // No tensors: a header of two bytes.
+    const header = Uint8Array.of(2, 0, 0, 0, 0, 0, 0, 0, 0x7b, 0x7d);
+    Deno.writeFileSync(join(adapter, "adapter_model.safetensors"), header);
     const run = new WrittenRun(root, "one", { generator: { model: join(models, "tiny") } });
     run.event({ type: "started", step: 0, total: 5, ranks: 1 });
     const checkpoint = join(run.folder.checkpoints, "step-000003");
@@ -53,15 +56,15 @@ Deno.test("models: those on the disk say what they are, come as an archive that 
     assert.deepEqual(
       facts,
       [
-        // An adapter without weights is none.
-        [tiny, "model", 152384, null, true, null],
-        [kept, "model", 152384, null, false, null],
+        [adapter, "adapter", 0, tiny, true, null],
+        [tiny, "model", 152000, null, true, null],
+        [kept, "model", 152000, null, false, null],
         ["one/generator@3", "checkpoint", null, null, true, 3],
-      ].map((row) => row),
+      ],
       JSON.stringify(facts),
     );
-    assert.equal(listed[0].hasChat, false);
-    assert.deepEqual(listed[2].files.length, 2);
+    assert.equal(listed[1].hasChat, false);
+    assert.deepEqual(listed[3].files.length, 2);
 
     for (const name of [tiny, "one/generator@3"]) {
       const response = await fetch(
@@ -88,6 +91,10 @@ Deno.test("models: those on the disk say what they are, come as an archive that 
     assert.equal((await remove("/etc")).status, 404);
     assert.equal((await remove(models)).status, 404);
     assert.equal((await remove("one/generator@3")).status, 204);
+    const needed = await remove(tiny);
+    assert.equal(needed.status, 409);
+    assert.equal(needed.answer.detail, `${adapter} needs it: remove that first.`);
+    assert.equal((await remove(adapter)).status, 204);
     assert.equal((await remove(tiny)).status, 204);
     assert.deepEqual((await all()).map(({ path }: { path: string }) => path), [kept]);
     assert.equal((await client.send("GET", "/api/models/download?name=/etc")).status, 404);
