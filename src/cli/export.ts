@@ -42,7 +42,10 @@ export function register(program: Command): void {
         "base, a GGUF file unpacked.",
     )
     .option("--model <path>", "folder with a model or an adapter, or .gguf file")
-    .option("--run <folder>", "instead of a model: a run, whose policy is exported as a checkpoint has it")
+    .option(
+      "--run <folder>",
+      "instead of a model: a run, whose policy is exported as a checkpoint has it",
+    )
     .addOption(
       new Option("--policy <name>", "which policy of the run").choices(["generator", "verifier"])
         .default("generator"),
@@ -75,11 +78,17 @@ async function exportModel(options: ExportOptions): Promise<void> {
     const loaded = await load(gpu, options);
     try {
       if (adapter && loaded.model.adapter === null) {
-        throw new UserError("It has no adapter: leave --adapter out, which exports the whole model.");
+        throw new UserError(
+          "It has no adapter: leave --adapter out, which exports the whole model.",
+        );
       }
       if (!adapter) mergeAdapter(loaded.model);
       const files = adapter ? modelFiles(loaded) : wholeModelFiles(loaded, dtype);
-      await writeFiles(output, files, "run the command again, or name another folder with --output");
+      await writeFiles(
+        output,
+        files,
+        "run the command again, or name another folder with --output",
+      );
       const { parameterCount } = loaded.model;
       const what = adapter ? "adapter" : `${describeParameters(parameterCount)}, ${dtype}`;
       console.log(`${what} → ${output}`);

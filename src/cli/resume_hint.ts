@@ -65,6 +65,9 @@ function afterDivergence(
     `--run ${folder.path} --resume --set ${setting}=…`;
   // No update took effect after it, so it holds the very weights that do not learn.
   return checkpoint && (lastUpdate ?? 0) <= checkpoint.step
-    ? [advice, `If that ends in the same way, remove ${checkpoint.path} to go on from the one before.`]
+    ? [
+      advice,
+      `If that ends in the same way, remove ${checkpoint.path} to go on from the one before.`,
+    ]
     : [advice];
 }

@@ -83,7 +83,19 @@ export interface Served {
 
 /** All routes, behind the checks of who asks and how much. */
 export function makeApp(
-  { launcher, memory, pulls, dataSets, models, evaluations, exports, benchmarks, tinker, folders, ending }: Served,
+  {
+    launcher,
+    memory,
+    pulls,
+    dataSets,
+    models,
+    evaluations,
+    exports,
+    benchmarks,
+    tinker,
+    folders,
+    ending,
+  }: Served,
   access: Access,
 ): OpenAPIHono<Asking> {
   const { list, launches } = launcher;

@@ -106,7 +106,10 @@ export function serve(
     benchmarks: new Benchmarks(own, program),
     tinker,
     ending: ending.signal,
-    folders: { files: [...new Set([root, checkpoints, data, models, ...folders])], code: codeFolders },
+    folders: {
+      files: [...new Set([root, checkpoints, data, models, ...folders])],
+      code: codeFolders,
+    },
   }, { hostname, token });
   const listening = listen(hostname, port, (request, peer) => app.fetch(request, { peer }));
   const [stored, working] = [stores.move(), workers.move()];

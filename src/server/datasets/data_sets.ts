@@ -180,7 +180,10 @@ async function receive(
     reader.cancel().catch(() => {}); // of one that was cut off nothing is left to cancel
   }
   if (arrived !== (bytes ?? arrived) || arrived === 0) {
-    throw new RequestProblem(400, `${arrived} of ${bytes ?? "some"} bytes came: send the file again.`);
+    throw new RequestProblem(
+      400,
+      `${arrived} of ${bytes ?? "some"} bytes came: send the file again.`,
+    );
   }
   await file.sync();
 }

@@ -49,7 +49,10 @@ export class Jobs {
   require(name: string): Job {
     const found = this.all.find((job) => job.name === name);
     if (found) return found;
-    throw new RequestProblem(404, `There is no ${this.kind} ${JSON.stringify(name.slice(0, 100))}.`);
+    throw new RequestProblem(
+      404,
+      `There is no ${this.kind} ${JSON.stringify(name.slice(0, 100))}.`,
+    );
   }
 
   /**

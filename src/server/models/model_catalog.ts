@@ -96,7 +96,12 @@ async function describeModel(path: string, kind: FoundModel["kind"]): Promise<De
     }
     if (kind === "model") {
       using weights = openSafetensorsWeights(path);
-      return { parameters: countOf(weights), base: null, hasChat: hasTemplate(path), problem: null };
+      return {
+        parameters: countOf(weights),
+        base: null,
+        hasChat: hasTemplate(path),
+        problem: null,
+      };
     }
     using adapter = openAdapterFolder(path);
     const { basePath: base, weights } = adapter;

@@ -2,7 +2,7 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { camelCased } from "../../base/camel_cased.ts";
-import { type RecordCheck, recordUses, type RecordUse } from "../../data/files/check_records.ts";
+import { type RecordCheck, type RecordUse, recordUses } from "../../data/files/check_records.ts";
 import { formats } from "../../data/files/formats.ts";
 import { valueKinds } from "../../data/files/preview_rows.ts";
 import { columnsSchema } from "../../run/config/data_schema.ts";
@@ -17,7 +17,9 @@ import { json, newApi, numberParameter } from "./api.ts";
 const dataSetSchema = z.object({
   name: z.string(),
   path: z.string().describe("What a configuration calls it."),
-  isOwn: z.boolean().describe("Whether it may be added to and removed: it did not come with the program."),
+  isOwn: z.boolean().describe(
+    "Whether it may be added to and removed: it did not come with the program.",
+  ),
   bytes: z.number(),
   files: z.array(z.object({ path: z.string(), bytes: z.number() })).describe(
     "Those that can be read, by their paths in it.",
@@ -63,7 +65,8 @@ const add = createRoute({
     }),
     body: {
       required: true,
-      description: `The file as it is, at most ${LARGEST_UPLOAD} bytes: .csv, .tsv, .jsonl, .json (each ` +
+      description:
+        `The file as it is, at most ${LARGEST_UPLOAD} bytes: .csv, .tsv, .jsonl, .json (each ` +
         "also with .gz) or .parquet.",
       content: {
         "application/octet-stream": { schema: z.string().openapi({ format: "binary" }) },
@@ -95,7 +98,9 @@ const preview = createRoute({
         isWhole: z.boolean().describe("Whether these are all."),
         columns: z.array(z.object({ name: z.string(), kinds: z.array(z.enum(valueKinds)) })),
         first: z.array(z.record(z.string(), z.unknown())).describe("Long values are cut."),
-        mapping: mappingSchema.nullable().describe("How it would be read; null where nothing tells."),
+        mapping: mappingSchema.nullable().describe(
+          "How it would be read; null where nothing tells.",
+        ),
         problem: z.string().nullable().describe("Why nothing tells."),
       }),
     ),
@@ -200,7 +205,10 @@ export function datasetsRoutes(sets: DataSets, runs: AllRuns, launches: LaunchSt
       const asked = { format, columns: columns && camelCased(columns) };
       const found = await readData({ what: "check", path, asked }, context.req.raw.signal);
       const entry = { path, ...(columns ? { columns } : mappingOf(found.reading)) };
-      return context.json({ ...checked(found), data: { train: [entry], held_out: [], validation: [] } }, 200);
+      return context.json({
+        ...checked(found),
+        data: { train: [entry], held_out: [], validation: [] },
+      }, 200);
     })
     .openapi(remove, (context) => {
       const { name } = context.req.valid("param");
@@ -239,12 +247,20 @@ function checked({ rows, isWhole, errors, firstErrors, firstRecords, uses }: Rec
   };
 }
 
-function problemOf({ records, validation, test, dropped }: RecordCheck["uses"][RecordUse]): string | null {
+function problemOf(
+  { records, validation, test, dropped }: RecordCheck["uses"][RecordUse],
+): string | null {
   if (records === 0) {
-    return `No row can be used: ${dropped.map(({ reason }) => reason).join(", ") || "none is sound"}.`;
+    return `No row can be used: ${
+      dropped.map(({ reason }) => reason).join(", ") || "none is sound"
+    }.`;
   }
   const name = "name other files with data.held_out, or add rows";
-  if (test === 0) return `None of ${records} questions falls into the tenth that is set aside to be measured: ${name}.`;
-  if (test + validation === records) return `All ${records} questions are set aside to be measured: ${name}.`;
+  if (test === 0) {
+    return `None of ${records} questions falls into the tenth that is set aside to be measured: ${name}.`;
+  }
+  if (test + validation === records) {
+    return `All ${records} questions are set aside to be measured: ${name}.`;
+  }
   return null;
 }

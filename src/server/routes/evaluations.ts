@@ -21,7 +21,9 @@ const evaluation = z.strictObject({
   data: z.array(path).min(1).max(50).optional().describe("Files or folders with problems instead."),
   format: z.enum(formats.map(({ name }) => name) as [string, ...string[]]).optional(),
   problems: z.int().min(1).max(1e6).optional(),
-  k: z.int().min(1).max(1024).default(1).describe("Responses to each: 1 is greedy, more are sampled."),
+  k: z.int().min(1).max(1024).default(1).describe(
+    "Responses to each: 1 is greedy, more are sampled.",
+  ),
   temperature: z.number().min(0).max(10).optional().describe("Of sampled responses."),
   seed: z.int().min(0).max(2 ** 32 - 1).optional(),
 });
@@ -32,7 +34,10 @@ const begin = createRoute({
   summary: "Measures a model, as ./tango eval does",
   request: { body: { required: true, content: { "application/json": { schema: evaluation } } } },
   responses: {
-    202: json("It is under way; its output, when it is done, is one JSON object with `metrics`.", jobSchema),
+    202: json(
+      "It is under way; its output, when it is done, is one JSON object with `metrics`.",
+      jobSchema,
+    ),
     ...problems(400, 408, 409, 413, 415, 422, 429),
   },
 });
@@ -44,7 +49,9 @@ export function evaluationRoutes(jobs: Jobs, folders: readonly string[]) {
       const asked = context.req.valid("json");
       requireAllowed("model", asked.model, folders);
       if (asked.generator) requireAllowed("generator", asked.generator, folders);
-      for (const [i, one] of (asked.data ?? []).entries()) requireAllowed(`data[${i}]`, one, folders);
+      for (const [i, one] of (asked.data ?? []).entries()) {
+        requireAllowed(`data[${i}]`, one, folders);
+      }
       return context.json(jobs.begin(argumentsOf(asked), asked), 202);
     })
     .route("/", jobRoutes("evaluations", jobs));
@@ -59,7 +66,9 @@ function argumentsOf(asked: z.output<typeof evaluation>): string[] {
   };
   return [
     ...["eval", "--json"],
-    ...Object.entries(options).flatMap(([name, value]) => value === undefined ? [] : [`--${name}=${value}`]),
+    ...Object.entries(options).flatMap(([name, value]) =>
+      value === undefined ? [] : [`--${name}=${value}`]
+    ),
     // It takes several, up to the end.
     ...(data === undefined ? [] : ["--data", ...data]),
   ];
@@ -70,7 +79,9 @@ function requireAllowed(field: string, path: string, folders: readonly string[])
   if (!path.startsWith("-") && isAllowed(path, folders)) return;
   throw new RequestProblem(
     422,
-    `${field} is ${JSON.stringify(path)}; expected a path in one of ${folders.join(", ")}, such as /api/models and ` +
+    `${field} is ${JSON.stringify(path)}; expected a path in one of ${
+      folders.join(", ")
+    }, such as /api/models and ` +
       "/api/datasets name. What a checkpoint has is exported first: POST /api/exports.",
     field,
   );

@@ -17,7 +17,9 @@ const types = Object.keys(savedTypes) as [SavedType, ...SavedType[]];
 const exported = z.strictObject({
   model: z.string().min(1).max(1000).describe("Name of /api/models, such as RUN/generator@40."),
   output: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/).describe("Name of the new model."),
-  adapter: z.boolean().default(false).describe("The adapter alone, as PEFT has it; else it is merged into its base."),
+  adapter: z.boolean().default(false).describe(
+    "The adapter alone, as PEFT has it; else it is merged into its base.",
+  ),
   dtype: z.enum(types).default("bfloat16").describe("Number format of a whole model's weights."),
 });
 
@@ -40,10 +42,16 @@ export function exportRoutes(jobs: Jobs, catalog: ModelCatalog, list: RunList, f
       const { model, output, adapter, dtype } = asked;
       const found = await catalog.find(model);
       if (found === null) {
-        throw new RequestProblem(404, `There is no model ${JSON.stringify(model.slice(0, 100))}.`, "model");
+        throw new RequestProblem(
+          404,
+          `There is no model ${JSON.stringify(model.slice(0, 100))}.`,
+          "model",
+        );
       }
       const path = join(folder, output);
-      if (exists(path)) throw new RequestProblem(409, `${path} exists already: take another name.`, "output");
+      if (exists(path)) {
+        throw new RequestProblem(409, `${path} exists already: take another name.`, "output");
+      }
       Deno.mkdirSync(folder, { recursive: true });
       const args = [
         ...["export", ...sourceOf(found, list), `--output=${path}`, `--dtype=${dtype}`],

@@ -28,7 +28,10 @@ export function jobRoutes<What extends string>(what: What, jobs: Jobs) {
     method: "get",
     path: `/api/${what}` as const,
     summary: `All ${what}, in their order`,
-    responses: { 200: json("With their results.", z.object({ jobs: z.array(jobSchema) })), ...problems(429) },
+    responses: {
+      200: json("With their results.", z.object({ jobs: z.array(jobSchema) })),
+      ...problems(429),
+    },
   });
   const read = createRoute({
     method: "get",

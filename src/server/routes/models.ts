@@ -24,7 +24,9 @@ const pullSchema = z.object({
 }).openapi("Pull");
 
 const modelSchema = z.object({
-  name: z.string().nullable().describe("By which /v1 is asked for it; null where it cannot be asked."),
+  name: z.string().nullable().describe(
+    "By which /v1 is asked for it; null where it cannot be asked.",
+  ),
   path: z.string().describe("What a configuration calls a model or an adapter."),
   kind: z.enum(["model", "adapter", "gguf", "checkpoint"]),
   bytes: z.number().describe("Of its weights; of a checkpoint with what its optimizer keeps."),
@@ -62,7 +64,8 @@ const nameQuery = z.object({
 const download = createRoute({
   method: "get",
   path: "/api/models/download",
-  summary: "All files of a model, an adapter or a checkpoint, as a tar archive; of a GGUF file itself",
+  summary:
+    "All files of a model, an adapter or a checkpoint, as a tar archive; of a GGUF file itself",
   request: { query: nameQuery },
   responses: {
     200: {
@@ -132,7 +135,11 @@ export function modelsRoutes({ catalog, pulls, served, runs, launches, own }: Se
   const require = async (name: string): Promise<CataloguedModel> => {
     const found = await catalog.find(name);
     if (found) return found;
-    throw new RequestProblem(404, `There is no model ${JSON.stringify(name.slice(0, 100))}.`, "name");
+    throw new RequestProblem(
+      404,
+      `There is no model ${JSON.stringify(name.slice(0, 100))}.`,
+      "name",
+    );
   };
   return newApi()
     .openapi(list, async (context) => {
@@ -151,14 +158,21 @@ export function modelsRoutes({ catalog, pulls, served, runs, launches, own }: Se
       const found = await require(context.req.valid("query").name);
       const { path, kind } = found;
       if (!isOwn(path)) {
-        throw new RequestProblem(409, `${path} lies in none of ${own.join(", ")}: remove it yourself.`);
+        throw new RequestProblem(
+          409,
+          `${path} lies in none of ${own.join(", ")}: remove it yourself.`,
+        );
       }
       const [user] = usersOf(path, runs, launches);
       if (user) throw new RequestProblem(409, `The run ${user} uses it: stop that first.`);
       const others = await catalog.all();
-      const above = others.find((one) => one.path !== path && isAllowed(one.base ?? one.path, [path]));
+      const above = others.find((one) =>
+        one.path !== path && isAllowed(one.base ?? one.path, [path])
+      );
       if (above) throw new RequestProblem(409, `${above.path} needs it: remove that first.`);
-      for (const one of others.filter((one) => one.path === path)) await served.close(one.name, path);
+      for (const one of others.filter((one) => one.path === path)) {
+        await served.close(one.name, path);
+      }
       Deno.removeSync(path, { recursive: kind !== "gguf" });
       return context.body(null, 204);
     });

@@ -110,7 +110,12 @@ export function runsRoutes(runs: AllRuns, followed: RunList) {
       // Where it lies is that run's own.
       const { run_directory: _, ...configuration } = configurationInForce(run).configuration;
       const isCompared = kind === "compare" || comparison !== null;
-      return context.json({ kind, configuration, ...(isCompared || ranks === 1 ? {} : { ranks }), ...(kind === "compare" ? { seeds: readSeeds(run.folder.path) } : {}) }, 200);
+      return context.json({
+        kind,
+        configuration,
+        ...(isCompared || ranks === 1 ? {} : { ranks }),
+        ...(kind === "compare" ? { seeds: readSeeds(run.folder.path) } : {}),
+      }, 200);
     });
 }
 

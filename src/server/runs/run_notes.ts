@@ -5,7 +5,10 @@ import type { RunFolder } from "../../run/store/run_folder.ts";
 /** What a person has written of a run, to find it by. */
 export const notesSchema = z.object({
   tags: z.array(
-    z.string().regex(/^[\p{L}\p{N}][\p{L}\p{N} _.:/-]{0,49}$/u, "expected a word of at most 50 characters"),
+    z.string().regex(
+      /^[\p{L}\p{N}][\p{L}\p{N} _.:/-]{0,49}$/u,
+      "expected a word of at most 50 characters",
+    ),
   ).max(50),
   note: z.string().max(10_000),
 });

@@ -44,7 +44,9 @@ export class ModelNames {
     const listed = run === undefined ? null : this.list.find(run);
     if (listed === null) return await this.#onDisk(name);
     const left = listed.folder.weights(policy as PolicyName);
-    if (listed.kind === "sft" && step === undefined && exists(left)) return await this.#onDisk(left);
+    if (listed.kind === "sft" && step === undefined && exists(left)) {
+      return await this.#onDisk(left);
+    }
     if (listed.kind === "sft") {
       const there = exists(left) ? `ask for ${run}/${policy}` : "it can be asked when it has ended";
       throw new RequestProblem(

@@ -78,7 +78,8 @@ export class ServedModels implements AsyncDisposable {
     const known = this.#policies.get(name);
     this.#policies.delete(name);
     const source = { ...this.options, ...options, model, run };
-    const opened = known ?? this.#makeRoom().then(() => this.#start(name, run?.folder ?? model, source));
+    const opened = known ??
+      this.#makeRoom().then(() => this.#start(name, run?.folder ?? model, source));
     this.#policies.set(name, opened);
     try {
       return await opened;
@@ -102,7 +103,9 @@ export class ServedModels implements AsyncDisposable {
   async close(name: string | null, path: string): Promise<void> {
     const served = this.all.find((one) => one.path === path);
     if (served) throw new RequestProblem(409, `It is served as ${served.name}.`);
-    const policy = name === null ? undefined : await this.#policies.get(name)?.catch(() => undefined);
+    const policy = name === null
+      ? undefined
+      : await this.#policies.get(name)?.catch(() => undefined);
     if (name === null || policy === undefined) return;
     if (policy.model.pending > 0) throw new RequestProblem(409, `Somebody asks ${name}.`);
     this.#policies.delete(name);
