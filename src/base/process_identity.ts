@@ -55,3 +55,14 @@ function place(): string {
     return "unknown"; // no Linux: nobody is ended from outside, since a start is not known either
   }
 }
+
+/** Ends a process that leads a group, as a detached one does, and those that it started. */
+export function killGroup(process: ProcessIdentity): void {
+  if (!isAlive(process)) return;
+  try {
+    Deno.kill(-process.pid, "SIGKILL");
+  } catch (error) {
+    // It came to its end in the moment between.
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}

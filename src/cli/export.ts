@@ -2,18 +2,34 @@
 
 import { type Command, Option } from "commander";
 import { UserError } from "../base/user_error.ts";
+import type { Gpu } from "../gpu/gpu.ts";
 import { mergeAdapter } from "../model/weights/merge.ts";
-import { type SavedType, savedTypes, wholeModelFiles } from "../model/weights/model_files.ts";
-import { loadModelFolder } from "../model/weights/model_folder.ts";
+import {
+  modelFiles,
+  type SavedType,
+  savedTypes,
+  wholeModelFiles,
+} from "../model/weights/model_files.ts";
+import { type LoadedModel, loadModelFolder } from "../model/weights/model_folder.ts";
 import { exists } from "../base/atomic_file.ts";
+import type { PolicyName } from "../rl/policy.ts";
+import { loadTangoConfig } from "../run/config/load_config.ts";
+import { placeOfCheckpoint } from "../run/store/checkpoint.ts";
+import { RunFolder } from "../run/store/run_folder.ts";
+import { StoredCheckpoint } from "../run/store/stored_checkpoint.ts";
+import { loadPolicy } from "../run/tango/load_policy.ts";
 import { writeFiles } from "../run/store/weights_folder.ts";
 import { describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
-import { gpuIndexOption, gpuOption } from "./run_options.ts";
+import { gpuIndexOption, gpuOption, parseWholeNumber } from "./run_options.ts";
 import { type GpuChoice, withGpu } from "./with_gpu.ts";
 
 interface ExportOptions extends GpuChoice {
-  readonly model: string;
+  readonly model?: string;
+  readonly run?: string;
+  readonly policy: PolicyName;
+  readonly checkpoint?: number;
+  readonly adapter?: boolean;
   readonly output: string;
   readonly dtype: SavedType;
 }
@@ -25,7 +41,17 @@ export function register(program: Command): void {
       "Writes a model as a Hugging Face folder that transformers opens: an adapter is merged into its " +
         "base, a GGUF file unpacked.",
     )
-    .requiredOption("--model <path>", "folder with a model or an adapter, or .gguf file")
+    .option("--model <path>", "folder with a model or an adapter, or .gguf file")
+    .option(
+      "--run <folder>",
+      "instead of a model: a run, whose policy is exported as a checkpoint has it",
+    )
+    .addOption(
+      new Option("--policy <name>", "which policy of the run").choices(["generator", "verifier"])
+        .default("generator"),
+    )
+    .option("--checkpoint <step>", "of the run; default: the newest", parseWholeNumber)
+    .option("--adapter", "write the adapter alone, as PEFT has it, instead of merging it")
     .requiredOption("--output <folder>", "new folder")
     .addOption(
       new Option("--dtype <type>", "number format of the weights")
@@ -36,25 +62,56 @@ export function register(program: Command): void {
     .action(exportModel);
   addExamples(command, {
     "deno task export --model runs/mine/generator --output merged": "an adapter, merged",
+    "deno task export --run runs/mine --checkpoint 40 --output at-40":
+      "the generator of a run, as it was after step 40",
     "deno task export --model model.Q4_K.gguf --output unpacked --dtype float32":
       "a quantised file, as the numbers it stands for",
   });
 }
 
 async function exportModel(options: ExportOptions): Promise<void> {
-  const { model: path, output, dtype } = options;
+  const { output, dtype, adapter = false } = options;
   if (exists(output)) {
     throw new UserError(`${output} exists already; name a new folder with --output.`);
   }
   await withGpu(options, async (gpu) => {
-    const loaded = await loadModelFolder(gpu, path, { trained: false, storage: "f32" });
+    const loaded = await load(gpu, options);
     try {
-      mergeAdapter(loaded.model);
-      const next = "run the command again, or name another folder with --output";
-      await writeFiles(output, wholeModelFiles(loaded, dtype), next);
-      console.log(`${describeParameters(loaded.model.parameterCount)} → ${output}, ${dtype}`);
+      if (adapter && loaded.model.adapter === null) {
+        throw new UserError(
+          "It has no adapter: leave --adapter out, which exports the whole model.",
+        );
+      }
+      if (!adapter) mergeAdapter(loaded.model);
+      const files = adapter ? modelFiles(loaded) : wholeModelFiles(loaded, dtype);
+      await writeFiles(
+        output,
+        files,
+        "run the command again, or name another folder with --output",
+      );
+      const { parameterCount } = loaded.model;
+      const what = adapter ? "adapter" : `${describeParameters(parameterCount)}, ${dtype}`;
+      console.log(`${what} → ${output}`);
     } finally {
       loaded.model.release();
     }
   });
+}
+
+async function load(
+  gpu: Gpu,
+  { model, run, policy, checkpoint }: ExportOptions,
+): Promise<LoadedModel> {
+  if ((model === undefined) === (run === undefined)) {
+    throw new UserError("Name either a model with --model or a run with --run.");
+  }
+  if (run === undefined) {
+    return await loadModelFolder(gpu, model ?? "", { trained: false, storage: "f32" });
+  }
+  const folder = RunFolder.open(run);
+  const config = loadTangoConfig(folder.configuration);
+  const place = placeOfCheckpoint(folder.checkpoints, checkpoint ?? null);
+  // Merging adds to the base's weights, which it does in float32.
+  const whole = { ...config, frozen_dtype: "float32" } as const;
+  return await loadPolicy(gpu, whole, policy, new StoredCheckpoint(place.path));
 }

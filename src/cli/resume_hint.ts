@@ -26,9 +26,8 @@ export async function withResumeHint<Result>(
       throw new Failure(`${error.message}\n${howToGoOn(command, folder)}`, { cause: error });
     }
     if (error instanceof Divergence) {
-      throw new Failure(`${error.message}\n${afterDivergence(command, folder, error)}`, {
-        cause: error,
-      });
+      const lines = [error.message, ...afterDivergence(command, folder, error)];
+      throw new Failure(lines.join("\n"), { cause: error });
     }
     throw error;
   }
@@ -47,26 +46,29 @@ function keptOf({ checkpoints }: RunFolder): string {
     : "There is no checkpoint yet, so it will begin anew.";
 }
 
+/** What the advice of a divergence comes to as commands. */
 function afterDivergence(
   command: RunCommand,
   folder: RunFolder,
-  { policy, optimizerKey, lastUpdate }: Divergence,
-): string {
-  if (optimizerKey === null) return `The ${policy} is not trained: check its model's weights.`;
+  { optimizerKey, lastUpdate }: Divergence,
+): string[] {
+  if (optimizerKey === null) return [];
   const setting = `${optimizerKey}.learning_rate`;
   if (command === "compare") {
-    return `All runs of a comparison have one configuration, so begin another with a lower learning rate: ` +
-      `./tango compare --set ${setting}=…`;
+    return [
+      `All runs of a comparison have one configuration, so begin another with a lower learning rate: ` +
+      `./tango compare --set ${setting}=…`,
+    ];
   }
   const checkpoint = latestCheckpoint(folder.checkpoints);
-  if (checkpoint === null && lastUpdate === null) {
-    return `No update took effect, so the ${policy} is as it began: its model's weights, the loss or the ` +
-      `sampling give these numbers.`;
-  }
+  if (checkpoint === null && lastUpdate === null) return [];
   const advice = `${keptOf(folder)} Continue with a lower learning rate: ./tango ${command} ` +
     `--run ${folder.path} --resume --set ${setting}=…`;
   // No update took effect after it, so it holds the very weights that do not learn.
   return checkpoint && (lastUpdate ?? 0) <= checkpoint.step
-    ? `${advice}\nIf that ends in the same way, remove ${checkpoint.path} to go on from the one before.`
-    : advice;
+    ? [
+      advice,
+      `If that ends in the same way, remove ${checkpoint.path} to go on from the one before.`,
+    ]
+    : [advice];
 }

@@ -1,10 +1,9 @@
 /** `deno task verify`: what a run's verifier says of a solution. */
 
 import type { Command } from "commander";
-import { UserError } from "../base/user_error.ts";
 import { loadTangoConfig } from "../run/config/load_config.ts";
 import { checkJudgingMemory } from "../run/memory/judging_memory.ts";
-import { latestCheckpoint, listCheckpoints } from "../run/store/checkpoint.ts";
+import { placeOfCheckpoint } from "../run/store/checkpoint.ts";
 import { latestRunDirectory, RunFolder } from "../run/store/run_folder.ts";
 import { StoredCheckpoint } from "../run/store/stored_checkpoint.ts";
 import { type JudgedSolution, judgeSolution } from "../run/tango/judge_solution.ts";
@@ -52,7 +51,9 @@ export function register(program: Command): void {
 async function verify(problem: string, options: VerifyOptions): Promise<void> {
   const folder = RunFolder.open(options.run ?? latestRunDirectory("runs", "train"));
   const config = loadTangoConfig(folder.configuration);
-  const checkpoint = checkpointOf(folder, options.checkpoint);
+  const checkpoint = new StoredCheckpoint(
+    placeOfCheckpoint(folder.checkpoints, options.checkpoint ?? null).path,
+  );
   const { solution = null, temperature, seed, json = false } = options;
   const print = json ? printLine : new TextPrinter().print;
   if (!json && solution !== null) print("solution", solution);
@@ -72,20 +73,6 @@ async function verify(problem: string, options: VerifyOptions): Promise<void> {
   );
   if (json) console.log(JSON.stringify({ type: "judged", ...judged }));
   else console.log(`\n\n${describeJudgment(judged)}`);
-}
-
-function checkpointOf(folder: RunFolder, step: number | undefined): StoredCheckpoint {
-  const places = listCheckpoints(folder.checkpoints);
-  const place = step === undefined
-    ? latestCheckpoint(folder.checkpoints)
-    : places.find((one) => one.step === step);
-  if (place) return new StoredCheckpoint(place.path);
-  const steps = places.map((one) => one.step).join(", ") || "none yet";
-  throw new UserError(
-    `${folder.checkpoints} has no ${
-      step === undefined ? "whole checkpoint" : `checkpoint of step ${step}`
-    }. There are: ${steps}.`,
-  );
 }
 
 function printLine(type: "solution" | "critique", text: string): void {

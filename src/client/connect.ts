@@ -57,7 +57,7 @@ type Done<Answer> = Answer extends ClientResponse<infer Body, infer Status>
   : never;
 
 /**
- * What is answered, of a request that is done: `await answered(client.api.runs.$get())`.
+ * What is answered, of a request that is done: `await answered(client.api.runs.$get({ query: {} }))`.
  *
  * @throws Refused when it is not
  */

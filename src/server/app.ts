@@ -9,11 +9,15 @@ import type { AllowedFolders } from "./launches/allowed_paths.ts";
 import { AllRuns } from "./launches/all_runs.ts";
 import type { Launcher } from "./launches/launcher.ts";
 import { Steering } from "./launches/steering.ts";
+import type { DataSets } from "./datasets/data_sets.ts";
 import type { LiveMemory } from "./runs/live_memory.ts";
 import { answerError } from "./routes/api.ts";
 import { benchRoutes } from "./routes/bench.ts";
 import { comparisonRoutes } from "./routes/comparison.ts";
 import { controlRoutes } from "./routes/control.ts";
+import { datasetsRoutes } from "./routes/datasets.ts";
+import { evaluationRoutes } from "./routes/evaluations.ts";
+import { exportRoutes } from "./routes/exports.ts";
 import { eventsRoutes } from "./routes/events.ts";
 import { foldersRoutes } from "./routes/folders.ts";
 import { metricsRoutes } from "./routes/metrics.ts";
@@ -25,6 +29,8 @@ import { startRoutes } from "./routes/start.ts";
 import { systemRoutes } from "./routes/system.ts";
 import { verifyRoutes } from "./routes/verify.ts";
 import { PAGE_POLICY } from "./page_files.ts";
+import type { Jobs } from "./models/jobs.ts";
+import { ModelCatalog } from "./models/model_catalog.ts";
 import type { Pulls } from "./models/pulls.ts";
 import { adapterRoutes } from "./openai/adapters.ts";
 import { chatRoutes } from "./openai/chat.ts";
@@ -54,6 +60,11 @@ export interface Served {
   readonly launcher: Launcher;
   readonly memory: LiveMemory;
   readonly pulls: Pulls;
+  readonly dataSets: DataSets;
+  /** The folder of models that are fetched and exported. */
+  readonly models: string;
+  readonly evaluations: Jobs;
+  readonly exports: Jobs;
   readonly benchmarks: Benchmarks;
   /** Models, and what clients do with them. */
   readonly tinker: Tinker;
@@ -65,13 +76,27 @@ export interface Served {
 
 /** All routes, behind the checks of who asks and how much. */
 export function makeApp(
-  { launcher, memory, pulls, benchmarks, tinker, folders, ending }: Served,
+  {
+    launcher,
+    memory,
+    pulls,
+    dataSets,
+    models,
+    evaluations,
+    exports,
+    benchmarks,
+    tinker,
+    folders,
+    ending,
+  }: Served,
   access: Access,
 ): OpenAPIHono<Asking> {
   const { list, launches } = launcher;
   const runs = new AllRuns(launcher, memory);
   const steering = new Steering(list, launches);
-  const names = new ModelNames(tinker.served, list, steering);
+  const names = new ModelNames(tinker.served, list, steering, folders.files);
+  const catalog = new ModelCatalog(folders.files, list);
+  const ownFolders = [models, list.root];
   const app = new OpenAPIHono<Asking>();
   const reads = new RateLimit(RATES.reads);
   const changes = new RateLimit(RATES.changes);
@@ -82,9 +107,11 @@ export function makeApp(
     const isOfModels = isOpenAi || isTinkerPath(path);
     // A model has a queue of its own.
     const rate = isReading || isOfModels ? reads : changes;
+    // It goes to the disk as it comes.
+    const isUpload = request.method === "PUT" && path.startsWith("/api/datasets/");
     const refusal = refuse(request, path, access) ?? signIn(request, path, access.token) ??
       (rate.take() ? null : tooMany("requests")) ??
-      (isReading ? null : await readBody(
+      (isReading || isUpload ? null : await readBody(
         context.req,
         isOfModels ? LARGEST_BODY.ofModels : LARGEST_BODY.ofRuns,
         path === FORWARD_BACKWARD ? BINARY_BODY : undefined,
@@ -104,7 +131,10 @@ export function makeApp(
       foldersRoutes(runs),
       comparisonRoutes(runs),
       systemRoutes(list),
-      modelsRoutes(pulls, folders.files),
+      modelsRoutes({ catalog, pulls, served: tinker.served, runs, launches, own: ownFolders }),
+      evaluationRoutes(evaluations, folders.files),
+      exportRoutes(exports, catalog, list, models),
+      datasetsRoutes(dataSets, runs, launches),
       prometheusRoutes(runs, list, tinker.served),
       verifyRoutes(runs, launcher.program, ending),
       benchRoutes(benchmarks),

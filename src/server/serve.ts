@@ -4,6 +4,7 @@ import { UserError } from "../base/user_error.ts";
 import { makeApp } from "./app.ts";
 import { Benchmarks } from "./benchmarks/benchmarks.ts";
 import { type Access, isLoopback } from "./http/guard.ts";
+import { DataSets } from "./datasets/data_sets.ts";
 import { Database } from "./index/database.ts";
 import { RunIndex } from "./index/run_index.ts";
 import { RUN_INDEX } from "./index/run_tables.ts";
@@ -12,6 +13,7 @@ import { Launcher } from "./launches/launcher.ts";
 import { LaunchStore } from "./launches/launch_store.ts";
 import { PRESETS } from "./launches/presets.ts";
 import { QUEUE } from "./launches/queue_tables.ts";
+import { Jobs } from "./models/jobs.ts";
 import { Pulls } from "./models/pulls.ts";
 import { LiveMemory } from "./runs/live_memory.ts";
 import { RunList } from "./runs/run_list.ts";
@@ -33,6 +35,8 @@ export interface ServerOptions extends Access {
   readonly codeFolders?: readonly string[];
   /** Where models are fetched to, `models` unless told. */
   readonly models?: string;
+  /** Where uploaded data goes, `data` unless told. */
+  readonly data?: string;
   /** Where what clients save of their adapters is kept, `checkpoints` unless told. */
   readonly checkpoints?: string;
   /** The main module of the command line, which runs are started with. */
@@ -66,7 +70,7 @@ export function serve(
   options: ServerOptions,
 ): RunningServer {
   const { hostname, port, token, root, folders, codeFolders = [], program } = options;
-  const { models = "models", checkpoints = "checkpoints" } = options;
+  const { models = "models", checkpoints = "checkpoints", data = "data" } = options;
   if (!isLoopback(hostname) && token === null) {
     throw new UserError(
       `--host ${hostname} lets other machines ask this server, so it needs a token: set TANGO_TOKEN to a long ` +
@@ -105,6 +109,10 @@ export function serve(
     launcher,
     memory,
     pulls: workers.use(new Pulls(models)),
+    dataSets: new DataSets(data),
+    models,
+    evaluations: new Jobs(own, "eval", program),
+    exports: new Jobs(own, "export", program),
     benchmarks: new Benchmarks(own, program),
     tinker,
     ending: ending.signal,

@@ -37,7 +37,7 @@ Deno.test("client: models are asked with the types of the server's own routes, a
       json: { messages: [{ role: "user", content: "cat" }] },
     });
     await assert.rejects(answered(chat), /no chat template/);
-    const { runs } = await answered(client.api.runs.$get());
+    const { runs } = await answered(client.api.runs.$get({ query: {} }));
     assert.deepEqual(runs, []);
     assert.ok(chatAnswer);
   });
@@ -48,10 +48,13 @@ Deno.test("client: with a token it is let in, without one it is refused", async 
     const options = { hostname: "127.0.0.1", port: 0, token: "tml-secret", folders: [], root };
     await using server = serve({ ...options, program: "none" });
     const { url } = server;
-    await assert.rejects(answered(connect({ url }).api.runs.$get()), /A token is needed/);
+    await assert.rejects(
+      answered(connect({ url }).api.runs.$get({ query: {} })),
+      /A token is needed/,
+    );
     await assert.rejects(TrainingSession.begin({ url }), /A token is needed/);
     const address = { url, token: "tml-secret" };
-    assert.deepEqual((await answered(connect(address).api.runs.$get())).runs, []);
+    assert.deepEqual((await answered(connect(address).api.runs.$get({ query: {} }))).runs, []);
     await using session = await TrainingSession.begin(address);
     // As Tinker's SDK says it.
     const headers = { "x-api-key": "tml-secret" };

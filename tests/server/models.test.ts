@@ -45,6 +45,7 @@ Deno.test("serve: a model is fetched, listed then, and a name that is none is re
       assert.match((await state("owner/none")).error, /owner\/none/);
       const { models: [found] } = await known();
       assert.deepEqual([found.path, found.kind], [join(models, "small"), "model"]);
+      assert.deepEqual([found.name, found.isOwn], [found.path, true]);
       assert.ok(found.bytes > 0);
     } finally {
       Deno.env.delete("HF_ENDPOINT");

@@ -72,6 +72,7 @@ const INNER: Readonly<Record<string, readonly string[]>> = {
     "runs",
     "launches",
     "models",
+    "datasets",
     "benchmarks",
     "serving",
     "openai",

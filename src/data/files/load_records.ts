@@ -1,11 +1,10 @@
 import { UserError } from "../../base/user_error.ts";
-import { type ColumnMapping, mapColumns, mappedColumns } from "./column_mapping.ts";
+import { type ColumnMapping, mappedColumns } from "./column_mapping.ts";
 import { findFormat } from "./formats.ts";
-import { guessColumns } from "./guess_columns.ts";
-import { guessFormat } from "./guess_format.ts";
+import { type Conversion, conversionOf, describeReading, guessReading } from "./guess_reading.ts";
 import { EntryCounter, type LoadReport, reportText } from "./load_report.ts";
 import { streamRows } from "./read_rows.ts";
-import { comparisons, type DataRecord, type LeftOut } from "./record.ts";
+import { comparisons, type DataRecord } from "./record.ts";
 import { makeRecordFilter, type RecordFilters } from "./record_filter.ts";
 import type { Place, Row } from "./row.ts";
 
@@ -94,21 +93,18 @@ function checkEntry({ path, format, columns, limit }: DataFiles): void {
 /** What turns the rows of an entry into records, and the columns that it looks at (all: undefined). */
 interface RowReader {
   readonly columns?: readonly string[];
-  convert(row: Row, place: Place): DataRecord | LeftOut;
+  readonly convert: Conversion;
 }
 
 function rowReader({ path, format, columns }: DataFiles, counter: EntryCounter): RowReader {
   if (format !== undefined) {
     const found = findFormat(format);
-    return { columns: found.columns, convert: found.toRecord };
+    return { columns: found.columns, convert: conversionOf({ format: found }) };
   }
   if (columns !== undefined) {
-    return {
-      columns: mappedColumns(columns),
-      convert: (row, place) => mapColumns(row, columns, place),
-    };
+    return { columns: mappedColumns(columns), convert: conversionOf({ columns }) };
   }
-  let guessed: RowReader["convert"] | undefined;
+  let guessed: Conversion | undefined;
   return {
     convert(row, place) {
       guessed ??= guessConversion(path, row, place, counter);
@@ -123,20 +119,8 @@ function guessConversion(
   row: Row,
   place: Place,
   counter: EntryCounter,
-): RowReader["convert"] {
-  const format = guessFormat(path, row, place);
-  if (format !== null) {
-    counter.guessed = `format: ${format.name}`;
-    return (row, place) => format.toRecord(row, place);
-  }
-  const columns = guessColumns(row, place);
-  counter.guessed = `columns: ${describeMapping(columns)}`;
-  return (row, place) => mapColumns(row, columns, place);
-}
-
-function describeMapping(columns: ColumnMapping): string {
-  return Object.entries(columns)
-    .filter(([, path]) => path !== undefined)
-    .map(([role, path]) => `${role} = ${[path].flat().map((name) => `"${name}"`).join(" + ")}`)
-    .join(", ");
+): Conversion {
+  const reading = guessReading(path, row, place);
+  counter.guessed = describeReading(reading);
+  return conversionOf(reading);
 }

@@ -7,7 +7,7 @@ import { flag, oneOf, section, text, wholeNumber } from "./schema_fields.ts";
 const column = () => text("the name of a column, or a path such as reward_model.ground_truth");
 
 /** Which columns of a file hold what. */
-const columnsSchema = section({
+export const columnsSchema = section({
   question: z.union([column(), z.array(column()).min(1)], {
     error: "a column or a list of columns",
   }).describe(

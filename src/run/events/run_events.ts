@@ -55,14 +55,17 @@ export class RunEvents {
    * as `failed` and thrown.
    *
    * @param stepsDone asked when it fails
+   * @param explain gives the error with what to do about it
    */
   async announceFailure<Result>(
     stepsDone: () => number,
     body: () => Promise<Result>,
+    explain: (error: unknown) => unknown = (error) => error,
   ): Promise<Result> {
     try {
       return await body();
-    } catch (error) {
+    } catch (thrown) {
+      const error = explain(thrown);
       try {
         this.emit({ type: "failed", step: stepsDone(), error });
       } catch (second) {

@@ -82,14 +82,12 @@ export class PolicyHealth {
     if (applied.includes(true)) this.#lastUpdate.set(policy, step);
     const skipped = applied.filter((isApplied) => !isApplied).length;
     if (skipped === 0) return;
-    const { maximumSkipped, optimizerKey } = this.#watched(policy);
+    const { maximumSkipped } = this.#watched(policy);
     const cause = `the ${policy}'s ${what} not finite`;
     if (most >= maximumSkipped) {
-      const key = `${optimizerKey ?? `${policy}.optimizer`}.maximum_skipped_updates`;
       throw this.#divergence(
         policy,
-        `Step ${step} ends the run: its update was skipped because ${cause}, as were those before it; ` +
-          `${most} in a row are as many as ${key} allows.`,
+        `Step ${step} ends the run: its update was skipped because ${cause}, ${most} in a row by now.`,
       );
     }
     const updates = applied.length === 1
@@ -149,9 +147,11 @@ export class PolicyHealth {
     this.events.emit({ type: "warning", step, message: `step ${step}: ${what}` });
   }
 
-  #divergence(policy: PolicyName, message: string): Divergence {
+  #divergence(policy: PolicyName, what: string): Divergence {
     const { optimizerKey } = this.#watched(policy);
-    return new Divergence(message, policy, optimizerKey, this.#lastUpdate.get(policy) ?? null);
+    const lastUpdate = this.#lastUpdate.get(policy) ?? null;
+    const message = `${what} ${adviceOn(policy, optimizerKey, lastUpdate)}`;
+    return new Divergence(message, policy, optimizerKey, lastUpdate);
   }
 
   #watched(policy: PolicyName): WatchedPolicy {
@@ -159,4 +159,18 @@ export class PolicyHealth {
     if (!watched) throw new Error(`there is no ${policy}`);
     return watched;
   }
+}
+
+/** What a person is to do about a policy that does not learn any more. */
+function adviceOn(
+  policy: PolicyName,
+  optimizerKey: string | null,
+  lastUpdate: number | null,
+): string {
+  if (optimizerKey === null) return `The ${policy} is not trained: check its model's weights.`;
+  const rate = `${optimizerKey}.learning_rate`;
+  return lastUpdate === null
+    ? `No update took effect, so the ${policy} is as it began: its model's weights, the loss or the sampling ` +
+      `give these numbers, or ${rate} was too high before the run was gone on with.`
+    : `The ${policy}'s updates were too large: lower ${rate}.`;
 }

@@ -172,7 +172,8 @@ class TrainingLoop<Config extends LoopConfig> {
     if (!(await this.#health.maySave(step))) return;
     const { skippedInARow } = this.#health;
     const kept: LoopState = { best: this.#best, skippedInARow, device: course.device };
-    const save = () => saveState(folder.checkpoints, course, { own, kept }, schedule.keep_checkpoints);
+    const save = () =>
+      saveState(folder.checkpoints, course, { own, kept }, schedule.keep_checkpoints);
     const path = await this.#events.during(step, "checkpoint", save);
     this.#events.emit({ type: "checkpoint", step, path });
   }

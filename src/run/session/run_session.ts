@@ -11,6 +11,7 @@ import type { Course, LoopConfig } from "../loop/course.ts";
 import { restoreCourse } from "../loop/restore_course.ts";
 import { train } from "../loop/training_loop.ts";
 import type { MemoryPlan } from "../memory/memory_plan.ts";
+import { withMemoryAdvice } from "../memory/out_of_memory.ts";
 import type { Shrink } from "../memory/shrink.ts";
 import type { RunFacts } from "../report/run_facts.ts";
 import { describeWarnings } from "../report/warnings.ts";
@@ -141,5 +142,5 @@ export async function runSession<Config extends SessionConfig, Run extends Cours
     }
     onOpen?.(run);
     return await train(run, folder, { events, control, timeline, restored });
-  });
+  }, (error) => withMemoryAdvice(error, config, method.shrinks));
 }

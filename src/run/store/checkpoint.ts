@@ -14,6 +14,7 @@ import {
   writeFolderAtomically,
   writePiecesDurably,
 } from "../../base/atomic_file.ts";
+import { UserError } from "../../base/user_error.ts";
 import type { JsonValue } from "./json_lines_log.ts";
 import { CONTINUE } from "./run_folder.ts";
 import {
@@ -102,6 +103,23 @@ export function listCheckpoints(folder: string): CheckpointPlace[] {
 /** The newest checkpoint whose files are all there in full length, or null when there is none. */
 export function latestCheckpoint(folder: string): CheckpointPlace | null {
   return listCheckpoints(folder).findLast(({ path }) => isComplete(path)) ?? null;
+}
+
+/**
+ * The checkpoint of a step.
+ *
+ * @param step null: the newest whole one
+ * @throws UserError that says which there are when there is no such one
+ */
+export function placeOfCheckpoint(folder: string, step: number | null): CheckpointPlace {
+  const places = listCheckpoints(folder);
+  const place = step === null
+    ? latestCheckpoint(folder)
+    : places.find((one) => one.step === step) ?? null;
+  if (place !== null) return place;
+  const steps = places.map((one) => one.step).join(", ") || "none yet";
+  const what = step === null ? "whole checkpoint" : `checkpoint of step ${step}`;
+  throw new UserError(`${folder} has no ${what}. There are: ${steps}.`);
 }
 
 /** Checkpoints newer than the latest whole one, which a resumed run therefore passes over. */

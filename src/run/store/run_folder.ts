@@ -135,6 +135,11 @@ export class RunFolder {
     return join(this.path, "checkpoints");
   }
 
+  /** What a person has written of the run. */
+  get notes(): string {
+    return join(this.path, "notes.json");
+  }
+
   get report(): string {
     return join(this.path, "report.md");
   }

@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { z } from "zod";
 import { exists, removeIfPresent, writeFileAtomically } from "../../base/atomic_file.ts";
-import { isAlive, type ProcessIdentity } from "../../base/process_identity.ts";
+import { isAlive, killGroup, type ProcessIdentity } from "../../base/process_identity.ts";
 import { RequestProblem } from "../http/problem.ts";
 import { lastWords, startProcess } from "../launches/run_process.ts";
 import { type BenchmarkResults, readBenchmarkResults } from "./benchmark_results.ts";
@@ -163,17 +163,6 @@ const startedSchema = z.object({
 interface StartedFile {
   readonly process: ProcessIdentity;
   readonly startedAt: string;
-}
-
-/** Ends a process that leads a group, as a detached one does, and those that it started. */
-function killGroup(process: ProcessIdentity): void {
-  if (!isAlive(process)) return;
-  try {
-    Deno.kill(-process.pid, "SIGKILL");
-  } catch (error) {
-    // It came to its end in the moment between.
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
 }
 
 function shipped(): Benchmark[] {

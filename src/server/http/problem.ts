@@ -10,6 +10,8 @@ export const problemSchema = z.object({
   status: z.int(),
   detail: z.string(),
   field: z.string().optional().describe("The part of the request that is to blame."),
+  errors: z.array(z.object({ detail: z.string(), field: z.string().optional() })).optional()
+    .describe("All that is wrong, where that is more than one thing."),
 }).openapi("Problem");
 
 /** Statuses that are answered with a problem, and what they are called. */
@@ -33,6 +35,12 @@ const TITLES = {
 /** A status that is answered with a problem. */
 export type ProblemStatus = keyof typeof TITLES;
 
+/** One of several things that are wrong with a request. */
+export interface ProblemPart {
+  readonly detail: string;
+  readonly field?: string;
+}
+
 /** A request that is answered with a problem. */
 export class RequestProblem extends Error {
   override name = "RequestProblem";
@@ -43,6 +51,7 @@ export class RequestProblem extends Error {
     detail: string,
     readonly field?: string,
     readonly headers: Readonly<Record<string, string>> = {},
+    readonly errors: readonly ProblemPart[] = [],
   ) {
     super(detail);
   }
@@ -54,6 +63,7 @@ export function problemResponse(
   detail: string,
   field?: string,
   headers: Readonly<Record<string, string>> = {},
+  errors: readonly ProblemPart[] = [],
 ): Response {
   const body: z.infer<typeof problemSchema> = {
     type: "about:blank",
@@ -61,6 +71,7 @@ export function problemResponse(
     status,
     detail,
     ...(field === undefined ? {} : { field }),
+    ...(errors.length < 2 ? {} : { errors: [...errors] }),
   };
   return new Response(JSON.stringify(body), {
     status,
@@ -70,9 +81,11 @@ export function problemResponse(
 
 /** The answer for a request that a schema refuses. */
 export function invalidResponse(issues: readonly z.core.$ZodIssue[]): Response {
-  const [issue] = issues;
-  const field = formatKeyPath(issue.path as KeyPath);
-  return problemResponse(422, `${field || "The request"}: ${issue.message}`, field || undefined);
+  const errors = issues.map(({ path, message }) => {
+    const field = formatKeyPath(path as KeyPath);
+    return { detail: `${field || "The request"}: ${message}`, field: field || undefined };
+  });
+  return problemResponse(422, errors[0].detail, errors[0].field, {}, errors);
 }
 
 /** A problem in the OpenAPI document, as it stands there. */

@@ -23,15 +23,16 @@ export interface AllowedFolders {
  * Checks that a configuration that came over the network reads and writes only where it may, and executes only what
  * neither a run nor the server can have written.
  *
- * @throws UserError naming the key
+ * @throws UserError with a line for each key that does
  */
 export function requireAllowedPaths(configuration: unknown, folders: AllowedFolders): void {
-  for (const { name, key, path } of pathsOf(configuration, "")) {
+  const problems = pathsOf(configuration, "").flatMap(({ name, key, path }) => {
     const problem = CODE_KEYS.includes(name)
       ? codeProblem(path, folders)
       : fileProblem(path, folders, WRITTEN_KEYS.includes(name));
-    if (problem !== null) throw new UserError(`${key} is ${JSON.stringify(path)}; ${problem}`);
-  }
+    return problem === null ? [] : [`${key} is ${JSON.stringify(path)}; ${problem}`];
+  });
+  if (problems.length > 0) throw new UserError(problems.join("\n"));
 }
 
 function codeProblem(path: string, folders: AllowedFolders): string | null {

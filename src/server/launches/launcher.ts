@@ -4,6 +4,7 @@ import { UserError } from "../../base/user_error.ts";
 import { freeBytes } from "../../base/disk.ts";
 import { isAlive, killProcess, type ProcessIdentity } from "../../base/process_identity.ts";
 import { liveProcess } from "../../run/control/endpoint/control_file.ts";
+import type { Settings } from "../../run/config/changeable.ts";
 import { CONTINUE, nextRunDirectory, RunFolder, type RunKind } from "../../run/store/run_folder.ts";
 import { RequestProblem } from "../http/problem.ts";
 import type { Launch, RunPlan } from "../runs/launch.ts";
@@ -91,7 +92,12 @@ export class Launcher implements Disposable {
   resume(
     name: string,
     kind: RunKind,
-    asked: { readonly ranks: number; readonly seeds?: number[] },
+    asked: {
+      readonly ranks: number;
+      readonly seeds?: number[];
+      /** That change, as the run goes on. */
+      readonly settings?: Settings;
+    },
   ): void {
     this.#requireRoom();
     const { ranks } = asked;

@@ -19,14 +19,19 @@ export interface Preset {
 /** Why a preset is left out, by its file: said when that is new. */
 const said = new Map<string, string>();
 
-/** All presets by name; a broken one is left out, which is said on standard error. */
+/** What a run is started from when nothing else is said. */
+export const DEFAULT_PRESET = "last-letter";
+
+/** All presets by name, the default one first; a broken one is left out, which is said on standard error. */
 export function listPresets(folder = PRESETS): Preset[] {
   if (!exists(folder)) return [];
   return [...Deno.readDirSync(folder)]
     .filter(({ name, isFile }) => isFile && name.endsWith(".yaml"))
     .flatMap(({ name }) => readPreset(join(folder, name), name.slice(0, -".yaml".length)) ?? [])
-    .sort((a, b) => a.name < b.name ? -1 : 1);
+    .sort((a, b) => rankOf(a.name) - rankOf(b.name) || (a.name < b.name ? -1 : 1));
 }
+
+const rankOf = (name: string) => name === DEFAULT_PRESET ? 0 : 1;
 
 function readPreset(file: string, name: string): Preset | null {
   try {

@@ -6,6 +6,7 @@ import { stringify } from "yaml";
 import { UserError } from "../../base/user_error.ts";
 import { comparedMethods } from "../../run/compare/comparison.ts";
 import { DEFAULT_SEEDS, seedsProblem } from "../../run/compare/seeds.ts";
+import type { Settings } from "../../run/config/changeable.ts";
 import type { TangoConfig } from "../../run/config/config_schema.ts";
 import { loadSftConfig, loadTangoConfig } from "../../run/config/load_config.ts";
 import { placementOf, requireShards, withParts, withSftParts } from "../../run/config/placement.ts";
@@ -14,7 +15,7 @@ import type { SftConfig } from "../../run/config/sft_config_schema.ts";
 import { problemsName } from "../../run/problems/open_problems.ts";
 import type { RunKind } from "../../run/store/run_folder.ts";
 import { type AllowedFolders, requireAllowedPaths } from "./allowed_paths.ts";
-import { presetFile } from "./presets.ts";
+import { DEFAULT_PRESET, presetFile } from "./presets.ts";
 
 /** Of a comparison. */
 export const seedsSchema = z.array(z.int().min(0).max(2 ** 32 - 1)).min(1).max(1000);
@@ -68,9 +69,9 @@ export interface PreparedRun {
 }
 
 const DEFAULTS: Readonly<Record<RunKind, string>> = {
-  train: "last-letter",
+  train: DEFAULT_PRESET,
   sft: "last-letter-generator-sft",
-  compare: "last-letter",
+  compare: DEFAULT_PRESET,
 };
 
 /**
@@ -78,7 +79,7 @@ const DEFAULTS: Readonly<Record<RunKind, string>> = {
  *
  * @param scratch a folder for a file that is removed again
  * @param folders that the configuration's paths may lead into
- * @throws UserError as the command line would print it
+ * @throws UserError as the command line would print it: a line for each problem
  */
 export function prepareRun(
   request: RunRequest,
@@ -86,21 +87,26 @@ export function prepareRun(
   folders: AllowedFolders,
 ): PreparedRun {
   const { kind, preset, configuration, set = [], steps, ranks = 1, gpuIndex = null } = request;
-  checkRanks(kind, ranks);
+  const problems = new GatheredProblems();
+  problems.of(() => checkRanks(kind, ranks));
   if (gpuIndex !== null && ranks > 1) {
-    throw new UserError(
+    problems.add(
       "gpuIndex is for a run of one rank: of several, the first takes GPU 0, the second GPU 1, and so on.",
     );
   }
-  checkSeeds(kind, request.seeds);
+  problems.of(() => checkSeeds(kind, request.seeds));
   const file = presetFile(preset ?? DEFAULTS[kind]);
-  const base = preset === undefined ? {} : readYamlFile(file).value;
-  const written = configuration === undefined ? null : stringify(merged(base, configuration));
+  const base = preset === undefined && configuration !== undefined ? {} : readYamlFile(file).value;
+  const whole = merged(base, configuration ?? {});
+  const written = configuration === undefined ? null : stringify(whole);
   const overrides = { set, steps };
   const load = (path: string) =>
     kind === "sft" ? loadSftConfig(path, overrides) : loadTangoConfig(path, overrides);
-  const config = written === null ? load(file) : loadWritten(scratch, written, load);
-  requireAllowedPaths(config, folders);
+  const config = problems.of(() =>
+    written === null ? load(file) : loadWritten(scratch, written, load)
+  );
+  problems.of(() => requireAllowedPaths(config ?? whole, folders));
+  if (config === null || !problems.isEmpty) throw problems.error;
   checkKind(kind, config, ranks);
   return {
     kind,
@@ -118,11 +124,44 @@ export function prepareRun(
   };
 }
 
+/** What is wrong with a request, all at once. */
+class GatheredProblems {
+  readonly #lines: string[] = [];
+
+  get isEmpty(): boolean {
+    return this.#lines.length === 0;
+  }
+
+  get error(): UserError {
+    return new UserError(this.#lines.join("\n"));
+  }
+
+  add(message: string): void {
+    this.#lines.push(message);
+  }
+
+  /** Does it; null when a UserError is thrown, which is added. */
+  of<Result>(body: () => Result): Result | null {
+    try {
+      return body();
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      this.add(error.message);
+      return null;
+    }
+  }
+}
+
 /** Options that a run may also be gone on with. */
-export function moreOptions({ ranks = 1, seeds }: Pick<RunRequest, "ranks" | "seeds">): string[] {
+export function moreOptions(
+  { ranks = 1, seeds, settings = {} }: Pick<RunRequest, "ranks" | "seeds"> & {
+    readonly settings?: Settings;
+  },
+): string[] {
   return [
     ...(ranks === 1 ? [] : ["--ranks", String(ranks)]),
     ...(seeds === undefined ? [] : ["--seeds", seeds.join(",")]),
+    ...Object.entries(settings).flatMap(([key, value]) => ["--set", `${key}=${value}`]),
   ];
 }
 

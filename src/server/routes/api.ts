@@ -18,7 +18,7 @@ export function newApi(): OpenAPIHono {
 /** Any error as an answer. */
 export function answerError(error: Error): Response {
   if (error instanceof RequestProblem) {
-    return problemResponse(error.status, error.message, error.field, error.headers);
+    return problemResponse(error.status, error.message, error.field, error.headers, error.errors);
   }
   if (error instanceof UserError) return problemResponse(422, error.message);
   // Hono's own, of a body that is no JSON or says that it is none.

@@ -3,6 +3,8 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { removeIfPresent } from "../../base/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
+import { changeSftConfig, changeTangoConfig, type Settings } from "../../run/config/changeable.ts";
+import { loadSftConfig, loadTangoConfig } from "../../run/config/load_config.ts";
 import { RunFolder } from "../../run/store/run_folder.ts";
 import { problems, RequestProblem } from "../http/problem.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
@@ -20,10 +22,16 @@ const ACTIONS = {
   kill: "Ends the run's processes at once; a waiting one leaves the queue",
 } as const;
 
+const settingsSchema = z.record(
+  z.string().max(200),
+  z.union([z.string().max(200), z.number()]),
+);
+
 /** What a run is gone on with. */
 const resumedSchema = z.strictObject({
   ranks: z.int().min(1).max(64).optional().describe("Left out: as many as before."),
   seeds: seedsSchema.optional().describe("Of a comparison, all of them; left out: those it has."),
+  settings: settingsSchema.optional().describe("What changes, such as a lower learning rate."),
 });
 
 const resume = createRoute({
@@ -62,7 +70,7 @@ const settings = createRoute({
       required: true,
       content: {
         "application/json": {
-          schema: z.record(z.string().max(200), z.union([z.string().max(200), z.number()]))
+          schema: settingsSchema
             .refine((keys) => Object.keys(keys).length > 0, "expected at least one setting")
             .openapi({ example: { "generator.optimizer.learning_rate": 1e-5 }, minProperties: 1 }),
         },
@@ -117,7 +125,7 @@ export function controlRoutes(runs: AllRuns, launcher: Launcher, steering: Steer
   };
   const goOn = (
     run: RunView,
-    { ranks = run.ranks, seeds }: z.infer<typeof resumedSchema>,
+    { ranks = run.ranks, seeds, settings }: z.infer<typeof resumedSchema>,
   ): void => {
     requireOwn(run);
     if (run.state === "waiting" || GOING.includes(run.state)) {
@@ -128,7 +136,8 @@ export function controlRoutes(runs: AllRuns, launcher: Launcher, steering: Steer
     }
     checked("ranks", () => checkRanks(run.kind, ranks));
     checked("seeds", () => checkSeeds(run.kind, seeds));
-    launcher.resume(run.id, run.kind, { ranks, seeds });
+    if (settings !== undefined) checked("settings", () => checkSettings(run, settings));
+    launcher.resume(run.id, run.kind, { ranks, seeds, settings });
   };
   const acted = (action: keyof typeof ACTIONS, id: string): RunView => {
     act(action, runs.view(id));
@@ -195,6 +204,18 @@ function requireOwn(run: RunView): RunView {
     409,
     `It is a run of the comparison ${run.comparison}: ask for that one.`,
   );
+}
+
+/** @throws UserError of settings that cannot change, or do not fit */
+function checkSettings({ kind, folder }: RunView, settings: Settings): void {
+  const file = RunFolder.at(folder).configuration;
+  if (kind === "train") changeTangoConfig(loadTangoConfig(file), settings);
+  else if (kind === "sft") changeSftConfig(loadSftConfig(file), settings);
+  else {
+    throw new UserError(
+      "All runs of a comparison have one configuration: begin another with other settings.",
+    );
+  }
 }
 
 /** @throws RequestProblem naming the field in place of a UserError */

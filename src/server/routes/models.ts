@@ -1,47 +1,58 @@
 /** Models that runs can start from. */
 
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { createRoute, z } from "@hono/zod-openapi";
+import { basename, join } from "node:path";
 import { REPOSITORY_ID } from "../../hub/repository.ts";
-import { problems } from "../http/problem.ts";
-import { findModels } from "../models/found_models.ts";
+import { problems, RequestProblem } from "../http/problem.ts";
+import { tarBytes, tarStream } from "../http/tar_stream.ts";
+import { isAllowed } from "../launches/allowed_paths.ts";
+import type { AllRuns } from "../launches/all_runs.ts";
+import type { LaunchStore } from "../launches/launch_store.ts";
+import { usersOf } from "../launches/path_users.ts";
+import type { CataloguedModel, ModelCatalog } from "../models/model_catalog.ts";
+import { listSchema, type modelSchema, pullSchema } from "../models/model_schemas.ts";
 import type { Pulls } from "../models/pulls.ts";
+import type { ServedModels } from "../serving/served_models.ts";
 import { json, newApi } from "./api.ts";
-
-const pullSchema = z.object({
-  id: z.string(),
-  path: z.string(),
-  state: z.enum(["running", "done", "failed"]),
-  arrived: z.number().describe("Bytes that are here, of those that were missing."),
-  total: z.number().nullable().describe("Bytes that were missing; null before that is known."),
-  error: z.string().nullable(),
-}).openapi("Pull");
-
-const listSchema = z.object({
-  models: z.array(z.object({
-    path: z.string(),
-    kind: z.enum(["model", "adapter", "gguf"]),
-    bytes: z.number().describe("Of its weights."),
-  })),
-  unread: z.array(z.object({ path: z.string(), reason: z.string() })).describe(
-    "Folders that could not be looked into, in which there may be more.",
-  ),
-  pulls: z.array(pullSchema),
-});
-
-/** Models on the disk, and what is being fetched. */
-export type ModelList = z.infer<typeof listSchema>;
 
 const list = createRoute({
   method: "get",
   path: "/api/models",
-  summary: "Models on the disk, and what is being fetched",
+  summary: "Models, adapters and checkpoints on the disk, and what is being fetched",
   responses: {
     200: json(
-      "By path, which is what a configuration calls a model.",
+      "By path, then checkpoints by run.",
       listSchema,
     ),
     ...problems(429),
   },
+});
+
+const nameQuery = z.object({
+  name: z.string().min(1).max(1000).describe("Name or path of GET /api/models."),
+});
+
+const download = createRoute({
+  method: "get",
+  path: "/api/models/download",
+  summary:
+    "All files of a model, an adapter or a checkpoint, as a tar archive; of a GGUF file itself",
+  request: { query: nameQuery },
+  responses: {
+    200: {
+      description: "The archive.",
+      content: { "application/x-tar": { schema: z.string().openapi({ format: "binary" }) } },
+    },
+    ...problems(404, 422, 429),
+  },
+});
+
+const remove = createRoute({
+  method: "delete",
+  path: "/api/models",
+  summary: "Removes a model, an adapter or a checkpoint",
+  request: { query: nameQuery },
+  responses: { 204: { description: "It is gone." }, ...problems(404, 409, 422, 429) },
 });
 
 const begin = createRoute({
@@ -72,16 +83,86 @@ const begin = createRoute({
   },
 });
 
+/** What routes of models are about. */
+export interface ServedCatalog {
+  readonly catalog: ModelCatalog;
+  readonly pulls: Pulls;
+  readonly served: ServedModels;
+  readonly runs: AllRuns;
+  readonly launches: LaunchStore;
+  /** What may be removed lies in these. */
+  readonly own: readonly string[];
+}
+
 /** Routes of models. */
-export function modelsRoutes(pulls: Pulls, folders: readonly string[]): OpenAPIHono {
-  const api = newApi();
-  api.openapi(
-    list,
-    (context) => context.json({ ...findModels(folders), pulls: pulls.all }, 200),
-  );
-  api.openapi(begin, (context) => {
-    const { id, revision = "main", files = [] } = context.req.valid("json");
-    return context.json(pulls.begin(id, revision, files), 202);
+export function modelsRoutes({ catalog, pulls, served, runs, launches, own }: ServedCatalog) {
+  const isOwn = (path: string) => isAllowed(path, own) && !own.includes(path);
+  const view = (model: CataloguedModel): z.infer<typeof modelSchema> => ({
+    ...model,
+    files: [...model.files],
+    served: served.all.find(({ path }) => path === model.path)?.name ?? null,
+    isOwn: isOwn(model.path),
   });
-  return api;
+  const require = async (name: string): Promise<CataloguedModel> => {
+    const found = await catalog.find(name);
+    if (found) return found;
+    throw new RequestProblem(
+      404,
+      `There is no model ${JSON.stringify(name.slice(0, 100))}.`,
+      "name",
+    );
+  };
+  return newApi()
+    .openapi(list, async (context) => {
+      const { models, unread } = await catalog.all();
+      return context.json({ models: models.map(view), unread, pulls: pulls.all }, 200);
+    })
+    .openapi(begin, (context) => {
+      const { id, revision = "main", files = [] } = context.req.valid("json");
+      return context.json(pulls.begin(id, revision, files), 202);
+    })
+    .openapi(download, async (context) => {
+      const found = await require(context.req.valid("query").name);
+      return downloadOf(found, context.req.method === "HEAD") as never; // a stream of bytes, which the library cannot type
+    })
+    .openapi(remove, async (context) => {
+      const found = await require(context.req.valid("query").name);
+      const { path, kind } = found;
+      if (!isOwn(path)) {
+        throw new RequestProblem(
+          409,
+          `${path} lies in none of ${own.join(", ")}: remove it yourself.`,
+        );
+      }
+      const [user] = usersOf(path, runs, launches);
+      if (user) throw new RequestProblem(409, `The run ${user} uses it: stop that first.`);
+      const { models: others } = await catalog.all();
+      const above = others.find((one) =>
+        one.path !== path && isAllowed(one.base ?? one.path, [path])
+      );
+      if (above) throw new RequestProblem(409, `${above.path} needs it: remove that first.`);
+      for (const one of others.filter((one) => one.path === path)) {
+        await served.close(one.name, path);
+      }
+      Deno.removeSync(path, { recursive: kind !== "gguf" });
+      return context.body(null, 204);
+    });
+}
+
+function downloadOf({ path, kind, run, step, files }: CataloguedModel, isHead: boolean): Response {
+  const name = kind === "checkpoint" ? `${run}-step-${step}` : basename(path);
+  const place = (file: string) => kind === "gguf" ? path : join(path, file);
+  const archived = files.map((file) => (
+    { name: `${name}/${file.path}`, path: place(file.path), bytes: file.bytes }
+  ));
+  const isFile = kind === "gguf";
+  const body = isHead ? null : isFile ? Deno.openSync(path).readable : tarStream(archived);
+  const fileName = isFile ? name : `${name}.tar`;
+  return new Response(body, {
+    headers: {
+      "content-type": isFile ? "application/octet-stream" : "application/x-tar",
+      "content-length": String(isFile ? files[0].bytes : tarBytes(archived)),
+      "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(fileName)}`,
+    },
+  });
 }

@@ -1,25 +1,43 @@
-/** The runs. */
+/** The runs: found, described by a person, and started again. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import { problems } from "../http/problem.ts";
+import { readSeeds } from "../../run/compare/comparison_session.ts";
+import { problems, RequestProblem } from "../http/problem.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
+import { configurationInForce } from "../runs/configuration_in_force.ts";
 import type { RunList } from "../runs/run_list.ts";
-import { runSchema } from "../runs/run_view.ts";
-import { json, newApi, runParameter } from "./api.ts";
+import { changeNotes, notesSchema } from "../runs/run_notes.ts";
+import { runSchema, runStateSchema, type RunView } from "../runs/run_view.ts";
+import { json, newApi, requireRun, runParameter } from "./api.ts";
+
+const text = (what: string) => z.string().min(1).max(200).optional().describe(what);
 
 const list = createRoute({
   method: "get",
   path: "/api/runs",
-  summary: "All runs, the newest first",
+  summary: "All runs, or those that are looked for, the newest first unless sorted otherwise",
+  request: {
+    query: z.object({
+      search: text("In names, tags and notes, whatever the case."),
+      tag: text("Runs that have it."),
+      state: runStateSchema.optional(),
+      kind: runSchema.shape.kind.optional(),
+      sort: z.enum(["startedAt", "endedAt", "id", "state", "step"]).optional(),
+      order: z.enum(["ascending", "descending"]).optional().describe(
+        "Names and states ascend unless told, all others descend.",
+      ),
+    }),
+  },
   responses: {
     200: json(
       "Those of the server and those of the command line.",
       z.object({
         runs: z.array(runSchema),
+        tags: z.array(z.string()).describe("All that any run has."),
         problem: z.string().nullable().describe("Why what is shown may be behind."),
       }),
     ),
-    ...problems(429),
+    ...problems(422, 429),
   },
 });
 
@@ -31,11 +49,97 @@ const one = createRoute({
   responses: { 200: json("The run.", runSchema), ...problems(404, 422, 429) },
 });
 
+const describe = createRoute({
+  method: "patch",
+  path: "/api/runs/{id}",
+  summary: "Gives a run tags and a note; what is left out stays",
+  request: {
+    params: runParameter,
+    body: {
+      required: true,
+      content: { "application/json": { schema: z.strictObject(notesSchema.shape).partial() } },
+    },
+  },
+  responses: {
+    200: json("The run.", runSchema),
+    ...problems(400, 404, 408, 409, 413, 415, 422, 429),
+  },
+});
+
+const again = createRoute({
+  method: "get",
+  path: "/api/runs/{id}/request",
+  summary: "What starts the same run again: to be changed and sent to POST /api/runs",
+  request: { params: runParameter },
+  responses: {
+    200: json(
+      "With the settings that are in force.",
+      z.object({
+        kind: runSchema.shape.kind,
+        configuration: z.record(z.string(), z.unknown()),
+        ranks: z.int().optional(),
+        seeds: z.array(z.int()).optional(),
+      }),
+    ),
+    ...problems(404, 409, 422, 429),
+  },
+});
+
 /** Routes of the runs. */
 export function runsRoutes(runs: AllRuns, followed: RunList) {
   return newApi()
     .openapi(list, (context) => {
-      return context.json({ runs: runs.views, problem: followed.problem }, 200);
+      const { views } = runs;
+      const tags = [...new Set(views.flatMap(({ tags }) => tags))].sort();
+      const found = looked(views, context.req.valid("query"));
+      return context.json({ runs: found, tags, problem: followed.problem }, 200);
     })
-    .openapi(one, (context) => context.json(runs.view(context.req.valid("param").id), 200));
+    .openapi(one, (context) => context.json(runs.view(context.req.valid("param").id), 200))
+    .openapi(describe, (context) => {
+      const { id } = context.req.valid("param");
+      if (!context.req.header("content-type")) {
+        throw new RequestProblem(415, "Send tags or note in a JSON object, as application/json.");
+      }
+      changeNotes(requireRun(runs, id).folder, context.req.valid("json"));
+      return context.json(runs.view(id), 200);
+    })
+    .openapi(again, (context) => {
+      const { id } = context.req.valid("param");
+      const run = requireRun(runs, id);
+      const { kind, comparison, ranks } = runs.view(id);
+      // Where it lies is that run's own.
+      const { run_directory: _, ...configuration } = configurationInForce(run).configuration;
+      const isCompared = kind === "compare" || comparison !== null;
+      return context.json({
+        kind,
+        configuration,
+        ...(isCompared || ranks === 1 ? {} : { ranks }),
+        ...(kind === "compare" ? { seeds: readSeeds(run.folder.path) } : {}),
+      }, 200);
+    });
+}
+
+type Looked = z.infer<typeof list.request.query>;
+
+function looked(
+  views: readonly RunView[],
+  { search, tag, state, kind, sort, order }: Looked,
+): RunView[] {
+  const wanted = search?.toLowerCase();
+  const found = views.filter((view) =>
+    (wanted === undefined ||
+      [view.id, view.note, ...view.tags].some((one) => one.toLowerCase().includes(wanted))) &&
+    (tag === undefined || view.tags.includes(tag)) &&
+    (state === undefined || view.state === state) &&
+    (kind === undefined || view.kind === kind)
+  );
+  const ascends = (order ?? (sort === "id" || sort === "state" ? "ascending" : "")) === "ascending";
+  if (sort === undefined) return ascends ? found.reverse() : found;
+  return found.sort((a, b) => compare(a[sort], b[sort]) * (ascends ? 1 : -1));
+}
+
+/** Nothing comes before everything. */
+function compare(a: string | number | null, b: string | number | null): number {
+  if (a === b) return 0;
+  return a === null || (b !== null && a < b) ? -1 : 1;
 }

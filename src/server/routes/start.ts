@@ -122,7 +122,7 @@ export function startRoutes(
       return prepareRun(request, own, folders);
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
-      throw new RequestProblem(422, error.message, keyIn(error.message));
+      throw asProblem(error);
     }
   };
   return newApi()
@@ -207,13 +207,17 @@ async function planned(
     if (written !== null) Deno.writeTextFileSync(path, written);
     return await planMemory({ kind, file: path, set, steps, ranks, gpuIndex }, { signal });
   } catch (error) {
-    if (error instanceof UserError) {
-      throw new RequestProblem(422, error.message, keyIn(error.message));
-    }
+    if (error instanceof UserError) throw asProblem(error);
     throw new RequestProblem(503, error instanceof Error ? error.message : String(error));
   } finally {
     if (written !== null) Deno.removeSync(path);
   }
+}
+
+/** A line for each thing that is wrong. */
+function asProblem({ message }: UserError): RequestProblem {
+  const errors = message.split("\n").map((detail) => ({ detail, field: keyIn(detail) }));
+  return new RequestProblem(422, message, errors[0].field, {}, errors);
 }
 
 /** The configuration key that a message begins with. */

@@ -4,6 +4,7 @@ import type { RunMemory } from "../../run/control/endpoint/control_request.ts";
 import { secondsLeft, UNTOLD } from "../index/progress.ts";
 import type { Launch } from "./launch.ts";
 import type { ListedRun } from "./run_list.ts";
+import { notesSchema, readNotes } from "./run_notes.ts";
 
 /** States of a run. */
 export const runStateSchema = z.enum(
@@ -49,6 +50,7 @@ export const runSchema = z.object({
     ),
     peak: z.number().nullable().describe("The most bytes that were in use at once."),
   }).nullable(),
+  ...notesSchema.shape,
 }).openapi("Run");
 
 /** A run as the API shows it. */
@@ -90,6 +92,7 @@ export function viewRun(name: string, { run, launch, memory }: KnownRun, root: s
     ranks: ranksOf(state, progress.ranks, launch),
     error,
     memory: planned === null ? null : { planned, live: null, peak: null, ...(isOver ? {} : held) },
+    ...(run === null ? { tags: [], note: "" } : readNotes(run.folder)),
   };
 }
 

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { exists } from "../../base/atomic_file.ts";
 import type { PolicyName } from "../../rl/policy.ts";
 import { loadTangoConfig } from "../../run/config/load_config.ts";
 import { liveProcess } from "../../run/control/endpoint/control_file.ts";
@@ -10,6 +11,7 @@ import {
 import { isComplete } from "../../run/store/stored_checkpoint.ts";
 import { policyOf } from "../../run/tango/load_policy.ts";
 import { RequestProblem } from "../http/problem.ts";
+import { findModels } from "../models/found_models.ts";
 import type { Steering } from "../launches/steering.ts";
 import type { ListedRun, RunList } from "../runs/run_list.ts";
 import type { Served, ServedModels } from "./served_models.ts";
@@ -26,19 +28,33 @@ export class ModelNames {
     readonly served: ServedModels,
     private readonly list: RunList,
     private readonly steering: Steering,
+    /** That models may lie in. */
+    private readonly folders: readonly string[],
   ) {}
 
   /**
-   * The model that a request names. A policy of a run is opened when it is not.
+   * The model that a request names. A policy of a run, or a model on the disk by its path, is opened when it is not.
    *
    * @throws RequestProblem when there is none of that name
    * @throws UserError when it cannot be opened
    */
   async find(name: string | null | undefined): Promise<Served> {
     const [, run, policy, step] = POLICY.exec(name ?? "") ?? [];
-    if (name == null || run === undefined || this.served.has(name)) return this.served.find(name);
-    const listed = this.list.find(run);
-    if (listed === null) return this.served.find(name);
+    if (name == null || this.served.has(name)) return this.served.find(name);
+    const listed = run === undefined ? null : this.list.find(run);
+    if (listed === null) return await this.#onDisk(name);
+    const left = listed.folder.weights(policy as PolicyName);
+    if (listed.kind === "sft" && step === undefined && exists(left)) {
+      return await this.#onDisk(left);
+    }
+    if (listed.kind === "sft") {
+      const there = exists(left) ? `ask for ${run}/${policy}` : "it can be asked when it has ended";
+      throw new RequestProblem(
+        404,
+        `${run} is a fine-tuning, whose checkpoints cannot be asked: ${there}.`,
+        "model",
+      );
+    }
     if (listed.kind !== "train") {
       throw new RequestProblem(404, `${run} is no run of RL Tango: it has no ${policy}.`, "model");
     }
@@ -53,6 +69,12 @@ export class ModelNames {
       { folder: listed.folder.path, policy: policy as PolicyName, checkpoint: place.path },
       { precision: config.precision, cacheDtype: config.cache_dtype },
     );
+  }
+
+  async #onDisk(path: string): Promise<Served> {
+    const isThere = this.served.isOpen(path) ||
+      findModels(this.folders).models.some((model) => model.path === path);
+    return isThere ? await this.served.openPolicy(path, path, null) : this.served.find(path);
   }
 
   /** The newest checkpoint; a run that goes on and is further is asked for one of the step that it is at. */

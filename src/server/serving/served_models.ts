@@ -60,9 +60,11 @@ export class ServedModels implements AsyncDisposable {
   }
 
   /**
-   * A policy of a run, opened when it is not. It is closed again for others that are asked for later.
+   * A policy of a run, or a model on the disk, opened when it is not. It is closed again for others that are asked for
+   * later.
    *
-   * @param model what it was made of: folder or .gguf file
+   * @param model folder or .gguf file; of a policy what it was made of
+   * @param run null: the model as it is
    * @param options how the run computes
    * @throws UserError when it cannot be opened
    * @throws RequestProblem when as many as may be open are sampled from: 503
@@ -70,13 +72,14 @@ export class ServedModels implements AsyncDisposable {
   async openPolicy(
     name: string,
     model: string,
-    run: RunPolicy,
-    options: Partial<ServingOptions>,
+    run: RunPolicy | null,
+    options: Partial<ServingOptions> = {},
   ): Promise<Served> {
     const known = this.#policies.get(name);
     this.#policies.delete(name);
     const source = { ...this.options, ...options, model, run };
-    const opened = known ?? this.#makeRoom().then(() => this.#start(name, run.folder, source));
+    const opened = known ??
+      this.#makeRoom().then(() => this.#start(name, run?.folder ?? model, source));
     this.#policies.set(name, opened);
     try {
       return await opened;
@@ -84,6 +87,29 @@ export class ServedModels implements AsyncDisposable {
       this.#policies.delete(name);
       throw error;
     }
+  }
+
+  /** Whether a name is that of a model that was opened when it was asked for. */
+  isOpen(name: string): boolean {
+    return this.#policies.has(name);
+  }
+
+  /**
+   * Closes a model that is to be removed.
+   *
+   * @param path its folder or file
+   * @throws RequestProblem when somebody samples from it, or the server was started with it: 409
+   */
+  async close(name: string | null, path: string): Promise<void> {
+    const served = this.all.find((one) => one.path === path);
+    if (served) throw new RequestProblem(409, `It is served as ${served.name}.`);
+    const policy = name === null
+      ? undefined
+      : await this.#policies.get(name)?.catch(() => undefined);
+    if (name === null || policy === undefined) return;
+    if (policy.model.pending > 0) throw new RequestProblem(409, `Somebody asks ${name}.`);
+    this.#policies.delete(name);
+    await policy.model[Symbol.asyncDispose]();
   }
 
   async #start(name: string, path: string, source: ServedSource): Promise<Served> {
@@ -104,7 +130,7 @@ export class ServedModels implements AsyncDisposable {
       if (served.model.pending > 0) {
         throw new RequestProblem(
           503,
-          `${MOST_POLICIES} policies of runs are sampled from already; ask again later.`,
+          `${MOST_POLICIES} models besides those of --model are sampled from already; ask again later.`,
           "model",
           { "retry-after": "5" },
         );

@@ -41,6 +41,7 @@ export async function withAttacked(
     await using server = serve({
       ...{ hostname: "127.0.0.1", port: 0, token: null, folders: [], program: "none" },
       models: join(folder, "models"),
+      data: join(folder, "data"),
       root,
       ...options,
     });

@@ -10,7 +10,16 @@ const run = (
   kind: RunView["kind"] = "train",
 ): RunView => ({
   ...{ id, kind, comparison, state: "finished", step: 1, totalSteps: 1, phase: null },
-  ...{ startedAt: null, endedAt: null, secondsLeft: null, folder: id, ranks: 1, error: null },
+  ...{
+    startedAt: null,
+    endedAt: null,
+    secondsLeft: null,
+    folder: id,
+    ranks: 1,
+    error: null,
+    tags: [],
+    note: "",
+  },
   memory: null,
 });
 

@@ -4,7 +4,15 @@ import { actionsOf, hasBegun, isLive } from "../../../src/server/page/run/states
 
 const run = (state: RunView["state"], step: number, totalSteps: number): RunView => ({
   ...{ id: "one", kind: "train", state, step, totalSteps, phase: null, comparison: null },
-  ...{ startedAt: null, endedAt: null, secondsLeft: null, folder: "runs/one", ranks: 1 },
+  ...{
+    startedAt: null,
+    endedAt: null,
+    secondsLeft: null,
+    folder: "runs/one",
+    ranks: 1,
+    tags: [],
+    note: "",
+  },
   ...{ error: null, memory: null },
 });
 

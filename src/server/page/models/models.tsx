@@ -6,7 +6,7 @@ import { useSending } from "../live/use_sending.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Head } from "../parts/head.tsx";
 import type { PullView } from "../../models/pulls.ts";
-import type { ModelList } from "../../routes/models.ts";
+import type { ModelList } from "../../models/model_schemas.ts";
 
 const LOOK_MS = 2000;
 

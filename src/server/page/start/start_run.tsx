@@ -12,7 +12,7 @@ import { SearchField } from "../parts/search_field.tsx";
 import { FormField } from "./form_field.tsx";
 import { PlanButton } from "./plan_button.tsx";
 import { defaultAt, type Field, schemaFields, typedValue, valueAt } from "./schema_fields.ts";
-import type { ModelList } from "../../routes/models.ts";
+import type { ModelList } from "../../models/model_schemas.ts";
 import type { Preset } from "../../launches/presets.ts";
 import type { RunView } from "../../runs/run_view.ts";
 import type { Schema } from "../api/schema_types.ts";

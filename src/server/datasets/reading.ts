@@ -1,0 +1,67 @@
+/** How the process that reads data is asked, and what it says. */
+
+import type { AskedReading, RecordCheck } from "../../data/files/check_records.ts";
+import type { Preview } from "../../data/files/preview_rows.ts";
+import { Failure } from "../../base/failure.ts";
+import { UserError } from "../../base/user_error.ts";
+import { childEnvironment } from "../launches/child_environment.ts";
+import { Turns } from "../launches/turns.ts";
+
+/** What is asked of a file or folder. */
+export type ReadRequest = PreviewRequest | CheckRequest;
+interface PreviewRequest {
+  readonly what: "preview";
+  readonly path: string;
+  /** How many rows. */
+  readonly shown: number;
+}
+interface CheckRequest {
+  readonly what: "check";
+  readonly path: string;
+  readonly asked: AskedReading;
+}
+
+/** A file that takes longer, or more memory, is not looked at. */
+const MOST_SECONDS = 60;
+const MOST_MEGABYTES = 2048;
+
+const turns = new Turns();
+
+/**
+ * Reads data in a process of its own, one after the other: a large or hostile file costs no more than that.
+ *
+ * @param signal ends it: nobody waits any more
+ * @throws UserError when it cannot be read
+ */
+export function readData<Request extends ReadRequest>(
+  request: Request,
+  signal: AbortSignal,
+): Promise<Request extends PreviewRequest ? Preview : RecordCheck> {
+  return turns.take(() => read(request, signal), { signal });
+}
+
+// deno-lint-ignore no-explicit-any -- what the other process says is what its request asks for
+async function read(request: ReadRequest, signal: AbortSignal): Promise<any> {
+  const program = new URL("./read_process.ts", import.meta.url).href;
+  const timeout = AbortSignal.timeout(1000 * MOST_SECONDS);
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "-A", "--no-check", `--v8-flags=--max-old-space-size=${MOST_MEGABYTES}`],
+      ...[program, JSON.stringify(request)],
+    ],
+    env: childEnvironment(),
+    clearEnv: true,
+    stdin: "null",
+    signal: AbortSignal.any([timeout, signal]),
+  }).output();
+  if (code === 0) return JSON.parse(new TextDecoder().decode(stdout));
+  const said = new TextDecoder().decode(stderr).trim();
+  if (code === 2) throw new UserError(said);
+  if (timeout.aborted || /out of memory/i.test(said)) {
+    throw new UserError(
+      `${request.path}: it takes more than ${MOST_SECONDS} s or ${MOST_MEGABYTES} MB to be read. Cut it into ` +
+        "several files of JSON Lines or Parquet.",
+    );
+  }
+  throw new Failure(`${request.path} could not be read: ${said.split("\n")[0]}`);
+}

@@ -1,0 +1,128 @@
+import { join, resolve } from "node:path";
+import { z } from "zod";
+import { exists, removeIfPresent, writeFileAtomically } from "../../base/atomic_file.ts";
+import { isAlive, killGroup, type ProcessIdentity } from "../../base/process_identity.ts";
+import { RequestProblem } from "../http/problem.ts";
+import { lastWords, startProcess } from "../launches/run_process.ts";
+
+/** What is done in a process of its own, and was done. */
+export interface Job {
+  readonly name: string;
+  readonly state: "running" | "done" | "failed";
+  /** ISO 8601, UTC. */
+  readonly startedAt: string;
+  /** As it was asked for. */
+  readonly request: Record<string, unknown>;
+  /** Why it failed. */
+  readonly error: string | null;
+  /** What it printed. */
+  readonly output: string;
+}
+
+/**
+ * Commands that the server was asked for. Each is a process that outlives the server and a folder, `eval-001` and so on,
+ * which says all there is to know of it.
+ */
+export class Jobs {
+  readonly #folder: string;
+  readonly #name: RegExp;
+
+  /**
+   * @param own the server's own folder
+   * @param kind begins their names
+   * @param program the main module of the command line
+   */
+  constructor(own: string, private readonly kind: string, private readonly program: string) {
+    this.#folder = resolve(own, kind);
+    this.#name = new RegExp(`^${kind}-(\\d{3,})$`);
+  }
+
+  /** In their order. */
+  get all(): Job[] {
+    if (!exists(this.#folder)) return [];
+    return [...Deno.readDirSync(this.#folder)].map(({ name }) => name)
+      .filter((name) => this.#name.test(name) && exists(this.#filesOf(name).started)).sort()
+      .map((name) => this.#read(name));
+  }
+
+  /** @throws RequestProblem when there is none of that name */
+  require(name: string): Job {
+    const found = this.all.find((job) => job.name === name);
+    if (found) return found;
+    throw new RequestProblem(
+      404,
+      `There is no ${this.kind} ${JSON.stringify(name.slice(0, 100))}.`,
+    );
+  }
+
+  /**
+   * Starts a command.
+   *
+   * @param args as a person would type them after `./tango`
+   * @throws RequestProblem while one goes on: each takes a model's memory on the GPU
+   */
+  begin(args: readonly string[], request: Record<string, unknown>): Job {
+    const { all } = this;
+    const going = all.find(({ state }) => state === "running");
+    if (going) throw new RequestProblem(409, `${going.name} goes on: wait for it, or end it.`);
+    const last = Math.max(0, ...all.map(({ name }) => Number(this.#name.exec(name)?.[1])));
+    const name = `${this.kind}-${String(last + 1).padStart(3, "0")}`;
+    const files = this.#filesOf(name);
+    removeIfPresent(files.folder); // of a server that was killed in the moment between
+    Deno.mkdirSync(files.folder, { recursive: true, mode: 0o700 });
+    const { process } = startProcess(this.program, args, files);
+    const started: Started = { process, startedAt: new Date().toISOString(), request };
+    writeFileAtomically(files.started, JSON.stringify(started));
+    return this.#read(name);
+  }
+
+  /**
+   * Removes one with its result; it is ended first if it goes on.
+   *
+   * @throws RequestProblem when there is none of that name
+   */
+  remove(name: string): void {
+    this.require(name);
+    killGroup(this.#startedOf(name).process);
+    removeIfPresent(this.#filesOf(name).folder);
+  }
+
+  #startedOf(name: string): Started {
+    return startedSchema.parse(JSON.parse(Deno.readTextFileSync(this.#filesOf(name).started)));
+  }
+
+  #read(name: string): Job {
+    const files = this.#filesOf(name);
+    const { process, startedAt, request } = this.#startedOf(name);
+    const isGoing = isAlive(process);
+    const output = exists(files.output) ? Deno.readTextFileSync(files.output) : "";
+    const job = { name, startedAt, request, output };
+    if (isGoing) return { ...job, state: "running", error: null };
+    // The last that either command does is to print what it has found or written.
+    if (output !== "") return { ...job, state: "done", error: null };
+    const error = lastWords(files) ?? "Its process is gone without a word.";
+    return { ...job, state: "failed", error };
+  }
+
+  #filesOf(name: string) {
+    const folder = join(this.#folder, name);
+    return {
+      folder,
+      started: join(folder, "started.json"),
+      output: join(folder, "output.log"),
+      errors: join(folder, "errors.log"),
+    };
+  }
+}
+
+const startedSchema = z.object({
+  process: z.object({ pid: z.int(), started: z.string(), place: z.string() }),
+  startedAt: z.string(),
+  request: z.record(z.string(), z.unknown()),
+});
+
+interface Started {
+  readonly process: ProcessIdentity;
+  readonly startedAt: string;
+  readonly request: Record<string, unknown>;
+}

@@ -1,0 +1,45 @@
+import { z } from "@hono/zod-openapi";
+
+/** What is being fetched. */
+export const pullSchema = z.object({
+  id: z.string(),
+  path: z.string(),
+  state: z.enum(["running", "done", "failed"]),
+  arrived: z.number().describe("Bytes that are here, of those that were missing."),
+  total: z.number().nullable().describe("Bytes that were missing; null before that is known."),
+  error: z.string().nullable(),
+}).openapi("Pull");
+
+/** A model, an adapter or a checkpoint. */
+export const modelSchema = z.object({
+  name: z.string().nullable().describe(
+    "By which /v1 is asked for it; null where it cannot be asked.",
+  ),
+  path: z.string().describe("What a configuration calls a model or an adapter."),
+  kind: z.enum(["model", "adapter", "gguf", "checkpoint"]),
+  bytes: z.number().describe("Of its weights; of a checkpoint with what its optimizer keeps."),
+  parameters: z.number().nullable(),
+  base: z.string().nullable().describe("Of an adapter, where its base is."),
+  hasChat: z.boolean().nullable().describe(
+    "Whether it can be talked with at /v1/chat/completions; else ask /v1/completions. Null: its files do not tell.",
+  ),
+  run: z.string().nullable().describe("The run that it lies in."),
+  step: z.int().nullable(),
+  policy: z.string().nullable(),
+  files: z.array(z.object({ path: z.string(), bytes: z.number() })),
+  problem: z.string().nullable().describe("Why it cannot be used."),
+  served: z.string().nullable().describe("What it is called where the server was started with it."),
+  isOwn: z.boolean().describe("Whether it may be removed."),
+}).openapi("FoundModel");
+
+/** What GET /api/models says. */
+export const listSchema = z.object({
+  models: z.array(modelSchema),
+  unread: z.array(z.object({ path: z.string(), reason: z.string() })).describe(
+    "Folders that could not be looked into, in which there may be more.",
+  ),
+  pulls: z.array(pullSchema),
+});
+
+/** Models on the disk, and what is being fetched. */
+export type ModelList = z.infer<typeof listSchema>;

@@ -1,0 +1,266 @@
+/** Data sets: files with problems or examples that runs can be started on. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import { camelCased } from "../../base/camel_cased.ts";
+import { type RecordCheck, type RecordUse, recordUses } from "../../data/files/check_records.ts";
+import { formats } from "../../data/files/formats.ts";
+import { valueKinds } from "../../data/files/preview_rows.ts";
+import { columnsSchema } from "../../run/config/data_schema.ts";
+import { DATA_NAME, type DataSet, type DataSets, LARGEST_UPLOAD } from "../datasets/data_sets.ts";
+import { readData } from "../datasets/reading.ts";
+import { problems, RequestProblem } from "../http/problem.ts";
+import type { AllRuns } from "../launches/all_runs.ts";
+import type { LaunchStore } from "../launches/launch_store.ts";
+import { usersOf } from "../launches/path_users.ts";
+import { json, newApi, numberParameter } from "./api.ts";
+
+const dataSetSchema = z.object({
+  name: z.string(),
+  path: z.string().describe("What a configuration calls it."),
+  isOwn: z.boolean().describe(
+    "Whether it may be added to and removed: it did not come with the program.",
+  ),
+  bytes: z.number(),
+  files: z.array(z.object({ path: z.string(), bytes: z.number() })).describe(
+    "Those that can be read, by their paths in it.",
+  ),
+}).openapi("DataSet");
+
+const nameField = z.string().regex(DATA_NAME, "expected letters, digits, _, . and -, at most 100");
+const fileField = z.string().min(1).max(1000).optional().describe(
+  "A file of it; left out: all of them together.",
+);
+const nameParameter = z.object({
+  name: nameField.openapi({ param: { name: "name", in: "path" }, example: "mine" }),
+});
+
+/** A mapping as a configuration has it. */
+const mappingSchema = z.object({
+  format: z.string().nullable(),
+  columns: columnsSchema.nullable().describe("Which columns hold what."),
+});
+
+const list = createRoute({
+  method: "get",
+  path: "/api/datasets",
+  summary: "Data sets on the disk: uploaded, fetched, and those that come with the program",
+  responses: {
+    200: json("By name.", z.object({ datasets: z.array(dataSetSchema) })),
+    ...problems(429),
+  },
+});
+
+const add = createRoute({
+  method: "put",
+  path: "/api/datasets/{name}/{file}",
+  summary: "Uploads a file of data; its data set is made when there is none",
+  request: {
+    params: nameParameter.extend({
+      file: nameField.openapi({ param: { name: "file", in: "path" }, example: "problems.csv" }),
+    }),
+    query: z.object({
+      replace: z.enum(["true", "false"]).default("false").describe(
+        "Whether a file of that name gives way; else it is refused.",
+      ),
+    }),
+    body: {
+      required: true,
+      description:
+        `The file as it is, at most ${LARGEST_UPLOAD} bytes: .csv, .tsv, .jsonl, .json (each ` +
+        "also with .gz) or .parquet.",
+      content: {
+        "application/octet-stream": { schema: z.string().openapi({ format: "binary" }) },
+      },
+    },
+  },
+  responses: {
+    201: json("The data set with it.", dataSetSchema),
+    ...problems(400, 408, 409, 413, 422, 429),
+  },
+});
+
+const preview = createRoute({
+  method: "get",
+  path: "/api/datasets/{name}/preview",
+  summary: "The first rows of a data set, its columns, and how it would be read",
+  request: {
+    params: nameParameter,
+    query: z.object({
+      file: fileField,
+      rows: numberParameter(1, 100).default(20).openapi({ default: 20 }),
+    }),
+  },
+  responses: {
+    200: json(
+      "What is in it.",
+      z.object({
+        rows: z.int().describe("That were looked at, at most 200,000."),
+        isWhole: z.boolean().describe("Whether these are all."),
+        columns: z.array(z.object({ name: z.string(), kinds: z.array(z.enum(valueKinds)) })),
+        first: z.array(z.record(z.string(), z.unknown())).describe("Long values are cut."),
+        mapping: mappingSchema.nullable().describe(
+          "How it would be read; null where nothing tells.",
+        ),
+        problem: z.string().nullable().describe("Why nothing tells."),
+      }),
+    ),
+    ...problems(404, 422, 429, 500),
+  },
+});
+
+const usable = z.object({
+  records: z.int(),
+  validation: z.int().describe("Of these, set aside to choose weights by."),
+  test: z.int().describe("Of these, set aside to be reported."),
+  dropped: z.array(z.object({ reason: z.string(), count: z.int(), first: z.string() })),
+  problem: z.string().nullable().describe("Why no run could use it so; null: one can."),
+});
+
+const check = createRoute({
+  method: "post",
+  path: "/api/datasets/{name}/check",
+  summary: "How many rows make problems by a mapping of columns, and what is wrong with the others",
+  request: {
+    params: nameParameter,
+    body: {
+      required: true,
+      content: {
+        "application/json": {
+          schema: z.strictObject({
+            file: fileField,
+            format: z.enum(formats.map(({ name }) => name) as [string, ...string[]]).optional(),
+            columns: columnsSchema.optional(),
+          }).refine(({ format, columns }) => !(format && columns), "format or columns, not both"),
+        },
+      },
+    },
+  },
+  responses: {
+    200: json(
+      "What a run would find.",
+      z.object({
+        rows: z.int(),
+        isWhole: z.boolean().describe("Whether these are all."),
+        errors: z.int().describe("Rows that no run gets past: it ends with the first of them."),
+        firstErrors: z.array(z.string()),
+        first: z.array(z.object({
+          question: z.string(),
+          answer: z.string().nullable(),
+          solution: z.string().nullable(),
+          steps: z.array(z.string()).nullable(),
+        })),
+        uses: z.object(
+          { train: usable, solutions: usable, steps: usable } satisfies Record<RecordUse, unknown>,
+        ).describe(
+          "As problems of `train`, as solutions that `sft` imitates, as steps that `sft` imitates or makes critiques of.",
+        ),
+        data: z.record(z.string(), z.unknown()).describe(
+          "The key `data` of a configuration that reads it so: training files alone, of which parts are set aside.",
+        ),
+      }),
+    ),
+    ...problems(400, 404, 408, 413, 415, 422, 429, 500),
+  },
+});
+
+const remove = createRoute({
+  method: "delete",
+  path: "/api/datasets/{name}",
+  summary: "Removes a data set, or one of its files",
+  request: { params: nameParameter, query: z.object({ file: fileField }) },
+  responses: { 204: { description: "It is gone." }, ...problems(404, 409, 422, 429) },
+});
+
+/** Routes of data sets. */
+export function datasetsRoutes(sets: DataSets, runs: AllRuns, launches: LaunchStore) {
+  return newApi()
+    .openapi(list, (context) => context.json({ datasets: sets.all.map(describe) }, 200))
+    .openapi(add, async (context) => {
+      const { name, file } = context.req.valid("param");
+      const replace = context.req.valid("query").replace === "true";
+      const length = context.req.header("content-length");
+      const bytes = length === undefined ? null : Number(length);
+      const body = context.req.raw.body;
+      if (body === null || bytes === 0) {
+        throw new RequestProblem(400, "Nothing was sent: the body is the file.");
+      }
+      return context.json(describe(await sets.add({ name, file, bytes, replace }, body)), 201);
+    })
+    .openapi(preview, async (context) => {
+      const { file = null, rows } = context.req.valid("query");
+      const path = sets.placeOf(context.req.valid("param").name, file);
+      const asked = { what: "preview", path, shown: rows } as const;
+      const { reading, ...found } = await readData(asked, context.req.raw.signal);
+      const { columns, first, ...counts } = found;
+      return context.json({
+        ...counts,
+        first: [...first],
+        columns: columns.map(({ name, kinds }) => ({ name, kinds: [...kinds] })),
+        mapping: reading && mappingOf(reading),
+      }, 200);
+    })
+    .openapi(check, async (context) => {
+      const { file = null, format, columns } = context.req.valid("json");
+      const path = sets.placeOf(context.req.valid("param").name, file);
+      const asked = { format, columns: columns && camelCased(columns) };
+      const found = await readData({ what: "check", path, asked }, context.req.raw.signal);
+      const entry = { path, ...(columns ? { columns } : mappingOf(found.reading)) };
+      return context.json({
+        ...checked(found),
+        data: { train: [entry], held_out: [], validation: [] },
+      }, 200);
+    })
+    .openapi(remove, (context) => {
+      const { name } = context.req.valid("param");
+      const { file = null } = context.req.valid("query");
+      const [user] = usersOf(sets.placeOf(name, file), runs, launches);
+      if (user) throw new RequestProblem(409, `The run ${user} uses it: stop that first.`);
+      sets.remove(name, file);
+      return context.body(null, 204);
+    });
+}
+
+function describe({ name, path, isOwn, files }: DataSet): z.infer<typeof dataSetSchema> {
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  return { name, path, isOwn, bytes, files: files.map(({ path, bytes }) => ({ path, bytes })) };
+}
+
+/** The columns of a guess have names of one word alone, which are the same as keys. */
+function mappingOf(reading: RecordCheck["reading"]): z.infer<typeof mappingSchema> {
+  if ("format" in reading) return { format: reading.format, columns: null };
+  const { question, answer, solution, source } = reading.columns;
+  const columns = { question: typeof question === "string" ? question : [...question] };
+  return { format: null, columns: { ...columns, answer, solution, source } };
+}
+
+function checked({ rows, isWhole, errors, firstErrors, firstRecords, uses }: RecordCheck) {
+  const first = firstRecords.map(({ question, answer, solution, solutionSteps }) => (
+    { question, answer, solution, steps: solutionSteps && [...solutionSteps] }
+  ));
+  const told = recordUses.map((use) => {
+    const { dropped, ...counts } = uses[use];
+    return [use, { ...counts, dropped: [...dropped], problem: problemOf(uses[use]) }];
+  });
+  return {
+    ...{ rows, isWhole, errors, firstErrors: [...firstErrors], first },
+    uses: Object.fromEntries(told) as Record<RecordUse, z.infer<typeof usable>>,
+  };
+}
+
+function problemOf(
+  { records, validation, test, dropped }: RecordCheck["uses"][RecordUse],
+): string | null {
+  if (records === 0) {
+    return `No row can be used: ${
+      dropped.map(({ reason }) => reason).join(", ") || "none is sound"
+    }.`;
+  }
+  const name = "name other files with data.held_out, or add rows";
+  if (test === 0) {
+    return `None of ${records} questions falls into the tenth that is set aside to be measured: ${name}.`;
+  }
+  if (test + validation === records) {
+    return `All ${records} questions are set aside to be measured: ${name}.`;
+  }
+  return null;
+}

@@ -1,0 +1,88 @@
+/** How good a model is, measured on problems that training never sees. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import { formats } from "../../data/files/formats.ts";
+import { problems, RequestProblem } from "../http/problem.ts";
+import { isAllowed } from "../launches/allowed_paths.ts";
+import { presetFile } from "../launches/presets.ts";
+import type { Jobs } from "../models/jobs.ts";
+import { json, newApi, WITHOUT_NUL } from "./api.ts";
+import { jobRoutes, jobSchema } from "./jobs.ts";
+
+const path = z.string().min(1).max(1000).regex(WITHOUT_NUL, "expected no NUL");
+
+const evaluation = z.strictObject({
+  model: path.describe("Path of a model or an adapter of /api/models."),
+  policy: z.enum(["generator", "verifier"]).default("generator").describe("What its weights are."),
+  generator: path.optional().describe("For a verifier: whose solutions it judges."),
+  preset: z.string().max(100).optional().describe(
+    "Whose problems, templates and numbers; left out: those of the run that the model lies in, else the default's.",
+  ),
+  data: z.array(path).min(1).max(50).optional().describe("Files or folders with problems instead."),
+  format: z.enum(formats.map(({ name }) => name) as [string, ...string[]]).optional(),
+  problems: z.int().min(1).max(1e6).optional(),
+  k: z.int().min(1).max(1024).default(1).describe(
+    "Responses to each: 1 is greedy, more are sampled.",
+  ),
+  temperature: z.number().min(0).max(10).optional().describe("Of sampled responses."),
+  seed: z.int().min(0).max(2 ** 32 - 1).optional(),
+});
+
+const begin = createRoute({
+  method: "post",
+  path: "/api/evaluations",
+  summary: "Measures a model, as ./tango eval does",
+  request: { body: { required: true, content: { "application/json": { schema: evaluation } } } },
+  responses: {
+    202: json(
+      "It is under way; its output, when it is done, is one JSON object with `metrics`.",
+      jobSchema,
+    ),
+    ...problems(400, 408, 409, 413, 415, 422, 429),
+  },
+});
+
+/** Routes of evaluations. @param folders that models and data may lie in */
+export function evaluationRoutes(jobs: Jobs, folders: readonly string[]) {
+  return newApi()
+    .openapi(begin, (context) => {
+      const asked = context.req.valid("json");
+      requireAllowed("model", asked.model, folders);
+      if (asked.generator) requireAllowed("generator", asked.generator, folders);
+      for (const [i, one] of (asked.data ?? []).entries()) {
+        requireAllowed(`data[${i}]`, one, folders);
+      }
+      return context.json(jobs.begin(argumentsOf(asked), asked), 202);
+    })
+    .route("/", jobRoutes("evaluations", jobs));
+}
+
+function argumentsOf(asked: z.output<typeof evaluation>): string[] {
+  const { model, policy, generator, preset, data, k } = asked;
+  const options = {
+    ...{ model, policy, generator, k, format: asked.format, problems: asked.problems },
+    ...{ temperature: asked.temperature, seed: asked.seed },
+    config: preset === undefined ? undefined : presetFile(preset),
+  };
+  return [
+    ...["eval", "--json"],
+    ...Object.entries(options).flatMap(([name, value]) =>
+      value === undefined ? [] : [`--${name}=${value}`]
+    ),
+    // It takes several, up to the end.
+    ...(data === undefined ? [] : ["--data", ...data]),
+  ];
+}
+
+/** @throws RequestProblem of a path that leads elsewhere, or would be taken for an option */
+function requireAllowed(field: string, path: string, folders: readonly string[]): void {
+  if (!path.startsWith("-") && isAllowed(path, folders)) return;
+  throw new RequestProblem(
+    422,
+    `${field} is ${JSON.stringify(path)}; expected a path in one of ${
+      folders.join(", ")
+    }, such as /api/models and ` +
+      "/api/datasets name. What a checkpoint has is exported first: POST /api/exports.",
+    field,
+  );
+}

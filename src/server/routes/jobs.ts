@@ -1,0 +1,57 @@
+/** What all commands have in common that the server starts and keeps the results of. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import { problems } from "../http/problem.ts";
+import type { Jobs } from "../models/jobs.ts";
+import { json, newApi } from "./api.ts";
+
+export const jobSchema = z.object({
+  name: z.string(),
+  state: z.enum(["running", "done", "failed"]),
+  startedAt: z.string().describe("ISO 8601."),
+  request: z.record(z.string(), z.unknown()).describe("As it was asked for."),
+  error: z.string().nullable().describe("Why it failed."),
+  output: z.string().describe("What it has printed."),
+}).openapi("Job");
+
+const nameParameter = z.object({
+  name: z.string().min(1).max(255).openapi({ param: { name: "name", in: "path" } }),
+});
+
+/**
+ * Routes that read and end them.
+ *
+ * @param what they are called in a path, in the plural
+ */
+export function jobRoutes<What extends string>(what: What, jobs: Jobs) {
+  const list = createRoute({
+    method: "get",
+    path: `/api/${what}` as const,
+    summary: `All ${what}, in their order`,
+    responses: {
+      200: json("With their results.", z.object({ jobs: z.array(jobSchema) })),
+      ...problems(429),
+    },
+  });
+  const read = createRoute({
+    method: "get",
+    path: `/api/${what}/{name}` as const,
+    summary: `One of the ${what}`,
+    request: { params: nameParameter },
+    responses: { 200: json("With its result.", jobSchema), ...problems(404, 422, 429) },
+  });
+  const remove = createRoute({
+    method: "delete",
+    path: `/api/${what}/{name}` as const,
+    summary: `Removes one of the ${what}, which is ended first if it goes on`,
+    request: { params: nameParameter },
+    responses: { 204: { description: "It is gone." }, ...problems(404, 422, 429) },
+  });
+  return newApi()
+    .openapi(list, (context) => context.json({ jobs: jobs.all }, 200))
+    .openapi(read, (context) => context.json(jobs.require(context.req.valid("param").name), 200))
+    .openapi(remove, (context) => {
+      jobs.remove(context.req.valid("param").name);
+      return context.body(null, 204);
+    });
+}

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { serve } from "../../../src/server/serve.ts";
+import { breath, withFolder, WrittenRun } from "../written_run.ts";
+
+/** A server with a folder for data, and who asks it. */
+async function withData(
+  body: (asked: {
+    readonly folder: string;
+    readonly send: (
+      method: string,
+      path: string,
+      body?: string | object,
+      // deno-lint-ignore no-explicit-any -- an answer in JSON, whatever is in it
+    ) => Promise<{ status: number; answer: any }>;
+  }) => Promise<void>,
+): Promise<void> {
+  await withFolder(async (folder) => {
+    await using server = serve({
+      ...{ hostname: "127.0.0.1", port: 0, token: null, program: "none", folders: [] },
+      root: join(folder, "runs"),
+      data: join(folder, "data"),
+    });
+    await body({
+      folder,
+      async send(method, path, sent) {
+        await breath();
+        const isText = typeof sent === "string";
+        const response = await fetch(server.url + path, {
+          method,
+          ...(sent === undefined ? {} : {
+            headers: { "content-type": isText ? "text/csv" : "application/json" },
+            body: isText ? sent : JSON.stringify(sent),
+          }),
+        });
+        const text = await response.text();
+        return { status: response.status, answer: text === "" ? null : JSON.parse(text) };
+      },
+    });
+  });
+}
+
+const CSV = "Problem,Result,How\n" + Array.from(
+  { length: 40 },
+  (_, i) => `What is ${i} + 1?,${i + 1},"I add. So it is \\boxed{${i + 1}}."\n`,
+).join("");
+
+Deno.test("data sets: a file is uploaded, looked at, mapped, checked, and removed", async () => {
+  await withData(async ({ send, folder }) => {
+    const put = await send("PUT", "/api/datasets/mine/sums.csv", CSV);
+    assert.equal(put.status, 201, JSON.stringify(put.answer));
+    const { datasets } = (await send("GET", "/api/datasets")).answer;
+    const mine = datasets.find(({ name }: { name: string }) => name === "mine");
+    assert.deepEqual(mine, {
+      name: "mine",
+      path: join(folder, "data/mine"),
+      isOwn: true,
+      bytes: CSV.length,
+      files: [{ path: "sums.csv", bytes: CSV.length }],
+    });
+    const seen = (await send("GET", "/api/datasets/mine/preview?rows=2")).answer;
+    assert.deepEqual([seen.rows, seen.isWhole, seen.first.length], [40, true, 2]);
+    assert.deepEqual(seen.columns[1], { name: "Result", kinds: ["number"] });
+    // Problem is a usual name, Result is none.
+    assert.deepEqual(seen.columns.map(({ name }: { name: string }) => name), [
+      "Problem",
+      "Result",
+      "How",
+    ]);
+    const checked = await send("POST", "/api/datasets/mine/check", {
+      file: "sums.csv",
+      columns: { question: "Problem", answer: "Result", solution: "How" },
+    });
+    assert.equal(checked.status, 200, JSON.stringify(checked.answer));
+    const { uses, errors, first, data } = checked.answer;
+    assert.deepEqual([uses.train.records, uses.solutions.records, errors], [40, 40, 0]);
+    assert.equal(uses.train.problem, null);
+    assert.deepEqual([first[0].question, first[0].answer], ["What is 0 + 1?", "1"]);
+    assert.deepEqual(data.train[0].path, join(folder, "data/mine/sums.csv"));
+    assert.deepEqual(data.train[0].columns.answer, "Result");
+    const wrong = await send("POST", "/api/datasets/mine/check", {
+      columns: { question: "Problem", answer: "None" },
+    });
+    assert.equal(wrong.answer.errors, 40);
+    assert.match(wrong.answer.firstErrors[0], /sums.csv:2.*"None"/);
+    assert.match(wrong.answer.uses.train.problem, /No row can be used/);
+    assert.equal((await send("DELETE", "/api/datasets/mine")).status, 204);
+    assert.equal((await send("GET", "/api/datasets/mine/preview")).status, 404);
+  });
+});
+
+Deno.test("data sets: what is no data, is there already, or is in use is refused, and nothing is left of it", async () => {
+  await withData(async ({ send, folder }) => {
+    assert.equal((await send("PUT", "/api/datasets/mine/a.csv", CSV)).status, 201);
+    for (
+      const [method, path, body, status] of [
+        ["PUT", "/api/datasets/mine/a.csv", "q,a\n1,2\n", 409],
+        ["PUT", "/api/datasets/mine/reward.ts", "export default 1", 422],
+        ["PUT", "/api/datasets/mine/.hidden.csv", CSV, 422],
+        ["PUT", "/api/datasets/mine/..%2Fa.csv", CSV, 422],
+        ["PUT", "/api/datasets/..%2Fmine/a.csv", CSV, 422],
+        ["PUT", "/api/datasets/word-problems/a.csv", CSV, 409],
+        ["PUT", "/api/datasets/mine/b.csv", undefined, 400],
+        ["GET", "/api/datasets/none/preview", undefined, 404],
+        ["GET", "/api/datasets/mine/preview?file=../a.csv", undefined, 404],
+        ["POST", "/api/datasets/mine/check", { format: "gsm8k", columns: { question: "q" } }, 422],
+        ["POST", "/api/datasets/mine/check", { columns: { answer: "Result" } }, 422],
+        ["DELETE", "/api/datasets/word-problems", undefined, 409],
+      ] as const
+    ) {
+      const found = await send(method, path, body);
+      assert.equal(found.status, status, `${method} ${path} ${JSON.stringify(found.answer)}`);
+    }
+    assert.equal(Deno.readTextFileSync(join(folder, "data/mine/a.csv")), CSV);
+    const replaced = await send("PUT", "/api/datasets/mine/a.csv?replace=true", "q,a\n1,2\n");
+    assert.equal(replaced.answer.bytes, 8);
+    assert.deepEqual([...Deno.readDirSync(join(folder, "data/.arriving"))], []);
+    const broken = await send("PUT", "/api/datasets/bad/b.csv", 'question,answer\n1,2,3\n"');
+    assert.equal(broken.status, 201);
+    const { status, answer } = await send("GET", "/api/datasets/bad/preview");
+    assert.deepEqual([status, answer.detail.includes("b.csv:2")], [422, true]);
+
+    const run = new WrittenRun(join(folder, "runs"), "one", {
+      data: { train: [{ path: join(folder, "data/mine/a.csv") }] },
+    });
+    run.event({ type: "started", step: 0, total: 5, ranks: 1 });
+    while ((await send("GET", "/api/runs/one")).status !== 200);
+    // Nobody runs it.
+    assert.equal((await send("DELETE", "/api/datasets/mine?file=a.csv")).status, 204);
+  });
+});

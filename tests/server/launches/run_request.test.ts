@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { loadTangoConfig } from "../../../src/run/config/load_config.ts";
+import { listPresets } from "../../../src/server/launches/presets.ts";
+import { prepareRun } from "../../../src/server/launches/run_request.ts";
+import { serve } from "../../../src/server/serve.ts";
+import { Client } from "../client.ts";
+import { withFolder, WrittenRun } from "../written_run.ts";
+
+const options = { hostname: "127.0.0.1", port: 0, token: null, program: "none" };
+
+Deno.test("start: all that is wrong with a request is said at once", async () => {
+  await withFolder(async (root) => {
+    await using server = serve({ ...options, root, folders: ["configs"] });
+    const client = new Client(server.url);
+    const { status, answer } = await client.send("POST", "/api/runs", {
+      kind: "train",
+      preset: "last-letter",
+      ranks: 2,
+      gpuIndex: 0,
+      configuration: {
+        seed: "x",
+        rollout: { batch_sise: 2, group_size: 0 },
+        generator: { model: "/etc" },
+      },
+    });
+    assert.equal(status, 422);
+    const fields = answer.errors.map(({ field }: { field?: string }) => field);
+    assert.deepEqual(
+      new Set(fields),
+      new Set([
+        "gpuIndex",
+        "seed",
+        "rollout.batch_sise",
+        "rollout.group_size",
+        "generator.model",
+        "verifier.model",
+      ]),
+      JSON.stringify(answer),
+    );
+    const form = await client.send("POST", "/api/runs", { kind: "train", steps: -1, ranks: 0 });
+    assert.deepEqual(form.answer.errors.map(({ field }: { field: string }) => field), [
+      "steps",
+      "ranks",
+    ]);
+    assert.equal(listPresets()[0].name, "last-letter");
+  });
+});
+
+Deno.test("start: a run's own request starts it again, and settings that cannot change are refused", async () => {
+  await withFolder(async (root) => {
+    const config = loadTangoConfig("configs/last-letter.yaml", { run: "runs/elsewhere" });
+    const run = new WrittenRun(root, "one", config);
+    run.event({ type: "started", step: 0, total: 5, ranks: 1 });
+    await using server = serve({ ...options, root, folders: ["configs", "weights"] });
+    const client = new Client(server.url);
+    while ((await client.send("GET", "/api/runs/one/request")).status !== 200);
+    const { answer } = await client.send("GET", "/api/runs/one/request");
+    const folders = { files: ["configs", "weights"], code: [] };
+    const again = { ...answer, configuration: { ...answer.configuration, seed: 5 } };
+    const { written, place, kind } = prepareRun(again, root, folders);
+    assert.deepEqual([kind, place], ["train", null]);
+    Deno.writeTextFileSync(join(root, "again.yaml"), written ?? "");
+    const loaded = loadTangoConfig(join(root, "again.yaml"));
+    assert.deepEqual(loaded, { ...config, run_directory: null, seed: 5 });
+
+    const resume = (settings: object) => client.send("POST", "/api/runs/one/resume", { settings });
+    const refused = await resume({ "rollout.batch_size": 3 });
+    assert.deepEqual([refused.status, refused.answer.field], [422, "settings"]);
+    assert.match(refused.answer.detail, /rollout\.batch_size cannot change/);
+    const wrong = await resume({ "generator.optimizer.learning_rate": "high" });
+    assert.match(wrong.answer.detail, /learning_rate is "high"; expected a number/);
+  });
+});
