@@ -2,7 +2,7 @@
  * RL Tango (arXiv 2505.15034) on one page: a generator that solves last-letter problems step by step and a verifier
  * that judges every step learn together. What a run has besides (configuration, logs, checkpoints) is in src/run.
  *
- *     deno run -A examples/tango_in_one_page.ts 30 32 8    # steps, problems in each, responses to each
+ *     deno run -A examples/tango_in_one_page.ts 30 16 8    # steps, problems in each, responses to each
  */
 import { mean } from "../src/base/statistics.ts";
 import { lastLetterTask as task } from "../src/data/last_letter.ts";
@@ -25,7 +25,7 @@ import { parseCritique } from "../src/rl/text/parse_critique.ts";
 import { parseSolution } from "../src/rl/text/parse_solution.ts";
 import { lastTokenOfSpans } from "../src/rl/text/token_spans.ts";
 
-const [steps = 30, batchSize = 32, groupSize = 8] = Deno.args.map(Number);
+const [steps = 30, batchSize = 16, groupSize = 8] = Deno.args.map(Number);
 const difficulty = { minimumSteps: 2, maximumSteps: 4, minimumLetters: 3, maximumLetters: 7 };
 const sampling = { temperature: 1, topK: 0, topP: 1, minP: 0, seed: 0 };
 const clip = { name: "ppo", clipRatioLow: 0.2, clipRatioHigh: 0.2, entropyCoefficient: 0 } as const;
@@ -43,8 +43,8 @@ async function open(folder: string, stream: number, maximumResponse: number, lea
   return { tokenizer, sampler, trainer, options, learningRate, reference: model.snapshot() };
 }
 type Policy = Awaited<ReturnType<typeof open>>;
-const generator = await open("weights/last-letter/generator", streams.generatorRollout, 80, 1e-4);
-const verifier = await open("weights/last-letter/verifier", streams.verifierRollout, 128, 4e-4);
+const generator = await open("weights/last-letter/generator", streams.generatorRollout, 80, 3e-4);
+const verifier = await open("weights/last-letter/verifier", streams.verifierRollout, 128, 8e-4);
 const toSolve = generatorTemplate("configs/prompts/generator.txt");
 const toJudge = verifierTemplate("configs/prompts/verifier.txt");
 
@@ -60,9 +60,9 @@ async function respond(policy: Policy, step: number, prompts: readonly string[],
 }
 type Response = Awaited<ReturnType<typeof respond>>[number];
 
-/** Solutions of new problems, and what the rule says of each. */
+/** Solutions, and what the rule says of each. The problems are the same in every step: few steps show something. */
 async function solve(step: number, count: number) {
-  const random = new RandomStream(sampling.seed, streams.problems, step);
+  const random = new RandomStream(sampling.seed, streams.problems);
   const draw = () => task.makeProblem(() => random.uniform(), difficulty);
   const problems = Array.from({ length: batchSize }, draw);
   const prompts = problems.map(({ question }) => toSolve.render({ question }));
