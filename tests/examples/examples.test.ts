@@ -7,15 +7,23 @@ import { liveProcess } from "../../src/run/control/endpoint/control_file.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
 import { withModels } from "../server/openai/with_models.ts";
 
-async function run(example: string, url: string): Promise<string> {
+async function run(example: string, ...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", join(PROJECT_FOLDER, "examples", example), url],
+    args: ["run", "-A", "--no-check", join(PROJECT_FOLDER, "examples", example), ...args],
     cwd: PROJECT_FOLDER,
   }).output();
   const decoder = new TextDecoder();
   assert.equal(code, 0, decoder.decode(stderr));
   return decoder.decode(stdout);
 }
+
+Deno.test("examples: two policies take turns on one page", async () => {
+  const printed = await run("tango_in_one_page.ts", "3", "2", "2");
+  assert.match(
+    printed,
+    /^step 1: generator reward [01]\.\d+.*\nstep 2: generator .*\nstep 3: verifier reward [01]\.\d+.*\n$/,
+  );
+});
 
 Deno.test("examples: an adapter learns a sentence and says it", async () => {
   await withModels(async ({ url }) => {
