@@ -55,6 +55,9 @@ const architectureSchema = section({
       } (8 × attention_heads: the kernels need heads of a multiple of 8)`,
     );
   }
+  if (value.intermediate_size % 4 !== 0) {
+    impossible("intermediate_size", "a multiple of 4, which the kernels need");
+  }
   if (value.attention_heads % value.key_value_heads !== 0) {
     impossible(
       "key_value_heads",

@@ -316,5 +316,9 @@ Deno.test("fine-tuning configuration: defaults, --steps, and impossible architec
       name: "UserError",
       message: /architecture\.hidden_size is 64; expected a multiple of 24[^]*key_value_heads is 2/,
     });
+    assert.throws(() => loadSftConfig(path, { set: ["architecture.intermediate_size=50"] }), {
+      name: "UserError",
+      message: /architecture\.intermediate_size is 50; expected a multiple of 4/,
+    });
   });
 });
