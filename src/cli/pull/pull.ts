@@ -33,7 +33,10 @@ export function register(program: Command): void {
     )
     .argument("<repository>", "owner/name")
     .option("--dataset", "it is a data set")
-    .option("--to <folder>", "default: models/NAME or data/NAME, with OWNER/NAME where another owner's is there")
+    .option(
+      "--to <folder>",
+      "default: models/NAME or data/NAME, with OWNER/NAME where another owner's is there",
+    )
     .option("--revision <revision>", "branch, tag or commit", "main")
     .option(
       "--file <glob>",

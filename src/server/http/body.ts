@@ -30,7 +30,10 @@ export async function readBody(
   if (Number(request.header("content-length")) > largest) return tooLarge(largest);
   const coding = request.header("transfer-encoding") ?? "chunked";
   if (coding.toLowerCase() !== "chunked") {
-    return problemResponse(400, `A body that is transferred as ${coding} is not read; send it plain.`);
+    return problemResponse(
+      400,
+      `A body that is transferred as ${coding} is not read; send it plain.`,
+    );
   }
   const bytes = await collected(request.raw.body, largest);
   if (bytes instanceof Response) return bytes;

@@ -70,9 +70,32 @@ export function problemResponse(
 
 /** The answer for a request that a schema refuses. */
 export function invalidResponse(issues: readonly z.core.$ZodIssue[]): Response {
-  const [issue] = issues;
-  const field = formatKeyPath(issue.path as KeyPath);
-  return problemResponse(422, `${field || "The request"}: ${issue.message}`, field || undefined);
+  const { field, message } = mostTelling(issues);
+  return problemResponse(422, `${field || "The request"}: ${message}`, field || undefined);
+}
+
+/** What is wrong first, and where: of a value that may have several forms, in the form that it fits furthest. */
+export function mostTelling(
+  issues: readonly z.core.$ZodIssue[],
+): { readonly field: string; readonly message: string } {
+  const { path, message } = furthest(issues[0], []);
+  return { field: formatKeyPath(path), message };
+}
+
+function furthest(
+  issue: z.core.$ZodIssue,
+  place: KeyPath,
+): { readonly path: KeyPath; readonly message: string } {
+  const path = [...place, ...issue.path as KeyPath];
+  if (issue.code !== "invalid_union") return { path, message: issue.message };
+  const [found, ...others] = issue.errors.filter((form) => form.length > 0)
+    .map(([first]) => furthest(first, path))
+    .sort((a, b) => b.path.length - a.path.length);
+  if (found === undefined) return { path, message: issue.message };
+  // Forms that it does not fit at all are told together.
+  const equal = others.filter((other) => String(other.path) === String(found.path));
+  const messages = [found, ...equal].map(({ message }) => message);
+  return { path: found.path, message: [...new Set(messages)].join("; or ") };
 }
 
 /** A problem in the OpenAPI document, as it stands there. */

@@ -53,7 +53,9 @@ export class Pulls implements Disposable {
     const isTaken = (path: string) =>
       this.all.some((other) => other.state === "running" && other.path === path);
     const path = folderFor(repository, this.folder, isTaken);
-    if (isTaken(path)) throw new RequestProblem(409, `Another model is being fetched into ${path}.`);
+    if (isTaken(path)) {
+      throw new RequestProblem(409, `Another model is being fetched into ${path}.`);
+    }
     const view: PullView = { id, path, state: "running", arrived: 0, total: null, error: null };
     this.#views.set(id, view);
     void this.#fetch(
