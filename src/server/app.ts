@@ -168,7 +168,6 @@ export function makeApp(
 /** A refusal as OpenAI's clients read it. */
 async function asOpenAi(refusal: Response): Promise<Response> {
   const { detail } = await refusal.json();
-  const { status, headers } = refusal;
-  const after = headers.get("retry-after");
-  return errorAnswer(status, detail, null, after === null ? {} : { "retry-after": after });
+  const { "content-type": _, ...headers } = Object.fromEntries(refusal.headers);
+  return errorAnswer(refusal.status, detail, null, headers);
 }

@@ -75,6 +75,10 @@ Deno.test("serve: runs of the command line show up and are followed", async () =
     });
     const csv = await (await ask("/api/runs/one/metrics?names=a&format=csv")).text();
     assert.equal(csv, "step,phase,a\r\n1,generator,5\r\n2,verifier,6\r\n");
+    // A name is no formula to the program that opens the file.
+    const names = ["=1+1", '@"x"', "-a", "a-b"].map(encodeURIComponent).join();
+    const formulas = await ask(`/api/runs/one/metrics?names=${names}&format=csv`);
+    assert.match(await formulas.text(), /^step,phase,'=1\+1,"'@""x""",'-a,a-b\r\n/);
     const rows = ["1,generator,5", "2,verifier,6"];
     for (let step = 3; step <= 5000; step++) {
       run.step(step, "generator", { a: step / 8 });

@@ -50,6 +50,23 @@ export class ChatTemplate {
   }
 
   /**
+   * The text of a conversation up to the end of its last message, whose turn stays open.
+   *
+   * @throws UserError when the template refuses the messages, or leaves out the last one
+   */
+  renderOpen(messages: readonly ChatMessage[]): string {
+    // Behind the content, so that what is in the content or in the template is not taken for its end.
+    const mark = crypto.randomUUID();
+    const marked = messages.map((message, i) =>
+      i < messages.length - 1 ? message : { ...message, content: message.content + mark }
+    );
+    const text = this.render(marked, { asksForReply: false });
+    const end = text.lastIndexOf(mark);
+    if (end < 0) throw this.#fault("it leaves out the last message, which was to be continued");
+    return text.slice(0, end);
+  }
+
+  /**
    * The token that the template writes after a reply: a model that was taught with it ends its replies so,
    * whatever its other stop tokens are.
    *

@@ -81,11 +81,35 @@ export function problemResponse(
 
 /** The answer for a request that a schema refuses. */
 export function invalidResponse(issues: readonly z.core.$ZodIssue[]): Response {
-  const errors = issues.map(({ path, message }) => {
-    const field = formatKeyPath(path as KeyPath);
+  const errors = issues.map((issue) => {
+    const { field, message } = mostTelling([issue]);
     return { detail: `${field || "The request"}: ${message}`, field: field || undefined };
   });
   return problemResponse(422, errors[0].detail, errors[0].field, {}, errors);
+}
+
+/** What is wrong first, and where: of a value that may have several forms, in the form that it fits furthest. */
+export function mostTelling(
+  issues: readonly z.core.$ZodIssue[],
+): { readonly field: string; readonly message: string } {
+  const { path, message } = furthest(issues[0], []);
+  return { field: formatKeyPath(path), message };
+}
+
+function furthest(
+  issue: z.core.$ZodIssue,
+  place: KeyPath,
+): { readonly path: KeyPath; readonly message: string } {
+  const path = [...place, ...issue.path as KeyPath];
+  if (issue.code !== "invalid_union") return { path, message: issue.message };
+  const [found, ...others] = issue.errors.filter((form) => form.length > 0)
+    .map(([first]) => furthest(first, path))
+    .sort((a, b) => b.path.length - a.path.length);
+  if (found === undefined) return { path, message: issue.message };
+  // Forms that it does not fit at all are told together.
+  const equal = others.filter((other) => String(other.path) === String(found.path));
+  const messages = [found, ...equal].map(({ message }) => message);
+  return { path: found.path, message: [...new Set(messages)].join("; or ") };
 }
 
 /** A problem in the OpenAPI document, as it stands there. */

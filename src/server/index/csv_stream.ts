@@ -33,10 +33,14 @@ export function csvStream(
 function linesOf(names: readonly string[], { steps, phases, series }: MetricsTable): string {
   const columns = names.map((name) => series[name]);
   return steps.map((step, row) =>
-    lineOf([step, phases[row], ...columns.map((values) => values[row] ?? "")])
+    lineOf([step, cell(phases[row]), ...columns.map((values) => values[row] ?? "")])
   ).join("");
 }
 
 const lineOf = (cells: readonly (string | number)[]) => `${cells.join(",")}\r\n`;
 
-const cell = (text: string) => /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+/** A text's cell. A table program would run one that begins as a formula does, and takes it for a text with a `'`. */
+function cell(text: string): string {
+  const inert = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\n\r]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
+}

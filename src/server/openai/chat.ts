@@ -20,16 +20,19 @@ import { type ChatAnswer, chatAnswer } from "./answers.ts";
 import { answerOpenAiError, newOpenAiApi, openAiErrors } from "./error.ts";
 import { eventStream, Feed } from "./event_stream.ts";
 import { heldAnswer } from "./held_answer.ts";
+import { NOT_BUILT, passedOver, passedOverInChats } from "./passed_over.ts";
 import { SampledText } from "./sampled_text.ts";
 import { remoteRequest, samplingFields, sharedSampling } from "./sampling_fields.ts";
 import { finite, neighboursAt, TokenNames } from "./token_names.ts";
 
 const MOST_LIKELIEST = 20;
-const NOT_BUILT = "this is not built; leave it out";
 
+const textAlone = z.literal("text", {
+  error: ({ input }) => `${JSON.stringify(input)} is not built; expected "text".`,
+});
 const content = z.union([
   z.string(),
-  z.array(z.strictObject({ type: z.literal("text"), text: z.string() })),
+  z.array(z.strictObject({ type: textAlone, text: z.string() })),
 ]);
 
 /** The turns of a conversation, as OpenAI's clients send them. */
@@ -37,7 +40,18 @@ export const chatMessages = z.array(z.object({
   role: z.enum(["system", "developer", "user", "assistant"]),
   content,
   name: z.string().nullish().describe("Not told to the model."),
+  tool_calls: z.array(z.unknown()).max(0, NOT_BUILT).nullish(),
 })).min(1).max(10_000);
+
+/** How a conversation's text ends, as vLLM has it. */
+export const promptFields = {
+  add_generation_prompt: z.boolean().nullish().describe(
+    "Whether a new turn of the assistant begins; true unless the last message is continued.",
+  ),
+  continue_final_message: z.boolean().nullish().describe(
+    "Whether the last message stays open, so that the response goes on with it.",
+  ),
+} as const;
 
 const chatRequest = z.strictObject({
   model: z.string().nullish(),
@@ -46,8 +60,9 @@ const chatRequest = z.strictObject({
   max_completion_tokens: z.int().min(1).nullish().describe("The same."),
   logprobs: z.boolean().nullish(),
   top_logprobs: z.int().min(0).max(MOST_LIKELIEST).nullish(),
-  response_format: z.strictObject({ type: z.literal("text", { error: NOT_BUILT }) }).nullish(),
-  tools: z.array(z.unknown()).max(0, NOT_BUILT).nullish(),
+  ...promptFields,
+  ...passedOver,
+  ...passedOverInChats,
   ...samplingFields,
 });
 
@@ -77,7 +92,8 @@ export function chatRoutes(models: ModelNames) {
       const asked = context.req.valid("json");
       const served = await models.find(asked.model);
       const reply = new Reply(served, asked);
-      const asking = new Asked(served, clientOf(context, asked.user), context.req.raw.signal);
+      const client = clientOf(context, asked.user ?? asked.safety_identifier);
+      const asking = new Asked(served, client, context.req.raw.signal);
       return (asked.stream
         ? await reply.stream(asking)
         : await heldAnswer(reply.whole(asking), () => asking.end())) as never; // the library knows no streams of events
@@ -87,13 +103,16 @@ export function chatRoutes(models: ModelNames) {
 /**
  * The prompt of a conversation.
  *
- * @throws RequestProblem when the model has no template, or one that refuses the turns
+ * @throws RequestProblem when the model has no template, or one that refuses the turns, or its end is asked to be two
  */
 export function promptOf(
   { text: { tokenizer, chat }, name }: Served,
-  messages: z.infer<typeof chatMessages>,
-  asksForReply = true,
+  { messages, add_generation_prompt, continue_final_message }: Conversation,
 ): Uint32Array {
+  if (add_generation_prompt && continue_final_message) {
+    const message = "continue_final_message: it takes add_generation_prompt: false.";
+    throw new RequestProblem(400, message, "continue_final_message");
+  }
   if (chat === null) {
     const message = `model: ${name} has no chat template; ask /v1/completions.`;
     throw new RequestProblem(400, message, "model");
@@ -102,8 +121,16 @@ export function promptOf(
     role: role === "developer" ? "system" : role,
     content: typeof content === "string" ? content : content.map(({ text }) => text).join(""),
   }));
-  return tokenizer.encode(chat.template.render(turns, { asksForReply }));
+  const text = continue_final_message
+    ? chat.template.renderOpen(turns)
+    : chat.template.render(turns, { asksForReply: add_generation_prompt ?? true });
+  return tokenizer.encode(text);
 }
+
+/** A conversation, and how its text ends. */
+type Conversation =
+  & { readonly messages: z.infer<typeof chatMessages> }
+  & Pick<ChatRequest, keyof typeof promptFields>;
 
 /** One request: n replies to a conversation. */
 class Reply {
@@ -116,11 +143,11 @@ class Reply {
   /** @throws RequestProblem when it cannot be had */
   constructor(private readonly served: Served, private readonly asked: ChatRequest) {
     const { text: { tokenizer, chat } } = served;
-    this.#prompt = promptOf(served, asked.messages);
+    this.#prompt = promptOf(served, asked);
     checkPrompt(served, this.#prompt, "messages");
     this.#shared = sharedSampling(asked, chat?.stopTokens ?? []);
     this.#names = new TokenNames(tokenizer, asked.return_tokens_as_token_ids ?? false);
-    if (asked.top_logprobs != null && !asked.logprobs) {
+    if (asked.top_logprobs && !asked.logprobs) {
       throw new RequestProblem(400, "top_logprobs: it takes logprobs: true.", "top_logprobs");
     }
   }

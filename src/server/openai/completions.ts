@@ -20,6 +20,7 @@ import { type CompletionAnswer, completionAnswer } from "./answers.ts";
 import { answerOpenAiError, newOpenAiApi, openAiErrors } from "./error.ts";
 import { eventStream, Feed } from "./event_stream.ts";
 import { heldAnswer } from "./held_answer.ts";
+import { only, passedOver } from "./passed_over.ts";
 import { SampledText } from "./sampled_text.ts";
 import { remoteRequest, samplingFields, sharedSampling } from "./sampling_fields.ts";
 import { finite, neighboursAt, TokenNames } from "./token_names.ts";
@@ -39,9 +40,10 @@ const completionRequest = z.strictObject({
   echo: z.boolean().nullish().describe("Whether the prompt comes before the response."),
   logprobs: likeliest.describe("The likeliest tokens told beside each; 0: its own log-prob alone."),
   prompt_logprobs: likeliest,
-  add_special_tokens: z.literal(false, { error: "this is not built; leave it out" }).nullish(),
-  best_of: z.literal(1, { error: "this is not built; leave it out" }).nullish(),
-  suffix: z.literal("", { error: "this is not built; leave it out" }).nullish(),
+  add_special_tokens: only(false),
+  best_of: only(1),
+  suffix: only(""),
+  ...passedOver,
   ...samplingFields,
 });
 
@@ -73,7 +75,7 @@ export function completionRoutes(models: ModelNames) {
       const asked = context.req.valid("json");
       const served = await models.find(asked.model);
       const completion = new Completion(served, asked);
-      const client = clientOf(context, asked.user);
+      const client = clientOf(context, asked.user ?? asked.safety_identifier);
       const asking = new Asked(served, client, context.req.raw.signal);
       return (asked.stream
         ? await completion.stream(asking)
@@ -121,7 +123,7 @@ class Completion {
   }
 
   async whole(asking: Asked): Promise<CompletionAnswer> {
-    const responses = await asking.all(this.#requests());
+    const responses = (await asking.all(this.#requests())).map((one) => this.#asked(one));
     return {
       ...this.#head,
       choices: responses.map((response, index) => this.#choice(response, index)),
@@ -144,7 +146,7 @@ class Completion {
         );
       }
       const responses = await asking.all(requests, (next, index) => {
-        if (asked.max_tokens === 0) return;
+        if (this.#asksForNone) return;
         const { tokens } = next;
         const text = texts[index].append(tokens);
         const logprobs = this.#logprobs(tokens, next, told[index]);
@@ -152,9 +154,10 @@ class Completion {
         const choice = { index, text, logprobs, finish_reason: null };
         add([asked.return_token_ids ? { ...choice, token_ids: Array.from(tokens) } : choice]);
       }, (response, index) => {
-        add([{ index, text: texts[index].end(), logprobs: null, ...finishOf(response) }]);
+        const end = finishOf(this.#asked(response));
+        add([{ index, text: texts[index].end(), logprobs: null, ...end }]);
       });
-      const usage = usageOf(this.#prompts, responses);
+      const usage = usageOf(this.#prompts, responses.map((one) => this.#asked(one)));
       if (asked.stream_options?.include_usage) add([], { usage });
     };
     send().then(() => feed.close(), (error) => feed.close(error));
@@ -168,6 +171,23 @@ class Completion {
   /** Tokens of a response; the sampler draws one at least. */
   get #maximum(): number {
     return Math.max(1, this.asked.max_tokens ?? DEFAULT_TOKENS);
+  }
+
+  /** Whether the prompt alone is asked about. */
+  get #asksForNone(): boolean {
+    return this.asked.max_tokens === 0;
+  }
+
+  /** A response as long as it was asked for. */
+  #asked(response: Sampled): Sampled {
+    if (!this.#asksForNone) return response;
+    return {
+      ...response,
+      tokens: new Uint32Array(),
+      logProbs: new Float32Array(),
+      likeliest: null,
+      end: { reason: "length" },
+    };
   }
 
   #requests() {
@@ -198,26 +218,21 @@ class Completion {
   #choice(response: Sampled, index: number): CompletionAnswer["choices"][number] {
     const { asked, served: { text: { tokenizer } } } = this;
     const prompt = this.#prompts[Math.floor(index / this.#n)];
-    // The one token that was drawn nevertheless is told where its log-prob is.
-    const isEmpty = asked.max_tokens === 0;
     const sampled = this.#sampledText(tokenizer);
-    const text = isEmpty ? "" : sampled.append(response.tokens) + sampled.end();
+    const text = sampled.append(response.tokens) + sampled.end();
     const before = asked.echo ? this.#promptText(index) : "";
     return {
       index,
       text: before + text,
       logprobs: asked.echo && response.prompt
-        ? this.#logprobsWithPrompt(prompt, response.prompt, response, isEmpty)
+        ? this.#logprobsWithPrompt(prompt, response.prompt, response)
         : this.#logprobs(response.tokens, response, before.length),
-      ...(isEmpty ? { finish_reason: "length" as const, stop_reason: null } : finishOf(response)),
+      ...finishOf(response),
       ...(asked.prompt_logprobs == null
         ? {}
         : { prompt_logprobs: this.#promptLogprobs(prompt, response.prompt) }),
       ...(asked.return_token_ids
-        ? {
-          prompt_token_ids: Array.from(prompt),
-          token_ids: isEmpty ? [] : Array.from(response.tokens),
-        }
+        ? { prompt_token_ids: Array.from(prompt), token_ids: Array.from(response.tokens) }
         : {}),
     };
   }
@@ -237,9 +252,8 @@ class Completion {
     prompt: Uint32Array,
     told: PromptLogProbs,
     response: Sampled,
-    isEmpty: boolean,
   ) {
-    const tokens = isEmpty ? new Uint32Array() : response.tokens;
+    const { tokens } = response;
     const names = [...this.#names.each(prompt), ...this.#names.each(tokens)];
     const lists = [
       ...Array.from(prompt, (_, i) => this.#listAt(prompt, told, i, names[i])),

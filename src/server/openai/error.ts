@@ -3,8 +3,7 @@
 import { OpenAPIHono, z } from "@hono/zod-openapi";
 import { HTTPException } from "hono/http-exception";
 import { UserError } from "../../base/user_error.ts";
-import { formatKeyPath, type KeyPath } from "../../run/config/config_problem.ts";
-import { RequestProblem } from "../http/problem.ts";
+import { mostTelling, RequestProblem } from "../http/problem.ts";
 
 /** What the server tells the routes of who asks. */
 export interface Asking {
@@ -46,9 +45,8 @@ export function newOpenAiApi(): OpenAPIHono<Asking> {
   const api = new OpenAPIHono<Asking>({
     defaultHook(result) {
       if (result.success) return;
-      const [issue] = result.error.issues;
-      const field = formatKeyPath(issue.path as KeyPath);
-      return errorAnswer(400, `${field || "The request"}: ${issue.message}`, field || null);
+      const { field, message } = mostTelling(result.error.issues);
+      return errorAnswer(400, `${field || "The request"}: ${message}`, field || null);
     },
   });
   api.onError(answerOpenAiError);

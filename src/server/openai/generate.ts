@@ -6,10 +6,10 @@ import { Asked, checkPrompt, clientOf, finishOf, longestResponse } from "./ask.t
 import { randomUUID } from "node:crypto";
 import { newOpenAiApi, openAiErrors } from "./error.ts";
 import { heldAnswer } from "./held_answer.ts";
+import { NOT_BUILT, only } from "./passed_over.ts";
 import { remoteRequest, samplingFields, sharedSampling } from "./sampling_fields.ts";
 import { finite } from "./token_names.ts";
 
-const NOT_BUILT = "this is not built; leave it out";
 const {
   stream: _stream,
   stream_options: _options,
@@ -29,10 +29,10 @@ const generateRequest = z.strictObject({
     logprobs: z.int().min(0).max(1, NOT_BUILT).nullish().describe("Of the tokens themselves."),
     skip_special_tokens: z.boolean().nullish().describe("There is no text to leave them out of."),
   }),
-  stream: z.literal(false, { error: NOT_BUILT }).nullish(),
+  stream: only(false),
   request_id: z.string().max(200).nullish(),
   cache_salt: z.string().nullish().describe("What is cached is of one machine's clients alone."),
-  priority: z.literal(0, { error: NOT_BUILT }).nullish(),
+  priority: only(0),
 });
 
 const generate = createRoute({

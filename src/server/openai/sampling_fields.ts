@@ -5,15 +5,11 @@ import { randomInt } from "node:crypto";
 import type { TokenSampling } from "../../kernels/sampling/sample.ts";
 import { streams } from "../../random/philox.ts";
 import type { RemoteRequest } from "../serving/messages.ts";
+import { NOT_BUILT, only } from "./passed_over.ts";
 
 /** The most responses to one prompt. */
 const MOST_CHOICES = 128;
 const MOST_STOPS = 64;
-
-const NOT_BUILT = "this is not built; leave it out";
-/** A field that may be there as long as it changes nothing. */
-const only = <Value extends number | boolean | string>(value: Value) =>
-  z.literal(value, { error: NOT_BUILT }).nullish();
 
 const tokenId = z.int().min(0).max(2 ** 31 - 1);
 

@@ -3,7 +3,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { RequestProblem } from "../http/problem.ts";
 import type { ModelNames } from "../serving/model_names.ts";
-import { chatMessages, promptOf } from "./chat.ts";
+import { chatMessages, promptFields, promptOf } from "./chat.ts";
 import { newOpenAiApi, openAiErrors } from "./error.ts";
 
 const ids = z.array(z.int().min(0).max(2 ** 31 - 1));
@@ -28,7 +28,7 @@ const tokenize = createRoute({
               "The text of a special token becomes that token.",
             ),
             messages: chatMessages.nullish(),
-            add_generation_prompt: z.boolean().nullish().describe("True by default."),
+            ...promptFields,
             add_special_tokens: z.boolean().nullish().describe(
               "None are added but by a template, whatever is said.",
             ),
@@ -80,14 +80,14 @@ const tokenizerInfo = createRoute({
 export function tokenRoutes(models: ModelNames) {
   return newOpenAiApi()
     .openapi(tokenize, async (context) => {
-      const { model, prompt, messages, add_generation_prompt } = context.req.valid("json");
+      const { model, prompt, messages, ...others } = context.req.valid("json");
       const served = await models.find(model);
       if ((prompt == null) === (messages == null)) {
         throw new RequestProblem(400, "prompt: give either prompt or messages.", "prompt");
       }
       const tokens = messages == null
         ? served.text.tokenizer.encode(prompt ?? "")
-        : promptOf(served, messages, add_generation_prompt ?? true);
+        : promptOf(served, { messages, ...others });
       const max_model_len = served.info.maximumTokens;
       return context.json({ count: tokens.length, max_model_len, tokens: Array.from(tokens) }, 200);
     })

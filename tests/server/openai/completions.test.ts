@@ -97,8 +97,16 @@ Deno.test("completions: choices go prompt by prompt, a seed gives the same ones 
       `${cut.text}</step>`,
     );
     const empty = { ...greedy, max_tokens: 0, echo: true, logprobs: 1 };
-    const echoed = (await ask("/v1/completions", empty)).body.choices[0];
+    const { choices: [echoed], usage } = (await ask("/v1/completions", empty)).body;
     assert.deepEqual([echoed.text, echoed.logprobs.tokens.length], [PROMPT, 9]);
+    assert.deepEqual([usage.prompt_tokens, usage.completion_tokens, usage.total_tokens], [9, 0, 9]);
+    const { echo: _, ...silent } = empty;
+    const unasked = (await ask("/v1/completions", { ...silent, return_token_ids: true })).body;
+    assert.deepEqual(unasked.choices[0].token_ids, []);
+    assert.deepEqual(unasked.choices[0].logprobs.tokens, []);
+    const streaming = { ...silent, stream: true, stream_options: { include_usage: true } };
+    const { body: events } = await ask("/v1/completions", streaming);
+    assert.match(events, /"completion_tokens":0,/);
     const ignoring = { ...greedy, ignore_eos: true, max_tokens: 80, return_token_ids: true };
     assert.equal((await ask("/v1/completions", ignoring)).body.choices[0].token_ids.length, 80);
   });
@@ -131,6 +139,9 @@ Deno.test("completions: what cannot be had is refused by name, and the next requ
     assert.match((await nowhere.json()).error.message, /openapi/);
     const form = await fetch(`${url}/v1/completions`, { method: "POST", body: "prompt=a" });
     assert.equal(form.status, 415);
+    const unheard = await fetch(`${url}/v1/completions`, { method: "PUT" });
+    assert.deepEqual([unheard.status, unheard.headers.get("allow")], [405, "POST"]);
+    await unheard.body?.cancel();
     assert.equal((await form.json()).error.type, "invalid_request_error");
     assert.equal((await ask("/v1/completions", { prompt: "a" })).status, 200);
   });

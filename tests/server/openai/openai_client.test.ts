@@ -1,20 +1,16 @@
 /** OpenAI's own client, unchanged. */
 
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import OpenAI from "openai";
 import { withFolder } from "../written_run.ts";
-import { TINY, untilIdle, withModels } from "./with_models.ts";
+import { untilIdle, withModels, writeTalking } from "./with_models.ts";
 
 const TEMPLATE = "{{ bos_token }}{% for m in messages %}{{ m.content }}?{% endfor %}";
 
 /** The embedded model with a template: its only turn is a question. */
 async function withTalking(body: (client: OpenAI, idle: () => Promise<void>) => Promise<void>) {
   await withFolder(async (folder) => {
-    for (const { name } of Deno.readDirSync(TINY)) {
-      Deno.copyFileSync(join(TINY, name), join(folder, name));
-    }
-    Deno.writeTextFileSync(join(folder, "chat_template.jinja"), TEMPLATE);
+    writeTalking(folder, TEMPLATE);
     await withModels(async ({ url, served }) => {
       const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: "none", maxRetries: 0 });
       await body(client, () => untilIdle(served, "mine/talking"));

@@ -9,6 +9,14 @@ import { withFolder } from "../written_run.ts";
 /** The warm start of the embedded task: 64 characters, 512 positions. */
 export const TINY = join(PROJECT_FOLDER, "weights/last-letter/generator");
 
+/** Writes the embedded model with a chat template of its own. */
+export function writeTalking(folder: string, template: string): void {
+  for (const { name } of Deno.readDirSync(TINY)) {
+    Deno.copyFileSync(join(TINY, name), join(folder, name));
+  }
+  Deno.writeTextFileSync(join(folder, "chat_template.jinja"), template);
+}
+
 /** A server with models, and who asks it. */
 export interface WithModels {
   readonly url: string;
