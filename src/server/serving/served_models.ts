@@ -32,8 +32,15 @@ export class ServedModels implements AsyncDisposable {
   readonly #served = new Map<string, Served>();
   /** Of runs, who was asked for last at the end. */
   readonly #policies = new Map<string, Promise<Served>>();
+  /** All that have a process, or will have one. */
+  readonly #models = new Set<ServedModel>();
+  #isClosed = false;
 
-  constructor(private readonly options: ServingOptions) {}
+  /** @param make a model that is in no process yet */
+  constructor(
+    private readonly options: ServingOptions,
+    private readonly make = (source: ServedSource) => new ServedModel(source),
+  ) {}
 
   has(name: string): boolean {
     return this.#served.has(name);
@@ -81,26 +88,37 @@ export class ServedModels implements AsyncDisposable {
     try {
       return await opened;
     } catch (error) {
-      this.#policies.delete(name);
+      if (this.#policies.get(name) === opened) this.#policies.delete(name);
       throw error;
     }
   }
 
+  /** @throws RequestProblem when all models are closed: 503 */
   async #start(name: string, path: string, source: ServedSource): Promise<Served> {
     const text = await readModelText(source.model);
-    const model = new ServedModel(source);
-    return {
-      ...{ name, path, model, text, info: await model.open(), adapter: null, parent: null },
-      created: Math.floor(Date.now() / 1000),
-    };
+    if (this.#isClosed) throw new RequestProblem(503, "The server is ending.");
+    const model = this.make(source);
+    this.#models.add(model);
+    try {
+      return {
+        ...{ name, path, model, text, info: await model.open(), adapter: null, parent: null },
+        created: Math.floor(Date.now() / 1000),
+      };
+    } catch (error) {
+      this.#models.delete(model);
+      throw error;
+    }
   }
 
   /** Closes those that were asked for longest ago and that nobody samples from. */
   async #makeRoom(): Promise<void> {
-    const names = [...this.#policies.keys()];
-    for (const name of names.slice(0, Math.max(0, names.length - MOST_POLICIES + 1))) {
-      const served = await this.#policies.get(name);
-      if (served === undefined) continue;
+    const open = [...this.#policies];
+    for (const [name, opened] of open.slice(0, Math.max(0, open.length - MOST_POLICIES + 1))) {
+      // One that could not be opened takes no room.
+      const served = await opened.catch(() => null);
+      // Who was given it just now asks it first.
+      await new Promise((resolve) => setTimeout(resolve));
+      if (served === null || this.#policies.get(name) !== opened) continue;
       if (served.model.pending > 0) {
         throw new RequestProblem(
           503,
@@ -110,6 +128,7 @@ export class ServedModels implements AsyncDisposable {
         );
       }
       this.#policies.delete(name);
+      this.#models.delete(served.model);
       await served.model[Symbol.asyncDispose]();
     }
   }
@@ -144,8 +163,12 @@ export class ServedModels implements AsyncDisposable {
 
   /** Takes an adapter's name away; responses that were asked for come. @throws RequestProblem when it has none */
   removeAdapter(name: string): void {
-    if (this.#served.get(name)?.adapter != null) this.#served.delete(name);
-    else throw new RequestProblem(404, `There is no adapter ${JSON.stringify(name)}.`, "lora_name");
+    const { adapter, model } = this.#served.get(name) ?? { adapter: null };
+    if (adapter === null) {
+      throw new RequestProblem(404, `There is no adapter ${JSON.stringify(name)}.`, "lora_name");
+    }
+    this.#served.delete(name);
+    model?.forget(adapter);
   }
 
   #baseOf(name: string | null): Served {
@@ -186,10 +209,8 @@ export class ServedModels implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const policies = await Promise.allSettled(this.#policies.values());
-    const opened = policies.flatMap((one) => one.status === "fulfilled" ? [one.value] : []);
-    const models = new Set([...this.all, ...opened].map(({ model }) => model));
-    await Promise.all(Array.from(models, (model) => model[Symbol.asyncDispose]()));
+    this.#isClosed = true;
+    await Promise.all(Array.from(this.#models, (model) => model[Symbol.asyncDispose]()));
   }
 }
 

@@ -82,6 +82,9 @@ export class Session {
     this.futures.drop(this.id);
     const models = [...this.models.values()];
     this.models.clear();
+    for (const { served, adapter } of this.samplings.values()) {
+      if (adapter !== null) served.model.forget(adapter);
+    }
     this.samplings.clear();
     await Promise.all(models.map(dropped));
     removeIfPresent(join(this.snapshots, this.id));
