@@ -3,7 +3,7 @@ import { UserError } from "../../base/user_error.ts";
 /**
  * Reads a JSON object of a model folder.
  *
- * @throws UserError when the file is missing or holds something else
+ * @throws UserError when the file is missing, cannot be read or holds something else
  */
 export function readJson(path: string): Record<string, unknown> {
   let text: string;
@@ -16,7 +16,7 @@ export function readJson(path: string): Record<string, unknown> {
           `tokenizer.json and tokenizer_config.json`,
       );
     }
-    throw cause;
+    throw new UserError(`${path} cannot be read: ${(cause as Error).message}`);
   }
   let value: unknown;
   try {

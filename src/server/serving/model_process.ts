@@ -12,6 +12,7 @@ import type { TrainerOptions } from "../../engine/training/trainer.ts";
 import { deviceMemory } from "../../gpu/device_memory.ts";
 import { Gpu } from "../../gpu/gpu.ts";
 import type { Model } from "../../model/decoder/model.ts";
+import { adapterMark } from "../../model/weights/adapter_folder.ts";
 import { type LoadedModel, loadModelFolder } from "../../model/weights/model_folder.ts";
 import { streams } from "../../random/philox.ts";
 import { frozenStorage } from "../../run/config/frozen_storage.ts";
@@ -78,7 +79,7 @@ async function open(source: ServedSource): Promise<Served> {
   const { name, index, software, engine } = gpu.info;
   const basePath = Deno.realPathSync(source.model);
   const loader = new PolicyLoader(model, basePath, makeSampler, memory);
-  const policies = new Policies((folder) => loader.load(folder));
+  const policies = new Policies((folder) => loader.load(folder), adapterMark);
   const adapters = new TrainedAdapters(loaded, basePath, trainer, memory);
   const pages = pagesFor(source.cacheTokens);
   return {

@@ -19,6 +19,8 @@ export interface PolicyRequest {
 /** What is sampled from: the base or an adapter on it. */
 interface Policy {
   readonly folder: string | null;
+  /** Of what the folder held when it was first asked for; null when it was not there. */
+  readonly mark: string | null;
   /** Its place in the line for a turn. */
   place: number;
   /** Null before it is on the GPU. */
@@ -46,12 +48,27 @@ export class Policies {
   /** The last place in the line for turns. */
   #line = 0;
 
-  /** @param load puts the base (null) or an adapter on the GPU; see `PolicyLoader.load` */
-  constructor(private readonly load: (folder: string | null) => Promise<LoadedPolicy>) {}
+  /**
+   * @param load puts the base (null) or an adapter on the GPU; see `PolicyLoader.load`
+   * @param markOf tells what a folder holds apart from what it held before; null when it is not there
+   */
+  constructor(
+    private readonly load: (folder: string | null) => Promise<LoadedPolicy>,
+    private readonly markOf: (folder: string) => string | null,
+  ) {}
 
+  /**
+   * Takes a request. A folder that holds another adapter than the one on the GPU is read anew for it; the earlier one
+   * stays for those who asked before. Of a folder that is gone, what is on the GPU is as good as ever.
+   */
   add(folder: string | null, asked: PolicyRequest): void {
-    const policy = this.#find(folder) ??
-      { folder, place: 0, loaded: null, waiting: [], isRetired: false };
+    const mark = folder === null ? null : this.markOf(folder);
+    const known = this.#find(folder);
+    const isOther = known !== undefined && mark !== null && mark !== known.mark;
+    if (isOther) known.isRetired = true;
+    const policy = known && !isOther
+      ? known
+      : { folder, mark, place: 0, loaded: null, waiting: [], isRetired: false };
     this.#policies.delete(policy);
     this.#policies.add(policy);
     if (!isAsked(policy)) policy.place = ++this.#line;

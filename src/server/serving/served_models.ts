@@ -1,8 +1,10 @@
-import { basename } from "node:path";
+import { basename, join } from "node:path";
+import { fileMark } from "../../base/file_mark.ts";
 import { UserError } from "../../base/user_error.ts";
 import { loraBlocks } from "../../model/decoder/lora.ts";
 import { openAdapterFolder } from "../../model/weights/adapter_folder.ts";
 import { checkWeights } from "../../model/weights/load_weights.ts";
+import { STATE_FILE } from "../../run/store/stored_checkpoint.ts";
 import { RequestProblem } from "../http/problem.ts";
 import type { RunPolicy, ServedInfo, ServedSource, ServingOptions } from "./messages.ts";
 import { type ModelText, readModelText } from "./model_text.ts";
@@ -30,7 +32,7 @@ const MOST_POLICIES = 2;
 /** The models that clients can ask for by name, each in a process of its own. */
 export class ServedModels implements AsyncDisposable {
   readonly #served = new Map<string, Served>();
-  /** Of runs, who was asked for last at the end. */
+  /** Of runs, by name and checkpoint, who was asked for last at the end. */
   readonly #policies = new Map<string, Promise<Served>>();
   /** All that have a process, or will have one. */
   readonly #models = new Set<ServedModel>();
@@ -67,7 +69,8 @@ export class ServedModels implements AsyncDisposable {
   }
 
   /**
-   * A policy of a run, opened when it is not. It is closed again for others that are asked for later.
+   * A policy of a run, opened when it is not, or when its checkpoint is another than then. It is closed again for
+   * others that are asked for later.
    *
    * @param model what it was made of: folder or .gguf file
    * @param options how the run computes
@@ -80,15 +83,16 @@ export class ServedModels implements AsyncDisposable {
     run: RunPolicy,
     options: Partial<ServingOptions>,
   ): Promise<Served> {
-    const known = this.#policies.get(name);
-    this.#policies.delete(name);
+    const key = `${name} ${fileMark(join(run.checkpoint, STATE_FILE))}`;
+    const known = this.#policies.get(key);
+    this.#policies.delete(key);
     const source = { ...this.options, ...options, model, run };
     const opened = known ?? this.#makeRoom().then(() => this.#start(name, run.folder, source));
-    this.#policies.set(name, opened);
+    this.#policies.set(key, opened);
     try {
       return await opened;
     } catch (error) {
-      if (this.#policies.get(name) === opened) this.#policies.delete(name);
+      if (this.#policies.get(key) === opened) this.#policies.delete(key);
       throw error;
     }
   }
@@ -113,12 +117,12 @@ export class ServedModels implements AsyncDisposable {
   /** Closes those that were asked for longest ago and that nobody samples from. */
   async #makeRoom(): Promise<void> {
     const open = [...this.#policies];
-    for (const [name, opened] of open.slice(0, Math.max(0, open.length - MOST_POLICIES + 1))) {
+    for (const [key, opened] of open.slice(0, Math.max(0, open.length - MOST_POLICIES + 1))) {
       // One that could not be opened takes no room.
       const served = await opened.catch(() => null);
       // Who was given it just now asks it first.
       await new Promise((resolve) => setTimeout(resolve));
-      if (served === null || this.#policies.get(name) !== opened) continue;
+      if (served === null || this.#policies.get(key) !== opened) continue;
       if (served.model.pending > 0) {
         throw new RequestProblem(
           503,
@@ -127,7 +131,7 @@ export class ServedModels implements AsyncDisposable {
           { "retry-after": "5" },
         );
       }
-      this.#policies.delete(name);
+      this.#policies.delete(key);
       this.#models.delete(served.model);
       await served.model[Symbol.asyncDispose]();
     }

@@ -73,7 +73,6 @@ export class ServingLoop {
   async #do({ id, operation }: Extract<ToModel, { type: "call" }>): Promise<void> {
     try {
       const answer = await this.serving.adapters.do(operation, this.#between);
-      if (operation.kind === "save") this.serving.policies.forget(operation.folder);
       this.pipes.tell({ type: "answer", id, answer });
     } catch (error) {
       if (!(error instanceof UserError)) throw error;

@@ -25,7 +25,10 @@ class Process {
   /** @param room for adapters */
   constructor(room: number) {
     const gpu = this.gpu = new StubGpu(room);
-    const policies = this.policies = new Policies((folder) => gpu.load(folder));
+    const policies = this.policies = new Policies(
+      (folder) => gpu.load(folder),
+      (folder) => gpu.markOf(folder),
+    );
     gpu.makeRoom = () => policies.makeRoom();
     const state = () => assert.fail("nobody looks");
     const pipes = {
@@ -158,7 +161,31 @@ Deno.test("a base has a window between two passes of a training call", async () 
   assert.deepEqual(between.filter((what) => what !== null).length, 3, between.join());
 });
 
+Deno.test("an adapter that was written anew is read anew by who comes later, and stays for who came before", async () => {
+  const process = new Process(2);
+  const contentOf = (message: FromModel) =>
+    message.type === "end" ? [...new Set(message.response.tokens)] : assert.fail();
+  const before = process.sample("a", 2 * TURN);
+  while (process.gpu.worked.length < 3) await Promise.resolve();
+  process.gpu.written.set("a", 1);
+  const after = process.sample("a", 2 * TURN);
+  const ends = await process.answered(before, after);
+  assert.deepEqual(ends.map(contentOf), [[0], [1]]);
+  await process.answered(process.sample(null, 1));
+  assert.equal(process.policies.adapters, 1, "nobody asks for the first one any more");
+  // Of a folder that is gone, what is there is as good as ever.
+  process.gpu.broken.add("a");
+  assert.deepEqual((await process.answered(process.sample("a", 1))).map(contentOf), [[1]]);
+});
+
 const folder = fc.constantFrom(...FOLDERS);
+/** What was asked for, with what its folder held, and what had been worked at. */
+interface Sampled {
+  readonly adapter: string | null;
+  readonly tokens: number;
+  readonly content: number;
+  readonly at: number;
+}
 const trained = fc.constantFrom(...TRAINED);
 /** So long nothing new happens, in microtasks. */
 const pause = fc.integer({ min: 0, max: 40 });
@@ -173,6 +200,7 @@ const orders = fc.array(
       fc.record({ do: fc.constant("abort" as const), which: fc.nat() }),
       fc.record({ do: fc.constant("break" as const), folder }),
       fc.record({ do: fc.constant("mend" as const), folder }),
+      fc.record({ do: fc.constant("write" as const), folder }),
       fc.record({ do: fc.constant("forget" as const), folder }),
       fc.record({ do: fc.constant("create" as const), trained }),
       fc.record({ do: fc.constant("train" as const), trained, passes: fc.nat({ max: 9 }) }),
@@ -189,14 +217,16 @@ Deno.test(`${ORDERS} random orders of loads, failures, training, sampling and gi
       const process = new Process(room);
       const { gpu } = process;
       const asked: number[] = [];
-      const sampled = new Map<number, { readonly tokens: number; readonly at: number }>();
+      const sampled = new Map<number, Sampled>();
       for (const [one, ticks] of order) {
         const { worked } = gpu;
         switch (one.do) {
           case "sample": {
             const adapter = "folder" in one ? one.folder : null;
             const id = process.sample(adapter, one.tokens);
-            if (adapter === null) sampled.set(id, { tokens: one.tokens, at: worked.length });
+            const { tokens } = one;
+            const content = gpu.written.get(adapter ?? "") ?? 0;
+            sampled.set(id, { adapter, tokens, content, at: worked.length });
             asked.push(id);
             break;
           }
@@ -208,6 +238,9 @@ Deno.test(`${ORDERS} random orders of loads, failures, training, sampling and gi
             break;
           case "mend":
             gpu.broken.delete(one.folder);
+            break;
+          case "write":
+            gpu.written.set(one.folder, (gpu.written.get(one.folder) ?? 0) + 1);
             break;
           case "forget":
             process.forget(one.folder);
@@ -225,9 +258,13 @@ Deno.test(`${ORDERS} random orders of loads, failures, training, sampling and gi
         assert.ok(gpu.taken <= room);
       }
       await process.answered(...asked);
-      for (const [id, { tokens, at }] of sampled) {
+      for (const [id, { adapter, tokens, content, at }] of sampled) {
         const end = process.endOf(id);
-        if (end?.type === "end" && end.response.end.reason === "aborted") continue;
+        if (end?.type === "end") {
+          for (const one of end.response.tokens) assert.ok(one >= content, "no weights are old");
+          if (end.response.end.reason === "aborted") continue;
+        }
+        if (adapter !== null) continue;
         // The base is refused nothing that can be had.
         if (tokens === 0) assert.equal(end?.type, "refused");
         else {

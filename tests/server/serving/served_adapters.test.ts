@@ -29,9 +29,9 @@ async function refusalOf({ ask }: WithModels, model: string): Promise<string> {
 }
 
 /** The folder of an adapter that was trained on the model. */
-async function trainedFolder({ url, root }: WithModels, to: string): Promise<string> {
+async function trainedFolder({ url, root }: WithModels, to: string, seed = 3): Promise<string> {
   await using client = await TrainingSession.begin({ url });
-  const model = await client.createModel("tiny", { rank: 8, seed: 3 });
+  const model = await client.createModel("tiny", { rank: 8, seed });
   await model.forwardBackward(DATA, "cross_entropy");
   await model.optimStep({ learningRate: 0.05 });
   const [, session] = /^tinker:\/\/(.+):train:0\//.exec(await model.saveForSampling("one")) ?? [];
@@ -39,6 +39,7 @@ async function trainedFolder({ url, root }: WithModels, to: string): Promise<str
   return to;
 }
 
+/** Writes over what is there. */
 function copyFolder(from: string, to: string): void {
   Deno.mkdirSync(to, { recursive: true });
   for (const { name } of Deno.readDirSync(from)) {
@@ -93,6 +94,54 @@ Deno.test("an adapter that does not fit, or whose folder is gone, is refused, an
       { ...SERVED, memoryLimit: (peakBytes + 1e4) / 1e9 },
     );
   }));
+
+Deno.test("an adapter that is written over is read anew: when it is loaded again, and for later requests when it is not", () =>
+  withModels(
+    async (server) => {
+      const { ask, root, url } = server;
+      const [one, two] = [
+        await trainedFolder(server, join(root, "one"), 3),
+        await trainedFolder(server, join(root, "two"), 4),
+      ];
+      const load = { lora_name: "policy", lora_path: join(root, "policy") };
+      const long = { prompt: PROMPT, max_tokens: 300, seed: 1, ignore_eos: true, stream: true };
+      const textOf = (events: string) =>
+        [...events.matchAll(/^data: (\{.*)$/gm)].map(([, event]) =>
+          JSON.parse(event).choices[0].text
+        )
+          .join("");
+      const choicesOf = async () => (await complete(server, "policy", 12)).body.choices;
+      const wanted = [];
+      for (const from of [one, two]) {
+        copyFolder(from, load.lora_path);
+        assert.equal((await ask("/v1/load_lora_adapter", load)).status, 200);
+        const { body } = await ask("/v1/completions", { ...long, model: "policy" });
+        wanted.push({ short: await choicesOf(), long: textOf(body) });
+        const { lora_name } = load;
+        assert.equal((await ask("/v1/unload_lora_adapter", { lora_name })).status, 200);
+      }
+      const [first, second] = wanted;
+      assert.notDeepEqual(first, second);
+      assert.equal((await ask("/v1/load_lora_adapter", load)).status, 200);
+      assert.deepEqual(await choicesOf(), second.short);
+      // Written over while a response is on its way.
+      const response = await fetch(`${url}/v1/completions`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ ...long, model: "policy" }),
+      });
+      const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+      let events = (await reader?.read())?.value ?? assert.fail("nothing is streamed");
+      copyFolder(one, load.lora_path);
+      assert.deepEqual(await choicesOf(), first.short);
+      for (let part = await reader?.read(); part?.value; part = await reader?.read()) {
+        events += part.value;
+      }
+      assert.equal(textOf(events), second.long);
+    },
+    undefined,
+    SERVED,
+  ));
 
 Deno.test(`${SERVED_ORDERS} random orders over HTTP of loads, failures, training, sampling and giving up: the model answers, and its memory returns`, () =>
   withModels(

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Sampler } from "../../../src/engine/sampling/sampler.ts";
 import { Gpu } from "../../../src/gpu/gpu.ts";
 import type { LoraConfig } from "../../../src/model/decoder/lora.ts";
+import { adapterMark } from "../../../src/model/weights/adapter_folder.ts";
 import { loadModelFolder } from "../../../src/model/weights/model_folder.ts";
 import type { FromModel, Operation, ToModel } from "../../../src/server/serving/messages.ts";
 import { Policies } from "../../../src/server/serving/policies.ts";
@@ -38,7 +39,7 @@ function serving(limit = Infinity) {
   const makeSampler = (model: typeof loaded.model) =>
     new Sampler(model, { slots: 4, stepsBetweenReadbacks: 8, pages: 16 });
   const loader = new PolicyLoader(loaded.model, TINY, makeSampler, memory);
-  const policies = new Policies((folder) => loader.load(folder));
+  const policies = new Policies((folder) => loader.load(folder), adapterMark);
   const adapters = new TrainedAdapters(loaded, TINY, trainer, memory);
   const told: FromModel[] = [];
   const pipes = {
@@ -131,6 +132,7 @@ Deno.test("memory: adapters that are refused, fail, are dropped or forgotten lea
     }
     const weights = join(broken, "adapter_model.safetensors");
     Deno.truncateSync(weights, Deno.statSync(weights).size - 8);
+    Deno.mkdirSync(join(root, "adapter_config.json"));
     const start = pool.liveBytes;
     const none = serving(BASE_BYTES + 1000);
     for (const one of [create, { sample: folder }, { ...create, adapter: "two" }]) {
@@ -145,6 +147,9 @@ Deno.test("memory: adapters that are refused, fail, are dropped or forgotten lea
       const one of [
         { sample: broken },
         { sample: join(root, "none") },
+        // No folder, and one whose file is none.
+        { sample: weights },
+        { sample: root },
         { kind: "load", adapter: "one", folder: broken, optimizer: true },
         backward,
       ] as const

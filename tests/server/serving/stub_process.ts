@@ -16,7 +16,7 @@ if (import.meta.main) {
   };
   const pipes = new ProcessPipes<ToModel, FromModel>(fail);
   const gpu = new StubGpu(4);
-  const policies = new Policies((folder) => gpu.load(folder));
+  const policies = new Policies((folder) => gpu.load(folder), (folder) => gpu.markOf(folder));
   const state = () => ({
     ...{ pages: 1, availablePages: 1, trained: gpu.trained.size },
     ...{ sampled: policies.adapters, memoryBytes: gpu.taken },

@@ -19,14 +19,19 @@ export const requestFor = (maximumResponse: number): RemoteRequest => ({
   ...{ temperature: 1, topK: 0, topP: 1, minP: 0 },
 });
 
-/** Tokens 0, 1, 2, …, one a window, for two requests at a time. */
+/** Tokens that all say what is sampled from, one a window, for two requests at a time. */
 export class StubSampler implements PolicySampler {
   static readonly slots = 2;
   #asked: { readonly id: number; readonly request: SampleRequest; count: number }[] = [];
   #nextId = 1;
   #isClosed = false;
 
-  constructor(private readonly gpu: StubGpu, readonly folder: string | null) {}
+  /** @param content of the folder, which its tokens are */
+  constructor(
+    private readonly gpu: StubGpu,
+    readonly folder: string | null,
+    private readonly content = 0,
+  ) {}
 
   get busy(): boolean {
     return this.#asked.length > 0;
@@ -46,7 +51,7 @@ export class StubSampler implements PolicySampler {
   abort(id: number): void {
     const one = this.#asked.find((asked) => asked.id === id);
     this.#asked = this.#asked.filter((asked) => asked !== one);
-    one?.request.listener.end(responseOf(one.count, "aborted"));
+    one?.request.listener.end(this.#response(one.count, "aborted"));
   }
 
   async step(): Promise<boolean> {
@@ -56,10 +61,10 @@ export class StubSampler implements PolicySampler {
     await this.gpu.work(this.folder);
     for (const one of this.#asked.slice(0, StubSampler.slots)) {
       one.count++;
-      one.request.listener.tokens?.(tokensOf(one.count - 1, 1));
+      one.request.listener.tokens?.(this.#tokens(1));
       if (one.count < one.request.maximumResponse) continue;
       this.#asked = this.#asked.filter((asked) => asked !== one);
-      one.request.listener.end(responseOf(one.count, "length"));
+      one.request.listener.end(this.#response(one.count, "length"));
     }
     return this.busy;
   }
@@ -73,19 +78,19 @@ export class StubSampler implements PolicySampler {
     this.release();
     for (const { id } of this.#asked) this.abort(id);
   }
+
+  #tokens(count: number) {
+    return {
+      tokens: new Uint32Array(count).fill(this.content),
+      logProbs: new Float32Array(count),
+      likeliest: null,
+    };
+  }
+
+  #response(count: number, reason: "length" | "aborted"): Response {
+    return { ...NOTHING_SAMPLED, ...this.#tokens(count), end: { reason } };
+  }
 }
-
-const tokensOf = (first: number, count: number) => ({
-  tokens: Uint32Array.from({ length: count }, (_, i) => first + i),
-  logProbs: new Float32Array(count),
-  likeliest: null,
-});
-
-const responseOf = (count: number, reason: "length" | "aborted"): Response => ({
-  ...NOTHING_SAMPLED,
-  ...tokensOf(0, count),
-  end: { reason },
-});
 
 /** Memory for a base and some adapters, of which each takes one. */
 export class StubGpu {
@@ -96,9 +101,15 @@ export class StubGpu {
   /** Folders that cannot be loaded. */
   readonly broken = new Set<string>();
   readonly trained = new Set<string>();
+  /** How often a folder was written. */
+  readonly written = new Map<string, number>();
   makeRoom = () => {};
 
   constructor(readonly room: number) {}
+
+  markOf(folder: string): string | null {
+    return this.broken.has(folder) ? null : String(this.written.get(folder) ?? 0);
+  }
 
   /** Takes a while. */
   async work(what: string | null): Promise<void> {
@@ -114,7 +125,7 @@ export class StubGpu {
   }
 
   async load(folder: string | null): Promise<LoadedPolicy> {
-    const sampler = new StubSampler(this, folder);
+    const sampler = new StubSampler(this, folder, this.written.get(folder ?? ""));
     if (folder === null) return { sampler, release() {} };
     this.take();
     await this.work(`load ${folder}`);
