@@ -167,12 +167,12 @@ export class ServedModels implements AsyncDisposable {
 
   /** Takes an adapter's name away; responses that were asked for come. @throws RequestProblem when it has none */
   removeAdapter(name: string): void {
-    const { adapter, model } = this.#served.get(name) ?? { adapter: null };
-    if (adapter === null) {
+    const found = this.#served.get(name);
+    if (found === undefined || found.adapter === null) {
       throw new RequestProblem(404, `There is no adapter ${JSON.stringify(name)}.`, "lora_name");
     }
     this.#served.delete(name);
-    model?.forget(adapter);
+    found.model.forget(found.adapter);
   }
 
   #baseOf(name: string | null): Served {
