@@ -27,7 +27,7 @@ export function checkRequest(request: SampleRequest, config: ModelConfig, pages:
       `The prompt has token ${unknown}, and the model a vocabulary of ${vocabularySize}.`,
     );
   }
-  const { likeliest = 0, promptLikeliest = 0 } = request;
+  const { likeliest = 0, promptLogProbs = false, promptLikeliest = 0 } = request;
   const most = Math.min(mostLikeliest, vocabularySize);
   checkWhole({ likeliest, promptLikeliest }, most);
   const { seed, stream, step, sequenceId } = request;
@@ -35,9 +35,10 @@ export function checkRequest(request: SampleRequest, config: ModelConfig, pages:
   checkWhole({ stream, step, sequenceId }, largestWord);
   for (const token of request.stopTokens) checkWhole({ "stop token": token }, largestWord);
   if (stopStrings.includes("")) throw new UserError("A stop string is empty; leave it out.");
-  if (!Number.isInteger(maximumResponse) || maximumResponse < 1) {
+  const shortest = promptLogProbs || promptLikeliest > 0 ? 0 : 1;
+  if (!Number.isInteger(maximumResponse) || maximumResponse < shortest) {
     throw new UserError(
-      `The longest response is ${maximumResponse} tokens; expected a whole number from 1 up.`,
+      `The longest response is ${maximumResponse} tokens; expected a whole number from ${shortest} up.`,
     );
   }
   if (prompt.length + maximumResponse > maxPositions) {

@@ -9,7 +9,7 @@ export interface SampleRequest extends Sampling {
   readonly prompt: Uint32Array;
   /** With the seed, stream and step the place of its random numbers. */
   readonly sequenceId: number;
-  /** The most tokens in the response. */
+  /** The most tokens in the response; 0 where log-probs of the prompt are all that is wanted. */
   readonly maximumResponse: number;
   /** Any number of ids that end it. */
   readonly stopTokens: readonly number[];

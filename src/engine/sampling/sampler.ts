@@ -128,10 +128,12 @@ export class Sampler {
         // They changed while prompts were read.
         for (const sequence of this.#active) sequence.forgetPrompt();
       }
-      // All may have been aborted by now.
-      tell = this.#active.length === 0
+      // All may have been aborted by now, or be wanted for their prompts alone.
+      const decoded = this.#active.filter(({ remaining }) => remaining > 0);
+      tell = decoded.length === 0
         ? []
-        : this.#take(held, await decodeWindow(this.model, held, this.#active, this.#steps));
+        : this.#take(held, await decodeWindow(this.model, held, decoded, this.#steps));
+      tell.push(...this.#takeRead());
     } catch (error) {
       // What the cache holds is not known any more.
       this.#release();
@@ -278,6 +280,13 @@ export class Sampler {
     for (const pass of cutPrefills(prefills, most)) prefill(this.model, cache, pass, prompts);
     for (const page of sources) tree.release([page]);
     await prompts.read(prefills.map(({ sequence }) => sequence));
+  }
+
+  /** Ends those whose prompts were all that was wanted. @returns what the listeners are to be told */
+  #takeRead(): (() => void)[] {
+    const read = this.#active.filter(({ request }) => request.maximumResponse === 0);
+    for (const sequence of read) this.#remove(sequence);
+    return read.map((sequence) => () => sequence.tellEnd({ reason: "length" }));
   }
 
   /** Hands out the tokens of a window. @returns what the listeners are to be told */

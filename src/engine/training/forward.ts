@@ -21,6 +21,12 @@ export interface PassOptions {
 }
 
 /**
+ * Called between two passes of one call, on whose bits nothing that it does may show: others that share the GPU
+ * sample meanwhile.
+ */
+export type BetweenPasses = () => Promise<void>;
+
+/**
  * Log-probs of the targets and entropies of all predictions, under softmax(logits / temperature).
  *
  * @param reducer of processes that share the work; every one of them gets the whole
@@ -33,6 +39,7 @@ export async function forwardSequences(
   { microBatchTokens, sharePrompts }: PassOptions,
   temperature = 1,
   reducer = alone,
+  between?: BetweenPasses,
 ): Promise<TokenOutputs[]> {
   const { gpu } = model;
   checkSequences(model, sequences);
@@ -40,7 +47,9 @@ export async function forwardSequences(
   const groups = groupByPrompt(sequences.filter(predictsSomething), sharePrompts);
   const shares = cutIntoShards(groups, promptGroupTokens, reducer.size);
   await reducer.together(async () => {
-    for (const pass of cutIntoPasses(model, shares[reducer.rank], microBatchTokens)) {
+    const passes = cutIntoPasses(model, shares[reducer.rank], microBatchTokens);
+    for (const [index, pass] of passes.entries()) {
+      if (index > 0) await between?.();
       const made = gpu.scope(() => {
         const { logProbs, entropy } = forwardPass(model, packPass(gpu, pass), 1 / temperature);
         return [logProbs, entropy];

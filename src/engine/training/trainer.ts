@@ -8,6 +8,7 @@ import { type AdamwNumbers, Optimizer, type UpdateResult } from "../../model/dec
 import { windowOn } from "../../model/decoder/slices.ts";
 import { checkLoss } from "./check_sequences.ts";
 import {
+  type BetweenPasses,
   cutIntoPasses,
   forwardSequences,
   type PassOptions,
@@ -52,7 +53,9 @@ export interface LossResult<L extends Loss> {
 }
 
 /** What all passes of a call have in common. */
-type LossSettings<L extends Loss> = Omit<LossPassOptions<L>, "gradientCheckpointing">;
+interface LossSettings<L extends Loss> extends Omit<LossPassOptions<L>, "gradientCheckpointing"> {
+  readonly between?: BetweenPasses;
+}
 
 /**
  * Trains one model: gradients add up until a step applies them. Several processes may train it together: all
@@ -92,8 +95,13 @@ export class Trainer {
   }
 
   /** See `forwardSequences`. */
-  forward(sequences: readonly TrainingSequence[], temperature = 1): Promise<TokenOutputs[]> {
-    return forwardSequences(this.model, sequences, this.options, temperature, this.reducer);
+  forward(
+    sequences: readonly TrainingSequence[],
+    temperature = 1,
+    between?: BetweenPasses,
+  ): Promise<TokenOutputs[]> {
+    const { model, options, reducer } = this;
+    return forwardSequences(model, sequences, options, temperature, reducer, between);
   }
 
   /**
@@ -107,12 +115,13 @@ export class Trainer {
     sequences: readonly SequenceFor<L>[],
     loss: L,
     temperature = 1,
+    between?: BetweenPasses,
   ): Promise<LossResult<L>> {
     checkLoss(this.model, loss, sequences);
     const predicting = sequences.filter(predictsSomething);
     const groups = groupByPrompt<SequenceFor<L>>(predicting, this.options.sharePrompts);
     const found: Found<LossOutputs<L>> = new Map();
-    const settings = { loss, inverseTemperature: 1 / temperature };
+    const settings = { loss, inverseTemperature: 1 / temperature, between };
     const hadGradients = this.#hasGradients;
     try {
       await (this.options.shards === 1
@@ -202,6 +211,7 @@ export class Trainer {
     const passes = cutIntoPasses(this.model, groups, this.options.microBatchTokens);
     if (passes.length === 0) last?.();
     for (const [index, pass] of passes.entries()) {
+      if (index > 0) await settings.between?.();
       const whole = index === passes.length - 1 ? last?.() : undefined;
       const outputs = await this.#pass(pass, settings, whole);
       pass.flat().forEach((sequence, s) => found.set(sequence, outputs[s]));

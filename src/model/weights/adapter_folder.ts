@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { fileMark } from "../../base/file_mark.ts";
 import { loraBlocks, type LoraConfig } from "../decoder/lora.ts";
 import type { Model } from "../decoder/model.ts";
 import { isReachable } from "./file_reading.ts";
@@ -24,6 +25,12 @@ export interface AdapterFolder extends Disposable {
 
 /** Whether a folder says that it is an adapter. */
 export const isAdapterFolder = (path: string): boolean => isReachable(join(path, CONFIG));
+
+/** Tells what a folder holds apart from what it held before or will; null when there is no whole adapter. */
+export function adapterMark(path: string): string | null {
+  const marks = [CONFIG, ADAPTER_WEIGHTS].map((name) => fileMark(join(path, name)));
+  return marks.includes(null) ? null : marks.join(", ");
+}
 
 /** @throws UserError naming the file and key when something is missing or not supported */
 export function openAdapterFolder(folder: string): AdapterFolder {

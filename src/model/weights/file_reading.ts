@@ -64,17 +64,25 @@ export function readExactly(
 /**
  * Fills an array with the next bytes of a file.
  *
- * @throws UserError when it ends early
+ * @throws UserError when it ends early or cannot be read
  */
 export function readInto(file: Deno.FsFile, bytes: Uint8Array, path: string): void {
   let filled = 0;
   while (filled < bytes.length) {
-    const read = file.readSync(bytes.subarray(filled));
+    const read = readSome(file, bytes.subarray(filled), path);
     if (read === null) {
       throw new UserError(
         `${path} ended early while it was read. Copy or download the file again.`,
       );
     }
     filled += read;
+  }
+}
+
+function readSome(file: Deno.FsFile, bytes: Uint8Array, path: string): number | null {
+  try {
+    return file.readSync(bytes);
+  } catch (error) {
+    throw new UserError(`${path} cannot be read: ${(error as Error).message}`);
   }
 }

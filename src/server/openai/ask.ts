@@ -63,7 +63,7 @@ export class Asked {
 
   /** @param signal of who asks */
   constructor(
-    private readonly served: Served,
+    private readonly served: Pick<Served, "model" | "adapter">,
     private readonly client: string,
     // Deno tells nobody of a signal that was collected, and its listeners do not keep it.
     private readonly signal: AbortSignal,

@@ -146,6 +146,8 @@ export type ToModel =
     readonly streams: boolean;
   }
   | { readonly type: "abort"; readonly id: number }
+  /** Of an adapter that is sampled from; nobody will ask for it. */
+  | { readonly type: "forget"; readonly folder: string }
   | { readonly type: "look"; readonly id: number }
   | { readonly type: "call"; readonly id: number; readonly operation: Operation };
 

@@ -7,12 +7,12 @@
 import { UserError } from "../../base/user_error.ts";
 import { pageTokens } from "../../kernels/attention/attention_shape.ts";
 import { pagesFor } from "../../engine/sampling/kv_cache.ts";
-import type { SampledTokens } from "../../engine/sampling/request.ts";
 import { Sampler } from "../../engine/sampling/sampler.ts";
 import type { TrainerOptions } from "../../engine/training/trainer.ts";
 import { deviceMemory } from "../../gpu/device_memory.ts";
 import { Gpu } from "../../gpu/gpu.ts";
 import type { Model } from "../../model/decoder/model.ts";
+import { adapterMark } from "../../model/weights/adapter_folder.ts";
 import { type LoadedModel, loadModelFolder } from "../../model/weights/model_folder.ts";
 import { streams } from "../../random/philox.ts";
 import { frozenStorage } from "../../run/config/frozen_storage.ts";
@@ -24,10 +24,11 @@ import { RunFolder } from "../../run/store/run_folder.ts";
 import { StoredCheckpoint } from "../../run/store/stored_checkpoint.ts";
 import { loadPolicy } from "../../run/tango/load_policy.ts";
 import { useStoredTuning } from "../../run/tuning/tune.ts";
-import { FairQueue } from "./fair_queue.ts";
-import type { FromModel, ServedInfo, ServedSource, ServedState, ToModel } from "./messages.ts";
-import { Policies, type PolicyRequest } from "./policies.ts";
+import type { FromModel, ServedInfo, ServedSource, ToModel } from "./messages.ts";
+import { Policies } from "./policies.ts";
+import { PolicyLoader } from "./policy_loader.ts";
 import { ProcessPipes } from "./process_pipes.ts";
+import { type Serving, ServingLoop } from "./serving_loop.ts";
 import { type MemoryLimit, ServingMemory } from "./serving_memory.ts";
 import { TrainedAdapters } from "./trained_adapters.ts";
 
@@ -36,11 +37,8 @@ const STEPS_BETWEEN_READBACKS = 8;
 /** The most neighbours that a request may ask for. */
 const PLANNED_LIKELIEST = 20;
 
-interface Served {
-  readonly policies: Policies;
-  readonly adapters: TrainedAdapters;
+interface Served extends Serving {
   readonly info: ServedInfo;
-  readonly state: () => ServedState;
 }
 
 const limitOf = (gpu: Gpu, { memoryLimit }: ServedSource): MemoryLimit =>
@@ -73,11 +71,15 @@ async function open(source: ServedSource): Promise<Served> {
   const { model } = loaded;
   const makeSampler = (model: Model) => samplerOf({ ...loaded, model }, source);
   const rehearsed = await load(gpu.rehearsal(), source);
-  const memory = new ServingMemory(gpu, rehearsed.model, peakBytes, limit);
+  const memory: ServingMemory = new ServingMemory(
+    ...[gpu, rehearsed.model, peakBytes, limit] as const,
+    () => policies.makeRoom(),
+  );
   const trainer = trainerOptions(source);
   const { name, index, software, engine } = gpu.info;
   const basePath = Deno.realPathSync(source.model);
-  const policies = new Policies(model, basePath, makeSampler, memory);
+  const loader = new PolicyLoader(model, basePath, makeSampler, memory);
+  const policies = new Policies((folder) => loader.load(folder), adapterMark);
   const adapters = new TrainedAdapters(loaded, basePath, trainer, memory);
   const pages = pagesFor(source.cacheTokens);
   return {
@@ -172,73 +174,6 @@ async function fillCache(sampler: Sampler): Promise<void> {
   sampler.close();
 }
 
-/** Samples and trains while anybody waits for it: after each window one call. */
-class Loop {
-  readonly #calls = new FairQueue<Extract<ToModel, { type: "call" }>>();
-  #running = false;
-
-  constructor(
-    private readonly served: Served,
-    private readonly pipes: ProcessPipes<ToModel, FromModel>,
-    private readonly fail: (error: unknown) => void,
-  ) {}
-
-  take(message: ToModel): void {
-    const { policies } = this.served;
-    if (message.type === "abort") return policies.abort(message.id);
-    if (message.type === "look") {
-      return this.pipes.tell({ type: "state", id: message.id, state: this.served.state() });
-    }
-    if (message.type === "call") this.#calls.add(message.operation.adapter, message);
-    else policies.add(message.adapter, this.#asked(message));
-    if (!this.#running) void this.#run();
-  }
-
-  #asked({ id, request, streams }: Extract<ToModel, { type: "sample" }>): PolicyRequest {
-    const tell = (message: FromModel) => this.pipes.tell(message);
-    const tokens = streams
-      ? { tokens: (next: SampledTokens) => tell({ type: "tokens", id, next }) }
-      : {};
-    return {
-      id,
-      request: {
-        ...request,
-        listener: { ...tokens, end: (response) => tell({ type: "end", id, response }) },
-      },
-      refuse: (message) => tell({ type: "refused", id, message }),
-    };
-  }
-
-  async #run(): Promise<void> {
-    this.#running = true;
-    try {
-      for (;;) {
-        const sampled = await this.served.policies.step();
-        const call = this.#calls.take();
-        if (!sampled && !call) break;
-        if (call) await this.#do(call);
-        // Who has come meanwhile is heard.
-        await this.pipes.catchUp();
-      }
-    } catch (error) {
-      this.fail(error);
-    } finally {
-      this.#running = false;
-    }
-  }
-
-  async #do({ id, operation }: Extract<ToModel, { type: "call" }>): Promise<void> {
-    try {
-      const answer = await this.served.adapters.do(operation);
-      if (operation.kind === "save") this.served.policies.forget(operation.folder);
-      this.pipes.tell({ type: "answer", id, answer });
-    } catch (error) {
-      if (!(error instanceof UserError)) throw error;
-      this.pipes.tell({ type: "refused", id, message: error.message });
-    }
-  }
-}
-
 function fail(error: unknown): never {
   console.error(error instanceof UserError ? error.message : error);
   Deno.exit(error instanceof UserError ? 2 : 1);
@@ -252,7 +187,7 @@ const pipes = new ProcessPipes<ToModel, FromModel>(fail);
 try {
   const served = await open(JSON.parse(Deno.args[0]));
   pipes.tell({ type: "ready", info: served.info });
-  const loop = new Loop(served, pipes, fail);
+  const loop = new ServingLoop(served, pipes, fail);
   for await (const message of pipes.messages()) loop.take(message);
   Deno.exit(0);
 } catch (error) {

@@ -75,7 +75,8 @@ export class ServedModel implements AsyncDisposable {
   /** Seconds that a response took, as a mean over the last ones. */
   #seconds = 1;
 
-  constructor(readonly source: ServedSource) {}
+  /** @param program of the process: it takes the source as its argument, and speaks as in messages.ts */
+  constructor(readonly source: ServedSource, private readonly program = PROCESS) {}
 
   /** Of the process; null while there is none. */
   get pid(): number | null {
@@ -91,8 +92,14 @@ export class ServedModel implements AsyncDisposable {
    * Opens the model, unless it is open.
    *
    * @throws UserError when it cannot be opened
+   * @throws RequestProblem when it was closed for good: 503
    */
   async open(): Promise<ServedInfo> {
+    if (this.#ending.signal.aborted) {
+      throw new RequestProblem(503, "This model was closed meanwhile; ask again.", undefined, {
+        "retry-after": "1",
+      });
+    }
     this.#worker ??= this.#start();
     return (await this.#worker).info;
   }
@@ -147,18 +154,26 @@ export class ServedModel implements AsyncDisposable {
   ): Promise<Operations[Kind]["answer"]> {
     const id = this.#nextId++;
     const { promise, resolve, reject } = Promise.withResolvers<Operations[Kind]["answer"]>();
+    const asked: ToModel = { type: "call", id, operation };
     this.#calls.set(id, { resolve, reject });
     try {
       // Said at once where it can be: what is asked for later comes later.
-      if (this.#live) this.#live.send({ type: "call", id, operation });
+      if (this.#live) this.#live.send(asked);
       else {
-        this.#opening.push({ type: "call", id, operation });
+        this.#opening.push(asked);
         await Promise.race([this.open(), promise]);
       }
       return await promise;
     } finally {
       this.#calls.delete(id);
+      // No process does later what nobody waits for any more.
+      this.#opening = this.#opening.filter((message) => message !== asked);
     }
+  }
+
+  /** Says that an adapter will not be sampled from any more: it leaves the GPU after those who wait for it. */
+  forget(folder: string): void {
+    this.#live?.send({ type: "forget", folder });
   }
 
   /** How its process is; null while there is none. */
@@ -218,7 +233,7 @@ export class ServedModel implements AsyncDisposable {
   /** @throws UserError when it ends before it is ready */
   #start(): Promise<Worker> {
     const child = new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", "--node-modules-dir=manual", PROCESS, JSON.stringify(this.source)],
+      args: ["run", "-A", "--node-modules-dir=manual", this.program, JSON.stringify(this.source)],
       env: childEnvironment(),
       clearEnv: true,
       stdin: "piped",
@@ -242,10 +257,11 @@ export class ServedModel implements AsyncDisposable {
       }
     };
     const follow = async () => {
-      // Its end says what there is to say of a pipe that broke.
-      await read().catch(() => {});
+      // Nobody hears a process whose pipe broke; where it broke by the process's end, that says more.
+      const broken = await read().then(() => null, (error: Error) => error);
+      if (broken) stop(child);
       const [{ code }, printed] = await Promise.all([child.status, errors]);
-      const reason = lastLines(printed) ?? `It ended with exit code ${code}.`;
+      const reason = lastLines(printed) ?? broken?.message ?? `It ended with exit code ${code}.`;
       this.#live = null;
       this.#worker = null;
       reject(new UserError(`${this.source.model} cannot be served: ${reason}`));
@@ -265,6 +281,16 @@ export class ServedModel implements AsyncDisposable {
     return promise;
   }
 
+  /** Tells who waits. A listener that fails gives up its own response; nobody else's. */
+  #tell(pending: Pending, next: SampledTokens): void {
+    try {
+      pending.onTokens?.(next);
+    } catch (error) {
+      pending.reject(error as Error);
+      this.#abort(pending);
+    }
+  }
+
   #take(message: Exclude<FromModel, { type: "ready" }>): void {
     const call = this.#calls.get(message.id);
     if (call && message.type === "answer") return call.resolve(message.answer as never);
@@ -275,13 +301,22 @@ export class ServedModel implements AsyncDisposable {
     if (message.type === "answer" || message.type === "state") return;
     const pending = this.#sampled.get(message.id);
     if (!pending) return;
-    if (message.type === "tokens") return pending.onTokens?.(message.next);
+    if (message.type === "tokens") return this.#tell(pending, message.next);
     this.#sampled.delete(message.id);
     if (this.#live) this.#fill(this.#live);
     if (message.type === "refused") return pending.reject(new RequestProblem(400, message.message));
     const seconds = (performance.now() - pending.started) / 1000;
     this.#seconds += (seconds - this.#seconds) / 16;
     pending.resolve(message.response);
+  }
+}
+
+/** Ends a process that may have ended. */
+function stop(child: Deno.ChildProcess): void {
+  try {
+    child.kill();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error; // it has
   }
 }
 

@@ -1,8 +1,10 @@
-import { basename } from "node:path";
+import { basename, join } from "node:path";
+import { fileMark, filesMark } from "../../base/file_mark.ts";
 import { UserError } from "../../base/user_error.ts";
 import { loraBlocks } from "../../model/decoder/lora.ts";
 import { openAdapterFolder } from "../../model/weights/adapter_folder.ts";
 import { checkWeights } from "../../model/weights/load_weights.ts";
+import { STATE_FILE } from "../../run/store/stored_checkpoint.ts";
 import { RequestProblem } from "../http/problem.ts";
 import type { RunPolicy, ServedInfo, ServedSource, ServingOptions } from "./messages.ts";
 import { type ModelText, readModelText } from "./model_text.ts";
@@ -30,10 +32,17 @@ const MOST_POLICIES = 2;
 /** The models that clients can ask for by name, each in a process of its own. */
 export class ServedModels implements AsyncDisposable {
   readonly #served = new Map<string, Served>();
-  /** Of runs, who was asked for last at the end. */
+  /** Of runs, by name and checkpoint, who was asked for last at the end. */
   readonly #policies = new Map<string, Promise<Served>>();
+  /** All that have a process, or will have one. */
+  readonly #models = new Set<ServedModel>();
+  #isClosed = false;
 
-  constructor(private readonly options: ServingOptions) {}
+  /** @param make a model that is in no process yet */
+  constructor(
+    private readonly options: ServingOptions,
+    private readonly make = (source: ServedSource) => new ServedModel(source),
+  ) {}
 
   has(name: string): boolean {
     return this.#served.has(name);
@@ -60,8 +69,8 @@ export class ServedModels implements AsyncDisposable {
   }
 
   /**
-   * A policy of a run, or a model on the disk, opened when it is not. It is closed again for others that are asked for
-   * later.
+   * A policy of a run, or a model on the disk, opened when it is not, or when its files are others than then. It is
+   * closed again for others that are asked for later.
    *
    * @param model folder or .gguf file; of a policy what it was made of
    * @param run null: the model as it is
@@ -75,23 +84,25 @@ export class ServedModels implements AsyncDisposable {
     run: RunPolicy | null,
     options: Partial<ServingOptions> = {},
   ): Promise<Served> {
-    const known = this.#policies.get(name);
-    this.#policies.delete(name);
+    const mark = run ? fileMark(join(run.checkpoint, STATE_FILE)) : filesMark(model);
+    const key = `${name}\n${mark}`;
+    const known = this.#policies.get(key);
+    this.#policies.delete(key);
     const source = { ...this.options, ...options, model, run };
     const opened = known ??
       this.#makeRoom().then(() => this.#start(name, run?.folder ?? model, source));
-    this.#policies.set(name, opened);
+    this.#policies.set(key, opened);
     try {
       return await opened;
     } catch (error) {
-      this.#policies.delete(name);
+      if (this.#policies.get(key) === opened) this.#policies.delete(key);
       throw error;
     }
   }
 
   /** Whether a name is that of a model that was opened when it was asked for. */
   isOpen(name: string): boolean {
-    return this.#policies.has(name);
+    return this.#openedAs(name).length > 0;
   }
 
   /**
@@ -103,30 +114,51 @@ export class ServedModels implements AsyncDisposable {
   async close(name: string | null, path: string): Promise<void> {
     const served = this.all.find((one) => one.path === path);
     if (served) throw new RequestProblem(409, `It is served as ${served.name}.`);
-    const policy = name === null
-      ? undefined
-      : await this.#policies.get(name)?.catch(() => undefined);
-    if (name === null || policy === undefined) return;
-    if (policy.model.pending > 0) throw new RequestProblem(409, `Somebody asks ${name}.`);
-    this.#policies.delete(name);
-    await policy.model[Symbol.asyncDispose]();
+    for (const key of name === null ? [] : this.#openedAs(name)) {
+      const policy = await this.#policies.get(key)?.catch(() => undefined);
+      if (policy === undefined) continue;
+      if (policy.model.pending > 0) throw new RequestProblem(409, `Somebody asks ${name}.`);
+      await this.#end(key, policy.model);
+    }
   }
 
+  /** Keys of all that were opened by a name: of files that were written over there may be several. */
+  #openedAs(name: string): string[] {
+    return [...this.#policies.keys()].filter((key) => key.startsWith(`${name}\n`));
+  }
+
+  async #end(key: string, model: ServedModel): Promise<void> {
+    this.#policies.delete(key);
+    this.#models.delete(model);
+    await model[Symbol.asyncDispose]();
+  }
+
+  /** @throws RequestProblem when all models are closed: 503 */
   async #start(name: string, path: string, source: ServedSource): Promise<Served> {
     const text = await readModelText(source.model);
-    const model = new ServedModel(source);
-    return {
-      ...{ name, path, model, text, info: await model.open(), adapter: null, parent: null },
-      created: Math.floor(Date.now() / 1000),
-    };
+    if (this.#isClosed) throw new RequestProblem(503, "The server is ending.");
+    const model = this.make(source);
+    this.#models.add(model);
+    try {
+      return {
+        ...{ name, path, model, text, info: await model.open(), adapter: null, parent: null },
+        created: Math.floor(Date.now() / 1000),
+      };
+    } catch (error) {
+      this.#models.delete(model);
+      throw error;
+    }
   }
 
   /** Closes those that were asked for longest ago and that nobody samples from. */
   async #makeRoom(): Promise<void> {
-    const names = [...this.#policies.keys()];
-    for (const name of names.slice(0, Math.max(0, names.length - MOST_POLICIES + 1))) {
-      const served = await this.#policies.get(name);
-      if (served === undefined) continue;
+    const open = [...this.#policies];
+    for (const [key, opened] of open.slice(0, Math.max(0, open.length - MOST_POLICIES + 1))) {
+      // One that could not be opened takes no room.
+      const served = await opened.catch(() => null);
+      // Who was given it just now asks it first.
+      await new Promise((resolve) => setTimeout(resolve));
+      if (served === null || this.#policies.get(key) !== opened) continue;
       if (served.model.pending > 0) {
         throw new RequestProblem(
           503,
@@ -135,8 +167,7 @@ export class ServedModels implements AsyncDisposable {
           { "retry-after": "5" },
         );
       }
-      this.#policies.delete(name);
-      await served.model[Symbol.asyncDispose]();
+      await this.#end(key, served.model);
     }
   }
 
@@ -170,8 +201,12 @@ export class ServedModels implements AsyncDisposable {
 
   /** Takes an adapter's name away; responses that were asked for come. @throws RequestProblem when it has none */
   removeAdapter(name: string): void {
-    if (this.#served.get(name)?.adapter != null) this.#served.delete(name);
-    else throw new RequestProblem(404, `There is no adapter ${JSON.stringify(name)}.`, "lora_name");
+    const found = this.#served.get(name);
+    if (found === undefined || found.adapter === null) {
+      throw new RequestProblem(404, `There is no adapter ${JSON.stringify(name)}.`, "lora_name");
+    }
+    this.#served.delete(name);
+    found.model.forget(found.adapter);
   }
 
   #baseOf(name: string | null): Served {
@@ -212,10 +247,8 @@ export class ServedModels implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const policies = await Promise.allSettled(this.#policies.values());
-    const opened = policies.flatMap((one) => one.status === "fulfilled" ? [one.value] : []);
-    const models = new Set([...this.all, ...opened].map(({ model }) => model));
-    await Promise.all(Array.from(models, (model) => model[Symbol.asyncDispose]()));
+    this.#isClosed = true;
+    await Promise.all(Array.from(this.#models, (model) => model[Symbol.asyncDispose]()));
   }
 }
 

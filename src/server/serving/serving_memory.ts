@@ -31,12 +31,14 @@ export class ServingMemory {
   /**
    * @param base on a rehearsal of the GPU
    * @param baseBytes what it takes, and sampling from it
+   * @param makeRoom frees what nobody needs, before anything is refused
    */
   constructor(
     private readonly gpu: Gpu,
     private readonly base: Model,
     private readonly baseBytes: number,
     private readonly limit: MemoryLimit,
+    private readonly makeRoom: () => void,
   ) {}
 
   /**
@@ -48,7 +50,9 @@ export class ServingMemory {
   async take(name: string, adapter: HeldAdapter): Promise<void> {
     const { resident, pass } = await this.#rehearse(adapter);
     const largest = Math.max(this.#pass, pass);
-    const total = this.#resident + resident + largest;
+    const added = resident + largest;
+    if (this.#resident + added > this.limit.bytes) this.makeRoom();
+    const total = this.#resident + added;
     if (total > this.limit.bytes) {
       throw new UserError(
         `An adapter of rank ${adapter.config.rank} takes ${formatBytes(resident)}${

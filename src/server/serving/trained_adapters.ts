@@ -1,6 +1,7 @@
 import { UserError } from "../../base/user_error.ts";
 import { Adapters, type TrainedAdapter } from "../../engine/adapters.ts";
 import { savedState, stateReceiver } from "../../engine/training/saved_state.ts";
+import type { BetweenPasses } from "../../engine/training/forward.ts";
 import type { TrainerOptions } from "../../engine/training/trainer.ts";
 import type { LoraConfig } from "../../model/decoder/lora.ts";
 import { loadAdapterWeights, openAdapterFolder } from "../../model/weights/adapter_folder.ts";
@@ -22,6 +23,7 @@ const NEXT = "Make room and save again; the adapter itself is as it was.";
 type Handlers = {
   readonly [Kind in keyof Operations]: (
     asked: Extract<Operation, { kind: Kind }>,
+    between: BetweenPasses,
   ) => Promise<Operations[Kind]["answer"]>;
 };
 
@@ -43,12 +45,13 @@ export class TrainedAdapters {
         return null;
       },
       load: (asked) => this.#load(asked),
-      forward: async ({ adapter, sequences }) => {
-        const outputs = await this.#get(adapter).trainer.forward(sequences);
+      forward: async ({ adapter, sequences }, between) => {
+        const outputs = await this.#get(adapter).trainer.forward(sequences, 1, between);
         return { logProbs: outputs.map(({ logProbs }) => logProbs) };
       },
-      forwardBackward: async ({ adapter, loss, sequences }) => {
-        const found = await this.#get(adapter).trainer.forwardBackward(sequences as never, loss);
+      forwardBackward: async ({ adapter, loss, sequences }, between) => {
+        const { trainer } = this.#get(adapter);
+        const found = await trainer.forwardBackward(sequences as never, loss, 1, between);
         return { loss: found.loss, logProbs: found.outputs.map(({ logProbs }) => logProbs) };
       },
       optimStep: async ({ adapter, numbers }) => {
@@ -71,12 +74,16 @@ export class TrainedAdapters {
     return this.#adapters.names.length;
   }
 
-  /** @throws UserError when it cannot be done; the adapter is as it was, unless the message says otherwise */
-  do(operation: Operation): Promise<OperationAnswer> {
+  /**
+   * @param between called between two passes of one operation
+   * @throws UserError when it cannot be done; the adapter is as it was, unless the message says otherwise
+   */
+  do(operation: Operation, between: BetweenPasses): Promise<OperationAnswer> {
     const handler = this.#handlers[operation.kind] as (
       asked: Operation,
+      between: BetweenPasses,
     ) => Promise<OperationAnswer>;
-    return handler(operation);
+    return handler(operation, between);
   }
 
   #get(name: string): TrainedAdapter {

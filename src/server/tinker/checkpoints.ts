@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
 import { z } from "zod";
 import { exists, removeIfPresent, writeFileAtomically } from "../../base/atomic_file.ts";
+import { describeDiskError } from "../../base/disk.ts";
 import { UserError } from "../../base/user_error.ts";
 import { isAdapterFolder } from "../../model/weights/adapter_folder.ts";
 import { isComplete } from "../../run/store/stored_checkpoint.ts";
@@ -13,7 +14,7 @@ export type Kind = typeof KINDS[number];
 const RUN_FILE = "run.json";
 /** A name that is no path. */
 const NAME = /^\w(?:[\w.-]{0,199}(?<!\.tmp))?$/;
-const MODEL_ID = /^([\w-]{1,100}):train:(\d{1,9})$/;
+const MODEL_ID = /^([\w-]{1,100}):train:(\d{1,10})$/;
 
 const runSchema = z.object({
   base_model: z.string(),
@@ -43,11 +44,21 @@ export class Checkpoints {
     this.#root = resolve(root);
   }
 
-  /** Keeps what is to be known of a model, before anything of it is saved. */
+  /**
+   * Keeps what is to be known of a model, before anything of it is saved.
+   *
+   * @throws UserError when the disk does not take it
+   */
   begin(modelId: string, facts: RunFacts): void {
     const folder = this.#folderOf(modelId);
-    Deno.mkdirSync(folder, { recursive: true });
-    writeFileAtomically(join(folder, RUN_FILE), `${JSON.stringify(facts, null, 1)}\n`);
+    const path = join(folder, RUN_FILE);
+    const next = "ask for the model again";
+    try {
+      Deno.mkdirSync(folder, { recursive: true });
+      writeFileAtomically(path, `${JSON.stringify(facts, null, 1)}\n`, next);
+    } catch (error) {
+      throw describeDiskError(error, { path, next });
+    }
   }
 
   /** @throws UserError when the name is none */

@@ -58,17 +58,13 @@ export function modelRoutes(tinker: Tinker): OpenAPIHono {
         const make = async () => {
           const base = served.find(asked.base_model);
           const config = configOf(asked);
-          const model = session.add(id, base, config.rank);
-          try {
+          await session.add(id, base, config.rank, async () => {
             await base.model.call<"create">({
               ...{ kind: "create", adapter: id, config },
               seed: asked.lora_config.seed ?? randomInt(2 ** 32),
             });
             checkpoints.begin(id, factsOf(base, config.rank, asked.user_metadata));
-          } catch (error) {
-            session.models.delete(model.id);
-            throw error;
-          }
+          });
           return { json: { model_id: id, type: "create_model" } };
         };
         return { request_id: futures.add(session.id, make()) };
@@ -88,12 +84,13 @@ export function modelRoutes(tinker: Tinker): OpenAPIHono {
           optimizer: asked.optimizer ?? false,
         });
         model.rank = config.rank;
-        return { path: asked.path, model_id: model.id, type: "load_weights" };
       };
+      const loaded = (id: string) => ({ path: asked.path, model_id: id, type: "load_weights" });
       if (asked.model_id != null && asked.seq_id != null) {
         const { model_id, seq_id } = asked;
         return takeNumbered(tinker, { model_id, seq_id }, asked, async (model) => {
-          return { json: await load(model, checkpoints.find(asked.path).folder) };
+          await load(model, checkpoints.find(asked.path).folder);
+          return { json: loaded(model_id) };
         });
       }
       if (asked.session_id == null || asked.model_seq_id == null) {
@@ -112,15 +109,11 @@ export function modelRoutes(tinker: Tinker): OpenAPIHono {
             throw new UserError(`${asked.path}: its run.json is missing or damaged.`);
           }
           const base = served.find(facts.base_model);
-          const model = session.add(id, base, facts.lora_rank);
-          try {
-            const made = await load(model, saved.folder);
+          await session.add(id, base, facts.lora_rank, async (model) => {
+            await load(model, saved.folder);
             checkpoints.begin(id, { ...facts, created: new Date().toISOString() });
-            return { json: made };
-          } catch (error) {
-            session.models.delete(id);
-            throw error;
-          }
+          });
+          return { json: loaded(id) };
         };
         return { request_id: futures.add(session.id, make()) };
       });

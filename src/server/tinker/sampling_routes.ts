@@ -7,6 +7,7 @@ import { UserError } from "../../base/user_error.ts";
 import type { LikeliestTokens, Response } from "../../engine/sampling/request.ts";
 import { streams } from "../../random/philox.ts";
 import { RequestProblem } from "../http/problem.ts";
+import { Asked } from "../openai/ask.ts";
 import type { RemoteRequest } from "../serving/messages.ts";
 import { at, count, inPath, name, newTinkerApi, post, type Tinker } from "./api.ts";
 import { addressOf } from "./checkpoints.ts";
@@ -132,21 +133,21 @@ async function sampled(
     ...stopsOf(params.stop, stopTokens),
     ...{ prompt, maximumResponse, likeliest: isPlain ? topSampled : 0 },
   };
-  const responses = await Promise.all(
-    Array.from({ length: asked.num_samples ?? 1 }, async (_, sequenceId) => {
-      const tellsPrompt = sequenceId === 0 && (asked.prompt_logprobs === true || topPrompt > 0);
-      const request: RemoteRequest = {
-        ...base,
-        sequenceId,
-        promptLogProbs: tellsPrompt,
-        promptLikeliest: tellsPrompt ? topPrompt : 0,
-      };
-      const sample = (one: RemoteRequest) => model.sample({ request: one, adapter, client }, ended);
-      const response = await sample(request);
-      if (isPlain) return response;
-      return await untempered(response, request, topSampled, sample);
-    }),
-  );
+  const requests = Array.from({ length: asked.num_samples ?? 1 }, (_, sequenceId) => {
+    const tellsPrompt = sequenceId === 0 && (asked.prompt_logprobs === true || topPrompt > 0);
+    return {
+      ...{ ...base, sequenceId },
+      ...{ promptLogProbs: tellsPrompt, promptLikeliest: tellsPrompt ? topPrompt : 0 },
+    };
+  });
+  const asking = new Asked({ model, adapter }, client, ended);
+  let responses: readonly Response[];
+  try {
+    responses = await asking.all(requests);
+    if (!isPlain) responses = await untempered(responses, base, topSampled, asking);
+  } finally {
+    asking.end();
+  }
   const { prompt: told, cachedTokens } = responses[0];
   const message = create(SampleResponseSchema, {
     sequences: responses.map((response) => ({
@@ -162,40 +163,36 @@ async function sampled(
   return { protobuf: toBinary(SampleResponseSchema, message) };
 }
 
-/** A response with the log-probs of its tokens at temperature 1, for which the model reads it once more. */
+/** Responses with the log-probs of their tokens at temperature 1, for which the model reads them once more. */
 async function untempered(
-  response: Response,
-  request: RemoteRequest,
+  responses: readonly Response[],
+  request: Omit<RemoteRequest, "sequenceId">,
   likeliest: number,
-  sample: (again: RemoteRequest) => Promise<Response>,
-): Promise<Response> {
-  const { tokens } = response;
+  asking: Asked,
+): Promise<Response[]> {
   const { prompt } = request;
-  const last = tokens.length - 1;
-  // The last token is not read, but predicted: what is sampled in its place is thrown away.
-  const read = new Uint32Array(prompt.length + tokens.length);
-  read.set(prompt);
-  read.set(tokens, prompt.length);
-  const scored = await sample({
+  const read = await asking.all(responses.map(({ tokens }, sequenceId) => ({
     ...request,
-    ...{ temperature: 1, topK: 0, topP: 1, minP: 0 },
-    ...{ stopTokens: [], stopStrings: [], likeliest: 0 },
-    prompt: read,
-    maximumResponse: 1,
+    ...{ temperature: 1, topK: 0, topP: 1, minP: 0, likeliest: 0, sequenceId },
+    prompt: Uint32Array.from([...prompt, ...tokens]),
+    maximumResponse: 0,
     promptLogProbs: true,
     promptLikeliest: likeliest,
+  })));
+  return responses.map((response, r) => {
+    const { prompt: told } = read[r];
+    if (told === null) return response; // it was given up
+    const { logProbs, likeliest: rows } = told;
+    return {
+      ...response,
+      logProbs: logProbs.slice(prompt.length),
+      likeliest: rows && {
+        k: rows.k,
+        tokens: rows.tokens.slice(rows.k * prompt.length),
+        logProbs: rows.logProbs.slice(rows.k * prompt.length),
+      },
+    };
   });
-  if (!scored.prompt || last < 0) return response;
-  const { logProbs, likeliest: rows } = scored.prompt;
-  return {
-    ...response,
-    logProbs: logProbs.slice(prompt.length),
-    likeliest: rows && {
-      k: rows.k,
-      tokens: rows.tokens.slice(rows.k * prompt.length),
-      logProbs: rows.logProbs.slice(rows.k * prompt.length),
-    },
-  };
 }
 
 function topkOf(rows: LikeliestTokens | null) {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { removeIfPresent } from "../../base/atomic_file.ts";
+import { UserError } from "../../base/user_error.ts";
 import { RequestProblem } from "../http/problem.ts";
 import type { Served } from "../serving/served_models.ts";
 import { Ordered } from "./ordered.ts";
@@ -62,18 +63,29 @@ export class Session {
     return join(this.snapshots, this.id, randomUUID());
   }
 
-  /** Adds a model whose requests are done in the order of their numbers. */
-  add(id: string, served: Served, rank: number): TrainedModel {
+  /**
+   * Has a model whose requests are done in the order of their numbers.
+   *
+   * @param make makes its adapter; when that fails, or the session ends meanwhile, nothing of it stays
+   * @throws UserError when it has the model already
+   */
+  async add(
+    id: string,
+    served: Served,
+    rank: number,
+    make: (model: TrainedModel) => Promise<void>,
+  ): Promise<void> {
+    if (this.models.has(id)) throw new UserError(`${id} is there already.`);
     const model = { id, served, rank, ordered: new Ordered(this.futures, this.id) };
     this.models.set(id, model);
-    return model;
-  }
-
-  /** Takes a model out, and its adapter off the GPU. */
-  async drop(id: string): Promise<void> {
-    const model = this.models.get(id);
-    this.models.delete(id);
-    if (model) await dropped(model);
+    try {
+      await make(model);
+      if (this.ended.aborted) throw new RequestProblem(410, "The session has ended meanwhile.");
+    } catch (error) {
+      this.models.delete(id);
+      await dropped(model);
+      throw error;
+    }
   }
 
   /** Returns all that it has. */
@@ -82,6 +94,9 @@ export class Session {
     this.futures.drop(this.id);
     const models = [...this.models.values()];
     this.models.clear();
+    for (const { served, adapter } of this.samplings.values()) {
+      if (adapter !== null) served.model.forget(adapter);
+    }
     this.samplings.clear();
     await Promise.all(models.map(dropped));
     removeIfPresent(join(this.snapshots, this.id));

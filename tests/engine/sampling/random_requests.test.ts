@@ -42,7 +42,11 @@ function differentRequests(count: number): Wanted[] {
     likeliest: pick(0, 0, 0, 3),
     promptLogProbs: pick(false, false, false, true),
     promptLikeliest: pick(0, 0, 0, 2),
-  }));
+  })).map((wanted, i) => {
+    // Some prompts are read alone.
+    const asksPrompt = wanted.promptLogProbs || wanted.promptLikeliest;
+    return asksPrompt && i % 4 === 0 ? { ...wanted, maximumResponse: 0 } : wanted;
+  });
 }
 
 /** Does something whenever the host waits for the GPU, and when it has waited. */
@@ -75,8 +79,9 @@ function assertBegins(found: Response, whole: Response, i: number): void {
     assert.deepEqual(found.likeliest.tokens, tokens.slice(0, k * length), `neighbours of ${i}`);
     assert.deepEqual(bits(found.likeliest.logProbs), bits(logProbs.slice(0, k * length)));
   }
-  if (length > 0) assert.deepEqual(found.prompt, whole.prompt, `prompt of ${i}`);
-  if (found.end.reason !== "aborted") assert.deepEqual(found.end, whole.end, `end of ${i}`);
+  const isWhole = found.end.reason !== "aborted";
+  if (length > 0 || isWhole) assert.deepEqual(found.prompt, whole.prompt, `prompt of ${i}`);
+  if (isWhole) assert.deepEqual(found.end, whole.end, `end of ${i}`);
 }
 
 /** What was told piece by piece is what the end said. */

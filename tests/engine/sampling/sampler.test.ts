@@ -153,6 +153,7 @@ onEveryGpu("sampler: log-probs and the likeliest tokens are the training pass's"
       { ...plain, prompt, sequenceId: 1, promptLogProbs: true },
       { ...plain, prompt: prompt.subarray(0, 1), sequenceId: 2, promptLikeliest: 2 },
       { ...plain, prompt: prompt.subarray(0, 50), sequenceId: 3, likeliest: 2 },
+      { ...plain, prompt, sequenceId: 4, promptLikeliest: k, maximumResponse: 0 },
     ];
     const responses = await withSampler(
       model,
@@ -167,7 +168,9 @@ onEveryGpu("sampler: log-probs and the likeliest tokens are the training pass's"
         return await Promise.all(asked);
       },
     );
-    const [first, second, third, fourth] = responses;
+    const [first, second, third, fourth, read] = responses;
+    assert.deepEqual(read.prompt, first.prompt);
+    assert.deepEqual([read.tokens.length, read.end.reason], [0, "length"]);
     // The whole distribution at every place, from the training pass: each token as every target.
     const distributions = async (text: Uint32Array, from: number, temperature: number) => {
       const sequences = Array.from({ length: 64 }, (_, token) => ({

@@ -7,6 +7,7 @@ import { forwardSequences } from "../../../src/engine/training/forward.ts";
 import { loadTangoConfig } from "../../../src/run/config/load_config.ts";
 import { liveProcess } from "../../../src/run/control/endpoint/control_file.ts";
 import { RunFolder } from "../../../src/run/store/run_folder.ts";
+import { listCheckpoints } from "../../../src/run/store/checkpoint.ts";
 import { StoredCheckpoint } from "../../../src/run/store/stored_checkpoint.ts";
 import { loadPolicy } from "../../../src/run/tango/load_policy.ts";
 import { Client, ENDLESS } from "../client.ts";
@@ -94,6 +95,8 @@ Deno.test({
         const live = await ask("/v1/completions", { ...SCORED, model: name });
         const at = Number(/@(\d+)$/.exec(live.body.model)?.[1]);
         assert.ok(at >= step, `${live.body.model} of a run at ${step}`);
+        // It saves another when it is stopped.
+        while ((await client.until(id, "running")).step < at + 3);
         await client.act(id, "stop");
         await client.until(id, "stopped");
         const folder = RunFolder.at(join(root, id));
@@ -115,6 +118,19 @@ Deno.test({
           model.release();
         }
         gpu.close();
+        // A run of the same name, begun anew, has come to the same step.
+        const others = listCheckpoints(folder.checkpoints).filter(({ step }) => step !== at);
+        const [other] = others.length > 0 ? others : assert.fail("there is one checkpoint alone");
+        const scored = async (step: number) =>
+          logProbsOf(await ask("/v1/completions", { ...SCORED, model: `${name}@${step}` }));
+        const found = await scored(other.step);
+        assert.notDeepEqual(found, await scored(at));
+        Deno.removeSync(place, { recursive: true });
+        Deno.mkdirSync(place);
+        for (const { name } of Deno.readDirSync(other.path)) {
+          Deno.copyFileSync(join(other.path, name), join(place, name));
+        }
+        assert.deepEqual(await scored(at), found);
         const none = await ask("/v1/completions", { ...SCORED, model: `${name}@999999` });
         assert.equal(none.status, 404);
         assert.match(none.body.error.message, new RegExp(`There are: .*${at}`));

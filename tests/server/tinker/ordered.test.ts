@@ -53,8 +53,8 @@ Deno.test("sessions: one that says nothing is ended, with its snapshots and what
       return Promise.resolve(null);
     };
     const served = { model: { pid: 1, call } } as unknown as Served;
-    silent.add("a", served, 8);
-    talking.add("b", served, 8);
+    await silent.add("a", served, 8, () => Promise.resolve());
+    await talking.add("b", served, 8, () => Promise.resolve());
     const folder = silent.snapshotFolder();
     Deno.mkdirSync(folder, { recursive: true });
     const waited = futures.add(silent.id, new Promise(() => {}));

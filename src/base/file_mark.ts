@@ -1,0 +1,26 @@
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+
+/**
+ * Tells what is at a path apart from what was there before or comes after, without reading it: another file, or one
+ * that was written since. Null when nothing can be seen there; who opens it learns why.
+ */
+export function fileMark(path: string): string | null {
+  try {
+    const { ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
+    return [ino, size, mtimeNs, ctimeNs].join(" ");
+  } catch {
+    return null;
+  }
+}
+
+/** The same of a file, or of all files of a folder, but not of folders in it. */
+export function filesMark(path: string): string | null {
+  try {
+    if (!statSync(path).isDirectory()) return fileMark(path);
+    const names = readdirSync(path, { withFileTypes: true }).filter((entry) => entry.isFile());
+    return names.map(({ name }) => `${name} ${fileMark(join(path, name))}`).sort().join("\n");
+  } catch {
+    return null;
+  }
+}
