@@ -40,7 +40,7 @@ export async function onRanks(
       );
     }
     const opened = await openCommunicator();
-    joined();
+    await joined();
     await body(opened);
     await opened.close();
   } catch (error) {
