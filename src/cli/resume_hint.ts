@@ -38,7 +38,7 @@ export async function withResumeHint<Result>(
 
 /** What a run has kept so far, and how to go on with it; nothing of one that has not been begun. */
 export function howToGoOn(command: RunCommand, folder: RunFolder): string {
-  if (command !== "compare" && !folder.isUsed) return "";
+  if (!folder.isUsed) return "";
   const kept = command === "compare" ? "Each of its runs has its checkpoints." : keptOf(folder);
   return `${kept} Continue with: ./tango ${command} --run ${folder.path} --resume`;
 }

@@ -15,7 +15,10 @@ export class Meeting implements Disposable {
   /** Settles with the words to be said when they will not come together. */
   readonly failed: Promise<string> = this.#failed.promise;
 
-  constructor(private readonly watch: RankWatch, private readonly size: number) {
+  constructor(
+    private readonly watch: Pick<RankWatch, "stageOf" | "pidOf" | "silentSeconds">,
+    private readonly size: number,
+  ) {
     this.#timer = setInterval(() => this.#look(), LOOK_MS);
     Deno.unrefTimer(this.#timer);
   }
