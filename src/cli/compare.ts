@@ -13,6 +13,7 @@ import { problemsName } from "../run/problems/open_problems.ts";
 import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/store/run_folder.ts";
 import { describeDevice } from "../gpu/describe_device.ts";
 import { addExamples } from "./examples.ts";
+import { openReward } from "../run/tango/custom_reward.ts";
 import { FollowedRun } from "./followed_run.ts";
 import { describeTangoSteps } from "./progress/tango_progress.ts";
 import {
@@ -53,6 +54,7 @@ export function register(program: Command): void {
 
 async function compare(options: CompareOptions, command: Command): Promise<void> {
   const { config, seeds, path } = options.resume ? reopen(options, command) : plan(options);
+  await openReward(config.rewards.module); // said before anything is loaded
   using followed = new FollowedRun(describeTangoSteps, "step");
   followed.events.listen((event) => {
     if (event.type !== "comparedRun") return;

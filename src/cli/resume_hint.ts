@@ -23,7 +23,9 @@ export async function withResumeHint<Result>(
     return await body();
   } catch (error) {
     if (error instanceof GpuFailure || error instanceof GradingFailure) {
-      throw new Failure(`${error.message}\n${howToGoOn(command, folder)}`, { cause: error });
+      throw new Failure(`${error.message}\n${howToGoOn(command, folder)}`.trimEnd(), {
+        cause: error,
+      });
     }
     if (error instanceof Divergence) {
       const lines = [error.message, ...afterDivergence(command, folder, error)];
@@ -33,8 +35,9 @@ export async function withResumeHint<Result>(
   }
 }
 
-/** What a run has kept so far, and how to go on with it. */
+/** What a run has kept so far, and how to go on with it; nothing of one that has not been begun. */
 export function howToGoOn(command: RunCommand, folder: RunFolder): string {
+  if (!folder.isUsed) return "";
   const kept = command === "compare" ? "Each of its runs has its checkpoints." : keptOf(folder);
   return `${kept} Continue with: ./tango ${command} --run ${folder.path} --resume`;
 }

@@ -83,5 +83,8 @@ function samples(run: string | undefined, options: SamplesOptions): void {
     );
     console.log(`${text}\n`);
   }
-  console.log(`${chosen.length} of ${matching} samples in ${folder.samples}`);
+  const hint = options.text || chosen.length === 0
+    ? ""
+    : "; --text shows what the models wrote, word for word";
+  console.log(`${chosen.length} of ${matching} samples in ${folder.samples}${hint}`);
 }

@@ -130,6 +130,8 @@ async function fineTuneOn(
       });
     return withTimeline(gpu, { ranks, events }, trace, session);
   };
+  // Both may take a while, in which there is nothing else to see.
+  console.log(`Reading ${name} and planning the memory ...`);
   const place = { config, gpuIndex: options.gpuIndex, folder, events };
   const reachedEnd = await runOnGpu(opened, { ...place, command: "sft" }, run);
   if (!reachedEnd) Deno.exitCode = followed?.stoppedExitCode ?? INTERRUPTED_EXIT_CODE;

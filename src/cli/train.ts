@@ -26,6 +26,7 @@ import type { MetricsLine } from "../run/store/metrics_log.ts";
 import { findHeadlines, methodName } from "../run/report/report.ts";
 import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/store/run_folder.ts";
 import { isFinished, trainWithReport } from "../run/session/training_session.ts";
+import { openReward } from "../run/tango/custom_reward.ts";
 import { type RunTimeline, withTimeline } from "../run/trace/run_timeline.ts";
 import { describeDevice } from "../gpu/describe_device.ts";
 import { describeParameters, describeParts } from "./device_line.ts";
@@ -75,8 +76,8 @@ export function register(program: Command): void {
 
 async function train(options: TrainOptions, command: Command): Promise<void> {
   // What is wrong with it is said before any rank is started.
-  const check = (ranks: number) => {
-    const { config } = options.resume ? reopen(options, command) : begin(options, ranks);
+  const check = async (ranks: number) => {
+    const { config } = await choose(options, command, ranks);
     placementOf(config, ranks);
   };
   await onRanks(options.ranks, check, (opened) => trainOn(opened, options, command));
@@ -92,7 +93,7 @@ async function trainOn(
   const { config, path, changes, isDone } = await broadcastOutcome(
     ranks,
     0,
-    () => Promise.resolve(options.resume ? reopen(options, command) : begin(options, ranks.size)),
+    () => choose(options, command, ranks.size),
   );
   const folder = RunFolder.at(path);
   if (isDone) {
@@ -154,6 +155,13 @@ interface ChosenRun {
   readonly changes: Settings | null;
   /** Whether nothing of it is left to be done. */
   readonly isDone: boolean;
+}
+
+/** Which run it is; that it can be rewarded is known before anything is loaded. */
+async function choose(options: TrainOptions, command: Command, ranks: number): Promise<ChosenRun> {
+  const chosen = options.resume ? reopen(options, command) : begin(options, ranks);
+  if (!chosen.isDone) await openReward(chosen.config.rewards.module);
+  return chosen;
 }
 
 function begin(options: TrainOptions, ranks: number): ChosenRun {

@@ -24,6 +24,19 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
       "train --ranks 1000",
       /1000 ranks train the generator and an update can be cut into 32 parts, .* Start at most 32/,
     ],
+    [
+      "train --ranks 9999",
+      /9999 ranks train the generator and .* Start at most 32 for it\.$/,
+    ],
+    // Before a model is looked for, or a rank started.
+    [
+      "train --set rewards.module=no/such.ts --set generator.model=nowhere",
+      /^no\/such\.ts: there is no such reward module/,
+    ],
+    [
+      "train --ranks 2 --set rewards.module=src/base/failure.ts",
+      /^src\/base\/failure\.ts: the reward module has no default export/,
+    ],
     ["train --ranks 3 --set reduction.shards=2", /3 ranks train .* has 2 parts,/],
     [
       "train --ranks 2 --set placement.generator=0 --set placement.verifier=2",

@@ -122,6 +122,22 @@ Deno.test({
         assert.ok(!Object.keys(alone.metrics).some((name) => name.includes("by_source")));
       });
 
+      await test.step("columns of any names", async () => {
+        const sound = problems.slice(0, 6)
+          .map(({ question, answer }) => ({ task: question, result: answer, kind: "text" }));
+        Deno.writeTextFileSync(path("renamed.jsonl"), lines(sound));
+        const renamed = ["--data", path("renamed.jsonl"), "--columns"];
+        const columns = ["question=task", "answer=result"];
+        const found = await json(...model, ...renamed, ...columns, "comparison=text");
+        const accuracy = (metrics: Record<string, number>) => metrics["eval/generator/accuracy"];
+        const alone = await json(...model, "--data", path("sound.jsonl"));
+        assert.equal(accuracy(found.metrics), accuracy(alone.metrics));
+        const refused = (...wrong: string[]) => run(2, "eval", ...model, ...renamed, ...wrong);
+        assert.match(await refused("anser=result"), /anser=result: expected key=column with one/);
+        assert.match(await refused("answer=result"), /--columns: question: /);
+        assert.match(await refused(...columns, "--format", "gsm8k"), /cannot be used with/);
+      });
+
       await test.step("several samples of each problem, without a format named", async () => {
         const sampled = ["--data", path("both.jsonl"), "--k", "4", "--temperature", "0.7"];
         const { metrics, ...facts } = await json(...model, ...sampled);

@@ -5,7 +5,7 @@ import { type Command, Option } from "commander";
 import { formats } from "../../data/files/formats.ts";
 import { taskNames } from "../../data/tasks.ts";
 import type { TangoConfig } from "../../run/config/config_schema.ts";
-import { dataEntry } from "../../run/config/data_schema.ts";
+import { dataEntry, parseColumns } from "../../run/config/data_schema.ts";
 import { FileProblems } from "../../run/problems/file_problems.ts";
 import {
   type EvaluatedPrompts,
@@ -67,6 +67,12 @@ export function register(program: Command): void {
       new Option("--format <name>", "their format; default: told by the path or the columns")
         .choices(formats.map(({ name }) => name)),
     )
+    .addOption(
+      new Option(
+        "--columns <key=column...>",
+        "which of their columns hold what, such as question=prompt answer=final; the keys are those of data.train",
+      ).conflicts("format"),
+    )
     .option(
       "--problems <number>",
       `number of problems; default: ${defaultProblems}, of files all that are held out`,
@@ -92,6 +98,8 @@ export function register(program: Command): void {
     "deno task eval --model runs/last-letter-001/generator --k 8": "mean@8, pass@k and maj@k",
     "deno task eval --model runs/gsm8k-001/generator --data gsm8k.jsonl --k 8":
       "the same on a file of problems, with the run's own prompts",
+    "deno task eval --model runs/mine/generator --data exam.csv --columns question=task answer=result":
+      "on a file whose columns have names of their own",
     "deno task eval --policy verifier --model runs/last-letter-001/verifier --generator runs/last-letter-001/generator":
       "how well the verifier judges that generator's fresh solutions",
     "deno task eval --policy verifier --model runs/gsm8k-001/verifier --data ProcessBench/gsm8k.json":
@@ -153,11 +161,16 @@ async function evaluate(options: EvalOptions): Promise<void> {
   console.log(judged === null ? evaluationTable(facts) : processTable(facts));
 }
 
-function entries({ data = [], format }: EvalOptions) {
+function entries({ data = [], format, columns }: EvalOptions) {
   if (format !== undefined && data.length === 0) {
     throw new UserError("--format says how files are read: name some with --data.");
   }
-  return data.map((path) => dataEntry(path, format ?? null));
+  if (columns === undefined) return data.map((path) => dataEntry(path, format ?? null));
+  if (data.length === 0) {
+    throw new UserError("--columns says how files are read: name some with --data.");
+  }
+  const named = parseColumns(columns);
+  return data.map((path) => dataEntry(path, null, named));
 }
 
 function requireVerifier({ policy, generator, k }: EvalOptions): void {

@@ -16,6 +16,7 @@ export interface EvalOptions {
   readonly task?: string;
   readonly data?: readonly string[];
   readonly format?: string;
+  readonly columns?: readonly string[];
   readonly problems?: number;
   readonly k: number;
   readonly temperature?: number;

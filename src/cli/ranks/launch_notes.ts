@@ -26,9 +26,14 @@ export interface WatchedWord {
   readonly hint: string;
 }
 
-/** Told by each rank, as lines of JSON: first who it is, at its own end how it ended. */
+/**
+ * Told by each rank, as lines of JSON: first who it is, that it has joined the others, that it has begun what they do
+ * together, in which they see to each other, and at its own end how it ended.
+ */
 export type RankWord =
   | { readonly type: "here"; readonly rank: number; readonly pid: number }
+  | { readonly type: "joined" }
+  | { readonly type: "begun" }
   | WatchedWord
   | { readonly type: "end"; readonly code: number };
 

@@ -6,9 +6,10 @@ import { Interrupt, INTERRUPTED_EXIT_CODE } from "../interrupt.ts";
 import { LostReader, writeToReader } from "../lost_reader.ts";
 import { EXIT } from "../program.ts";
 import { noted, type TerminalSize } from "./launch_notes.ts";
-import { WithoutLauncherWords } from "./launcher_words.ts";
+import { type KilledProcess, killedProcess, WithoutLauncherWords } from "./launcher_words.ts";
+import { Meeting } from "./meeting.ts";
 import { findMpiexec, startCommand } from "./mpiexec.ts";
-import { type RankEnd, RankWatch, signalProcess } from "./rank_watch.ts";
+import { RankWatch, signalProcess } from "./rank_watch.ts";
 
 /** Milliseconds in which `mpiexec` ends the other ranks when one has ended. */
 const CLEANUP_MS = 5000;
@@ -45,9 +46,10 @@ export async function launchRanks(ranks: number): Promise<number> {
     detached: true, // Ctrl-C would have it end all ranks
   }).spawn();
   let hasSaidWhy = false;
+  const words: string[] = [];
   const shown = Promise.all([
-    show(launcher.stdout, Deno.stdout),
-    show(launcher.stderr, Deno.stderr, (text) => {
+    show(launcher.stdout, Deno.stdout, words),
+    show(launcher.stderr, Deno.stderr, words, (text) => {
       hasSaidWhy ||= text.includes(LAST_WORDS);
     }),
   ]);
@@ -60,7 +62,14 @@ export async function launchRanks(ranks: number): Promise<number> {
     if (first === null) signalProcess(launcher.pid, "SIGKILL"); // nothing has begun
     else signalProcess(first, "SIGINT"); // SIGTERM is how mpirun ends a rank
   });
-  const first = await Promise.race([watch.failed, launcher.status]);
+  using meeting = new Meeting(watch, ranks);
+  const first = await Promise.race([watch.failed, launcher.status, meeting.failed]);
+  if (typeof first === "string") {
+    signalProcess(launcher.pid, "SIGKILL");
+    watch.end();
+    await Promise.race([shown, pause(HEARING_MS)]); // a rank that has not reported may hold them open
+    throw new Failure(first);
+  }
   const cleanup = setTimeout(() => {
     signalProcess(launcher.pid, "SIGKILL");
     watch.end();
@@ -77,20 +86,43 @@ export async function launchRanks(ranks: number): Promise<number> {
   if ("signal" in first && signal !== null) {
     throw new Failure(`${mpiexec.path} was killed (${signal}), which ended all ranks.`);
   }
-  if (failed === null) {
+  if (hasSaidWhy) return code === EXIT.userError ? code : EXIT.failure;
+  const killed = killedProcess(words.join(""));
+  const culprit = killed?.rank ?? failed?.rank;
+  if (culprit === undefined) {
     throw new Failure(`${mpiexec.path} could not start the ranks (exit code ${code}).`);
   }
-  if (hasSaidWhy) return code === EXIT.userError ? code : EXIT.failure;
-  throw new Failure(describeEnd(failed, watch));
+  const silent = killed?.rank == null ? unreported(watch, ranks) : [];
+  throw new Failure(describeEnd(culprit, silent, killed, watch));
 }
 
 /** What a rank's watch would have said, had `mpiexec` not ended it first. */
-function describeEnd({ rank, pid }: RankEnd, watch: RankWatch): string {
+function describeEnd(
+  rank: number,
+  silent: readonly number[],
+  killed: KilledProcess | null,
+  watch: RankWatch,
+): string {
   const word = watch.wordOf(rank);
   if (word === null) {
-    return `rank ${rank} (process ${pid}) was killed or crashed, which ended all ranks.`;
+    const pid = watch.pidOf(rank);
+    const isSure = killed !== null && (killed.rank === rank || killed.pid === pid);
+    const end = `rank ${rank}${pid === null ? "" : ` (process ${pid})`} was ` +
+      (isSure ? `killed (signal ${killed.signal})` : "killed or crashed");
+    const isApart = ["here", null].includes(watch.stageOf(rank));
+    const when = isApart ? " before the ranks had joined" : "";
+    if (silent.length === 0) return `${end}${when}, which ended all ranks.`;
+    return `${end}${when}, and rank ${
+      silent.join(", ")
+    } had not begun; the first of them to end ended all ranks.`;
   }
   return lastWords([word.who], causes.death(word.doing), watch.wordOf(0)?.hint ?? "");
+}
+
+/** Ranks that have never been heard of. */
+function unreported(watch: RankWatch, ranks: number): number[] {
+  return Array.from({ length: ranks }, (_, rank) => rank)
+    .filter((rank) => watch.stageOf(rank) === null);
 }
 
 const pause = (milliseconds: number) =>
@@ -100,9 +132,12 @@ const pause = (milliseconds: number) =>
 async function show(
   from: ReadableStream<Uint8Array>,
   to: typeof Deno.stdout,
+  words: string[],
   hear: (text: string) => void = () => {},
 ): Promise<void> {
-  const text = from.pipeThrough(new TextDecoderStream()).pipeThrough(new WithoutLauncherWords());
+  const text = from.pipeThrough(new TextDecoderStream()).pipeThrough(
+    new WithoutLauncherWords(words),
+  );
   for await (const part of text) {
     hear(part);
     writeToReader(to, new TextEncoder().encode(part));

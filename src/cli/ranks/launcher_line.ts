@@ -26,14 +26,17 @@ export async function stayWithLauncher(rank: number): Promise<void> {
   line.read(new Uint8Array(1)).catch(() => null).then(() => Deno.exit(EXIT.failure));
 }
 
-/** Tells whoever started this rank what to say when it ends without a word. */
-export async function tellLauncher(word: WatchedWord): Promise<void> {
+/** Tells whoever started this rank how far it is, and what to say when it ends without a word. */
+export async function tellLauncher(
+  word: WatchedWord | (RankWord & { readonly type: "begun" }),
+): Promise<void> {
   if (line !== null) await tell(line, word);
 }
 
 /** This rank has joined the others: whatever started them sees to it that they end together. */
-export function joined(): void {
+export async function joined(): Promise<void> {
   isToJoin = false;
+  if (line !== null) await tell(line, { type: "joined" });
 }
 
 /** Tells whoever started this rank that it ends now, and how. */
@@ -44,6 +47,13 @@ export async function endWithLauncher(code: number): Promise<void> {
   endUnjoined(code, (name) => Deno.env.get(name));
 }
 
-async function tell(line: Deno.UnixConn, word: RankWord): Promise<void> {
-  await line.write(new TextEncoder().encode(`${JSON.stringify(word)}\n`));
+/** One word after the other: a write may take only a part. */
+let telling: Promise<void> = Promise.resolve();
+
+function tell(line: Deno.UnixConn, word: RankWord): Promise<void> {
+  const bytes = new TextEncoder().encode(`${JSON.stringify(word)}\n`);
+  telling = telling.then(async () => {
+    for (let told = 0; told < bytes.length;) told += await line.write(bytes.subarray(told));
+  });
+  return telling;
 }

@@ -14,12 +14,13 @@ const PERHAPS = /(?<=^|\n)(?:\n|\n?(?:=+|-+)(?:\n[^\n]*)?)$/;
 
 /** Text as it comes from a launcher, without the launcher's own words. */
 export class WithoutLauncherWords extends TransformStream<string, string> {
-  constructor() {
+  /** @param words are given those that are left out */
+  constructor(words: string[] = []) {
     let held = "";
     super({
       transform(chunk, controller) {
         held += chunk;
-        const { shown, rest } = strip(held);
+        const { shown, rest } = strip(held, words);
         if (shown) controller.enqueue(shown);
         held = rest;
       },
@@ -31,7 +32,7 @@ export class WithoutLauncherWords extends TransformStream<string, string> {
 }
 
 /** Leaves out all blocks; `rest` is what cannot be decided on before more has come. */
-function strip(text: string): { shown: string; rest: string } {
+function strip(text: string, words: string[]): { shown: string; rest: string } {
   let shown = "";
   for (;;) {
     const [begin, end] = BLOCKS.find(([begin]) => begin.test(text)) ?? [];
@@ -44,6 +45,26 @@ function strip(text: string): { shown: string; rest: string } {
     const after = first.index + first[0].length;
     const last = end.exec(text.slice(after));
     if (last === null) return { shown, rest: text.slice(first.index) };
-    text = text.slice(after + last.index + last[0].length);
+    const next = after + last.index + last[0].length;
+    words.push(text.slice(first.index, next));
+    text = text.slice(next);
   }
+}
+
+/** What a launcher says of a process that was killed. */
+export interface KilledProcess {
+  /** Open MPI's; MPICH names some process, maybe one that it has killed itself because of another. */
+  readonly rank: number | null;
+  readonly pid: number;
+  /** Its number. */
+  readonly signal: number;
+}
+
+/** Reads from a launcher's words which process was killed; null when they do not tell. */
+export function killedProcess(words: string): KilledProcess | null {
+  const numberAfter = (before: RegExp) => Number(before.exec(words)?.[1] ?? NaN);
+  const rank = numberAfter(/process rank (\d+)/), pid = numberAfter(/PID (\d+)/);
+  const signal = numberAfter(/signal (\d+)/);
+  if (Number.isNaN(pid) || Number.isNaN(signal)) return null;
+  return { rank: Number.isNaN(rank) ? null : rank, pid, signal };
 }

@@ -19,13 +19,13 @@ const FIRST_RANK_SPEAKS_MS = 2000;
  */
 export async function onRanks(
   ranks: number | undefined,
-  check: (ranks: number) => void,
+  check: (ranks: number) => void | Promise<void>,
   body: (opened: OpenCommunicator) => Promise<void>,
 ): Promise<void> {
   const start = startedBy((name) => Deno.env.get(name));
   if (start === null) {
     if (ranks === undefined || ranks === 1) return await body(await openCommunicator());
-    check(ranks);
+    await check(ranks);
     Deno.exitCode = await launchRanks(ranks);
     return;
   }
@@ -40,7 +40,7 @@ export async function onRanks(
       );
     }
     const opened = await openCommunicator();
-    joined();
+    await joined();
     await body(opened);
     await opened.close();
   } catch (error) {

@@ -8,6 +8,9 @@ export interface RankEnd {
   readonly code: number | null;
 }
 
+/** How far a rank is. */
+export type RankStage = "here" | "joined" | "begun";
+
 /** Milliseconds in which a word is read that was sent before. */
 const READING_MS = 200;
 
@@ -20,6 +23,9 @@ export class RankWatch implements Disposable {
   readonly #listener: Deno.UnixListener;
   readonly #pids = new Map<number, number>();
   readonly #words = new Map<number, WatchedWord>();
+  readonly #stages = new Map<number, RankStage>();
+  /** When a rank was last heard of. */
+  #lastWord = performance.now();
   readonly #shell: Deno.ChildProcess;
   readonly #toShell: WritableStreamDefaultWriter<Uint8Array>;
   readonly #failed = Promise.withResolvers<RankEnd>();
@@ -51,6 +57,16 @@ export class RankWatch implements Disposable {
     return this.#words.get(rank) ?? null;
   }
 
+  /** How far a rank is; null before it has reported. */
+  stageOf(rank: number): RankStage | null {
+    return this.#stages.get(rank) ?? null;
+  }
+
+  /** Seconds in which no rank was heard of. */
+  get silentSeconds(): number {
+    return (performance.now() - this.#lastWord) / 1000;
+  }
+
   /** The process of a rank; null before it has reported. */
   pidOf(rank: number): number | null {
     return this.#pids.get(rank) ?? null;
@@ -80,11 +96,14 @@ export class RankWatch implements Disposable {
       text = lines.pop() ?? "";
       for (const line of lines) {
         const word = JSON.parse(line) as RankWord;
+        this.#lastWord = performance.now();
         if (word.type === "here") {
           Object.assign(end, { rank: word.rank, pid: word.pid });
           this.#pids.set(word.rank, word.pid);
+          this.#stages.set(word.rank, "here");
           await this.add(word.pid);
         } else if (word.type === "watched") this.#words.set(end.rank, word);
+        else if (word.type !== "end") this.#stages.set(end.rank, word.type);
         else {
           end.code = word.code;
           if (word.code !== 0) this.#failed.resolve(end);

@@ -33,10 +33,12 @@ export async function whileWatched<Result>(
   const { silence_seconds: silenceSeconds, stall_seconds: stallSeconds } = limits;
   if (opened.communicator.size === 1) return await body(null);
   if (silenceSeconds === null) {
+    await tellLauncher({ type: "begun" });
     opened.waitAtMost(limits.wait_seconds);
     return await body(null);
   }
   const watch = await RunWatch.open(opened.communicator, gpu, { silenceSeconds, stallSeconds });
+  await tellLauncher({ type: "begun" });
   opened.waitAtMost(limits.wait_seconds);
   let doing = "before its first step";
   let hint = howToGoOn(command, folder);
@@ -50,8 +52,8 @@ export async function whileWatched<Result>(
     if (event.type === "phaseBegan") {
       doing = `in the ${event.phase.replaceAll("_", " ")} of step ${event.step}`;
     }
-    if (event.type === "checkpoint") hint = howToGoOn(command, folder);
-    if (event.type === "phaseBegan" || event.type === "checkpoint") tell();
+    if (event.type === "started" || event.type === "checkpoint") hint = howToGoOn(command, folder);
+    if (["started", "phaseBegan", "checkpoint"].includes(event.type)) tell();
   });
   const result = await watch.guard(() => body(watch));
   opened.waitAtMost(BETWEEN_RUNS_SECONDS);

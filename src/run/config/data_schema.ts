@@ -1,6 +1,7 @@
 /** Where problems or examples come from when they are not an embedded task's. */
 
 import { z } from "zod";
+import { UserError } from "../../base/user_error.ts";
 import { formats } from "../../data/files/formats.ts";
 import { flag, oneOf, section, text, wholeNumber } from "./schema_fields.ts";
 
@@ -95,9 +96,41 @@ export type DataConfig = NonNullable<z.output<typeof dataSchema>>;
 /** The settings of files that are only measured on. */
 export const dataDefaults = z.strictObject(dataFields).omit({ train: true }).parse({});
 
-/** One entry with nothing but its path and format. */
-export function dataEntry(path: string, format: string | null): DataEntry {
-  return entrySchema.parse({ path, format });
+/** Which columns of a file hold what, by the keys of `columns`. */
+export type DataColumns = z.output<typeof columnsSchema>;
+
+/** One entry with nothing but its path, and its format or its columns. */
+export function dataEntry(
+  path: string,
+  format: string | null,
+  columns: DataColumns | null = null,
+): DataEntry {
+  return entrySchema.parse({ path, format, columns });
+}
+
+/**
+ * Reads which columns hold what from the command line: `question=prompt answer=final`. A key that is there several times
+ * has several columns.
+ *
+ * @throws UserError naming what is not understood
+ */
+export function parseColumns(assignments: readonly string[]): DataColumns {
+  const named: Record<string, string | string[]> = {};
+  for (const assignment of assignments) {
+    const [, key, column] = /^([^=]+)=(.+)$/s.exec(assignment) ?? [];
+    if (key === undefined || !Object.hasOwn(columnsSchema.shape, key)) {
+      throw new UserError(
+        `--columns ${assignment}: expected key=column with one of the keys ${
+          Object.keys(columnsSchema.shape).join(", ")
+        }, such as question=prompt.`,
+      );
+    }
+    named[key] = key in named ? [named[key], column].flat() : column;
+  }
+  const { data, error } = columnsSchema.safeParse(named);
+  if (data !== undefined) return data;
+  const [{ path, message }] = error.issues;
+  throw new UserError(`--columns: ${path.join(".")}: ${message}`);
 }
 
 /** Examples from files. */

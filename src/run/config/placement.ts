@@ -93,7 +93,7 @@ function requireWork(
   if (reduction.shards > 1 || ranks <= most) return;
   throw new UserError(
     `${ranks} ranks train ${model} and an update can be cut into ${most} parts, so that some would have nothing to ` +
-      `do. Start at most ${most} for it, or take larger batches.`,
+      `do. Start at most ${most} for it${ranks > MOST_SHARDS ? "" : ", or take larger batches"}.`,
   );
 }
 
@@ -145,10 +145,11 @@ export function requireShards(shards: number, ranks: number, model: string): voi
   throw new UserError(
     `reduction.shards: ${ranks} ranks train ${model} and a batch has ${
       shards === 1 ? "1 part" : `${shards} parts`
-    }, fewer than ranks. Start at most ${
-      shards === 1 ? "1 rank" : `${shards} ranks`
-    } for it, or a new run ` +
-      `with --set reduction.shards=${ranks}, or more; the same number gives the same bits on fewer ranks.`,
+    }, fewer than ranks. Start at most ${shards === 1 ? "1 rank" : `${shards} ranks`} for it` +
+      (ranks > MOST_SHARDS
+        ? `; no run has more than ${MOST_SHARDS} parts.`
+        : `, or a new run with --set reduction.shards=${ranks}, or more; the same number gives the same bits on fewer ` +
+          `ranks.`),
   );
 }
 

@@ -7,6 +7,7 @@ import { UserError } from "../../../src/base/user_error.ts";
 import { FollowedRun } from "../../../src/cli/followed_run.ts";
 import { endWithLauncher } from "../../../src/cli/ranks/launcher_line.ts";
 import { onRanks } from "../../../src/cli/ranks/on_ranks.ts";
+import { startedBy } from "../../../src/distributed/mpi/started_by.ts";
 import { ranksOption } from "../../../src/cli/run_options.ts";
 import type { OpenCommunicator } from "../../../src/distributed/open_communicator.ts";
 import { broadcastValue, gatherValues } from "../../../src/distributed/values.ts";
@@ -22,6 +23,21 @@ const counting = {
   isForRanks: true,
   load: () => Promise.resolve({ register }),
 };
+const early = ["SIGKILL", "SIGSTOP"].find((signal) => Deno.args.includes(signal));
+if (early && startedBy((name) => Deno.env.get(name))?.rank === 1) {
+  // As soon as it has reported to whoever started it.
+  const { connect } = Deno;
+  Deno.connect = (async (options: Deno.UnixConnectOptions) => {
+    const line = await connect(options);
+    const write = line.write.bind(line);
+    line.write = async (bytes) => {
+      const written = await write(bytes);
+      Deno.kill(Deno.pid, early as Deno.Signal);
+      return written;
+    };
+    return line;
+  }) as typeof Deno.connect;
+}
 const code = await runProgram({ count: counting }, Deno.args);
 await endWithLauncher(code);
 Deno.exit(code);

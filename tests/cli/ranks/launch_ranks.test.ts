@@ -17,6 +17,19 @@ interface Counting {
   until(word: string): Promise<void>;
 }
 
+/** The command that counts, which finds a launcher in a folder. */
+function commandFor(mpiexec: Mpiexec, how: string, folder: string): Deno.Command {
+  const wrapper = `#!/bin/sh\nexec ${mpiexec.path} "$@"\n`;
+  Deno.writeTextFileSync(join(folder, "mpiexec"), wrapper, { mode: 0o755 });
+  return new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-check", "-A", PROGRAM, "count", "--ranks", `${RANKS}`, how],
+    env: { PATH: `${folder}:${Deno.env.get("PATH")}` },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  });
+}
+
 /** Starts the program, does something while it counts, and gives what came of it. No rank may be left afterwards. */
 async function counting(
   mpiexec: Mpiexec,
@@ -24,15 +37,7 @@ async function counting(
   meanwhile: (counting: Counting) => Promise<void> | void = () => {},
 ): Promise<{ code: number; printed: string }> {
   const folder = Deno.makeTempDirSync();
-  const wrapper = `#!/bin/sh\nexec ${mpiexec.path} "$@"\n`;
-  Deno.writeTextFileSync(join(folder, "mpiexec"), wrapper, { mode: 0o755 });
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-check", "-A", PROGRAM, "count", "--ranks", `${RANKS}`, how],
-    env: { PATH: `${folder}:${Deno.env.get("PATH")}` },
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
+  const child = commandFor(mpiexec, how, folder).spawn();
   // Apart: what is said on one may come between two lines of the other.
   const said = { stdout: "", stderr: "" };
   let changed = Promise.withResolvers<void>();
@@ -130,10 +135,32 @@ testEachLibrary("--ranks: a rank that is killed ends all with one message", asyn
   );
   assert.match(
     printed,
-    /^rank 1 \(process \d+\) was killed or crashed, which ended all ranks\.\n$/,
+    /^rank 1 \(process \d+\) was killed (or crashed|\(signal 9\)), which ended all ranks\.\n$/,
   );
   assert.equal(code, 1);
 });
+
+/** What is said when rank 1 sends itself a signal before it has joined the others. */
+const early = {
+  SIGKILL:
+    /^rank 1 \(process \d+\) was killed (or crashed|\(signal 9\)) before the ranks had joined, (which|and rank) /,
+  SIGSTOP:
+    /^rank 1 \(process \d+\) was stopped before the ranks had begun, which ended all of them\.\n$/,
+};
+for (const [signal, said] of Object.entries(early)) {
+  testEachLibrary(
+    `--ranks: ${signal} before all have joined ends them and says who`,
+    async (mpiexec) => {
+      const folder = Deno.makeTempDirSync();
+      const { code, stderr } = await commandFor(mpiexec, signal, folder).output();
+      const printed = new TextDecoder().decode(stderr);
+      assert.match(printed, said);
+      assert.equal(code, 1);
+      await gone(Number(/process (\d+)/.exec(printed)?.[1]));
+      Deno.removeSync(folder, { recursive: true });
+    },
+  );
+}
 
 testEachLibrary("--ranks: no rank outlives the process that it was said to", async (mpiexec) => {
   const { code } = await counting(mpiexec, "deaf", ({ pid }) => Deno.kill(pid, "SIGKILL"));

@@ -57,6 +57,13 @@ for (const [command, configuration] of Object.entries(configurations)) {
       const { code, printed } = await runCaptured(COMMANDS, resume);
       assert.equal(code, 2);
       assert.match(printed, /^reduction\.shards: 3 ranks train .* Start at most 2 ranks for it/);
+      // What it advises is allowed.
+      const many = await runCaptured(COMMANDS, [...resume.slice(0, -1), "9999"]);
+      assert.equal(many.code, 2);
+      assert.match(
+        many.printed,
+        /Start at most 2 ranks for it; no run has more than 1024 parts\.$/,
+      );
     });
   });
 }
