@@ -4,7 +4,7 @@ import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
 /** What a program prints to standard error, from JavaScript or from a library. */
 async function standardError(program: string): Promise<string> {
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["eval", program],
+    args: ["eval", "--node-modules-dir=manual", program],
     cwd: import.meta.dirname,
   }).output();
   const text = new TextDecoder().decode(stderr);
@@ -26,7 +26,8 @@ Deno.exit(0);`;
 Deno.test("generate on Dawn prints its answer, and nothing on standard error", async () => {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
-      ...["run", "--allow-all", "--no-check", "src/cli/main.ts", "generate", "cat dog"],
+      ...["run", "--allow-all", "--no-check", "--node-modules-dir=manual", "src/cli/main.ts"],
+      ...["generate", "cat dog"],
       ...["--model", "weights/last-letter/generator", "--temperature", "0", "--gpu", "dawn"],
     ],
     cwd: PROJECT_FOLDER,

@@ -21,6 +21,9 @@ interface TestOptions {
 /** One more than there are cores, since some tests wait; more than four would fill a GPU's memory. */
 const JOBS = Math.min(navigator.hardwareConcurrency + 1, 4);
 
+/** Processes that begin together would queue, and say so, to see whether what this one uses is installed. */
+const INSTALLED = "--node-modules-dir=manual";
+
 /** What checks the types, once for all files: no process of tests does. */
 const TYPES = "types";
 
@@ -66,7 +69,7 @@ async function test(paths: readonly string[], options: TestOptions): Promise<voi
 }
 
 function jobsOf(files: readonly string[], { filter, failFast }: TestOptions): Job[] {
-  const args = ["test", "--allow-all", "--no-check"];
+  const args = ["test", "--allow-all", "--no-check", INSTALLED];
   if (filter !== undefined) args.push("--filter", filter);
   if (failFast) args.push("--fail-fast");
   return [
