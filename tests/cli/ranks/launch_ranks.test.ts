@@ -24,7 +24,7 @@ function commandFor(mpiexec: Mpiexec, how: string, folder: string): Deno.Command
   const wrapper = `#!/bin/sh\nexec ${mpiexec.path} "$@"\n`;
   Deno.writeTextFileSync(join(folder, "mpiexec"), wrapper, { mode: 0o755 });
   return new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-check", "-A", PROGRAM, "count", "--ranks", `${RANKS}`, how],
+    args: ["run", "--no-check", "-A", INSTALLED, PROGRAM, "count", "--ranks", `${RANKS}`, how],
     env: { PATH: `${folder}:${Deno.env.get("PATH")}` },
     stdin: "null",
     stdout: "piped",
@@ -39,19 +39,7 @@ async function counting(
   meanwhile: (counting: Counting) => Promise<void> | void = () => {},
 ): Promise<{ code: number; printed: string }> {
   const folder = Deno.makeTempDirSync();
-<<<<<<< HEAD
   const child = commandFor(mpiexec, how, folder).spawn();
-=======
-  const wrapper = `#!/bin/sh\nexec ${mpiexec.path} "$@"\n`;
-  Deno.writeTextFileSync(join(folder, "mpiexec"), wrapper, { mode: 0o755 });
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-check", "-A", INSTALLED, PROGRAM, "count", "--ranks", `${RANKS}`, how],
-    env: { PATH: `${folder}:${Deno.env.get("PATH")}` },
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
->>>>>>> wt-suite
   // Apart: what is said on one may come between two lines of the other.
   const said = { stdout: "", stderr: "" };
   let changed = Promise.withResolvers<void>();
