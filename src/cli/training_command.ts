@@ -24,7 +24,12 @@ import type { DescribeStep } from "./progress/run_progress.ts";
 import { onRanks } from "./ranks/on_ranks.ts";
 import { type RunOnGpu, runOnGpu } from "./ranks/run_on_gpu.ts";
 import { type ConfigOptions, refuseWithResume } from "./run_options.ts";
-import { describeTrace, TRACE_OPTIONS, type TracedRunOptions, traceOptions } from "./trace_options.ts";
+import {
+  describeTrace,
+  TRACE_OPTIONS,
+  type TracedRunOptions,
+  traceOptions,
+} from "./trace_options.ts";
 
 /** What both commands take. */
 export interface TrainingOptions extends ConfigOptions, TracedRunOptions {
@@ -132,9 +137,7 @@ async function trainOn<Config extends TrainingConfig, Run>(
     console.log(`The run in ${folder.path} is finished; its report is ${folder.report}.`);
     return;
   }
-  using followed = ranks.rank === 0
-    ? new FollowedRun(training.describeSteps, training.step)
-    : null;
+  using followed = ranks.rank === 0 ? new FollowedRun(training.describeSteps, training.step) : null;
   if (changes !== null) followed?.changeAtStart(changes);
   const events = followed?.events ?? new RunEvents();
   events.listen((event) => {
@@ -197,7 +200,8 @@ function reopen<Config extends TrainingConfig, Run>(
   refuseWithResume(command, allowed, [...changeableKeys, ...freeKeys]);
   const folder = RunFolder.open(options.run ?? latestRunDirectory("runs", name));
   requireNotRunning(folder);
-  const isFree = (assignment: string) => freeKeys.some((key) => new RegExp(`^${key}\\b`).test(assignment));
+  const isFree = (assignment: string) =>
+    freeKeys.some((key) => new RegExp(`^${key}\\b`).test(assignment));
   const { free = [], changing = [] } = Object.groupBy(
     options.set ?? [],
     (assignment) => isFree(assignment) ? "free" : "changing",
