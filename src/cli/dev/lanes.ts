@@ -76,7 +76,7 @@ export class Lanes {
     };
     const [{ code }] = await Promise.all([child.status, take(child.stdout), take(child.stderr)]);
     this.#running.delete(child);
-    if (this.count > 1) pieces.forEach(this.write);
+    if (this.count > 1 && !this.#ended) pieces.forEach(this.write);
     return { name, output: await new Blob(pieces as BlobPart[]).text(), code };
   }
 }

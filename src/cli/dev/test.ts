@@ -5,7 +5,7 @@
 
 import type { Command } from "commander";
 import { addExamples } from "../examples.ts";
-import { Interrupt, INTERRUPTED_EXIT_CODE } from "../interrupt.ts";
+import { Interrupt } from "../interrupt.ts";
 import { parseCount } from "../run_options.ts";
 import { type Job, type JobResult, Lanes } from "./lanes.ts";
 import { findTestFiles } from "./test_files.ts";
@@ -48,9 +48,10 @@ async function test(paths: readonly string[], options: TestOptions): Promise<voi
   const count = Math.min(options.jobs, files.length);
   const environment = environmentOf(count, options);
   const lanes = new Lanes(count, environment, (bytes) => Deno.stdout.writeSync(bytes));
-  using _interrupt = new Interrupt(async () => {
-    await lanes.end();
-    Deno.exit(INTERRUPTED_EXIT_CODE);
+  let isInterrupted = false;
+  using interrupt = new Interrupt(() => {
+    isInterrupted = true;
+    void lanes.end();
   }, ["SIGINT", "SIGTERM"]);
 
   const total = { passed: 0, failed: 0 };
@@ -61,8 +62,12 @@ async function test(paths: readonly string[], options: TestOptions): Promise<voi
     total.failed += failed;
     if (failed === 0) return;
     failures.push(`${result.name} (exit code ${result.code})`);
-    if (options.failFast) lanes.end();
+    if (options.failFast) void lanes.end();
   });
+  if (isInterrupted) {
+    Deno.exitCode = interrupt.exitCode;
+    return;
+  }
   for (const name of failures) console.log(`failed: ${name}`);
   console.log(`${total.passed} passed, ${total.failed} failed`);
   if (total.failed > 0) Deno.exitCode = 1;
