@@ -42,7 +42,8 @@ Deno.test("full disk: a checkpoint that does not fit leaves the one before, and 
   const [before] = listCheckpoints(checkpoints);
   const weights = join(before.path, "generator.safetensors");
   const content = Deno.readFileSync(weights);
-  const files = filesIn(path);
+  // The report says how a run ended: while it goes on there is none.
+  const files = filesIn(path).filter((name) => name !== "report.md");
 
   const refused = await runs.resume("full", "tests/run/small_disk.ts");
   assertUserError(
