@@ -3,7 +3,7 @@ import type { DataType, Tensor } from "../src/gpu/tensor.ts";
 import type { Shape } from "./shapes.ts";
 
 /** One element of a result beside its float64 reference. */
-export interface Sample {
+export interface TimingSample {
   readonly what: string;
   readonly actual: number;
   readonly expected: number;
@@ -12,13 +12,13 @@ export interface Sample {
 }
 
 /** A kernel or a whole step at one shape, ready to run. */
-export interface Benchmark {
+export interface TimedKernel {
   /** Floating-point operations, bytes or tokens of one run, counted as bench/shapes.json says. */
   readonly work: number;
   /** Records one run; whole steps also wait for it. */
   launch(): void | Promise<void>;
   /** Compares what the first run left with numbers found in another way, mostly in float64. */
-  check(): Promise<readonly Sample[]>;
+  check(): Promise<readonly TimingSample[]>;
 }
 
 /** Makes a benchmark; `variant` is "" where shapes.json lists none. */
@@ -26,7 +26,7 @@ export type MakeBenchmark = (
   bench: Workbench,
   shape: Shape,
   variant: string,
-) => Benchmark | Promise<Benchmark>;
+) => TimedKernel | Promise<TimedKernel>;
 
 /** A tensor with what was written to it. */
 export interface Input<Data> {

@@ -20,10 +20,10 @@ import { hostLine, rateHead, rateRow } from "./model/rate_table.ts";
 import { measure } from "./measure.ts";
 import { runPeer } from "./peer.ts";
 import {
+  type BenchResult,
   type BurnResultsFile,
   type ModelResultsFile,
   readResults,
-  type Result,
   type ResultsFile,
   writeResults,
 } from "./results.ts";
@@ -37,7 +37,7 @@ import {
 import { listTasks } from "./shapes.ts";
 import {
   describeAdapter,
-  describeDevice,
+  describeRatedDevice,
   describeTuning,
   headRow,
   resultRow,
@@ -119,7 +119,7 @@ async function bench(options: BenchOptions, command: Command): Promise<void> {
   const gpu = await Gpu.open(options.gpu, { index: options.gpuIndex });
   const tuning = useStoredTuning(gpu);
   const rates = await measureDeviceRates(gpu, seconds);
-  console.log(`${describeDevice(gpu.info, rates)}\n${describeTuning(tuning)}`);
+  console.log(`${describeRatedDevice(gpu.info, rates)}\n${describeTuning(tuning)}`);
   if (against && against.adapter !== gpu.info.name) {
     console.log(`Beware: ${options.against} was measured on ${against.adapter}.`);
   }
@@ -129,7 +129,7 @@ async function bench(options: BenchOptions, command: Command): Promise<void> {
   if (peer) console.log(`Beside ${peer.description}`);
 
   console.log(`\n${headRow({ peer, against })}`);
-  const results: Result[] = [];
+  const results: BenchResult[] = [];
   for (const task of tasks) {
     const result = await measure(gpu, task, rates, seconds, console.log);
     results.push(result);

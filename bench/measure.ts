@@ -1,10 +1,10 @@
 import type { Gpu } from "../src/gpu/gpu.ts";
-import { type Benchmark, type Sample, Workbench } from "./benchmark.ts";
+import { type TimedKernel, type TimingSample, Workbench } from "./benchmark.ts";
 import type { DeviceRates } from "./device_rates.ts";
 import { endToEnd } from "./end_to_end/all.ts";
 import { benchmarks } from "./kernels/all.ts";
-import type { Result } from "./results.ts";
-import type { Task } from "./shapes.ts";
+import type { BenchResult } from "./results.ts";
+import type { BenchTask } from "./shapes.ts";
 import { timeLaunches } from "./timing.ts";
 
 const all = { ...benchmarks, ...endToEnd };
@@ -16,11 +16,11 @@ const all = { ...benchmarks, ...endToEnd };
  */
 export async function measure(
   gpu: Gpu,
-  task: Task,
+  task: BenchTask,
   rates: DeviceRates,
   budget: number,
   report: (line: string) => void,
-): Promise<Result> {
+): Promise<BenchResult> {
   const { name, shape, unit } = task;
   const bench = new Workbench(gpu);
   try {
@@ -41,7 +41,7 @@ export async function measure(
 /** The largest error of the first run, in parts of its bound, and the variants that it launched. */
 async function checkOnce(
   gpu: Gpu,
-  benchmark: Benchmark,
+  benchmark: TimedKernel,
   report: (line: string) => void,
 ): Promise<{ readonly error: number; readonly variants: readonly string[] }> {
   const variants = new Set<string>();
@@ -61,7 +61,10 @@ async function checkOnce(
  *
  * @param report receives a line for every wrong element
  */
-export function largestError(samples: readonly Sample[], report: (line: string) => void): number {
+export function largestError(
+  samples: readonly TimingSample[],
+  report: (line: string) => void,
+): number {
   let worst = 0;
   for (const { what, actual, expected, bound } of samples) {
     const difference = Math.abs(actual - expected);

@@ -10,7 +10,7 @@ import type { PeerType } from "./model/transformers_process.ts";
 import type { Unit } from "./shapes.ts";
 
 /** One measurement. */
-export interface Result {
+export interface BenchResult {
   /** KERNEL or KERNEL_VARIANT of bench/shapes.json, training_step or rollout. */
   readonly name: string;
   readonly shape: string;
@@ -59,7 +59,7 @@ export interface ResultsFile {
   /** Absent in files of earlier versions. */
   readonly device?: DeviceRecord;
   readonly rates: DeviceRates;
-  readonly results: readonly Result[];
+  readonly results: readonly BenchResult[];
 }
 
 /** The key by which results are compared. */

@@ -26,7 +26,7 @@ export interface Shape {
 }
 
 /** One thing to measure: `name` is KERNEL or KERNEL_VARIANT. */
-export interface Task {
+export interface BenchTask {
   readonly name: string;
   readonly kernel: string;
   readonly variant: string;
@@ -57,7 +57,7 @@ interface ShapesFile {
  *
  * @throws UserError when there are none
  */
-export function listTasks(filter: string): Task[] {
+export function listTasks(filter: string): BenchTask[] {
   const path = new URL("./shapes.json", import.meta.url);
   const { kernels, endToEnd } = JSON.parse(Deno.readTextFileSync(path)) as ShapesFile;
   const kernelTasks = Object.entries(kernels).flatMap((
@@ -73,7 +73,7 @@ export function listTasks(filter: string): Task[] {
       }))
     )
   );
-  const tasks: Task[] = [...kernelTasks, ...endToEndTasks(endToEnd)];
+  const tasks: BenchTask[] = [...kernelTasks, ...endToEndTasks(endToEnd)];
   const wanted = tasks.filter(({ name, shape }) => `${name}/${shape.label}`.includes(filter));
   if (wanted.length === 0) {
     const names = [...new Set(tasks.map(({ name }) => name))].join(", ");
@@ -94,7 +94,7 @@ function readShape(entry: Readonly<Record<string, number | string | readonly num
   };
 }
 
-function endToEndTasks({ model, trainingStep, rollout }: ShapesFile["endToEnd"]): Task[] {
+function endToEndTasks({ model, trainingStep, rollout }: ShapesFile["endToEnd"]): BenchTask[] {
   return Object.entries({ training_step: trainingStep, rollout }).map(([name, size]) => ({
     name,
     kernel: name,

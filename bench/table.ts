@@ -2,7 +2,7 @@ import type { DeviceInfo } from "../src/gpu/adapter.ts";
 import type { StoredTuning } from "../src/run/tuning/tuning_file.ts";
 import type { DeviceRates } from "./device_rates.ts";
 import type { PeerResults } from "./peer.ts";
-import { type Result, resultKey, type ResultsFile } from "./results.ts";
+import { type BenchResult, resultKey, type ResultsFile } from "./results.ts";
 import type { Unit } from "./shapes.ts";
 
 /** As tables say them. */
@@ -28,7 +28,7 @@ export function describeAdapter({ engine, name, software }: DeviceInfo): string 
 }
 
 /** The same with what it can do at best. */
-export function describeDevice(info: DeviceInfo, rates: DeviceRates): string {
+export function describeRatedDevice(info: DeviceInfo, rates: DeviceRates): string {
   return [
     describeAdapter(info),
     `Its limits, measured now: ${number(rates.gflops)} GFLOP/s (fma in registers), ` +
@@ -46,7 +46,7 @@ export function describeTuning({ path, classes, ignored }: UsedTuning): string {
 }
 
 /** Which variants ran in some results, a line for each class of shapes; empty where there was no choice. */
-export function variantLines(results: readonly Result[]): string[] {
+export function variantLines(results: readonly BenchResult[]): string[] {
   const ran = new Set(results.flatMap(({ variants = [] }) => variants));
   return ran.size === 0
     ? []
@@ -63,7 +63,7 @@ export function headRow({ peer, against }: Comparisons): string {
 }
 
 /** One result as a row; speeds above 1 mean that this engine is faster. */
-export function resultRow(result: Result, { peer, against }: Comparisons): string {
+export function resultRow(result: BenchResult, { peer, against }: Comparisons): string {
   const { name, shape, milliseconds, rate, unit, share, error } = result;
   const peerTime = peer?.milliseconds.get(resultKey(result));
   const before = against?.results.find((other) => resultKey(other) === resultKey(result));

@@ -2,7 +2,7 @@ import { UserError } from "../../src/base/user_error.ts";
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import { Workbench } from "../benchmark.ts";
 import { type ComparedRate, type ComparedWork, measurePairs } from "../model/pairs.ts";
-import type { Task } from "../shapes.ts";
+import type { BenchTask } from "../shapes.ts";
 import { BurnProcess } from "./burn_process.ts";
 import { preparePolicyStep } from "./policy_step.ts";
 import { prepareProduct } from "./product.ts";
@@ -15,13 +15,13 @@ export interface BurnMeasurement {
   /** Told what is measured beside, and how far its numbers are from ours. */
   readonly say: (line: string) => void;
   /** Told each rate as it is there. */
-  readonly report: (task: Task, rate: ComparedRate<"burn">) => void;
+  readonly report: (task: BenchTask, rate: ComparedRate<"burn">) => void;
 }
 
 /** Makes a work on both sides, after it has compared their numbers. */
 export type PrepareBeside = (
   bench: Workbench,
-  task: Task,
+  task: BenchTask,
   peer: BurnProcess,
   /** For files of numbers. */
   folder: string,
@@ -42,7 +42,7 @@ const prepare: Readonly<Record<string, PrepareBeside>> = {
  */
 export async function measureBurn(
   gpu: Gpu,
-  tasks: readonly Task[],
+  tasks: readonly BenchTask[],
   { cargo, runs, say, report }: BurnMeasurement,
 ): Promise<string> {
   const compared = tasks.filter(({ kernel }) => kernel in prepare);

@@ -1,6 +1,6 @@
 import { attentionBackward, attentionForward } from "../../src/kernels/attention/attention.ts";
 import { attentionSegments } from "../../src/kernels/attention/attention_segments.ts";
-import { dot, type MakeBenchmark, type Sample, sampleIndices } from "../benchmark.ts";
+import { dot, type MakeBenchmark, sampleIndices, type TimingSample } from "../benchmark.ts";
 
 /** Softmax weights and sums of up to 512 values of size 1. */
 const forwardBound = 5e-6;
@@ -93,7 +93,7 @@ export const makeAttention: MakeBenchmark = (bench, { size, lengths }, variant) 
     launch: () => attentionBackward(gpu, given, { dQueries, dKeys, dValues }, shape),
     check: async () => {
       const [dqData, dkData, dvData] = await gpu.readAll([dQueries, dKeys, dValues]);
-      const sample = (what: string, actual: number, expected: number): Sample => ({
+      const sample = (what: string, actual: number, expected: number): TimingSample => ({
         what,
         actual,
         expected,

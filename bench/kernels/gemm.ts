@@ -2,9 +2,9 @@ import { gemm, type GemmLayout } from "../../src/kernels/products/gemm.ts";
 import {
   dot,
   type MakeBenchmark,
-  type Sample,
   sampleIndices,
   sumBound,
+  type TimingSample,
   type Workbench,
 } from "../benchmark.ts";
 import type { Shape } from "../shapes.ts";
@@ -21,7 +21,7 @@ export function makeProduct(bench: Workbench, { size: { m, n, k } }: Shape, layo
     c,
     launch: () => gemm(bench.gpu, layout, a.tensor, b.tensor, c),
     /** Compares some elements of a product with their sums in float64. */
-    compare: (result: Float32Array): Sample[] =>
+    compare: (result: Float32Array): TimingSample[] =>
       sampleIndices(m * n).map((at) => {
         const [i, j] = [Math.floor(at / n), at % n];
         const { sum, magnitude } = dot(

@@ -1,6 +1,6 @@
 import { headBackward, headForward, type HeadOutput } from "../../src/model/decoder/head.ts";
 import { Model } from "../../src/model/decoder/model.ts";
-import { dot, type MakeBenchmark, type Sample, sampleIndices } from "../benchmark.ts";
+import { dot, type MakeBenchmark, sampleIndices, type TimingSample } from "../benchmark.ts";
 
 /** The last linear layer with log-prob and entropy of its targets, as the model runs it. */
 export const makeLinearLogprob: MakeBenchmark = (bench, { size }, variant) => {
@@ -58,7 +58,7 @@ export const makeLinearLogprob: MakeBenchmark = (bench, { size }, variant) => {
       },
       check: async () => {
         const [logProbs, entropies] = await gpu.readAll([output.logProbs, output.entropy]);
-        return sampleIndices(rows, 3).flatMap((t): Sample[] => {
+        return sampleIndices(rows, 3).flatMap((t): TimingSample[] => {
           const { logP, entropy } = distribution(t);
           const expected = logP[targets.data[t]];
           return [

@@ -1,6 +1,6 @@
 import { ropeBackward, ropeForward } from "../../src/kernels/attention/rope.ts";
 import { inverseFrequencies, ropeTable } from "../../src/kernels/attention/rope_table.ts";
-import { type MakeBenchmark, type Sample, sampleIndices } from "../benchmark.ts";
+import { type MakeBenchmark, sampleIndices, type TimingSample } from "../benchmark.ts";
 
 /**
  * The engine's kernel also splits the projection into queries, keys and values and leaves the values
@@ -29,7 +29,7 @@ export const makeRope: MakeBenchmark = (bench, { size }, variant) => {
       ? x0 * Math.cos(angle) - x1 * Math.sin(angle)
       : x1 * Math.cos(angle) + x0 * Math.sin(angle);
   };
-  const sample = (what: string, actual: number, expected: number): Sample => ({
+  const sample = (what: string, actual: number, expected: number): TimingSample => ({
     what,
     actual,
     expected,

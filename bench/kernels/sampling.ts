@@ -11,7 +11,7 @@ import {
   stateWords,
   stopArray,
 } from "../../src/kernels/sampling/decode_slots.ts";
-import { type MakeBenchmark, type Sample, sampleIndices } from "../benchmark.ts";
+import { type MakeBenchmark, sampleIndices, type TimingSample } from "../benchmark.ts";
 
 const unfiltered = { temperature: 1, topK: 0, topP: 1, minP: 0 };
 const filtered = { temperature: 0.8, topK: 50, topP: 0.95, minP: 0 };
@@ -48,7 +48,7 @@ const makeSamplingWith = (sampling: typeof unfiltered): MakeBenchmark => (bench,
       const words = await gpu.read(window);
       const drawn = Array.from({ length: sequences }, (_, s) => words[2 * s]);
       const given = new Float32Array(words.buffer as ArrayBuffer).filter((_, i) => i % 2 === 1);
-      return sampleIndices(sequences, 8).flatMap((s): Sample[] => {
+      return sampleIndices(sequences, 8).flatMap((s): TimingSample[] => {
         const row = logits.data.subarray(s * columns, (s + 1) * columns);
         const scaled = Float64Array.from(row, (x) => x * scale);
         const lse = Math.log(scaled.reduce((sum, x) => sum + Math.exp(x), 0));

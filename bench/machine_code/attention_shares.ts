@@ -3,7 +3,7 @@ import type { Tuning } from "../../src/gpu/tuning.ts";
 import type { GpuLimits } from "./gpu_limits.ts";
 import type { NestedLoop } from "./inner_loop.ts";
 import type { KernelCode } from "./kernel_code.ts";
-import { bytesOfCycle, readingCycles, readingLanes, share, type Work } from "./shares.ts";
+import { bytesOfCycle, type KernelWork, readingCycles, readingLanes, share } from "./shares.ts";
 
 /** A kernel of attention on tiles, by what a pair of rows takes. */
 export interface TiledAttention {
@@ -119,7 +119,7 @@ export function attentionShare(
   const tokens = sequences * length;
   // Queries, outputs and their gradients have all heads, keys and values few.
   const wide = ownsQueries ? 2 * kernel.scores : 2, narrow = ownsQueries ? 2 : 4;
-  const needed: Work = {
+  const needed: KernelWork = {
     multiplyAdds: (kernel.scores + kernel.sums) * headDim * heads * sequences * length *
       (length + 1) / 2,
     bytes: 4 * tokens * headDim * (wide * heads + narrow * kvHeads),

@@ -9,7 +9,7 @@ export function readingCycles(vectors: number): number {
 }
 
 /** What must be done, however. */
-export interface Work {
+export interface KernelWork {
   readonly multiplyAdds: number;
   /** Of memory, each once. */
   readonly bytes: number;
@@ -28,7 +28,7 @@ export interface Taken {
  * beside the longer of what the kernel takes.
  */
 export function share(
-  { multiplyAdds, bytes }: Work,
+  { multiplyAdds, bytes }: KernelWork,
   taken: Taken,
   { cores, lanes, clock, bandwidth }: GpuLimits,
 ): number {

@@ -7,7 +7,7 @@ import { type ConfigOverrides, loadTangoConfig } from "../run/config/load_config
 import { formatComparison, formatPredictions } from "../run/plan/format_prediction.ts";
 import { type GpuDescription, loadGpuDescription } from "../run/plan/gpu_description.ts";
 import { type MeasuredRun, readMeasuredRun } from "../run/plan/measured_run.ts";
-import { mostRehearsedRanks, planMemory } from "../run/plan/planned_memory.ts";
+import { mostRehearsedRanks, predictMemory } from "../run/plan/planned_memory.ts";
 import { planRun } from "../run/plan/planned_policies.ts";
 import type { PlannedRun } from "../run/plan/planned_run.ts";
 import { predictPlacements } from "../run/plan/predict_placements.ts";
@@ -100,7 +100,7 @@ async function predictFor(
   for (const prediction of predictPlacements(gpu, run, ranks)) {
     plans.push({
       prediction,
-      memory: await planMemory(rehearsal, config, prediction.placement),
+      memory: await predictMemory(rehearsal, config, prediction.placement),
     });
   }
   if (json) {

@@ -6,11 +6,11 @@ import { type Command, Option } from "commander";
 import { readJsonLines } from "../run/store/json_lines_log.ts";
 import { latestRunDirectory, RunFolder } from "../run/store/run_folder.ts";
 import {
+  choosableTraits,
   chooseSamples,
   type SampleOrder,
   sampleOrders,
   type SampleTrait,
-  sampleTraits,
 } from "../run/report/sample_choice.ts";
 import type { Sample } from "../run/store/samples_log.ts";
 import { addExamples } from "./examples.ts";
@@ -38,7 +38,7 @@ export function register(program: Command): void {
     .argument("[run]", "the run's folder; default: the newest run")
     .addOption(
       new Option("--where <trait...>", "only samples that are all of these")
-        .choices(Object.keys(sampleTraits)),
+        .choices(Object.keys(choosableTraits)),
     )
     .addOption(
       new Option("--phase <name>", "only samples of this kind of step")

@@ -1,7 +1,7 @@
 /** Losses and log-probs in the binary form that the server reads and writes. */
 
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { bytesOf } from "../server/tinker/wire/arrays.ts";
+import { arrayBytes } from "../server/tinker/wire/arrays.ts";
 import {
   DType,
   ForwardBackwardOutputSchema,
@@ -50,19 +50,19 @@ export function encodeLoss(
       modelInput: [{
         chunk: {
           case: "encodedText" as const,
-          value: { tokens: bytesOf(Int32Array.from(tokens)) },
+          value: { tokens: arrayBytes(Int32Array.from(tokens)) },
         },
       }],
       lossFnInputs: {
         target_tokens: tensor(
-          bytesOf(BigInt64Array.from(targets, (token) => BigInt(token))),
+          arrayBytes(BigInt64Array.from(targets, (token) => BigInt(token))),
           DType.INT64,
           targets.length,
         ),
         ...Object.fromEntries(
           Object.entries(arrays).map(([name, values]) => [
             name,
-            tensor(bytesOf(Float32Array.from(values)), DType.FLOAT32, values.length),
+            tensor(arrayBytes(Float32Array.from(values)), DType.FLOAT32, values.length),
           ]),
         ),
       },

@@ -25,7 +25,7 @@ export async function gatherSlices(
   const underWay = new InFlight(messagesUnderWay);
   for (const round of sliceRounds(slices, size)) {
     const own = round[rank];
-    const bytes = own && bytesOf(await gpu.readFloats(windowOn(tensors, own)));
+    const bytes = own && sliceBytes(await gpu.readFloats(windowOn(tensors, own)));
     for (const { to, from } of steps) {
       await underWay.begin(async () => {
         await Promise.all([
@@ -45,11 +45,11 @@ async function receiveInto(
   from: number,
 ): Promise<void> {
   const data = new Float32Array(window.size);
-  await communicator.receive(bytesOf(data), from);
+  await communicator.receive(sliceBytes(data), from);
   gpu.write(window, data);
 }
 
 /** The memory of an array. */
-export function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array {
+export function sliceBytes({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }

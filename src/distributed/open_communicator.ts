@@ -33,7 +33,7 @@ export interface OpenCommunicator {
 export const BETWEEN_RUNS_SECONDS = 120;
 
 /** How a communicator is opened. */
-export interface OpenOptions {
+export interface CommunicatorOptions {
   /** Seconds that sending or receiving may take, until `waitAtMost` says another number. */
   readonly timeLimitSeconds?: number;
   /** Seconds of waiting for ranks to join after which the first rank says so; after twice as many, the second one. */
@@ -52,7 +52,7 @@ export async function openCommunicator(
     timeLimitSeconds = BETWEEN_RUNS_SECONDS,
     noticeSeconds = 10,
     environment = (name) => Deno.env.get(name),
-  }: OpenOptions = {},
+  }: CommunicatorOptions = {},
 ): Promise<OpenCommunicator> {
   const start = startedBy(environment);
   if (start === null) {

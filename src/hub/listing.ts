@@ -85,7 +85,7 @@ const PROGRAM =
  *
  * @throws UserError when its path leaves the folder, it is a program, or its size or hash is not told
  */
-export function checkFile(file: ListedFile, { id }: Repository): WantedFile {
+export function checkListedFile(file: ListedFile, { id }: Repository): WantedFile {
   const { path, size, checksum } = file;
   const segments = path.split("/");
   // deno-lint-ignore no-control-regex -- they have no place in a name

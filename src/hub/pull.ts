@@ -8,7 +8,7 @@ import { removeEmptyFolders } from "./empty_folders.ts";
 import { canContinue, downloadFile } from "./download.ts";
 import { type FileState, inspectFile } from "./file_state.ts";
 import type { HubRepository } from "./hub_repository.ts";
-import { checkFile, type ListedFile, type Listing, type WantedFile } from "./listing.ts";
+import { checkListedFile, type ListedFile, type Listing, type WantedFile } from "./listing.ts";
 import { Manifest } from "./manifest.ts";
 import { partSize } from "./part_file.ts";
 
@@ -95,13 +95,13 @@ async function makePlan(
     return state;
   };
   const read = async (listed: ListedFile) => {
-    const file = checkFile(listed, repository);
+    const file = checkListedFile(listed, repository);
     return (await inspect(file)).startsWith("complete")
       ? Deno.readTextFileSync(join(folder, file.path))
       : await hub.readText(commit, file);
   };
   const files = (await chooseFiles(listing, patterns, read))
-    .map((file) => checkFile(file, repository));
+    .map((file) => checkListedFile(file, repository));
   const missing: WantedFile[] = [];
   const unrecorded: WantedFile[] = [];
   for (const file of files) {

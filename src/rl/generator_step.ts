@@ -52,7 +52,7 @@ export interface GeneratorStepOptions<Problem> extends LearningOptions {
 }
 
 /** A solution with all that was made of it. */
-export interface JudgedSolution<Problem> {
+export interface RewardedSolution<Problem> {
   readonly solution: Solution<Problem>;
   readonly critiques: readonly Critique<Problem>[];
   readonly reward: GeneratorReward;
@@ -64,7 +64,7 @@ export interface JudgedSolution<Problem> {
 
 /** What a generator step did. */
 export interface GeneratorStepResult<Problem> extends Learned {
-  readonly judged: readonly JudgedSolution<Problem>[];
+  readonly judged: readonly RewardedSolution<Problem>[];
   /** Batches that were sampled, and the share of all their groups whose rewards are unequal. */
   readonly sampledBatches: number;
   readonly unequalShare: number;

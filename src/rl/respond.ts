@@ -5,7 +5,7 @@ import {
   type Sampling,
 } from "../engine/sampling/rollout.ts";
 import { type Policy, type PolicyEngine, versionOf } from "./policy.ts";
-import type { Asked, Sampled } from "./sampled_ahead.ts";
+import type { AskedAhead, Sampled } from "./sampled_ahead.ts";
 
 /**
  * Asks for `count` responses to each prompt. A response's random numbers depend on its place among all
@@ -78,7 +78,7 @@ export function askedOf(
   { model: { weightsVersion } }: PolicyEngine,
   asked: readonly RolloutRequest[],
   sampling: Sampling,
-): Asked {
+): AskedAhead {
   const prompts = asked.map(({ prompt, sequenceIds }) => ({ prompt, sequenceIds }));
   return { prompts, sampling, weightsVersion };
 }

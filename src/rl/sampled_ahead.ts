@@ -9,7 +9,7 @@ export interface Sampled {
 }
 
 /** All that responses depend on. */
-export interface Asked {
+export interface AskedAhead {
   readonly prompts: readonly RolloutRequest[];
   readonly sampling: Sampling;
   readonly weightsVersion: number;
@@ -17,15 +17,15 @@ export interface Asked {
 
 /** Responses that were sampled before they are asked for, while other ranks were busy. */
 export class SampledAhead {
-  #held: { readonly asked: Asked; readonly groups: Sampled[][] } | null = null;
+  #held: { readonly asked: AskedAhead; readonly groups: Sampled[][] } | null = null;
 
   /** Keeps responses; those kept before are forgotten. */
-  keep(asked: Asked, groups: Sampled[][]): void {
+  keep(asked: AskedAhead, groups: Sampled[][]): void {
     this.#held = { asked, groups };
   }
 
   /** The responses, when they are the ones that are kept. */
-  take(asked: Asked): Sampled[][] | null {
+  take(asked: AskedAhead): Sampled[][] | null {
     const held = this.#held;
     if (held === null || !isDeepStrictEqual(held.asked, asked)) return null;
     this.#held = null;

@@ -56,7 +56,7 @@ const HEADERS = {
 } as const;
 
 /** What the routes are about. */
-export interface Served {
+export interface AppParts {
   readonly launcher: Launcher;
   readonly memory: LiveMemory;
   readonly pulls: Pulls;
@@ -88,7 +88,7 @@ export function makeApp(
     tinker,
     folders,
     ending,
-  }: Served,
+  }: AppParts,
   access: Access,
 ): OpenAPIHono<Asking> {
   const { list, launches } = launcher;

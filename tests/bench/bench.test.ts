@@ -4,10 +4,10 @@ import { endToEnd } from "../../bench/end_to_end/all.ts";
 import { benchmarks } from "../../bench/kernels/all.ts";
 import { measure } from "../../bench/measure.ts";
 import { readPeerLines } from "../../bench/peer.ts";
-import { readResults, type Result } from "../../bench/results.ts";
+import { type BenchResult, readResults } from "../../bench/results.ts";
 import { listTasks } from "../../bench/shapes.ts";
 import {
-  describeDevice,
+  describeRatedDevice,
   describeTuning,
   headRow,
   resultRow,
@@ -19,7 +19,7 @@ import { runCaptured } from "../cli/run_captured.ts";
 import { gpuOf, onEveryGpu } from "../kernels/harness.ts";
 
 const rates = { gflops: 100, gbps: 10, driverCopyGbps: 20 };
-const result: Result = {
+const result: BenchResult = {
   name: "gemm_nt",
   shape: "tiny",
   unit: "gflops",
@@ -74,7 +74,7 @@ Deno.test("rows show the ratios to PyTorch and to an earlier file", () => {
   const row = resultRow(result, { peer, against });
   assert.match(row, /^gemm_nt +tiny +2\.00 +50\.0 GFLOP\/s +50 % +right +1\.00 +0\.50x +3\.0x$/);
   assert.match(headRow({ peer, against }), /PyTorch ms +speed to it +speed to file$/);
-  const rollout: Result = {
+  const rollout: BenchResult = {
     ...result,
     name: "rollout",
     shape: "default",
@@ -99,7 +99,7 @@ Deno.test({
   sanitizeResources: false,
   fn: async () => {
     const { info } = await gpuOf("native");
-    const text = (software: boolean) => describeDevice({ ...info, software }, rates);
+    const text = (software: boolean) => describeRatedDevice({ ...info, software }, rates);
     assert.match(text(true), /software driver on the CPU, not a GPU/);
     assert.doesNotMatch(text(false), /software/);
   },

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { referenceLogProbs } from "../../bench/end_to_end/reference_decoder.ts";
 import { measure } from "../../bench/measure.ts";
-import { listTasks, type Task } from "../../bench/shapes.ts";
+import { type BenchTask, listTasks } from "../../bench/shapes.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
 
 const rates = { gflops: 100, gbps: 10, driverCopyGbps: 20 };
 
 /** The task of that name with few tokens and layers. */
-function tinyTask(name: string, size: Record<string, number>): Task {
+function tinyTask(name: string, size: Record<string, number>): BenchTask {
   const [task] = listTasks(name);
   const { model } = task.shape;
   assert.ok(model);

@@ -3,7 +3,7 @@
 import { PROJECT_FOLDER } from "./project.ts";
 
 /** A process of `deno <args>`. */
-export interface Job {
+export interface TestJob {
   readonly name: string;
   readonly args: readonly string[];
 }
@@ -37,7 +37,7 @@ export class Lanes {
    *
    * @param onEnd told of each that ended by itself
    */
-  async run(jobs: readonly Job[], onEnd: (result: JobResult) => void): Promise<void> {
+  async run(jobs: readonly TestJob[], onEnd: (result: JobResult) => void): Promise<void> {
     const queue = jobs.values();
     const lane = async () => {
       for (const job of queue) {
@@ -57,7 +57,7 @@ export class Lanes {
     await Promise.all(running.map(({ status }) => status));
   }
 
-  async #runJob({ name, args }: Job): Promise<JobResult> {
+  async #runJob({ name, args }: TestJob): Promise<JobResult> {
     const child = new Deno.Command(Deno.execPath(), {
       args: [...args],
       cwd: PROJECT_FOLDER,

@@ -7,7 +7,7 @@ import type { Command } from "commander";
 import { addExamples } from "../examples.ts";
 import { Interrupt } from "../interrupt.ts";
 import { parseCount } from "../run_options.ts";
-import { type Job, type JobResult, Lanes } from "./lanes.ts";
+import { type JobResult, Lanes, type TestJob } from "./lanes.ts";
 import { findTestFiles } from "./test_files.ts";
 import { readTestSummary } from "./test_summary.ts";
 
@@ -73,7 +73,7 @@ async function test(paths: readonly string[], options: TestOptions): Promise<voi
   if (total.failed > 0) Deno.exitCode = 1;
 }
 
-function jobsOf(files: readonly string[], { filter, failFast }: TestOptions): Job[] {
+function jobsOf(files: readonly string[], { filter, failFast }: TestOptions): TestJob[] {
   const args = ["test", "--allow-all", "--no-check", INSTALLED];
   if (filter !== undefined) args.push("--filter", filter);
   if (failFast) args.push("--fail-fast");

@@ -1,9 +1,9 @@
 import { UserError } from "../../base/user_error.ts";
 import { lastBoxAnswer } from "./boxed_answer.ts";
 import { isConversation, lastTurn } from "./chat_messages.ts";
-import { topColumn, valueAt } from "./column_path.ts";
+import { columnValue, topColumn } from "./column_path.ts";
 import {
-  type Comparison,
+  type AnswerComparison,
   type DataRecord,
   type LabelledSolution,
   type LeftOut,
@@ -31,7 +31,7 @@ export interface ColumnMapping {
   /** Place of the first wrong one of `judgedSteps`, from 0; -1 when all are right. */
   readonly firstError?: string;
   /** "math" when not given. */
-  readonly comparison?: Comparison;
+  readonly comparison?: AnswerComparison;
 }
 
 /** The columns of the file that a mapping reads. */
@@ -43,7 +43,7 @@ export function mappedColumns({ comparison: _, ...columns }: ColumnMapping): str
 
 /** The record of a row by a mapping. Throws a UserError that names place and column. */
 export function mapColumns(row: Row, columns: ColumnMapping, place: Place): DataRecord | LeftOut {
-  const read = (path: string) => valueAt(row, path, place);
+  const read = (path: string) => columnValue(row, path, place);
   const where = (path: string) => `${placeText(place)}, column "${path}"`;
   const paths = [columns.question].flat();
   const questions = paths.map((path) => textOrTurn(read(path), where(path), "question"));
@@ -90,8 +90,8 @@ function labelledFrom(row: Row, columns: ColumnMapping, place: Place): LabelledS
     );
   }
   return labelledSolution(
-    valueAt(row, judgedSteps, place),
-    valueAt(row, firstError, place),
+    columnValue(row, judgedSteps, place),
+    columnValue(row, firstError, place),
     placeText(place),
   );
 }

@@ -12,7 +12,7 @@ export function topColumn(path: string): string {
  * `prompt.0.content`. A column whose own name has dots in it goes before. Null on the way gives null.
  * Throws a UserError that says what there is instead when a name or a position is missing.
  */
-export function valueAt(row: Row, path: string, place: Place): unknown {
+export function columnValue(row: Row, path: string, place: Place): unknown {
   if (Object.hasOwn(row, path)) return row[path];
   const [column, ...keys] = path.split(".");
   let value = row[findColumn(row, [column], place)];

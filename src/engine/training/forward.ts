@@ -8,7 +8,7 @@ import { noOutputs, tokenColumns, tokenOutputs } from "./loss_outputs.ts";
 import type { TokenOutputs } from "./losses.ts";
 import { forwardPass, packPass } from "./passes.ts";
 import { groupByPrompt, promptGroupTokens } from "./prompt_groups.ts";
-import { alone } from "./reducer.ts";
+import { oneReducer } from "./reducer.ts";
 import type { TrainingSequence } from "./sequence.ts";
 import { cutIntoShards } from "./shards.ts";
 
@@ -38,7 +38,7 @@ export async function forwardSequences(
   sequences: readonly TrainingSequence[],
   { microBatchTokens, sharePrompts }: PassOptions,
   temperature = 1,
-  reducer = alone,
+  reducer = oneReducer,
   between?: BetweenPasses,
 ): Promise<TokenOutputs[]> {
   const { gpu } = model;

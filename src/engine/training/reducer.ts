@@ -47,7 +47,7 @@ export interface Reducer extends SliceExchange {
 }
 
 /** One process computes all parts, and has nothing left to add. */
-export const alone: Reducer = {
+export const oneReducer: Reducer = {
   rank: 0,
   size: 1,
   together: (task) => task(),

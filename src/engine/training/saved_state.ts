@@ -6,7 +6,7 @@ import type { Optimizer } from "../../model/decoder/optimizer.ts";
 import type { PieceReceiver, TensorEntry, TensorStream } from "../../model/weights/safetensors.ts";
 
 /** A model in training with its optimizer; a `Trainer` is one. */
-export interface TrainedModel {
+export interface ModelInTraining {
   readonly model: Model;
   readonly optimizer: Optimizer;
 }
@@ -30,7 +30,7 @@ interface StateTensor {
 }
 
 /** What an update changes, by its name in a file: of the adapter, or of all weights. */
-function stateOf({ model, optimizer }: TrainedModel): Map<string, StateTensor> {
+function stateOf({ model, optimizer }: ModelInTraining): Map<string, StateTensor> {
   const state = new Map<string, StateTensor>();
   const momentSlices = (tensor: number, which: keyof SliceMoments) =>
     optimizer.slices.filter((slice) => slice.tensor === tensor).map((slice) => {
@@ -57,7 +57,7 @@ function stateOf({ model, optimizer }: TrainedModel): Map<string, StateTensor> {
  *
  * @throws Error when an update was cut off by an error
  */
-export function savedState(trained: TrainedModel): Record<string, TensorStream> {
+export function savedState(trained: ModelInTraining): Record<string, TensorStream> {
   trained.optimizer.expectWhole();
   const streams: Record<string, TensorStream> = {};
   for (const [name, { size, slices }] of stateOf(trained)) {
@@ -67,7 +67,7 @@ export function savedState(trained: TrainedModel): Record<string, TensorStream> 
 }
 
 async function* savedPieces(
-  { model: { gpu }, optimizer: { exchange } }: TrainedModel,
+  { model: { gpu }, optimizer: { exchange } }: ModelInTraining,
   slices: readonly StateSlice[],
 ): AsyncGenerator<Float32Array> {
   for (const { first, end, source, values } of slices) {
@@ -96,7 +96,7 @@ const pieceElements = pieceBytes / 4;
  *   before the first piece comes
  */
 export function stateReceiver(
-  trained: TrainedModel,
+  trained: ModelInTraining,
   entries: ReadonlyMap<string, TensorEntry>,
   differs: (kind: string) => Error,
 ): PieceReceiver {

@@ -21,7 +21,7 @@ import { columnsOf, lossOutputs, noOutputs, weightedSum } from "./loss_outputs.t
 import type { Loss, LossOutputs, SequenceFor, TokenOutputs } from "./losses.ts";
 import { gpuSteps } from "./passes.ts";
 import { groupByPrompt, promptGroupTokens } from "./prompt_groups.ts";
-import { alone, type Reducer, type ShardRange } from "./reducer.ts";
+import { oneReducer, type Reducer, type ShardRange } from "./reducer.ts";
 import type { TrainingSequence } from "./sequence.ts";
 import { addAll, copyOf, type EarlierShards, keptSums, sumEarlierShards } from "./shard_sums.ts";
 import { cutIntoShards, ownShards } from "./shards.ts";
@@ -79,7 +79,7 @@ export class Trainer {
   constructor(
     readonly model: Model,
     readonly options: TrainerOptions,
-    private readonly reducer: Reducer = alone,
+    private readonly reducer: Reducer = oneReducer,
   ) {
     this.#own = ownShards(options.shards, reducer);
     this.optimizer = new Optimizer(model, reducer);

@@ -8,6 +8,6 @@ export interface Growing {
 export type ParameterValue = number | Growing;
 
 /** What it is in a repetition, counted from 0. */
-export function valueAt(value: ParameterValue, repetition: number): number {
+export function parameterAt(value: ParameterValue, repetition: number): number {
   return typeof value === "number" ? value : value.first + value.by * repetition;
 }

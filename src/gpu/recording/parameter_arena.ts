@@ -1,5 +1,5 @@
 import type { Kernel } from "../kernel.ts";
-import { type ParameterValue, valueAt } from "./launch_parameters.ts";
+import { parameterAt, type ParameterValue } from "./launch_parameters.ts";
 
 /**
  * Parameter structs of the dispatches recorded since the last upload, one after the other in one uniform
@@ -55,7 +55,7 @@ export class ParameterArena {
       if (value === undefined) throw new Error(`${label}: parameter ${name} is missing`);
       // A negative i32 has the bits of the word it wraps to.
       const numbers = type === "f32" ? this.#floats : this.#words;
-      numbers[start / 4 + index] = valueAt(value, repetition);
+      numbers[start / 4 + index] = parameterAt(value, repetition);
     }
     let given = 0;
     for (const _ in values) given++;

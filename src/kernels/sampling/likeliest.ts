@@ -1,5 +1,5 @@
 import type { Gpu } from "../../gpu/gpu.ts";
-import { type ParameterValue, valueAt } from "../../gpu/recording/launch_parameters.ts";
+import { parameterAt, type ParameterValue } from "../../gpu/recording/launch_parameters.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
 import { expectShape, expectVectors } from "../parts/expect_shape.ts";
 import likeliestCode from "./likeliest.wgsl" with { type: "text" };
@@ -45,10 +45,10 @@ export function likeliestTokens(
   expectShape(operation, "scales", scales, [rows, 2]);
   expectShape(operation, "counts", counts, [rows], "u32");
   expectShape(operation, "likeliest", likeliest, [-1, -1, 2], "u32");
-  if (columns > stride || most > columns || valueAt(firstRow, 0) + rows > outputRows) {
+  if (columns > stride || most > columns || parameterAt(firstRow, 0) + rows > outputRows) {
     throw new Error(
       `${operation}: rows ${
-        valueAt(firstRow, 0)
+        parameterAt(firstRow, 0)
       } + ${rows} of ${most} out of ${columns} columns, expected at ` +
         `most ${outputRows} rows, ${columns} places and ${stride} columns`,
     );

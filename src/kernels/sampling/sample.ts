@@ -7,7 +7,7 @@ import { composeSampling } from "./parts/compose.ts";
 import sampleCode from "./sample.wgsl" with { type: "text" };
 import type { DecodeSlots } from "./decode_slots.ts";
 import { pageTokens } from "../attention/attention_shape.ts";
-import { type ParameterValue, valueAt } from "../../gpu/recording/launch_parameters.ts";
+import { parameterAt, type ParameterValue } from "../../gpu/recording/launch_parameters.ts";
 import {
   blocksOf,
   inverseTemperature,
@@ -158,7 +158,7 @@ export function sampleTokens(
   if (stops.shape[0] < 2 * slots) {
     throw new Error(`${operation}: ${stops.shape[0]} stop words for ${slots} slots`);
   }
-  const first = valueAt(step, 0);
+  const first = parameterAt(step, 0);
   if (first < 0 || first >= window.shape[0]) {
     throw new Error(`${operation}: step ${first} of a window of ${window.shape[0]}`);
   }

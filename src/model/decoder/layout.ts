@@ -136,7 +136,7 @@ export function storageOfTensor(storage: WeightStorage, tensor: string): MatrixT
 }
 
 /** Where a block lies: which segment, and at which element of it. */
-export interface Placement {
+export interface SegmentPlace {
   readonly block: Block;
   readonly segment: number;
   readonly offset: number;
@@ -173,8 +173,8 @@ export function placeBlocks(
   blocks: readonly Block[],
   segmentBytes: number,
   storage: WeightStorage = "f32",
-): { placements: Placement[]; segments: Segment[] } {
-  const placements: Placement[] = [];
+): { placements: SegmentPlace[]; segments: Segment[] } {
+  const placements: SegmentPlace[] = [];
   const segments: Segment[] = [];
   const open = new Map<MatrixType, number>();
   for (const block of blocks) {

@@ -14,7 +14,7 @@ import {
   mostElements,
   type NamedRange,
   placeBlocks,
-  type Placement,
+  type SegmentPlace,
   sizeOf,
   storageOfTensor,
   tileKey,
@@ -69,7 +69,7 @@ export class Parameters {
   readonly weights: readonly Tensor[];
   /** Segment by segment as the weights; null when they are not trained. */
   readonly gradients: readonly Tensor[] | null;
-  readonly #placements: ReadonlyMap<string, Placement>;
+  readonly #placements: ReadonlyMap<string, SegmentPlace>;
   #version = 0;
 
   /** @param makeBlocks what is kept, given how many elements of a tensor the device binds at once */
@@ -159,7 +159,7 @@ export class Parameters {
     return bytes / elements;
   }
 
-  #matrices(): Placement[] {
+  #matrices(): SegmentPlace[] {
     return [...this.#placements.values()].filter(({ block }) => block.shape.length > 1);
   }
 

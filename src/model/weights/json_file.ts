@@ -7,7 +7,7 @@ import { expectFile } from "./file_reading.ts";
  * @throws UserError when the file is missing or holds something else
  */
 export function readJson(path: string): Record<string, unknown> {
-  const text = readText(path);
+  const text = readFileText(path);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -25,7 +25,7 @@ export function readJson(path: string): Record<string, unknown> {
  *
  * @throws UserError when it is missing, no file, or unreadable
  */
-export function readText(path: string): string {
+export function readFileText(path: string): string {
   try {
     expectFile(path);
     return Deno.readTextFileSync(path);

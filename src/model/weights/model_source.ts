@@ -5,7 +5,7 @@ import { ggufConfig } from "./gguf_config.ts";
 import { openGguf } from "./gguf_file.ts";
 import { ggufStopTokens, ggufTokenizer } from "./gguf_tokenizer.ts";
 import { isReachable } from "./file_reading.ts";
-import { readJson, readText } from "./json_file.ts";
+import { readFileText, readJson } from "./json_file.ts";
 import { type AdapterFolder, isAdapterFolder, openAdapterFolder } from "./adapter_folder.ts";
 import { openSafetensorsWeights } from "./safetensors_weights.ts";
 import { checkTokenIds } from "../tokenizer/token_ids.ts";
@@ -125,7 +125,7 @@ function openFolder(folder: string): ModelSource {
 /** Newer folders have the chat template in a file of its own. */
 function withTemplate(folder: string, settings: Record<string, unknown>): Record<string, unknown> {
   const file = join(folder, "chat_template.jinja");
-  return isReachable(file) ? { ...settings, chat_template: readText(file) } : settings;
+  return isReachable(file) ? { ...settings, chat_template: readFileText(file) } : settings;
 }
 
 /** generation_config.json, which a folder need not have, may name several. */

@@ -7,11 +7,11 @@ import { camelCased } from "../../base/camel_cased.ts";
 import { countGeneratorSteps } from "../../rl/schedule/tango_schedule.ts";
 import type { ComparedRun } from "./comparison.ts";
 import {
+  type AccuracyCurve,
   comparisonRows,
-  type Course,
   type Measured,
   type MethodResult,
-  readResults,
+  readComparedRuns,
   type RunResult,
   type Spread,
   spreadCurve,
@@ -38,7 +38,7 @@ export function writeComparison(
   path: string,
   device: string,
 ): string | null {
-  const results = readResults(runs);
+  const results = readComparedRuns(runs);
   if (results.length === 0) return null;
   const { report, curves } = comparisonFiles(path);
   writeFileAtomically(curves, drawComparison(results), CONTINUE);
@@ -61,7 +61,7 @@ export function comparisonTable(results: readonly MethodResult[]): string {
 
 /** The means with a band of one standard deviation, against generator steps. */
 export function drawComparison(results: readonly MethodResult[]): string {
-  const lines = (courseOf: (run: RunResult) => Course | null) =>
+  const lines = (courseOf: (run: RunResult) => AccuracyCurve | null) =>
     results.map(({ method, runs }, index): LineSeries => {
       const courses = runs.flatMap((run) => courseOf(run) ?? []);
       const curve = spreadCurve(courses);
@@ -110,7 +110,7 @@ function composeReport(
   const states = finished.length === runs.length
     ? `All ${runs.length} runs are done.`
     : `${finished.length} of ${runs.length} runs are done so far.`;
-  const change = ({ start, end }: Course) => `${percent(start)} → ${percent(end)} %`;
+  const change = ({ start, end }: AccuracyCurve) => `${percent(start)} → ${percent(end)} %`;
   return `# Comparison on ${problemsName(config)}
 
 ${states} Each does ${generatorSteps} generator steps of ${config.rollout.batch_size} problems ×

@@ -15,16 +15,16 @@ export interface Ends {
 }
 
 /** A measure over a run, also by generator steps in between. */
-export interface Course extends Ends {
+export interface AccuracyCurve extends Ends {
   readonly points: readonly Point[];
 }
 
 /** The measures of a finished run. */
 export interface RunResult {
   readonly run: ComparedRun;
-  readonly generator: Course;
+  readonly generator: AccuracyCurve;
   /** Null without a verifier. */
-  readonly verifier: Course | null;
+  readonly verifier: AccuracyCurve | null;
 }
 
 /** Mean and sample standard deviation (n − 1; 0 for a single value). */
@@ -40,7 +40,7 @@ export interface MethodResult {
 }
 
 /** Reads the metrics of the finished runs, by method in the order of the plan. */
-export function readResults(runs: readonly ComparedRun[]): MethodResult[] {
+export function readComparedRuns(runs: readonly ComparedRun[]): MethodResult[] {
   const finished = runs.filter(({ folder, config }) => isFinished(folder, config)).map(readRun);
   return [...new Set(runs.map(({ method }) => method))]
     .map((method) => ({ method, runs: finished.filter(({ run }) => run.method === method) }))
@@ -60,7 +60,7 @@ function readRun(run: ComparedRun): RunResult {
  *
  * @param lines of metrics.jsonl, in order
  */
-export function courseOf(lines: readonly MetricsLine[], metric: string): Course | null {
+export function courseOf(lines: readonly MetricsLine[], metric: string): AccuracyCurve | null {
   const byStep = new Map<number, number>();
   const values: number[] = [];
   let generatorSteps = 0;
@@ -81,7 +81,7 @@ export function spreadOf(values: readonly number[]): Spread {
 }
 
 /** Mean and spread over runs at each generator step that all of them have. */
-export function spreadCurve(courses: readonly Course[]): { step: number; spread: Spread }[] {
+export function spreadCurve(courses: readonly AccuracyCurve[]): { step: number; spread: Spread }[] {
   const [first, ...others] = courses.map(({ points }) => new Map(points));
   return [...first ?? []].flatMap(([step, value]) => {
     const rest = others.map((points) => points.get(step));

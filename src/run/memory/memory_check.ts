@@ -27,7 +27,7 @@ export const asOptions: Spelling = {
 };
 
 /** How a kind of run is planned and made smaller. */
-export interface PlannedRun<Config> {
+export interface MemoryCheck<Config> {
   readonly config: Config;
   /** GB that may be taken; null: what the device is known to have. */
   readonly limit: number | null;
@@ -44,7 +44,7 @@ export interface PlannedRun<Config> {
  *
  * @throws UserError naming settings that would fit when it does not
  */
-export async function checkMemory<Config>(gpu: Gpu, run: PlannedRun<Config>): Promise<MemoryPlan> {
+export async function checkMemory<Config>(gpu: Gpu, run: MemoryCheck<Config>): Promise<MemoryPlan> {
   const limit = limitOf(gpu, run);
   let problem: string;
   try {
@@ -65,14 +65,14 @@ export async function checkMemory<Config>(gpu: Gpu, run: PlannedRun<Config>): Pr
 
 function limitOf<Config>(
   gpu: Gpu,
-  { limit, spelling = asKeys }: PlannedRun<Config>,
+  { limit, spelling = asKeys }: MemoryCheck<Config>,
 ): { bytes: number; origin: string } {
   if (limit !== null) return { bytes: limit * 1e9, origin: spelling.limit };
   return deviceMemory(gpu.info) ?? { bytes: Infinity, origin: "no limit is known" };
 }
 
 async function advice<Config>(
-  { config, plan, shrinks, spelling = asKeys }: PlannedRun<Config>,
+  { config, plan, shrinks, spelling = asKeys }: MemoryCheck<Config>,
   limit: number,
 ): Promise<string> {
   const settings = new Map<string, string>();

@@ -15,7 +15,7 @@ export interface RankMemory {
 }
 
 /** A prediction with what a rank then needs. */
-export interface PlannedMemory {
+export interface PredictedMemory {
   readonly prediction: Prediction;
   readonly memory: readonly RankMemory[];
 }
@@ -59,7 +59,7 @@ export function predictionCells(prediction: Prediction): (readonly [string, stri
 }
 
 /** Predictions of one run side by side. @param memoryBytes that a GPU has */
-export function formatPredictions(plans: readonly PlannedMemory[], memoryBytes: number): string {
+export function formatPredictions(plans: readonly PredictedMemory[], memoryBytes: number): string {
   const problems: string[] = [];
   const memory = plans.map(({ memory }) =>
     memory.map(({ ranks, bytes, problem }) => {

@@ -53,7 +53,7 @@ export function addWork(...works: readonly Work[]): Work {
 }
 
 /** The same work `times` times. */
-export function repeated(work: Work, times: number): Work {
+export function repeatedWork(work: Work, times: number): Work {
   const { products, attention } = work;
   return {
     products: { flops: times * products.flops, bytes: times * products.bytes },
@@ -134,7 +134,7 @@ function layersForward(
   const layer = layerParameters(model);
   const adapter = adapterParameters(model) / layers;
   const written = adapterRank !== null ? 0 : keepsGate ? I : -I;
-  return repeated({
+  return repeatedWork({
     products: {
       flops: 2 * tokens * (layer + adapter),
       bytes: weightBytes * layer + 4 * adapter + 4 * tokens * (productWidths(config) + written),
@@ -160,7 +160,7 @@ function layersBackward(model: CountedModel, tokens: number, pairs: number): Wor
   const weightGradients = whole
     ? { flops: 2 * tokens * layer, bytes: 8 * layer + 4 * tokens * widths, launches: 4 + 2 }
     : { flops: 5 * tokens * adapter, bytes: 12 * adapter, launches: adapterLaunches.backward };
-  return repeated({
+  return repeatedWork({
     products: {
       flops: 2 * tokens * layer + weightGradients.flops,
       bytes: weightBytes * layer + 4 * tokens * widths + weightGradients.bytes,

@@ -17,7 +17,7 @@ export const mostRehearsedRanks = 16;
  *
  * @param gpu a rehearsal
  */
-export async function planMemory(
+export async function predictMemory(
   gpu: Gpu,
   config: TangoConfig,
   placement: PlannedPlacement,

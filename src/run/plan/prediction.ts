@@ -14,7 +14,7 @@ import {
   evaluationSeconds,
   generatorStepCost,
   type PlannedRanks,
-  type SharedSampling,
+  type SharedSamplingCost,
   type StepCost,
   verifierStepCost,
 } from "./step_cost.ts";
@@ -151,8 +151,9 @@ function stepsOf({ config }: PlannedRun): TangoStep[] {
 }
 
 function partsOf(cost: StepCost, seconds: number): PredictedStep {
-  const longest = (sampling: SharedSampling | null) => sampling ? Math.max(...sampling.seconds) : 0;
-  const tail = (sampling: SharedSampling | null) =>
+  const longest = (sampling: SharedSamplingCost | null) =>
+    sampling ? Math.max(...sampling.seconds) : 0;
+  const tail = (sampling: SharedSamplingCost | null) =>
     sampling ? Math.max(...sampling.tailSeconds) : 0;
   const { rollout, verification } = cost;
   return {

@@ -1,9 +1,9 @@
 import type { KernelRates } from "./gpu_description.ts";
-import { type CountedModel, decodeWork, prefillWork, repeated } from "./model_work.ts";
+import { type CountedModel, decodeWork, prefillWork, repeatedWork } from "./model_work.ts";
 import { workSeconds } from "./work_seconds.ts";
 
 /** A response to be sampled. */
-export interface SampledResponse {
+export interface PlannedResponse {
   /** Tokens before it. */
   readonly promptTokens: number;
   /** Those of them that nobody has computed when its turn comes. */
@@ -34,7 +34,7 @@ export interface SamplingCost {
 export function samplingCost(
   rates: KernelRates,
   model: CountedModel,
-  responses: readonly SampledResponse[],
+  responses: readonly PlannedResponse[],
   { slots, stepsBetweenReadbacks: steps }: SamplingSettings,
 ): SamplingCost {
   let active: { left: number; keys: number }[] = [];
@@ -54,7 +54,7 @@ export function samplingCost(
     let took = tokens > 0 ? workSeconds(rates, prefillWork(model, tokens, pairs)) : 0;
     const width = Math.ceil(active.length / 16) * 16;
     const keys = active.reduce((sum, one) => sum + one.keys + (steps + 1) / 2, 0);
-    took += workSeconds(rates, repeated(decodeWork(model, width, keys), steps));
+    took += workSeconds(rates, repeatedWork(decodeWork(model, width, keys), steps));
     seconds += took;
     windows.push({ active: active.length, seconds: took });
     most = Math.max(most, active.length);

@@ -3,11 +3,11 @@ import type { GpuDescription } from "./gpu_description.ts";
 import { trainedParameters } from "./model_work.ts";
 import type { PlannedPolicy, PlannedRun } from "./planned_run.ts";
 import { drawLengths } from "./response_lengths.ts";
-import { type SampledResponse, samplingCost } from "./sampling_cost.ts";
+import { type PlannedResponse, samplingCost } from "./sampling_cost.ts";
 import { type TrainedGroup, updateCost } from "./update_cost.ts";
 
 /** What sampling by several ranks takes, each its share of the prompts. */
-export interface SharedSampling {
+export interface SharedSamplingCost {
   /** Of each rank. */
   readonly seconds: readonly number[];
   /** Of each rank, when less than half of its slots are in use. */
@@ -21,9 +21,9 @@ export interface SharedSampling {
 
 /** A training step's parts. */
 export interface StepCost {
-  readonly rollout: SharedSampling;
+  readonly rollout: SharedSamplingCost;
   /** Null where nobody judges. */
-  readonly verification: SharedSampling | null;
+  readonly verification: SharedSamplingCost | null;
   /** Gradients, of each rank that trains. */
   readonly gradientSeconds: readonly number[];
   readonly optimizerSeconds: number;
@@ -48,10 +48,10 @@ function shareSampling(
   gpu: GpuDescription,
   { config: { rollout } }: PlannedRun,
   { model }: PlannedPolicy,
-  prompts: readonly (readonly SampledResponse[])[],
+  prompts: readonly (readonly PlannedResponse[])[],
   ranks: number,
   all: number,
-): SharedSampling {
+): SharedSamplingCost {
   const settings = {
     slots: rollout.decode_slots,
     stepsBetweenReadbacks: rollout.steps_between_readbacks,
@@ -76,7 +76,7 @@ function solutionsOf(
   { lengths: { problem, solution } }: PlannedRun,
   problems: number,
   each: number,
-): SampledResponse[][] {
+): PlannedResponse[][] {
   const drawn = drawLengths(solution, problems * each, solutionStream);
   return Array.from(
     { length: problems },
@@ -97,10 +97,10 @@ function solutionsOf(
  */
 function critiquesOf(
   { lengths: { judgment, critique } }: PlannedRun,
-  solutions: readonly (readonly SampledResponse[])[],
+  solutions: readonly (readonly PlannedResponse[])[],
   each: number,
   ranks: number,
-): SampledResponse[][] {
+): PlannedResponse[][] {
   const count = solutions.flat().length * each;
   const drawn = drawLengths(critique, count, critiqueStream);
   let next = 0;
@@ -149,7 +149,7 @@ function trainedBy(
   };
 }
 
-const groupOf = (responses: readonly SampledResponse[]): TrainedGroup => ({
+const groupOf = (responses: readonly PlannedResponse[]): TrainedGroup => ({
   promptTokens: responses[0].promptTokens,
   lengths: responses.map(({ length }) => length),
 });
@@ -208,7 +208,7 @@ export function evaluationSeconds(
   ranks: PlannedRanks,
 ): number {
   const { config: { evaluation, schedule }, generator, verifier, heldOut } = run;
-  const slowest = ({ seconds, exchange }: SharedSampling) =>
+  const slowest = ({ seconds, exchange }: SharedSamplingCost) =>
     Math.max(...seconds) + exchange.seconds;
   const solve = (each: number) =>
     slowest(

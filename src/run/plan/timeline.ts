@@ -1,4 +1,4 @@
-import type { SharedSampling, StepCost } from "./step_cost.ts";
+import type { SharedSamplingCost, StepCost } from "./step_cost.ts";
 
 /** A step that is to be placed in time. */
 export interface TimedStep {
@@ -99,7 +99,7 @@ export function splitTimeline(
   return { seconds: total, idleSeconds, exchangeSeconds, bytesSent };
 }
 
-function verifiedAt(begins: number, sampled: number, verification: SharedSampling): number {
+function verifiedAt(begins: number, sampled: number, verification: SharedSamplingCost): number {
   const { seconds, longestAlone, exchange } = verification;
   return Math.max(begins + slowest(seconds), sampled + longestAlone) + exchange.seconds;
 }

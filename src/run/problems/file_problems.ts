@@ -7,7 +7,7 @@ import type { ProblemSource } from "../../rl/responses.ts";
 import { UserError } from "../../base/user_error.ts";
 import { type DataConfig, dataDefaults, type DataEntry } from "../config/data_schema.ts";
 import { dataFiles, loadDataSet, recordOrder } from "./data_set.ts";
-import type { HeldOutPart, Measured, Problems, PromptFit, Requires } from "./problems.ts";
+import type { HeldOutChoice, HeldOutPart, Problems, PromptFit, Requires } from "./problems.ts";
 
 /** Problems from files, each drawn once in every pass through them. */
 export class FileProblems implements Problems<DataRecord> {
@@ -24,7 +24,7 @@ export class FileProblems implements Problems<DataRecord> {
   static async open(
     config: DataConfig,
     seed: number,
-    measured: Measured,
+    measured: HeldOutChoice,
     fit: PromptFit,
     { answers: requireAnswer, validation }: Requires,
   ): Promise<FileProblems> {
@@ -58,7 +58,7 @@ export class FileProblems implements Problems<DataRecord> {
    */
   static async forEvaluation(
     files: readonly DataEntry[],
-    measured: Measured,
+    measured: HeldOutChoice,
     fit: PromptFit,
   ): Promise<FileProblems> {
     const { records, report } = await loadRecords(files.map(dataFiles), {
@@ -85,7 +85,7 @@ export class FileProblems implements Problems<DataRecord> {
   private constructor(
     config: DataConfig,
     seed: number,
-    private readonly measured: Measured,
+    private readonly measured: HeldOutChoice,
     private readonly train: readonly DataRecord[],
     private readonly held: Readonly<Record<HeldOutPart, readonly DataRecord[]>>,
     readonly report: string,

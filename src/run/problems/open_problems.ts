@@ -2,7 +2,7 @@ import { basename, dirname } from "node:path";
 import type { TangoConfig } from "../config/config_schema.ts";
 import type { DataConfig } from "../config/data_schema.ts";
 import { FileProblems } from "./file_problems.ts";
-import type { Measured, Problems, PromptFit, Requires } from "./problems.ts";
+import type { HeldOutChoice, Problems, PromptFit, Requires } from "./problems.ts";
 import type { TaskConfig } from "../config/shared_schema.ts";
 import { TaskProblems } from "./task_problems.ts";
 
@@ -10,7 +10,7 @@ interface ProblemConfig {
   readonly task: TaskConfig;
   readonly data: DataConfig | null;
   readonly seed: number;
-  readonly evaluation: Measured;
+  readonly evaluation: HeldOutChoice;
 }
 
 /**

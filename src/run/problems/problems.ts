@@ -34,7 +34,7 @@ export type PromptFit = (question: string, maximumTokens: number) => boolean;
 export type HeldOutPart = Exclude<Split, "train">;
 
 /** What of the held-out problems is measured. */
-export interface Measured {
+export interface HeldOutChoice {
   /** Problems of each part; fewer where there are no more, null: all. */
   readonly problems: number | null;
   /** Decides which. */

@@ -5,7 +5,7 @@ import { findTask } from "../../data/tasks.ts";
 import { UserError } from "../../base/user_error.ts";
 import { RandomStream, streams } from "../../random/philox.ts";
 import type { ProblemSource } from "../../rl/responses.ts";
-import type { HeldOutPart, Measured, Problems } from "./problems.ts";
+import type { HeldOutChoice, HeldOutPart, Problems } from "./problems.ts";
 import type { TaskConfig } from "../config/shared_schema.ts";
 
 const STREAMS: Readonly<Record<HeldOutPart, number>> = {
@@ -51,7 +51,7 @@ export class TaskProblems implements Problems<Problem> {
   constructor(
     config: TaskConfig,
     private readonly seed: number,
-    private readonly measured: Measured & { readonly problems: number },
+    private readonly measured: HeldOutChoice & { readonly problems: number },
   ) {
     const task = findTask(config.name);
     this.task = task;

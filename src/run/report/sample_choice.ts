@@ -4,7 +4,7 @@ import type { Sample } from "../store/samples_log.ts";
 const verdictOf = ({ critiques }: Sample) => critiques[0]?.verdict ?? null;
 
 /** What a sample may be asked to be. */
-export const sampleTraits = {
+export const choosableTraits = {
   "correct": ({ correct }: Sample) => correct,
   "wrong": ({ correct }: Sample) => !correct,
   "judged-correct": (sample: Sample) => verdictOf(sample) === true,
@@ -14,7 +14,7 @@ export const sampleTraits = {
   "step-count-missed": ({ critiques, steps }: Sample) =>
     critiques.some(({ stepJudgments }) => stepJudgments.length !== steps.length),
 } as const satisfies Readonly<Record<string, (sample: Sample) => boolean>>;
-export type SampleTrait = keyof typeof sampleTraits;
+export type SampleTrait = keyof typeof choosableTraits;
 
 const rewardOf = ({ rewards, critiques }: Sample) =>
   rewards?.outcome ?? critiques[0]?.reward ?? -Infinity;
@@ -48,7 +48,7 @@ export function chooseSamples(
 ): { readonly chosen: Sample[]; readonly matching: number } {
   const matching = samples.filter((sample) =>
     (phase === null || sample.phase === phase) && sample.step >= firstStep &&
-    sample.step <= lastStep && traits.every((trait) => sampleTraits[trait](sample))
+    sample.step <= lastStep && traits.every((trait) => choosableTraits[trait](sample))
   );
   const key = sampleOrders[order];
   const sign = reversed ? -1 : 1;

@@ -2,7 +2,7 @@ import type { Communicator } from "../../distributed/communicator.ts";
 import { gatherOutcomes } from "../../distributed/outcomes.ts";
 import { gatherValues } from "../../distributed/values.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
-import { checkMemory, type PlannedRun } from "../memory/memory_check.ts";
+import { checkMemory, type MemoryCheck } from "../memory/memory_check.ts";
 import type { MemoryPlan } from "../memory/memory_plan.ts";
 import { chooseVariants, type TuningMode, useSuggestedVariants } from "../tuning/tune.ts";
 import { compileKernels } from "./compile_kernels.ts";
@@ -29,7 +29,7 @@ export interface GpuPreparation {
  */
 export async function prepareGpu<Config>(
   gpu: Gpu,
-  run: PlannedRun<Config>,
+  run: MemoryCheck<Config>,
   { ranks, tuning = "default", tell, folder }: GpuPreparation,
 ): Promise<readonly MemoryPlan[]> {
   const plan = () => gatherOutcomes(ranks, () => checkMemory(gpu, run));

@@ -30,7 +30,7 @@ export interface TrainedResponse {
 }
 
 /** The record of a response's tokens. */
-export function sampleTokens(
+export function packTokens(
   { texts, advantages, differences, isLeftOut }: TrainedResponse,
 ): SampleTokens {
   return {

@@ -1,5 +1,9 @@
 import { UserError } from "../../base/user_error.ts";
-import { savedState, stateReceiver, type TrainedModel } from "../../engine/training/saved_state.ts";
+import {
+  type ModelInTraining,
+  savedState,
+  stateReceiver,
+} from "../../engine/training/saved_state.ts";
 import type { Placed } from "../../distributed/placed.ts";
 import { onHolders } from "../../distributed/shared_work.ts";
 import { encodeSafetensors, type SafetensorsContent } from "../../model/weights/safetensors.ts";
@@ -8,7 +12,7 @@ import { sharedFiles } from "./shared_files.ts";
 import type { StoredCheckpoint } from "./stored_checkpoint.ts";
 
 /** Models in training by the names they have in a checkpoint, each on the ranks that hold it. */
-export type TrainedModels = Readonly<Record<string, Placed<TrainedModel>>>;
+export type TrainedModels = Readonly<Record<string, Placed<ModelInTraining>>>;
 
 /** Updates made by each optimizer. */
 export type OptimizerSteps = { readonly [name: string]: number };

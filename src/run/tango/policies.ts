@@ -45,7 +45,7 @@ export interface Policies {
 }
 
 /** How policies are opened. */
-export interface OpenOptions {
+export interface PolicyOptions {
   /** Loads both for measuring only, without what training needs. */
   readonly frozen?: boolean;
   /** All ranks of the run; by default this process alone. */
@@ -61,7 +61,7 @@ export interface OpenOptions {
 export async function openPolicies(
   gpu: Gpu,
   config: TangoConfig,
-  { frozen = false, ranks = alone }: OpenOptions = {},
+  { frozen = false, ranks = alone }: PolicyOptions = {},
 ): Promise<Policies> {
   const { generator, verifier } = config;
   const placement = placementOf(config, ranks.size);

@@ -3,7 +3,7 @@ import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import type { GeneratorStepResult } from "../../rl/generator_step.ts";
 import type { Critique, ProblemSource, Solution } from "../../rl/responses.ts";
 import type { VerifierStepResult } from "../../rl/verifier_step.ts";
-import { sampleTokens } from "../store/sample_tokens.ts";
+import { packTokens } from "../store/sample_tokens.ts";
 import type { CritiqueSample, Sample } from "../store/samples_log.ts";
 
 /** The lines of samples.jsonl of a generator step. */
@@ -27,7 +27,7 @@ export function generatorSamples<Problem>(
       // After the last step the process part is 0: the last token carries the outcome part alone.
       outcomeAdvantage: advantages[advantages.length - 1],
       stepAdvantages: stepEndTokens.map((token) => advantages[token]),
-      tokens: sampleTokens({
+      tokens: packTokens({
         texts: solution.tokenTexts,
         advantages,
         differences: update?.logProbDifferences.get(place),
@@ -51,7 +51,7 @@ export function verifierSamples<Problem>(
 ): Sample[] {
   return spreadPlaces(rewarded.length, count).map((place) => {
     const { critique, reward, advantages } = rewarded[place];
-    const tokens = sampleTokens({
+    const tokens = packTokens({
       texts: tokenizer.decodeEach(critique.rollout.tokens),
       advantages,
       differences: update?.logProbDifferences.get(place),

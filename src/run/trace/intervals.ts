@@ -1,8 +1,8 @@
 /** Stretches of time: [begin, end) in milliseconds. */
-export type Interval = readonly [begin: number, end: number];
+export type TimeInterval = readonly [begin: number, end: number];
 
 /** The same stretches ascending, those that touch or overlap made one, and none empty. */
-export function union(intervals: readonly Interval[]): Interval[] {
+export function union(intervals: readonly TimeInterval[]): TimeInterval[] {
   const sorted = intervals.filter(([begin, end]) => begin < end).sort((a, b) => a[0] - b[0]);
   const result: [number, number][] = [];
   for (const [begin, end] of sorted) {
@@ -14,9 +14,12 @@ export function union(intervals: readonly Interval[]): Interval[] {
 }
 
 /** What of `intervals` is in none of `others`. */
-export function without(intervals: readonly Interval[], others: readonly Interval[]): Interval[] {
+export function without(
+  intervals: readonly TimeInterval[],
+  others: readonly TimeInterval[],
+): TimeInterval[] {
   const removed = union(others);
-  const result: Interval[] = [];
+  const result: TimeInterval[] = [];
   let first = 0;
   for (const [begin, end] of union(intervals)) {
     while (first < removed.length && removed[first][1] <= begin) first++;
@@ -31,12 +34,17 @@ export function without(intervals: readonly Interval[], others: readonly Interva
 }
 
 /** What of `intervals` lies within one stretch. */
-export function within(intervals: readonly Interval[], [first, last]: Interval): Interval[] {
-  return intervals.map(([begin, end]): Interval => [Math.max(begin, first), Math.min(end, last)])
+export function within(
+  intervals: readonly TimeInterval[],
+  [first, last]: TimeInterval,
+): TimeInterval[] {
+  return intervals.map((
+    [begin, end],
+  ): TimeInterval => [Math.max(begin, first), Math.min(end, last)])
     .filter(([begin, end]) => begin < end);
 }
 
 /** How long they are together. */
-export function lengthOf(intervals: readonly Interval[]): number {
+export function lengthOf(intervals: readonly TimeInterval[]): number {
   return intervals.reduce((sum, [begin, end]) => sum + end - begin, 0);
 }

@@ -1,5 +1,5 @@
 import type { Activity } from "../store/timeline_log.ts";
-import { type Interval, within, without } from "./intervals.ts";
+import { type TimeInterval, within, without } from "./intervals.ts";
 import type { Span } from "./span.ts";
 import type { RankWaiting } from "./waiting.ts";
 
@@ -23,7 +23,7 @@ export function rankActivity(
     bySteps[index]?.[1].reduce((least, { begin }) => Math.min(least, begin), Infinity) ?? Infinity;
   return new Map(bySteps.map(([step, ofStep], index) => {
     // What lies between two steps belongs to the earlier one.
-    const stretch: Interval = [index === 0 ? -Infinity : beginOf(index), beginOf(index + 1)];
+    const stretch: TimeInterval = [index === 0 ? -Infinity : beginOf(index), beginOf(index + 1)];
     const waiting = {
       idle: within(idle, stretch),
       communicating: within(communicating, stretch),
@@ -33,7 +33,7 @@ export function rankActivity(
 }
 
 function partition(phases: readonly Span[], { idle, communicating }: RankWaiting): Activity[] {
-  const named = (name: string, intervals: readonly Interval[]) =>
+  const named = (name: string, intervals: readonly TimeInterval[]) =>
     intervals.map(([begin, end]): Activity => ({ name, begin, end }));
   const inOrder = (spans: Activity[]) => spans.sort((a, b) => a.begin - b.begin);
   const waits = inOrder([...named("idle", idle), ...named("communicate", communicating)]);
@@ -65,7 +65,7 @@ function innermost(phases: readonly Span[]): Activity[] {
     // Those that ended first are the inner ones.
     const inner = phases.slice(0, place)
       .filter(({ begin, end }) => begin >= phase.begin && end <= phase.end)
-      .map(({ begin, end }): Interval => [begin, end]);
+      .map(({ begin, end }): TimeInterval => [begin, end]);
     return without([[phase.begin, phase.end]], inner)
       .map(([begin, end]) => ({ name: phase.name, begin, end }));
   });

@@ -6,7 +6,7 @@ import type { Gpu } from "../../gpu/gpu.ts";
 import type { RunEvent } from "../events/run_event.ts";
 import type { RunEvents } from "../events/run_events.ts";
 import type { Metrics } from "../store/metrics_log.ts";
-import type { Interval } from "./intervals.ts";
+import type { TimeInterval } from "./intervals.ts";
 import { KernelActivity, type StepRange } from "./kernel_activity.ts";
 import { rankActivity } from "./rank_activity.ts";
 import { RunActivity } from "./run_activity.ts";
@@ -39,7 +39,7 @@ interface RankReport {
   readonly name: string;
   readonly happened: readonly (Span | Moment)[];
   readonly transfers: readonly Transfer[];
-  readonly busy: readonly Interval[];
+  readonly busy: readonly TimeInterval[];
 }
 
 /** Reports have a channel of their own. */
@@ -64,7 +64,7 @@ export class RunTimeline implements StepClock, Disposable {
   #file: TraceFile | null = null;
   #happened: (Span | Moment)[] = [];
   #transfers: Transfer[] = [];
-  #busy: Interval[] = [];
+  #busy: TimeInterval[] = [];
   /** Milliseconds from this rank's clock to the first one's. */
   #offset = 0;
   #steps = 0;
@@ -108,7 +108,7 @@ export class RunTimeline implements StepClock, Disposable {
     const waiting = this.#waiting.find(reports);
     this.#tell(reports, waiting);
     if (this.ranks.size === 1) return {};
-    const step: Interval = [end - 1000 * seconds, end];
+    const step: TimeInterval = [end - 1000 * seconds, end];
     const reported = this.#reported.splice(0, reports.length, ...reports.map(() => 0));
     return stepTimings(step, waiting, reports.map(({ transfers }) => transfers), reported);
   }
@@ -176,7 +176,7 @@ export class RunTimeline implements StepClock, Disposable {
     reports.forEach(({ happened }, rank) => {
       // What the first one did is there already.
       if (rank > 0) file.add(rank, happened);
-      const spans = (name: string, intervals: readonly Interval[]) =>
+      const spans = (name: string, intervals: readonly TimeInterval[]) =>
         intervals.map(([begin, end]): Span => ({ track: "waiting", name, begin, end }));
       const { idle, communicating } = waiting[rank];
       file.add(rank, [...spans("idle", idle), ...spans("communicate", communicating)]);

@@ -1,6 +1,6 @@
 import type { Transfer } from "../../distributed/timed_communicator.ts";
 import type { Metrics } from "../store/metrics_log.ts";
-import { type Interval, lengthOf, within } from "./intervals.ts";
+import { lengthOf, type TimeInterval, within } from "./intervals.ts";
 import type { RankWaiting } from "./waiting.ts";
 
 /**
@@ -14,13 +14,13 @@ import type { RankWaiting } from "./waiting.ts";
  * @param reported bytes that each rank sent for the sake of these numbers
  */
 export function stepTimings(
-  step: Interval,
+  step: TimeInterval,
   waiting: readonly RankWaiting[],
   transfers: readonly (readonly Transfer[])[],
   reported: readonly number[],
 ): Metrics {
   const [began, ended] = step;
-  const shareOf = (intervals: readonly Interval[]) =>
+  const shareOf = (intervals: readonly TimeInterval[]) =>
     lengthOf(within(intervals, step)) / Math.max(1e-9, ended - began);
   const idle = waiting.map((rank) => shareOf(rank.idle));
   const communicating = waiting.map((rank) => shareOf(rank.communicating));

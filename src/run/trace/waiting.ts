@@ -1,19 +1,19 @@
 import type { Transfer } from "../../distributed/timed_communicator.ts";
-import { type Interval, union, without } from "./intervals.ts";
+import { type TimeInterval, union, without } from "./intervals.ts";
 
 /** What a rank's communicator and GPU did in a step, all times on one clock. */
 export interface RankWork {
   readonly transfers: readonly Transfer[];
   /** When its GPU had something to do. */
-  readonly busy: readonly Interval[];
+  readonly busy: readonly TimeInterval[];
 }
 
 /** What a rank did besides computing. */
 export interface RankWaiting {
   /** It waited for a message that nobody had begun to send, and its GPU had nothing to do. */
-  readonly idle: readonly Interval[];
+  readonly idle: readonly TimeInterval[];
   /** Bytes were on their way from or to it, and its GPU had nothing to do. */
-  readonly communicating: readonly Interval[];
+  readonly communicating: readonly TimeInterval[];
 }
 
 /** Messages between two ranks on a channel arrive in the order in which they were sent. */
@@ -39,8 +39,8 @@ export class Waiting {
       }
     });
     return ranks.map(({ busy }, rank) => {
-      const waiting: Interval[] = [];
-      const moving: Interval[] = [];
+      const waiting: TimeInterval[] = [];
+      const moving: TimeInterval[] = [];
       for (const { kind, peer, channel, begin, end } of begun[rank]) {
         if (kind === "send") {
           moving.push([begin, end]);

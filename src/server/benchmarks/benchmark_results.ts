@@ -57,7 +57,7 @@ export const comparisonSchema = z.object({
 }).openapi("BenchmarkComparison");
 
 /** Two benchmarks, result by result. */
-export type Comparison = z.output<typeof comparisonSchema>;
+export type BenchmarkComparison = z.output<typeof comparisonSchema>;
 
 /** @returns null when the file is not what --json writes */
 export function readBenchmarkResults(path: string): BenchmarkResults | null {
@@ -75,7 +75,7 @@ export function readBenchmarkResults(path: string): BenchmarkResults | null {
 export function compareResults(
   now: BenchmarkResults,
   earlier: BenchmarkResults,
-): Omit<Comparison, "name" | "earlier"> {
+): Omit<BenchmarkComparison, "name" | "earlier"> {
   const before = new Map(earlier.results.map((result) => [keyOf(result), result]));
   const keys = new Set(now.results.map(keyOf));
   const results = now.results.flatMap((result) => {

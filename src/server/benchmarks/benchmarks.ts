@@ -3,7 +3,7 @@ import { z } from "zod";
 import { exists, removeIfPresent, writeFileAtomically } from "../../base/atomic_file.ts";
 import { isAlive, killGroup, type ProcessIdentity } from "../../base/process_identity.ts";
 import { RequestProblem } from "../http/problem.ts";
-import { lastWords, startProcess } from "../launches/run_process.ts";
+import { lastErrorLines, startProcess } from "../launches/run_process.ts";
 import { type BenchmarkResults, readBenchmarkResults } from "./benchmark_results.ts";
 
 /** What is measured. */
@@ -131,7 +131,7 @@ export class Benchmarks {
     }
     const results = exists(written) ? readBenchmarkResults(written) : null;
     if (results) return { ...base, state: "done", error: null, results };
-    const error = lastWords(files) ?? "Its process is gone without a word.";
+    const error = lastErrorLines(files) ?? "Its process is gone without a word.";
     return { ...base, state: "failed", error, results: null };
   }
 

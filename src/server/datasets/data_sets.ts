@@ -6,7 +6,7 @@ import { RequestProblem } from "../http/problem.ts";
 import { filesIn, type FolderFile } from "../runs/folder_files.ts";
 
 /** A folder with files of problems or examples. */
-export interface DataSet {
+export interface StoredDataSet {
   readonly name: string;
   /** What a configuration calls it. */
   readonly path: string;
@@ -36,7 +36,7 @@ export class DataSets {
   constructor(private readonly folder: string) {}
 
   /** By name. */
-  get all(): DataSet[] {
+  get all(): StoredDataSet[] {
     const own = dataSetsIn(this.folder, true);
     const shipped = dataSetsIn(SHIPPED, false)
       .filter(({ name }) => !own.some((set) => set.name === name));
@@ -44,7 +44,7 @@ export class DataSets {
   }
 
   /** @throws RequestProblem when there is none of that name */
-  require(name: string): DataSet {
+  require(name: string): StoredDataSet {
     const found = this.all.find((set) => set.name === name);
     if (found) return found;
     throw new RequestProblem(404, `There is no data set ${JSON.stringify(name.slice(0, 100))}.`);
@@ -79,7 +79,7 @@ export class DataSets {
       readonly replace: boolean;
     },
     body: ReadableStream<Uint8Array>,
-  ): Promise<DataSet> {
+  ): Promise<StoredDataSet> {
     requireDataFile(file);
     const folder = join(this.folder, name);
     const path = join(folder, file);
@@ -132,9 +132,9 @@ export class DataSets {
   }
 }
 
-function dataSetsIn(folder: string, isOwn: boolean): DataSet[] {
+function dataSetsIn(folder: string, isOwn: boolean): StoredDataSet[] {
   if (!exists(folder)) return [];
-  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory, isFile }): DataSet[] => {
+  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory, isFile }): StoredDataSet[] => {
     const path = join(folder, name);
     if (name.startsWith(".") || !(isDirectory || isFile)) return [];
     const found = isDirectory ? filesIn(path) : [{ path: name, bytes: Deno.statSync(path).size }];

@@ -7,7 +7,7 @@ import { UserError } from "../../base/user_error.ts";
 export type Bound = string | number | Uint8Array | null;
 
 /** A row that was read. */
-export type Row = Readonly<Record<string, unknown>>;
+export type DatabaseRow = Readonly<Record<string, unknown>>;
 
 /** What a database holds. */
 export interface Holding {
@@ -78,11 +78,11 @@ export class Database implements Disposable {
   }
 
   /** One row, or null. */
-  get(sql: string, ...values: Bound[]): Row | null {
+  get(sql: string, ...values: Bound[]): DatabaseRow | null {
     return this.#prepared(sql).get(...values) ?? null;
   }
 
-  all(sql: string, ...values: Bound[]): Row[] {
+  all(sql: string, ...values: Bound[]): DatabaseRow[] {
     return this.#prepared(sql).all(...values);
   }
 

@@ -9,7 +9,7 @@ export interface Position {
 }
 
 /** A whole line, without its end. */
-export interface Line {
+export interface GrownLine {
   readonly text: string;
   /** Its first byte's place in the file. */
   readonly begin: number;
@@ -22,7 +22,7 @@ export type Growth =
   | { readonly kind: "cut"; readonly position: Position }
   | {
     readonly kind: "grown";
-    readonly lines: readonly Line[];
+    readonly lines: readonly GrownLine[];
     readonly position: Position;
     /** Whether there is more to be read. */
     readonly isMore: boolean;
@@ -93,9 +93,9 @@ export function readAt(file: Deno.FsFile, begin: number, length: number): Uint8A
   return bytes.subarray(0, read);
 }
 
-function linesOf(bytes: Uint8Array, offset: number): Line[] {
+function linesOf(bytes: Uint8Array, offset: number): GrownLine[] {
   const decoder = new TextDecoder();
-  const lines: Line[] = [];
+  const lines: GrownLine[] = [];
   for (let begin = 0; begin < bytes.length;) {
     const end = bytes.indexOf(0x0a, begin);
     lines.push({ text: decoder.decode(bytes.subarray(begin, end)), begin: offset + begin });

@@ -4,7 +4,7 @@ import type { Sample } from "../../run/store/samples_log.ts";
 import type { EventLine } from "../../run/events/told_event.ts";
 import { Columns } from "./columns.ts";
 import type { Database } from "./database.ts";
-import { type Line, type Position, readGrowth, START } from "./growth.ts";
+import { type GrownLine, type Position, readGrowth, START } from "./growth.ts";
 import { type Progress, progressAfter, UNTOLD } from "./progress.ts";
 import { sampleTraits } from "./sample_traits.ts";
 
@@ -129,7 +129,7 @@ export class RunIndex {
     run: number,
     file: LogFile,
     path: string,
-  ): { readonly lines: readonly Line[]; readonly isMore: boolean } {
+  ): { readonly lines: readonly GrownLine[]; readonly isMore: boolean } {
     const growth = readGrowth(path, this.#position(run, file));
     if (growth.kind === "none") return { lines: [], isMore: false };
     if (growth.kind === "cut") {
@@ -149,7 +149,7 @@ export class RunIndex {
   }
 
   /** @returns whether they can be taken: a time waits for what it was measured of */
-  #take(run: number, file: LogFile, lines: readonly Line[]): boolean {
+  #take(run: number, file: LogFile, lines: readonly GrownLine[]): boolean {
     switch (file) {
       case "metrics":
         this.#takeMetrics(run, lines);
@@ -165,7 +165,7 @@ export class RunIndex {
     }
   }
 
-  #takeMetrics(run: number, lines: readonly Line[]): void {
+  #takeMetrics(run: number, lines: readonly GrownLine[]): void {
     const rows = this.rowsOf(run);
     const entries = new Map<string, [number, number][]>();
     lines.forEach(({ text, begin }, index) => {
@@ -182,7 +182,7 @@ export class RunIndex {
     this.#rows.set(run, rows + lines.length);
   }
 
-  #takeTimings(run: number, lines: readonly Line[]): boolean {
+  #takeTimings(run: number, lines: readonly GrownLine[]): boolean {
     const rows = this.rowsOf(run);
     const steps = this.columns.read(run, ROW.step, rows);
     const phases = this.columns.read(run, ROW.phase, rows);
@@ -200,7 +200,7 @@ export class RunIndex {
     return true;
   }
 
-  #takeSamples(run: number, lines: readonly Line[]): void {
+  #takeSamples(run: number, lines: readonly GrownLine[]): void {
     for (const { text, begin } of lines) {
       const sample = JSON.parse(text) as Sample;
       const { length, disagrees, isCut, isMalformed } = sampleTraits(sample);
@@ -213,7 +213,7 @@ export class RunIndex {
     }
   }
 
-  #takeEvents(run: number, lines: readonly Line[]): void {
+  #takeEvents(run: number, lines: readonly GrownLine[]): void {
     const row = this.database.get("SELECT progress FROM runs WHERE id = ?", run);
     let progress = JSON.parse(String(row?.progress)) as Progress;
     for (const { text } of lines) {

@@ -1,26 +1,26 @@
 import { type Database, isDiskFull } from "../index/database.ts";
-import type { Launch } from "../runs/launch.ts";
+import type { RunLaunch } from "../runs/launch.ts";
 
 /** What the server was asked to start, kept where a server that is started again finds it. */
 export class LaunchStore {
-  readonly #unwritten = new Map<string, Launch>();
+  readonly #unwritten = new Map<string, RunLaunch>();
 
   constructor(readonly database: Database) {}
 
   /** By the runs' names, in the order in which they were asked for. */
-  all(): [name: string, launch: Launch][] {
+  all(): [name: string, launch: RunLaunch][] {
     return this.database.all("SELECT run, launch FROM launches ORDER BY id").map((
       { run, launch },
     ) => [String(run), this.#unwritten.get(String(run)) ?? JSON.parse(String(launch))]);
   }
 
-  find(name: string): Launch | null {
+  find(name: string): RunLaunch | null {
     const row = this.database.get("SELECT launch FROM launches WHERE run = ?", name);
     return this.#unwritten.get(name) ?? (row && JSON.parse(String(row.launch)));
   }
 
   /** Puts a launch at the end, in place of an earlier one of the run. */
-  add(name: string, launch: Launch): void {
+  add(name: string, launch: RunLaunch): void {
     this.remove(name);
     this.database.run(
       "INSERT INTO launches (run, launch) VALUES (?, ?)",
@@ -29,13 +29,13 @@ export class LaunchStore {
   }
 
   /** Changes what is known of a launch, or throws; nothing happens when there is none. */
-  change(name: string, change: Partial<Launch>): void {
+  change(name: string, change: Partial<RunLaunch>): void {
     const launch = this.find(name);
     if (launch !== null) this.#write(name, { ...launch, ...change });
   }
 
   /** As `change`, of what has happened: where a full disk does not take it, it is known until `writeRest` can. */
-  note(name: string, change: Partial<Launch>): void {
+  note(name: string, change: Partial<RunLaunch>): void {
     const launch = this.find(name);
     if (launch === null) return;
     this.#unwritten.set(name, { ...launch, ...change });
@@ -51,7 +51,7 @@ export class LaunchStore {
     }
   }
 
-  #write(name: string, launch: Launch): void {
+  #write(name: string, launch: RunLaunch): void {
     this.database.run(
       "UPDATE launches SET launch = ? WHERE run = ?",
       ...[JSON.stringify(launch), name],

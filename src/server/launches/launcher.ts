@@ -7,13 +7,18 @@ import { liveProcess } from "../../run/control/endpoint/control_file.ts";
 import type { Settings } from "../../run/config/changeable.ts";
 import { CONTINUE, nextRunDirectory, RunFolder, type RunKind } from "../../run/store/run_folder.ts";
 import { RequestProblem } from "../http/problem.ts";
-import type { Launch, RunPlan } from "../runs/launch.ts";
+import type { RunLaunch, RunPlan } from "../runs/launch.ts";
 import type { LiveMemory } from "../runs/live_memory.ts";
 import type { RunList } from "../runs/run_list.ts";
 import type { LaunchStore } from "./launch_store.ts";
 import { planMemory, type PlannedMemory } from "./memory_plan.ts";
-import { type Placed, placeRun } from "./place_run.ts";
-import { lastWords, type OutputFiles, type StartedProcess, startProcess } from "./run_process.ts";
+import { type PlacedRun, placeRun } from "./place_run.ts";
+import {
+  lastErrorLines,
+  type OutputFiles,
+  type StartedProcess,
+  startProcess,
+} from "./run_process.ts";
 import { moreOptions, type PreparedRun } from "./run_request.ts";
 
 /** How often processes that are not this one's children are looked at. */
@@ -224,7 +229,7 @@ export class Launcher implements Disposable {
 
   /** What a run printed last on standard error; where a full disk took nothing of it, that. */
   #lastWords(name: string): string | null {
-    const words = lastWords(this.#filesOf(name));
+    const words = lastErrorLines(this.#filesOf(name));
     if (words !== null || (freeBytes(this.own) ?? Infinity) >= LEAST_FREE_BYTES) return words;
     return `${this.list.root}: the disk is full. Make room and ${CONTINUE}.`;
   }
@@ -259,7 +264,7 @@ export class Launcher implements Disposable {
   /** @returns null when it cannot be planned, "refused" when the run could not start that way */
   async #plan(
     name: string,
-    { kind, args, ranks, gpuIndex }: Launch,
+    { kind, args, ranks, gpuIndex }: RunLaunch,
   ): Promise<RunPlan | "refused" | null> {
     const value = (option: string) => args.flatMap((arg, i) => args[i - 1] === option ? [arg] : []);
     const [file = RunFolder.at(this.#folderOf(name)).configuration] = value("--config");
@@ -287,7 +292,7 @@ export class Launcher implements Disposable {
   }
 
   /** The runs that take memory: those it started, and those of a terminal. */
-  #goingOn(): Placed[] {
+  #goingOn(): PlacedRun[] {
     const started = this.launches.all().filter(([, { state }]) => state === "running");
     const names = new Set(started.map(([name]) => name));
     const others = this.list.all.filter(({ name, live, comparison }) =>
@@ -304,7 +309,7 @@ export class Launcher implements Disposable {
     ];
   }
 
-  #start(name: string, { args, ranks, gpuIndex, plan, gpus }: Launch): void {
+  #start(name: string, { args, ranks, gpuIndex, plan, gpus }: RunLaunch): void {
     const startedAt = new Date().toISOString();
     // Written down first: what cannot be written down is not started.
     this.launches.change(name, { state: "running", startedAt, gpus });
@@ -329,7 +334,7 @@ export class Launcher implements Disposable {
   }
 }
 
-function waiting(kind: RunKind, args: readonly string[], ranks: number): Launch {
+function waiting(kind: RunKind, args: readonly string[], ranks: number): RunLaunch {
   return {
     kind,
     args,

@@ -3,7 +3,7 @@
 import type { RunPlan } from "../runs/launch.ts";
 
 /** A run that goes on. */
-export interface Placed {
+export interface PlacedRun {
   readonly ranks: number;
   /** The GPU of each of its ranks; empty where nobody knows, so that they may be on any. */
   readonly gpus: readonly number[];
@@ -25,7 +25,7 @@ export interface Unplaced {
  *
  * @returns the GPU of each rank; empty where the engine has to choose; null when the run has to wait
  */
-export function placeRun(run: Unplaced, others: readonly Placed[]): number[] | null {
+export function placeRun(run: Unplaced, others: readonly PlacedRun[]): number[] | null {
   const { ranks, plan } = run;
   if (plan === null) return others.length === 0 ? [] : null;
   return choicesOf(run, plan.gpus).find((gpus) => fits({ ranks, gpus }, plan, others)) ?? null;
@@ -39,9 +39,9 @@ function choicesOf({ ranks, gpuIndex }: Unplaced, gpus: readonly number[]): numb
 }
 
 function fits(
-  run: Pick<Placed, "ranks" | "gpus">,
+  run: Pick<PlacedRun, "ranks" | "gpus">,
   { bytes, limitBytes }: RunPlan,
-  others: readonly Placed[],
+  others: readonly PlacedRun[],
 ): boolean {
   const places = run.gpus.length === 0 ? [null] : new Set(run.gpus);
   return [...places].every((gpu) => {
@@ -54,7 +54,7 @@ function fits(
 }
 
 /** Ranks that are, or may be, on a GPU; on any, where it is not known which that is. */
-function ranksOn({ ranks, gpus }: Pick<Placed, "ranks" | "gpus">, gpu: number | null): number {
+function ranksOn({ ranks, gpus }: Pick<PlacedRun, "ranks" | "gpus">, gpu: number | null): number {
   if (gpu === null || gpus.length === 0) return ranks;
   return gpus.filter((one) => one === gpu).length;
 }

@@ -48,7 +48,7 @@ export function startProcess(
 }
 
 /** The last lines that a process printed on standard error; null when there are none. */
-export function lastWords({ errors }: OutputFiles): string | null {
+export function lastErrorLines({ errors }: OutputFiles): string | null {
   if (!exists(errors)) return null;
   using file = Deno.openSync(errors, { read: true });
   const { size } = file.statSync();

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { exists, removeIfPresent, writeFileAtomically } from "../../base/atomic_file.ts";
 import { isAlive, killGroup, type ProcessIdentity } from "../../base/process_identity.ts";
 import { RequestProblem } from "../http/problem.ts";
-import { lastWords, startProcess } from "../launches/run_process.ts";
+import { lastErrorLines, startProcess } from "../launches/run_process.ts";
 
 /** What is done in a process of its own, and was done. */
 export interface Job {
@@ -100,7 +100,7 @@ export class Jobs {
     if (isGoing) return { ...job, state: "running", error: null };
     // The last that either command does is to print what it has found or written.
     if (output !== "") return { ...job, state: "done", error: null };
-    const error = lastWords(files) ?? "Its process is gone without a word.";
+    const error = lastErrorLines(files) ?? "Its process is gone without a word.";
     return { ...job, state: "failed", error };
   }
 

@@ -16,7 +16,7 @@ export function clientOf({ req, env }: Context<Asking>, user: string | null = nu
 export const answerId = (kind: string) => `${kind}-${randomUUID().replaceAll("-", "")}`;
 
 /** Seconds since 1970. */
-export const now = () => Math.floor(Date.now() / 1000);
+export const unixSeconds = () => Math.floor(Date.now() / 1000);
 
 /** Of a prompt's ids. @throws RequestProblem when there are none, or one that the model does not know */
 export function checkPrompt(
@@ -58,7 +58,7 @@ export function longestResponse(
 }
 
 /** Several responses that are waited for together: when one fails, or nobody waits, all are given up. */
-export class Asked {
+export class AskedResponses {
   readonly #ending = new AbortController();
 
   /** @param signal of who asks */

@@ -8,12 +8,12 @@ import type { ModelNames } from "../serving/model_names.ts";
 import type { Served } from "../serving/served_models.ts";
 import {
   answerId,
-  Asked,
+  AskedResponses,
   checkPrompt,
   clientOf,
   finishOf,
   longestResponse,
-  now,
+  unixSeconds,
   usageOf,
 } from "./ask.ts";
 import { type ChatAnswer, chatAnswer } from "./answers.ts";
@@ -93,7 +93,7 @@ export function chatRoutes(models: ModelNames) {
       const served = await models.find(asked.model);
       const reply = new Reply(served, asked);
       const client = clientOf(context, asked.user ?? asked.safety_identifier);
-      const asking = new Asked(served, client, context.req.raw.signal);
+      const asking = new AskedResponses(served, client, context.req.raw.signal);
       return (asked.stream
         ? await reply.stream(asking)
         : await heldAnswer(reply.whole(asking), () => asking.end())) as never; // the library knows no streams of events
@@ -105,7 +105,7 @@ export function chatRoutes(models: ModelNames) {
  *
  * @throws RequestProblem when the model has no template, or one that refuses the turns, or its end is asked to be two
  */
-export function promptOf(
+export function chatPrompt(
   { text: { tokenizer, chat }, name }: Served,
   { messages, add_generation_prompt, continue_final_message }: Conversation,
 ): Uint32Array {
@@ -138,12 +138,12 @@ class Reply {
   readonly #shared;
   readonly #names: TokenNames;
   readonly #id = answerId("chatcmpl");
-  readonly #created = now();
+  readonly #created = unixSeconds();
 
   /** @throws RequestProblem when it cannot be had */
   constructor(private readonly served: Served, private readonly asked: ChatRequest) {
     const { text: { tokenizer, chat } } = served;
-    this.#prompt = promptOf(served, asked);
+    this.#prompt = chatPrompt(served, asked);
     checkPrompt(served, this.#prompt, "messages");
     this.#shared = sharedSampling(asked, chat?.stopTokens ?? []);
     this.#names = new TokenNames(tokenizer, asked.return_tokens_as_token_ids ?? false);
@@ -152,7 +152,7 @@ class Reply {
     }
   }
 
-  async whole(asking: Asked): Promise<ChatAnswer> {
+  async whole(asking: AskedResponses): Promise<ChatAnswer> {
     const responses = await asking.all(this.#requests());
     const { return_token_ids } = this.asked;
     return {
@@ -169,7 +169,7 @@ class Reply {
     };
   }
 
-  stream(asking: Asked): Promise<Response> {
+  stream(asking: AskedResponses): Promise<Response> {
     const feed = new Feed<object>(() => asking.end());
     const head = this.#head("chat.completion.chunk");
     const add = (choices: object[], others: object = {}) =>

@@ -8,12 +8,12 @@ import type { ModelNames } from "../serving/model_names.ts";
 import type { Served } from "../serving/served_models.ts";
 import {
   answerId,
-  Asked,
+  AskedResponses,
   checkPrompt,
   clientOf,
   finishOf,
   longestResponse,
-  now,
+  unixSeconds,
   usageOf,
 } from "./ask.ts";
 import { type CompletionAnswer, completionAnswer } from "./answers.ts";
@@ -76,7 +76,7 @@ export function completionRoutes(models: ModelNames) {
       const served = await models.find(asked.model);
       const completion = new Completion(served, asked);
       const client = clientOf(context, asked.user ?? asked.safety_identifier);
-      const asking = new Asked(served, client, context.req.raw.signal);
+      const asking = new AskedResponses(served, client, context.req.raw.signal);
       return (asked.stream
         ? await completion.stream(asking)
         : await heldAnswer(completion.whole(asking), () => asking.end())) as never; // the library knows no streams of events
@@ -112,7 +112,7 @@ class Completion {
     this.#head = {
       id: answerId("cmpl"),
       object: "text_completion" as const,
-      created: now(),
+      created: unixSeconds(),
       model: name,
     };
     const isTold = asked.logprobs != null || asked.prompt_logprobs != null;
@@ -122,7 +122,7 @@ class Completion {
     }
   }
 
-  async whole(asking: Asked): Promise<CompletionAnswer> {
+  async whole(asking: AskedResponses): Promise<CompletionAnswer> {
     const responses = (await asking.all(this.#requests())).map((one) => this.#asked(one));
     return {
       ...this.#head,
@@ -131,7 +131,7 @@ class Completion {
     };
   }
 
-  stream(asking: Asked): Promise<Response> {
+  stream(asking: AskedResponses): Promise<Response> {
     const { asked, served: { text: { tokenizer } } } = this;
     const feed = new Feed<object>(() => asking.end());
     const add = (choices: object[], others: object = {}) =>

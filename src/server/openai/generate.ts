@@ -2,7 +2,7 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import type { ModelNames } from "../serving/model_names.ts";
-import { Asked, checkPrompt, clientOf, finishOf, longestResponse } from "./ask.ts";
+import { AskedResponses, checkPrompt, clientOf, finishOf, longestResponse } from "./ask.ts";
 import { randomUUID } from "node:crypto";
 import { newOpenAiApi, openAiErrors } from "./error.ts";
 import { heldAnswer } from "./held_answer.ts";
@@ -80,7 +80,7 @@ export function generateRoutes(models: ModelNames) {
         { length: sampling_params.n ?? 1 },
         (_, i) => remoteRequest(shared, prompt, i, most, {}),
       );
-      const asking = new Asked(served, clientOf(context), context.req.raw.signal);
+      const asking = new AskedResponses(served, clientOf(context), context.req.raw.signal);
       const answer = async () => ({
         request_id: request_id ?? randomUUID(),
         choices: (await asking.all(requests)).map((response, index) => ({

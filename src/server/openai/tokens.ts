@@ -3,7 +3,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { RequestProblem } from "../http/problem.ts";
 import type { ModelNames } from "../serving/model_names.ts";
-import { chatMessages, promptFields, promptOf } from "./chat.ts";
+import { chatMessages, chatPrompt, promptFields } from "./chat.ts";
 import { newOpenAiApi, openAiErrors } from "./error.ts";
 
 const ids = z.array(z.int().min(0).max(2 ** 31 - 1));
@@ -87,7 +87,7 @@ export function tokenRoutes(models: ModelNames) {
       }
       const tokens = messages == null
         ? served.text.tokenizer.encode(prompt ?? "")
-        : promptOf(served, { messages, ...others });
+        : chatPrompt(served, { messages, ...others });
       const max_model_len = served.info.maximumTokens;
       return context.json({ count: tokens.length, max_model_len, tokens: Array.from(tokens) }, 200);
     })

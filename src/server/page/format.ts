@@ -11,7 +11,7 @@ export function formatNumber(value: number | null | undefined) {
 }
 
 /** Seconds as "8 s", "3 min 20 s", "2 h 5 min", "3 d 4 h". */
-export function formatDuration(seconds: number | null | undefined) {
+export function shortDuration(seconds: number | null | undefined) {
   if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return "–";
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 60) return `${whole} s`;

@@ -6,7 +6,12 @@ import { type RecordCheck, type RecordUse, recordUses } from "../../data/files/c
 import { formats } from "../../data/files/formats.ts";
 import { valueKinds } from "../../data/files/preview_rows.ts";
 import { columnsSchema } from "../../run/config/data_schema.ts";
-import { DATA_NAME, type DataSet, type DataSets, LARGEST_UPLOAD } from "../datasets/data_sets.ts";
+import {
+  DATA_NAME,
+  type DataSets,
+  LARGEST_UPLOAD,
+  type StoredDataSet,
+} from "../datasets/data_sets.ts";
 import { readData } from "../datasets/reading.ts";
 import { problems, RequestProblem } from "../http/problem.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
@@ -220,7 +225,7 @@ export function datasetsRoutes(sets: DataSets, runs: AllRuns, launches: LaunchSt
     });
 }
 
-function describe({ name, path, isOwn, files }: DataSet): z.infer<typeof dataSetSchema> {
+function describe({ name, path, isOwn, files }: StoredDataSet): z.infer<typeof dataSetSchema> {
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   return { name, path, isOwn, bytes, files: files.map(({ path, bytes }) => ({ path, bytes })) };
 }

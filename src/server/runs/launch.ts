@@ -12,7 +12,7 @@ export interface RunPlan {
 }
 
 /** A process that the server was asked to start. It outlives the server, which finds it again by this. */
-export interface Launch {
+export interface RunLaunch {
   readonly kind: RunKind;
   /** The command and its options, as a person would type them after `./tango`. */
   readonly args: readonly string[];

@@ -2,7 +2,7 @@ import { constants } from "node:os";
 import { z } from "@hono/zod-openapi";
 import type { RunMemory } from "../../run/control/endpoint/control_request.ts";
 import { secondsLeft, UNTOLD } from "../index/progress.ts";
-import type { Launch } from "./launch.ts";
+import type { RunLaunch } from "./launch.ts";
 import type { ListedRun } from "./run_list.ts";
 import { notesSchema, readNotes } from "./run_notes.ts";
 
@@ -60,7 +60,7 @@ export type RunView = z.infer<typeof runSchema>;
 export interface KnownRun {
   /** By its folder. */
   readonly run: ListedRun | null;
-  readonly launch: Launch | null;
+  readonly launch: RunLaunch | null;
   /** By itself. */
   readonly memory: RunMemory | null;
 }
@@ -97,7 +97,7 @@ export function viewRun(name: string, { run, launch, memory }: KnownRun, root: s
 }
 
 /** A run that is about to begin, maybe anew, has not said yet on how many. */
-function ranksOf(state: RunView["state"], told: number | null, launch: Launch | null): number {
+function ranksOf(state: RunView["state"], told: number | null, launch: RunLaunch | null): number {
   const isAhead = state === "waiting" || (state === "starting" && launch?.state === "running");
   return (isAhead ? launch?.ranks : told) ?? told ?? launch?.ranks ?? 1;
 }
@@ -109,7 +109,7 @@ interface State {
 
 const plain = (state: RunView["state"]): State => ({ state, error: null });
 
-function stateOf(run: ListedRun | null, launch: Launch | null): State {
+function stateOf(run: ListedRun | null, launch: RunLaunch | null): State {
   if (launch?.state === "waiting") return plain("waiting");
   const { told, part, endedAt, error } = run?.indexed.progress ?? UNTOLD;
   const isLaunched = launch?.state === "running";
@@ -128,7 +128,7 @@ function stateOf(run: ListedRun | null, launch: Launch | null): State {
 }
 
 /** A process that is gone without a last word was killed, was ended by a signal, has left an exit code, or none of it. */
-function ended(run: ListedRun | null, launch: Launch | null): State {
+function ended(run: ListedRun | null, launch: RunLaunch | null): State {
   if (launch?.isKilled) return plain("killed");
   const signal = signalOf(launch?.exitCode ?? null);
   if (signal !== null) {

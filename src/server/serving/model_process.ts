@@ -25,7 +25,7 @@ import { StoredCheckpoint } from "../../run/store/stored_checkpoint.ts";
 import { loadPolicy } from "../../run/tango/load_policy.ts";
 import { useStoredTuning } from "../../run/tuning/tune.ts";
 import type { FromModel, ServedInfo, ServedSource, ToModel } from "./messages.ts";
-import { Policies } from "./policies.ts";
+import { PolicyTurns } from "./policies.ts";
 import { PolicyLoader } from "./policy_loader.ts";
 import { ProcessPipes } from "./process_pipes.ts";
 import { type Serving, ServingLoop } from "./serving_loop.ts";
@@ -79,7 +79,7 @@ async function open(source: ServedSource): Promise<Served> {
   const { name, index, software, engine } = gpu.info;
   const basePath = Deno.realPathSync(source.model);
   const loader = new PolicyLoader(model, basePath, makeSampler, memory);
-  const policies = new Policies((folder) => loader.load(folder), adapterMark);
+  const policies = new PolicyTurns((folder) => loader.load(folder), adapterMark);
   const adapters = new TrainedAdapters(loaded, basePath, trainer, memory);
   const pages = pagesFor(source.cacheTokens);
   return {

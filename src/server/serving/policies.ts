@@ -35,7 +35,7 @@ interface Policy {
  * Samples from a base and from adapters in folders, each loaded when it is asked for. One of them at a time has the
  * cache; where several are asked for they take turns. One that cannot be loaded fails its own requests alone.
  */
-export class Policies {
+export class PolicyTurns {
   /** Who was asked for last at the end; of a folder one at most that is not retired. */
   readonly #policies = new Set<Policy>();
   readonly #places = new Map<number, { readonly sampler: PolicySampler; readonly id: number }>();

@@ -2,13 +2,13 @@ import { UserError } from "../../base/user_error.ts";
 import type { SampledTokens } from "../../engine/sampling/request.ts";
 import { FairQueue } from "./fair_queue.ts";
 import type { FromModel, ServedState, ToModel } from "./messages.ts";
-import type { Policies, PolicyRequest } from "./policies.ts";
+import type { PolicyRequest, PolicyTurns } from "./policies.ts";
 import type { ProcessPipes } from "./process_pipes.ts";
 import type { TrainedAdapters } from "./trained_adapters.ts";
 
 /** What a model's process does. */
 export interface Serving {
-  readonly policies: Policies;
+  readonly policies: PolicyTurns;
   readonly adapters: Pick<TrainedAdapters, "do">;
   readonly state: () => ServedState;
 }

@@ -23,7 +23,7 @@ const runSchema = z.object({
   user_metadata: z.record(z.string(), z.string()).nullable(),
 });
 /** What is kept of a client's model. */
-export type RunFacts = z.infer<typeof runSchema>;
+export type TinkerRun = z.infer<typeof runSchema>;
 
 /** A saved adapter. */
 export interface SavedAdapter {
@@ -49,7 +49,7 @@ export class Checkpoints {
    *
    * @throws UserError when the disk does not take it
    */
-  begin(modelId: string, facts: RunFacts): void {
+  begin(modelId: string, facts: TinkerRun): void {
     const folder = this.#folderOf(modelId);
     const path = join(folder, RUN_FILE);
     const next = "ask for the model again";
@@ -87,7 +87,7 @@ export class Checkpoints {
   }
 
   /** Null when nobody knows the model. */
-  factsOf(modelId: string): RunFacts | null {
+  factsOf(modelId: string): TinkerRun | null {
     if (!MODEL_ID.test(modelId)) return null;
     const file = join(this.#folderOf(modelId), RUN_FILE);
     if (!exists(file)) return null;
@@ -134,7 +134,7 @@ export class Checkpoints {
 }
 
 /** The address that a client knows it by. */
-export const addressOf = ({ modelId, kind, name }: SavedAdapter): string =>
+export const checkpointAddress = ({ modelId, kind, name }: SavedAdapter): string =>
   `tinker://${modelId}/${kind}/${name}`;
 
 const isKind = (text: string): text is Kind => (KINDS as readonly string[]).includes(text);

@@ -3,7 +3,7 @@ import { UserError } from "../../base/user_error.ts";
 import { RequestProblem } from "../http/problem.ts";
 
 /** What a client fetches. */
-export type Result =
+export type FutureResult =
   | { readonly json: object }
   | { readonly protobuf: Uint8Array };
 
@@ -12,7 +12,7 @@ const KEPT_MS = 5 * 60_000;
 
 interface Future {
   readonly owner: string;
-  readonly result: Promise<Result>;
+  readonly result: Promise<FutureResult>;
   isFetched: boolean;
 }
 
@@ -26,7 +26,7 @@ export class Futures {
    * @param owner whose it is
    * @returns the request's id
    */
-  add(owner: string, result: Promise<Result>): string {
+  add(owner: string, result: Promise<FutureResult>): string {
     const id = randomUUID();
     this.#futures.set(id, { owner, result: result.catch(failed), isFetched: false });
     this.#forget();
@@ -38,7 +38,7 @@ export class Futures {
    *
    * @throws RequestProblem when it is unknown: 410
    */
-  async wait(id: string, milliseconds: number): Promise<Result | null> {
+  async wait(id: string, milliseconds: number): Promise<FutureResult | null> {
     const future = this.#futures.get(id);
     if (!future) throw new RequestProblem(410, `The request ${id} is unknown or was forgotten.`);
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -69,7 +69,7 @@ export class Futures {
 }
 
 /** An error as the client raises it. */
-function failed(error: unknown): Result {
+function failed(error: unknown): FutureResult {
   if (error instanceof UserError || (error instanceof RequestProblem && error.status < 500)) {
     return { json: { error: (error as Error).message, category: "user" } };
   }

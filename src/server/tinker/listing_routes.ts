@@ -3,7 +3,7 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { RequestProblem } from "../http/problem.ts";
 import { at, inPath, newTinkerApi, post, type Tinker } from "./api.ts";
-import { addressOf, type Checkpoints, type Kind, KINDS } from "./checkpoints.ts";
+import { checkpointAddress, type Checkpoints, type Kind, KINDS } from "./checkpoints.ts";
 
 const MOST_LISTED = 1000;
 const query = z.object({
@@ -105,7 +105,7 @@ function savedOf(checkpoints: Checkpoints, id: string) {
     checkpoint_id: `${saved.kind}/${saved.name}`,
     checkpoint_type: TYPES[saved.kind],
     time: saved.time.toISOString(),
-    tinker_path: addressOf(saved),
+    tinker_path: checkpointAddress(saved),
     size_bytes: saved.bytes,
     public: false,
   }));

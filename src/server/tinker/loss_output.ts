@@ -1,5 +1,5 @@
 import { create, toBinary } from "@bufbuild/protobuf";
-import { bytesOf } from "./wire/arrays.ts";
+import { arrayBytes } from "./wire/arrays.ts";
 import { DType, ForwardBackwardOutputSchema } from "./wire/tinker_pb.ts";
 
 /**
@@ -12,7 +12,7 @@ export function encoded(logProbs: readonly Float32Array[], loss: number): Uint8A
   const offsets = new BigInt64Array(logProbs.length + 1);
   logProbs.forEach(({ byteLength }, d) => offsets[d + 1] = offsets[d] + BigInt(byteLength));
   const data = new Uint8Array(Number(offsets[logProbs.length]));
-  logProbs.forEach((values, d) => data.set(bytesOf(values), Number(offsets[d])));
+  logProbs.forEach((values, d) => data.set(arrayBytes(values), Number(offsets[d])));
   return toBinary(
     ForwardBackwardOutputSchema,
     create(ForwardBackwardOutputSchema, {
@@ -20,7 +20,7 @@ export function encoded(logProbs: readonly Float32Array[], loss: number): Uint8A
       lossFnOutputs: [{
         fields: {
           logprobs: {
-            ...{ data, offsets: bytesOf(offsets), dtype: DType.FLOAT32 },
+            ...{ data, offsets: arrayBytes(offsets), dtype: DType.FLOAT32 },
           },
         },
         numDatums: BigInt(logProbs.length),

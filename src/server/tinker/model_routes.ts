@@ -9,7 +9,7 @@ import type { Served } from "../serving/served_models.ts";
 import { count, metadata, name, newTinkerApi, post, type Tinker } from "./api.ts";
 import { digest, takeNumbered } from "./numbered.ts";
 import { once } from "./once.ts";
-import type { TrainedModel } from "./sessions.ts";
+import type { SessionModel } from "./sessions.ts";
 
 /** The change is multiplied by this over the rank. */
 const ALPHA = 32;
@@ -78,7 +78,7 @@ export function modelRoutes(tinker: Tinker): OpenAPIHono {
     "Makes an adapter of a saved one, or puts one back",
     asksLoading,
     (asked) => {
-      const load = async (model: TrainedModel, folder: string) => {
+      const load = async (model: SessionModel, folder: string) => {
         const { config } = await model.served.model.call<"load">({
           ...{ kind: "load", adapter: model.id, folder },
           optimizer: asked.optimizer ?? false,

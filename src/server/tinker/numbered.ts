@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { count, name, type Tinker } from "./api.ts";
-import type { Result } from "./futures.ts";
-import type { Session, TrainedModel } from "./sessions.ts";
+import type { FutureResult } from "./futures.ts";
+import type { Session, SessionModel } from "./sessions.ts";
 
 /** Tells two requests apart. */
 export const digest = (content: object | Uint8Array): string =>
@@ -29,7 +29,7 @@ export function takeNumbered(
   { sessions }: Tinker,
   { model_id, seq_id }: Numbering,
   content: object | Uint8Array,
-  run: (model: TrainedModel, session: Session) => Promise<Result>,
+  run: (model: SessionModel, session: Session) => Promise<FutureResult>,
 ): { readonly request_id: string } {
   const { session, model } = sessions.model(model_id);
   const bytes = content instanceof Uint8Array ? content.length : 0;

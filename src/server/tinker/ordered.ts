@@ -1,6 +1,6 @@
 import { RequestProblem } from "../http/problem.ts";
 import { UserError } from "../../base/user_error.ts";
-import type { Futures, Result } from "./futures.ts";
+import type { FutureResult, Futures } from "./futures.ts";
 
 /** A number that never came is passed over after so long, in milliseconds: its request was refused on the way. */
 const GAP_MS = 60_000;
@@ -35,7 +35,7 @@ export class Ordered {
    * @returns the request's id
    * @throws RequestProblem when another request had the number: 409, or too much waits: 429
    */
-  submit(number: number, content: string, bytes: number, run: () => Promise<Result>): string {
+  submit(number: number, content: string, bytes: number, run: () => Promise<FutureResult>): string {
     const known = this.#known.get(number);
     if (known) {
       if (known.content === content) return known.id;

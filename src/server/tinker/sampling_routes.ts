@@ -7,14 +7,14 @@ import { UserError } from "../../base/user_error.ts";
 import type { LikeliestTokens, Response } from "../../engine/sampling/request.ts";
 import { streams } from "../../random/philox.ts";
 import { RequestProblem } from "../http/problem.ts";
-import { Asked } from "../openai/ask.ts";
+import { AskedResponses } from "../openai/ask.ts";
 import type { RemoteRequest } from "../serving/messages.ts";
 import { at, count, inPath, name, newTinkerApi, post, type Tinker } from "./api.ts";
-import { addressOf } from "./checkpoints.ts";
+import { checkpointAddress } from "./checkpoints.ts";
 import { digest } from "./numbered.ts";
 import { once } from "./once.ts";
 import type { SamplingSession, Session } from "./sessions.ts";
-import { bytesOf } from "./wire/arrays.ts";
+import { arrayBytes } from "./wire/arrays.ts";
 import { SampleResponseSchema, StopReason } from "./wire/tinker_pb.ts";
 
 /** The most responses of a request. */
@@ -88,7 +88,7 @@ export function samplingRoutes({ sessions, futures, served, checkpoints }: Tinke
     return {
       served: served.find(facts.base_model),
       adapter: saved.folder,
-      address: addressOf(saved),
+      address: checkpointAddress(saved),
     };
   };
 
@@ -140,7 +140,7 @@ async function sampled(
       ...{ promptLogProbs: tellsPrompt, promptLikeliest: tellsPrompt ? topPrompt : 0 },
     };
   });
-  const asking = new Asked({ model, adapter }, client, ended);
+  const asking = new AskedResponses({ model, adapter }, client, ended);
   let responses: readonly Response[];
   try {
     responses = await asking.all(requests);
@@ -152,12 +152,12 @@ async function sampled(
   const message = create(SampleResponseSchema, {
     sequences: responses.map((response) => ({
       stopReason: response.end.reason === "length" ? StopReason.LENGTH : StopReason.STOP,
-      tokens: bytesOf(Int32Array.from(response.tokens)),
-      logprobs: bytesOf(response.logProbs),
+      tokens: arrayBytes(Int32Array.from(response.tokens)),
+      logprobs: arrayBytes(response.logProbs),
       ...(topSampled > 0 ? { topkSampledLogprobs: topkOf(response.likeliest) } : {}),
     })),
     promptCacheHitTokens: cachedTokens,
-    ...(asked.prompt_logprobs && told ? { promptLogprobs: bytesOf(told.logProbs) } : {}),
+    ...(asked.prompt_logprobs && told ? { promptLogprobs: arrayBytes(told.logProbs) } : {}),
     ...(topPrompt > 0 && told ? { topkPromptLogprobs: topkOf(told.likeliest) } : {}),
   });
   return { protobuf: toBinary(SampleResponseSchema, message) };
@@ -168,7 +168,7 @@ async function untempered(
   responses: readonly Response[],
   request: Omit<RemoteRequest, "sequenceId">,
   likeliest: number,
-  asking: Asked,
+  asking: AskedResponses,
 ): Promise<Response[]> {
   const { prompt } = request;
   const read = await asking.all(responses.map(({ tokens }, sequenceId) => ({
@@ -204,7 +204,7 @@ function topkOf(rows: LikeliestTokens | null) {
   );
   const known = logProbs.map((value) => Number.isNaN(value) ? NO_TOKEN.logProb : value);
   return {
-    ...{ tokenIds: bytesOf(ids), logprobs: bytesOf(known), k, length: tokens.length / k },
+    ...{ tokenIds: arrayBytes(ids), logprobs: arrayBytes(known), k, length: tokens.length / k },
   };
 }
 

@@ -4,7 +4,7 @@ import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { exists } from "../../base/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import { count, newTinkerApi, post, type Tinker } from "./api.ts";
-import { addressOf } from "./checkpoints.ts";
+import { checkpointAddress } from "./checkpoints.ts";
 import { numbering, takeNumbered } from "./numbered.ts";
 
 const asksSaving = z.looseObject({
@@ -29,12 +29,12 @@ export function savingRoutes(tinker: Tinker): OpenAPIHono {
         const place = checkpoints.place(id, "weights", asked.path ?? "");
         if (exists(place.folder) && !asked.overwrite) {
           throw new UserError(
-            `${addressOf(place)} is there already; say overwrite, or take another name.`,
+            `${checkpointAddress(place)} is there already; say overwrite, or take another name.`,
           );
         }
         const { folder } = place;
         await model.call<"save">({ kind: "save", adapter: id, folder, optimizer: true });
-        return { json: { path: addressOf(place), type: "save_weights" } };
+        return { json: { path: checkpointAddress(place), type: "save_weights" } };
       }),
   );
 
@@ -50,10 +50,10 @@ export function savingRoutes(tinker: Tinker): OpenAPIHono {
         if (asked.path != null) {
           const place = checkpoints.place(id, "sampler_weights", asked.path);
           if (exists(place.folder)) {
-            throw new UserError(`${addressOf(place)} is there already; take another name.`);
+            throw new UserError(`${checkpointAddress(place)} is there already; take another name.`);
           }
           await save(place.folder);
-          return { json: { path: addressOf(place), type: "save_weights_for_sampler" } };
+          return { json: { path: checkpointAddress(place), type: "save_weights_for_sampler" } };
         }
         const sampling = `${session.id}:sample:${
           asked.sampling_session_seq_id ?? `s${asked.seq_id}`

@@ -14,7 +14,7 @@ const MOST_SESSIONS = 1000;
 const LOOK_MS = 15_000;
 
 /** A model that a client trains: an adapter on a served one. */
-export interface TrainedModel {
+export interface SessionModel {
   readonly id: string;
   readonly served: Served;
   /** Its requests by their numbers. */
@@ -34,7 +34,7 @@ export interface SamplingSession {
 }
 
 /** A request that was answered. */
-export interface Answered {
+export interface AnsweredFuture {
   readonly content: string;
   readonly answer: object;
   readonly time: number;
@@ -43,10 +43,10 @@ export interface Answered {
 /** A client and what it has. */
 export class Session {
   readonly id = randomUUID();
-  readonly models = new Map<string, TrainedModel>();
+  readonly models = new Map<string, SessionModel>();
   readonly samplings = new Map<string, SamplingSession>();
   /** Requests that are not numbered by a model, by what tells them apart, that one sent again is no other. */
-  readonly once = new Map<string, Answered>();
+  readonly once = new Map<string, AnsweredFuture>();
   readonly #ending = new AbortController();
   lastSeen = performance.now();
 
@@ -73,7 +73,7 @@ export class Session {
     id: string,
     served: Served,
     rank: number,
-    make: (model: TrainedModel) => Promise<void>,
+    make: (model: SessionModel) => Promise<void>,
   ): Promise<void> {
     if (this.models.has(id)) throw new UserError(`${id} is there already.`);
     const model = { id, served, rank, ordered: new Ordered(this.futures, this.id) };
@@ -103,7 +103,7 @@ export class Session {
   }
 }
 
-async function dropped({ id, ordered, served: { model } }: TrainedModel): Promise<void> {
+async function dropped({ id, ordered, served: { model } }: SessionModel): Promise<void> {
   ordered.end();
   // A process that has ended has nothing of it any more.
   if (model.pid === null) return;
@@ -153,7 +153,7 @@ export class Sessions implements Disposable {
   }
 
   /** @throws RequestProblem when there is none */
-  model(id: string): { readonly session: Session; readonly model: TrainedModel } {
+  model(id: string): { readonly session: Session; readonly model: SessionModel } {
     for (const session of this.#sessions.values()) {
       const model = session.models.get(id);
       if (!model) continue;

@@ -10,7 +10,7 @@ import { encoded } from "./loss_output.ts";
 import { askedLoss, lossOf } from "./losses.ts";
 import { numbering, takeNumbered } from "./numbered.ts";
 import { BINARY_BODY, FORWARD_BACKWARD } from "./paths.ts";
-import type { TrainedModel } from "./sessions.ts";
+import type { SessionModel } from "./sessions.ts";
 import { type ForwardBackwardRequest, ForwardBackwardRequestSchema } from "./wire/tinker_pb.ts";
 
 const asksStep = z.looseObject({
@@ -95,7 +95,7 @@ function decoded(bytes: Uint8Array): ForwardBackwardRequest {
 
 /** All calls are sent before the first is waited for, so that nothing comes between them. */
 async function computed(
-  { id: adapter, served: { model, info } }: TrainedModel,
+  { id: adapter, served: { model, info } }: SessionModel,
   request: ForwardBackwardRequest,
 ): Promise<Uint8Array> {
   const asked = askedLoss(request, info.maximumExample);

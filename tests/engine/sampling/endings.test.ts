@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import type { Response, SampledTokens } from "../../../src/engine/sampling/request.ts";
 import { rollout } from "../../../src/engine/sampling/rollout.ts";
 import type { Sampler } from "../../../src/engine/sampling/sampler.ts";
-import { alone as oneProcess } from "../../../src/engine/training/reducer.ts";
+import { oneReducer as oneProcess } from "../../../src/engine/training/reducer.ts";
 import { Optimizer } from "../../../src/model/decoder/optimizer.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { adamwNumbers, tinyModel } from "../../model/tiny_model.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Response } from "../../../src/engine/sampling/request.ts";
-import { alone as oneProcess } from "../../../src/engine/training/reducer.ts";
+import { oneReducer as oneProcess } from "../../../src/engine/training/reducer.ts";
 import { Optimizer } from "../../../src/model/decoder/optimizer.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { adamwNumbers, tinyModel, tinyTrainer } from "../../model/tiny_model.ts";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { comparedMethods, planComparison } from "../../../src/run/compare/comparison.ts";
 import { comparisonTable, drawComparison } from "../../../src/run/compare/comparison_report.ts";
 import {
-  type Course,
+  type AccuracyCurve,
   courseOf,
   type MethodResult,
   spreadCurve,
@@ -108,7 +108,7 @@ Deno.test("courseOf: by generator steps; the last value of each, the first at th
   assert.equal(courseOf(lines, METRIC.verifierBalancedAccuracy), null);
 });
 
-const course = (...values: number[]): Course => ({
+const course = (...values: number[]): AccuracyCurve => ({
   start: values[0],
   end: values[values.length - 1],
   points: values.map((value, index) => [10 * index, value]),
@@ -129,8 +129,8 @@ Deno.test("comparison: table and picture of two methods over two seeds", () => {
   const [tango, alone] = runs.map(({ method }) => method);
   const result = (
     method: MethodResult["method"],
-    generator: Course[],
-    verifier: Course[],
+    generator: AccuracyCurve[],
+    verifier: AccuracyCurve[],
   ): MethodResult => ({
     method,
     runs: runs.filter((run) => run.method === method).map((run, i) => ({

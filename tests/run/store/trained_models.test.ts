@@ -7,7 +7,7 @@ import { onEveryRank } from "../../../src/distributed/placed.ts";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
 import type { Tensor } from "../../../src/gpu/tensor.ts";
 import { pieceBytes } from "../../../src/gpu/tensor_pieces.ts";
-import type { TrainedModel } from "../../../src/engine/training/saved_state.ts";
+import type { ModelInTraining } from "../../../src/engine/training/saved_state.ts";
 import { Model } from "../../../src/model/decoder/model.ts";
 import { saveCheckpoint } from "../../../src/run/store/checkpoint.ts";
 import { StoredCheckpoint } from "../../../src/run/store/stored_checkpoint.ts";
@@ -17,19 +17,19 @@ import {
   trainedSets,
 } from "../../../src/run/store/trained_models.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
-import { alone as onlyReducer } from "../../../src/engine/training/reducer.ts";
+import { oneReducer as onlyReducer } from "../../../src/engine/training/reducer.ts";
 import { Optimizer } from "../../../src/model/decoder/optimizer.ts";
 import { tinyConfig } from "../../model/tiny_model.ts";
 
 /** A model whose weights are longer than a piece. */
-function largeModel(gpu: Gpu): TrainedModel {
+function largeModel(gpu: Gpu): ModelInTraining {
   const wide = { hiddenSize: 256, intermediateSize: 1536, layers: 1 };
   const model = Model.create(gpu, { ...tinyConfig, ...wide }, { trained: true });
   assert.ok(4 * model.parameters.count > pieceBytes);
   return { model, optimizer: new Optimizer(model, onlyReducer) };
 }
 
-function tensorsOf({ model: { parameters }, optimizer }: TrainedModel): Tensor[] {
+function tensorsOf({ model: { parameters }, optimizer }: ModelInTraining): Tensor[] {
   return [...parameters.weights, ...optimizer.moments.tensors];
 }
 
@@ -44,7 +44,7 @@ function bytesOf(data: ArrayBufferView): Buffer {
 
 async function withModels(
   gpu: Gpu,
-  body: (saved: TrainedModel, loaded: TrainedModel, folder: string) => Promise<void>,
+  body: (saved: ModelInTraining, loaded: ModelInTraining, folder: string) => Promise<void>,
 ): Promise<void> {
   const models = [largeModel(gpu), largeModel(gpu)];
   const folder = Deno.makeTempDirSync();
@@ -61,14 +61,14 @@ async function withModels(
   }
 }
 
-async function save(folder: string, generator: TrainedModel): Promise<string> {
+async function save(folder: string, generator: ModelInTraining): Promise<string> {
   const models = { generator: onEveryRank(alone, generator) };
   const optimizerSteps = await optimizerStepsOf(models);
   const sets = await trainedSets(models);
   return await saveCheckpoint(folder, { step: 7, sets, state: { optimizerSteps } }, 1);
 }
 
-async function restore(path: string, generator: TrainedModel): Promise<void> {
+async function restore(path: string, generator: ModelInTraining): Promise<void> {
   const stored = new StoredCheckpoint(path);
   await restoreTrained(
     stored,

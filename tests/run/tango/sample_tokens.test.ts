@@ -6,7 +6,7 @@ import { tangoConfigSchema } from "../../../src/run/config/config_schema.ts";
 import { readJsonLines } from "../../../src/run/store/json_lines_log.ts";
 import type { PackedNumbers } from "../../../src/run/store/packed_numbers.ts";
 import { RunFolder } from "../../../src/run/store/run_folder.ts";
-import { type SampleTokens, sampleTokens } from "../../../src/run/store/sample_tokens.ts";
+import { packTokens, type SampleTokens } from "../../../src/run/store/sample_tokens.ts";
 import type { Sample } from "../../../src/run/store/samples_log.ts";
 import { byte, sentencePiece, vocabulary } from "../../model/sentencepiece_tokenizer.ts";
 import { loggedRun } from "../logged_run.ts";
@@ -25,7 +25,7 @@ Deno.test("sample tokens: bytes of a character, special tokens and a space that 
   const tokens = ["▁The", "▁man", ...[..."é😀"].flatMap(bytesOf), "</s>"];
   const texts = sentencePiece.decodeEach(tokens.map((token) => vocabulary.indexOf(token)));
   const advantages = Float32Array.from(tokens, (_, i) => i < 3 ? 1 / 3 : -2e-7 / 3);
-  const record = sampleTokens({ texts, advantages, differences: undefined, isLeftOut: false });
+  const record = packTokens({ texts, advantages, differences: undefined, isLeftOut: false });
   assert.deepEqual(record, {
     lengths: [3, 4, 0, 1, [0, 3], 2, 0],
     advantages: [[0.3333, 3], [-6.667e-8, 6]],
@@ -33,7 +33,7 @@ Deno.test("sample tokens: bytes of a character, special tokens and a space that 
   assert.equal(cut("The mané😀", record).join("|"), "The| man||é||||😀|");
   const differences = Float32Array.of(-0.123456);
   const one = { texts: ["a"], advantages: advantages.slice(0, 1), differences, isLeftOut: true };
-  assert.deepEqual(sampleTokens(one), {
+  assert.deepEqual(packTokens(one), {
     lengths: [1],
     advantages: [0.3333],
     logProbDifferences: [-0.1235],

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { clockOffset } from "../../../src/distributed/clock_offset.ts";
 import { timedCommunicator, type Transfer } from "../../../src/distributed/timed_communicator.ts";
 import {
-  type Interval,
   lengthOf,
+  type TimeInterval,
   union,
   within,
   without,
@@ -24,7 +24,7 @@ Deno.test("intervals: joined, taken away, cut", () => {
   const interval = fc.tuple(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max: 40 }));
   const some = fc.array(interval, { maxLength: 6 });
   fc.assert(fc.property(some, some, (a, b) => {
-    const covers = (intervals: readonly Interval[], t: number) =>
+    const covers = (intervals: readonly TimeInterval[], t: number) =>
       intervals.some(([begin, end]) => begin <= t && t < end);
     const left = without(a, b);
     let expected = 0;
@@ -37,7 +37,7 @@ Deno.test("intervals: joined, taken away, cut", () => {
 const transfer = (
   kind: Transfer["kind"],
   peer: number,
-  [begin, end]: Interval,
+  [begin, end]: TimeInterval,
   channel = 0,
 ): Transfer => ({ kind, peer, channel, bytes: 8, begin, end });
 

@@ -6,12 +6,12 @@ import { RUN_INDEX } from "../../../src/server/index/run_tables.ts";
 import { Launcher } from "../../../src/server/launches/launcher.ts";
 import { LaunchStore } from "../../../src/server/launches/launch_store.ts";
 import { QUEUE } from "../../../src/server/launches/queue_tables.ts";
-import type { Launch } from "../../../src/server/runs/launch.ts";
+import type { RunLaunch } from "../../../src/server/runs/launch.ts";
 import { LiveMemory } from "../../../src/server/runs/live_memory.ts";
 import { RunList } from "../../../src/server/runs/run_list.ts";
 import { withFolder } from "../written_run.ts";
 
-const ended: Launch = {
+const ended: RunLaunch = {
   ...{ kind: "sft", args: ["sft"], ranks: 1, gpuIndex: 1, state: "ended", process: null } as const,
   ...{ plan: { bytes: 5, limitBytes: 9, gpus: [0, 1] }, gpus: [1] },
   ...{ createdAt: "2026-01-01T00:00:00Z", startedAt: null, endedAt: null, exitCode: 0 },

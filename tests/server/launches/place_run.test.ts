@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { type Placed, placeRun } from "../../../src/server/launches/place_run.ts";
+import { type PlacedRun, placeRun } from "../../../src/server/launches/place_run.ts";
 
 const GB = 1e9;
 const plan = { bytes: 30 * GB, limitBytes: 80 * GB, gpus: [0, 1] };
 const one = { ranks: 1, gpuIndex: null, plan };
-const on = (bytes: number | null, ...gpus: number[]): Placed => ({
+const on = (bytes: number | null, ...gpus: number[]): PlacedRun => ({
   ranks: Math.max(1, gpus.length),
   gpus,
   bytes,
@@ -54,7 +54,7 @@ Deno.test("no GPU is ever given more than it has, unless to one run alone", () =
     index: fc.option(fc.integer({ min: 0, max: 3 })),
   });
   fc.assert(fc.property(fc.array(request, { maxLength: 12 }), (requests) => {
-    const placed: Placed[] = [];
+    const placed: PlacedRun[] = [];
     for (const { ranks, bytes, index } of requests) {
       const gpuIndex = ranks === 1 ? index : null;
       const plan = { bytes, limitBytes: 80, gpus: [0, 1, 2, 3] };

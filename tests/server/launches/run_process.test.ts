@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { ProgressLine } from "../../../src/cli/progress/progress_line.ts";
-import { lastWords, startProcess } from "../../../src/server/launches/run_process.ts";
+import { lastErrorLines, startProcess } from "../../../src/server/launches/run_process.ts";
 import { withFolder } from "../written_run.ts";
 
 Deno.test("a process's last words are those of standard error, without how far it was", async () => {
@@ -29,11 +29,11 @@ Deno.test("a process's last words are those of standard error, without how far i
     const awake = setInterval(() => {}, 1000);
     using _asleep = { [Symbol.dispose]: () => clearInterval(awake) };
     const files = { output: join(root, "one.log"), errors: join(root, "one.errors.log") };
-    assert.equal(lastWords(files), null);
+    assert.equal(lastErrorLines(files), null);
     assert.equal(await startProcess(program, [], files).ended, 128 + 9);
-    assert.equal(lastWords(files), null);
+    assert.equal(lastErrorLines(files), null);
     assert.equal(await startProcess(program, ["loud"], files).ended, 128 + 9);
-    assert.equal(lastWords(files), "no room\nfor it");
+    assert.equal(lastErrorLines(files), "no room\nfor it");
     assert.equal(Deno.readTextFileSync(files.output), "a table\nits last line\n");
   });
 });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import {
-  formatDuration,
   formatNumber,
   formatShare,
   formatSize,
+  shortDuration,
 } from "../../../src/server/page/format.ts";
 
 function table<Value>(format: (value: Value) => string, rows: readonly [Value, string][]): void {
@@ -26,7 +26,7 @@ Deno.test("page's numbers: four digits, whatever their size", () => {
 });
 
 Deno.test("page's times: the two largest units", () => {
-  table(formatDuration, [
+  table(shortDuration, [
     [0.4, "0 s"],
     [59.4, "59 s"],
     [60, "1 min"],

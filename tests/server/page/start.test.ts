@@ -6,9 +6,9 @@ import type { Schema } from "../../../src/server/page/api/schema_types.ts";
 import {
   defaultAt,
   schemaFields,
+  settingAt,
   shownValue,
   typedValue,
-  valueAt,
 } from "../../../src/server/page/start/schema_fields.ts";
 
 type Fields = readonly ReturnType<typeof schemaFields>[number][];
@@ -64,9 +64,9 @@ Deno.test("start form: what is typed is a value, and shown again as it was typed
 
 Deno.test("start form: values of a preset, and else the schema's defaults", () => {
   const preset = { rollout: { batch_size: 4 }, verifier: null };
-  assert.equal(valueAt(preset, "rollout.batch_size"), 4);
-  assert.equal(valueAt(preset, "verifier"), null);
-  assert.equal(valueAt(preset, "rollout.constructor"), undefined);
+  assert.equal(settingAt(preset, "rollout.batch_size"), 4);
+  assert.equal(settingAt(preset, "verifier"), null);
+  assert.equal(settingAt(preset, "rollout.constructor"), undefined);
   const schema = jsonSchema(tangoConfigSchema);
   assert.equal(defaultAt(schema, "samples_per_step"), 8);
   assert.equal(

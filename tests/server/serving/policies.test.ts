@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { LoraConfig } from "../../../src/model/decoder/lora.ts";
 import type { FromModel, Operation, ToModel } from "../../../src/server/serving/messages.ts";
-import { Policies, TURN } from "../../../src/server/serving/policies.ts";
+import { PolicyTurns, TURN } from "../../../src/server/serving/policies.ts";
 import { ServingLoop } from "../../../src/server/serving/serving_loop.ts";
 import { ORDERS } from "./orders.ts";
 import { requestFor, StubGpu } from "./stubs.ts";
@@ -17,7 +17,7 @@ const TRAINED = ["one", "two", "three"];
 /** What a model's process does, told by messages as the server tells it. */
 class Process {
   readonly gpu: StubGpu;
-  readonly policies: Policies;
+  readonly policies: PolicyTurns;
   readonly told: FromModel[] = [];
   readonly #loop: ServingLoop;
   #id = 0;
@@ -25,7 +25,7 @@ class Process {
   /** @param room for adapters */
   constructor(room: number) {
     const gpu = this.gpu = new StubGpu(room);
-    const policies = this.policies = new Policies(
+    const policies = this.policies = new PolicyTurns(
       (folder) => gpu.load(folder),
       (folder) => gpu.markOf(folder),
     );

@@ -8,7 +8,7 @@ import type { LoraConfig } from "../../../src/model/decoder/lora.ts";
 import { adapterMark } from "../../../src/model/weights/adapter_folder.ts";
 import { loadModelFolder } from "../../../src/model/weights/model_folder.ts";
 import type { FromModel, Operation, ToModel } from "../../../src/server/serving/messages.ts";
-import { Policies } from "../../../src/server/serving/policies.ts";
+import { PolicyTurns } from "../../../src/server/serving/policies.ts";
 import { PolicyLoader } from "../../../src/server/serving/policy_loader.ts";
 import { ServingLoop } from "../../../src/server/serving/serving_loop.ts";
 import { ServingMemory } from "../../../src/server/serving/serving_memory.ts";
@@ -39,7 +39,7 @@ function serving(limit = Infinity) {
   const makeSampler = (model: typeof loaded.model) =>
     new Sampler(model, { slots: 4, stepsBetweenReadbacks: 8, pages: 16 });
   const loader = new PolicyLoader(loaded.model, TINY, makeSampler, memory);
-  const policies = new Policies((folder) => loader.load(folder), adapterMark);
+  const policies = new PolicyTurns((folder) => loader.load(folder), adapterMark);
   const adapters = new TrainedAdapters(loaded, TINY, trainer, memory);
   const told: FromModel[] = [];
   const pipes = {

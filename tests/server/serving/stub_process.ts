@@ -1,6 +1,6 @@
 /** A model's process without a model: it samples as `StubSampler` does, and breaks its pipe when it is told to. */
 
-import { Policies } from "../../../src/server/serving/policies.ts";
+import { PolicyTurns } from "../../../src/server/serving/policies.ts";
 import { ProcessPipes } from "../../../src/server/serving/process_pipes.ts";
 import { ServingLoop } from "../../../src/server/serving/serving_loop.ts";
 import type { FromModel, ToModel } from "../../../src/server/serving/messages.ts";
@@ -16,7 +16,7 @@ if (import.meta.main) {
   };
   const pipes = new ProcessPipes<ToModel, FromModel>(fail);
   const gpu = new StubGpu(4);
-  const policies = new Policies((folder) => gpu.load(folder), (folder) => gpu.markOf(folder));
+  const policies = new PolicyTurns((folder) => gpu.load(folder), (folder) => gpu.markOf(folder));
   const state = () => ({
     ...{ pages: 1, availablePages: 1, trained: gpu.trained.size },
     ...{ sampled: policies.adapters, memoryBytes: gpu.taken },

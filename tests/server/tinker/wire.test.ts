@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { askedLoss } from "../../../src/server/tinker/losses.ts";
-import { bytesOf } from "../../../src/server/tinker/wire/arrays.ts";
+import { arrayBytes } from "../../../src/server/tinker/wire/arrays.ts";
 import {
   ForwardBackwardRequestSchema,
   SampleResponseSchema,
@@ -61,15 +61,15 @@ Deno.test("wire: a request for PPO has its thresholds, and no weight where there
 Deno.test("wire: responses are written as the SDK reads them", () => {
   const sequence = (tokens: number[], logProbs: number[]) => ({
     stopReason: StopReason.LENGTH,
-    tokens: bytesOf(Int32Array.from(tokens)),
-    logprobs: bytesOf(Float32Array.from(logProbs)),
+    tokens: arrayBytes(Int32Array.from(tokens)),
+    logprobs: arrayBytes(Float32Array.from(logProbs)),
   });
   const message = create(SampleResponseSchema, {
     sequences: [
       sequence([314, 461, 423, 92], [-4.7425537, -7.1034021, -5.9262819, -4.4516726]),
       sequence([148, 452, 3, 421], [-4.9849315, -5.4291315, -5.0246897, -6.3391204]),
     ],
-    promptLogprobs: bytesOf(Float32Array.from([NaN, -5.3047619])),
+    promptLogprobs: arrayBytes(Float32Array.from([NaN, -5.3047619])),
   });
   assert.equal(Uint8Array.from(toBinary(SampleResponseSchema, message)).toHex(), SAMPLES);
 });

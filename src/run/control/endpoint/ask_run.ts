@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { RunProcess } from "./control_file.ts";
 import type { ControlAnswer, ControlRequest } from "./control_request.ts";
-import { close, receivedLines, send } from "./lines.ts";
+import { close, receivedLines, sendLine } from "./lines.ts";
 
 const status = z.object({
   step: z.int(),
@@ -33,7 +33,7 @@ export async function askRun(
     const connection = await Deno.connect({ transport: "unix", path: socket });
     const end = () => close(connection);
     ending.defer(end);
-    await send(connection, request);
+    await sendLine(connection, request);
     if (signal.aborted) return null;
     signal.addEventListener("abort", end);
     ending.defer(() => signal.removeEventListener("abort", end));

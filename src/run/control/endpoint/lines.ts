@@ -1,7 +1,7 @@
 /** Lines of JSON over a connection. */
 
 /** Bytes of a line; a longer one is no request. */
-export const LONGEST_LINE = 1 << 16;
+export const LONGEST_REQUEST = 1 << 16;
 
 /** The lines that arrive, without their ends; null in place of one that is too long, which is the last. */
 export async function* receivedLines(
@@ -16,7 +16,7 @@ export async function* receivedLines(
     const lines = (text + decoder.decode(part.subarray(0, count), { stream: true })).split("\n");
     text = lines.pop() ?? "";
     yield* lines;
-    if (text.length <= LONGEST_LINE) continue;
+    if (text.length <= LONGEST_REQUEST) continue;
     yield null;
     return;
   }
@@ -32,7 +32,7 @@ export function close(connection: Deno.UnixConn): void {
 }
 
 /** Sends a value as one line. */
-export async function send(connection: Deno.UnixConn, value: object): Promise<void> {
+export async function sendLine(connection: Deno.UnixConn, value: object): Promise<void> {
   const bytes = new TextEncoder().encode(`${JSON.stringify(value)}\n`);
   for (let sent = 0; sent < bytes.length;) sent += await connection.write(bytes.subarray(sent));
 }

@@ -13,7 +13,7 @@ import {
   controlRequestSchema,
   type RunStatus,
 } from "./control_request.ts";
-import { close, LONGEST_LINE, receivedLines, send } from "./lines.ts";
+import { close, LONGEST_REQUEST, receivedLines, sendLine } from "./lines.ts";
 
 const PREFIX = "tango-run-";
 
@@ -90,7 +90,7 @@ export class RunEndpoint implements Disposable {
     connection.unref();
     try {
       for await (const line of receivedLines(connection)) {
-        await send(connection, line === null ? tooLong : this.#answer(line));
+        await sendLine(connection, line === null ? tooLong : this.#answer(line));
       }
     } catch (error) {
       if (!isGone(error)) throw error;
@@ -132,7 +132,7 @@ export class RunEndpoint implements Disposable {
 
 const tooLong: ControlAnswer = {
   ok: false,
-  message: `A request is one line of at most ${LONGEST_LINE} bytes.`,
+  message: `A request is one line of at most ${LONGEST_REQUEST} bytes.`,
 };
 
 /** @returns what is wrong with it, in words, when it is no request */

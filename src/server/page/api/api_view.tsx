@@ -1,6 +1,6 @@
 import { useLoaded } from "../live/use_loaded.ts";
 import { Failure } from "../parts/failure.tsx";
-import { type OpenApi, type Operation, operationGroups } from "./operations.ts";
+import { type ApiOperation, type OpenApi, operationGroups } from "./operations.ts";
 import type { TypedField } from "./schema_types.ts";
 
 /** What programs can ask this server: its own description, to be read. */
@@ -27,7 +27,9 @@ export function ApiView() {
 }
 
 function OperationView(
-  { operation: { id, method, path, summary, inputs, answers, command } }: { operation: Operation },
+  { operation: { id, method, path, summary, inputs, answers, command } }: {
+    operation: ApiOperation;
+  },
 ) {
   const isOpen = location.hash === `#${id}`;
   return (

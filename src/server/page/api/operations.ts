@@ -27,7 +27,7 @@ export interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
 }
 
-export type Operation = ReturnType<typeof describeOperation>;
+export type ApiOperation = ReturnType<typeof describeOperation>;
 
 const GROUPS: readonly [RegExp, string][] = [
   [/^\/api\/(runs|plan|presets|schema)\b/, "Runs"],

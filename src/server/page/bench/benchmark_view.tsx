@@ -9,7 +9,7 @@ import { Confirm } from "../parts/confirm.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { KernelTable } from "./kernel_table.tsx";
 import type { ListedBenchmark } from "../../routes/bench.ts";
-import type { BenchmarkResults, Comparison } from "../../benchmarks/benchmark_results.ts";
+import type { BenchmarkComparison, BenchmarkResults } from "../../benchmarks/benchmark_results.ts";
 import type { Benchmark } from "../../benchmarks/benchmarks.ts";
 
 /** One benchmark: what it prints while it goes on, then its table, beside an earlier one if that is wanted. */
@@ -28,7 +28,7 @@ export function BenchmarkView(
   const earlier = others.find((one) => one.name === beside)?.name ?? "";
   const { answer, error } = useLoaded<Benchmark>(path, `${version} ${state}`);
   const query = `comparison?earlier=${encodeURIComponent(earlier)}`;
-  const compared = useLoaded<Comparison>(
+  const compared = useLoaded<BenchmarkComparison>(
     earlier === "" || answer?.results == null ? null : `${path}/${query}`,
   );
   const results = answer?.results ?? null;

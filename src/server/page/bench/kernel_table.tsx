@@ -2,11 +2,11 @@ import { useState } from "preact/hooks";
 import { formatNumber } from "../format.ts";
 import { Head } from "../parts/head.tsx";
 import { SearchField } from "../parts/search_field.tsx";
-import type { BenchmarkResults, Comparison } from "../../benchmarks/benchmark_results.ts";
+import type { BenchmarkComparison, BenchmarkResults } from "../../benchmarks/benchmark_results.ts";
 
 type Result = BenchmarkResults["results"][number];
 
-type Compared = Comparison["results"][number];
+type Compared = BenchmarkComparison["results"][number];
 
 const HEAD = ["Kernel", "Shape", "Time", "Rate", "Of the limit", "Numbers"];
 const UNITS = { gflops: "GFLOP/s", gbps: "GB/s", tokens_per_second: "tokens/s" };
@@ -20,7 +20,7 @@ const CHANGES = {
 
 /** The results of a benchmark, each beside the earlier one's where there is one. */
 export function KernelTable(
-  { results, comparison }: { results: readonly Result[]; comparison: Comparison | null },
+  { results, comparison }: { results: readonly Result[]; comparison: BenchmarkComparison | null },
 ) {
   const [wanted, setWanted] = useState("");
   const before = new Map((comparison?.results ?? []).map((one) => [keyOf(one), one]));
@@ -88,7 +88,9 @@ function Speed({ compared: { speed, change, noise } }: { compared: Compared }) {
 }
 
 function Summary(
-  { comparison: { results, earlier, isSameDevice, unmatched } }: { comparison: Comparison },
+  { comparison: { results, earlier, isSameDevice, unmatched } }: {
+    comparison: BenchmarkComparison;
+  },
 ) {
   const count = (change: Compared["change"]) =>
     results.filter((one) => one.change === change).length;

@@ -1,6 +1,6 @@
 /** The curves that matter, out of some hundred metrics: each answers a question about a run. */
 
-export type Policy = "generator" | "verifier";
+export type CurvePolicy = "generator" | "verifier";
 
 export interface Line {
   readonly metric: string;
@@ -123,7 +123,7 @@ export function curvesOf(names: readonly string[], more: string): Curve[] {
 }
 
 /** The curves of one policy, each with the first of its lines: where colours say which run it is. */
-export function armCurves(curves: readonly Curve[], policy: Policy): Curve[] {
+export function armCurves(curves: readonly Curve[], policy: CurvePolicy): Curve[] {
   return curves.flatMap((curve) => {
     const ofPolicy = curve.lines.filter(({ metric }) =>
       /^(eval\/)?verifier\//.test(metric) === (policy === "verifier")

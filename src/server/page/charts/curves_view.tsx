@@ -5,7 +5,7 @@ import { go, useRoute } from "../live/route.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Chart } from "./chart.tsx";
 import { CurveTools } from "./curve_tools.tsx";
-import { armCurves, type Curve, curvesOf, type Policy } from "./curves.ts";
+import { armCurves, type Curve, type CurvePolicy, curvesOf } from "./curves.ts";
 import { joinRuns } from "./join_runs.ts";
 import { phaseSpans } from "./phase_spans.ts";
 import { smooth } from "./smooth.ts";
@@ -28,7 +28,7 @@ export function Curves(
     readonly ids: readonly string[];
     readonly version: string;
     /** Of a comparison, and the policy whose lines are drawn; else a line's colour says which policy it is of. */
-    readonly arms?: { policy: Policy; of: (id: string) => Arm };
+    readonly arms?: { policy: CurvePolicy; of: (id: string) => Arm };
   },
 ) {
   const { from, to, more, smoothing } = useRoute();

@@ -1,4 +1,4 @@
-import { formatDuration, formatShare } from "../format.ts";
+import { formatShare, shortDuration } from "../format.ts";
 import { Head } from "../parts/head.tsx";
 import { Link } from "../parts/link.tsx";
 import { StateBadge } from "../parts/state_badge.tsx";
@@ -43,7 +43,7 @@ export function ComparedRuns(
 
 function stepsOf(run: RunView) {
   const { secondsLeft } = run;
-  return describeSteps(run) + (secondsLeft === null ? "" : `, ${formatDuration(secondsLeft)} left`);
+  return describeSteps(run) + (secondsLeft === null ? "" : `, ${shortDuration(secondsLeft)} left`);
 }
 
 function Results({ table }: { table: ComparisonSoFar["table"] }) {

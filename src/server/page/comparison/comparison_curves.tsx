@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
-import type { Policy } from "../charts/curves.ts";
+import type { CurvePolicy } from "../charts/curves.ts";
 import { Curves } from "../charts/curves_view.tsx";
 import { armsOf } from "./arms.ts";
 import type { ComparisonSoFar } from "../../routes/comparison.ts";
 
-const POLICIES: readonly Policy[] = ["generator", "verifier"];
+const POLICIES: readonly CurvePolicy[] = ["generator", "verifier"];
 
 /** The curves of all runs of a comparison that have begun, of one policy at a time. */
 export function ComparisonCurves(

@@ -1,4 +1,4 @@
-import { formatDuration, formatTime } from "../format.ts";
+import { formatTime, shortDuration } from "../format.ts";
 import { StateBadge } from "../parts/state_badge.tsx";
 import { Controls } from "./controls.tsx";
 import { describeSteps, progressOf } from "./states.ts";
@@ -14,7 +14,7 @@ export function RunHeader({ run }: { run: RunView }) {
         <StateBadge state={state} />
         <span>{describeSteps(run)}</span>
         {phase !== null && <span>{phase.replaceAll("_", " ")}</span>}
-        {secondsLeft !== null && <span>{formatDuration(secondsLeft)} left</span>}
+        {secondsLeft !== null && <span>{shortDuration(secondsLeft)} left</span>}
       </p>
       <p class="about">{facts(run).map((fact) => <span key={fact}>{fact}</span>)}</p>
       <progress max={1} value={progressOf(run)} aria-label="Steps done" />

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { formatDuration } from "../format.ts";
+import { shortDuration } from "../format.ts";
 import { go, useRoute } from "../live/route.ts";
 import { Link } from "../parts/link.tsx";
 import { StateBadge } from "../parts/state_badge.tsx";
@@ -124,7 +124,7 @@ function reveal(entry: HTMLElement) {
 function describeProgress(run: RunView) {
   const { secondsLeft, kind, ranks } = run;
   const parts = [describeSteps(run)];
-  if (secondsLeft !== null) parts.push(`${formatDuration(secondsLeft)} left`);
+  if (secondsLeft !== null) parts.push(`${shortDuration(secondsLeft)} left`);
   if (kind !== "train") parts.push(kind);
   if (ranks > 1) parts.push(`${ranks} ranks`);
   return parts.join(" · ");

@@ -1,4 +1,4 @@
-import { formatDuration, formatNumber, formatShare } from "../format.ts";
+import { formatNumber, formatShare, shortDuration } from "../format.ts";
 import { runPath } from "../live/api.ts";
 import { useLoaded } from "../live/use_loaded.ts";
 import { go, useRoute } from "../live/route.ts";
@@ -86,7 +86,7 @@ function Rows({ ranks }: { ranks: RankTimeline[] }) {
       <p class="quiet scale">
         Steps {Math.min(...steps)} to {Math.max(...steps)}, {spoken(length)}{" "}
         from left to right.{gaps.map(({ step, seconds }) =>
-          ` Drawn shorter: ${formatDuration(seconds)} after step ${step}.`
+          ` Drawn shorter: ${shortDuration(seconds)} after step ${step}.`
         )}
       </p>
     </div>
@@ -100,7 +100,7 @@ function barOf(name: string) {
 }
 
 function spoken(seconds: number) {
-  return seconds < 10 ? `${formatNumber(seconds)} s` : formatDuration(seconds);
+  return seconds < 10 ? `${formatNumber(seconds)} s` : shortDuration(seconds);
 }
 
 function Totals({ totals }: { totals: ReturnType<typeof spanTotals> }) {

@@ -11,7 +11,7 @@ import { describedBy, type FieldProblem, ProblemOf, useProblem } from "../parts/
 import { SearchField } from "../parts/search_field.tsx";
 import { FormField } from "./form_field.tsx";
 import { PlanButton } from "./plan_button.tsx";
-import { defaultAt, type Field, schemaFields, typedValue, valueAt } from "./schema_fields.ts";
+import { defaultAt, type Field, schemaFields, settingAt, typedValue } from "./schema_fields.ts";
 import type { ModelList } from "../../models/model_schemas.ts";
 import type { Preset } from "../../launches/presets.ts";
 import type { RunView } from "../../runs/run_view.ts";
@@ -120,7 +120,7 @@ function StartForm({ preset }: { preset: Preset }) {
   const type = (field: Field, text: string) =>
     setTyped((known) => ({ ...known, [field.key]: { text, value: typedValue(field, text) } }));
   const presetValue = (key: string) => {
-    const value = valueAt(preset.configuration, key);
+    const value = settingAt(preset.configuration, key);
     return value === undefined && schema !== null ? defaultAt(schema, key) : value;
   };
   const changes = Object.entries(typed).filter(([key, { value }]) =>

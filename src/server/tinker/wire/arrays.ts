@@ -4,7 +4,7 @@ import { UserError } from "../../../base/user_error.ts";
 import { DType, type Tensor } from "./tinker_pb.ts";
 
 /** The bytes of an array. */
-export function bytesOf(array: Float32Array | Int32Array | BigInt64Array): Uint8Array {
+export function arrayBytes(array: Float32Array | Int32Array | BigInt64Array): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 }
 
