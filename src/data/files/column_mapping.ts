@@ -3,7 +3,7 @@ import { lastBoxAnswer } from "./boxed_answer.ts";
 import { isConversation, lastTurn } from "./chat_messages.ts";
 import { columnValue, topColumn } from "./column_path.ts";
 import {
-  type AnswerComparison,
+  type ComparisonKind,
   type DataRecord,
   type LabelledSolution,
   type LeftOut,
@@ -31,7 +31,7 @@ export interface ColumnMapping {
   /** Place of the first wrong one of `judgedSteps`, from 0; -1 when all are right. */
   readonly firstError?: string;
   /** "math" when not given. */
-  readonly comparison?: AnswerComparison;
+  readonly comparison?: ComparisonKind;
 }
 
 /** The columns of the file that a mapping reads. */

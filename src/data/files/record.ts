@@ -1,17 +1,17 @@
 import type { Place, Row } from "./row.ts";
 
 /** How a given answer is compared with the reference: as mathematics, as words, or character by character. */
-export type AnswerComparison = "math" | "text" | "literal";
+export type ComparisonKind = "math" | "text" | "literal";
 
 /** All comparisons. */
-export const comparisons: readonly AnswerComparison[] = ["math", "text", "literal"];
+export const comparisons: readonly ComparisonKind[] = ["math", "text", "literal"];
 
 /** One problem of a data set. */
 export interface DataRecord {
   readonly question: string;
   /** The reference answer; null where there is none. */
   readonly answer: string | null;
-  readonly comparison: AnswerComparison;
+  readonly comparison: ComparisonKind;
   /** Steps of the reference solution in order; null where there are none. */
   readonly solutionSteps: readonly string[] | null;
   /** The reference solution or the response to imitate; null where there is none. */
