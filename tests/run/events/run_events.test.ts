@@ -149,6 +149,25 @@ onEveryGpu("events: a listener that throws ends the run, and all others hear why
   });
 });
 
+onEveryGpu("events: a run that fails before its next step says which was the last", async (gpu) => {
+  await withTinyProject(gpu, async (project) => {
+    const path = join(project.folder, "run");
+    const config = loadTangoConfig(project.config, { steps: 2 });
+    assert.ok(await trainWithReport(gpu, config, path, { resume: false }));
+    const events = new RunEvents();
+    const failed: number[] = [];
+    events.listen((event) => {
+      if (event.type === "started") throw new Error("nobody listens");
+    });
+    events.listen((event) => {
+      if (event.type === "failed") failed.push(event.step);
+    });
+    const further = loadTangoConfig(project.config, { steps: 3 });
+    await assert.rejects(trainWithReport(gpu, further, path, { resume: true, events }));
+    assert.deepEqual(failed, [2]);
+  });
+});
+
 onEveryGpu("events: a run that cannot begin has failed too", async (gpu) => {
   await withTinyProject(gpu, async (project) => {
     const config = loadTangoConfig(project.config, { set: ["generator.model=nowhere"] });
