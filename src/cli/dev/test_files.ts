@@ -22,7 +22,8 @@ export function findTestFiles(paths: readonly string[]): string[] {
 }
 
 function locate(path: string): string {
-  for (const candidate of [path, join("tests", path)]) {
+  // The folders bench and examples have tests below tests/ alone.
+  for (const candidate of [join("tests", path), path]) {
     try {
       const place = resolve(PROJECT_FOLDER, candidate);
       Deno.statSync(place);
