@@ -6,6 +6,8 @@ import { Header } from "./parts/header.tsx";
 import { ConnectionNotice } from "./parts/connection_notice.tsx";
 import { ApiView } from "./api/api_view.tsx";
 import { Benchmarks } from "./bench/benchmarks.tsx";
+import { Chat } from "./chat/chat.tsx";
+import { Data } from "./data/data.tsx";
 import { Models } from "./models/models.tsx";
 import { RunList } from "./run/run_list.tsx";
 import { describeSteps } from "./run/states.ts";
@@ -44,6 +46,8 @@ export function App() {
     if (route.screen === "start") return <StartRun />;
     if (route.screen === "api") return <ApiView />;
     if (route.screen === "models") return <Models />;
+    if (route.screen === "chat") return <Chat />;
+    if (route.screen === "data") return <Data />;
     if (route.screen === "bench") return <Benchmarks />;
     if (route.screen === "verify") return <Verify runs={runs ?? []} />;
     if (runs === null) {

@@ -5,6 +5,8 @@ export const SCREENS = {
   run: "Runs",
   start: "New run",
   models: "Models",
+  chat: "Chat",
+  data: "Data",
   verify: "Verify",
   bench: "Benchmarks",
   api: "API",
@@ -76,6 +78,14 @@ const PARTS = {
   tokens: oneOf(TOKENS, ""),
   /** To start from. */
   preset: anyText,
+  /** Paths that the form of a new run is filled in with, and how columns of the data are read, as JSON. */
+  model: anyText,
+  data: anyText,
+  columns: anyText,
+  /** The model talked with, by its name, and the data set shown with its file, "" for all of its files. */
+  asked: anyText,
+  set: anyText,
+  file: anyText,
   /** A curve that is not among the usual ones. */
   more: anyText,
   /** The benchmark shown, "" for the newest, and the one beside it, "" for none. */

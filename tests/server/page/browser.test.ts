@@ -86,8 +86,7 @@ Deno.test({
         await page.getByText("No runs yet").waitFor();
         await isFlawless("no runs");
         await page.getByRole("link", { name: "Models" }).click();
-        await page.getByRole("rowheader", { name: "weights/last-letter/generator" }).first()
-          .waitFor();
+        await page.getByRole("heading", { name: "weights/last-letter/generator" }).waitFor();
         await isFlawless("models");
         await page.getByRole("link", { name: "API", exact: true }).click();
         await page.locator("summary").filter({ hasText: "/api/verify" }).click();

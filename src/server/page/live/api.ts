@@ -46,17 +46,18 @@ export async function send(
     throw new ApiError(0, "The server does not answer.");
   }
   if (response.ok) return response;
-  throw await explain(response);
+  throw explain(response.status, await response.text());
 }
 
-async function explain(response: Response): Promise<ApiError> {
-  const text = await response.text();
+/** An answer that is no success, of either API: problems, or OpenAI's errors. */
+export function explain(status: number, text: string): ApiError {
   try {
-    const { title, detail, field } = JSON.parse(text);
-    const message = [detail, title].find((part) => typeof part === "string") ?? text;
-    return new ApiError(response.status, message, typeof field === "string" ? field : null);
+    const { title, detail, field, error } = JSON.parse(text);
+    const message = [detail, title, error?.message].find((part) => typeof part === "string");
+    const blamed = field ?? error?.param;
+    return new ApiError(status, message ?? text, typeof blamed === "string" ? blamed : null);
   } catch {
-    return new ApiError(response.status, text.slice(0, 300) || `status ${response.status}`);
+    return new ApiError(status, text.slice(0, 300) || `status ${status}`);
   }
 }
 

@@ -13,7 +13,7 @@ export function Header({ screen }: { screen: PageState["screen"] }) {
         {(Object.keys(SCREENS) as PageState["screen"][]).map((name) => (
           <Link
             key={name}
-            to={{ screen: name }}
+            to={{ screen: name, model: "", data: "", columns: "" }}
             aria-current={name === screen ? "page" : undefined}
           >
             {SCREENS[name]}
