@@ -1,6 +1,7 @@
 /** What a person does with models and data in a browser. */
 
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import type { Page } from "playwright-core";
 import { axeViolations, CHROMIUM, WITHOUT_CHROMIUM } from "./chromium.ts";
 import { withPage } from "./with_page.ts";
@@ -78,6 +79,13 @@ Deno.test({
         await page.locator(".turn[aria-busy=false] .reply .text").filter({ hasText: /\w/ })
           .waitFor();
         await isFlawless(page, "chat");
+        // One that is long in coming can be given up.
+        await page.route("**/v1/completions", () => {});
+        await message.fill("sun");
+        await message.press("Enter");
+        await button(page, "Stop").click();
+        await page.getByText("Stopped.").waitFor();
+        await page.unroute("**/v1/completions");
         // More than there is room for is refused, and said below what was asked.
         await page.getByLabel("Tokens at most").fill("1000000");
         await message.fill("sun");
@@ -86,7 +94,7 @@ Deno.test({
         await page.getByRole("link", { name: "Models" }).click();
         await page.getByRole("heading", { name: "Models" }).waitFor();
         await page.goBack();
-        assert.equal(await page.locator(".turn").count(), 2);
+        assert.equal(await page.locator(".turn").count(), 3);
         await button(page, "New conversation").click();
         assert.equal(await page.locator(".turn").count(), 0);
       });
@@ -98,7 +106,7 @@ Deno.test({
             const headers = { "content-type": "application/json" };
             return (await fetch("/api/runs", { method: "POST", headers, body })).status;
           }, JSON.stringify(RUN));
-          assert.equal(begun, 201);
+          assert.equal(begun, 202);
           await page.getByRole("link", { name: "Models" }).click();
           const checkpoint = card(page, "small/generator@1");
           while (await checkpoint.count() === 0) {
@@ -108,12 +116,12 @@ Deno.test({
           }
           await checkpoint.getByRole("link", { name: /^Chat/ }).click();
           await page.getByLabel("Temperature").fill("0");
-          await page.getByLabel("Problem").fill("cat dog");
+          await page.getByRole("textbox", { name: "Problem" }).fill("cat dog");
           await button(page, "Send").click();
           await page.getByRole("region", { name: "Judgment 1" }).getByText("verifier says")
             .waitFor();
           await isFlawless(page, "judged");
-          await page.getByLabel(/Let the run's verifier/).uncheck();
+          await page.getByLabel("The run's verifier judges each step").uncheck();
           await page.getByLabel("Message").waitFor();
         },
       );
@@ -140,9 +148,9 @@ Deno.test({
           const file = {
             name: "my sums.csv",
             mimeType: "text/csv",
-            buffer: new TextEncoder().encode(SUMS),
+            buffer: Buffer.from(SUMS),
           };
-          await page.getByLabel("File", { exact: true }).first().setInputFiles(file as never);
+          await page.getByLabel("File", { exact: true }).first().setInputFiles(file);
           await button(page, "Upload").click();
           await page.getByRole("heading", { name: "my-sums" }).waitFor();
           await page.getByRole("cell", { name: "3+3" }).waitFor();
@@ -159,7 +167,7 @@ Deno.test({
             ...{ question: "Problem", answer: "Result", solution: "How" },
           });
           // A second file of that name is refused unless it is to give way.
-          await page.getByLabel("File", { exact: true }).first().setInputFiles(file as never);
+          await page.getByLabel("File", { exact: true }).first().setInputFiles(file);
           await button(page, "Upload").click();
           await page.getByRole("alert").filter({ hasText: "already" }).waitFor();
           await button(page, /^Delete/).click();

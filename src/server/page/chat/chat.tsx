@@ -67,7 +67,7 @@ export function Chat() {
       {models !== null && asked !== "" && model === undefined && (
         <p class="notice">There is no model {asked} any more: choose another one.</p>
       )}
-      <div class="fields">
+      <div class="fields asked">
         <Choice
           class="field"
           label="Model"
@@ -114,7 +114,7 @@ export function Chat() {
             onChange={({ currentTarget }) => change({ wantsJudgment: currentTarget.checked })}
           />
           <label for="wants-judgment">
-            Let the run's verifier judge the steps: each message is a problem that stands alone
+            The run's verifier judges each step
           </label>
         </div>
       )}
@@ -130,9 +130,9 @@ export function Chat() {
       </div>
       <form class="say" id="say" onSubmit={submit}>
         <label class="field">
-          {isJudged ? "Problem" : "Message"}
+          {isJudged ? "Problem, on its own" : "Message"}
           <textarea
-            rows={3}
+            rows={2}
             value={draft}
             onInput={({ currentTarget }) => change({ draft: currentTarget.value })}
             onKeyDown={onKey}

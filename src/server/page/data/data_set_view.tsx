@@ -30,9 +30,9 @@ export function DataSetView({ set, onRemoved }: { set: ListedDataSet; onRemoved:
           label="File"
           value={file}
           options={[
-            ["", files.length === 1 ? "its only one" : `all ${files.length} of them together`],
+            ...files.length === 1 ? [] : [["", `all ${files.length} together`] as [string, string]],
             ...files.map((one): [string, string] => [
-              one.path,
+              files.length === 1 ? "" : one.path,
               `${one.path}, ${formatSize(one.bytes)}`,
             ]),
           ]}

@@ -14,8 +14,7 @@ export const COLUMNS = {
 export type ColumnName = keyof typeof COLUMNS;
 
 export const COMPARISONS: [string, string][] = [
-  ["", "as the problem's kind suggests"],
-  ["math", "as mathematics"],
+  ["", "as mathematics"],
   ["text", "as text"],
   ["literal", "letter by letter"],
 ];

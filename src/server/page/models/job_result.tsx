@@ -34,9 +34,10 @@ export function JobResult(
       <DeleteButton
         path={`/api/${what}/${name}`}
         what={name}
+        label={state === "running" ? "End" : "Forget"}
         question={state === "running"
-          ? `End ${name} and delete it?`
-          : `Delete ${name}, which only tells what was done?`}
+          ? `End ${name}? Nothing of it is kept.`
+          : `Forget ${name}? What it has written elsewhere stays.`}
         onRemoved={onRemoved}
       />
     </section>

@@ -49,7 +49,8 @@ export function wantedModels(
   const sought = words.toLowerCase().split(/\s+/);
   return models.filter((model) => {
     const { path, run, base, served } = model;
-    const text = `${titleOf(model)} ${path} ${model.kind} ${run} ${base} ${served}`.toLowerCase();
+    const parts = [titleOf(model), path, model.kind, run, base, served];
+    const text = parts.filter((part) => part !== null).join(" ").toLowerCase();
     return (kind === "" || model.kind === kind) && sought.every((word) => text.includes(word));
   });
 }

@@ -6,12 +6,13 @@ import { Failure } from "./failure.tsx";
 
 /** Deletes something after a question, and says there why it could not. */
 export function DeleteButton(
-  { path, what, question, onRemoved }: {
+  { path, what, question, label = "Delete", onRemoved }: {
     /** Its address. */
     path: string;
     /** Tells it from others of its kind to those who hear the button. */
     what: string;
     question: string;
+    label?: string;
     onRemoved: () => void;
   },
 ) {
@@ -29,10 +30,10 @@ export function DeleteButton(
         disabled={isBusy}
         onClick={() => dialog.current?.showModal()}
       >
-        Delete<span class="unseen">{what}</span>
+        {label} <span class="unseen">{what}</span>
       </button>
       <Failure error={error} />
-      <Confirm dialog={dialog} question={question} yes="Delete" onYes={remove} />
+      <Confirm dialog={dialog} question={question} yes={label} onYes={remove} />
     </>
   );
 }
