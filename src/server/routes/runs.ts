@@ -107,8 +107,8 @@ export function runsRoutes(runs: AllRuns, followed: RunList) {
       const { id } = context.req.valid("param");
       const run = requireRun(runs, id);
       const { kind, comparison, ranks } = runs.view(id);
-      // Where it lies is that run's own.
-      const { run_directory: _, ...configuration } = configurationInForce(run).configuration;
+      // Where it lies and what it wrote is that run's own.
+      const { run_directory: _, output_directory: __, ...configuration } = configurationInForce(run).configuration;
       const isCompared = kind === "compare" || comparison !== null;
       return context.json({
         kind,
