@@ -42,6 +42,13 @@ export const TOKENS = {
   difference: "sampling against training",
 };
 
+/** What a new run does; "" is what its preset does. */
+export const KINDS = {
+  "": "Reinforcement learning",
+  sft: "Fine-tuning",
+  compare: "Comparison of methods",
+};
+
 type Read<Value> = (text: string | null) => Value;
 
 const anyText: Read<string> = (text) => text ?? "";
@@ -55,6 +62,30 @@ const oneOf = <Words extends object>(
 const whole =
   <Otherwise>(minimum: number, otherwise: Otherwise): Read<number | Otherwise> => (text) =>
     text !== null && /^\d{1,9}$/.test(text) ? Math.max(minimum, Number(text)) : otherwise;
+
+/** What the form of a new run is filled with. */
+const FORM_PARTS = {
+  kind: oneOf(KINDS, ""),
+  preset: anyText,
+  /** Path of a model to train from. */
+  model: anyText,
+  /** The key `data` of a configuration, as JSON. */
+  data: anyText,
+  /** A run that is to be done again. */
+  again: anyText,
+  /** Other keys of the configuration, as a JSON object. */
+  change: anyText,
+};
+
+/** A form of a new run that nothing is filled in of. */
+export const EMPTY_FORM = {
+  kind: "",
+  preset: "",
+  model: "",
+  data: "",
+  again: "",
+  change: "",
+} as const;
 
 /** How each part of an address is read; what it does not say, or says wrongly, is the default. */
 const PARTS = {
@@ -74,8 +105,7 @@ const PARTS = {
   page: whole(1, 1),
   colour: oneOf(COLOURS, "judgment"),
   tokens: oneOf(TOKENS, ""),
-  /** To start from. */
-  preset: anyText,
+  ...FORM_PARTS,
   /** A curve that is not among the usual ones. */
   more: anyText,
   /** The benchmark shown, "" for the newest, and the one beside it, "" for none. */
@@ -98,10 +128,11 @@ export function readState(search: string): PageState {
   return { ...Object.fromEntries(parts), runs };
 }
 
-/** Writes an address, "/" or from the question mark on: only what is not the default. */
+/** Writes an address, "/" or from the question mark on: only what is not the default; of a form only beside it. */
 export function writeState({ runs, ...parts }: PageState): string {
   const query = new URLSearchParams(runs.map((id) => ["run", id]));
   for (const [name, read] of Object.entries(PARTS)) {
+    if (parts.screen !== "start" && Object.hasOwn(FORM_PARTS, name)) continue;
     const value: unknown = Reflect.get(parts, name);
     if (value !== read(null) && value !== null) query.set(name, String(value));
   }

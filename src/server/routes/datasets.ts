@@ -26,6 +26,9 @@ const dataSetSchema = z.object({
   ),
 }).openapi("DataSet");
 
+/** A data set as it is listed. */
+export type ListedDataSet = z.infer<typeof dataSetSchema>;
+
 const nameField = z.string().regex(DATA_NAME, "expected letters, digits, _, . and -, at most 100");
 const fileField = z.string().min(1).max(1000).optional().describe(
   "A file of it; left out: all of them together.",
@@ -116,6 +119,30 @@ const usable = z.object({
   problem: z.string().nullable().describe("Why no run could use it so; null: one can."),
 });
 
+const checkSchema = z.object({
+  rows: z.int(),
+  isWhole: z.boolean().describe("Whether these are all."),
+  errors: z.int().describe("Rows that no run gets past: it ends with the first of them."),
+  firstErrors: z.array(z.string()),
+  first: z.array(z.object({
+    question: z.string(),
+    answer: z.string().nullable(),
+    solution: z.string().nullable(),
+    steps: z.array(z.string()).nullable(),
+  })),
+  uses: z.object(
+    { train: usable, solutions: usable, steps: usable } satisfies Record<RecordUse, unknown>,
+  ).describe(
+    "As problems of `train`, as solutions that `sft` imitates, as steps that `sft` imitates or makes critiques of.",
+  ),
+  data: z.record(z.string(), z.unknown()).describe(
+    "The key `data` of a configuration that reads it so: training files alone, of which parts are set aside.",
+  ),
+});
+
+/** What a run would find in a data set. */
+export type CheckedData = z.infer<typeof checkSchema>;
+
 const check = createRoute({
   method: "post",
   path: "/api/datasets/{name}/check",
@@ -138,26 +165,7 @@ const check = createRoute({
   responses: {
     200: json(
       "What a run would find.",
-      z.object({
-        rows: z.int(),
-        isWhole: z.boolean().describe("Whether these are all."),
-        errors: z.int().describe("Rows that no run gets past: it ends with the first of them."),
-        firstErrors: z.array(z.string()),
-        first: z.array(z.object({
-          question: z.string(),
-          answer: z.string().nullable(),
-          solution: z.string().nullable(),
-          steps: z.array(z.string()).nullable(),
-        })),
-        uses: z.object(
-          { train: usable, solutions: usable, steps: usable } satisfies Record<RecordUse, unknown>,
-        ).describe(
-          "As problems of `train`, as solutions that `sft` imitates, as steps that `sft` imitates or makes critiques of.",
-        ),
-        data: z.record(z.string(), z.unknown()).describe(
-          "The key `data` of a configuration that reads it so: training files alone, of which parts are set aside.",
-        ),
-      }),
+      checkSchema,
     ),
     ...problems(400, 404, 408, 413, 415, 422, 429, 500),
   },

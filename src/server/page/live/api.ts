@@ -1,12 +1,25 @@
 /** Requests to the control API. */
 
+import type { ProblemBody } from "../../http/problem.ts";
+
+/** One of the things that are wrong with a request. */
+export interface RequestFault {
+  readonly detail: string;
+  /** What in the request it is; null: nobody says. */
+  readonly field: string | null;
+}
+
 /** An answer that is no success, as the server explains it. */
 export class ApiError extends Error {
   /**
    * @param status 0 when there was no answer
-   * @param field what in the request is wrong
+   * @param faults all that is wrong
    */
-  constructor(readonly status: number, message: string, readonly field: string | null = null) {
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly faults: readonly RequestFault[] = [],
+  ) {
     super(message);
   }
 }
@@ -52,9 +65,14 @@ export async function send(
 async function explain(response: Response): Promise<ApiError> {
   const text = await response.text();
   try {
-    const { title, detail, field } = JSON.parse(text);
+    const { title, detail, field, errors }: Partial<ProblemBody> = JSON.parse(text);
     const message = [detail, title].find((part) => typeof part === "string") ?? text;
-    return new ApiError(response.status, message, typeof field === "string" ? field : null);
+    const faults = errors ?? [{ detail: message, field }];
+    return new ApiError(
+      response.status,
+      message,
+      faults.map(({ detail, field = null }) => ({ detail, field })),
+    );
   } catch {
     return new ApiError(response.status, text.slice(0, 300) || `status ${response.status}`);
   }
