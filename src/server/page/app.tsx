@@ -1,4 +1,5 @@
 import { useEffect } from "preact/hooks";
+import { useEndings } from "./live/use_endings.ts";
 import { useRuns } from "./live/use_runs.ts";
 import { useRoute } from "./live/route.ts";
 import { Guarded } from "./parts/guarded.tsx";
@@ -21,12 +22,15 @@ export function App() {
   const { runs, problem, error } = useRuns();
   const shown = route.runs[0] ?? runs?.find(({ comparison }) => comparison === null)?.id ?? null;
   const run = runs?.find(({ id }) => id === shown) ?? null;
+  const ended = useEndings(runs);
   useEffect(() => {
     const subject = route.screen === "run" ? run?.id : route.screen;
     const progress = run && route.screen === "run" && run.state === "running"
       ? `${describeSteps(run)} · `
       : "";
-    document.title = `${progress}${subject ?? "runs"} · tango`;
+    document.title = ended === null
+      ? `${progress}${subject ?? "runs"} · tango`
+      : `${ended.id} ${ended.state} · tango`;
   });
   return (
     <>

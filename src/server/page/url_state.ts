@@ -1,5 +1,7 @@
 /** What the page shows is in its address, so that a reload, a bookmark or a colleague sees the same. */
 
+import type { RunView } from "../runs/run_view.ts";
+
 /** What the page shows, and how each is called. */
 export const SCREENS = {
   run: "Runs",
@@ -47,6 +49,30 @@ export const KINDS = {
   "": "Reinforcement learning",
   sft: "Fine-tuning",
   compare: "Comparison of methods",
+};
+
+/** In which state runs are that are listed. */
+export const STATES: Readonly<Record<"" | RunView["state"], string>> = {
+  "": "–",
+  waiting: "waiting",
+  starting: "starting",
+  running: "running",
+  paused: "paused",
+  stopping: "stopping",
+  stopped: "stopped",
+  finished: "finished",
+  failed: "failed",
+  killed: "killed",
+  lost: "lost",
+};
+
+/** In which order runs are listed. */
+export const SORTS = {
+  "": "newest first",
+  endedAt: "ended last first",
+  id: "by name",
+  state: "by state",
+  step: "most steps first",
 };
 
 type Read<Value> = (text: string | null) => Value;
@@ -108,6 +134,11 @@ const PARTS = {
   ...FORM_PARTS,
   /** A curve that is not among the usual ones. */
   more: anyText,
+  /** Of the runs that are listed: words, a tag and a state that they have, and their order. */
+  wanted: anyText,
+  tag: anyText,
+  state: oneOf(STATES, ""),
+  sort: oneOf(SORTS, ""),
   /** The benchmark shown, "" for the newest, and the one beside it, "" for none. */
   bench: anyText,
   earlier: anyText,

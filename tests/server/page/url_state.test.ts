@@ -7,6 +7,7 @@ import {
   KINDS,
   readState,
   SCREENS,
+  SORTS,
   TOKENS,
   VIEWS,
   writeState,
@@ -32,6 +33,10 @@ Deno.test("page's address: what is written is read again, whatever is in it", ()
     tokens: fc.constantFrom(...keysOf(TOKENS)),
     bench: fc.string(),
     earlier: fc.string(),
+    wanted: fc.string(),
+    tag: fc.string(),
+    state: fc.constantFrom("", "running", "failed", "lost"),
+    sort: fc.constantFrom(...keysOf(SORTS)),
     more: fc.string({ unit: "grapheme" }),
   }, { noNullPrototype: true });
   const form = fc.record({
