@@ -25,6 +25,8 @@ const dataSetSchema = z.object({
     "Those that can be read, by their paths in it.",
   ),
 }).openapi("DataSet");
+
+/** A data set as it is listed. */
 export type ListedDataSet = z.infer<typeof dataSetSchema>;
 
 const nameField = z.string().regex(DATA_NAME, "expected letters, digits, _, . and -, at most 100");
@@ -40,6 +42,8 @@ const mappingSchema = z.object({
   format: z.string().nullable(),
   columns: columnsSchema.nullable().describe("Which columns hold what."),
 });
+
+/** How a data set is read. */
 export type Mapping = z.infer<typeof mappingSchema>;
 
 const previewSchema = z.object({
@@ -52,6 +56,8 @@ const previewSchema = z.object({
   ),
   problem: z.string().nullable().describe("Why nothing tells."),
 });
+
+/** What is in a data set. */
 export type DataPreview = z.infer<typeof previewSchema>;
 
 const usable = z.object({
@@ -78,11 +84,13 @@ const checkSchema = z.object({
   ).describe(
     "As problems of `train`, as solutions that `sft` imitates, as steps that `sft` imitates or makes critiques of.",
   ),
-  data: z.looseObject({ train: z.array(z.looseObject({ path: z.string() })) }).describe(
+  data: z.record(z.string(), z.unknown()).describe(
     "The key `data` of a configuration that reads it so: training files alone, of which parts are set aside.",
   ),
 });
-export type DataCheck = z.infer<typeof checkSchema>;
+
+/** What a run would find in a data set. */
+export type CheckedData = z.infer<typeof checkSchema>;
 
 const list = createRoute({
   method: "get",

@@ -162,10 +162,15 @@ Deno.test({
           await isFlawless(page, "data");
           const link = page.getByRole("link", { name: "Fine-tune on it" });
           const address = new URLSearchParams(await link.getAttribute("href") ?? "");
-          assert.match(address.get("data") ?? "", /data\/my-sums$/);
-          assert.deepEqual(JSON.parse(address.get("columns") ?? ""), {
+          const [entry] = JSON.parse(address.get("data") ?? "").train;
+          assert.match(entry.path, /data\/my-sums$/);
+          assert.deepEqual(entry.columns, {
             ...{ question: "Problem", answer: "Result", solution: "How" },
           });
+          await link.click();
+          await page.getByText("question: Problem").waitFor();
+          await page.goBack();
+          await page.getByRole("heading", { name: "my-sums" }).waitFor();
           // A second file of that name is refused unless it is to give way.
           await page.getByLabel("File", { exact: true }).first().setInputFiles(file);
           await button(page, "Upload").click();

@@ -53,7 +53,8 @@ export async function* askModel(asked: ModelRequest, signal: AbortSignal): Async
     response = await (isContinued ? complete() : chat());
   } catch (error) {
     // It is refused so when it turns out to have no template.
-    const hasNone = error instanceof ApiError && error.status === 400 && error.field === "model";
+    const hasNone = error instanceof ApiError && error.status === 400 &&
+      error.faults.some(({ field }) => field === "model");
     if (asked.hasChat !== null || !hasNone) throw error;
     isContinued = true;
     response = await complete();

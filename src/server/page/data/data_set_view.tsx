@@ -7,11 +7,11 @@ import { useSending } from "../live/use_sending.ts";
 import { Choice } from "../parts/choice.tsx";
 import { DeleteButton } from "../parts/delete_button.tsx";
 import { Failure } from "../parts/failure.tsx";
-import { CheckedData } from "./checked_data.tsx";
+import { CheckView } from "./check_view.tsx";
 import { MappingFields } from "./mapping_fields.tsx";
 import { PreviewTable } from "./preview_table.tsx";
 import { type Chosen, chosenOf, mappingOf } from "./reading.ts";
-import type { DataCheck, DataPreview, ListedDataSet } from "../../routes/datasets.ts";
+import type { CheckedData, DataPreview, ListedDataSet } from "../../routes/datasets.ts";
 
 /** One data set: its first rows, how they are read, and what a run would find by that. */
 export function DataSetView({ set, onRemoved }: { set: ListedDataSet; onRemoved: () => void }) {
@@ -61,7 +61,7 @@ function Reading({ address, file }: { address: string; file: string }) {
   const of = file === "" ? "" : `&file=${encodeURIComponent(file)}`;
   const { answer: preview, error } = useLoaded<DataPreview>(`${address}/preview?rows=10${of}`);
   const [chosen, setChosen] = useState<Chosen | null>(null);
-  const [result, setResult] = useState<DataCheck | null>(null);
+  const [result, setResult] = useState<CheckedData | null>(null);
   const { error: refusal, setError, isBusy, sending } = useSending();
   const shown = chosen ?? (preview && chosenOf(preview.mapping));
   const mapping = shown && mappingOf(shown);
@@ -103,18 +103,7 @@ function Reading({ address, file }: { address: string; file: string }) {
           </button>
         </div>
       </form>
-      {result !== null && mapping !== null && (
-        <CheckedData
-          result={result}
-          columns={isProposed(mapping, preview) ? null : mapping.columns}
-        />
-      )}
+      {result !== null && <CheckView result={result} />}
     </>
   );
-}
-
-/** Whether a run would read it so without being told. */
-function isProposed(mapping: object, { mapping: proposed }: DataPreview): boolean {
-  return proposed !== null &&
-    JSON.stringify(mapping) === JSON.stringify(mappingOf(chosenOf(proposed)));
 }

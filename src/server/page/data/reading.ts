@@ -19,9 +19,6 @@ export const COMPARISONS: [string, string][] = [
   ["literal", "letter by letter"],
 ];
 
-/** Which columns hold what. */
-export type Columns = NonNullable<Mapping["columns"]>;
-
 /** What is chosen by boxes. */
 export interface Chosen {
   /** Of the published format, or "" to read by columns. */

@@ -1,6 +1,7 @@
 import { formatCount, formatSize } from "../format.ts";
 import { DeleteButton } from "../parts/delete_button.tsx";
 import { Link } from "../parts/link.tsx";
+import { EMPTY_FORM } from "../url_state.ts";
 import { EvaluateForm } from "./evaluate_form.tsx";
 import { ExportForm } from "./export_form.tsx";
 import { JobResult } from "./job_result.tsx";
@@ -64,7 +65,7 @@ export function ModelCard(
       <div class="buttons">
         {asked !== null && <Link class="button" to={{ screen: "chat", asked }}>Chat {of}</Link>}
         {isWhole && (
-          <Link class="button" to={{ screen: "start", model: path, data: "", columns: "" }}>
+          <Link class="button" to={{ ...EMPTY_FORM, screen: "start", model: path }}>
             Train from {of}
           </Link>
         )}

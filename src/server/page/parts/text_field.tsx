@@ -1,5 +1,5 @@
 import type { InputHTMLAttributes } from "preact";
-import { describedBy, type FieldProblem, ProblemOf } from "./problem_of.tsx";
+import { describedBy, type FieldProblems, ProblemOf } from "./problem_of.tsx";
 
 /** A field of text with what it is, and what the server has against it. */
 export function TextField(
@@ -11,7 +11,7 @@ export function TextField(
       hint?: string | null;
       /** What the server calls it. */
       name: string;
-      wrong: FieldProblem | null;
+      wrong: FieldProblems;
       onText: (text: string) => void;
     },
 ) {

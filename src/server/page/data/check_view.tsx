@@ -1,25 +1,17 @@
-import { useLoaded } from "../live/use_loaded.ts";
 import { Head } from "../parts/head.tsx";
 import { Link } from "../parts/link.tsx";
-import type { Columns } from "./reading.ts";
-import type { DataCheck } from "../../routes/datasets.ts";
-import type { Preset } from "../../launches/presets.ts";
+import { EMPTY_FORM } from "../url_state.ts";
+import type { CheckedData } from "../../routes/datasets.ts";
 
-const USES: [keyof DataCheck["uses"], string][] = [
+const USES: [keyof CheckedData["uses"], string][] = [
   ["train", "problems to train on"],
   ["solutions", "solutions to imitate"],
   ["steps", "solutions in steps to imitate"],
 ];
 
 /** What a run would find, and starting one on it. */
-export function CheckedData(
-  { result, columns }: {
-    result: DataCheck;
-    /** Which hold what, where it is not what the names suggest. */
-    columns: Columns | null;
-  },
-) {
-  const { rows, isWhole, errors, firstErrors, first, uses, data } = result;
+export function CheckView({ result }: { result: CheckedData }) {
+  const { rows, isWhole, errors, firstErrors, first, uses } = result;
   const dropped = USES.flatMap(([use, words]) =>
     uses[use].dropped.map((one) => ({ ...one, words, key: `${use} ${one.reason}` }))
   );
@@ -64,12 +56,12 @@ export function CheckedData(
           <Record {...first[0]} />
         </details>
       )}
-      {errors === 0 && <Beginnings uses={uses} path={data.train[0].path} columns={columns} />}
+      {errors === 0 && <Beginnings result={result} />}
     </section>
   );
 }
 
-function Record({ question, answer, solution, steps }: DataCheck["first"][number]) {
+function Record({ question, answer, solution, steps }: CheckedData["first"][number]) {
   const parts = { Problem: question, Answer: answer, Solution: solution, Steps: steps?.join("\n") };
   return (
     <dl class="record">
@@ -84,33 +76,22 @@ function Record({ question, answer, solution, steps }: DataCheck["first"][number
 }
 
 /** Links to the form of a new run, filled in. */
-function Beginnings(
-  { uses, path, columns }: {
-    uses: DataCheck["uses"];
-    path: string;
-    columns: Columns | null;
-  },
-) {
-  const { answer } = useLoaded<{ presets: Preset[] }>("/api/presets");
-  const presetOf = (kind: Preset["kind"]) =>
-    answer?.presets.find((preset) => preset.kind === kind)?.name ?? "";
-  const to = (kind: Preset["kind"]) => ({
-    ...{ screen: "start" as const, preset: presetOf(kind), model: "" },
-    ...{ data: path, columns: columns === null ? "" : JSON.stringify(columns) },
-  });
-  const canImitate = uses.solutions.problem === null || uses.steps.problem === null;
+function Beginnings({ result: { uses, data } }: { result: CheckedData }) {
+  const { train, solutions, steps } = uses;
+  const to = (kind: "" | "sft", data: object) => (
+    { ...EMPTY_FORM, screen: "start" as const, kind, data: JSON.stringify(data) }
+  );
+  const canImitate = solutions.problem === null || steps.problem === null;
+  // Where solutions are in steps alone, these are imitated.
+  const imitated = solutions.problem === null ? data : { ...data, response: "steps" };
   return (
     <>
-      {!canImitate && <p class="notice">Not to be fine-tuned on. {uses.solutions.problem}</p>}
-      {uses.train.problem !== null && (
-        <p class="notice">Not to be trained on. {uses.train.problem}</p>
-      )}
-      {answer !== null && (
-        <div class="buttons">
-          {canImitate && <Link class="button" to={to("sft")}>Fine-tune on it</Link>}
-          {uses.train.problem === null && <Link class="button" to={to("train")}>Train on it</Link>}
-        </div>
-      )}
+      {!canImitate && <p class="notice">Not to be fine-tuned on. {solutions.problem}</p>}
+      {train.problem !== null && <p class="notice">Not to be trained on. {train.problem}</p>}
+      <div class="buttons">
+        {canImitate && <Link class="button" to={to("sft", imitated)}>Fine-tune on it</Link>}
+        {train.problem === null && <Link class="button" to={to("", data)}>Train on it</Link>}
+      </div>
     </>
   );
 }
