@@ -97,6 +97,7 @@ Deno.test({
         assert.equal(await page.locator(".turn").count(), 3);
         await button(page, "New conversation").click();
         assert.equal(await page.locator(".turn").count(), 0);
+        assert(await message.evaluate((field) => field === field.ownerDocument.activeElement));
       });
 
       await step(
@@ -139,6 +140,7 @@ Deno.test({
         await isFlawless(page, "question");
         await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
         await mine.waitFor({ state: "detached" });
+        assert.equal(await page.evaluate("document.activeElement.id"), "main");
       });
 
       await step(

@@ -20,6 +20,7 @@ export function Chat() {
   const last = turns.at(-1);
   const isBusy = last !== undefined && last.end === null;
   const end = useRef<HTMLDivElement>(null);
+  const words = useRef<HTMLTextAreaElement>(null);
   const written = (last?.reply.length ?? 0) + (last?.critique.length ?? 0);
   useEffect(() => end.current?.scrollIntoView({ block: "nearest" }), [last?.id]);
   useEffect(() => {
@@ -28,8 +29,8 @@ export function Chat() {
     if (below < NEAR_PX) end.current?.scrollIntoView({ block: "nearest" });
   }, [written, last?.judged]);
   const able = (models ?? []).filter((model) => askedName(model) !== null);
-  const model = able.find((one) => askedName(one) === asked) ??
-    (asked === "" ? able[0] : undefined);
+  const first = able.find(({ served }) => served !== null) ?? able[0];
+  const model = able.find((one) => askedName(one) === asked) ?? (asked === "" ? first : undefined);
   const isJudged = model !== undefined && isSolver(model) && wantsJudgment;
 
   const submit = (event: Event) => {
@@ -132,6 +133,7 @@ export function Chat() {
         <label class="field">
           {isJudged ? "Problem, on its own" : "Message"}
           <textarea
+            ref={words}
             rows={2}
             value={draft}
             onInput={({ currentTarget }) => change({ draft: currentTarget.value })}
@@ -150,7 +152,11 @@ export function Chat() {
               Send
             </button>
           )}
-          {turns.length > 0 && <button type="button" onClick={forget}>New conversation</button>}
+          {turns.length > 0 && (
+            <button type="button" onClick={() => (forget(), words.current?.focus())}>
+              New conversation
+            </button>
+          )}
         </div>
       </form>
     </article>

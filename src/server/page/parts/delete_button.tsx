@@ -20,6 +20,8 @@ export function DeleteButton(
   const { error, isBusy, sending } = useSending();
   const remove = sending(async () => {
     await send("DELETE", path);
+    // The button goes with what it has deleted, and whoever was there would be nowhere.
+    document.getElementById("main")?.focus();
     onRemoved();
   });
   return (
