@@ -96,7 +96,7 @@ Deno.test({
           await page.getByRole("button", { name: "Save" }).click();
           await page.locator(".notes .note").filter({ hasText: "Sums of three." }).waitFor();
           await page.locator(".find summary").click();
-          await page.getByLabel("Tag", { exact: true }).selectOption("own data");
+          await page.getByRole("combobox", { name: "Tag" }).selectOption("own data");
           await page.getByRole("navigation", { name: "Runs" }).getByText("mine-sft")
             .waitFor({ state: "detached" });
           await isFlawless(page, "found");

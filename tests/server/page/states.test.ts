@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { RunView } from "../../../src/server/runs/run_view.ts";
-import { newlyEnded } from "../../../src/server/page/live/use_endings.ts";
+import { newlyEnded } from "../../../src/server/page/live/newly_ended.ts";
 import { adviceOn } from "../../../src/server/page/run/what_to_do.ts";
 import { actionsOf, hasBegun, isLive } from "../../../src/server/page/run/states.ts";
 
