@@ -10,8 +10,8 @@ import { axeViolations, CHROMIUM, WITHOUT_CHROMIUM } from "./chromium.ts";
 import { PATIENCE_MS } from "./with_page.ts";
 
 /** Sums as a person might have them in a spreadsheet. */
-const SUMS = "Task,Result,How\n" + Array.from({ length: 60 }, (_, i) => {
-  const [a, b, c] = [i % 10, (3 * i + 1) % 10, (7 * i + 2) % 10];
+const SUMS = "Task,Result,How\n" + Array.from({ length: 100 }, (_, i) => {
+  const [a, b, c] = [i % 10, Math.floor(i / 10), (7 * i + 2) % 10];
   const [first, all] = [(a + b) % 10, (a + b + c) % 10];
   const how = `<think><step>${a}+${b}=${first}</step><step>${first}+${c}=${all}</step></think>` +
     `<answer>\\boxed{${all}}</answer>`;
@@ -57,7 +57,7 @@ Deno.test({
 
         await step("a model is fine-tuned on it", async () => {
           await openForm(page, { kind: "sft", model: "weights/arithmetic/generator", data });
-          await page.getByLabel("Data").locator("option:checked").filter({ hasText: "sums.csv" })
+          await page.getByLabel("Data").locator("option:checked").filter({ hasText: "data/mine" })
             .waitFor({ state: "attached" });
           // What is wrong is said beside each field, all at once, and mended there.
           await fill(page, { "Steps": "0", "Examples in a step": "-1", "Name": "mine-sft" });
@@ -96,7 +96,7 @@ Deno.test({
           await page.getByRole("button", { name: "Save" }).click();
           await page.locator(".notes .note").filter({ hasText: "Sums of three." }).waitFor();
           await page.locator(".find summary").click();
-          await page.getByLabel("Tag", { exact: true }).selectOption("own data");
+          await page.getByRole("combobox", { name: "Tag" }).selectOption("own data");
           await page.getByRole("navigation", { name: "Runs" }).getByText("mine-sft")
             .waitFor({ state: "detached" });
           await isFlawless(page, "found");

@@ -26,7 +26,7 @@ export function AfterFailure({ run }: { run: RunView }) {
         <>
           <p>{advice.text}</p>
           {advice.lowered !== null && <LowerRate id={id} name={advice.lowered} />}
-          {advice.change !== null && <AgainLink id={id} change={advice.change} />}
+          {advice.change !== null && <AgainLink class="button" id={id} change={advice.change} />}
         </>
       )}
     </div>
@@ -35,12 +35,16 @@ export function AfterFailure({ run }: { run: RunView }) {
 
 /** A link to the form of a new run with all that a run was started with, and some of it changed. */
 export function AgainLink(
-  { id, change = {} }: { id: string; change?: Readonly<Record<string, unknown>> },
+  { id, change = {}, class: look }: {
+    id: string;
+    change?: Readonly<Record<string, unknown>>;
+    class?: string;
+  },
 ) {
   const words = Object.entries(change).map(([key, value]) => `${key}=${formatValue(value)}`);
   return (
     <Link
-      class="button"
+      class={look}
       to={{
         ...EMPTY_FORM,
         screen: "start",

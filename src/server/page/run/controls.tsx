@@ -4,9 +4,7 @@ import { refreshRuns } from "../live/use_runs.ts";
 import { go } from "../live/route.ts";
 import { useSending } from "../live/use_sending.ts";
 import { Confirm } from "../parts/confirm.tsx";
-import { AgainLink } from "./after_failure.tsx";
-import { TellMe } from "./tell_me.tsx";
-import { type Action, actionsOf, isLive } from "./states.ts";
+import { type Action, actionsOf } from "./states.ts";
 import type { RunView } from "../../runs/run_view.ts";
 
 const ACTIONS: Readonly<
@@ -96,8 +94,6 @@ export function Controls({ run }: { run: RunView }) {
           {ACTIONS[action].label}
         </button>
       ))}
-      {run.state !== "waiting" && <AgainLink id={run.id} />}
-      {isLive(run.state) && <TellMe />}
       <span role="status" class="message">{error?.message ?? message}</span>
       <Confirm
         dialog={dialog}

@@ -1,9 +1,10 @@
 import { formatDuration, formatTime } from "../format.ts";
+import { TellMe } from "./tell_me.tsx";
 import { StateBadge } from "../parts/state_badge.tsx";
-import { AfterFailure } from "./after_failure.tsx";
+import { AfterFailure, AgainLink } from "./after_failure.tsx";
 import { Controls } from "./controls.tsx";
 import { Notes } from "./notes.tsx";
-import { describeSteps, hasBegun, progressOf } from "./states.ts";
+import { describeSteps, hasBegun, isLive, progressOf } from "./states.ts";
 import type { RunView } from "../../runs/run_view.ts";
 
 /** A run's name, state, progress and what can be done with it. */
@@ -22,7 +23,11 @@ export function RunHeader({ run }: { run: RunView }) {
       <progress max={1} value={progressOf(run)} aria-label="Steps done" />
       <Controls run={run} />
       <AfterFailure run={run} />
-      {hasBegun(run) && <Notes run={run} />}
+      <div class="more">
+        {hasBegun(run) && <Notes run={run} />}
+        {state !== "waiting" && <AgainLink id={id} />}
+        {isLive(state) && <TellMe />}
+      </div>
     </header>
   );
 }

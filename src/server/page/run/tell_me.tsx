@@ -10,7 +10,12 @@ export function TellMe() {
     setCanBeAsked(canAsk());
   };
   return (
-    <button type="button" onClick={ask} title="By a notification, also while this page is hidden">
+    <button
+      type="button"
+      class="plain"
+      onClick={ask}
+      title="By a notification, also while this page is hidden"
+    >
       Tell me when it ends
     </button>
   );

@@ -29,8 +29,8 @@ export function adviceOn(run: RunView): Advice | null {
     };
   }
   if (!hasBegun(run)) {
-    const text = "It never began, so nothing is lost: mend what is wrong and begin it again.";
-    return { text, change: {}, lowered: null };
+    const text = "It never began, so nothing is lost: begin it again with other settings.";
+    return { text, change: null, lowered: null };
   }
   if (state === "killed") {
     const text = "It was ended at once. Resume goes on from its newest checkpoint.";
