@@ -16,10 +16,12 @@ export async function startServer(
   root: string,
   port = 0,
   options: readonly string[] = [],
+  cwd?: string,
 ): Promise<ServerProcess> {
   const serve = ["serve", "--port", String(port), "--runs", root, ...options];
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--no-check", program, ...serve],
+    cwd,
     stdout: "piped",
     stderr: "null",
   }).spawn();

@@ -4,6 +4,7 @@ import type { AskedReading, RecordCheck } from "../../data/files/check_records.t
 import type { Preview } from "../../data/files/preview_rows.ts";
 import { Failure } from "../../base/failure.ts";
 import { UserError } from "../../base/user_error.ts";
+import { RequestProblem } from "../http/problem.ts";
 import { childEnvironment } from "../launches/child_environment.ts";
 import { Turns } from "../launches/turns.ts";
 
@@ -63,5 +64,6 @@ async function read(request: ReadRequest, signal: AbortSignal): Promise<any> {
         "several files of JSON Lines or Parquet.",
     );
   }
+  if (signal.aborted) throw new RequestProblem(408, "Nobody waits for it any more.");
   throw new Failure(`${request.path} could not be read: ${said.split("\n")[0]}`);
 }

@@ -14,6 +14,9 @@ export const problemSchema = z.object({
     .describe("All that is wrong, where that is more than one thing."),
 }).openapi("Problem");
 
+/** The body of every answer that is an error. */
+export type ProblemBody = z.infer<typeof problemSchema>;
+
 /** Statuses that are answered with a problem, and what they are called. */
 const TITLES = {
   400: "Bad request",
@@ -65,7 +68,7 @@ export function problemResponse(
   headers: Readonly<Record<string, string>> = {},
   errors: readonly ProblemPart[] = [],
 ): Response {
-  const body: z.infer<typeof problemSchema> = {
+  const body: ProblemBody = {
     type: "about:blank",
     title: TITLES[status],
     status,

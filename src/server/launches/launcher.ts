@@ -73,13 +73,13 @@ export class Launcher implements Disposable {
    */
   begin(prepared: PreparedRun, wanted: string | null, remember: (name: string) => void): string {
     this.#requireRoom();
-    const { kind, ranks, gpuIndex, written, file, options } = prepared;
+    const { kind, ranks, gpuIndex, written, options } = prepared;
     const name = wanted ?? this.#freeName(prepared.name);
     if (this.#isTaken(name)) {
       throw new RequestProblem(409, `There is a run ${name} already.`, "run");
     }
-    const path = written === null ? file : this.#configurationOf(name);
-    if (written !== null) Deno.writeTextFileSync(path, written);
+    const path = this.#configurationOf(name);
+    Deno.writeTextFileSync(path, written);
     const args = [kind, "--config", path, "--run", this.#folderOf(name), ...options];
     this.launches.database.transaction(() => {
       this.launches.add(name, { ...waiting(kind, args, ranks), gpuIndex });

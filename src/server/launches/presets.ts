@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { UserError } from "../../base/user_error.ts";
 import { exists } from "../../base/atomic_file.ts";
 import { readYamlFile } from "../../run/config/yaml_file.ts";
+import type { RunKind } from "../../run/store/run_folder.ts";
 
 /** Their folder, in which reward modules may lie too. */
 export const PRESETS = "configs";
@@ -19,10 +20,14 @@ export interface Preset {
 /** Why a preset is left out, by its file: said when that is new. */
 const said = new Map<string, string>();
 
-/** What a run is started from when nothing else is said. */
-export const DEFAULT_PRESET = "last-letter";
+/** What runs are started from when nothing else is said. */
+export const DEFAULT_PRESETS: Readonly<Record<RunKind, string>> = {
+  train: "last-letter",
+  sft: "last-letter-generator-sft",
+  compare: "last-letter",
+};
 
-/** All presets by name, the default one first; a broken one is left out, which is said on standard error. */
+/** All presets by name, the default ones first; a broken one is left out, which is said on standard error. */
 export function listPresets(folder = PRESETS): Preset[] {
   if (!exists(folder)) return [];
   return [...Deno.readDirSync(folder)]
@@ -31,7 +36,7 @@ export function listPresets(folder = PRESETS): Preset[] {
     .sort((a, b) => rankOf(a.name) - rankOf(b.name) || (a.name < b.name ? -1 : 1));
 }
 
-const rankOf = (name: string) => name === DEFAULT_PRESET ? 0 : 1;
+const rankOf = (name: string) => Object.values(DEFAULT_PRESETS).includes(name) ? 0 : 1;
 
 function readPreset(file: string, name: string): Preset | null {
   try {
@@ -47,17 +52,28 @@ function readPreset(file: string, name: string): Preset | null {
 }
 
 function parsePreset(file: string, name: string): Preset {
-  const { value } = readYamlFile(file);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new UserError(`${file} holds no keys with values.`);
-  }
-  const configuration = value as Record<string, unknown>;
+  const configuration = presetConfiguration(file);
   const text = Deno.readTextFileSync(file);
   const comment = /^(?:#.*\n)*/.exec(text)?.[0] ?? "";
   const lines = comment.split("\n").map((line) => line.replace(/^# ?/, ""));
   // Commands that are indented in the comment are for a terminal.
   const description = lines.filter((line) => !line.startsWith("  ")).join(" ").trim();
   return { name, kind: "policy" in configuration ? "sft" : "train", description, configuration };
+}
+
+/**
+ * The keys of a preset's file but for the folder that its weights go to: that is for those who make the weights that
+ * come with the program, and a run of the server has its own.
+ *
+ * @throws UserError when it holds none
+ */
+export function presetConfiguration(file: string): Record<string, unknown> {
+  const { value } = readYamlFile(file);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new UserError(`${file} holds no keys with values.`);
+  }
+  const { output_directory: _, ...configuration } = value as Record<string, unknown>;
+  return configuration;
 }
 
 /**

@@ -10,12 +10,11 @@ import type { Settings } from "../../run/config/changeable.ts";
 import type { TangoConfig } from "../../run/config/config_schema.ts";
 import { loadSftConfig, loadTangoConfig } from "../../run/config/load_config.ts";
 import { placementOf, requireShards, withParts, withSftParts } from "../../run/config/placement.ts";
-import { readYamlFile } from "../../run/config/yaml_file.ts";
 import type { SftConfig } from "../../run/config/sft_config_schema.ts";
 import { problemsName } from "../../run/problems/open_problems.ts";
 import type { RunKind } from "../../run/store/run_folder.ts";
 import { type AllowedFolders, requireAllowedPaths } from "./allowed_paths.ts";
-import { DEFAULT_PRESET, presetFile } from "./presets.ts";
+import { DEFAULT_PRESETS, presetConfiguration, presetFile } from "./presets.ts";
 
 /** Of a comparison. */
 export const seedsSchema = z.array(z.int().min(0).max(2 ** 32 - 1)).min(1).max(1000);
@@ -60,19 +59,11 @@ export interface PreparedRun {
   readonly name: string;
   /** Where its configuration says that its folder is; null: it does not. */
   readonly place: string | null;
-  /** Text of a configuration file of its own; null where a preset is taken as it is. */
-  readonly written: string | null;
+  /** Text of its configuration file. */
+  readonly written: string;
   /** Options of the command, without its configuration file and folder. */
   readonly options: readonly string[];
-  /** The configuration file that is taken as it is. */
-  readonly file: string;
 }
-
-const DEFAULTS: Readonly<Record<RunKind, string>> = {
-  train: DEFAULT_PRESET,
-  sft: "last-letter-generator-sft",
-  compare: DEFAULT_PRESET,
-};
 
 /**
  * Checks a request as the command line does.
@@ -95,16 +86,15 @@ export function prepareRun(
     );
   }
   problems.of(() => checkSeeds(kind, request.seeds));
-  const file = presetFile(preset ?? DEFAULTS[kind]);
-  const base = preset === undefined && configuration !== undefined ? {} : readYamlFile(file).value;
+  const base = preset === undefined && configuration !== undefined
+    ? {}
+    : presetConfiguration(presetFile(preset ?? DEFAULT_PRESETS[kind]));
   const whole = merged(base, configuration ?? {});
-  const written = configuration === undefined ? null : stringify(whole);
+  const written = stringify(whole);
   const overrides = { set, steps };
   const load = (path: string) =>
     kind === "sft" ? loadSftConfig(path, overrides) : loadTangoConfig(path, overrides);
-  const config = problems.of(() =>
-    written === null ? load(file) : loadWritten(scratch, written, load)
-  );
+  const config = problems.of(() => loadWritten(scratch, written, load));
   problems.of(() => requireAllowedPaths(config ?? whole, folders));
   if (config === null || !problems.isEmpty) throw problems.error;
   checkKind(kind, config, ranks);
@@ -115,7 +105,6 @@ export function prepareRun(
     name: nameOf(kind, config),
     place: config.run_directory,
     written,
-    file,
     options: [
       ...set.flatMap((assignment) => ["--set", assignment]),
       ...(steps === undefined ? [] : ["--steps", String(steps)]),

@@ -22,6 +22,7 @@ export const errorSchema = z.object({
     code: z.string().nullable(),
   }),
 }).openapi("OpenAiError");
+export type OpenAiError = z.infer<typeof errorSchema>;
 
 /** An error as an answer. */
 export function errorAnswer(
@@ -36,7 +37,7 @@ export function errorAnswer(
     ? "server_error"
     : "invalid_request_error";
   const code = status === 404 && param === "model" ? "model_not_found" : null;
-  const body: z.infer<typeof errorSchema> = { error: { message, type, param, code } };
+  const body: OpenAiError = { error: { message, type, param, code } };
   return Response.json(body, { status, headers });
 }
 

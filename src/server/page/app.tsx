@@ -1,16 +1,21 @@
 import { useEffect } from "preact/hooks";
+import { useEndings } from "./live/use_endings.ts";
 import { useRuns } from "./live/use_runs.ts";
 import { useRoute } from "./live/route.ts";
 import { Guarded } from "./parts/guarded.tsx";
 import { Header } from "./parts/header.tsx";
+import { Link } from "./parts/link.tsx";
 import { ConnectionNotice } from "./parts/connection_notice.tsx";
 import { ApiView } from "./api/api_view.tsx";
 import { Benchmarks } from "./bench/benchmarks.tsx";
+import { Chat } from "./chat/chat.tsx";
+import { Data } from "./data/data.tsx";
 import { Models } from "./models/models.tsx";
 import { RunList } from "./run/run_list.tsx";
 import { describeSteps } from "./run/states.ts";
 import { RunScreen } from "./run/run_view.tsx";
 import { StartRun } from "./start/start_run.tsx";
+import { EMPTY_FORM } from "./url_state.ts";
 import { Verify } from "./verify/verify.tsx";
 
 /** The whole page: the list of runs, and one thing beside it. */
@@ -19,12 +24,15 @@ export function App() {
   const { runs, problem, error } = useRuns();
   const shown = route.runs[0] ?? runs?.find(({ comparison }) => comparison === null)?.id ?? null;
   const run = runs?.find(({ id }) => id === shown) ?? null;
+  const ended = useEndings(runs);
   useEffect(() => {
     const subject = route.screen === "run" ? run?.id : route.screen;
     const progress = run && route.screen === "run" && run.state === "running"
       ? `${describeSteps(run)} · `
       : "";
-    document.title = `${progress}${subject ?? "runs"} · tango`;
+    document.title = ended === null
+      ? `${progress}${subject ?? "runs"} · tango`
+      : `${ended.id} ${ended.state} · tango`;
   });
   return (
     <>
@@ -44,6 +52,8 @@ export function App() {
     if (route.screen === "start") return <StartRun />;
     if (route.screen === "api") return <ApiView />;
     if (route.screen === "models") return <Models />;
+    if (route.screen === "chat") return <Chat />;
+    if (route.screen === "data") return <Data />;
     if (route.screen === "bench") return <Benchmarks />;
     if (route.screen === "verify") return <Verify runs={runs ?? []} />;
     if (runs === null) {
@@ -70,7 +80,7 @@ function NoRuns() {
       <h1>No runs yet</h1>
       <p>Start one here, or in a terminal with ./tango train: it will show up by itself.</p>
       <p>
-        <a class="button primary" href="?screen=start">Start a run</a>
+        <Link class="button primary" to={{ ...EMPTY_FORM, screen: "start" }}>Start a run</Link>
       </p>
     </section>
   );

@@ -10,6 +10,13 @@ export function formatNumber(value: number | null | undefined) {
   return String(Number(value.toPrecision(size >= 1000 ? Math.ceil(Math.log10(size)) : 4)));
 }
 
+/** How many of something large: "135 M", "7.6 B". */
+export function formatCount(count: number) {
+  const units = ["", " K", " M", " B", " T"];
+  const unit = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, count)) / 3));
+  return `${Number((count / 1000 ** unit).toPrecision(3))}${units[unit]}`;
+}
+
 /** Seconds as "8 s", "3 min 20 s", "2 h 5 min", "3 d 4 h". */
 export function shortDuration(seconds: number | null | undefined) {
   if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return "–";

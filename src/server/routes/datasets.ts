@@ -31,6 +31,9 @@ const dataSetSchema = z.object({
   ),
 }).openapi("DataSet");
 
+/** A data set as it is listed. */
+export type ListedDataSet = z.infer<typeof dataSetSchema>;
+
 const nameField = z.string().regex(DATA_NAME, "expected letters, digits, _, . and -, at most 100");
 const fileField = z.string().min(1).max(1000).optional().describe(
   "A file of it; left out: all of them together.",
@@ -44,6 +47,55 @@ const mappingSchema = z.object({
   format: z.string().nullable(),
   columns: columnsSchema.nullable().describe("Which columns hold what."),
 });
+
+/** How a data set is read. */
+export type Mapping = z.infer<typeof mappingSchema>;
+
+const previewSchema = z.object({
+  rows: z.int().describe("That were looked at, at most 200,000."),
+  isWhole: z.boolean().describe("Whether these are all."),
+  columns: z.array(z.object({ name: z.string(), kinds: z.array(z.enum(valueKinds)) })),
+  first: z.array(z.record(z.string(), z.unknown())).describe("Long values are cut."),
+  mapping: mappingSchema.nullable().describe(
+    "How it would be read; null where nothing tells.",
+  ),
+  problem: z.string().nullable().describe("Why nothing tells."),
+});
+
+/** What is in a data set. */
+export type DataPreview = z.infer<typeof previewSchema>;
+
+const usable = z.object({
+  records: z.int(),
+  validation: z.int().describe("Of these, set aside to choose weights by."),
+  test: z.int().describe("Of these, set aside to be reported."),
+  dropped: z.array(z.object({ reason: z.string(), count: z.int(), first: z.string() })),
+  problem: z.string().nullable().describe("Why no run could use it so; null: one can."),
+});
+
+const checkSchema = z.object({
+  rows: z.int(),
+  isWhole: z.boolean().describe("Whether these are all."),
+  errors: z.int().describe("Rows that no run gets past: it ends with the first of them."),
+  firstErrors: z.array(z.string()),
+  first: z.array(z.object({
+    question: z.string(),
+    answer: z.string().nullable(),
+    solution: z.string().nullable(),
+    steps: z.array(z.string()).nullable(),
+  })),
+  uses: z.object(
+    { train: usable, solutions: usable, steps: usable } satisfies Record<RecordUse, unknown>,
+  ).describe(
+    "As problems of `train`, as solutions that `sft` imitates, as steps that `sft` imitates or makes critiques of.",
+  ),
+  data: z.record(z.string(), z.unknown()).describe(
+    "The key `data` of a configuration that reads it so: training files alone, of which parts are set aside.",
+  ),
+});
+
+/** What a run would find in a data set. */
+export type CheckedData = z.infer<typeof checkSchema>;
 
 const list = createRoute({
   method: "get",
@@ -96,29 +148,9 @@ const preview = createRoute({
     }),
   },
   responses: {
-    200: json(
-      "What is in it.",
-      z.object({
-        rows: z.int().describe("That were looked at, at most 200,000."),
-        isWhole: z.boolean().describe("Whether these are all."),
-        columns: z.array(z.object({ name: z.string(), kinds: z.array(z.enum(valueKinds)) })),
-        first: z.array(z.record(z.string(), z.unknown())).describe("Long values are cut."),
-        mapping: mappingSchema.nullable().describe(
-          "How it would be read; null where nothing tells.",
-        ),
-        problem: z.string().nullable().describe("Why nothing tells."),
-      }),
-    ),
+    200: json("What is in it.", previewSchema),
     ...problems(404, 422, 429, 500),
   },
-});
-
-const usable = z.object({
-  records: z.int(),
-  validation: z.int().describe("Of these, set aside to choose weights by."),
-  test: z.int().describe("Of these, set aside to be reported."),
-  dropped: z.array(z.object({ reason: z.string(), count: z.int(), first: z.string() })),
-  problem: z.string().nullable().describe("Why no run could use it so; null: one can."),
 });
 
 const check = createRoute({
@@ -141,29 +173,7 @@ const check = createRoute({
     },
   },
   responses: {
-    200: json(
-      "What a run would find.",
-      z.object({
-        rows: z.int(),
-        isWhole: z.boolean().describe("Whether these are all."),
-        errors: z.int().describe("Rows that no run gets past: it ends with the first of them."),
-        firstErrors: z.array(z.string()),
-        first: z.array(z.object({
-          question: z.string(),
-          answer: z.string().nullable(),
-          solution: z.string().nullable(),
-          steps: z.array(z.string()).nullable(),
-        })),
-        uses: z.object(
-          { train: usable, solutions: usable, steps: usable } satisfies Record<RecordUse, unknown>,
-        ).describe(
-          "As problems of `train`, as solutions that `sft` imitates, as steps that `sft` imitates or makes critiques of.",
-        ),
-        data: z.record(z.string(), z.unknown()).describe(
-          "The key `data` of a configuration that reads it so: training files alone, of which parts are set aside.",
-        ),
-      }),
-    ),
+    200: json("What a run would find.", checkSchema),
     ...problems(400, 404, 408, 413, 415, 422, 429, 500),
   },
 });

@@ -66,6 +66,16 @@ const describe = createRoute({
   },
 });
 
+const againSchema = z.object({
+  kind: runSchema.shape.kind,
+  configuration: z.record(z.string(), z.unknown()),
+  ranks: z.int().optional(),
+  seeds: z.array(z.int()).optional(),
+});
+
+/** What starts a run again. */
+export type RunAgain = z.infer<typeof againSchema>;
+
 const again = createRoute({
   method: "get",
   path: "/api/runs/{id}/request",
@@ -74,12 +84,7 @@ const again = createRoute({
   responses: {
     200: json(
       "With the settings that are in force.",
-      z.object({
-        kind: runSchema.shape.kind,
-        configuration: z.record(z.string(), z.unknown()),
-        ranks: z.int().optional(),
-        seeds: z.array(z.int()).optional(),
-      }),
+      againSchema,
     ),
     ...problems(404, 409, 422, 429),
   },
@@ -107,8 +112,9 @@ export function runsRoutes(runs: AllRuns, followed: RunList) {
       const { id } = context.req.valid("param");
       const run = requireRun(runs, id);
       const { kind, comparison, ranks } = runs.view(id);
-      // Where it lies is that run's own.
-      const { run_directory: _, ...configuration } = configurationInForce(run).configuration;
+      // Where it lies and what it wrote is that run's own.
+      const { run_directory: _, output_directory: __, ...configuration } =
+        configurationInForce(run).configuration;
       const isCompared = kind === "compare" || comparison !== null;
       return context.json({
         kind,

@@ -197,20 +197,20 @@ function requireUnplaced({ place }: PreparedRun): void {
 }
 
 async function planned(
-  { kind, ranks, written, file }: PreparedRun,
+  { kind, ranks, written }: PreparedRun,
   { set = [], steps, gpuIndex }: RunRequest,
   own: string,
   signal: AbortSignal,
 ): Promise<PlannedMemory> {
-  const path = written === null ? file : join(own, `${crypto.randomUUID()}.yaml`);
+  const path = join(own, `${crypto.randomUUID()}.yaml`);
   try {
-    if (written !== null) Deno.writeTextFileSync(path, written);
+    Deno.writeTextFileSync(path, written);
     return await planMemory({ kind, file: path, set, steps, ranks, gpuIndex }, { signal });
   } catch (error) {
     if (error instanceof UserError) throw asProblem(error);
     throw new RequestProblem(503, error instanceof Error ? error.message : String(error));
   } finally {
-    if (written !== null) Deno.removeSync(path);
+    Deno.removeSync(path);
   }
 }
 

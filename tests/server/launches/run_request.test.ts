@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { loadTangoConfig } from "../../../src/run/config/load_config.ts";
+import { loadSftConfig, loadTangoConfig } from "../../../src/run/config/load_config.ts";
 import { listPresets } from "../../../src/server/launches/presets.ts";
-import { prepareRun } from "../../../src/server/launches/run_request.ts";
+import { prepareRun, type RunRequest } from "../../../src/server/launches/run_request.ts";
 import { serve } from "../../../src/server/serve.ts";
 import { Client } from "../client.ts";
 import { withFolder, WrittenRun } from "../written_run.ts";
@@ -47,6 +47,28 @@ Deno.test("start: all that is wrong with a request is said at once", async () =>
   });
 });
 
+Deno.test("start: a fine-tuning of a preset leaves the weights that came with the program as they are", async () => {
+  await withFolder((root) => {
+    const folders = { files: ["configs", "weights", "data", "models"], code: [] };
+    const output = (request: Partial<RunRequest>) => {
+      const { written, options } = prepareRun({ kind: "sft", ...request }, root, folders);
+      const path = join(root, "prepared.yaml");
+      Deno.writeTextFileSync(path, written);
+      const set = options.filter((option) => option !== "--set");
+      return loadSftConfig(path, { set }).output_directory;
+    };
+    for (const { name, kind, configuration } of listPresets()) {
+      assert(!("output_directory" in configuration), name);
+      if (kind === "sft") assert.equal(output({ preset: name }), null, name);
+    }
+    assert.equal(output({}), null);
+    // Who wants to, says so.
+    assert.equal(output({ set: ["output_directory=weights/mine"] }), "weights/mine");
+    const configuration = { output_directory: "weights/mine" };
+    assert.equal(output({ preset: "arithmetic-generator-sft", configuration }), "weights/mine");
+  });
+});
+
 Deno.test("start: a run's own request starts it again, and settings that cannot change are refused", async () => {
   await withFolder(async (root) => {
     const config = loadTangoConfig("configs/last-letter.yaml", { run: "runs/elsewhere" });
@@ -60,7 +82,7 @@ Deno.test("start: a run's own request starts it again, and settings that cannot 
     const again = { ...answer, configuration: { ...answer.configuration, seed: 5 } };
     const { written, place, kind } = prepareRun(again, root, folders);
     assert.deepEqual([kind, place], ["train", null]);
-    Deno.writeTextFileSync(join(root, "again.yaml"), written ?? "");
+    Deno.writeTextFileSync(join(root, "again.yaml"), written);
     const loaded = loadTangoConfig(join(root, "again.yaml"));
     assert.deepEqual(loaded, { ...config, run_directory: null, seed: 5 });
 

@@ -86,8 +86,7 @@ Deno.test({
         await page.getByText("No runs yet").waitFor();
         await isFlawless("no runs");
         await page.getByRole("link", { name: "Models" }).click();
-        await page.getByRole("rowheader", { name: "weights/last-letter/generator" }).first()
-          .waitFor();
+        await page.getByRole("heading", { name: "weights/last-letter/generator" }).waitFor();
         await isFlawless("models");
         await page.getByRole("link", { name: "API", exact: true }).click();
         await page.locator("summary").filter({ hasText: "/api/verify" }).click();
@@ -99,17 +98,19 @@ Deno.test({
         await page.getByLabel("Preset").selectOption("last-letter");
         await page.getByLabel("Name", { exact: true }).fill("first");
         await page.getByLabel("Steps", { exact: true }).fill("100000");
-        for (const name of ["rollout", "schedule", "evaluation"]) {
+        for (const name of ["All settings", "schedule", "evaluation"]) {
           await page.locator("summary").getByText(name, { exact: true }).click();
         }
         await typeSmall(page);
-        // What is wrong is said where it is, in a section that is closed too.
+        // All that is wrong is said where it is, in sections that are closed too.
         const batch = page.locator('[id="field-rollout.batch_size"]');
         await batch.fill("-3");
-        const section = page.locator("summary").filter({ hasText: /^rollout/ });
-        await section.click();
+        await page.locator('[id="field-evaluation.problems"]').fill("-4");
+        await page.locator("summary").filter({ hasText: /^evaluation/ }).click();
+        await page.locator("summary").filter({ hasText: "All settings" }).click();
         await button(page, "Start").click();
         await page.getByRole("alert").filter({ hasText: "batch_size is -3" }).waitFor();
+        await page.getByRole("alert").filter({ hasText: "evaluation.problems is -4" }).waitFor();
         assert(await batch.evaluate((field) => field === field.ownerDocument.activeElement));
         await isFlawless("start");
         await typeSmall(page);

@@ -23,6 +23,24 @@ const run = (
   memory: null,
 });
 
+const ALL = { wanted: "", tag: "", state: "", sort: "" } as const;
+
+Deno.test("runs listed: by words, tags, notes and states, and in another order", () => {
+  const runs: RunView[] = [
+    { ...run("b"), tags: ["own data"], step: 3 },
+    { ...run("a"), note: "The best one.", step: 9, state: "failed" },
+    { ...run("c"), tags: ["own data"], step: 5, state: "failed" },
+  ];
+  const ids = (looked: Partial<Parameters<typeof listedRuns>[2]>) =>
+    listedRuns(runs, null, { ...ALL, ...looked }).map(({ id }) => id).join("");
+  assert.equal(ids({}), "bac");
+  assert.equal(ids({ wanted: "BEST" }), "a");
+  assert.equal(ids({ tag: "own data" }), "bc");
+  assert.equal(ids({ tag: "own data", state: "failed" }), "c");
+  assert.equal(ids({ sort: "id" }), "abc");
+  assert.equal(ids({ sort: "step" }), "acb");
+});
+
 Deno.test("runs listed: a comparison's own stand below it while it or one of them is open", () => {
   const runs = [
     run("last"),
@@ -33,7 +51,7 @@ Deno.test("runs listed: a comparison's own stand below it while it or one of the
     run("c", null, "compare"),
   ];
   const ids = (shown: string | null, wanted = "") =>
-    listedRuns(runs, shown, wanted).map(({ id }) => id);
+    listedRuns(runs, shown, { ...ALL, wanted }).map(({ id }) => id);
   assert.deepEqual(ids("last"), ["last", "other", "c"]);
   const open = ["last", "other", "c", "c:tango-seed-0", "c:alone-seed-0"];
   assert.deepEqual(ids("c"), open);

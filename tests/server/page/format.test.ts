@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import {
+  formatCount,
   formatNumber,
   formatShare,
   formatSize,
@@ -44,4 +45,14 @@ Deno.test("page's sizes and shares", () => {
     "13 GB",
   ], [undefined, "–"]]);
   table(formatShare, [[0.354, "35.4 %"], [1, "100.0 %"], [null, "–"]]);
+});
+
+Deno.test("page's counts: three digits and a word for the rest", () => {
+  table(formatCount, [
+    [0, "0"],
+    [999, "999"],
+    [152_320, "152 K"],
+    [134_515_008, "135 M"],
+    [7_615_616_512, "7.62 B"],
+  ]);
 });

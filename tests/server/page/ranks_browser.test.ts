@@ -97,7 +97,7 @@ Deno.test({
       assert.equal(await page.locator(".controls > button").count(), 0);
 
       await page.goto("/?screen=start&preset=last-letter");
-      await page.getByLabel(/^Compare it/).check();
+      await page.getByLabel("What to do").selectOption("compare");
       await page.getByLabel("Seeds", { exact: true }).fill("1,1");
       await page.getByRole("button", { name: "Start", exact: true }).click();
       await page.locator("#problem-seeds").filter({ hasText: "different seeds" }).waitFor();

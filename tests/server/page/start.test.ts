@@ -5,11 +5,15 @@ import { sftConfigSchema } from "../../../src/run/config/sft_config_schema.ts";
 import type { Schema } from "../../../src/server/page/api/schema_types.ts";
 import {
   defaultAt,
+  fieldAt,
   schemaFields,
   settingAt,
   shownValue,
   typedValue,
 } from "../../../src/server/page/start/schema_fields.ts";
+
+import { filledKeys } from "../../../src/server/page/start/filled_keys.ts";
+import { mainFields } from "../../../src/server/page/start/main_fields.ts";
 
 type Fields = readonly ReturnType<typeof schemaFields>[number][];
 
@@ -74,4 +78,29 @@ Deno.test("start form: values of a preset, and else the schema's defaults", () =
     tangoConfigSchema.shape.rollout.parse({}).temperature,
   );
   assert.equal(defaultAt(schema, "no.such.key"), undefined);
+});
+
+Deno.test("start form: what stands above is in the schema of its kind", () => {
+  for (const kind of ["train", "sft", "compare"] as const) {
+    const fields = schemaFields(jsonSchema(kind === "sft" ? sftConfigSchema : tangoConfigSchema));
+    for (const key of Object.keys(mainFields(kind))) assert(fieldAt(fields, key), key);
+  }
+});
+
+Deno.test("start form: an address fills in a model, data and other keys, each where its kind has it", () => {
+  const nothing = { model: "", data: "", change: "" };
+  assert.deepEqual(filledKeys("train", nothing), { keys: {}, problem: null });
+  const data = { train: [{ path: "data/mine", columns: { question: "Problem" } }] };
+  assert.deepEqual(
+    filledKeys("sft", { ...nothing, model: "models/one", data: JSON.stringify(data) }).keys,
+    { initial_model: "models/one", data },
+  );
+  const change = JSON.stringify({ "rollout.batch_size": 16 });
+  assert.deepEqual(
+    filledKeys("train", { ...nothing, model: "models/one", change }).keys,
+    { "generator.model": "models/one", "rollout.batch_size": 16 },
+  );
+  const { keys, problem } = filledKeys("sft", { ...nothing, data: "{" });
+  assert.deepEqual(keys, {});
+  assert.match(problem?.message ?? "", /data=\{, which is no JSON/);
 });

@@ -2,9 +2,12 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import {
   COLOURS,
+  EMPTY_FORM,
   FILTERS,
+  KINDS,
   readState,
   SCREENS,
+  SORTS,
   TOKENS,
   VIEWS,
   writeState,
@@ -28,12 +31,30 @@ Deno.test("page's address: what is written is read again, whatever is in it", ()
     page: fc.integer({ min: 1, max: 1000 }),
     colour: fc.constantFrom(...keysOf(COLOURS)),
     tokens: fc.constantFrom(...keysOf(TOKENS)),
-    preset: fc.string(),
+    asked: fc.string(),
+    set: fc.string(),
+    file: fc.string(),
     bench: fc.string(),
     earlier: fc.string(),
+    wanted: fc.string(),
+    tag: fc.string(),
+    state: fc.constantFrom("", "running", "failed", "lost"),
+    sort: fc.constantFrom(...keysOf(SORTS)),
     more: fc.string({ unit: "grapheme" }),
   }, { noNullPrototype: true });
-  fc.assert(fc.property(state, (one) => assert.deepEqual(readState(writeState(one)), one)));
+  const form = fc.record({
+    kind: fc.constantFrom(...keysOf(KINDS)),
+    preset: fc.string(),
+    model: fc.string(),
+    data: fc.json(),
+    again: fc.string(),
+    change: fc.json(),
+  }, { noNullPrototype: true });
+  fc.assert(fc.property(state, form, (one, filled) => {
+    // A form's parts are of no use elsewhere.
+    const of = one.screen === "start" ? filled : EMPTY_FORM;
+    assert.deepEqual(readState(writeState({ ...one, ...filled })), { ...one, ...of });
+  }));
 });
 
 Deno.test("page's address: short where nothing is chosen, and nonsense is the default", () => {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { chromium, type Page } from "playwright-core";
 import { PROJECT_FOLDER } from "../../../src/cli/dev/project.ts";
 import { serve } from "../../../src/server/serve.ts";
+import { ServedModels } from "../../../src/server/serving/served_models.ts";
 import { CHROMIUM } from "./chromium.ts";
 
 /** A machine that is slow or busy is no failure. */
@@ -32,13 +33,18 @@ export async function withPage(
 ): Promise<void> {
   const root = Deno.makeTempDirSync();
   using _root = { [Symbol.dispose]: () => Deno.removeSync(root, { recursive: true }) };
+  // What is fetched, exported and uploaded lies beside the runs.
+  const beside = Deno.makeTempDirSync();
+  using _beside = { [Symbol.dispose]: () => Deno.removeSync(beside, { recursive: true }) };
+  const [models, data] = [join(beside, "models"), join(beside, "data")];
   write?.(root);
+  await using served = new ServedModels({ slots: 4, cacheTokens: 2048, microBatchTokens: 256 });
   await using server = serve({
     hostname: "127.0.0.1",
     port: 0,
     token: null,
-    root,
-    folders: ["configs", "weights"].map((name) => join(PROJECT_FOLDER, name)),
+    ...{ root, models, data, served },
+    folders: [...["configs", "weights"].map((name) => join(PROJECT_FOLDER, name)), data],
     program: join(PROJECT_FOLDER, "src/cli/main.ts"),
   });
   // A run outlives the server that started it, and would outlive a test that fails.

@@ -96,7 +96,7 @@ export function Chart(
             <li key={line.label}>
               <LineKey {...line} />
               <span>{line.label}</span>
-              <strong>{show(valueAt(columns[index], cursor))}</strong>
+              <strong>{show(settingAt(columns[index], cursor))}</strong>
             </li>
           )
         )}
@@ -112,7 +112,7 @@ function sizeOf(parent: HTMLElement) {
 }
 
 /** A line's value at a place, or the last one before it; with no place the very last. */
-function valueAt(values: readonly (number | null)[] | undefined, place: number | null) {
+function settingAt(values: readonly (number | null)[] | undefined, place: number | null) {
   if (values === undefined) return null;
   for (let index = Math.min(place ?? values.length, values.length - 1); index >= 0; index--) {
     if (values[index] !== null) return values[index];

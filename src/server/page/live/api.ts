@@ -1,12 +1,26 @@
 /** Requests to the control API. */
 
+import type { ProblemBody } from "../../http/problem.ts";
+import type { OpenAiError } from "../../openai/error.ts";
+
+/** One of the things that are wrong with a request. */
+export interface RequestFault {
+  readonly detail: string;
+  /** What in the request it is; null: nobody says. */
+  readonly field: string | null;
+}
+
 /** An answer that is no success, as the server explains it. */
 export class ApiError extends Error {
   /**
    * @param status 0 when there was no answer
-   * @param field what in the request is wrong
+   * @param faults all that is wrong
    */
-  constructor(readonly status: number, message: string, readonly field: string | null = null) {
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly faults: readonly RequestFault[] = [],
+  ) {
     super(message);
   }
 }
@@ -46,17 +60,25 @@ export async function send(
     throw new ApiError(0, "The server does not answer.");
   }
   if (response.ok) return response;
-  throw await explain(response);
+  throw explain(response.status, await response.text());
 }
 
-async function explain(response: Response): Promise<ApiError> {
-  const text = await response.text();
+/** An answer that is no success, of either API: problems, or OpenAI's errors. */
+export function explain(status: number, text: string): ApiError {
   try {
-    const { title, detail, field } = JSON.parse(text);
-    const message = [detail, title].find((part) => typeof part === "string") ?? text;
-    return new ApiError(response.status, message, typeof field === "string" ? field : null);
+    const { title, detail, field, errors, error }: Partial<ProblemBody & OpenAiError> = JSON.parse(
+      text,
+    );
+    const message = [detail, title, error?.message].find((part) => typeof part === "string") ??
+      text;
+    const faults = errors ?? [{ detail: message, field: field ?? error?.param ?? undefined }];
+    return new ApiError(
+      status,
+      message,
+      faults.map(({ detail, field = null }) => ({ detail, field })),
+    );
   } catch {
-    return new ApiError(response.status, text.slice(0, 300) || `status ${response.status}`);
+    return new ApiError(status, text.slice(0, 300) || `status ${status}`);
   }
 }
 

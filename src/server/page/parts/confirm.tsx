@@ -1,4 +1,5 @@
 import type { RefObject } from "preact";
+import { useId } from "preact/hooks";
 
 /** A question that is asked before something is done that cannot be undone. */
 export function Confirm(
@@ -9,10 +10,11 @@ export function Confirm(
     onYes: () => void;
   },
 ) {
+  const id = useId();
   const close = () => dialog.current?.close();
   return (
-    <dialog ref={dialog} aria-labelledby="question">
-      <p id="question">{question}</p>
+    <dialog ref={dialog} aria-labelledby={id}>
+      <p id={id}>{question}</p>
       <div class="buttons">
         <button type="button" onClick={close}>No</button>
         <button type="button" class="danger" onClick={() => (close(), onYes())}>{yes}</button>

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { type PageState, SCREENS } from "../url_state.ts";
+import { EMPTY_FORM, type PageState, SCREENS } from "../url_state.ts";
 import { Link } from "./link.tsx";
 
 export function Header({ screen }: { screen: PageState["screen"] }) {
@@ -13,7 +13,7 @@ export function Header({ screen }: { screen: PageState["screen"] }) {
         {(Object.keys(SCREENS) as PageState["screen"][]).map((name) => (
           <Link
             key={name}
-            to={{ screen: name }}
+            to={{ screen: name, ...EMPTY_FORM }}
             aria-current={name === screen ? "page" : undefined}
           >
             {SCREENS[name]}

@@ -1,15 +1,21 @@
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError } from "../live/api.ts";
 
-/** What the server has against a field of a form. */
-export interface FieldProblem {
-  readonly field: string;
-  readonly message: string;
+/** What the server has against fields of a form. */
+export type FieldProblems = readonly { readonly field: string; readonly message: string }[];
+
+const NONE: ApiError["faults"] = [];
+
+/** Those of a field, or of what is written in it. */
+function problemsOf(wrong: FieldProblems, field: string) {
+  return wrong.filter(({ field: blamed }) =>
+    blamed === field || blamed.startsWith(`${field}.`) || blamed.startsWith(`${field}[`)
+  );
 }
 
 /** What a field says of itself to those who do not see what stands below it: the problem, and the hint of that id. */
-export function describedBy(wrong: FieldProblem | null, field: string, hint: string | null) {
-  const isWrong = wrong?.field === field;
+export function describedBy(wrong: FieldProblems, field: string, hint: string | null) {
+  const isWrong = problemsOf(wrong, field).length > 0;
   const ids = [...(isWrong ? [`problem-${field}`] : []), ...(hint === null ? [] : [hint])];
   return {
     "aria-describedby": ids.length === 0 ? undefined : ids.join(" "),
@@ -18,28 +24,41 @@ export function describedBy(wrong: FieldProblem | null, field: string, hint: str
 }
 
 /** The problem, below its field. */
-export function ProblemOf({ wrong, field }: { wrong: FieldProblem | null; field: string }) {
-  if (wrong?.field !== field) return null;
-  return <p class="problem-of" role="alert" id={`problem-${field}`}>{wrong.message}</p>;
+export function ProblemOf({ wrong, field }: { wrong: FieldProblems; field: string }) {
+  const problems = problemsOf(wrong, field);
+  if (problems.length === 0) return null;
+  return (
+    <p class="problem-of" role="alert" id={`problem-${field}`}>
+      {problems.map(({ message }) => message).join("\n")}
+    </p>
+  );
 }
 
 /**
- * Brings the field that is to blame for an error before the reader.
+ * Brings the first field that is to blame for an error before the reader.
  *
- * @returns `wrong`: the field that the server blames; `elsewhere`: the error when the form has no such field
+ * @returns `wrong`: what the server has against fields; `elsewhere`: what it has against none of the form's
  */
 export function useProblem(error: Error | null) {
   const form = useRef<HTMLFormElement>(null);
-  const [blamed, setBlamed] = useState<Error | null>(null);
+  const [placed, setPlaced] = useState<{ error: Error | null; elsewhere: Error | null }>(
+    { error: null, elsewhere: null },
+  );
+  const faults = error instanceof ApiError ? error.faults : NONE;
+  const wrong = useMemo(
+    () => faults.flatMap(({ field, detail }) => field === null ? [] : [{ field, message: detail }]),
+    [faults],
+  );
   // Before anything is painted, or the problem would be told twice for a moment.
   useLayoutEffect(() => {
-    const field = error === null ? null : form.current?.querySelector("[aria-invalid]");
-    if (!(field instanceof HTMLElement)) return;
+    const field = form.current?.querySelector("[aria-invalid]");
+    if (!(field instanceof HTMLElement)) return setPlaced({ error, elsewhere: error });
     field.focus();
-    setBlamed(error);
+    const shown = [...form.current?.querySelectorAll(".problem-of") ?? []]
+      .flatMap(({ id }) => problemsOf(wrong, id.slice("problem-".length)));
+    const others = faults.filter(({ detail }) => shown.every(({ message }) => message !== detail));
+    const words = others.map(({ detail }) => detail).join("\n");
+    setPlaced({ error, elsewhere: words === "" ? null : new Error(words) });
   }, [error]);
-  const wrong: FieldProblem | null = error instanceof ApiError && error.field !== null
-    ? { field: error.field, message: error.message }
-    : null;
-  return { form, wrong, elsewhere: error === blamed ? null : error };
+  return { form, wrong, elsewhere: placed.error === error ? placed.elsewhere : error };
 }

@@ -1,12 +1,15 @@
 import { formatTime, shortDuration } from "../format.ts";
+import { TellMe } from "./tell_me.tsx";
 import { StateBadge } from "../parts/state_badge.tsx";
+import { AfterFailure, AgainLink } from "./after_failure.tsx";
 import { Controls } from "./controls.tsx";
-import { describeSteps, progressOf } from "./states.ts";
+import { Notes } from "./notes.tsx";
+import { describeSteps, hasBegun, isLive, progressOf } from "./states.ts";
 import type { RunView } from "../../runs/run_view.ts";
 
 /** A run's name, state, progress and what can be done with it. */
 export function RunHeader({ run }: { run: RunView }) {
-  const { id, state, phase, secondsLeft, error } = run;
+  const { id, state, phase, secondsLeft } = run;
   return (
     <header class="run-header">
       <h1 id="run-name">{id}</h1>
@@ -19,11 +22,12 @@ export function RunHeader({ run }: { run: RunView }) {
       <p class="about">{facts(run).map((fact) => <span key={fact}>{fact}</span>)}</p>
       <progress max={1} value={progressOf(run)} aria-label="Steps done" />
       <Controls run={run} />
-      {error !== null && (
-        <div class="notice bad" role="alert">
-          <strong>{state}:</strong> <span class="message">{error}</span>
-        </div>
-      )}
+      <AfterFailure run={run} />
+      <div class="more">
+        {hasBegun(run) && <Notes run={run} />}
+        {state !== "waiting" && <AgainLink id={id} />}
+        {isLive(state) && <TellMe />}
+      </div>
     </header>
   );
 }

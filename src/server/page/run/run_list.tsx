@@ -1,38 +1,31 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { shortDuration } from "../format.ts";
 import { go, useRoute } from "../live/route.ts";
 import { Link } from "../parts/link.tsx";
 import { StateBadge } from "../parts/state_badge.tsx";
-import { listedRuns } from "./listed_runs.ts";
+import { FindRuns } from "./find_runs.tsx";
+import { isLooking, listedRuns } from "./listed_runs.ts";
 import { describeSteps, hasBegun, progressOf } from "./states.ts";
 import type { RunView } from "../../runs/run_view.ts";
 
 const MOST_COMPARED = 4;
 
-/** So many runs are seen at a glance; more of them want a search. */
+/** So many runs are seen at a glance; more of them, or tags, want a search. */
 const SEEN_AT_ONCE = 8;
 
 /** All runs, newest first: a link shows one, a tick lays it over the one shown. */
 export function RunList({ runs, shown }: { runs: RunView[] | null; shown: string | null }) {
-  const { screen } = useRoute();
-  const [wanted, setWanted] = useState("");
+  const route = useRoute();
+  const { screen } = route;
   const isHere = screen === "run";
   const all = runs ?? [];
-  const listed = listedRuns(all, shown, wanted);
+  const listed = listedRuns(all, shown, route);
   const isOverlaid = all.find(({ id }) => id === shown)?.kind !== "compare";
   return (
     <nav class={isHere ? "runs" : "runs elsewhere"} aria-label="Runs">
-      {all.filter(({ comparison }) => comparison === null).length > SEEN_AT_ONCE && (
-        <label class="field search">
-          <span class="unseen">Only runs with</span>
-          <input
-            type="search"
-            placeholder={`name, state or kind of ${all.length} runs`}
-            value={wanted}
-            onInput={({ currentTarget }) => setWanted(currentTarget.value)}
-          />
-        </label>
-      )}
+      {(isLooking(route) || all.some(({ tags }) => tags.length > 0) ||
+        all.filter(({ comparison }) => comparison === null).length > SEEN_AT_ONCE) &&
+        <FindRuns runs={all} />}
       {all.length > 0 && listed.length === 0 && <p class="quiet">No such run.</p>}
       <ul>
         {listed.map((run) => (
@@ -82,6 +75,11 @@ function Entry(
         <span class="name" title={run.id}>{run.id.slice(ownName(run))}</span>
         <StateBadge state={run.state} />
         <span class="detail">{describeProgress(run)}</span>
+        {run.tags.length > 0 && (
+          <span class="detail">
+            {run.tags.map((tag) => <span class="tag" key={tag}>{tag}</span>)}
+          </span>
+        )}
         <span class="bar" aria-hidden="true">
           <span style={{ width: `${progressOf(run) * 100}%` }} />
         </span>

@@ -1,26 +1,34 @@
 import type { TargetedEvent } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { describedBy, type FieldProblem, ProblemOf } from "../parts/problem_of.tsx";
+import { describedBy, type FieldProblems, ProblemOf } from "../parts/problem_of.tsx";
 import { type Field, shownValue } from "./schema_fields.ts";
 
+/** What fields of a form share. */
+export interface FormParts {
+  readonly valueOf: (key: string) => unknown;
+  /** What was typed; null before anything was. */
+  readonly textOf: (key: string) => string | null;
+  readonly isChanged: (key: string) => boolean;
+  readonly onType: (field: Field, text: string) => void;
+  /** What the server refused. */
+  readonly wrong: FieldProblems;
+}
+
+type FormFieldProps = FormParts & {
+  readonly field: Field;
+  /** What it is called; its key unless told. */
+  readonly label?: string;
+  /** Which fields of a section are shown; all unless told. */
+  readonly isWanted?: (field: Field) => boolean;
+  /** Whether sections are shown with what is in them. */
+  readonly isOpen?: boolean;
+};
+
 /** A field of the configuration, or a section of them. */
-export function FormField(
-  props: {
-    readonly field: Field;
-    readonly valueOf: (key: string) => unknown;
-    /** What was typed; null before anything was. */
-    readonly textOf: (key: string) => string | null;
-    readonly isChanged: (key: string) => boolean;
-    readonly onType: (field: Field, text: string) => void;
-    readonly isWanted: (field: Field) => boolean;
-    /** What the server refused. */
-    readonly wrong: FieldProblem | null;
-  },
-) {
-  const { field, valueOf, textOf, isChanged, onType, isWanted, wrong } = props;
+export function FormField(props: FormFieldProps) {
+  const { field, valueOf, textOf, isChanged, onType, wrong } = props;
   const { key, kind, description, nullable, choices, whole, minimum, maximum } = field;
-  const name = key.split(".").at(-1);
-  if (!isWanted(field)) return null;
+  const name = props.label ?? key.split(".").at(-1);
   const text = textOf(key);
   // One that is typed as a whole does not become a section under the hand that types it.
   if (kind === "section" && !(nullable && (text !== null || valueOf(key) === null))) {
@@ -55,7 +63,7 @@ export function FormField(
             {...common}
             value={shown}
             placeholder={nullable ? "none" : undefined}
-            list={name === "model" ? "models" : undefined}
+            list={/(^|[._])model$/.test(key) ? "models" : undefined}
             type={kind === "number" ? "number" : "text"}
             step={kind === "number" ? (whole ? 1 : "any") : undefined}
             min={minimum}
@@ -72,20 +80,22 @@ export function FormField(
  * Fields that belong together, behind their common name. What the server refused in it opens it, once: it is
  * the reader's from then on.
  */
-function Section(props: Parameters<typeof FormField>[0] & { name: string | undefined }) {
-  const { name, field: { key, description, fields }, isChanged, wrong } = props;
+function Section(props: FormFieldProps & { name: string | undefined }) {
+  const { name, field: { key, description, fields }, isChanged, isWanted, isOpen, wrong } = props;
   const section = useRef<HTMLDetailsElement>(null);
-  const isWrong = wrong?.field.startsWith(`${key}.`) ?? false;
+  const isWrong = wrong.some(({ field }) => field.startsWith(`${key}.`));
   useLayoutEffect(() => {
     if (isWrong && section.current !== null) section.current.open = true;
-  }, [isWrong]);
+  }, [isWrong, wrong]);
   const changed = fields.filter((inner) => isChanged(inner.key)).length;
   return (
-    <details class="section" ref={section}>
+    <details class="section" ref={section} open={isOpen}>
       <summary>{name}{changed !== 0 && <span class="badge warm">{changed} changed</span>}</summary>
       {description !== "" && <p class="hint">{description}</p>}
       <div class="fields">
-        {fields.map((inner) => <FormField {...props} field={inner} key={inner.key} />)}
+        {fields.filter((inner) => isWanted?.(inner) ?? true).map((inner) => (
+          <FormField {...props} label={undefined} field={inner} key={inner.key} />
+        ))}
       </div>
     </details>
   );

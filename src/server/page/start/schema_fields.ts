@@ -45,6 +45,18 @@ function fieldOf(key: string, schema: Schema): Field {
   return { ...field, fields: field.kind === "section" ? schemaFields(inner, `${key}.`) : [] };
 }
 
+/**
+ * The field of a key, at any depth.
+ *
+ * @param key with dots
+ */
+export function fieldAt(fields: readonly Field[], key: string): Field | undefined {
+  for (const field of fields) {
+    const found = field.key === key ? field : fieldAt(field.fields, key);
+    if (found !== undefined) return found;
+  }
+}
+
 function kindOf(schema: Schema): Field["kind"] {
   if (schema.enum !== undefined) return "choice";
   if (schema.properties !== undefined) return "section";

@@ -6,9 +6,10 @@ import type { JudgedSolution } from "../../../run/tango/judge_solution.ts";
 
 /** A solution and its critique: as they are written, and then step by step with the judgments. */
 export function Judged(
-  { texts, judged }: {
+  { texts, judged, label = "Judgment" }: {
     texts: { solution: string; critique: string };
     judged: JudgedSolution | null;
+    label?: string;
   },
 ) {
   const [opened, setOpened] = useState<number | null>(null);
@@ -23,7 +24,7 @@ export function Judged(
   const { verdict, stepJudgments, critique: text, step, steps, solution } = judged;
   const critique = { version: 0, text, stepJudgments, verdict };
   return (
-    <section class="judged" aria-live="polite" aria-label="Judgment">
+    <section class="judged" aria-live="polite" aria-label={label}>
       <p class="facts">
         <span>
           answer <code>{judged.answer ?? "none"}</code>

@@ -1,22 +1,16 @@
 import { useRef, useState } from "preact/hooks";
-import { runPath, send } from "../live/api.ts";
-import { jsonLines } from "../live/json_lines.ts";
+import { runPath } from "../live/api.ts";
 import { useRoute } from "../live/route.ts";
 import { useLoaded } from "../live/use_loaded.ts";
 import { useSending } from "../live/use_sending.ts";
 import { Failure } from "../parts/failure.tsx";
 import { hasBegun } from "../run/states.ts";
+import { askVerifier } from "./ask_verifier.ts";
 import { Judged } from "./judged.tsx";
 import { VerifyFields } from "./verify_fields.tsx";
 import type { JudgedSolution } from "../../../run/tango/judge_solution.ts";
 import type { ListedCheckpoint } from "../../routes/folders.ts";
 import type { RunView } from "../../runs/run_view.ts";
-
-/** A line of what POST /api/verify answers. */
-type VerifyLine =
-  | { readonly type: "solution" | "critique"; readonly text: string }
-  | { readonly type: "judged" } & JudgedSolution
-  | { readonly type: "failed"; readonly message: string };
 
 export interface Asked {
   readonly problem: string;
@@ -49,20 +43,14 @@ export function Verify({ runs }: { runs: RunView[] }) {
     setTexts({ solution: asked.solution, critique: "" });
     const body = { run, checkpoint: step, ...asked, solution: asked.solution || null };
     try {
-      const response = await send("POST", "/api/verify", { body, signal });
-      if (response.body !== null) await hear(response.body);
+      for await (const told of askVerifier(body, signal)) {
+        if (told.type === "judged") setJudged(told);
+        else setTexts((known) => ({ ...known, [told.type]: known[told.type] + told.text }));
+      }
     } catch (error) {
       if (!signal.aborted) throw error;
     }
   });
-  const hear = async (body: ReadableStream<Uint8Array>) => {
-    for await (const line of jsonLines(body)) {
-      const told = line as VerifyLine;
-      if (told.type === "judged") setJudged(told);
-      else if (told.type === "failed") throw new Error(told.message);
-      else setTexts((known) => ({ ...known, [told.type]: known[told.type] + told.text }));
-    }
-  };
   return (
     <article class="verify" aria-labelledby="verify-title">
       <h1 id="verify-title">Verify a solution</h1>

@@ -1,0 +1,62 @@
+import { Choice } from "../parts/choice.tsx";
+import {
+  type Chosen,
+  chosenOf,
+  type ColumnName,
+  columnOptions,
+  COLUMNS,
+  COMPARISONS,
+} from "./reading.ts";
+import type { Mapping } from "../../routes/datasets.ts";
+
+/** Boxes that say which column holds what, filled in with what the names suggest. */
+export function MappingFields(
+  { columns, proposed, chosen, onChange }: {
+    columns: readonly string[];
+    proposed: Mapping | null;
+    chosen: Chosen;
+    onChange: (chosen: Chosen) => void;
+  },
+) {
+  const format = proposed?.format ?? null;
+  const set = (name: ColumnName | "comparison", column: string) =>
+    onChange({ ...chosen, columns: { ...chosen.columns, [name]: column } });
+  return (
+    <>
+      {format !== null && (
+        <Choice
+          class="field"
+          label="As"
+          value={chosen.format}
+          options={[[format, `the published format ${format}`], ["", "the columns chosen here"]]}
+          onChange={(format) => onChange({ ...chosenOf(proposed), format })}
+        />
+      )}
+      {chosen.format === "" && (
+        <div class="fields">
+          {(Object.keys(COLUMNS) as ColumnName[]).map((name) => {
+            const { label, hint } = COLUMNS[name];
+            const column = chosen.columns[name] ?? "";
+            return (
+              <Choice
+                key={name}
+                class="field"
+                label={`${label}: ${hint}`}
+                value={column}
+                options={columnOptions(columns, column)}
+                onChange={(column) => set(name, column)}
+              />
+            );
+          })}
+          <Choice
+            class="field"
+            label="Answers are compared"
+            value={chosen.columns.comparison ?? ""}
+            options={COMPARISONS}
+            onChange={(comparison) => set("comparison", comparison)}
+          />
+        </div>
+      )}
+    </>
+  );
+}
