@@ -1,6 +1,9 @@
 /** `deno task sft`: makes a policy's warm-start weights. */
 
 import type { Command } from "commander";
+import { join } from "node:path";
+import { exists } from "../base/atomic_file.ts";
+import { UserError } from "../base/user_error.ts";
 import { changeableSftKeys, changeSftConfig } from "../run/config/changeable.ts";
 import { loadSftConfig } from "../run/config/load_config.ts";
 import { requireShards, withSftParts } from "../run/config/placement.ts";
@@ -35,11 +38,14 @@ export function register(program: Command): void {
   addTraceOptions(command);
   addExamples(command, {
     "deno task sft --set output_directory=weights/mine/generator": "a new generator",
-    "deno task sft --config configs/last-letter-verifier-sft.yaml --set output_directory=null":
+    "deno task sft --config configs/last-letter-verifier-sft.yaml":
       "a new verifier, left in the run's folder",
     "deno task sft --resume": "continues the newest fine-tuning where it stopped",
   });
 }
+
+/** One of them is in every model's or adapter's folder. */
+const MODEL_FILES = ["config.json", "adapter_config.json"];
 
 const fineTuning: TrainingCommand<SftConfig, SftRun> = {
   name: "sft",
@@ -51,6 +57,13 @@ const fineTuning: TrainingCommand<SftConfig, SftRun> = {
   changeableKeys: changeableSftKeys,
   change: changeSftConfig,
   freeKeys: [],
+  requireFree: ({ output_directory: folder }) => {
+    if (folder === null || !MODEL_FILES.some((name) => exists(join(folder, name)))) return;
+    throw new UserError(
+      `output_directory: there is a model in ${folder} already, which this fine-tuning would write over. Take ` +
+        `--set output_directory=null, which leaves the weights in the run's folder, or another folder; or remove it.`,
+    );
+  },
   check: ({ reduction: { shards } }, ranks) => requireShards(shards, ranks, "the model"),
   // One whose weights are there is measured and written once more, which changes nothing.
   isDone: () => false,

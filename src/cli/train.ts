@@ -50,6 +50,7 @@ const tango: TrainingCommand<TangoConfig, TangoRun> = {
   changeableKeys: changeableTangoKeys,
   change: changeTangoConfig,
   freeKeys: ["placement"],
+  requireFree: () => {},
   check: async (config, ranks) => {
     placementOf(config, ranks);
     await openReward(config.rewards.module);

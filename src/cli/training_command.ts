@@ -74,6 +74,8 @@ export interface TrainingCommand<Config extends TrainingConfig, Run> {
   readonly change: (config: Config, settings: Settings) => Config;
   /** Sections that may be another matter each time, since they show in no bit. */
   readonly freeKeys: readonly string[];
+  /** @throws UserError when a new run would write over what is there, its own folder apart */
+  readonly requireFree: (config: Config) => void;
   /** Checks what of a configuration can be checked before any rank is started. */
   readonly check: (config: Config, ranks: number) => void | Promise<void>;
   /** Whether nothing of a run is left to be done. */
@@ -188,6 +190,7 @@ function begin<Config extends TrainingConfig, Run>(
   const config = training.withParts(training.load(options.config, options), ranks);
   const path = config.run_directory ?? nextRunDirectory("runs", training.runName(config));
   RunFolder.at(path).requireUnused();
+  training.requireFree(config);
   return { config, path, changes: null, isDone: false };
 }
 

@@ -55,6 +55,10 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
     ],
     ["sft --run nowhere --resume", /nowhere holds no run/],
     [
+      "sft --set output_directory=weights/last-letter/generator",
+      /there is a model in weights\/last-letter\/generator already, .*output_directory=null/,
+    ],
+    [
       "sft --ranks 2 --set batch_size=1",
       /2 ranks train the model and an update can be cut into 1 parts, /,
     ],
