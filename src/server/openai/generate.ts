@@ -2,12 +2,12 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import type { ModelNames } from "../serving/model_names.ts";
-import { AskedResponses, checkPrompt, clientOf, finishOf, longestResponse } from "./ask.ts";
+import { AskedResponses, clientOf, finishOf, requestsOf } from "./ask.ts";
 import { randomUUID } from "node:crypto";
 import { newOpenAiApi, openAiErrors } from "./error.ts";
 import { heldAnswer } from "./held_answer.ts";
 import { NOT_BUILT, only } from "./passed_over.ts";
-import { remoteRequest, samplingFields, sharedSampling } from "./sampling_fields.ts";
+import { samplingFields, sharedSampling } from "./sampling_fields.ts";
 import { finite } from "./token_names.ts";
 
 const {
@@ -73,13 +73,10 @@ export function generateRoutes(models: ModelNames) {
       const { model, token_ids, sampling_params, request_id } = context.req.valid("json");
       const served = await models.find(model);
       const prompt = Uint32Array.from(token_ids);
-      checkPrompt(served, prompt, "token_ids");
-      const most = longestResponse(served, prompt, sampling_params.max_tokens ?? null);
+      const { n, max_tokens: most } = sampling_params;
       const shared = sharedSampling(sampling_params, served.text.stopTokens);
-      const requests = Array.from(
-        { length: sampling_params.n ?? 1 },
-        (_, i) => remoteRequest(shared, prompt, i, most, {}),
-      );
+      const asked = { prompts: [prompt], field: "token_ids", shared, n, most, told: {} };
+      const requests = requestsOf(served, asked);
       const asking = new AskedResponses(served, clientOf(context), context.req.raw.signal);
       const answer = async () => ({
         request_id: request_id ?? randomUUID(),
