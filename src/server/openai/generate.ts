@@ -1,6 +1,7 @@
 /** Token ids in, token ids out: no text between them can change what a response was. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import { json, jsonBody } from "../http/route.ts";
 import type { ModelNames } from "../serving/model_names.ts";
 import { AskedResponses, clientOf, finishOf, requestsOf } from "./ask.ts";
 import { randomUUID } from "node:crypto";
@@ -39,29 +40,23 @@ const generate = createRoute({
   method: "post",
   path: "/inference/v1/generate",
   summary: "Token ids that go on from token ids, as vLLM has it",
-  request: {
-    body: { required: true, content: { "application/json": { schema: generateRequest } } },
-  },
+  request: { body: jsonBody(generateRequest) },
   responses: {
-    200: {
-      description: "The response",
-      content: {
-        "application/json": {
-          schema: z.object({
-            request_id: z.string(),
-            choices: z.array(z.object({
-              index: z.int(),
-              token_ids: z.array(z.int()),
-              logprobs: z.object({
-                content: z.array(z.object({ token: z.string(), logprob: z.number() })),
-              }).nullable(),
-              finish_reason: z.string(),
-            })),
-            prompt_token_ids: z.array(z.int()),
-          }),
-        },
-      },
-    },
+    200: json(
+      "The response",
+      z.object({
+        request_id: z.string(),
+        choices: z.array(z.object({
+          index: z.int(),
+          token_ids: z.array(z.int()),
+          logprobs: z.object({
+            content: z.array(z.object({ token: z.string(), logprob: z.number() })),
+          }).nullable(),
+          finish_reason: z.string(),
+        })),
+        prompt_token_ids: z.array(z.int()),
+      }),
+    ),
     ...openAiErrors(400, 404, 413, 415, 429, 503),
   },
 });

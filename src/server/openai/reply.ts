@@ -4,6 +4,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { randomUUID } from "node:crypto";
 import type { Response as Sampled, SampledTokens } from "../../engine/sampling/request.ts";
+import { jsonBody } from "../http/route.ts";
 import type { RemoteRequest } from "../serving/messages.ts";
 import type { Served } from "../serving/served_models.ts";
 import { AskedResponses, clientOf, finishOf } from "./ask.ts";
@@ -33,7 +34,7 @@ export function replyRoute<
     method: "post",
     path,
     summary,
-    request: { body: { required: true, content: { "application/json": { schema: asked } } } },
+    request: { body: jsonBody(asked) },
     responses: {
       200: {
         description: `${what}; with \`stream\` server-sent events, each a part of it.`,

@@ -1,8 +1,8 @@
 /** What an alert goes by, in Prometheus's text format. */
 
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { METRIC } from "../../run/store/metric_names.ts";
-import { problems } from "../http/problem.ts";
+import { route } from "../http/route.ts";
 import { lastValue } from "../index/read_metrics.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
 import type { RunList } from "../runs/run_list.ts";
@@ -35,14 +35,9 @@ const LONGEST_LOOK_MS = 2000;
 
 const GOING: readonly RunView["state"][] = ["starting", "running", "paused", "stopping"];
 
-const metrics = createRoute({
-  method: "get",
-  path: "/metrics",
+const metrics = route("get", "/metrics", {
   summary: "For Prometheus: states of all runs, and the last values of those that go on",
-  responses: {
-    200: { description: "Text format 0.0.4.", content: { "text/plain": { schema: z.string() } } },
-    ...problems(429),
-  },
+  200: { description: "Text format 0.0.4.", content: { "text/plain": { schema: z.string() } } },
 });
 
 /** The route that Prometheus reads. */
