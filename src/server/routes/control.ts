@@ -12,7 +12,7 @@ import type { AllRuns } from "../launches/all_runs.ts";
 import type { Launcher } from "../launches/launcher.ts";
 import { checkRanks, checkSeeds, seedsSchema } from "../launches/run_request.ts";
 import type { Steering } from "../launches/steering.ts";
-import { runSchema, type RunView } from "../runs/run_view.ts";
+import { isGoing, runSchema, type RunView } from "../runs/run_view.ts";
 import { newApi, runParameter } from "./api.ts";
 
 const ACTIONS = {
@@ -71,14 +71,12 @@ const remove = route("delete", "/api/runs/{id}", {
   refuses: [404, 409],
 });
 
-const GOING: readonly RunView["state"][] = ["starting", "running", "paused", "stopping"];
-
 /** Routes that steer runs. */
 export function controlRoutes(runs: AllRuns, launcher: Launcher, steering: Steering) {
   const { list } = launcher;
   const act = (action: keyof typeof ACTIONS, run: RunView): void => {
     requireOwn(run);
-    if (run.state !== "waiting" && !GOING.includes(run.state)) {
+    if (run.state !== "waiting" && !isGoing(run.state)) {
       throw new RequestProblem(409, `The run is not going on: it is ${run.state}.`);
     }
     if (run.state === "waiting" && action !== "stop" && action !== "kill") {
@@ -107,7 +105,7 @@ export function controlRoutes(runs: AllRuns, launcher: Launcher, steering: Steer
     { ranks = run.ranks, seeds, settings }: z.infer<typeof resumedSchema>,
   ): void => {
     requireOwn(run);
-    if (run.state === "waiting" || GOING.includes(run.state)) {
+    if (run.state === "waiting" || isGoing(run.state)) {
       throw new RequestProblem(409, `The run is ${run.state}.`);
     }
     if (!RunFolder.at(run.folder).isUsed) {
@@ -147,7 +145,7 @@ export function controlRoutes(runs: AllRuns, launcher: Launcher, steering: Steer
       const { id } = context.req.valid("param");
       const { state } = requireOwn(runs.view(id));
       const run = list.find(id);
-      if (run === null || !GOING.includes(state)) {
+      if (run === null || !isGoing(state)) {
         throw new RequestProblem(409, `The run is not going on: it is ${state}.`);
       }
       const isTaken = await steering.change(run, context.req.valid("json"));
@@ -159,7 +157,7 @@ export function controlRoutes(runs: AllRuns, launcher: Launcher, steering: Steer
       // It may have begun in a terminal a moment ago.
       await list.catchUp(id);
       const { state, folder } = runs.view(id);
-      if (GOING.includes(state)) {
+      if (isGoing(state)) {
         throw new RequestProblem(409, `The run is ${state}: stop it first.`);
       }
       if (state === "waiting" && RunFolder.at(folder).isUsed) {
