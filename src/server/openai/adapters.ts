@@ -3,6 +3,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { type AllowedFolders, isAllowed } from "../launches/allowed_paths.ts";
 import { RequestProblem } from "../http/problem.ts";
+import { jsonBody } from "../http/route.ts";
 import type { ServedModels } from "../serving/served_models.ts";
 import { newOpenAiApi, openAiErrors } from "./error.ts";
 
@@ -18,18 +19,11 @@ const load = createRoute({
   path: "/v1/load_lora_adapter",
   summary: "Makes an adapter on disk a model",
   request: {
-    body: {
-      required: true,
-      content: {
-        "application/json": {
-          schema: z.strictObject({
-            lora_name: NAME.describe("What it is called from then on."),
-            lora_path: z.string().min(1).describe("Its folder, as PEFT has it."),
-            base_model_name: NAME.nullish().describe("Needed where several models are served."),
-          }),
-        },
-      },
-    },
+    body: jsonBody(z.strictObject({
+      lora_name: NAME.describe("What it is called from then on."),
+      lora_path: z.string().min(1).describe("Its folder, as PEFT has it."),
+      base_model_name: NAME.nullish().describe("Needed where several models are served."),
+    })),
   },
   responses: done,
 });
@@ -38,12 +32,7 @@ const unload = createRoute({
   method: "post",
   path: "/v1/unload_lora_adapter",
   summary: "Takes its name away",
-  request: {
-    body: {
-      required: true,
-      content: { "application/json": { schema: z.strictObject({ lora_name: NAME }) } },
-    },
-  },
+  request: { body: jsonBody(z.strictObject({ lora_name: NAME })) },
   responses: done,
 });
 

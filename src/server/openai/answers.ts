@@ -72,3 +72,9 @@ export const chatAnswer = z.object({
   prompt_token_ids: z.array(z.int()).optional(),
 }).openapi("ChatCompletion");
 export type ChatAnswer = z.infer<typeof chatAnswer>;
+
+/** What only one kind of answer says of a choice. */
+export type ChoiceOf<Answer extends CompletionAnswer | ChatAnswer> = Omit<
+  Answer["choices"][number],
+  "index" | "token_ids" | keyof typeof finish
+>;

@@ -1,10 +1,11 @@
 import type { Context } from "hono";
-import { randomUUID } from "node:crypto";
 import type { Response, SampledTokens } from "../../engine/sampling/request.ts";
+import { streams } from "../../random/philox.ts";
 import { RequestProblem } from "../http/problem.ts";
 import type { RemoteRequest } from "../serving/messages.ts";
 import type { Served } from "../serving/served_models.ts";
 import type { Asking } from "./error.ts";
+import type { SharedSampling } from "./sampling_fields.ts";
 
 /** Who asks: requests of several take turns. */
 export function clientOf({ req, env }: Context<Asking>, user: string | null = null): string {
@@ -12,49 +13,51 @@ export function clientOf({ req, env }: Context<Asking>, user: string | null = nu
   return JSON.stringify([user, ...(said.some(Boolean) ? said : [env?.peer ?? ""])]);
 }
 
-/** A name for an answer. */
-export const answerId = (kind: string) => `${kind}-${randomUUID().replaceAll("-", "")}`;
-
-/** Seconds since 1970. */
-export const unixSeconds = () => Math.floor(Date.now() / 1000);
-
-/** Of a prompt's ids. @throws RequestProblem when there are none, or one that the model does not know */
-export function checkPrompt(
+/**
+ * What the sampler is asked: n responses to each prompt.
+ *
+ * @param field of the prompts
+ * @param most tokens of a response; null: what the model's positions leave
+ * @param told beside the tokens
+ * @throws RequestProblem when a prompt is empty, has a token that the model does not know, or leaves no room
+ */
+export function requestsOf(
   { text: { config: { vocabularySize } }, info: { maximumTokens } }: Served,
-  prompt: Uint32Array,
-  field: string,
-): void {
-  if (prompt.length === 0) {
-    throw new RequestProblem(400, `${field}: it is empty; give at least one token.`, field);
-  }
-  const unknown = prompt.find((token) => token >= vocabularySize);
-  if (unknown !== undefined) {
-    const message = `${field}: token ${unknown} is none; the model has ${vocabularySize}.`;
-    throw new RequestProblem(400, message, field);
-  }
-  if (prompt.length >= maximumTokens) {
-    throw new RequestProblem(
-      400,
-      `${field}: it has ${prompt.length} tokens, and the model takes ${maximumTokens} with the response.`,
-      field,
-    );
-  }
-}
-
-/** The longest response. @throws RequestProblem when a prompt leaves no room for what is asked */
-export function longestResponse(
-  { info: { maximumTokens } }: Served,
-  prompt: Uint32Array,
-  asked: number | null,
-): number {
-  const room = maximumTokens - prompt.length;
-  if (asked === null || asked <= room) return Math.max(1, asked ?? room);
-  throw new RequestProblem(
-    400,
-    `max_tokens: ${asked} and a prompt of ${prompt.length} are more than the ${maximumTokens} tokens ` +
-      `that the model takes.`,
-    "max_tokens",
-  );
+  { prompts, field, shared, n, most, told }: {
+    readonly prompts: readonly Uint32Array[];
+    readonly field: string;
+    readonly shared: SharedSampling;
+    readonly n: number | null | undefined;
+    readonly most: number | null | undefined;
+    readonly told: Pick<RemoteRequest, "likeliest" | "promptLogProbs" | "promptLikeliest">;
+  },
+): RemoteRequest[] {
+  return prompts.flatMap((prompt, p) => {
+    const refuse = (message: string, blamed = field) => {
+      throw new RequestProblem(400, `${blamed}: ${message}`, blamed);
+    };
+    const { length } = prompt;
+    const room = maximumTokens - length;
+    const unknown = prompt.find((token) => token >= vocabularySize);
+    if (length === 0) refuse("it is empty; give at least one token.");
+    if (unknown !== undefined) {
+      refuse(`token ${unknown} is none; the model has ${vocabularySize}.`);
+    }
+    if (room <= 0) {
+      refuse(`it has ${length} tokens, and the model takes ${maximumTokens} with the response.`);
+    }
+    if (most != null && most > room) {
+      refuse(
+        `${most} and a prompt of ${length} are more than the ${maximumTokens} tokens that the model takes.`,
+        "max_tokens",
+      );
+    }
+    return Array.from({ length: n ?? 1 }, (_, i) => ({
+      ...shared,
+      ...{ stream: streams.served, step: 0, sequenceId: p * (n ?? 1) + i },
+      ...{ prompt, maximumResponse: most ?? room, ...told },
+    }));
+  });
 }
 
 /** Several responses that are waited for together: when one fails, or nobody waits, all are given up. */
@@ -100,19 +103,6 @@ export class AskedResponses {
   }
 
   readonly #onAbort = () => this.end();
-}
-
-/** Tokens of an answer. */
-export function usageOf(prompts: readonly Uint32Array[], responses: readonly Response[]) {
-  const prompt_tokens = prompts.reduce((sum, { length }) => sum + length, 0);
-  const completion_tokens = responses.reduce((sum, { tokens }) => sum + tokens.length, 0);
-  const cached_tokens = responses.reduce((sum, { cachedTokens }) => sum + cachedTokens, 0);
-  return {
-    prompt_tokens,
-    completion_tokens,
-    total_tokens: prompt_tokens + completion_tokens,
-    prompt_tokens_details: { cached_tokens },
-  };
 }
 
 /** Why a response ended, in OpenAI's words and vLLM's. */

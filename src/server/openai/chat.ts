@@ -1,28 +1,17 @@
 /** Replies to conversations, by the model's own template. */
 
-import { createRoute, z } from "@hono/zod-openapi";
-import type { Response as Sampled, SampledTokens } from "../../engine/sampling/request.ts";
+import { z } from "@hono/zod-openapi";
+import type { SampledTokens } from "../../engine/sampling/request.ts";
 import type { ChatMessage } from "../../model/tokenizer/chat_template.ts";
 import { RequestProblem } from "../http/problem.ts";
 import type { ModelNames } from "../serving/model_names.ts";
 import type { Served } from "../serving/served_models.ts";
-import {
-  answerId,
-  AskedResponses,
-  checkPrompt,
-  clientOf,
-  finishOf,
-  longestResponse,
-  unixSeconds,
-  usageOf,
-} from "./ask.ts";
-import { type ChatAnswer, chatAnswer } from "./answers.ts";
-import { answerOpenAiError, newOpenAiApi, openAiErrors } from "./error.ts";
-import { eventStream, Feed } from "./event_stream.ts";
-import { heldAnswer } from "./held_answer.ts";
-import { NOT_BUILT, passedOver, passedOverInChats } from "./passed_over.ts";
-import { SampledText } from "./sampled_text.ts";
-import { remoteRequest, samplingFields, sharedSampling } from "./sampling_fields.ts";
+import { type ChatAnswer, chatAnswer, type ChoiceOf } from "./answers.ts";
+import { requestsOf } from "./ask.ts";
+import { newOpenAiApi } from "./error.ts";
+import { NOT_BUILT, passedOverInChats } from "./passed_over.ts";
+import { reply, replyFields, replyRoute, type ReplyShape } from "./reply.ts";
+import { sharedSampling } from "./sampling_fields.ts";
 import { finite, neighboursAt, TokenNames } from "./token_names.ts";
 
 const MOST_LIKELIEST = 20;
@@ -54,36 +43,25 @@ export const promptFields = {
 } as const;
 
 const chatRequest = z.strictObject({
-  model: z.string().nullish(),
   messages: chatMessages,
   max_tokens: z.int().min(1).nullish().describe("What the model's positions leave, by default."),
   max_completion_tokens: z.int().min(1).nullish().describe("The same."),
   logprobs: z.boolean().nullish(),
   top_logprobs: z.int().min(0).max(MOST_LIKELIEST).nullish(),
   ...promptFields,
-  ...passedOver,
   ...passedOverInChats,
-  ...samplingFields,
+  ...replyFields,
 });
 
 type ChatRequest = z.infer<typeof chatRequest>;
 
-const chat = createRoute({
-  method: "post",
-  path: "/v1/chat/completions",
-  summary: "A reply to a conversation",
-  request: { body: { required: true, content: { "application/json": { schema: chatRequest } } } },
-  responses: {
-    200: {
-      description: "The reply; with `stream` server-sent events, each a part of it.",
-      content: {
-        "application/json": { schema: chatAnswer },
-        "text/event-stream": { schema: z.string() },
-      },
-    },
-    ...openAiErrors(400, 404, 413, 415, 429, 503),
-  },
-});
+const chat = replyRoute(
+  "/v1/chat/completions",
+  "A reply to a conversation",
+  chatRequest,
+  "The reply",
+  chatAnswer,
+);
 
 /** The route of OpenAI's chats, with vLLM's fields. */
 export function chatRoutes(models: ModelNames) {
@@ -91,12 +69,7 @@ export function chatRoutes(models: ModelNames) {
     .openapi(chat, async (context) => {
       const asked = context.req.valid("json");
       const served = await models.find(asked.model);
-      const reply = new Reply(served, asked);
-      const client = clientOf(context, asked.user ?? asked.safety_identifier);
-      const asking = new AskedResponses(served, client, context.req.raw.signal);
-      return (asked.stream
-        ? await reply.stream(asking)
-        : await heldAnswer(reply.whole(asking), () => asking.end())) as never; // the library knows no streams of events
+      return await reply(context, served, asked, chatReply(served, asked)) as never; // the library knows no streams of events
     });
 }
 
@@ -132,118 +105,48 @@ type Conversation =
   & { readonly messages: z.infer<typeof chatMessages> }
   & Pick<ChatRequest, keyof typeof promptFields>;
 
-/** One request: n replies to a conversation. */
-class Reply {
-  readonly #prompt: Uint32Array;
-  readonly #shared;
-  readonly #names: TokenNames;
-  readonly #id = answerId("chatcmpl");
-  readonly #created = unixSeconds();
-
-  /** @throws RequestProblem when it cannot be had */
-  constructor(private readonly served: Served, private readonly asked: ChatRequest) {
-    const { text: { tokenizer, chat } } = served;
-    this.#prompt = chatPrompt(served, asked);
-    checkPrompt(served, this.#prompt, "messages");
-    this.#shared = sharedSampling(asked, chat?.stopTokens ?? []);
-    this.#names = new TokenNames(tokenizer, asked.return_tokens_as_token_ids ?? false);
-    if (asked.top_logprobs && !asked.logprobs) {
-      throw new RequestProblem(400, "top_logprobs: it takes logprobs: true.", "top_logprobs");
-    }
+/** @throws RequestProblem when it cannot be had */
+function chatReply(served: Served, asked: ChatRequest): ReplyShape<ChoiceOf<ChatAnswer>> {
+  const { text: { tokenizer, chat } } = served;
+  const { n, max_tokens, max_completion_tokens, logprobs, top_logprobs } = asked;
+  const prompt = chatPrompt(served, asked);
+  const shared = sharedSampling(asked, chat?.stopTokens ?? []);
+  const most = max_completion_tokens ?? max_tokens;
+  const likeliest = logprobs ? top_logprobs ?? 0 : 0;
+  const wanted = { prompts: [prompt], field: "messages", shared, n, most, told: { likeliest } };
+  const requests = requestsOf(served, wanted);
+  if (top_logprobs && !logprobs) {
+    throw new RequestProblem(400, "top_logprobs: it takes logprobs: true.", "top_logprobs");
   }
-
-  async whole(asking: AskedResponses): Promise<ChatAnswer> {
-    const responses = await asking.all(this.#requests());
-    const { return_token_ids } = this.asked;
-    return {
-      ...this.#head("chat.completion"),
-      choices: responses.map((response, index) => ({
-        index,
-        message: { role: "assistant" as const, content: this.#textOf(response), refusal: null },
-        logprobs: this.#logprobs(response),
-        ...finishOf(response),
-        ...(return_token_ids ? { token_ids: Array.from(response.tokens) } : {}),
-      })),
-      usage: usageOf([this.#prompt], responses),
-      ...(return_token_ids ? { prompt_token_ids: Array.from(this.#prompt) } : {}),
-    };
-  }
-
-  stream(asking: AskedResponses): Promise<Response> {
-    const feed = new Feed<object>(() => asking.end());
-    const head = this.#head("chat.completion.chunk");
-    const add = (choices: object[], others: object = {}) =>
-      feed.add({ ...head, choices, ...others });
-    const requests = this.#requests();
-    const texts = requests.map(() => this.#sampledText());
-    const begun = requests.map(() => false);
-    const deltaOf = (index: number, text: string) => {
-      const role = begun[index] ? {} : { role: "assistant" };
-      begun[index] = true;
-      return { ...role, content: text };
-    };
-    const { return_token_ids, stream_options } = this.asked;
-    const send = async () => {
-      const responses = await asking.all(requests, (next, index) => {
-        const delta = deltaOf(index, texts[index].append(next.tokens));
-        const logprobs = this.#logprobs(next);
-        const ids = return_token_ids ? { token_ids: Array.from(next.tokens) } : {};
-        add([{ index, delta, logprobs, finish_reason: null, ...ids }]);
-      }, (response, index) => {
-        const delta = deltaOf(index, texts[index].end());
-        add([{ index, delta, logprobs: null, ...finishOf(response) }]);
-      });
-      if (stream_options?.include_usage) add([], { usage: usageOf([this.#prompt], responses) });
-    };
-    send().then(() => feed.close(), (error) => feed.close(error));
-    return eventStream(feed, async (error) => await answerOpenAiError(error).json());
-  }
-
-  #head<Kind extends string>(object: Kind) {
-    return { id: this.#id, object, created: this.#created, model: this.served.name };
-  }
-
-  #requests() {
-    const { asked: { n, max_tokens, max_completion_tokens, logprobs, top_logprobs } } = this;
-    const most = longestResponse(
-      this.served,
-      this.#prompt,
-      max_completion_tokens ?? max_tokens ?? null,
-    );
-    const likeliest = logprobs ? top_logprobs ?? 0 : 0;
-    return Array.from(
-      { length: n ?? 1 },
-      (_, i) => remoteRequest(this.#shared, this.#prompt, i, most, { likeliest }),
-    );
-  }
-
-  #sampledText(): SampledText {
-    const includesStop = this.asked.include_stop_str_in_output ?? false;
-    return new SampledText(this.served.text.tokenizer, { ...this.#shared, includesStop });
-  }
-
-  #textOf({ tokens }: Sampled): string {
-    const text = this.#sampledText();
-    return text.append(tokens) + text.end();
-  }
-
-  #logprobs(told: SampledTokens) {
-    const { logprobs, top_logprobs } = this.asked;
-    if (!logprobs) return null;
-    const { tokens } = told;
-    const names = this.#names.each(tokens);
-    const named = (token: string, logProb: number) => ({
-      token,
-      logprob: finite(logProb),
-      bytes: Array.from(new TextEncoder().encode(token)),
-    });
-    return {
-      content: names.map((name, place) => ({
-        ...named(name, told.logProbs[place]),
-        top_logprobs: (neighboursAt(tokens, told, place, top_logprobs ?? 0) ?? [])
-          .slice(0, top_logprobs ?? 0)
-          .map(({ token, logProb }) => named(this.#names.one(token), logProb)),
-      })),
-    };
-  }
+  const names = new TokenNames(tokenizer, asked.return_tokens_as_token_ids ?? false);
+  const named = (token: string, logProb: number) => ({
+    token,
+    logprob: finite(logProb),
+    bytes: Array.from(new TextEncoder().encode(token)),
+  });
+  const logProbs = (told: SampledTokens | null) =>
+    logprobs && told
+      ? {
+        content: names.each(told.tokens).map((name, place) => ({
+          ...named(name, told.logProbs[place]),
+          top_logprobs: (neighboursAt(told.tokens, told, place, likeliest) ?? [])
+            .slice(0, likeliest)
+            .map(({ token, logProb }) => named(names.one(token), logProb)),
+        })),
+      }
+      : null;
+  return {
+    id: "chatcmpl",
+    objects: { whole: "chat.completion", piece: "chat.completion.chunk" },
+    ...{ prompts: [prompt], shared, requests },
+    choice: (response, content) => ({
+      message: { role: "assistant", content, refusal: null },
+      logprobs: logProbs(response),
+    }),
+    piece: (next, content, { isFirst }) => ({
+      delta: { ...(isFirst ? { role: "assistant" } : {}), content },
+      logprobs: logProbs(next),
+    }),
+    others: asked.return_token_ids ? { prompt_token_ids: Array.from(prompt) } : {},
+  };
 }

@@ -1,13 +1,14 @@
 /** Token ids in, token ids out: no text between them can change what a response was. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import { json, jsonBody } from "../http/route.ts";
 import type { ModelNames } from "../serving/model_names.ts";
-import { AskedResponses, checkPrompt, clientOf, finishOf, longestResponse } from "./ask.ts";
+import { AskedResponses, clientOf, finishOf, requestsOf } from "./ask.ts";
 import { randomUUID } from "node:crypto";
 import { newOpenAiApi, openAiErrors } from "./error.ts";
 import { heldAnswer } from "./held_answer.ts";
 import { NOT_BUILT, only } from "./passed_over.ts";
-import { remoteRequest, samplingFields, sharedSampling } from "./sampling_fields.ts";
+import { samplingFields, sharedSampling } from "./sampling_fields.ts";
 import { finite } from "./token_names.ts";
 
 const {
@@ -39,29 +40,23 @@ const generate = createRoute({
   method: "post",
   path: "/inference/v1/generate",
   summary: "Token ids that go on from token ids, as vLLM has it",
-  request: {
-    body: { required: true, content: { "application/json": { schema: generateRequest } } },
-  },
+  request: { body: jsonBody(generateRequest) },
   responses: {
-    200: {
-      description: "The response",
-      content: {
-        "application/json": {
-          schema: z.object({
-            request_id: z.string(),
-            choices: z.array(z.object({
-              index: z.int(),
-              token_ids: z.array(z.int()),
-              logprobs: z.object({
-                content: z.array(z.object({ token: z.string(), logprob: z.number() })),
-              }).nullable(),
-              finish_reason: z.string(),
-            })),
-            prompt_token_ids: z.array(z.int()),
-          }),
-        },
-      },
-    },
+    200: json(
+      "The response",
+      z.object({
+        request_id: z.string(),
+        choices: z.array(z.object({
+          index: z.int(),
+          token_ids: z.array(z.int()),
+          logprobs: z.object({
+            content: z.array(z.object({ token: z.string(), logprob: z.number() })),
+          }).nullable(),
+          finish_reason: z.string(),
+        })),
+        prompt_token_ids: z.array(z.int()),
+      }),
+    ),
     ...openAiErrors(400, 404, 413, 415, 429, 503),
   },
 });
@@ -73,13 +68,10 @@ export function generateRoutes(models: ModelNames) {
       const { model, token_ids, sampling_params, request_id } = context.req.valid("json");
       const served = await models.find(model);
       const prompt = Uint32Array.from(token_ids);
-      checkPrompt(served, prompt, "token_ids");
-      const most = longestResponse(served, prompt, sampling_params.max_tokens ?? null);
+      const { n, max_tokens: most } = sampling_params;
       const shared = sharedSampling(sampling_params, served.text.stopTokens);
-      const requests = Array.from(
-        { length: sampling_params.n ?? 1 },
-        (_, i) => remoteRequest(shared, prompt, i, most, {}),
-      );
+      const asked = { prompts: [prompt], field: "token_ids", shared, n, most, told: {} };
+      const requests = requestsOf(served, asked);
       const asking = new AskedResponses(served, clientOf(context), context.req.raw.signal);
       const answer = async () => ({
         request_id: request_id ?? randomUUID(),

@@ -1,6 +1,7 @@
 /** The models that can be asked for. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import { json } from "../http/route.ts";
 import type { ModelNames } from "../serving/model_names.ts";
 import type { Served } from "../serving/served_models.ts";
 import { newOpenAiApi, openAiErrors } from "./error.ts";
@@ -20,14 +21,7 @@ const list = createRoute({
   path: "/v1/models",
   summary: "The models that can be asked for",
   responses: {
-    200: {
-      description: "All of them",
-      content: {
-        "application/json": {
-          schema: z.object({ object: z.literal("list"), data: z.array(model) }),
-        },
-      },
-    },
+    200: json("All of them", z.object({ object: z.literal("list"), data: z.array(model) })),
   },
 });
 
@@ -40,7 +34,7 @@ const one = createRoute({
     params: z.object({ model: z.string().openapi({ param: { name: "model", in: "path" } }) }),
   },
   responses: {
-    200: { description: "It", content: { "application/json": { schema: model } } },
+    200: json("It", model),
     ...openAiErrors(404),
   },
 });

@@ -3,8 +3,6 @@
 import { z } from "@hono/zod-openapi";
 import { randomInt } from "node:crypto";
 import type { TokenSampling } from "../../kernels/sampling/sample.ts";
-import { streams } from "../../random/philox.ts";
-import type { RemoteRequest } from "../serving/messages.ts";
 import { NOT_BUILT, only } from "./passed_over.ts";
 
 /** The most responses to one prompt. */
@@ -73,22 +71,5 @@ export function sharedSampling(
     seed: seed ?? randomInt(2 ** 48 - 1),
     stopTokens: [...(ignore_eos ? [] : stopTokens), ...(stop_token_ids ?? [])],
     stopStrings: [stop ?? []].flat(),
-  };
-}
-
-/** A request to the sampler. @param sequenceId tells its random numbers from those of its siblings */
-export function remoteRequest(
-  shared: SharedSampling,
-  prompt: Uint32Array,
-  sequenceId: number,
-  maximumResponse: number,
-  others: Pick<RemoteRequest, "likeliest" | "promptLogProbs" | "promptLikeliest">,
-): RemoteRequest {
-  return {
-    ...shared,
-    ...{ stream: streams.served, step: 0, sequenceId },
-    prompt,
-    maximumResponse,
-    ...others,
   };
 }

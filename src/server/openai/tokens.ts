@@ -2,14 +2,15 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { RequestProblem } from "../http/problem.ts";
+import { json, jsonBody } from "../http/route.ts";
 import type { ModelNames } from "../serving/model_names.ts";
 import { chatMessages, chatPrompt, promptFields } from "./chat.ts";
 import { newOpenAiApi, openAiErrors } from "./error.ts";
 
 const ids = z.array(z.int().min(0).max(2 ** 31 - 1));
 
-const json = <Schema extends z.ZodType>(description: string, schema: Schema) => ({
-  200: { description, content: { "application/json": { schema } } },
+const answers = <Schema extends z.ZodType>(description: string, schema: Schema) => ({
+  200: json(description, schema),
   ...openAiErrors(400, 404, 413, 415),
 });
 
@@ -18,26 +19,19 @@ const tokenize = createRoute({
   path: "/tokenize",
   summary: "The token ids of a text, or of a conversation",
   request: {
-    body: {
-      required: true,
-      content: {
-        "application/json": {
-          schema: z.strictObject({
-            model: z.string().nullish(),
-            prompt: z.string().nullish().describe(
-              "The text of a special token becomes that token.",
-            ),
-            messages: chatMessages.nullish(),
-            ...promptFields,
-            add_special_tokens: z.boolean().nullish().describe(
-              "None are added but by a template, whatever is said.",
-            ),
-          }),
-        },
-      },
-    },
+    body: jsonBody(z.strictObject({
+      model: z.string().nullish(),
+      prompt: z.string().nullish().describe(
+        "The text of a special token becomes that token.",
+      ),
+      messages: chatMessages.nullish(),
+      ...promptFields,
+      add_special_tokens: z.boolean().nullish().describe(
+        "None are added but by a template, whatever is said.",
+      ),
+    })),
   },
-  responses: json(
+  responses: answers(
     "Ids",
     z.object({ count: z.int(), max_model_len: z.int(), tokens: ids }),
   ),
@@ -47,17 +41,8 @@ const detokenize = createRoute({
   method: "post",
   path: "/detokenize",
   summary: "The text of token ids, without special tokens",
-  request: {
-    body: {
-      required: true,
-      content: {
-        "application/json": {
-          schema: z.strictObject({ model: z.string().nullish(), tokens: ids }),
-        },
-      },
-    },
-  },
-  responses: json("Text", z.object({ prompt: z.string() })),
+  request: { body: jsonBody(z.strictObject({ model: z.string().nullish(), tokens: ids })) },
+  responses: answers("Text", z.object({ prompt: z.string() })),
 });
 
 const tokenizerInfo = createRoute({
@@ -65,7 +50,7 @@ const tokenizerInfo = createRoute({
   path: "/tokenizer_info",
   summary: "The tokenizer's special tokens and chat template",
   request: { query: z.object({ model: z.string().optional() }) },
-  responses: json(
+  responses: answers(
     "What tokenizer_config.json says, as far as it is known",
     z.looseObject({
       eos_token: z.string().nullable(),

@@ -62,8 +62,3 @@ export function requireRun(runs: AllRuns, name: string): ListedRun {
   const { state } = runs.view(name);
   throw new RequestProblem(409, `The run ${name} has nothing to show: it is ${state}.`);
 }
-
-/** A documented answer in JSON. */
-export function json<Schema extends z.ZodType>(description: string, schema: Schema) {
-  return { description, content: { "application/json": { schema } } } as const;
-}

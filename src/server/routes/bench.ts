@@ -1,14 +1,15 @@
 /** The kernel benchmark is started, read, and compared with an earlier one. */
 
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import {
   benchmarkResultsSchema,
   compareResults,
   comparisonSchema,
 } from "../benchmarks/benchmark_results.ts";
 import type { Benchmark, Benchmarks } from "../benchmarks/benchmarks.ts";
-import { problems, RequestProblem } from "../http/problem.ts";
-import { json, newApi, WITHOUT_NUL } from "./api.ts";
+import { RequestProblem } from "../http/problem.ts";
+import { gone, json, jsonBody, route } from "../http/route.ts";
+import { newApi, WITHOUT_NUL } from "./api.ts";
 
 const benchmarkSchema = z.object({
   name: z.string(),
@@ -25,82 +26,53 @@ const nameParameter = z.object({
   name: name.openapi({ param: { name: "name", in: "path" }, example: "bench-001" }),
 });
 
-const begin = createRoute({
-  method: "post",
-  path: "/api/bench",
+const begin = route("post", "/api/bench", {
   summary: "Starts the kernel benchmark",
-  request: {
-    body: {
-      required: true,
-      content: {
-        "application/json": {
-          schema: z.strictObject({
-            filter: z.string().max(200).regex(WITHOUT_NUL, "expected no NUL").default("")
-              .describe(
-                "Only results whose KERNEL/SHAPE contains this.",
-              ),
-            seconds: z.number().min(0.001).max(60).default(0.5).describe("For each result."),
-            gpu: z.enum(["auto", "native", "dawn"]).default("auto").describe(
-              "Which engine runs the kernels.",
-            ),
-          }),
-        },
-      },
-    },
-  },
-  responses: {
-    202: json("It is under way; its name reads it.", benchmarkSchema),
-    ...problems(400, 408, 409, 413, 415, 422, 429, 503),
-  },
-});
-
-const list = createRoute({
-  method: "get",
-  path: "/api/bench",
-  summary: "Benchmarks: those that came with the program, and the server's own",
-  responses: {
-    200: json("By name.", z.object({ benchmarks: z.array(benchmarkSchema) })),
-    ...problems(429),
-  },
-});
-
-const read = createRoute({
-  method: "get",
-  path: "/api/bench/{name}",
-  summary: "A benchmark with its results",
-  request: { params: nameParameter },
-  responses: {
-    200: json(
-      "Results are null unless it is done.",
-      benchmarkSchema.extend({
-        results: benchmarkResultsSchema.nullable(),
-        output: z.string().describe("What it has printed: a row for each result as it comes."),
-      }),
+  body: jsonBody(z.strictObject({
+    filter: z.string().max(200).regex(WITHOUT_NUL, "expected no NUL").default("")
+      .describe(
+        "Only results whose KERNEL/SHAPE contains this.",
+      ),
+    seconds: z.number().min(0.001).max(60).default(0.5).describe("For each result."),
+    gpu: z.enum(["auto", "native", "dawn"]).default("auto").describe(
+      "Which engine runs the kernels.",
     ),
-    ...problems(404, 422, 429),
-  },
+  })),
+  202: json("It is under way; its name reads it.", benchmarkSchema),
+  refuses: [409, 503],
 });
 
-const remove = createRoute({
-  method: "delete",
-  path: "/api/bench/{name}",
+const list = route("get", "/api/bench", {
+  summary: "Benchmarks: those that came with the program, and the server's own",
+  200: json("By name.", z.object({ benchmarks: z.array(benchmarkSchema) })),
+});
+
+const read = route("get", "/api/bench/{name}", {
+  summary: "A benchmark with its results",
+  params: nameParameter,
+  200: json(
+    "Results are null unless it is done.",
+    benchmarkSchema.extend({
+      results: benchmarkResultsSchema.nullable(),
+      output: z.string().describe("What it has printed: a row for each result as it comes."),
+    }),
+  ),
+  refuses: [404],
+});
+
+const remove = route("delete", "/api/bench/{name}", {
   summary: "Removes one of the server's own benchmarks, which is ended first if it goes on",
-  request: { params: nameParameter },
-  responses: { 204: { description: "It is gone." }, ...problems(404, 409, 422, 429) },
+  params: nameParameter,
+  ...gone,
+  refuses: [404, 409],
 });
 
-const compare = createRoute({
-  method: "get",
-  path: "/api/bench/{name}/comparison",
+const compare = route("get", "/api/bench/{name}/comparison", {
   summary: "A benchmark beside an earlier one",
-  request: {
-    params: nameParameter,
-    query: z.object({ earlier: name.describe("The other's name.") }),
-  },
-  responses: {
-    200: json("The speed of each kernel, relative to the earlier one.", comparisonSchema),
-    ...problems(404, 409, 422, 429),
-  },
+  params: nameParameter,
+  query: z.object({ earlier: name.describe("The other's name.") }),
+  200: json("The speed of each kernel, relative to the earlier one.", comparisonSchema),
+  refuses: [404, 409],
 });
 
 /** Routes of benchmarks. */

@@ -1,17 +1,18 @@
 /** What a comparison does, and what came of it so far. */
 
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { basename } from "node:path";
 import { type ComparedRun, planComparison } from "../../run/compare/comparison.ts";
 import { comparisonRows, type MethodEnds } from "../../run/compare/comparison_results.ts";
 import { isComparison, readSeeds } from "../../run/compare/comparison_session.ts";
 import { loadTangoConfig } from "../../run/config/load_config.ts";
 import { isFinished } from "../../run/session/training_session.ts";
-import { problems, RequestProblem } from "../http/problem.ts";
+import { RequestProblem } from "../http/problem.ts";
+import { json, route } from "../http/route.ts";
 import { readEnds } from "../index/read_comparison.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
 import type { RunList } from "../runs/run_list.ts";
-import { json, newApi, requireRun, runParameter } from "./api.ts";
+import { newApi, requireRun, runParameter } from "./api.ts";
 
 const measured = z.object({
   mean: z.number(),
@@ -38,18 +39,14 @@ const comparisonSchema = z.object({
 /** The runs of a comparison, and what came of it so far. */
 export type ComparisonSoFar = z.infer<typeof comparisonSchema>;
 
-const comparison = createRoute({
-  method: "get",
-  path: "/api/runs/{id}/comparison",
+const comparison = route("get", "/api/runs/{id}/comparison", {
   summary: "The runs of a comparison, and the table of those that are finished",
-  request: { params: runParameter },
-  responses: {
-    200: json(
-      "Each run that has begun is one of /api/runs too, with its own metrics, samples and so on.",
-      comparisonSchema,
-    ),
-    ...problems(404, 409, 422, 429),
-  },
+  params: runParameter,
+  200: json(
+    "Each run that has begun is one of /api/runs too, with its own metrics, samples and so on.",
+    comparisonSchema,
+  ),
+  refuses: [404, 409],
 });
 
 /** Routes of comparisons. */

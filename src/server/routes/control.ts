@@ -1,18 +1,19 @@
 /** What a run is asked. */
 
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { removeIfPresent } from "../../base/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import { changeSftConfig, changeTangoConfig, type Settings } from "../../run/config/changeable.ts";
 import { loadSftConfig, loadTangoConfig } from "../../run/config/load_config.ts";
 import { RunFolder } from "../../run/store/run_folder.ts";
-import { problems, RequestProblem } from "../http/problem.ts";
+import { RequestProblem } from "../http/problem.ts";
+import { gone, json, jsonBody, route } from "../http/route.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
 import type { Launcher } from "../launches/launcher.ts";
 import { checkRanks, checkSeeds, seedsSchema } from "../launches/run_request.ts";
 import type { Steering } from "../launches/steering.ts";
-import { runSchema, type RunView } from "../runs/run_view.ts";
-import { json, newApi, runParameter } from "./api.ts";
+import { isGoing, runSchema, type RunView } from "../runs/run_view.ts";
+import { newApi, runParameter } from "./api.ts";
 
 const ACTIONS = {
   pause: "Lets the run wait after the present step",
@@ -34,72 +35,48 @@ const resumedSchema = z.strictObject({
   settings: settingsSchema.optional().describe("What changes, such as a lower learning rate."),
 });
 
-const resume = createRoute({
-  method: "post",
-  path: "/api/runs/{id}/resume",
+const resume = route("post", "/api/runs/{id}/resume", {
   summary: "Goes on with a run that has ended, from its newest checkpoint",
-  request: {
-    params: runParameter,
-    body: { required: false, content: { "application/json": { schema: resumedSchema } } },
-  },
-  responses: {
-    202: json("The run as it is: it waits or is starting.", runSchema),
-    ...problems(400, 404, 408, 409, 413, 415, 422, 429, 503),
-  },
+  params: runParameter,
+  body: { required: false, content: { "application/json": { schema: resumedSchema } } },
+  202: json("The run as it is: it waits or is starting.", runSchema),
+  refuses: [404, 409, 503],
 });
 
 const actionRoute = <Action extends keyof typeof ACTIONS>(action: Action) =>
-  createRoute({
-    method: "post",
-    path: `/api/runs/{id}/${action}` as const,
+  route("post", `/api/runs/{id}/${action}` as const, {
     summary: ACTIONS[action],
-    request: { params: runParameter },
-    responses: {
-      202: json("The run as it is: its state changes when it has done so.", runSchema),
-      ...problems(404, 408, 409, 413, 415, 422, 429, 503),
-    },
+    params: runParameter,
+    202: json("The run as it is: its state changes when it has done so.", runSchema),
+    refuses: [404, 409, 503],
   });
 
-const settings = createRoute({
-  method: "patch",
-  path: "/api/runs/{id}/settings",
+const settings = route("patch", "/api/runs/{id}/settings", {
   summary: "Changes settings of a run that goes on, from its next step",
-  request: {
-    params: runParameter,
-    body: {
-      required: true,
-      content: {
-        "application/json": {
-          schema: settingsSchema
-            .refine((keys) => Object.keys(keys).length > 0, "expected at least one setting")
-            .openapi({ example: { "generator.optimizer.learning_rate": 1e-5 }, minProperties: 1 }),
-        },
-      },
-    },
-  },
-  responses: {
-    200: json("The run has taken them.", runSchema),
-    202: json("The run will take them between two steps.", runSchema),
-    ...problems(400, 404, 408, 409, 413, 415, 422, 429),
-  },
+  params: runParameter,
+  body: jsonBody(
+    settingsSchema
+      .refine((keys) => Object.keys(keys).length > 0, "expected at least one setting")
+      .openapi({ example: { "generator.optimizer.learning_rate": 1e-5 }, minProperties: 1 }),
+  ),
+  200: json("The run has taken them.", runSchema),
+  202: json("The run will take them between two steps.", runSchema),
+  refuses: [404, 409],
 });
 
-const remove = createRoute({
-  method: "delete",
-  path: "/api/runs/{id}",
+const remove = route("delete", "/api/runs/{id}", {
   summary: "Removes a run that has ended, with all files in its folder, or one that never began",
-  request: { params: runParameter },
-  responses: { 204: { description: "It is gone." }, ...problems(404, 409, 422, 429) },
+  params: runParameter,
+  ...gone,
+  refuses: [404, 409],
 });
-
-const GOING: readonly RunView["state"][] = ["starting", "running", "paused", "stopping"];
 
 /** Routes that steer runs. */
 export function controlRoutes(runs: AllRuns, launcher: Launcher, steering: Steering) {
   const { list } = launcher;
   const act = (action: keyof typeof ACTIONS, run: RunView): void => {
     requireOwn(run);
-    if (run.state !== "waiting" && !GOING.includes(run.state)) {
+    if (run.state !== "waiting" && !isGoing(run.state)) {
       throw new RequestProblem(409, `The run is not going on: it is ${run.state}.`);
     }
     if (run.state === "waiting" && action !== "stop" && action !== "kill") {
@@ -128,7 +105,7 @@ export function controlRoutes(runs: AllRuns, launcher: Launcher, steering: Steer
     { ranks = run.ranks, seeds, settings }: z.infer<typeof resumedSchema>,
   ): void => {
     requireOwn(run);
-    if (run.state === "waiting" || GOING.includes(run.state)) {
+    if (run.state === "waiting" || isGoing(run.state)) {
       throw new RequestProblem(409, `The run is ${run.state}.`);
     }
     if (!RunFolder.at(run.folder).isUsed) {
@@ -168,7 +145,7 @@ export function controlRoutes(runs: AllRuns, launcher: Launcher, steering: Steer
       const { id } = context.req.valid("param");
       const { state } = requireOwn(runs.view(id));
       const run = list.find(id);
-      if (run === null || !GOING.includes(state)) {
+      if (run === null || !isGoing(state)) {
         throw new RequestProblem(409, `The run is not going on: it is ${state}.`);
       }
       const isTaken = await steering.change(run, context.req.valid("json"));
@@ -180,7 +157,7 @@ export function controlRoutes(runs: AllRuns, launcher: Launcher, steering: Steer
       // It may have begun in a terminal a moment ago.
       await list.catchUp(id);
       const { state, folder } = runs.view(id);
-      if (GOING.includes(state)) {
+      if (isGoing(state)) {
         throw new RequestProblem(409, `The run is ${state}: stop it first.`);
       }
       if (state === "waiting" && RunFolder.at(folder).isUsed) {

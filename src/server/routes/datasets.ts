@@ -1,6 +1,6 @@
 /** Data sets: files with problems or examples that runs can be started on. */
 
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { camelCased } from "../../base/camel_cased.ts";
 import { type RecordCheck, type RecordUse, recordUses } from "../../data/files/check_records.ts";
 import { formats } from "../../data/files/formats.ts";
@@ -13,11 +13,12 @@ import {
   type StoredDataSet,
 } from "../datasets/data_sets.ts";
 import { readData } from "../datasets/reading.ts";
-import { problems, RequestProblem } from "../http/problem.ts";
+import { RequestProblem } from "../http/problem.ts";
+import { gone, json, jsonBody, route } from "../http/route.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
 import type { LaunchStore } from "../launches/launch_store.ts";
 import { usersOf } from "../launches/path_users.ts";
-import { json, newApi, numberParameter } from "./api.ts";
+import { newApi, numberParameter } from "./api.ts";
 
 const dataSetSchema = z.object({
   name: z.string(),
@@ -97,93 +98,65 @@ const checkSchema = z.object({
 /** What a run would find in a data set. */
 export type CheckedData = z.infer<typeof checkSchema>;
 
-const list = createRoute({
-  method: "get",
-  path: "/api/datasets",
+const list = route("get", "/api/datasets", {
   summary: "Data sets on the disk: uploaded, fetched, and those that come with the program",
-  responses: {
-    200: json("By name.", z.object({ datasets: z.array(dataSetSchema) })),
-    ...problems(429),
-  },
+  200: json("By name.", z.object({ datasets: z.array(dataSetSchema) })),
 });
 
-const add = createRoute({
-  method: "put",
-  path: "/api/datasets/{name}/{file}",
+const add = route("put", "/api/datasets/{name}/{file}", {
   summary: "Uploads a file of data; its data set is made when there is none",
-  request: {
-    params: nameParameter.extend({
-      file: nameField.openapi({ param: { name: "file", in: "path" }, example: "problems.csv" }),
-    }),
-    query: z.object({
-      replace: z.enum(["true", "false"]).default("false").describe(
-        "Whether a file of that name gives way; else it is refused.",
-      ),
-    }),
-    body: {
-      required: true,
-      description:
-        `The file as it is, at most ${LARGEST_UPLOAD} bytes: .csv, .tsv, .jsonl, .json (each ` +
-        "also with .gz) or .parquet.",
-      content: {
-        "application/octet-stream": { schema: z.string().openapi({ format: "binary" }) },
-      },
+  params: nameParameter.extend({
+    file: nameField.openapi({ param: { name: "file", in: "path" }, example: "problems.csv" }),
+  }),
+  query: z.object({
+    replace: z.enum(["true", "false"]).default("false").describe(
+      "Whether a file of that name gives way; else it is refused.",
+    ),
+  }),
+  body: {
+    required: true,
+    description:
+      `The file as it is, at most ${LARGEST_UPLOAD} bytes: .csv, .tsv, .jsonl, .json (each ` +
+      "also with .gz) or .parquet.",
+    content: {
+      "application/octet-stream": { schema: z.string().openapi({ format: "binary" }) },
     },
   },
-  responses: {
-    201: json("The data set with it.", dataSetSchema),
-    ...problems(400, 408, 409, 413, 422, 429),
-  },
+  201: json("The data set with it.", dataSetSchema),
+  refuses: [409],
 });
 
-const preview = createRoute({
-  method: "get",
-  path: "/api/datasets/{name}/preview",
+const preview = route("get", "/api/datasets/{name}/preview", {
   summary: "The first rows of a data set, its columns, and how it would be read",
-  request: {
-    params: nameParameter,
-    query: z.object({
-      file: fileField,
-      rows: numberParameter(1, 100).default(20).openapi({ default: 20 }),
-    }),
-  },
-  responses: {
-    200: json("What is in it.", previewSchema),
-    ...problems(404, 422, 429, 500),
-  },
+  params: nameParameter,
+  query: z.object({
+    file: fileField,
+    rows: numberParameter(1, 100).default(20).openapi({ default: 20 }),
+  }),
+  200: json("What is in it.", previewSchema),
+  refuses: [404, 500],
 });
 
-const check = createRoute({
-  method: "post",
-  path: "/api/datasets/{name}/check",
+const check = route("post", "/api/datasets/{name}/check", {
   summary: "How many rows make problems by a mapping of columns, and what is wrong with the others",
-  request: {
-    params: nameParameter,
-    body: {
-      required: true,
-      content: {
-        "application/json": {
-          schema: z.strictObject({
-            file: fileField,
-            format: z.enum(formats.map(({ name }) => name) as [string, ...string[]]).optional(),
-            columns: columnsSchema.optional(),
-          }).refine(({ format, columns }) => !(format && columns), "format or columns, not both"),
-        },
-      },
-    },
-  },
-  responses: {
-    200: json("What a run would find.", checkSchema),
-    ...problems(400, 404, 408, 413, 415, 422, 429, 500),
-  },
+  params: nameParameter,
+  body: jsonBody(
+    z.strictObject({
+      file: fileField,
+      format: z.enum(formats.map(({ name }) => name) as [string, ...string[]]).optional(),
+      columns: columnsSchema.optional(),
+    }).refine(({ format, columns }) => !(format && columns), "format or columns, not both"),
+  ),
+  200: json("What a run would find.", checkSchema),
+  refuses: [404, 500],
 });
 
-const remove = createRoute({
-  method: "delete",
-  path: "/api/datasets/{name}",
+const remove = route("delete", "/api/datasets/{name}", {
   summary: "Removes a data set, or one of its files",
-  request: { params: nameParameter, query: z.object({ file: fileField }) },
-  responses: { 204: { description: "It is gone." }, ...problems(404, 409, 422, 429) },
+  params: nameParameter,
+  query: z.object({ file: fileField }),
+  ...gone,
+  refuses: [404, 409],
 });
 
 /** Routes of data sets. */

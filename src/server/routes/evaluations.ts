@@ -1,12 +1,13 @@
 /** How good a model is, measured on problems that training never sees. */
 
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { formats } from "../../data/files/formats.ts";
-import { problems, RequestProblem } from "../http/problem.ts";
+import { RequestProblem } from "../http/problem.ts";
+import { json, jsonBody, route } from "../http/route.ts";
 import { isAllowed } from "../launches/allowed_paths.ts";
 import { presetFile } from "../launches/presets.ts";
 import type { Jobs } from "../models/jobs.ts";
-import { json, newApi, WITHOUT_NUL } from "./api.ts";
+import { newApi, WITHOUT_NUL } from "./api.ts";
 import { jobRoutes, jobSchema } from "./jobs.ts";
 
 const path = z.string().min(1).max(1000).regex(WITHOUT_NUL, "expected no NUL");
@@ -28,18 +29,14 @@ const evaluation = z.strictObject({
   seed: z.int().min(0).max(2 ** 32 - 1).optional(),
 });
 
-const begin = createRoute({
-  method: "post",
-  path: "/api/evaluations",
+const begin = route("post", "/api/evaluations", {
   summary: "Measures a model, as ./tango eval does",
-  request: { body: { required: true, content: { "application/json": { schema: evaluation } } } },
-  responses: {
-    202: json(
-      "It is under way; its output, when it is done, is one JSON object with `metrics`.",
-      jobSchema,
-    ),
-    ...problems(400, 408, 409, 413, 415, 422, 429),
-  },
+  body: jsonBody(evaluation),
+  202: json(
+    "It is under way; its output, when it is done, is one JSON object with `metrics`.",
+    jobSchema,
+  ),
+  refuses: [409],
 });
 
 /** Routes of evaluations. @param folders that models and data may lie in */

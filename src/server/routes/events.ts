@@ -1,70 +1,61 @@
 /** What happens in a run, as it happens. */
 
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { MOST_WATCHERS, tooMany } from "../http/limits.ts";
-import { problems } from "../http/problem.ts";
+import { json, route } from "../http/route.ts";
 import { EventMessages } from "../index/event_messages.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
 import { readTimeline } from "../runs/read_timeline.ts";
 import type { RunList } from "../runs/run_list.ts";
-import { json, MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
+import { MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
 
 /** Events that a watcher without Last-Event-ID is told first. */
 const FIRST_EVENTS = 1000;
 /** A comment after so long, so that a broken connection is noticed. */
 const HEARTBEAT_MS = 15_000;
 
-const events = createRoute({
-  method: "get",
-  path: "/api/runs/{id}/events",
+const events = route("get", "/api/runs/{id}/events", {
   summary: "Events as they happen (server-sent), after Last-Event-ID or the last thousand",
-  request: {
-    params: runParameter,
-    headers: z.object({
-      "last-event-id": z.string().regex(/^\d{1,15}$/).optional().describe(
-        "The last event's number.",
-      ),
-    }),
-  },
-  responses: {
-    200: {
-      description: "Each message's data is a line of events.jsonl, its id the event's number.",
-      content: {
-        "text/event-stream": { schema: z.object({ id: z.string(), data: z.string() }) },
-      },
+  params: runParameter,
+  headers: z.object({
+    "last-event-id": z.string().regex(/^\d{1,15}$/).optional().describe(
+      "The last event's number.",
+    ),
+  }),
+  200: {
+    description: "Each message's data is a line of events.jsonl, its id the event's number.",
+    content: {
+      "text/event-stream": { schema: z.object({ id: z.string(), data: z.string() }) },
     },
-    ...problems(404, 409, 422, 429),
   },
+  refuses: [404, 409],
 });
 
 const stepNumber = numberParameter(0, MOST_STEPS).optional();
 
-const timeline = createRoute({
-  method: "get",
-  path: "/api/runs/{id}/timeline",
+const timeline = route("get", "/api/runs/{id}/timeline", {
   summary: "What each rank did when: phases of steps, waiting for others, communicating",
-  request: { params: runParameter, query: z.object({ from: stepNumber, to: stepNumber }) },
-  responses: {
-    200: json(
-      "By rank. Spans ascend and do not overlap; times are seconds since the run began. Of many steps, the last ones.",
-      z.object({
-        ranks: z.array(z.object({
-          rank: z.int(),
-          spans: z.array(
-            z.object({
-              name: z.string().describe(
-                "`rollout`, `verification`, `forward-backward`, `optimizer`, `update` (its rest), `evaluation`, `checkpoint`; `idle`, `communicate`.",
-              ),
-              step: z.int(),
-              begin: z.number(),
-              end: z.number(),
-            }),
-          ),
-        })),
-      }),
-    ),
-    ...problems(404, 409, 422, 429),
-  },
+  params: runParameter,
+  query: z.object({ from: stepNumber, to: stepNumber }),
+  200: json(
+    "By rank. Spans ascend and do not overlap; times are seconds since the run began. Of many steps, the last ones.",
+    z.object({
+      ranks: z.array(z.object({
+        rank: z.int(),
+        spans: z.array(
+          z.object({
+            name: z.string().describe(
+              "`rollout`, `verification`, `forward-backward`, `optimizer`, `update` (its rest), `evaluation`, `checkpoint`; `idle`, `communicate`.",
+            ),
+            step: z.int(),
+            begin: z.number(),
+            end: z.number(),
+          }),
+        ),
+      })),
+    }),
+  ),
+  refuses: [404, 409],
 });
 
 /** Routes of events. */

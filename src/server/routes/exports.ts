@@ -1,15 +1,16 @@
 /** A checkpoint, an adapter or a file becomes a model in a folder of its own. */
 
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { join } from "node:path";
 import { exists } from "../../base/atomic_file.ts";
 import { savedTypes } from "../../model/weights/model_files.ts";
 import type { SavedType } from "../../model/weights/model_files.ts";
-import { problems, RequestProblem } from "../http/problem.ts";
+import { RequestProblem } from "../http/problem.ts";
+import { json, jsonBody, route } from "../http/route.ts";
 import type { Jobs } from "../models/jobs.ts";
 import type { CataloguedModel, ModelCatalog } from "../models/model_catalog.ts";
 import type { RunList } from "../runs/run_list.ts";
-import { json, newApi } from "./api.ts";
+import { newApi } from "./api.ts";
 import { jobRoutes, jobSchema } from "./jobs.ts";
 
 const types = Object.keys(savedTypes) as [SavedType, ...SavedType[]];
@@ -23,15 +24,11 @@ const exported = z.strictObject({
   dtype: z.enum(types).default("bfloat16").describe("Number format of a whole model's weights."),
 });
 
-const begin = createRoute({
-  method: "post",
-  path: "/api/exports",
+const begin = route("post", "/api/exports", {
   summary: "Writes what a checkpoint has, or an adapter with its base, as a model of its own",
-  request: { body: { required: true, content: { "application/json": { schema: exported } } } },
-  responses: {
-    202: json("It is under way; when it is done, /api/models has it.", jobSchema),
-    ...problems(400, 404, 408, 409, 413, 415, 422, 429),
-  },
+  body: jsonBody(exported),
+  202: json("It is under way; when it is done, /api/models has it.", jobSchema),
+  refuses: [404, 409],
 });
 
 /** Routes of exports. @param folder of the models' folders */

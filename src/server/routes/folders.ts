@@ -1,40 +1,37 @@
 /** What lies in a run's folder: its configuration and its checkpoints. */
 
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { listCheckpoints } from "../../run/store/checkpoint.ts";
-import { problems, RequestProblem } from "../http/problem.ts";
+import { RequestProblem } from "../http/problem.ts";
+import { json, route } from "../http/route.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
 import { configurationInForce } from "../runs/configuration_in_force.ts";
 import type { ListedRun } from "../runs/run_list.ts";
 import { fileInside, filesIn } from "../runs/folder_files.ts";
-import { json, MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
+import { MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
 
 const value = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
-const config = createRoute({
-  method: "get",
-  path: "/api/runs/{id}/config",
+const config = route("get", "/api/runs/{id}/config", {
   summary: "The configuration as it is in force",
-  request: { params: runParameter },
-  responses: {
-    200: json(
-      "The configuration with all that changed since the run began, and those changes.",
-      z.object({
-        configuration: z.record(z.string(), z.unknown()),
-        changeable: z.record(z.string(), value).describe(
-          "What can change, with the value in force.",
-        ),
-        changes: z.array(
-          z.object({
-            step: z.int(),
-            settings: z.record(z.string(), z.union([z.string(), z.number()])),
-            before: z.record(z.string(), value).describe("What the same keys were."),
-          }),
-        ),
-      }),
-    ),
-    ...problems(404, 409, 422, 429),
-  },
+  params: runParameter,
+  200: json(
+    "The configuration with all that changed since the run began, and those changes.",
+    z.object({
+      configuration: z.record(z.string(), z.unknown()),
+      changeable: z.record(z.string(), value).describe(
+        "What can change, with the value in force.",
+      ),
+      changes: z.array(
+        z.object({
+          step: z.int(),
+          settings: z.record(z.string(), z.union([z.string(), z.number()])),
+          before: z.record(z.string(), value).describe("What the same keys were."),
+        }),
+      ),
+    }),
+  ),
+  refuses: [404, 409],
 });
 
 const checkpointSchema = z.object({
@@ -47,34 +44,24 @@ const checkpointSchema = z.object({
 /** A checkpoint with its files. */
 export type ListedCheckpoint = z.infer<typeof checkpointSchema>;
 
-const checkpoints = createRoute({
-  method: "get",
-  path: "/api/runs/{id}/checkpoints",
+const checkpoints = route("get", "/api/runs/{id}/checkpoints", {
   summary: "Checkpoints and their files",
-  request: { params: runParameter },
-  responses: {
-    200: json("Ascending.", z.object({ checkpoints: z.array(checkpointSchema) })),
-    ...problems(404, 409, 422, 429),
-  },
+  params: runParameter,
+  200: json("Ascending.", z.object({ checkpoints: z.array(checkpointSchema) })),
+  refuses: [404, 409],
 });
 
-const file = createRoute({
-  method: "get",
-  path: "/api/runs/{id}/checkpoints/{step}/files/{path}",
+const file = route("get", "/api/runs/{id}/checkpoints/{step}/files/{path}", {
   summary: "A file of a checkpoint",
-  request: {
-    params: runParameter.extend({
-      step: numberParameter(0, MOST_STEPS).openapi({ param: { name: "step", in: "path" } }),
-      path: z.string().min(1).max(1000).openapi({ param: { name: "path", in: "path" } }),
-    }),
+  params: runParameter.extend({
+    step: numberParameter(0, MOST_STEPS).openapi({ param: { name: "step", in: "path" } }),
+    path: z.string().min(1).max(1000).openapi({ param: { name: "path", in: "path" } }),
+  }),
+  200: {
+    description: "The file.",
+    content: { "application/octet-stream": { schema: z.string().openapi({ format: "binary" }) } },
   },
-  responses: {
-    200: {
-      description: "The file.",
-      content: { "application/octet-stream": { schema: z.string().openapi({ format: "binary" }) } },
-    },
-    ...problems(404, 409, 422, 429),
-  },
+  refuses: [404, 409],
 });
 
 /** Routes of a run's folder. */

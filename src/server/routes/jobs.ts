@@ -1,9 +1,9 @@
 /** What all commands have in common that the server starts and keeps the results of. */
 
-import { createRoute, z } from "@hono/zod-openapi";
-import { problems } from "../http/problem.ts";
+import { z } from "@hono/zod-openapi";
+import { gone, json, route } from "../http/route.ts";
 import type { Jobs } from "../models/jobs.ts";
-import { json, newApi } from "./api.ts";
+import { newApi } from "./api.ts";
 
 export const jobSchema = z.object({
   name: z.string(),
@@ -24,28 +24,21 @@ const nameParameter = z.object({
  * @param what they are called in a path, in the plural
  */
 export function jobRoutes<What extends string>(what: What, jobs: Jobs) {
-  const list = createRoute({
-    method: "get",
-    path: `/api/${what}` as const,
+  const list = route("get", `/api/${what}` as const, {
     summary: `All ${what}, in their order`,
-    responses: {
-      200: json("With their results.", z.object({ jobs: z.array(jobSchema) })),
-      ...problems(429),
-    },
+    200: json("With their results.", z.object({ jobs: z.array(jobSchema) })),
   });
-  const read = createRoute({
-    method: "get",
-    path: `/api/${what}/{name}` as const,
+  const read = route("get", `/api/${what}/{name}` as const, {
     summary: `One of the ${what}`,
-    request: { params: nameParameter },
-    responses: { 200: json("With its result.", jobSchema), ...problems(404, 422, 429) },
+    params: nameParameter,
+    200: json("With its result.", jobSchema),
+    refuses: [404],
   });
-  const remove = createRoute({
-    method: "delete",
-    path: `/api/${what}/{name}` as const,
+  const remove = route("delete", `/api/${what}/{name}` as const, {
     summary: `Removes one of the ${what}, which is ended first if it goes on`,
-    request: { params: nameParameter },
-    responses: { 204: { description: "It is gone." }, ...problems(404, 422, 429) },
+    params: nameParameter,
+    ...gone,
+    refuses: [404],
   });
   return newApi()
     .openapi(list, (context) => context.json({ jobs: jobs.all }, 200))

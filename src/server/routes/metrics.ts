@@ -1,11 +1,11 @@
 /** Metrics of a run, and their names. */
 
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
+import { json, route } from "../http/route.ts";
 import { csvStream } from "../index/csv_stream.ts";
 import { metricNames, readMetrics } from "../index/read_metrics.ts";
-import { problems } from "../http/problem.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
-import { json, MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
+import { MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
 
 /** Columns of one answer. */
 const MOST_NAMES = 200;
@@ -30,32 +30,25 @@ const tableSchema = z.object({
   series: z.record(z.string(), z.array(z.number().nullable())),
 }).openapi("Metrics");
 
-const metrics = createRoute({
-  method: "get",
-  path: "/api/runs/{id}/metrics",
+const metrics = route("get", "/api/runs/{id}/metrics", {
   summary: "What was measured, by step",
-  request: { params: runParameter, query: querySchema },
-  responses: {
-    200: {
-      description: "A row for each line of metrics.jsonl, or for several that follow each other.",
-      content: {
-        "application/json": { schema: tableSchema },
-        "text/csv": { schema: z.string() },
-      },
+  params: runParameter,
+  query: querySchema,
+  200: {
+    description: "A row for each line of metrics.jsonl, or for several that follow each other.",
+    content: {
+      "application/json": { schema: tableSchema },
+      "text/csv": { schema: z.string() },
     },
-    ...problems(404, 409, 422, 429),
   },
+  refuses: [404, 409],
 });
 
-const names = createRoute({
-  method: "get",
-  path: "/api/runs/{id}/metric-names",
+const names = route("get", "/api/runs/{id}/metric-names", {
   summary: "Names of the metrics that a run has",
-  request: { params: runParameter },
-  responses: {
-    200: json("The names.", z.object({ names: z.array(z.string()) })),
-    ...problems(404, 409, 422, 429),
-  },
+  params: runParameter,
+  200: json("The names.", z.object({ names: z.array(z.string()) })),
+  refuses: [404, 409],
 });
 
 /** Routes of metrics. */

@@ -1,9 +1,10 @@
 /** Models that runs can start from. */
 
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { basename, join } from "node:path";
 import { REPOSITORY_ID } from "../../hub/repository.ts";
-import { problems, RequestProblem } from "../http/problem.ts";
+import { RequestProblem } from "../http/problem.ts";
+import { gone, json, jsonBody, route } from "../http/route.ts";
 import { tarBytes, tarStream } from "../http/tar_stream.ts";
 import { isAllowed } from "../launches/allowed_paths.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
@@ -13,74 +14,51 @@ import type { CataloguedModel, ModelCatalog } from "../models/model_catalog.ts";
 import { listSchema, type modelSchema, pullSchema } from "../models/model_schemas.ts";
 import type { Pulls } from "../models/pulls.ts";
 import type { ServedModels } from "../serving/served_models.ts";
-import { json, newApi } from "./api.ts";
+import { newApi } from "./api.ts";
 
-const list = createRoute({
-  method: "get",
-  path: "/api/models",
+const list = route("get", "/api/models", {
   summary: "Models, adapters and checkpoints on the disk, and what is being fetched",
-  responses: {
-    200: json(
-      "By path, then checkpoints by run.",
-      listSchema,
-    ),
-    ...problems(429),
-  },
+  200: json(
+    "By path, then checkpoints by run.",
+    listSchema,
+  ),
 });
 
 const nameQuery = z.object({
   name: z.string().min(1).max(1000).describe("Name or path of GET /api/models."),
 });
 
-const download = createRoute({
-  method: "get",
-  path: "/api/models/download",
+const download = route("get", "/api/models/download", {
   summary:
     "All files of a model, an adapter or a checkpoint, as a tar archive; of a GGUF file itself",
-  request: { query: nameQuery },
-  responses: {
-    200: {
-      description: "The archive.",
-      content: { "application/x-tar": { schema: z.string().openapi({ format: "binary" }) } },
-    },
-    ...problems(404, 422, 429),
+  query: nameQuery,
+  200: {
+    description: "The archive.",
+    content: { "application/x-tar": { schema: z.string().openapi({ format: "binary" }) } },
   },
+  refuses: [404],
 });
 
-const remove = createRoute({
-  method: "delete",
-  path: "/api/models",
+const remove = route("delete", "/api/models", {
   summary: "Removes a model, an adapter or a checkpoint",
-  request: { query: nameQuery },
-  responses: { 204: { description: "It is gone." }, ...problems(404, 409, 422, 429) },
+  query: nameQuery,
+  ...gone,
+  refuses: [404, 409],
 });
 
-const begin = createRoute({
-  method: "post",
-  path: "/api/models/pull",
+const begin = route("post", "/api/models/pull", {
   summary: "Fetches a model from the Hugging Face Hub, or goes on with that",
-  request: {
-    body: {
-      required: true,
-      content: {
-        "application/json": {
-          schema: z.strictObject({
-            id: z.string().max(200).regex(REPOSITORY_ID, "expected owner/name").describe(
-              "owner/name",
-            ),
-            revision: z.string().min(1).max(200).optional().describe("Branch, tag or commit."),
-            files: z.array(z.string().min(1).max(200)).max(50).optional().describe(
-              "Globs; left out: what the engine needs.",
-            ),
-          }),
-        },
-      },
-    },
-  },
-  responses: {
-    202: json("It is under way; GET /api/models says how far.", pullSchema),
-    ...problems(400, 408, 409, 413, 415, 422, 429),
-  },
+  body: jsonBody(z.strictObject({
+    id: z.string().max(200).regex(REPOSITORY_ID, "expected owner/name").describe(
+      "owner/name",
+    ),
+    revision: z.string().min(1).max(200).optional().describe("Branch, tag or commit."),
+    files: z.array(z.string().min(1).max(200)).max(50).optional().describe(
+      "Globs; left out: what the engine needs.",
+    ),
+  })),
+  202: json("It is under way; GET /api/models says how far.", pullSchema),
+  refuses: [409],
 });
 
 /** What routes of models are about. */

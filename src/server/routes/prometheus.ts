@@ -1,14 +1,14 @@
 /** What an alert goes by, in Prometheus's text format. */
 
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { METRIC } from "../../run/store/metric_names.ts";
-import { problems } from "../http/problem.ts";
+import { route } from "../http/route.ts";
 import { lastValue } from "../index/read_metrics.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
-import type { RunList } from "../runs/run_list.ts";
-import { runStateSchema, type RunView } from "../runs/run_view.ts";
+import type { ListedRun, RunList } from "../runs/run_list.ts";
+import { isGoing, runStateSchema, type RunView } from "../runs/run_view.ts";
 import type { ServedState } from "../serving/messages.ts";
-import type { ServedModels } from "../serving/served_models.ts";
+import type { Served, ServedModels } from "../serving/served_models.ts";
 import { newApi } from "./api.ts";
 
 /** Metrics of a run's last step that has them. */
@@ -30,113 +30,109 @@ const LAST: readonly string[] = [
   ),
 ];
 
-/** Of a model's process. */
+/** Waiting for what a model's process tells. */
 const LONGEST_LOOK_MS = 2000;
 
-const GOING: readonly RunView["state"][] = ["starting", "running", "paused", "stopping"];
+/** A number that each of some things may have: its name after `tango_`, its help, and where it is. */
+type Gauge<Of> = readonly [
+  name: string,
+  help: string,
+  value: (of: Of) => number | null | undefined,
+];
 
-const metrics = createRoute({
-  method: "get",
-  path: "/metrics",
+/** A run that goes on. */
+interface GoingRun {
+  readonly view: RunView;
+  readonly list: RunList;
+  /** Null: its folder is not there yet. */
+  readonly listed: ListedRun | null;
+}
+
+const OF_RUNS: readonly Gauge<GoingRun>[] = [
+  ["step", "Steps done.", ({ view }) => view.step],
+  ["steps_planned", "Steps in all.", ({ view }) => view.totalSteps],
+  ["seconds_left", "To the last step.", ({ view }) => view.secondsLeft],
+  ["memory_planned_bytes", "GPU memory at most.", ({ view }) => view.memory?.planned],
+  [
+    "memory_live_bytes",
+    "GPU memory that the run has taken now.",
+    ({ view }) => view.memory?.live,
+  ],
+  [
+    "last_step_timestamp_seconds",
+    "When the last step was done.",
+    ({ listed }) => secondsOf(listed?.indexed.progress.part?.steppedAt),
+  ],
+  ...LAST.map((name): Gauge<GoingRun> => [
+    name.replaceAll(/[^a-zA-Z0-9]/g, "_"),
+    `${name} of the last step that has it.`,
+    ({ list, listed }) => listed && lastValue(list.index, listed.indexed.id, name),
+  ]),
+];
+
+/** A model that clients ask. */
+interface AskedModel extends Pick<Served, "name" | "model"> {
+  /** Null: its process is late, or has ended. */
+  readonly state: ServedState | null;
+}
+
+const OF_MODELS: readonly Gauge<AskedModel>[] = [
+  ["responses", "Responses that are asked for and have not ended.", ({ model }) => model.pending],
+  ["responses_waiting", "Of those, the ones that wait for a slot.", ({ model }) => model.waiting],
+  ["cache_pages", "Pages of the cache.", ({ state }) => state?.pages],
+  ["cache_pages_available", "Pages that no response has.", ({ state }) => state?.availablePages],
+  ["adapters_trained", "Adapters in training.", ({ state }) => state?.trained],
+  ["adapters_sampled", "Adapters on the GPU to be sampled from.", ({ state }) => state?.sampled],
+  ["memory_bytes", "GPU memory.", ({ state }) => state?.memoryBytes],
+];
+
+const metrics = route("get", "/metrics", {
   summary: "For Prometheus: states of all runs, and the last values of those that go on",
-  responses: {
-    200: { description: "Text format 0.0.4.", content: { "text/plain": { schema: z.string() } } },
-    ...problems(429),
-  },
+  200: { description: "Text format 0.0.4.", content: { "text/plain": { schema: z.string() } } },
 });
 
 /** The route that Prometheus reads. */
-export function prometheusRoutes(
-  runs: AllRuns,
-  list: RunList,
-  served: ServedModels,
-): OpenAPIHono {
+export function prometheusRoutes(runs: AllRuns, list: RunList, served: ServedModels): OpenAPIHono {
   const api = newApi();
   api.openapi(metrics, async (context) => {
-    const views = runs.views;
-    const going = views.filter(({ state }) => GOING.includes(state));
-    const text = [
-      family("tango_run_state", "1 for the state that a run is in.", stateSamples(views)),
-      family("tango_index_behind", "1 when the server cannot follow the runs.", [
-        ["", Number(list.problem !== null)],
-      ]),
-      family("tango_step", "Steps done.", going.map((run) => [labels(run), run.step])),
+    const { views } = runs;
+    const states = views.flatMap((run) => runStateSchema.options.map((state) => ({ run, state })));
+    const going = views.filter(({ state }) => isGoing(state))
+      .map((view): GoingRun => ({ view, list, listed: list.find(view.id) }));
+    const ofRuns = [
       family(
-        "tango_steps_planned",
-        "Steps in all.",
-        going.map((run) => [labels(run), run.totalSteps]),
-      ),
-      family(
-        "tango_seconds_left",
-        "To the last step.",
-        numbers(going, ({ secondsLeft }) => secondsLeft),
+        [
+          "run_state",
+          "1 for the state that a run is in.",
+          (of) => Number(of.run.state === of.state),
+        ],
+        states,
+        ({ run: { id, kind }, state }) => ({ run: id, kind, state }),
       ),
       family(
-        "tango_memory_planned_bytes",
-        "GPU memory at most.",
-        numbers(going, ({ memory }) => memory?.planned ?? null),
+        [
+          "index_behind",
+          "1 when the server cannot follow the runs.",
+          (of) => Number(of.problem !== null),
+        ],
+        [list],
+        () => ({}),
       ),
-      family(
-        "tango_memory_live_bytes",
-        "GPU memory that the run has taken now.",
-        numbers(going, ({ memory }) => memory?.live ?? null),
+      ...OF_RUNS.map((gauge) =>
+        family(gauge, going, ({ view: { id, kind } }) => ({ run: id, kind }))
       ),
-      family(
-        "tango_last_step_timestamp_seconds",
-        "When the last step was done.",
-        numbers(going, ({ id }) => secondsOf(list.find(id)?.indexed.progress.part?.steppedAt)),
-      ),
-      ...LAST.map((name) =>
-        family(
-          `tango_${name.replaceAll(/[^a-zA-Z0-9]/g, "_")}`,
-          `${name} of the last step that has it.`,
-          numbers(going, ({ id }) => {
-            const run = list.find(id);
-            return run && lastValue(list.index, run.indexed.id, name);
-          }),
-        )
-      ),
-      ...await servedFamilies(served),
-    ].join("");
+    ];
+    const models = await Promise.all(
+      served.all.filter(({ adapter }) => adapter === null)
+        .map(async ({ name, model }) => ({ name, model, state: await soon(model.look()) })),
+    );
+    const ofModels = OF_MODELS.map(([name, ...gauge]) =>
+      family([`model_${name}`, ...gauge], models, ({ name }) => ({ model: name }))
+    );
+    const text = [...ofRuns, ...ofModels].join("");
     return context.text(text, 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
   });
   return api;
-}
-
-/** Of the models that clients ask. */
-async function servedFamilies(served: ServedModels): Promise<string[]> {
-  const own = served.all.filter(({ adapter }) => adapter === null);
-  const states = await Promise.all(own.map(({ model }) => soon(model.look())));
-  const each = (value: (state: ServedState) => number) =>
-    own.flatMap(({ name }, i): LabelledValue[] => {
-      const state = states[i];
-      return state === null ? [] : [[labelled({ model: name }), value(state)]];
-    });
-  return [
-    family(
-      "tango_model_responses",
-      "Responses that are asked for and have not ended.",
-      own.map(({ name, model }) => [labelled({ model: name }), model.pending]),
-    ),
-    family(
-      "tango_model_responses_waiting",
-      "Of those, the ones that wait for a slot.",
-      own.map(({ name, model }) => [labelled({ model: name }), model.waiting]),
-    ),
-    family("tango_model_cache_pages", "Pages of the cache.", each(({ pages }) => pages)),
-    family(
-      "tango_model_cache_pages_available",
-      "Pages that no response has.",
-      each(({ availablePages }) => availablePages),
-    ),
-    family("tango_model_adapters_trained", "Adapters in training.", each(({ trained }) => trained)),
-    family(
-      "tango_model_adapters_sampled",
-      "Adapters on the GPU to be sampled from.",
-      each(({ sampled }) => sampled),
-    ),
-    family("tango_model_memory_bytes", "GPU memory.", each(({ memoryBytes }) => memoryBytes)),
-  ];
 }
 
 /** What a process tells, unless it is too late or it has ended. */
@@ -152,43 +148,25 @@ async function soon<Value>(told: Promise<Value | null>): Promise<Value | null> {
   }
 }
 
-type LabelledValue = readonly [labels: string, value: number];
-
-function family(name: string, help: string, samples: readonly LabelledValue[]): string {
-  if (samples.length === 0) return "";
-  const lines = samples.map(([labels, value]) => `${name}${labels} ${value}\n`);
-  return `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${lines.join("")}`;
-}
-
-function stateSamples(views: readonly RunView[]): LabelledValue[] {
-  return views.flatMap((run) =>
-    runStateSchema.options.map((state): LabelledValue => [
-      labels(run, { state }),
-      Number(run.state === state),
-    ])
-  );
-}
-
-function numbers(
-  views: readonly RunView[],
-  value: (run: RunView) => number | null,
-): LabelledValue[] {
-  return views.flatMap((run): LabelledValue[] => {
-    const found = value(run);
-    return found === null ? [] : [[labels(run), found]];
+/** The lines of a gauge; none where nothing has it. */
+function family<Of>(
+  [name, help, value]: Gauge<Of>,
+  things: readonly Of[],
+  labelsOf: (of: Of) => Readonly<Record<string, string>>,
+): string {
+  const lines = things.flatMap((of) => {
+    const found = value(of);
+    return found == null ? [] : [`tango_${name}${labelled(labelsOf(of))} ${found}\n`];
   });
+  if (lines.length === 0) return "";
+  return `# HELP tango_${name} ${help}\n# TYPE tango_${name} gauge\n${lines.join("")}`;
 }
 
-function labels({ id, kind }: RunView, others: Readonly<Record<string, string>> = {}): string {
-  return labelled({ run: id, kind, ...others });
-}
-
-function labelled(all: Readonly<Record<string, string>>): string {
+function labelled(labels: Readonly<Record<string, string>>): string {
   const escaped = (text: string) =>
     text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
-  const pairs = Object.entries(all)
-    .map(([name, value]) => `${name}="${escaped(value)}"`);
-  return `{${pairs.join(",")}}`;
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
+  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
 }
 
 function secondsOf(time: string | null | undefined): number | null {

@@ -1,69 +1,53 @@
 /** The runs: found, described by a person, and started again. */
 
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { readSeeds } from "../../run/compare/comparison_session.ts";
-import { problems, RequestProblem } from "../http/problem.ts";
+import { RequestProblem } from "../http/problem.ts";
+import { json, jsonBody, route } from "../http/route.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
 import { configurationInForce } from "../runs/configuration_in_force.ts";
 import type { RunList } from "../runs/run_list.ts";
 import { changeNotes, notesSchema } from "../runs/run_notes.ts";
 import { runSchema, runStateSchema, type RunView } from "../runs/run_view.ts";
-import { json, newApi, requireRun, runParameter } from "./api.ts";
+import { newApi, requireRun, runParameter } from "./api.ts";
 
 const text = (what: string) => z.string().min(1).max(200).optional().describe(what);
 
-const list = createRoute({
-  method: "get",
-  path: "/api/runs",
+const list = route("get", "/api/runs", {
   summary: "All runs, or those that are looked for, the newest first unless sorted otherwise",
-  request: {
-    query: z.object({
-      search: text("In names, tags and notes, whatever the case."),
-      tag: text("Runs that have it."),
-      state: runStateSchema.optional(),
-      kind: runSchema.shape.kind.optional(),
-      sort: z.enum(["startedAt", "endedAt", "id", "state", "step"]).optional(),
-      order: z.enum(["ascending", "descending"]).optional().describe(
-        "Names and states ascend unless told, all others descend.",
-      ),
-    }),
-  },
-  responses: {
-    200: json(
-      "Those of the server and those of the command line.",
-      z.object({
-        runs: z.array(runSchema),
-        tags: z.array(z.string()).describe("All that any run has."),
-        problem: z.string().nullable().describe("Why what is shown may be behind."),
-      }),
+  query: z.object({
+    search: text("In names, tags and notes, whatever the case."),
+    tag: text("Runs that have it."),
+    state: runStateSchema.optional(),
+    kind: runSchema.shape.kind.optional(),
+    sort: z.enum(["startedAt", "endedAt", "id", "state", "step"]).optional(),
+    order: z.enum(["ascending", "descending"]).optional().describe(
+      "Names and states ascend unless told, all others descend.",
     ),
-    ...problems(422, 429),
-  },
+  }),
+  200: json(
+    "Those of the server and those of the command line.",
+    z.object({
+      runs: z.array(runSchema),
+      tags: z.array(z.string()).describe("All that any run has."),
+      problem: z.string().nullable().describe("Why what is shown may be behind."),
+    }),
+  ),
 });
 
-const one = createRoute({
-  method: "get",
-  path: "/api/runs/{id}",
+const one = route("get", "/api/runs/{id}", {
   summary: "A run",
-  request: { params: runParameter },
-  responses: { 200: json("The run.", runSchema), ...problems(404, 422, 429) },
+  params: runParameter,
+  200: json("The run.", runSchema),
+  refuses: [404],
 });
 
-const describe = createRoute({
-  method: "patch",
-  path: "/api/runs/{id}",
+const describe = route("patch", "/api/runs/{id}", {
   summary: "Gives a run tags and a note; what is left out stays",
-  request: {
-    params: runParameter,
-    body: {
-      required: true,
-      content: { "application/json": { schema: z.strictObject(notesSchema.shape).partial() } },
-    },
-  },
-  responses: {
-    200: json("The run.", runSchema),
-    ...problems(400, 404, 408, 409, 413, 415, 422, 429),
-  },
+  params: runParameter,
+  body: jsonBody(z.strictObject(notesSchema.shape).partial()),
+  200: json("The run.", runSchema),
+  refuses: [404, 409],
 });
 
 const againSchema = z.object({
@@ -76,18 +60,11 @@ const againSchema = z.object({
 /** What starts a run again. */
 export type RunAgain = z.infer<typeof againSchema>;
 
-const again = createRoute({
-  method: "get",
-  path: "/api/runs/{id}/request",
+const again = route("get", "/api/runs/{id}/request", {
   summary: "What starts the same run again: to be changed and sent to POST /api/runs",
-  request: { params: runParameter },
-  responses: {
-    200: json(
-      "With the settings that are in force.",
-      againSchema,
-    ),
-    ...problems(404, 409, 422, 429),
-  },
+  params: runParameter,
+  200: json("With the settings that are in force.", againSchema),
+  refuses: [404, 409],
 });
 
 /** Routes of the runs. */

@@ -1,11 +1,11 @@
 /** Texts of a run, and what its verifier made of them. */
 
-import { createRoute, z } from "@hono/zod-openapi";
-import { problems } from "../http/problem.ts";
+import { z } from "@hono/zod-openapi";
+import { json, route } from "../http/route.ts";
 import { readConfusion } from "../index/read_confusion.ts";
 import { findSamples } from "../index/read_samples.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
-import { json, MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
+import { MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
 
 const pair = z.tuple([z.number(), z.int()]).openapi({ minItems: 2, maxItems: 2 });
 
@@ -34,58 +34,48 @@ const sampleSchema = z.looseObject({
   critiques: z.array(z.looseObject({ text: z.string(), tokens: tokens.optional() })),
 }).describe("A line of samples.jsonl.").openapi("Sample");
 
-const samples = createRoute({
-  method: "get",
-  path: "/api/runs/{id}/samples",
+const samples = route("get", "/api/runs/{id}/samples", {
   summary: "Solutions with their critiques",
-  request: {
-    params: runParameter,
-    query: z.object({
-      step: numberParameter(0, MOST_STEPS).optional(),
-      // In an address it may take twelve times as much, of which the server reads 64 KiB.
-      group: z.string().max(4000).optional().describe("The text of a problem."),
-      filter: z.enum(["disagrees", "longest", "cut-off", "bad-format"]).optional().describe(
-        "disagrees: a verdict is not the truth; longest: the longest first; cut-off: no final answer; bad-format: " +
-          "not fully rewarded for its format, or a critique without verdict.",
-      ),
-      page: numberParameter(1, 1_000_000).optional().describe(
-        "Of 20 samples, from 1; without `longest` the newest are first.",
-      ),
-    }),
-  },
-  responses: {
-    200: json(
-      "A page of samples.",
-      z.object({ samples: z.array(sampleSchema), pages: z.int(), total: z.int() }),
+  params: runParameter,
+  query: z.object({
+    step: numberParameter(0, MOST_STEPS).optional(),
+    // In an address it may take twelve times as much, of which the server reads 64 KiB.
+    group: z.string().max(4000).optional().describe("The text of a problem."),
+    filter: z.enum(["disagrees", "longest", "cut-off", "bad-format"]).optional().describe(
+      "disagrees: a verdict is not the truth; longest: the longest first; cut-off: no final answer; bad-format: " +
+        "not fully rewarded for its format, or a critique without verdict.",
     ),
-    ...problems(404, 409, 422, 429),
-  },
+    page: numberParameter(1, 1_000_000).optional().describe(
+      "Of 20 samples, from 1; without `longest` the newest are first.",
+    ),
+  }),
+  200: json(
+    "A page of samples.",
+    z.object({ samples: z.array(sampleSchema), pages: z.int(), total: z.int() }),
+  ),
+  refuses: [404, 409],
 });
 
 const share = z.number();
 
-const confusion = createRoute({
-  method: "get",
-  path: "/api/runs/{id}/confusion",
+const confusion = route("get", "/api/runs/{id}/confusion", {
   summary: "The verifier's verdicts against the truth in its training steps",
-  request: { params: runParameter },
-  responses: {
-    200: json(
-      "Shares of a step's critiques; CORRECT is the positive class.",
-      z.object({
-        points: z.array(z.object({
-          step: z.int(),
-          source: z.literal("training"),
-          trueCorrect: share,
-          falseCorrect: share,
-          trueIncorrect: share,
-          falseIncorrect: share,
-          unparsed: share,
-        })),
-      }),
-    ),
-    ...problems(404, 409, 422, 429),
-  },
+  params: runParameter,
+  200: json(
+    "Shares of a step's critiques; CORRECT is the positive class.",
+    z.object({
+      points: z.array(z.object({
+        step: z.int(),
+        source: z.literal("training"),
+        trueCorrect: share,
+        falseCorrect: share,
+        trueIncorrect: share,
+        falseIncorrect: share,
+        unparsed: share,
+      })),
+    }),
+  ),
+  refuses: [404, 409],
 });
 
 /** Routes of samples. */

@@ -1,11 +1,12 @@
 /** Starting a run, and what is needed to decide on one. */
 
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { join } from "node:path";
 import { UserError } from "../../base/user_error.ts";
 import { tangoConfigSchema } from "../../run/config/config_schema.ts";
 import { sftConfigSchema } from "../../run/config/sft_config_schema.ts";
-import { problems, RequestProblem } from "../http/problem.ts";
+import { RequestProblem } from "../http/problem.ts";
+import { json, jsonBody, route } from "../http/route.ts";
 import type { AllowedFolders } from "../launches/allowed_paths.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
 import type { Launcher } from "../launches/launcher.ts";
@@ -18,36 +19,27 @@ import {
   runRequestSchema,
 } from "../launches/run_request.ts";
 import { runSchema } from "../runs/run_view.ts";
-import { json, newApi } from "./api.ts";
+import { newApi } from "./api.ts";
 
 /** Plans that requests may wait for at a time: each is a process that opens a GPU, one after the other. */
 const MOST_PLANS = 4;
 
-const body = <Schema extends z.ZodType>(schema: Schema) =>
-  ({ required: true, content: { "application/json": { schema } } }) as const;
-
 const startOf = (request: ReturnType<typeof runRequestSchema>) =>
-  createRoute({
-    method: "post",
-    path: "/api/runs",
+  route("post", "/api/runs", {
     summary: "Starts a run as soon as its memory is free",
-    request: {
-      headers: z.object({
-        "idempotency-key": z.string().min(1).max(255).optional().describe(
-          "A request that is sent again with the key of an earlier one starts nothing, and is answered as that was.",
-        ),
-      }),
-      body: body(z.strictObject({
-        ...request.shape,
-        run: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/).optional().describe(
-          "The name of its folder; left out: the next free one.",
-        ),
-      })),
-    },
-    responses: {
-      202: json("The run, which waits or is starting.", runSchema),
-      ...problems(400, 408, 409, 413, 415, 422, 429, 503),
-    },
+    headers: z.object({
+      "idempotency-key": z.string().min(1).max(255).optional().describe(
+        "A request that is sent again with the key of an earlier one starts nothing, and is answered as that was.",
+      ),
+    }),
+    body: jsonBody(z.strictObject({
+      ...request.shape,
+      run: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/).optional().describe(
+        "The name of its folder; left out: the next free one.",
+      ),
+    })),
+    202: json("The run, which waits or is starting.", runSchema),
+    refuses: [409, 503],
   });
 
 const use = z.object({ what: z.string(), bytes: z.number() });
@@ -63,49 +55,35 @@ const planSchema = z.object({
 export type Plan = z.infer<typeof planSchema>;
 
 const planOf = (request: ReturnType<typeof runRequestSchema>) =>
-  createRoute({
-    method: "post",
-    path: "/api/plan",
+  route("post", "/api/plan", {
     summary: "What a run would take of a GPU's memory",
-    request: { body: body(request) },
-    responses: {
-      200: json("At most.", planSchema),
-      ...problems(400, 408, 413, 415, 422, 429, 503),
-    },
+    body: jsonBody(request),
+    200: json("At most.", planSchema),
+    refuses: [503],
   });
 
-const presets = createRoute({
-  method: "get",
-  path: "/api/presets",
+const presets = route("get", "/api/presets", {
   summary: "Configurations that come with the program",
-  responses: {
-    200: json(
-      "By name.",
-      z.object({
-        presets: z.array(z.object({
-          name: z.string(),
-          kind: z.enum(["train", "sft"]),
-          description: z.string(),
-          configuration: z.record(z.string(), z.unknown()),
-        })),
-      }),
-    ),
-    ...problems(429),
-  },
+  200: json(
+    "By name.",
+    z.object({
+      presets: z.array(z.object({
+        name: z.string(),
+        kind: z.enum(["train", "sft"]),
+        description: z.string(),
+        configuration: z.record(z.string(), z.unknown()),
+      })),
+    }),
+  ),
 });
 
-const schema = createRoute({
-  method: "get",
-  path: "/api/schema",
+const schema = route("get", "/api/schema", {
   summary: "The JSON schema of a configuration",
-  request: { query: z.object({ kind: z.enum(["train", "sft", "compare"]) }) },
-  responses: {
-    200: json(
-      "Of what may be written, with defaults and descriptions.",
-      z.record(z.string(), z.unknown()),
-    ),
-    ...problems(422, 429),
-  },
+  query: z.object({ kind: z.enum(["train", "sft", "compare"]) }),
+  200: json(
+    "Of what may be written, with defaults and descriptions.",
+    z.record(z.string(), z.unknown()),
+  ),
 });
 
 /** Routes that start runs. */

@@ -1,8 +1,9 @@
 /** What is not about one run. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import { json } from "../http/route.ts";
 import type { RunList } from "../runs/run_list.ts";
-import { json, newApi } from "./api.ts";
+import { newApi } from "./api.ts";
 
 const healthSchema = z.object({
   status: z.enum(["ok", "behind"]),

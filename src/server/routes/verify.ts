@@ -1,8 +1,9 @@
 /** A solution is judged by a run's verifier. */
 
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { listCheckpoints } from "../../run/store/checkpoint.ts";
-import { problems, RequestProblem } from "../http/problem.ts";
+import { RequestProblem } from "../http/problem.ts";
+import { jsonBody, route } from "../http/route.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
 import { verifyInProcess } from "../launches/verify_process.ts";
 import { newApi, requireRun, WITHOUT_NUL } from "./api.ts";
@@ -13,39 +14,26 @@ const AT_ONCE = 1;
 // They are arguments of a process, which have no NUL in them and at most 128 KiB each.
 const text = z.string().min(1).max(40_000).regex(WITHOUT_NUL, "expected no NUL");
 
-const verify = createRoute({
-  method: "post",
-  path: "/api/verify",
+const verify = route("post", "/api/verify", {
   summary: "A run's verifier judges a solution, which its generator writes unless it is given",
-  request: {
-    body: {
-      required: true,
-      content: {
-        "application/json": {
-          schema: z.strictObject({
-            run: z.string().min(1).max(255),
-            checkpoint: z.int().min(0).max(2 ** 40).nullable().default(null)
-              .describe("As they were after this step; null: in the newest checkpoint."),
-            problem: text,
-            solution: text.nullable().default(null)
-              .describe("<think><step>…</step></think><answer>\\boxed{…}</answer>"),
-            temperature: z.number().min(0).max(10).default(0).describe(
-              "Of sampling; 0 takes the likeliest token.",
-            ),
-            seed: z.int().min(0).max(2 ** 32 - 1).default(0),
-          }),
-        },
-      },
-    },
+  body: jsonBody(z.strictObject({
+    run: z.string().min(1).max(255),
+    checkpoint: z.int().min(0).max(2 ** 40).nullable().default(null)
+      .describe("As they were after this step; null: in the newest checkpoint."),
+    problem: text,
+    solution: text.nullable().default(null)
+      .describe("<think><step>…</step></think><answer>\\boxed{…}</answer>"),
+    temperature: z.number().min(0).max(10).default(0).describe(
+      "Of sampling; 0 takes the likeliest token.",
+    ),
+    seed: z.int().min(0).max(2 ** 32 - 1).default(0),
+  })),
+  200: {
+    description: "JSON lines as they come: {type: solution | critique, text}, pieces of both; " +
+      "at last {type: judged, steps, stepJudgments, verdict, …} or {type: failed, message}.",
+    content: { "application/x-ndjson": { schema: z.string() } },
   },
-  responses: {
-    200: {
-      description: "JSON lines as they come: {type: solution | critique, text}, pieces of both; " +
-        "at last {type: judged, steps, stepJudgments, verdict, …} or {type: failed, message}.",
-      content: { "application/x-ndjson": { schema: z.string() } },
-    },
-    ...problems(400, 404, 408, 409, 413, 415, 422, 429),
-  },
+  refuses: [404, 409],
 });
 
 /**

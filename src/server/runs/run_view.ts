@@ -56,6 +56,10 @@ export const runSchema = z.object({
 /** A run as the API shows it. */
 export type RunView = z.infer<typeof runSchema>;
 
+/** Whether a run has processes, or is about to. */
+export const isGoing = (state: RunView["state"]): boolean =>
+  ["starting", "running", "paused", "stopping"].includes(state);
+
 /** What is known of a run. */
 export interface KnownRun {
   /** By its folder. */
