@@ -2,7 +2,7 @@ import type { TokenOutputs } from "./losses.ts";
 import type { Reducer } from "./reducer.ts";
 import type { TrainingSequence } from "./sequence.ts";
 
-/** What was found of sequences. */
+/** Outputs by sequence. */
 export type Found<Outputs extends TokenOutputs> = Map<TrainingSequence, Outputs>;
 
 /**

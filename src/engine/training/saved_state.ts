@@ -29,7 +29,7 @@ interface StateTensor {
   readonly slices: readonly StateSlice[];
 }
 
-/** What an update changes, by its name in a file: of the adapter, or of all weights. */
+/** Tensors that an update changes, by their names in a file: of the adapter, or of all weights. */
 function stateOf({ model, optimizer }: ModelInTraining): Map<string, StateTensor> {
   const state = new Map<string, StateTensor>();
   const momentSlices = (tensor: number, which: keyof SliceMoments) =>

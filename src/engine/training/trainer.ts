@@ -44,15 +44,15 @@ export interface TrainerOptions extends PassOptions {
   readonly shards: number;
 }
 
-/** What `forwardBackward` found. */
+/** Result of `forwardBackward`. */
 export interface LossResult<L extends Loss> {
   /** The loss itself, a sum over all predictions. */
   readonly loss: number;
-  /** Of each sequence, in the order given. */
+  /** Outputs of each sequence, in the order given. */
   readonly outputs: readonly LossOutputs<L>[];
 }
 
-/** What all passes of a call have in common. */
+/** Settings that all passes of a call share. */
 interface LossSettings<L extends Loss> extends Omit<LossPassOptions<L>, "gradientCheckpointing"> {
   readonly between?: BetweenPasses;
 }
@@ -128,7 +128,7 @@ export class Trainer {
         ? this.#addWhole(groups, settings, found)
         : this.#addShards(groups, settings, found));
     } catch (error) {
-      // What is there now is half a batch's.
+      // The gradients are now those of half a batch.
       this.#areLost ||= hadGradients;
       this.#hasGradients = false;
       throw error;
