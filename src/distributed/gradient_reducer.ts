@@ -21,7 +21,7 @@ export function gradientReducer(communicator: Communicator): Reducer {
     rank,
     size,
     together: (task) => together(communicator, task),
-    gather: (parts) => allGather(communicator, parts),
+    gather: (perProcess) => allGather(communicator, perProcess),
     reduce: (gpu, gradients, shards, whole, compute) => {
       if (size === 1) return compute();
       const first = FIRST_CHANNEL + 2 * (reductions++ % (CHANNELS / 2));

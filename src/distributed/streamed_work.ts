@@ -1,7 +1,7 @@
 import type { Communicator } from "./communicator.ts";
 import { failureOf, type Outcome, valueOf } from "./outcomes.ts";
 import type { Placed } from "./placed.ts";
-import { cutOver } from "./shared_work.ts";
+import { sharesOf } from "./shared_work.ts";
 import { receiveValue, sendValue } from "./values.ts";
 
 /** Some of what a rank has found, and at last what came of it all. */
@@ -30,7 +30,7 @@ export async function streamOut<Thing, Item, Found>(
   // It is awaited below, unless this rank's own work fails first.
   heard.catch(() => {});
   if (here !== null) {
-    const share = cutOver(ranks, items, lengthOf)[ranks.indexOf(all.rank)];
+    const share = sharesOf(ranks, items, lengthOf)[ranks.indexOf(all.rank)];
     const outbox = new Outbox<Found>(all);
     try {
       await work(here, share.map((i) => items[i]), (found) => {

@@ -15,9 +15,9 @@ export async function gatherValues<Value>(
   const lengths = Array.from({ length: size }, () => new Uint32Array(1));
   lengths[rank][0] = bytes.length;
   await allGather(communicator, lengths.map(({ buffer }) => new Uint8Array(buffer)));
-  const parts = lengths.map(([length], r) => r === rank ? bytes : new Uint8Array(length));
-  await allGather(communicator, parts);
-  return parts.map((part, r) => r === rank ? own : deserialize(part) as Value);
+  const perRank = lengths.map(([length], r) => r === rank ? bytes : new Uint8Array(length));
+  await allGather(communicator, perRank);
+  return perRank.map((bytes, r) => r === rank ? own : deserialize(bytes) as Value);
 }
 
 /** What each rank has, told to `root` alone, in the order of the ranks; null on the others. All ranks call it. */

@@ -1,7 +1,7 @@
 import { generatorFormatScore, verifierFormatScore } from "./text/format_score.ts";
 import { parseCritique, type ParsedCritique } from "./text/parse_critique.ts";
 import { type ParsedSolution, parseSolution } from "./text/parse_solution.ts";
-import { cutOver, shareOut } from "../distributed/shared_work.ts";
+import { shareOut, sharesOf } from "../distributed/shared_work.ts";
 import { streamOut } from "../distributed/streamed_work.ts";
 import type { RolloutResponse, Sampling } from "../engine/sampling/rollout.ts";
 import type { Policy } from "./policy.ts";
@@ -161,7 +161,7 @@ export async function sampleAhead<Problem>(
   const { all, ranks, here } = generator.engine;
   if (here === null) return;
   const asked = askGenerator(generator, source, problems, count, 0);
-  const shares = cutOver(ranks, asked, (request) => mostTokens(generator, request));
+  const shares = sharesOf(ranks, asked, (request) => mostTokens(generator, request));
   const own = shares[ranks.indexOf(all.rank)].map((i) => asked[i]);
   const groups = await respond(here, generator, own, sampling);
   here.ahead.keep(askedOf(here, own, sampling), groups);

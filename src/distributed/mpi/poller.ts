@@ -3,7 +3,7 @@ import { clearImmediate, setImmediate } from "node:timers";
 /** Something that is looked at again and again until it is done. */
 export interface Pending {
   /**
-   * Looks at it: `moved` says that a part of it is through.
+   * Looks at the transfer: `moved` says that some of it is through.
    *
    * @throws whatever ends all waiting
    */

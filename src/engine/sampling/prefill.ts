@@ -16,7 +16,7 @@ import type { KvCache } from "./kv_cache.ts";
 import type { PromptReader, PromptRow } from "./prompt_log_probs.ts";
 import type { Sequence } from "./sequence.ts";
 
-/** Part of a sequence to compute before it is decoded. */
+/** A stretch of a sequence to compute before it is decoded. */
 export interface Prefill {
   readonly sequence: Sequence;
   /** Positions `first` to `end` - 1 are computed. */

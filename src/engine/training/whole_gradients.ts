@@ -38,7 +38,7 @@ export class WholeGradients {
     this.#begun.promise.catch(() => {});
   }
 
-  /** The sums of this process's parts, see `Reducer.reduce`, once all but the last pass is through. */
+  /** The sums of this process's shards, see `Reducer.reduce`, once all but the last pass is through. */
   get begun(): Promise<readonly ShardSum[]> {
     return this.#begun.promise;
   }

@@ -56,7 +56,7 @@ export interface ParameterOptions {
 
 /** Where a tensor, or a tile of one, lies: a segment of the weights and its first element in it. */
 interface Place {
-  readonly part: NamedRange;
+  readonly tensor: NamedRange;
   readonly segment: Tensor;
   readonly start: number;
 }
@@ -167,7 +167,7 @@ export class Parameters {
   shapes(): Map<string, readonly number[]> {
     const shapes = new Map<string, readonly number[]>();
     for (const { block } of this.#placements.values()) {
-      for (const { name, shape } of block.parts) shapes.set(name, shape);
+      for (const { name, shape } of block.tensors) shapes.set(name, shape);
     }
     return shapes;
   }
@@ -182,8 +182,8 @@ export class Parameters {
   /** Where each tensor, or tile of one, lies. */
   *places(): Generator<Place> {
     for (const { block, segment, offset } of this.#placements.values()) {
-      for (const part of block.parts) {
-        yield { part, segment: this.weights[segment], start: offset + part.offset };
+      for (const tensor of block.tensors) {
+        yield { tensor, segment: this.weights[segment], start: offset + tensor.offset };
       }
     }
   }
@@ -192,7 +192,7 @@ export class Parameters {
   name(segments: readonly Float32Array[]): Record<string, Float32Array> {
     const named: Record<string, Float32Array> = {};
     for (const { block, segment, offset } of this.#placements.values()) {
-      for (const { name, shape, first, size, offset: within } of block.parts) {
+      for (const { name, shape, first, size, offset: within } of block.tensors) {
         const start = offset + within;
         named[name] ??= new Float32Array(sizeOf(shape));
         named[name].set(segments[segment].subarray(start, start + size), first);
@@ -204,10 +204,10 @@ export class Parameters {
   /** The weights by name, read from the GPU in pieces, as f32 whatever they are stored as. */
   tensors(): Map<string, NamedTensor> {
     const tensors = new Map<string, NamedTensor>();
-    for (const [name, places] of Map.groupBy(this.places(), ({ part }) => part.name)) {
+    for (const [name, places] of Map.groupBy(this.places(), ({ tensor }) => tensor.name)) {
       const { gpu } = this;
       tensors.set(name, {
-        shape: places[0].part.shape,
+        shape: places[0].tensor.shape,
         async *pieces() {
           for (const place of places) yield* floatPieces(gpu, place);
         },
@@ -237,7 +237,7 @@ export class Parameters {
    */
   set(weights: NamedWeights): void {
     const unknown = new Set(Object.keys(weights));
-    for (const { part: { name, shape, first, size }, segment, start } of this.places()) {
+    for (const { tensor: { name, shape, first, size }, segment, start } of this.places()) {
       const data = weights[name];
       if (!data) continue;
       if (data.length !== sizeOf(shape)) {
@@ -260,10 +260,10 @@ export class Parameters {
 /** Reads a place's elements in order, as f32 whatever they are stored as. */
 async function* floatPieces(
   gpu: Gpu,
-  { part, segment, start }: Place,
+  { tensor, segment, start }: Place,
 ): AsyncGenerator<Float32Array> {
-  if (isQuantised(segment.dtype)) return yield* quantisedPieces(gpu, { part, segment, start });
-  for await (const piece of readPieces(gpu, segment.view(start, [part.size]))) {
+  if (isQuantised(segment.dtype)) return yield* quantisedPieces(gpu, { tensor, segment, start });
+  for await (const piece of readPieces(gpu, segment.view(start, [tensor.size]))) {
     yield fromStorage(piece, segment.dtype);
   }
 }
@@ -271,7 +271,7 @@ async function* floatPieces(
 /** Quantised blocks become f32 on the GPU before they are read, by rows of a group's elements. */
 async function* quantisedPieces(
   gpu: Gpu,
-  { part: { size }, segment, start }: Place,
+  { tensor: { size }, segment, start }: Place,
 ): AsyncGenerator<Float32Array> {
   const width = 32;
   const source = segment.reshape(segment.size / width, width);

@@ -19,7 +19,7 @@ const leastSlices = 4;
 
 /**
  * Cuts flat tensors into slices that processes look after, dealt out in turn: the gradient of neighbouring
- * layers then leaves for all of them at once. A slice is small enough to be sent as one piece. A process by
+ * layers then leaves for all of them at once. A slice is small enough to be sent as one message. A process by
  * itself has every tensor in one slice.
  *
  * @param sizes elements of each tensor
@@ -43,7 +43,7 @@ function sliceElements(sizes: readonly number[], owners: number): number {
   return Math.max(1, Math.min(even, most)) * partialElements;
 }
 
-/** The slices that each owner has in one round of an exchange; undefined for those that have no more. */
+/** A round of an exchange: one slice of each owner; undefined for those that have no more. */
 export type SliceRound = readonly (Slice | undefined)[];
 
 /** The first slice of each owner, then the second of each, and so on. */
@@ -67,9 +67,9 @@ export interface SliceExchange {
   /**
    * Brings together what each process has.
    *
-   * @param parts of each process its bytes, of lengths that all know; those of the others are overwritten
+   * @param perProcess the bytes of each process, of lengths that all know; those of the others are overwritten
    */
-  gather(parts: readonly Uint8Array[]): Promise<void>;
+  gather(perProcess: readonly Uint8Array[]): Promise<void>;
 
   /** Makes `tensors` hold on every process what each slice's owner has in it. */
   gatherSlices(gpu: Gpu, tensors: readonly Tensor[], slices: readonly Slice[]): Promise<void>;

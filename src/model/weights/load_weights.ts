@@ -28,7 +28,7 @@ export function checkWeights(
   { tied = false }: { readonly tied?: boolean } = {},
 ): void {
   const unknown = new Set(file.tensors.keys());
-  const wanted = blocks.flatMap(({ parts }) => parts);
+  const wanted = blocks.flatMap(({ tensors }) => tensors);
   for (const { name, shape } of wanted) {
     const tensor = file.tensors.get(name);
     if (!tensor) throw new UserError(`${file.path}: tensor ${name} [${shape}] is missing`);
@@ -58,7 +58,7 @@ export async function loadWeights(
   file: WeightFile,
 ): Promise<void> {
   for (
-    const { part: { name, shape, first: origin, size }, segment, start } of parameters.places()
+    const { tensor: { name, shape, first: origin, size }, segment, start } of parameters.places()
   ) {
     const tensor = file.tensors.get(name);
     if (!tensor) throw new Error(`${file.path} was not checked: it has no tensor ${name}`);

@@ -59,7 +59,7 @@ function quantisedStorage(file: WeightFile, blocks: readonly Block[]): WeightSto
       : quantised.length === types.length
       ? blocksFor(quantised)
       : "f32";
-    for (const { name } of block.parts) storages.set(name, storage);
+    for (const { name } of block.tensors) storages.set(name, storage);
   }
   return (tensor) => storages.get(tensor) ?? "f32";
 }
@@ -71,6 +71,6 @@ function hasQuantised(file: WeightFile, blocks: readonly Block[]): boolean {
 const matrices = (blocks: readonly Block[]) => blocks.filter(({ shape }) => shape.length > 1);
 
 function typesOf(file: WeightFile, blocks: readonly Block[]): StoredType[] {
-  const names = blocks.flatMap(({ parts }) => parts.map(({ name }) => name));
+  const names = blocks.flatMap(({ tensors }) => tensors.map(({ name }) => name));
   return names.flatMap((name) => file.tensors.get(name)?.type ?? []);
 }

@@ -45,13 +45,13 @@ export const gradientCheckpointingSchema = flag().default(false).describe(
   "Keeps each layer's input alone for the backward pass, which computes the rest again: less memory.",
 );
 
-/** Parts of a batch. */
+/** Most shards of a batch. */
 export const MOST_SHARDS = 1024;
 
 /** How a batch's gradient is summed; see `TrainerOptions`. */
 export const reductionSchema = section({
   shards: wholeNumber({ minimum: 1, maximum: MOST_SHARDS }).default(1).describe(
-    "Parts, of whole prompts and about equally many tokens, that each update's batch is cut into. Their gradients are added over a fixed tree: with more than 1, neither `micro_batch_tokens` nor the number of processes that share the parts shows in a bit of the result. Takes the memory of log2(shards) more gradients. With 1 a run that begins on several ranks takes one part for each that trains the same model, and keeps to them.",
+    "Shards, of whole prompts and about equally many tokens, that each update's batch is cut into. Their gradients are added over a fixed tree: with more than 1, neither `micro_batch_tokens` nor the number of processes that share them shows in a bit of the result. Takes the memory of log2(shards) more gradients. With 1 a run that begins on several ranks takes one for each that trains the same model, and keeps to them.",
   ),
 });
 

@@ -72,9 +72,9 @@ export interface RehearsedPhase {
   readonly among?: readonly MemoryUse[];
 }
 
-/** What a trainer's sums of a batch's parts take; nothing where the batch is one part. */
+/** Memory of a trainer's shard sums; none where the batch is one shard. */
 export function shardSumUses({ shardSumBytes: bytes, options: { shards } }: Trainer): MemoryUse[] {
-  return bytes > 0 ? [{ what: `sums of its batch's ${shards} parts`, bytes }] : [];
+  return bytes > 0 ? [{ what: `sums of its batch's ${shards} shards`, bytes }] : [];
 }
 
 /** Measures phases on a rehearsal GPU on which the models are. */

@@ -39,7 +39,7 @@ export async function planSftMemory(
           what: "training",
           run: async () => {
             for (const pass of fullestPasses(some, config.batch_size, most)) {
-              // As many times as there are parts, so that each of them makes this pass.
+              // The pass as many times as there are shards, so that each shard makes it.
               const samples = Array.from({ length: config.reduction.shards }, () => pass).flat();
               await updateSupervised(trainer, samples, anyNumbers);
             }

@@ -104,7 +104,7 @@ async function update(
   const once = { ...options, miniBatches: 1, epochs: 1 };
   for (const promptTokens of [shortest, longest]) {
     const pass = fullestPass(config, model, promptTokens, maximumResponse);
-    // As many times as there are parts, so that each of them makes this pass.
+    // The pass as many times as there are shards, so that each shard makes it.
     const groups = Array.from({ length: config.reduction.shards }, () => pass).flat();
     // Neighbours with the same prompt would share it.
     const samples = groups.flatMap((group, g) => {

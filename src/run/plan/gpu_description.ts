@@ -29,7 +29,7 @@ const descriptionSchema = section({
     bandwidth: realNumber({ above: 0, maximum: 1 }),
   }).nullable().default(null),
   launch_microseconds: realNumber({ minimum: 0 }).nullable().default(null),
-  /** Ranks that share the device: each has its part of the rates. */
+  /** Ranks that share the device: each has its share of the rates. */
   shared_by: wholeNumber({ minimum: 1 }).default(1),
   host_gbps: realNumber({ above: 0 }),
   machine: link().extend({ gpus: wholeNumber({ minimum: 1 }) }).strict(),

@@ -290,13 +290,13 @@ export function decodeWork(model: CountedModel, slots: number, pairs: number): W
 /**
  * An update of N parameters of which this rank has a share: the norm reads its gradients (4 bytes), AdamW reads
  * parameter, gradient and both moments and writes all but the gradient (28 bytes); gradients are cleared once
- * for each part of the batch that the rank computes, and each part after the first is copied and added (20 bytes).
+ * for each shard of the batch that the rank computes, and each shard after the first is copied and added (20 bytes).
  */
-export function optimizerWork(parameters: number, share: number, parts: number): Work {
-  const perPart = 4 * parts + 20 * (parts - 1);
+export function optimizerWork(parameters: number, share: number, shards: number): Work {
+  const summed = 4 * shards + 20 * (shards - 1);
   return {
     ...noWork,
-    otherBytes: parameters * (share * 32 + perPart),
+    otherBytes: parameters * (share * 32 + summed),
     launches: 4,
   };
 }

@@ -3,7 +3,7 @@ import { BufferTooLarge } from "../../gpu/buffer_pool.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { planTangoMemory } from "../memory/tango_memory_plan.ts";
-import { inParts } from "../config/placement.ts";
+import { inShards } from "../config/placement.ts";
 import type { RankMemory } from "./format_prediction.ts";
 import type { PlannedPlacement } from "./planned_run.ts";
 import { ranksOf, trainingRanks } from "./prediction.ts";
@@ -25,9 +25,9 @@ export async function predictMemory(
   const { all } = ranksOf(placement);
   const size = Math.min(all, mostRehearsedRanks);
   const smaller = fewer(placement, size);
-  const parts = inParts(config, trainingRanks({ config }, placement)).reduction.shards;
+  const planned = inShards(config, trainingRanks({ config }, placement)).reduction.shards;
   const training = trainingRanks({ config }, smaller);
-  const shards = Math.max(training, Math.round(parts * size / all));
+  const shards = Math.max(training, Math.round(planned * size / all));
   const shared = { ...config, reduction: { ...config.reduction, shards } };
   if (smaller.kind === "colocated") {
     const alike = { ...shared, placement: null };
