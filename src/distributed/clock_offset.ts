@@ -4,9 +4,9 @@ import type { Communicator } from "./communicator.ts";
 const questions = 8;
 
 /**
- * What this rank adds to its clock to read the first rank's (Cristian 1989): asked eight times, the answer that
- * came back soonest was given halfway between question and answer, within half of the time that took. All ranks
- * call it.
+ * Milliseconds to add to this rank's clock to read the first rank's (Cristian 1989): of eight questions the one
+ * answered soonest counts, and the first rank's time is taken to be that halfway between question and answer, which
+ * is wrong by at most half the time between them. All ranks call it.
  *
  * @param clock milliseconds
  */

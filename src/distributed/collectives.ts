@@ -1,4 +1,4 @@
-/** What all ranks of a communicator do together, made of sending and receiving. All of them call it. */
+/** Collective operations, made of sending and receiving: every rank of the communicator calls them. */
 
 import type { Communicator } from "./communicator.ts";
 

@@ -3,7 +3,7 @@ import type { z } from "zod";
 /** Characters of a line; a longer one is no message. */
 export const LONGEST_LINE = 2 ** 18;
 
-/** Who listens to a connection. */
+/** Listener to a connection. */
 export interface Listener<Received> {
   hear(message: Received): void;
   /** The connection has ended. */
