@@ -6,7 +6,7 @@ import type { ModelConfig } from "./config.ts";
 /** A tensor as Hugging Face names it, or some rows of one, and where they lie in a block. */
 export interface NamedRange {
   readonly name: string;
-  /** Of the whole tensor. */
+  /** Shape of the whole tensor. */
   readonly shape: readonly number[];
   /** The first element in the tensor; not 0 for the later tiles of a large one. */
   readonly first: number;
@@ -136,7 +136,7 @@ export function storageOfTensor(storage: WeightStorage, tensor: string): MatrixT
   return typeof storage === "function" ? storage(tensor) : storage;
 }
 
-/** Where a block lies: which segment, and at which element of it. */
+/** Place of a block: its segment, and its first element there. */
 export interface SegmentPlace {
   readonly block: Block;
   readonly segment: number;

@@ -39,7 +39,7 @@ export function linearForward(
   return y;
 }
 
-/** The same into y [T, O]. */
+/** As `linear`, into y [T, O]. */
 function linearInto(
   gpu: Gpu,
   label: string,

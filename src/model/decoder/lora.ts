@@ -22,7 +22,7 @@ export interface LoraConfig {
   readonly targets: readonly LoraTarget[];
 }
 
-/** The same projections in one order, so that equal adapters are written alike. */
+/** Projections in one order, so that equal adapters are written alike. */
 export function orderTargets(targets: readonly LoraTarget[]): LoraTarget[] {
   return loraTargets.filter((target) => targets.includes(target));
 }

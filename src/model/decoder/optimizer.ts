@@ -17,7 +17,7 @@ export interface AdamwNumbers {
   readonly maxGradientNorm: number;
 }
 
-/** What one update did. */
+/** Result of an update. */
 export interface UpdateResult {
   /** Global L2 norm of the gradient before clipping. */
   readonly gradientNorm: number;
@@ -33,14 +33,14 @@ export interface UpdateResult {
 export class Optimizer {
   /** Updates made so far; a checkpoint keeps it with the moments. */
   step = 0;
-  /** All gradients, a few flat tensors. */
+  /** Flat tensors that hold all gradients. */
   readonly gradients: readonly Tensor[];
-  /** Of weights, gradients and moments. */
+  /** Slices of weights, gradients and moments alike. */
   readonly slices: readonly Slice[];
   readonly moments: Moments;
   readonly #parameters: Parameters;
   readonly #norm: SharedNorm;
-  /** An update has begun and not come to its end. */
+  /** Whether an update has begun and not come to its end. */
   #isUpdating = false;
 
   /** @throws Error when the model was not made for training */
@@ -54,7 +54,7 @@ export class Optimizer {
     this.#norm = new SharedNorm(gpu, this.slices, exchange);
   }
 
-  /** Those that this process updates. */
+  /** Slices that this process updates. */
   get ownSlices(): Slice[] {
     return this.slices.filter(({ owner }) => owner === this.exchange.rank);
   }

@@ -27,7 +27,7 @@ export type NamedWeights = Readonly<Record<string, Float32Array>>;
 /** A tensor whose elements are on the GPU. */
 export interface NamedTensor {
   readonly shape: readonly number[];
-  /** Its elements in order. Nobody may write to the weights before the last piece was read. */
+  /** The elements in order. Nobody may write to the weights before the last piece was read. */
   pieces(): AsyncGenerator<Float32Array>;
 }
 
@@ -44,17 +44,17 @@ export interface TableTileParameter extends Parameter {
   readonly firstRow: number;
 }
 
-/** What memory is taken for a model's parameters. */
+/** Options for the memory of a model's parameters. */
 export interface ParameterOptions {
   /** Whether gradients are kept too. */
   readonly trained: boolean;
-  /** Of matrices; f32 by default, and always where they are trained. */
+  /** Storage of matrices; f32 by default, and always where they are trained. */
   readonly storage?: WeightStorage;
   /** Bytes of the longest flat tensor; by default as many as the device binds. */
   readonly segmentBytes?: number;
 }
 
-/** Where a tensor, or a tile of one, lies: a segment of the weights and its first element in it. */
+/** Place of a tensor, or of a tile of one: a segment of the weights and its first element there. */
 interface Place {
   readonly tensor: NamedRange;
   readonly segment: Tensor;
@@ -96,12 +96,12 @@ export class Parameters {
     return this.#version;
   }
 
-  /** Whoever writes to the weights says so. */
+  /** Counts a change of the weights; called by all that write to them. */
   weightsChanged(): void {
     this.#version++;
   }
 
-  /** The same weights a second time, without gradients; release both. */
+  /** A copy of the weights, without gradients; release both. */
   copy(): Parameters {
     const copy = new Parameters(this.gpu, this.makeBlocks, { ...this.options, trained: false });
     this.weights.forEach((segment, i) => this.gpu.copy(segment, copy.weights[i]));
@@ -172,14 +172,14 @@ export class Parameters {
     return shapes;
   }
 
-  /** Where each block lies: its segment, and elements of it. */
+  /** Place of each block: its segment, and its elements there. */
   *blocks(): Generator<{ key: string; segment: number; first: number; end: number }> {
     for (const { block: { key, shape }, segment, offset } of this.#placements.values()) {
       yield { key, segment, first: offset, end: offset + sizeOf(shape) };
     }
   }
 
-  /** Where each tensor, or tile of one, lies. */
+  /** Place of each tensor, or tile of one. */
   *places(): Generator<Place> {
     for (const { block, segment, offset } of this.#placements.values()) {
       for (const tensor of block.tensors) {

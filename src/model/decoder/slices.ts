@@ -58,9 +58,9 @@ export function windowOn(tensors: readonly Tensor[], { tensor, first, end }: Sli
   return tensors[tensor].view(first, [end - first]);
 }
 
-/** What processes that share a model's slices do together. What one of them calls, all of them call. */
+/** The exchange between processes that share a model's slices. What one of them calls, all of them call. */
 export interface SliceExchange {
-  /** This process among them, from 0. */
+  /** Number of this process among them, from 0. */
   readonly rank: number;
   readonly size: number;
 

@@ -84,14 +84,14 @@ export async function loadWeights(
         interleavedHead: tensor.interleavedHead,
       });
       gpu.release(packed);
-      // Else the pieces on their way to the GPU pile up in host memory.
+      // Without waiting, pieces on their way to the GPU would pile up in host memory.
       await gpu.finish();
     }
   }
   parameters.weightsChanged();
 }
 
-/** The same memory as 32-bit words where it is a whole number of them. */
+/** Bytes as 32-bit words: the same memory where it is a whole number of words, else a padded copy. */
 function wordsOf(bytes: Uint8Array<ArrayBuffer>): Uint32Array {
   const { buffer, byteOffset, length } = bytes;
   if (length % 4 === 0) return new Uint32Array(buffer, byteOffset, length / 4);
