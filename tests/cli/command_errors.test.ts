@@ -37,7 +37,7 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
       "train --ranks 2 --set rewards.module=src/base/failure.ts",
       /^src\/base\/failure\.ts: the reward module has no default export/,
     ],
-    ["train --ranks 3 --set reduction.shards=2", /3 ranks train .* has 2 parts,/],
+    ["train --ranks 3 --set reduction.shards=2", /3 ranks train .* has 2 shards,/],
     [
       "train --ranks 2 --set placement.generator=0 --set placement.verifier=2",
       /there is no rank 2/,

@@ -27,7 +27,7 @@ export interface Placement {
   readonly verifier: readonly number[];
 }
 
-/** What a placement depends on. */
+/** The configuration that a placement depends on. */
 export interface PlacedConfig {
   readonly placement: z.output<typeof placementSchema>;
   readonly reduction: { readonly shards: number };

@@ -78,7 +78,7 @@ export const seedSchema = wholeNumber({ minimum: 0, maximum: 2 ** 32 - 1 }).defa
 export const runDirectorySchema = text("the path of a folder, or null").nullable().default(null)
   .describe("Where the run's files go; null takes the next free numbered folder in runs/.");
 
-/** What else a run writes of what it measures. */
+/** Further files that a run writes its measurements to. */
 export const reportSchema = section({
   tensorboard: flag().default(false).describe(
     "Also writes metrics and timings as event files for TensorBoard, into `tensorboard/` of the run's folder.",
@@ -136,10 +136,10 @@ export const chatFields = {
   ),
 };
 
-/** What is expected of a system prompt that no conversation would begin with. */
+/** Expected value of a system prompt that no conversation would begin with. */
 export const systemPromptNeedsChat = "null, because chat is false";
 
-/** What is expected of `data.validation` where a key chooses weights by it. */
+/** Expected value of `data.validation` where a key chooses weights by it. */
 export const choosesByNothing = (key: string) =>
   `a list of files, or [] for a tenth of data.train, because ${key} chooses weights by it`;
 

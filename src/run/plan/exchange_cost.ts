@@ -1,6 +1,6 @@
 import type { GpuDescription, Link } from "./gpu_description.ts";
 
-/** What ranks exchange. */
+/** Cost of an exchange between ranks. */
 export interface ExchangeCost {
   readonly seconds: number;
   /** Bytes that each rank sends. */

@@ -20,7 +20,7 @@ import {
 } from "./step_cost.ts";
 import { colocatedTimeline, splitTimeline, type TimedStep } from "./timeline.ts";
 
-/** One kind of step, in seconds; each part as long as its slowest rank takes. */
+/** A kind of step, in seconds; each phase as long as its slowest rank takes. */
 export interface PredictedStep {
   readonly seconds: number;
   readonly rollout: number;
@@ -32,7 +32,7 @@ export interface PredictedStep {
   readonly reduction: number;
 }
 
-/** What a run is predicted to take on some GPUs. */
+/** The predicted cost of a run on some GPUs. */
 export interface Prediction {
   readonly placement: PlannedPlacement;
   /** Null where the schedule has none. */
@@ -42,7 +42,7 @@ export interface Prediction {
   readonly checkpointSeconds: number;
   /** A training step, the mean over the whole schedule. */
   readonly meanStepSeconds: number;
-  /** All steps, evaluations and checkpoints. */
+  /** Seconds of all steps, evaluations and checkpoints. */
   readonly totalSeconds: number;
   /** Share of the training steps' time in which a rank waits for another one; the mean over ranks. */
   readonly idleShare: number;

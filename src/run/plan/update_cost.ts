@@ -28,7 +28,7 @@ export interface UpdateSettings {
 }
 
 /**
- * What a pass over some groups has to do. With a shared prompt of p tokens and responses of l: p − 1 tokens once,
+ * Size of a pass over some groups. With a shared prompt of p tokens and responses of l: p − 1 tokens once,
  * each attending to those up to it, and l + 1 for each response, which attend to the prompt and to one another.
  */
 export function passSizeOf(groups: readonly TrainedGroup[], sharePrompts: boolean): PassSize {
@@ -47,7 +47,7 @@ export function passSizeOf(groups: readonly TrainedGroup[], sharePrompts: boolea
   return { tokens, pairs, predictions };
 }
 
-/** What one rank's share of an update takes, in seconds. */
+/** Cost of an update. */
 export interface UpdateCost {
   /** Seconds of the gradients of the shards that each rank computes. */
   readonly gradientSeconds: readonly number[];

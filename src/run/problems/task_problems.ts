@@ -20,7 +20,7 @@ const APART: Readonly<Record<Split, readonly HeldOutPart[]>> = {
   train: ["test", "validation"],
 };
 
-/** What is not null of some settings. */
+/** Settings without those that are null. */
 function withoutNulls<Value>(
   settings: Readonly<Record<string, Value | null>>,
 ): Record<string, Value> {
