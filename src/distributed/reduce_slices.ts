@@ -5,7 +5,7 @@ import type { WholeGradients } from "../engine/training/whole_gradients.ts";
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { add } from "../kernels/products/add.ts";
-import { type Slice, windowOn } from "../model/decoder/slices.ts";
+import { type Slice, sliceOf } from "../model/decoder/slices.ts";
 import type { Communicator } from "./communicator.ts";
 import { messagesUnderWay, sliceBytes } from "./gather_slices.ts";
 import { InFlight } from "./in_flight.ts";
@@ -53,8 +53,8 @@ export async function reduceSlices(
     await whole.whenWhole(round);
     for (const { to, from } of steps) {
       const theirs = round[to];
-      const windows = theirs ? sums.map((sum) => windowOn(sum.gradients, theirs)) : [];
-      const read = theirs ? await gpu.readAll(windows) as Float32Array[] : [];
+      const views = theirs ? sums.map((sum) => sliceOf(sum.gradients, theirs)) : [];
+      const read = theirs ? await gpu.readAll(views) as Float32Array[] : [];
       whole.expectGoing();
       await underWay.begin(async () => {
         await Promise.all([
@@ -89,7 +89,7 @@ function addSlice(
 ): void {
   gpu.scope(() => {
     const all = [
-      ...sums.map(({ first, end, gradients }) => ({ first, end, sum: windowOn(gradients, slice) })),
+      ...sums.map(({ first, end, gradients }) => ({ first, end, sum: sliceOf(gradients, slice) })),
       ...received.map(({ first, end, data }) => ({
         first,
         end,
@@ -100,7 +100,7 @@ function addSlice(
       add(gpu, left.sum, right.sum);
       return { first: left.first, end: right.end, sum: right.sum };
     });
-    const target = windowOn(gradients, slice);
+    const target = sliceOf(gradients, slice);
     if (whole.sum.storage !== target.storage) gpu.copy(whole.sum, target);
   });
 }

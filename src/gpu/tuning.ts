@@ -41,7 +41,7 @@ export interface Tuning {
   /** Types and shape that the matrix units are to multiply; null where `bits` is `chain`. */
   readonly matrix: SubgroupMatrixConfig | null;
   readonly limits: TuningLimits;
-  /** Of all its kernels. */
+  /** Rounding of sums in all its kernels. */
   readonly bits: BitClass;
 }
 

@@ -11,7 +11,7 @@ export interface ModelInTraining {
   readonly optimizer: Optimizer;
 }
 
-/** Some elements of a tensor of what an update changes. */
+/** A slice of a tensor that an update changes, or the whole of one that processes do not share. */
 interface StateSlice {
   readonly first: number;
   readonly end: number;
@@ -21,11 +21,11 @@ interface StateSlice {
   readonly values: Tensor | null;
 }
 
-/** A flat f32 tensor of what an update changes. */
+/** A flat f32 tensor that an update changes. */
 interface StateTensor {
   /** Elements on all processes together. */
   readonly size: number;
-  /** All elements, in order. */
+  /** Slices that make up the tensor, in order. */
   readonly slices: readonly StateSlice[];
 }
 

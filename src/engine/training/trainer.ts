@@ -5,7 +5,7 @@ import { embeddingGradient } from "../../model/decoder/backward.ts";
 import { wholeAt } from "../../model/decoder/gradient_order.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import { type AdamwNumbers, Optimizer, type UpdateResult } from "../../model/decoder/optimizer.ts";
-import { windowOn } from "../../model/decoder/slices.ts";
+import { sliceOf } from "../../model/decoder/slices.ts";
 import { checkLoss } from "./check_sequences.ts";
 import {
   type BetweenPasses,
@@ -159,7 +159,7 @@ export class Trainer {
     const { gpu } = model;
     const whole = new WholeGradients(wholeAt(model, slices), reducer.size);
     const shardGroups = divideEvenly(groups, promptGroupTokens, shards);
-    const own = this.optimizer.ownSlices.map((slice) => windowOn(gradients, slice));
+    const own = this.optimizer.ownSlices.map((slice) => sliceOf(gradients, slice));
     const before = this.#hasGradients ? copyOf(gpu, own, "gradients before") : [];
     this.#hasGradients = true;
     const tied = TiedGradient.of(model);
@@ -176,8 +176,8 @@ export class Trainer {
         this.optimizer.zeroGradients();
         await this.#passes(shardGroups[this.#own.end - 1], pass, found, () => {
           whole.begin(sums, (slice) => {
-            const target = windowOn(gradients, slice);
-            for (const addend of addends) add(gpu, windowOn(addend, slice), target);
+            const target = sliceOf(gradients, slice);
+            for (const addend of addends) add(gpu, sliceOf(addend, slice), target);
           });
           return whole;
         });

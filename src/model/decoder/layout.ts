@@ -20,7 +20,7 @@ export interface NamedRange {
 export interface Block {
   readonly key: string;
   readonly shape: readonly number[];
-  /** Its tensors by name, or tiles of one, in order. */
+  /** Tensors of the block, or tiles of one, in order. */
   readonly tensors: readonly NamedRange[];
 }
 

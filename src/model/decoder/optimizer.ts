@@ -4,7 +4,7 @@ import type { Model } from "./model.ts";
 import { Moments } from "./moments.ts";
 import type { Parameters } from "./parameters.ts";
 import { SharedNorm } from "./shared_norm.ts";
-import { cutIntoSlices, type Slice, type SliceExchange, windowOn } from "./slices.ts";
+import { cutIntoSlices, type Slice, type SliceExchange, sliceOf } from "./slices.ts";
 
 /** The numbers of one step of AdamW (Loshchilov & Hutter 2019), clipped by the global gradient norm. */
 export interface AdamwNumbers {
@@ -91,8 +91,8 @@ export class Optimizer {
       const moments = this.moments.of(slice);
       if (!moments) throw new Error("a slice of this process has no moments");
       adamw(this.model.gpu, {
-        parameters: windowOn(this.#parameters.weights, slice),
-        gradients: windowOn(this.gradients, slice),
+        parameters: sliceOf(this.#parameters.weights, slice),
+        gradients: sliceOf(this.gradients, slice),
         firstMoment: moments.first,
         secondMoment: moments.second,
         clipScale: this.#norm.clipScale,

@@ -62,7 +62,7 @@ interface Place {
 }
 
 /**
- * A model's parameters as a few flat GPU tensors. Blocks are windows on them, so the optimizer, the
+ * A model's parameters as a few flat GPU tensors. Blocks are views on them, so the optimizer, the
  * gradient norm and a checkpoint see a few long arrays, the layers see matrices.
  */
 export class Parameters {

@@ -5,7 +5,7 @@ import {
   gradientNormPartials,
   partialCount,
 } from "../../kernels/optimizer/gradient_norm.ts";
-import { type Slice, type SliceExchange, windowOn } from "./slices.ts";
+import { type Slice, type SliceExchange, sliceOf } from "./slices.ts";
 
 /**
  * The norm of gradients of which each process has its own slices. The slices' partial sums come together on
@@ -59,7 +59,7 @@ export class SharedNorm {
         "u32",
         "gradient norm partials",
       );
-      gradientNormPartials(gpu, own.map((slice) => windowOn(gradients, slice)), partials);
+      gradientNormPartials(gpu, own.map((slice) => sliceOf(gradients, slice)), partials);
       try {
         perProcess[rank].set(await gpu.read(partials));
       } finally {

@@ -53,8 +53,8 @@ export function sliceRounds(slices: readonly Slice[], owners: number): SliceRoun
   return Array.from({ length: rounds }, (_, round) => of.map((own) => own[round]));
 }
 
-/** A slice of its tensor. */
-export function windowOn(tensors: readonly Tensor[], { tensor, first, end }: Slice): Tensor {
+/** The elements of a slice, a view on its tensor. */
+export function sliceOf(tensors: readonly Tensor[], { tensor, first, end }: Slice): Tensor {
   return tensors[tensor].view(first, [end - first]);
 }
 

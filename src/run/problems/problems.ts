@@ -18,9 +18,9 @@ export interface Problems<Problem = unknown> extends Disposable {
   /**
    * The problems of a training step.
    *
-   * @param round counts further problems of the same step, from 0
+   * @param batch counts the batches of problems of a step, from 0
    */
-  draw(step: number, count: number, round?: number): Problem[];
+  draw(step: number, count: number, batch?: number): Problem[];
   /** Problems that training never draws, the same ones every time. */
   heldOut(part: HeldOutPart): readonly Problem[];
   /** Some questions, those that are held out too, to know how long prompts get. */

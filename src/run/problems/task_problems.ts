@@ -67,8 +67,8 @@ export class TaskProblems implements Problems<Problem> {
     };
   }
 
-  draw(step: number, count: number, round = 0): Problem[] {
-    return this.#make("train", this.seed, streams.problems, step, round * count, count);
+  draw(step: number, count: number, batch = 0): Problem[] {
+    return this.#make("train", this.seed, streams.problems, step, batch * count, count);
   }
 
   heldOut(part: HeldOutPart): readonly Problem[] {

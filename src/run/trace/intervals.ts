@@ -13,7 +13,7 @@ export function union(intervals: readonly TimeInterval[]): TimeInterval[] {
   return result;
 }
 
-/** Those stretches of `intervals` that are in none of `others`. */
+/** Stretches of `intervals` that are in none of `others`. */
 export function without(
   intervals: readonly TimeInterval[],
   others: readonly TimeInterval[],
@@ -33,7 +33,7 @@ export function without(
   return result;
 }
 
-/** Those stretches of `intervals` that lie within `stretch`. */
+/** Stretches of `intervals` that lie within `stretch`. */
 export function within(
   intervals: readonly TimeInterval[],
   [first, last]: TimeInterval,
