@@ -33,7 +33,7 @@ export interface Communicator {
    */
   receive(bytes: Uint8Array, from: number): Promise<void>;
 
-  /** A communicator of the same ranks whose messages keep apart from those of other channels. 0 is the first channel. */
+  /** The same ranks' communicator whose messages keep apart from those of other channels. 0 is the first channel. */
   channel(channel: number): Communicator;
 }
 

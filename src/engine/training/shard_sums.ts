@@ -64,9 +64,9 @@ export interface EarlierShards {
 }
 
 /**
- * Computes a process's own shards of a batch but the last one, one after another, and adds them up as a fixed binary tree over all
- * shards has it: the sum of a range is that of its two halves (`middleOf`), float32, element by element. A sum whose other
- * half is still to come waits in a copy, of which there are at most log2(shards).
+ * Computes a process's own shards of a batch but the last one, one after another, and adds them up as a fixed binary
+ * tree over all shards has it: the sum of a range is that of its two halves (`middleOf`), float32, element by element.
+ * A sum whose other half is still to come waits in a copy, of which there are at most log2(shards).
  *
  * @param gradients receive one shard after another
  * @param own the shards to compute

@@ -74,7 +74,7 @@ function prepare(
           magnitude += Math.abs(term);
         }
         const own = found[i * columns + j];
-        // The bound: one rounding a term, each of half an ulp of at most the sum of magnitudes, besides those of factors.
+        // The bound: a rounding for each term, of half an ulp of the sum of magnitudes at most, and those of factors.
         const bound = (depth * 2 ** -24 + lostOfFactors[gpu.tuning.bits]) * magnitude;
         if (!(Math.abs(own - sum) <= bound)) {
           return `C[${i}, ${j}] is ${own}, expected ${sum}`;

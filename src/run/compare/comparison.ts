@@ -69,7 +69,7 @@ export function comparedMethods(config: TangoConfig): ComparedMethod[] {
   ];
 }
 
-/** Runs in the order in which they are done: one seed after the other, so that an unfinished comparison compares too. */
+/** Runs in the order in which they are done: one seed after the other, so that an unfinished one compares too. */
 export function planComparison(
   config: TangoConfig,
   seeds: readonly number[],

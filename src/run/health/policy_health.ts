@@ -30,7 +30,7 @@ export interface StepUpdates {
   readonly what: string;
 }
 
-/** The numbers that are not finite, in words: so many elements of a gradient, or its norm alone, which counts as one. */
+/** Numbers that are not finite, in words: so many elements of a gradient, or its norm alone, which counts as one. */
 export function gradientTrouble(nonFinite: number): string {
   return nonFinite === 1 ? "gradient norm is" : `gradient has ${nonFinite} elements that are`;
 }

@@ -2,7 +2,7 @@
 
 import { JsonLinesLog, type StepLine } from "./json_lines_log.ts";
 
-/** Activity of a rank for a while: a phase of a step, or within it `idle` (waiting for another rank) or `communicate`. */
+/** Activity of a rank: a phase of a step, or within it `idle` (waiting for another rank) or `communicate`. */
 export interface Activity {
   readonly name: string;
   /** Milliseconds since 1970. */

@@ -20,7 +20,7 @@ export function watchedPolicies(
   };
 }
 
-/** The updates of a step, and whether they took effect. An unsound policy's log-probs skip whatever there was to learn. */
+/** The updates of a step, and whether they took effect: none does where a policy's log-probs are unsound. */
 export function updatesOf(learner: PolicyName, { update, unsound }: Learned): StepUpdates {
   if (update === null) {
     return { learner, policy: unsound ?? learner, applied: [false], what: "log-probs are" };

@@ -144,7 +144,7 @@ async function withWayOut<Result>(measuring: Promise<Result>): Promise<Result> {
   }
 }
 
-/** Writes the file, and returns a remark on it: a disk that does not take it costs the next start its time, and nothing else. */
+/** Writes the file, and returns a remark on it: a full disk costs the next start its time, and nothing else. */
 function keep(path: string, write: () => void): string {
   try {
     write();

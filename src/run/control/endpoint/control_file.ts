@@ -46,7 +46,7 @@ export function writeControlFile(folder: RunFolder, socket: string): void {
   }
 }
 
-/** The process that wrote the control file last; null when there is none. A killed process leaves its own: see `liveProcess`. */
+/** The process of the control file; null when there is none. A killed one leaves it behind: see `liveProcess`. */
 export function readControlFile(folder: RunFolder): RunProcess | null {
   if (!exists(folder.control)) return null;
   try {
