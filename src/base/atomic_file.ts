@@ -89,7 +89,7 @@ export async function writeFolderAtomically(
   }
 }
 
-/** Where a folder is filled, and where the one that it replaces lies meanwhile. */
+/** Paths at which a folder is filled, and at which the one that it replaces lies meanwhile. */
 const placesOf = (path: string) => ({ beside: `${path}.tmp`, replaced: `${path}.replaced.tmp` });
 
 /** Ends what a crash cut off between the renames: by then the new folder is whole. */

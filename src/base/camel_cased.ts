@@ -2,7 +2,7 @@ type CamelKey<Key extends string> = Key extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<CamelKey<Rest>>}`
   : Key;
 
-/** The same values under keys in camel case, at every depth: `group_size` becomes `groupSize`. */
+/** Values under keys in camel case, at every depth: `group_size` becomes `groupSize`. */
 export type CamelCased<Value> = Value extends readonly unknown[] ? Value
   : Value extends object ? {
       readonly [Key in keyof Value as Key extends string ? CamelKey<Key> : Key]: CamelCased<

@@ -5,13 +5,13 @@ import { statfsSync } from "node:fs";
 import { formatBytes } from "./format_bytes.ts";
 import { UserError } from "./user_error.ts";
 
-/** What is being written, for the message when the disk does not take it. */
+/** A file being written, for the message when the disk does not take it. */
 export interface Writing {
   /** The file or folder that is to appear. */
   readonly path: string;
   /** How many bytes it takes; absent where that is not known. */
   readonly bytes?: number;
-  /** What to do once the cause is mended, such as `continue the run with --resume`. */
+  /** Advice for when the cause is mended, such as `continue the run with --resume`. */
   readonly next: string;
 }
 

@@ -14,7 +14,7 @@ export function fileMark(path: string): string | null {
   }
 }
 
-/** The same of a file, or of all files of a folder, but not of folders in it. */
+/** The mark of a file, or of all files of a folder, but not of folders in it. */
 export function filesMark(path: string): string | null {
   try {
     if (!statSync(path).isDirectory()) return fileMark(path);

@@ -1,11 +1,11 @@
 /** Telling one process from another that has its number later. */
 
-/** What it takes to find or end a process and no other. */
+/** Facts that identify a process, so that it and no other is found or ended. */
 export interface ProcessIdentity {
   readonly pid: number;
   /** When it was started, in the kernel's own ticks: a number that another process had before is told apart. */
   readonly started: string;
-  /** Only a process of the same place can find it. */
+  /** Place of the process; only one of the same place can find it. */
   readonly place: string;
 }
 
@@ -46,7 +46,7 @@ function statOf(pid: number): { readonly state: string; readonly started: string
   }
 }
 
-/** Where process numbers mean the same: a boot of a machine, and a container's own numbering on it. */
+/** The place in which process numbers mean the same: a boot of a machine, and a container's own numbering on it. */
 function place(): string {
   try {
     const boot = Deno.readTextFileSync("/proc/sys/kernel/random/boot_id").trim();
@@ -62,7 +62,7 @@ export function killGroup(process: ProcessIdentity): void {
   try {
     Deno.kill(-process.pid, "SIGKILL");
   } catch (error) {
-    // It came to its end in the moment between.
+    // The process came to its end in the moment between.
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
 }

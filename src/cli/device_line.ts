@@ -12,5 +12,5 @@ export function describeParts(
   ranks: number,
   { reduction: { shards } }: { readonly reduction: { readonly shards: number } },
 ): string[] {
-  return ranks > 1 ? [`${ranks} ranks, batches in ${shards} parts`] : [];
+  return ranks > 1 ? [`${ranks} ranks, batches in ${shards} shards`] : [];
 }

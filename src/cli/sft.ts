@@ -6,7 +6,7 @@ import { exists } from "../base/atomic_file.ts";
 import { UserError } from "../base/user_error.ts";
 import { changeableSftKeys, changeSftConfig } from "../run/config/changeable.ts";
 import { loadSftConfig } from "../run/config/load_config.ts";
-import { requireShards, withSftParts } from "../run/config/placement.ts";
+import { requireShards, withSftShards } from "../run/config/placement.ts";
 import type { SftConfig } from "../run/config/sft_config_schema.ts";
 import { problemsName } from "../run/problems/open_problems.ts";
 import { sftAccuracy } from "../run/report/sft_report.ts";
@@ -52,7 +52,7 @@ const fineTuning: TrainingCommand<SftConfig, SftRun> = {
   step: "update",
   describeSteps: describeUpdates,
   load: loadSftConfig,
-  withParts: withSftParts,
+  withShards: withSftShards,
   runName: (config) => `${problemsName(config)}-${config.policy}-sft`,
   changeableKeys: changeableSftKeys,
   change: changeSftConfig,

@@ -6,7 +6,7 @@ import { isComparison } from "../run/compare/comparison_session.ts";
 import { changeableTangoKeys, changeTangoConfig } from "../run/config/changeable.ts";
 import type { TangoConfig } from "../run/config/config_schema.ts";
 import { loadTangoConfig } from "../run/config/load_config.ts";
-import { placementOf, withParts } from "../run/config/placement.ts";
+import { placementOf, withShards } from "../run/config/placement.ts";
 import { problemsName } from "../run/problems/open_problems.ts";
 import { findHeadlines, methodName } from "../run/report/report.ts";
 import { isFinished, trainWithReport } from "../run/session/training_session.ts";
@@ -45,7 +45,7 @@ const tango: TrainingCommand<TangoConfig, TangoRun> = {
   step: "step",
   describeSteps: describeTangoSteps,
   load: loadTangoConfig,
-  withParts,
+  withShards,
   runName: problemsName,
   changeableKeys: changeableTangoKeys,
   change: changeTangoConfig,

@@ -65,8 +65,8 @@ export interface TrainingCommand<Config extends TrainingConfig, Run> {
   readonly describeSteps: () => DescribeStep;
   /** @throws UserError when the file or a key is unsound */
   readonly load: (file: string, overrides?: ConfigOverrides) => Config;
-  /** Cuts a batch into parts where there are several ranks. */
-  readonly withParts: (config: Config, ranks: number) => Config;
+  /** Cuts a batch into shards where there are several ranks. */
+  readonly withShards: (config: Config, ranks: number) => Config;
   /** The name of a new run's folder. */
   readonly runName: (config: Config) => string;
   /** What --set may change in a run that is resumed, and how. */
@@ -187,7 +187,7 @@ function begin<Config extends TrainingConfig, Run>(
   options: TrainingOptions,
   ranks: number,
 ): ChosenRun<Config> {
-  const config = training.withParts(training.load(options.config, options), ranks);
+  const config = training.withShards(training.load(options.config, options), ranks);
   const path = config.run_directory ?? nextRunDirectory("runs", training.runName(config));
   RunFolder.at(path).requireUnused();
   training.requireFree(config);

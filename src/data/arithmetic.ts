@@ -12,7 +12,7 @@ import type { CorruptedSolution, Problem, Task, Uniform } from "./task.ts";
 type Operator = "+" | "-" | "*";
 const OPERATORS: readonly Operator[] = ["+", "-", "*"];
 
-/** One link of the chain: what is done to the running value. */
+/** A link of the chain: an operation on the running value. */
 interface Operation {
   operator: Operator;
   operand: number;
@@ -121,7 +121,7 @@ function corruptSolution(problem: Problem, uniform: Uniform): CorruptedSolution 
     case "wrongOperator": {
       const results = OPERATORS.map((operator) => apply(before, { ...operation, operator }))
         .filter((result) => result !== right);
-      // All operators may agree, as for 0 and 0: then the result is one off.
+      // The operators may all agree, as for 0 and 0: then the result is one off.
       const result = results.length === 0 ? oneOff(right) : chooseItem(uniform, results);
       return { kind, ...work(first, operations, { position, result }) };
     }

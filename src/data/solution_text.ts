@@ -30,7 +30,7 @@ export interface StepJudgment {
 /** A critique by its parts. */
 export interface CritiqueParts {
   readonly steps: readonly StepJudgment[];
-  /** Of the answer. */
+  /** Verdict on the answer. */
   readonly verdict: boolean;
 }
 

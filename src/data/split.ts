@@ -1,7 +1,7 @@
 /** The parts of a set of problems: to train on, to choose among weights by, and to report. */
 export type Split = "train" | "validation" | "test";
 
-/** What of all texts is left for validation, and what for the test. */
+/** Shares of all texts that are left for validation, and for the test. */
 const VALIDATION_SHARE = 0.1, TEST_SHARE = 0.1;
 
 /**

@@ -81,7 +81,7 @@ export function characterTokenizer(): CharacterTokenizer {
     normalizer: null,
     pre_tokenizer: null,
     post_processor: null,
-    // Without it, decoding would put a space between all tokens.
+    // This decoder joins tokens as they are; without one there would be a space between all of them.
     decoder: { type: "Fuse" },
     model: {
       type: "BPE",

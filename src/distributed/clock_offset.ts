@@ -1,12 +1,12 @@
 import type { Communicator } from "./communicator.ts";
 
-/** Exchanges of which the quickest counts. */
-const rounds = 8;
+/** Questions, of which the one answered soonest counts. */
+const questions = 8;
 
 /**
- * What this rank adds to its clock to read the first rank's (Cristian 1989): asked eight times, the answer that
- * came back soonest was given halfway between question and answer, within half of the time that took. All ranks
- * call it.
+ * Milliseconds to add to this rank's clock to read the first rank's (Cristian 1989): of eight questions the one
+ * answered soonest counts, and the first rank's time is taken to be that halfway between question and answer, which
+ * is wrong by at most half the time between them. All ranks call it.
  *
  * @param clock milliseconds
  */
@@ -23,7 +23,7 @@ export async function clockOffset(
   }
   let shortest = Infinity;
   let offset = 0;
-  for (let round = 0; round < rounds; round++) {
+  for (let question = 0; question < questions; question++) {
     const time = new Float64Array(1);
     const bytes = new Uint8Array(time.buffer);
     const asked = clock();
@@ -38,7 +38,7 @@ export async function clockOffset(
 }
 
 async function answer(communicator: Communicator, clock: () => number, to: number): Promise<void> {
-  for (let round = 0; round < rounds; round++) {
+  for (let question = 0; question < questions; question++) {
     await communicator.receive(new Uint8Array(1), to);
     await communicator.send(new Uint8Array(Float64Array.of(clock()).buffer), to);
   }

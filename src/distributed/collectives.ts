@@ -1,9 +1,9 @@
-/** What all ranks of a communicator do together, made of sending and receiving. All of them call it. */
+/** Collective operations, made of sending and receiving: every rank of the communicator calls them. */
 
 import type { Communicator } from "./communicator.ts";
 
 /**
- * Every rank receives what `root` has, over a binomial tree: log2(size) rounds.
+ * Every rank receives what `root` has, over a binomial tree: log2(size) messages one after another.
  *
  * @param bytes of the same length on all ranks; overwritten on all but `root`
  */
@@ -28,18 +28,18 @@ export async function broadcast(
 /**
  * Every rank receives what each of them has. Each pair exchanges directly.
  *
- * @param parts of each rank its bytes, of lengths that all ranks know; those of the others are overwritten
+ * @param perRank the bytes of each rank, of lengths that all ranks know; those of the others are overwritten
  */
 export async function allGather(
   communicator: Communicator,
-  parts: readonly Uint8Array[],
+  perRank: readonly Uint8Array[],
 ): Promise<void> {
   const { rank, size } = communicator;
   for (let distance = 1; distance < size; distance++) {
     const to = (rank + distance) % size, from = (rank - distance + size) % size;
     await Promise.all([
-      parts[rank].length > 0 ? communicator.send(parts[rank], to) : null,
-      parts[from].length > 0 ? communicator.receive(parts[from], from) : null,
+      perRank[rank].length > 0 ? communicator.send(perRank[rank], to) : null,
+      perRank[from].length > 0 ? communicator.receive(perRank[from], from) : null,
     ]);
   }
 }

@@ -1,6 +1,6 @@
 import { Failure } from "../base/failure.ts";
 
-/** What another rank was to send or take did not come as expected: most often that rank has failed, and knows why. */
+/** A message from or to another rank did not come through: most often that rank has failed, and knows why. */
 export class ExchangeFailure extends Failure {
   override name = "ExchangeFailure";
 }
@@ -10,7 +10,7 @@ export class ExchangeFailure extends Failure {
  * what they exchange arrives in the order in which it was sent, per sender, receiver and channel.
  */
 export interface Communicator {
-  /** This process among all, from 0. */
+  /** Number of this process among all, from 0. */
   readonly rank: number;
   readonly size: number;
   /** The numbers that its ranks have among all of the run: in a group of some of them, others than here. */
@@ -33,11 +33,11 @@ export interface Communicator {
    */
   receive(bytes: Uint8Array, from: number): Promise<void>;
 
-  /** The same ranks, whose messages keep apart from those of other channels. 0 is the first channel. */
+  /** The same ranks' communicator whose messages keep apart from those of other channels. 0 is the first channel. */
   channel(channel: number): Communicator;
 }
 
-/** One process, which has nobody to talk to. */
+/** The communicator of a process by itself. */
 export const alone: Communicator = {
   rank: 0,
   size: 1,

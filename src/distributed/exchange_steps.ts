@@ -1,6 +1,6 @@
 import type { Communicator } from "./communicator.ts";
 
-/** One step of an exchange in which every process has something for every other: all take it together. */
+/** A step of an exchange in which every process has something for every other: all take it together. */
 export interface ExchangeStep {
   readonly to: number;
   readonly from: number;

@@ -1,6 +1,6 @@
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
-import { type Slice, sliceRounds, windowOn } from "../model/decoder/slices.ts";
+import { type Slice, sliceOf, sliceRounds } from "../model/decoder/slices.ts";
 import type { Communicator } from "./communicator.ts";
 import { InFlight } from "./in_flight.ts";
 import { exchangeSteps } from "./exchange_steps.ts";
@@ -25,12 +25,12 @@ export async function gatherSlices(
   const underWay = new InFlight(messagesUnderWay);
   for (const round of sliceRounds(slices, size)) {
     const own = round[rank];
-    const bytes = own && sliceBytes(await gpu.readFloats(windowOn(tensors, own)));
+    const bytes = own && sliceBytes(await gpu.readFloats(sliceOf(tensors, own)));
     for (const { to, from } of steps) {
       await underWay.begin(async () => {
         await Promise.all([
           bytes && communicator.send(bytes, to),
-          round[from] && receiveInto(communicator, gpu, windowOn(tensors, round[from]), from),
+          round[from] && receiveInto(communicator, gpu, sliceOf(tensors, round[from]), from),
         ]);
       });
     }
@@ -41,12 +41,12 @@ export async function gatherSlices(
 async function receiveInto(
   communicator: Communicator,
   gpu: Gpu,
-  window: Tensor,
+  slice: Tensor,
   from: number,
 ): Promise<void> {
-  const data = new Float32Array(window.size);
+  const data = new Float32Array(slice.size);
   await communicator.receive(sliceBytes(data), from);
-  gpu.write(window, data);
+  gpu.write(slice, data);
 }
 
 /** The memory of an array. */

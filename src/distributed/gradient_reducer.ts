@@ -7,11 +7,11 @@ import { reduceSlices } from "./reduce_slices.ts";
 import { reduceTogether } from "./reduce_together.ts";
 import { gatherValues } from "./values.ts";
 
-/** Each reduction has two of them for itself: one that failed leaves messages behind. */
+/** Channels of reductions, two for each: a reduction that failed leaves messages behind in its own. */
 const FIRST_CHANNEL = 100, CHANNELS = 1000;
 
 /**
- * What the trainers of several processes do together, over a communicator. One communicator serves any number
+ * The reducer of trainers in several processes, over a communicator. One communicator serves any number
  * of models, as long as all processes train them in the same order and send nothing else on its channel.
  */
 export function gradientReducer(communicator: Communicator): Reducer {
@@ -21,7 +21,7 @@ export function gradientReducer(communicator: Communicator): Reducer {
     rank,
     size,
     together: (task) => together(communicator, task),
-    gather: (parts) => allGather(communicator, parts),
+    gather: (perProcess) => allGather(communicator, perProcess),
     reduce: (gpu, gradients, shards, whole, compute) => {
       if (size === 1) return compute();
       const first = FIRST_CHANNEL + 2 * (reductions++ % (CHANNELS / 2));
@@ -48,7 +48,7 @@ async function together<Result>(
 ): Promise<Result> {
   const [settled] = await Promise.allSettled([task()]);
   if (settled.status === "rejected") {
-    // That the others could not be told matters less than what there was to tell.
+    // An error while telling the others matters less than the one to tell.
     await failTogether(communicator, failureOf(settled.reason)).catch(() => {});
     throw settled.reason;
   }

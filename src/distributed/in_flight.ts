@@ -13,7 +13,7 @@ export class InFlight {
   async begin(transfer: () => Promise<void>): Promise<void> {
     while (this.#under.length >= this.most) await this.#under.shift();
     const begun = transfer();
-    // Who waits for it hears of it; the others of its time may fail unheard once one has.
+    // Failures show where the transfer is awaited; once one has shown, the others' need not.
     begun.catch(() => {});
     this.#under.push(begun);
   }

@@ -10,14 +10,14 @@ import { gatherValues } from "./values.ts";
 /** Where a rank runs. */
 export interface RankPlace {
   readonly host: string;
-  /** Its number among the ranks of its host, from 0. */
+  /** Number among the ranks of its host, from 0. */
   readonly localRank: number;
 }
 
-/** All ranks of a run, as one of them has joined them. */
+/** The communicator of a run's ranks, and where they run. */
 export interface OpenCommunicator {
   readonly communicator: Communicator;
-  /** Of each rank. */
+  /** Place of each rank. */
   readonly places: readonly RankPlace[];
   /** Name and version of the MPI library; null in a process that is alone. */
   readonly library: string | null;

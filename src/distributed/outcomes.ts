@@ -8,7 +8,7 @@ import { broadcastValue, gatherValues } from "./values.ts";
 /** Time for the others to hear of a failure. */
 const TELLING_MS = 2000;
 
-/** What another rank failed with, as this one was told. */
+/** The failure of another rank, as this one was told. */
 export class FailureElsewhere extends Failure {
   /**
    * @param culprit the rank, among all of the run
@@ -19,15 +19,15 @@ export class FailureElsewhere extends Failure {
   }
 }
 
-/** The same of a user's mistake. */
+/** The user's mistake that another rank failed with, as this one was told. */
 export class MistakeElsewhere extends UserError {
-  /** As `FailureElsewhere` has them. */
+  /** Parameters as for `FailureElsewhere`. */
   constructor(readonly culprit: number, readonly words: string) {
     super(`Rank ${culprit} failed: ${words}`);
   }
 }
 
-/** What came of a task, as a rank tells it to the others. */
+/** Result or failure of a task, as a rank tells it to the others. */
 export type Outcome<Value> =
   | { readonly value: Value }
   | {
@@ -76,7 +76,7 @@ async function told<Value, Answer>(
   try {
     value = await task();
   } catch (error) {
-    // That the others could not be told matters less than what there was to tell. They may be in the middle of another
+    // An error while telling the others matters less than the one to tell. They may be in the middle of another
     // exchange, and then never listen.
     await inTime(tell(failureOf(error)).catch(() => {}));
     throw error;
@@ -105,7 +105,7 @@ export function failureOf(error: unknown): Outcome<never> {
 }
 
 /**
- * What a rank's task returned.
+ * The result of a rank's task.
  *
  * @throws FailureElsewhere or MistakeElsewhere when it failed; ExchangeFailure when another one did and it is not known
  *   which

@@ -5,13 +5,13 @@ import { rankGroup } from "./rank_group.ts";
 export interface Placed<Thing> {
   /** All ranks of the run. */
   readonly all: Communicator;
-  /** Those that hold it, ascending; at least one. */
+  /** Ranks that hold it, ascending; at least one. */
   readonly ranks: readonly number[];
-  /** What this rank holds; null on the others. */
+  /** The thing, on a rank that holds it; else null. */
   readonly here: Thing | null;
 }
 
-/** What every rank holds; by default that of a process alone. */
+/** A thing that every rank holds. */
 export function onEveryRank<Thing>(all: Communicator, here: Thing): Placed<Thing> {
   return { all, ranks: Array.from({ length: all.size }, (_, rank) => rank), here };
 }
@@ -22,7 +22,7 @@ export function holdersOf({ all, ranks }: Omit<Placed<unknown>, "here">): Commun
   return ranks.length === all.size ? all : rankGroup(all, ranks);
 }
 
-/** The same ranks with another thing, made of the one they hold. */
+/** Another thing on the same ranks, made of the one they hold. */
 export function madeOf<Thing, Made>(
   { all, ranks, here }: Placed<Thing>,
   make: (thing: Thing) => Made,

@@ -1,23 +1,23 @@
 import type { ShardRange, ShardSum } from "../engine/training/reducer.ts";
-import { joinSubtrees, subtreesOf } from "../engine/training/shard_sums.ts";
+import { joinShardSums, wholeRanges } from "../engine/training/shard_sums.ts";
 import { ownShards } from "../engine/training/shards.ts";
 import type { WholeGradients } from "../engine/training/whole_gradients.ts";
 import type { Gpu } from "../gpu/gpu.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { add } from "../kernels/products/add.ts";
-import { type Slice, windowOn } from "../model/decoder/slices.ts";
+import { type Slice, sliceOf } from "../model/decoder/slices.ts";
 import type { Communicator } from "./communicator.ts";
 import { messagesUnderWay, sliceBytes } from "./gather_slices.ts";
 import { InFlight } from "./in_flight.ts";
 import { exchangeSteps } from "./exchange_steps.ts";
 
-/** What came of the sum of neighbouring parts, of one slice. */
+/** One slice of another process's shard sum. */
 interface ReceivedSum extends ShardRange {
   readonly data: Float32Array;
 }
 
 /**
- * Makes each process's own slices of `gradients` hold the sum of all parts: the sums of subtrees go to the
+ * Makes each process's own slices of `gradients` hold the sum of all shards: each process's shard sums go to the
  * slice's owner, who adds them on the GPU as one process would. Slices leave as they become whole, and the next one is
  * read from the GPU while the one before is on its way.
  *
@@ -33,11 +33,11 @@ export async function reduceSlices(
 ): Promise<void> {
   const { rank, size } = communicator;
   const sums = await whole.begun;
-  const subtrees = Array.from(
+  const ranges = Array.from(
     { length: size },
-    (_, rank) => subtreesOf(shards, ownShards(shards, { rank, size })),
+    (_, rank) => wholeRanges(shards, ownShards(shards, { rank, size })),
   );
-  const expected = subtrees.flat().length - sums.length;
+  const expected = ranges.flat().length - sums.length;
   const steps = exchangeSteps(communicator);
   const underWay = new InFlight(messagesUnderWay);
   for (const round of whole.rounds) {
@@ -46,15 +46,15 @@ export async function reduceSlices(
     const receive = async (from: number) => {
       if (!own) return;
       const elements = own.end - own.first;
-      received.push(...await receiveSums(communicator, subtrees[from], elements, from));
+      received.push(...await receiveSums(communicator, ranges[from], elements, from));
       whole.expectGoing();
       if (received.length === expected) addSlice(gpu, sums, received, gradients, shards, own);
     };
     await whole.whenWhole(round);
     for (const { to, from } of steps) {
       const theirs = round[to];
-      const windows = theirs ? sums.map((sum) => windowOn(sum.gradients, theirs)) : [];
-      const read = theirs ? await gpu.readAll(windows) as Float32Array[] : [];
+      const views = theirs ? sums.map((sum) => sliceOf(sum.gradients, theirs)) : [];
+      const read = theirs ? await gpu.readAll(views) as Float32Array[] : [];
       whole.expectGoing();
       await underWay.begin(async () => {
         await Promise.all([
@@ -78,7 +78,7 @@ async function receiveSums(
   return sums;
 }
 
-/** Adds up one slice, over the tree of all parts. */
+/** Adds up one slice, over the tree of all shards. */
 function addSlice(
   gpu: Gpu,
   sums: readonly ShardSum[],
@@ -89,18 +89,18 @@ function addSlice(
 ): void {
   gpu.scope(() => {
     const all = [
-      ...sums.map(({ first, end, gradients }) => ({ first, end, sum: windowOn(gradients, slice) })),
+      ...sums.map(({ first, end, gradients }) => ({ first, end, sum: sliceOf(gradients, slice) })),
       ...received.map(({ first, end, data }) => ({
         first,
         end,
-        sum: gpu.from(data, [data.length], "f32", "sum of parts of another process"),
+        sum: gpu.from(data, [data.length], "f32", "shard sum of another process"),
       })),
     ];
-    const whole = joinSubtrees(shards, all, (left, right) => {
+    const whole = joinShardSums(shards, all, (left, right) => {
       add(gpu, left.sum, right.sum);
       return { first: left.first, end: right.end, sum: right.sum };
     });
-    const target = windowOn(gradients, slice);
+    const target = sliceOf(gradients, slice);
     if (whole.sum.storage !== target.storage) gpu.copy(whole.sum, target);
   });
 }

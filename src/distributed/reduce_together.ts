@@ -3,7 +3,7 @@ import type { Communicator } from "./communicator.ts";
 import { failureOf, inTime, type Outcome, valueOf } from "./outcomes.ts";
 import { gatherValues } from "./values.ts";
 
-/** Another process has failed, and tells why once all have given up. */
+/** The failure of another process, which tells why once all have given up. */
 class PeerFailure extends Error {}
 
 /**
@@ -32,13 +32,13 @@ export async function reduceTogether(
     Promise.race([Promise.all([computing, exchanging]), states.failure]),
   ]);
   if (both.status === "rejected") whole.fail(both.reason);
-  // Nobody computes any more when this returns, and what is exchanged still goes nowhere.
+  // Computing has ended when this returns; a message still under way is not used.
   const [computed] = await Promise.allSettled([computing]);
   const own = [both, computed].find((settled): settled is PromiseRejectedResult =>
     settled.status === "rejected" && !(settled.reason instanceof PeerFailure)
   );
   if (own) {
-    // That the others could not be told matters less than what there was to tell.
+    // An error while telling the others matters less than the one to tell.
     await inTime(states.tell(failureOf(own.reason)).catch(() => {}));
     throw own.reason;
   }

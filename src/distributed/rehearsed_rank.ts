@@ -4,7 +4,7 @@ import type { Communicator } from "./communicator.ts";
 export type Rank = Pick<Communicator, "rank" | "size">;
 
 /**
- * One of several ranks without the others, for what is rehearsed to learn how much memory it takes: nothing
+ * A rank without the others, for rehearsals, which find out how much memory work takes: nothing
  * is sent, and what is received is whatever lay there.
  */
 export function rehearsedRank({ rank, size }: Rank): Communicator {

@@ -1,18 +1,18 @@
 /** Work that is done once for all ranks, and whose results all of them have. All ranks call it. */
 
-import { cutIntoShards } from "../engine/training/shards.ts";
+import { divideEvenly } from "../engine/training/divide_evenly.ts";
 import type { Communicator } from "./communicator.ts";
 import type { Placed } from "./placed.ts";
 import { gatherOutcomes } from "./outcomes.ts";
 import { gatherValues } from "./values.ts";
 
-/** Which items each of some ranks works on, by their places: each has about as much to do. */
-export function cutOver<Item>(
+/** The shares of some ranks: which items each works on, by their places, so that each has about as much to do. */
+export function sharesOf<Item>(
   ranks: readonly number[],
   items: readonly Item[],
   lengthOf: (item: Item) => number,
 ): number[][] {
-  return cutIntoShards([...items.keys()], (i) => lengthOf(items[i]), ranks.length);
+  return divideEvenly([...items.keys()], (i) => lengthOf(items[i]), ranks.length);
 }
 
 /**
@@ -29,7 +29,7 @@ export async function shareOut<Thing, Item, Found>(
   lengthOf: (item: Item) => number,
   work: (thing: Thing, own: readonly Item[]) => Promise<readonly Found[]>,
 ): Promise<Found[]> {
-  const shares = cutOver(ranks, items, lengthOf);
+  const shares = sharesOf(ranks, items, lengthOf);
   const gathered = await gatherOutcomes(all, async () => {
     if (here === null) return [];
     return await work(here, shares[ranks.indexOf(all.rank)].map((i) => items[i]));

@@ -1,7 +1,7 @@
 import type { Communicator } from "./communicator.ts";
 import { failureOf, type Outcome, valueOf } from "./outcomes.ts";
 import type { Placed } from "./placed.ts";
-import { cutOver } from "./shared_work.ts";
+import { sharesOf } from "./shared_work.ts";
 import { receiveValue, sendValue } from "./values.ts";
 
 /** Some of what a rank has found, and at last what came of it all. */
@@ -27,10 +27,10 @@ export async function streamOut<Thing, Item, Found>(
 ): Promise<void> {
   const others = ranks.filter((rank) => rank !== all.rank);
   const heard = Promise.all(others.map((from) => listen(all, from, hear)));
-  // It is awaited below, unless this rank's own work fails first.
+  // The others are awaited below, unless this rank's own work fails first.
   heard.catch(() => {});
   if (here !== null) {
-    const share = cutOver(ranks, items, lengthOf)[ranks.indexOf(all.rank)];
+    const share = sharesOf(ranks, items, lengthOf)[ranks.indexOf(all.rank)];
     const outbox = new Outbox<Found>(all);
     try {
       await work(here, share.map((i) => items[i]), (found) => {
@@ -38,7 +38,7 @@ export async function streamOut<Thing, Item, Found>(
         outbox.put(found);
       });
     } catch (error) {
-      // That the others could not be told matters less than what there was to tell.
+      // An error while telling the others matters less than the one to tell.
       await outbox.close(failureOf(error)).catch(() => {});
       throw error;
     }
@@ -59,7 +59,7 @@ async function listen<Found>(
   }
 }
 
-/** What is to be sent to all other ranks: while a message is on its way the next one gathers. */
+/** An outbox to all other ranks: while a message is on its way the next one gathers. */
 class Outbox<Found> {
   readonly #others: readonly number[];
   #found: Found[] = [];
@@ -84,7 +84,7 @@ class Outbox<Found> {
   }
 
   async #empty(): Promise<void> {
-    // What is found in the same turn goes together.
+    // Findings of the same turn go together.
     await Promise.resolve();
     while (this.#found.length > 0) {
       const found = this.#found.splice(0);

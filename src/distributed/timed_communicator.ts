@@ -13,7 +13,7 @@ export interface Transfer {
 }
 
 /**
- * The same ranks, and somebody hears of every message once it has been sent or received.
+ * A communicator that tells `hear` of every message once it has been sent or received.
  *
  * @param clock milliseconds
  */

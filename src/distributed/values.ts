@@ -4,7 +4,7 @@ import { deserialize, serialize } from "node:v8";
 import { allGather, broadcast } from "./collectives.ts";
 import type { Communicator } from "./communicator.ts";
 
-/** What each rank has, in the order of the ranks. All ranks call it. */
+/** The value of each rank, in the order of the ranks. All ranks call it. */
 export async function gatherValues<Value>(
   communicator: Communicator,
   own: Value,
@@ -15,12 +15,12 @@ export async function gatherValues<Value>(
   const lengths = Array.from({ length: size }, () => new Uint32Array(1));
   lengths[rank][0] = bytes.length;
   await allGather(communicator, lengths.map(({ buffer }) => new Uint8Array(buffer)));
-  const parts = lengths.map(([length], r) => r === rank ? bytes : new Uint8Array(length));
-  await allGather(communicator, parts);
-  return parts.map((part, r) => r === rank ? own : deserialize(part) as Value);
+  const perRank = lengths.map(([length], r) => r === rank ? bytes : new Uint8Array(length));
+  await allGather(communicator, perRank);
+  return perRank.map((bytes, r) => r === rank ? own : deserialize(bytes) as Value);
 }
 
-/** What each rank has, told to `root` alone, in the order of the ranks; null on the others. All ranks call it. */
+/** The value of each rank, told to `root` alone, in the order of the ranks; null on the others. All ranks call it. */
 export async function collectValues<Value>(
   communicator: Communicator,
   own: Value,
@@ -39,7 +39,7 @@ export async function collectValues<Value>(
   );
 }
 
-/** What `root` has. All ranks call it; what the others give does not matter. */
+/** The value of `root`. All ranks call it; the others' own values do not matter. */
 export async function broadcastValue<Value>(
   communicator: Communicator,
   own: Value,

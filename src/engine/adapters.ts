@@ -7,7 +7,7 @@ import { Trainer, type TrainerOptions } from "./training/trainer.ts";
 /** A new adapter. */
 export interface NewAdapter {
   readonly config: LoraConfig;
-  /** Of its first weights. */
+  /** Seed of its first weights. */
   readonly seed: number;
   /** How it is trained. */
   readonly trainer: TrainerOptions;

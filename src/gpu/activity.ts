@@ -65,7 +65,7 @@ export class GpuActivity {
     return this.#kernelListener !== null;
   }
 
-  /** What the pass of the next launch writes. */
+  /** Timestamps that the pass of the next launch writes. */
   nextLaunch(label: string): GPUComputePassTimestampWrites | undefined {
     return this.#kernelTimes?.next(label);
   }
@@ -81,7 +81,7 @@ export class GpuActivity {
   }
 
   /**
-   * What was waited for has run.
+   * The work that was waited for has run.
    *
    * @param hasMore whether work was recorded or sent meanwhile
    */

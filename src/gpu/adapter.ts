@@ -19,7 +19,7 @@ export interface DeviceInfo {
   readonly engine: EngineName;
   readonly name: string;
   readonly vendor: string;
-  /** Its number among this machine's GPUs, where one was chosen. */
+  /** Number of the GPU on this machine, where one was chosen. */
   readonly index?: number;
   /** True for drivers that run on the CPU (lavapipe, SwiftShader, WARP). */
   readonly software: boolean;
@@ -30,7 +30,7 @@ export interface DeviceInfo {
   /** Whether kernels may use u64: the native engine, where the device has it. */
   readonly int64: boolean;
   readonly subgroupMatrix: boolean;
-  /** What the matrix units multiply; empty without `subgroupMatrix`. */
+  /** Types and shapes that the matrix units multiply; empty without `subgroupMatrix`. */
   readonly subgroupMatrixConfigs: readonly SubgroupMatrixConfig[];
 }
 

@@ -1,7 +1,7 @@
 import type { PooledBuffer } from "./tensor.ts";
 import { UserError } from "../base/user_error.ts";
 
-/** One buffer would be larger than the device binds. */
+/** A buffer would be larger than the device binds. */
 export class BufferTooLarge extends UserError {}
 
 /** Storage buffers come in sizes of at most 25 % waste, so that released ones fit again. */

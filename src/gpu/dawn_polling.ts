@@ -76,10 +76,10 @@ export class DawnPolling {
   }
 }
 
-/** Nobody wakes who sleeps on it. */
+/** A cell to sleep on; nothing ever wakes the sleeper before its time. */
 const cell = new Int32Array(new SharedArrayBuffer(4));
 
-/** Of this process, in which all Dawn devices are looked at together. */
+/** The polling of this process, which looks at all its Dawn devices together. */
 export const dawnPolling = new DawnPolling(globalThis.setImmediate, collectGarbage);
 
 /** Has dawn.node look at its GPUs when `dawnPolling` says. It takes `setImmediate` from the global object. */

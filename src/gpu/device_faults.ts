@@ -1,9 +1,9 @@
 import { ErrorScopes } from "./error_scopes.ts";
 import { DeviceLost } from "./gpu_failure.ts";
 
-/** What went wrong on a device since the last read: told there, so that no wrong number leaves it. */
+/** Faults of a device since the last read, which throws them, so that no wrong number leaves the device. */
 export class DeviceFaults {
-  /** For what is reported with words of its own. */
+  /** Scopes for faults that are reported in words of their own. */
   readonly scopes: ErrorScopes;
   #failure: Error | null = null;
   #lost: GPUDeviceLostInfo | null = null;
@@ -13,7 +13,7 @@ export class DeviceFaults {
 
   constructor(device: GPUDevice) {
     this.scopes = new ErrorScopes(device);
-    // What the scopes do not see: a driver's own complaints outside any call.
+    // Errors that no scope sees: a driver's own complaints outside any call.
     device.addEventListener("uncapturederror", (event) => {
       this.#failure ??= new Error(`GPU error: ${(event as GPUUncapturedErrorEvent).error.message}`);
     });

@@ -1,9 +1,9 @@
 import type { DeviceInfo } from "./adapter.ts";
 
-/** What a device's memory is known to be. */
+/** A device's memory, as far as it is known. */
 export interface DeviceMemory {
   readonly bytes: number;
-  /** Who says so, for messages. */
+  /** Where the number is from, for messages. */
   readonly origin: string;
 }
 
@@ -18,8 +18,8 @@ export function deviceMemory(info: DeviceInfo): DeviceMemory | null {
 }
 
 /**
- * What nobody has taken of a device's memory now; of several devices of that name, which of them it is cannot be
- * told, the one that has the most.
+ * The free memory of a device; of several devices of one name, which cannot be told apart, that of the one with the
+ * most.
  *
  * @returns null when nothing tells
  */

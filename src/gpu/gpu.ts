@@ -38,14 +38,14 @@ import { type AskedClasses, VariantChoices } from "./variants.ts";
  */
 export class Gpu {
   readonly precision: Precision | undefined;
-  /** What keys and values are rounded to, and stored in while sampling. */
+  /** Type that keys and values are rounded to, and stored in while sampling. */
   readonly cacheDtype: CacheDtype;
-  /** What the kernels choose by. */
+  /** Abilities of the device by which the kernels choose. */
   readonly tuning: Tuning;
   /** Which variants of the kernels run. */
   readonly choices: VariantChoices;
   readonly pool: BufferPool;
-  /** What it does, for those who listen. */
+  /** The GPU's work, for those who listen. */
   readonly activity: GpuActivity;
   readonly #scopes: TensorScopes;
   readonly #recording: Recording;

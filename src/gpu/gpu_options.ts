@@ -2,7 +2,7 @@ import type { EngineName } from "./adapter.ts";
 import type { CacheDtype } from "./tensor.ts";
 import type { Precision } from "./tuning.ts";
 
-/** What `--gpu` accepts. `auto` takes the native engine, and Dawn where the precision takes matrix units. */
+/** Values of `--gpu`. `auto` takes the native engine, and Dawn where the precision takes matrix units. */
 export type EngineChoice = "auto" | EngineName;
 
 /** How a GPU is opened. */
@@ -11,8 +11,8 @@ export interface GpuOptions {
   readonly submitSeconds?: number;
   /** Number of the GPU, see `listGpus`; left out, the engine takes the one it thinks fastest. */
   readonly index?: number;
-  /** Of products of activations with weights; f32 by default. */
+  /** Precision of products of activations with weights; f32 by default. */
   readonly precision?: Precision;
-  /** Of keys and values, which are rounded to it in training too; f32 by default. */
+  /** Type of keys and values, which are rounded to it in training too; f32 by default. */
   readonly cacheDtype?: CacheDtype;
 }

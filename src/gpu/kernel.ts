@@ -37,7 +37,7 @@ export function compile(
   return { ...rest, pipeline: device.createComputePipeline(descriptor) };
 }
 
-/** The same beside other work; the kernel comes when it is compiled, and fails when it cannot be. */
+/** As `compile`, beside other work. @throws what the driver says when the kernel does not compile */
 export function compileAside(
   device: GPUDevice,
   engine: EngineName,

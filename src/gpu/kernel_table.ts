@@ -11,16 +11,16 @@ const newPlace = (): Place => ({ kernel: null, next: new Map() });
 const none = {};
 
 /**
- * Compiled kernels by text and defines; the same ones give the same kernel, whatever the label. One is looked for with
- * every launch, so that nothing is written out or allocated for it: names and values are followed one by one.
+ * Compiled kernels by text and defines; the same ones give the same kernel, whatever the label. Every launch looks a
+ * kernel up, so that nothing is written out or allocated for it: names and values are followed one by one.
  */
 export class KernelTable {
   readonly #texts = new Map<string, Place>();
   readonly #all: Kernel[] = [];
-  /** As they were asked for, in the same order. */
+  /** Sources of the kernels, in the order of `all`. */
   readonly sources: KernelSource[] = [];
 
-  /** In the order they were made. */
+  /** Kernels in the order in which they were made. */
   get all(): readonly Kernel[] {
     return this.#all;
   }

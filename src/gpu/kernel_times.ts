@@ -15,7 +15,7 @@ interface Unread {
   readonly staging: GPUBuffer;
 }
 
-/** Where the queries of one submit are written. */
+/** Bytes of the two timestamps of a launch. */
 const bytesPerLaunch = 2 * 8;
 
 /**
@@ -46,7 +46,7 @@ export class KernelTimes {
     });
   }
 
-  /** What the pass of the next launch writes. */
+  /** Timestamps that the pass of the next launch writes. */
   next(label: string): GPUComputePassTimestampWrites {
     const place = 2 * (this.#labels.push(label) - 1);
     return {

@@ -20,7 +20,7 @@ export class Kernels {
     private readonly rehearsals: Rehearsed,
   ) {}
 
-  /** Those that were launched or compiled before, each once, in the order in which they came to be. */
+  /** Kernels launched or compiled so far, each once, in the order in which they were made. */
   get all(): readonly Kernel[] {
     return this.table.all;
   }
@@ -49,7 +49,7 @@ export class Kernels {
       const kernel = await this.errors.within(fault(source), aside);
       this.table.get(source, () => kernel);
     } catch (cause) {
-      // What is wrong with its text, the scope was told.
+      // The error scope was told what is wrong with the text.
       throw await this.errors.settle() ?? new Error(`${fault(source)}: ${cause}`, { cause });
     }
   }

@@ -12,7 +12,7 @@ export interface Trial<Own extends Variant> {
   /** Overwritten by each launch. */
   readonly output: Tensor;
   launch(variant: Own): void;
-  /** What is wrong with an output, judged by numbers that no kernel made; null when nothing is. */
+  /** The fault of an output, judged by numbers that no kernel made; null when there is none. */
   fault(output: Float32Array): string | null;
   release(): void;
 }
@@ -20,7 +20,7 @@ export interface Trial<Own extends Variant> {
 /** How the variants of an operation are tried. */
 export interface Trials<Shape, Own extends Variant> {
   readonly operation: VariedOperation<Shape, Own>;
-  /** Of all kernels: a measurement says nothing of other texts. */
+  /** WGSL texts of all its kernels: a measurement holds only for the texts it was made with. */
   readonly texts: readonly string[];
   /** A trial of a shape's class, with a smaller shape of the class where this one would take long. */
   prepare(gpu: Gpu, shape: Shape): Trial<Own>;
@@ -32,24 +32,24 @@ export interface TriedClass<Shape, Own extends Variant> {
   readonly asked: AskedClass<Shape>;
 }
 
-/** What came of a variant. */
+/** A variant as measured. */
 export interface MeasuredVariant {
   readonly name: string;
-  /** Of a launch, the median; null when it was not timed. */
+  /** Median time of a launch; null when it was not timed. */
   readonly seconds: number | null;
   /** Why it may not be taken; null when it may. */
   readonly excluded: string | null;
 }
 
-/** What came of a class of shapes. */
+/** A class of shapes as measured. */
 export interface MeasuredClass {
   readonly operation: string;
   readonly shapeClass: string;
-  /** What was launched, in words. */
+  /** The shape that was launched, in words. */
   readonly shape: string;
   /** The variant that is taken for this shape when nothing is measured. */
   readonly suggested: string;
-  /** The fastest. */
+  /** The fastest variant. */
   readonly variant: string;
   readonly variants: readonly MeasuredVariant[];
 }

@@ -19,7 +19,7 @@ export interface BufferRange {
 interface Piece {
   /** Which of the ranges. */
   readonly range: number;
-  /** Its first byte, counted in the range. */
+  /** First byte of the piece, counted in the range. */
   readonly first: number;
   readonly bytes: number;
 }

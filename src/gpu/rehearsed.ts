@@ -1,14 +1,12 @@
 import { KernelTable } from "./kernel_table.ts";
 import { AskedClasses } from "./variants.ts";
 
-/** What rehearsals of work found out for the GPU that will do it. */
+/** Kernels and classes of shapes that rehearsals met, for the GPU that will do the work. */
 export class Rehearsed {
-  /** Which classes of shapes it has. */
   classes = new AskedClasses();
-  /** Which kernels it launched. */
   kernels = new KernelTable();
 
-  /** What was rehearsed so far is not what will be done. */
+  /** Forgets all rehearsals so far: the work will be another. */
   forget(): void {
     this.classes = new AskedClasses();
     this.kernels = new KernelTable();

@@ -99,7 +99,7 @@ export class Tensor {
     return window;
   }
 
-  /** The same elements under another shape. */
+  /** A tensor of another shape on the same elements. */
   reshape(...shape: number[]): Tensor {
     const result = new Tensor(this.storage, shape, this.dtype, this.byteOffset, this.label);
     if (result.size !== this.size) {

@@ -60,7 +60,7 @@ export class TensorScopes {
 export interface ScopeOfSteps extends Disposable {
   /** Does one step. Other work may come between two of them. */
   run<R>(body: () => R): R;
-  /** These are the caller's from now on. */
+  /** Gives tensors to the caller, who releases them. */
   keep(tensors: readonly Tensor[]): void;
 }
 

@@ -2,7 +2,7 @@ import { UserError } from "../base/user_error.ts";
 import type { DeviceInfo, SubgroupMatrixConfig } from "./adapter.ts";
 
 /**
- * What executes the lanes of a workgroup: `cpu`, SIMD lanes of a processor's cores, where workgroup memory and
+ * Hardware that executes the lanes of a workgroup: `cpu`, SIMD lanes of a processor's cores, where workgroup memory and
  * barriers cost, a lane should do much, and long unrolled kernels compile for minutes; `gpu`, a GPU's own.
  */
 export type LaneKind = "cpu" | "gpu";
@@ -15,7 +15,7 @@ export type LaneKind = "cpu" | "gpu";
  */
 export type BitClass = "chain" | "mma" | "mma-pair";
 
-/** What products of activations with weights take of their factors: all of f32, f16, or 21 bits in two f16. */
+/** Bits of their factors that products of activations with weights use: all of f32, f16, or 21 bits in two f16. */
 export type Precision = "f32" | "f16" | "f16-pair";
 
 const classOf: Record<Precision, BitClass> = { f32: "chain", f16: "mma", "f16-pair": "mma-pair" };
@@ -28,7 +28,7 @@ export interface TuningLimits {
   readonly workgroupLanes: number;
 }
 
-/** What a device can do, as the kernels choose by it; made when the device opens. */
+/** Abilities of a device by which the kernels choose; made when the device opens. */
 export interface Tuning {
   readonly lanes: LaneKind;
   /** Lanes of a subgroup; null where kernels cannot use them. */
@@ -38,10 +38,10 @@ export interface Tuning {
    * Kernels load and store 64 bits at a time: on a CPU core each lane's address costs more than what lies there.
    */
   readonly wideLoads: boolean;
-  /** What the matrix units are to multiply; null where `bits` is `chain`. */
+  /** Types and shape that the matrix units are to multiply; null where `bits` is `chain`. */
   readonly matrix: SubgroupMatrixConfig | null;
   readonly limits: TuningLimits;
-  /** Of all its kernels. */
+  /** Rounding of sums in all its kernels. */
   readonly bits: BitClass;
 }
 

@@ -1,6 +1,6 @@
 import type { Tuning } from "./tuning.ts";
 
-/** One of the kernels that compute an operation. */
+/** A variant of an operation: one of the kernels that compute it. */
 export interface Variant {
   /** Within the operation its own. */
   readonly name: string;
@@ -9,9 +9,9 @@ export interface Variant {
 /** An operation that several variants of its kernels compute, all with the same bits. */
 export interface VariedOperation<Shape, Own extends Variant> {
   readonly name: string;
-  /** What shapes have in common for which the same variant is fastest. */
+  /** The class of a shape: shapes of one class have the same fastest variant. */
   classOf(shape: Shape): string;
-  /** Those a device should try for a shape; the first one is taken as long as nothing is measured. */
+  /** Variants a device should try for a shape; the first one is taken as long as nothing is measured. */
   variantsFor(tuning: Tuning, shape: Shape): readonly [Own, ...Own[]];
   /** Operations that a launch of this shape makes. */
   flops(shape: Shape): number;
@@ -22,19 +22,19 @@ export interface MeasuredChoice {
   /** The first of those that the device should try for that shape. */
   readonly suggested: string;
   readonly fastest: string;
-  /** Those that are wrong on this device. */
+  /** Variants that are wrong on this device. */
   readonly excluded: readonly string[];
 }
 
-/** What was measured, by operation and class of shapes. */
+/** Measured choices, by operation and class of shapes. */
 export type VariantTable = Readonly<Record<string, Readonly<Record<string, MeasuredChoice>>>>;
 
 /** A class of shapes that work asked for, and how much of the work it is. */
 export interface AskedClass<Shape> {
   readonly shapeClass: string;
-  /** The largest of them. */
+  /** The largest shape of the class. */
   readonly shape: Shape;
-  /** Of all of them together. */
+  /** Operations of all shapes of the class together. */
   readonly flops: number;
 }
 
@@ -54,7 +54,7 @@ export class AskedClasses {
     classes.set(shapeClass, { shapeClass, shape: largest, flops: own + (before?.flops ?? 0) });
   }
 
-  /** Those of an operation. */
+  /** The classes of an operation. */
   of<Shape, Own extends Variant>(operation: VariedOperation<Shape, Own>): AskedClass<Shape>[] {
     return [...this.#of(operation).values()];
   }
@@ -62,7 +62,7 @@ export class AskedClasses {
   #of<Shape, Own extends Variant>({ name }: VariedOperation<Shape, Own>) {
     let classes = this.#byOperation.get(name);
     if (!classes) this.#byOperation.set(name, classes = new Map());
-    // Only shapes of this operation come in under its name.
+    // The cast holds: only shapes of this operation come in under its name.
     return classes as Map<string, AskedClass<Shape>>;
   }
 }

@@ -9,7 +9,7 @@ export type AnswerComparison = "math" | "text" | "literal";
 /** An answer to be judged. */
 export interface JudgedAnswer {
   readonly comparison: AnswerComparison;
-  /** What the model answered, or null where its response holds no answer; that is wrong. */
+  /** The model's answer; null where its response holds none, which is wrong. */
   readonly answer: string | null;
   readonly reference: string;
 }

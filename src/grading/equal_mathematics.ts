@@ -37,7 +37,7 @@ export function equalMathematics(answer: string, reference: string): boolean {
   );
 }
 
-/** With and without the commas of `100,200` read as thousands separators. */
+/** Whether two texts are equal, the commas of `100,200` kept or read as thousands separators. */
 function equalReadings(answer: string, reference: string, keepCommas: boolean): boolean {
   const texts = [answer, reference].map((text) => cleanLatex(text, keepCommas));
   if (keepCommas && !texts.some((text) => /\d,\d{3}/.test(text))) return false;

@@ -1,6 +1,6 @@
 import { Failure } from "../base/failure.ts";
 
-/** What compares answers has given out, so that no verdict can be had. */
+/** The failure of the process that compares answers: no verdict can be had. */
 export class GradingFailure extends Failure {
   override name = "GradingFailure";
 }

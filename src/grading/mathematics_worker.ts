@@ -15,7 +15,7 @@ interface Task {
 export interface WorkerLimits {
   /** Until the thread has loaded what compares. */
   readonly start: number;
-  /** That one pair may take from then on. */
+  /** Milliseconds that a pair may take from then on. */
   readonly pair: number;
 }
 

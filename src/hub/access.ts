@@ -5,7 +5,7 @@ import { UserError } from "../base/user_error.ts";
 
 /** How to reach the Hub. */
 export interface HubAccess {
-  /** Without a slash at its end. */
+  /** Address of the Hub, without a slash at its end. */
   readonly endpoint: string;
   /** Null when nobody is logged in. */
   readonly token: string | null;
@@ -36,7 +36,7 @@ function readTokenFile(environment: Readonly<Record<string, string | undefined>>
   try {
     return Deno.readTextFileSync(path).trim() || null;
   } catch (error) {
-    // As if nobody were logged in: most repositories are public.
+    // Nobody is logged in, then; most repositories are public.
     if (error instanceof Deno.errors.NotFound) return null;
     throw new UserError(
       `The Hub token in ${path} cannot be read: ${

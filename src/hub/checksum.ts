@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 
-/** What a file's content must hash to. */
+/** The hash that a file's content must have. */
 export interface Checksum {
   readonly algorithm: "sha256" | "git-sha1";
   /** Lower case. */

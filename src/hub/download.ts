@@ -8,7 +8,7 @@ import type { Manifest } from "./manifest.ts";
 import { PartFile } from "./part_file.ts";
 import { TemporaryFailure, withRetries } from "./retry.ts";
 
-/** Where a file goes and who hears of it. */
+/** A file to download: where it goes, and who hears of it. */
 export interface Download {
   readonly hub: HubRepository;
   readonly commit: string;

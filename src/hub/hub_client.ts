@@ -11,7 +11,7 @@ export class HubRefusal extends Error {
 
   constructor(
     readonly status: number,
-    /** What the Hub calls the reason, such as GatedRepo; null when it does not say. */
+    /** The Hub's word for the reason, such as GatedRepo; null when it does not say. */
     readonly code: string | null,
     message: string,
   ) {

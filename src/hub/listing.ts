@@ -8,7 +8,7 @@ import type { Repository } from "./repository.ts";
 
 /** A file as it is listed. */
 export interface ListedFile {
-  /** With `/` between folders, as the server wrote it: unchecked. */
+  /** Path with `/` between folders, as the server wrote it: unchecked. */
   readonly path: string;
   readonly size: number | null;
   readonly checksum: Checksum | null;

@@ -13,7 +13,7 @@ const checksumSchema = z.object({ algorithm: z.enum(["sha256", "git-sha1"]), hex
 const schema = z.object({
   kind: z.enum(["model", "dataset"]),
   repository: z.string(),
-  /** Of the last call. */
+  /** Revision that the last call asked for. */
   revision: z.string(),
   commit: z.string(),
   files: z.record(
@@ -133,7 +133,7 @@ export function modifiedTime(information: Deno.FileInfo): string {
   return information.mtime?.toISOString() ?? "unknown";
 }
 
-/** What a folder's manifest says; null when it has none. */
+/** Contents of a folder's manifest; null when it has none. */
 function read(folder: string): z.infer<typeof schema> | null {
   const path = join(folder, MANIFEST_NAME);
   if (!exists(path)) return null;

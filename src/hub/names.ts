@@ -1,6 +1,6 @@
 /** Names that fetching keeps for itself in a folder. */
 
-/** What is known of the files in the folder. Hidden, so that it is not taken for data. */
+/** Name of a folder's manifest. Hidden, so that it is not taken for data. */
 export const MANIFEST_NAME = ".pulled.json";
 
 /** Ends the name of a file that is not complete. */

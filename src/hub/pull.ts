@@ -12,7 +12,7 @@ import { checkListedFile, type ListedFile, type Listing, type WantedFile } from 
 import { Manifest } from "./manifest.ts";
 import { partSize } from "./part_file.ts";
 
-/** What to fetch and where to. */
+/** A request to fetch files into a folder. */
 export interface PullRequest {
   /** Branch, tag or commit. */
   readonly revision: string;
@@ -31,11 +31,11 @@ export interface PullListener {
   onProgress(file: WantedFile, arrived: number): void;
 }
 
-/** What will be done. */
+/** The files that a request will fetch. */
 export interface PullPlan {
   readonly commit: string;
   readonly files: readonly WantedFile[];
-  /** Those of `files` that are not in the folder yet. */
+  /** Files among `files` that are not in the folder yet. */
   readonly missing: readonly WantedFile[];
 }
 

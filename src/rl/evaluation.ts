@@ -23,7 +23,7 @@ export interface GeneratorMeasures {
 
 /** How a generator does on a set of problems. */
 export interface GeneratorEvaluation<Problem> extends GeneratorMeasures {
-  /** The same for each source of the problems, in order of their names. */
+  /** Measures of each source of the problems, in order of their names. */
   readonly bySource: ReadonlyMap<string, GeneratorMeasures>;
   readonly solutions: readonly Solution<Problem>[];
 }

@@ -47,7 +47,7 @@ export interface GeneratorStepOptions<Problem> extends LearningOptions {
   /** Null: a correct answer earns 1, any other 0. */
   readonly reward: SolutionReward<Problem> | null;
   readonly sampling: Sampling;
-  /** Where the critiques draw their random numbers. */
+  /** Sampling of the critiques. */
   readonly verifierSampling: Sampling;
 }
 
@@ -62,7 +62,7 @@ export interface RewardedSolution<Problem> {
   readonly stepEndTokens: readonly number[];
 }
 
-/** What a generator step did. */
+/** Result of a generator step. */
 export interface GeneratorStepResult<Problem> extends Learned {
   readonly judged: readonly RewardedSolution<Problem>[];
   /** Batches that were sampled, and the share of all their groups whose rewards are unequal. */
@@ -70,7 +70,7 @@ export interface GeneratorStepResult<Problem> extends Learned {
   readonly unequalShare: number;
   /** Means of what a custom reward logs. */
   readonly rewardMetrics: Readonly<Record<string, number>>;
-  /** All tokens that were sampled, the critiques' too. */
+  /** Number of tokens sampled, the critiques' too. */
   readonly sampledTokens: number;
 }
 
@@ -82,7 +82,7 @@ interface Scored<Problem> {
 }
 
 /**
- * One generator step (G-step): solutions, critiques of them, rewards, advantages, policy update.
+ * A generator step (G-step): solutions, critiques of them, rewards, advantages, policy update.
  *
  * @param verifier judges the steps; null (baseline, warm-up) leaves the rule-based reward alone
  * @param draw the problems of a batch, counted from 0

@@ -13,7 +13,7 @@ import {
 } from "./responses.ts";
 import type { Sampled } from "./sampled_ahead.ts";
 
-/** What is asked of the verifier. */
+/** Options of judging. */
 export interface JudgingOptions {
   /** Critiques of each solution. */
   readonly count: number;
@@ -30,9 +30,9 @@ export interface JudgingOptions {
  * for, nor on who samples it.
  */
 export class Judging<Problem> {
-  /** To be told of the solutions as they come; null where they are judged at the end. */
+  /** Listener to solutions as they come; null where they are judged at the end. */
   readonly listener: SolutionListener<Problem> | null;
-  /** Of each rank that holds the verifier, the tokens that this rank gave it to judge. */
+  /** Tokens that this rank gave each rank that holds the verifier to judge. */
   readonly #given: Map<number, number>;
   readonly #found = new Map<number, Sampled[]>();
   #open: OpenRollout | null = null;

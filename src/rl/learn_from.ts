@@ -20,7 +20,7 @@ export interface LearningOptions {
   readonly adamw: AdamwNumbers;
   /** Runs the step's phases. */
   readonly during: DuringPhase;
-  /** What the ranks do that do not hold the policy while the others update it. */
+  /** Work of the ranks that do not hold the policy, while the others update it. */
   readonly meanwhile?: () => Promise<void>;
   /**
    * Responses, spread over all (`spreadPlaces`), whose tokens' log-prob differences are kept in the update's
@@ -29,13 +29,13 @@ export interface LearningOptions {
   readonly watched?: number;
 }
 
-/** What the update of a step did. */
+/** Result of a step's update. */
 export interface Learned {
   /** Null when nothing was updated because a policy was unsound. */
   readonly update: PolicyUpdateMetrics | null;
   /** A policy that gave log-probs that are not finite in this step, if any. */
   readonly unsound: PolicyName | null;
-  /** Of each response whether nothing was learned from it: it was masked, or nothing was updated. */
+  /** Whether nothing was learned from a response, for each: it was masked, or nothing was updated. */
   readonly leftOut: readonly boolean[];
   /** Share of groups whose rewards are all equal: they teach nothing. */
   readonly fracRewardZeroStd: number;

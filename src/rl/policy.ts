@@ -28,7 +28,7 @@ export interface Policy<Template> {
   readonly engine: Placed<PolicyEngine>;
 }
 
-/** What samples a policy and, when it is trained, updates it. */
+/** The engine that samples a policy and, when it is trained, updates it. */
 export interface PolicyEngine {
   readonly model: Model;
   /** Samples the model; it holds memory while a rollout lasts. */

@@ -3,9 +3,9 @@ import { mean } from "../base/statistics.ts";
 
 /** How well a verifier finds the first wrong step (ProcessBench, Zheng et al. 2024). Shares from 0 to 1. */
 export interface ProcessMetrics {
-  /** Of the solutions with a wrong step: the share whose first one was named. */
+  /** Share of the solutions with a wrong step whose first one was named. */
   readonly erroneousAccuracy: number;
-  /** Of the solutions without: the share that was found right in every step. */
+  /** Share of the solutions without a wrong step that were found right in every step. */
   readonly correctAccuracy: number;
   /** Harmonic mean of the two. */
   readonly f1: number;

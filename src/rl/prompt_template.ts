@@ -2,7 +2,7 @@ import { Template } from "@huggingface/jinja";
 import type { ChatMessage, ChatTemplate } from "../model/tokenizer/chat_template.ts";
 import { UserError } from "../base/user_error.ts";
 
-/** What makes a prompt of some values. */
+/** A maker of prompts from some values. */
 export interface Prompt<Variable extends string> {
   /** The prompt with the values filled in. */
   render(values: Readonly<Record<Variable, string | number>>): string;

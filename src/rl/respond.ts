@@ -30,7 +30,7 @@ export function mostTokens(
   return prompt.length + sequenceIds.length * maximumResponse;
 }
 
-/** Who follows the sampling of responses. */
+/** Listener to the sampling of responses. */
 export interface RespondListener {
   /** Told each response as soon as it is there, and the place of its request. */
   ended?(sampled: Sampled, request: number): void;
@@ -73,7 +73,7 @@ export async function respond(
   }
 }
 
-/** All that the responses depend on. */
+/** The request for responses: all that they depend on. */
 export function askedOf(
   { model: { weightsVersion } }: PolicyEngine,
   asked: readonly RolloutRequest[],

@@ -1,7 +1,7 @@
 import { generatorFormatScore, verifierFormatScore } from "./text/format_score.ts";
 import { parseCritique, type ParsedCritique } from "./text/parse_critique.ts";
 import { type ParsedSolution, parseSolution } from "./text/parse_solution.ts";
-import { cutOver, shareOut } from "../distributed/shared_work.ts";
+import { shareOut, sharesOf } from "../distributed/shared_work.ts";
 import { streamOut } from "../distributed/streamed_work.ts";
 import type { RolloutResponse, Sampling } from "../engine/sampling/rollout.ts";
 import type { Policy } from "./policy.ts";
@@ -10,11 +10,11 @@ import { askedOf, mostTokens, requests, respond } from "./respond.ts";
 import type { Sampled } from "./sampled_ahead.ts";
 import { verifierPrompt } from "./verifier_prompt.ts";
 
-/** What the RL loop must know of a task's problems. */
+/** A task's problems, as the RL loop uses them. */
 export interface ProblemSource<Problem> {
   question(problem: Problem): string;
   referenceAnswer(problem: Problem): string;
-  /** What measurements per source go by. */
+  /** Name by which measurements per source are kept. */
   sourceName(problem: Problem): string;
   isCorrect(problem: Problem, answer: string | null): boolean | Promise<boolean>;
   /** Whether two given answers to a problem are the same; the reference has no part in it. */
@@ -67,12 +67,12 @@ export interface SolveOptions<Problem> {
   /** Steps below which the format score is lowered. */
   readonly minimumSteps: number;
   readonly sampling: Sampling;
-  /** Where the responses' random numbers begin, when the step has others before them; 0 by default. */
+  /** Sequence number of the first response, when the step has others before it; 0 by default. */
   readonly firstSequence?: number;
   readonly listener?: SolutionListener<Problem> | null;
 }
 
-/** What the rank that sampled a solution tells the others. */
+/** A graded solution, as the rank that sampled it tells the others. */
 interface Graded extends Sampled {
   readonly place: number;
   readonly correct: boolean;
@@ -161,7 +161,7 @@ export async function sampleAhead<Problem>(
   const { all, ranks, here } = generator.engine;
   if (here === null) return;
   const asked = askGenerator(generator, source, problems, count, 0);
-  const shares = cutOver(ranks, asked, (request) => mostTokens(generator, request));
+  const shares = sharesOf(ranks, asked, (request) => mostTokens(generator, request));
   const own = shares[ranks.indexOf(all.rank)].map((i) => asked[i]);
   const groups = await respond(here, generator, own, sampling);
   here.ahead.keep(askedOf(here, own, sampling), groups);
@@ -187,7 +187,7 @@ function readSolution({ tokenizer }: Policy<unknown>, { tokens }: RolloutRespons
   return { tokenTexts, text, parsed: parseSolution(text) };
 }
 
-/** The same function, asked only once about the same thing. */
+/** A function that makes each value once and remembers it. */
 function remembered<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
   const known = new Map<Key, Value>();
   return (key) => {
@@ -219,7 +219,7 @@ export async function verify<Problem>(
 
 type Asked = ReturnType<typeof verifierPrompt>;
 
-/** What the verifier is asked about a solution. */
+/** The verifier's prompt about a solution. */
 export function askVerifier<Problem>(
   verifier: Policy<VerifierTemplate>,
   source: ProblemSource<Problem>,

@@ -8,7 +8,7 @@ export interface Sampled {
   readonly version: number;
 }
 
-/** All that responses depend on. */
+/** A request for responses: all that they depend on. */
 export interface AskedAhead {
   readonly prompts: readonly RolloutRequest[];
   readonly sampling: Sampling;

@@ -1,7 +1,7 @@
 import type { Policy } from "./policy.ts";
 import type { VerifierTemplate } from "./prompt_template.ts";
 
-/** What a verifier is asked. */
+/** A question to a verifier. */
 export interface VerifierQuestion {
   readonly question: string;
   readonly solution: string;
@@ -9,7 +9,7 @@ export interface VerifierQuestion {
   readonly steps: number;
 }
 
-/** What a prompt depends on. */
+/** Properties of a policy that a prompt depends on. */
 export type Prompted<Template> = Pick<
   Policy<Template>,
   "tokenizer" | "template" | "config" | "maximumResponse" | "maximumPrompt"

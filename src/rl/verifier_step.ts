@@ -30,7 +30,7 @@ export interface VerifierStepOptions extends LearningOptions {
   readonly advantage: { readonly estimator: AdvantageEstimator };
   readonly classReweighting: { readonly method: ReweightMethod; readonly decay: number };
   readonly sampling: Sampling;
-  /** Where the solutions to judge draw their random numbers. */
+  /** Sampling of the solutions to judge. */
   readonly generatorSampling: Sampling;
 }
 
@@ -42,7 +42,7 @@ export interface RewardedCritique<Problem> {
   readonly advantages: Float32Array;
 }
 
-/** What a verifier step did. */
+/** Result of a verifier step. */
 export interface VerifierStepResult<Problem> extends Learned {
   readonly rewarded: readonly RewardedCritique<Problem>[];
   /** The moving averages after this step. */
@@ -51,7 +51,7 @@ export interface VerifierStepResult<Problem> extends Learned {
 }
 
 /**
- * One verifier step (V-step): one fresh solution of each problem, a group of critiques of each, the
+ * A verifier step (V-step): one fresh solution of each problem, a group of critiques of each, the
  * reward for the final verdict and the format, class-reweighted advantages, policy update.
  *
  * @param classCounts the moving averages so far; null before the first verifier step

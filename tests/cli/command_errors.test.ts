@@ -22,7 +22,7 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
     ["train --ranks -1", /'--ranks <number>' argument '-1' is invalid/],
     [
       "train --ranks 1000",
-      /1000 ranks train the generator and an update can be cut into 32 parts, .* Start at most 32/,
+      /1000 ranks train the generator and an update can be cut into 32 shards, .* Start at most 32/,
     ],
     [
       "train --ranks 9999",
@@ -37,7 +37,7 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
       "train --ranks 2 --set rewards.module=src/base/failure.ts",
       /^src\/base\/failure\.ts: the reward module has no default export/,
     ],
-    ["train --ranks 3 --set reduction.shards=2", /3 ranks train .* has 2 parts,/],
+    ["train --ranks 3 --set reduction.shards=2", /3 ranks train .* has 2 shards,/],
     [
       "train --ranks 2 --set placement.generator=0 --set placement.verifier=2",
       /there is no rank 2/,
@@ -60,7 +60,7 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
     ],
     [
       "sft --ranks 2 --set batch_size=1",
-      /2 ranks train the model and an update can be cut into 1 parts, /,
+      /2 ranks train the model and an update can be cut into 1 shards, /,
     ],
     ["sft --resume --steps 3", /--resume continues.*--steps cannot go with it/],
   ],

@@ -10,7 +10,7 @@ import { changeableSftKeys, changeableTangoKeys } from "../../src/run/config/cha
 import { keyPaths } from "../../src/run/config/config_problem.ts";
 import { tangoConfigSchema } from "../../src/run/config/config_schema.ts";
 import { loadSftConfig, loadTangoConfig } from "../../src/run/config/load_config.ts";
-import { placementOf, withParts } from "../../src/run/config/placement.ts";
+import { placementOf, withShards } from "../../src/run/config/placement.ts";
 import { sftConfigSchema } from "../../src/run/config/sft_config_schema.ts";
 import { PAIRS } from "../grading/pairs.ts";
 import { runCaptured } from "./run_captured.ts";
@@ -82,7 +82,7 @@ function checkSettings(name: string, { config, set = [], steps, resume, ranks }:
   } else if (config !== undefined && isSft) loadSftConfig(config, { set, steps });
   else if (config !== undefined) {
     const loaded = loadTangoConfig(config, { set, steps });
-    if (name === "train" && ranks !== undefined) placementOf(withParts(loaded, ranks), ranks);
+    if (name === "train" && ranks !== undefined) placementOf(withShards(loaded, ranks), ranks);
   }
 }
 

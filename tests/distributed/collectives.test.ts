@@ -20,16 +20,16 @@ Deno.test("broadcast: every rank has the root's bytes, whoever the root is", asy
   }
 });
 
-Deno.test("all-gather: parts of different lengths, also of none", async () => {
+Deno.test("all-gather: bytes of different lengths, also of none", async () => {
   for (const size of sizes) {
     const expected = Array.from({ length: size }, (_, r) => new Array<number>(r % 3).fill(r));
     const found = await onRanks(size, async (communicator) => {
       const { rank } = communicator;
-      const parts = expected.map((part, r) =>
-        r === rank ? Uint8Array.from(part) : new Uint8Array(part.length)
+      const perRank = expected.map((bytes, r) =>
+        r === rank ? Uint8Array.from(bytes) : new Uint8Array(bytes.length)
       );
-      await allGather(communicator, parts);
-      return parts.map((part) => [...part]);
+      await allGather(communicator, perRank);
+      return perRank.map((bytes) => [...bytes]);
     });
     assert.deepEqual(found, found.map(() => expected));
   }

@@ -40,23 +40,29 @@ async function compare(gpu: Gpu, kind: Kind, shards: number, sizes: readonly num
       (reducer) =>
         trained(gpu, kind, { microBatchTokens: 30 + 10 * reducer.rank, shards, reducer }),
     );
-    for (const found of all) assert.deepEqual(found, whole, `${size} ranks, ${shards} parts`);
+    for (const found of all) assert.deepEqual(found, whole, `${size} ranks, ${shards} shards`);
   }
 }
 
-onEveryGpu("2, 3 and 4 ranks with 4 parts: the bytes of one process after 8 steps", async (gpu) => {
-  await compare(gpu, tiedKind, 4, [1, 2, 3, 4]);
-});
+onEveryGpu(
+  "2, 3 and 4 ranks with 4 shards: the bytes of one process after 8 steps",
+  async (gpu) => {
+    await compare(gpu, tiedKind, 4, [1, 2, 3, 4]);
+  },
+);
 
-onEveryGpu("2, 3 and 5 ranks with 5 parts: the bytes of one process after 8 steps", async (gpu) => {
-  await compare(gpu, kinds["a table for each, and norms of queries and keys"], 5, [2, 3, 5]);
-});
+onEveryGpu(
+  "2, 3 and 5 ranks with 5 shards: the bytes of one process after 8 steps",
+  async (gpu) => {
+    await compare(gpu, kinds["a table for each, and norms of queries and keys"], 5, [2, 3, 5]);
+  },
+);
 
 onEveryGpu("2 and 4 ranks train an adapter: the bytes of one process", async (gpu) => {
   await compare(gpu, kinds["an adapter"], 4, [2, 4]);
 });
 
-onEveryGpu("ranks whose parts are empty have a gradient of zero", async (gpu) => {
+onEveryGpu("ranks whose shards are empty have a gradient of zero", async (gpu) => {
   // One prompt alone makes one part.
   const few = batches[0].slice(0, 2);
   const run = (reducer?: Reducer) =>
@@ -239,7 +245,7 @@ onEveryGpu(
   },
 );
 
-onEveryGpu("more ranks than parts are refused", async (gpu) => {
+onEveryGpu("more ranks than shards are refused", async (gpu) => {
   const training = { microBatchTokens: 60, shards: 2 };
   await onReducers(3, async (reducer) => {
     const refused = withTraining(gpu, {}, { ...training, reducer }, () => Promise.resolve());
@@ -263,7 +269,7 @@ Deno.test("one rank by itself needs nobody", async () => {
   const reducer = gradientReducer(nobody);
   assert.equal(await reducer.together(() => Promise.resolve(7)), 7);
   await assert.rejects(reducer.together(() => Promise.reject(new Error("alone"))), /^Error: alone/);
-  const parts = [Uint8Array.of(1, 2)];
-  await reducer.gather(parts);
-  assert.deepEqual(flat(parts), Float32Array.of(1, 2));
+  const perRank = [Uint8Array.of(1, 2)];
+  await reducer.gather(perRank);
+  assert.deepEqual(flat(perRank), Float32Array.of(1, 2));
 });

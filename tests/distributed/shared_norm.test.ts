@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { gradientReducer } from "../../src/distributed/gradient_reducer.ts";
 import { gradientNorm } from "../../src/kernels/optimizer/gradient_norm.ts";
 import { SharedNorm } from "../../src/model/decoder/shared_norm.ts";
-import { cutIntoSlices, windowOn } from "../../src/model/decoder/slices.ts";
+import { cutIntoSlices, sliceOf } from "../../src/model/decoder/slices.ts";
 import { onEveryGpu, randomFloats } from "../kernels/harness.ts";
 import { onRanks } from "./in_process.ts";
 
@@ -27,7 +27,7 @@ onEveryGpu(
         // What the other ranks look after holds nothing in particular here.
         const own = sizes.map((length) => gpu.from(new Float32Array(length).fill(NaN), [length]));
         for (const slice of slices.filter(({ owner }) => owner === communicator.rank)) {
-          gpu.copy(windowOn(gradients, slice), windowOn(own, slice));
+          gpu.copy(sliceOf(gradients, slice), sliceOf(own, slice));
         }
         await shared.measure(own, 1);
         const [scale] = await gpu.readFloats(shared.clipScale);

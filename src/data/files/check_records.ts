@@ -16,7 +16,7 @@ import type { DataRecord } from "./record.ts";
 import { makeRecordFilter, normalized, type RecordFilters } from "./record_filter.ts";
 import type { PlacedRow } from "./row.ts";
 
-/** What records may be used for, and what they need for it. */
+/** Uses of records, and what each needs. */
 const USES = {
   /** Problems of reinforcement learning. */
   train: { requireAnswer: true },
@@ -28,16 +28,16 @@ const USES = {
 export const recordUses = Object.keys(USES) as (keyof typeof USES)[];
 export type RecordUse = keyof typeof USES;
 
-/** What a use gets of the rows. */
+/** Records that a use gets from the rows. */
 export interface UsableRecords {
   readonly records: number;
-  /** Of these, those that are set aside unless files are named for it: see `splitOf`. */
+  /** Records among these that are set aside for validation unless files are named for it: see `splitOf`. */
   readonly validation: number;
   readonly test: number;
   readonly dropped: readonly Dropped[];
 }
 
-/** What becomes of the rows of a file or folder. */
+/** Records and problems found in the rows of a file or folder. */
 export interface RecordCheck {
   /** Rows that were read. */
   readonly rows: number;

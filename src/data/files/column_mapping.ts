@@ -20,7 +20,7 @@ import { splitSolution } from "./solution_steps.ts";
 export interface ColumnMapping {
   /** Several columns are joined by blank lines, those without text left out. */
   readonly question: string | readonly string[];
-  /** Not given: the last \boxed{…} of the solution, if any. */
+  /** Column of the answer; by default the last \boxed{…} of the solution, if any. */
   readonly answer?: string;
   readonly solution?: string;
   /** A list of texts. Not given: the solution cut by paragraphs and sentences. */

@@ -8,7 +8,7 @@ const ENDINGS: readonly string[] = [
   ".parquet",
 ];
 
-/** What libraries write beside the data they save: files about the rows, not of rows. */
+/** Files that libraries write beside the data they save: about the rows, not of rows. */
 const DESCRIPTIONS = new Set([
   "dataset_dict.json",
   "dataset_info.json",
@@ -111,7 +111,7 @@ export function isDataFileName(path: string): boolean {
     !DESCRIPTIONS.has(baseName(path)) && dataFile(path, "") !== null;
 }
 
-/** What the system says against reading a file, as a message to the user. */
+/** The system's error on reading a file, as a message to the user. */
 export function readError(path: string, error: unknown): UserError {
   const reason = error instanceof Error ? error.message : String(error);
   return new UserError(`${path}: cannot be read: ${reason}`);

@@ -4,13 +4,13 @@ import { guessFormat } from "./guess_format.ts";
 import type { DataRecord, Format, LeftOut } from "./record.ts";
 import type { Place, Row } from "./row.ts";
 
-/** What tells how rows become records: a published format, or which columns hold what. */
+/** How rows become records: a published format, or which columns hold what. */
 export type Reading = { readonly format: Format } | { readonly columns: ColumnMapping };
 
 /** A reading in words that JSON can say. */
 export type NamedReading = { readonly format: string } | { readonly columns: ColumnMapping };
 
-/** The same, with the format's name in its place. */
+/** A reading with the format's name instead of the format. */
 export const namedReading = (reading: Reading): NamedReading =>
   "format" in reading ? { format: reading.format.name } : reading;
 
@@ -26,7 +26,7 @@ export function guessReading(path: string, firstRow: Row, place: Place): Reading
   return format === null ? { columns: guessColumns(firstRow, place) } : { format };
 }
 
-/** What makes records by a reading. */
+/** The conversion of rows to records by a reading. */
 export function conversionOf(reading: Reading): Conversion {
   if ("format" in reading) return (row, place) => reading.format.toRecord(row, place);
   return (row, place) => mapColumns(row, reading.columns, place);

@@ -8,7 +8,7 @@ import { comparisons, type DataRecord } from "./record.ts";
 import { makeRecordFilter, type RecordFilters } from "./record_filter.ts";
 import type { Place, Row } from "./row.ts";
 
-/** One entry of a data set: a file or directory and how its rows are read. */
+/** An entry of a data set: a file or directory and how its rows are read. */
 export interface DataFiles {
   readonly path: string;
   /** Name of a published format; see `formats`. */
@@ -90,7 +90,7 @@ function checkEntry({ path, format, columns, limit }: DataFiles): void {
   }
 }
 
-/** What turns the rows of an entry into records, and the columns that it looks at (all: undefined). */
+/** The conversion of an entry's rows to records, and the columns that it looks at (all: undefined). */
 interface RowReader {
   readonly columns?: readonly string[];
   readonly convert: Conversion;

@@ -8,7 +8,7 @@ export interface Dropped {
   readonly first: string;
 }
 
-/** What became of the rows of one entry of a data set. */
+/** Counts of the rows of an entry of a data set, by what became of them. */
 export interface EntryReport {
   readonly path: string;
   /** Rows that were read; less than the file has where a limit was reached. */
@@ -17,11 +17,11 @@ export interface EntryReport {
   readonly dropped: readonly Dropped[];
   /** Number of records of each source. */
   readonly sources: Readonly<Record<string, number>>;
-  /** What was guessed: `format: gsm8k` or `columns: question = "problem"`. */
+  /** The guessed reading: `format: gsm8k` or `columns: question = "problem"`. */
   readonly guessed: string | null;
 }
 
-/** What became of the rows of a data set. */
+/** Counts of the rows of a data set, by what became of them. */
 export interface LoadReport {
   readonly records: number;
   readonly entries: readonly EntryReport[];

@@ -3,11 +3,11 @@ import { guessReading, type NamedReading, namedReading } from "./guess_reading.t
 import { streamRows } from "./read_rows.ts";
 import { isRow, type Row } from "./row.ts";
 
-/** What a column's values are; text that is digits alone counts as a number, as CSV has nothing else. */
+/** Kinds of a column's values; text that is digits alone counts as a number, as CSV has nothing else. */
 export const valueKinds = ["text", "number", "boolean", "list", "object", "nothing"] as const;
 export type ValueKind = typeof valueKinds[number];
 
-/** What a file or folder holds, for who has to decide how it is read. */
+/** A look into a file or folder, for a person who decides how it is read. */
 export interface Preview {
   /** Rows that were looked at. */
   readonly rows: number;

@@ -6,7 +6,7 @@ import { jsonLineRows } from "./json_lines.ts";
 import { readParquetFile } from "./parquet_file.ts";
 import type { PlacedRow } from "./row.ts";
 
-/** What is read of a file. */
+/** Options that limit what is read of a file. */
 export interface ReadOptions {
   /** Columns that are needed; of Parquet files only these are read. All when not given. */
   readonly columns?: readonly string[];

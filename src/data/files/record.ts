@@ -3,10 +3,10 @@ import type { Place, Row } from "./row.ts";
 /** How a given answer is compared with the reference: as mathematics, as words, or character by character. */
 export type ComparisonKind = "math" | "text" | "literal";
 
-/** All comparisons. */
+/** The kinds of comparison. */
 export const comparisons: readonly ComparisonKind[] = ["math", "text", "literal"];
 
-/** One problem of a data set. */
+/** A problem of a data set. */
 export interface DataRecord {
   readonly question: string;
   /** The reference answer; null where there is none. */
@@ -16,7 +16,7 @@ export interface DataRecord {
   readonly solutionSteps: readonly string[] | null;
   /** The reference solution or the response to imitate; null where there is none. */
   readonly solution: string | null;
-  /** What measurements per source go by. */
+  /** Name by which measurements per source are kept. */
   readonly source: string;
   /** A given solution to be judged; null where there is none. */
   readonly judged: LabelledSolution | null;
@@ -37,7 +37,7 @@ export interface LeftOut {
 /** How the rows of a published data set become records. */
 export interface Format {
   readonly name: string;
-  /** What the set holds, in one line for lists of formats. */
+  /** Contents of the set, in one line for lists of formats. */
   readonly description: string;
   /** The columns that are looked at; which of them a file must have, `toRecord` says. */
   readonly columns: readonly string[];

@@ -1,4 +1,4 @@
-/** One row of a data file by column names; values are as JSON has them. */
+/** A row of a data file by column names; values are as JSON has them. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /** Where a row comes from, for messages and for naming its source. */
@@ -33,7 +33,7 @@ export function isRow(value: unknown): value is Row {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What a message says was found: the kind of value and, where short, the value. */
+/** A value in a message: its kind and, where short, the value itself. */
 export function describeValue(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";

@@ -11,7 +11,7 @@ export function splitSolution(solution: string): string[] {
     if (step !== "") steps.push(step);
     from = to;
   };
-  /** What closes each thing that is open, innermost last. */
+  /** Closing signs of all that is open, innermost last. */
   const open: string[] = [];
   for (const { 0: mark, index } of solution.matchAll(MARKS)) {
     const end = index + mark.length;

@@ -16,7 +16,7 @@ let opened: ReturnType<typeof open> | null = null;
  */
 export class CLibrary {
   private constructor(
-    /** As it was asked for: a path, or a name that the loader looks for. */
+    /** Path of the library, or a name that the loader looks for, as given. */
     readonly path: string,
     private readonly handle: Deno.PointerValue,
   ) {}
@@ -30,7 +30,7 @@ export class CLibrary {
     return problem === null ? "unknown error" : new Deno.UnsafePointerView(problem).getCString();
   }
 
-  /** Where a variable of the library lies; null when it has none of that name. */
+  /** Address of a variable of the library; null when it has none of that name. */
   address(name: string): bigint | null {
     const { symbols } = opened ??= open();
     const pointer = symbols.dlsym(this.handle, text(name));

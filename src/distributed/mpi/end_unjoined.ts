@@ -22,7 +22,7 @@ export function endUnjoined(code: number, environment: Environment): void {
     write(file, bytes, BigInt(bytes.length)); // one that cannot be told has ended
   };
   say("cmd=init pmi_version=1 pmi_subversion=1");
-  // It ends with an error of its own when its answer finds nobody.
+  // The launcher ends with an error of its own when nobody reads its answer.
   if (poll(pollDescriptor(file), 1n, ANSWER_MS) === 1) read(file, new Uint8Array(1024), 1024n);
   say(`cmd=abort exitcode=${code}`);
 }

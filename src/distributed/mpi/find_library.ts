@@ -24,7 +24,7 @@ const FILES: Readonly<Record<Family, readonly string[]>> = {
 
 const triplet = Deno.build.target.replace("-unknown", "");
 
-/** Where libraries lie under an installation's folder. */
+/** Folders of libraries below an installation's folder. */
 const BELOW = ["lib", "lib64", `lib/${triplet}`, `lib/${triplet}/openmpi/lib`];
 
 /** Folders of installations that the loader does not know on some systems. */
@@ -41,7 +41,7 @@ export function openLibrary(start: Start, environment: Environment): MpiLibrary 
   for (const path of chosen ? [chosen] : candidates(start.family, environment)) {
     const library = CLibrary.open(path);
     if (typeof library === "string") {
-      // That a name is unknown to the loader is no news; that a file cannot be loaded is.
+      // The message for a file that cannot be loaded is kept: a name unknown to the loader says nothing new.
       if (path.includes("/") || chosen) problem = library;
       continue;
     }

@@ -1,5 +1,5 @@
 /**
- * What the families of MPI libraries call the same things. A handle is a number to all of them: as wide as a
+ * Handles of the same things in each family of MPI libraries. A handle is a number to all of them: as wide as a
  * pointer, or an `int`.
  */
 

@@ -40,7 +40,7 @@ export function mpiCommunicator(
       }
     };
     return poller.wait(() => {
-      // All at once, or the pieces of the next message would come between.
+      // The pieces begin all at once, or those of the next message would come between.
       const pieces = explained(() => piecesOf(bytes).map(begin));
       let next = 0;
       const poll = (): ReturnType<Pending["poll"]> => {

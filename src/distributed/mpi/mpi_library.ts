@@ -20,11 +20,11 @@ export class MpiLibrary {
   readonly #symbols: Symbols;
   readonly #handles: Handles;
   readonly #flag = new Int32Array(1);
-  /** As large as that of any library. */
+  /** Room for a status, as large as that of any library. */
   readonly #status = new Uint8Array(64);
-  /** Where it was found. */
+  /** Path of the library. */
   readonly path: string;
-  /** Its name and version, such as `Open MPI v4.1.4`. */
+  /** Name and version of the library, such as `Open MPI v4.1.4`. */
   readonly version: string;
 
   /** Returns null when the library does not have what MPI has. */

@@ -3,12 +3,12 @@ import { clearImmediate, setImmediate } from "node:timers";
 /** Something that is looked at again and again until it is done. */
 export interface Pending {
   /**
-   * Looks at it: `moved` says that a part of it is through.
+   * Looks at the transfer: `moved` says that some of it is through.
    *
    * @throws whatever ends all waiting
    */
   poll(): "still" | "moved" | "done";
-  /** What ends all waiting when this one is not done in so many milliseconds. */
+  /** The error that ends all waiting when this is not done in so many milliseconds. */
   overdue(timeLimit: number): Error;
 }
 
@@ -19,7 +19,7 @@ export interface Pending {
 const AT_ONCE_MS = 2;
 /** How long after that the next look comes with the next tick of a timer. */
 const SOON_MS = 20;
-/** Between two looks later on: a waiting process leaves the processor to the others. */
+/** Pause between two looks later on: a waiting process leaves the processor to the others. */
 const PAUSE_MS = 2;
 /** A longer gap between two looks is this process's own doing, and counts no further against the others. */
 const LONGEST_GAP_MS = 1000;
@@ -54,7 +54,7 @@ export class Poller {
    */
   wait(begin: () => Pending): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    // Who waits for several things hears of a failure from one of them.
+    // A caller that waits for several things hears of a failure from one of them.
     promise.catch(() => {});
     if (this.#failure) {
       reject(this.#failure);

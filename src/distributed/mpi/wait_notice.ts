@@ -28,7 +28,7 @@ export class WaitNotice implements Disposable {
   }
 }
 
-/** What the thread is told. */
+/** A notice to the thread. */
 export interface Notice {
   readonly message: string;
   readonly seconds: number;

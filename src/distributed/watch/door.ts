@@ -9,9 +9,9 @@ import {
 /** A connection from another rank, or from whoever else has found the port. */
 export type FollowerConnection = LineConnection<LeaderMessage, FollowerMessage>;
 
-/** What is put up with from those who have not said who they are. */
+/** Limits for connections that have not said who they are. */
 export interface DoorLimits {
-  /** As many of them at once; more are turned away. */
+  /** Most such connections at once; more are turned away. */
   readonly strangers: number;
   /** In which to say it. */
   readonly seconds: number;

@@ -1,7 +1,7 @@
 import { killProcess, type ProcessIdentity } from "../../base/process_identity.ts";
 import { endProcess } from "./process_end.ts";
 
-/** What a watch does to processes. */
+/** The ways a watch ends processes. */
 export interface Ending {
   /** Prints the one message. */
   say(message: string): void;

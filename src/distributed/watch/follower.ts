@@ -62,13 +62,13 @@ export class Follower {
     });
   }
 
-  /** What the main thread is at. */
+  /** Sets what the main thread is doing, for messages. */
   set doing(doing: string) {
     this.#doing = doing;
     this.#leader?.send({ type: "beat", doing });
   }
 
-  /** This rank fails. Rank 0 says why and ends the process. */
+  /** Reports this rank's failure. Rank 0 says why and ends the process. */
   failed(failure: ToldFailure): void {
     if (this.#failure !== null || this.#isOver) return;
     this.#failure = failure;
@@ -77,7 +77,7 @@ export class Follower {
   }
 
   /**
-   * This rank is done. Rank 0, which may have files to write, is watched until it is.
+   * Reports that this rank is done. Rank 0, which may have files to write, is watched until it is done too.
    *
    * @returns when all ranks are
    */
@@ -108,7 +108,7 @@ export class Follower {
     if (this.#isOver) return;
     if (this.#lastCode !== null) return this.#end(this.#lastCode);
     if (this.#failure !== null) return this.#sayFailure(this.#failure);
-    // All notice it at once, so that the first of them speaks for all.
+    // All ranks notice the end of rank 0 at once; the first of them speaks for all.
     if (this.#rank.rank === 1) this.#sayItself([this.#ranks[0]], causes.death(this.#doing), 1);
     else setTimeout(() => this.#end(1), COURTESY_MS);
   }

@@ -1,4 +1,4 @@
-/** What is said when a run ends on all ranks: who, why, and how to go on. */
+/** The message when a run ends on all ranks: who, why, and how to go on. */
 
 import type { WatchedRank } from "./watched_rank.ts";
 

@@ -23,7 +23,7 @@ interface Peer {
   readonly connection: FollowerConnection;
   doing: string;
   silentSeconds: number;
-  /** It has said why it ends, or has ended. */
+  /** Whether the rank has said why it ends, or has ended. */
   hasSpoken: boolean;
   /** Resolves when it says that it is done. */
   readonly done: PromiseWithResolvers<void>;
@@ -41,7 +41,7 @@ export class Leader {
   readonly #pulse: Pulse;
   readonly #stall: Stall;
   readonly #peers = new Map<number, Peer>();
-  /** What the main thread is at. */
+  /** What the main thread is doing, for messages. */
   doing = "starting";
   #hint = "";
   /** Whether all ranks are done, and may leave. */
@@ -78,7 +78,7 @@ export class Leader {
   }
 
   /**
-   * This rank fails.
+   * Reports this rank's failure.
    *
    * @returns when it may say why and end; not at all when another rank failed before it, which ends the process
    */
@@ -95,7 +95,7 @@ export class Leader {
   }
 
   /**
-   * This rank is done. The others are watched until they are, and watch this one as long.
+   * Reports that this rank is done. The others are watched until they are done, and watch this one as long.
    *
    * @returns when all are and have left
    */
@@ -116,7 +116,7 @@ export class Leader {
     for (const { connection } of this.#peers.values()) connection.close();
   }
 
-  /** Whoever knows the token, and each rank once: it may have come by several addresses. */
+  /** Admits a connection that knows the token, and each rank once: it may have come by several addresses. */
   #admit(
     { token, rank: number }: Hello,
     connection: FollowerConnection,
@@ -149,7 +149,7 @@ export class Leader {
       peer.hasSpoken = true;
       const culprit = this.#ranks[message.culprit ?? peer.rank.rank] ?? peer.rank;
       void graceFor(message, peer.rank).then(() => {
-        // The same failure on all ranks is told by this one, in its own words.
+        // A failure that all ranks share is told by this one, in its own words.
         if (this.#failure !== message.message) this.#end([culprit], message.message, message.code);
       });
     }
@@ -169,7 +169,7 @@ export class Leader {
     const listened = [...this.#peers.values()].filter(({ hasSpoken }) => !hasSpoken);
     for (const peer of listened) peer.silentSeconds += this.#pulse.seconds;
     if (listened.some(({ silentSeconds }) => silentSeconds >= silenceSeconds)) {
-      // What ends several ranks at once, such as a cut link, does not end them in the same moment.
+      // A cut link silences several ranks, but not in the same moment: half as long counts as silent too.
       const silent = listened.filter(({ silentSeconds }) => silentSeconds >= silenceSeconds / 2);
       const ranks = silent.map(({ rank }) => rank).sort((a, b) => a.rank - b.rank);
       this.#end(ranks, causes.silence(silenceSeconds, silent[0].doing), 1, ranks);

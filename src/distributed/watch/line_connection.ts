@@ -3,7 +3,7 @@ import type { z } from "zod";
 /** Characters of a line; a longer one is no message. */
 export const LONGEST_LINE = 2 ** 18;
 
-/** Who listens to a connection. */
+/** Listener to a connection. */
 export interface Listener<Received> {
   hear(message: Received): void;
   /** The connection has ended. */
@@ -62,10 +62,10 @@ export class LineConnection<Sent, Received> {
 
   async *#lines(): AsyncGenerator<string, void> {
     let text = "";
-    const parts = this.#connection.readable.pipeThrough(new TextDecoderStream()).getReader();
+    const texts = this.#connection.readable.pipeThrough(new TextDecoderStream()).getReader();
     while (text.length <= LONGEST_LINE) {
       // Reset, or closed from this side: an end like any other.
-      const { done, value } = await parts.read().catch(() => ({ done: true, value: undefined }));
+      const { done, value } = await texts.read().catch(() => ({ done: true, value: undefined }));
       if (done) return;
       const lines = (text + value).split("\n");
       text = lines.pop() ?? "";

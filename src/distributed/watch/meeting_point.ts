@@ -1,10 +1,10 @@
 import { LineConnection, type Listener } from "./line_connection.ts";
 import { type FollowerMessage, type LeaderMessage, leaderMessageSchema } from "./watch_messages.ts";
 
-/** In which ranks come together. */
+/** Seconds in which ranks come together. */
 export const JOIN_SECONDS = 20;
 
-/** Where rank 0 is found. */
+/** Where the other ranks find rank 0. */
 export interface MeetingPoint {
   /** Addresses of its interfaces: which of them another host reaches is not known. */
   readonly addresses: readonly string[];

@@ -43,7 +43,7 @@ export class RunWatch {
     });
   }
 
-  /** As `open`, for ranks that know each other already. */
+  /** Opens the watch of ranks that know each other already. */
   static async among(
     ranks: readonly WatchedRank[],
     rank: number,

@@ -11,14 +11,14 @@ export interface ToldFailure {
   readonly culprit: number | null;
 }
 
-/** What a rank tells of itself when it joins. */
+/** A rank's first message, with which it joins. */
 const helloSchema = z.object({
   type: z.literal("hello"),
   rank: z.int().min(0),
   token: z.string(),
 });
 
-/** From another rank's watch to rank 0's. What comes over the network is checked against it. */
+/** Messages from another rank's watch to rank 0's, as checked when they arrive. */
 export const followerMessageSchema = z.discriminatedUnion("type", [
   helloSchema,
   /** `doing` says what its main thread is at. */
@@ -29,17 +29,17 @@ export const followerMessageSchema = z.discriminatedUnion("type", [
     code: z.int().min(0).max(255),
     culprit: z.int().min(0).nullable(),
   }),
-  /** It is done. */
+  /** The rank is done. */
   z.object({ type: z.literal("bye") }),
 ]);
 
-/** From another rank's watch to rank 0's. */
+/** A message from another rank's watch to rank 0's. */
 export type FollowerMessage = z.output<typeof followerMessageSchema>;
 
 /** How a rank joins. */
 export type Hello = z.output<typeof helloSchema>;
 
-/** From rank 0's watch to another rank's. What comes over the network is checked against it. */
+/** Messages from rank 0's watch to another rank's, as checked when they arrive. */
 export const leaderMessageSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("welcome") }),
   z.object({ type: z.literal("beat") }),
@@ -50,23 +50,23 @@ export const leaderMessageSchema = z.discriminatedUnion("type", [
     code: z.int().min(0).max(255),
     silent: z.array(z.int().min(0)),
   }),
-  /** The same, as soon as rank 0 has said why and ended. */
+  /** Ends the process as soon as rank 0 has said why and ended. */
   z.object({ type: z.literal("endAfterMe"), code: z.int().min(0).max(255) }),
-  /** All are done. */
+  /** All ranks are done. */
   z.object({ type: z.literal("bye") }),
 ]);
 
-/** From rank 0's watch to another rank's. */
+/** A message from rank 0's watch to another rank's. */
 export type LeaderMessage = z.output<typeof leaderMessageSchema>;
 
-/** From a main thread to its watch. */
+/** A message from a main thread to its watch. */
 export type MainMessage =
   | {
     readonly type: "open";
     readonly rank: number;
     readonly ranks: readonly WatchedRank[];
     readonly limits: WatchLimits;
-    /** One counter, which grows while the main thread gets on. */
+    /** A counter that grows while the main thread gets on. */
     readonly progress: SharedArrayBuffer;
     /** Where rank 0 is; null on rank 0 itself. */
     readonly point: MeetingPoint | null;
@@ -76,10 +76,10 @@ export type MainMessage =
   | ({ readonly type: "failed" } & ToldFailure)
   | { readonly type: "close" };
 
-/** From a watch to its main thread. */
+/** A message from a watch to its main thread. */
 export type WatchMessage =
   | { readonly type: "listening"; readonly point: MeetingPoint }
   | { readonly type: "joined"; readonly problem: string | null }
-  /** Nobody failed before this rank 0, which now says why itself and ends. */
+  /** Rank 0 failed before any other; its main thread now says why and ends. */
   | { readonly type: "speak" }
   | { readonly type: "closed" };

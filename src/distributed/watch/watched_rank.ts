@@ -4,7 +4,7 @@ import type { ProcessIdentity } from "../../base/process_identity.ts";
 export interface WatchedRank {
   readonly rank: number;
   readonly host: string;
-  /** Its GPU in a few words. */
+  /** The rank's GPU in a few words. */
   readonly gpu: string;
   readonly process: ProcessIdentity;
 }

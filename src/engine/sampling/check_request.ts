@@ -7,7 +7,7 @@ import type { SampleRequest } from "./request.ts";
 
 /** The most tokens told beside one: each of them takes a walk over the logits. */
 const mostLikeliest = 64;
-/** What a GPU's word holds. */
+/** The largest number in a 32-bit word of the GPU. */
 const largestWord = 2 ** 32 - 1;
 
 /**

@@ -16,7 +16,7 @@ import type { KvCache } from "./kv_cache.ts";
 import { rowStatistics } from "./row_statistics.ts";
 import type { DecodeState } from "./slot_state.ts";
 
-/** Where a window of decode steps leaves what it sampled, W slots each. */
+/** Tensors that a window of decode steps fills with sampled tokens, W slots a step. */
 export interface DecodeWindow {
   /** u32 [steps, W, 2]: the token and the bits of its log-prob, see `sampleTokens` */
   readonly tokens: Tensor;
@@ -83,7 +83,7 @@ export function decodeStep(
   if (window.likeliest) {
     const firstRow = { first: 0, by: tokens.size };
     rowStatistics(model, logits, {
-      // Nothing is the target yet: any tokens do.
+      // Targets are ignored here, so any tokens do.
       targets: tokens,
       scales,
       likeliest: { tensor: window.likeliest, firstRow, counts: likeliestCounts },

@@ -39,7 +39,7 @@ export async function decodeWindow(
   }
 }
 
-/** What a window of decode steps gave. */
+/** Tokens from a window of decode steps. */
 export class DecodedWindow {
   readonly #floats: Float32Array;
 

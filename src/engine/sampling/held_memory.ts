@@ -7,11 +7,11 @@ import { roundSlots, SlotState } from "./slot_state.ts";
 /** How large a cache is. */
 export interface CacheSize {
   readonly pages: number;
-  /** Of the longest sequence. */
+  /** Pages of the longest sequence. */
   readonly pagesPerSlot: number;
 }
 
-/** What a sampler holds of the GPU's memory while it is at work. */
+/** GPU memory that a sampler holds while it is at work. */
 export interface Held extends CacheSize {
   readonly cache: KvCache;
   readonly tree: PageTree;
@@ -28,7 +28,7 @@ export interface Held extends CacheSize {
 export function openHeld(model: Model, slots: number, size: CacheSize): Held {
   const { gpu, config, weightsVersion } = model;
   const { pages, pagesPerSlot } = size;
-  // Nothing is made while a step is recorded that will be repeated.
+  // The rotations are made now: a step that will be repeated must not make tensors.
   model.rotations.upTo(pagesPerSlot * pageTokens);
   const state = new SlotState(gpu, roundSlots(slots), pagesPerSlot, config.vocabularySize);
   try {

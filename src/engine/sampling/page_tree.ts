@@ -53,7 +53,7 @@ class Children {
   }
 }
 
-/** What the cache has of the beginning of a sequence. */
+/** The beginning of a sequence as far as the cache has it. */
 export interface CachedPrefix {
   /** Whole pages, the first of the sequence first. */
   readonly pages: readonly CachedPage[];
@@ -84,7 +84,7 @@ export class PageTree {
     return this.#free.length + this.#idle.size;
   }
 
-  /** What it has of the first `count` tokens. */
+  /** The cached beginning of the first `count` tokens. */
   find(tokens: ArrayLike<number>, count: number): CachedPrefix {
     const pages: Node[] = [];
     let children = this.#roots;
@@ -99,14 +99,14 @@ export class PageTree {
     return { pages, partial: null };
   }
 
-  /** One more sequence uses a page. Whoever holds a page holds its parents. */
+  /** Counts one more user of a page. A sequence that holds a page holds its parents. */
   hold(page: CachedPage): void {
     const node = page as Node;
     if (node.users++ === 0) this.#idle.delete(node);
   }
 
   /**
-   * One sequence fewer uses these pages, given from the first to the last. The tokens they hold can be found
+   * Counts one user fewer of these pages, given from the first to the last. The tokens they hold can be found
    * until the room is needed.
    */
   release(pages: readonly CachedPage[]): void {

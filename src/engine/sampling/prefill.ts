@@ -16,7 +16,7 @@ import type { KvCache } from "./kv_cache.ts";
 import type { PromptReader, PromptRow } from "./prompt_log_probs.ts";
 import type { Sequence } from "./sequence.ts";
 
-/** What is to be computed of a sequence before it is decoded. */
+/** A stretch of a sequence to compute before it is decoded. */
 export interface Prefill {
   readonly sequence: Sequence;
   /** Positions `first` to `end` - 1 are computed. */
@@ -57,7 +57,7 @@ interface Pass {
   /** u32 [T, 4] */
   readonly segments: Tensor;
   readonly pageTable: Tensor;
-  /** Of the longest sequence so far. */
+  /** Keys of the longest sequence of the pass. */
   readonly longest: number;
   /** Keys that all tokens together attend to. */
   readonly attendedRows: number;
@@ -99,7 +99,7 @@ export function prefill(
     model.layers.forEach((layer, index) => {
       const store = storeKeys(model, cache, index, layer, tensors, () => copy(index));
       if (index === model.layers.length - 1 && rows.length === 0) {
-        // Nobody asks what comes out of the last layer.
+        // The last layer's output is not needed, only its keys and values.
         gpu.scope(() => store(layerQkv(model, layer, x).qkv));
         return;
       }

@@ -14,9 +14,9 @@ const logitsBytes = 32 * 2 ** 20;
 /** A row of a prefill pass that predicts a token of a prompt. */
 export interface PromptRow {
   readonly sequence: Sequence;
-  /** Of the token whose successor it predicts. */
+  /** Position of the token whose successor the row predicts. */
   readonly position: number;
-  /** In the pass. */
+  /** Number of the row in the pass. */
   readonly row: number;
 }
 
@@ -29,7 +29,7 @@ interface Chunk {
   readonly likeliest: Tensor | null;
 }
 
-/** What the model says of prompts, gathered over the passes that compute them. */
+/** Log-probs of prompts, gathered over the passes that compute them. */
 export class PromptReader {
   readonly #chunks: Chunk[] = [];
 

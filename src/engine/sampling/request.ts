@@ -7,13 +7,13 @@ export interface Sampling extends TokenSampling, SamplingStream {}
 export interface SampleRequest extends Sampling {
   /** [P], not empty */
   readonly prompt: Uint32Array;
-  /** With the seed, stream and step the place of its random numbers. */
+  /** Key of its random numbers, with the seed, stream and step. */
   readonly sequenceId: number;
   /** The most tokens in the response; 0 where log-probs of the prompt are all that is wanted. */
   readonly maximumResponse: number;
-  /** Any number of ids that end it. */
+  /** Token ids that end the response, any number of them. */
   readonly stopTokens: readonly number[];
-  /** Texts that end it, wherever its tokens are cut; for them the sampler must have a tokenizer. */
+  /** Texts that end the response, wherever its tokens are cut; for them the sampler must have a tokenizer. */
   readonly stopStrings?: readonly string[];
   /** How many of the likeliest tokens are told beside each token of the response; 0 by default. */
   readonly likeliest?: number;
@@ -25,11 +25,11 @@ export interface SampleRequest extends Sampling {
   readonly listener: SampleListener;
 }
 
-/** Told of one response. */
+/** Listener to one response. */
 export interface SampleListener {
-  /** Its next tokens, as they are read back. */
+  /** Hears the next tokens, as they are read back. */
   tokens?(next: SampledTokens): void;
-  /** It has ended; nothing is told after that. */
+  /** Hears the whole response when it has ended, and nothing after that. */
   end(response: Response): void;
 }
 
@@ -48,7 +48,7 @@ export interface LikeliestTokens {
   readonly logProbs: Float32Array;
 }
 
-/** What a model says of a prompt, at temperature 1. P tokens. */
+/** Log-probs of a prompt's own tokens, at temperature 1. P tokens. */
 export interface PromptLogProbs {
   /** [P] of each token after those before it; the first, which has none, NaN */
   readonly logProbs: Float32Array;

@@ -6,7 +6,7 @@ export type { Sampling } from "./request.ts";
 /** A prompt and the responses wanted to it. */
 export interface RolloutRequest {
   readonly prompt: Uint32Array;
-  /** One response for each; the random numbers of a response depend on its id alone. */
+  /** Ids of the wanted responses; the random numbers of a response depend on its id alone. */
   readonly sequenceIds: readonly number[];
 }
 
@@ -21,14 +21,14 @@ export interface RolloutResponse {
   readonly finished: boolean;
 }
 
-/** What all responses of a rollout have in common. */
+/** Settings that all responses of a rollout share. */
 export interface RolloutOptions extends Sampling {
   readonly stopTokens: readonly number[];
   /** The most tokens in a response. */
   readonly maximumResponse: number;
 }
 
-/** Who follows a rollout. */
+/** Listener to a rollout. */
 export interface RolloutListener {
   /** Told each response as soon as it is there, and the place of its request. */
   ended?(response: RolloutResponse, request: number): void;

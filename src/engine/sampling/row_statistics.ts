@@ -4,7 +4,7 @@ import { likeliestTokens } from "../../kernels/sampling/likeliest.ts";
 import { logSoftmax, logSoftmaxFinish, logSoftmaxState } from "../../kernels/losses/log_softmax.ts";
 import type { Model } from "../../model/decoder/model.ts";
 
-/** Where the likeliest tokens of rows go. */
+/** Where to write the likeliest tokens of rows. */
 export interface LikeliestOutput {
   /** u32 [≥ firstRow + R, K, 2] */
   readonly tensor: Tensor;
@@ -14,7 +14,8 @@ export interface LikeliestOutput {
 }
 
 /**
- * What is said of the logits of a few rows, with the bits that training gives them. Call inside a `gpu.scope`.
+ * Log-probs and likeliest tokens from the logits of a few rows, with the bits that training gives them. Call inside a
+ * `gpu.scope`.
  *
  * @param logits [R, V, padded] of `headLogits`
  * @param of targets u32 [R], of which log-probs are wanted (any, where none are); scales [R, 2] of `rowScales`

@@ -42,12 +42,12 @@ const prefillTokens = 8192;
  * computed again.
  */
 export class Sampler {
-  /** In the order in which they are admitted. */
+  /** Sequences that wait, in the order in which they will be admitted. */
   #waiting: Sequence[] = [];
-  /** In the order of their admission. */
+  /** Admitted sequences, in the order of their admission. */
   #active: Sequence[] = [];
   #held: Held | null = null;
-  /** What `expect` was told. */
+  /** Numbers that `expect` was told. */
   #expected = { responses: 0, pages: 0 };
   #nextId = 1;
   #admissions = 0;
@@ -125,17 +125,17 @@ export class Sampler {
         this.#grow(held);
         await this.#admit(held);
         if (!this.#isStale(held)) break;
-        // They changed while prompts were read.
+        // The weights changed while prompts were read.
         for (const sequence of this.#active) sequence.forgetPrompt();
       }
-      // All may have been aborted by now, or be wanted for their prompts alone.
+      // Every sequence may have been aborted by now, or be wanted for its prompt alone.
       const decoded = this.#active.filter(({ remaining }) => remaining > 0);
       tell = decoded.length === 0
         ? []
         : this.#take(held, await decodeWindow(this.model, held, decoded, this.#steps));
       tell.push(...this.#takeRead());
     } catch (error) {
-      // What the cache holds is not known any more.
+      // The cache's contents are not known any more.
       this.#release();
       throw error;
     } finally {
@@ -217,7 +217,7 @@ export class Sampler {
     }
   }
 
-  /** Of the next window: none that nobody wants, and one where somebody waits for a first token. */
+  /** Steps of the next window: no more than are wanted, and one where somebody waits for a first token. */
   get #steps(): number {
     if (this.#active.some(({ awaitsFirst }) => awaitsFirst)) return 1;
     const wanted = this.#active.reduce((most, { remaining }) => Math.max(most, remaining), 0);
@@ -292,7 +292,7 @@ export class Sampler {
   /** Hands out the tokens of a window. @returns what the listeners are to be told */
   #take({ tree }: Held, window: DecodedWindow): (() => void)[] {
     return window.sequences.flatMap((sequence, s): (() => void)[] => {
-      // It was aborted while the window was decoded.
+      // The sequence was aborted while the window was decoded.
       if (sequence.admission === 0) return [];
       const { position: before } = sequence;
       let end: ResponseEnd | null;

@@ -18,14 +18,14 @@ export class Sequence {
   /** Prompt and response so far. */
   readonly tokens: number[];
   readonly logProbs: number[] = [];
-  /** Of each token of the response its likeliest neighbours, k (token, bits of its log-prob) each. */
+  /** Likeliest tokens beside each token of the response, k (token, bits of its log-prob) each. */
   readonly #likeliest: Uint32Array[] = [];
-  /** What the model says of the prompt, once it was asked. */
+  /** Log-probs of the prompt, once they were computed. */
   prompt: PromptLogProbs | null = null;
   readonly #stopStrings: StopStrings | null;
   /** The pages of the cache that hold its keys, in the order of its tokens; empty while it waits. */
   pages: readonly CachedPage[] = [];
-  /** Its place among all admissions, those of sequences put back included; 0 while it waits. */
+  /** Number of its admission among all, those of sequences put back included; 0 while it waits. */
   admission = 0;
   /** How often it was admitted. */
   #admitted = 0;
@@ -51,7 +51,7 @@ export class Sequence {
     this.#stopTokens = new Set(request.stopTokens);
   }
 
-  /** Of the last token, whose successor is decoded next and whose key is not in the cache yet. */
+  /** Position of the last token, whose successor is decoded next and whose key is not in the cache yet. */
   get position(): number {
     return this.tokens.length - 1;
   }
@@ -76,7 +76,7 @@ export class Sequence {
     return this.pages[Math.floor(position / pageTokens)].page * pageTokens + position % pageTokens;
   }
 
-  /** It is decoded from now on, with so many of its keys found in the cache. */
+  /** Begins decoding, with so many of its keys found in the cache. */
   admit(admission: number, cachedTokens: number): void {
     this.admission = admission;
     if (this.#admitted++ === 0) this.#cachedTokens = cachedTokens;
@@ -104,7 +104,7 @@ export class Sequence {
     return this.remaining > 0 ? null : { reason: "length" };
   }
 
-  /** What the model said of the prompt is no longer so; where a token was sampled after it, it stays. */
+  /** Drops the prompt's log-probs, which newer weights make stale; they stay once a token was sampled after them. */
   forgetPrompt(): void {
     if (this.logProbs.length === 0) this.prompt = null;
   }
@@ -129,7 +129,7 @@ export class Sequence {
     callAll([() => this.tellTokens(), () => this.request.listener.end(response)]);
   }
 
-  /** Its response's tokens from the n-th on. */
+  /** The response's tokens from the n-th on. */
   #sampledFrom(n: number): SampledTokens {
     const { prompt, likeliest: k = 0 } = this.request;
     return {
@@ -139,7 +139,7 @@ export class Sequence {
     };
   }
 
-  /** What came of it. */
+  /** The ended response. */
   #response(end: ResponseEnd): Response {
     return {
       ...this.#sampledFrom(0),

@@ -23,7 +23,7 @@ export function takePages(
   const wanted = count - pages.length;
   let found: CachedPrefix = { pages, partial };
   if (partial && tree.available < wanted) {
-    // It may be the very page that is missing.
+    // The partial page may be the very one that is missing.
     tree.release([partial.page]);
     found = { pages, partial: null };
   }

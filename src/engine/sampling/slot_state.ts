@@ -23,7 +23,7 @@ const fewSlots = [1, 4];
 export const roundSlots = (count: number): number =>
   fewSlots.find((few) => count <= few) ?? Math.ceil(count / 16) * 16;
 
-/** What decoding reads of W slots, and moves on. */
+/** State of W slots that decoding reads and moves on. */
 export interface DecodeState extends DecodeSlots {
   /** f32 [W, 2] of `rowScales` */
   readonly scales: Tensor;
@@ -49,7 +49,7 @@ export class SlotState {
   readonly #settings: Tensor;
   readonly #pageTable: Tensor;
   #stops: Tensor | null = null;
-  /** Of the sequence in each slot; the GPU has moved these on. */
+  /** Admission of the sequence in each slot, as the GPU has them. */
   #admissions: readonly number[] = [];
   #sentPages = new Uint32Array();
 

@@ -1,4 +1,4 @@
-/** What a batch must be, asked before any of it is computed: what is computed by then cannot be taken back. */
+/** Checks of a batch before any of it is computed: gradients added by then could not be taken back. */
 
 import { UserError } from "../../base/user_error.ts";
 import type { Model } from "../../model/decoder/model.ts";

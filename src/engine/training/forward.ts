@@ -10,7 +10,7 @@ import { forwardPass, packPass } from "./passes.ts";
 import { groupByPrompt, promptGroupTokens } from "./prompt_groups.ts";
 import { oneReducer } from "./reducer.ts";
 import type { TrainingSequence } from "./sequence.ts";
-import { cutIntoShards } from "./shards.ts";
+import { divideEvenly } from "./divide_evenly.ts";
 
 /** How sequences are cut into passes. */
 export interface PassOptions {
@@ -45,7 +45,7 @@ export async function forwardSequences(
   checkSequences(model, sequences);
   const found: Found<TokenOutputs> = new Map();
   const groups = groupByPrompt(sequences.filter(predictsSomething), sharePrompts);
-  const shares = cutIntoShards(groups, promptGroupTokens, reducer.size);
+  const shares = divideEvenly(groups, promptGroupTokens, reducer.size);
   await reducer.together(async () => {
     const passes = cutIntoPasses(model, shares[reducer.rank], microBatchTokens);
     for (const [index, pass] of passes.entries()) {

@@ -2,7 +2,7 @@ import type { TokenOutputs } from "./losses.ts";
 import type { Reducer } from "./reducer.ts";
 import type { TrainingSequence } from "./sequence.ts";
 
-/** What was found of sequences. */
+/** Outputs by sequence. */
 export type Found<Outputs extends TokenOutputs> = Map<TrainingSequence, Outputs>;
 
 /**
@@ -18,22 +18,22 @@ export async function gatherOutputs<Outputs extends TokenOutputs>(
   found: Found<Outputs>,
 ): Promise<void> {
   if (size === 1) return;
-  const parts = shares.map((sequences) => {
+  const perProcess = shares.map((sequences) => {
     const predictions = sequences.reduce((sum, { targets }) => sum + targets.length, 0);
     return new Float32Array(predictions * columns.length);
   });
-  visit(shares[rank], columns, parts[rank], (sequence, column, place) => {
+  visit(shares[rank], columns, perProcess[rank], (sequence, column, place) => {
     const outputs = found.get(sequence);
     if (!outputs) throw new Error("a sequence of this process was not computed");
     place.set(outputs[column] as Float32Array);
   });
-  await gather(parts.map(({ buffer }) => new Uint8Array(buffer)));
+  await gather(perProcess.map(({ buffer }) => new Uint8Array(buffer)));
   shares.forEach((sequences, r) => {
     if (r === rank) return;
     const named = new Map(
       sequences.map((sequence) => [sequence, {} as Record<keyof Outputs, Float32Array>]),
     );
-    visit(sequences, columns, parts[r], (sequence, column, place) => {
+    visit(sequences, columns, perProcess[r], (sequence, column, place) => {
       const outputs = named.get(sequence);
       if (outputs) outputs[column] = place;
     });

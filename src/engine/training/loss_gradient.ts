@@ -119,7 +119,7 @@ function givenRefLogProbs({ refLogProbs }: SampledSequence): Float32Array {
   throw new Error("a KL term without a reference model needs every sequence's refLogProbs");
 }
 
-/** Where each sequence's predictions begin, and their number, u32 [S + 1]. */
+/** First prediction of each sequence, and the number of all, u32 [S + 1]. */
 function sequenceStarts(gpu: Gpu, sequences: readonly SampledSequence[]): Tensor {
   const starts = new Uint32Array(sequences.length + 1);
   sequences.forEach(({ targets }, s) => starts[s + 1] = starts[s] + targets.length);

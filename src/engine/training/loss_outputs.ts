@@ -1,7 +1,7 @@
 import type { Loss, LossOutputs, PolicyTerms, SequenceFor, TokenOutputs } from "./losses.ts";
 import type { TrainingSequence } from "./sequence.ts";
 
-/** What was read of a pass. R predictions, those of one sequence after another. */
+/** Outputs read from a pass. R predictions, those of one sequence after another. */
 export interface PassReadings {
   /** [R] */
   readonly logProbs: Float32Array;
@@ -28,7 +28,7 @@ export function columnsOf(loss: Loss): readonly string[] {
   return loss.name === "cross_entropy" ? tokenColumns : policyColumns;
 }
 
-/** What is found of a sequence that predicts nothing, under any loss. */
+/** Outputs of a sequence that predicts nothing, under any loss. */
 export const noOutputs: TokenOutputs & PolicyTerms = {
   logProbs: new Float32Array(),
   entropies: new Float32Array(),

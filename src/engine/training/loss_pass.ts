@@ -7,7 +7,7 @@ import { forwardPass, gradientPass, type GradientPassOptions, packPass } from ".
 /** Groups of sequences, each with a prompt in common. */
 export type Groups<L extends Loss> = readonly (readonly SequenceFor<L>[])[];
 
-/** What a pass knows besides its sequences. */
+/** Options of a pass. */
 export interface LossPassOptions<L extends Loss> extends GradientPassOptions {
   readonly loss: L;
 }

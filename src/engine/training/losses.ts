@@ -27,11 +27,11 @@ export interface CrossEntropyLoss {
 export interface KlTerm {
   readonly coefficient: number;
   readonly estimator: KlEstimator;
-  /** Whose log-probs are the reference's; null: each sequence brings `refLogProbs`. */
+  /** The reference model; null: each sequence brings `refLogProbs`. */
   readonly reference: Model | null;
 }
 
-/** What every policy-gradient loss may have besides its surrogate. */
+/** Terms that every policy-gradient loss may have besides its surrogate. */
 interface PolicyGradientTerms {
   readonly kl: KlTerm | null;
   /** Weight of the entropy bonus. */
@@ -63,11 +63,11 @@ export type ClippedObjective = Exclude<PolicyObjective, "importance_sampling"> |
 /** A loss by its name; it is a sum, divided by nothing. */
 export type Loss = CrossEntropyLoss | PolicyGradientLoss;
 
-/** What a loss needs to know of each sequence. */
+/** The sequences that a loss takes. */
 export type SequenceFor<L extends Loss> = L extends CrossEntropyLoss ? WeightedSequence
   : SampledSequence;
 
-/** What a pass found of a sequence's predictions. R predictions. */
+/** Outputs of a pass for a sequence's predictions. R predictions. */
 export interface TokenOutputs {
   /** [R] log-probabilities of the targets */
   readonly logProbs: Float32Array;

@@ -1,4 +1,4 @@
-/** What one pass over some sequences does on the GPU. The caller opens the scope. */
+/** GPU work of one pass over some sequences. The caller opens the scope. */
 
 import type { Tensor } from "../../gpu/tensor.ts";
 import type { TableTile } from "../../kernels/layers/embedding.ts";
@@ -83,7 +83,7 @@ export interface GradientPassOptions {
   readonly inverseTemperature: number;
   /** Keeps each layer's input alone for the backward pass, which computes the rest again. */
   readonly gradientCheckpointing: boolean;
-  /** What the embedding's gradient is added to; absent, to the table's own. */
+  /** Tensors that the embedding's gradient is added to; by default the table's own. */
   readonly embeddingTiles?: readonly TableTile[];
 }
 

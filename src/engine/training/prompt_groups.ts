@@ -21,7 +21,7 @@ export function groupByPrompt<Sequence extends TrainingSequence>(
 }
 
 function samePrompt(a: TrainingSequence, b: TrainingSequence): boolean {
-  // With nothing before the first prediction there is nothing to share.
+  // A sequence with nothing before its first prediction has no prompt to share.
   if (a.first === 0 || a.first !== b.first) return false;
   for (let i = 0; i <= a.first; i++) if (a.tokens[i] !== b.tokens[i]) return false;
   return true;

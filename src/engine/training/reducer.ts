@@ -3,19 +3,19 @@ import type { Tensor } from "../../gpu/tensor.ts";
 import type { SliceExchange } from "../../model/decoder/slices.ts";
 import type { WholeGradients } from "./whole_gradients.ts";
 
-/** Parts of a batch, `first` up to but without `end`. */
+/** Neighbouring shards of a batch, `first` up to but without `end`. */
 export interface ShardRange {
   readonly first: number;
   readonly end: number;
 }
 
-/** The gradient of neighbouring parts, summed in the order of the tree; see `middleOf` in `shard_sums.ts`. */
+/** The gradient of neighbouring shards, summed in the order of the tree; see `middleOf` in `shard_sums.ts`. */
 export interface ShardSum extends ShardRange {
   readonly gradients: readonly Tensor[];
 }
 
 /**
- * The processes that train a model together, each with some parts of every batch (`ownShards`). What one of
+ * The processes that train a model together, each with some shards of every batch (`ownShards`). What one of
  * them calls, all of them call.
  */
 export interface Reducer extends SliceExchange {
@@ -28,13 +28,13 @@ export interface Reducer extends SliceExchange {
   together<Result>(task: () => Promise<Result>): Promise<Result>;
 
   /**
-   * Computes this process's parts of a batch, and makes `gradients` hold the sum of all parts, over the tree of
+   * Computes this process's shards of a batch, and makes `gradients` hold the sum of all shards, over the tree of
    * `middleOf`, in the slices that this process owns. The other slices hold nothing in particular then. What is
    * whole leaves the GPU while the last backward pass is still at the rest.
    *
    * When it fails on one process it fails on all, as `together` does.
    *
-   * @param whole told by `compute` of the sums of this process's own parts, in ascending order, of which the last one
+   * @param whole told by `compute` of the sums of this process's own shards, in ascending order, of which the last one
    *   comes to lie in `gradients`, and of how far its last pass is; all sums are used up
    */
   reduce(
@@ -46,7 +46,7 @@ export interface Reducer extends SliceExchange {
   ): Promise<void>;
 }
 
-/** One process computes all parts, and has nothing left to add. */
+/** One process computes all shards, and has nothing left to add. */
 export const oneReducer: Reducer = {
   rank: 0,
   size: 1,

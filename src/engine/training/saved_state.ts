@@ -11,7 +11,7 @@ export interface ModelInTraining {
   readonly optimizer: Optimizer;
 }
 
-/** Some elements of a tensor of what an update changes. */
+/** A slice of a tensor that an update changes, or the whole of one that processes do not share. */
 interface StateSlice {
   readonly first: number;
   readonly end: number;
@@ -21,15 +21,15 @@ interface StateSlice {
   readonly values: Tensor | null;
 }
 
-/** A flat f32 tensor of what an update changes. */
+/** A flat f32 tensor that an update changes. */
 interface StateTensor {
   /** Elements on all processes together. */
   readonly size: number;
-  /** All elements, in order. */
+  /** Slices that make up the tensor, in order. */
   readonly slices: readonly StateSlice[];
 }
 
-/** What an update changes, by its name in a file: of the adapter, or of all weights. */
+/** Tensors that an update changes, by their names in a file: of the adapter, or of all weights. */
 function stateOf({ model, optimizer }: ModelInTraining): Map<string, StateTensor> {
   const state = new Map<string, StateTensor>();
   const momentSlices = (tensor: number, which: keyof SliceMoments) =>

@@ -4,15 +4,15 @@ import { add } from "../../kernels/products/add.ts";
 import type { ShardRange, ShardSum } from "./reducer.ts";
 
 /**
- * Where the parts [first, end) divide in the tree of their sum: after the largest power of two that leaves
- * something, so that every process that computes a whole subtree makes the same sum of it.
+ * Where the shards [first, end) divide in the tree of their sum: after the largest power of two that leaves
+ * something, so that every process that computes a whole range of the tree makes the same sum of it.
  */
 export function middleOf({ first, end }: ShardRange): number {
   return first + 2 ** (Math.ceil(Math.log2(end - first)) - 1);
 }
 
-/** The largest subtrees within some of all parts, in ascending order. */
-export function subtreesOf(shards: number, own: ShardRange): ShardRange[] {
+/** The largest ranges of the tree that lie within a process's own shards, in ascending order. */
+export function wholeRanges(shards: number, own: ShardRange): ShardRange[] {
   const visit = (range: ShardRange): ShardRange[] => {
     const { first, end } = range;
     if (end <= own.first || own.end <= first) return [];
@@ -24,11 +24,11 @@ export function subtreesOf(shards: number, own: ShardRange): ShardRange[] {
 }
 
 /**
- * Joins the sums of subtrees that make up all parts, two at a time, as the tree has them.
+ * Joins the sums of ranges that make up all shards, two at a time, as the tree has them.
  *
  * @param join makes the sum of two halves
  */
-export function joinSubtrees<Sum extends ShardRange>(
+export function joinShardSums<Sum extends ShardRange>(
   shards: number,
   sums: readonly Sum[],
   join: (left: Sum, right: Sum) => Sum,
@@ -37,42 +37,40 @@ export function joinSubtrees<Sum extends ShardRange>(
     const { first, end } = range;
     const sum = sums.find((sum) => sum.first === first && sum.end === end);
     if (sum) return sum;
-    if (end - first <= 1) throw new Error(`the sum of part ${first} of ${shards} is missing`);
+    if (end - first <= 1) throw new Error(`the sum of shard ${first} of ${shards} is missing`);
     const middle = middleOf(range);
     return join(visit({ first, end: middle }), visit({ first: middle, end }));
   };
   return visit({ first: 0, end: shards });
 }
 
-/** Sums kept beside the gradients while one process computes some of all parts; see `sumEarlierShards`. */
+/** Sums kept beside the gradients while one process computes some of all shards; see `sumEarlierShards`. */
 export function keptSums(shards: number, own: ShardRange): number {
-  const subtrees = subtreesOf(shards, own);
-  // While a subtree is computed, those before it wait, and of its own parts one sum for each power of two.
-  const kept = subtrees.map(({ first, end }, before) =>
-    before + Math.floor(Math.log2(end - first))
-  );
+  const ranges = wholeRanges(shards, own);
+  // While a range is computed, the sums of those before it wait, and of its own shards one sum for each power of two.
+  const kept = ranges.map(({ first, end }, before) => before + Math.floor(Math.log2(end - first)));
   return Math.max(...kept);
 }
 
-/** What comes of some parts of a batch but the last; its tensors are the caller's to release. */
+/** Sums of a process's own shards but for the last shard; the tensors are the caller's to release. */
 export interface EarlierShards {
   /**
-   * The sums of the largest subtrees, in ascending order. The last lies in the gradients once the last part's is there and
-   * the addends were added to it.
+   * The sums of `wholeRanges`, in ascending order. The last one lies in the gradients once the last shard's gradient is
+   * there and the addends were added to it.
    */
   readonly sums: readonly ShardSum[];
-  /** In the order in which they are added to the last part's gradient. */
+  /** Sums to add to the last shard's gradient, in this order. */
   readonly addends: readonly (readonly Tensor[])[];
 }
 
 /**
- * Computes some parts of a batch but the last one, one after another, and adds them up as a fixed binary tree over all
- * parts has it: the sum of a range is that of its two halves (`middleOf`), float32, element by element. A sum whose other
- * half is still to come waits in a copy, of which there are at most log2(shards).
+ * Computes a process's own shards of a batch but the last one, one after another, and adds them up as a fixed binary
+ * tree over all shards has it: the sum of a range is that of its two halves (`middleOf`), float32, element by element.
+ * A sum whose other half is still to come waits in a copy, of which there are at most log2(shards).
  *
- * @param gradients receive one part after another
- * @param own the parts to compute
- * @param compute makes `gradients` hold a part's gradient, whatever they held before
+ * @param gradients receive one shard after another
+ * @param own the shards to compute
+ * @param compute makes `gradients` hold a shard's gradient, whatever they held before
  */
 export async function sumEarlierShards(
   gpu: Gpu,
@@ -85,7 +83,7 @@ export async function sumEarlierShards(
   const copies = new Set<readonly Tensor[]>();
   const keep = (sum: ShardSum): ShardSum => {
     if (sum.gradients !== gradients) return sum;
-    const copy = copyOf(gpu, gradients, "sum of parts");
+    const copy = copyOf(gpu, gradients, "sum of shards");
     copies.add(copy);
     return { ...sum, gradients: copy };
   };

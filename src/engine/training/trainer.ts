@@ -5,7 +5,7 @@ import { embeddingGradient } from "../../model/decoder/backward.ts";
 import { wholeAt } from "../../model/decoder/gradient_order.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import { type AdamwNumbers, Optimizer, type UpdateResult } from "../../model/decoder/optimizer.ts";
-import { windowOn } from "../../model/decoder/slices.ts";
+import { sliceOf } from "../../model/decoder/slices.ts";
 import { checkLoss } from "./check_sequences.ts";
 import {
   type BetweenPasses,
@@ -24,7 +24,8 @@ import { groupByPrompt, promptGroupTokens } from "./prompt_groups.ts";
 import { oneReducer, type Reducer, type ShardRange } from "./reducer.ts";
 import type { TrainingSequence } from "./sequence.ts";
 import { addAll, copyOf, type EarlierShards, keptSums, sumEarlierShards } from "./shard_sums.ts";
-import { cutIntoShards, ownShards } from "./shards.ts";
+import { divideEvenly } from "./divide_evenly.ts";
+import { ownShards } from "./shards.ts";
 import { TiedGradient } from "./tied_gradient.ts";
 import { WholeGradients } from "./whole_gradients.ts";
 
@@ -36,30 +37,30 @@ export interface TrainerOptions extends PassOptions {
   /** Keeps each layer's input alone for the backward pass, which computes the rest again. */
   readonly gradientCheckpointing: boolean;
   /**
-   * Parts that the sequences of a `forwardBackward` are cut into (`cutIntoShards`). Each part's gradient is
-   * summed in order, and those of the parts over a fixed tree (`middleOf`), so that neither the number of
+   * Shards that the sequences of a `forwardBackward` are cut into (`divideEvenly`). Each shard's gradient is
+   * summed in order, and those of the shards over a fixed tree (`middleOf`), so that neither the number of
    * processes nor `microBatchTokens` shows in a bit. With 1, a table that embedding and head share has the
    * bits of its passes.
    */
   readonly shards: number;
 }
 
-/** What `forwardBackward` found. */
+/** Result of `forwardBackward`. */
 export interface LossResult<L extends Loss> {
   /** The loss itself, a sum over all predictions. */
   readonly loss: number;
-  /** Of each sequence, in the order given. */
+  /** Outputs of each sequence, in the order given. */
   readonly outputs: readonly LossOutputs<L>[];
 }
 
-/** What all passes of a call have in common. */
+/** Settings that all passes of a call share. */
 interface LossSettings<L extends Loss> extends Omit<LossPassOptions<L>, "gradientCheckpointing"> {
   readonly between?: BetweenPasses;
 }
 
 /**
  * Trains one model: gradients add up until a step applies them. Several processes may train it together: all
- * call the same, each computes some parts of a batch, and what comes out is the same on all of them.
+ * call the same, each computes some shards of a batch, and what comes out is the same on all of them.
  */
 export class Trainer {
   /** Step count and moments, for checkpoints. */
@@ -69,12 +70,12 @@ export class Trainer {
   /** Whether gradients that earlier calls had added are gone with a call that failed. */
   #areLost = false;
 
-  /** The parts that this process computes. */
+  /** The shards that this process computes. */
   readonly #own: ShardRange;
 
   /**
    * @throws Error when the model was not made for training
-   * @throws UserError when there are more processes than parts
+   * @throws UserError when there are more processes than shards
    */
   constructor(
     readonly model: Model,
@@ -128,7 +129,7 @@ export class Trainer {
         ? this.#addWhole(groups, settings, found)
         : this.#addShards(groups, settings, found));
     } catch (error) {
-      // What is there now is half a batch's.
+      // The gradients are now those of half a batch.
       this.#areLost ||= hadGradients;
       this.#hasGradients = false;
       throw error;
@@ -148,7 +149,7 @@ export class Trainer {
     await this.#passes(groups, settings, found);
   }
 
-  /** The gradient of the parts, their sum over the tree, and then what is there. */
+  /** The gradient of the shards, their sum over the tree, and then what is there. */
   async #addShards<L extends Loss>(
     groups: Groups<L>,
     settings: LossSettings<L>,
@@ -157,8 +158,8 @@ export class Trainer {
     const { model, optimizer: { gradients, slices }, options: { shards }, reducer } = this;
     const { gpu } = model;
     const whole = new WholeGradients(wholeAt(model, slices), reducer.size);
-    const parts = cutIntoShards(groups, promptGroupTokens, shards);
-    const own = this.optimizer.ownSlices.map((slice) => windowOn(gradients, slice));
+    const shardGroups = divideEvenly(groups, promptGroupTokens, shards);
+    const own = this.optimizer.ownSlices.map((slice) => sliceOf(gradients, slice));
     const before = this.#hasGradients ? copyOf(gpu, own, "gradients before") : [];
     this.#hasGradients = true;
     const tied = TiedGradient.of(model);
@@ -168,15 +169,15 @@ export class Trainer {
       await reducer.reduce(gpu, gradients, shards, whole, async () => {
         earlier = await sumEarlierShards(gpu, gradients, shards, this.#own, async (shard) => {
           this.optimizer.zeroGradients();
-          await this.#passes(parts[shard], pass, found);
+          await this.#passes(shardGroups[shard], pass, found);
           tied?.join();
         });
         const { sums, addends } = earlier;
         this.optimizer.zeroGradients();
-        await this.#passes(parts[this.#own.end - 1], pass, found, () => {
+        await this.#passes(shardGroups[this.#own.end - 1], pass, found, () => {
           whole.begin(sums, (slice) => {
-            const target = windowOn(gradients, slice);
-            for (const addend of addends) add(gpu, windowOn(addend, slice), target);
+            const target = sliceOf(gradients, slice);
+            for (const addend of addends) add(gpu, sliceOf(addend, slice), target);
           });
           return whole;
         });
@@ -192,7 +193,7 @@ export class Trainer {
     }
     const shares = Array.from({ length: reducer.size }, (_, rank) => {
       const { first, end } = ownShards(shards, { rank, size: reducer.size });
-      return parts.slice(first, end).flat(2);
+      return shardGroups.slice(first, end).flat(2);
     });
     await gatherOutputs(reducer, shares, columnsOf(settings.loss), found);
   }

@@ -38,7 +38,7 @@ export class WholeGradients {
     this.#begun.promise.catch(() => {});
   }
 
-  /** The sums of this process's parts, see `Reducer.reduce`, once all but the last pass is through. */
+  /** The sums of this process's shards, see `Reducer.reduce`, once all but the last pass is through. */
   get begun(): Promise<readonly ShardSum[]> {
     return this.#begun.promise;
   }
@@ -60,7 +60,7 @@ export class WholeGradients {
     }
     if (this.size === 1) return;
     for (const { layer: at, whole } of this.#states.values()) if (at >= layer) whole.resolve();
-    // Whoever takes them has the GPU copy them before it does what comes next.
+    // The exchange has the GPU copy the whole slices before the pass records its next layer.
     await new Promise((resolve) => setImmediate(resolve));
     for (const { layer: at, taken } of this.#states.values()) {
       if (at > layer + LAYERS_AHEAD) await taken.promise;
@@ -72,7 +72,7 @@ export class WholeGradients {
     return this.passed(END);
   }
 
-  /** Nobody waits any longer for what will not come, and nothing more is done with the gradients. */
+  /** Ends all waiting with an error; the gradients are not used any more. */
   fail(cause: unknown): void {
     this.#failure ??= { cause };
     this.#begun.reject(cause);
@@ -88,7 +88,7 @@ export class WholeGradients {
     this.expectGoing();
   }
 
-  /** Whoever goes on after waiting for something else asks first; throws what `fail` was told. */
+  /** Throws what `fail` was told; called after waiting for anything else. */
   expectGoing(): void {
     if (this.#failure) throw this.#failure.cause;
   }

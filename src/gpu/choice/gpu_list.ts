@@ -24,7 +24,7 @@ export function listGpus(): ListedGpu[] {
   return numberGpus(listVulkanDevices() ?? []);
 }
 
-/** The same for devices as the loader lists them. One that two drivers serve is listed with the first of them. */
+/** As `listGpus`, of given devices in the loader's order. A GPU that two drivers serve is listed with the first. */
 export function numberGpus(devices: readonly VulkanDevice[]): ListedGpu[] {
   return devices
     .filter((device, i) => devices.findIndex((other) => isSameGpu(other, device)) === i)
@@ -64,13 +64,13 @@ export function describeGpu(gpu: ListedGpu): string {
   return `GPU ${gpu.index}: ${describeModel(gpu)}`;
 }
 
-/** The same without the number. */
+/** As `describeGpu`, without the number. */
 export function describeModel({ name, type, pciAddress }: VulkanDevice): string {
   const kind = type === "software" ? "software driver" : type;
   return `${name} (${[kind, ...(pciAddress === null ? [] : [pciAddress])].join(", ")})`;
 }
 
-/** The same order whichever process asks: that of PCI addresses, or else of the unique identifiers. */
+/** Key to order GPUs by, the same in every process: the PCI address, or else the unique identifiers. */
 const placeOf = ({ pciAddress, deviceUuid, driverUuid }: VulkanDevice) =>
   pciAddress ?? `without ${String.fromCharCode(...deviceUuid, ...driverUuid)}`;
 

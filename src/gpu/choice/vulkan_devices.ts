@@ -1,4 +1,4 @@
-/** What a Vulkan device is; `software` runs on the CPU. */
+/** Kind of a Vulkan device; `software` runs on the CPU. */
 export type VulkanDeviceType = "discrete" | "integrated" | "virtual" | "other" | "software";
 
 /** A device as its Vulkan driver describes it. WebGPU tells the name alone. */
@@ -9,7 +9,7 @@ export interface VulkanDevice {
   readonly deviceUuid: readonly number[];
   readonly driverUuid: readonly number[];
   readonly driverVersion: number;
-  /** Its name and version in its own words, such as `radv Mesa 26.1.6`; null when it does not tell. */
+  /** Name and version of the driver, such as `radv Mesa 26.1.6`; null when it does not tell. */
   readonly driver: string | null;
   /** Such as `0000:65:00.0`; null when there is none, or the driver does not tell. */
   readonly pciAddress: string | null;
@@ -89,7 +89,7 @@ function openLoader() {
 }
 
 function describe({ symbols }: Vulkan, device: bigint): VulkanDevice {
-  // What a driver does not know it leaves alone.
+  // Fields that a driver does not know it leaves alone.
   const bus = structure(32, structureType.pciBusInfo, null);
   for (let offset = 16; offset < 32; offset += 4) bus.setUint32(offset, unknown, true);
   const driver = structure(536, structureType.driverProperties, bus);

@@ -1,6 +1,6 @@
 import { basename, dirname, join } from "node:path";
 
-/** What the Vulkan loader would find on this machine (Linux). */
+/** Drivers that the Vulkan loader would find on this machine (Linux). */
 export interface VulkanDrivers {
   /** Path of libvulkan.so.1, or null. */
   readonly loader: string | null;

@@ -7,7 +7,7 @@ import type { Tensor } from "../tensor.ts";
  */
 const capacity = 4096;
 
-/** Those dropped hold their mapping until the garbage collector has run; so many may wait for it. */
+/** Dropped bind groups, at most, whose mapping waits for the garbage collector. */
 const mostDropped = 8192;
 
 /** A bind group and what it was made for. */

@@ -7,7 +7,7 @@ export interface Growing {
 /** The value of a field of a kernel's `Params`. */
 export type ParameterValue = number | Growing;
 
-/** What it is in a repetition, counted from 0. */
+/** The value in a repetition, counted from 0. */
 export function parameterAt(value: ParameterValue, repetition: number): number {
   return typeof value === "number" ? value : value.first + value.by * repetition;
 }

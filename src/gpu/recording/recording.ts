@@ -32,7 +32,7 @@ export class Recording {
   readonly #pacing: SubmitPacing;
   readonly #parameters: ParameterArena;
   #launches = 0;
-  /** Of the launch that is being recorded. */
+  /** Dynamic offset of the launch that is being recorded; one array for all, so that none is allocated. */
   readonly #offsets = [0];
 
   /** @param submitSeconds that a submit may take, as estimated */
@@ -45,7 +45,7 @@ export class Recording {
     this.#parameters = new ParameterArena(device, launchesPerSubmit);
   }
 
-  /** What holds the parameters of launches. */
+  /** The buffer of the launches' parameters. */
   get parameters(): GPUBuffer {
     return this.#parameters.buffer;
   }
@@ -121,13 +121,13 @@ export class Recording {
     return result;
   }
 
-  /** All that was sent so far, for `ran`. */
+  /** A mark behind all work sent so far, for `ran`. */
   get mark(): number {
     return this.#pacing.mark;
   }
 
   /**
-   * All up to a mark has run.
+   * The work up to a mark has run.
    *
    * @param now milliseconds of `performance.now`
    * @returns whether more was recorded or sent after it

@@ -3,7 +3,7 @@ import type { Launch, Recording } from "./recording.ts";
 
 /** Launches that are recorded once more each time what launched them is to be done again. */
 export class Repetition {
-  /** What is to be launched again; null outside of `run`. */
+  /** Launches to record again; null outside of `run`. */
   #launches: Launch[] | null = null;
   /** Counted from 0. */
   #number = 0;
@@ -31,7 +31,7 @@ export class Repetition {
         this.#number = done++;
         body();
         this.#launches = null;
-        // What a trim destroyed may be among their tensors.
+        // A trim may have destroyed tensors of these launches.
         if (trims !== this.pool.trims) continue;
         for (; done < times; done++) {
           for (const launch of launches) this.recording.launch(launch, done);

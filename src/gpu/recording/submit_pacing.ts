@@ -1,6 +1,6 @@
 import type { Tensor } from "../tensor.ts";
 
-/** What a launch does at least; it need not be exact, but must not be too much. */
+/** Cost of a launch: at most its true cost, and about that. */
 export interface LaunchCost {
   /** Bytes read and written. */
   readonly bytes: number;
@@ -10,7 +10,7 @@ export interface LaunchCost {
 
 /** So many operations take about as long as moving a byte, on GPUs and on CPUs within a factor of a few. */
 const flopsPerByte = 8;
-/** What a launch costs besides its work, in bytes. */
+/** Fixed cost of a launch besides its work, in bytes. */
 const launchBytes = 2 ** 16;
 /** Bytes per second that a device is taken to move before it was measured: a GPU built into a CPU. */
 const firstRate = 32e9;
@@ -66,13 +66,13 @@ export class SubmitPacing {
     this.#submits++;
   }
 
-  /** All that was sent so far, for `ran`. */
+  /** A mark behind all work sent so far, for `ran`. */
   get mark(): number {
     return this.#sent;
   }
 
   /**
-   * All up to a mark has run.
+   * The work up to a mark has run.
    *
    * @returns whether nothing was sent after it
    */
@@ -94,7 +94,7 @@ function workOf({ bytes, flops = 0 }: LaunchCost): number {
   return launchBytes + Math.max(bytes, flops / flopsPerByte);
 }
 
-/** What a launch costs that touches every byte of its tensors once. */
+/** Cost of a launch that touches every byte of its tensors once. */
 export function costOfTouching(tensors: Readonly<Record<string, Tensor>>): LaunchCost {
   let bytes = 0;
   for (const name in tensors) bytes += tensors[name].bytes;

@@ -31,7 +31,7 @@ function normalForm(value: PythonValue): string {
     case "set":
       return `{${[...new Set(value.items.map(normalForm))].sort()}}`;
     case "dictionary": {
-      // Of two equal keys the last one's value stays.
+      // The last of several equal keys keeps its value.
       const entries = new Map(
         value.entries.map(([key, entry]) => [normalForm(key), normalForm(entry)]),
       );

@@ -17,7 +17,7 @@ export interface Relation {
 
 export type RelationOperator = "=" | "<" | ">" | "\\le" | "\\ge" | "\\ne";
 
-/** What an answer is, read from its outside in. */
+/** The value of an answer, read from its outside in. */
 export type AnswerValue =
   | Quantity
   | Relation

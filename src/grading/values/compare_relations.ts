@@ -57,7 +57,7 @@ function ends({ sides }: Relation): [string, string] {
   return [sides[0], sides[sides.length - 1]];
 }
 
-/** The same relation with its smaller side first. */
+/** A relation with its smaller side first. */
 function ascending(relation: Relation): Relation {
   if (!relation.operators.every((operator) => operator === ">" || operator === "\\ge")) {
     return relation;

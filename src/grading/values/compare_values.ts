@@ -42,7 +42,7 @@ function equalOfOneKind(a: AnswerValue, b: AnswerValue): boolean {
   }
 }
 
-/** One order of the pair; the caller tries both. */
+/** Whether two values of two kinds are equal, in this order; the caller tries both. */
 function equalOfTwoKinds(a: AnswerValue, b: AnswerValue): boolean {
   if (a.kind === "relation") {
     const value = stated(a);

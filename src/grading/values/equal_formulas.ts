@@ -11,9 +11,9 @@ import { samplePoints, wholePoints } from "./sample_points.ts";
 
 /** Bound on the relative difference of two exact values, each computed to 21 digits. */
 const EXACT_BOUND = 1e-12;
-/** The same where one side holds a decimal that may be rounded. */
+/** Bound where one side holds a decimal that may be rounded. */
 const DECIMAL_BOUND = 1e-6;
-/** What cancellation in 21 digits may leave of a zero. */
+/** Residue that cancellation in 21 digits may leave of a zero. */
 const RESIDUE = 1e-18;
 /** Integers above it are compared digit by digit: their doubles would not tell neighbours apart. */
 const LARGEST_SAMPLED_INTEGER = 1e11;

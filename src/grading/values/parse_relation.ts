@@ -5,7 +5,7 @@ const OPERATORS = new Set<string>(
   ["=", "<", ">", "\\le", "\\ge", "\\ne"] satisfies RelationOperator[],
 );
 
-/** What stands for a value: `x`, `x_1`, `\theta`, `f(2)`, `AB`, `\angle ABC`, quoted words. */
+/** Names that stand for a value: `x`, `x_1`, `\theta`, `f(2)`, `AB`, `\angle ABC`, quoted words. */
 const NAME =
   /^(?:"[^"]*"|(?:\\angle\s*|\\triangle\s*|\\overline)?\{?\\?[a-zA-Z]+'*\}?(?:_(?:\w|\{\w+\}))?'*(?:\^\{-1\})?(?:\([^()]*\))?)$/;
 

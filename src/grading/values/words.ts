@@ -6,7 +6,7 @@ export function equalWords(a: string, b: string): boolean {
   return left !== "" && left === plainWords(b);
 }
 
-/** What a value would be if it were words: letters in a row, or a choice such as `(A)`; else empty. */
+/** A value read as words: letters in a row, or a choice such as `(A)`; else empty. */
 export function wordsOf(value: AnswerValue): string {
   if (value.kind === "words") return value.text;
   if (value.kind === "quantity" && value.unit === null && !value.isPercent) {

@@ -37,7 +37,7 @@ export interface DecodeInputs {
 const mostHeads = 8;
 
 /**
- * Who walks a slot's keys, all with the same bits:
+ * How the walk over a slot's keys is split; the bits are the same:
  *
  * - `subgroup`: eight lanes for up to eight heads of one key/value head, for drivers whose lanes are SIMD lanes of a CPU core
  * - `workgroup`: 128 lanes for the same, for hardware
@@ -55,18 +55,18 @@ const spanKeys = 128;
 /** A launch of fewer workgroups leaves cores of a GPU idle, or with nothing to do while they wait for memory. */
 const fillingWorkgroups = 512;
 
-/** What spans may leave for the join. */
+/** Most bytes that spans leave for the join. */
 const mostSpanBytes = 64 * 2 ** 20;
 
 /** Attention of one new token of every slot. */
 export interface DecodeShape extends Omit<AttentionShape, "scale"> {
   readonly slots: number;
-  /** Of a slot, at most. */
+  /** Most pages of a slot. */
   readonly maxPages: number;
   readonly cacheDtype: CacheDtype;
 }
 
-/** Who walks a slot's keys. */
+/** A way to split the walk over a slot's keys. */
 export interface DecodeVariant extends Variant {
   readonly name: DecodeSplit;
 }
@@ -87,7 +87,7 @@ const classNames = new Map<number, string>();
 /** Two numbers of about the same size have the same. */
 const sizeClass = (size: number) => Math.ceil(Math.log2(size) / 2);
 
-/** Who walks the keys in decoding. */
+/** The ways to split the walk over the keys in decoding. */
 export const decodeOperation: VariedOperation<DecodeShape, DecodeVariant> = {
   name: "attention decode",
   classOf({ heads, kvHeads, headDim, slots, maxPages, cacheDtype }) {
@@ -115,7 +115,7 @@ export const decodeOperation: VariedOperation<DecodeShape, DecodeVariant> = {
     4 * slots * maxPages * pageTokens * heads * headDim,
 };
 
-/** All texts that decoding is made of. */
+/** WGSL texts of all variants of decoding. */
 export const decodeTexts: readonly string[] = [decodeCode, workgroupCode, joinCode];
 
 /** The split that runs. P: pages of a slot at most. */
@@ -226,7 +226,7 @@ function workgroupDefines(gpu: Gpu, GROUP: number, headDim: number) {
   const chunks = headDim / 4;
   const SLAB = chunks % 4 === 0 ? 4 : 1;
   const blocks = spanKeys / attentionBlock;
-  // Of the heads, and of each block's scores, rows, sums and outputs of HEADS heads.
+  // Workgroup memory of the heads, and of each block's scores, rows, sums and outputs of HEADS heads.
   const bytes = (HEADS: number) =>
     4 * GROUP * (headDim + blocks * (attentionBlock + 6)) + 4 * spanKeys + 16 * HEADS * spanKeys;
   const HEADS = bytes(4) <= gpu.tuning.limits.workgroupBytes ? Math.min(4, GROUP) : 1;

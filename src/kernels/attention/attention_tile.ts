@@ -36,13 +36,13 @@ function greatestDivisor(a: number, b: number): number {
   return b === 0 ? a : greatestDivisor(b, a % b);
 }
 
-/** What of a device a tile depends on. */
+/** Properties of a device that a tile depends on. */
 interface TileTuning {
   readonly lanes: LaneKind;
   readonly limits: Pick<TuningLimits, "workgroupBytes">;
 }
 
-/** By rows and head size. */
+/** Tiles by rows and head size. */
 type TilesOfDevice = Record<32 | 64, Map<number, AttentionTile>>;
 
 const tilesOfDevices = new WeakMap<TileTuning, TilesOfDevice>();

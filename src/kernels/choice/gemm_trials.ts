@@ -5,13 +5,13 @@ import { gemm, gemmTexts } from "../products/gemm.ts";
 import { gemmOperation, type GemmShape, type GemmVariant } from "../products/gemm_variants.ts";
 import { repeated, trialNumbers } from "./trial_numbers.ts";
 
-/** What is tried at most, by who executes the lanes: some hundredths of a second, and no class is left by it. */
+/** Largest product tried, by what executes the lanes: it takes some hundredths of a second and stays in its class. */
 const largest = {
   cpu: { rows: 288, columns: 1280, depth: 2304 },
   gpu: { rows: 1024, columns: 8192, depth: 4096 },
 };
 
-/** What a product loses of its factors, as a share of it: 11 bits of each are kept, or 21 in two parts. */
+/** Relative error of a product from rounding its factors: 11 bits of each are kept, or 21 in two parts. */
 const lostOfFactors: Record<BitClass, number> = {
   "chain": 0,
   "mma": 2 ** -10,
@@ -74,7 +74,7 @@ function prepare(
           magnitude += Math.abs(term);
         }
         const own = found[i * columns + j];
-        // As many roundings as terms, of half an ulp of at most the sum of magnitudes each, besides those of factors.
+        // The bound: a rounding for each term, of half an ulp of the sum of magnitudes at most, and those of factors.
         const bound = (depth * 2 ** -24 + lostOfFactors[gpu.tuning.bits]) * magnitude;
         if (!(Math.abs(own - sum) <= bound)) {
           return `C[${i}, ${j}] is ${own}, expected ${sum}`;

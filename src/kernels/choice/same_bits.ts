@@ -43,7 +43,7 @@ function numbers(gpu: Gpu, shape: readonly number[], seed: number): Tensor {
   return gpu.from(Float32Array.from({ length: count }, () => 2 * random.uniform() - 1), shape);
 }
 
-/** One row of a product of many rows, and of that row by itself. */
+/** A row as computed among many, and as computed by itself. */
 function products(gpu: Gpu): readonly Tensor[] {
   const [columns, depth] = [136, 320];
   const a = numbers(gpu, [rows, depth], 1), b = numbers(gpu, [columns, depth], 2);

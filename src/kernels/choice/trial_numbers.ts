@@ -11,7 +11,7 @@ const period = 4093;
 /** Quantised blocks repeat after so many, a prime above the rows of any tile: no two of one are alike. */
 const blocks = 131;
 
-/** What is stored, and the numbers that it stands for, which repeat. */
+/** Stored words, and the numbers that they stand for, which repeat. */
 export interface TrialNumbers {
   readonly stored: HostArray;
   readonly values: Float32Array;

@@ -6,5 +6,5 @@ import { gemmTrials } from "./gemm_trials.ts";
 /** The operations whose variants are measured. */
 export const kernelTrials: readonly Trials<unknown, Variant>[] = [gemmTrials, decodeTrials];
 
-/** Of all of them: a measurement says nothing of other texts. */
+/** WGSL texts of these operations: a measurement holds only for the texts it was made with. */
 export const trialTexts: readonly string[] = kernelTrials.flatMap(({ texts }) => texts);

@@ -8,7 +8,7 @@ import { compose } from "../parts/compose.ts";
 const laneCode = compose(laneText, { column_sum_bindings });
 const stagedCode = compose(stagedText, { column_sum_bindings });
 
-/** What the rows of `dy` are multiplied by: those of x, each by its rstd. */
+/** Factors of the rows of `dy`: the rows of x, each times its rstd. */
 export interface ColumnFactors {
   /** [T, D] */
   readonly x: Tensor;

@@ -40,7 +40,7 @@ export interface EmbeddingPlan {
   readonly tokens: Tensor;
   /** u32 [U + 1]: where each token's positions start, and T */
   readonly starts: Tensor;
-  /** All tokens are below this. */
+  /** Number of tokens in the vocabulary; every token is below it. */
   readonly vocabularySize: number;
 }
 

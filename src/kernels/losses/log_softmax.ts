@@ -83,7 +83,7 @@ export function rowScales(inverseTemperatures: ArrayLike<number>): Float32Array<
   return scales;
 }
 
-/** Of the inverse temperature as kernels have it: the same whether it came in 64 bits or in 32. */
+/** The factor of exponents of 2, from the inverse temperature in f32: the same from one in 64 bits or in 32. */
 const exponentScale = (inverseTemperature: number) => Math.fround(inverseTemperature) * Math.LOG2E;
 
 /** A scale as a kernel takes it: the uniform it reads of the two, or a binding with PER_ROW. */

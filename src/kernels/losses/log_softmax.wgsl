@@ -56,7 +56,7 @@ fn total(x: vec4<f32>) -> f32 {
   return (x.x + x.y) + (x.z + x.w);
 }
 
-// Of the exponents of 2.
+// Factor of the exponents of 2.
 fn scaleOf(row: u32) -> f32 {
   //#if PER_ROW
   return scales[row].y;

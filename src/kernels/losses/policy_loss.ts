@@ -3,7 +3,7 @@ import type { Tensor } from "../../gpu/tensor.ts";
 import { expectShape } from "../parts/expect_shape.ts";
 import code from "./policy_loss.wgsl" with { type: "text" };
 
-/** What stands for the policy's improvement; see the formulas in policy_loss.wgsl. */
+/** The surrogate of the policy's improvement; formulas in policy_loss.wgsl. */
 export type PolicyObjective = "importance_sampling" | "ppo" | "cispo";
 
 /**

@@ -3,7 +3,7 @@ import type { Tensor } from "../../gpu/tensor.ts";
 import code from "./adamw.wgsl" with { type: "text" };
 import { expectShape, expectVectors } from "../parts/expect_shape.ts";
 
-/** One AdamW step's numbers. */
+/** Settings of one AdamW step. */
 export interface AdamwStep {
   readonly learningRate: number;
   readonly beta1: number;

@@ -14,7 +14,7 @@ export const partialElements = 8192;
 /** Stands for no clipping; any finite norm below it leaves the scale at 1. */
 const largestNorm = 3e38;
 
-/** What comes of a norm, on the GPU. */
+/** Results of a norm, on the GPU. */
 export interface NormOutputs {
   /** [1] */
   readonly norm: Tensor;

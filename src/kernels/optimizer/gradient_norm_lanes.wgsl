@@ -2,7 +2,7 @@
 var<workgroup> sums: array<f32, 64>;
 var<workgroup> counts: array<u32, 64>;
 
-// All of them together, in the first of each.
+// Adds up the lanes' sums and counts, into the first of each.
 fn fold(lane: u32) {
   for (var half = 32u; half > 0u; half /= 2u) {
     workgroupBarrier();

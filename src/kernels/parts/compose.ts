@@ -9,7 +9,7 @@ import written_halves from "./written_halves.wgsl" with { type: "text" };
 import written_pairs from "./written_pairs.wgsl" with { type: "text" };
 import written_vectors from "./written_vectors.wgsl" with { type: "text" };
 
-/** What kernels of several rooms share, by the name that `//#include` gives it. */
+/** WGSL parts that kernels of several rooms share, by their name in `//#include`. */
 const shared: Parts = {
   half_of,
   halves_read,

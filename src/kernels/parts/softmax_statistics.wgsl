@@ -15,7 +15,7 @@ fn merge(running: vec4<f32>, m: f32, s: f32, w: f32, scale: f32) -> vec4<f32> {
   return vec4<f32>(top, fma(e0, running.y, e1 * s), fma(e0, w0, e1 * w1), running.w);
 }
 
-// Of the logits times their inverse temperature.
+// The log-sum-exp of the logits times their inverse temperature.
 fn logSumExpOf(statistics: vec4<f32>, inverseTemperature: f32) -> f32 {
   return fma(statistics.x, inverseTemperature, log(statistics.y));
 }

@@ -25,7 +25,7 @@ export type { GemmLayout } from "./gemm_variants.ts";
 /** The texts of all variants. */
 export const gemmTexts: readonly string[] = [uniformCode, fewRowsCode, tiledCode, matrixCode];
 
-/** What happens besides the product. */
+/** Choices and extra work of a product; all may be left out. */
 export interface GemmOptions {
   /** Added to every row of C (nt). [columns, padded to a multiple of 4] */
   readonly bias?: Tensor;

@@ -2,7 +2,7 @@ import type { Tuning } from "../../gpu/tuning.ts";
 
 /** A tile of C that a workgroup makes on matrix units (gemm_matrix.wgsl). */
 export interface MatrixTile {
-  /** Of the matrices: [m, k] by [k, n]. */
+  /** Shape of the matrices that a subgroup multiplies: [m, k] by [k, n]. */
   readonly m: number;
   readonly n: number;
   readonly k: number;

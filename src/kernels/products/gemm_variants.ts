@@ -62,12 +62,12 @@ function ofEachType<T>(make: (type: MatrixType) => T): Readonly<Record<MatrixTyp
   return { f32, f16, bf16, q4, q4k, q8 };
 }
 
-/** By columns of the tile, then by its rows. */
+/** Tiles by their columns, then by their rows. */
 const [narrow, wide] = ([8, 16] as const).map((lanes) =>
   ([8, 16, 24, 32] as const).map((rows) => uniform(rows, lanes))
 );
 
-/** What loading the columns of B takes in a tile, in rows of A and their products. */
+/** Cost of loading the columns of B in a tile, in rows of A and their products. */
 const rowsOfLoads: Readonly<Record<MatrixType, number>> = {
   f32: 5,
   f16: 4,
@@ -98,10 +98,10 @@ function rankedUniform(storage: MatrixType, rows: number, columns: number): Some
   return [first, ...(other ? [other] : []), ...others.slice(0, 1)];
 }
 
-/** Of a device and a layout: tiles as variants, and their order for the shapes that were met. */
+/** The tiles of a device and a layout as variants, and their order for the shapes that were met. */
 interface TiledVariants {
   readonly all: readonly TiledVariant[];
-  /** By rows and columns. */
+  /** Variants in order, by rows and columns. */
   readonly ranked: Map<number, Map<number, SomeVariants>>;
 }
 
@@ -158,7 +158,7 @@ function matrixVariantsOf(tuning: Tuning): readonly MatrixVariant[] {
 
 const matrixByShape = new WeakMap<Tuning, Map<number, SomeVariants>>();
 
-/** That with the fewest wasted rows and columns first, of several the largest. */
+/** Tiles for a shape: the fewest wasted rows and columns first, and of those the largest. */
 function matrixFor(tuning: Tuning, { rows, columns }: GemmShape): SomeVariants {
   let ofDevice = matrixByShape.get(tuning);
   if (!ofDevice) matrixByShape.set(tuning, ofDevice = new Map());

@@ -49,7 +49,7 @@ export function slotsOf(state: Tensor, count: number): DecodeSlots {
   return { state, tokens, positions, remaining, keyRows, lengths };
 }
 
-/** What is written to a state: the fields of each slot; those beyond the given ones are inactive. */
+/** Words of a state: the fields of each slot; slots beyond the given ones are inactive. */
 export function stateWords(
   { shape: [, stride], size }: Tensor,
   slots: readonly Readonly<Record<SlotField, number>>[],

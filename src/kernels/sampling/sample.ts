@@ -89,7 +89,7 @@ export function samplingSettings(
   return words;
 }
 
-/** What any slot asks for; the rest is left out. */
+/** Filters that at least one slot asks for; the kernel leaves the others out. */
 export interface SamplingNeeds {
   /** Any of the filters. */
   readonly filters: boolean;

@@ -26,7 +26,7 @@ struct Params {
   //#endif
 }
 
-// What a slot's request asks for.
+// Settings of a slot's request.
 struct Settings {
   greedy: u32,   // 1: the likeliest token, the lowest of those that tie
   topK: u32,     // 0: off; read with TOP_K only
@@ -51,9 +51,9 @@ struct Settings {
 // The token, and the bits of its log-prob.
 @group(0) @binding(8) var<storage, read_write> window: array<vec2<u32>>;
 
-// Of the slot.
-var<private> scale: f32;  // of the exponents of 2
-// The largest logit.
+// The slot's factor of the exponents of 2.
+var<private> scale: f32;
+// The slot's largest logit.
 var<private> peak: f32;
 
 //#include softmax_statistics

@@ -8,7 +8,7 @@ import type { Layer, Model } from "./model.ts";
 import type { PackedBatch } from "./packed_batch.ts";
 import type { Parameter } from "./parameters.ts";
 
-/** What a layer's attention made and its gradient needs. */
+/** Tensors that a layer's attention made and its gradient needs. */
 export interface AttentionActivations {
   /** [T, H, D] rotated */
   readonly queries: Tensor;
@@ -22,7 +22,7 @@ export interface AttentionActivations {
   readonly logSumExp: Tensor;
 }
 
-/** What a layer's forward pass made and its gradient needs. T tokens, C model width. */
+/** Tensors that a layer's forward pass made and its gradient needs. T tokens, C model width. */
 export interface LayerActivations<Attention> {
   /** [T, C] residual stream before the layer */
   readonly input: Tensor;
@@ -100,7 +100,7 @@ function layerInterior<Attention extends { readonly output: Tensor }>(
   };
 }
 
-/** What a layer makes before its last projection, for its gradient. */
+/** Activations of a layer up to its last projection, for its gradient. */
 function layerActivations<Attention extends { readonly output: Tensor }>(
   model: Model,
   layer: Layer,
@@ -177,7 +177,7 @@ function attendPacked(model: Model, layer: Layer, batch: PackedBatch) {
 }
 
 /**
- * What the rotary kernels need to know of a layer.
+ * Options of the rotary kernels for a layer.
  *
  * @param positions how many they read of at most
  */
@@ -195,7 +195,7 @@ export function ropeOptions(
   return { heads, kvHeads, headDim, table, norm, cacheDtype };
 }
 
-/** What the attention kernels need to know of a model. */
+/** Shape of a model's attention, as the kernels take it. */
 export function attentionShape(model: Model) {
   const { heads, kvHeads, headDim } = model.config;
   return { heads, kvHeads, headDim, scale: 1 / Math.sqrt(headDim) };
@@ -203,7 +203,7 @@ export function attentionShape(model: Model) {
 
 /** Everything the backward pass of a whole model needs. */
 export interface ModelActivations {
-  /** What each layer made; with gradient checkpointing the call computes it again. */
+  /** Activations of each layer; with gradient checkpointing the call computes them again. */
   readonly layers: readonly (() => LayerActivations<AttentionActivations>)[];
   /** [T, C] residual stream before the last norm */
   readonly last: Tensor;

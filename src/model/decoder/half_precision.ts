@@ -33,7 +33,7 @@ export function toStorage(values: Float32Array, dtype: DataType): HostArray {
   return dtype === "bf16" ? float32ToBfloat16(values) : values;
 }
 
-/** What was read from GPU memory of a type → f32 values. */
+/** Data read from GPU memory of a type → f32 values. */
 export function fromStorage(data: HostArray, dtype: DataType): Float32Array {
   if (data instanceof Float32Array) return data;
   if (!(data instanceof Uint16Array)) throw new Error(`${dtype} holds no weights`);

@@ -18,7 +18,7 @@ export interface HeadOutput {
   readonly entropy: Tensor;
   /** [R] */
   readonly logSumExp: Tensor;
-  /** Those of each chunk, kept for `headBackward`, which overwrites and releases them. [R, its columns] */
+  /** Logits of each chunk, kept for `headBackward`, which overwrites and releases them. [R, its columns] */
   readonly logits?: readonly Tensor[];
 }
 

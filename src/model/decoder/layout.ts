@@ -6,7 +6,7 @@ import type { ModelConfig } from "./config.ts";
 /** A tensor as Hugging Face names it, or some rows of one, and where they lie in a block. */
 export interface NamedRange {
   readonly name: string;
-  /** Of the whole tensor. */
+  /** Shape of the whole tensor. */
   readonly shape: readonly number[];
   /** The first element in the tensor; not 0 for the later tiles of a large one. */
   readonly first: number;
@@ -20,22 +20,23 @@ export interface NamedRange {
 export interface Block {
   readonly key: string;
   readonly shape: readonly number[];
-  readonly parts: readonly NamedRange[];
+  /** Tensors of the block, or tiles of one, in order. */
+  readonly tensors: readonly NamedRange[];
 }
 
 /** Elements of a tensor. */
 export const sizeOf = (shape: readonly number[]) => shape.reduce((product, n) => product * n, 1);
 
-function block(key: string, parts: readonly (readonly [string, readonly number[]])[]): Block {
+function block(key: string, tensors: readonly (readonly [string, readonly number[]])[]): Block {
   let offset = 0;
-  const ranges = parts.map(([name, shape]) => {
+  const ranges = tensors.map(([name, shape]) => {
     const range = { name, shape, first: 0, size: sizeOf(shape), offset };
     offset += range.size;
     return range;
   });
-  const [, first] = parts[0];
-  const rows = parts.reduce((sum, [, shape]) => sum + shape[0], 0);
-  return { key, shape: [rows, ...first.slice(1)], parts: ranges };
+  const [, first] = tensors[0];
+  const rows = tensors.reduce((sum, [, shape]) => sum + shape[0], 0);
+  return { key, shape: [rows, ...first.slice(1)], tensors: ranges };
 }
 
 /** The key of tile `index` of a table. */
@@ -64,8 +65,8 @@ function tableTiles(
   }
   return Array.from({ length: Math.ceil(rows / each) }, (_, index) => {
     const count = Math.min(each, rows - index * each);
-    const part = { name, shape: [rows, width], first: index * each * width, size: count * width };
-    return { key: tileKey(key, index), shape: [count, width], parts: [{ ...part, offset: 0 }] };
+    const tile = { name, shape: [rows, width], first: index * each * width, size: count * width };
+    return { key: tileKey(key, index), shape: [count, width], tensors: [{ ...tile, offset: 0 }] };
   });
 }
 
@@ -93,8 +94,8 @@ export function parameterBlocks(
   const blocks = tableTiles("embedding", "model.embed_tokens.weight", table, most);
   for (let layer = 0; layer < config.layers; layer++) {
     const name = (rest: string) => `model.layers.${layer}.${rest}`;
-    const add = (key: string, parts: [string, number[]][]) =>
-      blocks.push(block(layerKey(layer, key), parts.map(([rest, shape]) => [name(rest), shape])));
+    const add = (key: string, tensors: [string, number[]][]) =>
+      blocks.push(block(layerKey(layer, key), tensors.map(([rest, shape]) => [name(rest), shape])));
     add("inputNorm", [["input_layernorm.weight", [C]]]);
     add("qkv", [
       ["self_attn.q_proj.weight", [H * D, C]],
@@ -135,7 +136,7 @@ export function storageOfTensor(storage: WeightStorage, tensor: string): MatrixT
   return typeof storage === "function" ? storage(tensor) : storage;
 }
 
-/** Where a block lies: which segment, and at which element of it. */
+/** Place of a block: its segment, and its first element there. */
 export interface SegmentPlace {
   readonly block: Block;
   readonly segment: number;
@@ -178,7 +179,7 @@ export function placeBlocks(
   const segments: Segment[] = [];
   const open = new Map<MatrixType, number>();
   for (const block of blocks) {
-    const dtype = block.shape.length > 1 ? storageOfTensor(storage, block.parts[0].name) : "f32";
+    const dtype = block.shape.length > 1 ? storageOfTensor(storage, block.tensors[0].name) : "f32";
     const alignment = alignmentOf(dtype);
     const size = Math.ceil(sizeOf(block.shape) / alignment) * alignment;
     const most = mostElements(segmentBytes, dtype);

@@ -39,7 +39,7 @@ export function linearForward(
   return y;
 }
 
-/** The same into y [T, O]. */
+/** As `linear`, into y [T, O]. */
 function linearInto(
   gpu: Gpu,
   label: string,
@@ -52,7 +52,7 @@ function linearInto(
   if (adapter) {
     gpu.scope(() => {
       const inner = adapterInner(gpu, label, x, adapter);
-      adapter.parts.forEach(({ b, firstColumn }, n) => {
+      adapter.projections.forEach(({ b, firstColumn }, n) => {
         gemm(gpu, "nt", inner, b.weight, y, {
           label: `${label} adapter out`,
           accumulate: true,
@@ -128,12 +128,12 @@ function adapterBackward(
   x: Tensor,
   dx: Tensor,
 ): void {
-  const { a, parts, rank, scale } = adapter;
+  const { a, projections, rank, scale } = adapter;
   const accumulate = true;
   // Made again rather than kept: it costs what an adapter costs, a few per cent of the projection.
   const inner = adapterInner(gpu, label, x, adapter);
   const dInner = gpu.tensor(inner.shape, "f32", `${label} adapter gradient`);
-  parts.forEach(({ b, firstColumn }, n) => {
+  projections.forEach(({ b, firstColumn }, n) => {
     const outputs = b.weight.shape[0];
     if (b.gradient) {
       gemm(gpu, "tn", dy, inner, b.gradient, {

@@ -22,7 +22,7 @@ export interface LoraConfig {
   readonly targets: readonly LoraTarget[];
 }
 
-/** The same projections in one order, so that equal adapters are written alike. */
+/** Projections in one order, so that equal adapters are written alike. */
 export function orderTargets(targets: readonly LoraTarget[]): LoraTarget[] {
   return loraTargets.filter((target) => targets.includes(target));
 }
@@ -34,8 +34,8 @@ export interface LoraGroup {
   readonly rank: number;
   /** [n·r, I]: the rows of each projection's A, one after the other */
   readonly a: Parameter;
-  /** Of each of the n projections, in the same order. */
-  readonly parts: readonly {
+  /** The n projections, in the same order. */
+  readonly projections: readonly {
     /** [O, r] */
     readonly b: Parameter;
     /** Where the projection's outputs begin in the block's. */
@@ -100,7 +100,7 @@ export function loraBlocks(config: ModelConfig, { rank, targets }: LoraConfig): 
       blocks.push({
         key: aKey(layer, key),
         shape: [chosen.length * rank, width],
-        parts: chosen.map(({ module }, n) => ({
+        tensors: chosen.map(({ module }, n) => ({
           name: name(module, "A"),
           shape: [rank, width],
           first: 0,
@@ -109,9 +109,14 @@ export function loraBlocks(config: ModelConfig, { rank, targets }: LoraConfig): 
         })),
       });
       for (const { target, module, rows } of chosen) {
-        const part = { name: name(module, "B"), shape: [rows, rank], first: 0, size: rows * rank };
+        const tensor = {
+          name: name(module, "B"),
+          shape: [rows, rank],
+          first: 0,
+          size: rows * rank,
+        };
         const shape = [rows, rank];
-        blocks.push({ key: bKey(layer, target), shape, parts: [{ ...part, offset: 0 }] });
+        blocks.push({ key: bKey(layer, target), shape, tensors: [{ ...tensor, offset: 0 }] });
       }
     }
   }
@@ -129,14 +134,19 @@ export function loraGroups(
   for (const { key, projections } of projectionGroups(config)) {
     if (!parameters.has(aKey(layer, key))) continue;
     let firstColumn = 0;
-    const parts: { b: Parameter; firstColumn: number }[] = [];
+    const adapted: { b: Parameter; firstColumn: number }[] = [];
     for (const { target, rows } of projections) {
       if (targets.includes(target)) {
-        parts.push({ b: parameters.get(bKey(layer, target)), firstColumn });
+        adapted.push({ b: parameters.get(bKey(layer, target)), firstColumn });
       }
       firstColumn += rows;
     }
-    groups[key] = { scale: alpha / rank, rank, a: parameters.get(aKey(layer, key)), parts };
+    groups[key] = {
+      scale: alpha / rank,
+      rank,
+      a: parameters.get(aKey(layer, key)),
+      projections: adapted,
+    };
   }
   return groups;
 }

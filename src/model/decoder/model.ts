@@ -38,19 +38,19 @@ export interface Layer {
 export interface Adapter {
   readonly config: LoraConfig;
   readonly parameters: Parameters;
-  /** Where the base model is, for what is saved. */
+  /** Path of the base model, which a saved adapter names. */
   readonly basePath: string;
 }
 
 /** How many parameters a model has. */
 export interface ParameterCount {
-  /** Of the whole model, or of the base. */
+  /** Parameters of the whole model, or of the base. */
   readonly model: number;
-  /** Of its adapter; null without one. */
+  /** Parameters of its adapter; null without one. */
   readonly adapter: number | null;
 }
 
-/** What `Model.adapted` puts on the base. */
+/** An adapter for `Model.adapted`. */
 export interface AdapterOptions {
   readonly config: LoraConfig;
   readonly basePath: string;
@@ -77,7 +77,7 @@ export class Model {
     /** cos and sin of the positions. */
     readonly rotations: Rotations,
     readonly adapter: Adapter | null,
-    /** Whose weights these are; null when they are its own. */
+    /** The model that owns the weights; null when this one does. */
     private readonly base: Model | null,
   ) {
     this.embedding = parameters.tiles("embedding");
@@ -92,7 +92,7 @@ export class Model {
     return new Model(gpu, config, parameters, Rotations.create(gpu, config), null, null);
   }
 
-  /** This model with another adapter, or without one, on the same weights; release both. */
+  /** A model on the same weights with another adapter, or without one; release both. */
   adapted(options: AdapterOptions | null): Model {
     this.expectLive();
     const { gpu, config } = this;
@@ -106,7 +106,7 @@ export class Model {
   }
 
   /**
-   * This model as it is now, frozen: it stays so while this one is trained. What is trained is copied on
+   * A frozen copy of this model, which stays as it is while this one is trained. Trained weights are copied on
    * the GPU; a base under an adapter is shared. Release both.
    */
   snapshot(): Model {
@@ -124,12 +124,12 @@ export class Model {
     return new Model(gpu, config, parameters, rotations, adapter, owner);
   }
 
-  /** What training it changes: the adapter's weights, or all. */
+  /** Parameters that training changes: the adapter's, or all. */
   get own(): Parameters {
     return this.adapter?.parameters ?? this.parameters;
   }
 
-  /** What is trained; null when the model is frozen. */
+  /** Parameters in training; null when the model is frozen. */
   get trainable(): Parameters | null {
     return this.own.gradients ? this.own : null;
   }
@@ -139,7 +139,7 @@ export class Model {
    * were computed under another version are another model's.
    */
   get weightsVersion(): number {
-    // Neither count ever falls, so that their sum changes whenever one of them does.
+    // The two counts never fall, so that their sum changes whenever one of them does.
     return this.parameters.version + (this.adapter?.parameters.version ?? 0);
   }
 
@@ -166,7 +166,7 @@ export class Model {
   }
 
   /**
-   * Whoever computes with a model asks first: memory that was returned is others'.
+   * Checks that the model was not released; every computation calls it first, since returned memory is others'.
    *
    * @throws Error when it was released
    */

@@ -10,7 +10,7 @@ export interface SliceMoments {
 
 /** AdamW's moments of the slices that a process owns; those of the others take no memory here. */
 export class Moments {
-  /** All of them, a few flat tensors. */
+  /** Flat tensors that hold all moments. */
   readonly tensors: readonly Tensor[];
   readonly #of = new Map<Slice, SliceMoments>();
 

@@ -4,7 +4,7 @@ import type { Model } from "./model.ts";
 import { Moments } from "./moments.ts";
 import type { Parameters } from "./parameters.ts";
 import { SharedNorm } from "./shared_norm.ts";
-import { cutIntoSlices, type Slice, type SliceExchange, windowOn } from "./slices.ts";
+import { cutIntoSlices, type Slice, type SliceExchange, sliceOf } from "./slices.ts";
 
 /** The numbers of one step of AdamW (Loshchilov & Hutter 2019), clipped by the global gradient norm. */
 export interface AdamwNumbers {
@@ -17,7 +17,7 @@ export interface AdamwNumbers {
   readonly maxGradientNorm: number;
 }
 
-/** What one update did. */
+/** Result of an update. */
 export interface UpdateResult {
   /** Global L2 norm of the gradient before clipping. */
   readonly gradientNorm: number;
@@ -33,14 +33,14 @@ export interface UpdateResult {
 export class Optimizer {
   /** Updates made so far; a checkpoint keeps it with the moments. */
   step = 0;
-  /** All gradients, a few flat tensors. */
+  /** Flat tensors that hold all gradients. */
   readonly gradients: readonly Tensor[];
-  /** Of weights, gradients and moments. */
+  /** Slices of weights, gradients and moments alike. */
   readonly slices: readonly Slice[];
   readonly moments: Moments;
   readonly #parameters: Parameters;
   readonly #norm: SharedNorm;
-  /** An update has begun and not come to its end. */
+  /** Whether an update has begun and not come to its end. */
   #isUpdating = false;
 
   /** @throws Error when the model was not made for training */
@@ -54,7 +54,7 @@ export class Optimizer {
     this.#norm = new SharedNorm(gpu, this.slices, exchange);
   }
 
-  /** Those that this process updates. */
+  /** Slices that this process updates. */
   get ownSlices(): Slice[] {
     return this.slices.filter(({ owner }) => owner === this.exchange.rank);
   }
@@ -91,8 +91,8 @@ export class Optimizer {
       const moments = this.moments.of(slice);
       if (!moments) throw new Error("a slice of this process has no moments");
       adamw(this.model.gpu, {
-        parameters: windowOn(this.#parameters.weights, slice),
-        gradients: windowOn(this.gradients, slice),
+        parameters: sliceOf(this.#parameters.weights, slice),
+        gradients: sliceOf(this.gradients, slice),
         firstMoment: moments.first,
         secondMoment: moments.second,
         clipScale: this.#norm.clipScale,

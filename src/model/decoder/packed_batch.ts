@@ -25,14 +25,14 @@ export interface PackedBatch {
   readonly attendedRows: number;
   /** Tokens of the longest sequence. */
   readonly longest: number;
-  /** One past each sequence's last row, in the order given. */
+  /** End of each sequence's rows, exclusive, in the order given. */
   readonly sequenceEnds: readonly number[];
 }
 
 /** Sequences that begin with the same tokens. */
 export interface PrefixGroup {
   readonly prefix: ArrayLike<number>;
-  /** What follows the prefix in each sequence; none may be empty. */
+  /** Tokens that follow the prefix in each sequence; none may be empty. */
   readonly continuations: readonly ArrayLike<number>[];
 }
 

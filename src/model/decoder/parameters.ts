@@ -27,7 +27,7 @@ export type NamedWeights = Readonly<Record<string, Float32Array>>;
 /** A tensor whose elements are on the GPU. */
 export interface NamedTensor {
   readonly shape: readonly number[];
-  /** Its elements in order. Nobody may write to the weights before the last piece was read. */
+  /** The elements in order. Nobody may write to the weights before the last piece was read. */
   pieces(): AsyncGenerator<Float32Array>;
 }
 
@@ -44,25 +44,25 @@ export interface TableTileParameter extends Parameter {
   readonly firstRow: number;
 }
 
-/** What memory is taken for a model's parameters. */
+/** Options for the memory of a model's parameters. */
 export interface ParameterOptions {
   /** Whether gradients are kept too. */
   readonly trained: boolean;
-  /** Of matrices; f32 by default, and always where they are trained. */
+  /** Storage of matrices; f32 by default, and always where they are trained. */
   readonly storage?: WeightStorage;
   /** Bytes of the longest flat tensor; by default as many as the device binds. */
   readonly segmentBytes?: number;
 }
 
-/** Where a tensor, or a tile of one, lies: a segment of the weights and its first element in it. */
+/** Place of a tensor, or of a tile of one: a segment of the weights and its first element there. */
 interface Place {
-  readonly part: NamedRange;
+  readonly tensor: NamedRange;
   readonly segment: Tensor;
   readonly start: number;
 }
 
 /**
- * A model's parameters as a few flat GPU tensors. Blocks are windows on them, so the optimizer, the
+ * A model's parameters as a few flat GPU tensors. Blocks are views on them, so the optimizer, the
  * gradient norm and a checkpoint see a few long arrays, the layers see matrices.
  */
 export class Parameters {
@@ -96,12 +96,12 @@ export class Parameters {
     return this.#version;
   }
 
-  /** Whoever writes to the weights says so. */
+  /** Counts a change of the weights; called by all that write to them. */
   weightsChanged(): void {
     this.#version++;
   }
 
-  /** The same weights a second time, without gradients; release both. */
+  /** A copy of the weights, without gradients; release both. */
   copy(): Parameters {
     const copy = new Parameters(this.gpu, this.makeBlocks, { ...this.options, trained: false });
     this.weights.forEach((segment, i) => this.gpu.copy(segment, copy.weights[i]));
@@ -167,23 +167,23 @@ export class Parameters {
   shapes(): Map<string, readonly number[]> {
     const shapes = new Map<string, readonly number[]>();
     for (const { block } of this.#placements.values()) {
-      for (const { name, shape } of block.parts) shapes.set(name, shape);
+      for (const { name, shape } of block.tensors) shapes.set(name, shape);
     }
     return shapes;
   }
 
-  /** Where each block lies: its segment, and elements of it. */
+  /** Place of each block: its segment, and its elements there. */
   *blocks(): Generator<{ key: string; segment: number; first: number; end: number }> {
     for (const { block: { key, shape }, segment, offset } of this.#placements.values()) {
       yield { key, segment, first: offset, end: offset + sizeOf(shape) };
     }
   }
 
-  /** Where each tensor, or tile of one, lies. */
+  /** Place of each tensor, or tile of one. */
   *places(): Generator<Place> {
     for (const { block, segment, offset } of this.#placements.values()) {
-      for (const part of block.parts) {
-        yield { part, segment: this.weights[segment], start: offset + part.offset };
+      for (const tensor of block.tensors) {
+        yield { tensor, segment: this.weights[segment], start: offset + tensor.offset };
       }
     }
   }
@@ -192,7 +192,7 @@ export class Parameters {
   name(segments: readonly Float32Array[]): Record<string, Float32Array> {
     const named: Record<string, Float32Array> = {};
     for (const { block, segment, offset } of this.#placements.values()) {
-      for (const { name, shape, first, size, offset: within } of block.parts) {
+      for (const { name, shape, first, size, offset: within } of block.tensors) {
         const start = offset + within;
         named[name] ??= new Float32Array(sizeOf(shape));
         named[name].set(segments[segment].subarray(start, start + size), first);
@@ -204,10 +204,10 @@ export class Parameters {
   /** The weights by name, read from the GPU in pieces, as f32 whatever they are stored as. */
   tensors(): Map<string, NamedTensor> {
     const tensors = new Map<string, NamedTensor>();
-    for (const [name, places] of Map.groupBy(this.places(), ({ part }) => part.name)) {
+    for (const [name, places] of Map.groupBy(this.places(), ({ tensor }) => tensor.name)) {
       const { gpu } = this;
       tensors.set(name, {
-        shape: places[0].part.shape,
+        shape: places[0].tensor.shape,
         async *pieces() {
           for (const place of places) yield* floatPieces(gpu, place);
         },
@@ -237,7 +237,7 @@ export class Parameters {
    */
   set(weights: NamedWeights): void {
     const unknown = new Set(Object.keys(weights));
-    for (const { part: { name, shape, first, size }, segment, start } of this.places()) {
+    for (const { tensor: { name, shape, first, size }, segment, start } of this.places()) {
       const data = weights[name];
       if (!data) continue;
       if (data.length !== sizeOf(shape)) {
@@ -260,10 +260,10 @@ export class Parameters {
 /** Reads a place's elements in order, as f32 whatever they are stored as. */
 async function* floatPieces(
   gpu: Gpu,
-  { part, segment, start }: Place,
+  { tensor, segment, start }: Place,
 ): AsyncGenerator<Float32Array> {
-  if (isQuantised(segment.dtype)) return yield* quantisedPieces(gpu, { part, segment, start });
-  for await (const piece of readPieces(gpu, segment.view(start, [part.size]))) {
+  if (isQuantised(segment.dtype)) return yield* quantisedPieces(gpu, { tensor, segment, start });
+  for await (const piece of readPieces(gpu, segment.view(start, [tensor.size]))) {
     yield fromStorage(piece, segment.dtype);
   }
 }
@@ -271,7 +271,7 @@ async function* floatPieces(
 /** Quantised blocks become f32 on the GPU before they are read, by rows of a group's elements. */
 async function* quantisedPieces(
   gpu: Gpu,
-  { part: { size }, segment, start }: Place,
+  { tensor: { size }, segment, start }: Place,
 ): AsyncGenerator<Float32Array> {
   const width = 32;
   const source = segment.reshape(segment.size / width, width);

@@ -14,7 +14,7 @@ export type RopeScaling =
   };
 
 /**
- * What each of the D/2 frequencies is divided by.
+ * Divisors of the D/2 frequencies.
  *
  * @param frequencies radians per position
  */

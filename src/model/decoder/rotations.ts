@@ -27,7 +27,7 @@ export class Rotations {
     return new Rotations(gpu, config, tableOf(gpu, config, positions));
   }
 
-  /** As it is now; see `upTo`. */
+  /** The table as it is now; see `upTo`. */
   get table(): Tensor {
     return this.#table;
   }
@@ -43,7 +43,7 @@ export class Rotations {
     if (needed <= this.#table.shape[0]) return this.#table;
     const bound = Math.floor(gpu.device.limits.maxStorageBufferBindingSize / (4 * config.headDim));
     const doubled = Math.min(2 ** Math.ceil(Math.log2(needed)), config.maxPositions, bound);
-    // It outlives the scope of the work that needs it.
+    // The new table outlives the scope of the work that needs it.
     using scope = gpu.steps();
     const table = scope.run(() => tableOf(gpu, config, Math.max(needed, doubled)));
     scope.keep([table]);
@@ -52,7 +52,7 @@ export class Rotations {
     return table;
   }
 
-  /** Another with the same positions. */
+  /** A copy of the table. */
   copy(): Rotations {
     const { gpu, config } = this;
     const { shape, dtype, label } = this.#table;

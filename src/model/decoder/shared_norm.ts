@@ -5,7 +5,7 @@ import {
   gradientNormPartials,
   partialCount,
 } from "../../kernels/optimizer/gradient_norm.ts";
-import { type Slice, type SliceExchange, windowOn } from "./slices.ts";
+import { type Slice, type SliceExchange, sliceOf } from "./slices.ts";
 
 /**
  * The norm of gradients of which each process has its own slices. The slices' partial sums come together on
@@ -48,28 +48,32 @@ export class SharedNorm {
 
   async #gatherPartials(gradients: readonly Tensor[]): Promise<void> {
     const { gpu, exchange: { rank, size }, slices } = this;
-    const parts = Array.from({ length: size }, (_, owner) => {
+    const perProcess = Array.from({ length: size }, (_, owner) => {
       const count = slices.reduce((sum, s) => s.owner === owner ? sum + partialsOf(s) : sum, 0);
       return new Uint32Array(2 * count);
     });
     const own = slices.filter(({ owner }) => owner === rank);
     if (own.length > 0) {
-      const partials = gpu.tensor([parts[rank].length / 2, 2], "u32", "gradient norm partials");
-      gradientNormPartials(gpu, own.map((slice) => windowOn(gradients, slice)), partials);
+      const partials = gpu.tensor(
+        [perProcess[rank].length / 2, 2],
+        "u32",
+        "gradient norm partials",
+      );
+      gradientNormPartials(gpu, own.map((slice) => sliceOf(gradients, slice)), partials);
       try {
-        parts[rank].set(await gpu.read(partials));
+        perProcess[rank].set(await gpu.read(partials));
       } finally {
         gpu.release(partials);
       }
     }
-    await this.exchange.gather(parts.map(({ buffer }) => new Uint8Array(buffer)));
+    await this.exchange.gather(perProcess.map(({ buffer }) => new Uint8Array(buffer)));
     const all = new Uint32Array(this.#partials.size);
     const taken = new Array<number>(size).fill(0);
     let at = 0;
     for (const slice of slices) {
       const { owner } = slice;
       const next = taken[owner] + 2 * partialsOf(slice);
-      all.set(parts[owner].subarray(taken[owner], next), at);
+      all.set(perProcess[owner].subarray(taken[owner], next), at);
       at += next - taken[owner];
       taken[owner] = next;
     }

@@ -19,7 +19,7 @@ const leastSlices = 4;
 
 /**
  * Cuts flat tensors into slices that processes look after, dealt out in turn: the gradient of neighbouring
- * layers then leaves for all of them at once. A slice is small enough to be sent as one piece. A process by
+ * layers then leaves for all of them at once. A slice is small enough to be sent as one message. A process by
  * itself has every tensor in one slice.
  *
  * @param sizes elements of each tensor
@@ -43,7 +43,7 @@ function sliceElements(sizes: readonly number[], owners: number): number {
   return Math.max(1, Math.min(even, most)) * partialElements;
 }
 
-/** The slices that each owner has in one round of an exchange; undefined for those that have no more. */
+/** A round of an exchange: one slice of each owner; undefined for those that have no more. */
 export type SliceRound = readonly (Slice | undefined)[];
 
 /** The first slice of each owner, then the second of each, and so on. */
@@ -53,23 +53,23 @@ export function sliceRounds(slices: readonly Slice[], owners: number): SliceRoun
   return Array.from({ length: rounds }, (_, round) => of.map((own) => own[round]));
 }
 
-/** A slice of its tensor. */
-export function windowOn(tensors: readonly Tensor[], { tensor, first, end }: Slice): Tensor {
+/** The elements of a slice, a view on its tensor. */
+export function sliceOf(tensors: readonly Tensor[], { tensor, first, end }: Slice): Tensor {
   return tensors[tensor].view(first, [end - first]);
 }
 
-/** What processes that share a model's slices do together. What one of them calls, all of them call. */
+/** The exchange between processes that share a model's slices. What one of them calls, all of them call. */
 export interface SliceExchange {
-  /** This process among them, from 0. */
+  /** Number of this process among them, from 0. */
   readonly rank: number;
   readonly size: number;
 
   /**
    * Brings together what each process has.
    *
-   * @param parts of each process its bytes, of lengths that all know; those of the others are overwritten
+   * @param perProcess the bytes of each process, of lengths that all know; those of the others are overwritten
    */
-  gather(parts: readonly Uint8Array[]): Promise<void>;
+  gather(perProcess: readonly Uint8Array[]): Promise<void>;
 
   /** Makes `tensors` hold on every process what each slice's owner has in it. */
   gatherSlices(gpu: Gpu, tensors: readonly Tensor[], slices: readonly Slice[]): Promise<void>;

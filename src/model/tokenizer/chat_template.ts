@@ -2,7 +2,7 @@ import { Template } from "@huggingface/jinja";
 import { UserError } from "../../base/user_error.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
-/** One turn of a conversation. */
+/** A turn of a conversation. */
 export interface ChatMessage {
   readonly role: "system" | "user" | "assistant";
   readonly content: string;

@@ -26,7 +26,7 @@ export class TextStream {
     return text.slice(commonPrefix(before, text));
   }
 
-  /** The rest, when no more tokens come. */
+  /** The text that was held back, when no more tokens come. */
   end(): string {
     const text = this.tokenizer.decode(this.#tokens);
     this.#tokens = [];

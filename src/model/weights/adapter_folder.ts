@@ -15,10 +15,10 @@ export const ADAPTER_WEIGHTS = "adapter_model.safetensors";
 
 /** A PEFT adapter on disk, open. */
 export interface AdapterFolder extends Disposable {
-  /** Its adapter_config.json. */
+  /** Path of its adapter_config.json. */
   readonly file: string;
   readonly config: LoraConfig;
-  /** Where its base is, as it says. */
+  /** Path of its base, as the adapter names it. */
   readonly basePath: string;
   readonly weights: WeightFile;
 }

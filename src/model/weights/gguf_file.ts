@@ -18,7 +18,7 @@ interface Place {
   readonly tensor: StoredTensor;
   /** First byte in the file. */
   readonly begin: number;
-  /** One past the last. */
+  /** End in the file, exclusive. */
   readonly end: number;
 }
 

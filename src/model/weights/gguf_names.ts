@@ -1,4 +1,4 @@
-/** What llama.cpp calls the tensors of a model, in the words of Hugging Face. */
+/** Names that llama.cpp gives the tensors of a model, in the words of Hugging Face. */
 
 const outside: Readonly<Record<string, string>> = {
   token_embd: "model.embed_tokens",

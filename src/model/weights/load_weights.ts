@@ -28,7 +28,7 @@ export function checkWeights(
   { tied = false }: { readonly tied?: boolean } = {},
 ): void {
   const unknown = new Set(file.tensors.keys());
-  const wanted = blocks.flatMap(({ parts }) => parts);
+  const wanted = blocks.flatMap(({ tensors }) => tensors);
   for (const { name, shape } of wanted) {
     const tensor = file.tensors.get(name);
     if (!tensor) throw new UserError(`${file.path}: tensor ${name} [${shape}] is missing`);
@@ -58,7 +58,7 @@ export async function loadWeights(
   file: WeightFile,
 ): Promise<void> {
   for (
-    const { part: { name, shape, first: origin, size }, segment, start } of parameters.places()
+    const { tensor: { name, shape, first: origin, size }, segment, start } of parameters.places()
   ) {
     const tensor = file.tensors.get(name);
     if (!tensor) throw new Error(`${file.path} was not checked: it has no tensor ${name}`);
@@ -84,14 +84,14 @@ export async function loadWeights(
         interleavedHead: tensor.interleavedHead,
       });
       gpu.release(packed);
-      // Else the pieces on their way to the GPU pile up in host memory.
+      // Without waiting, pieces on their way to the GPU would pile up in host memory.
       await gpu.finish();
     }
   }
   parameters.weightsChanged();
 }
 
-/** The same memory as 32-bit words where it is a whole number of them. */
+/** Bytes as 32-bit words: the same memory where it is a whole number of words, else a padded copy. */
 function wordsOf(bytes: Uint8Array<ArrayBuffer>): Uint32Array {
   const { buffer, byteOffset, length } = bytes;
   if (length % 4 === 0) return new Uint32Array(buffer, byteOffset, length / 4);

@@ -20,10 +20,10 @@ export function mergeAdapter(model: Model): void {
 function mergeGroup(
   { gpu }: Model,
   { weight }: Linear,
-  { a, parts, rank, scale }: LoraGroup,
+  { a, projections, rank, scale }: LoraGroup,
 ): void {
   const [, width] = weight.weight.shape;
-  parts.forEach(({ b, firstColumn }, n) => {
+  projections.forEach(({ b, firstColumn }, n) => {
     const outputs = b.weight.shape[0];
     const rows = weight.weight.view(firstColumn * width, [outputs, width]);
     gpu.scope(() => {

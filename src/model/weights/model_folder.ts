@@ -31,7 +31,7 @@ export interface LoadOptions {
   readonly gradients?: boolean;
   /** Trains a new adapter instead of the weights. */
   readonly lora?: LoraConfig | null;
-  /** Of a new adapter's random weights. */
+  /** Seed of a new adapter's random weights. */
   readonly seed?: number;
   /** Frozen weights that several models share. */
   readonly bases?: FrozenBases;
@@ -145,7 +145,7 @@ function loadFrozen(
   });
 }
 
-/** Nothing is allocated before the files are known to be sound. */
+/** Loads a whole model; memory is taken only once the files are known to be sound. */
 async function loadWhole(
   gpu: Gpu,
   { config, weights }: ModelSource,

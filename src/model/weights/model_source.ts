@@ -14,7 +14,7 @@ import type { WeightFile } from "./weight_file.ts";
 
 /** A model on disk: its shape is read, its weights are open, nothing of it is on the GPU. */
 export interface ModelSource extends Disposable {
-  /** Of the model, or of the base when there is an adapter; absolute. */
+  /** Absolute path of the model, or of the base when there is an adapter. */
   readonly basePath: string;
   readonly config: ModelConfig;
   readonly weights: WeightFile;
@@ -97,7 +97,7 @@ function openFolder(folder: string): ModelSource {
   const file = join(folder, "config.json");
   const config = parseModelConfig(readJson(file), file);
   const weights = openSafetensorsWeights(folder);
-  // What is listed for each layer would be listed for very many.
+  // The number of layers is checked before anything is made for each of them.
   if (config.layers > weights.tensors.size) {
     weights[Symbol.dispose]();
     throw new UserError(

@@ -3,7 +3,7 @@
 import { UserError } from "../../base/user_error.ts";
 import { type LoraConfig, loraTargets, orderTargets } from "../decoder/lora.ts";
 
-/** What adapter_config.json says. */
+/** Contents of adapter_config.json. */
 export interface PeftConfig {
   readonly lora: LoraConfig;
   readonly basePath: string;

@@ -26,7 +26,7 @@ export interface TensorStream {
 
 /** A file to be written. */
 export interface SafetensorsContent {
-  /** Of the whole file, header included. */
+  /** Size of the whole file, header included. */
   readonly bytes: number;
   /**
    * The file from its first byte to its last.

@@ -3,14 +3,14 @@
 import { UserError } from "../../base/user_error.ts";
 import { BYTES_PER_ELEMENT, type SafetensorsType } from "./number_formats.ts";
 
-/** Where one tensor lies in the data that follows the header. */
+/** Place of a tensor in the data that follows the header. */
 export interface TensorEntry {
   readonly dtype: SafetensorsType;
   /** Dimensions, outermost first; [] is a scalar. */
   readonly shape: readonly number[];
   /** First byte, counted from the end of the header. */
   readonly begin: number;
-  /** One past the last byte. */
+  /** End, exclusive. */
   readonly end: number;
 }
 

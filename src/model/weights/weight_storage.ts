@@ -7,7 +7,7 @@ import type { Block, WeightStorage } from "../decoder/layout.ts";
 import type { WeightFile } from "./weight_file.ts";
 
 /**
- * What is asked of the storage of frozen matrices: one type for all; `quantised`, blocks of 4 and 8 bits that keep the
+ * The storage asked for frozen matrices: one type for all; `quantised`, blocks of 4 and 8 bits that keep the
  * file's without loss; `auto`, as the file has them where that is not slower than f16.
  */
 export type FrozenStorage = "auto" | "quantised" | "f32" | "f16" | "bf16";
@@ -38,10 +38,10 @@ function wholeStorage(file: WeightFile, blocks: readonly Block[]): MatrixType {
 }
 
 /**
- * Without loss and as small as a block of tensors that lie alike allows. What is not quantised in the file stays as it
- * is.
+ * Storage without loss, as small as a block of tensors that lie alike allows. Matrices that the file does not quantise
+ * stay as they are.
  *
- * @throws UserError when nothing is
+ * @throws UserError when the file quantises none
  */
 function quantisedStorage(file: WeightFile, blocks: readonly Block[]): WeightStorage {
   if (!hasQuantised(file, blocks)) {
@@ -59,7 +59,7 @@ function quantisedStorage(file: WeightFile, blocks: readonly Block[]): WeightSto
       : quantised.length === types.length
       ? blocksFor(quantised)
       : "f32";
-    for (const { name } of block.parts) storages.set(name, storage);
+    for (const { name } of block.tensors) storages.set(name, storage);
   }
   return (tensor) => storages.get(tensor) ?? "f32";
 }
@@ -71,6 +71,6 @@ function hasQuantised(file: WeightFile, blocks: readonly Block[]): boolean {
 const matrices = (blocks: readonly Block[]) => blocks.filter(({ shape }) => shape.length > 1);
 
 function typesOf(file: WeightFile, blocks: readonly Block[]): StoredType[] {
-  const names = blocks.flatMap(({ parts }) => parts.map(({ name }) => name));
+  const names = blocks.flatMap(({ tensors }) => tensors.map(({ name }) => name));
   return names.flatMap((name) => file.tensors.get(name)?.type ?? []);
 }

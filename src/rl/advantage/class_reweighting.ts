@@ -34,7 +34,7 @@ export function updateClassCounts(
 
 /** Weights of a batch, and the two class weights for the log. */
 export interface ClassCoefficients {
-  /** One weight per sample; their mean is 1. */
+  /** Weight of each sample; their mean is 1. */
   perSample: number[];
   positive: number;
   negative: number;

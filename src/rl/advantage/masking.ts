@@ -2,9 +2,9 @@ import { groupIndices } from "../../base/statistics.ts";
 
 /** Which responses are left out of the loss. */
 export interface MaskingOptions {
-  /** Those that were cut off: what is wrong with them is their length alone. */
+  /** Whether truncated responses are left out: nothing but their length is known to be wrong. */
   readonly maskTruncated: boolean;
-  /** Those of groups in which all advantages are 0: only the KL and entropy terms would act on them. */
+  /** Whether groups whose advantages are all 0 are left out: only the KL and entropy terms would act on them. */
   readonly dropZeroStd: boolean;
 }
 

@@ -14,7 +14,7 @@ function returnsToGo(response: ScoredResponse, rewards: readonly number[]): numb
   return returns;
 }
 
-/** All step rewards of the group shifted, and perhaps scaled, together. */
+/** Step rewards of a group, all shifted, and perhaps scaled, together. */
 function adjustedSteps(
   group: readonly ScoredResponse[],
   adjust: (rewards: readonly number[]) => number[],

@@ -9,7 +9,7 @@ export interface ScoredResponse {
   responseLength: number;
   /** Outcome reward R of the sequence. */
   reward: number;
-  /** One reward per step, or empty when there are none. */
+  /** Rewards of the steps; empty when there are none. */
   stepRewards: readonly number[];
   /** Response token that ends each step, ascending, one per step reward. */
   stepEndTokens: readonly number[];

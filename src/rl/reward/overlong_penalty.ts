@@ -1,8 +1,8 @@
-/** What long responses lose. */
+/** Settings of the penalty for long responses. */
 export interface OverlongOptions {
   /** Tokens below the longest length from which on they lose something; 0: none does. */
   readonly overlongBuffer: number;
-  /** What a response of the longest length loses. */
+  /** Penalty of a response of the longest length. */
   readonly overlongPenalty: number;
 }
 

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { UserError } from "../../base/user_error.ts";
 
-/** What a reward function is told about a response. */
+/** A response as a reward function is given it. */
 export interface RewardedResponse {
   readonly question: string;
   readonly referenceAnswer: string;

@@ -28,11 +28,11 @@ export function outcomeReward(
   return groundTruthWeight * correctness + (1 - groundTruthWeight) * (verdict ? 1 : 0);
 }
 
-/** What one generator response is rewarded with. */
+/** Rewards of a generator response. */
 export interface GeneratorReward {
   /** The sequence reward R of the outcome part. */
   outcome: number;
-  /** One reward per step, for the last token of that step; empty when no critique judged all steps. */
+  /** Rewards of the steps, each for the last token of its step; empty when no critique judged all steps. */
   steps: number[];
 }
 

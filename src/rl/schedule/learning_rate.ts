@@ -1,10 +1,10 @@
 /** How the learning rate of one policy runs over its own updates. */
 export interface LearningRateSchedule {
-  /** The highest, after the warm-up. */
+  /** The peak, after the warm-up. */
   readonly learningRate: number;
   /** Steps over which the rate rises linearly to the peak. */
   readonly warmupSteps: number;
-  /** The same as a share of all steps; the longer of the two holds. */
+  /** Warm-up as a share of all steps; the longer of the two holds. */
   readonly warmupShare: number;
   readonly schedule: "constant" | "cosine";
   /** The policy's steps in the whole run; cosine reaches 0 after them. */

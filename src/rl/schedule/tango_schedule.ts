@@ -14,7 +14,7 @@ export interface TangoScheduleOptions {
   readonly saveFrequency: number;
 }
 
-/** What has been done so far; plain data, part of the checkpoint. */
+/** Steps done so far; plain data, part of the checkpoint. */
 export interface TangoPosition {
   globalSteps: number;
   generatorSteps: number;

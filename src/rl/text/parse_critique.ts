@@ -1,6 +1,6 @@
 import { findSteps, lastBlock, withoutSteps } from "./step_blocks.ts";
 
-/** What the verifier's response says, whatever its shape. */
+/** Contents of a verifier's response, whatever its shape. */
 export interface ParsedCritique {
   /** Judgments of the well-formed steps, in order: true is CORRECT. Its length is K_v. */
   stepJudgments: boolean[];
@@ -10,7 +10,7 @@ export interface ParsedCritique {
   verdict: boolean | null;
   /** The whole response is `<step_verification>` then `<final_verification>` and nothing else. */
   blocksInOrder: boolean;
-  /** There is no final judgment of the required form. */
+  /** Whether a final judgment of the required form is missing. */
   finalMalformed: boolean;
   /** The step block holds text outside its steps. */
   textBetweenSteps: boolean;

@@ -1,7 +1,7 @@
 import { isExactlyBoxed, lastBoxed } from "../../grading/text/boxed.ts";
 import { findSteps, lastBlock, type StepBlock, withoutSteps } from "./step_blocks.ts";
 
-/** What the generator's response says, whatever its shape. */
+/** Contents of a generator's response, whatever its shape. */
 export interface ParsedSolution {
   /** The closed steps inside `<think>`, in order. */
   steps: StepBlock[];

@@ -28,7 +28,7 @@ export function findSteps(response: string, from: number, to: number): StepBlock
   return steps;
 }
 
-/** What is left of response[from, to) when the given steps, all inside it, are cut out. */
+/** The rest of response[from, to) when the given steps, all inside it, are cut out. */
 export function withoutSteps(
   response: string,
   steps: readonly StepBlock[],

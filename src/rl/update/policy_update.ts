@@ -22,9 +22,9 @@ export interface PolicySample {
   readonly oldLogProbs: Float32Array;
   /** [L] */
   readonly advantages: Float32Array;
-  /** Left out of the loss and of its mean. */
+  /** Whether the response is left out of the loss and of its mean. */
   readonly isMasked?: boolean;
-  /** Its tokens' log-prob differences are to be kept. */
+  /** Whether its tokens' log-prob differences are to be kept. */
   readonly isWatched?: boolean;
 }
 
@@ -61,7 +61,7 @@ export interface PolicyUpdateMetrics {
   readonly gradientNorm: number;
   /** Gradient elements that were NaN or infinite; their steps were skipped. */
   readonly nonFinite: number;
-  /** Of each optimizer step whether it took effect: a gradient that is not finite skips it. */
+  /** Whether each optimizer step took effect: a gradient that is not finite skips it. */
   readonly applied: readonly boolean[];
   /** Largest |log-prob of the trainer - log-prob of the rollout| before the first update. */
   readonly logProbDifferenceMax: number;

@@ -13,7 +13,7 @@ export interface SupervisedSample {
   readonly weights: Float32Array;
 }
 
-/** What one supervised step did. */
+/** Metrics of a supervised step. */
 export interface SupervisedMetrics {
   /** Weighted mean cross-entropy of the response tokens, nats. */
   readonly loss: number;

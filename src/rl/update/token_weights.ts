@@ -17,7 +17,7 @@ export interface WeighedResponse {
 }
 
 /**
- * What each token of each response weighs in the loss of an update; null when all are masked.
+ * Weight of each response's tokens in the loss of an update; null when all responses are masked.
  *
  * @param responses of the whole global batch of the update, however it is cut into passes
  * @param maximumResponse tokens of the longest response allowed

@@ -8,7 +8,7 @@ import { methodName } from "../report/report.ts";
 import { RunFolder } from "../store/run_folder.ts";
 import { camelCased } from "../../base/camel_cased.ts";
 
-/** One method, as the comparison's table and curves name it. */
+/** A method, as the comparison's table and curves name it. */
 export interface ComparedMethod {
   /** Begins the names of its folders. */
   readonly key: string;
@@ -16,7 +16,7 @@ export interface ComparedMethod {
   readonly config: TangoConfig;
 }
 
-/** One run of the comparison. */
+/** A run of the comparison. */
 export interface ComparedRun {
   readonly method: ComparedMethod;
   readonly seed: number;
@@ -69,7 +69,7 @@ export function comparedMethods(config: TangoConfig): ComparedMethod[] {
   ];
 }
 
-/** All runs in the order in which they are done: one seed after the other, so that parts compare too. */
+/** Runs in the order in which they are done: one seed after the other, so that an unfinished one compares too. */
 export function planComparison(
   config: TangoConfig,
   seeds: readonly number[],

@@ -20,7 +20,7 @@ import { type LineSeries, renderLineCharts, SERIES_COLORS } from "../report/line
 import { alignedTable } from "../../base/table.ts";
 import { problemsName } from "../problems/open_problems.ts";
 
-/** Where a comparison's results lie. */
+/** Paths of a comparison's results. */
 export const comparisonFiles = (path: string) => ({
   report: join(path, "compare.md"),
   curves: join(path, "compare.svg"),

@@ -1,4 +1,4 @@
-/** What the runs of a comparison came to. */
+/** Results of the runs of a comparison. */
 
 import { mean, sampleVariance } from "../../base/statistics.ts";
 import type { ComparedMethod, ComparedRun } from "./comparison.ts";

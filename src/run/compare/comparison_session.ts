@@ -45,7 +45,7 @@ export function readSeeds(path: string): number[] {
   return JSON.parse(Deno.readTextFileSync(seedsFile(path)));
 }
 
-/** Who follows a comparison. */
+/** Options of a comparison, and who follows it. */
 export interface ComparisonOptions extends Pick<SessionOptions<TangoRun>, "tuning" | "tell"> {
   /** For the report. */
   readonly device: string;

@@ -8,7 +8,7 @@ import { type SftConfig, sftConfigSchema } from "./sft_config_schema.ts";
 /** Values by configuration key, such as `rollout.temperature`. */
 export type Settings = Readonly<Record<string, string | number>>;
 
-/** What may change in a Tango run. */
+/** Keys that may change in a Tango run. */
 export const changeableTangoKeys: readonly string[] = [
   "generator.optimizer.learning_rate",
   "verifier.optimizer.learning_rate",
@@ -21,7 +21,7 @@ export const changeableTangoKeys: readonly string[] = [
   "schedule.save_frequency",
 ];
 
-/** What may change in a fine-tuning. */
+/** Keys that may change in a fine-tuning. */
 export const changeableSftKeys: readonly string[] = [
   "optimizer.learning_rate",
   "schedule.test_frequency",

@@ -12,7 +12,7 @@ import type {
   verifierSchema,
 } from "./tango_sections.ts";
 
-/** What is checked together. */
+/** Fields that are checked together. */
 type TangoConfigFields = {
   data: z.output<typeof dataSchema>;
   evaluation: z.output<typeof evaluationSchema>;

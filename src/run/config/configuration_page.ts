@@ -55,7 +55,7 @@ function collect(
   schema: z.core.$ZodType,
   path: string,
   suffix: string,
-  /** Where each section was shown first: one that occurs twice is shown once. */
+  /** Path at which each section was shown first: a section that occurs twice is shown once. */
   shown: Map<z.core.$ZodType, string>,
   found: Section[],
 ): void {
@@ -128,7 +128,7 @@ function fieldOf(schema: z.core.$ZodType): Field {
   return { inner: current, description, isNullable, fallback: fallback ?? "required" };
 }
 
-/** What a value may be, in the words of the message about one that is not. */
+/** Allowed values, in the words of the message about one that is not. */
 function takenBy({ inner, isNullable }: Field): string {
   const { error } = z.safeParse(inner, undefined);
   const [issue] = error?.issues ?? [];

@@ -52,7 +52,7 @@ const entrySchema = section({
   }
 });
 
-/** One file or folder of a data set. */
+/** A file or folder of a data set. */
 export type DataEntry = z.output<typeof entrySchema>;
 
 /** Files with problems, or with examples to imitate. */
@@ -99,7 +99,7 @@ export const dataDefaults = z.strictObject(dataFields).omit({ train: true }).par
 /** Which columns of a file hold what, by the keys of `columns`. */
 export type DataColumns = z.output<typeof columnsSchema>;
 
-/** One entry with nothing but its path, and its format or its columns. */
+/** An entry with nothing but its path, and its format or its columns. */
 export function dataEntry(
   path: string,
   format: string | null,

@@ -8,7 +8,7 @@ import { resolveTangoConfig, type TangoConfig, tangoConfigSchema } from "./confi
 import { type SftConfig, sftConfigSchema } from "./sft_config_schema.ts";
 import { readYamlFile } from "./yaml_file.ts";
 
-/** What the command line may change in a configuration. */
+/** Changes of a configuration by the command line. */
 export interface ConfigOverrides {
   /** `key.path=value` each, the value in YAML; later ones win. */
   readonly set?: readonly string[];

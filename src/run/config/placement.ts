@@ -27,7 +27,7 @@ export interface Placement {
   readonly verifier: readonly number[];
 }
 
-/** What a placement depends on. */
+/** The configuration that a placement depends on. */
 export interface PlacedConfig {
   readonly placement: z.output<typeof placementSchema>;
   readonly reduction: { readonly shards: number };
@@ -51,54 +51,55 @@ export function placementOf(config: PlacedConfig, size: number): Placement {
 }
 
 /**
- * The configuration of a run that begins on several ranks: where it asks for no parts of a batch, one for each rank that
+ * The configuration of a run that begins on several ranks: where it asks for no shards, one for each rank that
  * trains the same model.
  *
  * @param size number of ranks
  * @throws UserError as `placementOf` does
  */
-export function withParts<Config extends PlacedConfig>(config: Config, size: number): Config {
+export function withShards<Config extends PlacedConfig>(config: Config, size: number): Config {
   const { rollout: { batch_size, group_size }, loss, verifier: judge } = config;
   const { generator, verifier } = place(config, size);
   const problems = Math.max(1, Math.floor(batch_size / loss.mini_batches));
   // Solutions to a problem stay together where they share its prompt, critiques where they share a solution.
   const solutions = problems * group_size;
   requireWork(config, "the generator", generator.length, loss.share_prompts ? problems : solutions);
-  if (!judge?.trained) return inParts(config, generator.length);
+  if (!judge?.trained) return inShards(config, generator.length);
   requireWork(config, "the verifier", verifier.length, solutions);
-  return inParts(config, Math.max(generator.length, verifier.length));
+  return inShards(config, Math.max(generator.length, verifier.length));
 }
 
-/** The same of a fine-tuning. */
-export function withSftParts<Config extends Pick<PlacedConfig, "reduction">>(
+/** As `withShards`, for a fine-tuning. */
+export function withSftShards<Config extends Pick<PlacedConfig, "reduction">>(
   config: Config & { readonly batch_size: number },
   size: number,
 ): Config & { readonly batch_size: number } {
   requireWork(config, "the model", size, config.batch_size);
-  return inParts(config, size);
+  return inShards(config, size);
 }
 
 /**
- * Checks that of parts that nobody asked for none is always empty.
+ * Checks that no shard is always empty, where their number was not asked for.
  *
- * @throws UserError when there are more ranks than pieces of a batch
+ * @param divisible prompts or responses that an update can be cut between
+ * @throws UserError when there are more ranks than those
  */
 function requireWork(
   { reduction }: Pick<PlacedConfig, "reduction">,
   model: string,
   ranks: number,
-  pieces: number,
+  divisible: number,
 ): void {
-  const most = Math.min(pieces, MOST_SHARDS);
+  const most = Math.min(divisible, MOST_SHARDS);
   if (reduction.shards > 1 || ranks <= most) return;
   throw new UserError(
-    `${ranks} ranks train ${model} and an update can be cut into ${most} parts, so that some would have nothing to ` +
+    `${ranks} ranks train ${model} and an update can be cut into ${most} shards, so that some would have nothing to ` +
       `do. Start at most ${most} for it${ranks > MOST_SHARDS ? "" : ", or take larger batches"}.`,
   );
 }
 
-/** A configuration that asks for no parts of a batch, with one for each of the ranks that train a model. */
-export function inParts<Config extends Pick<PlacedConfig, "reduction">>(
+/** A configuration that asks for no shards, with one for each of the ranks that train a model. */
+export function inShards<Config extends Pick<PlacedConfig, "reduction">>(
   config: Config,
   ranks: number,
 ): Config {
@@ -136,7 +137,7 @@ function place({ placement, verifier }: PlacedConfig, size: number): Placement {
 }
 
 /**
- * Checks that each rank that trains a model has a part of a batch to compute.
+ * Checks that each rank that trains a model has a shard of a batch to compute.
  *
  * @throws UserError when it has not
  */
@@ -144,10 +145,10 @@ export function requireShards(shards: number, ranks: number, model: string): voi
   if (ranks <= shards) return;
   throw new UserError(
     `reduction.shards: ${ranks} ranks train ${model} and a batch has ${
-      shards === 1 ? "1 part" : `${shards} parts`
+      shards === 1 ? "1 shard" : `${shards} shards`
     }, fewer than ranks. Start at most ${shards === 1 ? "1 rank" : `${shards} ranks`} for it` +
       (ranks > MOST_SHARDS
-        ? `; no run has more than ${MOST_SHARDS} parts.`
+        ? `; no run has more than ${MOST_SHARDS} shards.`
         : `, or a new run with --set reduction.shards=${ranks}, or more; the same number gives the same bits on fewer ` +
           `ranks.`),
   );

@@ -20,7 +20,7 @@ export function realNumber(bounds: Bounds = {}): z.ZodNumber {
   return numberWithin("a number", z.number, bounds);
 }
 
-/** One of a few words. */
+/** A schema of one of a few words. */
 export function oneOf<const Words extends readonly [string, ...string[]]>(words: Words) {
   return z.enum(words, { error: `one of ${words.join(", ")}` });
 }

@@ -45,13 +45,13 @@ export const gradientCheckpointingSchema = flag().default(false).describe(
   "Keeps each layer's input alone for the backward pass, which computes the rest again: less memory.",
 );
 
-/** Parts of a batch. */
+/** Most shards of a batch. */
 export const MOST_SHARDS = 1024;
 
 /** How a batch's gradient is summed; see `TrainerOptions`. */
 export const reductionSchema = section({
   shards: wholeNumber({ minimum: 1, maximum: MOST_SHARDS }).default(1).describe(
-    "Parts, of whole prompts and about equally many tokens, that each update's batch is cut into. Their gradients are added over a fixed tree: with more than 1, neither `micro_batch_tokens` nor the number of processes that share the parts shows in a bit of the result. Takes the memory of log2(shards) more gradients. With 1 a run that begins on several ranks takes one part for each that trains the same model, and keeps to them.",
+    "Shards, of whole prompts and about equally many tokens, that each update's batch is cut into. Their gradients are added over a fixed tree: with more than 1, neither `micro_batch_tokens` nor the number of processes that share them shows in a bit of the result. Takes the memory of log2(shards) more gradients. With 1 a run that begins on several ranks takes one for each that trains the same model, and keeps to them.",
   ),
 });
 
@@ -78,7 +78,7 @@ export const seedSchema = wholeNumber({ minimum: 0, maximum: 2 ** 32 - 1 }).defa
 export const runDirectorySchema = text("the path of a folder, or null").nullable().default(null)
   .describe("Where the run's files go; null takes the next free numbered folder in runs/.");
 
-/** What else a run writes of what it measures. */
+/** Further files that a run writes its measurements to. */
 export const reportSchema = section({
   tensorboard: flag().default(false).describe(
     "Also writes metrics and timings as event files for TensorBoard, into `tensorboard/` of the run's folder.",
@@ -136,10 +136,10 @@ export const chatFields = {
   ),
 };
 
-/** What is expected of a system prompt that no conversation would begin with. */
+/** Expected value of a system prompt that no conversation would begin with. */
 export const systemPromptNeedsChat = "null, because chat is false";
 
-/** What is expected of `data.validation` where a key chooses weights by it. */
+/** Expected value of `data.validation` where a key chooses weights by it. */
 export const choosesByNothing = (key: string) =>
   `a list of files, or [] for a tenth of data.train, because ${key} chooses weights by it`;
 

@@ -104,7 +104,7 @@ const klEstimatorSchema = z.enum(["k2", "k3"], {
       : "one of k2, k3",
 });
 
-/** What an update minimises, and how a batch is cut. */
+/** The loss of an update, and how a batch is cut. */
 export const lossSchema = section({
   objective: oneOf(["ppo", "gspo", "cispo"]).default("ppo").describe(
     "`ppo` clips each token's ratio, `gspo` each sequence's, `cispo` clips the weight of its gradient.",
@@ -178,7 +178,7 @@ export const advantageSchema = section({
   ),
 });
 
-/** What responses earn. */
+/** Rewards of responses. */
 export const rewardsSchema = section({
   module: text("the path of a TypeScript module, or null").nullable().default(null).describe(
     "A TypeScript module whose default export gives a solution's reward instead of its correctness.",
@@ -206,7 +206,7 @@ export const rewardsSchema = section({
   ),
 });
 
-/** What makes up for unequal classes in the verifier's advantages. */
+/** Class weights that make up for unequal classes in the verifier's advantages. */
 export const classReweightingSchema = section({
   method: oneOf(["sqrt_inverse", "inverse", "none"]).default("sqrt_inverse").describe(
     "How the verifier's advantages make up for unequal numbers of right and wrong solutions.",
@@ -246,7 +246,7 @@ export const scheduleSchema = section({
   ),
 });
 
-/** What is measured on. */
+/** Problems that evaluations measure on. */
 export const evaluationSchema = section({
   problems: wholeNumber({ minimum: 1 }).nullable().default(256).describe(
     "Held-out problems, and as many to choose weights by; null: all that the files hold, as in the published run.",

@@ -3,7 +3,7 @@ import { broadcastValue } from "../../distributed/values.ts";
 import type { RunEvents } from "../events/run_events.ts";
 import type { RunControl } from "./run_control.ts";
 
-/** What a run does when its control asks for it. */
+/** The end of a step, as the control meets it. */
 export interface StepEnd {
   /** The step that is done. */
   readonly step: number;
@@ -14,14 +14,14 @@ export interface StepEnd {
   readonly save: () => Promise<void>;
 }
 
-/** What all ranks do next. */
+/** The next thing that all ranks do. */
 type Order = "save" | "wait" | "go on" | "stop";
 
-/** The other ranks hear of a pause so often that they see the first one is still there. */
+/** Seconds between two words of a pause to the other ranks, which so see that the first one is still there. */
 const PAUSE_SECONDS = 10;
 
 /**
- * What happens between two steps: the run obeys what it was asked, saves when that is due, and waits
+ * Does what is due between two steps: the run obeys what it was asked, saves when that is due, and waits
  * while it is paused. The first rank is asked, and tells the others.
  *
  * @returns whether the run was asked to stop

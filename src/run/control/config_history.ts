@@ -52,7 +52,7 @@ export class ConfigHistory<Config> {
     return this.#after(this.#changes.filter((change) => change.step <= step));
   }
 
-  /** What is new in a step; empty for most. */
+  /** Settings that change in a step; empty for most. */
   changedAt(step: number): Settings {
     return this.#changes.find((change) => change.step === step)?.settings ?? {};
   }

@@ -23,7 +23,7 @@ export class LiveConfig<Config> {
     this.#current = history.at(stepsDone);
   }
 
-  /** What holds in the step that was begun last. */
+  /** The configuration in the step that was begun last. */
   get current(): Config {
     return this.#current;
   }

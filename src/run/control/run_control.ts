@@ -4,7 +4,7 @@ import type { Settings } from "../config/changeable.ts";
 /** Takes changed settings; throws a UserError when it does not. */
 export type SettingsDoor = (settings: Settings) => void;
 
-/** What a run is asked from outside. It obeys between two steps. */
+/** Requests to a run from outside. The run obeys them between two steps. */
 export class RunControl {
   #door: SettingsDoor = () => {
     throw new UserError("No run is going on whose settings could change.");

@@ -30,7 +30,7 @@ export class EventLog implements Disposable {
     if (this.#file === null && !this.folder.isUsed) return;
     const file = this.#file ??= this.#open();
     this.#append(file, told);
-    // What was told is on the disk before a checkpoint counts on it, and in the end.
+    // The events are on the disk before a checkpoint counts on them, and in the end.
     const isCheckpoint = event.type === "phaseBegan" && event.phase === "checkpoint";
     if (isCheckpoint || event.type === "finished" || event.type === "failed") {
       this.#write(() => file.syncSync());

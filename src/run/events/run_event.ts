@@ -1,4 +1,4 @@
-/** What a run tells about itself: plain data, one type for each thing that can happen. */
+/** Events that a run tells about itself: plain data, one type for each thing that can happen. */
 
 import type { StepPhase } from "../../rl/schedule/step_phase.ts";
 import type { Settings } from "../config/changeable.ts";
@@ -6,7 +6,7 @@ import type { Metrics, Phase } from "../store/metrics_log.ts";
 import type { Sample } from "../store/samples_log.ts";
 import type { Activity } from "../store/timeline_log.ts";
 
-/** What a run is doing between two of its steps, or within one. */
+/** The phases of a run, between two of its steps or within one. */
 export type RunPhase = StepPhase | "evaluation" | "checkpoint";
 
 /** The models are loaded and training begins after `step` of `total` steps. */
@@ -39,7 +39,7 @@ export interface StepEvent {
   readonly step: number;
   /** Which policy it trained. */
   readonly phase: Exclude<Phase, "evaluation">;
-  /** What depends on the configuration alone; the same in every run of it. */
+  /** Metrics that depend on the configuration alone; the same in every run of it. */
   readonly metrics: Metrics;
   /** `perf/…` and whatever else depends on the clock. */
   readonly timings: Metrics;
@@ -59,7 +59,7 @@ export interface SamplesEvent {
   readonly samples: readonly Sample[];
 }
 
-/** What each rank did when, in a step and after it; the first rank tells it, after the step or with the next one. */
+/** Activity of each rank in a step and after it; the first rank tells it, after the step or with the next one. */
 export interface ActivityEvent {
   readonly type: "activity";
   readonly step: number;
@@ -90,7 +90,7 @@ export interface PauseEvent {
 export interface WarningEvent {
   readonly type: "warning";
   readonly step: number;
-  /** One line. */
+  /** A single line of text. */
   readonly message: string;
 }
 
@@ -115,9 +115,9 @@ export interface ComparedRunEvent {
   readonly type: "comparedRun";
   readonly method: string;
   readonly seed: number;
-  /** Its folder. */
+  /** Folder of the run. */
   readonly path: string;
-  /** Its place among all, counted from 1. */
+  /** Place of the run among all, counted from 1. */
   readonly number: number;
   readonly total: number;
 }

@@ -47,7 +47,7 @@ export class RunLogs implements Disposable {
     opened.move();
   }
 
-  /** What has become of lines of a resumed run that were to be kept, in words. */
+  /** Damage to lines of a resumed run that were to be kept, in words. */
   get damage(): string[] {
     const logs = [this.#metrics, this.#timings, this.#timeline, this.#samples];
     return logs.flatMap((log) => log?.damage ?? []);
@@ -57,7 +57,7 @@ export class RunLogs implements Disposable {
   hear(event: RunEvent): void {
     switch (event.type) {
       case "phaseBegan":
-        // What a step told is on the disk before a checkpoint says that the step is done.
+        // The lines of a step are on the disk before a checkpoint says that the step is done.
         if (event.phase === "checkpoint") this.#sync();
         break;
       case "phaseEnded":

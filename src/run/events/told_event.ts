@@ -32,21 +32,21 @@ export type ToldEvent =
   | ComparedRunLine
   | ComparisonEndedEvent;
 
-/** Its place is no `number`: that is the line's own. */
+/** The event with `place` for its `number`, which is the line's own. */
 type ComparedRunLine = Omit<ComparedRunEvent, "number"> & {
-  /** Among all runs of the comparison, counted from 1. */
+  /** Place of the run among all of the comparison, counted from 1. */
   readonly place: number;
 };
 
 /** A line of events.jsonl. */
 export type EventLine = ToldEvent & {
-  /** Counted from 1, through all parts of a resumed run. */
+  /** Number of the line, counted from 1, before and after a run is resumed. */
   readonly number: number;
   /** ISO 8601, UTC. */
   readonly time: string;
 };
 
-/** What events.jsonl holds of an event; null: nothing. */
+/** An event as events.jsonl holds it; null when it is not written. */
 export function toldEvent(event: RunEvent): ToldEvent | null {
   switch (event.type) {
     case "samples":

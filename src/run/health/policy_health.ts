@@ -18,19 +18,19 @@ export interface WatchedPolicy {
 /** Updates skipped in a row, by policy; part of the checkpoint. */
 export type SkippedInARow = { readonly [Policy in PolicyName]?: number };
 
-/** What became of the updates of a step. */
+/** The updates of a step, and whether they took effect. */
 export interface StepUpdates {
   /** The policy that was to learn. */
   readonly learner: PolicyName;
-  /** The one whose numbers tell: the learner, or the other when what it wrote is noise. */
+  /** The policy whose numbers tell: the learner, or the other when what it wrote is noise. */
   readonly policy: PolicyName;
-  /** Of each update whether it took effect. */
+  /** Whether each update took effect. */
   readonly applied: readonly boolean[];
-  /** What of the policy was not finite when one did not: "log-probs are", say. */
+  /** The numbers that were not finite when an update took no effect: "log-probs are", say. */
   readonly what: string;
 }
 
-/** What is not finite when so many elements of a gradient are not, or its norm alone, which counts as one. */
+/** Numbers that are not finite, in words: so many elements of a gradient, or its norm alone, which counts as one. */
 export function gradientTrouble(nonFinite: number): string {
   return nonFinite === 1 ? "gradient norm is" : `gradient has ${nonFinite} elements that are`;
 }
@@ -161,7 +161,7 @@ export class PolicyHealth {
   }
 }
 
-/** What a person is to do about a policy that does not learn any more. */
+/** Advice on a policy that does not learn any more. */
 function adviceOn(
   policy: PolicyName,
   optimizerKey: string | null,

@@ -12,7 +12,7 @@ import type { Sample } from "../store/samples_log.ts";
 import type { StoredCheckpoint } from "../store/stored_checkpoint.ts";
 import type { TrainedModels } from "../store/trained_models.ts";
 
-/** What the loop itself reads of a run's configuration. */
+/** Keys of a run's configuration that the loop itself reads. */
 export interface LoopConfig {
   readonly schedule: { readonly keep_best: boolean; readonly keep_checkpoints: number };
 }
@@ -26,26 +26,26 @@ export interface DueStep {
   readonly saveAfter: boolean;
 }
 
-/** What a step did. */
+/** Result of a step. */
 export interface DoneStep {
   /** The policy that was to learn. */
   readonly phase: PolicyName;
   readonly metrics: Metrics;
-  /** What differs from machine to machine, besides the step's own time. */
+  /** Metrics that differ from machine to machine, besides the step's own time. */
   readonly timings?: Metrics;
   readonly samples?: readonly Sample[];
   /** Tokens sampled and trained on. */
   readonly tokens: number;
   readonly updates: StepUpdates;
-  /** One answer of each policy that has any: by them its soundness is judged. */
+  /** An answer of each policy that has any, by which its soundness is judged. */
   readonly answers: { readonly [Policy in PolicyName]?: Answered };
 }
 
-/** What an evaluation found. */
+/** Result of an evaluation. */
 export interface Evaluated {
   readonly metrics: Metrics;
   readonly samples?: readonly Sample[];
-  /** What the best weights are chosen by; null where none are chosen. */
+  /** Measure by which the best weights are chosen; null where none are chosen. */
   readonly choice: number | null;
 }
 
@@ -54,10 +54,10 @@ export interface Evaluated {
  * same calls. What it computes depends on the configuration alone, so that a resumed run goes on bit for bit.
  */
 export interface Course<Config extends LoopConfig> {
-  /** What holds in the present step; set between steps. */
+  /** Configuration of the present step; set between steps. */
   config: Config;
   readonly ranks: Communicator;
-  /** What it computes on. */
+  /** Device that the run computes on. */
   readonly device: RunDevice;
   readonly watched: { readonly [Policy in PolicyName]?: WatchedPolicy };
   /** Steps done. */
@@ -88,11 +88,11 @@ export interface Course<Config extends LoopConfig> {
 
   /** The policies that are trained, whichever rank holds them. */
   readonly trained: readonly PolicyName[];
-  /** What is trained, by its name in a checkpoint. */
+  /** Models in training, by their names in a checkpoint. */
   readonly models: TrainedModels;
   /** The configuration key of a trained model's path, for messages. */
   modelKey(name: string): string;
-  /** What a checkpoint keeps of the method's state, besides what the loop keeps. */
+  /** State of the method for a checkpoint, besides what the loop keeps. */
   state(): { readonly [key: string]: JsonValue };
   /**
    * Takes the method's state from a checkpoint.

@@ -8,17 +8,17 @@ import { countSchema, StoredCheckpoint } from "../store/stored_checkpoint.ts";
 import { optimizerStepsOf, restoreTrained, trainedSets } from "../store/trained_models.ts";
 import type { Course, LoopConfig } from "./course.ts";
 
-/** What the loop keeps in a checkpoint, whatever the method. Random numbers need no state: their keys do. */
+/** State of the loop in a checkpoint, whatever the method. Random numbers need no state: their keys do. */
 export interface LoopState {
   /** The best evaluation so far; null before the first. */
   readonly best: Best | null;
   /** Updates skipped in a row. */
   readonly skippedInARow: SkippedInARow;
-  /** What it computes on; null where a checkpoint of an earlier version does not say. */
+  /** Device that the run computes on; null where a checkpoint of an earlier version does not say. */
   readonly device: RunDevice | null;
 }
 
-/** What of a course goes into a checkpoint and comes from it. */
+/** Fields of a course that go into a checkpoint and come from it. */
 export type StoredCourse = Pick<
   Course<LoopConfig>,
   "ranks" | "step" | "models" | "modelKey" | "adopt"

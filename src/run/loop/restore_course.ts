@@ -4,10 +4,10 @@ import type { RunFolder } from "../store/run_folder.ts";
 import type { Course, LoopConfig } from "./course.ts";
 import { type LoopState, restoreState } from "./loop_state.ts";
 
-/** What a run goes on from. */
+/** The state that a resumed run goes on from. */
 export interface RestoredCourse {
   readonly state: LoopState;
-  /** What is another matter than in the checkpoint, and what was lost. */
+  /** Differences from the checkpoint, and losses. */
   readonly warnings: readonly string[];
 }
 

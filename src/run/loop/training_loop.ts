@@ -17,7 +17,7 @@ import type { Course, DoneStep, DueStep, LoopConfig } from "./course.ts";
 import { type LoopState, saveState } from "./loop_state.ts";
 import type { RestoredCourse } from "./restore_course.ts";
 
-/** Who follows a run, and what it goes on from. */
+/** Followers of a run, and the state that it goes on from. */
 export interface Following {
   /** Told what happens. */
   readonly events?: RunEvents;
@@ -25,7 +25,7 @@ export interface Following {
   readonly control?: RunControl;
   /** Asked at the end of each step who waited, and how long. */
   readonly timeline?: StepClock;
-  /** What the checkpoint had that the course was put back to; null for a new run. */
+  /** State of the checkpoint that the course was put back to; null for a new run. */
   readonly restored?: RestoredCourse | null;
 }
 

@@ -13,7 +13,7 @@ export interface EvaluatedPrompts {
 }
 
 /**
- * What measuring frozen policies takes of the GPU's memory when every response is as long as it may be.
+ * GPU memory of measuring frozen policies when every response is as long as it may be.
  *
  * @param promptsOf tells the prompts, given policies that can only be asked for their prompts
  * @throws UserError when one of its buffers is larger than the device binds

@@ -11,7 +11,7 @@ import type { StoredCheckpoint } from "../store/stored_checkpoint.ts";
 import { AskedPolicy } from "../tango/asked_policy.ts";
 import { type MemoryPlan, rehearsePhases } from "./memory_plan.ts";
 
-/** What is to be judged. */
+/** Texts to judge. */
 export interface JudgedTexts {
   readonly problem: string;
   /** Null: the generator writes one, which may be as long as it can. */
@@ -30,7 +30,7 @@ const anySampling: Sampling = {
 };
 
 /**
- * What asking a run's policies takes of the GPU's memory: one after the other, and no more than sampling takes.
+ * GPU memory of asking a run's policies: one after the other, and no more than sampling takes.
  *
  * @throws UserError when the run has no verifier, a file is missing or the texts are too long
  */

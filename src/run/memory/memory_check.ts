@@ -8,7 +8,7 @@ import type { Shrink } from "./shrink.ts";
 
 /** How a message writes limits and changes. */
 export interface Spelling {
-  /** What the limit is called. */
+  /** Name of the limit. */
   readonly limit: string;
   readonly change: (key: string, value: string) => string;
 }

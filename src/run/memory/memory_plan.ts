@@ -7,7 +7,7 @@ import type { Parameters } from "../../model/decoder/parameters.ts";
 import { formatBytes } from "../../base/format_bytes.ts";
 import { alignedTable } from "../../base/table.ts";
 
-/** One use of GPU memory. */
+/** A use of GPU memory. */
 export interface MemoryUse {
   readonly what: string;
   readonly bytes: number;
@@ -15,15 +15,15 @@ export interface MemoryUse {
 
 /** Uses of which only the largest counts. */
 export interface MemoryPhase extends MemoryUse {
-  /** Parts of it worth naming. */
+  /** Uses within the phase that are worth naming. */
   readonly among?: readonly MemoryUse[];
 }
 
-/** What a run takes of the GPU's memory at most. */
+/** The most GPU memory that a run takes. */
 export interface MemoryPlan {
-  /** From the beginning to the end. */
+  /** Uses from the beginning of the run to its end. */
   readonly resident: readonly MemoryUse[];
-  /** One after the other, so that the largest counts. */
+  /** Uses one after the other, of which the largest counts. */
   readonly phases: readonly MemoryPhase[];
   /** Resident memory and the largest phase. */
   readonly peakBytes: number;
@@ -72,9 +72,9 @@ export interface RehearsedPhase {
   readonly among?: readonly MemoryUse[];
 }
 
-/** What a trainer's sums of a batch's parts take; nothing where the batch is one part. */
+/** Memory of a trainer's shard sums; none where the batch is one shard. */
 export function shardSumUses({ shardSumBytes: bytes, options: { shards } }: Trainer): MemoryUse[] {
-  return bytes > 0 ? [{ what: `sums of its batch's ${shards} parts`, bytes }] : [];
+  return bytes > 0 ? [{ what: `sums of its batch's ${shards} shards`, bytes }] : [];
 }
 
 /** Measures phases on a rehearsal GPU on which the models are. */

@@ -10,9 +10,9 @@ import { rolloutSampling } from "../tango/held_out_evaluation.ts";
 export interface PromptLengths {
   readonly shortest: number;
   readonly longest: number;
-  /** With which all of them begin (the template's), computed once; 0 by default. */
+  /** Tokens with which all prompts begin (the template's), computed once; 0 by default. */
   readonly common?: number;
-  /** With which those about the same question begin; as many as all of them by default. */
+  /** Tokens with which prompts about the same question begin; by default as many as `common`. */
   readonly commonToQuestion?: number;
 }
 
@@ -49,7 +49,7 @@ export function promptLengths(
   return { generator: toSolve, verifier: toJudge };
 }
 
-/** With how many tokens all prompts begin, at least one of which there is. */
+/** Number of tokens with which all prompts begin; there must be a prompt. */
 function commonTokens([first, ...others]: readonly Uint32Array[]): number {
   return others.reduce((common, prompt) => {
     const parted = first.subarray(0, common).findIndex((token, t) => token !== prompt[t]);
@@ -68,7 +68,7 @@ function withSolutions(
   return { shortest, longest: Math.min(longest + solution, room) };
 }
 
-/** So many responses to each of so many prompts. */
+/** A number of responses to each of a number of prompts. */
 export interface Rollout {
   readonly prompts: number;
   readonly responses: number;

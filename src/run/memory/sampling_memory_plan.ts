@@ -5,7 +5,7 @@ import type { FrozenDtype } from "../config/shared_schema.ts";
 import { type MemoryPlan, rehearsePhases, residentUses } from "./memory_plan.ts";
 
 /**
- * What sampling from a saved model takes of the GPU's memory.
+ * GPU memory of sampling from a saved model.
  *
  * @param options its folder or file, and how its weights are stored
  * @param sample on a GPU without memory, which draws token 0 and no other; 0 is the model's stop token there

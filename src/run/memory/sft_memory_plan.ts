@@ -12,7 +12,7 @@ import { halve, type Shrink } from "./shrink.ts";
 import { loraSchema } from "../config/shared_schema.ts";
 
 /**
- * What fine-tuning takes of a rank's GPU memory; it is rehearsed on a GPU without memory and without the other
+ * GPU memory of a rank in fine-tuning, which is rehearsed on a GPU without memory and without the other
  * ranks.
  *
  * @param rank which of how many; by default a process by itself
@@ -24,7 +24,7 @@ export async function planSftMemory(
   rank: Rank = alone,
 ): Promise<MemoryPlan> {
   const rehearsal = gpu.rehearsal();
-  // One rank measures all: it samples as many at a time as each of several does.
+  // A single rank measures here: it samples as many at a time as each of several does.
   const run = await SftRun.open(rehearsal, config, alone, gradientReducer(rehearsedRank(rank)));
   try {
     const { trainer } = run;
@@ -39,7 +39,7 @@ export async function planSftMemory(
           what: "training",
           run: async () => {
             for (const pass of fullestPasses(some, config.batch_size, most)) {
-              // As many times as there are parts, so that each of them makes this pass.
+              // The pass as many times as there are shards, so that each shard makes it.
               const samples = Array.from({ length: config.reduction.shards }, () => pass).flat();
               await updateSupervised(trainer, samples, anyNumbers);
             }
@@ -91,7 +91,7 @@ const microBatch = (least: number): Shrink<SftConfig> =>
     (config, micro_batch_tokens) => ({ ...config, loss: { ...config.loss, micro_batch_tokens } }),
   );
 
-/** What makes fine-tuning smaller, what costs least first. */
+/** Changes that make fine-tuning smaller, those that cost least first. */
 export const sftShrinks: readonly Shrink<SftConfig>[] = [
   microBatch(2048),
   (config) =>

@@ -19,7 +19,7 @@ import { openProblems, requirementsOf } from "../problems/open_problems.ts";
 import { openPolicies, promptFitOf, releasePolicies } from "../tango/policies.ts";
 
 /**
- * What a run takes of a rank's GPU memory when every response is as long as it may be. The run is rehearsed
+ * GPU memory of a rank in a run when every response is as long as it may be. The run is rehearsed
  * on a GPU without memory and without the other ranks; nothing is allocated.
  *
  * @param rank which of how many; by default a process by itself
@@ -104,7 +104,7 @@ async function update(
   const once = { ...options, miniBatches: 1, epochs: 1 };
   for (const promptTokens of [shortest, longest]) {
     const pass = fullestPass(config, model, promptTokens, maximumResponse);
-    // As many times as there are parts, so that each of them makes this pass.
+    // The pass as many times as there are shards, so that each shard makes it.
     const groups = Array.from({ length: config.reduction.shards }, () => pass).flat();
     // Neighbours with the same prompt would share it.
     const samples = groups.flatMap((group, g) => {
@@ -123,7 +123,7 @@ function fullestPass(
 ): Omit<PolicySample, "prompt">[][] {
   const budget = Math.min(loss.micro_batch_tokens, model.tokensPerPass);
   const responses = Math.ceil(rollout.batch_size / loss.mini_batches) * rollout.group_size;
-  // What cannot be cut: the responses to a prompt, or one.
+  // Responses that stay together: those to a prompt, or each by itself.
   const size = loss.share_prompts ? rollout.group_size : 1;
   const promptCopies = size === 1 ? promptTokens : promptTokens - 1 + size;
   const groups: Omit<PolicySample, "prompt">[][] = [];

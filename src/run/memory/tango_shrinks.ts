@@ -39,7 +39,7 @@ const adapter = (name: "generator" | "verifier"): Shrink<TangoConfig> => (config
   return { config: { ...config, [name]: { ...policy, lora } }, set: `${name}.lora={rank: 16}` };
 };
 
-/** What makes a Tango run smaller, what costs least first. */
+/** Changes that make a Tango run smaller, those that cost least first. */
 export const tangoShrinks: readonly Shrink<TangoConfig>[] = [
   microBatch(2048),
   checkpointing,
@@ -50,5 +50,5 @@ export const tangoShrinks: readonly Shrink<TangoConfig>[] = [
   adapter("verifier"),
 ];
 
-/** What makes an evaluation smaller. */
+/** Changes that make an evaluation smaller. */
 export const evaluationShrinks: readonly Shrink<TangoConfig>[] = [decodeSlots(1)];

@@ -1,7 +1,7 @@
 import { UserError } from "../../base/user_error.ts";
 import type { KernelRates } from "./gpu_description.ts";
 
-/** What is read of a file of `bench --json`. */
+/** A result in a file of `bench --json`, as far as it is read. */
 interface BenchResult {
   readonly name: string;
   readonly shape: string;

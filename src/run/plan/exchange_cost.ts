@@ -1,6 +1,6 @@
 import type { GpuDescription, Link } from "./gpu_description.ts";
 
-/** What ranks exchange. */
+/** Cost of an exchange between ranks. */
 export interface ExchangeCost {
   readonly seconds: number;
   /** Bytes that each rank sends. */
@@ -15,12 +15,12 @@ const messageBytes = 4 * 2 ** 20;
 const messagesUnderWay = 4;
 
 /**
- * Ranks send every other one their own part of `bytes`: of N ranks each part goes to N − 1. Peers on the same machine
+ * Each rank sends every other one its own share of `bytes`. Peers on the same machine
  * are reached through its memory, the others over the network; the slower way decides. Every peer costs at least a
  * message's latency, four messages at a time.
  *
- * @param bytes of all parts together
- * @param senders ranks that have a part; by default all
+ * @param bytes of all shares together
+ * @param senders ranks that have a share; by default all
  * @returns what it is to each of the senders
  */
 export function exchangeCost(
@@ -48,7 +48,7 @@ export function exchangeCost(
  * sum, and then its own slice of the new weights. Both go through the host: what is sent is read from the GPU, what
  * is received is written to it, while the slice before is on its way; the slower of the two decides.
  *
- * @param sums subtrees that a rank's parts make, 1 where ranks divide the parts evenly into powers of two
+ * @param sums shard sums of a rank (`wholeRanges`), 1 where ranks divide the shards evenly into powers of two
  */
 export function reductionCost(
   gpu: GpuDescription,

@@ -5,7 +5,7 @@ import type { MeasuredRun, MeasuredStep } from "./measured_run.ts";
 import type { PlannedPlacement } from "./planned_run.ts";
 import type { PredictedStep, Prediction } from "./prediction.ts";
 
-/** What a rank of a placement takes of its GPU's memory, in words where it cannot be. */
+/** GPU memory of a rank of a placement, or why there is no number. */
 export interface RankMemory {
   /** Which ranks: all, or those of a policy. */
   readonly ranks: string;
@@ -33,7 +33,7 @@ export function placementName(placement: PlannedPlacement): string {
     : `split ${placement.generator} + ${placement.verifier}`;
 }
 
-/** What is said of a prediction: rows of a name and a cell. */
+/** A prediction as rows of a name and a cell. */
 export function predictionCells(prediction: Prediction): (readonly [string, string])[] {
   const stepCells = (name: string, step: PredictedStep | null): (readonly [string, string])[] =>
     step === null ? [] : [

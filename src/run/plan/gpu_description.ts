@@ -29,7 +29,7 @@ const descriptionSchema = section({
     bandwidth: realNumber({ above: 0, maximum: 1 }),
   }).nullable().default(null),
   launch_microseconds: realNumber({ minimum: 0 }).nullable().default(null),
-  /** Ranks that share the device: each has its part of the rates. */
+  /** Ranks that share the device: each has its share of the rates. */
   shared_by: wholeNumber({ minimum: 1 }).default(1),
   host_gbps: realNumber({ above: 0 }),
   machine: link().extend({ gpus: wholeNumber({ minimum: 1 }) }).strict(),
@@ -63,7 +63,7 @@ export interface GpuDescription {
   readonly name: string;
   /** Whether its rates were measured, or are taken from published peaks. */
   readonly isMeasured: boolean;
-  /** What stands for the device where a run is rehearsed. */
+  /** Device that a rehearsed run is told of. */
   readonly info: DeviceInfo;
   readonly limits: Partial<GPUSupportedLimits>;
   readonly memoryBytes: number;
@@ -72,9 +72,9 @@ export interface GpuDescription {
   readonly hostRate: number;
   /** GPUs of a machine. */
   readonly gpusPerMachine: number;
-  /** Between two ranks of a machine, through its memory. */
+  /** Link between two ranks of a machine, through its memory. */
   readonly machine: Link;
-  /** Of each GPU's share of the network between machines. */
+  /** Link of each GPU between machines: its share of the network. */
   readonly network: Link;
   /** Bytes per second that a checkpoint is written with. */
   readonly diskRate: number;

@@ -34,8 +34,8 @@ export function writeHollowModel(folder: string, shape: PublishedShape): void {
   );
   const header: Record<string, unknown> = {};
   let bytes = 0;
-  for (const { parts } of parameterBlocks(parseModelConfig(shape, join(folder, "config.json")))) {
-    for (const { name, shape, size } of parts) {
+  for (const { tensors } of parameterBlocks(parseModelConfig(shape, join(folder, "config.json")))) {
+    for (const { name, shape, size } of tensors) {
       header[name] = { dtype: "BF16", shape, data_offsets: [bytes, bytes += 2 * size] };
     }
   }

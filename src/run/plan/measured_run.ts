@@ -5,7 +5,7 @@ import type { MetricsLine } from "../store/metrics_log.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 import type { MeanResponses } from "./planned_policies.ts";
 
-/** What steps of one kind took, the mean over a run, in seconds. */
+/** Mean seconds of the steps of one kind in a run. */
 export interface MeasuredStep {
   readonly seconds: number;
   readonly rollout: number;
@@ -14,7 +14,7 @@ export interface MeasuredStep {
   readonly optimizer: number;
 }
 
-/** What a run leaves in its logs that a prediction can begin with or be held against. */
+/** Measurements in a run's logs that a prediction can begin with or be held against. */
 export interface MeasuredRun {
   readonly means: MeanResponses;
   readonly generatorStep: MeasuredStep | null;

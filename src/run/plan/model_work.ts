@@ -16,7 +16,7 @@ export interface Amount {
   readonly bytes: number;
 }
 
-/** What is to be done, by what limits it. */
+/** Amounts of work, by what limits them. */
 export interface Work {
   /** Matrix products. */
   readonly products: Amount;
@@ -27,7 +27,7 @@ export interface Work {
   readonly launches: number;
 }
 
-/** Nothing to do. */
+/** No work. */
 export const noWork: Work = {
   products: { flops: 0, bytes: 0 },
   attention: { flops: 0, bytes: 0 },
@@ -35,7 +35,7 @@ export const noWork: Work = {
   launches: 0,
 };
 
-/** All of several works. */
+/** The sum of several works. */
 export function addWork(...works: readonly Work[]): Work {
   const sum = (of: (work: Work) => number) => works.reduce((total, work) => total + of(work), 0);
   return {
@@ -52,7 +52,7 @@ export function addWork(...works: readonly Work[]): Work {
   };
 }
 
-/** The same work `times` times. */
+/** A work done `times` times. */
 export function repeatedWork(work: Work, times: number): Work {
   const { products, attention } = work;
   return {
@@ -87,7 +87,7 @@ export function adapterParameters({ config, adapterRank: r }: CountedModel): num
   return layers * r * ((C + H * D) + 2 * (C + KV * D) + (H * D + C) + 3 * (C + I));
 }
 
-/** All parameters; biases and norms too. */
+/** Number of all parameters, biases and norms too. */
 export function allParameters({ config }: Pick<CountedModel, "config">): number {
   const { hiddenSize: C, layers, vocabularySize: V, headDim: D } = config;
   const vectors = 2 * C + (config.qkvBias ? qkvWidth(config) : 0) + (config.qkNorm ? 2 * D : 0);
@@ -201,7 +201,7 @@ function headBackward(model: CountedModel, rows: number): Work {
   };
 }
 
-/** What a pass computes. */
+/** Size of a pass. */
 export interface PassSize {
   /** T */
   readonly tokens: number;
@@ -290,13 +290,13 @@ export function decodeWork(model: CountedModel, slots: number, pairs: number): W
 /**
  * An update of N parameters of which this rank has a share: the norm reads its gradients (4 bytes), AdamW reads
  * parameter, gradient and both moments and writes all but the gradient (28 bytes); gradients are cleared once
- * for each part of the batch that the rank computes, and each part after the first is copied and added (20 bytes).
+ * for each shard of the batch that the rank computes, and each shard after the first is copied and added (20 bytes).
  */
-export function optimizerWork(parameters: number, share: number, parts: number): Work {
-  const perPart = 4 * parts + 20 * (parts - 1);
+export function optimizerWork(parameters: number, share: number, shards: number): Work {
+  const summed = 4 * shards + 20 * (shards - 1);
   return {
     ...noWork,
-    otherBytes: parameters * (share * 32 + perPart),
+    otherBytes: parameters * (share * 32 + summed),
     launches: 4,
   };
 }

@@ -3,16 +3,16 @@ import { BufferTooLarge } from "../../gpu/buffer_pool.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { planTangoMemory } from "../memory/tango_memory_plan.ts";
-import { inParts } from "../config/placement.ts";
+import { inShards } from "../config/placement.ts";
 import type { RankMemory } from "./format_prediction.ts";
 import type { PlannedPlacement } from "./planned_run.ts";
 import { ranksOf, trainingRanks } from "./prediction.ts";
 
-/** With more ranks a rehearsal takes minutes, and what they share is next to nothing on each. */
+/** Most ranks that are rehearsed: with more it takes minutes, and what they share is next to nothing on each. */
 export const mostRehearsedRanks = 16;
 
 /**
- * What each rank takes of its GPU's memory at most, by the plan that a run itself makes; of more than
+ * The most GPU memory that each rank takes, by the plan that a run itself makes; of more than
  * `mostRehearsedRanks` ranks what it would be on as many.
  *
  * @param gpu a rehearsal
@@ -25,9 +25,9 @@ export async function predictMemory(
   const { all } = ranksOf(placement);
   const size = Math.min(all, mostRehearsedRanks);
   const smaller = fewer(placement, size);
-  const parts = inParts(config, trainingRanks({ config }, placement)).reduction.shards;
+  const planned = inShards(config, trainingRanks({ config }, placement)).reduction.shards;
   const training = trainingRanks({ config }, smaller);
-  const shards = Math.max(training, Math.round(parts * size / all));
+  const shards = Math.max(training, Math.round(planned * size / all));
   const shared = { ...config, reduction: { ...config.reduction, shards } };
   if (smaller.kind === "colocated") {
     const alike = { ...shared, placement: null };
@@ -44,7 +44,7 @@ export async function predictMemory(
   ];
 }
 
-/** The same placement of other ranks in number. */
+/** A placement with fewer ranks, shared out alike. */
 function fewer(placement: PlannedPlacement, size: number): PlannedPlacement {
   if (placement.kind === "colocated") return { kind: "colocated", ranks: size };
   const share = Math.round(placement.generator * size / ranksOf(placement).all);

@@ -18,7 +18,7 @@ export interface MeanResponses {
 const problemsLookedAt = 512;
 
 /**
- * What a run's cost depends on, from the files that its configuration names.
+ * The facts that a run's cost depends on, from the files that its configuration names.
  *
  * @param gpu a rehearsal; nothing is computed
  * @throws UserError when a file is missing or unsound

@@ -10,9 +10,9 @@ export interface PlannedPolicy {
 
 /** Tokens of prompts and responses. */
 export interface RunLengths {
-  /** Of a problem as the generator is asked it. */
+  /** Tokens of the generator's prompt. */
   readonly problem: number;
-  /** Of what the verifier is asked, but for the solution. */
+  /** Tokens of the verifier's prompt, but for the solution. */
   readonly judgment: number;
   readonly solution: ResponseLengths;
   readonly critique: ResponseLengths;

@@ -1,6 +1,6 @@
 import { camelCased } from "../../base/camel_cased.ts";
 import { UserError } from "../../base/user_error.ts";
-import { inParts } from "../config/placement.ts";
+import { inShards } from "../config/placement.ts";
 import {
   initialPosition,
   nextStep,
@@ -20,11 +20,11 @@ import {
 } from "./step_cost.ts";
 import { colocatedTimeline, splitTimeline, type TimedStep } from "./timeline.ts";
 
-/** One kind of step, in seconds; each part as long as its slowest rank takes. */
+/** A kind of step, in seconds; each phase as long as its slowest rank takes. */
 export interface PredictedStep {
   readonly seconds: number;
   readonly rollout: number;
-  /** Of the rollout and the verification, those in which fewer than half of the slots are in use. */
+  /** Seconds of the rollout and the verification in which fewer than half of the slots are in use. */
   readonly tail: number;
   readonly verification: number;
   readonly gradient: number;
@@ -32,7 +32,7 @@ export interface PredictedStep {
   readonly reduction: number;
 }
 
-/** What a run is predicted to take on some GPUs. */
+/** The predicted cost of a run on some GPUs. */
 export interface Prediction {
   readonly placement: PlannedPlacement;
   /** Null where the schedule has none. */
@@ -42,11 +42,11 @@ export interface Prediction {
   readonly checkpointSeconds: number;
   /** A training step, the mean over the whole schedule. */
   readonly meanStepSeconds: number;
-  /** All steps, evaluations and checkpoints. */
+  /** Seconds of all steps, evaluations and checkpoints. */
   readonly totalSeconds: number;
-  /** Of the training steps' time, the part in which a rank waits for another one; the mean over ranks. */
+  /** Share of the training steps' time in which a rank waits for another one; the mean over ranks. */
   readonly idleShare: number;
-  /** Of the training steps' time, the part that goes into exchanging. */
+  /** Share of the training steps' time that goes into exchanging. */
   readonly exchangeShare: number;
   /** Bytes that a rank sends in a training step; the mean over ranks and steps. */
   readonly bytesPerStep: number;
@@ -63,7 +63,7 @@ export function predict(
   placement: PlannedPlacement,
 ): Prediction {
   const ranks = ranksOf(placement);
-  const run = { ...planned, config: inParts(planned.config, trainingRanks(planned, placement)) };
+  const run = { ...planned, config: inShards(planned.config, trainingRanks(planned, placement)) };
   requireFit(run, placement);
   const steps = stepsOf(run);
   const costs = new Map<string, StepCost>();
@@ -131,7 +131,7 @@ function requireFit({ config, verifier }: PlannedRun, placement: PlannedPlacemen
   if (training > config.reduction.shards) {
     throw new UserError(
       `reduction.shards is ${config.reduction.shards} and ${training} ranks train together: each needs a ` +
-        `part of the batch. Plan with --set reduction.shards=${training}.`,
+        `shard of the batch. Plan with --set reduction.shards=${training}.`,
     );
   }
   if (placement.kind === "split" && verifier === null) {

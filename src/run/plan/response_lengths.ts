@@ -4,7 +4,7 @@ import { RandomStream } from "../../random/philox.ts";
 /** How long a policy's responses are, in tokens. */
 export interface ResponseLengths {
   readonly mean: number;
-  /** None is longer: it is cut off there. */
+  /** Length at which a response is cut off. */
   readonly maximum: number;
 }
 

@@ -6,7 +6,7 @@ import { workSeconds } from "./work_seconds.ts";
 export interface PlannedResponse {
   /** Tokens before it. */
   readonly promptTokens: number;
-  /** Those of them that nobody has computed when its turn comes. */
+  /** Prompt tokens that nobody has computed when its turn comes. */
   readonly newTokens: number;
   readonly length: number;
 }
@@ -17,10 +17,10 @@ export interface SamplingSettings {
   readonly stepsBetweenReadbacks: number;
 }
 
-/** What sampling took. */
+/** Time that sampling takes. */
 export interface SamplingCost {
   readonly seconds: number;
-  /** Of them, those in which fewer than half of the slots that were ever in use still were: the long tail. */
+  /** Seconds in which fewer than half of the slots that were ever in use still were: the long tail. */
   readonly tailSeconds: number;
   /** When each response ended, in seconds, ascending. */
   readonly ends: readonly number[];

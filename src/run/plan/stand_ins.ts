@@ -7,9 +7,9 @@ import { type PublishedShape, publishedShapes, writeHollowModel } from "./hollow
 
 /** Lengths of prompts that are said instead of measured, in tokens. */
 export interface SaidPrompts {
-  /** Of a problem as the generator is asked it. */
+  /** Tokens of the generator's prompt. */
   readonly problem?: number;
-  /** Of what the verifier is asked, but for the solution. */
+  /** Tokens of the verifier's prompt, but for the solution. */
   readonly judgment?: number;
 }
 
@@ -40,7 +40,7 @@ export async function withStandIns<Result>(
   }
 }
 
-/** As many as are sampled at a time, so that a plan takes the memory of as many. */
+/** Stand-in problems: as many as are sampled at a time, so that a plan takes the memory of as many. */
 const standInProblems = 512;
 
 function standIn(

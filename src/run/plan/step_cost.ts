@@ -6,11 +6,11 @@ import { drawLengths } from "./response_lengths.ts";
 import { type PlannedResponse, samplingCost } from "./sampling_cost.ts";
 import { type TrainedGroup, updateCost } from "./update_cost.ts";
 
-/** What sampling by several ranks takes, each its share of the prompts. */
+/** Cost of sampling by several ranks, each its share of the prompts. */
 export interface SharedSamplingCost {
-  /** Of each rank. */
+  /** Seconds of each rank. */
   readonly seconds: readonly number[];
-  /** Of each rank, when less than half of its slots are in use. */
+  /** Seconds of each rank in which less than half of its slots are in use. */
   readonly tailSeconds: readonly number[];
   /** When the first response is there, and how long the longest of the last ones takes by itself. */
   readonly firstEnd: number;
@@ -19,7 +19,7 @@ export interface SharedSamplingCost {
   readonly exchange: ExchangeCost;
 }
 
-/** A training step's parts. */
+/** Costs of a training step's phases. */
 export interface StepCost {
   readonly rollout: SharedSamplingCost;
   /** Null where nobody judges. */

@@ -6,13 +6,13 @@ export interface TimedStep {
   readonly cost: StepCost;
 }
 
-/** What several steps took. */
+/** Time that several steps take. */
 export interface Timeline {
-  /** From the beginning of the first step to the end of the last. */
+  /** Seconds from the beginning of the first step to the end of the last. */
   readonly seconds: number;
-  /** Of each rank, those in which it waited for another one: not at work, nor sending or receiving. */
+  /** Seconds in which each rank waited for another one: not at work, nor sending or receiving. */
   readonly idleSeconds: readonly number[];
-  /** Spent exchanging, the same on every rank that takes part; the mean over ranks. */
+  /** Seconds spent exchanging, the same on every rank that takes part; the mean over ranks. */
   readonly exchangeSeconds: number;
   /** Bytes sent by a rank, the mean over ranks. */
   readonly bytesSent: number;

@@ -1,4 +1,4 @@
-import { cutIntoShards } from "../../engine/training/shards.ts";
+import { divideEvenly } from "../../engine/training/divide_evenly.ts";
 import type { KernelRates } from "./gpu_description.ts";
 import {
   type CountedModel,
@@ -28,7 +28,7 @@ export interface UpdateSettings {
 }
 
 /**
- * What a pass over some groups has to do. With a shared prompt of p tokens and responses of l: p − 1 tokens once,
+ * Size of a pass over some groups. With a shared prompt of p tokens and responses of l: p − 1 tokens once,
  * each attending to those up to it, and l + 1 for each response, which attend to the prompt and to one another.
  */
 export function passSizeOf(groups: readonly TrainedGroup[], sharePrompts: boolean): PassSize {
@@ -47,9 +47,9 @@ export function passSizeOf(groups: readonly TrainedGroup[], sharePrompts: boolea
   return { tokens, pairs, predictions };
 }
 
-/** What one rank's share of an update takes, in seconds. */
+/** Cost of an update. */
 export interface UpdateCost {
-  /** Gradients of the parts that each rank computes. */
+  /** Seconds of the gradients of the shards that each rank computes. */
   readonly gradientSeconds: readonly number[];
   /** The optimizer's step; the same on every rank. */
   readonly optimizerSeconds: number;
@@ -58,7 +58,7 @@ export interface UpdateCost {
 }
 
 /**
- * Ranks compute neighbouring parts of the batch (`cutIntoShards`), each in passes of `microBatchTokens`: gradient,
+ * Ranks compute neighbouring shards of the batch, each in passes of `microBatchTokens`: gradient,
  * and with a KL term a forward pass of the reference.
  *
  * @param ranks that train the model together, no more than there are shards
@@ -73,8 +73,8 @@ export function updateCost(
 ): UpdateCost {
   const { sharePrompts, microBatchTokens, checkpointing, shards, miniBatches, epochs } = settings;
   const sizeOf = (some: readonly TrainedGroup[]) => passSizeOf(some, sharePrompts);
-  const partSeconds = (part: readonly TrainedGroup[]): number => {
-    const { tokens, pairs, predictions } = sizeOf(part);
+  const shardSeconds = (shard: readonly TrainedGroup[]): number => {
+    const { tokens, pairs, predictions } = sizeOf(shard);
     if (tokens === 0) return 0;
     const passes = Math.max(1, Math.ceil(tokens / microBatchTokens));
     const pass = {
@@ -90,10 +90,11 @@ export function updateCost(
   const gradientSeconds = new Array<number>(ranks).fill(0);
   for (let first = 0; first < groups.length; first += perBatch) {
     const batch = groups.slice(first, first + perBatch);
-    const parts = cutIntoShards(batch, (group) => sizeOf([group]).tokens, shards);
+    const shardGroups = divideEvenly(batch, (group) => sizeOf([group]).tokens, shards);
     for (let rank = 0; rank < ranks; rank++) {
       const [from, to] = [rank, rank + 1].map((r) => Math.floor(r * shards / ranks));
-      const seconds = parts.slice(from, to).reduce((sum, part) => sum + partSeconds(part), 0);
+      const seconds = shardGroups.slice(from, to)
+        .reduce((sum, shard) => sum + shardSeconds(shard), 0);
       gradientSeconds[rank] += epochs * seconds;
     }
   }

@@ -11,7 +11,7 @@ import type { DataConfig, DataEntry } from "../config/data_schema.ts";
 
 /** The records of a run, none of them in two parts. */
 export interface DataSet extends Readonly<Record<Split, readonly DataRecord[]>> {
-  /** What became of the files' rows, in words. */
+  /** Report on the files' rows: how many were taken or left out, and why. */
   readonly report: string;
 }
 
@@ -41,14 +41,14 @@ export function loadDataSet(config: DataConfig, requires: Requirements): Promise
   return set;
 }
 
-/** What a use needs of its records. */
+/** Requirements of a use on its records. */
 export interface Requirements
   extends Pick<RecordFilters, "requireAnswer" | "requireSolution" | "requireSteps"> {
   /** Whether there must be records to choose weights by. */
   readonly validation: boolean;
 }
 
-/** What the parts are for that no update sees. */
+/** Purposes of the parts that no update sees. */
 const PURPOSES = { test: "to be reported", validation: "to choose weights by" } as const;
 
 /** A run's plan and the run itself read the same files. */
@@ -67,7 +67,7 @@ async function readDataSet(
   const reports: string[] = [];
   const read = async (entries: readonly DataEntry[], filters: RecordFilters) => {
     const { records, report } = await loadRecords(entries.map(dataFiles), filters);
-    // Those of the training files, which are read last, come first.
+    // The report on the training files, which are read last, comes first.
     reports.unshift(reportText(report));
     return records;
   };

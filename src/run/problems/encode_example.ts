@@ -5,7 +5,7 @@ import type { SupervisedSample } from "../../rl/update/supervised_update.ts";
 export interface ExampleOptions {
   /** The token that ends the response; null: the tokenizer's end of a sequence, if any. */
   readonly end?: number | null;
-  /** What each token of a judgment counts in the loss, in critiques; other tokens, and judgments by default, count 1. */
+  /** Weight of each token of a judgment in the loss, in critiques; other tokens, and judgments by default, count 1. */
   readonly judgmentWeight?: number;
 }
 
@@ -29,7 +29,7 @@ export function encodeExample(
 /** The word inside \boxed{…}, which a tokenizer may cut into several tokens. */
 const JUDGMENT = /(?<=\\boxed\{)(?:IN)?CORRECT(?=\})/g;
 
-/** What each token counts, by the tokens' texts: `weight` where it holds a part of a judgment, else 1. */
+/** Weights of tokens, by their texts: `weight` where it holds a part of a judgment, else 1. */
 function judgmentWeights(tokenTexts: readonly string[], weight: number): Float32Array<ArrayBuffer> {
   const weights = new Float32Array(tokenTexts.length).fill(1);
   const judgments = [...tokenTexts.join("").matchAll(JUDGMENT)];

@@ -7,7 +7,7 @@ export type PromptedPolicy =
   | { readonly policy: "generator"; readonly template: GeneratorTemplate }
   | { readonly policy: "verifier"; readonly template: VerifierTemplate };
 
-/** What supervised fine-tuning imitates. */
+/** Examples that supervised fine-tuning imitates. */
 export interface Examples extends Disposable {
   /** Records of the files that were gone through; part of the checkpoint. 0 for an embedded task. */
   position: number;
@@ -15,7 +15,7 @@ export interface Examples extends Disposable {
   readonly count: number | null;
   /** Passes through the files so far; null for an embedded task, which never ends. */
   readonly epochs: number | null;
-  /** What became of the files' rows, in words; null for an embedded task. */
+  /** Report on the files' rows: how many were taken or left out, and why; null for an embedded task. */
   readonly report: string | null;
   /** The examples of an update. */
   draw(step: number, count: number): SupervisedSample[];

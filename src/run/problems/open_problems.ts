@@ -40,7 +40,7 @@ export async function openProblems(
   return new TaskProblems(task, seed, { ...evaluation, problems });
 }
 
-/** What the problems are called in titles and folder names: the task, or the first entry's source, file or folder. */
+/** Name of the problems in titles and folder names: the task, or the first entry's source, file or folder. */
 export function problemsName({ task, data }: {
   readonly task: TaskConfig;
   readonly data: Pick<DataConfig, "train"> | null;

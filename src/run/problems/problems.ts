@@ -9,7 +9,7 @@ export interface Problems<Problem = unknown> extends Disposable {
   position: number;
   /** Whole passes through the files so far; null for an embedded task, which never ends. */
   readonly epochs: number | null;
-  /** What became of the files' rows, in words; null for an embedded task. */
+  /** Report on the files' rows: how many were taken or left out, and why; null for an embedded task. */
   readonly report: string | null;
   /** Problems of the test part whose prompts are too long for the models. */
   readonly passedOver: number;
@@ -18,9 +18,9 @@ export interface Problems<Problem = unknown> extends Disposable {
   /**
    * The problems of a training step.
    *
-   * @param round counts further problems of the same step, from 0
+   * @param batch counts the batches of problems of a step, from 0
    */
-  draw(step: number, count: number, round?: number): Problem[];
+  draw(step: number, count: number, batch?: number): Problem[];
   /** Problems that training never draws, the same ones every time. */
   heldOut(part: HeldOutPart): readonly Problem[];
   /** Some questions, those that are held out too, to know how long prompts get. */
@@ -33,7 +33,7 @@ export type PromptFit = (question: string, maximumTokens: number) => boolean;
 /** The part by which weights are chosen, or the one that is reported. */
 export type HeldOutPart = Exclude<Split, "train">;
 
-/** What of the held-out problems is measured. */
+/** The choice of held-out problems to measure. */
 export interface HeldOutChoice {
   /** Problems of each part; fewer where there are no more, null: all. */
   readonly problems: number | null;
@@ -41,7 +41,7 @@ export interface HeldOutChoice {
   readonly seed: number;
 }
 
-/** What a run needs of its problems. */
+/** Requirements of a run on its problems. */
 export interface Requires {
   /** A reference answer. */
   readonly answers: boolean;

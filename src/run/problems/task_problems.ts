@@ -20,7 +20,7 @@ const APART: Readonly<Record<Split, readonly HeldOutPart[]>> = {
   train: ["test", "validation"],
 };
 
-/** What is not null of some settings. */
+/** Settings without those that are null. */
 function withoutNulls<Value>(
   settings: Readonly<Record<string, Value | null>>,
 ): Record<string, Value> {
@@ -67,8 +67,8 @@ export class TaskProblems implements Problems<Problem> {
     };
   }
 
-  draw(step: number, count: number, round = 0): Problem[] {
-    return this.#make("train", this.seed, streams.problems, step, round * count, count);
+  draw(step: number, count: number, batch = 0): Problem[] {
+    return this.#make("train", this.seed, streams.problems, step, batch * count, count);
   }
 
   heldOut(part: HeldOutPart): readonly Problem[] {

@@ -31,7 +31,7 @@ const points = (value: number) => `${(100 * value).toFixed(1)} points`;
 const decimals = (digits: number) => (value: number) => value.toFixed(digits);
 const BATCHES = 5;
 
-/** What may be said of step accuracy, by where the verifier's earlier judgments of steps came from. */
+/** Remarks on step accuracy, by where the verifier's earlier judgments of steps came from. */
 const STEP_ACCURACY: Readonly<Record<JudgmentLabels | "unknown", string>> = {
   gold: "verifier step accuracy (its warm start imitated true labels of steps)",
   coin_flip: "verifier step accuracy (its warm start was told no label)",
@@ -133,7 +133,7 @@ function onPolicyNote(lines: readonly MetricsLine[]): string {
 `;
 }
 
-/** What the configuration amounts to, in the paper's words. */
+/** Name of the configured method, in the paper's words. */
 export function methodName({ verifier, advantage }: TangoConfig): string {
   const estimator = {
     "grpo": "GRPO",
@@ -159,7 +159,7 @@ function summary(
   return bullets.length === 0 ? state : `${state}\n\n${bullets.join("\n")}`;
 }
 
-/** What a run changed: `50.0 % → 83.3 %` of a measure. */
+/** A change that a run made: `50.0 % → 83.3 %` of a measure. */
 export interface Headline {
   readonly label: string;
   readonly change: string;

@@ -3,7 +3,7 @@ import type { Sample } from "../store/samples_log.ts";
 /** The verdict that counts for a sample: its first critique's; null without one that could be read. */
 const verdictOf = ({ critiques }: Sample) => critiques[0]?.verdict ?? null;
 
-/** What a sample may be asked to be. */
+/** Traits by which samples may be chosen. */
 export const choosableTraits = {
   "correct": ({ correct }: Sample) => correct,
   "wrong": ({ correct }: Sample) => !correct,
@@ -19,7 +19,7 @@ export type SampleTrait = keyof typeof choosableTraits;
 const rewardOf = ({ rewards, critiques }: Sample) =>
   rewards?.outcome ?? critiques[0]?.reward ?? -Infinity;
 
-/** What samples may be ordered by, the largest first. */
+/** Numbers by which samples may be ordered, the largest first. */
 export const sampleOrders = {
   "newest": ({ step }: Sample) => step,
   "longest": ({ solution }: Sample) => solution.length,
@@ -30,7 +30,7 @@ export type SampleOrder = keyof typeof sampleOrders;
 
 /** Which samples are shown. */
 export interface SampleChoice {
-  /** All of these must hold. */
+  /** Traits that must all hold. */
   readonly traits: readonly SampleTrait[];
   readonly phase: Sample["phase"] | null;
   readonly firstStep: number;

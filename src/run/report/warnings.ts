@@ -4,7 +4,7 @@ import type { RunFolder } from "../store/run_folder.ts";
 /** A report has room for so many; `events.jsonl` has them all. */
 const MOST = 20;
 
-/** What a run warned of since it was begun, each thing once: the last ones, and how many there were before. */
+/** Warnings of a run since it was begun, each once: the last ones, and how many there were before. */
 export function describeWarnings(run: RunFolder): string[] {
   if (!exists(run.events)) return [];
   const messages = new Set(Deno.readTextFileSync(run.events).split("\n").flatMap(warningIn));

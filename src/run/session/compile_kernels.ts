@@ -4,7 +4,7 @@ import type { Gpu } from "../../gpu/gpu.ts";
 /** Milliseconds of waiting for which nobody wants an explanation. */
 const unexplained = 1000;
 
-/** Who compiles, and who is told. */
+/** The ranks that compile, and who is told. */
 export interface CompilingRun {
   readonly ranks: Communicator;
   /** Told on the first rank when it takes longer than a second. */

@@ -3,11 +3,11 @@ import { type LogChoice, RunLogs } from "../events/run_logs.ts";
 import { warnOfSkippedCheckpoints } from "../events/skipped_checkpoints.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 
-/** What is kept of a run. */
+/** Records that are kept of a run. */
 export interface Records {
   readonly folder: RunFolder;
   readonly events: RunEvents;
-  /** Steps of an earlier part of the run. */
+  /** Steps done before the run was resumed. */
   readonly stepsDone: number;
   /** The last step whose log lines stay, see `JsonLinesLog`; undefined in a new run. */
   readonly lastLoggedStep: number | undefined;

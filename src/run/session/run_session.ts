@@ -25,11 +25,11 @@ import { keepRecords } from "./keep_records.ts";
 import { prepareGpu } from "./prepare_gpu.ts";
 import { openRunFolder } from "./shared_folder.ts";
 
-/** What a session needs to know of a method. */
+/** A training method, as a session drives it. */
 export interface Method<Config extends SessionConfig, Run extends Course<Config>> {
-  /** What it takes of a rank's GPU memory. */
+  /** Plans the GPU memory of a rank. */
   readonly plan: (gpu: Gpu, config: Config, ranks: Communicator) => Promise<MemoryPlan>;
-  /** What makes it smaller, what costs least first. */
+  /** Changes that make a run smaller, those that cost least first. */
   readonly shrinks: readonly Shrink<Config>[];
   /** Loads what the configuration names; all ranks call it. */
   readonly open: (gpu: Gpu, config: Config, ranks: Communicator) => Promise<Run>;
@@ -38,7 +38,7 @@ export interface Method<Config extends SessionConfig, Run extends Course<Config>
   readonly report: (folder: RunFolder, config: Config, facts: RunFacts) => void;
 }
 
-/** What a session itself reads of a run's configuration. */
+/** Keys of a run's configuration that a session itself reads. */
 interface SessionConfig extends LoopConfig {
   readonly memory_limit_gb: number | null;
   readonly report: { readonly tensorboard: boolean };

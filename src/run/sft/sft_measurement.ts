@@ -6,13 +6,13 @@ import type { Examples } from "../problems/examples.ts";
 import { METRIC } from "../store/metric_names.ts";
 import type { TaskMeasurement } from "./task_measurement.ts";
 
-/** What an evaluation during supervised fine-tuning found. */
+/** Result of an evaluation during supervised fine-tuning. */
 export interface SftEvaluation {
   readonly step: number;
   /** Loss of the held-out examples, nats per token. */
   readonly loss: number;
   /**
-   * What weights are chosen by, where they are, of the validation part: the generator's greedy accuracy, the
+   * Measure on the validation part by which weights are chosen, where they are: the generator's greedy accuracy, the
    * verifier's balanced accuracy, or on files the loss.
    */
   readonly choice: number | null;

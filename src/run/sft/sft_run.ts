@@ -64,7 +64,7 @@ export class SftRun implements Course<SftConfig> {
    *
    * @param ranks all of the run, which all call it
    * @param reducer through which they train
-   * @throws UserError when a file the configuration names is missing or unsound, or a batch has fewer parts
+   * @throws UserError when a file the configuration names is missing or unsound, or a batch has fewer shards
    *   than there are ranks
    */
   static async open(

@@ -38,7 +38,7 @@ export class TaskMeasurement {
     this.#engine = onEveryRank(ranks, { model, sampler, trainer: null, ahead, reference: null });
   }
 
-  /** All that is measured on the test part. */
+  /** Metrics of the test part. */
   async measure(step: number): Promise<Metrics> {
     const greedy = this.#greedy(step);
     const { prompted } = this;

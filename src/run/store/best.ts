@@ -8,7 +8,7 @@ import { SafetensorsFile } from "../../model/weights/safetensors.ts";
 /** The best evaluation of a run so far, by the validation part. */
 export interface Best {
   readonly step: number;
-  /** What was measured. */
+  /** The measured value. */
   readonly value: number;
 }
 
@@ -23,7 +23,7 @@ export function betterOf(best: Best | null, found: Best, higher: boolean): Best 
 }
 
 /**
- * What is wrong with a folder of best weights, in words; null when its files are there in full length and can be read.
+ * Damage to a folder of best weights, in words; null when its files are there in full length and can be read.
  */
 function findBestDamage(path: string): string | null {
   if (!exists(path)) return `${path} is gone`;
@@ -43,7 +43,7 @@ function findBestDamage(path: string): string | null {
 }
 
 /**
- * What is said when best weights that a checkpoint knows of are lost; null when they are there. All ranks call it, and
+ * A warning when best weights that a checkpoint knows of are lost; null when they are there. All ranks call it, and
  * the first one looks.
  *
  * @param best what the checkpoint says; null: there are none

@@ -25,7 +25,7 @@ import {
   STATE_FILE,
 } from "./stored_checkpoint.ts";
 
-/** What a checkpoint keeps. */
+/** Contents of a checkpoint. */
 export interface Checkpoint<State extends JsonValue = JsonValue> {
   /** The global step after which it was taken. */
   readonly step: number;
@@ -87,7 +87,7 @@ async function* hashed(
   }
 }
 
-/** All checkpoints in a folder, oldest first; half-written ones are not among them. */
+/** The checkpoints in a folder, oldest first; half-written ones are not among them. */
 export function listCheckpoints(folder: string): CheckpointPlace[] {
   if (!exists(folder)) return [];
   const places: CheckpointPlace[] = [];

@@ -5,7 +5,7 @@ import { exists, writeAll, writeFileAtomically } from "../../base/atomic_file.ts
 import { describeDiskError } from "../../base/disk.ts";
 import { CONTINUE } from "./run_folder.ts";
 
-/** What a line must hold: the global step that wrote it. */
+/** A line with the global step that wrote it. */
 export interface StepLine {
   readonly step: number;
 }
@@ -22,7 +22,7 @@ export type JsonValue =
 /** A JSON Lines file that a run appends to and a resumed run continues byte for byte. */
 export class JsonLinesLog<Line extends StepLine> implements Disposable {
   private readonly file: Deno.FsFile;
-  /** Of a resumed log: what has become of its lines that were to be kept, in words; null when all are there. */
+  /** Damage to the lines of a resumed log that were to be kept, in words; null when all are there. */
   readonly damage: string | null = null;
 
   /**

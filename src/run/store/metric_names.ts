@@ -10,18 +10,19 @@ export const METRIC = {
   verifierBalancedAccuracy: "eval/verifier/balanced_accuracy",
   /** Share of steps of fresh solutions that the verifier judges right, 0 to 1; where the task can tell. */
   verifierStepAccuracy: "eval/verifier/step_accuracy",
-  /** Its mean over right and over wrong steps. */
+  /** Mean of the step accuracy on right and on wrong steps. */
   verifierStepBalancedAccuracy: "eval/verifier/step_balanced_accuracy",
   /** F1 of the verdict "CORRECT", 0 to 1. */
   verifierF1: "eval/verifier/f1_score",
   /** Mean loss of a token in supervised fine-tuning. */
   supervisedLoss: "sft/loss",
-  /** The same on held-out examples. */
+  /** Mean loss of a token on held-out examples. */
   heldOutLoss: "eval/loss",
   /** Share of validation problems that the generator answers right, 0 to 1: what `keep_best` goes by. */
   validationAccuracy: "validation/generator/accuracy",
-  /** What fine-tuning chooses a verifier by, and either policy where problems come from files. */
+  /** Balanced accuracy of the verifier on validation solutions, by which fine-tuning chooses it. */
   validationBalancedAccuracy: "validation/verifier/balanced_accuracy",
+  /** Mean loss of a token on validation examples, by which fine-tuning on files chooses either policy. */
   validationLoss: "validation/loss",
   generatorReward: "generator/reward",
   verifierReward: "verifier/reward",

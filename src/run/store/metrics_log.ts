@@ -5,7 +5,7 @@
 
 import { JsonLinesLog } from "./json_lines_log.ts";
 
-/** What a step did: trained the generator, trained the verifier, or measured both. */
+/** Kind of a step: trained the generator, trained the verifier, or measured both. */
 export type Phase = "generator" | "verifier" | "evaluation";
 
 /** Metric values by name. */

@@ -1,4 +1,4 @@
-/** What a run computes on, as its folder and its checkpoints keep it. */
+/** The device that a run computes on, as its folder and its checkpoints keep it. */
 
 import { z } from "zod";
 import { writeFileAtomically } from "../../base/atomic_file.ts";
@@ -12,11 +12,11 @@ export const runDeviceSchema = z.object({
   engine: z.enum(["native", "dawn"]),
   /** See `BitClass`. */
   bits: z.enum(["chain", "mma", "mma-pair"]),
-  /** What keys and values are rounded to. */
+  /** Type that keys and values are rounded to. */
   cache: z.enum(cacheDtypes).default("f32"),
   /** Types of the matrices that are not trained; absent where all are, or where it was not kept. */
   frozen: z.array(z.enum(matrixTypes)).optional(),
-  /** Those measured fastest, by operation and class of shapes; empty where nothing was measured. */
+  /** Variants measured fastest, by operation and class of shapes; empty where nothing was measured. */
   variants: z.record(z.string(), z.record(z.string(), z.string())),
 });
 
@@ -24,7 +24,7 @@ export const runDeviceSchema = z.object({
 export type RunDevice = z.output<typeof runDeviceSchema>;
 
 /**
- * What a GPU is to a run.
+ * The device of a run, from its GPU.
  *
  * @param models of the run that lie there
  */
@@ -57,7 +57,7 @@ export function writeRunDevice(folder: RunFolder, device: RunDevice): void {
   writeFileAtomically(folder.device, `${JSON.stringify(device, null, 1)}\n`, CONTINUE);
 }
 
-/** What is another matter since a run was left; null when nothing is that it ran with. */
+/** Differences of the device since a run was left; null when all is the same that the run used. */
 export function describeDeviceChange(before: RunDevice, now: RunDevice): string | null {
   const visible = (["adapter", "engine", "bits", "cache"] as const)
     .filter((key) => before[key] !== now[key])

@@ -5,7 +5,7 @@ import { stringify } from "yaml";
 import { UserError } from "../../base/user_error.ts";
 import { exists, removeIfPresent, writeFileAtomically } from "../../base/atomic_file.ts";
 
-/** What to do once there is room again for what a run writes; see `Writing`. */
+/** Advice for when there is room again for a run's files; see `Writing`. */
 export const CONTINUE = "continue the run with --resume";
 
 const CONFIGURATION_FILE = "config.yaml";
@@ -93,7 +93,7 @@ export class RunFolder {
     return join(this.path, "config-history.jsonl");
   }
 
-  /** What the run computes on since it was last begun or resumed. */
+  /** Device of the run since it was last begun or resumed. */
   get device(): string {
     return join(this.path, "device.json");
   }
@@ -107,7 +107,7 @@ export class RunFolder {
     return join(this.path, "timings.jsonl");
   }
 
-  /** What each rank did when. */
+  /** Activity of each rank. */
   get timeline(): string {
     return join(this.path, "timeline.jsonl");
   }
@@ -121,12 +121,12 @@ export class RunFolder {
     return join(this.path, "samples.jsonl");
   }
 
-  /** What the run told, for those who follow it. */
+  /** Events of the run, for those who follow it. */
   get events(): string {
     return join(this.path, "events.jsonl");
   }
 
-  /** Where the run can be asked for something, as long as its process goes on. */
+  /** Tells where the run can be asked for something, as long as its process goes on. */
   get control(): string {
     return join(this.path, CONTROL_FILE);
   }
@@ -135,7 +135,7 @@ export class RunFolder {
     return join(this.path, "checkpoints");
   }
 
-  /** What a person has written of the run. */
+  /** Notes that a person has written on the run. */
   get notes(): string {
     return join(this.path, "notes.json");
   }
@@ -148,7 +148,7 @@ export class RunFolder {
     return join(this.path, "curves.svg");
   }
 
-  /** Where a timeline goes that is not there yet: each start of a run writes its own. */
+  /** Path for the next timeline: each start of a run writes its own. */
   get nextTrace(): string {
     for (let number = 1;; number++) {
       const suffix = number === 1 ? "" : `-${String(number).padStart(3, "0")}`;
@@ -162,13 +162,13 @@ export class RunFolder {
     return join(this.path, policy);
   }
 
-  /** Where a policy's weights of the best evaluation are kept. */
+  /** Folder of a policy's weights at the best evaluation. */
   best(policy: "generator" | "verifier"): string {
     return join(this.path, "best", policy);
   }
 }
 
-/** What a numbered folder in runs/ holds, told by its name. */
+/** Kind of a numbered folder in runs/, told by its name. */
 export type RunKind = "train" | "sft" | "compare";
 
 /** The next unused numbered folder for a new run: `runs/last-letter-001`, `runs/last-letter-002`… */

@@ -1,6 +1,6 @@
 import { type PackedNumbers, packNumbers } from "./packed_numbers.ts";
 
-/** What the tokens of a logged text were in the update that learned from it, each list in their order. */
+/** Tokens of a logged text in the update that learned from it, each list in their order. */
 export interface SampleTokens {
   /**
    * Characters (UTF-16 code units) that each token adds to the text; their sum is the text's length. 0: the token

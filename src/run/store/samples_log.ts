@@ -12,9 +12,9 @@ export interface CritiqueSample {
   readonly stepJudgments: readonly boolean[];
   /** The final judgment; null when it could not be parsed. */
   readonly verdict: boolean | null;
-  /** Its verifier reward; absent in a generator step. */
+  /** Verifier reward of the response; absent in a generator step. */
   readonly reward?: number;
-  /** Its advantage after class reweighting; absent in a generator step. */
+  /** Advantage after class reweighting; absent in a generator step. */
   readonly advantage?: number;
   /** The text's tokens; absent in a generator step, which does not train them. */
   readonly tokens?: SampleTokens;

@@ -6,7 +6,7 @@ import { broadcastOutcome } from "../../distributed/outcomes.ts";
 import { broadcastValue } from "../../distributed/values.ts";
 import type { SafetensorsContent } from "../../model/weights/safetensors.ts";
 
-/** What a file holds: text, or bytes that come in pieces. */
+/** Contents of a file: text, or bytes that come in pieces. */
 type Content = string | SafetensorsContent;
 
 /**

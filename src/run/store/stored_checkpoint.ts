@@ -23,11 +23,11 @@ const stateFileSchema = z.object({
   step: countSchema,
   state: z.custom<JsonValue>((value) => value !== undefined),
   files: z.record(z.string(), z.object({ bytes: countSchema, sha256: z.string() })),
-  /** Of all the rest; absent in checkpoints of earlier versions. */
+  /** Hash of all the rest; absent in checkpoints of earlier versions. */
   sha256: z.string().optional(),
 });
 
-/** What state.json says, but for its own hash. */
+/** Contents of state.json, but for its own hash. */
 export type CheckpointFacts = Pick<z.output<typeof stateFileSchema>, "step" | "state" | "files">;
 
 /** The text of state.json. */

@@ -1,5 +1,5 @@
 /**
- * What a TensorBoard event file is made of: TFRecords, each with an `Event` message of protocol buffers.
+ * Records of a TensorBoard event file: TFRecords, each with an `Event` message of protocol buffers.
  * Fields and numbers are those of TensorFlow's record_writer.cc, event.proto and summary.proto.
  */
 

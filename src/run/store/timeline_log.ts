@@ -2,7 +2,7 @@
 
 import { JsonLinesLog, type StepLine } from "./json_lines_log.ts";
 
-/** What a rank did for a while: a phase of a step, or within it `idle` (waiting for another rank) or `communicate`. */
+/** Activity of a rank: a phase of a step, or within it `idle` (waiting for another rank) or `communicate`. */
 export interface Activity {
   readonly name: string;
   /** Milliseconds since 1970. */
@@ -14,17 +14,17 @@ export interface Activity {
 export interface TimelineLine extends StepLine {
   /** Milliseconds since 1970, before all that the line tells. */
   readonly at: number;
-  /** Of all that was done. */
+  /** Names of the activities. */
   readonly names: readonly string[];
   /**
-   * Of each rank three numbers for each thing: its name's place in `names`, how long after the one before (the first:
+   * For each rank three numbers an activity: its name's place in `names`, how long after the one before (the first:
    * after `at`) it began, and how long it took, in 0.1 ms.
    */
   readonly ranks: readonly (readonly number[])[];
 }
 
-/** Of a millisecond. */
-const PARTS = 10;
+/** Units of time in a millisecond. */
+const UNITS = 10;
 
 /** The log of timeline.jsonl. */
 export class TimelineLog extends JsonLinesLog<TimelineLine> {}
@@ -34,7 +34,7 @@ export function timelineLine(step: number, ranks: readonly (readonly Activity[])
   const all = ranks.flat();
   const names = [...new Set(all.map(({ name }) => name))];
   const at = Math.floor(all.reduce((least, { begin }) => Math.min(least, begin), Infinity));
-  const parts = (moment: number) => Math.round((moment - at) * PARTS);
+  const units = (moment: number) => Math.round((moment - at) * UNITS);
   return {
     step,
     at,
@@ -42,17 +42,17 @@ export function timelineLine(step: number, ranks: readonly (readonly Activity[])
     ranks: ranks.map((spans) => {
       let before = 0;
       return spans.flatMap(({ name, begin, end }) => {
-        const length = parts(end) - parts(begin);
+        const length = units(end) - units(begin);
         if (length === 0) return [];
-        const gap = parts(begin) - before;
-        before = parts(end);
+        const gap = units(begin) - before;
+        before = units(end);
         return [names.indexOf(name), gap, length];
       });
     }),
   };
 }
 
-/** What a line says that each rank did. */
+/** Activity of each rank, as a line has it. */
 export function activityOf({ at, names, ranks }: TimelineLine): Activity[][] {
   return ranks.map((numbers) => {
     let end = 0;
@@ -60,7 +60,7 @@ export function activityOf({ at, names, ranks }: TimelineLine): Activity[][] {
       const [name, gap, length] = numbers.slice(3 * place, 3 * place + 3);
       const begin = end + gap;
       end = begin + length;
-      return { name: names[name], begin: at + begin / PARTS, end: at + end / PARTS };
+      return { name: names[name], begin: at + begin / UNITS, end: at + end / UNITS };
     });
   });
 }

@@ -31,7 +31,7 @@ export class AskedPolicy<Variable extends string> {
   private constructor(
     private readonly loaded: LoadedModel,
     private readonly stopTokens: readonly number[],
-    /** What its prompts are made of. */
+    /** Maker of its prompts. */
     readonly prompted: Prompted<Prompt<Variable>>,
   ) {}
 

@@ -47,7 +47,7 @@ export class HeldOutEvaluation {
   }
 
   /**
-   * What weights are chosen by: the share of the validation problems that the generator solves.
+   * Measures what weights are chosen by: the share of the validation problems that the generator solves.
    *
    * @param step keys the random numbers
    */

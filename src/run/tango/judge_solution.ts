@@ -8,7 +8,7 @@ import type { TangoConfig } from "../config/config_schema.ts";
 import type { StoredCheckpoint } from "../store/stored_checkpoint.ts";
 import { AskedPolicy } from "./asked_policy.ts";
 
-/** What is to be judged, and how it is sampled. */
+/** A problem or solution to judge, and how to sample. */
 export interface JudgeOptions {
   readonly problem: string;
   /** Null: the generator writes one. */
@@ -21,7 +21,7 @@ export interface JudgeOptions {
 
 /** A solution and what a verifier says of it. */
 export interface JudgedSolution {
-  /** Of the checkpoint. */
+  /** Step of the checkpoint. */
   readonly step: number;
   readonly problem: string;
   readonly solution: string;

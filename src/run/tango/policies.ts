@@ -32,7 +32,7 @@ import { trainerOptions } from "../config/loss_options.ts";
 import { placementOf } from "../config/placement.ts";
 import { frozenStorage } from "../config/frozen_storage.ts";
 
-/** What a configuration says of one policy; only a verifier's prompts have a limit of their own. */
+/** Configuration of a policy; only a verifier's prompts have a limit of their own. */
 type PolicyConfig = TangoConfig["generator"] & {
   readonly maximum_prompt_tokens?: number | null;
 };
@@ -101,7 +101,7 @@ export async function openPolicies(
   }
 }
 
-/** What a policy is made of. */
+/** Settings that a policy is opened with. */
 interface Opened<Variable extends string> {
   readonly policy: PolicyConfig;
   readonly trained: boolean;

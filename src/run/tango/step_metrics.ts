@@ -17,7 +17,7 @@ const share = (values: readonly boolean[]) => average(values.map((value) => valu
 const deviation = (values: readonly number[]) =>
   values.length < 2 ? 0 : Math.sqrt(sampleVariance(values));
 
-/** What a generator step logs. */
+/** Metrics of a generator step. */
 export function generatorMetrics<Problem>(
   result: GeneratorStepResult<Problem>,
   { alpha, learningRate }: { readonly alpha: number; readonly learningRate: number },
@@ -64,7 +64,7 @@ export function generatorMetrics<Problem>(
   };
 }
 
-/** What a verifier step logs. */
+/** Metrics of a verifier step. */
 export function verifierStepMetrics<Problem>(
   source: ProblemSource<Problem>,
   { rewarded, update, classCounts, coefficients, fracRewardZeroStd }: VerifierStepResult<Problem>,

@@ -181,7 +181,7 @@ export class TangoRun implements Course<TangoConfig> {
     this.problems.position = this.#state.problemPosition;
   }
 
-  /** What became of the rows of the files that problems come from; null for an embedded task. */
+  /** Report on the rows of the files that problems come from; null for an embedded task. */
   get dataReport(): string | null {
     return this.problems.report;
   }

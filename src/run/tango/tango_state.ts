@@ -32,7 +32,7 @@ export const tangoStateSchema = z.object({
   problemPosition: countSchema,
 });
 
-/** What is trained of two policies, by its name in a checkpoint. */
+/** Models in training of two policies, by their names in a checkpoint. */
 export function trainedModels({ generator, verifier }: Policies): TrainedModels {
   const models: Record<string, TrainedModels[string]> = {};
   for (const [name, policy] of [["generator", generator], ["verifier", verifier]] as const) {

@@ -29,9 +29,9 @@ import type { Policies } from "./policies.ts";
 import { generatorMetrics, verifierStepMetrics } from "./step_metrics.ts";
 import { generatorSamples, verifierSamples } from "./step_samples.ts";
 
-/** What a step works with. */
+/** Policies, problems and settings of a step. */
 export interface StepContext {
-  /** What holds in this step. */
+  /** Configuration of this step. */
   readonly config: TangoConfig;
   readonly policies: Policies;
   readonly problems: Problems;
@@ -42,7 +42,7 @@ export interface StepContext {
   readonly next: TangoStep | null;
 }
 
-/** What a step did. */
+/** Result of a step. */
 export interface StepOutcome {
   readonly metrics: Metrics;
   readonly samples: readonly Sample[];

@@ -4,7 +4,7 @@ import type { TangoConfig } from "../config/config_schema.ts";
 import { gradientTrouble, type StepUpdates, type WatchedPolicy } from "../health/policy_health.ts";
 import type { Policies } from "./policies.ts";
 
-/** What is watched of the policies. */
+/** The policies, as their soundness is watched. */
 export function watchedPolicies(
   config: TangoConfig,
   { generator, verifier }: Policies,
@@ -20,7 +20,7 @@ export function watchedPolicies(
   };
 }
 
-/** What became of a step's updates. An unsound policy's log-probs skip whatever there was to learn. */
+/** The updates of a step, and whether they took effect: none does where a policy's log-probs are unsound. */
 export function updatesOf(learner: PolicyName, { update, unsound }: Learned): StepUpdates {
   if (update === null) {
     return { learner, policy: unsound ?? learner, applied: [false], what: "log-probs are" };

@@ -1,7 +1,7 @@
 /** Stretches of time: [begin, end) in milliseconds. */
 export type TimeInterval = readonly [begin: number, end: number];
 
-/** The same stretches ascending, those that touch or overlap made one, and none empty. */
+/** Intervals ascending, those that touch or overlap made one, and none empty. */
 export function union(intervals: readonly TimeInterval[]): TimeInterval[] {
   const sorted = intervals.filter(([begin, end]) => begin < end).sort((a, b) => a[0] - b[0]);
   const result: [number, number][] = [];
@@ -13,7 +13,7 @@ export function union(intervals: readonly TimeInterval[]): TimeInterval[] {
   return result;
 }
 
-/** What of `intervals` is in none of `others`. */
+/** Stretches of `intervals` that are in none of `others`. */
 export function without(
   intervals: readonly TimeInterval[],
   others: readonly TimeInterval[],
@@ -33,7 +33,7 @@ export function without(
   return result;
 }
 
-/** What of `intervals` lies within one stretch. */
+/** Stretches of `intervals` that lie within `stretch`. */
 export function within(
   intervals: readonly TimeInterval[],
   [first, last]: TimeInterval,

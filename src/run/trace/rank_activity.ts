@@ -5,11 +5,11 @@ import type { RankWaiting } from "./waiting.ts";
 
 /** More spans of a rank in a step than this are put together. */
 const MOST_SPANS = 24;
-/** Into so many parts is a step cut then. */
-const PARTS = 8;
+/** Stretches of equal length that a step is then cut into. */
+const STRETCHES = 8;
 
 /**
- * What a rank did in each step, every moment told once: the innermost phase, unless the rank waited or communicated.
+ * Activity of a rank in each step, every moment told once: the innermost phase, unless the rank waited or communicated.
  *
  * @param phases in which the rank was, each within another or beside it, in the order in which they ended
  * @returns by step, ascending; spans ascending and disjoint, and few even where a step waits a thousand times
@@ -22,7 +22,7 @@ export function rankActivity(
   const beginOf = (index: number) =>
     bySteps[index]?.[1].reduce((least, { begin }) => Math.min(least, begin), Infinity) ?? Infinity;
   return new Map(bySteps.map(([step, ofStep], index) => {
-    // What lies between two steps belongs to the earlier one.
+    // Time between two steps belongs to the earlier one.
     const stretch: TimeInterval = [index === 0 ? -Infinity : beginOf(index), beginOf(index + 1)];
     const waiting = {
       idle: within(idle, stretch),
@@ -40,7 +40,7 @@ function partition(phases: readonly Span[], { idle, communicating }: RankWaiting
   return overlaid(inOrder(innermost(phases)), waits);
 }
 
-/** What each moment is: of two lists, both ascending and disjoint, the second one's where it has it. */
+/** Lays one list over another, both ascending and disjoint: where both have a moment, the second one's counts. */
 function overlaid(under: readonly Activity[], over: readonly Activity[]): Activity[] {
   const result: Activity[] = [];
   let next = 0;
@@ -50,7 +50,7 @@ function overlaid(under: readonly Activity[], over: readonly Activity[]): Activi
       const one = over[next];
       if (one.begin > from) result.push({ name, begin: from, end: one.begin });
       from = Math.max(from, one.end);
-      // It goes on, maybe into what follows.
+      // The activity goes on, maybe into the next ones of `under`.
       if (one.end > end) break;
       result.push(one);
     }
@@ -62,7 +62,7 @@ function overlaid(under: readonly Activity[], over: readonly Activity[]): Activi
 /** Phases without what others within them take. */
 function innermost(phases: readonly Span[]): Activity[] {
   return phases.flatMap((phase, place) => {
-    // Those that ended first are the inner ones.
+    // Phases that ended earlier may lie within this one.
     const inner = phases.slice(0, place)
       .filter(({ begin, end }) => begin >= phase.begin && end <= phase.end)
       .map(({ begin, end }): TimeInterval => [begin, end]);
@@ -71,16 +71,16 @@ function innermost(phases: readonly Span[]): Activity[] {
   });
 }
 
-/** The same time under each name in few spans: where there are many, those of one name in a part of the step are one. */
+/** Merges spans, where there are many: those of one name in a stretch of the step become one of as much time. */
 function few(spans: readonly Activity[]): readonly Activity[] {
   if (spans.length <= MOST_SPANS) return spans;
   const begin = spans[0].begin;
   const length = spans[spans.length - 1].end - begin;
   const result: Activity[] = [];
   let first = 0;
-  for (let part = 0; part < PARTS; part++) {
-    const from = begin + part * length / PARTS;
-    const to = begin + (part + 1) * length / PARTS;
+  for (let stretch = 0; stretch < STRETCHES; stretch++) {
+    const from = begin + stretch * length / STRETCHES;
+    const to = begin + (stretch + 1) * length / STRETCHES;
     const durations = new Map<string, number>();
     while (first < spans.length && spans[first].end <= from) first++;
     for (let s = first; s < spans.length && spans[s].begin < to; s++) {

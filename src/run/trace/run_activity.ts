@@ -39,7 +39,7 @@ export class RunActivity {
       case "warning":
         return [{ track: "run", name: "warning", begin: end, facts: { message: event.message } }];
       case "failed": {
-        // What was under way is what went wrong.
+        // The phase under way is the one that failed.
         const message = event.error instanceof Error ? event.error.message : String(event.error);
         const failed: Moment = { track: "run", name: "failed", begin: end, facts: { message } };
         return [...this.#end(end, this.#open.length), failed];

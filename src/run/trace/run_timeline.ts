@@ -15,7 +15,7 @@ import { stepTimings } from "./step_timings.ts";
 import { TraceFile } from "./trace_file.ts";
 import { type RankWaiting, Waiting } from "./waiting.ts";
 
-/** What `--trace` asks for. */
+/** Options of `--trace`. */
 export interface TraceOptions {
   /** Written by the first rank when the run begins. */
   readonly path: string;
@@ -23,7 +23,7 @@ export interface TraceOptions {
   readonly kernelsOf: StepRange | null;
 }
 
-/** Who is told that a training step, or the run, has ended; all ranks tell it. */
+/** A clock that is told when a training step, or the run, has ended; all ranks tell it. */
 export interface StepClock {
   /**
    * @param seconds that the step took
@@ -34,7 +34,7 @@ export interface StepClock {
   runEnd(): Promise<void>;
 }
 
-/** What a rank tells the first one at the end of a step, its times on the first rank's clock. */
+/** A rank's report to the first one at the end of a step, its times on the first rank's clock. */
 interface RankReport {
   readonly name: string;
   readonly happened: readonly (Span | Moment)[];
@@ -143,7 +143,7 @@ export class RunTimeline implements StepClock, Disposable {
     return reports;
   }
 
-  /** What this rank did since it was last asked. */
+  /** Takes this rank's activity since the last time. */
   #take(): RankReport {
     const shifted = <Timed extends { readonly begin: number }>(one: Timed): Timed => ({
       ...one,
@@ -174,7 +174,7 @@ export class RunTimeline implements StepClock, Disposable {
     const file = this.#file;
     if (file === null) return;
     reports.forEach(({ happened }, rank) => {
-      // What the first one did is there already.
+      // The first rank's own activity is there already.
       if (rank > 0) file.add(rank, happened);
       const spans = (name: string, intervals: readonly TimeInterval[]) =>
         intervals.map(([begin, end]): Span => ({ track: "waiting", name, begin, end }));

@@ -1,4 +1,4 @@
-/** What a rank's timeline is made of: plain data, so that it can be sent to the rank that writes it. */
+/** Spans of a rank's timeline: plain data, so that it can be sent to the rank that writes it. */
 
 /** The rows that each rank has. Spans of one row lie side by side or within one another. */
 export const TRACKS = ["run", "waiting", "kernels"] as const;

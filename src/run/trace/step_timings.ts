@@ -4,7 +4,7 @@ import { lengthOf, type TimeInterval, within } from "./intervals.ts";
 import type { RankWaiting } from "./waiting.ts";
 
 /**
- * What a step's line of timings.jsonl says of each rank r: `perf/idle_share/rank_r`, the part of the step in which
+ * Timings of a step for timings.jsonl: of each rank r `perf/idle_share/rank_r`, the share of the step in which
  * it waited for another rank, and `perf/bytes_sent/rank_r`; and over all ranks `perf/idle_share` and
  * `perf/communication_share`, the means, and `perf/bytes_sent`, the sum. What tells the first rank all this is sent too.
  *

@@ -1,18 +1,18 @@
 import type { Transfer } from "../../distributed/timed_communicator.ts";
 import { type TimeInterval, union, without } from "./intervals.ts";
 
-/** What a rank's communicator and GPU did in a step, all times on one clock. */
+/** Work of a rank's communicator and GPU in a step, all times on one clock. */
 export interface RankWork {
   readonly transfers: readonly Transfer[];
   /** When its GPU had something to do. */
   readonly busy: readonly TimeInterval[];
 }
 
-/** What a rank did besides computing. */
+/** Times in which a rank did not compute. */
 export interface RankWaiting {
-  /** It waited for a message that nobody had begun to send, and its GPU had nothing to do. */
+  /** Times in which it waited for a message that nobody had begun to send, and its GPU had nothing to do. */
   readonly idle: readonly TimeInterval[];
-  /** Bytes were on their way from or to it, and its GPU had nothing to do. */
+  /** Times in which bytes were on their way from or to it, and its GPU had nothing to do. */
   readonly communicating: readonly TimeInterval[];
 }
 

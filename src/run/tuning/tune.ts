@@ -33,7 +33,7 @@ export interface TuneOptions {
   readonly tell?: (line: string) => void;
 }
 
-/** What came of it. */
+/** Result of tuning. */
 export interface Tuned {
   readonly table: VariantTable;
   readonly classes: readonly MeasuredClass[];
@@ -114,7 +114,7 @@ export async function chooseVariants(
   options: Pick<TuneOptions, "ranks" | "tell" | "folder">,
 ): Promise<void> {
   await tune(gpu, options);
-  // What measuring took is given back, and is none of the run's.
+  // Memory that measuring took is given back, and does not count as the run's.
   gpu.pool.peakBytes = gpu.pool.liveBytes;
 }
 
@@ -144,7 +144,7 @@ async function withWayOut<Result>(measuring: Promise<Result>): Promise<Result> {
   }
 }
 
-/** What is said of the file: a disk that does not take it costs the next start its time, and nothing else. */
+/** Writes the file, and returns a remark on it: a full disk costs the next start its time, and nothing else. */
 function keep(path: string, write: () => void): string {
   try {
     write();

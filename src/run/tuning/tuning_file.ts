@@ -1,4 +1,4 @@
-/** What was measured of a device's kernels, as a file keeps it from one start to the next. */
+/** Measurements of a device's kernels, as a file keeps them from one start to the next. */
 
 import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
@@ -74,7 +74,7 @@ export function tuningFile(folder: string, { adapter, engine, bits }: TuningOwne
   return join(folder, `${words}-${engine}${bits === "chain" ? "" : `-${bits}`}.json`);
 }
 
-/** What a file says that may be missing, damaged, or of something else. */
+/** Contents of a tuning file, which may be missing, damaged, or of something else. */
 export interface StoredTuning {
   readonly classes: readonly MeasuredClass[];
   /** Why a file that is there counts for nothing; null otherwise. */
@@ -120,7 +120,7 @@ export function writeTuning(
   writeFileAtomically(path, `${text}\n`, next);
 }
 
-/** What to choose by. */
+/** The table by which variants are chosen. */
 export function tableOf(classes: readonly MeasuredClass[]): VariantTable {
   const table: Record<string, Record<string, MeasuredChoice>> = {};
   for (const { operation, shapeClass, suggested, variant, variants } of classes) {

@@ -10,7 +10,7 @@ import { deviceMemory } from "../../gpu/device_memory.ts";
 import { Gpu } from "../../gpu/gpu.ts";
 import { loadSftConfig, loadTangoConfig } from "../../run/config/load_config.ts";
 import type { TangoConfig } from "../../run/config/config_schema.ts";
-import { withParts, withSftParts } from "../../run/config/placement.ts";
+import { withSftShards, withShards } from "../../run/config/placement.ts";
 import { planSftMemory } from "../../run/memory/sft_memory_plan.ts";
 import { planTangoMemory } from "../../run/memory/tango_memory_plan.ts";
 import type { PlannedMemory, PlanRequest } from "./memory_plan.ts";
@@ -21,14 +21,14 @@ async function plan(
   const overrides = { set, steps };
   const rank = { rank: 0, size: ranks };
   if (kind === "sft") {
-    const config = withSftParts(loadSftConfig(file, overrides), ranks);
+    const config = withSftShards(loadSftConfig(file, overrides), ranks);
     const gpu = await openGpu(config, index);
     return {
       ...await planSftMemory(gpu, config, rank),
       ...{ limitBytes: limitOf(gpu, config), gpus: choosableGpus() },
     };
   }
-  const config = withParts(loadTangoConfig(file, overrides), ranks);
+  const config = withShards(loadTangoConfig(file, overrides), ranks);
   const gpu = await openGpu(config, index);
   return {
     ...await planTangoMemory(gpu, config, rank),

@@ -9,7 +9,12 @@ import { DEFAULT_SEEDS, seedsProblem } from "../../run/compare/seeds.ts";
 import type { Settings } from "../../run/config/changeable.ts";
 import type { TangoConfig } from "../../run/config/config_schema.ts";
 import { loadSftConfig, loadTangoConfig } from "../../run/config/load_config.ts";
-import { placementOf, requireShards, withParts, withSftParts } from "../../run/config/placement.ts";
+import {
+  placementOf,
+  requireShards,
+  withSftShards,
+  withShards,
+} from "../../run/config/placement.ts";
 import type { SftConfig } from "../../run/config/sft_config_schema.ts";
 import { problemsName } from "../../run/problems/open_problems.ts";
 import type { RunKind } from "../../run/store/run_folder.ts";
@@ -190,9 +195,9 @@ function loadWritten<Config>(
 
 function checkKind(kind: RunKind, config: TangoConfig | SftConfig, ranks: number): void {
   if ("policy" in config) {
-    return requireShards(withSftParts(config, ranks).reduction.shards, ranks, "the model");
+    return requireShards(withSftShards(config, ranks).reduction.shards, ranks, "the model");
   }
-  placementOf(withParts(config, ranks), ranks);
+  placementOf(withShards(config, ranks), ranks);
   if (kind === "compare") comparedMethods(config);
 }
 

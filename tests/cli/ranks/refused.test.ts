@@ -51,7 +51,7 @@ for (const [command, configuration] of Object.entries(configurations)) {
     });
   });
 
-  Deno.test(`${command}: --resume on more ranks than a batch has parts says how many there may be`, async () => {
+  Deno.test(`${command}: --resume on more ranks than a batch has shards says how many there may be`, async () => {
     await withBegunRun(configuration, { reduction: { shards: 2 } }, async (folder) => {
       const resume = [command, "--run", folder, "--resume", "--ranks", "3"];
       const { code, printed } = await runCaptured(COMMANDS, resume);
@@ -62,7 +62,7 @@ for (const [command, configuration] of Object.entries(configurations)) {
       assert.equal(many.code, 2);
       assert.match(
         many.printed,
-        /Start at most 2 ranks for it; no run has more than 1024 parts\.$/,
+        /Start at most 2 ranks for it; no run has more than 1024 shards\.$/,
       );
     });
   });

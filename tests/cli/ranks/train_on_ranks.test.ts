@@ -26,7 +26,7 @@ testEachLibrary(
       ];
       const { code, printed } = await tangoOnRanks(mpiexec, 2, ["train", ...options]);
       assert.equal(code, 0, printed);
-      assert.match(printed, / · 2 ranks, batches in 2 parts · /);
+      assert.match(printed, / · 2 ranks, batches in 2 shards · /);
       assertSameFiles(runs.path("two"), runs.path("one"), comparedFiles);
     });
     gpu.close();

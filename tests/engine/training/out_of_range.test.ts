@@ -18,18 +18,18 @@ onMatrixUnits(
       await trainer.forwardBackward(batch, { name: "cross_entropy" });
       return await trainer.optimStep(adamwNumbers(1e-3));
     };
-    const places = [...model.parameters.places()].filter(({ part }) => part.shape.length === 2);
+    const places = [...model.parameters.places()].filter(({ tensor }) => tensor.shape.length === 2);
     for (const name of ["q_proj", "v_proj", "o_proj", "gate_proj", "down_proj", "lm_head"]) {
-      const { part, segment, start } = places.find(({ part }) => part.name.includes(name))!;
-      const weight = segment.view(start + 1, [1], part.name);
+      const { tensor, segment, start } = places.find(({ tensor }) => tensor.name.includes(name))!;
+      const weight = segment.view(start + 1, [1], tensor.name);
       const set = (value: number) => gpu.write(weight, Float32Array.of(value));
       const [before] = await gpu.readFloats(weight);
       set(2000);
       const weights = await model.parameters.read();
-      assert.ok((await update()).nonFinite > 0, `${part.name} of 2000`);
-      assert.deepEqual(await model.parameters.read(), weights, part.name);
+      assert.ok((await update()).nonFinite > 0, `${tensor.name} of 2000`);
+      assert.deepEqual(await model.parameters.read(), weights, tensor.name);
       set(1000);
-      assert.equal((await update()).nonFinite, 0, `${part.name} of 1000`);
+      assert.equal((await update()).nonFinite, 0, `${tensor.name} of 1000`);
       set(before);
     }
     trainer.release();

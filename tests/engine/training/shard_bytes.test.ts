@@ -1,11 +1,11 @@
-/** With parts, weights have the same bytes however batches are cut into passes. */
+/** With several shards, weights have the same bytes however batches are cut into passes. */
 
 import assert from "node:assert/strict";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { kinds, tiedKind, trained } from "./small_training.ts";
 
 for (const [name, kind] of Object.entries(kinds)) {
-  onEveryGpu(`4 parts, ${name}: the cut into passes changes no byte in 8 steps`, async (gpu) => {
+  onEveryGpu(`4 shards, ${name}: the cut into passes changes no byte in 8 steps`, async (gpu) => {
     const whole = await trained(gpu, kind, { microBatchTokens: 8192, shards: 4 });
     assert.ok(whole.weights.some((weight) => weight !== 0));
     for (const microBatchTokens of [30, 75]) {
@@ -15,7 +15,7 @@ for (const [name, kind] of Object.entries(kinds)) {
   });
 }
 
-onEveryGpu("parts change a gradient's last digits alone", async (gpu) => {
+onEveryGpu("shards change a gradient's last digits alone", async (gpu) => {
   const { weights: one } = await trained(gpu, tiedKind, { microBatchTokens: 8192, shards: 1 });
   const { weights: four } = await trained(gpu, tiedKind, { microBatchTokens: 8192, shards: 4 });
   assert.notDeepEqual(four, one);

@@ -1,17 +1,17 @@
-/** The fixed tree of a batch's parts, on the host: what the engine's sums are compared with. */
+/** The fixed tree of a batch's shards, on the host: what the engine's sums are compared with. */
 
 import type { ShardRange } from "../../../src/engine/training/reducer.ts";
 
-/** A sum of neighbouring parts on the host. */
+/** A sum of neighbouring shards on the host. */
 export interface HostSum extends ShardRange {
   readonly data: Float32Array;
 }
 
 /**
- * Adds up sums of neighbouring parts in float32 as pairs meet: 8 parts as ((0+1)+(2+3))+((4+5)+(6+7)), and
+ * Adds up sums of neighbouring shards in float32 as pairs meet: 8 shards as ((0+1)+(2+3))+((4+5)+(6+7)), and
  * what is left over when their number is no power of two last, the shorter first.
  *
- * @param sums all parts, in ascending order, each a sum that the tree has
+ * @param sums all shards, in ascending order, each a sum that the tree has
  */
 export function addInTree(sums: readonly HostSum[]): Float32Array {
   const stack: HostSum[] = [];

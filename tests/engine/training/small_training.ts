@@ -1,4 +1,4 @@
-/** A small model trained for some steps on batches cut into parts: what several tests compare byte by byte. */
+/** A small model trained for some steps on batches cut into shards: what several tests compare byte by byte. */
 
 import assert from "node:assert/strict";
 import type { Gpu } from "../../../src/gpu/gpu.ts";

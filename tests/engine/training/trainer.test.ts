@@ -305,46 +305,49 @@ onEveryGpu("trainer: numbers that are not there for each prediction are refused"
 });
 
 for (const shards of [1, 4]) {
-  onEveryGpu(`trainer: of a call that fails nothing is applied, ${shards} part(s)`, async (gpu) => {
-    const model = tinyModel(gpu);
-    const trainer = tinyTrainer(model, { shards, microBatchTokens: 12 });
-    const { readAll } = gpu;
-    const batch = sequences();
-    const loss: Loss = { name: "cross_entropy" };
-    /** The second pass of a batch is not read. */
-    const fail = async () => {
-      let passes = 0;
-      gpu.readAll = (tensors) => {
-        if (++passes === 2) return Promise.reject(new Error("the GPU had a bad day"));
-        return readAll.call(gpu, tensors);
+  onEveryGpu(
+    `trainer: of a call that fails nothing is applied, ${shards} shard(s)`,
+    async (gpu) => {
+      const model = tinyModel(gpu);
+      const trainer = tinyTrainer(model, { shards, microBatchTokens: 12 });
+      const { readAll } = gpu;
+      const batch = sequences();
+      const loss: Loss = { name: "cross_entropy" };
+      /** The second pass of a batch is not read. */
+      const fail = async () => {
+        let passes = 0;
+        gpu.readAll = (tensors) => {
+          if (++passes === 2) return Promise.reject(new Error("the GPU had a bad day"));
+          return readAll.call(gpu, tensors);
+        };
+        await assert.rejects(trainer.forwardBackward(batch, loss), /a bad day/);
+        gpu.readAll = readAll;
       };
-      await assert.rejects(trainer.forwardBackward(batch, loss), /a bad day/);
-      gpu.readAll = readAll;
-    };
-    try {
-      await trainer.forwardBackward(batch, loss);
-      const expected = await readGradients(model);
-      await trainer.optimStep(adamwNumbers(0));
-      // Half a batch is forgotten: without another there is no gradient.
-      await fail();
-      const { gradientNorm } = await trainer.optimStep(adamwNumbers(0));
-      assert.equal(gradientNorm, 0);
-      await fail();
-      await trainer.forwardBackward(batch, loss);
-      assert.deepEqual(await readGradients(model), expected);
-      // With it went what another call had added, which is not passed over in silence.
-      await fail();
-      await trainer.forwardBackward(batch, loss);
-      const { step } = trainer.optimizer;
-      await assert.rejects(trainer.optimStep(adamwNumbers(0)), /Gradients were lost/);
-      assert.equal(trainer.optimizer.step, step);
-      await trainer.forwardBackward(batch, loss);
-      assert.deepEqual(await readGradients(model), expected);
-      await trainer.optimStep(adamwNumbers(0));
-    } finally {
-      gpu.readAll = readAll;
-      trainer.release();
-      model.release();
-    }
-  });
+      try {
+        await trainer.forwardBackward(batch, loss);
+        const expected = await readGradients(model);
+        await trainer.optimStep(adamwNumbers(0));
+        // Half a batch is forgotten: without another there is no gradient.
+        await fail();
+        const { gradientNorm } = await trainer.optimStep(adamwNumbers(0));
+        assert.equal(gradientNorm, 0);
+        await fail();
+        await trainer.forwardBackward(batch, loss);
+        assert.deepEqual(await readGradients(model), expected);
+        // With it went what another call had added, which is not passed over in silence.
+        await fail();
+        await trainer.forwardBackward(batch, loss);
+        const { step } = trainer.optimizer;
+        await assert.rejects(trainer.optimStep(adamwNumbers(0)), /Gradients were lost/);
+        assert.equal(trainer.optimizer.step, step);
+        await trainer.forwardBackward(batch, loss);
+        assert.deepEqual(await readGradients(model), expected);
+        await trainer.optimStep(adamwNumbers(0));
+      } finally {
+        gpu.readAll = readAll;
+        trainer.release();
+        model.release();
+      }
+    },
+  );
 }

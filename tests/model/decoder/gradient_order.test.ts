@@ -3,7 +3,7 @@ import { backward } from "../../../src/model/decoder/backward.ts";
 import { forwardForTraining } from "../../../src/model/decoder/forward.ts";
 import { END, wholeAt } from "../../../src/model/decoder/gradient_order.ts";
 import { headBackward, headForward } from "../../../src/model/decoder/head.ts";
-import { cutIntoSlices, windowOn } from "../../../src/model/decoder/slices.ts";
+import { cutIntoSlices, sliceOf } from "../../../src/model/decoder/slices.ts";
 import { kinds, withTraining } from "../../engine/training/small_training.ts";
 import { onEveryGpu, randomFloats } from "../../kernels/harness.ts";
 import { packSequences } from "../pack_sequences.ts";
@@ -22,7 +22,7 @@ for (const [name, kind] of Object.entries(kinds)) {
         (found.size > 1 || kind.lora) &&
           [...found].every((layer) => END <= layer && layer <= layers),
       );
-      const read = () => gpu.readAll(slices.map((slice) => windowOn(gradients, slice)));
+      const read = () => gpu.readAll(slices.map((slice) => sliceOf(gradients, slice)));
       const steps = gpu.steps();
       const pass = steps.run(() => {
         const batch = packSequences(gpu, [Uint32Array.from({ length: 30 }, (_, i) => i * 7 % 32)]);

@@ -7,7 +7,7 @@ function matrix(key: string, rows: number): Block {
   return {
     key,
     shape,
-    parts: [{ name: `${key}.weight`, shape, first: 0, size: rows * 2 ** 16, offset: 0 }],
+    tensors: [{ name: `${key}.weight`, shape, first: 0, size: rows * 2 ** 16, offset: 0 }],
   };
 }
 

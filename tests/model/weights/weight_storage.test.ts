@@ -133,7 +133,7 @@ function randomFile(
   typeOf: (name: string) => StoredType,
 ): WeightFile {
   const shapes = new Map(
-    blocks.flatMap(({ parts }) => parts.map((part) => [part.name, part.shape])),
+    blocks.flatMap(({ tensors }) => tensors.map((part) => [part.name, part.shape])),
   );
   const contents = new Map([...shapes].map(([name, shape], seed) => {
     const size = sizeOf(shape);
@@ -232,9 +232,9 @@ Deno.test("the storage that keeps a file's matrices: theirs when all have one; o
     const blocks = types.map((_, i) => ({
       key: `${i}`,
       shape: [8, 8],
-      parts: [part(`${i}`, [8, 8])],
+      tensors: [part(`${i}`, [8, 8])],
     }));
-    const norm = { key: "norm", shape: [8], parts: [part("norm", [8])] };
+    const norm = { key: "norm", shape: [8], tensors: [part("norm", [8])] };
     const all = new Map([...tensors, ["norm", { type: "F32", shape: [8] }]]);
     const file = { path: "model", tensors: all } as unknown as WeightFile;
     const tuning = { lanes } as Tuning;

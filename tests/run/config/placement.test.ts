@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { tangoConfigSchema } from "../../../src/run/config/config_schema.ts";
-import { placementOf, withParts } from "../../../src/run/config/placement.ts";
+import { placementOf, withShards } from "../../../src/run/config/placement.ts";
 
 const config = (changes: object = {}) =>
   tangoConfigSchema.parse({
@@ -22,12 +22,12 @@ Deno.test("placement: every rank holds both, or each what it is named for", () =
   assert.deepEqual(placed("0-1", "1,0", 2), { generator: [0, 1], verifier: [0, 1] });
 });
 
-Deno.test("placement: only ranks that train need a part of the batch each", () => {
+Deno.test("placement: only ranks that train need a shard of the batch each", () => {
   const few = { reduction: { shards: 2 } };
   assert.throws(
     () => placementOf(config(few), 4),
     // The second advice is none for a run that is resumed.
-    /4 ranks train the generator and .* 2 parts.* Start at most 2 ranks for it, or a new run with --set reduction\.shards=4/,
+    /4 ranks train the generator and .* 2 shards.* Start at most 2 ranks for it, or a new run with --set reduction\.shards=4/,
   );
   assert.throws(() => placed("0", "1-3", 4, few), /3 ranks train the verifier/);
   assert.deepEqual(placed("0-1", "2-3", 4, few).verifier, [2, 3]);
@@ -35,24 +35,24 @@ Deno.test("placement: only ranks that train need a part of the batch each", () =
   assert.deepEqual(placed("0", "1-3", 4, frozen).verifier, [1, 2, 3]);
 });
 
-Deno.test("placement: without parts, one for each rank that trains the same model", () => {
-  const parts = (changes: object, size: number) =>
-    withParts(config({ reduction: {}, ...changes }), size).reduction.shards;
+Deno.test("placement: without shards, one for each rank that trains the same model", () => {
+  const shardsOf = (changes: object, size: number) =>
+    withShards(config({ reduction: {}, ...changes }), size).reduction.shards;
   const split = { placement: { generator: "0-2", verifier: "3" } };
-  assert.equal(parts({}, 1), 1);
-  assert.equal(parts({}, 4), 4);
-  assert.equal(parts(split, 4), 3);
-  assert.equal(parts({ placement: { generator: "0", verifier: "1-3" } }, 4), 3);
+  assert.equal(shardsOf({}, 1), 1);
+  assert.equal(shardsOf({}, 4), 4);
+  assert.equal(shardsOf(split, 4), 3);
+  assert.equal(shardsOf({ placement: { generator: "0", verifier: "1-3" } }, 4), 3);
   const frozen = { model: "v", trained: false };
-  assert.equal(parts({ placement: { generator: 0, verifier: "1-3" }, verifier: frozen }, 4), 1);
-  assert.equal(parts({ verifier: null }, 2), 2);
+  assert.equal(shardsOf({ placement: { generator: 0, verifier: "1-3" }, verifier: frozen }, 4), 1);
+  assert.equal(shardsOf({ verifier: null }, 2), 2);
   // Those that the configuration asks for stay.
-  assert.equal(parts({ reduction: { shards: 8 } }, 4), 8);
-  assert.throws(() => parts(split, 3), /there is no rank 3/);
+  assert.equal(shardsOf({ reduction: { shards: 8 } }, 4), 8);
+  assert.throws(() => shardsOf(split, 3), /there is no rank 3/);
   const small = { rollout: { batch_size: 4, group_size: 8 }, loss: { mini_batches: 2 } };
-  assert.throws(() => parts(small, 3), /3 ranks train the generator and .* cut into 2 parts,/);
+  assert.throws(() => shardsOf(small, 3), /3 ranks train the generator and .* cut into 2 shards,/);
   const mostJudge = { placement: { generator: 0, verifier: "1-4" } };
-  assert.equal(parts({ ...small, ...mostJudge }, 5), 4);
+  assert.equal(shardsOf({ ...small, ...mostJudge }, 5), 4);
 });
 
 Deno.test("placement: what is no list of ranks, or does not fit together, is refused", () => {

@@ -42,7 +42,7 @@ onEveryGpu("memory plan: what a run then takes is within a tenth of it", async (
       whole: [],
       adapters: ["generator.lora={rank: 4}", "verifier.lora={rank: 4}", "loss.share_prompts=false"],
       checkpointing: ["loss.gradient_checkpointing=true", "loss.kl_coefficient=0"],
-      "parts of a batch": [
+      "shards of a batch": [
         "reduction.shards=4",
         "loss.micro_batch_tokens=250",
         // So that training takes the most.
@@ -65,7 +65,7 @@ onEveryGpu("memory plan: what a run then takes is within a tenth of it", async (
       });
       const plan = await planTangoMemory(gpu, config);
       assert.equal(
-        /among it sums of its batch's 4 parts +\|/.test(formatMemoryPlan(plan)),
+        /among it sums of its batch's 4 shards +\|/.test(formatMemoryPlan(plan)),
         config.reduction.shards === 4,
       );
       const sum = plan.resident.reduce((bytes, use) => bytes + use.bytes, 0) +

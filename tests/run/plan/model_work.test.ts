@@ -60,7 +60,7 @@ Deno.test("work: a tiny model by hand", () => {
   assert.equal(again.products.flops - gradient.products.flops, 2 * (2880 - 2 * 3 * 96));
   // 16 slots, 160 keys: 8·4 bytes of each key in each layer
   assert.equal(decodeWork(whole, 16, 160).attention.bytes, 2 * (16 * 16 * 8) + 2 * 8 * 4 * 160);
-  // 1000 parameters, a quarter of them here, three parts: 250·32 and 4·3·1000 and 20·2·1000
+  // 1000 parameters, a quarter of them here, three shards: 250·32 and 4·3·1000 and 20·2·1000
   assert.equal(optimizerWork(1000, 0.25, 3).otherBytes, 8000 + 12000 + 40000);
 });
 

@@ -88,7 +88,7 @@ Deno.test("plan: what a pass has to do, prompts shared and not", () => {
   assert.deepEqual(passSizeOf(groups, false), { tokens: 9, pairs: 15 + 10, predictions: 3 });
 });
 
-Deno.test("plan: ranks compute neighbouring parts, the last of an uneven cut more", () => {
+Deno.test("plan: ranks compute neighbouring shards, the last of an uneven cut more", () => {
   const rates = { ...launchesOnly };
   const groups = Array.from({ length: 6 }, () => ({ promptTokens: 3, lengths: [2] }));
   const settings = {
@@ -101,7 +101,7 @@ Deno.test("plan: ranks compute neighbouring parts, the last of an uneven cut mor
   };
   const cost = (ranks: number) => updateCost(rates, model, null, groups, settings, ranks);
   const [alone] = cost(1).gradientSeconds;
-  // Three parts of equal size, each one pass.
+  // Three shards of equal size, each one pass.
   assert.deepEqual(cost(2).gradientSeconds, [alone / 3, 2 * alone / 3]);
   assert.deepEqual(cost(3).gradientSeconds, [alone / 3, alone / 3, alone / 3]);
 });
@@ -115,7 +115,7 @@ const gpu: GpuDescription = {
   network: { bytesPerSecond: 10, latency: 0 },
 };
 
-Deno.test("plan: every rank sends the others its part, the slower way decides", () => {
+Deno.test("plan: every rank sends the others its share, the slower way decides", () => {
   assert.deepEqual(exchangeCost(gpu, 1, 800), { seconds: 0, bytesSent: 0 });
   // Three neighbours get 200 bytes each.
   assert.deepEqual(exchangeCost(gpu, 4, 800), { seconds: 6, bytesSent: 600 });

@@ -111,11 +111,11 @@ Deno.test({
       await runs.compare("samples", { evaluation: { samples: 3 } }, [2]);
     });
 
-    await test.step("more than a batch has parts, or blind for the run's folder", async () => {
+    await test.step("more than a batch has shards, or blind for the run's folder", async () => {
       const config = runs.config({ reduction: { shards: 2 } });
       await assert.rejects(runs.train("many", 3, config), {
         name: "UserError",
-        message: /reduction\.shards: 3 ranks train the generator and a batch has 2 parts/,
+        message: /reduction\.shards: 3 ranks train the generator and a batch has 2 shards/,
       });
       await assert.rejects(runs.train("nowhere", 2, config, { resume: true }), {
         name: "UserError",

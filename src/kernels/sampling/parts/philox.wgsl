@@ -6,7 +6,7 @@ fn philoxMultiplyHigh(a: u32, b: u32) -> u32 {
   let aHigh = a >> 16u;
   let bLow = b & 0xffffu;
   let bHigh = b >> 16u;
-  // Neither sum overflows: (2^16 - 1)^2 + (2^16 - 1) < 2^32.
+  // The sums do not overflow: (2^16 - 1)^2 + (2^16 - 1) < 2^32.
   let carry = aHigh * bLow + ((aLow * bLow) >> 16u);
   let middle = aLow * bHigh + (carry & 0xffffu);
   return aHigh * bHigh + (carry >> 16u) + (middle >> 16u);

@@ -13,7 +13,7 @@
 
 //#include logit_order
 
-// Of the likeliest token.
+// Key of the likeliest token.
 var<private> peakKey: u32;
 
 // Masses of four tokens; 0 for those below `minimum` times the likeliest.

@@ -47,7 +47,7 @@ export async function askRun(
   }
 }
 
-/** Another version of the program may answer in another way. */
+/** The answer is checked: another version of the program may answer in another way. */
 function parse(line: string): ControlAnswer {
   try {
     const { data } = answerSchema.safeParse(JSON.parse(line));

@@ -24,7 +24,7 @@ const controlSchema = z.object({
 /** A process that runs what is in a folder. Of several ranks it is the first. */
 export interface RunProcess {
   readonly process: ProcessIdentity;
-  /** Where it is asked. */
+  /** Socket at which the process is asked. */
   readonly socket: string;
 }
 
@@ -46,7 +46,7 @@ export function writeControlFile(folder: RunFolder, socket: string): void {
   }
 }
 
-/** Who said so last; null when nobody did, or took it back. A killed process did not: see `liveProcess`. */
+/** The process of the control file; null when there is none. A killed one leaves it behind: see `liveProcess`. */
 export function readControlFile(folder: RunFolder): RunProcess | null {
   if (!exists(folder.control)) return null;
   try {
@@ -54,7 +54,7 @@ export function readControlFile(folder: RunFolder): RunProcess | null {
     const { data } = controlSchema.safeParse(JSON.parse(Deno.readTextFileSync(folder.control)));
     return data ?? null;
   } catch (error) {
-    // It ends at this moment, or another program wrote there.
+    // The run ends at this moment, or another program wrote there.
     if (error instanceof Deno.errors.NotFound || error instanceof SyntaxError) return null;
     throw error;
   }

@@ -1,4 +1,4 @@
-/** What a run is asked at its socket, and what it answers: each one line of JSON. */
+/** Requests to a run at its socket, and its answers: each a line of JSON. */
 
 import { z } from "zod";
 import type { RunPhase } from "../../events/run_event.ts";
@@ -6,7 +6,7 @@ import type { RunPhase } from "../../events/run_event.ts";
 const plain = <const Name extends string>(request: Name) =>
   z.strictObject({ request: z.literal(request) });
 
-/** One request. */
+/** A request, as checked when it arrives. */
 export const controlRequestSchema = z.discriminatedUnion("request", [
   plain("status"),
   plain("pause"),
@@ -20,7 +20,7 @@ export const controlRequestSchema = z.discriminatedUnion("request", [
   }),
 ]);
 
-/** One request: `pause`, `goOn`, `checkpoint` and `stop` act between two steps, `change` from the next step on. */
+/** A request: `pause`, `goOn`, `checkpoint` and `stop` act between two steps, `change` from the next step on. */
 export type ControlRequest = z.infer<typeof controlRequestSchema>;
 
 /** How far a run is, and what it was asked. */
@@ -29,11 +29,11 @@ export interface RunStatus {
   readonly step: number;
   /** Steps in all; null before the run has begun. */
   readonly total: number | null;
-  /** What it is doing; null between phases. */
+  /** The phase that the run is in; null between phases. */
   readonly phase: RunPhase | null;
   readonly isPauseRequested: boolean;
   readonly isStopRequested: boolean;
-  /** Of the first rank's GPU. */
+  /** Memory of the first rank's GPU. */
   readonly memory: RunMemory;
 }
 

@@ -17,7 +17,7 @@ import { close, LONGEST_REQUEST, receivedLines, sendLine } from "./lines.ts";
 
 const PREFIX = "tango-run-";
 
-/** What is said of a GPU's memory. */
+/** Counts of a GPU's memory that the endpoint tells. */
 type WatchedPool = Pick<BufferPool, "budgetBytes" | "reservedBytes" | "peakBytes">;
 
 /**
