@@ -1,8 +1,9 @@
 /** What somebody does who never types a command: own data, fine-tuned on, trained on, asked and taken away. */
 
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { join } from "node:path";
-import { chromium, type Page } from "playwright-core";
+import { chromium, type Locator, type Page } from "playwright-core";
 import { PROJECT_FOLDER } from "../../../src/cli/dev/project.ts";
 import { startServer } from "../server_process.ts";
 import { withFolder } from "../written_run.ts";
@@ -10,14 +11,14 @@ import { axeViolations, CHROMIUM, WITHOUT_CHROMIUM } from "./chromium.ts";
 import { PATIENCE_MS } from "./with_page.ts";
 
 /** Sums as a person might have them in a spreadsheet. */
-const SUMS = "Task,Result,How\n" + Array.from({ length: 100 }, (_, i) => {
+const SUMS = "Problem,Answer,How\n" + Array.from({ length: 100 }, (_, i) => {
   const [a, b, c] = [i % 10, Math.floor(i / 10), (7 * i + 2) % 10];
   const [first, all] = [(a + b) % 10, (a + b + c) % 10];
   const how = `<think><step>${a}+${b}=${first}</step><step>${first}+${c}=${all}</step></think>` +
     `<answer>\\boxed{${all}}</answer>`;
   return `${a}+${b}+${c},${all},${how}\n`;
 }).join("");
-const COLUMNS = { question: "Task", answer: "Result", solution: "How" };
+const COLUMNS = { Problem: "Problem", Answer: "Answer", Solution: "How" };
 
 const PHONE = { width: 360, height: 740 };
 const SIZES = [{ width: 1440, height: 900 }, PHONE];
@@ -46,21 +47,37 @@ Deno.test({
       page.setDefaultTimeout(PATIENCE_MS);
       const step = async (name: string, body: () => Promise<void>) =>
         assert(await test.step(name, body), name);
-      let data = "";
       try {
-        await step("a file is uploaded", async () => {
+        await step("a file is uploaded, and said how it is read", async () => {
           await page.goto("/");
           await page.getByText("No runs yet").waitFor();
           await isFlawless(page, "no runs");
-          data = await uploadData(page);
+          await open(page, "Data");
+          await page.getByLabel("File", { exact: true }).setInputFiles({
+            name: "mine.csv",
+            mimeType: "text/csv",
+            buffer: Buffer.from(SUMS),
+          });
+          await page.getByRole("button", { name: "Upload" }).click();
+          await page.getByRole("heading", { name: "mine" }).waitFor();
+          for (const [role, column] of Object.entries(COLUMNS)) {
+            await page.getByLabel(new RegExp(`^${role}:`)).selectOption(column);
+          }
+          await page.getByRole("button", { name: "Check" }).click();
+          await page.getByText("All 100 rows were read. None stops a run.").waitFor();
+          await isFlawless(page, "data");
         });
 
         await step("a model is fine-tuned on it", async () => {
-          await openForm(page, { kind: "sft", model: "weights/arithmetic/generator", data });
-          await page.getByLabel("Data").locator("option:checked").filter({ hasText: "data/mine" })
-            .waitFor({ state: "attached" });
+          await page.getByRole("link", { name: "Fine-tune on it" }).click();
+          await isChosen(page, "Data", "data/mine");
           // What is wrong is said beside each field, all at once, and mended there.
-          await fill(page, { "Steps": "0", "Examples in a step": "-1", "Name": "mine-sft" });
+          await fill(page, {
+            "Model": "weights/arithmetic/generator",
+            "Steps": "0",
+            "Examples in a step": "-1",
+            "Name": "mine-sft",
+          });
           await start(page);
           await page.locator("#problem-batch_size").waitFor();
           await page.locator('[id="problem-schedule.total_training_steps"]').waitFor();
@@ -73,8 +90,16 @@ Deno.test({
         });
 
         await step("it is trained further, with a verifier", async () => {
-          const model = "runs/mine-sft/generator";
-          await openForm(page, { preset: "arithmetic", model, data });
+          await open(page, "Models");
+          await card(page, "runs/mine-sft/generator").getByRole("link", { name: /^Train from/ })
+            .click();
+          await page.getByLabel("Preset").selectOption("arithmetic");
+          await page.getByLabel("Data", { exact: true }).selectOption("data/mine");
+          await page.getByText("question: Problem").waitFor();
+          assert.equal(
+            await page.getByLabel("Model", { exact: true }).inputValue(),
+            "runs/mine-sft/generator",
+          );
           await fill(page, {
             "Steps": "2",
             "Problems in a step": "2",
@@ -108,16 +133,26 @@ Deno.test({
           await page.goBack();
         });
 
-        await step("it answers", async () => {
-          assert.equal(typeof await ask(page, "mine/generator@2", "1+2+3"), "string");
+        await step("it answers, and its verifier judges each step", async () => {
+          await open(page, "Models");
+          await card(page, "mine/generator@2").getByRole("link", { name: /^Chat/ }).click();
+          await page.getByLabel("Problem, on its own").fill("1+2+3");
+          await page.getByRole("button", { name: "Send" }).click();
+          await page.getByRole("region", { name: "Judgment 1" }).getByText("verifier says")
+            .waitFor();
+          await isFlawless(page, "chat");
         });
 
-        await step("it is taken away", async () => {
-          await page.getByRole("tab", { name: "Checkpoints" }).click();
-          const link = page.getByRole("link", { name: /generator.*safetensors/ }).first();
+        await step("it is taken away whole", async () => {
+          await open(page, "Models");
+          const link = card(page, "runs/mine/generator").getByRole("link", { name: /^Download/ });
           const [download] = await Promise.all([page.waitForEvent("download"), link.click()]);
-          assert(Deno.statSync(await download.path()).size > 100_000);
-          await isFlawless(page, "checkpoints");
+          const listed = new Deno.Command("tar", { args: ["-tf", await download.path()] });
+          const files = new TextDecoder().decode((await listed.output()).stdout).split("\n");
+          for (const name of ["config.json", "model.safetensors"]) {
+            assert(files.some((file) => file.split("/").at(-1) === name), `${name} in ${files}`);
+          }
+          await isFlawless(page, "models");
         });
       } finally {
         await browser.close();
@@ -127,49 +162,27 @@ Deno.test({
     }),
 });
 
-/** @returns the key `data` of a configuration */
-function uploadData(page: Page): Promise<string> {
-  return page.evaluate(`(async () => {
-    const sent = async (path, options) => {
-      const response = await fetch(path, options);
-      if (!response.ok) throw new Error(await response.text());
-      return await response.json();
-    };
-    await sent("/api/datasets/mine/sums.csv", {
-      method: "PUT",
-      headers: { "content-type": "text/csv" },
-      body: ${JSON.stringify(SUMS)},
-    });
-    const checked = await sent("/api/datasets/mine/check", {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: ${JSON.stringify(JSON.stringify({ columns: COLUMNS }))},
-    });
-    return JSON.stringify(checked.data);
-  })()`);
+/** Goes to another part of the page. */
+async function open(page: Page, screen: string): Promise<void> {
+  await page.getByRole("link", { name: screen, exact: true }).click();
+  await page.getByRole("heading", { name: screen, exact: true }).waitFor();
 }
 
-/** @returns what the model writes */
-function ask(page: Page, model: string, prompt: string): Promise<string> {
-  const body = JSON.stringify({ model, prompt, max_tokens: 4 });
-  return page.evaluate(`(async () => {
-    const response = await fetch("/v1/completions", {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: ${JSON.stringify(body)},
-    });
-    if (!response.ok) throw new Error(await response.text());
-    return (await response.json()).choices[0].text;
-  })()`);
+function card(page: Page, model: string): Locator {
+  return page.getByRole("article", { name: model, exact: true });
 }
 
-async function openForm(page: Page, filled: Record<string, string>): Promise<void> {
-  await page.goto(`/?${new URLSearchParams({ screen: "start", ...filled })}`);
+async function isChosen(page: Page, label: string, option: string): Promise<void> {
+  await page.getByLabel(label, { exact: true }).locator("option:checked").filter({
+    hasText: option,
+  })
+    .waitFor({ state: "attached" });
 }
 
 async function fill(page: Page, fields: Record<string, string>): Promise<void> {
   for (const [label, text] of Object.entries(fields)) {
     await page.getByRole("textbox", { name: label, exact: true })
+      .or(page.getByRole("combobox", { name: label, exact: true }))
       .or(page.getByRole("spinbutton", { name: label })).first().fill(text);
   }
 }

@@ -5,9 +5,11 @@ import { Choice, optionsOf } from "../parts/choice.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { Link } from "../parts/link.tsx";
 import { EMPTY_FORM, KINDS } from "../url_state.ts";
+import { choosePreset } from "./choose_preset.ts";
 import { filledKeys } from "./filled_keys.ts";
 import { type RunBase, StartForm } from "./start_form.tsx";
 import type { Preset } from "../../launches/presets.ts";
+import type { ModelList } from "../../models/model_schemas.ts";
 import type { RunAgain } from "../../routes/runs.ts";
 
 /** Starts a run: of a preset, or as an earlier one was. */
@@ -24,15 +26,20 @@ export function StartRun() {
 function FromPreset() {
   const { kind, preset: wanted, model } = useRoute();
   const { answer, error } = useLoaded<{ presets: Preset[] }>("/api/presets");
+  const { answer: found, error: unlisted } = useLoaded<ModelList>(
+    model === "" ? null : "/api/models",
+  );
+  // A form whose preset changed later would lose what is typed.
+  const isKnown = model === "" || found !== null || unlisted !== null;
   const all = answer?.presets ?? [];
   const named = all.find(({ name }) => name === wanted);
   const shownKind = kind === "" && named?.kind === "sft" ? "sft" : kind;
   const presets = all.filter((one) => one.kind === (shownKind === "sft" ? "sft" : "train"));
   const preset = presets.find(({ name }) => name === wanted) ??
-    presets.find((one) => model !== "" && modelOf(one) === model) ?? presets[0];
+    (isKnown ? choosePreset(presets, model, found?.models ?? []) : undefined);
   return (
     <>
-      <Failure error={error} />
+      <Failure error={error ?? unlisted} />
       <div class="fields">
         <Choice
           class="field"
@@ -51,7 +58,7 @@ function FromPreset() {
           />
         )}
       </div>
-      {answer !== null && preset === undefined && (
+      {answer !== null && isKnown && preset === undefined && (
         <p class="notice">The server has no presets for this.</p>
       )}
       {preset !== undefined && (
@@ -59,13 +66,6 @@ function FromPreset() {
       )}
     </>
   );
-}
-
-/** The model that a preset begins with. */
-function modelOf({ configuration: { generator, initial_model } }: Preset): unknown {
-  return typeof generator === "object" && generator !== null && "model" in generator
-    ? generator.model
-    : initial_model;
 }
 
 function Again({ id }: { id: string }) {
