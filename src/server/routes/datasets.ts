@@ -61,6 +61,9 @@ const previewSchema = z.object({
     "How it would be read; null where nothing tells.",
   ),
   problem: z.string().nullable().describe("Why nothing tells."),
+  formats: z.array(z.string()).describe(
+    "Published formats, in one of which it may be all the same.",
+  ),
 });
 
 /** What is in a data set. */
@@ -185,6 +188,7 @@ export function datasetsRoutes(sets: DataSets, runs: AllRuns, launches: LaunchSt
         first: [...first],
         columns: columns.map(({ name, kinds }) => ({ name, kinds: [...kinds] })),
         mapping: reading && mappingOf(reading),
+        formats: formats.map(({ name }) => name),
       }, 200);
     })
     .openapi(check, async (context) => {

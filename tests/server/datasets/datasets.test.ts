@@ -61,6 +61,7 @@ Deno.test("data sets: a file is uploaded, looked at, mapped, checked, and remove
     const seen = (await send("GET", "/api/datasets/mine/preview?rows=2")).answer;
     assert.deepEqual([seen.rows, seen.isWhole, seen.first.length], [40, true, 2]);
     assert.deepEqual(seen.columns[1], { name: "Result", kinds: ["number"] });
+    assert.ok(seen.formats.includes("gsm8k"), "a person may know better than what was guessed");
     // Problem is a usual name, Result is none.
     assert.deepEqual(seen.columns.map(({ name }: { name: string }) => name), [
       "Problem",

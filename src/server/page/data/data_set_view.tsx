@@ -91,6 +91,7 @@ function Reading({ address, file }: { address: string; file: string }) {
         {shown !== null && (
           <MappingFields
             columns={preview.columns.map(({ name }) => name)}
+            formats={preview.formats}
             proposed={preview.mapping}
             chosen={shown}
             onChange={setChosen}

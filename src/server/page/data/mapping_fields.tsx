@@ -11,27 +11,29 @@ import type { Mapping } from "../../routes/datasets.ts";
 
 /** Boxes that say which column holds what, filled in with what the names suggest. */
 export function MappingFields(
-  { columns, proposed, chosen, onChange }: {
+  { columns, formats, proposed, chosen, onChange }: {
     columns: readonly string[];
+    /** Published ones. */
+    formats: readonly string[];
     proposed: Mapping | null;
     chosen: Chosen;
     onChange: (chosen: Chosen) => void;
   },
 ) {
-  const format = proposed?.format ?? null;
   const set = (name: ColumnName | "comparison", column: string) =>
     onChange({ ...chosen, columns: { ...chosen.columns, [name]: column } });
   return (
     <>
-      {format !== null && (
-        <Choice
-          class="field"
-          label="As"
-          value={chosen.format}
-          options={[[format, `the published format ${format}`], ["", "the columns chosen here"]]}
-          onChange={(format) => onChange({ ...chosenOf(proposed), format })}
-        />
-      )}
+      <Choice
+        class="field"
+        label="As"
+        value={chosen.format}
+        options={[
+          ["", "the columns chosen here"],
+          ...formats.map((name): [string, string] => [name, `the published format ${name}`]),
+        ]}
+        onChange={(format) => onChange({ ...chosenOf(proposed), format })}
+      />
       {chosen.format === "" && (
         <div class="fields">
           {(Object.keys(COLUMNS) as ColumnName[]).map((name) => {
