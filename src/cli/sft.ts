@@ -65,7 +65,7 @@ const fineTuning: TrainingCommand<SftConfig, SftRun> = {
     );
   },
   check: ({ reduction: { shards } }, ranks) => requireShards(shards, ranks, "the model"),
-  // One whose weights are there is measured and written once more, which changes nothing.
+  // One that is at its end writes its weights once more, which changes nothing.
   isDone: () => false,
   // Both may take a while, in which there is nothing else to see.
   begins: (config) => `Reading ${problemsName(config)} and planning the memory ...`,

@@ -1,5 +1,6 @@
 import { basename, join } from "node:path";
 import { exists } from "../../base/atomic_file.ts";
+import { filesMark } from "../../base/file_mark.ts";
 import { UserError } from "../../base/user_error.ts";
 import { openAdapterFolder } from "../../model/weights/adapter_folder.ts";
 import { openGguf } from "../../model/weights/gguf_file.ts";
@@ -39,7 +40,10 @@ type Described = Pick<CataloguedModel, "parameters" | "base" | "hasChat" | "prob
 
 /** All models that are on the disk. What was read of one is kept as long as its files stay as they are. */
 export class ModelCatalog {
-  readonly #described = new Map<string, { readonly mark: string; readonly described: Described }>();
+  readonly #described = new Map<
+    string,
+    { readonly mark: string | null; readonly described: Described }
+  >();
 
   /** @param folders that are looked in */
   constructor(private readonly folders: readonly string[], private readonly list: RunList) {}
@@ -66,19 +70,12 @@ export class ModelCatalog {
     return {
       ...{ name: path, path, kind, bytes, files, step: null },
       ...{ run: inRun?.name ?? null, policy: inRun && policy },
-      ...await this.#describe(path, kind, files),
+      ...await this.#describe(path, kind),
     };
   }
 
-  async #describe(
-    path: string,
-    kind: FoundModel["kind"],
-    files: readonly FolderFile[],
-  ): Promise<Described> {
-    const mark = files.map((file) => {
-      const { mtime, size } = Deno.statSync(kind === "gguf" ? path : join(path, file.path));
-      return `${file.path} ${mtime?.getTime()} ${size}`;
-    }).join("\n");
+  async #describe(path: string, kind: FoundModel["kind"]): Promise<Described> {
+    const mark = filesMark(path);
     const known = this.#described.get(path);
     if (known?.mark === mark) return known.described;
     const described = await describeModel(path, kind);
