@@ -12,7 +12,9 @@ export interface RankEnd {
 export type RankStage = "here" | "joined" | "begun";
 
 /** Milliseconds in which a word is read that was sent before. */
-const READING_MS = 200;
+const READING_MS = 400;
+/** A rank whose end is read as soon after its first word had ended before that word was read. */
+const AT_ONCE_MS = 20;
 
 /**
  * The side of the process that `--ranks` was said to: hears of its ranks, and sees to it that none outlives it. A small
@@ -91,6 +93,7 @@ export class RankWatch implements Disposable {
   async #hear(connection: Deno.UnixConn): Promise<void> {
     const end = { rank: -1, pid: 0, code: null as number | null };
     let text = "";
+    let firstWord = 0;
     for await (const part of connection.readable.pipeThrough(new TextDecoderStream())) {
       const lines = (text + part).split("\n");
       text = lines.pop() ?? "";
@@ -98,6 +101,7 @@ export class RankWatch implements Disposable {
         const word = JSON.parse(line) as RankWord;
         this.#lastWord = performance.now();
         if (word.type === "here") {
+          firstWord = this.#lastWord;
           Object.assign(end, { rank: word.rank, pid: word.pid });
           this.#pids.set(word.rank, word.pid);
           this.#stages.set(word.rank, "here");
@@ -111,8 +115,10 @@ export class RankWatch implements Disposable {
       }
     }
     if (end.rank < 0 || end.code !== null) return;
-    // `mpiexec` may have ended it because another rank had failed, whose word is on its way.
-    await new Promise((resolve) => setTimeout(resolve, READING_MS));
+    // `mpiexec` may have ended it because another rank had failed, whose word, or whose end without one, is
+    // still to be read on a busy machine.
+    const wasOver = performance.now() - firstWord < AT_ONCE_MS;
+    await new Promise((resolve) => setTimeout(resolve, wasOver ? 0 : READING_MS));
     this.#failed.resolve(end);
   }
 }
