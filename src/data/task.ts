@@ -40,6 +40,8 @@ export interface Task {
   readonly name: string;
   /** The difficulty to train at unless configured otherwise. */
   readonly defaultDifficulty: Difficulty;
+  /** Texts that are one token each in the vocabulary of models that begin with this task; the others are characters. */
+  readonly words?: readonly string[];
   /** A random problem. Throws an Error when the difficulty is not an integer range from 1 up. */
   makeProblem(uniform: Uniform, difficulty: Difficulty): Problem;
   /**
@@ -55,4 +57,9 @@ export interface Task {
   corruptSolution(problem: Problem, uniform: Uniform): CorruptedSolution;
   /** The critique a perfect verifier would write about any solution. */
   writeCritique(problem: Problem, solution: SolutionParts): CritiqueParts;
+  /**
+   * What the critique of a step found by itself, and what it says that the step claims, from the text before (or
+   * with) the judgment; the two are equal exactly where the step is right. Null when they cannot be read.
+   */
+  readCritiqueStep?(text: string): { own: string; claim: string } | null;
 }

@@ -1,8 +1,9 @@
 import { arithmeticTask } from "./arithmetic.ts";
+import { chainsTask } from "./chains.ts";
 import { lastLetterTask } from "./last_letter.ts";
 import type { Task } from "./task.ts";
 
-const TASKS: readonly Task[] = [lastLetterTask, arithmeticTask];
+const TASKS: readonly Task[] = [lastLetterTask, arithmeticTask, chainsTask];
 
 /** Names of the embedded tasks. */
 export const taskNames: readonly string[] = TASKS.map((task) => task.name);

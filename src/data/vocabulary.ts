@@ -1,6 +1,7 @@
 /**
  * The vocabulary of the embedded tasks as Hugging Face tokenizer files: one token per character, and one
- * per tag and judgment so that a tag is written or not, never half. 64 tokens, ids dense, `<pad>` is 0.
+ * per tag and judgment so that a tag is written or not, never half. 64 tokens, ids dense, `<pad>` is 0; a task's
+ * own words come after them.
  */
 
 const SPECIAL_TOKENS = ["<pad>", "<bos>", "<eos>", "<unk>"] as const;
@@ -58,21 +59,29 @@ export interface CharacterTokenizer {
   };
 }
 
-/** All tokens of the vocabulary; a token's place is its id. */
+/** All tokens of the vocabulary without a task's words; a token's place is its id. */
 export const vocabularyTokens: readonly string[] = [...SPECIAL_TOKENS, ...TAGS, ...CHARACTERS];
 
-/** The contents of tokenizer.json: byte-pair encoding without merges, that is, characters. */
-export function characterTokenizer(): CharacterTokenizer {
-  const addedTokens = [...SPECIAL_TOKENS, ...TAGS].map((content, id) => ({
-    id,
-    content,
-    single_word: false,
-    lstrip: false,
-    rstrip: false,
-    normalized: false,
-    // Tags are text the parsers read, so decoding without special tokens must keep them.
-    special: id < SPECIAL_TOKENS.length,
-  }));
+/**
+ * The contents of tokenizer.json: byte-pair encoding without merges, that is, characters.
+ *
+ * @param words texts of several characters that are one token each, after all others (`Task.words`)
+ */
+export function characterTokenizer(words: readonly string[] = []): CharacterTokenizer {
+  const tokens = [...vocabularyTokens, ...words];
+  const addedTokens = [...SPECIAL_TOKENS, ...TAGS, ...words].map((content) => {
+    const id = tokens.indexOf(content);
+    return {
+      id,
+      content,
+      single_word: false,
+      lstrip: false,
+      rstrip: false,
+      normalized: false,
+      // Tags are text the parsers read, so decoding without special tokens must keep them.
+      special: id < SPECIAL_TOKENS.length,
+    };
+  });
   return {
     version: "1.0",
     truncation: null,
@@ -92,7 +101,7 @@ export function characterTokenizer(): CharacterTokenizer {
       fuse_unk: false,
       byte_fallback: false,
       ignore_merges: false,
-      vocab: Object.fromEntries(vocabularyTokens.map((token, id) => [token, id])),
+      vocab: Object.fromEntries(tokens.map((token, id) => [token, id])),
       merges: [],
     },
   };

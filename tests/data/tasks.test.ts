@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { arithmeticTask } from "../../src/data/arithmetic.ts";
+import { chainsTask, MOST_CHAIN_STEPS } from "../../src/data/chains.ts";
 import { lastLetterTask } from "../../src/data/last_letter.ts";
 import { correctSolution, renderCritique, renderSolution } from "../../src/data/solution_text.ts";
 import { findTask, taskNames } from "../../src/data/tasks.ts";
@@ -16,10 +17,11 @@ function uniformOf(sequence: number): () => number {
   return () => stream.uniform();
 }
 
-function assertSpelt(text: string): void {
-  const tags = vocabularyTokens.filter((token) => token.length > 1)
+function assertSpelt(text: string, words: readonly string[] = []): void {
+  const tags = [...vocabularyTokens, ...words].filter((token) => token.length > 1)
     .sort((a, b) => b.length - a.length);
-  const rest = tags.reduce((left, tag) => left.replaceAll(tag, ""), text);
+  const rest = tags.reduce((left, tag) => left.replaceAll(tag, ""), text)
+    .replaceAll(words.includes("|") ? "|" : "", "");
   for (const character of rest) assert.ok(vocabularyTokens.includes(character), text);
 }
 
@@ -41,7 +43,7 @@ for (const name of taskNames) {
       );
       assert.ok(critique.blocksInOrder && critique.verdict === true);
       assert.deepEqual(critique.stepJudgments, steps.map(() => true));
-      assertSpelt(problem.question + text);
+      assertSpelt(problem.question + text, task.words);
       seenStepCounts.add(steps.length);
     }
     assert.deepEqual([...seenStepCounts].sort(), [1, 2, 3, 4, 5, 6]);
@@ -64,7 +66,7 @@ for (const name of taskNames) {
       assert.ok(critique.blocksInOrder && !critique.textBetweenSteps, text);
       assert.equal(critique.verdict, isRight);
       assert.deepEqual(critique.stepJudgments, labels);
-      assertSpelt(text);
+      assertSpelt(text, task.words);
       for (const [, claim, result, verdict] of text.matchAll(/(.)=(.) \\boxed\{(\w+)\}/g)) {
         assert.equal(claim === result, verdict === "CORRECT", text);
       }
@@ -121,9 +123,133 @@ Deno.test("arithmetic: chains run from left to right modulo 10", () => {
   }
 });
 
+/** The count of every person, from the sentences alone: whoever can be known by now is filled in. */
+function countAll(question: string): Map<string, number> {
+  const counts = new Map<string, number>();
+  const sentences = question.split(". ").slice(0, -1).map((sentence) => sentence.split(" "));
+  for (let round = 0; round < sentences.length; round++) {
+    for (const [person, , number, ...rest] of sentences) {
+      const from = rest.join(" ") === "pens" ? 0 : counts.get(rest[rest.length - 1]);
+      if (from === undefined) continue;
+      const value = Number(number);
+      const means: Record<string, number> = {
+        pens: value,
+        more: from + value,
+        fewer: from - value,
+        times: from * value,
+      };
+      counts.set(person, means[rest[0]]);
+    }
+  }
+  return counts;
+}
+
+Deno.test("chains: who has how many follows from the sentences, and the steps lead there", () => {
+  const seen = { shuffled: 0, beside: 0, branch: 0 };
+  for (let i = 0; i < TRIES; i++) {
+    const problem = chainsTask.makeProblem(uniformOf(i), { minimumSteps: 1, maximumSteps: 10 });
+    const counts = countAll(problem.question);
+    const asked = problem.question.split(" ").at(-1) ?? "";
+    assert.equal(problem.answer, String(counts.get(asked)), problem.question);
+    let before: number | null = null;
+    for (const step of problem.goldSteps) {
+      const [, person, left, operator, right, result] =
+        /^([a-z]+):(\d+)([-+*])(\d+)=(\d+)$/.exec(step) ?? assert.fail(step);
+      const [a, b] = [Number(left), Number(right)];
+      const exact = { "+": a + b, "-": a - b, "*": a * b }[operator];
+      assert.equal(exact, Number(result), step);
+      assert.equal(counts.get(person), exact, step);
+      assert.ok(exact >= 0 && exact <= 99 && (before === null || before === a), step);
+      before = exact;
+    }
+    const sentences = problem.question.split(". ").length - 1;
+    const extra = sentences - problem.goldSteps.length - 1;
+    assert.ok(extra === 0 || extra === 1, problem.question);
+    seen.beside += extra;
+    if (problem.question.split(" pens").length === 2) seen.branch += extra;
+    if (!/^[a-z]+ has \d+ pens/.test(problem.question)) seen.shuffled++;
+  }
+  assert.ok(seen.shuffled > 200, `${seen.shuffled}`);
+  assert.ok(seen.beside > 150 && seen.beside < 250, `${seen.beside}`);
+  assert.ok(seen.branch > 60 && seen.beside - seen.branch > 60, `${seen.branch}`);
+  const tooLong = { minimumSteps: MOST_CHAIN_STEPS + 1, maximumSteps: MOST_CHAIN_STEPS + 1 };
+  assert.throws(() => chainsTask.makeProblem(uniformOf(0), tooLong), /at most 10/);
+});
+
+Deno.test("chains: a mistake is carried on to the answer, whatever its kind", () => {
+  const kinds = new Map<string, number>();
+  for (let i = 0; i < TRIES; i++) {
+    const uniform = uniformOf(i);
+    const problem = chainsTask.makeProblem(uniform, WIDE);
+    const { kind, steps, answer } = chainsTask.corruptSolution(problem, uniform);
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+    const last = steps.at(-1)?.split("=")[1];
+    assert.equal(answer === last, kind !== "answerMismatch", `${steps} ${answer}`);
+    const labels = chainsTask.labelSteps(problem, steps);
+    const wrong = labels.indexOf(false);
+    if (kind === "answerMismatch") assert.equal(wrong, -1);
+    else if (kind !== "skippedStep") assert.ok(wrong >= 0, `${problem.goldSteps} ${steps}`);
+    if (wrong < 0) continue;
+    // All later steps start from a number that is written before them, or is somebody's.
+    for (const step of steps) assert.match(step, /^[a-z]+:\d+[-+*]\d+=\d{1,2}$/);
+  }
+  assert.deepEqual([...kinds.keys()].sort(), [
+    "answerMismatch",
+    "countedDistractor",
+    "miscalculated",
+    "skippedStep",
+    "wrongOperand",
+    "wrongOperator",
+    "wrongReference",
+  ]);
+});
+
+Deno.test("chains: the critique goes on from the right numbers, the claim beside its own", () => {
+  const problem = {
+    question: "cid has 2 times as many as bob. ann has 7 pens. dan has 4 pens. " +
+      "bob has 3 more than ann. how many has cid",
+    answer: "20",
+    goldSteps: ["bob:7+3=10", "cid:10*2=20"],
+  };
+  const steps = ["bob:7+3=11", "cid:11*2=22", "cid:10*2=20", "twenty"];
+  assert.deepEqual(chainsTask.labelSteps(problem, steps), [false, false, false, false]);
+  assert.deepEqual(
+    chainsTask.writeCritique(problem, { steps, answer: "22" }),
+    {
+      steps: [
+        { text: "bob:7+3=10|bob:11", isCorrect: false },
+        { text: "cid:10*2=20|cid:22", isCorrect: false },
+        { text: "-:-|cid:20", isCorrect: false },
+        { text: "-:-|?", isCorrect: false },
+      ],
+      verdict: false,
+    },
+  );
+  // What is claimed counts, and of whom: not how it was found.
+  assert.deepEqual(
+    chainsTask.labelSteps(problem, ["bob:5+5=10", "dan:10*2=20"]),
+    [true, false],
+  );
+  assert.deepEqual(
+    ["bob:7+3=10|bob:11 \\boxed{INCORRECT}", "-:-|?", "bob:7+3|bob:10", "bob:7+3=10", "a|b|c"]
+      .map((text) => chainsTask.readCritiqueStep?.(text)),
+    [
+      { own: "bob:10", claim: "bob:11" },
+      { own: "-:-", claim: "?" },
+      { own: "bob:7+3", claim: "bob:10" },
+      null,
+      null,
+    ],
+  );
+  // Who has the pens, and in which order it is told, does not decide the part; the numbers do.
+  const part = chainsTask.splitOf?.(problem);
+  const goldSteps = ["eve:7+3=10", "fay:10*2=20", "gus:20-1=19"];
+  assert.equal(chainsTask.splitOf?.({ question: "", answer: "19", goldSteps }), part);
+});
+
 Deno.test("an answer is compared without the space around it; none is never right", () => {
   const problem = { question: "cat", answer: "t", goldSteps: ["cat:t"] };
   assert.equal(lastLetterTask.isCorrectAnswer(problem, " t "), true);
   assert.equal(lastLetterTask.isCorrectAnswer(problem, null), false);
-  assert.throws(() => findTask("chess"), /last-letter, arithmetic/);
+  assert.throws(() => findTask("chess"), /last-letter, arithmetic, chains/);
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Template } from "@huggingface/jinja";
 import { Tokenizer } from "@huggingface/tokenizers";
+import { chainsTask } from "../../src/data/chains.ts";
 import { lastLetterTask } from "../../src/data/last_letter.ts";
 import { correctSolution, renderCritique, renderSolution } from "../../src/data/solution_text.ts";
 import {
@@ -76,4 +77,30 @@ Deno.test("the texts of a task and the prompts go through without loss or unknow
 Deno.test("decoding without special tokens keeps the tags", () => {
   const { ids } = tokenizer.encode("<bos><think></think><eos><pad>");
   assert.equal(tokenizer.decode(ids, { skip_special_tokens: true }), "<think></think>");
+});
+
+Deno.test("a task's words are single tokens after the characters, and change no other token", () => {
+  const words = chainsTask.words ?? [];
+  const definition = characterTokenizer(words);
+  const all = [...vocabularyTokens, ...words];
+  assert.deepEqual(definition.model.vocab, Object.fromEntries(all.map((token, id) => [token, id])));
+  assert.equal(Object.keys(definition.model.vocab).length, vocabularyTokens.length + words.length);
+  const wide = new Tokenizer(definition, characterTokenizerConfig());
+  assert.deepEqual(wide.tokenize("bob has 13 more than ann. how many has bob?"), [
+    ...["bob", " has ", "1", "3", " more than ", "ann", ". ", "how many has ", "bob", "?"],
+  ]);
+  for (let i = 0; i < 20; i++) {
+    const stream = new RandomStream(1, streams.problems, 0, i);
+    const uniform = () => stream.uniform();
+    const problem = chainsTask.makeProblem(uniform, { minimumSteps: 2, maximumSteps: 8 });
+    const wrong = chainsTask.corruptSolution(problem, uniform);
+    const critique = renderCritique(chainsTask.writeCritique(problem, wrong));
+    const text = `<bos>${problem.question}?\n${renderSolution(wrong)}\n${critique}<eos>`;
+    const { ids } = wide.encode(text);
+    assert.ok(!ids.includes(vocabularyTokens.indexOf("<unk>")), text);
+    assert.equal(wide.decode(ids), text);
+    // No sentence takes more than eight tokens, its end included.
+    const sentences = problem.question.split(". ").length;
+    assert.ok(wide.encode(problem.question).ids.length <= 8 * sentences, problem.question);
+  }
 });

@@ -61,7 +61,7 @@ function partsOfTask({ task, seed, evaluation, steps, batch }: typeof configs[nu
   return { train, validation: questions("validation"), test: questions("test") };
 }
 
-for (const name of ["last-letter", "arithmetic"]) {
+for (const name of ["last-letter", "arithmetic", "chains"]) {
   Deno.test(`parts: fine-tuning and training on ${name} share no problem across parts`, () => {
     const onTask = configs.filter(({ task, data }) => data === null && task.name === name);
     assert.ok(onTask.length >= 3);

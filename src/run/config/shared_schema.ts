@@ -1,6 +1,7 @@
 /** Parts that the configurations of Tango and of supervised fine-tuning share. */
 
 import { z } from "zod";
+import { MOST_CHAIN_STEPS } from "../../data/chains.ts";
 import { cacheDtypes } from "../../gpu/tensor.ts";
 import { loraTargets } from "../../model/decoder/lora.ts";
 import { flag, oneOf, realNumber, section, text, wholeNumber } from "./schema_fields.ts";
@@ -87,7 +88,7 @@ export const reportSchema = section({
 
 /** The task that makes the problems, and how hard they are; null takes the task's own range. */
 export const taskSchema = section({
-  name: oneOf(["last-letter", "arithmetic"]).default("last-letter").describe(
+  name: oneOf(["last-letter", "arithmetic", "chains"]).default("last-letter").describe(
     "The embedded task that makes the problems.",
   ),
   minimum_steps: wholeNumber({ minimum: 1 }).nullable().default(null).describe(
@@ -110,6 +111,11 @@ export const taskSchema = section({
     const maximum = value[`maximum_${what}`];
     if (minimum !== null && maximum !== null && maximum < minimum) {
       impossible(`maximum_${what}`, `at least task.minimum_${what}, which is ${minimum}`);
+    }
+  }
+  for (const key of ["minimum_steps", "maximum_steps"] as const) {
+    if (value.name === "chains" && (value[key] ?? 0) > MOST_CHAIN_STEPS) {
+      impossible(key, `at most ${MOST_CHAIN_STEPS}, because the task chains has no more names`);
     }
   }
   for (const key of ["minimum_letters", "maximum_letters"] as const) {

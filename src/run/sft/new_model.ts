@@ -1,4 +1,5 @@
 import { camelCased } from "../../base/camel_cased.ts";
+import { findTask } from "../../data/tasks.ts";
 import { characterTokenizer, characterTokenizerConfig } from "../../data/vocabulary.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { ModelConfig } from "../../model/decoder/config.ts";
@@ -9,9 +10,9 @@ import { stopTokensOf } from "../../model/tokenizer/stop_tokens.ts";
 import { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";
 
-/** A model of random weights with the embedded tasks' character vocabulary. */
-export function newModel(gpu: Gpu, { architecture, seed }: SftConfig): LoadedModel {
-  const definition = characterTokenizer();
+/** A model of random weights with the embedded tasks' character vocabulary and the task's own words. */
+export function newModel(gpu: Gpu, { architecture, seed, task }: SftConfig): LoadedModel {
+  const definition = characterTokenizer(findTask(task.name).words);
   const tokenizer = Tokenizer.fromJson(
     { ...definition },
     { ...characterTokenizerConfig() },
