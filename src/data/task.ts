@@ -51,7 +51,7 @@ export interface Task {
   splitOf?(problem: Problem): Split;
   /** Whether an answer taken from a solution equals the problem's. */
   isCorrectAnswer(problem: Problem, answer: string | null): boolean;
-  /** True label of every step of any solution; for measuring, never for training by reward. */
+  /** True label of every step of any solution; for measuring, and for training by oracle judgments alone. */
   labelSteps(problem: Problem, steps: readonly string[]): boolean[];
   /** The correct solution with one realistic mistake, carried through to the answer. */
   corruptSolution(problem: Problem, uniform: Uniform): CorruptedSolution;

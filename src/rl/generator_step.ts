@@ -1,4 +1,11 @@
-import { tangoAdvantages } from "./advantage/advantages.ts";
+import { creditedAdvantages, type ProcessForm } from "./advantage/advantages.ts";
+import { expectedSteps } from "./advantage/expected_steps.ts";
+import type { JudgedResponse } from "./advantage/judged_response.ts";
+import {
+  earnedAlpha,
+  type JudgmentQuality,
+  updateJudgmentQuality,
+} from "./advantage/judgment_quality.ts";
 import { sampleGroups } from "./dynamic_sampling.ts";
 import { Judging } from "./judging.ts";
 import { type Learned, learnFrom, type LearningOptions } from "./learn_from.ts";
@@ -7,8 +14,15 @@ import { shareOut } from "../distributed/shared_work.ts";
 import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
 import { type Critique, type ProblemSource, type Solution, solve } from "./responses.ts";
-import { type GeneratorReward, generatorReward } from "./reward/rewards.ts";
-import type { AdvantageEstimator, ScoredResponse } from "./advantage/scored_response.ts";
+import { generatorReward } from "./reward/rewards.ts";
+import type { AdvantageEstimator } from "./advantage/scored_response.ts";
+import {
+  dealtJudgments,
+  type JudgmentSource,
+  needsVerifier,
+  type StepJudgments,
+  stepJudgments,
+} from "./advantage/step_judgments.ts";
 import type { RolloutResponse, Sampling } from "../engine/sampling/rollout.ts";
 import { findUnsound } from "./soundness.ts";
 import { mean } from "../base/statistics.ts";
@@ -39,11 +53,19 @@ export interface GeneratorStepOptions<Problem> extends LearningOptions {
   } & OverlongOptions;
   readonly advantage: {
     readonly estimator: AdvantageEstimator;
+    readonly process: ProcessForm;
+    readonly oracleAccuracy: number;
     readonly outcomeWeight: number;
     readonly processWeight: number;
   };
-  /** Share of the process part of the advantage. */
+  /** Source of the judgments of steps; null: none are judged. `verifier` and `permuted` need a verifier. */
+  readonly judgments: JudgmentSource | null;
+  /** Share of the process part of the advantage; where it is earned, the most it may be. */
   readonly alpha: number;
+  /** Whether alpha goes by the quality of the judgments, this step's among them. */
+  readonly alphaIsEarned: boolean;
+  /** The moving averages so far; null before the first step that was judged. */
+  readonly judgmentQuality: JudgmentQuality | null;
   /** Null: a correct answer earns 1, any other 0. */
   readonly reward: SolutionReward<Problem> | null;
   readonly sampling: Sampling;
@@ -55,16 +77,26 @@ export interface GeneratorStepOptions<Problem> extends LearningOptions {
 export interface RewardedSolution<Problem> {
   readonly solution: Solution<Problem>;
   readonly critiques: readonly Critique<Problem>[];
-  readonly reward: GeneratorReward;
+  readonly reward: Readonly<{ outcome: number; steps: readonly number[] }>;
   /** [response tokens] */
   readonly advantages: Float32Array;
+  /** The outcome part's contribution to each of them. */
+  readonly outcomeAdvantage: number;
   /** The response token that ends each step. */
   readonly stepEndTokens: readonly number[];
+  /** What the process advantage was made of; null without judgments of all steps. */
+  readonly judgments: StepJudgments;
+  /** Steps that its problem is thought to need. */
+  readonly expectedSteps: number;
 }
 
 /** Result of a generator step. */
 export interface GeneratorStepResult<Problem> extends Learned {
   readonly judged: readonly RewardedSolution<Problem>[];
+  /** Share of the process part that this step had. */
+  readonly alpha: number;
+  /** The moving averages after this step. */
+  readonly judgmentQuality: JudgmentQuality | null;
   /** Batches that were sampled, and the share of all their groups whose rewards are unequal. */
   readonly sampledBatches: number;
   readonly unequalShare: number;
@@ -94,8 +126,11 @@ export async function generatorStep<Problem>(
   draw: (batch: number) => readonly Problem[],
   options: GeneratorStepOptions<Problem>,
 ): Promise<GeneratorStepResult<Problem>> {
-  const { rollout, rewards, advantage, alpha, during } = options;
+  const { rollout, rewards, advantage, during } = options;
   const { groupSize, batchSize, verificationsPerSolution: m } = rollout;
+  if (verifier === null && options.judgments !== null && needsVerifier(options.judgments)) {
+    throw new Error(`${options.judgments} judgments without a verifier`);
+  }
   // Which solutions a further batch leaves is known only at its end.
   const judging = verifier && new Judging(generator, verifier, source, {
     count: m,
@@ -121,6 +156,19 @@ export async function generatorStep<Problem>(
   const critiques = judging
     ? await during("verification", () => judging.critiquesOf(solutions))
     : [];
+  const judged = judge(source, solutions, critiques, options);
+  const judgmentQuality = judged.some((one) => one !== null)
+    ? updateJudgmentQuality(
+      options.judgmentQuality,
+      solutions.map(({ correct }, i) => ({ isCorrect: correct, judgments: judged[i] })),
+    )
+    : options.judgmentQuality;
+  const alpha = options.alphaIsEarned ? earnedAlpha(options.alpha, judgmentQuality) : options.alpha;
+  const groups = solutions.map((_, i) => Math.floor(i / groupSize));
+  const credited = options.judgments === "permuted"
+    ? dealtJudgments(judged, groups, options.sampling)
+    : judged;
+  const expected = expectedStepsOf(source, solutions, groups, options);
   const rewarded = solutions.map((solution, i) => {
     const own = critiques.slice(i * m, (i + 1) * m);
     const reward = generatorReward({
@@ -133,28 +181,101 @@ export async function generatorStep<Problem>(
     });
     const { length } = solution.rollout.tokens;
     const penalty = overlongPenalty(length, generator.maximumResponse, rewards);
-    const stepEndTokens = lastTokenOfSpans(solution.tokenTexts, solution.parsed.steps);
-    const outcome = reward.outcome + penalty;
-    return { solution, critiques: own, reward: { ...reward, outcome }, stepEndTokens };
+    return {
+      solution,
+      critiques: own,
+      reward: {
+        outcome: reward.outcome + penalty,
+        steps: stepRewardsOf(reward.steps, credited[i], options),
+      },
+      stepEndTokens: lastTokenOfSpans(solution.tokenTexts, solution.parsed.steps),
+      judgments: credited[i],
+      expectedSteps: expected[i],
+    };
   });
-  const scored: ScoredResponse[] = rewarded.map(({ solution, reward, stepEndTokens }, i) => ({
-    group: Math.floor(i / groupSize),
-    responseLength: solution.rollout.tokens.length,
-    reward: reward.outcome,
-    stepRewards: reward.steps,
-    stepEndTokens: reward.steps.length > 0 ? stepEndTokens : [],
+  const scored: JudgedResponse[] = rewarded.map((one, i) => ({
+    group: groups[i],
+    responseLength: one.solution.rollout.tokens.length,
+    reward: one.reward.outcome,
+    stepRewards: one.reward.steps,
+    stepEndTokens: one.reward.steps.length > 0 ? one.stepEndTokens : [],
+    isCorrect: one.solution.correct,
+    judgments: one.judgments,
+    ownStepEnds: one.stepEndTokens,
+    missingSteps: Math.max(0, one.expectedSteps - one.stepEndTokens.length),
   }));
-  const advantages = tangoAdvantages(scored, advantage.estimator, { ...advantage, alpha });
+  const { combined, ofOutcome } = creditedAdvantages(scored, { ...advantage, alpha });
   const unsound = findUnsound(solutions, critiques);
-  const learned = await learnFrom(generator, solutions, scored, advantages, unsound, options);
+  const learned = await learnFrom(generator, solutions, scored, combined, unsound, options);
   return {
-    judged: rewarded.map((one, i) => ({ ...one, advantages: advantages[i] })),
+    judged: rewarded.map((one, i) => ({
+      ...one,
+      advantages: combined[i],
+      outcomeAdvantage: ofOutcome[i],
+    })),
+    alpha,
+    judgmentQuality,
     ...learned,
     sampledBatches: sampled.batches,
     unequalShare: sampled.unequalShare,
     rewardMetrics: meansOf(scoredSolutions.map(({ metrics }) => metrics)),
     sampledTokens: solutionTokens + tokensOf(critiques),
   };
+}
+
+/** What is said of the steps of each solution. */
+function judge<Problem>(
+  source: ProblemSource<Problem>,
+  solutions: readonly Solution<Problem>[],
+  critiques: readonly Critique<Problem>[],
+  { judgments, advantage, rollout, sampling }: GeneratorStepOptions<Problem>,
+): StepJudgments[] {
+  if (judgments === null) return solutions.map(() => null);
+  const m = rollout.verificationsPerSolution;
+  const judgeable = solutions.map(({ problem, parsed: { steps } }, i) => ({
+    stepCount: steps.length,
+    critiques: critiques.slice(i * m, (i + 1) * m).map(({ parsed }) => parsed),
+    trueLabels() {
+      if (source.labelSteps) return source.labelSteps(problem, steps.map(({ text }) => text));
+      throw new Error(`${source.sourceName(problem)} has no true labels of steps`);
+    },
+  }));
+  const { seed, step } = sampling;
+  const { oracleAccuracy } = advantage;
+  return stepJudgments(judgeable, { source: judgments, oracleAccuracy, seed, step });
+}
+
+/** Steps that each solution's problem needs: true numbers for true labels, else what outcomes tell. */
+function expectedStepsOf<Problem>(
+  source: ProblemSource<Problem>,
+  solutions: readonly Solution<Problem>[],
+  groups: readonly number[],
+  { judgments }: GeneratorStepOptions<Problem>,
+): number[] {
+  if (judgments !== "oracle") {
+    return expectedSteps(solutions.map(({ correct, parsed }, i) => ({
+      group: groups[i],
+      isCorrect: correct,
+      stepCount: parsed.steps.length,
+    })));
+  }
+  return solutions.map(({ problem }) => {
+    if (source.neededSteps) return source.neededSteps(problem);
+    throw new Error(`${source.sourceName(problem)} does not know how many steps a problem needs`);
+  });
+}
+
+/** Step rewards are divided by their number where they are summed up, as published, and nowhere else. */
+function stepRewardsOf<Problem>(
+  critiqued: readonly number[],
+  judgments: StepJudgments,
+  options: GeneratorStepOptions<Problem>,
+): readonly number[] {
+  if (judgments === null) return [];
+  if (options.advantage.process !== "sum-to-go") return judgments;
+  // The mean of the critiques' own quotients: the published order of operations, to the last bit.
+  if (options.judgments === "verifier") return critiqued;
+  return judgments.map((judgment) => judgment / judgments.length);
 }
 
 const tokensOf = (responses: readonly { readonly rollout: RolloutResponse }[]) =>

@@ -19,8 +19,10 @@ export interface ProblemSource<Problem> {
   isCorrect(problem: Problem, answer: string | null): boolean | Promise<boolean>;
   /** Whether two given answers to a problem are the same; the reference has no part in it. */
   isSameAnswer(problem: Problem, answer: string, other: string): boolean | Promise<boolean>;
-  /** True labels of a solution's steps where the task knows them; for measuring only. */
+  /** True labels of a solution's steps where the task knows them; for measuring, and for oracle judgments. */
   labelSteps?(problem: Problem, steps: readonly string[]): boolean[];
+  /** Steps of the right solution where the task knows them; for oracle judgments only. */
+  neededSteps?(problem: Problem): number;
 }
 
 /** A generator response, read and checked. */

@@ -1,4 +1,7 @@
+import { firstErrorAdvantages } from "./first_error.ts";
+import type { JudgedResponse } from "./judged_response.ts";
 import { outcomeAdvantages } from "./outcome_advantages.ts";
+import { ownStepAdvantages } from "./own_step.ts";
 import { processAdvantages } from "./process_advantages.ts";
 import type { AdvantageEstimator, ScoredResponse } from "./scored_response.ts";
 
@@ -42,4 +45,53 @@ export function tangoAdvantages(
     processAdvantages(responses, estimator),
     weights,
   );
+}
+
+/**
+ * The form of the process advantage: the sum of the rewards of the steps that end at or after a token, the
+ * judgment of its own step, or the outcome advantage without blame for what came before the first error.
+ */
+export type ProcessForm = "sum-to-go" | "own-step" | "first-error" | "first-error-soft";
+
+/** How step judgments become advantages. */
+export interface CreditOptions extends AdvantageWeights {
+  readonly estimator: AdvantageEstimator;
+  readonly process: ProcessForm;
+}
+
+/** Advantage of every response token, one row [T] per response. */
+export interface CreditedAdvantages {
+  readonly combined: readonly Float32Array[];
+  /** The outcome part's contribution to them, one number for each response. */
+  readonly ofOutcome: readonly number[];
+}
+
+/**
+ * Advantages whose process part has the given form.
+ *
+ * @param responses the global batch
+ * @throws Error as the functions of the forms do
+ */
+export function creditedAdvantages(
+  responses: readonly JudgedResponse[],
+  { estimator, process, ...weights }: CreditOptions,
+): CreditedAdvantages {
+  const outcome = outcomeAdvantages(responses, estimator);
+  const combined = combineAdvantages(outcome, processPart(), weights);
+  // The published form gives the last token nothing else, but for REINFORCE++'s whitening.
+  const ofOutcome = process === "sum-to-go"
+    ? combined.map((row) => row[row.length - 1])
+    : outcome.map((row) => Math.fround((1 - weights.alpha) * weights.outcomeWeight * row[0]));
+  return { combined, ofOutcome };
+
+  function processPart(): Float32Array[] {
+    switch (process) {
+      case "sum-to-go":
+        return processAdvantages(responses, estimator);
+      case "own-step":
+        return ownStepAdvantages(responses, estimator);
+      default:
+        return firstErrorAdvantages(outcome, responses, process === "first-error-soft");
+    }
+  }
 }

@@ -45,7 +45,7 @@ export function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfig
     );
   }
   const { alpha } = advantage;
-  const alphaFalls = alpha.initial > 0 && alpha.schedule !== "none";
+  const alphaFalls = alpha.initial > 0 && !["none", "earned"].includes(alpha.schedule);
   if (alphaFalls && alpha.minimum > alpha.initial) {
     impossible(
       ["advantage", "alpha", "minimum"],
@@ -59,6 +59,20 @@ export function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfig
       alpha.minimum,
       "greater than 0, because exp never reaches 0 (linear and cosine do)",
     );
+  }
+  if (alpha.schedule === "earned" && advantage.judgments === "constant") {
+    const message =
+      "exp, linear, cosine or none, because advantage.judgments constant earns nothing";
+    impossible(["advantage", "alpha", "schedule"], alpha.schedule, message);
+  }
+  if (advantage.judgments === "oracle" && value.data !== null) {
+    const message = "verifier, permuted or constant, because the problems of files have no true " +
+      "labels of steps (an embedded task's have, with data: null)";
+    impossible(["advantage", "judgments"], advantage.judgments, message);
+  }
+  if (advantage.oracle_accuracy !== 1 && advantage.judgments !== "oracle") {
+    const message = `1, because advantage.judgments is ${advantage.judgments}`;
+    impossible(["advantage", "oracle_accuracy"], advantage.oracle_accuracy, message);
   }
   for (const name of ["generator", "verifier"] as const) {
     const policy = value[name];

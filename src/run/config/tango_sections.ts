@@ -154,8 +154,8 @@ const alphaSchema = section({
   minimum: realNumber({ minimum: 0, maximum: 1 }).default(0.001).describe(
     "α at the last.",
   ),
-  schedule: oneOf(["exp", "linear", "cosine", "none"]).default("exp").describe(
-    "How α falls over the generator's steps after its warm-up.",
+  schedule: oneOf(["exp", "linear", "cosine", "none", "earned"]).default("exp").describe(
+    "How α falls over the generator's steps after its warm-up; `none` keeps the first, `earned` takes as much of it as the step judgments are better than chance about outcomes.",
   ),
   decay_fraction: realNumber({ above: 0, maximum: 1 }).default(1).describe(
     "With exp: the share of the generator's steps after which the minimum is reached.",
@@ -169,6 +169,16 @@ export const advantageSchema = section({
   ),
   alpha: alphaSchema.prefault({}).describe(
     "α: the share of the process advantage in the generator's advantage.",
+  ),
+  process: oneOf(["sum-to-go", "own-step", "first-error", "first-error-soft"]).default("sum-to-go")
+    .describe(
+      "What a token gets of the steps: as published, the sum of those that end at or after it; the judgment of its own; or the outcome advantage, in wrong solutions from the first flagged step on alone (`-soft`: by the critiques' share).",
+    ),
+  judgments: oneOf(["verifier", "permuted", "constant", "oracle"]).default("verifier").describe(
+    "Who judges the steps: the verifier; the same dealt out at random within each group; nobody, all are CORRECT; or the task's true labels. The last two need no verifier.",
+  ),
+  oracle_accuracy: realNumber({ above: 0.5, maximum: 1 }).default(1).describe(
+    "With judgments oracle: the share of true labels that are told as they are.",
   ),
   outcome_weight: realNumber({ minimum: 0 }).default(1).describe(
     "Weight of the outcome advantage.",

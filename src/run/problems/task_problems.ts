@@ -64,6 +64,7 @@ export class TaskProblems implements Problems<Problem> {
       isCorrect: (problem, answer) => task.isCorrectAnswer(problem, answer),
       isSameAnswer: (_, answer, other) => answer.trim() === other.trim(),
       labelSteps: (problem, steps) => task.labelSteps(problem, steps),
+      neededSteps: (problem) => problem.goldSteps.length,
     };
   }
 

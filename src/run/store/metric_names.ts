@@ -33,6 +33,17 @@ export const METRIC = {
   verifierLength: "verifier/completions/mean_length",
   /** Mean number of steps in a solution. */
   generatorSteps: "generator/mean_steps",
+  /** Share of solutions with more, and with fewer steps than their group says that the problem needs. */
+  moreSteps: "generator/frac_more_steps",
+  fewerSteps: "generator/frac_fewer_steps",
+  /** Share of steps without a letter or digit. */
+  emptySteps: "generator/frac_empty_steps",
+  /** Share of steps that repeat the question or an earlier step. */
+  repeatedSteps: "generator/frac_repeated_steps",
+  /** Mean tokens in a step. */
+  stepTokens: "generator/step_tokens",
+  /** Moving balanced accuracy of "every step is CORRECT" about outcomes, 0 to 1. */
+  judgmentQuality: "advantage/judgment_quality",
   /** Largest |log-prob while sampling − log-prob while training| over the step's tokens. */
   logProbDifference: "sampling/logp_difference/max",
   /** Tokens trained on per second (timings.jsonl). */

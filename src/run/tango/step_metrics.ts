@@ -1,6 +1,6 @@
 import type { Metrics } from "../store/metrics_log.ts";
 import { critiqueMetrics } from "../../rl/evaluation.ts";
-import type { GeneratorStepResult } from "../../rl/generator_step.ts";
+import type { GeneratorStepResult, RewardedSolution } from "../../rl/generator_step.ts";
 import type { PolicyUpdateMetrics } from "../../rl/update/policy_update.ts";
 import type { ProblemSource } from "../../rl/responses.ts";
 import type { RolloutResponse } from "../../engine/sampling/rollout.ts";
@@ -10,6 +10,8 @@ import {
   type VerifierMetrics,
 } from "../../rl/measures/verifier_metrics.ts";
 import type { VerifierStepResult } from "../../rl/verifier_step.ts";
+import { judgmentAccuracy, type JudgmentQuality } from "../../rl/advantage/judgment_quality.ts";
+import { stepHabits } from "../../rl/measures/step_habits.ts";
 import { METRIC } from "../store/metric_names.ts";
 
 const average = (values: readonly number[]) => values.length === 0 ? 0 : mean(values);
@@ -19,13 +21,15 @@ const deviation = (values: readonly number[]) =>
 
 /** Metrics of a generator step. */
 export function generatorMetrics<Problem>(
+  source: ProblemSource<Problem>,
   result: GeneratorStepResult<Problem>,
-  { alpha, learningRate }: { readonly alpha: number; readonly learningRate: number },
+  { learningRate }: { readonly learningRate: number },
 ): Metrics {
-  const { judged, update, fracRewardZeroStd } = result;
+  const { judged, alpha, judgmentQuality, update, fracRewardZeroStd } = result;
   const rewards = judged.map(({ reward }) => reward.outcome);
   const critiques = judged.flatMap(({ critiques }) => critiques);
   const stepRewards = judged.flatMap(({ reward }) => reward.steps);
+  const isJudged = critiques.length > 0 || stepRewards.length > 0;
   return {
     [METRIC.generatorReward]: average(rewards),
     "generator/reward_std": deviation(rewards),
@@ -34,6 +38,7 @@ export function generatorMetrics<Problem>(
     "generator/format_score": average(judged.map(({ solution }) => solution.formatScore)),
     [METRIC.generatorSteps]: average(judged.map(({ solution }) => solution.parsed.steps.length)),
     "generator/max_steps": Math.max(...judged.map(({ solution }) => solution.parsed.steps.length)),
+    ...habitMetrics(source, judged),
     "generator/sampled_batches": result.sampledBatches,
     "generator/frac_unequal_rewards": result.unequalShare,
     ...Object.fromEntries(
@@ -44,11 +49,16 @@ export function generatorMetrics<Problem>(
     [METRIC.alpha]: alpha,
     ...lengthMetrics("generator", judged.map(({ solution }) => solution.rollout)),
     ...updateMetrics("generator", update, learningRate),
+    ...qualityMetric(judgmentQuality),
+    ...(isJudged
+      ? {
+        "generator/step_reward": average(stepRewards),
+        "generator/frac_with_step_rewards": share(
+          judged.map(({ reward }) => reward.steps.length > 0),
+        ),
+      }
+      : {}),
     ...(critiques.length === 0 ? {} : {
-      "generator/step_reward": average(stepRewards),
-      "generator/frac_with_step_rewards": share(
-        judged.map(({ reward }) => reward.steps.length > 0),
-      ),
       "generator/verdict_disagreement": share(
         critiques.map(({ parsed, solution }) =>
           parsed.verdict !== null && parsed.verdict !== solution.correct
@@ -62,6 +72,32 @@ export function generatorMetrics<Problem>(
       ),
     }),
   };
+}
+
+/** Counts of what rewards for steps invite to: see `StepHabits`. */
+function habitMetrics<Problem>(
+  source: ProblemSource<Problem>,
+  judged: readonly RewardedSolution<Problem>[],
+): Metrics {
+  const habits = stepHabits(judged.map(({ solution, stepEndTokens, expectedSteps }) => ({
+    question: source.question(solution.problem),
+    steps: solution.parsed.steps.map(({ text }) => text),
+    stepEndTokens,
+    expectedSteps,
+  })));
+  return {
+    [METRIC.moreSteps]: habits.moreShare,
+    [METRIC.fewerSteps]: habits.fewerShare,
+    [METRIC.emptySteps]: habits.emptyShare,
+    [METRIC.repeatedSteps]: habits.repeatedShare,
+    [METRIC.stepTokens]: habits.meanTokens,
+  };
+}
+
+/** What `advantage.alpha.schedule: earned` goes by, whether or not alpha is earned. */
+function qualityMetric(quality: JudgmentQuality | null): Metrics {
+  const accuracy = quality && judgmentAccuracy(quality);
+  return accuracy === null ? {} : { [METRIC.judgmentQuality]: accuracy };
 }
 
 /** Metrics of a verifier step. */

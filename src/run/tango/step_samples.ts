@@ -14,7 +14,8 @@ export function generatorSamples<Problem>(
   count: number,
 ): Sample[] {
   return spreadPlaces(judged.length, count).map((place) => {
-    const { solution, critiques, reward, advantages, stepEndTokens } = judged[place];
+    const { solution, critiques, reward, advantages, outcomeAdvantage, stepEndTokens } =
+      judged[place];
     return {
       ...solutionSample(step, "generator", source, solution),
       critiques: critiques.map(critiqueSample),
@@ -24,8 +25,7 @@ export function generatorSamples<Problem>(
         outcome: reward.outcome,
       },
       stepRewards: reward.steps,
-      // After the last step the process part is 0: the last token carries the outcome part alone.
-      outcomeAdvantage: advantages[advantages.length - 1],
+      outcomeAdvantage,
       stepAdvantages: stepEndTokens.map((token) => advantages[token]),
       tokens: packTokens({
         texts: solution.tokenTexts,

@@ -122,12 +122,14 @@ export class TangoRun implements Course<TangoConfig> {
       policies: this.policies,
       problems: this.problems,
       reward: this.reward,
+      judgmentQuality: this.#state.judgmentQuality,
       next: nextStep(this.#schedule, after),
       during,
     };
     const train = step.phase === "generator" ? trainGenerator : trainVerifier;
     const outcome = await train(context, step, this.#state.classCounts);
-    this.#state = { ...this.#state, position: after, classCounts: outcome.classCounts };
+    const { classCounts, judgmentQuality } = outcome;
+    this.#state = { ...this.#state, position: after, classCounts, judgmentQuality };
     return {
       ...outcome,
       phase: step.phase,
@@ -168,10 +170,11 @@ export class TangoRun implements Course<TangoConfig> {
   }
 
   state() {
-    const { position, classCounts } = this.#state;
+    const { position, classCounts, judgmentQuality } = this.#state;
     return {
       position: { ...position },
       classCounts: classCounts && { ...classCounts },
+      judgmentQuality: judgmentQuality && { ...judgmentQuality },
       problemPosition: this.problems.position,
     };
   }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { ClassCounts } from "../../rl/advantage/class_reweighting.ts";
+import type { JudgmentQuality } from "../../rl/advantage/judgment_quality.ts";
 import { initialPosition, type TangoPosition } from "../../rl/schedule/tango_schedule.ts";
 import { madeOf } from "../../distributed/placed.ts";
 import type { TrainedModels } from "../store/trained_models.ts";
@@ -11,13 +12,20 @@ export interface TangoState {
   readonly position: TangoPosition;
   /** Moving averages of the verifier's class counts; null before its first step. */
   readonly classCounts: ClassCounts | null;
+  /** Moving averages of how step judgments agree with outcomes; null before the first. */
+  readonly judgmentQuality: JudgmentQuality | null;
   /** Records of the files that were gone through. */
   readonly problemPosition: number;
 }
 
 /** The state before the first step. */
 export function initialState(): TangoState {
-  return { position: initialPosition(), classCounts: null, problemPosition: 0 };
+  return {
+    position: initialPosition(),
+    classCounts: null,
+    judgmentQuality: null,
+    problemPosition: 0,
+  };
 }
 
 /** A state as checkpoints keep it. */
@@ -29,6 +37,13 @@ export const tangoStateSchema = z.object({
     cycleSteps: countSchema,
   }),
   classCounts: z.object({ positive: z.number(), negative: z.number() }).nullable(),
+  judgmentQuality: z.object({
+    right: z.number(),
+    rightPassed: z.number(),
+    wrong: z.number(),
+    wrongFlagged: z.number(),
+    // Earlier versions did not measure it.
+  }).nullable().default(null),
   problemPosition: countSchema,
 });
 

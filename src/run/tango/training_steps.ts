@@ -6,6 +6,8 @@ import type { AdamwNumbers } from "../../model/decoder/optimizer.ts";
 import { streams } from "../../random/philox.ts";
 import { alphaAt } from "../../rl/schedule/alpha_schedule.ts";
 import type { ClassCounts } from "../../rl/advantage/class_reweighting.ts";
+import type { JudgmentQuality } from "../../rl/advantage/judgment_quality.ts";
+import { needsVerifier } from "../../rl/advantage/step_judgments.ts";
 import { generatorStep } from "../../rl/generator_step.ts";
 import type { Learned } from "../../rl/learn_from.ts";
 import { learningRateAt } from "../../rl/schedule/learning_rate.ts";
@@ -36,6 +38,8 @@ export interface StepContext {
   readonly policies: Policies;
   readonly problems: Problems;
   readonly reward: CustomReward | null;
+  /** The moving averages of the generator steps before this one; null before the first that was judged. */
+  readonly judgmentQuality: JudgmentQuality | null;
   /** Runs the step's phases. */
   readonly during: DuringPhase;
   /** The step that comes next; null when none is left. */
@@ -53,18 +57,22 @@ export interface StepOutcome {
   readonly answers: { readonly [Policy in PolicyName]?: Answered };
   /** The verifier's moving averages after this step; a generator step leaves them as they are. */
   readonly classCounts: ClassCounts | null;
+  /** Those of the judgments; a verifier step leaves them as they are. */
+  readonly judgmentQuality: JudgmentQuality | null;
 }
 
 /** Trains the generator. */
 export async function trainGenerator(
-  { config, policies, problems, reward, during }: StepContext,
+  { config, policies, problems, reward, judgmentQuality, during }: StepContext,
   step: TangoStep,
   classCounts: ClassCounts | null,
 ): Promise<StepOutcome> {
   const { rollout, advantage, rewards, loss, schedule } = camelCased(config);
   const { generator, verifier } = policies;
-  const judge = step.stage === "generatorWarmup" ? null : verifier;
-  const alpha = judge
+  const isWarmup = step.stage === "generatorWarmup";
+  const judge = isWarmup ? null : verifier;
+  const isJudged = !isWarmup && (judge !== null || !needsVerifier(advantage.judgments));
+  const alpha = isJudged
     ? alphaAt(advantage.alpha, step.alphaStep, generatorStepsAfterWarmup(schedule))
     : 0;
   const adamw = adamwOf(config, "generator", step.generatorStep);
@@ -78,7 +86,10 @@ export async function trainGenerator(
       rollout,
       rewards,
       advantage,
+      judgments: isJudged ? advantage.judgments : null,
       alpha,
+      alphaIsEarned: advantage.alpha.schedule === "earned",
+      judgmentQuality,
       reward: reward && reward(source),
       masking: loss,
       loss: lossOptions(config, generator.maximumResponse),
@@ -92,12 +103,13 @@ export async function trainGenerator(
   const { judged } = result;
   const [{ solution, critiques: [critique] }] = judged;
   return {
-    metrics: { ...generatorMetrics(result, { alpha, ...adamw }), ...dataMetrics(problems) },
+    metrics: { ...generatorMetrics(source, result, adamw), ...dataMetrics(problems) },
     samples: generatorSamples(step.globalStep, source, result, config.samples_per_step),
     tokens: result.sampledTokens,
     learned: result,
     answers: { generator: answered(solution), ...(critique && { verifier: answered(critique) }) },
     classCounts,
+    judgmentQuality: result.judgmentQuality,
   };
 }
 
@@ -157,6 +169,7 @@ export async function trainVerifier(
     learned: result,
     answers: { generator: answered(critique.solution), verifier: answered(critique) },
     classCounts: result.classCounts,
+    judgmentQuality: context.judgmentQuality,
   };
 }
 

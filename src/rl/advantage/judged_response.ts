@@ -1,0 +1,45 @@
+import type { ScoredResponse } from "./scored_response.ts";
+import type { StepJudgments } from "./step_judgments.ts";
+
+/** A rewarded response with judgments of its K steps. */
+export interface JudgedResponse extends ScoredResponse {
+  /** Whether its answer is right. */
+  readonly isCorrect: boolean;
+  readonly judgments: StepJudgments;
+  /** Response token that ends each of the K steps, ascending. */
+  readonly ownStepEnds: readonly number[];
+  /** Steps that the problem needs and the solution lacks. */
+  readonly missingSteps: number;
+}
+
+/**
+ * A number for each token from the first to the last that has one: the value of its own step, which holds the
+ * tokens from the end of the step before (exclusive) to its own end. Tokens after the last step get `after`,
+ * or none when that is null.
+ */
+export function layOnSteps(
+  { responseLength, ownStepEnds }: JudgedResponse,
+  values: readonly number[],
+  after: number | null,
+): number[] {
+  const length = after === null ? (ownStepEnds.at(-1) ?? -1) + 1 : responseLength;
+  let step = 0;
+  return Array.from({ length }, (_, token) => {
+    while (step < ownStepEnds.length && ownStepEnds[step] < token) step++;
+    return values[step] ?? after ?? 0;
+  });
+}
+
+/** @throws Error when a response's ends and judgments are not those of its steps */
+export function expectJudged(responses: readonly JudgedResponse[]): void {
+  responses.forEach(({ ownStepEnds, judgments, responseLength }, index) => {
+    const ascending = ownStepEnds.every((token, step) =>
+      token >= (step === 0 ? 0 : ownStepEnds[step - 1]) && token < responseLength
+    );
+    if (ascending && (judgments === null || judgments.length === ownStepEnds.length)) return;
+    throw new Error(
+      `response ${index}: expected an ascending end token below ${responseLength} and a judgment for each ` +
+        `step, found [${ownStepEnds.join(", ")}] and [${judgments?.join(", ")}]`,
+    );
+  });
+}

@@ -1,0 +1,123 @@
+import { groupIndices, mean } from "../../base/statistics.ts";
+import { RandomStream, streams } from "../../random/philox.ts";
+
+/**
+ * Where the judgments of the steps come from: the verifier's critiques, the same dealt out at random within
+ * each group, CORRECT for every step, or the task's true labels.
+ */
+export type JudgmentSource = "verifier" | "permuted" | "constant" | "oracle";
+
+/** Whether a source's judgments are read from critiques. */
+export function needsVerifier(source: JudgmentSource): boolean {
+  return source === "verifier" || source === "permuted";
+}
+
+/** A judgment of each of the K steps, from -1 (INCORRECT) to 1 (CORRECT); null when there is none of all of them. */
+export type StepJudgments = readonly number[] | null;
+
+/** Where the random numbers of a step's judgments are. */
+export interface JudgmentPlace {
+  readonly seed: number;
+  readonly step: number;
+}
+
+/** A solution whose steps are to be judged. */
+export interface JudgeableSolution {
+  readonly stepCount: number;
+  readonly critiques: readonly { readonly stepJudgments: readonly boolean[] }[];
+  /** True labels of its steps; only the oracle asks. */
+  trueLabels(): readonly boolean[];
+}
+
+/** How steps are judged. */
+export interface JudgmentOptions extends JudgmentPlace {
+  readonly source: JudgmentSource;
+  /** Share of true labels that the oracle tells as they are. */
+  readonly oracleAccuracy: number;
+}
+
+/**
+ * The judgments of a batch's solutions, one array [K] each. Those of `permuted` are the verifier's, which
+ * `dealtJudgments` deals out once their quality has been measured.
+ */
+export function stepJudgments(
+  solutions: readonly JudgeableSolution[],
+  options: JudgmentOptions,
+): StepJudgments[] {
+  return solutions.map((solution, place) => {
+    switch (options.source) {
+      case "constant":
+        return constantJudgments(solution.stepCount);
+      case "oracle":
+        return oracleJudgments(solution.trueLabels(), options.oracleAccuracy, options, place);
+      default:
+        return critiquedJudgments(solution.critiques, solution.stepCount);
+    }
+  });
+}
+
+/**
+ * The mean over those critiques that judged exactly K steps; null when none did. A solution without steps
+ * needs no critique: its judgments are none.
+ */
+export function critiquedJudgments(
+  critiques: readonly { readonly stepJudgments: readonly boolean[] }[],
+  stepCount: number,
+): StepJudgments {
+  if (stepCount === 0) return [];
+  const whole = critiques.filter(({ stepJudgments }) => stepJudgments.length === stepCount);
+  if (whole.length === 0) return null;
+  return Array.from(
+    { length: stepCount },
+    (_, step) => mean(whole.map(({ stepJudgments }) => stepJudgments[step] ? 1 : -1)),
+  );
+}
+
+/** CORRECT for every step: what step rewards teach whatever is judged. */
+export function constantJudgments(stepCount: number): StepJudgments {
+  return new Array<number>(stepCount).fill(1);
+}
+
+/**
+ * True labels, each kept with probability `accuracy` and else turned round, for right and wrong steps alike,
+ * so that their balanced accuracy is `accuracy`. For experiments: a real verifier has no labels.
+ *
+ * @param place of the solution in its batch
+ */
+export function oracleJudgments(
+  labels: readonly boolean[],
+  accuracy: number,
+  { seed, step }: JudgmentPlace,
+  place: number,
+): StepJudgments {
+  const random = new RandomStream(seed, streams.oracleJudgments, step, place);
+  return labels.map((label) => label === random.uniform() < accuracy ? 1 : -1);
+}
+
+/**
+ * The judgments of each group's solutions dealt out again among all their steps, by Fisher and Yates' shuffle:
+ * as many of each kind, saying nothing about any step. Solutions without judgments stay without.
+ *
+ * @param groups the group of each solution
+ */
+export function dealtJudgments(
+  judgments: readonly StepJudgments[],
+  groups: readonly number[],
+  { seed, step }: JudgmentPlace,
+): StepJudgments[] {
+  const dealt = new Array<StepJudgments>(judgments.length).fill(null);
+  for (const [g, members] of groupIndices(groups).entries()) {
+    const pool = members.flatMap((i) => judgments[i] ?? []);
+    const random = new RandomStream(seed, streams.dealtJudgments, step, g);
+    for (let last = pool.length - 1; last > 0; last--) {
+      const other = random.integer(last + 1);
+      [pool[last], pool[other]] = [pool[other], pool[last]];
+    }
+    let next = 0;
+    for (const i of members) {
+      const own = judgments[i];
+      dealt[i] = own && pool.slice(next, next += own.length);
+    }
+  }
+  return dealt;
+}

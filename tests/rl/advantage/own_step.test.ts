@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { ownStepAdvantages } from "../../../src/rl/advantage/own_step.ts";
+import { assertClose, judged } from "./judged.ts";
+
+Deno.test("own step, GRPO: each token has its step's judgment, standardised over the group's steps", () => {
+  const rows = ownStepAdvantages([
+    judged(6, [1, 3], [1, -1]),
+    judged(4, [2], [1], { missingSteps: 1 }),
+    judged(2, [0], [1], { group: 1 }),
+    judged(3, [1], [-1], { group: 1 }),
+  ], "grpo");
+  // Group 0: 1, -1, 1 and a missing -1: mean 0, sample variance 4 / 3. Group 1: 1, -1: mean 0, variance 2.
+  const a = 1 / (Math.sqrt(4 / 3) + 1e-6), b = 1 / (Math.sqrt(2) + 1e-6);
+  assertClose(rows[0], [a, a, -a, -a, 0, 0]);
+  assertClose(rows[1], [a, a, a, -a]);
+  assertClose(rows[2], [b, 0]);
+  assertClose(rows[3], [-b, -b, 0]);
+});
+
+Deno.test("own step: many steps weigh no less than few", () => {
+  const [long, short] = ownStepAdvantages([
+    judged(4, [0, 1, 2, 3], [1, 1, 1, 1]),
+    judged(1, [0], [-1]),
+  ], "dr_grpo");
+  // Mean (4 - 1) / 5.
+  assertClose(long, [0.4, 0.4, 0.4, 0.4]);
+  assertClose(short, [-1.6]);
+});
+
+Deno.test("own step, Dr. GRPO: missing steps count one by one and are laid once", () => {
+  const rows = ownStepAdvantages([
+    judged(3, [0], [1], { missingSteps: 3 }),
+    judged(2, [], [], { missingSteps: 1 }),
+    judged(2, [0], [0.5]),
+  ], "dr_grpo");
+  // 1, -1, -1, -1; -1; 0.5: mean -2.5 / 6.
+  const mean = -2.5 / 6;
+  assertClose(rows[0], [1 - mean, -1 - mean, -1 - mean]);
+  assertClose(rows[1], [-1 - mean, -1 - mean]);
+  assertClose(rows[2], [0.5 - mean, 0]);
+});
+
+Deno.test("own step, RLOO: less the mean judgment of the others, missing ones among them", () => {
+  const rows = ownStepAdvantages([
+    judged(2, [0, 1], [1, -1]),
+    judged(2, [0], [1], { missingSteps: 2 }),
+    judged(1, [0], [1], { group: 1 }),
+  ], "rloo");
+  // Others of the first: 1, -1, -1, mean -1/3; of the second: mean 0; the third has none.
+  assertClose(rows[0], [4 / 3, -2 / 3]);
+  assertClose(rows[1], [1, -1]);
+  assertClose(rows[2], [0]);
+});
+
+Deno.test("own step, REINFORCE++: whitened over the tokens that belong to a step", () => {
+  const rows = ownStepAdvantages([
+    judged(4, [1, 2], [1, -1]),
+    judged(2, [0], [1], { group: 1, missingSteps: 2 }),
+  ], "reinforce++");
+  // Tokens 1, 1, -1 and 1, -1: mean 1/5, sample variance (3 * 16/25 + 2 * 36/25) / 4 = 6/5.
+  const scale = Math.sqrt(1.2 + 1e-8);
+  assertClose(rows[0], [0.8 / scale, 0.8 / scale, -1.2 / scale, 0]);
+  assertClose(rows[1], [0.8 / scale, -1.2 / scale]);
+});
+
+Deno.test("own step: not to be readable is no better than to be flagged in each step", () => {
+  const others = [judged(3, [0, 2], [1, -1]), judged(2, [1], [1])];
+  for (const estimator of ["grpo", "dr_grpo", "rloo", "reinforce++"] as const) {
+    const [unread] = ownStepAdvantages([judged(4, [1, 3], null), ...others], estimator);
+    const [flagged] = ownStepAdvantages([judged(4, [1, 3], [-1, -1]), ...others], estimator);
+    assert.deepEqual(unread, flagged);
+    assert.ok(unread.every((advantage) => advantage < 0));
+  }
+});
+
+Deno.test("own step: two steps that end in one token, and steps that do not fit", () => {
+  const rows = ownStepAdvantages([judged(2, [1, 1], [1, -1]), judged(1, [], [])], "dr_grpo");
+  assertClose(rows[0], [1, 1]);
+  assertClose(rows[1], [0]);
+  assert.throws(() => ownStepAdvantages([judged(2, [2], [1])], "grpo"), /end token below 2/);
+  assert.throws(() => ownStepAdvantages([judged(2, [1], [])], "grpo"), /a judgment for each/);
+});

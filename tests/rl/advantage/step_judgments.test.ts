@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import {
+  critiquedJudgments,
+  dealtJudgments,
+  type JudgmentSource,
+  oracleJudgments,
+  type StepJudgments,
+  stepJudgments,
+} from "../../../src/rl/advantage/step_judgments.ts";
+
+const place = { seed: 7, step: 3 };
+const critique = (...stepJudgments: boolean[]) => ({ stepJudgments });
+
+Deno.test("judgments: the mean of the critiques that judged every step", () => {
+  const critiques = [
+    critique(true, true),
+    critique(true, false),
+    critique(true),
+    critique(false, false),
+    critique(true, false),
+  ];
+  assert.deepEqual(critiquedJudgments(critiques, 2), [0.5, -0.5]);
+  assert.equal(critiquedJudgments([critique(true)], 2), null);
+  assert.equal(critiquedJudgments([], 2), null);
+  assert.deepEqual(critiquedJudgments([critique(true)], 0), []);
+});
+
+Deno.test("judgments: each source asks for what it needs alone", () => {
+  let asked = 0;
+  const solution = {
+    stepCount: 2,
+    critiques: [critique(true, false)],
+    trueLabels() {
+      asked++;
+      return [false, true];
+    },
+  };
+  const by = (source: JudgmentSource) =>
+    stepJudgments([solution], { source, oracleAccuracy: 1, ...place });
+  assert.deepEqual(by("verifier"), [[1, -1]]);
+  assert.deepEqual(by("permuted"), [[1, -1]]);
+  assert.deepEqual(by("constant"), [[1, 1]]);
+  assert.equal(asked, 0);
+  assert.deepEqual(by("oracle"), [[-1, 1]]);
+  assert.equal(asked, 1);
+});
+
+Deno.test("judgments: the oracle keeps its share of right and of wrong labels", () => {
+  const count = 20_000;
+  for (const label of [true, false]) {
+    const told = oracleJudgments(new Array<boolean>(count).fill(label), 0.8, place, 1) ?? [];
+    const kept = told.filter((judgment) => judgment === (label ? 1 : -1)).length / count;
+    // Five standard deviations of a mean of 20,000 draws: sqrt(0.16 / 20000) = 0.0028.
+    assert.ok(Math.abs(kept - 0.8) < 0.0142, `${kept}`);
+  }
+  const labels = [true, false, true, true];
+  assert.deepEqual(oracleJudgments(labels, 1, place, 0), [1, -1, 1, 1]);
+  const long = new Array<boolean>(64).fill(true);
+  assert.deepEqual(oracleJudgments(long, 0.7, place, 4), oracleJudgments(long, 0.7, place, 4));
+  assert.notDeepEqual(oracleJudgments(long, 0.7, place, 4), oracleJudgments(long, 0.7, place, 5));
+  const later = { ...place, step: 4 };
+  assert.notDeepEqual(oracleJudgments(long, 0.7, place, 4), oracleJudgments(long, 0.7, later, 4));
+});
+
+Deno.test("judgments: dealt out within each group, as many of each kind and length", () => {
+  const judgments: StepJudgments[] = [[1, -1, -1], [0.5], null, [1, 1, 1, 1], [], [-1, -0.5]];
+  const groups = [0, 0, 0, 1, 1, 1];
+  const dealt = dealtJudgments(judgments, groups, place);
+  assert.deepEqual(dealt.map((own) => own?.length), [3, 1, undefined, 4, 0, 2]);
+  const sorted = (all: readonly StepJudgments[]) => all.flatMap((own) => own ?? []).toSorted();
+  for (const [from, to] of [[0, 3], [3, 6]]) {
+    assert.deepEqual(sorted(dealt.slice(from, to)), sorted(judgments.slice(from, to)));
+  }
+  assert.deepEqual(dealtJudgments(judgments, groups, place), dealt);
+  // Every place is as likely to get the one -1: 4 places, 4,000 deals, five deviations of sqrt(3 / 16 / 4000).
+  const counts = [0, 0, 0, 0];
+  for (let step = 0; step < 4000; step++) {
+    const four = dealtJudgments([[-1, 1], [1, 1]], [0, 0], { seed: 1, step });
+    counts[four.flatMap((own) => own ?? []).indexOf(-1)]++;
+  }
+  for (const count of counts) assert.ok(Math.abs(count / 4000 - 0.25) < 0.0343, `${counts}`);
+});
