@@ -92,7 +92,7 @@ export const makeTrainingStep: MakeBenchmark = async (bench, shape) => {
       return [
         {
           what: "largest difference between the trainer's log-probs and the rollout's",
-          actual: first.logProbDifferenceMax,
+          actual: first.logProbDifferenceMax ?? NaN,
           expected: 0,
           bound: 0,
         },

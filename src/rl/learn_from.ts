@@ -72,6 +72,7 @@ export async function learnFrom(
     response: rollout.tokens,
     oldLogProbs: rollout.logProbs,
     advantages: advantages[i],
+    group: scored[i].group,
     isMasked: masked[i],
     isWatched: watchedPlaces.has(i),
   }));

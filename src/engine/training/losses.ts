@@ -67,6 +67,19 @@ export type Loss = CrossEntropyLoss | PolicyGradientLoss;
 export type SequenceFor<L extends Loss> = L extends CrossEntropyLoss ? WeightedSequence
   : SampledSequence;
 
+/**
+ * Whether a sequence's part of a loss's gradient can be other than 0: not where all its weights are, nor where all its
+ * advantages are and neither divergence nor entropy acts on it.
+ */
+export function changesGradient<L extends Loss>(loss: L, sequence: SequenceFor<L>): boolean;
+export function changesGradient(loss: Loss, sequence: WeightedSequence): boolean {
+  const isZero = (value: number) => value === 0;
+  if (sequence.weights.every(isZero)) return false;
+  if (loss.name === "cross_entropy") return true;
+  const actsOnAll = (loss.kl?.coefficient ?? 0) > 0 || loss.entropyCoefficient !== 0;
+  return actsOnAll || !(sequence as SampledSequence).advantages.every(isZero);
+}
+
 /** Outputs of a pass for a sequence's predictions. R predictions. */
 export interface TokenOutputs {
   /** [R] log-probabilities of the targets */

@@ -18,7 +18,13 @@ import {
 import { type Found, gatherOutputs } from "./gathered_outputs.ts";
 import { type Groups, lossPass, type LossPassOptions } from "./loss_pass.ts";
 import { columnsOf, lossOutputs, noOutputs, weightedSum } from "./loss_outputs.ts";
-import type { Loss, LossOutputs, SequenceFor, TokenOutputs } from "./losses.ts";
+import {
+  changesGradient,
+  type Loss,
+  type LossOutputs,
+  type SequenceFor,
+  type TokenOutputs,
+} from "./losses.ts";
 import { gpuSteps } from "./passes.ts";
 import { groupByPrompt, promptGroupTokens } from "./prompt_groups.ts";
 import { oneReducer, type Reducer, type ShardRange } from "./reducer.ts";
@@ -45,17 +51,30 @@ export interface TrainerOptions extends PassOptions {
   readonly shards: number;
 }
 
+/** What a `forwardBackward` may be told besides. */
+export interface GradientOptions {
+  readonly between?: BetweenPasses;
+  /**
+   * Leaves sequences that add nothing to the gradient (`changesGradient`) out of the passes: nothing is found of them.
+   * They take their part in the cut into shards, and in exact zeros only in every sum, so that the gradient keeps its
+   * bits; where embedding and head share a table and there is one shard, those of the passes that are left.
+   */
+  readonly leavesOutIdle?: boolean;
+}
+
 /** Result of `forwardBackward`. */
 export interface LossResult<L extends Loss> {
   /** The loss itself, a sum over all predictions. */
   readonly loss: number;
-  /** Outputs of each sequence, in the order given. */
+  /** Outputs of each sequence, in the order given; empty for one that was left out. */
   readonly outputs: readonly LossOutputs<L>[];
 }
 
 /** Settings that all passes of a call share. */
 interface LossSettings<L extends Loss> extends Omit<LossPassOptions<L>, "gradientCheckpointing"> {
   readonly between?: BetweenPasses;
+  /** Whether a sequence is computed. */
+  readonly isComputed: (sequence: SequenceFor<L>) => boolean;
 }
 
 /**
@@ -116,13 +135,15 @@ export class Trainer {
     sequences: readonly SequenceFor<L>[],
     loss: L,
     temperature = 1,
-    between?: BetweenPasses,
+    { between, leavesOutIdle = false }: GradientOptions = {},
   ): Promise<LossResult<L>> {
     checkLoss(this.model, loss, sequences);
     const predicting = sequences.filter(predictsSomething);
     const groups = groupByPrompt<SequenceFor<L>>(predicting, this.options.sharePrompts);
     const found: Found<LossOutputs<L>> = new Map();
-    const settings = { loss, inverseTemperature: 1 / temperature, between };
+    const isComputed = (sequence: SequenceFor<L>) =>
+      !leavesOutIdle || changesGradient(loss, sequence);
+    const settings = { loss, inverseTemperature: 1 / temperature, between, isComputed };
     const hadGradients = this.#hasGradients;
     try {
       await (this.options.shards === 1
@@ -146,7 +167,7 @@ export class Trainer {
   ): Promise<void> {
     if (!this.#hasGradients) this.optimizer.zeroGradients();
     this.#hasGradients = true;
-    await this.#passes(groups, settings, found);
+    await this.#passes(computedOf(groups, settings), settings, found);
   }
 
   /** The gradient of the shards, their sum over the tree, and then what is there. */
@@ -158,7 +179,8 @@ export class Trainer {
     const { model, optimizer: { gradients, slices }, options: { shards }, reducer } = this;
     const { gpu } = model;
     const whole = new WholeGradients(wholeAt(model, slices), reducer.size);
-    const shardGroups = divideEvenly(groups, promptGroupTokens, shards);
+    const shardGroups = divideEvenly(groups, promptGroupTokens, shards)
+      .map((shard) => computedOf(shard, settings));
     const own = this.optimizer.ownSlices.map((slice) => sliceOf(gradients, slice));
     const before = this.#hasGradients ? copyOf(gpu, own, "gradients before") : [];
     this.#hasGradients = true;
@@ -257,4 +279,12 @@ export class Trainer {
   release(): void {
     this.optimizer.release();
   }
+}
+
+/** Groups without the sequences that are left out. */
+function computedOf<L extends Loss>(
+  groups: Groups<L>,
+  { isComputed }: Pick<LossSettings<L>, "isComputed">,
+): Groups<L> {
+  return groups.map((group) => group.filter(isComputed)).filter(({ length }) => length > 0);
 }

@@ -1,9 +1,10 @@
-import type {
-  ClippedObjective,
-  PolicyGradientLoss,
-  PolicyTerms,
-  SampledSequence,
-  TokenOutputs,
+import {
+  changesGradient,
+  type ClippedObjective,
+  type PolicyGradientLoss,
+  type PolicyTerms,
+  type SampledSequence,
+  type TokenOutputs,
 } from "../../engine/training/losses.ts";
 import { promptedSequence } from "../../engine/training/sequence.ts";
 import type { Trainer } from "../../engine/training/trainer.ts";
@@ -11,6 +12,7 @@ import type { KlEstimator } from "../../kernels/losses/policy_loss.ts";
 import type { AdamwNumbers } from "../../model/decoder/optimizer.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import { type DuringPhase, unwatched } from "../schedule/step_phase.ts";
+import { miniBatchesOf } from "./mini_batches.ts";
 import { type LossAggregation, tokenWeights } from "./token_weights.ts";
 
 /** One response with everything its policy gradient needs. L response tokens. */
@@ -22,6 +24,8 @@ export interface PolicySample {
   readonly oldLogProbs: Float32Array;
   /** [L] */
   readonly advantages: Float32Array;
+  /** Which responses it is compared with: mini-batches hold all of them. Without one it stands alone. */
+  readonly group?: number | string;
   /** Whether the response is left out of the loss and of its mean. */
   readonly isMasked?: boolean;
   /** Whether its tokens' log-prob differences are to be kept. */
@@ -42,14 +46,18 @@ export interface PolicyUpdateOptions {
   readonly entropyCoefficient: number;
   /** Responses were sampled from softmax(logits / temperature). */
   readonly temperature: number;
-  /** Optimizer steps that a batch is cut into. */
+  /** Optimizer steps that the responses of a batch that are learned from are cut into, see `miniBatchesOf`. */
   readonly miniBatches: number;
   /** Passes over the batch. */
   readonly epochs: number;
 }
 
-/** Means over the response tokens of a step, measured before its first optimizer step where that matters. */
+/**
+ * Means over the response tokens of a step, measured before its first optimizer step where that matters. Responses
+ * that change no gradient (`changesGradient`) are not computed: what takes their log-probs is measured without them.
+ */
 export interface PolicyUpdateMetrics {
+  /** The mean over `tokens`, to which responses that were not computed give 0. */
   readonly policyLoss: number;
   /** Estimated divergence from the reference, nats; 0 without a reference. */
   readonly kl: number;
@@ -63,12 +71,15 @@ export interface PolicyUpdateMetrics {
   readonly nonFinite: number;
   /** Whether each optimizer step took effect: a gradient that is not finite skips it. */
   readonly applied: readonly boolean[];
-  /** Largest |log-prob of the trainer - log-prob of the rollout| before the first update. */
-  readonly logProbDifferenceMax: number;
-  readonly logProbDifferenceMean: number;
+  /**
+   * Largest |log-prob of the trainer - log-prob of the rollout| before the first update, of the responses that were
+   * computed and of those watched; null when there were none.
+   */
+  readonly logProbDifferenceMax: number | null;
+  readonly logProbDifferenceMean: number | null;
   /** [L] log-prob of the trainer - log-prob of the rollout, of each watched sample among these, by its place. */
   readonly logProbDifferences: ReadonlyMap<number, Float32Array>;
-  /** Response tokens that were learned from. */
+  /** Response tokens that the loss is a mean over, those of a response of no advantage among them. */
   readonly tokens: number;
   /** Share of the responses that were left out of the loss. */
   readonly maskedShare: number;
@@ -89,30 +100,35 @@ export async function updatePolicy(
   adamw: AdamwNumbers,
   during: DuringPhase = unwatched,
 ): Promise<PolicyUpdateMetrics> {
-  const { temperature, miniBatches, epochs } = options;
+  const { temperature, epochs } = options;
   const loss = lossOf(options, reference);
   const learned = new TokenMeans();
   const difference = new LogProbDifference(samples);
   let normSum = 0;
   let nonFinite = 0;
   const applied: boolean[] = [];
-  const miniBatchSize = Math.ceil(samples.length / miniBatches);
+  const miniBatches = miniBatchesOf(samples, options.miniBatches);
   for (let epoch = 0; epoch < epochs; epoch++) {
-    for (let first = 0; first < samples.length; first += miniBatchSize) {
-      const miniBatch = weighed(samples.slice(first, first + miniBatchSize), options);
-      if (miniBatch.isNothing) {
-        // Nothing to learn from: not even the weights' decay is applied.
-        if (applied.length > 0) continue;
-        const outputs = await trainer.forward(miniBatch.sequences, temperature);
-        difference.add(first, outputs);
-        continue;
+    for (const { first, end } of miniBatches) {
+      const { sequences, isNothing } = weighed(samples.slice(first, end), options);
+      const isOnPolicy = applied.length === 0;
+      if (isOnPolicy) {
+        const places = sequences.keys().filter((s) =>
+          samples[first + s].isWatched && !changesGradient(loss, sequences[s])
+        ).toArray();
+        const watched = places.map((s) => sequences[s]);
+        if (watched.length > 0) {
+          difference.add(places.map((s) => first + s), await trainer.forward(watched, temperature));
+        }
       }
+      // Nothing to learn from: not even the weights' decay is applied.
+      if (isNothing) continue;
       const { outputs } = await during(
         "forward_backward",
-        () => trainer.forwardBackward(miniBatch.sequences, loss, temperature),
+        () => trainer.forwardBackward(sequences, loss, temperature, { leavesOutIdle: true }),
       );
-      learned.add(miniBatch.sequences, outputs);
-      if (applied.length === 0) difference.add(first, outputs);
+      learned.add(sequences, outputs);
+      if (isOnPolicy) difference.add(sequences.map((_, s) => first + s), outputs);
       const result = await during("optimizer", () => trainer.optimStep(adamw));
       normSum += result.gradientNorm;
       nonFinite += result.nonFinite;
@@ -160,13 +176,14 @@ function weighed(
   return { sequences, isNothing: weights === null };
 }
 
-/** Means over the tokens that were learned from, added up one after another in float64. */
+/** Means over tokens, added up one after another in float64. */
 class TokenMeans {
   #policyLoss = 0;
   #kl = 0;
   #entropy = 0;
   #clipped = 0;
   #ratio = 0;
+  #computed = 0;
   #tokens = 0;
 
   add(
@@ -175,6 +192,7 @@ class TokenMeans {
   ): void {
     outputs.forEach(({ entropies, surrogates, kls, ratios, clipped }, s) => {
       const { weights } = sequences[s];
+      this.#tokens += weights.reduce((count, weight) => weight === 0 ? count : count + 1, 0);
       for (let i = 0; i < surrogates.length; i++) {
         if (weights[i] === 0) continue;
         this.#policyLoss += surrogates[i];
@@ -182,19 +200,19 @@ class TokenMeans {
         this.#ratio += ratios[i];
         this.#clipped += clipped[i];
         this.#entropy += entropies[i];
-        this.#tokens++;
+        this.#computed++;
       }
     });
   }
 
   means() {
-    const tokens = Math.max(1, this.#tokens);
+    const computed = Math.max(1, this.#computed);
     return {
-      policyLoss: this.#policyLoss / tokens,
-      kl: this.#kl / tokens,
-      entropy: this.#entropy / tokens,
-      clipRatio: this.#clipped / tokens,
-      ratioMean: this.#ratio / tokens,
+      policyLoss: this.#policyLoss / Math.max(1, this.#tokens),
+      kl: this.#kl / computed,
+      entropy: this.#entropy / computed,
+      clipRatio: this.#clipped / computed,
+      ratioMean: this.#ratio / computed,
       tokens: this.#tokens,
     };
   }
@@ -209,11 +227,12 @@ class LogProbDifference {
 
   constructor(private readonly samples: readonly PolicySample[]) {}
 
-  /** @param first the place of the sample that the outputs begin with */
-  add(first: number, outputs: readonly TokenOutputs[]): void {
+  /** @param places of the samples that the outputs are of; an empty output says nothing */
+  add(places: readonly number[], outputs: readonly TokenOutputs[]): void {
     outputs.forEach(({ logProbs }, s) => {
-      const { oldLogProbs, isWatched } = this.samples[first + s];
-      if (isWatched) this.#watched.set(first + s, logProbs.map((own, i) => own - oldLogProbs[i]));
+      if (logProbs.length === 0) return;
+      const { oldLogProbs, isWatched } = this.samples[places[s]];
+      if (isWatched) this.#watched.set(places[s], logProbs.map((own, i) => own - oldLogProbs[i]));
       for (let i = 0; i < logProbs.length; i++) {
         const difference = Math.abs(logProbs[i] - oldLogProbs[i]);
         this.#max = Math.max(this.#max, difference);
@@ -225,8 +244,8 @@ class LogProbDifference {
 
   measures() {
     return {
-      logProbDifferenceMax: this.#max,
-      logProbDifferenceMean: this.#sum / Math.max(1, this.#count),
+      logProbDifferenceMax: this.#count === 0 ? null : this.#max,
+      logProbDifferenceMean: this.#count === 0 ? null : this.#sum / this.#count,
       logProbDifferences: this.#watched,
     };
   }

@@ -137,7 +137,8 @@ function fullestPass(
     const sample = () => ({
       response: new Uint32Array(length),
       oldLogProbs: new Float32Array(length),
-      advantages: new Float32Array(length),
+      // Without an advantage it would not be computed.
+      advantages: new Float32Array(length).fill(1),
     });
     groups.push(Array.from({ length: size }, sample));
   }

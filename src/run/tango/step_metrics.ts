@@ -180,7 +180,12 @@ function updateMetrics(
     [`${policy}/skipped_updates`]: update.applied.filter((isApplied) => !isApplied).length,
     [`${policy}/learning_rate`]: learningRate,
     [`${policy}/response_tokens`]: update.tokens,
-    [METRIC.logProbDifference]: update.logProbDifferenceMax,
-    "sampling/logp_difference/mean": update.logProbDifferenceMean,
+    ...measured(METRIC.logProbDifference, update.logProbDifferenceMax),
+    ...measured("sampling/logp_difference/mean", update.logProbDifferenceMean),
   };
+}
+
+/** A metric that is absent where nothing was measured. */
+function measured(name: string, value: number | null): Metrics {
+  return value === null ? {} : { [name]: value };
 }

@@ -51,7 +51,7 @@ export class TrainedAdapters {
       },
       forwardBackward: async ({ adapter, loss, sequences }, between) => {
         const { trainer } = this.#get(adapter);
-        const found = await trainer.forwardBackward(sequences as never, loss, 1, between);
+        const found = await trainer.forwardBackward(sequences as never, loss, 1, { between });
         return { loss: found.loss, logProbs: found.outputs.map(({ logProbs }) => logProbs) };
       },
       optimStep: async ({ adapter, numbers }) => {

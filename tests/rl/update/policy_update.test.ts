@@ -150,7 +150,7 @@ onEveryGpu(
       }
       // Only the rollout's own log-probs, those of the first step, are compared with the trainer's.
       assert.equal(metrics.logProbDifferenceMax, 0);
-      assert.ok(parts[1].logProbDifferenceMax > 0);
+      assert.ok((parts[1].logProbDifferenceMax ?? 0) > 0);
     });
   },
 );
