@@ -126,7 +126,10 @@ async function verifierStep(step: number): Promise<string> {
     const { solution, isCorrect: solutionIsCorrect } = solutions[group];
     const formatOfSolution = generatorFormatScore(solution, { minimumSteps: 2 });
     const held = { expectedSteps: solution.steps.length, generatorFormatScore: formatOfSolution };
-    const judged = { verdict: critique.verdict, formatScore: verifierFormatScore(critique, held) };
+    const judged = {
+      judgments: [critique.verdict],
+      formatScore: verifierFormatScore(critique, held),
+    };
     const weights = { verifierCorrectnessWeight: 1, verifierFormatWeight: 0.8 };
     const reward = verifierReward({ solutionIsCorrect, ...judged, ...weights });
     return { group, responseLength: tokens.length, reward, stepRewards: [], stepEndTokens: [] };

@@ -4,6 +4,7 @@ import {
   classCoefficients,
   type ClassCounts,
   type ReweightMethod,
+  type ReweightScale,
   updateClassCounts,
 } from "./advantage/class_reweighting.ts";
 import { Judging } from "./judging.ts";
@@ -12,7 +13,7 @@ import { outcomeAdvantages } from "./advantage/outcome_advantages.ts";
 import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
 import { type Critique, type ProblemSource, solve } from "./responses.ts";
-import { verifierReward } from "./reward/rewards.ts";
+import { type PaidJudgment, paidJudgments, verifierReward } from "./reward/rewards.ts";
 import type { AdvantageEstimator, ScoredResponse } from "./advantage/scored_response.ts";
 import { findUnsound } from "./soundness.ts";
 
@@ -26,9 +27,15 @@ export interface VerifierStepOptions extends LearningOptions {
     readonly minimumSteps: number;
     readonly verifierCorrectnessWeight: number;
     readonly verifierFormatWeight: number;
+    /** Which judgment of a solution is paid. */
+    readonly verifierJudgment: PaidJudgment;
   };
   readonly advantage: { readonly estimator: AdvantageEstimator };
-  readonly classReweighting: { readonly method: ReweightMethod; readonly decay: number };
+  readonly classReweighting: {
+    readonly method: ReweightMethod;
+    readonly decay: number;
+    readonly scale: ReweightScale;
+  };
   readonly sampling: Sampling;
   /** Sampling of the solutions to judge. */
   readonly generatorSampling: Sampling;
@@ -81,7 +88,7 @@ export async function verifierStep<Problem>(
   const critiques = await during("verification", () => judging.critiquesOf(solutions));
   const earned = critiques.map(({ parsed, solution, formatScore }) =>
     verifierReward({
-      verdict: parsed.verdict,
+      judgments: paidJudgments(parsed, solution.parsed.steps.length, rewards.verifierJudgment),
       solutionIsCorrect: solution.correct,
       formatScore,
       verifierCorrectnessWeight: rewards.verifierCorrectnessWeight,
@@ -104,6 +111,7 @@ export async function verifierStep<Problem>(
     counts,
     critiques.map(({ solution }) => solution.correct),
     classReweighting.method,
+    classReweighting.scale,
   );
   const advantages = outcomeAdvantages(scored, advantage.estimator)
     .map((row, i) => row.map((advantage) => advantage * coefficients.perSample[i]));

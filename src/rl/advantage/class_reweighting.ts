@@ -32,16 +32,23 @@ export function updateClassCounts(
   };
 }
 
+/** Over what the mean of the weights is 1: the batch at hand, or samples as the moving averages expect them. */
+export type ReweightScale = "batch" | "average";
+
 /** Weights of a batch, and the two class weights for the log. */
 export interface ClassCoefficients {
-  /** Weight of each sample; their mean is 1. */
+  /** Weight of each sample. */
   perSample: number[];
   positive: number;
   negative: number;
 }
 
 /**
- * Weights that even out the two classes, rescaled so that the batch mean is 1 (RL Tango, V-step).
+ * Weights that even out the two classes (RL Tango, V-step).
+ *
+ * With the scale `batch`, as published, the batch mean is 1: all samples of a batch of one class weigh 1, however
+ * common their class is, and a verifier that cannot tell is drawn to it. With `average` a class weighs the same in
+ * every batch in which the moving averages are the same.
  * @param counts as `updateClassCounts` returned for this batch, so that a class with a sample here has
  *   a count above 0. A class never seen has weight 0: no sample carries it.
  */
@@ -49,16 +56,22 @@ export function classCoefficients(
   counts: ClassCounts,
   labels: readonly boolean[],
   method: ReweightMethod,
+  scale: ReweightScale = "batch",
 ): ClassCoefficients {
   const positive = unscaledWeight(counts.positive, method);
   const negative = unscaledWeight(counts.negative, method);
   const weights = labels.map((label) => label ? positive : negative);
-  const sum = weights.reduce((total, weight) => total + weight, 0);
-  const scale = sum > 0 ? labels.length / sum : 1;
+  const [samples, sum] = scale === "batch"
+    ? [labels.length, weights.reduce((total, weight) => total + weight, 0)]
+    : [
+      counts.positive + counts.negative,
+      counts.positive * positive + counts.negative * negative,
+    ];
+  const factor = sum > 0 ? samples / sum : 1;
   return {
-    perSample: weights.map((weight) => weight * scale),
-    positive: positive * scale,
-    negative: negative * scale,
+    perSample: weights.map((weight) => weight * factor),
+    positive: positive * factor,
+    negative: negative * factor,
   };
 }
 

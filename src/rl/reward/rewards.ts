@@ -69,19 +69,49 @@ export function generatorReward(response: {
   };
 }
 
+/** Judgments of a whole solution: the final verdict, that all its steps are right, or both. */
+export type PaidJudgment = "final" | "conjunction" | "both";
+
 /**
- * Reward of one verifier response: verifierCorrectnessWeight * [verdict is right] + verifierFormatWeight * r_vfmt; 0
- * when the verdict cannot be read. Published weights: 1.0 and 0.8.
+ * Whether a critique calls all K steps of a solution right. Null when it does not judge exactly K steps, or
+ * there are none.
+ */
+export function conjunctionOf(
+  stepJudgments: readonly boolean[],
+  stepCount: number,
+): boolean | null {
+  if (stepCount === 0 || stepJudgments.length !== stepCount) return null;
+  return stepJudgments.every((judgment) => judgment);
+}
+
+/** The judgments of a solution that a critique is paid for; null stands for one that cannot be read. */
+export function paidJudgments(
+  { verdict, stepJudgments }: Pick<ParsedCritique, "verdict" | "stepJudgments">,
+  stepCount: number,
+  paid: PaidJudgment,
+): (boolean | null)[] {
+  if (paid === "final") return [verdict];
+  const conjunction = conjunctionOf(stepJudgments, stepCount);
+  return paid === "conjunction" ? [conjunction] : [verdict, conjunction];
+}
+
+/**
+ * Reward of one verifier response: verifierCorrectnessWeight * (share of its paid judgments that are right) +
+ * verifierFormatWeight * r_vfmt; 0 when one of them cannot be read. In the published run the final verdict alone is
+ * paid, and the weights are 1.0 and 0.8. Where two are paid, one that contradicts the other is half the pay.
+ *
+ * @param response.judgments as `paidJudgments` tells them
  */
 export function verifierReward(response: {
-  verdict: boolean | null;
+  judgments: readonly (boolean | null)[];
   solutionIsCorrect: boolean;
   formatScore: number;
   verifierCorrectnessWeight: number;
   verifierFormatWeight: number;
 }): number {
-  if (response.verdict === null) return 0;
-  const isRight = response.verdict === response.solutionIsCorrect ? 1 : 0;
-  return response.verifierCorrectnessWeight * isRight +
+  const { judgments, solutionIsCorrect } = response;
+  if (judgments.includes(null)) return 0;
+  const right = judgments.filter((judgment) => judgment === solutionIsCorrect).length;
+  return response.verifierCorrectnessWeight * (right / judgments.length) +
     response.verifierFormatWeight * response.formatScore;
 }

@@ -214,6 +214,9 @@ export const rewardsSchema = section({
   verifier_format_weight: realNumber({ minimum: 0 }).default(0.8).describe(
     "Weight of the verifier's format score.",
   ),
+  verifier_judgment: oneOf(["final", "conjunction", "both"]).default("final").describe(
+    "The judgment of a solution that is paid when it is right: the `final` verdict, as in the published run, the `conjunction` of the step judgments (all of them CORRECT), or the mean of `both`. A critique without it earns nothing.",
+  ),
 });
 
 /** Class weights that make up for unequal classes in the verifier's advantages. */
@@ -223,6 +226,9 @@ export const classReweightingSchema = section({
   ),
   decay: realNumber({ minimum: 0, below: 1 }).default(0.8).describe(
     "Decay of the moving averages of the class counts.",
+  ),
+  scale: oneOf(["batch", "average"]).default("batch").describe(
+    "Where the mean of the weights is 1: over each `batch`, so that in one without a right solution all weigh 1, as in the published run, or over solutions as the moving `average` counts them.",
   ),
 });
 

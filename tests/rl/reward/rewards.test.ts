@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   generatorReward,
   outcomeReward,
+  paidJudgments,
   stepRewards,
   verifierReward,
 } from "../../../src/rl/reward/rewards.ts";
@@ -57,9 +58,45 @@ Deno.test("without a critique the generator has its rule reward only", () => {
 Deno.test("a verifier is paid for a right verdict and for form, and for nothing it did not say", () => {
   const weights = { verifierCorrectnessWeight: 1, verifierFormatWeight: 0.8 };
   const reward = (verdict: boolean | null, solutionIsCorrect: boolean) =>
-    verifierReward({ verdict, solutionIsCorrect, formatScore: 0.5, ...weights });
+    verifierReward({ judgments: [verdict], solutionIsCorrect, formatScore: 0.5, ...weights });
   assert.equal(reward(true, true), 1.4);
   assert.equal(reward(false, false), 1.4);
   assert.equal(reward(true, false), 0.4);
   assert.equal(reward(null, false), 0);
+});
+
+Deno.test("the conjunction of the step judgments takes the verdict's place, or half of it", () => {
+  const weights = { verifierCorrectnessWeight: 1, verifierFormatWeight: 0.8 };
+  const earned = (
+    paid: "final" | "conjunction" | "both",
+    verdict: boolean | null,
+    stepJudgments: boolean[],
+    solutionIsCorrect: boolean,
+    stepCount = 2,
+  ) => {
+    const judgments = paidJudgments({ verdict, stepJudgments }, stepCount, paid);
+    return verifierReward({ judgments, solutionIsCorrect, formatScore: 0.5, ...weights });
+  };
+  // Verdict and boxes agree, and are right or wrong.
+  for (const paid of ["final", "conjunction", "both"] as const) {
+    assert.equal(earned(paid, true, [true, true], true), 1.4, paid);
+    assert.equal(earned(paid, false, [true, false], false), 1.4, paid);
+    assert.equal(earned(paid, true, [true, true], false), 0.4, paid);
+    assert.equal(earned(paid, false, [false, false], true), 0.4, paid);
+  }
+  // The verdict is right and the boxes contradict it; then the other way round.
+  assert.equal(earned("final", false, [true, true], false), 1.4);
+  assert.equal(earned("conjunction", false, [true, true], false), 0.4);
+  assert.equal(earned("both", false, [true, true], false), 0.9);
+  assert.equal(earned("final", false, [true, true], true), 0.4);
+  assert.equal(earned("conjunction", false, [true, true], true), 1.4);
+  assert.equal(earned("both", false, [true, true], true), 0.9);
+  // Boxes that are too few, too many, or of a solution without steps say nothing of it.
+  for (const [judgments, steps] of [[[true], 2], [[true, true, true], 2], [[], 0]] as const) {
+    assert.equal(earned("final", true, [...judgments], true, steps), 1.4);
+    assert.equal(earned("conjunction", true, [...judgments], true, steps), 0);
+    assert.equal(earned("both", true, [...judgments], true, steps), 0);
+  }
+  assert.equal(earned("conjunction", null, [true, true], true), 1.4);
+  assert.equal(earned("both", null, [true, true], true), 0);
 });
