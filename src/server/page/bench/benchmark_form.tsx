@@ -5,7 +5,7 @@ import { go } from "../live/route.ts";
 import { useSending } from "../live/use_sending.ts";
 import { Failure } from "../parts/failure.tsx";
 import { describedBy, ProblemOf, useProblem } from "../parts/problem_of.tsx";
-import type { ListedBenchmark } from "../../routes/bench.ts";
+import type { ListedBenchmark } from "../../benchmarks/benchmarks.ts";
 
 /** Starts a benchmark; one goes on at a time. */
 export function BenchmarkForm({ isGoing, onBegun }: { isGoing: boolean; onBegun: () => void }) {

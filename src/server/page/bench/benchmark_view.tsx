@@ -8,9 +8,8 @@ import { Choice, noneOr } from "../parts/choice.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { KernelTable } from "./kernel_table.tsx";
-import type { ListedBenchmark } from "../../routes/bench.ts";
 import type { BenchmarkComparison, BenchmarkResults } from "../../benchmarks/benchmark_results.ts";
-import type { Benchmark } from "../../benchmarks/benchmarks.ts";
+import type { Benchmark, ListedBenchmark } from "../../benchmarks/benchmarks.ts";
 
 /** One benchmark: what it prints while it goes on, then its table, beside an earlier one if that is wanted. */
 export function BenchmarkView(
