@@ -6,7 +6,8 @@ import { UserError } from "../../base/user_error.ts";
 import { type LoraConfig, loraTargets } from "../../model/decoder/lora.ts";
 import { RequestProblem } from "../http/problem.ts";
 import type { Served } from "../serving/served_models.ts";
-import { count, metadata, name, newTinkerApi, post, type Tinker } from "./api.ts";
+import { newApi } from "../routes/api.ts";
+import { count, metadata, name, post, type Tinker } from "./api.ts";
 import { digest, takeNumbered } from "./numbered.ts";
 import { once } from "./once.ts";
 import type { SessionModel } from "./sessions.ts";
@@ -43,7 +44,7 @@ const asksLoading = z.looseObject({
 
 /** The routes. */
 export function modelRoutes(tinker: Tinker): OpenAPIHono {
-  const api = newTinkerApi();
+  const api = newApi();
   const { sessions, futures, served, checkpoints } = tinker;
 
   post(
