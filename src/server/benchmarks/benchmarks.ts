@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { z } from "@hono/zod-openapi";
 import { exists } from "../../base/atomic_file.ts";
 import { RequestProblem } from "../http/problem.ts";
+import { WITHOUT_NUL } from "../launches/run_process.ts";
 import { type Job, Jobs } from "../models/jobs.ts";
 import {
   type BenchmarkResults,
@@ -10,13 +11,15 @@ import {
 } from "./benchmark_results.ts";
 
 /** What is measured. */
-export interface BenchmarkRequest {
-  /** Only results whose KERNEL/SHAPE contains this. */
-  readonly filter: string;
-  /** For each result. */
-  readonly seconds: number;
-  readonly gpu: "auto" | "native" | "dawn";
-}
+export const benchmarkRequestSchema = z.strictObject({
+  filter: z.string().max(200).regex(WITHOUT_NUL, "expected no NUL").default("").describe(
+    "Only results whose KERNEL/SHAPE contains this.",
+  ),
+  seconds: z.number().min(0.001).max(60).default(0.5).describe("For each result."),
+  gpu: z.enum(["auto", "native", "dawn"]).default("auto").describe(
+    "Which engine runs the kernels.",
+  ),
+});
 
 /** A benchmark without its results. */
 export const listedBenchmarkSchema = z.object({
@@ -79,7 +82,7 @@ export class Benchmarks {
    *
    * @throws RequestProblem when one goes on
    */
-  begin({ filter, seconds, gpu }: BenchmarkRequest): Benchmark {
+  begin({ filter, seconds, gpu }: z.output<typeof benchmarkRequestSchema>): Benchmark {
     const argsOf = ({ results }: { readonly results: string }) => [
       ...["bench", "--seconds", String(seconds), "--gpu", gpu, "--json", results],
       ...(filter === "" ? [] : [`--filter=${filter}`]),

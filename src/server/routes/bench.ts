@@ -3,6 +3,7 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { compareResults, comparisonSchema } from "../benchmarks/benchmark_results.ts";
 import {
+  benchmarkRequestSchema,
   type Benchmarks,
   benchmarkSchema,
   type ListedBenchmark,
@@ -10,7 +11,7 @@ import {
 } from "../benchmarks/benchmarks.ts";
 import { RequestProblem } from "../http/problem.ts";
 import { gone, json, jsonBody, route } from "../http/route.ts";
-import { newApi, WITHOUT_NUL } from "./api.ts";
+import { newApi } from "./api.ts";
 
 const name = z.string().min(1).max(255);
 const nameParameter = z.object({
@@ -19,16 +20,7 @@ const nameParameter = z.object({
 
 const begin = route("post", "/api/bench", {
   summary: "Starts the kernel benchmark",
-  body: jsonBody(z.strictObject({
-    filter: z.string().max(200).regex(WITHOUT_NUL, "expected no NUL").default("")
-      .describe(
-        "Only results whose KERNEL/SHAPE contains this.",
-      ),
-    seconds: z.number().min(0.001).max(60).default(0.5).describe("For each result."),
-    gpu: z.enum(["auto", "native", "dawn"]).default("auto").describe(
-      "Which engine runs the kernels.",
-    ),
-  })),
+  body: jsonBody(benchmarkRequestSchema),
   202: json("It is under way; its name reads it.", listedBenchmarkSchema),
   refuses: [409, 503],
 });

@@ -6,8 +6,9 @@ import { RequestProblem } from "../http/problem.ts";
 import { json, jsonBody, route } from "../http/route.ts";
 import { isAllowed } from "../launches/allowed_paths.ts";
 import { presetFile } from "../launches/presets.ts";
+import { WITHOUT_NUL } from "../launches/run_process.ts";
 import { type Jobs, jobSchema } from "../models/jobs.ts";
-import { newApi, WITHOUT_NUL } from "./api.ts";
+import { newApi } from "./api.ts";
 import { jobRoutes } from "./jobs.ts";
 
 const path = z.string().min(1).max(1000).regex(WITHOUT_NUL, "expected no NUL");
