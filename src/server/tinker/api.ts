@@ -59,11 +59,15 @@ export function post<Schema extends z.ZodType, Params extends z.ZodRawShape = Re
   ) => object | Promise<object>,
   params?: z.ZodObject<Params>,
 ): void {
-  add(api, { method: "post", path, summary, request: { body: jsonBody(schema), params } }, (valid) =>
-    answer(
-      valid("json") as z.output<Schema>,
-      valid("param") as z.output<z.ZodObject<Params>>,
-    ));
+  add(
+    api,
+    { method: "post", path, summary, request: { body: jsonBody(schema), params } },
+    (valid) =>
+      answer(
+        valid("json") as z.output<Schema>,
+        valid("param") as z.output<z.ZodObject<Params>>,
+      ),
+  );
 }
 
 /** Adds a route. @param answer is given what the schemas have let through of each place */
