@@ -6,38 +6,27 @@ import { type Command, InvalidArgumentError } from "commander";
 import { UserError } from "../base/user_error.ts";
 import { streams } from "../random/philox.ts";
 import { ChatTemplate } from "../model/tokenizer/chat_template.ts";
-import { type LoadedModel, loadModelFolder } from "../model/weights/model_folder.ts";
+import type { LoadedModel } from "../model/weights/model_folder.ts";
 import { Conversation } from "../engine/conversation.ts";
-import { frozenStorage } from "../run/config/frozen_storage.ts";
-import type { FrozenDtype } from "../run/config/shared_schema.ts";
-import { asOptions, checkMemory } from "../run/memory/memory_check.ts";
-import { planSamplingMemory } from "../run/memory/sampling_memory_plan.ts";
-import { halve } from "../run/memory/shrink.ts";
+import { halve, type Shrink } from "../run/memory/shrink.ts";
 import { describeDevice } from "../gpu/describe_device.ts";
 import { describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import {
-  cacheDtypeOption,
-  frozenDtypeOption,
-  gpuIndexOption,
-  gpuOption,
+  addModelOptions,
   memoryLimitOption,
   parseCount,
   parseNumber,
   parseWholeNumber,
-  precisionOption,
 } from "./run_options.ts";
-import { type GpuChoice, withGpu } from "./with_gpu.ts";
+import { type ModelChoice, withModel } from "./with_model.ts";
 
-interface ChatOptions extends GpuChoice {
-  readonly model: string;
+interface ChatOptions extends ModelChoice {
   readonly system?: string;
   readonly temperature: number;
   readonly topP: number;
   readonly maxLength: number;
   readonly context: number;
-  readonly memoryLimit?: number;
-  readonly frozenDtype?: FrozenDtype;
   readonly seed: number;
 }
 
@@ -58,13 +47,8 @@ export function register(program: Command): void {
       8192,
     )
     .addOption(memoryLimitOption())
-    .option("--seed <number>", "seed of sampling", parseWholeNumber, 0)
-    .addOption(gpuOption())
-    .addOption(gpuIndexOption())
-    .addOption(precisionOption())
-    .addOption(frozenDtypeOption())
-    .addOption(cacheDtypeOption())
-    .action(chat);
+    .option("--seed <number>", "seed of sampling", parseWholeNumber, 0);
+  addModelOptions(command).action(chat);
   addExamples(command, {
     "deno task chat --model SmolLM2-135M-Instruct.Q4_1.gguf":
       "reads a line, answers; /new forgets what was said, Ctrl-D ends",
@@ -77,42 +61,33 @@ async function chat(message: string | undefined, options: ChatOptions): Promise<
   if (options.topP <= 0 || options.topP > 1) {
     throw new UserError(`--top-p is ${options.topP}; expected more than 0 and at most 1`);
   }
-  await withGpu(options, async (gpu) => {
-    await checkMemory(gpu, {
-      config: options,
-      limit: options.memoryLimit ?? null,
-      plan: (changed) =>
-        planSamplingMemory(gpu, changed, async (loaded) => {
-          const conversation = open(loaded, changed);
-          await conversation.rehearse();
-          conversation.close();
-        }),
-      shrinks: [
-        halve("context", 16, ({ context }) => context, (all, context) => ({ ...all, context })),
-      ],
-      spelling: asOptions,
-    });
-    const loaded = await loadModelFolder(gpu, options.model, {
-      trained: false,
-      storage: frozenStorage(options.frozenDtype),
-    });
+  await withModel(options, rehearse, [shorterContext], async (loaded, gpu) => {
+    const conversation = open(loaded, options);
     try {
-      const conversation = open(loaded, options);
-      try {
-        if (message !== undefined) return await answer(conversation, message);
-        if (Deno.stdin.isTerminal()) {
-          const parameters = describeParameters(loaded.model.parameterCount);
-          console.log(`${options.model} · ${parameters} · ${describeDevice(gpu.info)}`);
-          console.log("/new forgets what was said, Ctrl-D ends.");
-        }
-        await converse(conversation);
-      } finally {
-        conversation.close();
+      if (message !== undefined) return await answer(conversation, message);
+      if (Deno.stdin.isTerminal()) {
+        const parameters = describeParameters(loaded.model.parameterCount);
+        console.log(`${options.model} · ${parameters} · ${describeDevice(gpu.info)}`);
+        console.log("/new forgets what was said, Ctrl-D ends.");
       }
+      await converse(conversation);
     } finally {
-      loaded.model.release();
+      conversation.close();
     }
   });
+}
+
+const shorterContext: Shrink<ChatOptions> = halve(
+  "context",
+  16,
+  ({ context }) => context,
+  (options, context) => ({ ...options, context }),
+);
+
+async function rehearse(loaded: LoadedModel, options: ChatOptions): Promise<void> {
+  const conversation = open(loaded, options);
+  await conversation.rehearse();
+  conversation.close();
 }
 
 function open(loaded: LoadedModel, options: ChatOptions): Conversation {

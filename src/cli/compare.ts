@@ -24,7 +24,7 @@ import {
   resumeOption,
 } from "./run_options.ts";
 import { withResumeHint } from "./resume_hint.ts";
-import { withGpu } from "./with_gpu.ts";
+import { gpuOf, withGpu } from "./with_gpu.ts";
 
 interface CompareOptions extends ConfigOptions {
   readonly seeds?: readonly number[];
@@ -77,16 +77,10 @@ async function compare(options: CompareOptions, command: Command): Promise<void>
       tell: (line) => console.log(line),
     });
   };
-  const choice = {
-    gpu: config.gpu,
-    precision: config.precision,
-    cacheDtype: config.cache_dtype,
-    gpuIndex: options.gpuIndex,
-  };
   const { isDone, table } = await withResumeHint(
     "compare",
     RunFolder.at(path),
-    () => withGpu(choice, run),
+    () => withGpu(gpuOf(config, options.gpuIndex), run),
   );
   if (table !== null) console.log(`\n${table}\n\nreport: ${comparisonFiles(path).report}`);
   if (!isDone) {

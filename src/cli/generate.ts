@@ -2,37 +2,26 @@
 
 import { type Command, Option } from "commander";
 import { streams } from "../random/philox.ts";
-import { type LoadedModel, loadModelFolder } from "../model/weights/model_folder.ts";
+import type { LoadedModel } from "../model/weights/model_folder.ts";
 import type { Tokenizer } from "../model/tokenizer/tokenizer.ts";
 import { generatorTemplate } from "../rl/prompt_template.ts";
 import { rollout, type RolloutResponse } from "../engine/sampling/rollout.ts";
 import { Sampler } from "../engine/sampling/sampler.ts";
-import { frozenStorage } from "../run/config/frozen_storage.ts";
-import type { FrozenDtype } from "../run/config/shared_schema.ts";
-import { asOptions, checkMemory } from "../run/memory/memory_check.ts";
-import { planSamplingMemory } from "../run/memory/sampling_memory_plan.ts";
 import { halve, type Shrink } from "../run/memory/shrink.ts";
 import { addExamples } from "./examples.ts";
 import {
-  cacheDtypeOption,
-  frozenDtypeOption,
-  gpuIndexOption,
-  gpuOption,
+  addModelOptions,
   memoryLimitOption,
   parseCount,
   parseNumber,
   parseWholeNumber,
-  precisionOption,
 } from "./run_options.ts";
-import { type GpuChoice, withGpu } from "./with_gpu.ts";
+import { type ModelChoice, withModel } from "./with_model.ts";
 
-interface GenerateOptions extends GpuChoice {
-  readonly model: string;
+interface GenerateOptions extends ModelChoice {
   readonly count: number;
   readonly temperature: number;
   readonly maxLength: number;
-  readonly memoryLimit?: number;
-  readonly frozenDtype?: FrozenDtype;
   readonly seed: number;
   readonly promptTemplate: string;
   readonly raw?: boolean;
@@ -53,13 +42,8 @@ export function register(program: Command): void {
       new Option("--prompt-template <file>", "how questions are put")
         .default("configs/prompts/generator.txt").conflicts("raw"),
     )
-    .option("--raw", "no template: the prompt is taken as it is, with its special tokens")
-    .addOption(gpuOption())
-    .addOption(gpuIndexOption())
-    .addOption(precisionOption())
-    .addOption(frozenDtypeOption())
-    .addOption(cacheDtypeOption())
-    .action(answer);
+    .option("--raw", "no template: the prompt is taken as it is, with its special tokens");
+  addModelOptions(command).action(answer);
   addExamples(command, {
     'deno task generate --model weights/last-letter/generator "cat dog"': "one sampled answer",
     'deno task generate --model weights/last-letter/generator "cat dog" --count 4 --temperature 0.7':
@@ -70,29 +54,15 @@ export function register(program: Command): void {
 }
 
 async function answer(question: string, options: GenerateOptions): Promise<void> {
-  await withGpu(options, async (gpu) => {
-    const prompt = options.raw
-      ? question
-      : generatorTemplate(options.promptTemplate).render({ question });
-    await checkMemory(gpu, {
-      config: options,
-      limit: options.memoryLimit ?? null,
-      plan: (changed) =>
-        planSamplingMemory(gpu, changed, (loaded) => sample(loaded, prompt, changed)),
-      shrinks: [fewerTokens, fewerAnswers],
-      spelling: asOptions,
-    });
-    const loaded = await loadModelFolder(gpu, options.model, {
-      trained: false,
-      storage: frozenStorage(options.frozenDtype),
-    });
-    try {
-      if (!options.raw) warnOfUnknownCharacters(question, loaded.tokenizer);
-      const responses = await sample(loaded, prompt, options);
-      responses.forEach((response, i) => print(response, i, loaded.tokenizer, options.count));
-    } finally {
-      loaded.model.release();
-    }
+  const prompt = options.raw
+    ? question
+    : generatorTemplate(options.promptTemplate).render({ question });
+  const rehearse = (loaded: LoadedModel, changed: GenerateOptions) =>
+    sample(loaded, prompt, changed);
+  await withModel(options, rehearse, [fewerTokens, fewerAnswers], async (loaded) => {
+    if (!options.raw) warnOfUnknownCharacters(question, loaded.tokenizer);
+    const responses = await sample(loaded, prompt, options);
+    responses.forEach((response, i) => print(response, i, loaded.tokenizer, options.count));
   });
 }
 

@@ -49,28 +49,28 @@ export function gpuOption(): Option {
     .choices(["auto", "native", "dawn"]);
 }
 
-/** --precision, for commands without a configuration, which has a key of that name. */
-export function precisionOption(): Option {
-  return new Option(
-    "--precision <kind>",
-    "what products take of their factors; f16 on matrix units",
-  )
-    .choices(["f32", "f16", "f16-pair"]);
-}
-
-/** --frozen-dtype, for commands without a configuration, which has `frozen_dtype`. */
-export function frozenDtypeOption(): Option {
-  return new Option(
-    "--frozen-dtype <type>",
-    "how weights are stored; quantised keeps a GGUF file's blocks; default: auto",
-  )
-    .choices(frozenDtypes);
-}
-
-/** --cache-dtype, for commands without a configuration, which has `cache_dtype`. */
-export function cacheDtypeOption(): Option {
-  return new Option("--cache-dtype <type>", "how keys and values are stored; default: f32")
-    .choices(cacheDtypes);
+/**
+ * Adds --gpu, --gpu-index, --precision, --frozen-dtype and --cache-dtype, for commands without a configuration, which
+ * has keys of these names.
+ */
+export function addModelOptions(command: Command): Command {
+  return command
+    .addOption(gpuOption())
+    .addOption(gpuIndexOption())
+    .addOption(
+      new Option("--precision <kind>", "what products take of their factors; f16 on matrix units")
+        .choices(["f32", "f16", "f16-pair"]),
+    )
+    .addOption(
+      new Option(
+        "--frozen-dtype <type>",
+        "how weights are stored; quantised keeps a GGUF file's blocks; default: auto",
+      ).choices(frozenDtypes),
+    )
+    .addOption(
+      new Option("--cache-dtype <type>", "how keys and values are stored; default: f32")
+        .choices(cacheDtypes),
+    );
 }
 
 /** --gpu-index, for every command that opens a GPU. */

@@ -9,16 +9,7 @@ import { serve } from "../server/serve.ts";
 import { describeDevice } from "../gpu/describe_device.ts";
 import { addExamples } from "./examples.ts";
 import { Interrupt } from "./interrupt.ts";
-import {
-  cacheDtypeOption,
-  collect,
-  frozenDtypeOption,
-  gpuIndexOption,
-  gpuOption,
-  memoryLimitOption,
-  parseCount,
-  precisionOption,
-} from "./run_options.ts";
+import { addModelOptions, collect, memoryLimitOption, parseCount } from "./run_options.ts";
 
 interface ServeOptions extends ServingOptions {
   readonly model?: readonly string[];
@@ -77,13 +68,8 @@ export function register(program: Command): void {
       parseCount,
       2048,
     )
-    .addOption(memoryLimitOption())
-    .addOption(gpuOption())
-    .addOption(gpuIndexOption())
-    .addOption(precisionOption())
-    .addOption(frozenDtypeOption())
-    .addOption(cacheDtypeOption())
-    .action(serveRuns);
+    .addOption(memoryLimitOption());
+  addModelOptions(command).action(serveRuns);
   addExamples(command, {
     "deno task serve": "the page at http://127.0.0.1:8000",
     "deno task serve --model models/SmolLM2-135M-Instruct.Q4_1.gguf":

@@ -14,16 +14,7 @@ import { planTangoMemory } from "../run/memory/tango_memory_plan.ts";
 import { tune } from "../run/tuning/tune.ts";
 import { describeDevice } from "../gpu/describe_device.ts";
 import { addExamples } from "./examples.ts";
-import {
-  cacheDtypeOption,
-  configOption,
-  expectBeside,
-  frozenDtypeOption,
-  gpuIndexOption,
-  gpuOption,
-  precisionOption,
-  setOption,
-} from "./run_options.ts";
+import { addModelOptions, configOption, expectBeside, setOption } from "./run_options.ts";
 import { type GpuChoice, withGpu } from "./with_gpu.ts";
 
 interface TuneCommandOptions extends GpuChoice, Pick<ConfigOverrides, "set"> {
@@ -45,13 +36,8 @@ export function register(program: Command): void {
     .addOption(setOption().conflicts("model"))
     .option("--model <folder>", "instead of a run, only sampling from this model (or .gguf file)")
     .option("--redo", "measure again what is known")
-    .option("--json", "print one JSON object instead")
-    .addOption(gpuOption())
-    .addOption(gpuIndexOption())
-    .addOption(precisionOption())
-    .addOption(frozenDtypeOption())
-    .addOption(cacheDtypeOption())
-    .action(showTuning);
+    .option("--json", "print one JSON object instead");
+  addModelOptions(command).action(showTuning);
   addExamples(command, {
     "deno task tune": "the shapes of the default run",
     "deno task tune --config configs/qwen2.5-1.5b.yaml --redo": "those of another run, anew",

@@ -9,7 +9,7 @@ import { StoredCheckpoint } from "../run/store/stored_checkpoint.ts";
 import { type JudgedSolution, judgeSolution } from "../run/tango/judge_solution.ts";
 import { addExamples } from "./examples.ts";
 import { gpuIndexOption, gpuOption, parseNumber, parseWholeNumber } from "./run_options.ts";
-import { type GpuChoice, withGpu } from "./with_gpu.ts";
+import { type GpuChoice, gpuOf, withGpu } from "./with_gpu.ts";
 
 interface VerifyOptions extends GpuChoice {
   readonly run?: string;
@@ -58,12 +58,7 @@ async function verify(problem: string, options: VerifyOptions): Promise<void> {
   const print = json ? printLine : new TextPrinter().print;
   if (!json && solution !== null) print("solution", solution);
   const judged = await withGpu(
-    {
-      ...options,
-      gpu: options.gpu ?? config.gpu,
-      precision: config.precision,
-      cacheDtype: config.cache_dtype,
-    },
+    gpuOf({ ...config, gpu: options.gpu ?? config.gpu }, options.gpuIndex),
     async (gpu) => {
       const texts = { problem, solution };
       await checkJudgingMemory(gpu, config, checkpoint, texts);

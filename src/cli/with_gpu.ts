@@ -15,6 +15,21 @@ export interface GpuChoice {
   readonly cacheDtype?: CacheDtype;
 }
 
+/** Keys of a configuration that say how a GPU is used. */
+export interface GpuKeys {
+  readonly gpu: EngineChoice;
+  readonly precision: Precision;
+  readonly cache_dtype: CacheDtype;
+}
+
+/** What a configuration chooses. @param gpuIndex none of its keys: what `--gpu-index` says */
+export function gpuOf(
+  { gpu, precision, cache_dtype: cacheDtype }: GpuKeys,
+  gpuIndex?: number,
+): GpuChoice {
+  return { gpu, precision, cacheDtype, gpuIndex };
+}
+
 /**
  * Opens the GPU for the time of `body`, with the kernels that were measured fastest on it before.
  *

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { exists } from "../base/atomic_file.ts";
 import { UserError } from "../base/user_error.ts";
+import { within } from "../base/within.ts";
 import { makeApp } from "./app.ts";
 import { Benchmarks } from "./benchmarks/benchmarks.ts";
 import { type Access, isLoopback } from "./http/guard.ts";
@@ -131,12 +132,7 @@ export function serve(
       // Ends the streams, which would hold up the server for as long as anybody listens.
       working.dispose();
       await tinker.served[Symbol.asyncDispose]();
-      let late: ReturnType<typeof setTimeout> | undefined;
-      await Promise.race([
-        answered,
-        new Promise((resolve) => late = setTimeout(resolve, LAST_ANSWERS_MS)),
-      ]);
-      clearTimeout(late);
+      await within(answered, LAST_ANSWERS_MS);
       stored.dispose();
     },
   };

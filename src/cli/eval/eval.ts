@@ -41,7 +41,7 @@ import {
   parseWholeNumber,
   setOption,
 } from "../run_options.ts";
-import { withGpu } from "../with_gpu.ts";
+import { gpuOf, withGpu } from "../with_gpu.ts";
 
 /** Adds the command. */
 export function register(program: Command): void {
@@ -111,12 +111,7 @@ async function evaluate(options: EvalOptions): Promise<void> {
   const judged = await openJudged(entries(options));
   if (judged !== null) requireVerifier(options);
   const config = configure(options, judged !== null);
-  const choice = {
-    gpu: config.gpu,
-    precision: config.precision,
-    cacheDtype: config.cache_dtype,
-    gpuIndex: options.gpuIndex,
-  };
+  const choice = gpuOf(config, options.gpuIndex);
   const { metrics, problems, passedOver, device } = await withGpu(choice, async (gpu) => {
     await checkMemory(gpu, {
       config,

@@ -43,13 +43,29 @@ fetch_from() { # downloads $wanted into the folder "$1" from the mirror "$2" wit
   for suite in "$@"; do
     echo "deb [arch=amd64 target=Packages $(signed_by)] $mirror $suite main"
   done >"$folder/sources.list"
-  for action in update "install -y --download-only -t $suite $wanted"; do
+  download "$folder" -t "$suite"
+}
+
+download() { # downloads $wanted into the folder "$1", with the options of apt-get install named next
+  folder=$1
+  shift
+  for action in update "install -y --download-only $* $wanted"; do
     # shellcheck disable=SC2086
     if ! apt-get -q -c "$folder/apt.conf" $action >"$folder/output" 2>&1; then
       problem=$(apt_problem "$folder/output")
       return 1
     fi
   done
+}
+
+take_mesa() { # the version of Mesa in the fetched packages of the folder "$1", and lavapipe's manifest, into the folder "$2"
+  for package in "$1"/archives/mesa-vulkan-drivers_*.deb; do
+    version=${package##*/mesa-vulkan-drivers_}
+    printf '%s\n' "${version%%-*}" >"$2/mesa"
+  done
+  # The loader reads a path in a manifest relative to that manifest.
+  sed 's#"library_path": *"[^"]*"#"library_path": "./lib/libvulkan_lvp.so"#' \
+    "$1"/root/usr/share/vulkan/icd.d/lvp_icd*.json >"$2/lavapipe.json"
 }
 
 unpack_fetched() { # the packages in the folder "$1" into its folder root

@@ -91,19 +91,15 @@ fetch_mpi_packages() { # into $mpi.new; when it fails $packages_problem says why
   say "no mpiexec on PATH: fetching the distribution's package mpich into $mpi"
   folder=$project/$mpi.new/apt
   apt_folder "$folder"
-  for action in update "install -y --download-only mpich"; do
-    # shellcheck disable=SC2086
-    if ! apt-get -q -c "$folder/apt.conf" $action >"$folder/output" 2>&1; then
-      packages_problem="apt said \"$(apt_problem "$folder/output")\""
-      return 1
-    fi
-  done
-  for package in "$folder"/archives/*.deb; do
-    if ! dpkg-deb -x "$package" "$folder/root" 2>"$folder/output"; then
-      packages_problem="unpacking ${package##*/}: $(tail -n 1 "$folder/output")"
-      return 1
-    fi
-  done
+  wanted=mpich
+  if ! download "$folder"; then
+    packages_problem="apt said \"$problem\""
+    return 1
+  fi
+  if ! unpack_fetched "$folder"; then
+    packages_problem=$problem
+    return 1
+  fi
   for libraries in "$folder"/root/usr/lib/*-linux-gnu*; do
     take_mpi "$folder/root/usr" "$libraries" && return 0
   done

@@ -45,13 +45,7 @@ make() { # into $radv.new
   for file in "$radv.new"/lib/libvulkan_*.so "$radv.new"/lib/libVkLayer_*.so; do
     case $file in */libvulkan_lvp.so | */libvulkan_radeon.so) ;; *) rm -f "$file" ;; esac
   done
-  for package in "$work"/archives/mesa-vulkan-drivers_*.deb; do
-    version=${package##*/mesa-vulkan-drivers_}
-    printf '%s\n' "${version%%-*}" >"$radv.new/mesa"
-  done
-  # The loader reads a path in a manifest relative to that manifest.
-  sed 's#"library_path": *"[^"]*"#"library_path": "./lib/libvulkan_lvp.so"#' \
-    "$work"/root/usr/share/vulkan/icd.d/lvp_icd*.json >"$radv.new/lavapipe.json"
+  take_mesa "$work" "$radv.new"
   rm -rf "$work" "$radv"
   echo 'layout 1' >"$radv.new/made" && mv "$radv.new" "$radv"
 }

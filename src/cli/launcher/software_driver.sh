@@ -94,17 +94,11 @@ unpack_packages() { # from $software.new/apt into $software.new
     problem="Debian's packages are laid out in another way than expected"
     return 1
   fi
-  for package in "$software.new"/apt/archives/mesa-vulkan-drivers_*.deb; do
-    version=${package##*/mesa-vulkan-drivers_}
-    printf '%s\n' "${version%%-*}" >"$software.new/mesa"
-  done
   # The other drivers and layers of the package are 120 MB, of no use without their GPUs.
   for file in "$software.new"/lib/libvulkan_*.so "$software.new"/lib/libVkLayer_*.so; do
     case $file in */libvulkan_lvp.so) ;; *) rm -f "$file" ;; esac
   done
-  # The loader reads a path in a manifest relative to that manifest.
-  sed 's#"library_path": *"[^"]*"#"library_path": "./lib/libvulkan_lvp.so"#' \
-    "$root"/usr/share/vulkan/icd.d/lvp_icd*.json >"$software.new/lavapipe.json"
+  take_mesa "$software.new/apt" "$software.new"
 }
 
 seat_deno() { # copies $deno into the folder and ties the copy to the folder's libraries

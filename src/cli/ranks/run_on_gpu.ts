@@ -1,24 +1,16 @@
 import type { OpenCommunicator } from "../../distributed/open_communicator.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
-import type { EngineChoice } from "../../gpu/gpu_options.ts";
-import type { CacheDtype } from "../../gpu/tensor.ts";
-import type { Precision } from "../../gpu/tuning.ts";
 import type { DistributedConfig } from "../../run/config/shared_schema.ts";
 import type { RunEvents } from "../../run/events/run_events.ts";
 import type { RunFolder } from "../../run/store/run_folder.ts";
 import { type RunCommand, withResumeHint } from "../resume_hint.ts";
-import { withGpu } from "../with_gpu.ts";
+import { type GpuKeys, gpuOf, withGpu } from "../with_gpu.ts";
 import { gpuOfRank } from "./gpu_of_rank.ts";
 import { whileWatched } from "./while_watched.ts";
 
 /** A run, as far as the one that opens its GPU has to know it. */
 export interface RunOnGpu {
-  readonly config: {
-    readonly gpu: EngineChoice;
-    readonly precision: Precision;
-    readonly cache_dtype: CacheDtype;
-    readonly distributed: DistributedConfig;
-  };
+  readonly config: GpuKeys & { readonly distributed: DistributedConfig };
   /** What `--gpu-index` says. */
   readonly gpuIndex?: number;
   readonly command: RunCommand;
@@ -39,16 +31,10 @@ export async function runOnGpu<Result>(
   return await withResumeHint(run.command, run.folder, async () => {
     const { index, words } = await gpuOfRank(opened, gpuIndex);
     const watched = { ...run, opened, gpu: words, limits: config.distributed };
-    const choice = {
-      gpu: config.gpu,
-      precision: config.precision,
-      cacheDtype: config.cache_dtype,
-      gpuIndex: index,
-    };
     return await whileWatched(
       watched,
       (watch) =>
-        withGpu(choice, (gpu) => {
+        withGpu(gpuOf(config, index), (gpu) => {
           gpu.activity.reads = watch;
           return body(gpu);
         }),

@@ -1,6 +1,7 @@
 /** The bodies of requests: how large, how fast, and of which type. */
 
 import type { HonoRequest } from "hono";
+import { joinBytes } from "../../base/join_bytes.ts";
 import { problemResponse } from "./problem.ts";
 
 /** Bytes of a request's body: about a run, or with prompts for a model. */
@@ -77,13 +78,7 @@ async function collected(
   } finally {
     clearTimeout(timer);
   }
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
-  }
-  return bytes;
+  return joinBytes(pieces);
 }
 
 function tooSlow(): Response {

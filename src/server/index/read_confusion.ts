@@ -1,16 +1,19 @@
+import { z } from "zod";
 import { PHASES, ROW, type RunIndex } from "./run_index.ts";
 
 /** A step's verdicts against the truth, as shares of its critiques; CORRECT is the positive class. */
-export interface Confusion {
-  readonly step: number;
-  readonly source: "training";
-  readonly trueCorrect: number;
-  readonly falseCorrect: number;
-  readonly trueIncorrect: number;
-  readonly falseIncorrect: number;
-  /** Among those that are counted as wrong: silence on a right solution counts as INCORRECT, and the other way. */
-  readonly unparsed: number;
-}
+export const confusionSchema = z.object({
+  step: z.int(),
+  source: z.literal("training"),
+  trueCorrect: z.number(),
+  falseCorrect: z.number(),
+  trueIncorrect: z.number(),
+  falseIncorrect: z.number(),
+  unparsed: z.number().describe(
+    "Among those that are counted as wrong: silence on a right solution counts as INCORRECT, and the other way.",
+  ),
+});
+export type Confusion = z.infer<typeof confusionSchema>;
 
 /** Points at most; where there are more, some are left out. */
 const MOST_POINTS = 1000;

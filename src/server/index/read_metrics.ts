@@ -1,3 +1,4 @@
+import { z } from "@hono/zod-openapi";
 import { BLOCK } from "./columns.ts";
 import { firstAtLeast, PHASES, ROW, type RunIndex } from "./run_index.ts";
 
@@ -14,11 +15,14 @@ export interface MetricsQuery {
 }
 
 /** Columns of numbers. */
-export interface MetricsTable {
-  readonly steps: number[];
-  readonly phases: string[];
-  readonly series: Record<string, (number | null)[]>;
-}
+export const metricsTableSchema = z.object({
+  steps: z.array(z.number()),
+  phases: z.array(z.string()).describe(
+    "generator, verifier or evaluation; several, where a row is the mean of steps of both.",
+  ),
+  series: z.record(z.string(), z.array(z.number().nullable())),
+}).openapi("Metrics");
+export type MetricsTable = z.infer<typeof metricsTableSchema>;
 
 /** The names of a run's metrics. */
 export function metricNames(index: RunIndex, run: number): string[] {

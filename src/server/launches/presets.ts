@@ -1,6 +1,7 @@
 /** Configurations that come with the program. */
 
 import { join } from "node:path";
+import { z } from "zod";
 import { UserError } from "../../base/user_error.ts";
 import { exists } from "../../base/atomic_file.ts";
 import { readYamlFile } from "../../run/config/yaml_file.ts";
@@ -10,12 +11,13 @@ import type { RunKind } from "../../run/store/run_folder.ts";
 export const PRESETS = "configs";
 
 /** A configuration that a run can start from. */
-export interface Preset {
-  readonly name: string;
-  readonly kind: "train" | "sft";
-  readonly description: string;
-  readonly configuration: Record<string, unknown>;
-}
+export const presetSchema = z.object({
+  name: z.string(),
+  kind: z.enum(["train", "sft"]),
+  description: z.string(),
+  configuration: z.record(z.string(), z.unknown()),
+});
+export type Preset = z.infer<typeof presetSchema>;
 
 /** Why a preset is left out, by its file: said when that is new. */
 const said = new Map<string, string>();

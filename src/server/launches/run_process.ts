@@ -47,6 +47,10 @@ export function startProcess(
   return { process: identify(child.pid), ended: child.status.then(({ code }) => code) };
 }
 
+/** Text that can be an argument of a process. */
+// deno-lint-ignore no-control-regex
+export const WITHOUT_NUL = /^[^\u0000]*$/;
+
 /** The last lines that a process printed on standard error; null when there are none. */
 export function lastErrorLines({ errors }: OutputFiles): string | null {
   if (!exists(errors)) return null;

@@ -1,23 +1,13 @@
 import { childEnvironment } from "./child_environment.ts";
 import { lastLines } from "./run_process.ts";
-
-/** What a verifier is asked. */
-export interface VerifyRequest {
-  /** Of the run. */
-  readonly folder: string;
-  /** Its step; null for the newest. */
-  readonly checkpoint: number | null;
-  readonly problem: string;
-  /** Null: the generator writes one. */
-  readonly solution: string | null;
-  readonly temperature: number;
-  readonly seed: number;
-}
+import type { z } from "zod";
+import type { verifySchema } from "./verify_request.ts";
 
 /**
  * Has `tango verify` judge a solution, in a process of its own: waiting for a GPU would hold up the server.
  *
  * @param program the main module of the command line
+ * @param folder of the run
  * @param onEnd called once, when the process is gone
  * @param ending ends the process
  * @returns its JSON lines as they come; a last one of type `failed` when it cannot be done. To cancel the stream
@@ -25,7 +15,8 @@ export interface VerifyRequest {
  */
 export function verifyInProcess(
   program: string,
-  { folder, checkpoint, problem, solution, temperature, seed }: VerifyRequest,
+  folder: string,
+  { checkpoint, problem, solution, temperature, seed }: Omit<z.output<typeof verifySchema>, "run">,
   onEnd: () => void,
   ending: AbortSignal,
 ): ReadableStream<Uint8Array> {

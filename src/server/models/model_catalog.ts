@@ -1,4 +1,5 @@
 import { basename, join } from "node:path";
+import type { z } from "zod";
 import { exists } from "../../base/atomic_file.ts";
 import { filesMark } from "../../base/file_mark.ts";
 import { UserError } from "../../base/user_error.ts";
@@ -7,33 +8,13 @@ import { openGguf } from "../../model/weights/gguf_file.ts";
 import { openSafetensorsWeights } from "../../model/weights/safetensors_weights.ts";
 import type { WeightFile } from "../../model/weights/weight_file.ts";
 import { listCheckpoints } from "../../run/store/checkpoint.ts";
-import { filesIn, type FolderFile } from "../runs/folder_files.ts";
+import { filesIn } from "../runs/folder_files.ts";
 import type { ListedRun, RunList } from "../runs/run_list.ts";
 import { findModels, type FoundModel, type UnreadFolder } from "./found_models.ts";
+import type { modelSchema } from "./model_schemas.ts";
 
 /** A model, an adapter, or what a checkpoint of a run has of a policy. */
-export interface CataloguedModel {
-  /** By which /v1 is asked for it; null where it cannot be asked. */
-  readonly name: string | null;
-  /** Its folder or file: what a configuration calls a model or an adapter. */
-  readonly path: string;
-  readonly kind: FoundModel["kind"] | "checkpoint";
-  /** Of its weights; of a checkpoint with what its optimizer keeps. */
-  readonly bytes: number;
-  /** Numbers that it has; null where its files do not tell. */
-  readonly parameters: number | null;
-  /** Of an adapter, where its base is. */
-  readonly base: string | null;
-  /** Whether it has a template to be talked with; null where its files do not tell. */
-  readonly hasChat: boolean | null;
-  /** The run that it lies in. */
-  readonly run: string | null;
-  readonly step: number | null;
-  readonly policy: string | null;
-  readonly files: readonly FolderFile[];
-  /** Why it cannot be used. */
-  readonly problem: string | null;
-}
+export type CataloguedModel = Omit<z.infer<typeof modelSchema>, "served" | "isOwn">;
 
 /** What its files say of a model. */
 type Described = Pick<CataloguedModel, "parameters" | "base" | "hasChat" | "problem">;

@@ -1,14 +1,15 @@
 import { z } from "@hono/zod-openapi";
 
-/** What is being fetched. */
+/** A model that is being fetched, or was since the server began. */
 export const pullSchema = z.object({
-  id: z.string(),
-  path: z.string(),
+  id: z.string().describe("owner/name on the Hub."),
+  path: z.string().describe("Where it goes."),
   state: z.enum(["running", "done", "failed"]),
   arrived: z.number().describe("Bytes that are here, of those that were missing."),
   total: z.number().nullable().describe("Bytes that were missing; null before that is known."),
   error: z.string().nullable(),
 }).openapi("Pull");
+export type PullView = z.infer<typeof pullSchema>;
 
 /** A model, an adapter or a checkpoint. */
 export const modelSchema = z.object({
@@ -18,7 +19,9 @@ export const modelSchema = z.object({
   path: z.string().describe("What a configuration calls a model or an adapter."),
   kind: z.enum(["model", "adapter", "gguf", "checkpoint"]),
   bytes: z.number().describe("Of its weights; of a checkpoint with what its optimizer keeps."),
-  parameters: z.number().nullable(),
+  parameters: z.number().nullable().describe(
+    "Numbers that it has; null where its files do not tell.",
+  ),
   base: z.string().nullable().describe("Of an adapter, where its base is."),
   hasChat: z.boolean().nullable().describe(
     "Whether it can be talked with at /v1/chat/completions; else ask /v1/completions. Null: its files do not tell.",

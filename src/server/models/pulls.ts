@@ -7,20 +7,7 @@ import { pull, sumOf } from "../../hub/pull.ts";
 import { parseRepository } from "../../hub/repository.ts";
 import { pauseByClock } from "../../hub/retry.ts";
 import { RequestProblem } from "../http/problem.ts";
-
-/** A model that is being fetched, or was since the server began. */
-export interface PullView {
-  /** `owner/name` on the Hub. */
-  readonly id: string;
-  /** Where it goes. */
-  readonly path: string;
-  readonly state: "running" | "done" | "failed";
-  /** Bytes that are here, of those that were missing. */
-  readonly arrived: number;
-  /** Null before that is known. */
-  readonly total: number | null;
-  readonly error: string | null;
-}
+import type { PullView } from "./model_schemas.ts";
 
 const MOST_RUNNING = 4;
 /** Of those that have ended, and were not asked for again. */

@@ -1,5 +1,7 @@
 /** Answers that take long. */
 
+import { within } from "../../base/within.ts";
+
 /** Until the answer begins. */
 const FIRST_MS = 1000;
 /** Between two signs of life. */
@@ -28,17 +30,4 @@ export async function heldAnswer(answer: Promise<object>, cancel: () => void): P
     cancel,
   }, { highWaterMark: 0 });
   return new Response(body, { headers: { "content-type": "application/json" } });
-}
-
-/** What is there within some time; null when it is not. */
-async function within<Value>(promise: Promise<Value>, milliseconds: number): Promise<Value | null> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), milliseconds);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

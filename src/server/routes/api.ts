@@ -40,10 +40,6 @@ export const numberParameter = (minimum: number, maximum: number) =>
   z.coerce.number<string>().int().min(minimum).max(maximum)
     .openapi({ type: "integer", minimum, maximum });
 
-/** Text that can be an argument of a process. */
-// deno-lint-ignore no-control-regex
-export const WITHOUT_NUL = /^[^\u0000]*$/;
-
 /** Steps are below this. */
 export const MOST_STEPS = 2 ** 40;
 

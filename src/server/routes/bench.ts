@@ -1,25 +1,17 @@
 /** The kernel benchmark is started, read, and compared with an earlier one. */
 
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import { compareResults, comparisonSchema } from "../benchmarks/benchmark_results.ts";
 import {
-  benchmarkResultsSchema,
-  compareResults,
-  comparisonSchema,
-} from "../benchmarks/benchmark_results.ts";
-import type { Benchmark, Benchmarks } from "../benchmarks/benchmarks.ts";
+  benchmarkRequestSchema,
+  type Benchmarks,
+  benchmarkSchema,
+  type ListedBenchmark,
+  listedBenchmarkSchema,
+} from "../benchmarks/benchmarks.ts";
 import { RequestProblem } from "../http/problem.ts";
 import { gone, json, jsonBody, route } from "../http/route.ts";
-import { newApi, WITHOUT_NUL } from "./api.ts";
-
-const benchmarkSchema = z.object({
-  name: z.string(),
-  state: z.enum(["running", "done", "failed"]),
-  startedAt: z.string().nullable().describe("ISO 8601; null of one that came with the program."),
-  error: z.string().nullable().describe("Why it failed."),
-}).openapi("Benchmark");
-
-/** A benchmark without its results. */
-export type ListedBenchmark = z.infer<typeof benchmarkSchema>;
+import { newApi } from "./api.ts";
 
 const name = z.string().min(1).max(255);
 const nameParameter = z.object({
@@ -28,23 +20,14 @@ const nameParameter = z.object({
 
 const begin = route("post", "/api/bench", {
   summary: "Starts the kernel benchmark",
-  body: jsonBody(z.strictObject({
-    filter: z.string().max(200).regex(WITHOUT_NUL, "expected no NUL").default("")
-      .describe(
-        "Only results whose KERNEL/SHAPE contains this.",
-      ),
-    seconds: z.number().min(0.001).max(60).default(0.5).describe("For each result."),
-    gpu: z.enum(["auto", "native", "dawn"]).default("auto").describe(
-      "Which engine runs the kernels.",
-    ),
-  })),
-  202: json("It is under way; its name reads it.", benchmarkSchema),
+  body: jsonBody(benchmarkRequestSchema),
+  202: json("It is under way; its name reads it.", listedBenchmarkSchema),
   refuses: [409, 503],
 });
 
 const list = route("get", "/api/bench", {
   summary: "Benchmarks: those that came with the program, and the server's own",
-  200: json("By name.", z.object({ benchmarks: z.array(benchmarkSchema) })),
+  200: json("By name.", z.object({ benchmarks: z.array(listedBenchmarkSchema) })),
 });
 
 const read = route("get", "/api/bench/{name}", {
@@ -52,10 +35,7 @@ const read = route("get", "/api/bench/{name}", {
   params: nameParameter,
   200: json(
     "Results are null unless it is done.",
-    benchmarkSchema.extend({
-      results: benchmarkResultsSchema.nullable(),
-      output: z.string().describe("What it has printed: a row for each result as it comes."),
-    }),
+    benchmarkSchema,
   ),
   refuses: [404],
 });
@@ -108,7 +88,6 @@ export function benchRoutes(benchmarks: Benchmarks): OpenAPIHono {
   return api;
 }
 
-function withoutResults(benchmark: Benchmark): ListedBenchmark {
-  const { name, state, startedAt, error } = benchmark;
+function withoutResults({ name, state, startedAt, error }: ListedBenchmark): ListedBenchmark {
   return { name, state, startedAt, error };
 }

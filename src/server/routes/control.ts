@@ -85,20 +85,9 @@ export function controlRoutes(runs: AllRuns, launcher: Launcher, steering: Steer
         `The run waits in the queue: ${action} is for one that has begun, stop takes it out.`,
       );
     }
-    switch (action) {
-      case "pause":
-        return steering.ask(run.id, { request: "pause" });
-      case "go-on":
-        return steering.ask(run.id, { request: "goOn" });
-      case "checkpoint":
-        return steering.ask(run.id, { request: "checkpoint" });
-      case "stop":
-        if (run.state === "waiting") return launcher.kill(run.id);
-        steering.ask(run.id, { request: "stop" });
-        return launcher.stopAsked(run.id);
-      case "kill":
-        return launcher.kill(run.id);
-    }
+    if (action === "kill" || run.state === "waiting") return launcher.kill(run.id);
+    steering.ask(run.id, { request: action === "go-on" ? "goOn" : action });
+    if (action === "stop") launcher.stopAsked(run.id);
   };
   const goOn = (
     run: RunView,

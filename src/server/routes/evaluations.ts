@@ -6,9 +6,10 @@ import { RequestProblem } from "../http/problem.ts";
 import { json, jsonBody, route } from "../http/route.ts";
 import { isAllowed } from "../launches/allowed_paths.ts";
 import { presetFile } from "../launches/presets.ts";
-import type { Jobs } from "../models/jobs.ts";
-import { newApi, WITHOUT_NUL } from "./api.ts";
-import { jobRoutes, jobSchema } from "./jobs.ts";
+import { WITHOUT_NUL } from "../launches/run_process.ts";
+import { type Jobs, jobSchema } from "../models/jobs.ts";
+import { newApi } from "./api.ts";
+import { jobRoutes } from "./jobs.ts";
 
 const path = z.string().min(1).max(1000).regex(WITHOUT_NUL, "expected no NUL");
 
@@ -49,7 +50,7 @@ export function evaluationRoutes(jobs: Jobs, folders: readonly string[]) {
       for (const [i, one] of (asked.data ?? []).entries()) {
         requireAllowed(`data[${i}]`, one, folders);
       }
-      return context.json(jobs.begin(argumentsOf(asked), asked), 202);
+      return context.json(jobs.begin(() => argumentsOf(asked), asked), 202);
     })
     .route("/", jobRoutes("evaluations", jobs));
 }

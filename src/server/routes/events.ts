@@ -5,7 +5,7 @@ import { MOST_WATCHERS, tooMany } from "../http/limits.ts";
 import { json, route } from "../http/route.ts";
 import { EventMessages } from "../index/event_messages.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
-import { readTimeline } from "../runs/read_timeline.ts";
+import { rankTimelineSchema, readTimeline } from "../runs/read_timeline.ts";
 import type { RunList } from "../runs/run_list.ts";
 import { MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
 
@@ -39,21 +39,7 @@ const timeline = route("get", "/api/runs/{id}/timeline", {
   query: z.object({ from: stepNumber, to: stepNumber }),
   200: json(
     "By rank. Spans ascend and do not overlap; times are seconds since the run began. Of many steps, the last ones.",
-    z.object({
-      ranks: z.array(z.object({
-        rank: z.int(),
-        spans: z.array(
-          z.object({
-            name: z.string().describe(
-              "`rollout`, `verification`, `forward-backward`, `optimizer`, `update` (its rest), `evaluation`, `checkpoint`; `idle`, `communicate`.",
-            ),
-            step: z.int(),
-            begin: z.number(),
-            end: z.number(),
-          }),
-        ),
-      })),
-    }),
+    z.object({ ranks: z.array(rankTimelineSchema) }),
   ),
   refuses: [404, 409],
 });

@@ -7,11 +7,11 @@ import { savedTypes } from "../../model/weights/model_files.ts";
 import type { SavedType } from "../../model/weights/model_files.ts";
 import { RequestProblem } from "../http/problem.ts";
 import { json, jsonBody, route } from "../http/route.ts";
-import type { Jobs } from "../models/jobs.ts";
+import { type Jobs, jobSchema } from "../models/jobs.ts";
 import type { CataloguedModel, ModelCatalog } from "../models/model_catalog.ts";
 import type { RunList } from "../runs/run_list.ts";
 import { newApi } from "./api.ts";
-import { jobRoutes, jobSchema } from "./jobs.ts";
+import { jobRoutes } from "./jobs.ts";
 
 const types = Object.keys(savedTypes) as [SavedType, ...SavedType[]];
 
@@ -54,7 +54,7 @@ export function exportRoutes(jobs: Jobs, catalog: ModelCatalog, list: RunList, f
         ...["export", ...sourceOf(found, list), `--output=${path}`, `--dtype=${dtype}`],
         ...(adapter ? ["--adapter"] : []),
       ];
-      return context.json(jobs.begin(args, { ...asked, path }), 202);
+      return context.json(jobs.begin(() => args, { ...asked, path }), 202);
     })
     .route("/", jobRoutes("exports", jobs));
 }

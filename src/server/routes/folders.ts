@@ -5,31 +5,17 @@ import { listCheckpoints } from "../../run/store/checkpoint.ts";
 import { RequestProblem } from "../http/problem.ts";
 import { json, route } from "../http/route.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
-import { configurationInForce } from "../runs/configuration_in_force.ts";
+import { configurationInForce, configurationSchema } from "../runs/configuration_in_force.ts";
 import type { ListedRun } from "../runs/run_list.ts";
 import { fileInside, filesIn } from "../runs/folder_files.ts";
 import { MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
-
-const value = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
 const config = route("get", "/api/runs/{id}/config", {
   summary: "The configuration as it is in force",
   params: runParameter,
   200: json(
     "The configuration with all that changed since the run began, and those changes.",
-    z.object({
-      configuration: z.record(z.string(), z.unknown()),
-      changeable: z.record(z.string(), value).describe(
-        "What can change, with the value in force.",
-      ),
-      changes: z.array(
-        z.object({
-          step: z.int(),
-          settings: z.record(z.string(), z.union([z.string(), z.number()])),
-          before: z.record(z.string(), value).describe("What the same keys were."),
-        }),
-      ),
-    }),
+    configurationSchema,
   ),
   refuses: [404, 409],
 });

@@ -2,17 +2,8 @@
 
 import { z } from "@hono/zod-openapi";
 import { gone, json, route } from "../http/route.ts";
-import type { Jobs } from "../models/jobs.ts";
+import { type Jobs, jobSchema } from "../models/jobs.ts";
 import { newApi } from "./api.ts";
-
-export const jobSchema = z.object({
-  name: z.string(),
-  state: z.enum(["running", "done", "failed"]),
-  startedAt: z.string().describe("ISO 8601."),
-  request: z.record(z.string(), z.unknown()).describe("As it was asked for."),
-  error: z.string().nullable().describe("Why it failed."),
-  output: z.string().describe("What it has printed."),
-}).openapi("Job");
 
 const nameParameter = z.object({
   name: z.string().min(1).max(255).openapi({ param: { name: "name", in: "path" } }),

@@ -3,7 +3,7 @@
 import { z } from "@hono/zod-openapi";
 import { json, route } from "../http/route.ts";
 import { csvStream } from "../index/csv_stream.ts";
-import { metricNames, readMetrics } from "../index/read_metrics.ts";
+import { metricNames, metricsTableSchema, readMetrics } from "../index/read_metrics.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
 import { MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
 
@@ -22,14 +22,6 @@ const querySchema = z.object({
   format: z.enum(["json", "csv"]).optional(),
 });
 
-const tableSchema = z.object({
-  steps: z.array(z.number()),
-  phases: z.array(z.string()).describe(
-    "generator, verifier or evaluation; several, where a row is the mean of steps of both.",
-  ),
-  series: z.record(z.string(), z.array(z.number().nullable())),
-}).openapi("Metrics");
-
 const metrics = route("get", "/api/runs/{id}/metrics", {
   summary: "What was measured, by step",
   params: runParameter,
@@ -37,7 +29,7 @@ const metrics = route("get", "/api/runs/{id}/metrics", {
   200: {
     description: "A row for each line of metrics.jsonl, or for several that follow each other.",
     content: {
-      "application/json": { schema: tableSchema },
+      "application/json": { schema: metricsTableSchema },
       "text/csv": { schema: z.string() },
     },
   },

@@ -77,7 +77,6 @@ export function modelsRoutes({ catalog, pulls, served, runs, launches, own }: Se
   const isOwn = (path: string) => isAllowed(path, own) && !own.includes(path);
   const view = (model: CataloguedModel): z.infer<typeof modelSchema> => ({
     ...model,
-    files: [...model.files],
     served: served.all.find(({ path }) => path === model.path)?.name ?? null,
     isOwn: isOwn(model.path),
   });

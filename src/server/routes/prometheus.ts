@@ -1,6 +1,7 @@
 /** What an alert goes by, in Prometheus's text format. */
 
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import { within } from "../../base/within.ts";
 import { METRIC } from "../../run/store/metric_names.ts";
 import { route } from "../http/route.ts";
 import { lastValue } from "../index/read_metrics.ts";
@@ -124,7 +125,10 @@ export function prometheusRoutes(runs: AllRuns, list: RunList, served: ServedMod
     ];
     const models = await Promise.all(
       served.all.filter(({ adapter }) => adapter === null)
-        .map(async ({ name, model }) => ({ name, model, state: await soon(model.look()) })),
+        .map(async ({ name, model }) => {
+          const told = model.look().catch(() => null); // its process may have ended
+          return { name, model, state: await within(told, LONGEST_LOOK_MS) };
+        }),
     );
     const ofModels = OF_MODELS.map(([name, ...gauge]) =>
       family([`model_${name}`, ...gauge], models, ({ name }) => ({ model: name }))
@@ -133,19 +137,6 @@ export function prometheusRoutes(runs: AllRuns, list: RunList, served: ServedMod
     return context.text(text, 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
   });
   return api;
-}
-
-/** What a process tells, unless it is too late or it has ended. */
-async function soon<Value>(told: Promise<Value | null>): Promise<Value | null> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(resolve, LONGEST_LOOK_MS, null);
-  });
-  try {
-    return await Promise.race([told.catch(() => null), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** The lines of a gauge; none where nothing has it. */

@@ -2,7 +2,7 @@
 
 import { z } from "@hono/zod-openapi";
 import { json, route } from "../http/route.ts";
-import { readConfusion } from "../index/read_confusion.ts";
+import { confusionSchema, readConfusion } from "../index/read_confusion.ts";
 import { findSamples } from "../index/read_samples.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
 import { MOST_STEPS, newApi, numberParameter, requireRun, runParameter } from "./api.ts";
@@ -56,24 +56,12 @@ const samples = route("get", "/api/runs/{id}/samples", {
   refuses: [404, 409],
 });
 
-const share = z.number();
-
 const confusion = route("get", "/api/runs/{id}/confusion", {
   summary: "The verifier's verdicts against the truth in its training steps",
   params: runParameter,
   200: json(
     "Shares of a step's critiques; CORRECT is the positive class.",
-    z.object({
-      points: z.array(z.object({
-        step: z.int(),
-        source: z.literal("training"),
-        trueCorrect: share,
-        falseCorrect: share,
-        trueIncorrect: share,
-        falseIncorrect: share,
-        unparsed: share,
-      })),
-    }),
+    z.object({ points: z.array(confusionSchema) }),
   ),
   refuses: [404, 409],
 });

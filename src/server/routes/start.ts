@@ -11,7 +11,7 @@ import type { AllowedFolders } from "../launches/allowed_paths.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
 import type { Launcher } from "../launches/launcher.ts";
 import { planMemory, type PlannedMemory } from "../launches/memory_plan.ts";
-import { listPresets } from "../launches/presets.ts";
+import { listPresets, presetSchema } from "../launches/presets.ts";
 import {
   type PreparedRun,
   prepareRun,
@@ -66,14 +66,7 @@ const presets = route("get", "/api/presets", {
   summary: "Configurations that come with the program",
   200: json(
     "By name.",
-    z.object({
-      presets: z.array(z.object({
-        name: z.string(),
-        kind: z.enum(["train", "sft"]),
-        description: z.string(),
-        configuration: z.record(z.string(), z.unknown()),
-      })),
-    }),
+    z.object({ presets: z.array(presetSchema) }),
   ),
 });
 
@@ -110,20 +103,12 @@ export function startRoutes(
       const text = JSON.stringify({ run, ...request });
       const before = key === undefined ? null : launches.answered(key);
       if (before !== null) {
-        if (before.request !== text) {
-          throw new RequestProblem(
-            409,
-            "This key came with another request before.",
-            "idempotency-key",
-          );
-        }
-        if (!runs.has(before.run)) {
-          throw new RequestProblem(
-            409,
-            "The run that this key started is removed.",
-            "idempotency-key",
-          );
-        }
+        const problem = before.request !== text
+          ? "This key came with another request before."
+          : runs.has(before.run)
+          ? null
+          : "The run that this key started is removed.";
+        if (problem !== null) throw new RequestProblem(409, problem, "idempotency-key");
         return context.json(runs.view(before.run), 202);
       }
       const prepared = prepare(request);

@@ -6,28 +6,15 @@ import { RequestProblem } from "../http/problem.ts";
 import { jsonBody, route } from "../http/route.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
 import { verifyInProcess } from "../launches/verify_process.ts";
-import { newApi, requireRun, WITHOUT_NUL } from "./api.ts";
+import { verifySchema } from "../launches/verify_request.ts";
+import { newApi, requireRun } from "./api.ts";
 
 /** Each takes a model's memory on the GPU, beside the runs. */
 const AT_ONCE = 1;
 
-// They are arguments of a process, which have no NUL in them and at most 128 KiB each.
-const text = z.string().min(1).max(40_000).regex(WITHOUT_NUL, "expected no NUL");
-
 const verify = route("post", "/api/verify", {
   summary: "A run's verifier judges a solution, which its generator writes unless it is given",
-  body: jsonBody(z.strictObject({
-    run: z.string().min(1).max(255),
-    checkpoint: z.int().min(0).max(2 ** 40).nullable().default(null)
-      .describe("As they were after this step; null: in the newest checkpoint."),
-    problem: text,
-    solution: text.nullable().default(null)
-      .describe("<think><step>…</step></think><answer>\\boxed{…}</answer>"),
-    temperature: z.number().min(0).max(10).default(0).describe(
-      "Of sampling; 0 takes the likeliest token.",
-    ),
-    seed: z.int().min(0).max(2 ** 32 - 1).default(0),
-  })),
+  body: jsonBody(verifySchema),
   200: {
     description: "JSON lines as they come: {type: solution | critique, text}, pieces of both; " +
       "at last {type: judged, steps, stepJudgments, verdict, …} or {type: failed, message}.",
@@ -70,9 +57,9 @@ export function verifyRoutes(
     }
     const lines = verifyInProcess(
       program,
+      folder.path,
       {
         ...asked,
-        folder: folder.path,
         problem: problem.toWellFormed(),
         solution: solution?.toWellFormed() ?? null,
       },

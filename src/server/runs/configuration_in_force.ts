@@ -1,32 +1,31 @@
 import { parse } from "yaml";
+import { z } from "zod";
 import { UserError } from "../../base/user_error.ts";
 import { exists } from "../../base/atomic_file.ts";
-import {
-  changeableSftKeys,
-  changeableTangoKeys,
-  type Settings,
-} from "../../run/config/changeable.ts";
+import { changeableSftKeys, changeableTangoKeys } from "../../run/config/changeable.ts";
 import type { ConfigChange } from "../../run/control/config_history.ts";
 import { readJsonLines } from "../../run/store/json_lines_log.ts";
 import type { ListedRun } from "./run_list.ts";
 
+const valueSchema = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 /** A value that a setting has. */
-export type Value = string | number | boolean | null;
+type Value = z.infer<typeof valueSchema>;
 
 /** What holds in a run at present, and how that came about. */
-export interface ConfigurationInForce {
-  /** With all that changed. */
-  readonly configuration: Record<string, unknown>;
-  /** Keys that may change while the run goes on, with the values in force. */
-  readonly changeable: Record<string, Value>;
-  readonly changes: {
-    /** The first step it holds in. */
-    readonly step: number;
-    readonly settings: Settings;
-    /** What the same keys were. */
-    readonly before: Record<string, Value>;
-  }[];
-}
+export const configurationSchema = z.object({
+  configuration: z.record(z.string(), z.unknown()),
+  changeable: z.record(z.string(), valueSchema).describe(
+    "What can change, with the value in force.",
+  ),
+  changes: z.array(
+    z.object({
+      step: z.int().describe("The first that it holds in."),
+      settings: z.record(z.string(), z.union([z.string(), z.number()])),
+      before: z.record(z.string(), valueSchema).describe("What the same keys were."),
+    }),
+  ),
+});
+export type ConfigurationInForce = z.infer<typeof configurationSchema>;
 
 /** Reads the configuration of a run: what it began with, changed by what its history has. */
 export function configurationInForce(

@@ -3,19 +3,18 @@ import { activityOf, type TimelineLine } from "../../run/store/timeline_log.ts";
 import { UserError } from "../../base/user_error.ts";
 import { readAt } from "../index/growth.ts";
 
-/** What a rank did for a while, in seconds since the run began. */
-export interface TimelineSpan {
-  readonly name: string;
-  readonly step: number;
-  readonly begin: number;
-  readonly end: number;
-}
+const spanSchema = z.object({
+  name: z.string().describe(
+    "`rollout`, `verification`, `forward-backward`, `optimizer`, `update` (its rest), `evaluation`, `checkpoint`; `idle`, `communicate`.",
+  ),
+  step: z.int(),
+  begin: z.number(),
+  end: z.number(),
+});
 
-/** What a rank did in some steps. */
-export interface RankTimeline {
-  readonly rank: number;
-  readonly spans: readonly TimelineSpan[];
-}
+/** What a rank did in some steps, in seconds since the run began. */
+export const rankTimelineSchema = z.object({ rank: z.int(), spans: z.array(spanSchema) });
+export type RankTimeline = z.infer<typeof rankTimelineSchema>;
 
 /** Bytes of the log that are read at most; of more than they hold, the last steps. */
 const MOST_BYTES = 1 << 18;
@@ -33,7 +32,7 @@ export function readTimeline(
   { from, to }: { readonly from: number; readonly to: number },
   started: number,
 ): RankTimeline[] {
-  const ranks: TimelineSpan[][] = [];
+  const ranks: RankTimeline["spans"][] = [];
   for (const line of readLines(path, from, to)) {
     activityOf(line).forEach((spans, rank) => {
       const ofRank = ranks[rank] ??= [];

@@ -1,6 +1,7 @@
 /** Messages between two processes over a pipe: the bytes of a message, as structured values are cloned, after their number. */
 
 import { deserialize, serialize } from "node:v8";
+import { joinBytes } from "../../base/join_bytes.ts";
 
 /** Bytes that tell how many follow. */
 const HEADER_BYTES = 4;
@@ -51,7 +52,7 @@ class Parts {
   /** The first bytes; null as long as there are fewer. */
   peek(count: number): Uint8Array | null {
     if (this.length < count) return null;
-    if (this.#parts[0].length < count) this.#join();
+    if (this.#parts[0].length < count) this.#parts = [joinBytes(this.#parts)];
     return this.#parts[0].subarray(0, count);
   }
 
@@ -60,15 +61,5 @@ class Parts {
     const rest = this.#parts[0].subarray(count);
     if (rest.length > 0) this.#parts[0] = rest;
     else this.#parts.shift();
-  }
-
-  #join(): void {
-    const whole = new Uint8Array(this.length);
-    let at = 0;
-    for (const part of this.#parts) {
-      whole.set(part, at);
-      at += part.length;
-    }
-    this.#parts = [whole];
   }
 }

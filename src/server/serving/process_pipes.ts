@@ -1,3 +1,4 @@
+import { joinBytes } from "../../base/join_bytes.ts";
 import { frameOf, readFrames } from "./frames.ts";
 
 /**
@@ -42,12 +43,6 @@ export class ProcessPipes<From, To> {
   async #write(): Promise<void> {
     const frames = this.#frames;
     this.#frames = [];
-    const whole = new Uint8Array(frames.reduce((sum, { length }) => sum + length, 0));
-    let at = 0;
-    for (const frame of frames) {
-      whole.set(frame, at);
-      at += frame.length;
-    }
-    await this.#writer.write(whole);
+    await this.#writer.write(joinBytes(frames));
   }
 }

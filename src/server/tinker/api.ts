@@ -1,7 +1,8 @@
-import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
+import { createRoute, type OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
+import type { Context } from "hono";
 import type { ServedModels } from "../serving/served_models.ts";
-import { invalidResponse, problems } from "../http/problem.ts";
-import { answerError } from "../routes/api.ts";
+import { problems } from "../http/problem.ts";
+import { json, jsonBody } from "../http/route.ts";
 import type { Checkpoints } from "./checkpoints.ts";
 import type { Futures } from "./futures.ts";
 import type { Sessions } from "./sessions.ts";
@@ -12,15 +13,6 @@ export interface Tinker {
   readonly sessions: Sessions;
   readonly futures: Futures;
   readonly checkpoints: Checkpoints;
-}
-
-/** A group of routes. */
-export function newTinkerApi(): OpenAPIHono {
-  const api = new OpenAPIHono({
-    defaultHook: (result) => result.success ? undefined : invalidResponse(result.error.issues),
-  });
-  api.onError(answerError);
-  return api;
 }
 
 /** What is asked for in an address. */
@@ -44,18 +36,11 @@ export function at<
     query: z.output<z.ZodObject<Query>>,
   ) => object | Promise<object>,
 ): void {
-  const request = { ...(params ? { params } : {}), ...(query ? { query } : {}) };
-  const route = createRoute({ ...described(path, summary), method, request });
-  api.openapi(
-    route,
-    (async (context: Valid) =>
-      Response.json(
-        await answer(
-          context.req.valid("param") as z.output<z.ZodObject<Params>>,
-          context.req.valid("query") as z.output<z.ZodObject<Query>>,
-        ),
-      )) as never, // every answer is documented loosely
-  );
+  add(api, { method, path, summary, request: { params, query } }, (valid) =>
+    answer(
+      valid("param") as z.output<z.ZodObject<Params>>,
+      valid("query") as z.output<z.ZodObject<Query>>,
+    ));
 }
 
 /**
@@ -74,36 +59,36 @@ export function post<Schema extends z.ZodType, Params extends z.ZodRawShape = Re
   ) => object | Promise<object>,
   params?: z.ZodObject<Params>,
 ): void {
-  const body = { required: true, content: { "application/json": { schema } } };
-  const request = { body, ...(params ? { params } : {}) };
-  const route = createRoute({ ...described(path, summary), method: "post", request });
-  api.openapi(
-    route,
-    (async (context: Valid) => {
-      const asked = context.req.valid("json") as z.output<Schema>;
-      const made = await answer(
-        asked,
-        context.req.valid("param") as z.output<z.ZodObject<Params>>,
-      );
-      return made instanceof Response ? made : Response.json(made);
-    }) as never, // every answer is documented loosely
+  add(
+    api,
+    { method: "post", path, summary, request: { body: jsonBody(schema), params } },
+    (valid) =>
+      answer(
+        valid("json") as z.output<Schema>,
+        valid("param") as z.output<z.ZodObject<Params>>,
+      ),
   );
 }
 
-/** What a schema has let through. */
-interface Valid {
-  readonly req: { readonly valid: (from: "json" | "param" | "query") => unknown };
+/** Adds a route. @param answer is given what the schemas have let through of each place */
+function add(
+  api: OpenAPIHono,
+  { path, ...asked }: Pick<RouteConfig, "method" | "path" | "summary" | "request">,
+  answer: (valid: (from: "json" | "param" | "query") => unknown) => object | Promise<object>,
+): void {
+  const route = createRoute({
+    ...{ ...asked, path: `/api/v1/${path}`, tags: ["Tinker"] },
+    responses: { 200: json("Done", z.looseObject({})), ...problems(...REFUSED) },
+  });
+  const handle = async ({ req }: Context) => {
+    const made = await answer((from) => req.valid(from as never));
+    return made instanceof Response ? made : Response.json(made);
+  };
+  api.openapi(route, handle as never); // every answer is documented loosely
 }
 
-const described = (path: string, summary: string) => ({
-  path: `/api/v1/${path}`,
-  tags: ["Tinker"],
-  summary,
-  responses: {
-    200: { description: "Done", content: { "application/json": { schema: z.looseObject({}) } } },
-    ...problems(400, 404, 409, 410, 413, 415, 422, 429, 503),
-  },
-});
+/** Statuses that any of the routes may refuse with. */
+const REFUSED = [400, 404, 409, 410, 413, 415, 422, 429, 503] as const;
 
 /** A name in a path. */
 export const inPath = <Name extends string>(of: Name) =>

@@ -1,7 +1,8 @@
 /** What a client asks of the server itself, and its sessions. */
 
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import { at, inPath, name, newTinkerApi, post, type Tinker } from "./api.ts";
+import { newApi } from "../routes/api.ts";
+import { at, inPath, name, post, type Tinker } from "./api.ts";
 
 /** Seconds between two questions of a client for its settings. */
 const REFRESH_SECONDS = 300;
@@ -11,7 +12,7 @@ const BESIDE =
 
 /** The routes. */
 export function clientRoutes({ served, sessions }: Tinker): OpenAPIHono {
-  const api = newTinkerApi();
+  const api = newApi();
   const anything = z.looseObject({});
   post(api, "client/config", "A client's settings", anything, () => ({
     // Plain HTTP, and the pieces of a batch one after another.

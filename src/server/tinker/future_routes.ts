@@ -1,7 +1,8 @@
 /** Results that clients come for. */
 
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import { name, newTinkerApi, post, type Tinker } from "./api.ts";
+import { newApi } from "../routes/api.ts";
+import { name, post, type Tinker } from "./api.ts";
 
 /** An answer is held for so long, in milliseconds; a client asks again at once. */
 const HELD_MS = 25_000;
@@ -10,7 +11,7 @@ const asksResult = z.looseObject({ request_id: name });
 
 /** The routes. */
 export function futureRoutes({ futures }: Tinker, heldMs = HELD_MS): OpenAPIHono {
-  const api = newTinkerApi();
+  const api = newApi();
   post(
     api,
     "retrieve_future",

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { UserError } from "../../base/user_error.ts";
+import { within } from "../../base/within.ts";
 import { RequestProblem } from "../http/problem.ts";
 
 /** What a client fetches. */
@@ -41,12 +42,7 @@ export class Futures {
   async wait(id: string, milliseconds: number): Promise<FutureResult | null> {
     const future = this.#futures.get(id);
     if (!future) throw new RequestProblem(410, `The request ${id} is unknown or was forgotten.`);
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<null>((resolve) => {
-      timer = setTimeout(() => resolve(null), milliseconds);
-    });
-    const result = await Promise.race([future.result, late]);
-    clearTimeout(timer);
+    const result = await within(future.result, milliseconds);
     if (result !== null && !future.isFetched) {
       future.isFetched = true;
       this.#fetched.push({ id, time: performance.now() });

@@ -2,7 +2,8 @@
 
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { RequestProblem } from "../http/problem.ts";
-import { at, inPath, newTinkerApi, post, type Tinker } from "./api.ts";
+import { newApi } from "../routes/api.ts";
+import { at, inPath, post, type Tinker } from "./api.ts";
 import { checkpointAddress, type Checkpoints, type Kind, KINDS } from "./checkpoints.ts";
 
 const MOST_LISTED = 1000;
@@ -15,7 +16,7 @@ const saved = z.object({ id: inPath("id"), kind: z.enum(KINDS), name: inPath("na
 
 /** The routes. */
 export function listingRoutes({ checkpoints, sessions }: Tinker): OpenAPIHono {
-  const api = newTinkerApi();
+  const api = newApi();
   const list = { query };
   at(api, "get", "training_runs", "All models of clients, newest first", list, (_, window) => {
     const { page, cursor } = pageOf(checkpoints.models(), window);

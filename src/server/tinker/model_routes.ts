@@ -6,10 +6,12 @@ import { UserError } from "../../base/user_error.ts";
 import { type LoraConfig, loraTargets } from "../../model/decoder/lora.ts";
 import { RequestProblem } from "../http/problem.ts";
 import type { Served } from "../serving/served_models.ts";
-import { count, metadata, name, newTinkerApi, post, type Tinker } from "./api.ts";
+import { newApi } from "../routes/api.ts";
+import { count, metadata, name, post, type Tinker } from "./api.ts";
+import type { FutureResult } from "./futures.ts";
 import { digest, takeNumbered } from "./numbered.ts";
 import { once } from "./once.ts";
-import type { SessionModel } from "./sessions.ts";
+import type { Session, SessionModel } from "./sessions.ts";
 
 /** The change is multiplied by this over the rank. */
 const ALPHA = 32;
@@ -43,8 +45,10 @@ const asksLoading = z.looseObject({
 
 /** The routes. */
 export function modelRoutes(tinker: Tinker): OpenAPIHono {
-  const api = newTinkerApi();
+  const api = newApi();
   const { sessions, futures, served, checkpoints } = tinker;
+  const begun = (session: Session, id: string, asked: object, make: () => Promise<FutureResult>) =>
+    once(session, id, digest(asked), () => ({ request_id: futures.add(session.id, make()) }));
 
   post(
     api,
@@ -54,20 +58,17 @@ export function modelRoutes(tinker: Tinker): OpenAPIHono {
     (asked) => {
       const session = sessions.get(asked.session_id);
       const id = `${session.id}:train:${asked.model_seq_id}`;
-      return once(session, id, digest(asked), () => {
-        const make = async () => {
-          const base = served.find(asked.base_model);
-          const config = configOf(asked);
-          await session.add(id, base, config.rank, async () => {
-            await base.model.call<"create">({
-              ...{ kind: "create", adapter: id, config },
-              seed: asked.lora_config.seed ?? randomInt(2 ** 32),
-            });
-            checkpoints.begin(id, factsOf(base, config.rank, asked.user_metadata));
+      return begun(session, id, asked, async () => {
+        const base = served.find(asked.base_model);
+        const config = configOf(asked);
+        await session.add(id, base, config.rank, async () => {
+          await base.model.call<"create">({
+            ...{ kind: "create", adapter: id, config },
+            seed: asked.lora_config.seed ?? randomInt(2 ** 32),
           });
-          return { json: { model_id: id, type: "create_model" } };
-        };
-        return { request_id: futures.add(session.id, make()) };
+          checkpoints.begin(id, factsOf(base, config.rank, asked.user_metadata));
+        });
+        return { json: { model_id: id, type: "create_model" } };
       });
     },
   );
@@ -101,21 +102,18 @@ export function modelRoutes(tinker: Tinker): OpenAPIHono {
       }
       const session = sessions.get(asked.session_id);
       const id = `${session.id}:train:${asked.model_seq_id}`;
-      return once(session, id, digest(asked), () => {
-        const make = async () => {
-          const saved = checkpoints.find(asked.path);
-          const facts = checkpoints.factsOf(saved.modelId);
-          if (facts === null) {
-            throw new UserError(`${asked.path}: its run.json is missing or damaged.`);
-          }
-          const base = served.find(facts.base_model);
-          await session.add(id, base, facts.lora_rank, async (model) => {
-            await load(model, saved.folder);
-            checkpoints.begin(id, { ...facts, created: new Date().toISOString() });
-          });
-          return { json: loaded(id) };
-        };
-        return { request_id: futures.add(session.id, make()) };
+      return begun(session, id, asked, async () => {
+        const saved = checkpoints.find(asked.path);
+        const facts = checkpoints.factsOf(saved.modelId);
+        if (facts === null) {
+          throw new UserError(`${asked.path}: its run.json is missing or damaged.`);
+        }
+        const base = served.find(facts.base_model);
+        await session.add(id, base, facts.lora_rank, async (model) => {
+          await load(model, saved.folder);
+          checkpoints.begin(id, { ...facts, created: new Date().toISOString() });
+        });
+        return { json: loaded(id) };
       });
     },
   );

@@ -9,7 +9,8 @@ import { streams } from "../../random/philox.ts";
 import { RequestProblem } from "../http/problem.ts";
 import { AskedResponses } from "../openai/ask.ts";
 import type { RemoteRequest } from "../serving/messages.ts";
-import { at, count, inPath, name, newTinkerApi, post, type Tinker } from "./api.ts";
+import { newApi } from "../routes/api.ts";
+import { at, count, inPath, name, post, type Tinker } from "./api.ts";
 import { checkpointAddress } from "./checkpoints.ts";
 import { digest } from "./numbered.ts";
 import { once } from "./once.ts";
@@ -60,7 +61,7 @@ type AsksSamples = z.output<typeof asksSamples>;
 
 /** The routes. */
 export function samplingRoutes({ sessions, futures, served, checkpoints }: Tinker): OpenAPIHono {
-  const api = newTinkerApi();
+  const api = newApi();
 
   post(api, "create_sampling_session", "Something to sample from", asksSession, (asked) => {
     const session = sessions.get(asked.session_id);

@@ -3,7 +3,8 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { exists } from "../../base/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
-import { count, newTinkerApi, post, type Tinker } from "./api.ts";
+import { newApi } from "../routes/api.ts";
+import { count, post, type Tinker } from "./api.ts";
 import { checkpointAddress } from "./checkpoints.ts";
 import { numbering, takeNumbered } from "./numbered.ts";
 
@@ -16,7 +17,7 @@ const asksSaving = z.looseObject({
 
 /** The routes. */
 export function savingRoutes(tinker: Tinker): OpenAPIHono {
-  const api = newTinkerApi();
+  const api = newApi();
   const { checkpoints } = tinker;
 
   post(

@@ -110,6 +110,12 @@ async function dropped({ id, ordered, served: { model } }: SessionModel): Promis
   await model.call<"drop">({ kind: "drop", adapter: id }).catch(() => null);
 }
 
+/** A session whose client has just said something. */
+function seen(session: Session): Session {
+  session.lastSeen = performance.now();
+  return session;
+}
+
 /** The clients that are there. */
 export class Sessions implements Disposable {
   readonly #sessions = new Map<string, Session>();
@@ -145,21 +151,15 @@ export class Sessions implements Disposable {
   /** @throws RequestProblem when there is none, or it has ended */
   get(id: string): Session {
     const session = this.#sessions.get(id);
-    if (!session) {
-      throw new RequestProblem(410, `The session ${id} is over; begin another.`, "session_id");
-    }
-    session.lastSeen = performance.now();
-    return session;
+    if (session) return seen(session);
+    throw new RequestProblem(410, `The session ${id} is over; begin another.`, "session_id");
   }
 
   /** @throws RequestProblem when there is none */
   model(id: string): { readonly session: Session; readonly model: SessionModel } {
-    for (const session of this.#sessions.values()) {
-      const model = session.models.get(id);
-      if (!model) continue;
-      session.lastSeen = performance.now();
-      return { session, model };
-    }
+    const session = this.all.find(({ models }) => models.has(id));
+    const model = session?.models.get(id);
+    if (session && model) return { session: seen(session), model };
     throw new RequestProblem(
       404,
       `There is no model ${id}: it was never made, or its session is over. Load it from its last checkpoint.`,
@@ -169,12 +169,9 @@ export class Sessions implements Disposable {
 
   /** @throws RequestProblem when there is none */
   sampling(id: string): { readonly session: Session; readonly sampling: SamplingSession } {
-    for (const session of this.#sessions.values()) {
-      const sampling = session.samplings.get(id);
-      if (!sampling) continue;
-      session.lastSeen = performance.now();
-      return { session, sampling };
-    }
+    const session = this.all.find(({ samplings }) => samplings.has(id));
+    const sampling = session?.samplings.get(id);
+    if (session && sampling) return { session: seen(session), sampling };
     throw new RequestProblem(404, `There is no sampler ${id}, or its session is over.`);
   }
 

@@ -5,7 +5,8 @@ import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
 import { UserError } from "../../base/user_error.ts";
 import type { AdamwNumbers } from "../../model/decoder/optimizer.ts";
 import { problems, RequestProblem } from "../http/problem.ts";
-import { newTinkerApi, post, type Tinker } from "./api.ts";
+import { newApi } from "../routes/api.ts";
+import { post, type Tinker } from "./api.ts";
 import { encoded } from "./loss_output.ts";
 import { askedLoss, lossOf } from "./losses.ts";
 import { numbering, takeNumbered } from "./numbered.ts";
@@ -28,7 +29,7 @@ const asksStep = z.looseObject({
 
 /** The routes. */
 export function trainingRoutes(tinker: Tinker): OpenAPIHono {
-  const api = newTinkerApi();
+  const api = newApi();
   const gone = z.looseObject({});
   post(api, "forward", "Is gone: forward_backward with forward_only does it", gone, () => {
     throw new RequestProblem(410, `This route is gone. ${BINARY_BODY.advice}`);

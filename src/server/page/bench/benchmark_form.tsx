@@ -1,11 +1,14 @@
 import { useState } from "preact/hooks";
-import type { TargetedEvent } from "preact";
 import { send } from "../live/api.ts";
 import { go } from "../live/route.ts";
 import { useSending } from "../live/use_sending.ts";
+import { Choice } from "../parts/choice.tsx";
 import { Failure } from "../parts/failure.tsx";
-import { describedBy, ProblemOf, useProblem } from "../parts/problem_of.tsx";
-import type { ListedBenchmark } from "../../routes/bench.ts";
+import { useProblem } from "../parts/problem_of.tsx";
+import { TextField } from "../parts/text_field.tsx";
+import type { ListedBenchmark } from "../../benchmarks/benchmarks.ts";
+
+const ENGINES = ["auto", "native", "dawn"].map((one): [string, string] => [one, one]);
 
 /** Starts a benchmark; one goes on at a time. */
 export function BenchmarkForm({ isGoing, onBegun }: { isGoing: boolean; onBegun: () => void }) {
@@ -18,41 +21,36 @@ export function BenchmarkForm({ isGoing, onBegun }: { isGoing: boolean; onBegun:
     onBegun();
     go({ bench: begun.name, earlier: "" });
   });
-  const field = (name: keyof typeof asked, label: string, hint: string | null) => {
-    const common = {
-      id: `bench-${name}`,
-      value: asked[name],
-      ...describedBy(wrong, name, hint === null ? null : `bench-${name}-hint`),
-      onInput: ({ currentTarget }: TargetedEvent<HTMLInputElement | HTMLSelectElement>) => {
-        const { value } = currentTarget;
-        setAsked((known) => ({ ...known, [name]: value }));
-      },
-    };
-    return (
-      <div class="field">
-        <label for={`bench-${name}`}>{label}</label>
-        {name === "gpu"
-          ? (
-            <select {...common}>
-              {["auto", "native", "dawn"].map((one) => <option key={one}>{one}</option>)}
-            </select>
-          )
-          : <input {...common} inputMode={name === "seconds" ? "decimal" : "text"} />}
-        <ProblemOf wrong={wrong} field={name} />
-        {hint !== null && <p class="hint" id={`bench-${name}-hint`}>{hint}</p>}
-      </div>
-    );
-  };
+  const change = (changes: Partial<typeof asked>) =>
+    setAsked((known) => ({ ...known, ...changes }));
   return (
     <form class="start-form" onSubmit={submit} ref={form}>
       <div class="fields">
-        {field(
-          "filter",
-          "Only kernels with",
-          "such as gemm, or /default for whole steps; empty: all",
-        )}
-        {field("seconds", "Seconds for each", null)}
-        {field("gpu", "Engine", null)}
+        <TextField
+          id="bench-filter"
+          label="Only kernels with"
+          hint="such as gemm, or /default for whole steps; empty: all"
+          name="filter"
+          wrong={wrong}
+          value={asked.filter}
+          onText={(filter) => change({ filter })}
+        />
+        <TextField
+          id="bench-seconds"
+          label="Seconds for each"
+          inputMode="decimal"
+          name="seconds"
+          wrong={wrong}
+          value={asked.seconds}
+          onText={(seconds) => change({ seconds })}
+        />
+        <Choice
+          class="field"
+          label="Engine"
+          value={asked.gpu}
+          options={ENGINES}
+          onChange={(gpu) => change({ gpu })}
+        />
       </div>
       <Failure error={elsewhere} />
       <div class="buttons">

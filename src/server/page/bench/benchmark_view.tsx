@@ -1,16 +1,12 @@
-import { useRef } from "preact/hooks";
 import { formatNumber } from "../format.ts";
-import { send } from "../live/api.ts";
 import { go } from "../live/route.ts";
 import { useLoaded } from "../live/use_loaded.ts";
-import { useSending } from "../live/use_sending.ts";
 import { Choice, noneOr } from "../parts/choice.tsx";
-import { Confirm } from "../parts/confirm.tsx";
+import { DeleteButton } from "../parts/delete_button.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { KernelTable } from "./kernel_table.tsx";
-import type { ListedBenchmark } from "../../routes/bench.ts";
 import type { BenchmarkComparison, BenchmarkResults } from "../../benchmarks/benchmark_results.ts";
-import type { Benchmark } from "../../benchmarks/benchmarks.ts";
+import type { Benchmark, ListedBenchmark } from "../../benchmarks/benchmarks.ts";
 
 /** One benchmark: what it prints while it goes on, then its table, beside an earlier one if that is wanted. */
 export function BenchmarkView(
@@ -51,7 +47,15 @@ export function BenchmarkView(
         ? <Output output={answer?.output ?? ""} state={state} />
         : <KernelTable results={results.results} comparison={compared.answer} />}
       {benchmark.startedAt !== null && (
-        <Remove benchmark={benchmark} path={path} onRemoved={onRemoved} />
+        <DeleteButton
+          path={path}
+          question={`Delete the benchmark ${name}? This cannot be undone.`}
+          label={state === "running" ? "End and delete" : "Delete"}
+          onRemoved={() => {
+            go({ bench: "", earlier: "" });
+            onRemoved();
+          }}
+        />
       )}
     </section>
   );
@@ -77,35 +81,4 @@ function Output({ output, state }: { output: string; state: string }) {
     return <p class="quiet" role="status">{state === "running" ? "It begins …" : ""}</p>;
   }
   return <pre class="output" tabIndex={0} aria-label="What it has printed">{output}</pre>;
-}
-
-function Remove(
-  { benchmark: { name, state }, path, onRemoved }: {
-    benchmark: ListedBenchmark;
-    path: string;
-    onRemoved: () => void;
-  },
-) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const { error, sending } = useSending();
-  const label = state === "running" ? "End and delete" : "Delete";
-  const remove = sending(async () => {
-    await send("DELETE", path);
-    go({ bench: "", earlier: "" });
-    onRemoved();
-  });
-  return (
-    <>
-      <Failure error={error} />
-      <button type="button" class="danger" onClick={() => dialog.current?.showModal()}>
-        {label}
-      </button>
-      <Confirm
-        dialog={dialog}
-        question={`Delete the benchmark ${name}? This cannot be undone.`}
-        yes={label}
-        onYes={remove}
-      />
-    </>
-  );
 }

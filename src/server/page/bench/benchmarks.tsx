@@ -6,7 +6,7 @@ import { Failure } from "../parts/failure.tsx";
 import { Link } from "../parts/link.tsx";
 import { BenchmarkForm } from "./benchmark_form.tsx";
 import { BenchmarkView } from "./benchmark_view.tsx";
-import type { ListedBenchmark } from "../../routes/bench.ts";
+import type { ListedBenchmark } from "../../benchmarks/benchmarks.ts";
 
 const LOOK_MS = 1500;
 const TONES = { running: "busy", done: "good", failed: "bad" };

@@ -3,7 +3,7 @@ import { formatSize } from "../format.ts";
 import { send } from "../live/api.ts";
 import { useSending } from "../live/use_sending.ts";
 import { Failure } from "../parts/failure.tsx";
-import type { PullView } from "../../models/pulls.ts";
+import type { PullView } from "../../models/model_schemas.ts";
 
 /** Fetches a model. */
 export function PullForm({ onBegun }: { onBegun: () => void }) {

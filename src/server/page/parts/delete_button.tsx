@@ -9,8 +9,8 @@ export function DeleteButton(
   { path, what, question, label = "Delete", onRemoved }: {
     /** Its address. */
     path: string;
-    /** Tells it from others of its kind to those who hear the button. */
-    what: string;
+    /** Tells it from others of its kind beside it, to those who hear the button. */
+    what?: string;
     question: string;
     label?: string;
     onRemoved: () => void;
@@ -32,7 +32,7 @@ export function DeleteButton(
         disabled={isBusy}
         onClick={() => dialog.current?.showModal()}
       >
-        {label} <span class="unseen">{what}</span>
+        {label} {what && <span class="unseen">{what}</span>}
       </button>
       <Failure error={error} />
       <Confirm dialog={dialog} question={question} yes={label} onYes={remove} />

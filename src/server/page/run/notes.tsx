@@ -4,6 +4,7 @@ import { refreshRuns } from "../live/use_runs.ts";
 import { useSending } from "../live/use_sending.ts";
 import { Failure } from "../parts/failure.tsx";
 import { describedBy, ProblemOf, useProblem } from "../parts/problem_of.tsx";
+import { TextField } from "../parts/text_field.tsx";
 import type { RunView } from "../../runs/run_view.ts";
 
 /** A run's tags and note, to be read and written. */
@@ -42,17 +43,15 @@ function NotesForm(
   });
   return (
     <form onSubmit={save} ref={form}>
-      <div class="field">
-        <label for="run-tags">Tags</label>
-        <input
-          id="run-tags"
-          value={tags}
-          {...describedBy(wrong, "tags", "run-tags-hint")}
-          onInput={({ currentTarget }) => setTags(currentTarget.value)}
-        />
-        <ProblemOf wrong={wrong} field="tags" />
-        <p class="hint" id="run-tags-hint">Separated by commas; the list of runs finds them.</p>
-      </div>
+      <TextField
+        id="run-tags"
+        label="Tags"
+        hint="Separated by commas; the list of runs finds them."
+        name="tags"
+        wrong={wrong}
+        value={tags}
+        onText={setTags}
+      />
       <div class="field">
         <label for="run-note">Note</label>
         <textarea

@@ -1,4 +1,5 @@
-import { describedBy, type FieldProblems, ProblemOf } from "../parts/problem_of.tsx";
+import type { FieldProblems } from "../parts/problem_of.tsx";
+import { TextField } from "../parts/text_field.tsx";
 
 /** What is no key of the configuration. */
 const OPTIONS = {
@@ -30,18 +31,16 @@ export function OptionField(
 ) {
   const { label, hint, least }: { label: string; hint: string; least?: number } = OPTIONS[name];
   return (
-    <div class="field">
-      <label for={`option-${name}`}>{label}</label>
-      <input
-        id={`option-${name}`}
-        type={least === undefined ? "text" : "number"}
-        min={least}
-        value={value}
-        {...describedBy(wrong, name, `option-hint-${name}`)}
-        onInput={({ currentTarget }) => onInput(currentTarget.value)}
-      />
-      <ProblemOf wrong={wrong} field={name} />
-      <p class="hint" id={`option-hint-${name}`}>{hint}</p>
-    </div>
+    <TextField
+      id={`option-${name}`}
+      label={label}
+      hint={hint}
+      name={name}
+      wrong={wrong}
+      type={least === undefined ? "text" : "number"}
+      min={least}
+      value={value}
+      onText={onInput}
+    />
   );
 }

@@ -1,17 +1,11 @@
 import { send } from "../live/api.ts";
 import { jsonLines } from "../live/json_lines.ts";
 import type { JudgedSolution } from "../../../run/tango/judge_solution.ts";
+import type { z } from "zod";
+import type { verifySchema } from "../../launches/verify_request.ts";
 
 /** What POST /api/verify is asked. */
-export interface VerifyRequest {
-  readonly run: string;
-  /** Null: the newest. */
-  readonly checkpoint: number | null;
-  readonly problem: string;
-  /** Null lets the generator write one. */
-  readonly solution: string | null;
-  readonly temperature?: number;
-}
+export type VerifyRequest = z.input<typeof verifySchema>;
 
 /** What both policies write, piece by piece, and the judgment at last. */
 export type Told =
