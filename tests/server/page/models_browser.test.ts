@@ -95,9 +95,17 @@ Deno.test({
         await page.getByRole("heading", { name: "Models" }).waitFor();
         await page.goBack();
         assert.equal(await page.locator(".turn").count(), 3);
+        const said = await page.locator(".turns").innerText();
+        await page.reload();
+        await page.getByText("Stopped.").waitFor();
+        assert.equal(await page.locator(".turns").innerText(), said);
+        await isFlawless(page, "chat after a reload");
         await button(page, "New conversation").click();
         assert.equal(await page.locator(".turn").count(), 0);
         assert(await message.evaluate((field) => field === field.ownerDocument.activeElement));
+        await page.reload();
+        await message.waitFor();
+        assert.equal(await page.locator(".turn").count(), 0);
       });
 
       await step(
@@ -136,11 +144,24 @@ Deno.test({
         await one.getByText(/Written to .*mine/).waitFor();
         const mine = page.getByRole("article", { name: /models\/mine$/ });
         await mine.getByRole("link", { name: /^Train from/ }).waitFor();
+        await mine.getByRole("link", { name: /^Chat/ }).click();
+        await page.getByLabel("Message").fill("cat dog");
+        await button(page, "Send").click();
+        await page.locator(".turn[aria-busy=false]").waitFor();
+        await page.goBack();
         await mine.getByRole("button", { name: /^Delete/ }).click();
         await isFlawless(page, "question");
         await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
         await mine.waitFor({ state: "detached" });
         assert.equal(await page.evaluate("document.activeElement.id"), "main");
+        // What was said with it can be read, and it is said that it has gone.
+        await page.getByRole("link", { name: "Chat", exact: true }).click();
+        await page.getByText(/There is no model .*models\/mine any more/).waitFor();
+        assert.equal(await page.locator(".turn .said .text").innerText(), "cat dog");
+        assert(await button(page, "Send").isDisabled());
+        await isFlawless(page, "chat with a model that has gone");
+        await page.getByLabel("Model").selectOption(GENERATOR);
+        await page.getByText("cat dog").waitFor({ state: "detached" });
       });
 
       await step(

@@ -6,6 +6,7 @@ const ENDS: Readonly<Record<string, string>> = {
   length: "It was cut off at the most tokens that it may have.",
   stopped: "Stopped.",
   abort: "The server ended it.",
+  left: "The page was left before it was through.",
 };
 
 /** What a person said, and the reply as it is written. */
