@@ -135,13 +135,39 @@ Deno.test({
         },
       );
 
-      await step("a checkpoint is exported, and the new model deleted", async () => {
+      await step("a checkpoint is measured, and trained from, as it is", async () => {
         await page.getByRole("link", { name: "Models" }).click();
+        for (const policy of ["generator", "verifier"]) {
+          const one = card(page, `small/${policy}@1`);
+          await one.getByRole("button", { name: /^Evaluate/ }).click();
+          await one.getByLabel("Problems", { exact: true }).fill("2");
+          await one.getByRole("button", { name: "Measure" }).click();
+          await one.getByText("2 problems of last-letter").waitFor();
+          await one.getByRole("rowheader", { name: `eval/${policy}/accuracy` }).waitFor();
+        }
+        await isFlawless(page, "measured checkpoints");
+        for (const [policy, key] of [["verifier", "Verifier"], ["generator", "Model"]]) {
+          await card(page, `small/${policy}@1`).getByRole("button", { name: /^Train from/ })
+            .click();
+          await page.getByRole("heading", { name: "New run" }).waitFor();
+          const field = page.getByRole("combobox", { name: key, exact: true });
+          assert.match(await field.inputValue(), new RegExp(`/small-${policy}-1$`));
+          await page.goBack();
+        }
+        // What is there is not written again.
+        assert.equal(await card(page, "small/generator@1").getByText(/Written to/).count(), 1);
+        await card(page, "small/generator@1").getByRole("button", { name: /^Train from/ }).click();
+        await page.getByRole("heading", { name: "New run" }).waitFor();
+        await page.goBack();
+        assert.equal(await card(page, "small/generator@1").getByText(/Written to/).count(), 1);
+      });
+
+      await step("a checkpoint is exported, and the new model deleted", async () => {
         const one = card(page, "small/generator@1");
         await one.getByRole("button", { name: /^Export/ }).click();
         await one.getByLabel("Name of the new model").fill("mine");
         await one.getByRole("button", { name: "Write it" }).click();
-        await one.getByText(/Written to .*mine/).waitFor();
+        await one.getByText(/Written to .*models\/mine/).waitFor();
         const mine = page.getByRole("article", { name: /models\/mine$/ });
         await mine.getByRole("link", { name: /^Train from/ }).waitFor();
         await mine.getByRole("link", { name: /^Chat/ }).click();
@@ -156,6 +182,9 @@ Deno.test({
         assert.equal(await page.evaluate("document.activeElement.id"), "main");
         // What was said with it can be read, and it is said that it has gone.
         await page.getByRole("link", { name: "Chat", exact: true }).click();
+        const gone = page.getByRole("option", { name: /mine, which has gone$/ });
+        await gone.waitFor({ state: "attached" });
+        await page.getByLabel("Model").selectOption(await gone.getAttribute("value") ?? "");
         await page.getByText(/There is no model .*models\/mine any more/).waitFor();
         assert.equal(await page.locator(".turn .said .text").innerText(), "cat dog");
         assert(await button(page, "Send").isDisabled());

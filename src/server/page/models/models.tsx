@@ -45,7 +45,7 @@ export function Models() {
     <article class="start" aria-labelledby="models-title">
       <h1 id="models-title">Models</h1>
       <Failure error={error ?? evaluations.error ?? exports.error} />
-      <PullForm onBegun={changed} />
+      <PullForm what="models" onBegun={changed} />
       {pulls.map((pull) => <PullProgress key={pull.path} pull={pull} />)}
       {models !== null && models.length === 0 && (
         <p class="quiet">None yet: fetch one, or train one.</p>
@@ -70,7 +70,9 @@ export function Models() {
               generators={(models ?? []).filter((one) =>
                 one.kind !== "checkpoint" && one.problem === null
               ).map(({ path }) => path)}
-              evaluations={evaluations.jobs.filter(({ request }) => request.model === model.path)}
+              evaluations={evaluations.jobs.filter(({ request }) =>
+                request.model === (model.kind === "checkpoint" ? model.name : model.path)
+              )}
               exports={exports.jobs.filter(({ request }) =>
                 [model.name, model.path, askedName(model)].includes(String(request.model))
               )}

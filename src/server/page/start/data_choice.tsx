@@ -33,6 +33,10 @@ export function DataChoice(
       const checking = `/api/datasets/${encodeURIComponent(set.name)}/check`;
       const checked: CheckedData = await (await send("POST", checking, { body: {} })).json();
       onChange(checked.data);
+      const [first] = checked.firstErrors;
+      if (first !== undefined) {
+        throw new Error(`${first} Say under Data which columns hold what, and check it there.`);
+      }
     })();
   };
   return (
