@@ -1,6 +1,7 @@
 /** Errors as RFC 9457 has them. */
 
 import { z } from "@hono/zod-openapi";
+import { type Remedy, remedySchema } from "../launches/missing_files.ts";
 import { formatKeyPath, type KeyPath } from "../../run/config/config_problem.ts";
 
 /** The body of every answer that is an error. */
@@ -10,8 +11,13 @@ export const problemSchema = z.object({
   status: z.int(),
   detail: z.string(),
   field: z.string().optional().describe("The part of the request that is to blame."),
-  errors: z.array(z.object({ detail: z.string(), field: z.string().optional() })).optional()
-    .describe("All that is wrong, where that is more than one thing."),
+  errors: z.array(
+    z.object({
+      detail: z.string(),
+      field: z.string().optional(),
+      remedy: remedySchema.optional().describe("How to come by a file that is not there."),
+    }),
+  ).optional().describe("All that is wrong, where that is more than one thing or can be helped."),
 }).openapi("Problem");
 
 /** The body of every answer that is an error. */
@@ -42,6 +48,7 @@ export type ProblemStatus = keyof typeof TITLES;
 export interface ProblemPart {
   readonly detail: string;
   readonly field?: string;
+  readonly remedy?: Remedy;
 }
 
 /** A request that is answered with a problem. */
@@ -74,7 +81,7 @@ export function problemResponse(
     status,
     detail,
     ...(field === undefined ? {} : { field }),
-    ...(errors.length < 2 ? {} : { errors: [...errors] }),
+    ...(errors.length < 2 && errors[0]?.remedy === undefined ? {} : { errors: [...errors] }),
   };
   return new Response(JSON.stringify(body), {
     status,

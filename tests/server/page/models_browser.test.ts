@@ -150,7 +150,7 @@ Deno.test({
           await card(page, `small/${policy}@1`).getByRole("button", { name: /^Train from/ })
             .click();
           await page.getByRole("heading", { name: "New run" }).waitFor();
-          const field = page.getByRole("combobox", { name: key, exact: true });
+          const field = page.getByLabel(key, { exact: true });
           assert.match(await field.inputValue(), new RegExp(`/small-${policy}-1$`));
           await page.goBack();
         }

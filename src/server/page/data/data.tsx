@@ -5,9 +5,10 @@ import { useLoaded } from "../live/use_loaded.ts";
 import { usePolling } from "../live/use_polling.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Link } from "../parts/link.tsx";
+import { PullForm } from "../models/pull_form.tsx";
+import { PullProgress } from "../parts/pull_progress.tsx";
 import { DataSetView } from "./data_set_view.tsx";
 import { UploadForm } from "./upload_form.tsx";
-import { PullForm, PullProgress } from "../models/pull_form.tsx";
 import type { DataList } from "../../routes/datasets.ts";
 
 /** The data sets that are here, adding to them, and one of them: what is in it and how it is read. */

@@ -1,12 +1,11 @@
 import { formatCount, formatSize } from "../format.ts";
 import { DeleteButton } from "../parts/delete_button.tsx";
 import { Link } from "../parts/link.tsx";
-import { EMPTY_FORM } from "../url_state.ts";
 import { EvaluateForm } from "./evaluate_form.tsx";
 import { ExportForm } from "./export_form.tsx";
 import { JobResult } from "./job_result.tsx";
 import { askedName, type ListedModel, titleOf } from "./listed_models.ts";
-import { TrainFromButton } from "./train_from_button.tsx";
+import { formOf, TrainFromButton } from "./train_from_button.tsx";
 import type { Job } from "../../models/jobs.ts";
 
 const KINDS = { model: "model", adapter: "adapter", gguf: "GGUF", checkpoint: "checkpoint" };
@@ -68,7 +67,7 @@ export function ModelCard(
       <div class="buttons">
         {asked !== null && <Link class="button" to={{ screen: "chat", asked }}>Chat {of}</Link>}
         {isWhole && (
-          <Link class="button" to={{ ...EMPTY_FORM, screen: "start", model: path }}>
+          <Link class="button" to={formOf(path, policy)}>
             Train from {of}
           </Link>
         )}

@@ -1,6 +1,4 @@
-import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { formatSize } from "../format.ts";
 import { send } from "../live/api.ts";
 import { useSending } from "../live/use_sending.ts";
 import { Failure } from "../parts/failure.tsx";
@@ -56,23 +54,5 @@ export function PullForm(
         <button type="submit" disabled={isBusy || id.trim() === ""}>Fetch</button>
       </div>
     </form>
-  );
-}
-
-/** How far fetching one is. */
-export function PullProgress(
-  { pull: { id, state, arrived, total, error }, children }: {
-    pull: PullView;
-    /** What can be done with it when it is here. */
-    children?: ComponentChildren;
-  },
-) {
-  if (state === "failed") return <Failure error={new Error(`${id}: ${error}`)} />;
-  if (state === "done") return <p role="status">{id}: here {children}</p>;
-  return (
-    <p role="status">
-      {id}: {formatSize(arrived)} of {formatSize(total)}{" "}
-      <progress max={total ?? 1} value={arrived} aria-label={`${id}, bytes that are here`} />
-    </p>
   );
 }

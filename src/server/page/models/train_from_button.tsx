@@ -3,7 +3,7 @@ import { send } from "../live/api.ts";
 import { go } from "../live/route.ts";
 import { useSending } from "../live/use_sending.ts";
 import { Failure } from "../parts/failure.tsx";
-import { EMPTY_FORM } from "../url_state.ts";
+import { EMPTY_FORM, type PageState } from "../url_state.ts";
 import type { Job } from "../../models/jobs.ts";
 
 /** Has a checkpoint written as a model, unless that is done, and then opens the form of a run that begins with it. */
@@ -20,11 +20,7 @@ export function TrainFromButton(
   const { error, isBusy, sending } = useSending();
   const [awaited, setAwaited] = useState<string | null>(null);
   const known = jobs.find(({ name }) => name === awaited);
-  const open = (path: unknown) => {
-    const model = String(path);
-    const change = policy === "verifier" ? JSON.stringify({ "verifier.model": model }) : "";
-    go({ ...EMPTY_FORM, screen: "start", model: policy === "verifier" ? "" : model, change });
-  };
+  const open = (path: unknown) => go(formOf(String(path), policy));
   useEffect(() => {
     if (known === undefined || known.state === "running") return;
     setAwaited(null);
@@ -47,4 +43,11 @@ export function TrainFromButton(
       <Failure error={error} />
     </>
   );
+}
+
+/** The form of a run that begins with a model, in the place of what it is. */
+export function formOf(path: string, policy: string | null): Partial<PageState> {
+  return policy === "verifier"
+    ? { ...EMPTY_FORM, screen: "start", change: JSON.stringify({ "verifier.model": path }) }
+    : { ...EMPTY_FORM, screen: "start", model: path };
 }

@@ -87,7 +87,7 @@ export function StartForm(
     // A field that is not shown could not be blamed.
     setWanted("");
     const headers = { "idempotency-key": attempt.current };
-    const body = { ...request(), run: options.run || undefined };
+    const body = { ...request(), run: options.run || undefined, requireFiles: true };
     const run: RunView = await (await send("POST", "/api/runs", { body, headers })).json();
     refreshRuns();
     go({ screen: "run", view: "curves", runs: [run.id] });
@@ -130,6 +130,7 @@ export function StartForm(
             value={valueOf("data")}
             base={baseValue("data")}
             task={valueOf("task.name")}
+            wrong={wrong}
             onChange={(value) =>
               put("data", value === undefined ? undefined : { text: JSON.stringify(value), value })}
           />
