@@ -15,6 +15,7 @@ import { planMemory, type PlannedMemory } from "./memory_plan.ts";
 import { type PlacedRun, placeRun } from "./place_run.ts";
 import {
   lastErrorLines,
+  readReason,
   type OutputFiles,
   type StartedProcess,
   startProcess,
@@ -159,6 +160,7 @@ export class Launcher implements Disposable {
     return {
       output: join(this.own, `${name}.log`),
       errors: join(this.own, `${name}.errors`),
+      reason: join(this.own, `${name}.reason`),
     };
   }
 
@@ -223,6 +225,7 @@ export class Launcher implements Disposable {
       endedAt,
       exitCode,
       lastWords: this.#lastWords(name),
+      reason: readReason(this.#filesOf(name)),
     });
     this.#carryOn(this.#advance());
   }

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import type { Page } from "playwright-core";
+import { FakeHub } from "../../hub/fake_hub.ts";
 import { axeViolations, CHROMIUM, WITHOUT_CHROMIUM } from "./chromium.ts";
 import { withPage } from "./with_page.ts";
 
@@ -221,7 +222,14 @@ Deno.test({
           });
           await link.click();
           await page.getByText("question: Problem").waitFor();
-          await page.goBack();
+          // What was said of the columns holds wherever the data set is chosen.
+          await page.getByRole("link", { name: "New run" }).click();
+          await page.goto("/?screen=start");
+          const data = page.getByLabel("Data", { exact: true });
+          await data.locator("option", { hasText: "my-sums" }).waitFor({ state: "attached" });
+          await data.selectOption(entry.path);
+          await page.getByText("question: Problem · answer: Result").waitFor();
+          await page.goto("/?screen=data&set=my-sums");
           await page.getByRole("heading", { name: "my-sums" }).waitFor();
           // A second file of that name is refused unless it is to give way.
           await page.getByLabel("File", { exact: true }).first().setInputFiles(file);
@@ -232,6 +240,36 @@ Deno.test({
           await page.getByRole("heading", { name: "my-sums" }).waitFor({ state: "detached" });
         },
       );
+
+      await step("what a preset names and is not here is said at once, and fetched", async () => {
+        const files = { "main/train.csv": SUMS, "readme.csv": SUMS };
+        await using hub = new FakeHub("openai/gsm8k", files, "dataset");
+        Deno.env.set("HF_ENDPOINT", hub.endpoint);
+        try {
+          await page.goto(`/?screen=start&preset=qwen2.5-0.5b&model=${GENERATOR}`);
+          await button(page, "Start").click();
+          await button(page, "Fetch Qwen/Qwen2.5-0.5B from the Hub").waitFor();
+          const [verifier, data] = ["verifier.model", "data"].map((key) =>
+            page.locator(`[id="problem-${key}"]`)
+          );
+          assert.match(await verifier.innerText(), /there is no such file or folder/);
+          assert.match(await data.innerText(), /data\.train\[0\]\.path[^]*data\.held_out\[0\]\.path/);
+          await isFlawless(page, "missing");
+          await button(page, "Fetch openai/gsm8k from the Hub").click();
+          await page.getByText("openai/gsm8k: here").waitFor();
+          // Another one, by a person's own words.
+          await page.getByRole("link", { name: "Data", exact: true }).click();
+          await page.getByRole("link", { name: "Look at it" }).click();
+          await page.getByRole("heading", { name: "gsm8k" }).waitFor();
+          await page.getByText("main/train.csv").first().waitFor({ state: "attached" });
+          await page.getByLabel("Fetch from the Hugging Face Hub").fill("openai/none");
+          await button(page, "Fetch").click();
+          await page.getByRole("alert").filter({ hasText: "openai/none" }).waitFor();
+          await isFlawless(page, "fetched");
+        } finally {
+          Deno.env.delete("HF_ENDPOINT");
+        }
+      });
     });
   },
 });
