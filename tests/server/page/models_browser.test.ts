@@ -156,11 +156,13 @@ Deno.test({
           await page.goBack();
         }
         // What is there is not written again.
-        assert.equal(await card(page, "small/generator@1").getByText(/Written to/).count(), 1);
+        const written = card(page, "small/generator@1").getByText(/Written to/);
+        await written.waitFor();
         await card(page, "small/generator@1").getByRole("button", { name: /^Train from/ }).click();
         await page.getByRole("heading", { name: "New run" }).waitFor();
         await page.goBack();
-        assert.equal(await card(page, "small/generator@1").getByText(/Written to/).count(), 1);
+        await written.first().waitFor();
+        assert.equal(await written.count(), 1);
       });
 
       await step("a checkpoint is exported, and the new model deleted", async () => {
