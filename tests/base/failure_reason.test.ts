@@ -22,7 +22,12 @@ Deno.test("failure reason: a divergence names its learning rate, whatever is wra
 });
 
 Deno.test("failure reason: a run without memory names settings that take less, and other errors name nothing", () => {
-  const slots = halve<{ slots: number }>("rollout.decode_slots", 16, ({ slots }) => slots, (_, slots) => ({ slots }));
+  const slots = halve<{ slots: number }>(
+    "rollout.decode_slots",
+    16,
+    ({ slots }) => slots,
+    (_, slots) => ({ slots }),
+  );
   const told = withMemoryAdvice(new OutOfMemory("none left"), { slots: 256 }, [slots]);
   assert.deepEqual(reasonOf(told), {
     ...{ code: "out-of-memory", settings: { "rollout.decode_slots": "128" } },

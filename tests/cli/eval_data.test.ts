@@ -124,7 +124,10 @@ Deno.test({
           ...["--model", model, "--generator", generator, "--policy", "verifier", ...ten],
         );
         assert.deepEqual(judged.metrics, left.metrics);
-        assert.deepEqual([...Deno.readDirSync(folderOf.path)].map(({ name }) => name).sort(), before);
+        assert.deepEqual(
+          [...Deno.readDirSync(folderOf.path)].map(({ name }) => name).sort(),
+          before,
+        );
         await run(2, "eval", "--checkpoint", "1", ...model === "" ? [] : ["--model", model]);
         await run(2, "eval");
       });

@@ -105,7 +105,12 @@ export function progressAfter(before: Progress, event: EventLine): Progress {
         step: event.isDone ? now.totalSteps : now.step,
       };
     case "failed":
-      return { ...now, ...ended("failed", time), error: event.message, reason: event.reason ?? null };
+      return {
+        ...now,
+        ...ended("failed", time),
+        error: event.message,
+        reason: event.reason ?? null,
+      };
     default:
       return now;
   }

@@ -15,8 +15,8 @@ import { planMemory, type PlannedMemory } from "./memory_plan.ts";
 import { type PlacedRun, placeRun } from "./place_run.ts";
 import {
   lastErrorLines,
-  readReason,
   type OutputFiles,
+  readReason,
   type StartedProcess,
   startProcess,
 } from "./run_process.ts";

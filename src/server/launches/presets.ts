@@ -29,9 +29,10 @@ export const DEFAULT_PRESETS: Readonly<Record<RunKind, string>> = {
 
 /** All presets by name, the default ones first; a broken one is left out, which is said on standard error. */
 export function listPresets(folder = PRESETS): Preset[] {
-  return presetFiles(folder).flatMap(({ name, file }) => readPreset(file, name) ?? []).sort((a, b) =>
-    rankOf(a.name) - rankOf(b.name) || (a.name < b.name ? -1 : 1)
-  );
+  return presetFiles(folder).flatMap(({ name, file }) => readPreset(file, name) ?? []).sort((
+    a,
+    b,
+  ) => rankOf(a.name) - rankOf(b.name) || (a.name < b.name ? -1 : 1));
 }
 
 /** Their files, sound or not, by name. */

@@ -1,9 +1,5 @@
 import { resolve } from "node:path";
-import {
-  type FailureReason,
-  failureReasonSchema,
-  REASON_FILE,
-} from "../../base/failure_reason.ts";
+import { type FailureReason, failureReasonSchema, REASON_FILE } from "../../base/failure_reason.ts";
 import { identify, type ProcessIdentity } from "../../base/process_identity.ts";
 import { exists, removeIfPresent } from "../../base/atomic_file.ts";
 import { childEnvironment } from "./child_environment.ts";

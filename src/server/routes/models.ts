@@ -10,7 +10,12 @@ import type { AllRuns } from "../launches/all_runs.ts";
 import type { LaunchStore } from "../launches/launch_store.ts";
 import { usersOf } from "../launches/path_users.ts";
 import type { CataloguedModel, ModelCatalog } from "../models/model_catalog.ts";
-import { listSchema, type modelSchema, pullRequestSchema, pullSchema } from "../models/model_schemas.ts";
+import {
+  listSchema,
+  type modelSchema,
+  pullRequestSchema,
+  pullSchema,
+} from "../models/model_schemas.ts";
 import type { Pulls } from "../models/pulls.ts";
 import type { ServedModels } from "../serving/served_models.ts";
 import { newApi } from "./api.ts";

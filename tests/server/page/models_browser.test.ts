@@ -255,7 +255,10 @@ Deno.test({
             page.locator(`[id="problem-${key}"]`)
           );
           assert.match(await verifier.innerText(), /there is no such file or folder/);
-          assert.match(await data.innerText(), /data\.train\[0\]\.path[^]*data\.held_out\[0\]\.path/);
+          assert.match(
+            await data.innerText(),
+            /data\.train\[0\]\.path[^]*data\.held_out\[0\]\.path/,
+          );
           await isFlawless(page, "missing");
           await button(page, "Fetch openai/gsm8k from the Hub").click();
           await page.getByText("openai/gsm8k: here").waitFor();

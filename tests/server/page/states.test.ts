@@ -60,7 +60,10 @@ Deno.test("page's states: after a failure there is what to do, by the code of wh
   assert.equal(adviceOn({ ...failed(diverged), kind: "compare" }), null);
   assert.match(adviceOn(failed(null, 0))?.text ?? "", /nothing is lost/);
   // Words alone, of whatever they are, lead to no button.
-  const words = { ...failed(null), error: "the verifier's gradient is not finite. It fits, with a=1" };
+  const words = {
+    ...failed(null),
+    error: "the verifier's gradient is not finite. It fits, with a=1",
+  };
   assert.equal(adviceOn(words), null);
   assert.equal(adviceOn(run("finished", 9, 9)), null);
 });

@@ -169,9 +169,7 @@ export function Chat() {
         </label>
         <p class="hint" id="say-hint">Enter sends; Shift and Enter begins a new line.</p>
         <div class="buttons">
-          {isBusy ? (
-            <button type="button" onClick={() => stop(wanted)}>Stop</button>
-          ) : (
+          {isBusy ? <button type="button" onClick={() => stop(wanted)}>Stop</button> : (
             <button
               type="submit"
               class="primary"

@@ -74,7 +74,8 @@ export function explain(status: number, text: string): ApiError {
     );
     const message = [detail, title, error?.message].find((part) => typeof part === "string") ??
       text;
-    const faults: NonNullable<ProblemBody["errors"]> = errors ?? [{ detail: message, field: field ?? error?.param ?? undefined }];
+    const faults: NonNullable<ProblemBody["errors"]> = errors ??
+      [{ detail: message, field: field ?? error?.param ?? undefined }];
     return new ApiError(
       status,
       message,

@@ -26,9 +26,7 @@ export function EvaluateForm(
   const isVerifier = policy === "verifier" || /verifier[^/]*$/.test(path);
   const [asked, setAsked] = useState({
     policy: isVerifier ? "verifier" as const : "generator" as "generator" | "verifier",
-    generator: checkpoint === null
-      ? generators.find((one) => /generator$/.test(one)) ?? ""
-      : "",
+    generator: checkpoint === null ? generators.find((one) => /generator$/.test(one)) ?? "" : "",
     on: "",
     ...{ problems: "", k: "1" },
   });
@@ -79,7 +77,8 @@ export function EvaluateForm(
           label="On the problems of"
           value={asked.on}
           options={[["", "its run, else the first preset"], ...problems]}
-          onChange={(on) => change({ on })}
+          onChange={(on) =>
+            change({ on })}
         />
         <TextField
           id="evaluate-problems"
@@ -89,7 +88,8 @@ export function EvaluateForm(
           name="problems"
           wrong={wrong}
           value={asked.problems}
-          onText={(problems) => change({ problems })}
+          onText={(problems) =>
+            change({ problems })}
         />
         <TextField
           id="evaluate-k"
@@ -99,7 +99,8 @@ export function EvaluateForm(
           name="k"
           wrong={wrong}
           value={asked.k}
-          onText={(k) => change({ k })}
+          onText={(k) =>
+            change({ k })}
         />
       </div>
       <Failure error={elsewhere} />

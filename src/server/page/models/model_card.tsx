@@ -133,7 +133,9 @@ function Facts({ model }: { model: ListedModel }) {
       {base !== null && <span>on {base}</span>}
       {hasChat === true && <span>has a chat template</span>}
       {kind === "checkpoint" && name === null && (
-        <span class="quiet">what a fine-tuning has learned lies in its folder when it has ended</span>
+        <span class="quiet">
+          what a fine-tuning has learned lies in its folder when it has ended
+        </span>
       )}
     </p>
   );
