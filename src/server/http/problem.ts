@@ -1,8 +1,22 @@
 /** Errors as RFC 9457 has them. */
 
 import { z } from "@hono/zod-openapi";
-import { type Remedy, remedySchema } from "../launches/missing_files.ts";
 import { formatKeyPath, type KeyPath } from "../../run/config/config_problem.ts";
+
+/** How to come by a file that is not there. */
+const remedySchema = z.union([
+  z.object({
+    pull: z.object({
+      kind: z.enum(["model", "dataset"]),
+      id: z.string(),
+      files: z.array(z.string()),
+    }).describe("It is on the Hub: what to ask of POST /api/models/pull or /api/datasets/pull."),
+  }),
+  z.object({ preset: z.string().describe("A fine-tuning by this preset leaves such a model.") }),
+]);
+
+/** How to come by a file that is not there. */
+export type Remedy = z.infer<typeof remedySchema>;
 
 /** The body of every answer that is an error. */
 export const problemSchema = z.object({

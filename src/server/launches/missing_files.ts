@@ -1,27 +1,12 @@
 /** What a configuration names and is not there, and how to come by it. */
 
 import { join, normalize } from "node:path";
-import { z } from "@hono/zod-openapi";
 import { exists } from "../../base/atomic_file.ts";
 import { isRepositoryId, shortName } from "../../hub/repository.ts";
 import { readYamlFile } from "../../run/config/yaml_file.ts";
+import type { Remedy } from "../http/problem.ts";
 import { namedPaths } from "./allowed_paths.ts";
 import { presetFiles } from "./presets.ts";
-
-/** How to come by what is not there. */
-export const remedySchema = z.union([
-  z.object({
-    pull: z.object({
-      kind: z.enum(["model", "dataset"]),
-      id: z.string(),
-      files: z.array(z.string()),
-    }).describe("It is on the Hub: what to ask of POST /api/models/pull or /api/datasets/pull."),
-  }),
-  z.object({ preset: z.string().describe("A fine-tuning by this preset leaves such a model.") }),
-]);
-
-/** How to come by what is not there. */
-export type Remedy = z.infer<typeof remedySchema>;
 
 /** Something that is not there. */
 export interface MissingFile {

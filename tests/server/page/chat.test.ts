@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { askModel, type ModelRequest } from "../../../src/server/page/chat/ask_model.ts";
-import type { Turn } from "../../../src/server/page/chat/conversation.ts";
 import {
   type ConversationStore,
   conversedModels,
@@ -9,6 +8,7 @@ import {
   MOST_CHARACTERS,
   MOST_CONVERSATIONS,
 } from "../../../src/server/page/chat/kept_conversations.ts";
+import type { Turn } from "../../../src/server/page/chat/turn.ts";
 
 const ASKED: ModelRequest = {
   ...{ model: "mine", hasChat: null, said: ["a", "b", "c"] },

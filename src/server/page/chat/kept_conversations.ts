@@ -1,6 +1,6 @@
 /** Conversations that this browser keeps: an entry of its storage for each model, so that two windows do not write over each other's. */
 
-import type { Turn } from "./conversation.ts";
+import type { Turn } from "./turn.ts";
 
 /** A conversation as it is kept. */
 export interface KeptConversation {

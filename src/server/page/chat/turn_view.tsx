@@ -1,6 +1,6 @@
 import { Failure } from "../parts/failure.tsx";
 import { Judged } from "../verify/judged.tsx";
-import type { Turn } from "./conversation.ts";
+import type { Turn } from "./turn.ts";
 
 const ENDS: Readonly<Record<string, string>> = {
   length: "It was cut off at the most tokens that it may have.",

@@ -1,7 +1,6 @@
 /** Requests to the control API. */
 
-import type { ProblemBody } from "../../http/problem.ts";
-import type { Remedy } from "../../launches/missing_files.ts";
+import type { ProblemBody, Remedy } from "../../http/problem.ts";
 import type { OpenAiError } from "../../openai/error.ts";
 
 /** One of the things that are wrong with a request. */

@@ -1,6 +1,6 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError } from "../live/api.ts";
-import type { Remedy } from "../../launches/missing_files.ts";
+import type { Remedy } from "../../http/problem.ts";
 import { RemedyOf } from "./remedy_of.tsx";
 
 /** What the server has against fields of a form. */

@@ -7,7 +7,7 @@ import { EMPTY_FORM } from "../url_state.ts";
 import { Failure } from "./failure.tsx";
 import { Link } from "./link.tsx";
 import { PullProgress } from "./pull_progress.tsx";
-import type { Remedy } from "../../launches/missing_files.ts";
+import type { Remedy } from "../../http/problem.ts";
 import type { PullView } from "../../models/pulls.ts";
 
 /** A button or a link to come by what is not there. */
