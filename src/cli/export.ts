@@ -13,12 +13,8 @@ import {
 import { type LoadedModel, loadModelFolder } from "../model/weights/model_folder.ts";
 import { exists } from "../base/atomic_file.ts";
 import type { PolicyName } from "../rl/policy.ts";
-import { loadTangoConfig } from "../run/config/load_config.ts";
-import { placeOfCheckpoint } from "../run/store/checkpoint.ts";
-import { RunFolder } from "../run/store/run_folder.ts";
-import { StoredCheckpoint } from "../run/store/stored_checkpoint.ts";
-import { loadPolicy } from "../run/tango/load_policy.ts";
 import { writeFiles } from "../run/store/weights_folder.ts";
+import { loadStoredPolicy, writeStoredPolicy } from "../run/tango/write_policy.ts";
 import { describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import { gpuIndexOption, gpuOption, parseWholeNumber } from "./run_options.ts";
@@ -30,6 +26,7 @@ interface ExportOptions extends GpuChoice {
   readonly policy: PolicyName;
   readonly checkpoint?: number;
   readonly adapter?: boolean;
+  readonly asTrained?: boolean;
   readonly output: string;
   readonly dtype: SavedType;
 }
@@ -52,6 +49,12 @@ export function register(program: Command): void {
     )
     .option("--checkpoint <step>", "of the run; default: the newest", parseWholeNumber)
     .option("--adapter", "write the adapter alone, as PEFT has it, instead of merging it")
+    .addOption(
+      new Option(
+        "--as-trained",
+        "of a run: as it would have left it then, the adapter alone where it trains one, else the whole model in float32",
+      ).conflicts(["adapter", "dtype"]),
+    )
     .requiredOption("--output <folder>", "new folder")
     .addOption(
       new Option("--dtype <type>", "number format of the weights")
@@ -75,6 +78,7 @@ async function exportModel(options: ExportOptions): Promise<void> {
     throw new UserError(`${output} exists already; name a new folder with --output.`);
   }
   await withGpu(options, async (gpu) => {
+    if (options.asTrained) return await exportAsTrained(gpu, options);
     const loaded = await load(gpu, options);
     try {
       if (adapter && loaded.model.adapter === null) {
@@ -98,6 +102,17 @@ async function exportModel(options: ExportOptions): Promise<void> {
   });
 }
 
+async function exportAsTrained(
+  gpu: Gpu,
+  { model, run, policy, checkpoint, output }: ExportOptions,
+): Promise<void> {
+  if (run === undefined || model !== undefined) {
+    throw new UserError("--as-trained is of a run: name it with --run, and no --model.");
+  }
+  await writeStoredPolicy(gpu, { run, policy, checkpoint: checkpoint ?? null }, output);
+  console.log(`${policy}, as ${run} has trained it → ${output}`);
+}
+
 async function load(
   gpu: Gpu,
   { model, run, policy, checkpoint }: ExportOptions,
@@ -105,13 +120,7 @@ async function load(
   if ((model === undefined) === (run === undefined)) {
     throw new UserError("Name either a model with --model or a run with --run.");
   }
-  if (run === undefined) {
-    return await loadModelFolder(gpu, model ?? "", { trained: false, storage: "f32" });
-  }
-  const folder = RunFolder.open(run);
-  const config = loadTangoConfig(folder.configuration);
-  const place = placeOfCheckpoint(folder.checkpoints, checkpoint ?? null);
-  // Merging adds to the base's weights, which it does in float32.
-  const whole = { ...config, frozen_dtype: "float32" } as const;
-  return await loadPolicy(gpu, whole, policy, new StoredCheckpoint(place.path));
+  return run === undefined
+    ? await loadModelFolder(gpu, model ?? "", { trained: false, storage: "f32" })
+    : await loadStoredPolicy(gpu, { run, policy, checkpoint: checkpoint ?? null });
 }

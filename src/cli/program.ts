@@ -2,6 +2,7 @@
 
 import { Command, CommanderError } from "commander";
 import { Failure } from "../base/failure.ts";
+import { writeReason } from "../base/failure_reason.ts";
 import { UserError } from "../base/user_error.ts";
 import { type Start, startedBy } from "../distributed/mpi/started_by.ts";
 
@@ -72,6 +73,7 @@ function reportError(error: unknown): number {
   if (error instanceof CommanderError) { // commander has printed its message
     return error.exitCode === 0 ? EXIT.success : EXIT.userError;
   }
+  writeReason(error);
   if (error instanceof UserError) {
     console.error(error.message);
     return EXIT.userError;

@@ -10,6 +10,7 @@ import { AllRuns } from "./launches/all_runs.ts";
 import type { Launcher } from "./launches/launcher.ts";
 import { Steering } from "./launches/steering.ts";
 import type { DataSets } from "./datasets/data_sets.ts";
+import type { KeptReadings } from "./datasets/kept_readings.ts";
 import type { LiveMemory } from "./runs/live_memory.ts";
 import { answerError } from "./routes/api.ts";
 import { benchRoutes } from "./routes/bench.ts";
@@ -61,6 +62,9 @@ export interface AppParts {
   readonly memory: LiveMemory;
   readonly pulls: Pulls;
   readonly dataSets: DataSets;
+  readonly readings: KeptReadings;
+  /** Of data sets, as `pulls` is of models. */
+  readonly dataPulls: Pulls;
   /** The folder of models that are fetched and exported. */
   readonly models: string;
   readonly evaluations: Jobs;
@@ -81,6 +85,8 @@ export function makeApp(
     memory,
     pulls,
     dataSets,
+    readings,
+    dataPulls,
     models,
     evaluations,
     exports,
@@ -132,9 +138,9 @@ export function makeApp(
       comparisonRoutes(runs),
       systemRoutes(list),
       modelsRoutes({ catalog, pulls, served: tinker.served, runs, launches, own: ownFolders }),
-      evaluationRoutes(evaluations, folders.files),
+      evaluationRoutes(evaluations, list, folders.files),
       exportRoutes(exports, catalog, list, models),
-      datasetsRoutes(dataSets, runs, launches),
+      datasetsRoutes(dataSets, readings, dataPulls, runs, launches),
       prometheusRoutes(runs, list, tinker.served),
       verifyRoutes(runs, launcher.program, ending),
       benchRoutes(benchmarks),

@@ -5,7 +5,8 @@ import { within } from "../base/within.ts";
 import { makeApp } from "./app.ts";
 import { Benchmarks } from "./benchmarks/benchmarks.ts";
 import { type Access, isLoopback } from "./http/guard.ts";
-import { DataSets } from "./datasets/data_sets.ts";
+import { DataSets, isShippedData } from "./datasets/data_sets.ts";
+import { KeptReadings } from "./datasets/kept_readings.ts";
 import { Database } from "./index/database.ts";
 import { RunIndex } from "./index/run_index.ts";
 import { RUN_INDEX } from "./index/run_tables.ts";
@@ -111,6 +112,8 @@ export function serve(
     memory,
     pulls: workers.use(new Pulls(models)),
     dataSets: new DataSets(data),
+    readings: new KeptReadings(data),
+    dataPulls: workers.use(new Pulls(data, "dataset", isShippedData)),
     models,
     evaluations: new Jobs(own, "eval", program),
     exports: new Jobs(own, "export", program),

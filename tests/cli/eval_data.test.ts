@@ -7,6 +7,7 @@ import { COMMANDS } from "../../src/cli/commands.ts";
 import { splitOf } from "../../src/data/split.ts";
 import { readJsonLines } from "../../src/run/store/json_lines_log.ts";
 import type { MetricsLine } from "../../src/run/store/metrics_log.ts";
+import { listCheckpoints } from "../../src/run/store/checkpoint.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
 import { tinyColumns, tinyData } from "../run/tiny_data.ts";
 import { tinyPolicies } from "../run/tiny_policies.ts";
@@ -97,6 +98,38 @@ Deno.test({
         const more = await json("--model", folderOf.weights("generator"), "--problems", "200");
         assert.deepEqual([all.problems, more.problems], [length, length]);
         assert.deepEqual(more.metrics, all.metrics);
+      });
+
+      await test.step("a checkpoint is measured as the run did after its step, and leaves nothing", async () => {
+        const before = [...Deno.readDirSync(folderOf.path)].map(({ name }) => name).sort();
+        const evaluations = readJsonLines<MetricsLine>(folderOf.metrics)
+          .filter(({ phase }) => phase === "evaluation");
+        const ten = ["--problems", "10"];
+        for (const { step } of listCheckpoints(folderOf.checkpoints)) {
+          const line = evaluations.find((one) => one.step === step)!;
+          const at = ["--run", folderOf.path, "--checkpoint", String(step), ...ten];
+          const measured = await json(...at);
+          assert.equal(
+            measured.metrics["eval/generator/accuracy"],
+            line["eval/generator/accuracy"],
+          );
+          assert.equal(measured.model, `${folderOf.path}@${step}`);
+        }
+        // The generator of the same checkpoint writes the solutions.
+        const judged = await json("--run", folderOf.path, "--policy", "verifier", ...ten);
+        const [model, generator] = ["verifier", "generator"].map((name) =>
+          folderOf.weights(name as "verifier")
+        );
+        const left = await json(
+          ...["--model", model, "--generator", generator, "--policy", "verifier", ...ten],
+        );
+        assert.deepEqual(judged.metrics, left.metrics);
+        assert.deepEqual(
+          [...Deno.readDirSync(folderOf.path)].map(({ name }) => name).sort(),
+          before,
+        );
+        await run(2, "eval", "--checkpoint", "1", ...model === "" ? [] : ["--model", model]);
+        await run(2, "eval");
       });
 
       const model = ["--model", folderOf.weights("generator")];

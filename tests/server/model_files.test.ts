@@ -85,6 +85,18 @@ Deno.test("models: those on the disk say what they are, come as an archive that 
         );
       }
     }
+    for (
+      const [path, body, status, field] of [
+        ["evaluations", { model: "one/generator@9" }, 404, "model"],
+        ["evaluations", { model: "one/generator@3", policy: "verifier" }, 422, "policy"],
+        ["exports", { model: tiny }, 422, "output"],
+        ["exports", { model: tiny, output: "new", asTrained: true }, 422, "asTrained"],
+        ["exports", { model: "one/generator@3", asTrained: true, adapter: true }, 422, "asTrained"],
+      ] as const
+    ) {
+      const { status: found, answer } = await client.send("POST", `/api/${path}`, body);
+      assert.deepEqual([found, answer.field], [status, field], JSON.stringify(answer));
+    }
     const remove = (name: string) =>
       client.send("DELETE", `/api/models?name=${encodeURIComponent(name)}`);
     assert.equal((await remove(kept)).status, 409);

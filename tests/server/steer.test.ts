@@ -199,8 +199,12 @@ Deno.test({
       assert.deepEqual([other.status, other.answer.field], [409, "idempotency-key"]);
       const { answer } = await client.send("GET", "/api/runs");
       assert.equal(answer.runs.length, 1);
-      const { error } = await client.until(first.answer.id, "failed");
+      const { error, reason } = await client.until(first.answer.id, "failed");
       assert.match(error ?? "", /configs\/nowhere/);
+      assert.equal(reason, null);
+      // Of one that takes too much the code says so, though it has no folder yet in which it could.
+      const large = await client.start(1, { set: ["memory_limit_gb=0.000001"] });
+      assert.equal((await client.until(large.id, "failed")).reason?.code, "out-of-memory");
     }),
 });
 

@@ -31,7 +31,14 @@ import {
 import { UserError } from "../../base/user_error.ts";
 import { describeDevice } from "../../gpu/describe_device.ts";
 import { evaluationTable, processTable } from "./evaluation_table.ts";
-import { configure, defaultConfig, defaultProblems, type EvalOptions } from "./eval_config.ts";
+import {
+  type AskedEvaluation,
+  configure,
+  defaultConfig,
+  defaultProblems,
+  type EvalOptions,
+} from "./eval_config.ts";
+import { withModels } from "./stored_models.ts";
 import { addExamples } from "../examples.ts";
 import {
   gpuIndexOption,
@@ -47,12 +54,17 @@ import { gpuOf, withGpu } from "../with_gpu.ts";
 export function register(program: Command): void {
   const command = program.command("eval")
     .description("Measures a saved generator or verifier on problems that training never sees.")
-    .requiredOption("--model <folder>", "folder to be measured, or .gguf file")
+    .option("--model <folder>", "folder to be measured, or .gguf file")
+    .option("--run <folder>", "instead of a model: a run, whose policy a checkpoint has")
+    .option("--checkpoint <step>", "of the run; default: the newest", parseWholeNumber)
     .addOption(
       new Option("--policy <name>", "what the weights are").choices(["generator", "verifier"])
         .default("generator"),
     )
-    .option("--generator <folder>", "for a verifier: whose solutions it judges")
+    .option(
+      "--generator <folder>",
+      "for a verifier: whose solutions it judges; of a run: the same checkpoint's unless named",
+    )
     .option(
       "--config <file>",
       `configuration in YAML; default: that of the run the model lies in, else ${defaultConfig}`,
@@ -96,6 +108,8 @@ export function register(program: Command): void {
   addExamples(command, {
     "deno task eval --model weights/last-letter/generator": "greedy accuracy of the warm start",
     "deno task eval --model runs/last-letter-001/generator --k 8": "mean@8, pass@k and maj@k",
+    "deno task eval --run runs/last-letter-001 --checkpoint 40":
+      "the generator as it was after step 40",
     "deno task eval --model runs/gsm8k-001/generator --data gsm8k.jsonl --k 8":
       "the same on a file of problems, with the run's own prompts",
     "deno task eval --model runs/mine/generator --data exam.csv --columns question=task answer=result":
@@ -107,9 +121,17 @@ export function register(program: Command): void {
   });
 }
 
-async function evaluate(options: EvalOptions): Promise<void> {
-  const judged = await openJudged(entries(options));
-  if (judged !== null) requireVerifier(options);
+async function evaluate(asked: AskedEvaluation): Promise<void> {
+  const judged = await openJudged(entries(asked));
+  if (judged !== null) requireVerifier(asked);
+  await withModels(asked, judged !== null, (options) => evaluateModels(asked, options, judged));
+}
+
+async function evaluateModels(
+  asked: AskedEvaluation,
+  options: EvalOptions,
+  judged: readonly LabelledRecord[] | null,
+): Promise<void> {
   const config = configure(options, judged !== null);
   const choice = gpuOf(config, options.gpuIndex);
   const { metrics, problems, passedOver, device } = await withGpu(choice, async (gpu) => {
@@ -136,7 +158,10 @@ async function evaluate(options: EvalOptions): Promise<void> {
   });
   const { samples, seed } = config.evaluation;
   const { temperature } = config.rollout;
-  const { policy, model, generator, data } = options;
+  // Folders that a checkpoint was written to for the moment say nothing.
+  const { policy, data, generator } = asked;
+  const model = asked.model ??
+    `${asked.run}${asked.checkpoint === undefined ? "" : `@${asked.checkpoint}`}`;
   const on = data?.join(", ") ?? problemsName(config);
   if (options.json) {
     const counts = { problems, passed_over: passedOver, k: samples };
@@ -156,7 +181,7 @@ async function evaluate(options: EvalOptions): Promise<void> {
   console.log(judged === null ? evaluationTable(facts) : processTable(facts));
 }
 
-function entries({ data = [], format, columns }: EvalOptions) {
+function entries({ data = [], format, columns }: Omit<EvalOptions, "model">) {
   if (format !== undefined && data.length === 0) {
     throw new UserError("--format says how files are read: name some with --data.");
   }
@@ -168,7 +193,7 @@ function entries({ data = [], format, columns }: EvalOptions) {
   return data.map((path) => dataEntry(path, null, named));
 }
 
-function requireVerifier({ policy, generator, k }: EvalOptions): void {
+function requireVerifier({ policy, generator, k }: Omit<EvalOptions, "model">): void {
   if (policy === "generator") {
     throw new UserError(
       "These files hold solutions to be judged: they measure a verifier. Add --policy verifier.",

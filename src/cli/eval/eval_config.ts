@@ -6,7 +6,14 @@ import { RunFolder } from "../../run/store/run_folder.ts";
 import { promptTemplatePath, type SftConfig } from "../../run/config/sft_config_schema.ts";
 import { UserError } from "../../base/user_error.ts";
 
-/** What `eval` was asked. */
+/** What `eval` was asked; a run stands for a model of one of its checkpoints. */
+export interface AskedEvaluation extends Omit<EvalOptions, "model"> {
+  readonly model?: string;
+  readonly run?: string;
+  readonly checkpoint?: number;
+}
+
+/** What is measured. */
 export interface EvalOptions {
   readonly model: string;
   readonly policy: "generator" | "verifier";

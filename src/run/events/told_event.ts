@@ -1,3 +1,4 @@
+import { type FailureReason, reasonOf } from "../../base/failure_reason.ts";
 import type {
   ChangedEvent,
   CheckpointEvent,
@@ -28,9 +29,17 @@ export type ToldEvent =
   | PauseEvent
   | WarningEvent
   | FinishedEvent
-  | { readonly type: "failed"; readonly step: number; readonly message: string }
+  | FailedLine
   | ComparedRunLine
   | ComparisonEndedEvent;
+
+interface FailedLine {
+  readonly type: "failed";
+  readonly step: number;
+  readonly message: string;
+  /** Left out where the error does not say. */
+  readonly reason?: FailureReason;
+}
 
 /** The event with `place` for its `number`, which is the line's own. */
 type ComparedRunLine = Omit<ComparedRunEvent, "number"> & {
@@ -58,7 +67,9 @@ export function toldEvent(event: RunEvent): ToldEvent | null {
       return { type: event.type, step: event.step };
     case "failed": {
       const { type, step, error } = event;
-      return { type, step, message: error instanceof Error ? error.message : String(error) };
+      const message = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
+      return { type, step, message, ...(reason === null ? {} : { reason }) };
     }
     case "comparedRun": {
       const { number: place, ...run } = event;

@@ -1,9 +1,11 @@
+import type { FailureReason } from "../../base/failure_reason.ts";
 import { Failure } from "../../base/failure.ts";
 import type { PolicyName } from "../../rl/policy.ts";
 
 /** The end of a run whose policy does not learn any more. */
 export class Divergence extends Failure {
   override name = "Divergence";
+  readonly reason: FailureReason;
 
   /**
    * @param policy which one
@@ -18,5 +20,7 @@ export class Divergence extends Failure {
     readonly lastUpdate: number | null,
   ) {
     super(message);
+    const learningRate = optimizerKey === null ? null : `${optimizerKey}.learning_rate`;
+    this.reason = { code: "diverged", learningRate };
   }
 }

@@ -1,6 +1,7 @@
 import { BufferTooLarge } from "../../gpu/buffer_pool.ts";
 import { deviceMemory } from "../../gpu/device_memory.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
+import type { FailureReason } from "../../base/failure_reason.ts";
 import { UserError } from "../../base/user_error.ts";
 import { formatBytes } from "../../base/format_bytes.ts";
 import type { MemoryPlan } from "./memory_plan.ts";
@@ -25,6 +26,16 @@ export const asOptions: Spelling = {
   limit: "--memory-limit",
   change: (key, value) => `--${key} ${value}`,
 };
+
+/** A run that takes more than there is; `settings` are those with which it fits, none where none help. */
+class TooLarge extends UserError {
+  readonly reason: FailureReason;
+
+  constructor(message: string, settings: ReadonlyMap<string, string>) {
+    super(message);
+    this.reason = { code: "out-of-memory", settings: Object.fromEntries(settings) };
+  }
+}
 
 /** How a kind of run is planned and made smaller. */
 export interface MemoryCheck<Config> {
@@ -60,7 +71,8 @@ export async function checkMemory<Config>(gpu: Gpu, run: MemoryCheck<Config>): P
     if (!(error instanceof BufferTooLarge)) throw error;
     problem = error.message;
   }
-  throw new UserError(`${problem} ${await advice(run, limit.bytes)}`);
+  const { words, settings } = await advice(run, limit.bytes);
+  throw new TooLarge(`${problem} ${words}`, settings);
 }
 
 function limitOf<Config>(
@@ -74,7 +86,7 @@ function limitOf<Config>(
 async function advice<Config>(
   { config, plan, shrinks, spelling = asKeys }: MemoryCheck<Config>,
   limit: number,
-): Promise<string> {
+): Promise<{ readonly words: string; readonly settings: ReadonlyMap<string, string> }> {
   const settings = new Map<string, string>();
   let present = config;
   let smallest = Infinity;
@@ -87,14 +99,15 @@ async function advice<Config>(
       smallest = Math.min(smallest, bytes);
       if (bytes > limit) continue;
       const changes = [...settings].map(([key, value]) => spelling.change(key, value));
-      return `It fits, with ${formatBytes(bytes)}, with: ${changes.join(" ")}`;
+      return { words: `It fits, with ${formatBytes(bytes)}, with: ${changes.join(" ")}`, settings };
     }
   }
-  return smallest === Infinity
+  const words = smallest === Infinity
     ? "No smaller settings help; take a smaller model."
     : `The smallest settings take ${
       formatBytes(smallest)
     }; take shorter responses or a smaller model.`;
+  return { words, settings: new Map() };
 }
 
 async function peakOf<Config>(

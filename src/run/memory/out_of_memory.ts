@@ -1,5 +1,16 @@
+import type { FailureReason } from "../../base/failure_reason.ts";
 import { OutOfMemory } from "../../gpu/gpu_failure.ts";
 import type { Shrink } from "./shrink.ts";
+
+/** A run whose GPU had no memory left. */
+class RunOutOfMemory extends OutOfMemory {
+  readonly reason: FailureReason;
+
+  constructor(message: string, settings: ReadonlyMap<string, string>, cause: OutOfMemory) {
+    super(message, { cause });
+    this.reason = { code: "out-of-memory", settings: Object.fromEntries(settings) };
+  }
+}
 
 /** Settings that advice names. */
 const MOST_NAMED = 3;
@@ -30,5 +41,5 @@ export function withMemoryAdvice<Config>(
       [...settings].map(([key, value]) => `${key}=${value}`).join(", ")
     }`;
   const advice = `End what else runs on the GPU and go on with this run, or ${smaller}.`;
-  return new OutOfMemory(`${error.message} ${advice}`, { cause: error });
+  return new RunOutOfMemory(`${error.message} ${advice}`, settings, error);
 }

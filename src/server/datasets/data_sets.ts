@@ -83,7 +83,7 @@ export class DataSets {
     requireDataFile(file);
     const folder = join(this.folder, name);
     const path = join(folder, file);
-    if (dataSetsIn(SHIPPED, false).some((set) => set.name === name)) {
+    if (isShippedData(name)) {
       throw new RequestProblem(409, `${name} comes with the program: take another name.`, "name");
     }
     const requireFree = () => {
@@ -130,6 +130,11 @@ export class DataSets {
     const folder = join(this.folder, name);
     if (exists(folder) && [...Deno.readDirSync(folder)].length === 0) Deno.removeSync(folder);
   }
+}
+
+/** Whether a data set of that name comes with the program. */
+export function isShippedData(name: string): boolean {
+  return dataSetsIn(SHIPPED, false).some((set) => set.name === name);
 }
 
 function dataSetsIn(folder: string, isOwn: boolean): StoredDataSet[] {

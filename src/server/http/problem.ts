@@ -3,6 +3,21 @@
 import { z } from "@hono/zod-openapi";
 import { formatKeyPath, type KeyPath } from "../../run/config/config_problem.ts";
 
+/** How to come by a file that is not there. */
+const remedySchema = z.union([
+  z.object({
+    pull: z.object({
+      kind: z.enum(["model", "dataset"]),
+      id: z.string(),
+      files: z.array(z.string()),
+    }).describe("It is on the Hub: what to ask of POST /api/models/pull or /api/datasets/pull."),
+  }),
+  z.object({ preset: z.string().describe("A fine-tuning by this preset leaves such a model.") }),
+]);
+
+/** How to come by a file that is not there. */
+export type Remedy = z.infer<typeof remedySchema>;
+
 /** The body of every answer that is an error. */
 export const problemSchema = z.object({
   type: z.string(),
@@ -10,8 +25,13 @@ export const problemSchema = z.object({
   status: z.int(),
   detail: z.string(),
   field: z.string().optional().describe("The part of the request that is to blame."),
-  errors: z.array(z.object({ detail: z.string(), field: z.string().optional() })).optional()
-    .describe("All that is wrong, where that is more than one thing."),
+  errors: z.array(
+    z.object({
+      detail: z.string(),
+      field: z.string().optional(),
+      remedy: remedySchema.optional().describe("How to come by a file that is not there."),
+    }),
+  ).optional().describe("All that is wrong, where that is more than one thing or can be helped."),
 }).openapi("Problem");
 
 /** The body of every answer that is an error. */
@@ -42,6 +62,7 @@ export type ProblemStatus = keyof typeof TITLES;
 export interface ProblemPart {
   readonly detail: string;
   readonly field?: string;
+  readonly remedy?: Remedy;
 }
 
 /** A request that is answered with a problem. */
@@ -74,7 +95,7 @@ export function problemResponse(
     status,
     detail,
     ...(field === undefined ? {} : { field }),
-    ...(errors.length < 2 ? {} : { errors: [...errors] }),
+    ...(errors.length < 2 && errors[0]?.remedy === undefined ? {} : { errors: [...errors] }),
   };
   return new Response(JSON.stringify(body), {
     status,

@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import type { FailureReason } from "../../base/failure_reason.ts";
 import type { EventLine } from "../../run/events/told_event.ts";
 
 /** How far a run is by what it told. */
@@ -16,6 +17,7 @@ export interface Progress {
   /** Of the last word of a run that has ended. */
   readonly endedAt: string | null;
   readonly error: string | null;
+  readonly reason: FailureReason | null;
   /** Where the present part began, for a resumed run begins anew: its own pace says when it will be done. */
   readonly part: PartProgress | null;
   /** Of a comparison: the folder within its own of the run that it did last. */
@@ -47,6 +49,7 @@ export const UNTOLD: Progress = {
   startedAt: null,
   endedAt: null,
   error: null,
+  reason: null,
   part: null,
   comparedRun: null,
 };
@@ -102,7 +105,12 @@ export function progressAfter(before: Progress, event: EventLine): Progress {
         step: event.isDone ? now.totalSteps : now.step,
       };
     case "failed":
-      return { ...now, ...ended("failed", time), error: event.message };
+      return {
+        ...now,
+        ...ended("failed", time),
+        error: event.message,
+        reason: event.reason ?? null,
+      };
     default:
       return now;
   }
@@ -131,7 +139,7 @@ export function secondsLeft(
   return Math.max(0, pace * (totalSteps - step) - Math.min(pace, Math.max(0, taken)));
 }
 
-const going = { told: "running", phase: null, endedAt: null, error: null } as const;
+const going = { told: "running", phase: null, endedAt: null, error: null, reason: null } as const;
 
 const ended = (told: "stopped" | "finished" | "failed", endedAt: string) =>
   ({ told, phase: null, endedAt }) as const;

@@ -3,7 +3,7 @@ import type { Holding } from "./database.ts";
 /** The index of the runs' folders: it can be removed at any time and is then made anew. */
 export const RUN_INDEX: Holding = {
   what: "the runs' index",
-  version: 4,
+  version: 5,
   isDerived: true,
   tables: `
 CREATE TABLE runs (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, mark TEXT NOT NULL, progress TEXT NOT NULL);

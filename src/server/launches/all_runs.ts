@@ -41,8 +41,8 @@ export class AllRuns {
     const view = viewRun(name, { run, launch: launches.find(name), memory }, list.root);
     if (comparison === null || view.state !== "lost") return view;
     // What ended the comparison's process ended its run.
-    const { state, error } = this.#view(comparison);
-    return state === "killed" || state === "failed" ? { ...view, state, error } : view;
+    const { state, error, reason } = this.#view(comparison);
+    return state === "killed" || state === "failed" ? { ...view, state, error, reason } : view;
   }
 }
 

@@ -74,6 +74,15 @@ function innermost(path: string, folders: readonly string[]): string | null {
   return found ?? null;
 }
 
+/** The paths that a configuration names, each by its key, and whether a run by it reads what is there. */
+export function namedPaths(
+  configuration: unknown,
+): { readonly key: string; readonly path: string; readonly isRead: boolean }[] {
+  return pathsOf(configuration, "").map(({ name, key, path }) => (
+    { key, path, isRead: !WRITTEN_KEYS.includes(name) }
+  ));
+}
+
 interface NamedPath {
   /** The last part of its key. */
   readonly name: string;

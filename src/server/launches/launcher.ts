@@ -16,6 +16,7 @@ import { type PlacedRun, placeRun } from "./place_run.ts";
 import {
   lastErrorLines,
   type OutputFiles,
+  readReason,
   type StartedProcess,
   startProcess,
 } from "./run_process.ts";
@@ -159,6 +160,7 @@ export class Launcher implements Disposable {
     return {
       output: join(this.own, `${name}.log`),
       errors: join(this.own, `${name}.errors`),
+      reason: join(this.own, `${name}.reason`),
     };
   }
 
@@ -223,6 +225,7 @@ export class Launcher implements Disposable {
       endedAt,
       exitCode,
       lastWords: this.#lastWords(name),
+      reason: readReason(this.#filesOf(name)),
     });
     this.#carryOn(this.#advance());
   }

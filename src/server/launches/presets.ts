@@ -31,11 +31,21 @@ export const DEFAULT_PRESETS: Readonly<Record<RunKind, string>> = {
 
 /** All presets by name, the default ones first; a broken one is left out, which is said on standard error. */
 export function listPresets(folder = PRESETS): Preset[] {
+  return presetFiles(folder).flatMap(({ name, file }) => readPreset(file, name) ?? []).sort((
+    a,
+    b,
+  ) => rankOf(a.name) - rankOf(b.name) || (a.name < b.name ? -1 : 1));
+}
+
+/** Their files, sound or not, by name. */
+export function presetFiles(
+  folder = PRESETS,
+): { readonly name: string; readonly file: string }[] {
   if (!exists(folder)) return [];
   return [...Deno.readDirSync(folder)]
     .filter(({ name, isFile }) => isFile && name.endsWith(".yaml"))
-    .flatMap(({ name }) => readPreset(join(folder, name), name.slice(0, -".yaml".length)) ?? [])
-    .sort((a, b) => rankOf(a.name) - rankOf(b.name) || (a.name < b.name ? -1 : 1));
+    .map(({ name }) => ({ name: name.slice(0, -".yaml".length), file: join(folder, name) }))
+    .sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
 const rankOf = (name: string) => Object.values(DEFAULT_PRESETS).includes(name) ? 0 : 1;

@@ -1,5 +1,7 @@
+import { resolve } from "node:path";
+import { type FailureReason, failureReasonSchema, REASON_FILE } from "../../base/failure_reason.ts";
 import { identify, type ProcessIdentity } from "../../base/process_identity.ts";
-import { exists } from "../../base/atomic_file.ts";
+import { exists, removeIfPresent } from "../../base/atomic_file.ts";
 import { childEnvironment } from "./child_environment.ts";
 
 /** A process that was started. */
@@ -14,6 +16,8 @@ export interface OutputFiles {
   readonly output: string;
   /** Its standard error, kept apart: the output's last lines would be taken for why it ended. */
   readonly errors: string;
+  /** Where it writes why it fails; left out: nobody asks. */
+  readonly reason?: string;
 }
 
 /** Bytes of the errors in which the last words are looked for. */
@@ -31,12 +35,17 @@ const PROGRESS = / tokens\/s · (.+ left|done)$/;
 export function startProcess(
   program: string,
   args: readonly string[],
-  { output, errors }: OutputFiles,
+  { output, errors, reason }: OutputFiles,
 ): StartedProcess {
+  // What an earlier part of a run has left is not why this one fails.
+  if (reason !== undefined) removeIfPresent(reason);
   const command = [Deno.execPath(), "run", "-A", "--node-modules-dir=manual", program, ...args];
   const child = new Deno.Command("sh", {
     args: ["-c", 'errors=$1; shift; exec "$@" >"$0" 2>"$errors"', output, errors, ...command],
-    env: childEnvironment(),
+    env: {
+      ...childEnvironment(),
+      ...(reason === undefined ? {} : { [REASON_FILE]: resolve(reason) }),
+    },
     clearEnv: true,
     stdin: "null",
     stdout: "null",
@@ -50,6 +59,16 @@ export function startProcess(
 /** Text that can be an argument of a process. */
 // deno-lint-ignore no-control-regex
 export const WITHOUT_NUL = /^[^\u0000]*$/;
+
+/** Why a process failed, where it has said so. */
+export function readReason({ reason: path }: OutputFiles): FailureReason | null {
+  if (path === undefined || !exists(path)) return null;
+  try {
+    return failureReasonSchema.parse(JSON.parse(Deno.readTextFileSync(path)));
+  } catch {
+    return null; // a program of another version has written it
+  }
+}
 
 /** The last lines that a process printed on standard error; null when there are none. */
 export function lastErrorLines({ errors }: OutputFiles): string | null {

@@ -19,6 +19,7 @@ import type { SftConfig } from "../../run/config/sft_config_schema.ts";
 import { problemsName } from "../../run/problems/open_problems.ts";
 import type { RunKind } from "../../run/store/run_folder.ts";
 import { type AllowedFolders, requireAllowedPaths } from "./allowed_paths.ts";
+import { type MissingFile, missingFiles } from "./missing_files.ts";
 import { DEFAULT_PRESETS, presetConfiguration, presetFile } from "./presets.ts";
 
 /** Of a comparison. */
@@ -45,6 +46,10 @@ export const runRequestSchema = (presets: readonly string[]) =>
     ranks: z.int().min(1).max(64).optional(),
     seeds: seedsSchema.optional().describe(
       `Of a comparison: a run of each method for each of them; left out: ${DEFAULT_SEEDS}.`,
+    ),
+    requireFiles: z.boolean().optional().describe(
+      "Refuses a configuration that names files that are not there; else the run says so when it begins, for one " +
+        "before it in the queue may leave them.",
     ),
     gpuIndex: z.int().min(0).max(1023).optional().describe(
       "Which GPU, as ./tango doctor numbers them; left out: the first that has room.",
@@ -101,6 +106,7 @@ export function prepareRun(
     kind === "sft" ? loadSftConfig(path, overrides) : loadTangoConfig(path, overrides);
   const config = problems.of(() => loadWritten(scratch, written, load));
   problems.of(() => requireAllowedPaths(config ?? whole, folders));
+  if (request.requireFiles) missingFiles(config ?? whole).forEach((one) => problems.miss(one));
   if (config === null || !problems.isEmpty) throw problems.error;
   checkKind(kind, config, ranks);
   return {
@@ -118,16 +124,30 @@ export function prepareRun(
   };
 }
 
+/** A request that cannot be done; its message has a line for each problem. */
+export class RunRequestError extends UserError {
+  constructor(message: string, readonly missing: readonly MissingFile[]) {
+    super(message);
+  }
+}
+
 /** What is wrong with a request, all at once. */
 class GatheredProblems {
   readonly #lines: string[] = [];
+  readonly #missing: MissingFile[] = [];
 
   get isEmpty(): boolean {
     return this.#lines.length === 0;
   }
 
-  get error(): UserError {
-    return new UserError(this.#lines.join("\n"));
+  get error(): RunRequestError {
+    return new RunRequestError(this.#lines.join("\n"), this.#missing);
+  }
+
+  /** Something is not there. */
+  miss(file: MissingFile): void {
+    this.#missing.push(file);
+    this.add(file.detail);
   }
 
   add(message: string): void {

@@ -40,7 +40,7 @@ export function findModels(
         for (const model of modelsOf(path, entries)) models.set(model.path, model);
         if (depth === DEEPEST) continue;
         for (const { name, isDirectory } of entries) {
-          if (isDirectory && !skipped.includes(name)) {
+          if (isDirectory && !skipped.includes(name) && !name.startsWith(MEASURED)) {
             waiting.push({ path: join(path, name), depth: depth + 1 });
           }
         }
@@ -72,5 +72,7 @@ function modelsOf(folder: string, entries: readonly Deno.DirEntry[]): FoundModel
   ];
 }
 
+/** Begins the names of folders with models for the moment: what `eval` measures of a checkpoint. */
+const MEASURED = ".measured-";
 /** Of a run: its checkpoints are no model's folders. */
 const skipped: readonly string[] = [".tango", "checkpoints"];

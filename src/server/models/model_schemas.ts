@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { REPOSITORY_ID } from "../../hub/repository.ts";
 
 /** A model that is being fetched, or was since the server began. */
 export const pullSchema = z.object({
@@ -34,6 +35,16 @@ export const modelSchema = z.object({
   served: z.string().nullable().describe("What it is called where the server was started with it."),
   isOwn: z.boolean().describe("Whether it may be removed."),
 }).openapi("FoundModel");
+
+/** What is to be fetched. @param files what is fetched where it names none */
+export const pullRequestSchema = (files: string) =>
+  z.strictObject({
+    id: z.string().max(200).regex(REPOSITORY_ID, "expected owner/name").describe("owner/name"),
+    revision: z.string().min(1).max(200).optional().describe("Branch, tag or commit."),
+    files: z.array(z.string().min(1).max(200)).max(50).optional().describe(
+      `Globs; left out: ${files}.`,
+    ),
+  });
 
 /** What GET /api/models says. */
 export const listSchema = z.object({

@@ -12,12 +12,15 @@ import {
   LARGEST_UPLOAD,
   type StoredDataSet,
 } from "../datasets/data_sets.ts";
+import { type KeptReadings, type Mapping, mappingSchema } from "../datasets/kept_readings.ts";
 import { readData } from "../datasets/reading.ts";
 import { RequestProblem } from "../http/problem.ts";
 import { gone, json, jsonBody, route } from "../http/route.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
 import type { LaunchStore } from "../launches/launch_store.ts";
 import { usersOf } from "../launches/path_users.ts";
+import { pullRequestSchema, pullSchema } from "../models/model_schemas.ts";
+import type { Pulls } from "../models/pulls.ts";
 import { newApi, numberParameter } from "./api.ts";
 
 const dataSetSchema = z.object({
@@ -35,6 +38,14 @@ const dataSetSchema = z.object({
 /** A data set as it is listed. */
 export type ListedDataSet = z.infer<typeof dataSetSchema>;
 
+const dataListSchema = z.object({
+  datasets: z.array(dataSetSchema),
+  pulls: z.array(pullSchema).describe("What is being fetched, or was since the server began."),
+});
+
+/** Data sets on the disk, and what is being fetched. */
+export type DataList = z.infer<typeof dataListSchema>;
+
 const nameField = z.string().regex(DATA_NAME, "expected letters, digits, _, . and -, at most 100");
 const fileField = z.string().min(1).max(1000).optional().describe(
   "A file of it; left out: all of them together.",
@@ -43,22 +54,13 @@ const nameParameter = z.object({
   name: nameField.openapi({ param: { name: "name", in: "path" }, example: "mine" }),
 });
 
-/** A mapping as a configuration has it. */
-const mappingSchema = z.object({
-  format: z.string().nullable(),
-  columns: columnsSchema.nullable().describe("Which columns hold what."),
-});
-
-/** How a data set is read. */
-export type Mapping = z.infer<typeof mappingSchema>;
-
 const previewSchema = z.object({
   rows: z.int().describe("That were looked at, at most 200,000."),
   isWhole: z.boolean().describe("Whether these are all."),
   columns: z.array(z.object({ name: z.string(), kinds: z.array(z.enum(valueKinds)) })),
   first: z.array(z.record(z.string(), z.unknown())).describe("Long values are cut."),
   mapping: mappingSchema.nullable().describe(
-    "How it would be read; null where nothing tells.",
+    "How it would be read: as was checked last, else as the names suggest; null where nothing tells.",
   ),
   problem: z.string().nullable().describe("Why nothing tells."),
   formats: z.array(z.string()).describe(
@@ -103,7 +105,14 @@ export type CheckedData = z.infer<typeof checkSchema>;
 
 const list = route("get", "/api/datasets", {
   summary: "Data sets on the disk: uploaded, fetched, and those that come with the program",
-  200: json("By name.", z.object({ datasets: z.array(dataSetSchema) })),
+  200: json("By name.", dataListSchema),
+});
+
+const fetching = route("post", "/api/datasets/pull", {
+  summary: "Fetches a data set from the Hugging Face Hub, or goes on with that",
+  body: jsonBody(pullRequestSchema("the files of data that can be read")),
+  202: json("It is under way; GET /api/datasets says how far.", pullSchema),
+  refuses: [409],
 });
 
 const add = route("put", "/api/datasets/{name}/{file}", {
@@ -141,13 +150,16 @@ const preview = route("get", "/api/datasets/{name}/preview", {
 });
 
 const check = route("post", "/api/datasets/{name}/check", {
-  summary: "How many rows make problems by a mapping of columns, and what is wrong with the others",
+  summary:
+    "How many rows make problems by a mapping of columns, which is kept, and what is wrong with the others",
   params: nameParameter,
   body: jsonBody(
     z.strictObject({
       file: fileField,
       format: z.enum(formats.map(({ name }) => name) as [string, ...string[]]).optional(),
-      columns: columnsSchema.optional(),
+      columns: columnsSchema.optional().describe(
+        "Without format and columns: as was checked last, else as the names suggest.",
+      ),
     }).refine(({ format, columns }) => !(format && columns), "format or columns, not both"),
   ),
   200: json("What a run would find.", checkSchema),
@@ -163,9 +175,21 @@ const remove = route("delete", "/api/datasets/{name}", {
 });
 
 /** Routes of data sets. */
-export function datasetsRoutes(sets: DataSets, runs: AllRuns, launches: LaunchStore) {
+export function datasetsRoutes(
+  sets: DataSets,
+  readings: KeptReadings,
+  pulls: Pulls,
+  runs: AllRuns,
+  launches: LaunchStore,
+) {
   return newApi()
-    .openapi(list, (context) => context.json({ datasets: sets.all.map(describe) }, 200))
+    .openapi(list, (context) => {
+      return context.json({ datasets: sets.all.map(describe), pulls: pulls.all }, 200);
+    })
+    .openapi(fetching, (context) => {
+      const { id, revision = "main", files = [] } = context.req.valid("json");
+      return context.json(pulls.begin(id, revision, files), 202);
+    })
     .openapi(add, async (context) => {
       const { name, file } = context.req.valid("param");
       const replace = context.req.valid("query").replace === "true";
@@ -179,24 +203,34 @@ export function datasetsRoutes(sets: DataSets, runs: AllRuns, launches: LaunchSt
     })
     .openapi(preview, async (context) => {
       const { file = null, rows } = context.req.valid("query");
-      const path = sets.placeOf(context.req.valid("param").name, file);
+      const { name } = context.req.valid("param");
+      const path = sets.placeOf(name, file);
       const asked = { what: "preview", path, shown: rows } as const;
       const { reading, ...found } = await readData(asked, context.req.raw.signal);
-      const { columns, first, ...counts } = found;
+      const { columns, first, problem, ...counts } = found;
+      const kept = readings.of(name, file);
       return context.json({
         ...counts,
         first: [...first],
         columns: columns.map(({ name, kinds }) => ({ name, kinds: [...kinds] })),
-        mapping: reading && mappingOf(reading),
+        mapping: kept ?? (reading && mappingOf(reading)),
+        problem: kept === null ? problem : null,
         formats: formats.map(({ name }) => name),
       }, 200);
     })
     .openapi(check, async (context) => {
-      const { file = null, format, columns } = context.req.valid("json");
-      const path = sets.placeOf(context.req.valid("param").name, file);
+      const { file = null, ...named } = context.req.valid("json");
+      const { name } = context.req.valid("param");
+      const path = sets.placeOf(name, file);
+      const kept = named.format || named.columns ? null : readings.of(name, file);
+      const format = named.format ?? kept?.format ?? undefined;
+      const columns = named.columns ?? kept?.columns ?? undefined;
       const asked = { format, columns: columns && camelCased(columns) };
       const found = await readData({ what: "check", path, asked }, context.req.raw.signal);
       const entry = { path, ...(columns ? { columns } : mappingOf(found.reading)) };
+      if (kept === null && (format || columns) && found.errors === 0) {
+        readings.keep(name, file, { format: format ?? null, columns: columns ?? null });
+      }
       return context.json({
         ...checked(found),
         data: { train: [entry], held_out: [], validation: [] },
@@ -207,7 +241,11 @@ export function datasetsRoutes(sets: DataSets, runs: AllRuns, launches: LaunchSt
       const { file = null } = context.req.valid("query");
       const [user] = usersOf(sets.placeOf(name, file), runs, launches);
       if (user) throw new RequestProblem(409, `The run ${user} uses it: stop that first.`);
+      if (pulls.isFetching(sets.require(name).path)) {
+        throw new RequestProblem(409, `${name} is being fetched: wait until it is here.`);
+      }
       sets.remove(name, file);
+      readings.forget(name, file);
       return context.body(null, 204);
     });
 }
@@ -218,7 +256,7 @@ function describe({ name, path, isOwn, files }: StoredDataSet): z.infer<typeof d
 }
 
 /** The columns of a guess have names of one word alone, which are the same as keys. */
-function mappingOf(reading: RecordCheck["reading"]): z.infer<typeof mappingSchema> {
+function mappingOf(reading: RecordCheck["reading"]): Mapping {
   if ("format" in reading) return { format: reading.format, columns: null };
   const { question, answer, solution, source } = reading.columns;
   const columns = { question: typeof question === "string" ? question : [...question] };

@@ -8,15 +8,23 @@ import { isAllowed } from "../launches/allowed_paths.ts";
 import { presetFile } from "../launches/presets.ts";
 import { WITHOUT_NUL } from "../launches/run_process.ts";
 import { type Jobs, jobSchema } from "../models/jobs.ts";
+import { checkpointOf, type NamedCheckpoint } from "../models/named_checkpoint.ts";
+import type { RunList } from "../runs/run_list.ts";
 import { newApi } from "./api.ts";
 import { jobRoutes } from "./jobs.ts";
 
 const path = z.string().min(1).max(1000).regex(WITHOUT_NUL, "expected no NUL");
 
 const evaluation = z.strictObject({
-  model: path.describe("Path of a model or an adapter of /api/models."),
-  policy: z.enum(["generator", "verifier"]).default("generator").describe("What its weights are."),
-  generator: path.optional().describe("For a verifier: whose solutions it judges."),
+  model: path.describe(
+    "Path of a model or an adapter of /api/models, or the name of a checkpoint, such as RUN/generator@40.",
+  ),
+  policy: z.enum(["generator", "verifier"]).optional().describe(
+    "What its weights are; left out: generator, or what the checkpoint's name says.",
+  ),
+  generator: path.optional().describe(
+    "For a verifier: whose solutions it judges, a path; of a checkpoint left out: its own generator's.",
+  ),
   preset: z.string().max(100).optional().describe(
     "Whose problems, templates and numbers; left out: those of the run that the model lies in, else the default's.",
   ),
@@ -41,24 +49,39 @@ const begin = route("post", "/api/evaluations", {
 });
 
 /** Routes of evaluations. @param folders that models and data may lie in */
-export function evaluationRoutes(jobs: Jobs, folders: readonly string[]) {
+export function evaluationRoutes(jobs: Jobs, list: RunList, folders: readonly string[]) {
   return newApi()
     .openapi(begin, (context) => {
       const asked = context.req.valid("json");
-      requireAllowed("model", asked.model, folders);
+      const checkpoint = checkpointOf(asked.model, list);
+      if (checkpoint === null) requireAllowed("model", asked.model, folders);
+      else if ((asked.policy ?? checkpoint.policy) !== checkpoint.policy) {
+        throw new RequestProblem(
+          422,
+          `policy is ${asked.policy}, and ${asked.model} is a ${checkpoint.policy}.`,
+          "policy",
+        );
+      }
       if (asked.generator) requireAllowed("generator", asked.generator, folders);
       for (const [i, one] of (asked.data ?? []).entries()) {
         requireAllowed(`data[${i}]`, one, folders);
       }
-      return context.json(jobs.begin(() => argumentsOf(asked), asked), 202);
+      const request = { ...asked, policy: checkpoint?.policy ?? asked.policy ?? "generator" };
+      return context.json(jobs.begin(() => argumentsOf(request, checkpoint), request), 202);
     })
     .route("/", jobRoutes("evaluations", jobs));
 }
 
-function argumentsOf(asked: z.output<typeof evaluation>): string[] {
-  const { model, policy, generator, preset, data, k } = asked;
+function argumentsOf(
+  asked: z.output<typeof evaluation>,
+  checkpoint: NamedCheckpoint | null,
+): string[] {
+  const { policy, generator, preset, data, k } = asked;
+  const measured = checkpoint === null
+    ? { model: asked.model }
+    : { run: checkpoint.run.folder.path, checkpoint: checkpoint.step };
   const options = {
-    ...{ model, policy, generator, k, format: asked.format, problems: asked.problems },
+    ...{ ...measured, policy, generator, k, format: asked.format, problems: asked.problems },
     ...{ temperature: asked.temperature, seed: asked.seed },
     config: preset === undefined ? undefined : presetFile(preset),
   };
@@ -80,7 +103,7 @@ function requireAllowed(field: string, path: string, folders: readonly string[])
     `${field} is ${JSON.stringify(path)}; expected a path in one of ${
       folders.join(", ")
     }, such as /api/models and ` +
-      "/api/datasets name. What a checkpoint has is exported first: POST /api/exports.",
+      "/api/datasets name.",
     field,
   );
 }

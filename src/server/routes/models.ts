@@ -2,7 +2,6 @@
 
 import { z } from "@hono/zod-openapi";
 import { basename, join } from "node:path";
-import { REPOSITORY_ID } from "../../hub/repository.ts";
 import { RequestProblem } from "../http/problem.ts";
 import { gone, json, jsonBody, route } from "../http/route.ts";
 import { tarBytes, tarStream } from "../http/tar_stream.ts";
@@ -11,7 +10,12 @@ import type { AllRuns } from "../launches/all_runs.ts";
 import type { LaunchStore } from "../launches/launch_store.ts";
 import { usersOf } from "../launches/path_users.ts";
 import type { CataloguedModel, ModelCatalog } from "../models/model_catalog.ts";
-import { listSchema, type modelSchema, pullSchema } from "../models/model_schemas.ts";
+import {
+  listSchema,
+  type modelSchema,
+  pullRequestSchema,
+  pullSchema,
+} from "../models/model_schemas.ts";
 import type { Pulls } from "../models/pulls.ts";
 import type { ServedModels } from "../serving/served_models.ts";
 import { newApi } from "./api.ts";
@@ -48,15 +52,7 @@ const remove = route("delete", "/api/models", {
 
 const begin = route("post", "/api/models/pull", {
   summary: "Fetches a model from the Hugging Face Hub, or goes on with that",
-  body: jsonBody(z.strictObject({
-    id: z.string().max(200).regex(REPOSITORY_ID, "expected owner/name").describe(
-      "owner/name",
-    ),
-    revision: z.string().min(1).max(200).optional().describe("Branch, tag or commit."),
-    files: z.array(z.string().min(1).max(200)).max(50).optional().describe(
-      "Globs; left out: what the engine needs.",
-    ),
-  })),
+  body: jsonBody(pullRequestSchema("what the engine needs")),
   202: json("It is under way; GET /api/models says how far.", pullSchema),
   refuses: [409],
 });

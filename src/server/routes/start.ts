@@ -16,6 +16,7 @@ import {
   type PreparedRun,
   prepareRun,
   type RunRequest,
+  RunRequestError,
   runRequestSchema,
 } from "../launches/run_request.ts";
 import { runSchema } from "../runs/run_view.ts";
@@ -178,8 +179,13 @@ async function planned(
 }
 
 /** A line for each thing that is wrong. */
-function asProblem({ message }: UserError): RequestProblem {
-  const errors = message.split("\n").map((detail) => ({ detail, field: keyIn(detail) }));
+function asProblem(error: UserError): RequestProblem {
+  const { message } = error;
+  const missing = error instanceof RunRequestError ? error.missing : [];
+  const errors = message.split("\n").map((detail) => {
+    const remedy = missing.find((one) => one.detail === detail)?.remedy ?? undefined;
+    return { detail, field: keyIn(detail), remedy };
+  });
   return new RequestProblem(422, message, errors[0].field, {}, errors);
 }
 

@@ -1,4 +1,5 @@
 import type { ProcessIdentity } from "../../base/process_identity.ts";
+import type { FailureReason } from "../../base/failure_reason.ts";
 import type { RunKind } from "../../run/store/run_folder.ts";
 
 /** What a run takes, and of what. */
@@ -34,6 +35,8 @@ export interface RunLaunch {
   readonly exitCode: number | null;
   /** What it printed last on standard error, without how far it was; null when that is nothing. */
   readonly lastWords: string | null;
+  /** Why it failed, where it said so; left out by earlier versions. */
+  readonly reason?: FailureReason | null;
   readonly isStopAsked: boolean;
   readonly isKilled: boolean;
 }

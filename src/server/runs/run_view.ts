@@ -1,6 +1,7 @@
 import { constants } from "node:os";
 import { z } from "@hono/zod-openapi";
 import type { RunMemory } from "../../run/control/endpoint/control_request.ts";
+import { type FailureReason, failureReasonSchema } from "../../base/failure_reason.ts";
 import { secondsLeft, UNTOLD } from "../index/progress.ts";
 import type { RunLaunch } from "./launch.ts";
 import type { ListedRun } from "./run_list.ts";
@@ -43,6 +44,7 @@ export const runSchema = z.object({
   folder: z.string(),
   ranks: z.int().describe("Processes that share the work of its present part."),
   error: z.string().nullable().describe("What ended it, in words."),
+  reason: failureReasonSchema.nullable().describe("Why it failed, where what it threw says so."),
   memory: z.object({
     planned: z.number().describe("Bytes of GPU memory at most, by the plan."),
     live: z.number().nullable().describe(
@@ -77,7 +79,7 @@ export interface KnownRun {
 export function viewRun(name: string, { run, launch, memory }: KnownRun, root: string): RunView {
   const progress = run?.indexed.progress ?? UNTOLD;
   const { step, startedAt, part } = progress;
-  const { state, error } = stateOf(run, launch);
+  const { state, error, reason } = stateOf(run, launch);
   const planned = memory?.planned ?? launch?.plan?.bytes ?? null;
   const held = memory && { live: memory.live, peak: memory.peak };
   const isOver = ["stopped", "finished", "failed", "killed", "lost"].includes(state);
@@ -95,6 +97,7 @@ export function viewRun(name: string, { run, launch, memory }: KnownRun, root: s
     folder: run?.folder.path ?? `${root}/${name}`,
     ranks: ranksOf(state, progress.ranks, launch),
     error,
+    reason,
     memory: planned === null ? null : { planned, live: null, peak: null, ...(isOver ? {} : held) },
     ...(run === null ? { tags: [], note: "" } : readNotes(run.folder)),
   };
@@ -109,18 +112,19 @@ function ranksOf(state: RunView["state"], told: number | null, launch: RunLaunch
 interface State {
   readonly state: RunView["state"];
   readonly error: string | null;
+  readonly reason: FailureReason | null;
 }
 
-const plain = (state: RunView["state"]): State => ({ state, error: null });
+const plain = (state: RunView["state"]): State => ({ state, error: null, reason: null });
 
 function stateOf(run: ListedRun | null, launch: RunLaunch | null): State {
   if (launch?.state === "waiting") return plain("waiting");
-  const { told, part, endedAt, error } = run?.indexed.progress ?? UNTOLD;
+  const { told, part, endedAt, error, reason } = run?.indexed.progress ?? UNTOLD;
   const isLaunched = launch?.state === "running";
   // What was told before this process began is of an earlier one.
   const since = run?.live?.since ?? launch?.startedAt ?? "";
   if (endedAt !== null && endedAt >= since) {
-    if (told === "failed") return { state: "failed", error };
+    if (told === "failed") return { state: "failed", error, reason };
     if (told === "stopped" || told === "finished") return plain(told);
   }
   if (run?.live || isLaunched) {
@@ -139,11 +143,11 @@ function ended(run: ListedRun | null, launch: RunLaunch | null): State {
     const cause = signal === "SIGKILL" ? " (maybe for its memory)" : "";
     const error =
       `Its process was ended by ${signal}${cause}: resume goes on from its newest checkpoint.`;
-    return { state: "lost", error };
+    return { state: "lost", error, reason: null };
   }
   if (launch && launch.exitCode !== null && launch.exitCode !== 0) {
     const error = launch.lastWords ?? `It ended with exit code ${launch.exitCode}.`;
-    return { state: "failed", error };
+    return { state: "failed", error, reason: launch.reason ?? null };
   }
   // Runs of earlier versions told nothing.
   if (run?.indexed.progress.told === "nothing" && launch === null) {
@@ -153,7 +157,7 @@ function ended(run: ListedRun | null, launch: RunLaunch | null): State {
   const error =
     "Its process is gone without a last word: it was killed (maybe for its memory), or the machine went down. " +
     "Resume goes on from its newest checkpoint.";
-  return { state: "lost", error };
+  return { state: "lost", error, reason: null };
 }
 
 /** The signal that an exit code tells of; null when it tells of none. */

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { serve } from "../../../src/server/serve.ts";
+import { exists } from "../../../src/base/atomic_file.ts";
+import { FakeHub } from "../../hub/fake_hub.ts";
 import { breath, withFolder, WrittenRun } from "../written_run.ts";
 
 /** A server with a folder for data, and who asks it. */
@@ -79,14 +81,31 @@ Deno.test("data sets: a file is uploaded, looked at, mapped, checked, and remove
     assert.deepEqual([first[0].question, first[0].answer], ["What is 0 + 1?", "1"]);
     assert.deepEqual(data.train[0].path, join(folder, "data/mine/sums.csv"));
     assert.deepEqual(data.train[0].columns.answer, "Result");
+    // It is read so from then on; what stops a run is not kept.
+    const again = (await send("POST", "/api/datasets/mine/check", { file: "sums.csv" })).answer;
+    assert.deepEqual(again.data, data);
+    assert.deepEqual(again.uses, uses);
+    const mapped = (await send("GET", "/api/datasets/mine/preview?file=sums.csv")).answer;
+    assert.deepEqual([mapped.mapping, mapped.problem], [
+      { format: null, columns: data.train[0].columns },
+      null,
+    ]);
+    const whole = (await send("GET", "/api/datasets/mine/preview")).answer;
+    assert.equal(whole.mapping?.columns.answer, undefined, "of all files nobody has said it");
     const wrong = await send("POST", "/api/datasets/mine/check", {
       columns: { question: "Problem", answer: "None" },
     });
     assert.equal(wrong.answer.errors, 40);
     assert.match(wrong.answer.firstErrors[0], /sums.csv:2.*"None"/);
     assert.match(wrong.answer.uses.train.problem, /No row can be used/);
+    const now = await send("POST", "/api/datasets/mine/check", { file: "sums.csv" });
+    assert.deepEqual(now.answer.data, data);
     assert.equal((await send("DELETE", "/api/datasets/mine")).status, 204);
     assert.equal((await send("GET", "/api/datasets/mine/preview")).status, 404);
+    // Another one of that name is not read as the one that has gone.
+    await send("PUT", "/api/datasets/mine/sums.csv", CSV);
+    const anew = (await send("GET", "/api/datasets/mine/preview?file=sums.csv")).answer;
+    assert.equal(anew.mapping?.columns.answer, undefined);
   });
 });
 
@@ -128,5 +147,53 @@ Deno.test("data sets: what is no data, is there already, or is in use is refused
     while ((await send("GET", "/api/runs/one")).status !== 200);
     // Nobody runs it.
     assert.equal((await send("DELETE", "/api/datasets/mine?file=a.csv")).status, 204);
+  });
+});
+
+Deno.test("data sets: one is fetched from the Hub, read, and kept apart from a person's own", async () => {
+  await withData(async ({ send, folder }) => {
+    const files = { "main/train.csv": CSV, "other/train.csv": CSV, "loader.py": "print(1)" };
+    await using hub = new FakeHub("owner/sums", files, "dataset");
+    Deno.env.set("HF_ENDPOINT", hub.endpoint);
+    try {
+      const until = async (id: string) => {
+        for (;;) {
+          const { answer } = await send("GET", "/api/datasets");
+          const pull = answer.pulls.find((pull: { id: string }) => pull.id === id);
+          if (pull.state !== "running") return { pull, answer };
+        }
+      };
+      const fetching = (body: object) => send("POST", "/api/datasets/pull", body);
+      const begun = await fetching({ id: "owner/sums", files: ["main/*"] });
+      const path = join(folder, "data/sums");
+      assert.deepEqual([begun.status, begun.answer.path], [202, path]);
+      const { pull, answer } = await until("owner/sums");
+      assert.deepEqual([pull.state, pull.arrived, pull.error], ["done", CSV.length, null]);
+      const found = answer.datasets.find(({ name }: { name: string }) => name === "sums");
+      assert.deepEqual([found.path, found.isOwn, found.files], [
+        ...[path, true],
+        [{ path: "main/train.csv", bytes: CSV.length }],
+      ]);
+      const columns = { question: "Problem", answer: "Result" };
+      const checked = await send("POST", "/api/datasets/sums/check", { columns });
+      assert.equal(checked.answer.uses.train.records, 40);
+      // Without names what can be read comes, and a script never.
+      await fetching({ id: "owner/sums" });
+      assert.equal((await until("owner/sums")).pull.arrived, CSV.length);
+      assert.deepEqual([...Deno.readDirSync(path)].map(({ name }) => name).sort(), [
+        ...[".pulled.json", "main", "other"],
+      ]);
+      await fetching({ id: "owner/sums", files: ["*.py"] });
+      assert.match((await until("owner/sums")).pull.error, /lists a program loader\.py/);
+      assert(!exists(join(path, "loader.py")));
+      await send("PUT", "/api/datasets/mine/sums.csv", CSV);
+      for (const id of ["owner/mine", "owner/word-problems", "../mine", "/etc"]) {
+        const { status, answer } = await fetching({ id });
+        assert.deepEqual([status, answer.field], [id.startsWith("owner") ? 409 : 422, "id"], id);
+      }
+      assert.equal((await send("DELETE", "/api/datasets/sums")).status, 204);
+    } finally {
+      Deno.env.delete("HF_ENDPOINT");
+    }
   });
 });

@@ -94,3 +94,36 @@ Deno.test("start: a run's own request starts it again, and settings that cannot 
     assert.match(wrong.answer.detail, /learning_rate is "high"; expected a number/);
   });
 });
+
+Deno.test("start: files that are not there are said all at once where that is asked, each with how to come by it", async () => {
+  await withFolder(async (root) => {
+    await using server = serve({ ...options, root, folders: ["configs", "weights", "data"] });
+    const client = new Client(server.url);
+    const { status, answer } = await client.send("POST", "/api/runs", {
+      ...{ kind: "train", preset: "qwen2.5-0.5b", requireFiles: true },
+      set: ["seed=x"],
+      configuration: { generator: { model: "weights/last-letter/generator" } },
+    });
+    assert.equal(status, 422);
+    const gsm8k = { pull: { kind: "dataset", id: "openai/gsm8k", files: ["main/*"] } };
+    const told = Object.fromEntries(
+      answer.errors.map((one: { field: string; remedy?: object }) => [one.field, one.remedy]),
+    );
+    assert.deepEqual(told, {
+      seed: undefined,
+      "data.train[0].path": gsm8k,
+      "data.held_out[0].path": gsm8k,
+      "verifier.model": { pull: { kind: "model", id: "Qwen/Qwen2.5-0.5B", files: [] } },
+    });
+    // The preset's own model is what another preset leaves; alone it is said with its remedy too.
+    const own = await client.send("POST", "/api/runs", {
+      ...{ kind: "train", preset: "qwen2.5-0.5b", requireFiles: true },
+      configuration: { data: null, verifier: null, task: { name: "last-letter" } },
+    });
+    assert.deepEqual(
+      own.answer.errors?.map((one: { remedy?: object }) => one.remedy),
+      [{ preset: "qwen2.5-0.5b-sft" }],
+      JSON.stringify(own.answer),
+    );
+  });
+});

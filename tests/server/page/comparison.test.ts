@@ -21,6 +21,7 @@ const run = (
     note: "",
   },
   memory: null,
+  reason: null,
 });
 
 const ALL = { wanted: "", tag: "", state: "", sort: "" } as const;

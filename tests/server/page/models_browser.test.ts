@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import type { Page } from "playwright-core";
+import { FakeHub } from "../../hub/fake_hub.ts";
 import { axeViolations, CHROMIUM, WITHOUT_CHROMIUM } from "./chromium.ts";
 import { withPage } from "./with_page.ts";
 
@@ -95,9 +96,17 @@ Deno.test({
         await page.getByRole("heading", { name: "Models" }).waitFor();
         await page.goBack();
         assert.equal(await page.locator(".turn").count(), 3);
+        const said = await page.locator(".turns").innerText();
+        await page.reload();
+        await page.getByText("Stopped.").waitFor();
+        assert.equal(await page.locator(".turns").innerText(), said);
+        await isFlawless(page, "chat after a reload");
         await button(page, "New conversation").click();
         assert.equal(await page.locator(".turn").count(), 0);
         assert(await message.evaluate((field) => field === field.ownerDocument.activeElement));
+        await page.reload();
+        await message.waitFor();
+        assert.equal(await page.locator(".turn").count(), 0);
       });
 
       await step(
@@ -127,20 +136,65 @@ Deno.test({
         },
       );
 
-      await step("a checkpoint is exported, and the new model deleted", async () => {
+      await step("a checkpoint is measured, and trained from, as it is", async () => {
         await page.getByRole("link", { name: "Models" }).click();
+        for (const policy of ["generator", "verifier"]) {
+          const one = card(page, `small/${policy}@1`);
+          await one.getByRole("button", { name: /^Evaluate/ }).click();
+          await one.getByLabel("Problems", { exact: true }).fill("2");
+          await one.getByRole("button", { name: "Measure" }).click();
+          await one.getByText("2 problems of last-letter").waitFor();
+          await one.getByRole("rowheader", { name: `eval/${policy}/accuracy` }).waitFor();
+        }
+        await isFlawless(page, "measured checkpoints");
+        for (const [policy, key] of [["verifier", "Verifier"], ["generator", "Model"]]) {
+          await card(page, `small/${policy}@1`).getByRole("button", { name: /^Train from/ })
+            .click();
+          await page.getByRole("heading", { name: "New run" }).waitFor();
+          const field = page.getByLabel(key, { exact: true });
+          assert.match(await field.inputValue(), new RegExp(`/small-${policy}-1$`));
+          await page.goBack();
+        }
+        // What is there is not written again.
+        const written = card(page, "small/generator@1").getByText(/Written to/);
+        await written.waitFor();
+        await card(page, "small/generator@1").getByRole("button", { name: /^Train from/ }).click();
+        await page.getByRole("heading", { name: "New run" }).waitFor();
+        await page.goBack();
+        await written.first().waitFor();
+        assert.equal(await written.count(), 1);
+      });
+
+      await step("a checkpoint is exported, and the new model deleted", async () => {
         const one = card(page, "small/generator@1");
         await one.getByRole("button", { name: /^Export/ }).click();
         await one.getByLabel("Name of the new model").fill("mine");
         await one.getByRole("button", { name: "Write it" }).click();
-        await one.getByText(/Written to .*mine/).waitFor();
+        await one.getByText(/Written to .*models\/mine/).waitFor();
         const mine = page.getByRole("article", { name: /models\/mine$/ });
         await mine.getByRole("link", { name: /^Train from/ }).waitFor();
+        await mine.getByRole("link", { name: /^Chat/ }).click();
+        await page.getByLabel("Message").fill("cat dog");
+        await button(page, "Send").click();
+        await page.locator(".turn[aria-busy=false]").waitFor();
+        await page.goBack();
         await mine.getByRole("button", { name: /^Delete/ }).click();
         await isFlawless(page, "question");
         await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
         await mine.waitFor({ state: "detached" });
         assert.equal(await page.evaluate("document.activeElement.id"), "main");
+        // What was said with it can be read, and it is said that it has gone.
+        await page.getByRole("link", { name: "Chat", exact: true }).click();
+        const gone = page.getByRole("option", { name: /mine, which has gone$/ });
+        await gone.waitFor({ state: "attached" });
+        await page.getByLabel("Model").selectOption(await gone.getAttribute("value") ?? "");
+        await page.getByText(/There is no model .*models\/mine any more/).waitFor();
+        assert.equal(await page.locator(".turn .said .text").innerText(), "cat dog");
+        assert(await button(page, "Send").isDisabled());
+        await isFlawless(page, "chat with a model that has gone");
+        const other = page.getByRole("option", { name: new RegExp(`${GENERATOR}$`) });
+        await page.getByLabel("Model").selectOption(await other.getAttribute("value") ?? "");
+        await page.getByText("cat dog").waitFor({ state: "detached" });
       });
 
       await step(
@@ -171,7 +225,14 @@ Deno.test({
           });
           await link.click();
           await page.getByText("question: Problem").waitFor();
-          await page.goBack();
+          // What was said of the columns holds wherever the data set is chosen.
+          await page.getByRole("link", { name: "New run" }).click();
+          await page.goto("/?screen=start");
+          const data = page.getByLabel("Data", { exact: true });
+          await data.locator("option", { hasText: "my-sums" }).waitFor({ state: "attached" });
+          await data.selectOption(entry.path);
+          await page.getByText("question: Problem · answer: Result").waitFor();
+          await page.goto("/?screen=data&set=my-sums");
           await page.getByRole("heading", { name: "my-sums" }).waitFor();
           // A second file of that name is refused unless it is to give way.
           await page.getByLabel("File", { exact: true }).first().setInputFiles(file);
@@ -182,6 +243,39 @@ Deno.test({
           await page.getByRole("heading", { name: "my-sums" }).waitFor({ state: "detached" });
         },
       );
+
+      await step("what a preset names and is not here is said at once, and fetched", async () => {
+        const files = { "main/train.csv": SUMS, "readme.csv": SUMS };
+        await using hub = new FakeHub("openai/gsm8k", files, "dataset");
+        Deno.env.set("HF_ENDPOINT", hub.endpoint);
+        try {
+          await page.goto(`/?screen=start&preset=qwen2.5-0.5b&model=${GENERATOR}`);
+          await button(page, "Start").click();
+          await button(page, "Fetch Qwen/Qwen2.5-0.5B from the Hub").waitFor();
+          const [verifier, data] = ["verifier.model", "data"].map((key) =>
+            page.locator(`[id="problem-${key}"]`)
+          );
+          assert.match(await verifier.innerText(), /there is no such file or folder/);
+          assert.match(
+            await data.innerText(),
+            /data\.train\[0\]\.path[^]*data\.held_out\[0\]\.path/,
+          );
+          await isFlawless(page, "missing");
+          await button(page, "Fetch openai/gsm8k from the Hub").click();
+          await page.getByText("openai/gsm8k: here").waitFor();
+          // Another one, by a person's own words.
+          await page.getByRole("link", { name: "Data", exact: true }).click();
+          await page.getByRole("link", { name: "Look at it" }).click();
+          await page.getByRole("heading", { name: "gsm8k" }).waitFor();
+          await page.getByText("main/train.csv").first().waitFor({ state: "attached" });
+          await page.getByLabel("Fetch from the Hugging Face Hub").fill("openai/none");
+          await button(page, "Fetch").click();
+          await page.getByRole("alert").filter({ hasText: "openai/none" }).waitFor();
+          await isFlawless(page, "fetched");
+        } finally {
+          Deno.env.delete("HF_ENDPOINT");
+        }
+      });
     });
   },
 });

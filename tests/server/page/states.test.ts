@@ -15,7 +15,7 @@ const run = (state: RunView["state"], step: number, totalSteps: number): RunView
     tags: [],
     note: "",
   },
-  ...{ error: null, memory: null },
+  ...{ error: null, reason: null, memory: null },
 });
 
 Deno.test("page's states: what never began has nothing to show and cannot be gone on with", () => {
@@ -40,26 +40,31 @@ Deno.test("page's states: a waiting run leaves the queue, and only what lives ca
   assert(!actionsOf(run("finished", 9, 9)).includes("resume"));
 });
 
-Deno.test("page's states: after a failure there is what to do, from what the run said", () => {
-  const failed = (error: string, step = 3) => ({ ...run("failed", step, step && 9), error });
-  const memory = "The GPU has no memory left. End what else runs on the GPU and go on with this " +
-    "run, or begin a run that takes less, such as with rollout.decode_slots=128, gpu=dawn.";
-  assert.deepEqual(adviceOn(failed(memory))?.change, { "rollout.decode_slots": 128, gpu: "dawn" });
-  const plan = "This run takes up to 9.1 GB. It fits, with 3.2 GB, with: " +
-    "--set loss.micro_batch_tokens=512 --set rollout.batch_size=4";
-  assert.deepEqual(adviceOn(failed(plan, 0))?.change, {
-    "loss.micro_batch_tokens": 512,
-    "rollout.batch_size": 4,
+Deno.test("page's states: after a failure there is what to do, by the code of what was thrown and not by its words", () => {
+  const failed = (reason: RunView["reason"], step = 3) => ({
+    ...run("failed", step, step && 9),
+    ...{ error: "in whatever words", reason },
   });
-  const diverged =
-    "Step 9 ends the run: its update was skipped because the verifier's gradient is " +
-    "not finite, 3 in a row by now.";
-  assert.equal(adviceOn(failed(diverged))?.lowered, "verifier.optimizer.learning_rate");
-  assert.equal(
-    adviceOn({ ...failed(diverged), kind: "sft" })?.lowered,
-    "optimizer.learning_rate",
-  );
-  assert.match(adviceOn(failed("No such file.", 0))?.text ?? "", /nothing is lost/);
+  const settings = { "rollout.decode_slots": "128", gpu: "dawn" };
+  const short = { code: "out-of-memory", settings } as const;
+  for (const step of [0, 3]) {
+    assert.deepEqual(adviceOn(failed(short, step))?.change, {
+      "rollout.decode_slots": 128,
+      gpu: "dawn",
+    });
+  }
+  const none = adviceOn(failed({ ...short, settings: {} }));
+  assert.deepEqual([none?.change, none?.text.includes("smaller model")], [null, true]);
+  const diverged = { code: "diverged", learningRate: "verifier.optimizer.learning_rate" } as const;
+  assert.equal(adviceOn(failed(diverged))?.lowered, diverged.learningRate);
+  assert.equal(adviceOn({ ...failed(diverged), kind: "compare" }), null);
+  assert.match(adviceOn(failed(null, 0))?.text ?? "", /nothing is lost/);
+  // Words alone, of whatever they are, lead to no button.
+  const words = {
+    ...failed(null),
+    error: "the verifier's gradient is not finite. It fits, with a=1",
+  };
+  assert.equal(adviceOn(words), null);
   assert.equal(adviceOn(run("finished", 9, 9)), null);
 });
 

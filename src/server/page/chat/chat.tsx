@@ -6,7 +6,7 @@ import { useModels } from "../models/use_models.ts";
 import { Choice } from "../parts/choice.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { Link } from "../parts/link.tsx";
-import { ask, askBoth, change, forget, stop, useConversation } from "./conversation.ts";
+import { ask, askBoth, change, conversed, forget, stop, useConversation } from "./conversation.ts";
 import { TurnView } from "./turn_view.tsx";
 
 /** So near its end the page follows what is written. */
@@ -16,7 +16,13 @@ const NEAR_PX = 300;
 export function Chat() {
   const { asked } = useRoute();
   const { models, error } = useModels();
-  const { turns, draft, temperature, maximumTokens, wantsJudgment } = useConversation();
+  const able = (models ?? []).filter((model) => askedName(model) !== null);
+  const first = able.find(({ served }) => served !== null) ?? able[0];
+  const before = conversed();
+  const wanted = asked || before[0] || (first && askedName(first)) || "";
+  const model = able.find((one) => askedName(one) === wanted);
+  const { turns, dropped, unkept, ...saying } = useConversation(wanted);
+  const { draft, temperature, maximumTokens, wantsJudgment } = saying;
   const last = turns.at(-1);
   const isBusy = last !== undefined && last.end === null;
   const end = useRef<HTMLDivElement>(null);
@@ -28,15 +34,18 @@ export function Chat() {
     const below = document.documentElement.scrollHeight - scrollY - innerHeight;
     if (below < NEAR_PX) end.current?.scrollIntoView({ block: "nearest" });
   }, [written, last?.judged]);
-  const able = (models ?? []).filter((model) => askedName(model) !== null);
-  const first = able.find(({ served }) => served !== null) ?? able[0];
-  const model = able.find((one) => askedName(one) === asked) ?? (asked === "" ? first : undefined);
+  // Models that have gone, with which something was said.
+  const gone = [...new Set([wanted, ...before])].filter((name) =>
+    name !== "" && !able.some((one) => askedName(one) === name)
+  );
   const isJudged = model !== undefined && isSolver(model) && wantsJudgment;
 
   const submit = (event: Event) => {
     event.preventDefault();
     const name = model && askedName(model);
     if (!model || !name || isBusy || draft.trim() === "") return;
+    // The next one that is gone on with would take its place.
+    go({ asked: name }, { replace: true });
     if (isJudged) {
       const { run, step } = model;
       askBoth(name, {
@@ -65,17 +74,24 @@ export function Chat() {
           <Link to={{ screen: "models" }}>fetch one</Link> or train one.
         </p>
       )}
-      {models !== null && asked !== "" && model === undefined && (
-        <p class="notice">There is no model {asked} any more: choose another one.</p>
+      {models !== null && wanted !== "" && model === undefined && (
+        <p class="notice">
+          There is no model {wanted} any more: choose another one.
+          {turns.length > 0 && " What was said with it can still be read."}
+        </p>
       )}
       <div class="fields asked">
         <Choice
           class="field"
           label="Model"
-          value={model ? askedName(model) ?? "" : ""}
+          value={wanted}
           options={[
-            ...(model === undefined ? [["", "–"] as [string, string]] : []),
+            ...(wanted === "" ? [["", "–"] as [string, string]] : []),
             ...able.map((one): [string, string] => [askedName(one) ?? "", nameOf(one)]),
+            ...gone.map((name): [string, string] => [
+              name,
+              models === null ? name : `${name}, which has gone`,
+            ]),
           ]}
           onChange={(asked) => go({ asked }, { replace: true })}
         />
@@ -125,6 +141,16 @@ export function Chat() {
           here.
         </p>
       )}
+      <Failure
+        error={unkept &&
+          new Error(`This browser does not keep the conversation: ${unkept.message}`)}
+      />
+      {dropped > 0 && (
+        <p class="quiet">
+          {dropped === 1 ? "An earlier message was" : `${dropped} earlier messages were`}{" "}
+          let go: the browser keeps the end of long conversations.
+        </p>
+      )}
       <div class="turns" role="log" aria-label="Conversation">
         {turns.map((turn, place) => <TurnView key={turn.id} turn={turn} number={place + 1} />)}
         <div class="end" ref={end} />
@@ -143,7 +169,7 @@ export function Chat() {
         </label>
         <p class="hint" id="say-hint">Enter sends; Shift and Enter begins a new line.</p>
         <div class="buttons">
-          {isBusy ? <button type="button" onClick={stop}>Stop</button> : (
+          {isBusy ? <button type="button" onClick={() => stop(wanted)}>Stop</button> : (
             <button
               type="submit"
               class="primary"
@@ -152,8 +178,15 @@ export function Chat() {
               Send
             </button>
           )}
-          {turns.length > 0 && (
-            <button type="button" onClick={() => (forget(), words.current?.focus())}>
+          {(turns.length > 0 || dropped > 0) && (
+            <button
+              type="button"
+              onClick={() => {
+                go({ asked: wanted }, { replace: true });
+                forget(wanted);
+                words.current?.focus();
+              }}
+            >
               New conversation
             </button>
           )}

@@ -1,77 +1,117 @@
-/** What was said, which is kept, and goes on, while one looks elsewhere on the page. */
+/** What was said with each model, which goes on while one looks elsewhere on the page, and is kept by the browser. */
 
 import { useEffect, useState } from "preact/hooks";
 import { asError } from "../live/api.ts";
 import { askVerifier, type VerifyRequest } from "../verify/ask_verifier.ts";
 import { askModel, type ModelRequest } from "./ask_model.ts";
-import type { JudgedSolution } from "../../../run/tango/judge_solution.ts";
+import {
+  conversedModels,
+  keepConversation,
+  type KeptConversation,
+  keptConversation,
+} from "./kept_conversations.ts";
+import type { Turn } from "./turn.ts";
 
-/** What a person said and what came of it. */
-export interface Turn {
-  readonly id: number;
-  readonly said: string;
-  readonly model: string;
-  readonly reply: string;
-  /** Whether a verifier is asked about the reply, and what it writes and judges. */
-  readonly isJudged: boolean;
-  readonly critique: string;
-  readonly judged: JudgedSolution | null;
-  /** Whether the reply goes on with the text, as of a model without a template. */
-  readonly isContinued: boolean;
-  /** Why it has ended, such as "stop" or "length"; null while it goes on. */
-  readonly end: string | null;
-  readonly error: Error | null;
-}
-
-interface Conversation {
-  readonly turns: readonly Turn[];
+/** What is said to whichever model, and how. */
+interface Saying {
   /** What is being typed. */
   readonly draft: string;
   readonly temperature: string;
   readonly maximumTokens: string;
   /** Whether verifiers are asked where there is one. */
   readonly wantsJudgment: boolean;
+  /** Why the browser keeps nothing of what was said last; null: it does. */
+  readonly unkept: Error | null;
 }
 
-let known: Conversation = {
-  turns: [],
-  ...{ draft: "", temperature: "0.7", maximumTokens: "128", wantsJudgment: true },
+let saying: Saying = {
+  ...{ draft: "", temperature: "0.7", maximumTokens: "128", wantsJudgment: true, unkept: null },
 };
-let going: AbortController | null = null;
+/** By model; those that the browser kept are read when they are first asked for. */
+const conversations = new Map<string, KeptConversation>();
+/** Replies that are being written, by model. */
+const going = new Map<string, AbortController>();
 let count = 0;
 const listeners = new Set<() => void>();
+// What is there of a reply stays when the page is left in its midst.
+globalThis.addEventListener?.("pagehide", () => going.keys().forEach(keep));
 
-/** Changes something of it. */
-export function change(changes: Partial<Conversation>) {
-  known = { ...known, ...changes };
+/** Changes how something is said. */
+export function change(changes: Partial<Saying>) {
+  saying = { ...saying, ...changes };
+  tell();
+}
+
+function tell() {
   for (const listener of [...listeners]) listener();
 }
 
-export function useConversation(): Conversation {
-  const [shown, setShown] = useState(known);
+/** The conversation with a model, and how something is said. */
+export function useConversation(model: string): KeptConversation & Saying {
+  const [, redraw] = useState({});
   useEffect(() => {
-    const listener = () => setShown(known);
+    const listener = () => redraw({});
     listeners.add(listener);
     listener();
     return () => void listeners.delete(listener);
   }, []);
-  return shown;
+  return { ...conversationWith(model), ...saying };
 }
 
-/** Ends the reply that is being written; what is there of it stays. */
-export function stop() {
-  going?.abort();
+/** The models that there are conversations with, the last one first. */
+export function conversed(): string[] {
+  const begun = conversations.entries().filter(([, { turns }]) => turns.length > 0)
+    .map(([model]) => model);
+  try {
+    return [...new Set([...conversedModels(localStorage), ...begun])];
+  } catch {
+    return [...begun]; // `keep` says that the browser keeps nothing
+  }
 }
 
-/** Begins anew. */
-export function forget() {
-  stop();
-  change({ turns: [] });
+function conversationWith(model: string): KeptConversation {
+  const known = conversations.get(model);
+  if (known !== undefined) return known;
+  let kept: KeptConversation = { turns: [], dropped: 0 };
+  try {
+    kept = keptConversation(localStorage, model);
+  } catch {
+    // A browser that keeps nothing has nothing; `keep` says so.
+  }
+  count = Math.max(count, ...kept.turns.map(({ id }) => id));
+  conversations.set(model, kept);
+  return kept;
+}
+
+function put(model: string, changes: Partial<KeptConversation>) {
+  conversations.set(model, { ...conversationWith(model), ...changes });
+  tell();
+}
+
+function keep(model: string) {
+  try {
+    keepConversation(localStorage, model, conversationWith(model));
+    if (saying.unkept !== null) change({ unkept: null });
+  } catch (error) {
+    change({ unkept: asError(error) });
+  }
+}
+
+/** Ends the reply that a model is writing; what is there of it stays. */
+export function stop(model: string) {
+  going.get(model)?.abort();
+}
+
+/** Begins anew with a model. */
+export function forget(model: string) {
+  stop(model);
+  put(model, { turns: [], dropped: 0 });
+  keep(model);
 }
 
 /** Has a model answer what is said, after all that was said before. */
 export function ask(said: string, request: Omit<ModelRequest, "said">) {
-  const before = known.turns.flatMap((turn) =>
+  const before = conversationWith(request.model).turns.flatMap((turn) =>
     turn.isJudged || turn.reply === "" ? [] : [turn.said, turn.reply]
   );
   return follow(said, request.model, false, async (told, signal) => {
@@ -101,17 +141,21 @@ async function follow(
   isJudged: boolean,
   answer: (told: Tell, signal: AbortSignal) => Promise<void>,
 ) {
-  const { signal } = going = new AbortController();
+  const controller = new AbortController();
+  const { signal } = controller;
+  going.set(model, controller);
   const id = ++count;
   const begun = { id, said, model, isJudged, reply: "", critique: "", judged: null };
-  change({
-    draft: "",
-    turns: [...known.turns, { ...begun, isContinued: false, end: null, error: null }],
-  });
-  const told: Tell = (changes) =>
-    change({
-      turns: known.turns.map((turn) => turn.id === id ? { ...turn, ...changes(turn) } : turn),
+  const { turns } = conversationWith(model);
+  change({ draft: "" });
+  put(model, { turns: [...turns, { ...begun, isContinued: false, end: null, error: null }] });
+  keep(model);
+  const told: Tell = (changes) => {
+    const { turns } = conversationWith(model);
+    put(model, {
+      turns: turns.map((turn) => turn.id === id ? { ...turn, ...changes(turn) } : turn),
     });
+  };
   try {
     await answer(told, signal);
     told(({ end }) => ({ end: end ?? "stop" }));
@@ -119,4 +163,6 @@ async function follow(
     if (signal.aborted) told(() => ({ end: "stopped" }));
     else told(() => ({ end: "failed", error: asError(error) }));
   }
+  if (going.get(model) === controller) going.delete(model);
+  keep(model);
 }

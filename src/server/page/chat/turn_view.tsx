@@ -1,11 +1,12 @@
 import { Failure } from "../parts/failure.tsx";
 import { Judged } from "../verify/judged.tsx";
-import type { Turn } from "./conversation.ts";
+import type { Turn } from "./turn.ts";
 
 const ENDS: Readonly<Record<string, string>> = {
   length: "It was cut off at the most tokens that it may have.",
   stopped: "Stopped.",
   abort: "The server ended it.",
+  left: "The page was left before it was through.",
 };
 
 /** What a person said, and the reply as it is written. */

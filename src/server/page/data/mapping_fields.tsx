@@ -7,7 +7,7 @@ import {
   COLUMNS,
   COMPARISONS,
 } from "./reading.ts";
-import type { Mapping } from "../../routes/datasets.ts";
+import type { Mapping } from "../../datasets/kept_readings.ts";
 
 /** Boxes that say which column holds what, filled in with what the names suggest. */
 export function MappingFields(

@@ -1,6 +1,6 @@
 /** How the columns of a data set are read. */
 
-import type { Mapping } from "../../routes/datasets.ts";
+import type { Mapping } from "../../datasets/kept_readings.ts";
 
 export const COLUMNS = {
   question: { label: "Problem", hint: "what is asked" },

@@ -1,6 +1,6 @@
 /** Requests to the control API. */
 
-import type { ProblemBody } from "../../http/problem.ts";
+import type { ProblemBody, Remedy } from "../../http/problem.ts";
 import type { OpenAiError } from "../../openai/error.ts";
 
 /** One of the things that are wrong with a request. */
@@ -8,6 +8,8 @@ export interface RequestFault {
   readonly detail: string;
   /** What in the request it is; null: nobody says. */
   readonly field: string | null;
+  /** How to come by a file that is not there. */
+  readonly remedy?: Remedy;
 }
 
 /** An answer that is no success, as the server explains it. */
@@ -71,11 +73,12 @@ export function explain(status: number, text: string): ApiError {
     );
     const message = [detail, title, error?.message].find((part) => typeof part === "string") ??
       text;
-    const faults = errors ?? [{ detail: message, field: field ?? error?.param ?? undefined }];
+    const faults: NonNullable<ProblemBody["errors"]> = errors ??
+      [{ detail: message, field: field ?? error?.param ?? undefined }];
     return new ApiError(
       status,
       message,
-      faults.map(({ detail, field = null }) => ({ detail, field })),
+      faults.map(({ detail, field = null, ...rest }) => ({ ...rest, detail, field })),
     );
   } catch {
     return new ApiError(status, text.slice(0, 300) || `status ${status}`);

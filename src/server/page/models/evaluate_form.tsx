@@ -14,17 +14,20 @@ const POLICIES: ["generator" | "verifier", string][] = [
 
 /** Measures a model on problems that training never sees. */
 export function EvaluateForm(
-  { model: { path, policy }, problems, generators, onBegun }: {
+  { model: { path, policy, kind, name }, problems, generators, onBegun }: {
     model: ListedModel;
     problems: [string, string][];
     generators: string[];
     onBegun: () => void;
   },
 ) {
+  // A checkpoint says itself what it is, and has a generator beside its verifier.
+  const checkpoint = kind === "checkpoint" ? name : null;
   const isVerifier = policy === "verifier" || /verifier[^/]*$/.test(path);
   const [asked, setAsked] = useState({
     policy: isVerifier ? "verifier" as const : "generator" as "generator" | "verifier",
-    ...{ generator: generators.find((one) => /generator$/.test(one)) ?? "", on: "" },
+    generator: checkpoint === null ? generators.find((one) => /generator$/.test(one)) ?? "" : "",
+    on: "",
     ...{ problems: "", k: "1" },
   });
   const { error, isBusy, sending } = useSending();
@@ -34,8 +37,10 @@ export function EvaluateForm(
   const submit = sending(async () => {
     const [, kind, name] = /^(preset|data) (.+)$/.exec(asked.on) ?? [];
     const body = {
-      ...{ model: path, policy: asked.policy, k: Number(asked.k) },
-      generator: asked.policy === "verifier" ? asked.generator : undefined,
+      ...{ model: checkpoint ?? path, policy: asked.policy, k: Number(asked.k) },
+      generator: asked.policy === "verifier" && asked.generator !== ""
+        ? asked.generator
+        : undefined,
       preset: kind === "preset" ? name : undefined,
       data: kind === "data" ? [name] : undefined,
       problems: asked.problems === "" ? undefined : Number(asked.problems),
@@ -44,21 +49,26 @@ export function EvaluateForm(
     onBegun();
   });
   return (
-    <form class="panel" onSubmit={submit} ref={form} aria-label={`Evaluate ${path}`}>
+    <form class="panel" onSubmit={submit} ref={form} aria-label={`Evaluate ${checkpoint ?? path}`}>
       <div class="fields">
-        <Choice
-          class="field"
-          label="As a"
-          value={asked.policy}
-          options={POLICIES}
-          onChange={(policy) => change({ policy })}
-        />
+        {checkpoint === null && (
+          <Choice
+            class="field"
+            label="As a"
+            value={asked.policy}
+            options={POLICIES}
+            onChange={(policy) => change({ policy })}
+          />
+        )}
         {asked.policy === "verifier" && (
           <Choice
             class="field"
             label="Judges the solutions of"
             value={asked.generator}
-            options={generators.map((one) => [one, one])}
+            options={[
+              ...(checkpoint === null ? [] : [["", "its own generator"] as [string, string]]),
+              ...generators.map((one): [string, string] => [one, one]),
+            ]}
             onChange={(generator) => change({ generator })}
           />
         )}
@@ -67,7 +77,8 @@ export function EvaluateForm(
           label="On the problems of"
           value={asked.on}
           options={[["", "its run, else the first preset"], ...problems]}
-          onChange={(on) => change({ on })}
+          onChange={(on) =>
+            change({ on })}
         />
         <TextField
           id="evaluate-problems"
@@ -77,7 +88,8 @@ export function EvaluateForm(
           name="problems"
           wrong={wrong}
           value={asked.problems}
-          onText={(problems) => change({ problems })}
+          onText={(problems) =>
+            change({ problems })}
         />
         <TextField
           id="evaluate-k"
@@ -87,7 +99,8 @@ export function EvaluateForm(
           name="k"
           wrong={wrong}
           value={asked.k}
-          onText={(k) => change({ k })}
+          onText={(k) =>
+            change({ k })}
         />
       </div>
       <Failure error={elsewhere} />

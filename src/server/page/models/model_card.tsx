@@ -1,11 +1,11 @@
 import { formatCount, formatSize } from "../format.ts";
 import { DeleteButton } from "../parts/delete_button.tsx";
 import { Link } from "../parts/link.tsx";
-import { EMPTY_FORM } from "../url_state.ts";
 import { EvaluateForm } from "./evaluate_form.tsx";
 import { ExportForm } from "./export_form.tsx";
 import { JobResult } from "./job_result.tsx";
 import { askedName, type ListedModel, titleOf } from "./listed_models.ts";
+import { formOf, TrainFromButton } from "./train_from_button.tsx";
 import type { Job } from "../../models/jobs.ts";
 
 const KINDS = { model: "model", adapter: "adapter", gguf: "GGUF", checkpoint: "checkpoint" };
@@ -42,9 +42,11 @@ export function ModelCard(
   },
 ) {
   const title = titleOf(model);
-  const { kind, path, problem, isOwn, files, name } = model;
+  const { kind, path, problem, isOwn, files, name, policy } = model;
   const asked = askedName(model);
   const isWhole = kind !== "checkpoint" && problem === null;
+  // A checkpoint of a fine-tuning has no name: what it has learned lies in its run's folder in the end.
+  const checkpoint = kind === "checkpoint" ? name : null;
   const query = `name=${encodeURIComponent(name ?? path)}`;
   const of = <span class="unseen">{title}</span>;
   const toggle = (which: "evaluate" | "export", words: string) => (
@@ -65,11 +67,19 @@ export function ModelCard(
       <div class="buttons">
         {asked !== null && <Link class="button" to={{ screen: "chat", asked }}>Chat {of}</Link>}
         {isWhole && (
-          <Link class="button" to={{ ...EMPTY_FORM, screen: "start", model: path }}>
+          <Link class="button" to={formOf(path, policy)}>
             Train from {of}
           </Link>
         )}
-        {isWhole && toggle("evaluate", "Evaluate")}
+        {checkpoint !== null && (
+          <TrainFromButton
+            checkpoint={checkpoint}
+            policy={policy}
+            jobs={exports}
+            onExport={onExport}
+          />
+        )}
+        {(isWhole || checkpoint !== null) && toggle("evaluate", "Evaluate")}
         {problem === null && kind !== "model" && name !== null && files.length > 0 &&
           toggle("export", "Export")}
         {files.length > 0 && (
@@ -106,7 +116,7 @@ export function ModelCard(
 }
 
 function Facts({ model }: { model: ListedModel }) {
-  const { kind, parameters, bytes, base, run, step, policy, served, hasChat } = model;
+  const { kind, name, parameters, bytes, base, run, step, policy, served, hasChat } = model;
   return (
     <p class="facts">
       <span class="badge">{KINDS[kind]}</span>
@@ -122,8 +132,10 @@ function Facts({ model }: { model: ListedModel }) {
       {step !== null && <span>step {step}</span>}
       {base !== null && <span>on {base}</span>}
       {hasChat === true && <span>has a chat template</span>}
-      {kind === "checkpoint" && (
-        <span class="quiet">to train from it or to measure it, export it first</span>
+      {kind === "checkpoint" && name === null && (
+        <span class="quiet">
+          what a fine-tuning has learned lies in its folder when it has ended
+        </span>
       )}
     </p>
   );

@@ -3,10 +3,11 @@ import { useLoaded } from "../live/use_loaded.ts";
 import { usePolling } from "../live/use_polling.ts";
 import { Choice } from "../parts/choice.tsx";
 import { Failure } from "../parts/failure.tsx";
+import { PullProgress } from "../parts/pull_progress.tsx";
 import { SearchField } from "../parts/search_field.tsx";
 import { askedName, titleOf, wantedModels } from "./listed_models.ts";
 import { ModelCard, type Opened } from "./model_card.tsx";
-import { PullForm, PullProgress } from "./pull_form.tsx";
+import { PullForm } from "./pull_form.tsx";
 import { useJobs } from "./use_jobs.ts";
 import { useModels } from "./use_models.ts";
 import type { Preset } from "../../launches/presets.ts";
@@ -45,7 +46,7 @@ export function Models() {
     <article class="start" aria-labelledby="models-title">
       <h1 id="models-title">Models</h1>
       <Failure error={error ?? evaluations.error ?? exports.error} />
-      <PullForm onBegun={changed} />
+      <PullForm what="models" onBegun={changed} />
       {pulls.map((pull) => <PullProgress key={pull.path} pull={pull} />)}
       {models !== null && models.length === 0 && (
         <p class="quiet">None yet: fetch one, or train one.</p>
@@ -70,7 +71,9 @@ export function Models() {
               generators={(models ?? []).filter((one) =>
                 one.kind !== "checkpoint" && one.problem === null
               ).map(({ path }) => path)}
-              evaluations={evaluations.jobs.filter(({ request }) => request.model === model.path)}
+              evaluations={evaluations.jobs.filter(({ request }) =>
+                request.model === (model.kind === "checkpoint" ? model.name : model.path)
+              )}
               exports={exports.jobs.filter(({ request }) =>
                 [model.name, model.path, askedName(model)].includes(String(request.model))
               )}

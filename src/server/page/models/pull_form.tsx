@@ -1,45 +1,58 @@
 import { useState } from "preact/hooks";
-import { formatSize } from "../format.ts";
 import { send } from "../live/api.ts";
 import { useSending } from "../live/use_sending.ts";
 import { Failure } from "../parts/failure.tsx";
+import { useProblem } from "../parts/problem_of.tsx";
+import { TextField } from "../parts/text_field.tsx";
 import type { PullView } from "../../models/model_schemas.ts";
 
-/** Fetches a model. */
-export function PullForm({ onBegun }: { onBegun: () => void }) {
+/** Fetches a model, or a data set. */
+export function PullForm(
+  { what, onBegun }: { what: "models" | "datasets"; onBegun: (pull: PullView) => void },
+) {
   const [id, setId] = useState("");
-  const { error, sending } = useSending();
+  const [files, setFiles] = useState("");
+  const { error, isBusy, sending } = useSending();
+  const { form, wrong, elsewhere } = useProblem(error);
   const submit = sending(async () => {
-    await send("POST", "/api/models/pull", { body: { id } });
+    const globs = files.split(/[\s,]+/).filter((glob) => glob !== "");
+    const body = { id: id.trim(), files: globs.length === 0 ? undefined : globs };
+    const pull: PullView = await (await send("POST", `/api/${what}/pull`, { body })).json();
     setId("");
-    onBegun();
+    setFiles("");
+    onBegun(pull);
   });
+  const isData = what === "datasets";
   return (
-    <form onSubmit={submit}>
-      <div class="field">
-        <label for="pull-id">Fetch from the Hugging Face Hub</label>
-        <input
+    <form class="start-form" onSubmit={submit} ref={form} aria-label="Fetch from the Hub">
+      <div class="fields">
+        <TextField
           id="pull-id"
+          label="Fetch from the Hugging Face Hub"
+          hint={`owner/name${
+            isData ? ", such as openai/gsm8k" : ""
+          }; what is here already is not fetched again`}
+          name="id"
+          wrong={wrong}
           value={id}
-          aria-describedby="pull-hint"
-          onInput={({ currentTarget }) => setId(currentTarget.value)}
+          onText={setId}
         />
-        <p class="hint" id="pull-hint">owner/name; what is here already is not fetched again</p>
+        {isData && (
+          <TextField
+            id="pull-files"
+            label="Files"
+            hint="such as main/*; empty: all that can be read"
+            name="files"
+            wrong={wrong}
+            value={files}
+            onText={setFiles}
+          />
+        )}
       </div>
-      <button type="submit" disabled={id === ""}>Fetch</button>
-      <Failure error={error} />
+      <Failure error={elsewhere} />
+      <div class="buttons">
+        <button type="submit" disabled={isBusy || id.trim() === ""}>Fetch</button>
+      </div>
     </form>
-  );
-}
-
-/** How far fetching one is. */
-export function PullProgress({ pull: { id, state, arrived, total, error } }: { pull: PullView }) {
-  if (state === "failed") return <Failure error={new Error(`${id}: ${error}`)} />;
-  if (state === "done") return <p role="status">{id}: here</p>;
-  return (
-    <p role="status">
-      {id}: {formatSize(arrived)} of {formatSize(total)}{" "}
-      <progress max={total ?? 1} value={arrived} aria-label={`${id}, bytes that are here`} />
-    </p>
   );
 }

@@ -1,8 +1,14 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError } from "../live/api.ts";
+import type { Remedy } from "../../http/problem.ts";
+import { RemedyOf } from "./remedy_of.tsx";
 
 /** What the server has against fields of a form. */
-export type FieldProblems = readonly { readonly field: string; readonly message: string }[];
+export type FieldProblems = readonly {
+  readonly field: string;
+  readonly message: string;
+  readonly remedy?: Remedy;
+}[];
 
 const NONE: ApiError["faults"] = [];
 
@@ -27,10 +33,17 @@ export function describedBy(wrong: FieldProblems, field: string, hint: string | 
 export function ProblemOf({ wrong, field }: { wrong: FieldProblems; field: string }) {
   const problems = problemsOf(wrong, field);
   if (problems.length === 0) return null;
+  const remedies = problems.flatMap(({ remedy }) => remedy ?? []);
+  const different = remedies.filter((one, place) =>
+    remedies.findIndex((other) => JSON.stringify(other) === JSON.stringify(one)) === place
+  );
   return (
-    <p class="problem-of" role="alert" id={`problem-${field}`}>
-      {problems.map(({ message }) => message).join("\n")}
-    </p>
+    <>
+      <p class="problem-of" role="alert" id={`problem-${field}`}>
+        {problems.map(({ message }) => message).join("\n")}
+      </p>
+      {different.map((remedy) => <RemedyOf key={JSON.stringify(remedy)} remedy={remedy} />)}
+    </>
   );
 }
 
@@ -46,7 +59,10 @@ export function useProblem(error: Error | null) {
   );
   const faults = error instanceof ApiError ? error.faults : NONE;
   const wrong = useMemo(
-    () => faults.flatMap(({ field, detail }) => field === null ? [] : [{ field, message: detail }]),
+    () =>
+      faults.flatMap(({ field, detail, remedy }) =>
+        field === null ? [] : [{ field, message: detail, remedy }]
+      ),
     [faults],
   );
   // Before anything is painted, or the problem would be told twice for a moment.

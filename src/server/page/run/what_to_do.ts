@@ -12,20 +12,14 @@ export interface Advice {
 
 /** What to do about a run; null where its end is no failure, or its error says all. */
 export function adviceOn(run: RunView): Advice | null {
-  const { state, kind } = run;
-  const error = run.error ?? "";
+  const { state, kind, reason } = run;
   if (!["failed", "killed", "lost"].includes(state) || run.comparison !== null) return null;
-  const change = smallerSettings(error);
-  if (change !== null) {
-    const text = "It needs more memory than its GPU has. Begin it again with smaller settings.";
-    return { text, change, lowered: null };
-  }
-  if (/\bnot finite\b/.test(error) && kind !== "compare" && hasBegun(run)) {
-    const policy = /the (generator|verifier)'s/.exec(error)?.[1] ?? "generator";
+  if (reason?.code === "out-of-memory") return smaller(reason.settings);
+  if (reason?.code === "diverged" && kind !== "compare" && hasBegun(run)) {
     return {
       text: "It diverged: its updates were too large. Its newest checkpoint is from before that.",
       change: null,
-      lowered: `${kind === "sft" ? "" : `${policy}.`}optimizer.learning_rate`,
+      lowered: reason.learningRate,
     };
   }
   if (!hasBegun(run)) {
@@ -39,14 +33,17 @@ export function adviceOn(run: RunView): Advice | null {
   return null;
 }
 
-/** Settings that an error names, because the run would fit with them; null: it names none. */
-function smallerSettings(error: string): Record<string, unknown> | null {
-  const named = /(?:takes less, such as with|It fits, with [^:]*:)([^]*)$/.exec(error)?.[1];
-  if (named === undefined) return null;
-  const settings = [...named.matchAll(/([a-z_]+(?:\.[a-z_]+)*)=([^\s,'"]+?)\.?(?=[\s,'"]|$)/g)];
-  return settings.length === 0
-    ? null
-    : Object.fromEntries(settings.map(([, key, text]) => [key, valueOf(text)]));
+/** @param settings with which it takes less; none where none help */
+function smaller(settings: Readonly<Record<string, string>>): Advice {
+  const text = "It needs more memory than its GPU has.";
+  const changes = Object.entries(settings).map(([key, value]) => [key, valueOf(value)]);
+  return changes.length === 0
+    ? { text: `${text} Begin it again with a smaller model.`, change: null, lowered: null }
+    : {
+      text: `${text} Begin it again with smaller settings.`,
+      change: Object.fromEntries(changes),
+      lowered: null,
+    };
 }
 
 function valueOf(text: string): unknown {

@@ -3,17 +3,20 @@ import { send } from "../live/api.ts";
 import { useLoaded } from "../live/use_loaded.ts";
 import { useSending } from "../live/use_sending.ts";
 import { Failure } from "../parts/failure.tsx";
+import { describedBy, type FieldProblems, ProblemOf } from "../parts/problem_of.tsx";
 import { settingAt } from "./schema_fields.ts";
 import type { CheckedData, ListedDataSet } from "../../routes/datasets.ts";
 
 /** Which problems or examples a run takes: those of its preset, or a data set of the server. */
 export function DataChoice(
-  { value, base, task, onChange }: {
+  { value, base, task, wrong, onChange }: {
     /** The key `data` as it is now, and as the preset has it. */
     value: unknown;
     base: unknown;
     /** The embedded one. */
     task: unknown;
+    /** What the server refused. */
+    wrong: FieldProblems;
     /** @param value undefined: as the preset has it */
     onChange: (value: unknown) => void;
   },
@@ -33,6 +36,10 @@ export function DataChoice(
       const checking = `/api/datasets/${encodeURIComponent(set.name)}/check`;
       const checked: CheckedData = await (await send("POST", checking, { body: {} })).json();
       onChange(checked.data);
+      const [first] = checked.firstErrors;
+      if (first !== undefined) {
+        throw new Error(`${first} Say under Data which columns hold what, and check it there.`);
+      }
     })();
   };
   return (
@@ -42,7 +49,7 @@ export function DataChoice(
         id="field-of-data"
         value={shown}
         disabled={isBusy}
-        aria-describedby="hint-of-data"
+        {...describedBy(wrong, "data", "hint-of-data")}
         onChange={({ currentTarget }) => choose(currentTarget.value)}
       >
         <option value="" selected={shown === ""}>
@@ -54,6 +61,7 @@ export function DataChoice(
           <option key={path} value={path} selected={path === shown}>{path}</option>
         ))}
       </select>
+      <ProblemOf wrong={wrong} field="data" />
       <div aria-live="polite">
         <Failure error={refused ?? error} />
         <p class="hint" id="hint-of-data">{isBusy ? "Reading it …" : describeColumns(value)}</p>

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatValue } from "../format.ts";
 import { send } from "../live/api.ts";
 import { go } from "../live/route.ts";
@@ -63,6 +63,8 @@ export function StartForm(
     setError(null);
   }, [typed, options]);
   const { form, wrong, elsewhere } = useProblem(error);
+  // How to come by what is not there stands with the main fields, once.
+  const wrongBelow = useMemo(() => wrong.map(({ remedy: _, ...rest }) => rest), [wrong]);
 
   const baseValue = (key: string) => {
     const value = settingAt(configuration, key);
@@ -87,7 +89,7 @@ export function StartForm(
     // A field that is not shown could not be blamed.
     setWanted("");
     const headers = { "idempotency-key": attempt.current };
-    const body = { ...request(), run: options.run || undefined };
+    const body = { ...request(), run: options.run || undefined, requireFiles: true };
     const run: RunView = await (await send("POST", "/api/runs", { body, headers })).json();
     refreshRuns();
     go({ screen: "run", view: "curves", runs: [run.id] });
@@ -130,6 +132,7 @@ export function StartForm(
             value={valueOf("data")}
             base={baseValue("data")}
             task={valueOf("task.name")}
+            wrong={wrong}
             onChange={(value) =>
               put("data", value === undefined ? undefined : { text: JSON.stringify(value), value })}
           />
@@ -155,6 +158,7 @@ export function StartForm(
       {schema !== null && (
         <AllSettings
           {...parts}
+          wrong={wrongBelow}
           fields={fields}
           left={["run_directory", ...Object.keys(main)]}
           wanted={wanted}

@@ -24,7 +24,11 @@ export function StartRun() {
 }
 
 function FromPreset() {
-  const { kind, preset: wanted, model } = useRoute();
+  const route = useRoute();
+  const { kind, preset: wanted } = route;
+  // A verifier tells as much of what fits as a generator does.
+  const verifier = filledKeys("train", route).keys["verifier.model"];
+  const model = route.model || (typeof verifier === "string" ? verifier : "");
   const { answer, error } = useLoaded<{ presets: Preset[] }>("/api/presets");
   const { answer: found, error: unlisted } = useLoaded<ModelList>(
     model === "" ? null : "/api/models",
