@@ -58,7 +58,7 @@ export async function rehearseWork(
   const { prefill, decode } = await samplingWork(model);
   const update = trainer && {
     ...await trainingWork(trainer),
-    reference: reference && await referenceWork(reference),
+    reference: reference && await referenceWork(reference, trainer.options.microBatchTokens),
   };
   return { prefill, decode, update };
 }
@@ -77,9 +77,10 @@ function sequence(model: Model, number: number, predictions: number) {
   return { ...promptedSequence(prompt, new Uint32Array(predictions)), weights };
 }
 
-/** The passes of `run`, whose predictions are few enough that their logits are kept, or as many as they are. */
+/** Passes of at most so many tokens, whose predictions may be few enough that their logits are kept, or not. */
 async function passWork(
   model: Model,
+  mostTokens: number,
   run: (sequences: readonly Sequence[]) => Promise<unknown>,
 ): Promise<PassWork> {
   const rehearse = (count: number, predictions: number) => {
@@ -99,18 +100,20 @@ async function passWork(
     };
   };
   const kept = keptRows(model.config.vocabularySize);
-  const most = length / 2 - 1;
-  const count = Math.ceil((kept + 1) / most);
   const few = await linear(2, 1);
-  // A vocabulary so small that no pass has as many predictions.
-  if (2 * count * length > model.tokensPerPass) return few;
-  const many = await linear(count, most);
+  if (kept >= mostTokens) return few;
+  const most = length / 2 - 1;
+  const many = await linear(Math.ceil((kept + 1) / most), most);
   return (size) => (size.predictions > kept ? many : few)(size);
 }
 
-function referenceWork(reference: Model): Promise<PassWork> {
+function referenceWork(reference: Model, mostTokens: number): Promise<PassWork> {
   const options = { microBatchTokens: Infinity, sharePrompts: false };
-  return passWork(reference, (sequences) => forwardSequences(reference, sequences, options));
+  return passWork(
+    reference,
+    mostTokens,
+    (sequences) => forwardSequences(reference, sequences, options),
+  );
 }
 
 async function trainingWork(
@@ -123,6 +126,7 @@ async function trainingWork(
       parameters: model.own.count,
       gradient: await passWork(
         model,
+        options.microBatchTokens,
         (sequences) => trainer.forwardBackward(sequences, { name: "cross_entropy" }),
       ),
       step: await launched(model.gpu, () => trainer.optimStep(anyNumbers)),
@@ -167,8 +171,7 @@ async function samplingWork(model: Model): Promise<Pick<PolicyWork, "prefill" | 
       const more = width / slots - 1;
       const work = sumOfWorks([1 - more, base.decode], [more, twice.decode]);
       // How many keys there are is known to the GPU alone: a launch states a page for each slot.
-      const others = Math.max(0, keys - width * pageTokens);
-      const bytes = work.attention.bytes + others * bytesOfKey;
+      const bytes = work.attention.bytes + (keys - width * pageTokens) * bytesOfKey;
       return { ...work, attention: { ...work.attention, bytes } };
     },
   };
