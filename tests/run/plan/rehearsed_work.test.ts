@@ -41,9 +41,7 @@ async function rehearsed(
   const gpu = Gpu.rehearsalOf(info, limits, { cacheDtype });
   const base = Model.create(gpu, { ...config, ...changes }, { trained: rank === 0 });
   const lora = { rank, alpha: rank, targets: loraTargets };
-  const model = rank === 0
-    ? base
-    : base.adapted({ config: lora, basePath: "", trained: true });
+  const model = rank === 0 ? base : base.adapted({ config: lora, basePath: "", trained: true });
   const trainer = tinyTrainer(model, { gradientCheckpointing: checkpointing });
   const work = await rehearseWork({ model, trainer, reference: base });
   assert.ok(work.update);
@@ -68,7 +66,9 @@ Deno.test("work: a tiny model by hand", async () => {
   // Products 4 a layer and the head; attention 1; norms 2 and rotation a layer, embedding, last norm, rows gathered,
   // log-probs 2.
   assert.deepEqual(
-    [forward.products, forward.attention, forward.other].map(({ launches }) => Math.round(launches)),
+    [forward.products, forward.attention, forward.other].map(({ launches }) =>
+      Math.round(launches)
+    ),
     [2 * 4 + 1, 2, 2 * 3 + 5],
   );
   const gradient = update.gradient(size);
