@@ -1,9 +1,13 @@
 import { UserError } from "../base/user_error.ts";
 import type { DeviceInfo } from "./adapter.ts";
 import { type KernelTime, KernelTimes } from "./kernel_times.ts";
+import type { LaunchCost } from "./recording/submit_pacing.ts";
 
 /** Told how long launches took, once they have run. */
 export type KernelListener = (times: readonly KernelTime[]) => void;
+
+/** Told what each launch costs, when it is recorded. */
+export type CostListener = (cost: LaunchCost) => void;
 
 /** Told from when to when there was work, in milliseconds of `performance.now`. */
 export type WorkListener = (begin: number, end: number) => void;
@@ -18,6 +22,8 @@ export interface ReadListener {
 export class GpuActivity {
   /** Told of every read. */
   reads: ReadListener | null = null;
+  /** Told of every launch. */
+  costs: CostListener | null = null;
   /** Null until somebody listens. */
   #kernelTimes: KernelTimes | null = null;
   #kernelListener: KernelListener | null = null;

@@ -64,6 +64,7 @@ export class Recording {
     if (timesKernels) this.#endPass();
     this.#launches++;
     this.#pacing.record(cost);
+    this.activity.costs?.(cost);
   }
 
   /** Into how many launches work should be cut so that none of them alone keeps the GPU too long. */

@@ -1,7 +1,12 @@
 import type { Tensor } from "../tensor.ts";
 
+/** Kinds of work whose rates differ. */
+export type WorkKind = "products" | "attention" | "other";
+
 /** Cost of a launch: at most its true cost, and about that. */
 export interface LaunchCost {
+  /** Other than products and attention by default. */
+  readonly kind?: WorkKind;
   /** Bytes read and written. */
   readonly bytes: number;
   /** Floating-point operations, a fused multiply-add counting as two; 0 by default. */

@@ -1,5 +1,6 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Grid } from "../../gpu/grid.ts";
+import type { LaunchCost } from "../../gpu/recording/submit_pacing.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
 import type { Defines } from "../../gpu/wgsl.ts";
 import {
@@ -178,9 +179,9 @@ function costOf(
   { queries, attendedRows }: Pick<AttentionInputs, "queries" | "attendedRows">,
   shape: AttentionShape,
   products: number,
-) {
+): LaunchCost {
   const flops = 2 * products * attendedRows * shape.heads * shape.headDim;
-  return { bytes: 4 * queries.bytes, flops };
+  return { kind: "attention", bytes: 4 * queries.bytes, flops };
 }
 
 /** T new tokens of sequences, one after the other, and the cache of one layer. */

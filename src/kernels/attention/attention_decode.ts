@@ -1,4 +1,5 @@
 import type { Gpu } from "../../gpu/gpu.ts";
+import type { LaunchCost } from "../../gpu/recording/submit_pacing.ts";
 import { bytesOf, type CacheDtype, cacheDtypes, type Tensor } from "../../gpu/tensor.ts";
 import { sharesByBroadcast } from "../../gpu/tuning.ts";
 import type { Variant, VariedOperation } from "../../gpu/variants.ts";
@@ -170,7 +171,8 @@ export function attentionDecode(
   const walk = { ...common, STORAGE };
   const chunks = headDim / 4;
   // How many keys a slot has is known to the GPU alone: a page each at least.
-  const cost = {
+  const cost: LaunchCost = {
+    kind: "attention",
     bytes: 2 * slots * (4 * heads + bytesOf(STORAGE) * kvHeads * pageTokens) * headDim,
   };
   const group = heads / kvHeads;
@@ -216,7 +218,7 @@ export function attentionDecode(
       { heads, maxPages },
       { blockOutputs, blockSums, lengths, output },
       [slots, Math.ceil(heads / HEADS)],
-      { bytes: 8 * slots * heads * headDim },
+      { kind: "attention", bytes: 8 * slots * heads * headDim },
     );
   });
 }

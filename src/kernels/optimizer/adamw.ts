@@ -59,5 +59,7 @@ export function adamw(
     },
     { gradients, clipScale, parameters, firstMoment, secondMoment },
     gpu.grid(Math.ceil(vectors / 64)),
+    // All but the gradient are read and written.
+    { bytes: 7 * parameters.bytes },
   );
 }

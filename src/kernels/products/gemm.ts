@@ -1,4 +1,5 @@
 import type { Gpu } from "../../gpu/gpu.ts";
+import type { LaunchCost } from "../../gpu/recording/submit_pacing.ts";
 import { bytesOf, type Tensor } from "../../gpu/tensor.ts";
 import { expectShape } from "../parts/expect_shape.ts";
 import uniformText from "./gemm.wgsl" with { type: "text" };
@@ -130,7 +131,8 @@ export function gemm(
   if (!fits) {
     throw new Error(`${label}: A [${a.shape}], B [${b.shape}] and C [${c.shape}] do not fit`);
   }
-  const cost = {
+  const cost: LaunchCost = {
+    kind: "products",
     flops: 2 * rows * columns * depth,
     bytes: (4 * rows + bytesOf(b.dtype) * columns) * depth + 4 * rows * columns,
   };

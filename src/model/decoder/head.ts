@@ -28,9 +28,9 @@ const chunkBytes = 32 * 2 ** 20;
 /** All logits of a pass that take at most this many bytes are kept, not computed again for the gradient. */
 const keptBytes = 64 * 2 ** 20;
 
-/** Whether a pass of R rows keeps its logits for its gradient. */
-export function keepsLogits(vocabularySize: number, rows: number): boolean {
-  return 4 * rows * vocabularySize <= keptBytes;
+/** The most rows of a pass that keeps its logits for its gradient. */
+export function keptRows(vocabularySize: number): number {
+  return Math.floor(keptBytes / (4 * vocabularySize));
 }
 
 interface Chunk {
@@ -105,7 +105,7 @@ export function headForward(
 ): HeadOutput {
   const { gpu } = model;
   const [rows] = hidden.shape;
-  const keeps = forGradient && keepsLogits(model.config.vocabularySize, rows);
+  const keeps = forGradient && rows <= keptRows(model.config.vocabularySize);
   const output = {
     logProbs: gpu.tensor([rows], "f32", "log-probs"),
     entropy: gpu.tensor([rows], "f32", "entropy"),

@@ -2,13 +2,13 @@ import { formatBytes } from "../../base/format_bytes.ts";
 import { UserError } from "../../base/user_error.ts";
 import { freeDeviceMemory } from "../../gpu/device_memory.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
-import type { Sampling } from "../../engine/sampling/request.ts";
 import { generatorTemplate, verifierTemplate } from "../../rl/prompt_template.ts";
 import { parseSolution } from "../../rl/text/parse_solution.ts";
 import { promptRoom, verifierPrompt } from "../../rl/verifier_prompt.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import type { StoredCheckpoint } from "../store/stored_checkpoint.ts";
 import { AskedPolicy } from "../tango/asked_policy.ts";
+import { anySampling } from "./any_numbers.ts";
 import { type MemoryPlan, rehearsePhases } from "./memory_plan.ts";
 
 /** Texts to judge. */
@@ -17,17 +17,6 @@ export interface JudgedTexts {
   /** Null: the generator writes one, which may be as long as it can. */
   readonly solution: string | null;
 }
-
-/** How it is sampled does not show in the memory that it takes. */
-const anySampling: Sampling = {
-  temperature: 0,
-  topK: 0,
-  topP: 1,
-  minP: 0,
-  seed: 0,
-  stream: 0,
-  step: 0,
-};
 
 /**
  * GPU memory of asking a run's policies: one after the other, and no more than sampling takes.

@@ -1,11 +1,10 @@
 import type { Gpu } from "../../gpu/gpu.ts";
-import type { Model } from "../../model/decoder/model.ts";
 import type { Policy } from "../../rl/policy.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { openProblems, requirementsOf } from "../problems/open_problems.ts";
 import { openPolicies, promptFitOf, releasePolicies } from "../tango/policies.ts";
-import type { CountedModel } from "./model_work.ts";
-import type { PlannedPolicy, PlannedRun } from "./planned_run.ts";
+import type { PlannedRun } from "./planned_run.ts";
+import { type PolicyWork, rehearseWork } from "./rehearsed_work.ts";
 import type { ResponseLengths } from "./response_lengths.ts";
 
 /** Means of responses, in tokens; absent: half of the longest. */
@@ -42,8 +41,8 @@ export async function planRun(
       : [];
     return {
       config,
-      generator: plannedPolicy(generator),
-      verifier: verifier && plannedPolicy(verifier),
+      generator: await policyWork(generator),
+      verifier: verifier && await policyWork(verifier),
       lengths: {
         problem: Math.round(meanTokens(generator, asked)),
         judgment: verifier ? Math.round(meanTokens(verifier, judged)) : 0,
@@ -61,20 +60,7 @@ function lengthsOf({ maximumResponse: maximum }: Policy<unknown>, mean?: number)
   return { mean: mean ?? (maximum + 1) / 2, maximum };
 }
 
-function plannedPolicy({ engine: { here }, isTrained }: Policy<unknown>): PlannedPolicy {
+function policyWork({ engine: { here } }: Policy<unknown>): Promise<PolicyWork> {
   if (here === null) throw new Error("a policy is planned where it is");
-  const { model, reference } = here;
-  return {
-    model: countedModel(model, isTrained),
-    reference: reference && countedModel(reference, false),
-  };
-}
-
-function countedModel(model: Model, isTrained: boolean): CountedModel {
-  return {
-    config: model.config,
-    weightBytes: model.parameters.bytesOfMatrixElement,
-    adapterRank: model.adapter?.config.rank ?? null,
-    isTrained,
-  };
+  return rehearseWork(here);
 }

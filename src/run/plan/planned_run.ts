@@ -1,12 +1,6 @@
 import type { TangoConfig } from "../config/config_schema.ts";
-import type { CountedModel } from "./model_work.ts";
+import type { PolicyWork } from "./rehearsed_work.ts";
 import type { ResponseLengths } from "./response_lengths.ts";
-
-/** A policy's models: the one that is trained or judges, and what its divergence is measured from. */
-export interface PlannedPolicy {
-  readonly model: CountedModel;
-  readonly reference: CountedModel | null;
-}
 
 /** Tokens of prompts and responses. */
 export interface RunLengths {
@@ -21,9 +15,9 @@ export interface RunLengths {
 /** All that a run's cost depends on beside the GPUs. */
 export interface PlannedRun {
   readonly config: TangoConfig;
-  readonly generator: PlannedPolicy;
+  readonly generator: PolicyWork;
   /** Null for a run without one. */
-  readonly verifier: PlannedPolicy | null;
+  readonly verifier: PolicyWork | null;
   readonly lengths: RunLengths;
   /** Held-out problems that an evaluation measures. */
   readonly heldOut: number;

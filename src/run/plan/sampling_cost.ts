@@ -1,6 +1,6 @@
 import type { KernelRates } from "./gpu_description.ts";
-import { type CountedModel, decodeWork, prefillWork, repeatedWork } from "./model_work.ts";
-import { workSeconds } from "./work_seconds.ts";
+import type { PolicyWork } from "./rehearsed_work.ts";
+import { workSeconds } from "./work.ts";
 
 /** A response to be sampled. */
 export interface PlannedResponse {
@@ -33,7 +33,7 @@ export interface SamplingCost {
  */
 export function samplingCost(
   rates: KernelRates,
-  model: CountedModel,
+  { prefill, decode }: Pick<PolicyWork, "prefill" | "decode">,
   responses: readonly PlannedResponse[],
   { slots, stepsBetweenReadbacks: steps }: SamplingSettings,
 ): SamplingCost {
@@ -51,10 +51,10 @@ export function samplingCost(
       pairs += n * p - (n * n) / 2 + n / 2;
       active.push({ left: length, keys: p });
     }
-    let took = tokens > 0 ? workSeconds(rates, prefillWork(model, tokens, pairs)) : 0;
+    let took = tokens > 0 ? workSeconds(rates, prefill(tokens, pairs)) : 0;
     const width = Math.ceil(active.length / 16) * 16;
     const keys = active.reduce((sum, one) => sum + one.keys + (steps + 1) / 2, 0);
-    took += workSeconds(rates, repeatedWork(decodeWork(model, width, keys), steps));
+    took += steps * workSeconds(rates, decode(width, keys));
     seconds += took;
     windows.push({ active: active.length, seconds: took });
     most = Math.max(most, active.length);

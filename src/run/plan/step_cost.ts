@@ -1,7 +1,7 @@
 import { type ExchangeCost, exchangeCost, reductionCost } from "./exchange_cost.ts";
 import type { GpuDescription } from "./gpu_description.ts";
-import { trainedParameters } from "./model_work.ts";
-import type { PlannedPolicy, PlannedRun } from "./planned_run.ts";
+import type { PlannedRun } from "./planned_run.ts";
+import type { PolicyWork } from "./rehearsed_work.ts";
 import { drawLengths } from "./response_lengths.ts";
 import { type PlannedResponse, samplingCost } from "./sampling_cost.ts";
 import { type TrainedGroup, updateCost } from "./update_cost.ts";
@@ -47,7 +47,7 @@ const solutionStream = 1, critiqueStream = 2;
 function shareSampling(
   gpu: GpuDescription,
   { config: { rollout } }: PlannedRun,
-  { model }: PlannedPolicy,
+  policy: PolicyWork,
   prompts: readonly (readonly PlannedResponse[])[],
   ranks: number,
   all: number,
@@ -58,7 +58,7 @@ function shareSampling(
   };
   const costs = Array.from({ length: ranks }, (_, rank) => {
     const own = prompts.filter((_, p) => p % ranks === rank).flat();
-    return samplingCost(gpu.rates, model, own, settings);
+    return samplingCost(gpu.rates, policy, own, settings);
   });
   const longest = prompts.flat().reduce((a, b) => a.length > b.length ? a : b);
   const tokens = prompts.flat().reduce((sum, { length }) => sum + length, 0);
@@ -66,7 +66,7 @@ function shareSampling(
     seconds: costs.map(({ seconds }) => seconds),
     tailSeconds: costs.map(({ tailSeconds }) => tailSeconds),
     firstEnd: Math.min(...costs.flatMap(({ ends }) => ends.slice(0, 1))),
-    longestAlone: samplingCost(gpu.rates, model, [longest], settings).seconds,
+    longestAlone: samplingCost(gpu.rates, policy, [longest], settings).seconds,
     exchange: exchangeCost(gpu, all, tokens * bytesPerToken, ranks),
   };
 }
@@ -120,19 +120,18 @@ function critiquesOf(
 function trainedBy(
   gpu: GpuDescription,
   { config: { loss, reduction } }: PlannedRun,
-  { model, reference }: PlannedPolicy,
+  { update }: PolicyWork,
   groups: readonly TrainedGroup[],
   ranks: number,
 ): Pick<StepCost, "gradientSeconds" | "optimizerSeconds" | "reduction"> {
+  if (update === null) throw new Error("a frozen policy is not trained");
   const { gradientSeconds, optimizerSeconds, updates } = updateCost(
     gpu.rates,
-    model,
-    loss.kl_coefficient > 0 ? reference : null,
+    update,
     groups,
     {
       sharePrompts: loss.share_prompts,
       microBatchTokens: loss.micro_batch_tokens,
-      checkpointing: loss.gradient_checkpointing,
       shards: reduction.shards,
       miniBatches: loss.mini_batches,
       epochs: loss.epochs,
@@ -141,7 +140,7 @@ function trainedBy(
   );
   const perRank = reduction.shards / ranks;
   const sums = Number.isInteger(Math.log2(perRank)) ? 1 : 2;
-  const once = reductionCost(gpu, ranks, 4 * trainedParameters(model), sums);
+  const once = reductionCost(gpu, ranks, 4 * update.parameters, sums);
   return {
     gradientSeconds,
     optimizerSeconds,
@@ -237,6 +236,6 @@ export function evaluationSeconds(
 
 /** Bytes of a checkpoint: weights and both moments of all that is trained, 4 bytes each. */
 export function checkpointBytes({ generator, verifier }: PlannedRun): number {
-  const bytes = ({ model }: PlannedPolicy) => 12 * trainedParameters(model);
-  return bytes(generator) + (verifier ? bytes(verifier) : 0);
+  const trained = [generator, verifier].map((policy) => policy?.update?.parameters ?? 0);
+  return 12 * trained.reduce((sum, parameters) => sum + parameters, 0);
 }

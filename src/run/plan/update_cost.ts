@@ -1,14 +1,7 @@
 import { divideEvenly } from "../../engine/training/divide_evenly.ts";
 import type { KernelRates } from "./gpu_description.ts";
-import {
-  type CountedModel,
-  forwardWork,
-  gradientWork,
-  optimizerWork,
-  type PassSize,
-  trainedParameters,
-} from "./model_work.ts";
-import { workSeconds } from "./work_seconds.ts";
+import type { PassSize, UpdateWork } from "./rehearsed_work.ts";
+import { workSeconds } from "./work.ts";
 
 /** Responses to one prompt that are trained on, in tokens. */
 export interface TrainedGroup {
@@ -20,7 +13,6 @@ export interface TrainedGroup {
 export interface UpdateSettings {
   readonly sharePrompts: boolean;
   readonly microBatchTokens: number;
-  readonly checkpointing: boolean;
   readonly shards: number;
   /** Optimizer updates that a batch is cut into, and passes over it. */
   readonly miniBatches: number;
@@ -65,13 +57,12 @@ export interface UpdateCost {
  */
 export function updateCost(
   rates: KernelRates,
-  model: CountedModel,
-  reference: CountedModel | null,
+  { parameters, gradient, reference, step }: UpdateWork,
   groups: readonly TrainedGroup[],
   settings: UpdateSettings,
   ranks: number,
 ): UpdateCost {
-  const { sharePrompts, microBatchTokens, checkpointing, shards, miniBatches, epochs } = settings;
+  const { sharePrompts, microBatchTokens, shards, miniBatches, epochs } = settings;
   const sizeOf = (some: readonly TrainedGroup[]) => passSizeOf(some, sharePrompts);
   const shardSeconds = (shard: readonly TrainedGroup[]): number => {
     const { tokens, pairs, predictions } = sizeOf(shard);
@@ -82,9 +73,8 @@ export function updateCost(
       pairs: pairs / passes,
       predictions: predictions / passes,
     };
-    const gradient = workSeconds(rates, gradientWork(model, pass, { checkpointing }));
-    const compared = reference ? workSeconds(rates, forwardWork(reference, pass)) : 0;
-    return passes * (gradient + compared);
+    const compared = reference ? workSeconds(rates, reference(pass)) : 0;
+    return passes * (workSeconds(rates, gradient(pass)) + compared);
   };
   const perBatch = Math.ceil(groups.length / miniBatches);
   const gradientSeconds = new Array<number>(ranks).fill(0);
@@ -99,14 +89,10 @@ export function updateCost(
     }
   }
   const updates = epochs * Math.ceil(groups.length / perBatch);
-  const optimizer = optimizerWork(
-    trainedParameters(model),
-    1 / ranks,
-    Math.ceil(shards / ranks),
-  );
-  return {
-    gradientSeconds,
-    optimizerSeconds: updates * workSeconds(rates, optimizer),
-    updates,
-  };
+  // Gradients are cleared once for each shard, and each shard after the first is copied and added.
+  const own = Math.ceil(shards / ranks);
+  const summed = 4 * parameters * (own + 5 * (own - 1));
+  const bytes = step.other.bytes / ranks + summed;
+  const optimizerSeconds = workSeconds(rates, { ...step, other: { ...step.other, bytes } });
+  return { gradientSeconds, optimizerSeconds: updates * optimizerSeconds, updates };
 }

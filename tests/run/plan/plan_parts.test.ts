@@ -5,21 +5,19 @@ import fc from "fast-check";
 import { exchangeCost, reductionCost } from "../../../src/run/plan/exchange_cost.ts";
 import type { GpuDescription } from "../../../src/run/plan/gpu_description.ts";
 import { loadGpuDescription } from "../../../src/run/plan/gpu_description.ts";
-import type { CountedModel } from "../../../src/run/plan/model_work.ts";
 import { drawLengths } from "../../../src/run/plan/response_lengths.ts";
 import { samplingCost } from "../../../src/run/plan/sampling_cost.ts";
 import type { StepCost } from "../../../src/run/plan/step_cost.ts";
 import { colocatedTimeline, splitTimeline } from "../../../src/run/plan/timeline.ts";
+import type { PassSize } from "../../../src/run/plan/rehearsed_work.ts";
 import { passSizeOf, updateCost } from "../../../src/run/plan/update_cost.ts";
-import { workSeconds } from "../../../src/run/plan/work_seconds.ts";
-import { tinyConfig } from "../../model/tiny_model.ts";
+import { type Work, workSeconds } from "../../../src/run/plan/work.ts";
 
-const model: CountedModel = {
-  config: tinyConfig,
-  weightBytes: 4,
-  adapterRank: null,
-  isTrained: true,
-};
+/** Work of so many launches. */
+function launches(count: number): Work {
+  const none = { flops: 0, bytes: 0, launches: 0 };
+  return { products: none, attention: none, other: { ...none, launches: count } };
+}
 
 /** Launches take a second each and nothing else takes any time. */
 const launchesOnly = { products: Infinity, attention: Infinity, bandwidth: Infinity, launch: 1 };
@@ -27,23 +25,22 @@ const launchesOnly = { products: Infinity, attention: Infinity, bandwidth: Infin
 Deno.test("plan: work takes as long as operations or bytes, kind by kind, and its launches", () => {
   const rates = { products: 100, attention: 10, bandwidth: 1000, launch: 0.5 };
   const work = {
-    products: { flops: 400, bytes: 1000 },
-    attention: { flops: 10, bytes: 3000 },
-    otherBytes: 500,
-    launches: 6,
+    products: { flops: 400, bytes: 1000, launches: 1 },
+    attention: { flops: 10, bytes: 3000, launches: 2 },
+    other: { flops: 0, bytes: 500, launches: 3 },
   };
   assert.equal(workSeconds(rates, work), 4 + 3 + 0.5 + 3);
 });
 
 Deno.test("plan: sampling counts windows, admissions and the tail", () => {
-  // A layer has 8 launches, of which there are two; the ends 2, the head and sampling 3; prefill 2 · 8 + 2.
   const [step, prefill] = [21, 18];
+  const work = { prefill: () => launches(prefill), decode: () => launches(step) };
   const response = (length: number) => ({ promptTokens: 6, newTokens: 6, length });
   const settings = { slots: 2, stepsBetweenReadbacks: 4 };
   // Two begin. After two windows the first has ended and the third begins, which takes three.
   const { seconds, ends, tailSeconds } = samplingCost(
     launchesOnly,
-    model,
+    work,
     [5, 16, 9].map(response),
     settings,
   );
@@ -51,7 +48,7 @@ Deno.test("plan: sampling counts windows, admissions and the tail", () => {
   assert.deepEqual(ends, [8, 16, 20].map((steps, i) => steps * step + (i === 0 ? 1 : 2) * prefill));
   // From the end of the second on one of two slots is in use, which is not fewer than half.
   assert.equal(tailSeconds, 0);
-  const three = samplingCost(launchesOnly, model, [4, 4, 8].map(response), {
+  const three = samplingCost(launchesOnly, work, [4, 4, 8].map(response), {
     ...settings,
     slots: 3,
   });
@@ -94,16 +91,29 @@ Deno.test("plan: ranks compute neighbouring shards, the last of an uneven cut mo
   const settings = {
     sharePrompts: true,
     microBatchTokens: 1000,
-    checkpointing: false,
     shards: 3,
     miniBatches: 1,
     epochs: 1,
   };
-  const cost = (ranks: number) => updateCost(rates, model, null, groups, settings, ranks);
-  const [alone] = cost(1).gradientSeconds;
-  // Three shards of equal size, each one pass.
-  assert.deepEqual(cost(2).gradientSeconds, [alone / 3, 2 * alone / 3]);
-  assert.deepEqual(cost(3).gradientSeconds, [alone / 3, alone / 3, alone / 3]);
+  // A launch for each token of a pass, and one of the reference.
+  const work = {
+    parameters: 1000,
+    gradient: ({ tokens }: PassSize) => launches(tokens),
+    reference: () => launches(1),
+    step: launches(3),
+  };
+  const cost = (ranks: number) => updateCost(rates, work, groups, settings, ranks);
+  // Three shards of two groups of five tokens, each one pass.
+  assert.deepEqual(cost(1).gradientSeconds, [33]);
+  assert.deepEqual(cost(2).gradientSeconds, [11, 22]);
+  assert.deepEqual(cost(3).gradientSeconds, [11, 11, 11]);
+  assert.deepEqual([cost(2).optimizerSeconds, cost(2).updates], [3, 1]);
+  // Of two ranks one clears the gradients of two shards, 4 bytes, and copies and adds one of them, 20 bytes; of 32
+  // bytes of a step each has half.
+  const step = { ...work.step, other: { flops: 0, bytes: 32000, launches: 0 } };
+  const bytesOnly = { ...launchesOnly, launch: 0, bandwidth: 1 };
+  const { optimizerSeconds } = updateCost(bytesOnly, { ...work, step }, groups, settings, 2);
+  assert.equal(optimizerSeconds, 16000 + 8000 + 20000);
 });
 
 /** 4 GPUs a machine; a machine's memory moves 100 bytes a second, the network 10. */

@@ -10,16 +10,23 @@ import {
 import type { PlannedRun } from "../../../src/run/plan/planned_run.ts";
 import { predictPlacements } from "../../../src/run/plan/predict_placements.ts";
 import { predict } from "../../../src/run/plan/prediction.ts";
-import { tinyConfig } from "../../model/tiny_model.ts";
+import { rehearseWork } from "../../../src/run/plan/rehearsed_work.ts";
+import { Gpu } from "../../../src/gpu/gpu.ts";
+import { tinyModel, tinyTrainer } from "../../model/tiny_model.ts";
 
 const h100 = loadGpuDescription("h100");
+
+/** Work of a policy with a reference. */
+function policyOf(layers: number) {
+  const model = tinyModel(Gpu.rehearsalOf(h100.info, h100.limits), { config: { layers } });
+  return rehearseWork({ model, trainer: tinyTrainer(model), reference: model });
+}
+const [policy, deeper] = [await policyOf(2), await policyOf(4)];
 
 function plannedRun(set: readonly string[] = []): PlannedRun {
   const config = loadTangoConfig("configs/last-letter.yaml", {
     set: ["reduction.shards=8", ...set],
   });
-  const model = { config: tinyConfig, weightBytes: 4, adapterRank: null, isTrained: true };
-  const policy = { model, reference: { ...model, isTrained: false } };
   return {
     config,
     generator: policy,
@@ -90,8 +97,7 @@ Deno.test("prediction: longer responses, larger models and more of them take lon
     lengths: { ...run.lengths, solution: { mean: 60, maximum: 80 } },
   };
   assert.ok(seconds(longer) > seconds(run));
-  const deeper = { ...run.generator.model, config: { ...tinyConfig, layers: 4 } };
-  assert.ok(seconds({ ...run, generator: { ...run.generator, model: deeper } }) > seconds(run));
+  assert.ok(seconds({ ...run, generator: deeper }) > seconds(run));
   assert.ok(seconds(plannedRun(["rollout.batch_size=64"])) > seconds(run));
   const alone = plannedRun(["verifier=null"]);
   assert.equal(colocated(h100, 4, alone).verifierStep, null);
