@@ -5,24 +5,28 @@ import type { ModelConfig } from "../../model/decoder/config.ts";
 import { initialise } from "../../model/decoder/initialise.ts";
 import { Model } from "../../model/decoder/model.ts";
 import type { LoadedModel } from "../../model/weights/model_folder.ts";
+import { loneTokenizer } from "../../model/weights/tokenizer_files.ts";
 import { stopTokensOf } from "../../model/tokenizer/stop_tokens.ts";
 import { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";
 
-/** A model of random weights with the embedded tasks' character vocabulary. */
-export function newModel(gpu: Gpu, { architecture, seed }: SftConfig): LoadedModel {
-  const definition = characterTokenizer();
-  const tokenizer = Tokenizer.fromJson(
-    { ...definition },
-    { ...characterTokenizerConfig() },
-    "the character vocabulary",
-  );
+/**
+ * A model of random weights with the configured tokenizer, or the embedded tasks' character vocabulary.
+ *
+ * @throws UserError when a file of the tokenizer is missing or unsound, or it names no token that ends a response
+ */
+export function newModel(
+  gpu: Gpu,
+  { architecture, seed, tokenizer: path }: SftConfig,
+): LoadedModel {
+  const { tokenizer, vocabularySize } = path === null ? characters() : loneTokenizer(path);
+  const stopTokens = stopTokensOf(tokenizer, [], path ?? "the new model");
   const { hiddenSize, intermediateSize, layers, ropeTheta, initialDeviation, ...others } =
     camelCased(architecture);
   const { attentionHeads: heads, keyValueHeads: kvHeads, maxPositionEmbeddings } = others;
   const config: ModelConfig = {
     architecture: "llama",
-    vocabularySize: Object.keys(definition.model.vocab).length,
+    vocabularySize,
     hiddenSize,
     intermediateSize,
     layers,
@@ -39,5 +43,14 @@ export function newModel(gpu: Gpu, { architecture, seed }: SftConfig): LoadedMod
   };
   const model = Model.create(gpu, config, { trained: true });
   if (!gpu.isRehearsal) initialise(model, seed, initialDeviation);
-  return { model, tokenizer, stopTokens: stopTokensOf(tokenizer, [], "the new model") };
+  return { model, tokenizer, stopTokens };
+}
+
+function characters(): { readonly tokenizer: Tokenizer; readonly vocabularySize: number } {
+  const definition = characterTokenizer();
+  const settings = { ...characterTokenizerConfig() };
+  return {
+    tokenizer: Tokenizer.fromJson({ ...definition }, settings, "the character vocabulary"),
+    vocabularySize: Object.keys(definition.model.vocab).length,
+  };
 }
