@@ -12,6 +12,7 @@ import { promptedSequence } from "../../src/engine/training/sequence.ts";
 import type { SampledSequence } from "../../src/engine/training/losses.ts";
 import { Trainer } from "../../src/engine/training/trainer.ts";
 import { Gpu } from "../../src/gpu/gpu.ts";
+import type { AdamwNumbers } from "../../src/model/decoder/optimizer.ts";
 import { loadModelFolder } from "../../src/model/weights/model_folder.ts";
 import { randomTokens } from "../model/random_tokens.ts";
 import { median } from "../server/statistics.ts";
@@ -35,11 +36,19 @@ const trainer = new Trainer(model, {
   shards: 1,
 });
 const loss = {
-  ...{ name: "ppo", clipRatioLow: 0.2, clipRatioHigh: 0.28, kl: null, entropyCoefficient: 0 },
+  name: "ppo",
+  clipRatioLow: 0.2,
+  clipRatioHigh: 0.28,
+  kl: null,
+  entropyCoefficient: 0,
 } as const;
-const adamw = {
-  ...{ learningRate: 0, betas: [0.9, 0.95], epsilon: 1e-8, weightDecay: 0, maxGradientNorm: 1 },
-} as const;
+const adamw: AdamwNumbers = {
+  learningRate: 0,
+  betas: [0.9, 0.95],
+  epsilon: 1e-8,
+  weightDecay: 0,
+  maxGradientNorm: 1,
+};
 
 /** The batch with its first groups flat. */
 function batch(flatGroups: number): SampledSequence[] {

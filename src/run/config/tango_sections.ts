@@ -120,7 +120,7 @@ export const lossSchema = section({
     "Leaves responses that were cut off out of the loss.",
   ),
   drop_zero_std: flag().default(false).describe(
-    "Leaves groups whose rewards are all equal, so that their advantages are 0, out of the loss and of its mean; they are then not computed, nor where KL and entropy coefficient are 0.",
+    "Leaves groups whose rewards are all equal, so that their advantages are 0, out of the loss and of its mean. They are not computed then, as responses of no advantage are not where KL and entropy coefficient are 0.",
   ),
   clip_ratio_low: realNumber({ minimum: 0, maximum: 1 }).default(0.2).describe(
     "The probability ratio is clipped to 1 − low … 1 + high.",
