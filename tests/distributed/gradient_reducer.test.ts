@@ -77,6 +77,33 @@ onEveryGpu("ranks whose shards are empty have a gradient of zero", async (gpu) =
   assert.deepEqual(await onReducers(4, run), [whole, whole, whole, whole]);
 });
 
+onEveryGpu(
+  "responses that no rank computes: the bytes of one process that computes all",
+  async (gpu) => {
+    const loss = { ...clippedLoss, entropyCoefficient: 0 };
+    // Of all prompts but one nothing is left, so that some ranks have nothing to do.
+    const idle = batches[0].map((sequence, s) =>
+      s >= 2 && s <= 4 ? sequence : {
+        ...sequence,
+        advantages: sequence.advantages.map(() => 0),
+      }
+    );
+    const run = (leavesOutIdle: boolean, reducer?: Reducer) =>
+      withTraining(gpu, tiedKind, { microBatchTokens: 60, shards: 4, reducer }, async (trainer) => {
+        const { outputs, ...found } = await trainer.forwardBackward(idle, loss, 1, {
+          leavesOutIdle,
+        });
+        const update = await trainer.optimStep(adamwNumbers(1e-3));
+        const weights = await gpu.readAll(trainer.model.trainable?.weights ?? []);
+        return { ...found, outputs: outputs.slice(2, 5), update, weights };
+      });
+    const whole = await run(false);
+    assert.ok(whole.update.gradientNorm > 0);
+    const all = await onReducers(3, (reducer) => run(true, reducer));
+    assert.deepEqual(all, [whole, whole, whole]);
+  },
+);
+
 onEveryGpu("a gradient that is not finite on one rank is skipped on all", async (gpu) => {
   const spoilt = batches[0].map((sequence, s): SampledSequence =>
     s === 4 ? { ...sequence, advantages: sequence.advantages.map(() => NaN) } : sequence

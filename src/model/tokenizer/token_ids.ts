@@ -36,6 +36,13 @@ export function checkTokenIds(
   );
 }
 
+/** The largest id of a tokenizer.json whose ids were checked; -1 where there is none. */
+export function largestTokenId(definition: Json): number {
+  let largest = -1;
+  for (const [id] of tokenIds(definition)) largest = Math.max(largest, Number(id));
+  return largest;
+}
+
 /** Every id with its token and where that stands; what is no list or object has none. */
 function* tokenIds({ model, added_tokens: added }: Json): Generator<[unknown, unknown, string]> {
   const vocabulary = (model as Json | undefined)?.vocab;

@@ -5,9 +5,10 @@ import { ggufConfig } from "./gguf_config.ts";
 import { openGguf } from "./gguf_file.ts";
 import { ggufStopTokens, ggufTokenizer } from "./gguf_tokenizer.ts";
 import { isReachable } from "./file_reading.ts";
-import { readFileText, readJson } from "./json_file.ts";
+import { readJson } from "./json_file.ts";
 import { type AdapterFolder, isAdapterFolder, openAdapterFolder } from "./adapter_folder.ts";
 import { openSafetensorsWeights } from "./safetensors_weights.ts";
+import { folderTokenizer } from "./tokenizer_files.ts";
 import { checkTokenIds } from "../tokenizer/token_ids.ts";
 import { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { WeightFile } from "./weight_file.ts";
@@ -111,21 +112,9 @@ function openFolder(folder: string): ModelSource {
     weights,
     adapter: null,
     stopTokens: stopTokensOfFolder(folder),
-    tokenizer() {
-      const path = join(folder, "tokenizer.json");
-      const settings = withTemplate(folder, readJson(join(folder, "tokenizer_config.json")));
-      const definition = readJson(path);
-      checkTokenIds(definition, config.vocabularySize, path, "vocab_size in config.json");
-      return Tokenizer.fromJson(definition, settings, path);
-    },
+    tokenizer: () => folderTokenizer(folder, config.vocabularySize),
     [Symbol.dispose]: () => weights[Symbol.dispose](),
   };
-}
-
-/** Newer folders have the chat template in a file of its own. */
-function withTemplate(folder: string, settings: Record<string, unknown>): Record<string, unknown> {
-  const file = join(folder, "chat_template.jinja");
-  return isReachable(file) ? { ...settings, chat_template: readFileText(file) } : settings;
 }
 
 /** generation_config.json, which a folder need not have, may name several. */

@@ -8,9 +8,9 @@ export interface TangoScheduleOptions {
   readonly generatorSteps: number;
   /** n_V; 0 leaves the verifier as it is, or trains without one. */
   readonly verifierSteps: number;
-  /** Generator steps between evaluations; 0 switches evaluation off. */
+  /** Generator steps between evaluations, or verifier steps where there are no others; 0 switches evaluation off. */
   readonly testFrequency: number;
-  /** Generator steps between checkpoints; 0 switches saving off. */
+  /** The same between checkpoints; 0 switches saving off. */
   readonly saveFrequency: number;
 }
 
@@ -90,7 +90,8 @@ export function countGeneratorSteps(options: TangoScheduleOptions): number {
  *
  * Evaluation is due before the first step and after every `testFrequency`-th generator step, the last
  * warm-up step and the last step; saving after the first step, every `saveFrequency`-th generator step,
- * the last warm-up step and the last step.
+ * the last warm-up step and the last step. Where cycles have no generator steps, those of the verifier
+ * are counted instead.
  * @throws Error naming the first option that cannot be used.
  */
 export function nextStep(options: TangoScheduleOptions, position: TangoPosition): TangoStep | null {
@@ -104,16 +105,19 @@ export function nextStep(options: TangoScheduleOptions, position: TangoPosition)
     : "verifier";
   const globalStep = position.globalSteps + 1;
   const generatorStep = position.generatorSteps + (phase === "generator" ? 1 : 0);
+  const verifierStep = position.verifierSteps + (phase === "verifier" ? 1 : 0);
   const milestone = globalStep === options.totalTrainingSteps ||
     globalStep === warmupSteps(options);
+  const isCounted = phase === "generator" || options.generatorSteps === 0;
+  const ownStep = phase === "generator" ? generatorStep : verifierStep;
   const isDue = (frequency: number) =>
-    frequency > 0 && (milestone || (phase === "generator" && generatorStep % frequency === 0));
+    frequency > 0 && (milestone || (isCounted && ownStep % frequency === 0));
   return {
     globalStep,
     phase,
     stage,
     generatorStep,
-    verifierStep: position.verifierSteps + (phase === "verifier" ? 1 : 0),
+    verifierStep,
     alphaStep: position.generatorSteps - options.generatorWarmupSteps,
     evaluateBefore: options.testFrequency > 0 && globalStep === 1,
     evaluateAfter: isDue(options.testFrequency),

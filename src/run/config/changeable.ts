@@ -43,6 +43,12 @@ export function changeTangoConfig(config: TangoConfig, settings: Settings): Tang
       }).`,
     );
   }
+  const ofGenerator = Object.keys(settings).find((key) => key.startsWith("generator."));
+  if (ofGenerator !== undefined && !config.generator.trained) {
+    throw new UserError(
+      `${ofGenerator} cannot change: this run trains no generator (generator.trained is false).`,
+    );
+  }
   return resolveTangoConfig(changedConfig(tangoConfigSchema, config, settings));
 }
 

@@ -79,11 +79,17 @@ export function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfig
     if (!policy?.system_prompt || policy.chat) continue;
     impossible([name, "system_prompt"], policy.system_prompt, systemPromptNeedsChat);
   }
-  if (verifier?.lora && !verifier.trained) {
-    impossible(["verifier", "lora"], verifier.lora, "null, because verifier.trained is false");
+  for (const name of ["generator", "verifier"] as const) {
+    const policy = value[name];
+    if (!policy?.lora || policy.trained) continue;
+    impossible([name, "lora"], policy.lora, `null, because ${name}.trained is false`);
   }
   if (schedule.keep_best && schedule.test_frequency === 0) {
     const message = "false, because with schedule.test_frequency 0 nothing is evaluated";
+    impossible(["schedule", "keep_best"], true, message);
+  }
+  if (schedule.keep_best && !value.generator.trained) {
+    const message = "false, because it goes by the generator, and generator.trained is false";
     impossible(["schedule", "keep_best"], true, message);
   }
   if (schedule.keep_best && value.data?.validation === null) {
@@ -101,7 +107,15 @@ export function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfig
     );
   }
   const trainsVerifier = verifier?.trained ?? false;
-  if (schedule.generator_steps + (trainsVerifier ? schedule.verifier_steps : 0) === 0) {
+  if (!value.generator.trained) {
+    if (!trainsVerifier) {
+      const message = "true, because without a verifier to train nothing would be trained";
+      impossible(["generator", "trained"], false, message);
+    } else if (schedule.verifier_steps === 0) {
+      const message = "at least 1, because generator.trained is false";
+      impossible(["schedule", "verifier_steps"], schedule.verifier_steps, message);
+    }
+  } else if (schedule.generator_steps + (trainsVerifier ? schedule.verifier_steps : 0) === 0) {
     impossible(
       ["schedule", "generator_steps"],
       schedule.generator_steps,

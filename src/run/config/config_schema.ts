@@ -71,13 +71,20 @@ export const tangoConfigSchema = section({
 export type TangoConfig = z.output<typeof tangoConfigSchema>;
 
 /**
- * The configuration as it will run: without a verifier to train there are no verifier steps, so that one
- * switch (`verifier: null` or `verifier.trained: false`) is enough for the baselines.
+ * The configuration as it will run: a policy that is not trained has no steps, so that one switch
+ * (`verifier: null`, `verifier.trained: false` or `generator.trained: false`) is enough for the baselines.
  */
 export function resolveTangoConfig(config: TangoConfig): TangoConfig {
-  if (config.verifier?.trained) return config;
+  const { generator, verifier, schedule } = config;
+  const withoutGenerator = { generator_warmup_steps: 0, generator_steps: 0 };
+  const withoutVerifier = { verifier_warmup_steps: 0, verifier_steps: 0 };
+  if (generator.trained && verifier?.trained) return config;
   return {
     ...config,
-    schedule: { ...config.schedule, verifier_warmup_steps: 0, verifier_steps: 0 },
+    schedule: {
+      ...schedule,
+      ...(generator.trained ? {} : withoutGenerator),
+      ...(verifier?.trained ? {} : withoutVerifier),
+    },
   };
 }

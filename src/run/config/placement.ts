@@ -33,6 +33,7 @@ export interface PlacedConfig {
   readonly reduction: { readonly shards: number };
   readonly rollout: { readonly batch_size: number; readonly group_size: number };
   readonly loss: { readonly mini_batches: number; readonly share_prompts: boolean };
+  readonly generator: { readonly trained: boolean };
   readonly verifier: { readonly trained: boolean } | null;
 }
 
@@ -43,9 +44,9 @@ export interface PlacedConfig {
  * @throws UserError when the ranks are not there, or do not fit together
  */
 export function placementOf(config: PlacedConfig, size: number): Placement {
-  const { reduction, verifier } = config;
+  const { reduction, generator, verifier } = config;
   const placed = place(config, size);
-  requireShards(reduction.shards, placed.generator.length, "the generator");
+  if (generator.trained) requireShards(reduction.shards, placed.generator.length, "the generator");
   if (verifier?.trained) requireShards(reduction.shards, placed.verifier.length, "the verifier");
   return placed;
 }
@@ -58,15 +59,18 @@ export function placementOf(config: PlacedConfig, size: number): Placement {
  * @throws UserError as `placementOf` does
  */
 export function withShards<Config extends PlacedConfig>(config: Config, size: number): Config {
-  const { rollout: { batch_size, group_size }, loss, verifier: judge } = config;
+  const { rollout: { batch_size, group_size }, loss, generator: solver, verifier: judge } = config;
   const { generator, verifier } = place(config, size);
   const problems = Math.max(1, Math.floor(batch_size / loss.mini_batches));
   // Solutions to a problem stay together where they share its prompt, critiques where they share a solution.
   const solutions = problems * group_size;
-  requireWork(config, "the generator", generator.length, loss.share_prompts ? problems : solutions);
-  if (!judge?.trained) return inShards(config, generator.length);
-  requireWork(config, "the verifier", verifier.length, solutions);
-  return inShards(config, Math.max(generator.length, verifier.length));
+  if (solver.trained) {
+    const groups = loss.share_prompts ? problems : solutions;
+    requireWork(config, "the generator", generator.length, groups);
+  }
+  if (judge?.trained) requireWork(config, "the verifier", verifier.length, solutions);
+  const training = [...(solver.trained ? [generator] : []), ...(judge?.trained ? [verifier] : [])];
+  return inShards(config, Math.max(...training.map(({ length }) => length)));
 }
 
 /** As `withShards`, for a fine-tuning. */

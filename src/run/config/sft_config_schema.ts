@@ -117,6 +117,11 @@ export const sftConfigSchema = section({
   ).nullable().default(null).describe(
     "Weights to begin with; null begins with a random model of `architecture`.",
   ),
+  tokenizer: text("the path of a tokenizer.json, of a folder with one, or null").nullable().default(
+    null,
+  ).describe(
+    "Tokenizer of a random model, with the `tokenizer_config.json` beside it; null: the characters that the embedded tasks are made of.",
+  ),
   architecture: architectureSchema.prefault({}),
   lora: loraSchema.describe(
     "Only with `initial_model`.",
@@ -167,9 +172,15 @@ export const sftConfigSchema = section({
     const { system_prompt: input } = value;
     issues.push({ code: "custom", path: ["system_prompt"], input, message: systemPromptNeedsChat });
   }
-  if (value.data !== null && value.initial_model === null) {
-    const message = "a model, because examples from files need its tokenizer";
+  if (value.data !== null && value.initial_model === null && value.tokenizer === null) {
+    const message =
+      "a model, or null with tokenizer (a tokenizer.json) and architecture for a new one, because examples from files " +
+      "need more than the embedded tasks' characters";
     issues.push({ code: "custom", path: ["initial_model"], input: null, message });
+  }
+  if (value.initial_model !== null && value.tokenizer !== null) {
+    const message = "null, because initial_model has its own";
+    issues.push({ code: "custom", path: ["tokenizer"], input: value.tokenizer, message });
   }
   const { epochs, stop_at_accuracy } = value.schedule;
   if (value.data === null && epochs !== null) {

@@ -26,6 +26,9 @@ export const generatorSchema = section({
   lora: loraSchema.describe(
     "Trains a low-rank adapter (LoRA) on weights that stay as they are; null: all weights are trained.",
   ),
+  trained: flag().default(true).describe(
+    "false keeps the generator as it is: verifier steps alone are made.",
+  ),
   max_response_length: wholeNumber({ minimum: 1 }).default(128).describe(
     "Tokens after which a response is cut off; 2048 in the published run.",
   ),
@@ -117,7 +120,7 @@ export const lossSchema = section({
     "Leaves responses that were cut off out of the loss.",
   ),
   drop_zero_std: flag().default(false).describe(
-    "Leaves groups whose rewards are all equal, so that their advantages are 0, out of the loss and of its mean.",
+    "Leaves groups whose rewards are all equal, so that their advantages are 0, out of the loss and of its mean. They are not computed then, as responses of no advantage are not where KL and entropy coefficient are 0.",
   ),
   clip_ratio_low: realNumber({ minimum: 0, maximum: 1 }).default(0.2).describe(
     "The probability ratio is clipped to 1 − low … 1 + high.",
@@ -126,7 +129,7 @@ export const lossSchema = section({
     "The upper side of the clip; DAPO takes 0.28.",
   ),
   kl_coefficient: realNumber({ minimum: 0 }).default(0.001).describe(
-    "Weight of the divergence from the starting weights.",
+    "Weight of the divergence from the starting weights; with 0 they are not kept as a reference.",
   ),
   kl_estimator: klEstimatorSchema.default("k3").describe(
     "How the divergence is estimated from the sampled tokens.",
@@ -135,7 +138,7 @@ export const lossSchema = section({
     "Weight of the entropy bonus.",
   ),
   mini_batches: wholeNumber({ minimum: 1 }).default(1).describe(
-    "Optimizer updates that a batch is cut into.",
+    "Optimizer updates that the groups of a batch that are learned from are cut into; fewer where there are fewer.",
   ),
   epochs: wholeNumber({ minimum: 1 }).default(1).describe(
     "Times that each batch is gone through.",
@@ -251,10 +254,10 @@ export const scheduleSchema = section({
       "published run.",
   ),
   test_frequency: wholeNumber({ minimum: 0 }).default(10).describe(
-    "Generator steps between two evaluations; 0 switches evaluation off.",
+    "Generator steps between two evaluations, verifier steps where `generator_steps` is 0; 0 switches evaluation off.",
   ),
   save_frequency: wholeNumber({ minimum: 0 }).default(25).describe(
-    "Generator steps between two checkpoints; 0 saves at the end and when stopped only. 50 in the published run.",
+    "The same between two checkpoints; 0 saves at the end and when stopped only. 50 in the published run.",
   ),
   keep_checkpoints: keepCheckpointsSchema,
   keep_best: flag().default(false).describe(

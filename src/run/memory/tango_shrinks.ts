@@ -34,7 +34,7 @@ const decodeSlots = (least: number): Shrink<TangoConfig> =>
 
 const adapter = (name: "generator" | "verifier"): Shrink<TangoConfig> => (config) => {
   const policy = config[name];
-  if (!policy || policy.lora || (name === "verifier" && !config.verifier?.trained)) return null;
+  if (!policy?.trained || policy.lora) return null;
   const lora = loraSchema.parse({});
   return { config: { ...config, [name]: { ...policy, lora } }, set: `${name}.lora={rank: 16}` };
 };

@@ -123,7 +123,10 @@ export function trainingRanks(
   placement: PlannedPlacement,
 ): number {
   const { generator, verifier } = ranksOf(placement);
-  return Math.max(generator, config.verifier?.trained ? verifier : 0);
+  return Math.max(
+    config.generator.trained ? generator : 0,
+    config.verifier?.trained ? verifier : 0,
+  );
 }
 
 function requireFit({ config, verifier }: PlannedRun, placement: PlannedPlacement): void {

@@ -134,7 +134,7 @@ function onPolicyNote(lines: readonly MetricsLine[]): string {
 }
 
 /** Name of the configured method, in the paper's words. */
-export function methodName({ verifier, advantage }: TangoConfig): string {
+export function methodName({ generator, verifier, advantage }: TangoConfig): string {
   const estimator = {
     "grpo": "GRPO",
     "dr_grpo": "Dr. GRPO",
@@ -143,6 +143,7 @@ export function methodName({ verifier, advantage }: TangoConfig): string {
   };
   const name = estimator[advantage.estimator];
   if (verifier === null) return `${name} alone`;
+  if (!generator.trained) return `the verifier's ${name} with a frozen generator`;
   return verifier.trained ? `RL Tango (${name})` : `${name} with a frozen verifier`;
 }
 
@@ -183,7 +184,7 @@ function whatRan(
   const count = (phase: string) =>
     new Set(lines.filter((line) => line.phase === phase).map(({ step }) => step)).size;
   return [
-    ["generator", `\`${config.generator.model}\``],
+    ["generator", `\`${config.generator.model}\`${config.generator.trained ? "" : ", frozen"}`],
     [
       "verifier",
       verifier === null ? "none" : `\`${verifier.model}\`${verifier.trained ? "" : ", frozen"}`,

@@ -6,24 +6,31 @@ import type { ModelConfig } from "../../model/decoder/config.ts";
 import { initialise } from "../../model/decoder/initialise.ts";
 import { Model } from "../../model/decoder/model.ts";
 import type { LoadedModel } from "../../model/weights/model_folder.ts";
+import { loneTokenizer } from "../../model/weights/tokenizer_files.ts";
 import { stopTokensOf } from "../../model/tokenizer/stop_tokens.ts";
 import { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";
 
-/** A model of random weights with the embedded tasks' character vocabulary and the task's own words. */
-export function newModel(gpu: Gpu, { architecture, seed, task }: SftConfig): LoadedModel {
-  const definition = characterTokenizer(findTask(task.name).words);
-  const tokenizer = Tokenizer.fromJson(
-    { ...definition },
-    { ...characterTokenizerConfig() },
-    "the character vocabulary",
-  );
+/**
+ * A model of random weights with the configured tokenizer, or the embedded tasks' character vocabulary and the
+ * task's own words.
+ *
+ * @throws UserError when a file of the tokenizer is missing or unsound, or it names no token that ends a response
+ */
+export function newModel(
+  gpu: Gpu,
+  { architecture, seed, task, tokenizer: path }: SftConfig,
+): LoadedModel {
+  const { tokenizer, vocabularySize } = path === null
+    ? characters(findTask(task.name).words)
+    : loneTokenizer(path);
+  const stopTokens = stopTokensOf(tokenizer, [], path ?? "the new model");
   const { hiddenSize, intermediateSize, layers, ropeTheta, initialDeviation, ...others } =
     camelCased(architecture);
   const { attentionHeads: heads, keyValueHeads: kvHeads, maxPositionEmbeddings } = others;
   const config: ModelConfig = {
     architecture: "llama",
-    vocabularySize: Object.keys(definition.model.vocab).length,
+    vocabularySize,
     hiddenSize,
     intermediateSize,
     layers,
@@ -40,5 +47,16 @@ export function newModel(gpu: Gpu, { architecture, seed, task }: SftConfig): Loa
   };
   const model = Model.create(gpu, config, { trained: true });
   if (!gpu.isRehearsal) initialise(model, seed, initialDeviation);
-  return { model, tokenizer, stopTokens: stopTokensOf(tokenizer, [], "the new model") };
+  return { model, tokenizer, stopTokens };
+}
+
+function characters(
+  words: readonly string[] | undefined,
+): { readonly tokenizer: Tokenizer; readonly vocabularySize: number } {
+  const definition = characterTokenizer(words);
+  const settings = { ...characterTokenizerConfig() };
+  return {
+    tokenizer: Tokenizer.fromJson({ ...definition }, settings, "the character vocabulary"),
+    vocabularySize: Object.keys(definition.model.vocab).length,
+  };
 }

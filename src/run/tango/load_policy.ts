@@ -30,7 +30,7 @@ export async function loadPolicy(
   checkpoint: StoredCheckpoint,
 ): Promise<LoadedModel> {
   const policy = policyOf(config, name);
-  const trained = name === "generator" || config.verifier?.trained === true;
+  const { trained } = policy;
   const loaded = await loadModelFolder(gpu, policy.model, {
     trained,
     gradients: false,

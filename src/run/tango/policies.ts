@@ -81,7 +81,7 @@ export async function openPolicies(
     return {
       generator: await open("generator", {
         policy: generator,
-        trained: true,
+        trained: generator.trained,
         template: generatorTemplate(generator.prompt_template),
         seed: config.seed,
       }),

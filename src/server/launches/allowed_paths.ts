@@ -2,7 +2,13 @@ import { basename, dirname, join, resolve } from "node:path";
 import { UserError } from "../../base/user_error.ts";
 
 /** Keys of a configuration whose value is a path of a file or a folder that is read. */
-const READ_KEYS: readonly string[] = ["model", "initial_model", "prompt_template", "path"];
+const READ_KEYS: readonly string[] = [
+  "model",
+  "initial_model",
+  "tokenizer",
+  "prompt_template",
+  "path",
+];
 /** Those whose value is a folder that the run will write. */
 const WRITTEN_KEYS: readonly string[] = ["output_directory"];
 /** Those whose value is a program that the run will execute. */
