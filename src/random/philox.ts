@@ -22,6 +22,8 @@ export const streams = {
   validationProblems: 9,
   validation: 10,
   served: 11,
+  continuations: 12,
+  verifierPool: 13,
 } as const;
 
 const ROUNDS = 10;

@@ -150,9 +150,14 @@ export function critiqueMetrics<Problem>(
     solutionIsCorrect: solution.correct,
     stepJudgments: parsed.stepJudgments,
     stepCount: solution.parsed.steps.length,
-    goldSteps: source.labelSteps?.(
-      solution.problem,
-      solution.parsed.steps.map(({ text }) => text),
-    ),
+    goldSteps: goldStepsOf(source, solution),
   })));
+}
+
+/** True labels of a solution's steps; undefined where the task cannot tell. */
+export function goldStepsOf<Problem>(
+  source: ProblemSource<Problem>,
+  { problem, parsed }: Pick<Solution<Problem>, "problem" | "parsed">,
+): boolean[] | undefined {
+  return source.labelSteps?.(problem, parsed.steps.map(({ text }) => text));
 }

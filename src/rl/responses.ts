@@ -181,6 +181,20 @@ function askGenerator<Problem>(
     .map((request, p) => ({ ...request, problem: problems[p] }));
 }
 
+/** Reads a solution that the generator sampled earlier, and of which it is known whether it is right. */
+export function readSolved<Problem>(
+  generator: Policy<GeneratorTemplate>,
+  source: ProblemSource<Problem>,
+  solved: Pick<Solution<Problem>, "problem" | "rollout" | "version" | "correct">,
+  minimumSteps: number,
+): Solution<Problem> {
+  const { tokenizer, template } = generator;
+  const prompt = tokenizer.encode(template.render({ question: source.question(solved.problem) }));
+  const read = readSolution(generator, solved.rollout);
+  const formatScore = generatorFormatScore(read.parsed, { minimumSteps });
+  return { prompt, ...solved, ...read, formatScore };
+}
+
 function readSolution({ tokenizer }: Policy<unknown>, { tokens }: RolloutResponse) {
   const tokenTexts = tokenizer.decodeEach(tokens);
   const text = tokenTexts.join("");

@@ -92,8 +92,9 @@ export function verdictIsConjunctionShare(
   return agreeing.length / told.length;
 }
 
-function stepAccuracies(
-  verifications: readonly Verification[],
+/** See `VerifierMetrics`. */
+export function stepAccuracies(
+  verifications: readonly Pick<Verification, "stepJudgments" | "goldSteps">[],
 ): Pick<VerifierMetrics, "stepAccuracy" | "stepBalancedAccuracy"> {
   const wrongSteps = { steps: 0, hits: 0 }, rightSteps = { steps: 0, hits: 0 };
   for (const { goldSteps, stepJudgments } of verifications) {

@@ -1,11 +1,12 @@
 import type { Metrics } from "../store/metrics_log.ts";
-import { critiqueMetrics } from "../../rl/evaluation.ts";
+import { critiqueMetrics, goldStepsOf } from "../../rl/evaluation.ts";
 import type { GeneratorStepResult } from "../../rl/generator_step.ts";
 import type { PolicyUpdateMetrics } from "../../rl/update/policy_update.ts";
 import type { ProblemSource } from "../../rl/responses.ts";
 import type { RolloutResponse } from "../../engine/sampling/rollout.ts";
 import { mean, sampleVariance } from "../../base/statistics.ts";
 import {
+  stepAccuracies,
   verdictIsConjunctionShare,
   type VerifierMetrics,
 } from "../../rl/measures/verifier_metrics.ts";
@@ -67,9 +68,10 @@ export function generatorMetrics<Problem>(
 /** Metrics of a verifier step. */
 export function verifierStepMetrics<Problem>(
   source: ProblemSource<Problem>,
-  { rewarded, update, classCounts, coefficients, fracRewardZeroStd }: VerifierStepResult<Problem>,
+  result: VerifierStepResult<Problem>,
   { learningRate }: { readonly learningRate: number },
 ): Metrics {
+  const { rewarded, update, classCounts, coefficients, fracRewardZeroStd } = result;
   const rewards = rewarded.map(({ reward }) => reward);
   const critiques = rewarded.map(({ critique }) => critique);
   return {
@@ -84,8 +86,36 @@ export function verifierStepMetrics<Problem>(
     "verifier/class_count_negative": classCounts.negative,
     "verifier/class_coefficient_positive": coefficients.positive,
     "verifier/class_coefficient_negative": coefficients.negative,
+    ...paidStepMetrics(source, result),
     ...lengthMetrics("verifier", critiques.map(({ rollout }) => rollout)),
     ...updateMetrics("verifier", update, learningRate),
+  };
+}
+
+/** What step judgments earned, and how far that says which steps are right where the task can tell. */
+function paidStepMetrics<Problem>(
+  source: ProblemSource<Problem>,
+  { paidSteps, rewarded }: VerifierStepResult<Problem>,
+): Metrics {
+  if (paidSteps === null) return {};
+  const { values, rewards, counts, coefficients } = paidSteps;
+  const solutions = [...new Set(rewarded.map(({ critique }) => critique.solution))];
+  const worth = values.map((ofSolution) => ofSolution.map((value) => value > 0));
+  const { stepBalancedAccuracy } = stepAccuracies(solutions.map((solution, s) => ({
+    stepJudgments: worth[s],
+    goldSteps: goldStepsOf(source, solution),
+  })));
+  return {
+    "verifier/step_reward": average(rewards.flat()),
+    "verifier/prefix_value": average(values.flat()),
+    "verifier/prefix_worth": share(worth.flat()),
+    "verifier/step_count_positive": counts.positive,
+    "verifier/step_count_negative": counts.negative,
+    "verifier/step_coefficient_positive": coefficients.positive,
+    "verifier/step_coefficient_negative": coefficients.negative,
+    ...(stepBalancedAccuracy === null
+      ? {}
+      : { "verifier/prefix_balanced_accuracy": stepBalancedAccuracy }),
   };
 }
 

@@ -126,8 +126,9 @@ export class TangoRun implements Course<TangoConfig> {
       during,
     };
     const train = step.phase === "generator" ? trainGenerator : trainVerifier;
-    const outcome = await train(context, step, this.#state.classCounts);
-    this.#state = { ...this.#state, position: after, classCounts: outcome.classCounts };
+    const { classCounts, stepCounts, pool } = this.#state;
+    const outcome = await train(context, step, { classCounts, stepCounts, pool });
+    this.#state = { ...this.#state, position: after, ...outcome.judging };
     return {
       ...outcome,
       phase: step.phase,
@@ -168,10 +169,12 @@ export class TangoRun implements Course<TangoConfig> {
   }
 
   state() {
-    const { position, classCounts } = this.#state;
+    const { position, classCounts, stepCounts, pool } = this.#state;
     return {
       position: { ...position },
       classCounts: classCounts && { ...classCounts },
+      stepCounts: stepCounts && { ...stepCounts },
+      pool: pool.map((one) => ({ ...one })),
       problemPosition: this.problems.position,
     };
   }

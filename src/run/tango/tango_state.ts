@@ -5,20 +5,36 @@ import { madeOf } from "../../distributed/placed.ts";
 import type { TrainedModels } from "../store/trained_models.ts";
 import { type Policies, trainerOf } from "./policies.ts";
 import { countSchema } from "../store/stored_checkpoint.ts";
+import { type PooledSolution, pooledSolutionSchema } from "./solution_pool.ts";
 
 /** Where a Tango run stands, besides its weights and moments. */
 export interface TangoState {
   readonly position: TangoPosition;
   /** Moving averages of the verifier's class counts; null before its first step. */
   readonly classCounts: ClassCounts | null;
+  /** Those of right and wrong beginnings of solutions; null before the first step that pays step judgments. */
+  readonly stepCounts: ClassCounts | null;
+  /** Solutions of the generator steps since the last verifier step; empty where none are kept. */
+  readonly pool: readonly PooledSolution[];
   /** Records of the files that were gone through. */
   readonly problemPosition: number;
 }
 
+/** What verifier steps go by and leave behind, besides weights and moments. */
+export type JudgingState = Pick<TangoState, "classCounts" | "stepCounts" | "pool">;
+
 /** The state before the first step. */
 export function initialState(): TangoState {
-  return { position: initialPosition(), classCounts: null, problemPosition: 0 };
+  return {
+    position: initialPosition(),
+    classCounts: null,
+    stepCounts: null,
+    pool: [],
+    problemPosition: 0,
+  };
 }
+
+const classCountsSchema = z.object({ positive: z.number(), negative: z.number() });
 
 /** A state as checkpoints keep it. */
 export const tangoStateSchema = z.object({
@@ -28,7 +44,10 @@ export const tangoStateSchema = z.object({
     verifierSteps: countSchema,
     cycleSteps: countSchema,
   }),
-  classCounts: z.object({ positive: z.number(), negative: z.number() }).nullable(),
+  classCounts: classCountsSchema.nullable(),
+  // Absent in checkpoints of earlier versions, which paid no step judgments and kept no solutions.
+  stepCounts: classCountsSchema.nullable().default(null),
+  pool: z.array(pooledSolutionSchema).default([]),
   problemPosition: countSchema,
 });
 

@@ -3,9 +3,8 @@
 import type { Metrics } from "../store/metrics_log.ts";
 import { camelCased } from "../../base/camel_cased.ts";
 import type { AdamwNumbers } from "../../model/decoder/optimizer.ts";
-import { streams } from "../../random/philox.ts";
+import { RandomStream, streams } from "../../random/philox.ts";
 import { alphaAt } from "../../rl/schedule/alpha_schedule.ts";
-import type { ClassCounts } from "../../rl/advantage/class_reweighting.ts";
 import { generatorStep } from "../../rl/generator_step.ts";
 import type { Learned } from "../../rl/learn_from.ts";
 import { learningRateAt } from "../../rl/schedule/learning_rate.ts";
@@ -18,7 +17,7 @@ import {
   generatorStepsAfterWarmup,
   type TangoStep,
 } from "../../rl/schedule/tango_schedule.ts";
-import { verifierStep } from "../../rl/verifier_step.ts";
+import { type StepPay, verifierStep } from "../../rl/verifier_step.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { lossOptions } from "../config/loss_options.ts";
 import type { Problems } from "../problems/problems.ts";
@@ -26,8 +25,10 @@ import type { Sample } from "../store/samples_log.ts";
 import type { CustomReward } from "./custom_reward.ts";
 import { rolloutSampling } from "./held_out_evaluation.ts";
 import type { Policies } from "./policies.ts";
+import { type DrawnBatch, drawBalanced, pooled, restored } from "./solution_pool.ts";
 import { generatorMetrics, verifierStepMetrics } from "./step_metrics.ts";
 import { generatorSamples, verifierSamples } from "./step_samples.ts";
+import type { JudgingState } from "./tango_state.ts";
 
 /** Policies, problems and settings of a step. */
 export interface StepContext {
@@ -51,15 +52,15 @@ export interface StepOutcome {
   readonly learned: Learned;
   /** One answer of each policy that wrote any. */
   readonly answers: { readonly [Policy in PolicyName]?: Answered };
-  /** The verifier's moving averages after this step; a generator step leaves them as they are. */
-  readonly classCounts: ClassCounts | null;
+  /** What verifier steps go by, after this step. */
+  readonly judging: JudgingState;
 }
 
 /** Trains the generator. */
 export async function trainGenerator(
   { config, policies, problems, reward, during }: StepContext,
   step: TangoStep,
-  classCounts: ClassCounts | null,
+  judging: JudgingState,
 ): Promise<StepOutcome> {
   const { rollout, advantage, rewards, loss, schedule } = camelCased(config);
   const { generator, verifier } = policies;
@@ -69,11 +70,17 @@ export async function trainGenerator(
     : 0;
   const adamw = adamwOf(config, "generator", step.generatorStep);
   const { source } = problems;
+  const drawn: DrawnBatch[] = [];
+  const draw = (batch: number) => {
+    const { position } = problems;
+    drawn.push({ problems: problems.draw(step.globalStep, rollout.batchSize, batch), position });
+    return drawn[drawn.length - 1].problems;
+  };
   const result = await generatorStep(
     generator,
     judge,
     source,
-    (batch) => problems.draw(step.globalStep, rollout.batchSize, batch),
+    draw,
     {
       rollout,
       rewards,
@@ -97,19 +104,26 @@ export async function trainGenerator(
     tokens: result.sampledTokens,
     learned: result,
     answers: { generator: answered(solution), ...(critique && { verifier: answered(critique) }) },
-    classCounts,
+    judging: config.class_reweighting.pool === 0 || !config.verifier?.trained ? judging : {
+      ...judging,
+      pool: pooled(
+        judging.pool,
+        step.globalStep,
+        drawn,
+        judged.map(({ solution }) => solution),
+        config.class_reweighting.pool,
+      ),
+    },
   };
 }
 
 /**
  * Trains the verifier.
- *
- * @param classCounts the moving averages so far; null before the first verifier step
  */
 export async function trainVerifier(
   context: StepContext,
   step: TangoStep,
-  classCounts: ClassCounts | null,
+  judging: JudgingState,
 ): Promise<StepOutcome> {
   const { config, policies, problems, during, next } = context;
   const { rollout, advantage, rewards, classReweighting, loss } = camelCased(config);
@@ -117,12 +131,21 @@ export async function trainVerifier(
   if (!verifier) throw new Error("a verifier step without a verifier");
   const adamw = adamwOf(config, "verifier", step.verifierStep);
   const { source } = problems;
+  const chosen = drawBalanced(
+    judging.pool,
+    rollout.batchSize,
+    new RandomStream(config.seed, streams.verifierPool, step.globalStep),
+  );
+  const { batchSize } = rollout;
+  const { minimumSteps } = rewards;
+  const earlier = restored(generator, problems, chosen, { batchSize, minimumSteps });
+  const fresh = batchSize - earlier.length;
   const result = await verifierStep(
     generator,
     verifier,
     source,
-    problems.draw(step.globalStep, rollout.batchSize),
-    classCounts,
+    fresh === 0 ? [] : problems.draw(step.globalStep, fresh),
+    judging.classCounts,
     {
       rollout,
       rewards,
@@ -131,6 +154,8 @@ export async function trainVerifier(
       masking: loss,
       loss: lossOptions(config, verifier.maximumResponse),
       adamw,
+      earlier,
+      steps: stepPay(config, step, judging),
       sampling: rolloutSampling(config, streams.verifierRollout, step.globalStep),
       generatorSampling: rolloutSampling(config, streams.generatorRollout, step.globalStep),
       during,
@@ -143,9 +168,15 @@ export async function trainVerifier(
   const { rewarded } = result;
   const [{ critique }] = rewarded;
   const solutions = new Set(rewarded.map(({ critique }) => critique.solution));
-  const solutionTokens = [...solutions].reduce((sum, one) => sum + one.rollout.tokens.length, 0);
+  const solutionTokens = [...solutions].filter((one) => !earlier.includes(one))
+    .reduce((sum, one) => sum + one.rollout.tokens.length, 0);
+  const { pool } = config.class_reweighting;
   return {
-    metrics: { ...verifierStepMetrics(source, result, adamw), ...dataMetrics(problems) },
+    metrics: {
+      ...verifierStepMetrics(source, result, adamw),
+      ...(pool === 0 ? {} : { "verifier/frac_from_pool": earlier.length / batchSize }),
+      ...dataMetrics(problems),
+    },
     samples: verifierSamples(
       step.globalStep,
       source,
@@ -153,10 +184,31 @@ export async function trainVerifier(
       result,
       config.samples_per_step,
     ),
-    tokens: (result.update?.tokens ?? 0) / loss.epochs + solutionTokens,
+    tokens: (result.update?.tokens ?? 0) / loss.epochs + solutionTokens +
+      (result.paidSteps?.sampledTokens ?? 0),
     learned: result,
     answers: { generator: answered(critique.solution), verifier: answered(critique) },
-    classCounts: result.classCounts,
+    judging: {
+      classCounts: result.classCounts,
+      stepCounts: result.paidSteps?.counts ?? judging.stepCounts,
+      pool: [],
+    },
+  };
+}
+
+/** How step judgments are paid; null: they are not. */
+function stepPay(
+  config: TangoConfig,
+  { globalStep }: TangoStep,
+  { stepCounts }: JudgingState,
+): StepPay | null {
+  const { verifierSteps, prefixContinuations, verifierStepWeight } = camelCased(config.rewards);
+  if (verifierSteps === "none") return null;
+  return {
+    continuations: prefixContinuations,
+    sampling: rolloutSampling(config, streams.continuations, globalStep),
+    weight: verifierStepWeight,
+    counts: stepCounts,
   };
 }
 
