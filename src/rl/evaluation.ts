@@ -151,7 +151,22 @@ export function critiqueMetrics<Problem>(
     stepJudgments: parsed.stepJudgments,
     stepCount: solution.parsed.steps.length,
     goldSteps: goldStepsOf(source, solution),
+    solution,
+    ownResultDiffers: ownResultDiffers(source, solution, parsed),
   })));
+}
+
+/** See `Verification`. */
+function ownResultDiffers<Problem>(
+  source: ProblemSource<Problem>,
+  { parsed: { steps } }: Solution<Problem>,
+  { judgedSteps }: Critique<Problem>["parsed"],
+): (boolean | null)[] | undefined {
+  if (!source.readOwnResult || judgedSteps.length !== steps.length) return undefined;
+  return judgedSteps.map(({ text }, step) => {
+    const read = source.readOwnResult?.(text, steps[step].text);
+    return read ? read.own !== read.claim : null;
+  });
 }
 
 /** True labels of a solution's steps; undefined where the task cannot tell. */

@@ -10,6 +10,12 @@ import { askedOf, mostTokens, requests, respond } from "./respond.ts";
 import type { Sampled } from "./sampled_ahead.ts";
 import { verifierPrompt } from "./verifier_prompt.ts";
 
+/** A critique's own result beside the claim it judges. */
+export interface OwnResult {
+  readonly own: string;
+  readonly claim: string;
+}
+
 /** A task's problems, as the RL loop uses them. */
 export interface ProblemSource<Problem> {
   question(problem: Problem): string;
@@ -21,6 +27,11 @@ export interface ProblemSource<Problem> {
   isSameAnswer(problem: Problem, answer: string, other: string): boolean | Promise<boolean>;
   /** True labels of a solution's steps where the task knows them; for measuring only. */
   labelSteps?(problem: Problem, steps: readonly string[]): boolean[];
+  /**
+   * The result that a critique works out for a step, and what the step claims; null where it works out none. For
+   * measuring only.
+   */
+  readOwnResult?(critiqueStep: string, step: string): OwnResult | null;
 }
 
 /** A generator response, read and checked. */

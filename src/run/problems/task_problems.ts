@@ -64,6 +64,8 @@ export class TaskProblems implements Problems<Problem> {
       isCorrect: (problem, answer) => task.isCorrectAnswer(problem, answer),
       isSameAnswer: (_, answer, other) => answer.trim() === other.trim(),
       labelSteps: (problem, steps) => task.labelSteps(problem, steps),
+      readOwnResult: task.readOwnResult &&
+        ((critiqueStep, step) => task.readOwnResult?.(critiqueStep, step) ?? null),
     };
   }
 

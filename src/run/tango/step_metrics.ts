@@ -133,15 +133,29 @@ export function judgingMetrics(prefix: string, metrics: VerifierMetrics): Metric
     [`${prefix}/steps_more`]: metrics.moreStepsShare,
     ...conjunctionMetric(prefix, metrics.verdictIsConjunctionShare),
     ...(metrics.stepAccuracy === null ? {} : { [`${prefix}/step_accuracy`]: metrics.stepAccuracy }),
-    ...(metrics.stepBalancedAccuracy === null
-      ? {}
-      : { [`${prefix}/step_balanced_accuracy`]: metrics.stepBalancedAccuracy }),
+    ...ifKnown(prefix, {
+      step_balanced_accuracy: metrics.stepBalancedAccuracy,
+      step_f1_score: metrics.stepF1,
+      first_error_accuracy: metrics.firstErrorAccuracy,
+      step_balanced_accuracy_in_wrong: metrics.stepBalancedAccuracyInWrong,
+      step_auroc_in_wrong: metrics.stepAurocInWrong,
+      own_result_differs: metrics.ownResultDiffersShare,
+    }),
   };
 }
 
-/** Whether verdicts follow from the step judgments, whose reward goes by the verdict alone. */
+/** Whether verdicts follow from the step judgments. */
 function conjunctionMetric(prefix: string, share: number | null): Metrics {
   return share === null ? {} : { [`${prefix}/verdict_is_conjunction`]: share };
+}
+
+/** Those of some metrics that there are. */
+function ifKnown(prefix: string, metrics: Readonly<Record<string, number | null>>): Metrics {
+  return Object.fromEntries(
+    Object.entries(metrics).flatMap(([name, value]) =>
+      value === null ? [] : [[`${prefix}/${name}`, value]]
+    ),
+  );
 }
 
 function lengthMetrics(policy: string, responses: readonly RolloutResponse[]): Metrics {
