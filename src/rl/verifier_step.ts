@@ -117,13 +117,15 @@ export async function verifierStep<Problem>(
     solutions: earlier.length + problems.length,
     asTheyCome: earlier.length === 0,
   });
-  const fresh = problems.length === 0 ? [] : await during("rollout", () =>
-    solve(generator, source, problems, {
-      count: 1,
-      minimumSteps: rewards.minimumSteps,
-      sampling: options.generatorSampling,
-      listener: judging.listener,
-    }));
+  const fresh = problems.length === 0
+    ? []
+    : await during("rollout", () =>
+      solve(generator, source, problems, {
+        count: 1,
+        minimumSteps: rewards.minimumSteps,
+        sampling: options.generatorSampling,
+        listener: judging.listener,
+      }));
   const solutions = [...earlier, ...fresh];
   const critiques = await during("verification", () => judging.critiquesOf(solutions));
   const earned = critiques.map(({ parsed, solution, formatScore }) =>

@@ -25,7 +25,7 @@ import type { Sample } from "../store/samples_log.ts";
 import type { CustomReward } from "./custom_reward.ts";
 import { rolloutSampling } from "./held_out_evaluation.ts";
 import type { Policies } from "./policies.ts";
-import { type DrawnBatch, drawBalanced, pooled, restored } from "./solution_pool.ts";
+import { drawBalanced, type DrawnBatch, pooled, restored } from "./solution_pool.ts";
 import { generatorMetrics, verifierStepMetrics } from "./step_metrics.ts";
 import { generatorSamples, verifierSamples } from "./step_samples.ts";
 import type { JudgingState } from "./tango_state.ts";
