@@ -6,7 +6,7 @@
  */
 import { chooseInteger, chooseItem, chooseStepCount } from "./choose.ts";
 import { splitOf } from "./split.ts";
-import { compareStepByStep, labelStepsByClaim } from "./step_comparison.ts";
+import { compareStepByStep, labelStepsByClaim, readOwnResult } from "./step_comparison.ts";
 import type { CorruptedSolution, Problem, Task, Uniform } from "./task.ts";
 
 type Operator = "+" | "-" | "*";
@@ -48,6 +48,8 @@ export const arithmeticTask: Task = {
   labelSteps: (problem, steps) => labelStepsByClaim(problem, steps, splitStep),
 
   corruptSolution,
+
+  readOwnResult: (critiqueStep, step) => readOwnResult(critiqueStep, step, splitStep),
 
   writeCritique(problem, solution) {
     const verdict = arithmeticTask.isCorrectAnswer(problem, solution.answer);

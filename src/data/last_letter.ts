@@ -6,7 +6,7 @@
  *   solution  <think><step>cat:t</step><step>dog:g</step></think><answer>\boxed{tg}</answer>
  */
 import { chooseInteger, chooseItem, chooseStepCount } from "./choose.ts";
-import { compareStepByStep, labelStepsByClaim } from "./step_comparison.ts";
+import { compareStepByStep, labelStepsByClaim, readOwnResult } from "./step_comparison.ts";
 import type { CorruptedSolution, Difficulty, Problem, Task, Uniform } from "./task.ts";
 
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz";
@@ -31,6 +31,8 @@ export const lastLetterTask: Task = {
   labelSteps: (problem, steps) => labelStepsByClaim(problem, steps, splitStep),
 
   corruptSolution,
+
+  readOwnResult: (critiqueStep, step) => readOwnResult(critiqueStep, step, splitStep),
 
   writeCritique(problem, solution) {
     const verdict = lastLetterTask.isCorrectAnswer(problem, solution.answer);

@@ -48,3 +48,15 @@ export function compareStepByStep(
   });
   return { steps, verdict: finalVerdict };
 }
+
+/** What the critique of `compareStepByStep` has worked out for a step, and what the step claims; see `Task`. */
+export function readOwnResult(
+  critiqueStep: string,
+  step: string,
+  splitStep: SplitStep,
+): { own: string; claim: string } | null {
+  const worked = /^(.*)=[^=]*\\boxed\{/.exec(critiqueStep)?.[1];
+  if (worked === undefined) return null;
+  const own = worked === `${ABSENT}:${ABSENT}` ? ABSENT : splitStep(worked)?.claim;
+  return own === undefined ? null : { own, claim: splitStep(step)?.claim ?? UNREADABLE };
+}

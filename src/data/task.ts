@@ -55,6 +55,11 @@ export interface Task {
   labelSteps(problem: Problem, steps: readonly string[]): boolean[];
   /** The correct solution with one realistic mistake, carried through to the answer. */
   corruptSolution(problem: Problem, uniform: Uniform): CorruptedSolution;
+  /**
+   * The result that a critique in the form of `writeCritique` works out for a step, and what the step claims; null
+   * where it works out none. A task whose critiques hold no work has no such rule.
+   */
+  readOwnResult?(critiqueStep: string, step: string): { own: string; claim: string } | null;
   /** The critique a perfect verifier would write about any solution. */
   writeCritique(problem: Problem, solution: SolutionParts): CritiqueParts;
   /**

@@ -24,6 +24,8 @@ export const streams = {
   served: 11,
   oracleJudgments: 12,
   dealtJudgments: 13,
+  continuations: 14,
+  verifierPool: 15,
 } as const;
 
 const ROUNDS = 10;

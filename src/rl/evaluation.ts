@@ -150,9 +150,29 @@ export function critiqueMetrics<Problem>(
     solutionIsCorrect: solution.correct,
     stepJudgments: parsed.stepJudgments,
     stepCount: solution.parsed.steps.length,
-    goldSteps: source.labelSteps?.(
-      solution.problem,
-      solution.parsed.steps.map(({ text }) => text),
-    ),
+    goldSteps: goldStepsOf(source, solution),
+    solution,
+    ownResultDiffers: ownResultDiffers(source, solution, parsed),
   })));
+}
+
+/** See `Verification`. */
+function ownResultDiffers<Problem>(
+  source: ProblemSource<Problem>,
+  { parsed: { steps } }: Solution<Problem>,
+  { judgedSteps }: Critique<Problem>["parsed"],
+): (boolean | null)[] | undefined {
+  if (!source.readOwnResult || judgedSteps.length !== steps.length) return undefined;
+  return judgedSteps.map(({ text }, step) => {
+    const read = source.readOwnResult?.(text, steps[step].text);
+    return read ? read.own !== read.claim : null;
+  });
+}
+
+/** True labels of a solution's steps; undefined where the task cannot tell. */
+export function goldStepsOf<Problem>(
+  source: ProblemSource<Problem>,
+  { problem, parsed }: Pick<Solution<Problem>, "problem" | "parsed">,
+): boolean[] | undefined {
+  return source.labelSteps?.(problem, parsed.steps.map(({ text }) => text));
 }

@@ -10,6 +10,12 @@ import { askedOf, mostTokens, requests, respond } from "./respond.ts";
 import type { Sampled } from "./sampled_ahead.ts";
 import { verifierPrompt } from "./verifier_prompt.ts";
 
+/** A critique's own result beside the claim it judges. */
+export interface OwnResult {
+  readonly own: string;
+  readonly claim: string;
+}
+
 /** A task's problems, as the RL loop uses them. */
 export interface ProblemSource<Problem> {
   question(problem: Problem): string;
@@ -23,6 +29,11 @@ export interface ProblemSource<Problem> {
   labelSteps?(problem: Problem, steps: readonly string[]): boolean[];
   /** Steps of the right solution where the task knows them; for oracle judgments only. */
   neededSteps?(problem: Problem): number;
+  /**
+   * The result that a critique works out for a step, and what the step claims; null where it works out none. For
+   * measuring only.
+   */
+  readOwnResult?(critiqueStep: string, step: string): OwnResult | null;
 }
 
 /** A generator response, read and checked. */
@@ -181,6 +192,20 @@ function askGenerator<Problem>(
   );
   return requests(prompts, count, firstSequence)
     .map((request, p) => ({ ...request, problem: problems[p] }));
+}
+
+/** Reads a solution that the generator sampled earlier, and of which it is known whether it is right. */
+export function readSolved<Problem>(
+  generator: Policy<GeneratorTemplate>,
+  source: ProblemSource<Problem>,
+  solved: Pick<Solution<Problem>, "problem" | "rollout" | "version" | "correct">,
+  minimumSteps: number,
+): Solution<Problem> {
+  const { tokenizer, template } = generator;
+  const prompt = tokenizer.encode(template.render({ question: source.question(solved.problem) }));
+  const read = readSolution(generator, solved.rollout);
+  const formatScore = generatorFormatScore(read.parsed, { minimumSteps });
+  return { prompt, ...solved, ...read, formatScore };
 }
 
 function readSolution({ tokenizer }: Policy<unknown>, { tokens }: RolloutResponse) {

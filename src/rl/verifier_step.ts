@@ -12,13 +12,21 @@ import { type Learned, learnFrom, type LearningOptions } from "./learn_from.ts";
 import { outcomeAdvantages } from "./advantage/outcome_advantages.ts";
 import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
-import { type Critique, type ProblemSource, solve } from "./responses.ts";
-import { type PaidJudgment, paidJudgments, verifierReward } from "./reward/rewards.ts";
+import { type Critique, type ProblemSource, type Solution, solve } from "./responses.ts";
+import {
+  type PaidJudgment,
+  paidJudgments,
+  stepJudgmentRewards,
+  verifierReward,
+} from "./reward/rewards.ts";
 import type { AdvantageEstimator, ScoredResponse } from "./advantage/scored_response.ts";
+import { stepCredit, withStepCredit } from "./advantage/step_credit.ts";
+import { prefixValues } from "./prefix_values.ts";
+import { tokenSpans } from "./text/token_spans.ts";
 import { findUnsound } from "./soundness.ts";
 
 /** Settings of a verifier step. */
-export interface VerifierStepOptions extends LearningOptions {
+export interface VerifierStepOptions<Problem> extends LearningOptions {
   readonly rollout: {
     /** n, critiques of each solution */
     readonly groupSize: number;
@@ -36,9 +44,37 @@ export interface VerifierStepOptions extends LearningOptions {
     readonly decay: number;
     readonly scale: ReweightScale;
   };
+  /** Solutions to judge before fresh ones of the problems. */
+  readonly earlier: readonly Solution<Problem>[];
+  /** How step judgments are paid; null: they are not. */
+  readonly steps: StepPay | null;
   readonly sampling: Sampling;
   /** Sampling of the solutions to judge. */
   readonly generatorSampling: Sampling;
+}
+
+/** How step judgments are paid: for telling from which steps' ends the generator still finds a right answer. */
+export interface StepPay {
+  /** Continuations from the end of each step. */
+  readonly continuations: number;
+  readonly sampling: Sampling;
+  /** Share of a step's own advantage in the advantage of its tokens. */
+  readonly weight: number;
+  /** The moving averages of right and wrong beginnings so far; null before the first verifier step. */
+  readonly counts: ClassCounts | null;
+}
+
+/** What paying the step judgments took and gave. */
+export interface PaidSteps {
+  /** For each solution, for each of its steps, the value of the beginning that it ends. */
+  readonly values: readonly (readonly number[])[];
+  /** For each critique, for each step of its solution, what its judgment earned. */
+  readonly rewards: readonly (readonly number[])[];
+  /** The moving averages after this step. */
+  readonly counts: ClassCounts;
+  readonly coefficients: ClassCoefficients;
+  /** Tokens of the continuations. */
+  readonly sampledTokens: number;
 }
 
 /** A critique with what it earned. */
@@ -55,11 +91,14 @@ export interface VerifierStepResult<Problem> extends Learned {
   /** The moving averages after this step. */
   readonly classCounts: ClassCounts;
   readonly coefficients: ClassCoefficients;
+  /** Null where they are not paid. */
+  readonly paidSteps: PaidSteps | null;
 }
 
 /**
- * A verifier step (V-step): one fresh solution of each problem, a group of critiques of each, the
- * reward for the final verdict and the format, class-reweighted advantages, policy update.
+ * A verifier step (V-step): one fresh solution of each problem besides earlier ones, a group of critiques of each, the
+ * reward for its judgment of the whole and the format, perhaps that for its step judgments, class-reweighted
+ * advantages, policy update.
  *
  * @param classCounts the moving averages so far; null before the first verifier step
  */
@@ -69,22 +108,25 @@ export async function verifierStep<Problem>(
   source: ProblemSource<Problem>,
   problems: readonly Problem[],
   classCounts: ClassCounts | null,
-  options: VerifierStepOptions,
+  options: VerifierStepOptions<Problem>,
 ): Promise<VerifierStepResult<Problem>> {
-  const { rollout: { groupSize }, rewards, advantage, classReweighting, during } = options;
+  const { rollout: { groupSize }, rewards, advantage, classReweighting, earlier, during } = options;
   const judging = new Judging(generator, verifier, source, {
     count: groupSize,
     sampling: options.sampling,
-    solutions: problems.length,
-    asTheyCome: true,
+    solutions: earlier.length + problems.length,
+    asTheyCome: earlier.length === 0,
   });
-  const solutions = await during("rollout", () =>
-    solve(generator, source, problems, {
-      count: 1,
-      minimumSteps: rewards.minimumSteps,
-      sampling: options.generatorSampling,
-      listener: judging.listener,
-    }));
+  const fresh = problems.length === 0
+    ? []
+    : await during("rollout", () =>
+      solve(generator, source, problems, {
+        count: 1,
+        minimumSteps: rewards.minimumSteps,
+        sampling: options.generatorSampling,
+        listener: judging.listener,
+      }));
+  const solutions = [...earlier, ...fresh];
   const critiques = await during("verification", () => judging.critiquesOf(solutions));
   const earned = critiques.map(({ parsed, solution, formatScore }) =>
     verifierReward({
@@ -113,8 +155,15 @@ export async function verifierStep<Problem>(
     classReweighting.method,
     classReweighting.scale,
   );
-  const advantages = outcomeAdvantages(scored, advantage.estimator)
+  const outcome = outcomeAdvantages(scored, advantage.estimator)
     .map((row, i) => row.map((advantage) => advantage * coefficients.perSample[i]));
+  const { steps: pay } = options;
+  const paid = pay &&
+    await during(
+      "rollout",
+      () => paySteps(generator, verifier, source, solutions, critiques, pay, options),
+    );
+  const advantages = pay && paid ? withStepCredit(outcome, paid.credit, pay.weight) : outcome;
   const unsound = findUnsound(solutions, critiques);
   const learned = await learnFrom(verifier, critiques, scored, advantages, unsound, options);
   return {
@@ -126,5 +175,52 @@ export async function verifierStep<Problem>(
     ...learned,
     classCounts: counts,
     coefficients,
+    paidSteps: paid && paid.steps,
   };
+}
+
+/**
+ * What the step judgments earn: a judgment is right when it says whether the beginning up to its step's end is worth
+ * anything. Right and wrong beginnings count alike, as solutions do.
+ */
+async function paySteps<Problem>(
+  generator: Policy<GeneratorTemplate>,
+  verifier: Policy<VerifierTemplate>,
+  source: ProblemSource<Problem>,
+  solutions: readonly Solution<Problem>[],
+  critiques: readonly Critique<Problem>[],
+  { continuations, sampling, counts: before }: StepPay,
+  { rollout: { groupSize }, advantage, classReweighting }: VerifierStepOptions<Problem>,
+): Promise<{ readonly steps: PaidSteps; readonly credit: (number | null)[][] }> {
+  const { values, sampledTokens } = await prefixValues(
+    generator,
+    source,
+    solutions,
+    continuations,
+    sampling,
+  );
+  const worth = values.map((ofSolution) => ofSolution.map((value) => value > 0));
+  const counts = updateClassCounts(before, worth.flat(), classReweighting.decay);
+  const labels = critiques.map((_, i) => worth[Math.floor(i / groupSize)]);
+  const coefficients = classCoefficients(
+    counts,
+    labels.flat(),
+    classReweighting.method,
+    classReweighting.scale,
+  );
+  const rewards = critiques.map(({ parsed }, i) => stepJudgmentRewards(parsed, labels[i]));
+  let next = 0;
+  const credit = stepCredit(
+    critiques.map(({ parsed, rollout: { tokens } }, i) => ({
+      group: Math.floor(i / groupSize),
+      responseLength: tokens.length,
+      rewards: rewards[i],
+      weights: coefficients.perSample.slice(next, next += labels[i].length),
+      spans: parsed.stepJudgments.length === labels[i].length
+        ? tokenSpans(verifier.tokenizer.decodeEach(tokens), parsed.judgedSteps)
+        : null,
+    })),
+    advantage.estimator,
+  );
+  return { steps: { values, rewards, counts, coefficients, sampledTokens }, credit };
 }

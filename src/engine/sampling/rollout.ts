@@ -8,6 +8,8 @@ export interface RolloutRequest {
   readonly prompt: Uint32Array;
   /** Ids of the wanted responses; the random numbers of a response depend on its id alone. */
   readonly sequenceIds: readonly number[];
+  /** The most tokens in a response to it, where it has a bound of its own. */
+  readonly maximumResponse?: number;
 }
 
 /** A sampled response. L tokens. */
@@ -79,13 +81,14 @@ export async function rollout(
 /** @returns a number for each response, for `Sampler.abort` */
 function ask(
   sampler: Sampler,
-  { prompt, sequenceIds }: RolloutRequest,
+  { prompt, sequenceIds, maximumResponse }: RolloutRequest,
   options: RolloutOptions,
   ended: (response: RolloutResponse, place: number) => void,
 ): number[] {
   return sequenceIds.map((sequenceId, place) =>
     sampler.add({
       ...options,
+      maximumResponse: maximumResponse ?? options.maximumResponse,
       prompt,
       sequenceId,
       listener: {

@@ -1,3 +1,5 @@
+import { type StepJudgmentMetrics, stepJudgmentMetrics } from "./step_judgments.ts";
+
 /** One verification and what is true about the solution it judged. */
 export interface Verification {
   /** Final verdict, null when it could not be read. */
@@ -10,10 +12,17 @@ export interface Verification {
   stepCount: number;
   /** True step labels where the task can tell them; only ever measured against, never trained on. */
   goldSteps?: readonly boolean[];
+  /** What was judged: verifications of the same one are taken together; absent: nothing else was about it. */
+  solution?: object;
+  /**
+   * For each step whether the result that the critique works out is another than the step claims, null where it works
+   * out none; absent where the task cannot tell, or the critique does not judge each step.
+   */
+  ownResultDiffers?: readonly (boolean | null)[];
 }
 
 /** How well a verifier judges; all are shares from 0 to 1. */
-export interface VerifierMetrics {
+export interface VerifierMetrics extends StepJudgmentMetrics {
   accuracy: number;
   balancedAccuracy: number;
   precision: number;
@@ -75,6 +84,7 @@ export function verifierMetrics(verifications: readonly Verification[]): Verifie
     moreStepsShare: share((one) => one.stepJudgments.length > one.stepCount),
     verdictIsConjunctionShare: verdictIsConjunctionShare(verifications),
     ...stepAccuracies(verifications),
+    ...stepJudgmentMetrics(verifications),
   };
 }
 
@@ -92,8 +102,9 @@ export function verdictIsConjunctionShare(
   return agreeing.length / told.length;
 }
 
-function stepAccuracies(
-  verifications: readonly Verification[],
+/** See `VerifierMetrics`. */
+export function stepAccuracies(
+  verifications: readonly Pick<Verification, "stepJudgments" | "goldSteps">[],
 ): Pick<VerifierMetrics, "stepAccuracy" | "stepBalancedAccuracy"> {
   const wrongSteps = { steps: 0, hits: 0 }, rightSteps = { steps: 0, hits: 0 };
   for (const { goldSteps, stepJudgments } of verifications) {

@@ -115,3 +115,17 @@ export function verifierReward(response: {
   return response.verifierCorrectnessWeight * (right / judgments.length) +
     response.verifierFormatWeight * response.formatScore;
 }
+
+/**
+ * What a critique's judgment of each step of a solution earns: 1 when it is right, else 0; nothing for any of them
+ * when it does not judge each step.
+ *
+ * @param labels of the solution's steps
+ */
+export function stepJudgmentRewards(
+  { stepJudgments }: Pick<ParsedCritique, "stepJudgments">,
+  labels: readonly boolean[],
+): number[] {
+  const judgesEach = stepJudgments.length === labels.length;
+  return labels.map((label, step) => judgesEach && stepJudgments[step] === label ? 1 : 0);
+}

@@ -1,9 +1,11 @@
-import { findSteps, lastBlock, withoutSteps } from "./step_blocks.ts";
+import { findSteps, lastBlock, type StepBlock, withoutSteps } from "./step_blocks.ts";
 
 /** Contents of a verifier's response, whatever its shape. */
 export interface ParsedCritique {
   /** Judgments of the well-formed steps, in order: true is CORRECT. Its length is K_v. */
   stepJudgments: boolean[];
+  /** The steps that hold them. */
+  judgedSteps: StepBlock[];
   /** Number of steps, well-formed or not. */
   stepCount: number;
   /** The final judgment, or null when it cannot be read. */
@@ -54,9 +56,13 @@ export function parseCritique(response: string): ParsedCritique {
     ? readJudgment(JUDGMENT_ALONE, response.slice(finalBlock[0], finalBlock[1]))
     : null;
   const blocks = TWO_BLOCKS.exec(response);
+  const judged = steps.flatMap((step) => {
+    const judgment = readJudgment(JUDGMENT_AT_END, step.text);
+    return judgment === null ? [] : [{ step, judgment }];
+  });
   return {
-    stepJudgments: steps.map((step) => readJudgment(JUDGMENT_AT_END, step.text))
-      .filter((judgment) => judgment !== null),
+    stepJudgments: judged.map(({ judgment }) => judgment),
+    judgedSteps: judged.map(({ step }) => step),
     stepCount: steps.length,
     verdict,
     blocksInOrder: blocks !== null && !BLOCK_TAG.test(blocks[1]) && !BLOCK_TAG.test(blocks[2]),

@@ -30,6 +30,21 @@ export function lastTokenOfSpans(
   });
 }
 
+/**
+ * For every span, the tokens that hold its first and its last character.
+ * @throws Error as `lastTokenOfSpans` does.
+ */
+export function tokenSpans(
+  tokenTexts: readonly string[],
+  spans: readonly CharacterSpan[],
+): { first: number; last: number }[] {
+  const firsts = lastTokenOfSpans(
+    tokenTexts,
+    spans.map(({ start }) => ({ start, end: start + 1 })),
+  );
+  return lastTokenOfSpans(tokenTexts, spans).map((last, s) => ({ first: firsts[s], last }));
+}
+
 /** Index of the first value that is at least `bound`; the values ascend and the last one is. */
 function firstAtLeast(values: readonly number[], bound: number): number {
   let low = 0, high = values.length - 1;

@@ -220,6 +220,15 @@ export const rewardsSchema = section({
   verifier_judgment: oneOf(["final", "conjunction", "both"]).default("final").describe(
     "The judgment of a solution that is paid when it is right: the `final` verdict, as in the published run, the `conjunction` of the step judgments (all of them CORRECT), or the mean of `both`. A critique without it earns nothing.",
   ),
+  verifier_steps: oneOf(["none", "prefix"]).default("none").describe(
+    "Whether step judgments are paid themselves: `none`, as in the published run, or with `prefix` for telling from which steps' ends the generator still comes to a right answer.",
+  ),
+  prefix_continuations: wholeNumber({ minimum: 1 }).default(4).describe(
+    "With `prefix`: continuations that the generator samples from the end of each step; the solution itself counts as one more.",
+  ),
+  verifier_step_weight: realNumber({ minimum: 0, maximum: 1 }).default(0.5).describe(
+    "With `prefix`: the share of a step judgment's own advantage in the advantage of its tokens; that of the whole critique has the rest, and all of the other tokens.",
+  ),
 });
 
 /** Class weights that make up for unequal classes in the verifier's advantages. */
@@ -232,6 +241,9 @@ export const classReweightingSchema = section({
   ),
   scale: oneOf(["batch", "average"]).default("batch").describe(
     "Where the mean of the weights is 1: over each `batch`, so that in one without a right solution all weigh 1, as in the published run, or over solutions as the moving `average` counts them.",
+  ),
+  pool: wholeNumber({ minimum: 0 }).default(0).describe(
+    "Solutions of generator steps since the last verifier step that are kept at most, the newest: a verifier step judges these, as many right as wrong as far as there are enough, and samples fresh ones only where `rollout.batch_size` is not reached; 0: all are fresh, as in the published run.",
   ),
 });
 

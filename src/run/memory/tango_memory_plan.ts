@@ -52,11 +52,15 @@ export async function planTangoMemory(
     const measured = [problems.heldOut("test"), problems.heldOut("validation")];
     const prompts = Math.max(...measured.map(({ length }) => length));
     const evaluated = { prompts, responses: evaluation.samples };
+    // From how many steps' ends is not known: enough of them to fill the slots.
+    const continued = config.rewards.verifier_steps === "none" || !config.verifier?.trained ? [] : [
+      { prompts: config.rollout.decode_slots, responses: config.rewards.prefix_continuations },
+    ];
     return await rehearsePhases(rehearsal, resident, [
       ...(generator.engine.here
         ? [phase(
           "sampling solutions",
-          () => rehearseSampling(config, generator, toSolve, [trained, evaluated]),
+          () => rehearseSampling(config, generator, toSolve, [trained, evaluated, ...continued]),
         )]
         : []),
       ...(verifier?.engine.here && toJudge

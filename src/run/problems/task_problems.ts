@@ -65,6 +65,8 @@ export class TaskProblems implements Problems<Problem> {
       isSameAnswer: (_, answer, other) => answer.trim() === other.trim(),
       labelSteps: (problem, steps) => task.labelSteps(problem, steps),
       neededSteps: (problem) => problem.goldSteps.length,
+      readOwnResult: task.readOwnResult &&
+        ((critiqueStep, step) => task.readOwnResult?.(critiqueStep, step) ?? null),
     };
   }
 

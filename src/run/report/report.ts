@@ -80,6 +80,8 @@ export function composeReport(
   const ofSteps = [
     share(STEP_ACCURACY[labels], METRIC.verifierStepAccuracy),
     share("the same, mean over right and wrong steps", METRIC.verifierStepBalancedAccuracy),
+    share("step AUROC within wrong solutions", METRIC.verifierStepAurocInWrong),
+    share("verdicts that follow from the step judgments", METRIC.verifierConsistency),
   ];
   const rows = [...EVALUATED, ...ofSteps, ...TRAINED].flatMap((row) => composeRow(row, lines));
   return `# ${methodName(config)} on ${problemsName(config)}

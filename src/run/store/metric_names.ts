@@ -12,6 +12,10 @@ export const METRIC = {
   verifierStepAccuracy: "eval/verifier/step_accuracy",
   /** Mean of the step accuracy on right and on wrong steps. */
   verifierStepBalancedAccuracy: "eval/verifier/step_balanced_accuracy",
+  /** How well step judgments tell wrong steps of wrong solutions from right ones: area under the ROC curve. */
+  verifierStepAurocInWrong: "eval/verifier/step_auroc_in_wrong",
+  /** Share of critiques whose verdict is what their step judgments say together. */
+  verifierConsistency: "eval/verifier/verdict_is_conjunction",
   /** F1 of the verdict "CORRECT", 0 to 1. */
   verifierF1: "eval/verifier/f1_score",
   /** Mean loss of a token in supervised fine-tuning. */

@@ -1,11 +1,12 @@
 import type { Metrics } from "../store/metrics_log.ts";
-import { critiqueMetrics } from "../../rl/evaluation.ts";
+import { critiqueMetrics, goldStepsOf } from "../../rl/evaluation.ts";
 import type { GeneratorStepResult, RewardedSolution } from "../../rl/generator_step.ts";
 import type { PolicyUpdateMetrics } from "../../rl/update/policy_update.ts";
 import type { ProblemSource } from "../../rl/responses.ts";
 import type { RolloutResponse } from "../../engine/sampling/rollout.ts";
 import { mean, sampleVariance } from "../../base/statistics.ts";
 import {
+  stepAccuracies,
   verdictIsConjunctionShare,
   type VerifierMetrics,
 } from "../../rl/measures/verifier_metrics.ts";
@@ -103,9 +104,10 @@ function qualityMetric(quality: JudgmentQuality | null): Metrics {
 /** Metrics of a verifier step. */
 export function verifierStepMetrics<Problem>(
   source: ProblemSource<Problem>,
-  { rewarded, update, classCounts, coefficients, fracRewardZeroStd }: VerifierStepResult<Problem>,
+  result: VerifierStepResult<Problem>,
   { learningRate }: { readonly learningRate: number },
 ): Metrics {
+  const { rewarded, update, classCounts, coefficients, fracRewardZeroStd } = result;
   const rewards = rewarded.map(({ reward }) => reward);
   const critiques = rewarded.map(({ critique }) => critique);
   return {
@@ -120,8 +122,36 @@ export function verifierStepMetrics<Problem>(
     "verifier/class_count_negative": classCounts.negative,
     "verifier/class_coefficient_positive": coefficients.positive,
     "verifier/class_coefficient_negative": coefficients.negative,
+    ...paidStepMetrics(source, result),
     ...lengthMetrics("verifier", critiques.map(({ rollout }) => rollout)),
     ...updateMetrics("verifier", update, learningRate),
+  };
+}
+
+/** What step judgments earned, and how far that says which steps are right where the task can tell. */
+function paidStepMetrics<Problem>(
+  source: ProblemSource<Problem>,
+  { paidSteps, rewarded }: VerifierStepResult<Problem>,
+): Metrics {
+  if (paidSteps === null) return {};
+  const { values, rewards, counts, coefficients } = paidSteps;
+  const solutions = [...new Set(rewarded.map(({ critique }) => critique.solution))];
+  const worth = values.map((ofSolution) => ofSolution.map((value) => value > 0));
+  const { stepBalancedAccuracy } = stepAccuracies(solutions.map((solution, s) => ({
+    stepJudgments: worth[s],
+    goldSteps: goldStepsOf(source, solution),
+  })));
+  return {
+    "verifier/step_reward": average(rewards.flat()),
+    "verifier/prefix_value": average(values.flat()),
+    "verifier/prefix_worth": share(worth.flat()),
+    "verifier/step_count_positive": counts.positive,
+    "verifier/step_count_negative": counts.negative,
+    "verifier/step_coefficient_positive": coefficients.positive,
+    "verifier/step_coefficient_negative": coefficients.negative,
+    ...(stepBalancedAccuracy === null
+      ? {}
+      : { "verifier/prefix_balanced_accuracy": stepBalancedAccuracy }),
   };
 }
 
@@ -139,15 +169,29 @@ export function judgingMetrics(prefix: string, metrics: VerifierMetrics): Metric
     [`${prefix}/steps_more`]: metrics.moreStepsShare,
     ...conjunctionMetric(prefix, metrics.verdictIsConjunctionShare),
     ...(metrics.stepAccuracy === null ? {} : { [`${prefix}/step_accuracy`]: metrics.stepAccuracy }),
-    ...(metrics.stepBalancedAccuracy === null
-      ? {}
-      : { [`${prefix}/step_balanced_accuracy`]: metrics.stepBalancedAccuracy }),
+    ...ifKnown(prefix, {
+      step_balanced_accuracy: metrics.stepBalancedAccuracy,
+      step_f1_score: metrics.stepF1,
+      first_error_accuracy: metrics.firstErrorAccuracy,
+      step_balanced_accuracy_in_wrong: metrics.stepBalancedAccuracyInWrong,
+      step_auroc_in_wrong: metrics.stepAurocInWrong,
+      own_result_differs: metrics.ownResultDiffersShare,
+    }),
   };
 }
 
-/** Whether verdicts follow from the step judgments, whose reward goes by the verdict alone. */
+/** Whether verdicts follow from the step judgments. */
 function conjunctionMetric(prefix: string, share: number | null): Metrics {
   return share === null ? {} : { [`${prefix}/verdict_is_conjunction`]: share };
+}
+
+/** Those of some metrics that there are. */
+function ifKnown(prefix: string, metrics: Readonly<Record<string, number | null>>): Metrics {
+  return Object.fromEntries(
+    Object.entries(metrics).flatMap(([name, value]) =>
+      value === null ? [] : [[`${prefix}/${name}`, value]]
+    ),
+  );
 }
 
 function lengthMetrics(policy: string, responses: readonly RolloutResponse[]): Metrics {

@@ -122,14 +122,14 @@ export class TangoRun implements Course<TangoConfig> {
       policies: this.policies,
       problems: this.problems,
       reward: this.reward,
-      judgmentQuality: this.#state.judgmentQuality,
       next: nextStep(this.#schedule, after),
       during,
     };
     const train = step.phase === "generator" ? trainGenerator : trainVerifier;
-    const outcome = await train(context, step, this.#state.classCounts);
-    const { classCounts, judgmentQuality } = outcome;
-    this.#state = { ...this.#state, position: after, classCounts, judgmentQuality };
+    const { classCounts, judgmentQuality, stepCounts, pool } = this.#state;
+    const judging = { classCounts, judgmentQuality, stepCounts, pool };
+    const outcome = await train(context, step, judging);
+    this.#state = { ...this.#state, position: after, ...outcome.judging };
     return {
       ...outcome,
       phase: step.phase,
@@ -170,11 +170,13 @@ export class TangoRun implements Course<TangoConfig> {
   }
 
   state() {
-    const { position, classCounts, judgmentQuality } = this.#state;
+    const { position, classCounts, judgmentQuality, stepCounts, pool } = this.#state;
     return {
       position: { ...position },
       classCounts: classCounts && { ...classCounts },
       judgmentQuality: judgmentQuality && { ...judgmentQuality },
+      stepCounts: stepCounts && { ...stepCounts },
+      pool: pool.map((one) => ({ ...one })),
       problemPosition: this.problems.position,
     };
   }

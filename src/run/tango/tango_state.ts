@@ -6,6 +6,7 @@ import { madeOf } from "../../distributed/placed.ts";
 import type { TrainedModels } from "../store/trained_models.ts";
 import { type Policies, trainerOf } from "./policies.ts";
 import { countSchema } from "../store/stored_checkpoint.ts";
+import { type PooledSolution, pooledSolutionSchema } from "./solution_pool.ts";
 
 /** Where a Tango run stands, besides its weights and moments. */
 export interface TangoState {
@@ -14,9 +15,19 @@ export interface TangoState {
   readonly classCounts: ClassCounts | null;
   /** Moving averages of how step judgments agree with outcomes; null before the first. */
   readonly judgmentQuality: JudgmentQuality | null;
+  /** Those of right and wrong beginnings of solutions; null before the first step that pays step judgments. */
+  readonly stepCounts: ClassCounts | null;
+  /** Solutions of the generator steps since the last verifier step; empty where none are kept. */
+  readonly pool: readonly PooledSolution[];
   /** Records of the files that were gone through. */
   readonly problemPosition: number;
 }
+
+/** What verifier steps go by and leave behind, besides weights and moments. */
+export type JudgingState = Pick<
+  TangoState,
+  "classCounts" | "judgmentQuality" | "stepCounts" | "pool"
+>;
 
 /** The state before the first step. */
 export function initialState(): TangoState {
@@ -24,9 +35,13 @@ export function initialState(): TangoState {
     position: initialPosition(),
     classCounts: null,
     judgmentQuality: null,
+    stepCounts: null,
+    pool: [],
     problemPosition: 0,
   };
 }
+
+const classCountsSchema = z.object({ positive: z.number(), negative: z.number() });
 
 /** A state as checkpoints keep it. */
 export const tangoStateSchema = z.object({
@@ -36,14 +51,16 @@ export const tangoStateSchema = z.object({
     verifierSteps: countSchema,
     cycleSteps: countSchema,
   }),
-  classCounts: z.object({ positive: z.number(), negative: z.number() }).nullable(),
+  classCounts: classCountsSchema.nullable(),
+  // Absent in checkpoints of earlier versions, which did not measure it, paid no step judgments and kept no solutions.
   judgmentQuality: z.object({
     right: z.number(),
     rightPassed: z.number(),
     wrong: z.number(),
     wrongFlagged: z.number(),
-    // Earlier versions did not measure it.
   }).nullable().default(null),
+  stepCounts: classCountsSchema.nullable().default(null),
+  pool: z.array(pooledSolutionSchema).default([]),
   problemPosition: countSchema,
 });
 

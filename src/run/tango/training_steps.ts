@@ -3,10 +3,8 @@
 import type { Metrics } from "../store/metrics_log.ts";
 import { camelCased } from "../../base/camel_cased.ts";
 import type { AdamwNumbers } from "../../model/decoder/optimizer.ts";
-import { streams } from "../../random/philox.ts";
+import { RandomStream, streams } from "../../random/philox.ts";
 import { alphaAt } from "../../rl/schedule/alpha_schedule.ts";
-import type { ClassCounts } from "../../rl/advantage/class_reweighting.ts";
-import type { JudgmentQuality } from "../../rl/advantage/judgment_quality.ts";
 import { needsVerifier } from "../../rl/advantage/step_judgments.ts";
 import { generatorStep } from "../../rl/generator_step.ts";
 import type { Learned } from "../../rl/learn_from.ts";
@@ -20,7 +18,7 @@ import {
   generatorStepsAfterWarmup,
   type TangoStep,
 } from "../../rl/schedule/tango_schedule.ts";
-import { verifierStep } from "../../rl/verifier_step.ts";
+import { type StepPay, verifierStep } from "../../rl/verifier_step.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { lossOptions } from "../config/loss_options.ts";
 import type { Problems } from "../problems/problems.ts";
@@ -28,8 +26,10 @@ import type { Sample } from "../store/samples_log.ts";
 import type { CustomReward } from "./custom_reward.ts";
 import { rolloutSampling } from "./held_out_evaluation.ts";
 import type { Policies } from "./policies.ts";
+import { drawBalanced, type DrawnBatch, pooled, restored } from "./solution_pool.ts";
 import { generatorMetrics, verifierStepMetrics } from "./step_metrics.ts";
 import { generatorSamples, verifierSamples } from "./step_samples.ts";
+import type { JudgingState } from "./tango_state.ts";
 
 /** Policies, problems and settings of a step. */
 export interface StepContext {
@@ -38,8 +38,6 @@ export interface StepContext {
   readonly policies: Policies;
   readonly problems: Problems;
   readonly reward: CustomReward | null;
-  /** The moving averages of the generator steps before this one; null before the first that was judged. */
-  readonly judgmentQuality: JudgmentQuality | null;
   /** Runs the step's phases. */
   readonly during: DuringPhase;
   /** The step that comes next; null when none is left. */
@@ -55,17 +53,15 @@ export interface StepOutcome {
   readonly learned: Learned;
   /** One answer of each policy that wrote any. */
   readonly answers: { readonly [Policy in PolicyName]?: Answered };
-  /** The verifier's moving averages after this step; a generator step leaves them as they are. */
-  readonly classCounts: ClassCounts | null;
-  /** Those of the judgments; a verifier step leaves them as they are. */
-  readonly judgmentQuality: JudgmentQuality | null;
+  /** What verifier steps go by, after this step. */
+  readonly judging: JudgingState;
 }
 
 /** Trains the generator. */
 export async function trainGenerator(
-  { config, policies, problems, reward, judgmentQuality, during }: StepContext,
+  { config, policies, problems, reward, during }: StepContext,
   step: TangoStep,
-  classCounts: ClassCounts | null,
+  judging: JudgingState,
 ): Promise<StepOutcome> {
   const { rollout, advantage, rewards, loss, schedule } = camelCased(config);
   const { generator, verifier } = policies;
@@ -77,11 +73,17 @@ export async function trainGenerator(
     : 0;
   const adamw = adamwOf(config, "generator", step.generatorStep);
   const { source } = problems;
+  const drawn: DrawnBatch[] = [];
+  const draw = (batch: number) => {
+    const { position } = problems;
+    drawn.push({ problems: problems.draw(step.globalStep, rollout.batchSize, batch), position });
+    return drawn[drawn.length - 1].problems;
+  };
   const result = await generatorStep(
     generator,
     judge,
     source,
-    (batch) => problems.draw(step.globalStep, rollout.batchSize, batch),
+    draw,
     {
       rollout,
       rewards,
@@ -89,7 +91,7 @@ export async function trainGenerator(
       judgments: isJudged ? advantage.judgments : null,
       alpha,
       alphaIsEarned: advantage.alpha.schedule === "earned",
-      judgmentQuality,
+      judgmentQuality: judging.judgmentQuality,
       reward: reward && reward(source),
       masking: loss,
       loss: lossOptions(config, generator.maximumResponse),
@@ -108,20 +110,27 @@ export async function trainGenerator(
     tokens: result.sampledTokens,
     learned: result,
     answers: { generator: answered(solution), ...(critique && { verifier: answered(critique) }) },
-    classCounts,
-    judgmentQuality: result.judgmentQuality,
+    judging: {
+      ...judging,
+      judgmentQuality: result.judgmentQuality,
+      pool: config.class_reweighting.pool === 0 || !config.verifier?.trained ? judging.pool : pooled(
+        judging.pool,
+        step.globalStep,
+        drawn,
+        judged.map(({ solution }) => solution),
+        config.class_reweighting.pool,
+      ),
+    },
   };
 }
 
 /**
  * Trains the verifier.
- *
- * @param classCounts the moving averages so far; null before the first verifier step
  */
 export async function trainVerifier(
   context: StepContext,
   step: TangoStep,
-  classCounts: ClassCounts | null,
+  judging: JudgingState,
 ): Promise<StepOutcome> {
   const { config, policies, problems, during, next } = context;
   const { rollout, advantage, rewards, classReweighting, loss } = camelCased(config);
@@ -129,12 +138,21 @@ export async function trainVerifier(
   if (!verifier) throw new Error("a verifier step without a verifier");
   const adamw = adamwOf(config, "verifier", step.verifierStep);
   const { source } = problems;
+  const chosen = drawBalanced(
+    judging.pool,
+    rollout.batchSize,
+    new RandomStream(config.seed, streams.verifierPool, step.globalStep),
+  );
+  const { batchSize } = rollout;
+  const { minimumSteps } = rewards;
+  const earlier = restored(generator, problems, chosen, { batchSize, minimumSteps });
+  const fresh = batchSize - earlier.length;
   const result = await verifierStep(
     generator,
     verifier,
     source,
-    problems.draw(step.globalStep, rollout.batchSize),
-    classCounts,
+    fresh === 0 ? [] : problems.draw(step.globalStep, fresh),
+    judging.classCounts,
     {
       rollout,
       rewards,
@@ -143,6 +161,8 @@ export async function trainVerifier(
       masking: loss,
       loss: lossOptions(config, verifier.maximumResponse),
       adamw,
+      earlier,
+      steps: stepPay(config, step, judging),
       sampling: rolloutSampling(config, streams.verifierRollout, step.globalStep),
       generatorSampling: rolloutSampling(config, streams.generatorRollout, step.globalStep),
       during,
@@ -155,9 +175,15 @@ export async function trainVerifier(
   const { rewarded } = result;
   const [{ critique }] = rewarded;
   const solutions = new Set(rewarded.map(({ critique }) => critique.solution));
-  const solutionTokens = [...solutions].reduce((sum, one) => sum + one.rollout.tokens.length, 0);
+  const solutionTokens = [...solutions].filter((one) => !earlier.includes(one))
+    .reduce((sum, one) => sum + one.rollout.tokens.length, 0);
+  const { pool } = config.class_reweighting;
   return {
-    metrics: { ...verifierStepMetrics(source, result, adamw), ...dataMetrics(problems) },
+    metrics: {
+      ...verifierStepMetrics(source, result, adamw),
+      ...(pool === 0 ? {} : { "verifier/frac_from_pool": earlier.length / batchSize }),
+      ...dataMetrics(problems),
+    },
     samples: verifierSamples(
       step.globalStep,
       source,
@@ -165,11 +191,32 @@ export async function trainVerifier(
       result,
       config.samples_per_step,
     ),
-    tokens: (result.update?.tokens ?? 0) / loss.epochs + solutionTokens,
+    tokens: (result.update?.tokens ?? 0) / loss.epochs + solutionTokens +
+      (result.paidSteps?.sampledTokens ?? 0),
     learned: result,
     answers: { generator: answered(critique.solution), verifier: answered(critique) },
-    classCounts: result.classCounts,
-    judgmentQuality: context.judgmentQuality,
+    judging: {
+      ...judging,
+      classCounts: result.classCounts,
+      stepCounts: result.paidSteps?.counts ?? judging.stepCounts,
+      pool: [],
+    },
+  };
+}
+
+/** How step judgments are paid; null: they are not. */
+function stepPay(
+  config: TangoConfig,
+  { globalStep }: TangoStep,
+  { stepCounts }: JudgingState,
+): StepPay | null {
+  const { verifierSteps, prefixContinuations, verifierStepWeight } = camelCased(config.rewards);
+  if (verifierSteps === "none") return null;
+  return {
+    continuations: prefixContinuations,
+    sampling: rolloutSampling(config, streams.continuations, globalStep),
+    weight: verifierStepWeight,
+    counts: stepCounts,
   };
 }
 

@@ -11,6 +11,10 @@ const GOOD =
 Deno.test("a well-formed critique is read", () => {
   assert.deepEqual(parseCritique(GOOD), {
     stepJudgments: [true, false],
+    judgedSteps: [
+      { text: `a ${RIGHT}`, start: 19, end: 49 },
+      { text: `b ${WRONG}`, start: 49, end: 81 },
+    ],
     stepCount: 2,
     verdict: false,
     blocksInOrder: true,

@@ -117,7 +117,8 @@ const refused: [string, string, ConfigOverrides, string][] = [
     {},
     "FILE:5: rewards.qqqq is not a key; valid here: module, ground_truth_weight, " +
     "generator_format_weight, minimum_steps, overlong_buffer, overlong_penalty, " +
-    "verifier_correctness_weight, verifier_format_weight, verifier_judgment.",
+    "verifier_correctness_weight, verifier_format_weight, verifier_judgment, verifier_steps, " +
+    "prefix_continuations, verifier_step_weight.",
   ],
   [
     "a KL estimator that teaches nothing",

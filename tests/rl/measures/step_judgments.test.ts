@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { lastLetterTask } from "../../../src/data/last_letter.ts";
+import { arithmeticTask } from "../../../src/data/arithmetic.ts";
+import { stepJudgmentMetrics } from "../../../src/rl/measures/step_judgments.ts";
+import type { Verification } from "../../../src/rl/measures/verifier_metrics.ts";
+
+/** `+` stands for CORRECT or a right step, `-` for INCORRECT or a wrong one. */
+const signs = (text: string) => [...text].map((sign) => sign === "+");
+
+function judged(gold: string, boxes: string, rest: Partial<Verification> = {}): Verification {
+  return {
+    verdict: null,
+    solutionIsCorrect: !gold.includes("-"),
+    stepJudgments: signs(boxes),
+    stepCount: gold.length,
+    goldSteps: signs(gold),
+    ...rest,
+  };
+}
+
+const close = (actual: number | null, expected: number) =>
+  assert.ok(actual !== null && Math.abs(actual - expected) < 1e-12, `${actual} is not ${expected}`);
+
+Deno.test("first errors, by hand", () => {
+  const metrics = stepJudgmentMetrics([
+    // Found; found too early; not found; not each step judged.
+    judged("+--", "+-+"),
+    judged("+--", "--+"),
+    judged("++-", "+++"),
+    judged("+-", "-"),
+    // Passed; blamed; passed.
+    judged("++", "++"),
+    judged("+++", "++-"),
+    judged("+", "+"),
+  ]);
+  close(metrics.firstErrorAccuracy, 1 / 4);
+  // Harmonic mean of 1/4 and 2/3.
+  close(metrics.stepF1, 2 * (1 / 4) * (2 / 3) / (1 / 4 + 2 / 3));
+});
+
+Deno.test("within wrong solutions: to call all of their steps wrong tells nothing", () => {
+  const blunt = [judged("++-", "---"), judged("+--", "---"), judged("+++", "+++")];
+  const { stepBalancedAccuracyInWrong, stepAurocInWrong } = stepJudgmentMetrics(blunt);
+  close(stepBalancedAccuracyInWrong, 0.5);
+  close(stepAurocInWrong, 0.5);
+  const metrics = stepJudgmentMetrics([judged("++-", "+--"), judged("+--", "++-")]);
+  // Right steps: 2 of 3 called right; wrong ones: 2 of 3 called wrong.
+  close(metrics.stepBalancedAccuracyInWrong, 2 / 3);
+  // Scores of wrong steps 1 0 1, of right ones 0 1 0: of 9 pairs 4 won, 4 + 1 - 1 = 4 tied, 1 lost.
+  close(metrics.stepAurocInWrong, (4 + 4 / 2) / 9);
+});
+
+Deno.test("several critiques of a solution give its steps a score between 0 and 1", () => {
+  const [one, other] = [{}, {}];
+  const metrics = stepJudgmentMetrics([
+    judged("+-", "+-", { solution: one }),
+    judged("+-", "--", { solution: one }),
+    judged("+-", "+-", { solution: one }),
+    // Does not judge each step: no score.
+    judged("+-", "-", { solution: one }),
+    judged("+-", "-", { solution: other }),
+  ]);
+  // Wrong steps 1 and 0.5, right ones 1/3 and 0.5: won, won, won, tied.
+  close(metrics.stepAurocInWrong, 3.5 / 4);
+});
+
+Deno.test("a wrong solution with right steps alone is wrong, and nothing of it can be told apart", () => {
+  const metrics = stepJudgmentMetrics([judged("++", "++", { solutionIsCorrect: false })]);
+  assert.deepEqual(metrics, {
+    stepF1: null,
+    firstErrorAccuracy: null,
+    stepBalancedAccuracyInWrong: null,
+    stepAurocInWrong: null,
+    ownResultDiffersShare: null,
+  });
+});
+
+Deno.test("whether the critique's own result differs, at wrong steps alone", () => {
+  const metrics = stepJudgmentMetrics([
+    judged("+--", "+--", { ownResultDiffers: [true, true, false] }),
+    judged("--", "--", { ownResultDiffers: [null, true] }),
+    judged("-", "-"),
+  ]);
+  close(metrics.ownResultDiffersShare, 2 / 4);
+});
+
+Deno.test("a critique's own result is read beside the claim", () => {
+  const read = (task: typeof lastLetterTask, critiqueStep: string, step: string) =>
+    task.readOwnResult?.(critiqueStep, step) ?? null;
+  const wrong = " \\boxed{INCORRECT}";
+  assert.deepEqual(read(lastLetterTask, `cat:t=a${wrong}`, "cat:a"), { own: "t", claim: "a" });
+  // It copies the claim, or claims what the step does not say.
+  assert.deepEqual(read(arithmeticTask, `7+5=0=0${wrong}`, "7+5=0"), { own: "0", claim: "0" });
+  assert.deepEqual(read(arithmeticTask, `7+5=2=2${wrong}`, "7+5=0"), { own: "2", claim: "0" });
+  assert.deepEqual(read(arithmeticTask, `-:-=3${wrong}`, "1+2=3"), { own: "-", claim: "3" });
+  assert.deepEqual(read(lastLetterTask, `cat:t=?${wrong}`, "cat"), { own: "t", claim: "?" });
+  for (const none of [`so it is${wrong}`, "cat:t", `cat=a${wrong}`]) {
+    assert.equal(read(lastLetterTask, none, "cat:a"), null, none);
+  }
+});

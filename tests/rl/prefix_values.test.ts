@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { lastLetterTask } from "../../src/data/last_letter.ts";
+import { renderSolution } from "../../src/data/solution_text.ts";
+import type { Problem } from "../../src/data/task.ts";
+import { alone } from "../../src/distributed/communicator.ts";
+import { onEveryRank } from "../../src/distributed/placed.ts";
+import { rollout } from "../../src/engine/sampling/rollout.ts";
+import { Sampler } from "../../src/engine/sampling/sampler.ts";
+import type { Gpu } from "../../src/gpu/gpu.ts";
+import { loadModelFolder } from "../../src/model/weights/model_folder.ts";
+import type { Policy } from "../../src/rl/policy.ts";
+import { prefixValues, type ValuedSolution } from "../../src/rl/prefix_values.ts";
+import { generatorTemplate } from "../../src/rl/prompt_template.ts";
+import type { ProblemSource } from "../../src/rl/responses.ts";
+import { SampledAhead } from "../../src/rl/sampled_ahead.ts";
+import { parseSolution } from "../../src/rl/text/parse_solution.ts";
+import { onEveryGpu } from "../kernels/harness.ts";
+import { tinyPolicies } from "../run/tiny_policies.ts";
+
+const source: ProblemSource<Problem> = {
+  question: ({ question }) => question,
+  referenceAnswer: ({ answer }) => answer,
+  sourceName: () => "last-letter",
+  isCorrect: (problem, answer) => lastLetterTask.isCorrectAnswer(problem, answer),
+  isSameAnswer: (_, answer, other) => answer === other,
+};
+
+const template = generatorTemplate(
+  fileURLToPath(new URL("../../configs/prompts/generator.txt", import.meta.url)),
+);
+
+const sampling = { temperature: 1, topK: 0, topP: 1, minP: 0, seed: 7, stream: 12, step: 3 };
+
+/** The tiny generator, which solves a part of its problems of one word of two letters. */
+async function tinyGenerator(gpu: Gpu, maximumResponse: number) {
+  const { model, tokenizer, stopTokens } = await loadModelFolder(gpu, tinyPolicies.generator, {
+    trained: false,
+  });
+  const policy: Policy<unknown> = {
+    tokenizer,
+    template: null,
+    stopTokens,
+    maximumResponse,
+    maximumPrompt: null,
+    config: model.config,
+    parameterCount: model.parameterCount,
+    isTrained: false,
+    engine: onEveryRank(alone, {
+      model,
+      sampler: new Sampler(model, { slots: 6, stepsBetweenReadbacks: 4 }),
+      trainer: null,
+      ahead: new SampledAhead(),
+      reference: null,
+    }),
+  };
+  return policy;
+}
+
+/** A written solution in the generator's tokens. */
+function written(
+  { tokenizer, stopTokens }: Policy<unknown>,
+  question: string,
+  steps: readonly string[],
+  answer: string,
+): ValuedSolution<Problem> {
+  const problem = { question, answer: question[question.length - 1], goldSteps: [] };
+  const text = renderSolution({ steps, answer });
+  const tokens = Uint32Array.of(...tokenizer.encode(text), stopTokens[0]);
+  const prompt = tokenizer.encode(template.render({ question }));
+  return {
+    problem,
+    prompt,
+    rollout: { sequenceId: 0, tokens, logProbs: new Float32Array(tokens.length), finished: true },
+    tokenTexts: tokenizer.decodeEach(tokens),
+    parsed: parseSolution(text),
+    correct: lastLetterTask.isCorrectAnswer(problem, answer),
+  };
+}
+
+onEveryGpu("prefix values: shares of right answers from the end of each step", async (gpu) => {
+  const generator = await tinyGenerator(gpu, 48);
+  const { here } = generator.engine;
+  assert.ok(here);
+  try {
+    const solutions = [
+      written(generator, "ab", ["ab:b"], "b"),
+      written(generator, "cd", ["cd:c"], "c"),
+      written(generator, "ef", ["ef:e", "ef:f"], "e"),
+      written(generator, "gh", [], "h"),
+    ];
+    const count = 5;
+    const { values, sampledTokens } = await prefixValues(
+      generator,
+      source,
+      solutions,
+      count,
+      sampling,
+    );
+    // The same by hand: each continuation by itself, its text searched for its last box.
+    let sequenceId = 0, tokens = 0;
+    const expected: number[][] = [];
+    for (const { problem, prompt, rollout: { tokens: own }, correct } of solutions) {
+      const text = generator.tokenizer.decode(own);
+      const ofSteps: number[] = [];
+      for (const { index } of text.matchAll(/<\/step>/g)) {
+        const until = generator.tokenizer.encode(text.slice(0, index + "</step>".length));
+        let right = correct ? 1 : 0;
+        for (let i = 0; i < count; i++, sequenceId++) {
+          const asked = { prompt: Uint32Array.of(...prompt, ...until), sequenceIds: [sequenceId] };
+          const [[response]] = await rollout(here.sampler, [asked], {
+            ...sampling,
+            stopTokens: generator.stopTokens,
+            maximumResponse: 48 - until.length,
+          });
+          tokens += response.tokens.length;
+          const whole = generator.tokenizer.decode([...until, ...response.tokens]);
+          if (/<answer>\\boxed\{(.*)\}<\/answer>/.exec(whole)?.[1] === problem.answer) right++;
+        }
+        ofSteps.push(right / (count + 1));
+      }
+      expected.push(ofSteps);
+    }
+    assert.deepEqual(values, expected);
+    assert.equal(sampledTokens, tokens);
+    assert.deepEqual(values.map(({ length }) => length), [1, 1, 2, 0]);
+    // Or nothing would have been told apart.
+    assert.ok(new Set(values.flat()).size > 1, String(values));
+  } finally {
+    here.sampler.close();
+    here.model.release();
+  }
+});
+
+onEveryGpu(
+  "prefix values: a beginning without room is worth its own solution's outcome",
+  async (gpu) => {
+    const longer = await tinyGenerator(gpu, 48);
+    const { length } = longer.tokenizer.encode("<think><step>ab:b</step>");
+    const generator = { ...longer, maximumResponse: length };
+    const { here } = generator.engine;
+    assert.ok(here);
+    try {
+      const solutions = [
+        written(generator, "ab", ["ab:b"], "b"),
+        written(generator, "ab", ["ab:b"], "c"),
+      ];
+      const found = await prefixValues(generator, source, solutions, 3, sampling);
+      assert.deepEqual(found, { values: [[1], [0]], sampledTokens: 0 });
+    } finally {
+      here.sampler.close();
+      here.model.release();
+    }
+  },
+);

@@ -1,0 +1,64 @@
+/** Step judgments that are paid, and verifier batches from a pool: whole runs of tiny policies. */
+
+import assert from "node:assert/strict";
+import { readJsonLines } from "../../../src/run/store/json_lines_log.ts";
+import type { MetricsLine } from "../../../src/run/store/metrics_log.ts";
+import { RunFolder } from "../../../src/run/store/run_folder.ts";
+import { assertSameFiles } from "../killable_runs.ts";
+import { comparedFiles, RankRuns } from "../ranks/rank_runs.ts";
+
+/** V (warm-up), then G G V twice: the first verifier step has no pool to draw from. */
+const course = {
+  rewards: {
+    verifier_judgment: "both",
+    verifier_steps: "prefix",
+    prefix_continuations: 2,
+    verifier_step_weight: 0.5,
+  },
+  class_reweighting: { method: "inverse", scale: "average", pool: 12 },
+  schedule: {
+    verifier_warmup_steps: 1,
+    generator_steps: 2,
+    verifier_steps: 1,
+    total_training_steps: 7,
+    test_frequency: 0,
+    save_frequency: 1,
+  },
+};
+
+Deno.test({
+  name: "paid judgments: the same bytes on any ranks and after a kill",
+  // The GPU outlives its closing by a few timers.
+  sanitizeOps: false,
+  sanitizeResources: false,
+  fn: async (test) => {
+    await using runs = new RankRuns();
+    const config = runs.config(course);
+
+    await test.step("verifier steps judge what generator steps made", async () => {
+      await runs.train("whole", 1, config);
+      const lines = readJsonLines<MetricsLine>(RunFolder.open(runs.path("whole")).metrics);
+      const steps = lines.filter(({ phase }) => phase === "verifier");
+      assert.deepEqual(steps.map((line) => line["verifier/frac_from_pool"]), [0, 1, 1]);
+      for (const line of steps) {
+        assert.equal(line["sampling/logp_difference/max"], 0, `step ${line.step}`);
+        assert.ok(Number(line["verifier/grad_norm"]) > 0, `step ${line.step}`);
+        const reward = Number(line["verifier/step_reward"]);
+        assert.ok(reward >= 0 && reward <= 1, `step ${line.step}`);
+        assert.ok(Number(line["verifier/prefix_worth"]) >= Number(line["verifier/prefix_value"]));
+      }
+    });
+
+    await test.step("killed before a verifier step, resumed on two ranks", async () => {
+      await runs.trainUntil("killed", 1, config, 4);
+      await runs.train("killed", 2, config, { resume: true });
+      assertSameFiles(runs.path("killed"), runs.path("whole"), comparedFiles);
+    });
+
+    await test.step("the verifier on a rank of its own", async () => {
+      const placement = { generator: "1", verifier: "0" };
+      await runs.train("apart", 2, runs.config({ ...course, placement }));
+      assertSameFiles(runs.path("apart"), runs.path("whole"), comparedFiles);
+    });
+  },
+});
