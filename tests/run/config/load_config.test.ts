@@ -185,7 +185,7 @@ const refused: [string, string, ConfigOverrides, string][] = [
   ],
   [
     "oracle judgments about problems of files",
-    MINIMAL + "data: {train: [problems.jsonl]}\nadvantage: {judgments: oracle}\n",
+    MINIMAL + "data: {train: [{path: problems.jsonl}]}\nadvantage: {judgments: oracle}\n",
     {},
     'FILE:6: advantage.judgments is "oracle"; expected verifier, permuted or constant, because the ' +
     "problems of files have no true labels of steps (an embedded task's have, with data: null).",
