@@ -119,7 +119,9 @@ ${whatRan(config, facts, lines).map(([key, value]) => `| ${key} | ${value} |`).j
   answering CORRECT, or always INCORRECT, gives 50 %, whatever the generator does.
 - **Rewards, lengths and steps** are means over the first and the last ${BATCHES} training batches that
   have them. Solutions that get longer or change their number of steps while the accuracy stands still
-  are the first sign of reward hacking, and so are steps that are empty or repeat something: look at \`${basename(run.samples)}\`.
+  are the first sign of reward hacking, and so are steps that are empty or repeat something: look at \`${
+    basename(run.samples)
+  }\`.
 ${onPolicyNote(lines)}
 Files: \`${basename(run.configuration)}\` is the configuration with every default filled in,
 \`${basename(run.metrics)}\` has one line per step and evaluation, \`${
