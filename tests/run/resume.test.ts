@@ -23,7 +23,7 @@ const compared = [
 /** The same of a run that trains adapters. */
 const comparedAdapters = compared.map((file) => file.replace("/model.", "/adapter_model."));
 
-/** Adapters of both policies, and a loss that leaves responses out. */
+/** Adapters of both policies, a loss that leaves responses out, and an α that goes by moving averages. */
 const adapters = [
   ...[
     "--set",
@@ -32,6 +32,7 @@ const adapters = [
     "verifier.lora={rank: 8, targets: [v_proj, down_proj]}",
   ],
   ...["--set", "loss.objective=gspo", "--set", "loss.mask_truncated=true"],
+  ...["--set", "advantage.process=own-step", "--set", "advantage.alpha.schedule=earned"],
 ];
 
 /** Steps: G (warm-up), V (warm-up), then G G V twice. */

@@ -35,6 +35,6 @@ export function firstErrorAdvantages(
     const { isCorrect, judgments } = responses[i];
     if (isCorrect || judgments === null || !(row[0] < 0)) return row;
     const weights = layOnSteps(responses[i], errorSoFar(judgments, isSoft), 1);
-    return row.map((advantage, token) => weights[token] * advantage);
+    return row.map((advantage, token) => (weights[token] ?? 1) * advantage);
   });
 }

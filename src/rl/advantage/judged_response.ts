@@ -13,20 +13,18 @@ export interface JudgedResponse extends ScoredResponse {
 }
 
 /**
- * A number for each token from the first to the last that has one: the value of its own step, which holds the
- * tokens from the end of the step before (exclusive) to its own end. Tokens after the last step get `after`,
- * or none when that is null.
+ * A number for each token: the value of its own step, which holds the tokens from the end of the step before
+ * (exclusive) to its own end, and `after` for those after the last step. Null where there is none.
  */
 export function layOnSteps(
   { responseLength, ownStepEnds }: JudgedResponse,
-  values: readonly number[],
+  values: readonly number[] | null,
   after: number | null,
-): number[] {
-  const length = after === null ? (ownStepEnds.at(-1) ?? -1) + 1 : responseLength;
+): (number | null)[] {
   let step = 0;
-  return Array.from({ length }, (_, token) => {
+  return Array.from({ length: responseLength }, (_, token) => {
     while (step < ownStepEnds.length && ownStepEnds[step] < token) step++;
-    return values[step] ?? after ?? 0;
+    return step === ownStepEnds.length ? after : values && values[step];
   });
 }
 

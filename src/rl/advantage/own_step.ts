@@ -5,20 +5,20 @@ import { whitenRows } from "./whiten.ts";
 
 const WRONG = -1;
 
-/** Judgments of a response's steps, then one of -1 for each that is missing. */
+/** What is said of a response. */
 interface Counted {
-  readonly steps: readonly number[];
+  /** A judgment of each step; null when nothing is said of any. */
+  readonly steps: readonly number[] | null;
+  /** One of -1 for each step that is missing. */
   readonly missing: readonly number[];
 }
 
-function counted({ judgments, ownStepEnds, missingSteps }: JudgedResponse): Counted {
-  return {
-    steps: judgments ?? ownStepEnds.map(() => WRONG),
-    missing: new Array<number>(missingSteps).fill(WRONG),
-  };
+function counted({ isCorrect, judgments, ownStepEnds, missingSteps }: JudgedResponse): Counted {
+  const unread = isCorrect ? null : ownStepEnds.map(() => WRONG);
+  return { steps: judgments ?? unread, missing: new Array<number>(missingSteps).fill(WRONG) };
 }
 
-const all = ({ steps, missing }: Counted) => [...steps, ...missing];
+const all = ({ steps, missing }: Counted) => [...(steps ?? []), ...missing];
 
 /** A group's judgments, each less the mean of those of the other responses; 0 without others. */
 function lessTheOthers(group: readonly Counted[]): Counted[] {
@@ -26,7 +26,7 @@ function lessTheOthers(group: readonly Counted[]): Counted[] {
     const others = group.filter((other) => other !== own).flatMap(all);
     const baseline = mean(others);
     const adjust = (judgment: number) => others.length === 0 ? 0 : judgment - baseline;
-    return { steps: own.steps.map(adjust), missing: own.missing.map(adjust) };
+    return { steps: own.steps && own.steps.map(adjust), missing: own.missing.map(adjust) };
   });
 }
 
@@ -38,7 +38,7 @@ function adjustedTogether(
   const adjusted = adjust(group.flatMap(all));
   let next = 0;
   return group.map(({ steps, missing }) => ({
-    steps: adjusted.slice(next, next += steps.length),
+    steps: steps && adjusted.slice(next, next += steps.length),
     missing: adjusted.slice(next, next += missing.length),
   }));
 }
@@ -47,8 +47,10 @@ function adjustedTogether(
  * Advantage of every response token from the judgment of its own step alone; one row [T] per response. The
  * judgments are not divided by the number of steps. Each missing step is one more judgment of -1; these take
  * part in the standardisation one by one and lie on the tokens after the last step, which get their common
- * value once. Without missing steps those tokens get 0. A solution of which no critique judged all steps
- * counts as flagged in each: not to be readable must not pay.
+ * value once. Without missing steps those tokens get 0.
+ *
+ * A solution of which no critique judged all steps goes by its answer: a wrong one counts as flagged in each
+ * step, so that it cannot hide; a right one, which need not, gets 0 for its steps and takes no part.
  *
  * - `grpo`: all judgments of the group by their own mean and sample std.
  * - `dr_grpo`: less their mean.
@@ -68,14 +70,21 @@ export function ownStepAdvantages(
   const lay = (i: number, { steps, missing }: Counted) =>
     layOnSteps(responses[i], steps, missing[0] ?? null);
   if (estimator === "reinforce++") {
-    whitenRows(judged.map((one, i) => lay(i, one))).forEach((row, i) => advantages[i].set(row));
+    const laid = judged.map((one, i) => lay(i, one));
+    const whitened = whitenRows(laid.map((row) => row.filter((value) => value !== null)));
+    laid.forEach((row, i) => {
+      let next = 0;
+      advantages[i].set(row.map((value) => value === null ? 0 : whitened[i][next++]));
+    });
     return advantages;
   }
   const adjust = estimator === "grpo" ? groupNormalised : groupCentred;
   for (const members of groupIndices(responses.map(({ group }) => group))) {
     const group = members.map((i) => judged[i]);
     const adjusted = estimator === "rloo" ? lessTheOthers(group) : adjustedTogether(group, adjust);
-    members.forEach((i, position) => advantages[i].set(lay(i, adjusted[position])));
+    members.forEach((i, position) =>
+      advantages[i].set(lay(i, adjusted[position]).map((value) => value ?? 0))
+    );
   }
   return advantages;
 }

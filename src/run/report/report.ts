@@ -7,6 +7,7 @@ import { describeChanges } from "./changes.ts";
 import { drawCurves, metricPoints } from "./curves.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { readJsonLines } from "../store/json_lines_log.ts";
+import { needsVerifier } from "../../rl/advantage/step_judgments.ts";
 import { METRIC } from "../store/metric_names.ts";
 import { formatBytes } from "../../base/format_bytes.ts";
 import type { MetricsLine } from "../store/metrics_log.ts";
@@ -56,8 +57,14 @@ const TRAINED: readonly Row[] = [
   training("verifier reward", METRIC.verifierReward, 3),
   training("generator response length (tokens)", METRIC.generatorLength, 1),
   training("steps in a solution", METRIC.generatorSteps, 2),
+  averagedShare("solutions with more steps than needed", METRIC.moreSteps),
+  averagedShare("solutions with fewer steps than needed", METRIC.fewerSteps),
+  averagedShare("steps without a letter or digit", METRIC.emptySteps),
+  averagedShare("steps that repeat the question or an earlier one", METRIC.repeatedSteps),
+  training("tokens in a step", METRIC.stepTokens, 1),
   training("verifier response length (tokens)", METRIC.verifierLength, 1),
   { label: "α, share of the process advantage", metric: METRIC.alpha, format: decimals(4) },
+  share("step judgments, balanced accuracy about answers", METRIC.judgmentQuality),
 ];
 
 /** Writes report.md and curves.svg into a run's folder from its metrics.jsonl. */
@@ -114,7 +121,9 @@ ${whatRan(config, facts, lines).map(([key, value]) => `| ${key} | ${value} |`).j
   answering CORRECT, or always INCORRECT, gives 50 %, whatever the generator does.
 - **Rewards, lengths and steps** are means over the first and the last ${BATCHES} training batches that
   have them. Solutions that get longer or change their number of steps while the accuracy stands still
-  are the first sign of reward hacking: look at \`${basename(run.samples)}\`.
+  are the first sign of reward hacking, and so are steps that are empty or repeat something: look at \`${
+    basename(run.samples)
+  }\`.
 ${onPolicyNote(lines)}
 Files: \`${basename(run.configuration)}\` is the configuration with every default filled in,
 \`${basename(run.metrics)}\` has one line per step and evaluation, \`${
@@ -144,7 +153,11 @@ export function methodName({ generator, verifier, advantage }: TangoConfig): str
     "reinforce++": "REINFORCE++",
   };
   const name = estimator[advantage.estimator];
-  if (verifier === null) return `${name} alone`;
+  if (verifier === null) {
+    return needsVerifier(advantage.judgments)
+      ? `${name} alone`
+      : `${name} with ${advantage.judgments} step judgments`;
+  }
   if (!generator.trained) return `the verifier's ${name} with a frozen generator`;
   return verifier.trained ? `RL Tango (${name})` : `${name} with a frozen verifier`;
 }
@@ -223,6 +236,10 @@ function lastStep(lines: readonly MetricsLine[]): number {
 
 function share(label: string, metric: string): Row {
   return { label, metric, format: percent, formatChange: points };
+}
+
+function averagedShare(label: string, metric: string): Row {
+  return { ...share(label, metric), averaged: BATCHES };
 }
 
 function training(label: string, metric: string, digits: number): Row {

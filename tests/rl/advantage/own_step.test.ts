@@ -63,13 +63,27 @@ Deno.test("own step, REINFORCE++: whitened over the tokens that belong to a step
   assertClose(rows[1], [0.8 / scale, -1.2 / scale]);
 });
 
-Deno.test("own step: not to be readable is no better than to be flagged in each step", () => {
+Deno.test("own step: for a wrong solution not to be readable is to be flagged in each step", () => {
   const others = [judged(3, [0, 2], [1, -1]), judged(2, [1], [1])];
   for (const estimator of ["grpo", "dr_grpo", "rloo", "reinforce++"] as const) {
     const [unread] = ownStepAdvantages([judged(4, [1, 3], null), ...others], estimator);
     const [flagged] = ownStepAdvantages([judged(4, [1, 3], [-1, -1]), ...others], estimator);
     assert.deepEqual(unread, flagged);
     assert.ok(unread.every((advantage) => advantage < 0));
+  }
+});
+
+Deno.test("own step: a right solution that could not be read takes no part", () => {
+  const unread = judged(4, [1, 2], null, { isCorrect: true, missingSteps: 1 });
+  const others = [judged(3, [0, 1], [1, -1]), judged(1, [0], [1])];
+  // 1, -1, 1 and the missing -1: mean 0.
+  for (const estimator of ["dr_grpo", "reinforce++"] as const) {
+    const rows = ownStepAdvantages([unread, ...others], estimator);
+    // Tokens of the whole batch that belong to a step or miss one: -1; 1, -1; 1.
+    const scale = estimator === "dr_grpo" ? 1 : Math.sqrt(4 / 3 + 1e-8);
+    assertClose(rows[0], [0, 0, 0, -1 / scale]);
+    assertClose(rows[1], [1 / scale, -1 / scale, 0]);
+    assertClose(rows[2], [1 / scale]);
   }
 });
 

@@ -185,6 +185,26 @@ const refused: [string, string, ConfigOverrides, string][] = [
     '--gpu: gpu is "cuda"; expected one of auto, native, dawn.',
   ],
   [
+    "oracle judgments about problems of files",
+    MINIMAL + "data: {train: [{path: problems.jsonl}]}\nadvantage: {judgments: oracle}\n",
+    {},
+    'FILE:6: advantage.judgments is "oracle"; expected verifier, permuted or constant, because the ' +
+    "problems of files have no true labels of steps (an embedded task's have, with data: null).",
+  ],
+  [
+    "an oracle's accuracy without the oracle",
+    MINIMAL + "advantage: {oracle_accuracy: 0.8}\n",
+    {},
+    "FILE:5: advantage.oracle_accuracy is 0.8; expected 1, because advantage.judgments is verifier.",
+  ],
+  [
+    "judgments that cannot earn",
+    MINIMAL + "advantage: {judgments: constant, alpha: {schedule: earned}}\n",
+    {},
+    'FILE:5: advantage.alpha.schedule is "earned"; expected exp, linear, cosine or none, because ' +
+    "advantage.judgments constant earns nothing.",
+  ],
+  [
     "a group of one",
     MINIMAL + "rollout: {group_size: 1}\n",
     {},

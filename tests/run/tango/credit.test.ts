@@ -1,0 +1,222 @@
+/** Forms of credit and sources of judgments in whole runs, recomputed from what the runs logged. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { lastLetterTask } from "../../../src/data/last_letter.ts";
+import type { Gpu } from "../../../src/gpu/gpu.ts";
+import { tangoConfigSchema } from "../../../src/run/config/config_schema.ts";
+import { readJsonLines } from "../../../src/run/store/json_lines_log.ts";
+import type { MetricsLine } from "../../../src/run/store/metrics_log.ts";
+import { RunFolder } from "../../../src/run/store/run_folder.ts";
+import type { Sample } from "../../../src/run/store/samples_log.ts";
+import { gpuOf } from "../../kernels/harness.ts";
+import { loggedRun } from "../logged_run.ts";
+import { tinyPolicies, tinyTask } from "../tiny_policies.ts";
+
+const groupSize = 4;
+
+interface Logged {
+  readonly line: MetricsLine;
+  readonly groups: readonly (readonly Sample[])[];
+}
+
+/** A run's generator steps. Problems of two steps are too hard for the tiny policies. */
+async function run(
+  gpu: Gpu,
+  folder: string,
+  advantage: object,
+  verifier: string | null,
+  longest = 2,
+): Promise<Logged[]> {
+  const optimizer = { learning_rate: 0.003 };
+  const config = tangoConfigSchema.parse({
+    seed: 2,
+    task: { ...tinyTask, maximum_steps: longest },
+    generator: { model: tinyPolicies.generator, max_response_length: 48, optimizer },
+    verifier: verifier && { model: verifier, max_response_length: 64, optimizer },
+    rollout: { batch_size: 6, group_size: groupSize, verifications_per_solution: 2 },
+    advantage: { estimator: "dr_grpo", ...advantage },
+    schedule: {
+      generator_steps: 1,
+      verifier_steps: verifier ? 1 : 0,
+      total_training_steps: verifier ? 5 : 2,
+      test_frequency: 0,
+      save_frequency: 0,
+    },
+    evaluation: { problems: 2 },
+    tuning: "default",
+    samples_per_step: 24,
+  });
+  const lines = await loggedRun(gpu, config, folder);
+  const samples = readJsonLines<Sample>(RunFolder.open(folder).samples);
+  return lines.filter(({ phase }) => phase === "generator").map((line) => {
+    const own = samples.filter(({ step, phase }) => phase === "generator" && step === line.step);
+    assert.equal(own.length, 24);
+    return {
+      line,
+      groups: [0, 1, 2, 3, 4, 5].map((g) => own.slice(g * groupSize, (g + 1) * groupSize)),
+    };
+  });
+}
+
+const mean = (values: readonly number[]) =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** The mean over critiques that judged all steps; null without such. */
+function critiqued({ steps, critiques }: Sample): number[] | null {
+  const whole = critiques.filter(({ stepJudgments }) => stepJudgments.length === steps.length);
+  if (steps.length > 0 && whole.length === 0) return null;
+  return steps.map((_, k) => mean(whole.map(({ stepJudgments }) => stepJudgments[k] ? 1 : -1)));
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+}
+
+/** Expects each sample's advantages to be those of own-step credit under Dr. GRPO. */
+function expectOwnStep(
+  group: readonly Sample[],
+  judgments: readonly (readonly number[] | null)[],
+  expected: number,
+  alpha: number,
+): number {
+  const outcome = mean(group.map(({ correct }) => correct ? 1 : 0));
+  const missing = group.map(({ steps }) => Math.max(0, expected - steps.length));
+  const counted = group.map(({ steps, correct }, i) =>
+    judgments[i] ?? (correct ? [] : steps.map(() => -1))
+  );
+  const all = counted.flatMap((own, i) => [...own, ...new Array<number>(missing[i]).fill(-1)]);
+  const centre = all.length === 1 ? 0 : mean(all);
+  let moved = 0;
+  group.forEach(({ steps, correct, stepAdvantages, outcomeAdvantage, tokens }, i) => {
+    const ofOutcome = (1 - alpha) * ((correct ? 1 : 0) - outcome);
+    assert.ok(Math.abs(Number(outcomeAdvantage) - ofOutcome) < 1e-6);
+    steps.forEach((_, k) => {
+      const ofStep = counted[i].length === 0 ? 0 : alpha * (counted[i][k] - centre);
+      assert.ok(
+        Math.abs(Number(stepAdvantages?.[k]) - ofOutcome - ofStep) < 1e-6,
+        `${stepAdvantages} of ${JSON.stringify(counted)}, ${expected} expected`,
+      );
+      if (ofStep !== 0) moved++;
+    });
+    const packed = tokens?.advantages.at(-1);
+    const last = Array.isArray(packed) ? packed[0] : packed;
+    const ofMissing = missing[i] > 0 ? alpha * (-1 - centre) : 0;
+    // Packed numbers have four digits, and the last token may end a step.
+    if (steps.length === 0 || tokens === undefined || missing[i] > 0) {
+      assert.ok(Math.abs(Number(last) - ofOutcome - ofMissing) < 1e-3, `${last}`);
+    }
+  });
+  return moved;
+}
+
+/** Balanced accuracy of "all steps CORRECT" about the outcome, from counts that move by a fifth. */
+function movingQuality(steps: readonly Logged[]): number[] {
+  let counts: number[] | null = null;
+  return steps.map(({ groups }) => {
+    const fresh = [0, 0, 0, 0];
+    for (const sample of groups.flat()) {
+      const judgments = critiqued(sample);
+      if (judgments?.length === 0) continue;
+      const passes = judgments !== null && judgments.every((one) => one > 0);
+      fresh[sample.correct ? 0 : 2]++;
+      if (sample.correct ? passes : judgments !== null && !passes) fresh[sample.correct ? 1 : 3]++;
+    }
+    counts = counts === null ? fresh : counts.map((count, i) => 0.8 * count + 0.2 * fresh[i]);
+    return (counts[1] / counts[0] + counts[3] / counts[2]) / 2;
+  });
+}
+
+const numberOf = (line: MetricsLine, name: string) => Number(line[name]);
+
+Deno.test({
+  name: "credit: runs follow the forms and sources that they are told",
+  // The device outlives a test on purpose: it is opened once per process.
+  sanitizeOps: false,
+  sanitizeResources: false,
+  fn: async (test) => {
+    const folder = Deno.makeTempDirSync();
+    const gpu = await gpuOf("native");
+    try {
+      await test.step("own step, earned: alpha goes by the step's own critiques too", async () => {
+        const alpha = { initial: 0.5, schedule: "earned" };
+        const advantage = { process: "own-step", alpha };
+        const steps = await run(gpu, join(folder, "earned"), advantage, tinyPolicies.verifier, 1);
+        assert.equal(steps.length, 3);
+        const qualities = movingQuality(steps);
+        let moved = 0;
+        steps.forEach(({ line, groups }, i) => {
+          const q = numberOf(line, "advantage/judgment_quality");
+          assert.ok(Math.abs(q - qualities[i]) < 1e-12, `${q}, not ${qualities[i]}`);
+          const expected = 0.5 * Math.max(0, 2 * q - 1);
+          assert.ok(Math.abs(numberOf(line, "generator/alpha") - expected) < 1e-12);
+          for (const group of groups) {
+            const right = group.filter(({ correct }) => correct);
+            const counts = (right.length > 0 ? right : group).map((one) => one.steps.length);
+            moved += expectOwnStep(group, group.map(critiqued), median(counts), expected);
+          }
+        });
+        assert.ok(new Set(steps.map(({ line }) => line["generator/alpha"])).size > 1);
+        assert.ok(moved > 0, "no judgment changed an advantage: nothing is tested");
+      });
+      await test.step("oracle: true labels and numbers of steps, without a verifier", async () => {
+        const advantage = {
+          process: "own-step",
+          judgments: "oracle",
+          alpha: { initial: 0.5, schedule: "none" },
+        };
+        const steps = await run(gpu, join(folder, "oracle"), advantage, null);
+        let moved = 0;
+        for (const { line, groups } of steps) {
+          assert.equal(line["generator/alpha"], 0.5);
+          assert.equal(line["generator/verdict_unparsed"], undefined);
+          assert.equal(
+            line["generator/frac_with_step_rewards"],
+            mean(
+              groups.flat().map(({ steps }) => steps.length > 0 ? 1 : 0),
+            ),
+          );
+          for (const group of groups) {
+            // A step for each word.
+            const words = group[0].problem.split(" ").length;
+            const goldSteps = group[0].problem.split(" ").map((word) => `${word}:${word.at(-1)}`);
+            const problem = { question: "", answer: "", goldSteps };
+            const labels = group.map(({ steps }) =>
+              lastLetterTask.labelSteps(problem, steps).map((label) => label ? 1 : -1)
+            );
+            assert.ok(group.every(({ critiques }) => critiques.length === 0));
+            moved += expectOwnStep(group, labels, words, 0.5);
+          }
+        }
+        assert.ok(moved > 0, "no label changed an advantage: nothing is tested");
+      });
+      await test.step("permuted: each group's rewards are the verifier's, elsewhere", async () => {
+        const advantage = {
+          process: "own-step",
+          judgments: "permuted",
+          alpha: { initial: 0.5, schedule: "none" },
+        };
+        const steps = await run(gpu, join(folder, "permuted"), advantage, tinyPolicies.verifier);
+        let elsewhere = 0;
+        for (const group of steps.flatMap(({ groups }) => groups)) {
+          const own = group.map((sample) => critiqued(sample) ?? []);
+          const dealt = group.map(({ stepRewards }) => [...stepRewards ?? []]);
+          assert.deepEqual(dealt.map(({ length }) => length), own.map(({ length }) => length));
+          const sorted = (all: readonly number[][]) => all.flat().toSorted((a, b) => a - b);
+          assert.deepEqual(sorted(dealt), sorted(own));
+          if (JSON.stringify(dealt) !== JSON.stringify(own)) elsewhere++;
+        }
+        assert.ok(elsewhere > 0);
+      });
+      await test.step("constant: the published form's bias on the number of steps alone", async () => {
+        const advantage = { judgments: "constant", alpha: { initial: 0.5, schedule: "none" } };
+        const steps = await run(gpu, join(folder, "constant"), advantage, null);
+        for (const { steps: texts, stepRewards } of steps.flatMap(({ groups }) => groups.flat())) {
+          assert.deepEqual(stepRewards, texts.map(() => 1 / texts.length));
+        }
+      });
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
+  },
+});
