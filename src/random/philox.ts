@@ -22,6 +22,7 @@ export const streams = {
   validationProblems: 9,
   validation: 10,
   served: 11,
+  bootstrap: 32,
 } as const;
 
 const ROUNDS = 10;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { Gpu } from "../../src/gpu/gpu.ts";
-import { writeSeeds } from "../../src/run/compare/comparison_session.ts";
+import { writeSeeds } from "../../src/run/compare/comparison_folder.ts";
 import { RunEndpoint } from "../../src/run/control/endpoint/run_endpoint.ts";
 import { RunControl } from "../../src/run/control/run_control.ts";
 import { RunEvents } from "../../src/run/events/run_events.ts";

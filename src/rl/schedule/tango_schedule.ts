@@ -85,6 +85,23 @@ export function countGeneratorSteps(options: TangoScheduleOptions): number {
 }
 
 /**
+ * The fewest training steps that hold so many generator steps; null where the schedule never gets there.
+ *
+ * @param options but for their total
+ */
+export function stepsToReach(
+  options: Omit<TangoScheduleOptions, "totalTrainingSteps">,
+  generatorSteps: number,
+): number | null {
+  const left = generatorSteps - options.generatorWarmupSteps;
+  if (left <= 0) return generatorSteps;
+  if (options.generatorSteps === 0) return null;
+  const cycles = Math.ceil(left / options.generatorSteps) - 1;
+  return options.generatorWarmupSteps + options.verifierWarmupSteps + left +
+    cycles * options.verifierSteps;
+}
+
+/**
  * The step that follows a position, or null when the run is complete: generator warm-up, then verifier
  * warm-up, then cycles of n_G generator and n_V verifier steps.
  *

@@ -1,7 +1,7 @@
 /** The runs: found, described by a person, and started again. */
 
 import { z } from "@hono/zod-openapi";
-import { readSeeds } from "../../run/compare/comparison_session.ts";
+import { readSeeds } from "../../run/compare/comparison_folder.ts";
 import { RequestProblem } from "../http/problem.ts";
 import { json, jsonBody, route } from "../http/route.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
