@@ -10,6 +10,8 @@ export interface TangoScheduleOptions {
   readonly verifierSteps: number;
   /** Generator steps between evaluations; 0 switches evaluation off. */
   readonly testFrequency: number;
+  /** Verifier steps between evaluations, besides those by generator steps; 0 or left out: none. */
+  readonly verifierTestFrequency?: number;
   /** Generator steps between checkpoints; 0 switches saving off. */
   readonly saveFrequency: number;
 }
@@ -46,12 +48,13 @@ const counts = [
   "generatorSteps",
   "verifierSteps",
   "testFrequency",
+  "verifierTestFrequency",
   "saveFrequency",
 ] as const;
 
 function expectSound(options: TangoScheduleOptions): void {
   for (const name of counts) {
-    const value = options[name];
+    const value = options[name] ?? 0;
     if (!Number.isInteger(value) || value < 0) {
       throw new Error(`schedule ${name}: found ${value}, expected an integer of at least 0`);
     }
@@ -105,8 +108,8 @@ export function stepsToReach(
  * The step that follows a position, or null when the run is complete: generator warm-up, then verifier
  * warm-up, then cycles of n_G generator and n_V verifier steps.
  *
- * Evaluation is due before the first step and after every `testFrequency`-th generator step, the last
- * warm-up step and the last step; saving after the first step, every `saveFrequency`-th generator step,
+ * Evaluation is due before the first step and after every `testFrequency`-th generator step, every
+ * `verifierTestFrequency`-th verifier step, the last warm-up step and the last step; saving after the first step, every `saveFrequency`-th generator step,
  * the last warm-up step and the last step.
  * @throws Error naming the first option that cannot be used.
  */
@@ -121,6 +124,10 @@ export function nextStep(options: TangoScheduleOptions, position: TangoPosition)
     : "verifier";
   const globalStep = position.globalSteps + 1;
   const generatorStep = position.generatorSteps + (phase === "generator" ? 1 : 0);
+  const verifierStep = position.verifierSteps + (phase === "verifier" ? 1 : 0);
+  const { testFrequency, verifierTestFrequency = 0 } = options;
+  const isVerifierDue = testFrequency > 0 && verifierTestFrequency > 0 && phase === "verifier" &&
+    verifierStep % verifierTestFrequency === 0;
   const milestone = globalStep === options.totalTrainingSteps ||
     globalStep === warmupSteps(options);
   const isDue = (frequency: number) =>
@@ -130,10 +137,10 @@ export function nextStep(options: TangoScheduleOptions, position: TangoPosition)
     phase,
     stage,
     generatorStep,
-    verifierStep: position.verifierSteps + (phase === "verifier" ? 1 : 0),
+    verifierStep,
     alphaStep: position.generatorSteps - options.generatorWarmupSteps,
-    evaluateBefore: options.testFrequency > 0 && globalStep === 1,
-    evaluateAfter: isDue(options.testFrequency),
+    evaluateBefore: testFrequency > 0 && globalStep === 1,
+    evaluateAfter: isDue(testFrequency) || isVerifierDue,
     saveAfter: isDue(options.saveFrequency) || (options.saveFrequency > 0 && globalStep === 1),
   };
 }

@@ -166,6 +166,14 @@ function armOf(
   return { name, patch, config, needs };
 }
 
+/** Keys that say how many steps of each policy there are. */
+const STEPS = [
+  "generator_warmup_steps",
+  "verifier_warmup_steps",
+  "generator_steps",
+  "verifier_steps",
+] as const;
+
 /** Training steps of an arm; null when it has none to do. */
 function totalOf(
   base: TangoConfig,
@@ -173,7 +181,7 @@ function totalOf(
   steps: number | undefined,
 ): number | null {
   const generatorSteps = generatorStepsOf(base);
-  if (steps === undefined && isDeepStrictEqual(schedule, base.schedule)) {
+  if (steps === undefined && STEPS.every((key) => schedule[key] === base.schedule[key])) {
     return schedule.total_training_steps;
   }
   const total = stepsToReach(camelCased(schedule), steps ?? generatorSteps);

@@ -72,6 +72,13 @@ export function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfig
     const message = "false, because with schedule.test_frequency 0 nothing is evaluated";
     impossible(["schedule", "keep_best"], true, message);
   }
+  if (schedule.verifier_test_frequency > 0 && schedule.test_frequency === 0) {
+    impossible(
+      ["schedule", "verifier_test_frequency"],
+      schedule.verifier_test_frequency,
+      "0, because with schedule.test_frequency 0 nothing is evaluated",
+    );
+  }
   if (schedule.keep_best && value.data?.validation === null) {
     impossible(["data", "validation"], null, choosesByNothing("schedule.keep_best"));
   }

@@ -237,6 +237,9 @@ export const scheduleSchema = section({
   test_frequency: wholeNumber({ minimum: 0 }).default(10).describe(
     "Generator steps between two evaluations; 0 switches evaluation off.",
   ),
+  verifier_test_frequency: wholeNumber({ minimum: 0 }).default(0).describe(
+    "Verifier steps between two evaluations, besides those by generator steps; 0: none. For a verifier that is trained beside a generator that is not.",
+  ),
   save_frequency: wholeNumber({ minimum: 0 }).default(25).describe(
     "Generator steps between two checkpoints; 0 saves at the end and when stopped only. 50 in the published run.",
   ),

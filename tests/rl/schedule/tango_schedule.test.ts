@@ -49,6 +49,18 @@ Deno.test("evaluation and saving fall due where they should", () => {
   assert.deepEqual(due("saveAfter"), [1, 5, 7, 12, 13]);
 });
 
+Deno.test("evaluation by verifier steps comes besides that by generator steps", () => {
+  const dueIn = (options: TangoScheduleOptions) =>
+    run(options).filter(({ evaluateAfter }) => evaluateAfter).map(({ globalStep }) => globalStep);
+  // Verifier steps 2 and 4 are steps 4 and 9; the others as without.
+  assert.deepEqual(dueIn({ ...SMALL, verifierTestFrequency: 2 }), [4, 5, 6, 9, 10, 13]);
+  assert.deepEqual(dueIn({ ...SMALL, verifierTestFrequency: 0 }), dueIn(SMALL));
+  assert.deepEqual(dueIn({ ...SMALL, verifierTestFrequency: 2, testFrequency: 0 }), []);
+  // A generator that is not trained has a curve too.
+  const still = { ...SMALL, generatorWarmupSteps: 0, generatorSteps: 0, totalTrainingSteps: 7 };
+  assert.deepEqual(dueIn({ ...still, verifierTestFrequency: 2 }), [2, 3, 4, 6, 7]);
+});
+
 Deno.test("frequency 0 switches evaluation and saving off", () => {
   const steps = run({ ...SMALL, testFrequency: 0, saveFrequency: 0 });
   assert.ok(!steps.some((step) => step.evaluateBefore || step.evaluateAfter || step.saveAfter));
