@@ -1,11 +1,13 @@
 /** What lies in a comparison's folder beside the folders of its runs. */
 
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { stringify } from "yaml";
 import { UserError } from "../../base/user_error.ts";
 import { exists, writeFileAtomically } from "../../base/atomic_file.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { loadBaseConfig } from "../config/load_config.ts";
+import { readYamlFile } from "../config/yaml_file.ts";
 import { RunFolder } from "../store/run_folder.ts";
 import { type Arm, DEFAULT_ARMS, loadArms } from "./arms.ts";
 
@@ -63,6 +65,13 @@ export function createComparison(path: string, { base, arms, seeds }: StoredComp
   const patches = Object.fromEntries(arms.map(({ name, patch }) => [name, patch]));
   writeFileAtomically(comparisonFiles(path).arms, stringify({ arms: patches }));
   writeSeeds(path, seeds);
+}
+
+/** Whether a comparison's arms are those that it has unless told. */
+export function hasShippedArms(path: string): boolean {
+  const { arms } = comparisonFiles(path);
+  return !exists(arms) ||
+    isDeepStrictEqual(readYamlFile(arms).value, readYamlFile(DEFAULT_ARMS).value);
 }
 
 /**

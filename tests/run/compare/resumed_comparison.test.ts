@@ -18,7 +18,8 @@ const config = {
     ...{ generator_steps: 2, verifier_steps: 1, total_training_steps: 6 },
     ...{ test_frequency: 2, save_frequency: 2 },
   },
-  evaluation: { problems: 16 },
+  // Sampled, so that it is not all right from the start.
+  evaluation: { problems: 16, samples: 2 },
   tuning: "default",
 };
 
@@ -91,6 +92,10 @@ Deno.test({
         6,
         6,
       ]]);
+      const accuracies = timeless(whole).flatMap(({ evaluations }) =>
+        evaluations.map(({ accuracy }) => accuracy)
+      );
+      assert.ok(new Set(accuracies).size > 3, `${accuracies}`);
       const results = JSON.parse(Deno.readTextFileSync(comparisonFiles(whole).results));
       assert.deepEqual(results.arms, arms);
       assert.equal(results.baseline, "long");
