@@ -95,7 +95,7 @@ Deno.test({
       const accuracies = timeless(whole).flatMap(({ evaluations }) =>
         evaluations.map(({ accuracy }) => accuracy)
       );
-      assert.ok(new Set(accuracies).size > 3, `${accuracies}`);
+      assert.ok(new Set(accuracies).size > 1, `${accuracies}`);
       const results = JSON.parse(Deno.readTextFileSync(comparisonFiles(whole).results));
       assert.deepEqual(results.arms, arms);
       assert.equal(results.baseline, "long");
