@@ -31,7 +31,8 @@ export const COMMANDS: Readonly<Record<string, CommandSource>> = {
   },
   chat: { summary: "talk with a saved model", load: () => import("./chat.ts") },
   compare: {
-    summary: "compare Tango with GRPO alone and with a frozen verifier, over several seeds",
+    summary:
+      "compare Tango with GRPO alone and with a frozen verifier, or any arms, over paired seeds",
     load: () => import("./compare.ts"),
   },
   export: {

@@ -1,25 +1,37 @@
-/** `deno task compare`: Tango against its baselines. */
+/** `deno task compare`: arms of one configuration beside each other. */
 
 import { type Command, InvalidArgumentError } from "commander";
+import { UserError } from "../base/user_error.ts";
+import { describeDevice } from "../gpu/describe_device.ts";
 import type { Gpu } from "../gpu/gpu.ts";
-import { comparedMethods } from "../run/compare/comparison.ts";
-import { comparisonFiles } from "../run/compare/comparison_report.ts";
-import { readSeeds, runComparison, writeSeeds } from "../run/compare/comparison_session.ts";
-import { DEFAULT_SEEDS, seedsProblem } from "../run/compare/seeds.ts";
-import type { TangoConfig } from "../run/config/config_schema.ts";
+import { type Arm, DEFAULT_ARMS, loadArms } from "../run/compare/arms.ts";
+import {
+  comparisonFiles,
+  createComparison,
+  openComparison,
+  type StoredComparison,
+  writeSeeds,
+} from "../run/compare/comparison_folder.ts";
+import {
+  type ComparisonOptions,
+  runComparison,
+  runElsewhere,
+  runHere,
+} from "../run/compare/comparison_session.ts";
+import { DEFAULT_SEEDS, parseSeeds, seedsProblem } from "../run/compare/seeds.ts";
 import { requireNotRunning } from "../run/control/endpoint/control_file.ts";
-import { loadTangoConfig } from "../run/config/load_config.ts";
+import { loadBaseConfig } from "../run/config/load_config.ts";
 import { problemsName } from "../run/problems/open_problems.ts";
 import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/store/run_folder.ts";
-import { describeDevice } from "../gpu/describe_device.ts";
-import { addExamples } from "./examples.ts";
 import { openReward } from "../run/tango/custom_reward.ts";
+import { addExamples } from "./examples.ts";
 import { FollowedRun } from "./followed_run.ts";
 import { describeTangoSteps } from "./progress/tango_progress.ts";
 import {
   addSeedlessConfigOptions,
   type ConfigOptions,
-  parseWholeNumber,
+  parseCount,
+  parseNumber,
   refuseWithResume,
   resumeOption,
 } from "./run_options.ts";
@@ -27,7 +39,12 @@ import { withResumeHint } from "./resume_hint.ts";
 import { gpuOf, withGpu } from "./with_gpu.ts";
 
 interface CompareOptions extends ConfigOptions {
+  readonly arms: string;
   readonly seeds?: readonly number[];
+  readonly problems?: number;
+  readonly target?: number;
+  readonly baseline?: string;
+  readonly jobs: number;
   readonly resume?: boolean;
 }
 
@@ -35,52 +52,82 @@ interface CompareOptions extends ConfigOptions {
 export function register(program: Command): void {
   const command = addSeedlessConfigOptions(program.command("compare"), "configs/last-letter.yaml")
     .description(
-      "Trains Tango, the generator alone, and Tango with a frozen verifier over several seeds, at " +
-        "equal generator steps, and compares them.",
+      "Trains arms, which are named changes of one configuration, over the same seeds, and compares them at " +
+        "equal generator steps and at equal training seconds.",
+    )
+    .option("--arms <file>", "the arms, each with its settings, in YAML", DEFAULT_ARMS)
+    .option(
+      "--seeds <number or list>",
+      `how many seeds, from 0 on, or which ones: 4,7 (default: ${DEFAULT_SEEDS.length})`,
+      seedsOf,
     )
     .option(
-      "--seeds <list>",
-      `seeds, separated by commas (default: ${DEFAULT_SEEDS.join(",")})`,
-      parseSeeds,
+      "--problems <number>",
+      "held-out problems of every evaluation, as evaluation.problems",
+      parseCount,
     )
+    .option(
+      "--target <accuracy>",
+      "also tell steps and minutes to this accuracy, from 0 to 1",
+      parseTarget,
+    )
+    .option("--baseline <arm>", "the arm that others are set beside (default: the first)")
+    .option("--jobs <number>", "runs that go on at once, each in a process", parseCount, 1)
     .addOption(resumeOption())
     .action(compare);
   addExamples(command, {
-    "deno task compare": "three methods over three seeds; --steps counts those of Tango",
+    "deno task compare":
+      "Tango and its two baselines over three seeds; --steps counts those of Tango",
+    "deno task compare --arms configs/arms/method.yaml --seeds 12 --baseline alone --target 0.7":
+      "every shipped arm over seeds 0 to 11, set beside GRPO alone",
     "deno task compare --resume": "goes on with the newest comparison; finished runs are kept",
     "deno task compare --resume --seeds 0,1,2,3": "adds a seed to it",
   });
 }
 
 async function compare(options: CompareOptions, command: Command): Promise<void> {
-  const { config, seeds, path } = options.resume ? reopen(options, command) : plan(options);
-  await openReward(config.rewards.module); // said before anything is loaded
+  const { path, ...comparison } = options.resume ? reopen(options, command) : plan(options);
+  const { base, arms, seeds } = comparison;
+  const report = {
+    baseline: baselineOf(options, arms),
+    target: options.target ?? null,
+    jobs: options.jobs,
+  };
+  const modules = new Set(arms.map(({ config }) => config.rewards.module));
+  for (const module of modules) await openReward(module); // said before anything is loaded
   using followed = new FollowedRun(describeTangoSteps, "step");
-  followed.events.listen((event) => {
+  const { events, control, endpoint } = followed;
+  events.listen((event) => {
     if (event.type !== "comparedRun") return;
     console.log(`${event.number}/${event.total}: ${event.method}, seed ${event.seed}`);
   });
-  const run = (gpu: Gpu) => {
-    if (!options.resume) RunFolder.create(path, config);
-    writeSeeds(path, seeds);
-    const device = describeDevice(gpu.info);
-    console.log(
-      `comparison on ${problemsName(config)}, seeds ${seeds.join(", ")} · ${device} · ${path}`,
+  const tell = (line: string) => console.log(line);
+  const run = async (
+    device: string,
+    how: Pick<ComparisonOptions, "doRun" | "pool">,
+  ) => {
+    if (options.resume) writeSeeds(path, seeds);
+    else createComparison(path, comparison);
+    const names = arms.map(({ name }) => name).join(", ");
+    tell(
+      `comparison on ${problemsName(base)}: ${names} · seeds ${
+        seeds.join(", ")
+      } · ${device} · ${path}`,
     );
-    const { events, control, endpoint } = followed;
-    return runComparison(gpu, config, seeds, path, {
-      device,
-      events,
-      control,
-      endpoint,
-      tuning: config.tuning,
-      tell: (line) => console.log(line),
-    });
+    return await runComparison(comparison, path, { ...report, ...how, events, control, endpoint });
   };
+  const { gpuIndex, jobs } = options;
+  const here = async (gpu: Gpu) =>
+    await run(describeDevice(gpu.info), {
+      doRun: runHere(gpu, { events, control, tell, tuning: base.tuning }),
+      pool: gpu.pool,
+    });
+  const elsewhere = () =>
+    run(`${jobs} processes`, { doRun: runElsewhere(PROGRAM, control, gpuIndex) });
   const { isDone, table } = await withResumeHint(
     "compare",
     RunFolder.at(path),
-    () => withGpu(gpuOf(config, options.gpuIndex), run),
+    () => jobs === 1 ? withGpu(gpuOf(base, gpuIndex), here) : elsewhere(),
   );
   if (table !== null) console.log(`\n${table}\n\nreport: ${comparisonFiles(path).report}`);
   if (!isDone) {
@@ -89,34 +136,51 @@ async function compare(options: CompareOptions, command: Command): Promise<void>
   }
 }
 
-interface PlannedComparison {
-  readonly config: TangoConfig;
-  readonly seeds: readonly number[];
+/** The program that a run in a process of its own is started with. */
+const PROGRAM = new URL("main.ts", import.meta.url).href;
+
+interface PlannedComparison extends StoredComparison {
   readonly path: string;
 }
 
 const folderName = (task: string) => `${task}-compare`;
 
 function plan(options: CompareOptions): PlannedComparison {
-  const { seeds = DEFAULT_SEEDS } = options;
-  const config = loadTangoConfig(options.config, options);
-  comparedMethods(config); // refuses what cannot be compared before anything is opened
-  const path = config.run_directory ?? nextRunDirectory("runs", folderName(problemsName(config)));
-  return { config, seeds, path };
+  const { seeds = DEFAULT_SEEDS, problems } = options;
+  const more = problems === undefined ? [] : [`evaluation.problems=${problems}`];
+  const base = loadBaseConfig(options.config, { ...options, set: [...options.set ?? [], ...more] });
+  const path = base.run_directory ?? nextRunDirectory("runs", folderName(problemsName(base)));
+  RunFolder.at(path).requireUnused();
+  return { base, arms: loadArms(options.arms, base), seeds, path };
 }
 
 function reopen(options: CompareOptions, command: Command): PlannedComparison {
-  refuseWithResume(command, ["run", "seeds"]);
+  refuseWithResume(command, ["run", "seeds", "target", "baseline", "jobs"]);
   const path = options.run ?? latestRunDirectory("runs", "compare");
-  const folder = RunFolder.open(path);
-  requireNotRunning(folder);
-  const seeds = readSeeds(path);
-  return { config: loadTangoConfig(folder.configuration), seeds: options.seeds ?? seeds, path };
+  requireNotRunning(RunFolder.open(path));
+  const { seeds, ...stored } = openComparison(path);
+  return { ...stored, seeds: options.seeds ?? seeds, path };
 }
 
-function parseSeeds(text: string): readonly number[] {
-  const seeds = text.split(",").map((seed) => parseWholeNumber(seed.trim()));
-  const problem = seedsProblem(seeds);
-  if (problem !== null) throw new InvalidArgumentError(problem);
+/** @throws UserError when there is no such arm */
+function baselineOf({ baseline }: CompareOptions, arms: readonly Arm[]): string {
+  const names = arms.map(({ name }) => name);
+  if (baseline === undefined) return names[0];
+  if (names.includes(baseline)) return baseline;
+  throw new UserError(`--baseline is ${baseline}; expected an arm: ${names.join(", ")}.`);
+}
+
+function seedsOf(text: string): readonly number[] {
+  const seeds = parseSeeds(text);
+  const problem = seeds === null
+    ? "Expected how many seeds, such as 12, or which ones, such as 4,7 or 4,"
+    : seedsProblem(seeds);
+  if (seeds === null || problem !== null) throw new InvalidArgumentError(problem ?? "");
   return seeds;
+}
+
+function parseTarget(text: string): number {
+  const target = parseNumber(text);
+  if (target <= 1) return target;
+  throw new InvalidArgumentError("Expected a number from 0 to 1.");
 }

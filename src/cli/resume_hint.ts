@@ -59,7 +59,7 @@ function afterDivergence(
   const setting = `${optimizerKey}.learning_rate`;
   if (command === "compare") {
     return [
-      `All runs of a comparison have one configuration, so begin another with a lower learning rate: ` +
+      `The runs of a comparison keep the configurations that it began with, so begin another with a lower learning rate: ` +
       `./tango compare --set ${setting}=…`,
     ];
   }

@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { UserError } from "../base/user_error.ts";
-import { isComparison } from "../run/compare/comparison_session.ts";
+import { isComparison } from "../run/compare/comparison_folder.ts";
 import { changeableTangoKeys, changeTangoConfig } from "../run/config/changeable.ts";
 import type { TangoConfig } from "../run/config/config_schema.ts";
 import { loadTangoConfig } from "../run/config/load_config.ts";

@@ -26,6 +26,7 @@ export const streams = {
   dealtJudgments: 13,
   continuations: 14,
   verifierPool: 15,
+  bootstrap: 32,
 } as const;
 
 const ROUNDS = 10;

@@ -92,7 +92,7 @@ testOnProject("sft: a GPU that is lost before the first checkpoint", async (proj
 testOnProject("compare: a lost GPU leaves what was done", async (project, gpu) => {
   const path = join(project.folder, "comparison");
   const { code, printed } = await runOnLostGpu(
-    ["compare", "--config", project.config, "--run", path, "--seeds", "0", "--gpu", gpu],
+    ["compare", "--config", project.config, "--run", path, "--seeds", "1", "--gpu", gpu],
     () =>
       exists(path) &&
       readdirSync(path, { recursive: true }).some((file) => `${file}`.endsWith("metrics.jsonl")),

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { Command } from "commander";
 import { parse } from "yaml";
+import { merged } from "../../src/base/merged.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
 import { changeableSftKeys, changeableTangoKeys } from "../../src/run/config/changeable.ts";
@@ -137,10 +138,14 @@ Deno.test("pages: their pieces of configuration are what a configuration may hol
   const pieces = pages.flatMap((page) => blocks(page, "yaml")).map((text) => parse(text))
     .filter((piece) => !("apiVersion" in piece));
   assert.ok(pieces.length > 0);
-  for (const piece of pieces) {
+  for (const { arms, ...piece } of pieces) {
     // What names a policy is a fine-tuning's.
     if ("policy" in piece) sftConfigSchema.parse(piece);
     else tangoConfigSchema.parse({ ...models, ...piece });
+    // Arms are changes of a configuration, but for their steps.
+    for (const { steps: _, ...patch } of Object.values<Record<string, unknown>>(arms ?? {})) {
+      tangoConfigSchema.parse(merged({ ...models, verifier: { model: "v" } }, patch));
+    }
   }
 });
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { Gpu } from "../../src/gpu/gpu.ts";
-import { writeSeeds } from "../../src/run/compare/comparison_session.ts";
+import { comparisonFiles, writeSeeds } from "../../src/run/compare/comparison_folder.ts";
 import { RunEndpoint } from "../../src/run/control/endpoint/run_endpoint.ts";
 import { RunControl } from "../../src/run/control/run_control.ts";
 import { RunEvents } from "../../src/run/events/run_events.ts";
@@ -70,6 +70,17 @@ Deno.test({
         assert.deepEqual((await read(`/api/runs/${first}/config`)).changeable, {});
         const { ranks } = await read(`/api/runs/${first}/timeline`);
         assert.equal(ranks.length, 1);
+
+        // What starts it again has its seeds; of arms of its own only the command line knows.
+        const request = () => client.send("GET", "/api/runs/both/request");
+        assert.deepEqual((await request()).answer.seeds, [3, 5]);
+        const { arms } = comparisonFiles(join(root, "both"));
+        const shipped = Deno.readTextFileSync(arms);
+        Deno.writeTextFileSync(arms, "arms: { tango: {} }");
+        const refused = await request();
+        assert.equal(refused.status, 409);
+        assert.match(refused.answer.detail, /--arms/);
+        Deno.writeTextFileSync(arms, shipped);
 
         // Another seed is added to what is there.
         const added = await client.send("POST", "/api/runs/both/resume", { seeds: [3, 5, 8] });

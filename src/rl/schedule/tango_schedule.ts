@@ -51,7 +51,7 @@ const counts = [
 
 function expectSound(options: TangoScheduleOptions): void {
   for (const name of counts) {
-    const value = options[name];
+    const value = options[name] ?? 0;
     if (!Number.isInteger(value) || value < 0) {
       throw new Error(`schedule ${name}: found ${value}, expected an integer of at least 0`);
     }
@@ -82,6 +82,23 @@ export function generatorStepsAfterWarmup(options: TangoScheduleOptions): number
 export function countGeneratorSteps(options: TangoScheduleOptions): number {
   return Math.min(options.totalTrainingSteps, options.generatorWarmupSteps) +
     generatorStepsAfterWarmup(options);
+}
+
+/**
+ * The fewest training steps that hold so many generator steps; null where the schedule never gets there.
+ *
+ * @param options but for their total
+ */
+export function stepsToReach(
+  options: Omit<TangoScheduleOptions, "totalTrainingSteps">,
+  generatorSteps: number,
+): number | null {
+  const left = generatorSteps - options.generatorWarmupSteps;
+  if (left <= 0) return generatorSteps;
+  if (options.generatorSteps === 0) return null;
+  const cycles = Math.ceil(left / options.generatorSteps) - 1;
+  return options.generatorWarmupSteps + options.verifierWarmupSteps + left +
+    cycles * options.verifierSteps;
 }
 
 /**

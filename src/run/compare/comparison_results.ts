@@ -1,30 +1,14 @@
 /** Results of the runs of a comparison. */
 
 import { mean, sampleVariance } from "../../base/statistics.ts";
-import type { ComparedMethod, ComparedRun } from "./comparison.ts";
-import { readJsonLines } from "../store/json_lines_log.ts";
-import type { Point } from "../report/line_charts.ts";
-import { METRIC } from "../store/metric_names.ts";
-import type { MetricsLine } from "../store/metrics_log.ts";
-import { isFinished } from "../session/training_session.ts";
+import { type CurveEnd, firstReach, readEnd, upTo } from "./curve.ts";
+import { type PairedDifference, pairedDifference } from "./paired.ts";
+import { byGeneratorSteps, bySeconds, type RunRow } from "./run_row.ts";
 
 /** A measure at a run's start and at its end. */
 export interface Ends {
   readonly start: number;
   readonly end: number;
-}
-
-/** A measure over a run, also by generator steps in between. */
-export interface AccuracyCurve extends Ends {
-  readonly points: readonly Point[];
-}
-
-/** The measures of a finished run. */
-export interface RunResult {
-  readonly run: ComparedRun;
-  readonly generator: AccuracyCurve;
-  /** Null without a verifier. */
-  readonly verifier: AccuracyCurve | null;
 }
 
 /** Mean and sample standard deviation (n − 1; 0 for a single value). */
@@ -33,66 +17,14 @@ export interface Spread {
   readonly deviation: number;
 }
 
-/** The results of a method over its finished seeds. */
-export interface MethodResult {
-  readonly method: ComparedMethod;
-  readonly runs: readonly RunResult[];
-}
-
-/** Reads the metrics of the finished runs, by method in the order of the plan. */
-export function readComparedRuns(runs: readonly ComparedRun[]): MethodResult[] {
-  const finished = runs.filter(({ folder, config }) => isFinished(folder, config)).map(readRun);
-  return [...new Set(runs.map(({ method }) => method))]
-    .map((method) => ({ method, runs: finished.filter(({ run }) => run.method === method) }))
-    .filter((result) => result.runs.length > 0);
-}
-
-function readRun(run: ComparedRun): RunResult {
-  const lines = readJsonLines<MetricsLine>(run.folder.metrics);
-  const generator = courseOf(lines, METRIC.generatorAccuracy);
-  if (!generator) throw new Error(`${run.folder.metrics} holds no evaluation`);
-  return { run, generator, verifier: courseOf(lines, METRIC.verifierBalancedAccuracy) };
-}
-
-/**
- * A measure by generator steps done. Verifier steps do not move it forward: of several evaluations at
- * the same generator step the last counts, except at 0, which is the start.
- *
- * @param lines of metrics.jsonl, in order
- */
-export function courseOf(lines: readonly MetricsLine[], metric: string): AccuracyCurve | null {
-  const byStep = new Map<number, number>();
-  const values: number[] = [];
-  let generatorSteps = 0;
-  for (const line of lines) {
-    if (line.phase === "generator") generatorSteps++;
-    const value = line[metric];
-    if (line.phase !== "evaluation" || typeof value !== "number") continue;
-    values.push(value);
-    if (generatorSteps > 0 || !byStep.has(0)) byStep.set(generatorSteps, value);
-  }
-  const last = values.at(-1);
-  return last === undefined ? null : { start: values[0], end: last, points: [...byStep] };
-}
-
 /** Mean and spread of some values. */
 export function spreadOf(values: readonly number[]): Spread {
   return { mean: mean(values), deviation: Math.sqrt(sampleVariance(values)) };
 }
 
-/** Mean and spread over runs at each generator step that all of them have. */
-export function spreadCurve(courses: readonly AccuracyCurve[]): { step: number; spread: Spread }[] {
-  const [first, ...others] = courses.map(({ points }) => new Map(points));
-  return [...first ?? []].flatMap(([step, value]) => {
-    const rest = others.map((points) => points.get(step));
-    const values = [value, ...rest.filter((one) => one !== undefined)];
-    return values.length === courses.length ? [{ step, spread: spreadOf(values) }] : [];
-  });
-}
-
-/** Finished runs of one method, as far as the table goes. */
-export interface MethodEnds {
-  readonly method: Pick<ComparedMethod, "name">;
+/** Finished runs of one arm, as far as the table goes. */
+export interface ArmEnds {
+  readonly arm: { readonly name: string };
   readonly runs: readonly { readonly generator: Ends; readonly verifier: Ends | null }[];
 }
 
@@ -110,9 +42,9 @@ export interface ComparisonRow {
   readonly verifierBalancedAccuracy: Measured | null;
 }
 
-/** The table: where all began, and where each method came to. */
-export function comparisonRows(results: readonly MethodEnds[]): ComparisonRow[] {
-  const row = (name: string, runs: MethodEnds["runs"], when: keyof Ends): ComparisonRow => ({
+/** The table: where all began, and where each arm came to. */
+export function comparisonRows(results: readonly ArmEnds[]): ComparisonRow[] {
+  const row = (name: string, runs: ArmEnds["runs"], when: keyof Ends): ComparisonRow => ({
     name,
     runs: runs.length,
     generatorAccuracy: measured(runs.map(({ generator }) => generator[when])),
@@ -122,10 +54,120 @@ export function comparisonRows(results: readonly MethodEnds[]): ComparisonRow[] 
   });
   return [
     row("warm start", results.flatMap(({ runs }) => runs), "start"),
-    ...results.map(({ method, runs }) => row(method.name, runs, "end")),
+    ...results.map(({ arm, runs }) => row(arm.name, runs, "end")),
   ];
 }
 
-function measured(values: readonly number[]): Measured | null {
-  return values.length === 0 ? null : { ...spreadOf(values), runs: values.length };
+/** Mean and spread of some values; null of none. */
+export function measured(values: readonly (number | null)[]): Measured | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : { ...spreadOf(known), runs: known.length };
+}
+
+/** First and last value of each measure in a row. */
+export function endsOf(row: RunRow): { readonly generator: Ends; readonly verifier: Ends | null } {
+  const first = row.evaluations[0], last = row.evaluations[row.evaluations.length - 1];
+  return {
+    generator: { start: first.accuracy, end: last.accuracy },
+    verifier: first.verdicts === null || last.verdicts === null
+      ? null
+      : { start: first.verdicts, end: last.verdicts },
+  };
+}
+
+/** Where the arms' curves are read together: where the first of them to end had come to. */
+export interface Budgets {
+  /** Null where no arm trains its generator. */
+  readonly generatorSteps: number | null;
+  readonly seconds: number | null;
+}
+
+/** The most that every run which trains its generator has done. */
+export function commonBudgets(rows: readonly RunRow[]): Budgets {
+  const trained = rows.filter(({ generatorSteps }) => generatorSteps > 0);
+  const least = (values: readonly number[]) => values.length === 0 ? null : Math.min(...values);
+  return {
+    generatorSteps: least(trained.map(({ generatorSteps }) => generatorSteps)),
+    seconds: least(trained.map(secondsOf)),
+  };
+}
+
+/** Seconds of training before the last evaluation. */
+const secondsOf = ({ evaluations }: RunRow) => evaluations[evaluations.length - 1].seconds;
+
+/** A run's curve, read at its own end and at the budgets. */
+export interface Readings {
+  readonly end: CurveEnd;
+  /** Null of a run that ended before. */
+  readonly atSteps: CurveEnd | null;
+  readonly atSeconds: CurveEnd | null;
+}
+
+/** Reads a run's curve. */
+export function readRow(row: RunRow, { generatorSteps, seconds }: Budgets): Readings {
+  const bySteps = byGeneratorSteps(row);
+  const at = (curve: typeof bySteps, budget: number | null) => {
+    const cut = budget === null ? null : upTo(curve, budget);
+    return cut && readEnd(cut);
+  };
+  return {
+    end: readEnd(bySteps),
+    atSteps: at(bySteps, generatorSteps),
+    atSeconds: at(bySeconds(row), seconds),
+  };
+}
+
+/** Generator steps and training seconds at which a run's accuracy first reached the target; null where never. */
+export function reachOf(
+  row: RunRow,
+  target: number,
+): { readonly steps: number; readonly seconds: number } | null {
+  const steps = firstReach(byGeneratorSteps(row), target);
+  const seconds = firstReach(bySeconds(row), target);
+  return steps === null || seconds === null ? null : { steps, seconds };
+}
+
+/** A measure by which an arm is set beside the baseline, and how a run of each gives it. */
+const MEASURES: Readonly<Record<string, (readings: Readings) => number | null>> = {
+  "accuracy at equal generator steps": ({ atSteps }) => atSteps && atSteps.value,
+  "mean of the last five evaluations at equal generator steps": ({ atSteps }) =>
+    atSteps && atSteps.lastFive,
+  "area under the curve to equal generator steps": ({ atSteps }) => atSteps && atSteps.area,
+  "accuracy at equal training seconds": ({ atSeconds }) => atSeconds && atSeconds.value,
+  "mean of the last five evaluations at equal training seconds": ({ atSeconds }) =>
+    atSeconds && atSeconds.lastFive,
+  "final accuracy, each run at its own end": ({ end }) => end.value,
+  "mean of the last five evaluations, each run at its own end": ({ end }) => end.lastFive,
+};
+
+/** An arm minus the baseline, over the seeds that both have finished. */
+export interface ArmDifference extends PairedDifference {
+  readonly arm: string;
+  readonly measure: string;
+}
+
+/**
+ * Every arm minus the baseline, seed by seed, measure by measure. A pair's budgets are where the shorter of its two runs
+ * ended.
+ */
+export function differencesTo(baseline: string, rows: readonly RunRow[]): ArmDifference[] {
+  const bySeed = new Map(
+    rows.filter(({ arm }) => arm === baseline).map((row) => [row.seed, row]),
+  );
+  const arms = [...new Set(rows.map(({ arm }) => arm))].filter((arm) => arm !== baseline);
+  return Object.entries(MEASURES).flatMap(([measure, valueOf]) =>
+    arms.flatMap((arm): ArmDifference[] => {
+      const differences = rows.filter((row) => row.arm === arm).flatMap((row) => {
+        const other = bySeed.get(row.seed);
+        if (other === undefined) return [];
+        const budgets = {
+          generatorSteps: Math.min(row.generatorSteps, other.generatorSteps) || null,
+          seconds: Math.min(secondsOf(row), secondsOf(other)),
+        };
+        const [value, beside] = [row, other].map((one) => valueOf(readRow(one, budgets)));
+        return value === null || beside === null ? [] : [value - beside];
+      });
+      return differences.length === 0 ? [] : [{ arm, measure, ...pairedDifference(differences) }];
+    })
+  );
 }

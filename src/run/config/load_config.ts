@@ -2,6 +2,7 @@
 
 import { parse } from "yaml";
 import type { z } from "zod";
+import { isMapping, merged } from "../../base/merged.ts";
 import { UserError } from "../../base/user_error.ts";
 import { describeIssue, formatKeyPath, type KeyPath } from "./config_problem.ts";
 import { resolveTangoConfig, type TangoConfig, tangoConfigSchema } from "./config_schema.ts";
@@ -34,7 +35,31 @@ export interface Override {
  * @throws UserError with one line for each problem: place, key, what was found, what was expected
  */
 export function loadTangoConfig(file: string, overrides: ConfigOverrides = {}): TangoConfig {
-  return resolveTangoConfig(loadConfig(tangoConfigSchema, file, overrides));
+  return resolveTangoConfig(loadBaseConfig(file, overrides));
+}
+
+/**
+ * Loads a configuration as it is written, of which a patch may still switch the verifier on or off.
+ *
+ * @throws UserError with one line for each problem: place, key, what was found, what was expected
+ */
+export function loadBaseConfig(file: string, overrides: ConfigOverrides = {}): TangoConfig {
+  return loadConfig(tangoConfigSchema, file, overrides);
+}
+
+/**
+ * A configuration with a patch laid over it at every depth, as it will run.
+ *
+ * @param base as `loadBaseConfig` gives it
+ * @param place stands before what is wrong with a key
+ * @throws UserError with one line for each problem
+ */
+export function patchedTangoConfig(
+  base: TangoConfig,
+  patch: Readonly<Record<string, unknown>>,
+  place: (path: KeyPath) => string,
+): TangoConfig {
+  return resolveTangoConfig(parseConfig(tangoConfigSchema, merged(base, patch), place));
 }
 
 /**
@@ -157,10 +182,6 @@ function applyOverride(input: Record<string, unknown>, { path, value, origin }: 
     place = inner;
   });
   place[path[path.length - 1]] = value;
-}
-
-function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Whether setting `outer` determines what is found at `inner`. */

@@ -15,15 +15,16 @@ export interface YamlFile {
 /**
  * Reads a YAML file.
  *
+ * @param option that names it, for messages
  * @throws UserError when the file is missing or not YAML
  */
-export function readYamlFile(path: string): YamlFile {
+export function readYamlFile(path: string, option = "--config"): YamlFile {
   let text: string;
   try {
     text = Deno.readTextFileSync(path);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) {
-      throw new UserError(`There is no file ${path}. Check the path given with --config.`);
+      throw new UserError(`There is no file ${path}. Check the path given with ${option}.`);
     }
     throw new UserError(`${path} cannot be read: ${(error as Error).message}`);
   }

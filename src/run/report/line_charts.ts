@@ -32,18 +32,39 @@ export interface Panel {
 }
 
 /** Colours that people with any kind of colour vision tell apart (Okabe and Ito). */
-export const SERIES_COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"] as const;
+export const SERIES_COLORS = [
+  "#0072b2",
+  "#d55e00",
+  "#009e73",
+  "#cc79a7",
+  "#e69f00",
+  "#56b4e9",
+  "#24292f",
+] as const;
 
 const PANEL_WIDTH = 520;
 const HEIGHT = 380;
 const INK = "#24292f";
 const FAINT = "#6e7781";
 const GRID_LINE = "#e6e8eb";
+const LEGEND_WIDTH = PANEL_WIDTH - 32;
+const LEGEND_GAP = 28;
+const LEGEND_MARK = 18;
+const LEGEND_LINE = 24;
+/** Of a letter in the legend, at most on average. */
+const LETTER_WIDTH = 7;
 
 /** Draws panels from left to right and returns the SVG text. */
 export function renderLineCharts(panels: readonly Panel[]): string {
   const width = PANEL_WIDTH * panels.length;
-  const chart = echarts.init(null, null, { renderer: "svg", ssr: true, width, height: HEIGHT });
+  const lines = Math.max(1, ...panels.map(legendLines));
+  const room = (lines - 1) * LEGEND_LINE;
+  const chart = echarts.init(null, null, {
+    renderer: "svg",
+    ssr: true,
+    width,
+    height: HEIGHT + room,
+  });
   try {
     chart.setOption({
       animation: false,
@@ -61,15 +82,16 @@ export function renderLineCharts(panels: readonly Panel[]): string {
         data: panel.series.filter(isDrawn).map(({ name }) => name),
         left: index * PANEL_WIDTH + 16,
         top: 60,
-        itemGap: 28, // text widths are estimated and differ between fonts
-        itemWidth: 18,
+        ...(lines > 1 && { width: LEGEND_WIDTH }),
+        itemGap: LEGEND_GAP, // text widths are estimated and differ between fonts
+        itemWidth: LEGEND_MARK,
         itemHeight: 8,
         textStyle: { fontSize: 12, color: INK },
       })),
       grid: panels.map((_, index) => ({
         left: index * PANEL_WIDTH + 64,
         width: PANEL_WIDTH - 64 - 40,
-        top: 96,
+        top: 96 + room,
         bottom: 52,
       })),
       xAxis: panels.map((panel, index) => ({
@@ -107,6 +129,20 @@ export function renderLineCharts(panels: readonly Panel[]): string {
   } finally {
     chart.dispose();
   }
+}
+
+/** Lines that a panel's legend takes, as widths of letters are estimated. */
+function legendLines({ series }: Panel): number {
+  let lines = 1, used = 0;
+  for (const { name } of series.filter(isDrawn)) {
+    const width = LEGEND_MARK + 5 + LETTER_WIDTH * name.length;
+    if (used > 0 && used + width > LEGEND_WIDTH) {
+      lines++;
+      used = 0;
+    }
+    used += width + LEGEND_GAP;
+  }
+  return lines;
 }
 
 /** Without hover styles and the process-wide numbers in names, equal charts are equal texts. */

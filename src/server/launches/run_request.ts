@@ -3,9 +3,10 @@
 import { z } from "@hono/zod-openapi";
 import { join } from "node:path";
 import { stringify } from "yaml";
+import { merged } from "../../base/merged.ts";
 import { UserError } from "../../base/user_error.ts";
-import { comparedMethods } from "../../run/compare/comparison.ts";
-import { DEFAULT_SEEDS, seedsProblem } from "../../run/compare/seeds.ts";
+import { DEFAULT_ARMS, loadArms } from "../../run/compare/arms.ts";
+import { DEFAULT_SEEDS, seedsOption, seedsProblem } from "../../run/compare/seeds.ts";
 import type { Settings } from "../../run/config/changeable.ts";
 import type { TangoConfig } from "../../run/config/config_schema.ts";
 import { loadSftConfig, loadTangoConfig } from "../../run/config/load_config.ts";
@@ -45,7 +46,7 @@ export const runRequestSchema = (presets: readonly string[]) =>
     steps: z.int().min(0).max(2 ** 40).optional(),
     ranks: z.int().min(1).max(64).optional(),
     seeds: seedsSchema.optional().describe(
-      `Of a comparison: a run of each method for each of them; left out: ${DEFAULT_SEEDS}.`,
+      `Of a comparison: a run of each arm for each of them; left out: ${DEFAULT_SEEDS}.`,
     ),
     requireFiles: z.boolean().optional().describe(
       "Refuses a configuration that names files that are not there; else the run says so when it begins, for one " +
@@ -174,7 +175,7 @@ export function moreOptions(
 ): string[] {
   return [
     ...(ranks === 1 ? [] : ["--ranks", String(ranks)]),
-    ...(seeds === undefined ? [] : ["--seeds", seeds.join(",")]),
+    ...(seeds === undefined ? [] : ["--seeds", seedsOption(seeds)]),
     ...Object.entries(settings).flatMap(([key, value]) => ["--set", `${key}=${value}`]),
   ];
 }
@@ -218,26 +219,11 @@ function checkKind(kind: RunKind, config: TangoConfig | SftConfig, ranks: number
     return requireShards(withSftShards(config, ranks).reduction.shards, ranks, "the model");
   }
   placementOf(withShards(config, ranks), ranks);
-  if (kind === "compare") comparedMethods(config);
+  if (kind === "compare") loadArms(DEFAULT_ARMS, config);
 }
 
 function nameOf(kind: RunKind, config: TangoConfig | SftConfig): string {
   const name = problemsName(config);
   if ("policy" in config) return `${name}-${config.policy}-sft`;
   return kind === "compare" ? `${name}-compare` : name;
-}
-
-/** Keys of the second over those of the first, at every depth; lists are taken whole. */
-function merged(base: unknown, over: unknown): unknown {
-  if (!isMapping(base) || !isMapping(over)) return over;
-  const keys = new Set([...Object.keys(base), ...Object.keys(over)]);
-  return Object.fromEntries(
-    [...keys].map((
-      key,
-    ) => [key, Object.hasOwn(over, key) ? merged(base[key], over[key]) : base[key]]),
-  );
-}
-
-function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -3,9 +3,8 @@
 import { z } from "@hono/zod-openapi";
 import { basename } from "node:path";
 import { type ComparedRun, planComparison } from "../../run/compare/comparison.ts";
-import { comparisonRows, type MethodEnds } from "../../run/compare/comparison_results.ts";
-import { isComparison, readSeeds } from "../../run/compare/comparison_session.ts";
-import { loadTangoConfig } from "../../run/config/load_config.ts";
+import { type ArmEnds, comparisonRows } from "../../run/compare/comparison_results.ts";
+import { isComparison, openComparison } from "../../run/compare/comparison_folder.ts";
 import { isFinished } from "../../run/session/training_session.ts";
 import { RequestProblem } from "../http/problem.ts";
 import { json, route } from "../http/route.ts";
@@ -23,7 +22,7 @@ const measured = z.object({
 const comparisonSchema = z.object({
   runs: z.array(z.object({
     id: z.string(),
-    method: z.string(),
+    method: z.string().describe("Name of its arm."),
     seed: z.int(),
   })).describe("In the order in which they are done; those to come have not begun."),
   table: z.array(z.object({
@@ -32,7 +31,7 @@ const comparisonSchema = z.object({
     generatorAccuracy: measured,
     verifierBalancedAccuracy: measured,
   })).describe(
-    "Of where all began and where each method came to; empty before a run is finished.",
+    "Of where all began and where each arm came to; empty before a run is finished.",
   ),
 });
 
@@ -56,12 +55,12 @@ export function comparisonRoutes(runs: AllRuns) {
       const { id } = context.req.valid("param");
       const { folder } = requireRun(runs, id);
       if (!isComparison(folder.path)) throw new RequestProblem(409, "The run is no comparison.");
-      const config = loadTangoConfig(folder.configuration);
-      const planned = planComparison(config, readSeeds(folder.path), folder.path);
+      const { arms, seeds } = openComparison(folder.path);
+      const planned = planComparison(arms, seeds, folder.path);
       const idOf = (run: ComparedRun) => `${id}:${basename(run.folder.path)}`;
       const results = resultsOf(runs.list, planned, idOf);
       return context.json({
-        runs: planned.map((run) => ({ id: idOf(run), method: run.method.name, seed: run.seed })),
+        runs: planned.map((run) => ({ id: idOf(run), method: run.arm.name, seed: run.seed })),
         table: results.length === 0 ? [] : comparisonRows(results),
       }, 200);
     });
@@ -72,14 +71,14 @@ function resultsOf(
   list: RunList,
   planned: readonly ComparedRun[],
   idOf: (run: ComparedRun) => string,
-): MethodEnds[] {
+): ArmEnds[] {
   const finished = planned.filter(({ folder, config }) => isFinished(folder, config));
-  const byMethod = Map.groupBy(finished, ({ method }) => method);
-  return [...byMethod].flatMap(([method, runs]) => {
+  const byArm = Map.groupBy(finished, ({ arm }) => arm);
+  return [...byArm].flatMap(([arm, runs]) => {
     const ends = runs.flatMap((run) => {
       const indexed = list.find(idOf(run))?.indexed;
       return indexed === undefined ? [] : readEnds(list.index, indexed.id) ?? [];
     });
-    return ends.length === 0 ? [] : [{ method, runs: ends }];
+    return ends.length === 0 ? [] : [{ arm, runs: ends }];
   });
 }

@@ -1,7 +1,7 @@
 /** The runs: found, described by a person, and started again. */
 
 import { z } from "@hono/zod-openapi";
-import { readSeeds } from "../../run/compare/comparison_session.ts";
+import { hasShippedArms, readSeeds } from "../../run/compare/comparison_folder.ts";
 import { RequestProblem } from "../http/problem.ts";
 import { json, jsonBody, route } from "../http/route.ts";
 import type { AllRuns } from "../launches/all_runs.ts";
@@ -89,6 +89,13 @@ export function runsRoutes(runs: AllRuns, followed: RunList) {
       const { id } = context.req.valid("param");
       const run = requireRun(runs, id);
       const { kind, comparison, ranks } = runs.view(id);
+      if (kind === "compare" && !hasShippedArms(run.folder.path)) {
+        throw new RequestProblem(
+          409,
+          "The comparison has arms of its own, which only the command line starts: ./tango compare --config " +
+            "FOLDER/config.yaml --arms FOLDER/arms.yaml.",
+        );
+      }
       // Where it lies and what it wrote is that run's own.
       const { run_directory: _, output_directory: __, ...configuration } =
         configurationInForce(run).configuration;

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { parse } from "yaml";
-import { writeSeeds } from "../../../src/run/compare/comparison_session.ts";
+import { writeSeeds } from "../../../src/run/compare/comparison_folder.ts";
 import { timelineLine } from "../../../src/run/store/timeline_log.ts";
 import { WrittenRun } from "../written_run.ts";
 import { axeViolations, CHROMIUM, WITHOUT_CHROMIUM } from "./chromium.ts";
@@ -81,7 +81,7 @@ Deno.test({
       await page.goto("/?run=both");
       const reward = page.locator("figure").filter({ hasText: "Reward" }).first();
       for (
-        const [label, value] of [["RL Tango (GRPO), seed 3", "3"], ["GRPO alone, seed 3", "4"]]
+        const [label, value] of [["tango, seed 3", "3"], ["alone, seed 3", "4"]]
       ) {
         await reward.locator("li").filter({ hasText: label }).filter({ hasText: value }).waitFor();
       }
@@ -92,7 +92,7 @@ Deno.test({
       await row("frozen").filter({ hasText: "to come" }).first().waitFor();
       assert.equal(await page.getByRole("row").filter({ hasText: "to come" }).count(), 4);
       await isFlawless("a comparison's runs");
-      await page.getByRole("link", { name: "GRPO alone" }).first().click();
+      await page.getByRole("link", { name: "alone" }).first().click();
       await page.getByRole("heading", { name: "both:alone-seed-3" }).waitFor();
       assert.equal(await page.locator(".controls > button").count(), 0);
 
