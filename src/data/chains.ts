@@ -34,7 +34,7 @@ const BESIDE = "|";
 export const MOST_CHAIN_STEPS = NAMES.length - 2;
 
 /** How often a question tells of a person who does not count. */
-const DISTRACTOR_SHARE = 0.5;
+const DISTRACTOR_SHARE = 0.3;
 
 /** Numbers of pens: nobody has fewer or more than these. */
 const FEWEST = 1, MOST = 99;
