@@ -193,6 +193,8 @@ interface Chain {
   readonly links: readonly Link[];
   /** The numbers on the chain, from the first person's to the answer. */
   readonly counts: readonly number[];
+  /** Everybody that the question tells of. */
+  readonly persons: readonly string[];
   /** Every number that a relation names. */
   readonly operands: readonly number[];
   /** The number of the person beside the chain who has one to begin from. */
@@ -230,6 +232,7 @@ function readChain({ question, goldSteps }: Problem): Chain {
     start,
     links,
     counts: work(start, links).counts,
+    persons: sentences.map(({ person }) => person),
     operands: sentences.filter(({ operator }) => operator !== null).map(({ number }) => number),
     otherStart: beside && beside.operator === null ? beside.number : null,
     branch: other || null,
@@ -286,6 +289,7 @@ function mistaken(chain: Chain, kind: string, uniform: Uniform): Worked | null {
     if (branch) return work(start, links.toSpliced(branch.after, 0, branch.link));
     return otherStart === null || otherStart === start ? null : work(otherStart, links);
   }
+  if (kind === "lostTrack") return guessFrom(chain, position, uniform);
   const slip = SLIPS[kind](chain, position, uniform);
   if (slip === null) return null;
   const slips = new Map([[position, slip]]);
@@ -297,12 +301,32 @@ function mistaken(chain: Chain, kind: string, uniform: Uniform): Worked | null {
   return work(start, links, slips);
 }
 
+/**
+ * The chain lost at a step: from there on each step is somebody of the question's and a relation put together by
+ * chance, each worked rightly. So do generators err that have hardly begun, and who judges them must work the steps
+ * out: what is claimed is no help.
+ */
+function guessFrom(chain: Chain, position: number, uniform: Uniform): Worked | null {
+  const { start, links, counts, persons, operands } = chain;
+  const guesses = links.slice(position).map((): Link => ({
+    person: chooseItem(uniform, persons),
+    operator: chooseItem(uniform, OPERATORS),
+    operand: chooseItem(uniform, operands),
+  }));
+  const [guess] = guesses, right = links[position];
+  const same = guess.person === right.person &&
+    apply(counts[position], guess) === apply(counts[position], right);
+  return same ? null : work(start, [...links.slice(0, position), ...guesses]);
+}
+
+/** Half of all mistakes lose track; the others are as likely as one another. */
 const MISTAKES = [...Object.keys(SLIPS), "skippedStep", "countedDistractor", "answerMismatch"];
+const LOST_SHARE = 0.5;
 
 function corruptSolution(problem: Problem, uniform: Uniform): CorruptedSolution {
   const chain = readChain(problem);
   for (let attempt = 0; attempt < 30; attempt++) {
-    const kind = chooseItem(uniform, MISTAKES);
+    const kind = uniform() < LOST_SHARE ? "lostTrack" : chooseItem(uniform, MISTAKES);
     if (kind === "answerMismatch") break;
     const worked = mistaken(chain, kind, uniform);
     if (worked?.counts.every((count) => count >= 0 && count <= MOST)) {

@@ -196,6 +196,7 @@ Deno.test("chains: a mistake is carried on to the answer, whatever its kind", ()
   assert.deepEqual([...kinds.keys()].sort(), [
     "answerMismatch",
     "countedDistractor",
+    "lostTrack",
     "miscalculated",
     "skippedStep",
     "wrongOperand",
