@@ -62,7 +62,7 @@ export const chainsTask: Task = {
     const links: Link[] = [];
     let value = start;
     for (const person of persons.slice(0, count)) {
-      const link = { person, ...chooseOperation(uniform, value) };
+      const link = { person, ...chooseOperation(uniform, value, links.at(-1)?.operator) };
       links.push(link);
       value = apply(value, link);
     }
@@ -141,17 +141,29 @@ function apply(value: number, { operator, operand }: Omit<Link, "person">): numb
 
 const isCount = (value: number) => value >= FEWEST && value <= MOST;
 
-/** Each operator that keeps the count in its range is as likely, and then each number. */
-function chooseOperation(uniform: Uniform, value: number): Omit<Link, "person"> {
+/**
+ * Each operator that keeps the count in its range is as likely, and then each number. Sums after sums and products
+ * after products come only where nothing else does: taken in another order they give the same answer, which would
+ * then not tell that the steps are wrong.
+ */
+function chooseOperation(
+  uniform: Uniform,
+  value: number,
+  before?: Operator,
+): Omit<Link, "person"> {
   const possible = OPERATORS.map((operator) => {
     const operands = operator === "*" ? [2, 3, 4] : [1, 2, 3, 4, 5, 6, 7, 8, 9];
     return operands.map((operand) => ({ operator, operand }))
       .filter((operation) => isCount(apply(value, operation)));
   }).filter((operations) => operations.length > 0);
-  return chooseItem(uniform, chooseItem(uniform, possible));
+  const commutes = (operator: Operator) => (operator === "*") === (before === "*");
+  const others = before === undefined
+    ? possible
+    : possible.filter(([{ operator }]) => !commutes(operator));
+  return chooseItem(uniform, chooseItem(uniform, others.length > 0 ? others : possible));
 }
 
-const chooseStart = (uniform: Uniform) => chooseInteger(uniform, 2, 20);
+const chooseStart = (uniform: Uniform) => chooseInteger(uniform, 2, 12);
 
 function tell(person: string, count: number): string {
   return `${person}${HAS}${count}${PENS}`;
