@@ -34,7 +34,7 @@ const BESIDE = "|";
 export const MOST_CHAIN_STEPS = NAMES.length - 2;
 
 /** How often a question tells of a person who does not count. */
-const DISTRACTOR_SHARE = 0.5;
+const DISTRACTOR_SHARE = 0.3;
 
 /** Numbers of pens: nobody has fewer or more than these. */
 const FEWEST = 1, MOST = 99;
@@ -62,7 +62,7 @@ export const chainsTask: Task = {
     const links: Link[] = [];
     let value = start;
     for (const person of persons.slice(0, count)) {
-      const link = { person, ...chooseOperation(uniform, value) };
+      const link = { person, ...chooseOperation(uniform, value, links.at(-1)?.operator) };
       links.push(link);
       value = apply(value, link);
     }
@@ -141,17 +141,29 @@ function apply(value: number, { operator, operand }: Omit<Link, "person">): numb
 
 const isCount = (value: number) => value >= FEWEST && value <= MOST;
 
-/** Each operator that keeps the count in its range is as likely, and then each number. */
-function chooseOperation(uniform: Uniform, value: number): Omit<Link, "person"> {
+/**
+ * Each operator that keeps the count in its range is as likely, and then each number. Sums after sums and products
+ * after products come only where nothing else does: taken in another order they give the same answer, which would
+ * then not tell that the steps are wrong.
+ */
+function chooseOperation(
+  uniform: Uniform,
+  value: number,
+  before?: Operator,
+): Omit<Link, "person"> {
   const possible = OPERATORS.map((operator) => {
     const operands = operator === "*" ? [2, 3, 4] : [1, 2, 3, 4, 5, 6, 7, 8, 9];
     return operands.map((operand) => ({ operator, operand }))
       .filter((operation) => isCount(apply(value, operation)));
   }).filter((operations) => operations.length > 0);
-  return chooseItem(uniform, chooseItem(uniform, possible));
+  const commutes = (operator: Operator) => (operator === "*") === (before === "*");
+  const others = before === undefined
+    ? possible
+    : possible.filter(([{ operator }]) => !commutes(operator));
+  return chooseItem(uniform, chooseItem(uniform, others.length > 0 ? others : possible));
 }
 
-const chooseStart = (uniform: Uniform) => chooseInteger(uniform, 2, 20);
+const chooseStart = (uniform: Uniform) => chooseInteger(uniform, 2, 12);
 
 function tell(person: string, count: number): string {
   return `${person}${HAS}${count}${PENS}`;
@@ -193,6 +205,8 @@ interface Chain {
   readonly links: readonly Link[];
   /** The numbers on the chain, from the first person's to the answer. */
   readonly counts: readonly number[];
+  /** Everybody that the question tells of. */
+  readonly persons: readonly string[];
   /** Every number that a relation names. */
   readonly operands: readonly number[];
   /** The number of the person beside the chain who has one to begin from. */
@@ -230,6 +244,7 @@ function readChain({ question, goldSteps }: Problem): Chain {
     start,
     links,
     counts: work(start, links).counts,
+    persons: sentences.map(({ person }) => person),
     operands: sentences.filter(({ operator }) => operator !== null).map(({ number }) => number),
     otherStart: beside && beside.operator === null ? beside.number : null,
     branch: other || null,
@@ -286,6 +301,7 @@ function mistaken(chain: Chain, kind: string, uniform: Uniform): Worked | null {
     if (branch) return work(start, links.toSpliced(branch.after, 0, branch.link));
     return otherStart === null || otherStart === start ? null : work(otherStart, links);
   }
+  if (kind === "lostTrack") return guessFrom(chain, position, uniform);
   const slip = SLIPS[kind](chain, position, uniform);
   if (slip === null) return null;
   const slips = new Map([[position, slip]]);
@@ -297,12 +313,32 @@ function mistaken(chain: Chain, kind: string, uniform: Uniform): Worked | null {
   return work(start, links, slips);
 }
 
+/**
+ * The chain lost at a step: from there on each step is somebody of the question's and a relation put together by
+ * chance, each worked rightly. So do generators err that have hardly begun, and who judges them must work the steps
+ * out: what is claimed is no help.
+ */
+function guessFrom(chain: Chain, position: number, uniform: Uniform): Worked | null {
+  const { start, links, counts, persons, operands } = chain;
+  const guesses = links.slice(position).map((): Link => ({
+    person: chooseItem(uniform, persons),
+    operator: chooseItem(uniform, OPERATORS),
+    operand: chooseItem(uniform, operands),
+  }));
+  const [guess] = guesses, right = links[position];
+  const same = guess.person === right.person &&
+    apply(counts[position], guess) === apply(counts[position], right);
+  return same ? null : work(start, [...links.slice(0, position), ...guesses]);
+}
+
+/** Half of all mistakes lose track; the others are as likely as one another. */
 const MISTAKES = [...Object.keys(SLIPS), "skippedStep", "countedDistractor", "answerMismatch"];
+const LOST_SHARE = 0.5;
 
 function corruptSolution(problem: Problem, uniform: Uniform): CorruptedSolution {
   const chain = readChain(problem);
   for (let attempt = 0; attempt < 30; attempt++) {
-    const kind = chooseItem(uniform, MISTAKES);
+    const kind = uniform() < LOST_SHARE ? "lostTrack" : chooseItem(uniform, MISTAKES);
     if (kind === "answerMismatch") break;
     const worked = mistaken(chain, kind, uniform);
     if (worked?.counts.every((count) => count >= 0 && count <= MOST)) {
