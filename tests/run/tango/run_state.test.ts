@@ -109,11 +109,14 @@ function courseOf(policies: Policies, step: number): StoredCourse & { own?: Tang
 }
 
 async function saveRunState(folder: string, policies: Policies, state: RunState, keep: number) {
-  const { position, classCounts, judgmentQuality, problemPosition, ...kept } = state;
+  const { position, classCounts, judgmentQuality, stepCounts, pool, problemPosition, ...kept } =
+    state;
   const own = {
     position: { ...position },
     classCounts: classCounts && { ...classCounts },
     judgmentQuality: judgmentQuality && { ...judgmentQuality },
+    stepCounts: stepCounts && { ...stepCounts },
+    pool: pool.map((one) => ({ ...one })),
     problemPosition,
   };
   return await saveState(folder, courseOf(policies, position.globalSteps), { own, kept }, keep);
@@ -129,6 +132,8 @@ const state: RunState = {
   position: { globalSteps: 7, generatorSteps: 5, verifierSteps: 2, cycleSteps: 3 },
   classCounts: { positive: 2.0000000000000004, negative: 0.1 + 0.2 },
   judgmentQuality: { right: 3.2, rightPassed: 0.1 + 0.2, wrong: 7, wrongFlagged: 1 / 3 },
+  stepCounts: { positive: 0.1 + 0.2, negative: 5 },
+  pool: [],
   problemPosition: 17,
   best: { step: 3, value: 0.5 },
   skippedInARow: { verifier: 2 },
