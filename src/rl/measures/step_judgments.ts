@@ -1,6 +1,6 @@
 /** How well a verifier tells *where* a solution goes wrong, and whether it has calculated for itself. */
 
-import { processMetrics } from "../process_evaluation.ts";
+import { processMetrics } from "./process_metrics.ts";
 import { stepAccuracies, type Verification } from "./verifier_metrics.ts";
 
 /** Measures of step judgments, shares from 0 to 1; null where nothing of the kind was judged. */

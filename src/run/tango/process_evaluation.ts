@@ -4,7 +4,7 @@ import type { DataRecord, LabelledSolution } from "../../data/files/record.ts";
 import { renderSteps } from "../../data/solution_text.ts";
 import { streams } from "../../random/philox.ts";
 import type { Policy } from "../../rl/policy.ts";
-import { firstErrorFound, processMetrics } from "../../rl/process_evaluation.ts";
+import { firstErrorFound, processMetrics } from "../../rl/measures/process_metrics.ts";
 import type { VerifierTemplate } from "../../rl/prompt_template.ts";
 import { type ProblemSource, verify } from "../../rl/responses.ts";
 import { promptRoom } from "../../rl/verifier_prompt.ts";

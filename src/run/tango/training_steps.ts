@@ -113,13 +113,15 @@ export async function trainGenerator(
     judging: {
       ...judging,
       judgmentQuality: result.judgmentQuality,
-      pool: config.class_reweighting.pool === 0 || !config.verifier?.trained ? judging.pool : pooled(
-        judging.pool,
-        step.globalStep,
-        drawn,
-        judged.map(({ solution }) => solution),
-        config.class_reweighting.pool,
-      ),
+      pool: config.class_reweighting.pool === 0 || !config.verifier?.trained
+        ? judging.pool
+        : pooled(
+          judging.pool,
+          step.globalStep,
+          drawn,
+          judged.map(({ solution }) => solution),
+          config.class_reweighting.pool,
+        ),
     },
   };
 }

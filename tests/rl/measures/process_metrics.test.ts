@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { parseCritique } from "../../src/rl/text/parse_critique.ts";
-import { firstErrorFound, processMetrics } from "../../src/rl/process_evaluation.ts";
-import { assertClose } from "../kernels/harness.ts";
+import { parseCritique } from "../../../src/rl/text/parse_critique.ts";
+import { firstErrorFound, processMetrics } from "../../../src/rl/measures/process_metrics.ts";
+import { assertClose } from "../../kernels/harness.ts";
 
 const critique = (...judgments: string[]) =>
   parseCritique(

@@ -1,5 +1,5 @@
-import type { Critique } from "./responses.ts";
-import { mean } from "../base/statistics.ts";
+import type { ParsedCritique } from "../text/parse_critique.ts";
+import { mean } from "../../base/statistics.ts";
 
 /** How well a verifier finds the first wrong step (ProcessBench, Zheng et al. 2024). Shares from 0 to 1. */
 export interface ProcessMetrics {
@@ -16,7 +16,7 @@ export interface ProcessMetrics {
  * when it does not judge each step: it then named none.
  */
 export function firstErrorFound(
-  { stepJudgments, stepCount }: Pick<Critique<unknown>["parsed"], "stepJudgments" | "stepCount">,
+  { stepJudgments, stepCount }: Pick<ParsedCritique, "stepJudgments" | "stepCount">,
   steps: number,
 ): number | null {
   // A step without a readable judgment: the places of the others are not known.
