@@ -65,7 +65,7 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
     ["sft --resume --steps 3", /--resume continues.*--steps cannot go with it/],
   ],
   eval: [
-    ["eval", /'--model <folder>' not specified/],
+    ["eval", /Name either a model with --model or a run with --run/],
     [`eval ${GENERATOR} --policy both`, /'both' is invalid[^]*generator, verifier/],
     [`eval ${GENERATOR} --policy verifier`, /--generator/],
     [`eval ${GENERATOR} --generator other`, /--generator goes with --policy verifier/],
