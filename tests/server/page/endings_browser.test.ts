@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
+import type { FailureReason } from "../../../src/base/failure_reason.ts";
 import { loadTangoConfig } from "../../../src/run/config/load_config.ts";
 import { WrittenRun } from "../written_run.ts";
 import { axeViolations, CHROMIUM, WITHOUT_CHROMIUM } from "./chromium.ts";
@@ -9,20 +10,25 @@ import { PATIENCE_MS, withPage } from "./with_page.ts";
 
 function writeRuns(root: string): void {
   const config = loadTangoConfig("configs/last-letter.yaml");
-  const fails = (name: string, message: string) => {
+  const fails = (name: string, message: string, reason: FailureReason) => {
     const run = new WrittenRun(root, name, config);
     run.event({ type: "started", step: 0, total: 9, ranks: 1 });
     run.step(1, "generator", { "generator/reward": 0.5 });
-    run.event({ type: "failed", step: 1, message });
+    run.event({ type: "failed", step: 1, message, reason });
   };
   fails(
     "diverged",
     "Step 1 ends the run: the generator's gradient is not finite, 3 in a row by now.",
+    { code: "diverged", learningRate: "generator.optimizer.learning_rate" },
   );
   fails(
     "short",
     "The GPU has no memory left. End what else runs on the GPU and go on with this run, or begin a run " +
       "that takes less, such as with rollout.decode_slots=128, rollout.batch_size=16.",
+    {
+      code: "out-of-memory",
+      settings: { "rollout.decode_slots": "128", "rollout.batch_size": "16" },
+    },
   );
 }
 
