@@ -65,7 +65,10 @@ export const chainsTask: Task = {
     }
     const persons = shuffled(uniform, NAMES).slice(0, count + 1);
     const { start, operations } = chooseChain(uniform, count);
-    const links = operations.map((operation, i): Link => ({ person: persons[i + 1], ...operation }));
+    const links = operations.map((operation, i): Link => ({
+      person: persons[i + 1],
+      ...operation,
+    }));
     const { steps, answer } = work(start, links);
     const sentences = [
       `${persons[0]}${HAS}${start}${PENS}`,
@@ -77,7 +80,9 @@ export const chainsTask: Task = {
     return { question, answer, goldSteps: steps };
   },
 
-  splitOf: ({ goldSteps }) => splitOf(beginning(goldSteps)),
+  // By the steps, in whatever order they are told of. Beginnings would be too few to hold some out: of numbers whose
+  // one order only is ever trained on, a model learns that order by heart and need not read who counts from whom.
+  splitOf: ({ goldSteps }) => splitOf(goldSteps.join()),
 
   isCorrectAnswer: (problem, answer) => answer?.trim() === problem.answer,
 
@@ -96,14 +101,6 @@ export const chainsTask: Task = {
 
   readOwnResult: (critiqueStep, step) => readOwnResult(critiqueStep, step, splitStep, BESIDE),
 };
-
-/**
- * How a problem begins, by its first number and its first two operations: this decides its part, so that no
- * problem of one part is worked as one of another is, whoever has the pens and in whatever order that is told.
- */
-function beginning(goldSteps: readonly string[]): string {
-  return goldSteps.slice(0, 2).map((step) => splitStep(step)?.work.split(":")[1] ?? step).join();
-}
 
 /** A step as the calculation and what it claims: `bob:7+3=10` is `bob:7+3=` and `10`. */
 function splitStep(step: string): { work: string; claim: string } | null {
@@ -137,7 +134,9 @@ function chooseChain(uniform: Uniform, count: number): { start: number; operatio
       operations.push(operation);
       value = apply(value, operation);
     }
-    const commutes = operations.some((operation, i) => i > 0 && alike(operation, operations[i - 1]));
+    const commutes = operations.some((operation, i) =>
+      i > 0 && alike(operation, operations[i - 1])
+    );
     if (!commutes || attempt === CHAIN_ATTEMPTS) return { start, operations };
   }
 }
@@ -226,7 +225,11 @@ const SLIPS: Readonly<Record<string, MakeSlip>> = {
     ),
   wrongOperand: (chain, position, uniform) => {
     const { operand } = chain.links[position];
-    const read = [...chain.links.map((link) => link.operand), operand + 1, Math.max(1, operand - 1)];
+    const read = [
+      ...chain.links.map((link) => link.operand),
+      operand + 1,
+      Math.max(1, operand - 1),
+    ];
     const slips = read.map((other) => ({ link: { ...chain.links[position], operand: other } }));
     return chooseSlip(chain, position, uniform, slips);
   },

@@ -102,7 +102,9 @@ Deno.test("a critique's own result is read beside the claim", () => {
   });
   assert.deepEqual(read(chainsTask, `-:-|20${wrong}`, "dan:10*2=20"), { own: "-", claim: "20" });
   assert.deepEqual(read(chainsTask, `bob:7+3=10|?${wrong}`, "ten"), { own: "10", claim: "?" });
-  for (const none of [`bob:7+3|10${wrong}`, `bob:7+3=10${wrong}`, "bob:7+3=10|11", `a|b|c${wrong}`]) {
+  for (
+    const none of [`bob:7+3|10${wrong}`, `bob:7+3=10${wrong}`, "bob:7+3=10|11", `a|b|c${wrong}`]
+  ) {
     assert.equal(read(chainsTask, none, "bob:7+3=11"), null, none);
   }
   for (const none of [`so it is${wrong}`, "cat:t", `cat=a${wrong}`]) {
