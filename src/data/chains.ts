@@ -1,7 +1,7 @@
 /**
- * Chains of counts: who has how many follows from who has how many, in sentences whose order tells nothing.
+ * Chains of counts: who has how many follows from how many the one before has.
  *
- *   question  cid has 2 times as many as bob. ann has 7 pens. bob has 3 more than ann. how many has cid
+ *   question  ann has 7 pens. ann's pal bob has 3 more. bob's pal cid has 2 times as many. how many has cid
  *   solution  <think><step>bob:7+3=10</step><step>cid:10*2=20</step></think><answer>\boxed{20}</answer>
  *
  * The prompt's template sets the question mark.
@@ -23,14 +23,16 @@ const OPERANDS: Readonly<Record<Operator, readonly number[]>> = {
 };
 const OPERATORS: readonly Operator[] = ["+", "-", "*"];
 
-/** What stands between a relation's number and the person it counts from. */
+/** What stands after a relation's number. */
 const RELATIONS: Readonly<Record<Operator, string>> = {
-  "+": " more than ",
-  "-": " fewer than ",
-  "*": " times as many as ",
+  "+": " more. ",
+  "-": " fewer. ",
+  "*": " times as many. ",
 };
 
-const HAS = " has ", PENS = " pens. ", END = ". ", ASKS = "how many has ";
+const HAS = " has ", PENS = " pens. ", ASKS = "how many has ";
+/** A person as somebody who is counted from: a token besides that of who has something. */
+const pal = (person: string) => `${person}'s pal `;
 /** Stands between what the critique found and what the step claims. */
 const BESIDE = "|";
 
@@ -56,7 +58,16 @@ interface Link extends Operation {
 export const chainsTask: Task = {
   name: "chains",
   defaultDifficulty: { minimumSteps: 2, maximumSteps: 4 },
-  words: [...NAMES, HAS, ...Object.values(RELATIONS), PENS, END, ASKS, BESIDE, ...TENS],
+  words: [
+    ...NAMES,
+    ...NAMES.map(pal),
+    HAS,
+    ...Object.values(RELATIONS),
+    PENS,
+    ASKS,
+    BESIDE,
+    ...TENS,
+  ],
 
   makeProblem(uniform, difficulty) {
     const count = chooseStepCount(uniform, difficulty);
@@ -70,18 +81,15 @@ export const chainsTask: Task = {
       ...operation,
     }));
     const { steps, answer } = work(start, links);
-    const sentences = [
-      `${persons[0]}${HAS}${start}${PENS}`,
-      ...links.map(({ person, operator, operand }, i) =>
-        `${person}${HAS}${operand}${RELATIONS[operator]}${persons[i]}${END}`
-      ),
-    ];
-    const question = `${shuffled(uniform, sentences).join("")}${ASKS}${persons[count]}`;
-    return { question, answer, goldSteps: steps };
+    const sentences = links.map(({ person, operator, operand }, i) =>
+      `${pal(persons[i])}${person}${HAS}${operand}${RELATIONS[operator]}`
+    );
+    const told = `${persons[0]}${HAS}${start}${PENS}${sentences.join("")}`;
+    return { question: `${told}${ASKS}${persons[count]}`, answer, goldSteps: steps };
   },
 
-  // By the steps, in whatever order they are told of. Beginnings would be too few to hold some out: of numbers whose
-  // one order only is ever trained on, a model learns that order by heart and need not read who counts from whom.
+  // By all steps. Beginnings would be too few to hold some out: of numbers whose one order only is ever trained on, a
+  // model learns that order by heart.
   splitOf: ({ goldSteps }) => splitOf(goldSteps.join()),
 
   isCorrectAnswer: (problem, answer) => answer?.trim() === problem.answer,
