@@ -31,7 +31,7 @@ const RELATIONS: Readonly<Record<Operator, string>> = {
 };
 
 const HAS = " has ", PENS = " pens. ", ASKS = "how many has ";
-/** A person as somebody who is counted from: a token besides that of who has something. */
+/** A person as somebody who is counted from: another token than as somebody who has something. */
 const pal = (person: string) => `${person}'s pal `;
 /** Stands between what the critique found and what the step claims. */
 const BESIDE = "|";
@@ -88,8 +88,8 @@ export const chainsTask: Task = {
     return { question: `${told}${ASKS}${persons[count]}`, answer, goldSteps: steps };
   },
 
-  // By all steps. Beginnings would be too few to hold some out: of numbers whose one order only is ever trained on, a
-  // model learns that order by heart.
+  // By people and numbers together. Beginnings by their numbers are few: where one order of some numbers is in
+  // another part, a model that learns the orders of its own by heart errs at each problem held out.
   splitOf: ({ goldSteps }) => splitOf(goldSteps.join()),
 
   isCorrectAnswer: (problem, answer) => answer?.trim() === problem.answer,
