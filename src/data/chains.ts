@@ -252,11 +252,14 @@ const FURTHER_SLIP = 0.3;
 
 /** The chain with one kind of mistake at a random place, or null where the kind cannot happen there. */
 function mistaken(chain: Chain, kind: string, uniform: Uniform): Worked | null {
-  const { start, links } = chain;
+  const { start, links, counts } = chain;
   const position = chooseInteger(uniform, 0, links.length - 1);
   if (kind === "skippedStep") {
     // Skipping the only step would leave no step to judge.
     return links.length === 1 ? null : work(start, links.toSpliced(position, 1));
+  }
+  if (kind === "extraStep") {
+    return work(start, links.toSpliced(position, 0, guess(links, counts[position], uniform)));
   }
   if (kind === "lostTrack") return guessFrom(chain, position, uniform);
   const slip = SLIPS[kind](chain, position, uniform);
@@ -270,26 +273,29 @@ function mistaken(chain: Chain, kind: string, uniform: Uniform): Worked | null {
   return work(start, links, slips);
 }
 
+/** Somebody of the chain and an operation put together by chance. */
+function guess(links: readonly Link[], value: number, uniform: Uniform): Link {
+  return { person: chooseItem(uniform, links).person, ...chooseOperation(uniform, value) };
+}
+
 /**
- * The chain lost at a step: from there on each step is somebody of the chain and an operation put together by
- * chance, each worked rightly. So do generators err that have hardly begun, and who judges them must work the steps
- * out: what is claimed is no help.
+ * The chain lost at a step: from there on each step is a guess, worked rightly. So do generators err that have hardly
+ * begun, and who judges them must work the steps out: what is claimed is no help.
  */
 function guessFrom(chain: Chain, position: number, uniform: Uniform): Worked | null {
   const { start, links, counts } = chain;
   let value = counts[position];
   const guesses = links.slice(position).map((): Link => {
-    const { person } = chooseItem(uniform, links);
-    const guess = { person, ...chooseOperation(uniform, value) };
-    value = apply(value, guess);
-    return guess;
+    const link = guess(links, value, uniform);
+    value = apply(value, link);
+    return link;
   });
   if (apply(counts[position], guesses[0]) === counts[position + 1]) return null;
   return work(start, [...links.slice(0, position), ...guesses]);
 }
 
 /** Half of all mistakes lose track; the others are as likely as one another. */
-const MISTAKES = [...Object.keys(SLIPS), "skippedStep", "answerMismatch"];
+const MISTAKES = [...Object.keys(SLIPS), "skippedStep", "extraStep", "answerMismatch"];
 const LOST_SHARE = 0.5;
 
 function corruptSolution(problem: Problem, uniform: Uniform): CorruptedSolution {

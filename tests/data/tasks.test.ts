@@ -192,6 +192,7 @@ Deno.test("chains: a mistake is carried on to the answer, whatever its kind", ()
   }
   assert.deepEqual([...kinds.keys()].sort(), [
     "answerMismatch",
+    "extraStep",
     "lostTrack",
     "miscalculated",
     "skippedStep",
