@@ -32,18 +32,21 @@ export function labelStepsByClaim(
  * The critique that goes through the steps side by side with the problem's own: the work of the k-th
  * true step, its result, `=`, the claim, the judgment: `cat:t=a \boxed{INCORRECT}`. Result and claim
  * agree exactly when the step is right, so a judgment follows from what stands before it.
+ *
+ * @param beside what stands between result and claim
  */
 export function compareStepByStep(
   problem: Problem,
   solution: SolutionParts,
   finalVerdict: boolean,
   splitStep: SplitStep,
+  beside = "=",
 ): CritiqueParts {
   const labels = labelStepsByClaim(problem, solution.steps, splitStep);
   const steps = solution.steps.map((step, index) => {
     const gold = index < problem.goldSteps.length ? splitStep(problem.goldSteps[index]) : null;
     const claim = splitStep(step)?.claim ?? UNREADABLE;
-    const text = `${gold?.work ?? `${ABSENT}:`}${gold?.claim ?? ABSENT}=${claim}`;
+    const text = `${gold?.work ?? `${ABSENT}:`}${gold?.claim ?? ABSENT}${beside}${claim}`;
     return { text, isCorrect: labels[index] };
   });
   return { steps, verdict: finalVerdict };
@@ -54,9 +57,12 @@ export function readOwnResult(
   critiqueStep: string,
   step: string,
   splitStep: SplitStep,
+  beside = "=",
 ): { own: string; claim: string } | null {
-  const worked = /^(.*)=[^=]*\\boxed\{/.exec(critiqueStep)?.[1];
-  if (worked === undefined) return null;
+  const box = critiqueStep.lastIndexOf("\\boxed{");
+  const end = box < 0 ? -1 : critiqueStep.lastIndexOf(beside, box);
+  if (end < 0) return null;
+  const worked = critiqueStep.slice(0, end);
   const own = worked === `${ABSENT}:${ABSENT}` ? ABSENT : splitStep(worked)?.claim;
   return own === undefined ? null : { own, claim: splitStep(step)?.claim ?? UNREADABLE };
 }

@@ -62,9 +62,4 @@ export interface Task {
   readOwnResult?(critiqueStep: string, step: string): { own: string; claim: string } | null;
   /** The critique a perfect verifier would write about any solution. */
   writeCritique(problem: Problem, solution: SolutionParts): CritiqueParts;
-  /**
-   * What the critique of a step found by itself, and what it says that the step claims, from the text before (or
-   * with) the judgment; the two are equal exactly where the step is right. Null when they cannot be read.
-   */
-  readCritiqueStep?(text: string): { own: string; claim: string } | null;
 }

@@ -86,21 +86,22 @@ Deno.test("a task's words are single tokens after the characters, and change no 
   assert.deepEqual(definition.model.vocab, Object.fromEntries(all.map((token, id) => [token, id])));
   assert.equal(Object.keys(definition.model.vocab).length, vocabularyTokens.length + words.length);
   const wide = new Tokenizer(definition, characterTokenizerConfig());
-  assert.deepEqual(wide.tokenize("bob has 13 more than ann. how many has bob?"), [
-    ...["bob", " has ", "1", "3", " more than ", "ann", ". ", "how many has ", "bob", "?"],
+  assert.deepEqual(wide.tokenize("ann has 7 pens. ann's pal bob has 13 more. how many has bob?"), [
+    ...["ann", " has ", "7", " pens. ", "ann's pal ", "bob", " has ", "13", " more. "],
+    ...["how many has ", "bob", "?"],
   ]);
   for (let i = 0; i < 20; i++) {
     const stream = new RandomStream(1, streams.problems, 0, i);
     const uniform = () => stream.uniform();
-    const problem = chainsTask.makeProblem(uniform, { minimumSteps: 2, maximumSteps: 8 });
+    const problem = chainsTask.makeProblem(uniform, { minimumSteps: 2, maximumSteps: 7 });
     const wrong = chainsTask.corruptSolution(problem, uniform);
     const critique = renderCritique(chainsTask.writeCritique(problem, wrong));
     const text = `<bos>${problem.question}?\n${renderSolution(wrong)}\n${critique}<eos>`;
     const { ids } = wide.encode(text);
     assert.ok(!ids.includes(vocabularyTokens.indexOf("<unk>")), text);
     assert.equal(wide.decode(ids), text);
-    // No sentence takes more than eight tokens, its end included.
+    // No sentence takes more than five tokens, its end included.
     const sentences = problem.question.split(". ").length;
-    assert.ok(wide.encode(problem.question).ids.length <= 8 * sentences, problem.question);
+    assert.ok(wide.encode(problem.question).ids.length <= 5 * sentences, problem.question);
   }
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { lastLetterTask } from "../../../src/data/last_letter.ts";
 import { arithmeticTask } from "../../../src/data/arithmetic.ts";
+import { chainsTask } from "../../../src/data/chains.ts";
 import { stepJudgmentMetrics } from "../../../src/rl/measures/step_judgments.ts";
 import type { Verification } from "../../../src/rl/measures/verifier_metrics.ts";
 
@@ -94,6 +95,18 @@ Deno.test("a critique's own result is read beside the claim", () => {
   assert.deepEqual(read(arithmeticTask, `7+5=2=2${wrong}`, "7+5=0"), { own: "2", claim: "0" });
   assert.deepEqual(read(arithmeticTask, `-:-=3${wrong}`, "1+2=3"), { own: "-", claim: "3" });
   assert.deepEqual(read(lastLetterTask, `cat:t=?${wrong}`, "cat"), { own: "t", claim: "?" });
+  // What stands between the two is the task's.
+  assert.deepEqual(read(chainsTask, `bob:7+3=10|11${wrong}`, "bob:7+3=11"), {
+    own: "10",
+    claim: "11",
+  });
+  assert.deepEqual(read(chainsTask, `-:-|20${wrong}`, "dan:10*2=20"), { own: "-", claim: "20" });
+  assert.deepEqual(read(chainsTask, `bob:7+3=10|?${wrong}`, "ten"), { own: "10", claim: "?" });
+  for (
+    const none of [`bob:7+3|10${wrong}`, `bob:7+3=10${wrong}`, "bob:7+3=10|11", `a|b|c${wrong}`]
+  ) {
+    assert.equal(read(chainsTask, none, "bob:7+3=11"), null, none);
+  }
   for (const none of [`so it is${wrong}`, "cat:t", `cat=a${wrong}`]) {
     assert.equal(read(lastLetterTask, none, "cat:a"), null, none);
   }
