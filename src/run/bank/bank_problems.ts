@@ -17,8 +17,8 @@ export interface BankProblems {
 /**
  * Chooses problems of the part that the runs hold out to be reported.
  *
- * An embedded task whose problems have no part of their own (`Task.splitOf`) is drawn from as evaluations do, and what
- * any of the runs has drawn in training is left out.
+ * An embedded task is drawn from as evaluations do, without repetitions. Where its problems have no part of their own
+ * (`Task.splitOf`), those that any of the runs has drawn in training are left out.
  *
  * @param runs of which the first says the problems, see `requireSameProblems`
  * @param fits whether a question's prompts leave room in the models of every run
@@ -44,12 +44,13 @@ export async function chooseProblems(
   for (let drawn = count;; drawn *= 2) {
     const problems = await openHeldOut(config, fits, drawn, seed);
     const question = (problem: unknown) => problems.source.question(problem);
-    const unseen = problems.heldOut("test").filter((one) => !trainedOn.has(question(one)));
+    const different = new Map(problems.heldOut("test").map((one) => [question(one), one]));
+    const unseen = [...different].filter(([text]) => !trainedOn.has(text)).map(([, one]) => one);
     if (unseen.length < count) {
       if (drawn < MOST_DRAWN * count) continue;
       throw new UserError(
-        `task: of ${drawn} held-out problems the runs were trained on all but ${unseen.length}; lower --problems, ` +
-          `or allow more steps with --maximum-steps.`,
+        `task: ${drawn} draws gave ${unseen.length} different problems that the runs were not trained on, and --problems ` +
+          `is ${count}; lower it, or allow more steps with --maximum-steps.`,
       );
     }
     const chosen = unseen.slice(0, count);
@@ -63,7 +64,7 @@ export async function chooseProblems(
 }
 
 /** Draws for each wanted problem after which it is clear that hardly any is left. */
-const MOST_DRAWN = 64;
+const MOST_DRAWN = 16;
 
 function openHeldOut(
   config: TangoConfig,

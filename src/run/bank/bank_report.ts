@@ -52,10 +52,11 @@ export function bankTables(bank: Bank, rows: readonly BankRow[]): string {
   const names = measured(whole);
   const right = bank.solutions.filter(({ correct }) => correct).length;
   const samples = rows[0]?.samples ?? 0;
-  const error = percent(Math.sqrt(0.25 / bank.solutions.length));
+  const problems = new Set(bank.solutions.map(({ problem }) => problem)).size;
   return [
-    `${bank.task}: ${bank.solutions.length} solutions, ${right} of them right; ${samples} ` +
-    `${samples === 1 ? "critique" : "critiques"} of each`,
+    `${bank.task}: ${bank.solutions.length} solutions of ${problems} ${problems === 1 ? "problem" : "problems"}, ` +
+    `${right} of them right; ` +
+    `${samples} ${samples === 1 ? "critique" : "critiques"} of each`,
     "",
     alignedTable([
       ["verifier", ...names.map((name) => HEADS[name])],
@@ -66,8 +67,8 @@ export function bankTables(bank: Bank, rows: readonly BankRow[]): string {
     "",
     alignedTable(matrix(bank, rows, percent)),
     "",
-    `Verdicts and steps are balanced accuracies. Uncertain by at most ±${error} over the whole bank (standard error over ` +
-    "its solutions).",
+    "Verdicts and steps are balanced accuracies; a verdict that cannot be read is wrong. Uncertain by at most " +
+    `±${percent(Math.sqrt(0.25 / problems))} (standard error over the problems).`,
   ].join("\n");
 }
 

@@ -155,15 +155,14 @@ export function requireSameProblems(runs: readonly BankRun[]): void {
   const kind = ({ config: { task, data } }: BankRun) => data === null ? { task } : { data };
   for (const other of others) {
     if (isDeepStrictEqual(kind(first), kind(other))) continue;
-    const [one, another] = [first, other].map(({ path, config }) =>
-      `${path} is of ${problemsName(config)}`
-    );
-    const isSameTask = problemsName(first.config) === problemsName(other.config);
+    const names = [first, other].map(({ config }) => problemsName(config));
+    const isOneTask = names[0] === names[1] && (first.config.data ?? other.config.data) === null;
     throw new UserError(
-      `A bank is of one task: ${one}, ${another}` +
-        (isSameTask
-          ? ", at another difficulty or with other files; say --minimum-steps and --maximum-steps for both."
-          : ". Make a bank of each."),
+      isOneTask
+        ? `A bank has one difficulty, and ${first.path} and ${other.path} were trained at different ones of ` +
+          `${names[0]}. Say one for all: --minimum-steps, --maximum-steps or --set task.…`
+        : `A bank is of one task: ${first.path} is of ${names[0]}, ${other.path} of ${names[1]}` +
+          `${names[0] === names[1] ? " from other files" : ""}. Make a bank of each.`,
     );
   }
 }
