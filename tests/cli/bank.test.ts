@@ -122,7 +122,9 @@ Deno.test({
         const verifiers = [tinyPolicies.verifier, ...saved.map((step) => `${path("run")}@${step}`)];
         assert.deepEqual(
           rows.map(({ verifier, source }) => `${verifier} ${source}`),
-          verifiers.flatMap((one) => [...bySource.keys(), "all"].map((source) => `${one} ${source}`)),
+          verifiers.flatMap((one) =>
+            [...bySource.keys(), "all"].map((source) => `${one} ${source}`)
+          ),
         );
         const seen = new Set<number>();
         for (const row of rows.filter(({ source }) => source !== "all")) {
@@ -133,13 +135,18 @@ Deno.test({
           assert.ok(line !== undefined && line.critiques.length === places.length);
           const judged = places.map((place, i) => ({
             right: solutions[place].correct,
-            score: line.critiques[i].reduce((sum, { probability }) => sum + (probability ?? 0.5), 0),
+            score: line.critiques[i].reduce(
+              (sum, { probability }) => sum + (probability ?? 0.5),
+              0,
+            ),
             verdicts: line.critiques[i].map(({ verdict }) => verdict),
           }));
           assert.ok(judged.every(({ verdicts }) => verdicts.length === 2));
           assert.ok(Math.abs((row.auroc ?? NaN) - slowAuroc(judged)) < 1e-12);
           const recall = (kind: boolean) => {
-            const own = judged.filter(({ right }) => right === kind).flatMap(({ verdicts }) => verdicts);
+            const own = judged.filter(({ right }) => right === kind).flatMap(({ verdicts }) =>
+              verdicts
+            );
             return own.filter((verdict) => verdict === kind).length / own.length;
           };
           assert.equal(row.balanced_accuracy, (recall(true) + recall(false)) / 2);
@@ -149,7 +156,9 @@ Deno.test({
         assert.ok(seen.size > 1, "verifiers differ");
         // The run's newest verifier is the one that it left.
         await run(0, ...judge, "--model", RunFolder.at(path("run")).weights("verifier"));
-        const all = jsonLines<BankRow>(join(out, "rows.jsonl")).filter(({ source }) => source === "all");
+        const all = jsonLines<BankRow>(join(out, "rows.jsonl")).filter(({ source }) =>
+          source === "all"
+        );
         const [left, newest] = [all.at(-1), all.at(-2)];
         assert.equal(left?.verifier, RunFolder.at(path("run")).weights("verifier"));
         assert.deepEqual({ ...left, ...NAMES }, { ...newest, ...NAMES });
@@ -157,10 +166,14 @@ Deno.test({
 
       await test.step("judge: a second time nothing is judged, and what was lost alone", async () => {
         const file = join(out, "judgments.jsonl");
-        const before = Deno.readTextFileSync(file), rows = Deno.readTextFileSync(join(out, "rows.csv"));
+        const before = Deno.readTextFileSync(file),
+          rows = Deno.readTextFileSync(join(out, "rows.csv"));
         const printed = await run(0, ...judge);
         assert.doesNotMatch(printed, / judges \d/);
-        assert.match(printed, new RegExp(`${saved.length + 1} of ${saved.length + 1} verifiers had`));
+        assert.match(
+          printed,
+          new RegExp(`${saved.length + 1} of ${saved.length + 1} verifiers had`),
+        );
         assert.equal(Deno.readTextFileSync(file), before);
         const lines = before.split("\n");
         Deno.writeTextFileSync(file, [...lines.slice(0, 1), ...lines.slice(2)].join("\n"));
@@ -189,7 +202,7 @@ Deno.test({
           await run(2, ...make, "--checkpoints", "77"),
           /no checkpoint of step 77\. There are: .*keep_checkpoints/,
         );
-        assert.match(await run(2, ...make, "--problems", "600"), /--problems is 600; lower it/);
+        assert.match(await run(2, ...make, "--problems", "670"), /--problems is 670; lower it/);
         Deno.writeTextFileSync(path("empty.jsonl"), "");
         assert.match(
           await run(2, "bank", "judge", "--bank", path("empty.jsonl"), "--run", path("run")),

@@ -23,14 +23,20 @@ Deno.test("P(CORRECT): the product over the tokens of the verdict's word, and no
 });
 
 Deno.test("P(CORRECT): of INCORRECT it is what is left", () => {
-  const incorrect = probability([...beginning, ["IN", 0.25], ["CORRECT", 0.8], ["}", 1], end], false);
+  const incorrect = probability(
+    [...beginning, ["IN", 0.25], ["CORRECT", 0.8], ["}", 1], end],
+    false,
+  );
   // 1 − 0.25 · 0.8
   assertClose([incorrect ?? NaN], [0.8], within);
 });
 
 Deno.test("P(CORRECT): tokens may reach over the word's ends; its last verdict counts", () => {
   const first = ["<final_verification>\\boxed{CORRECT}</final_verification>", 0.01] as const;
-  const joined = probability([first, ["<final_verification>\\boxed", 1], ["{CORRECT}", 0.7], end], true);
+  const joined = probability(
+    [first, ["<final_verification>\\boxed", 1], ["{CORRECT}", 0.7], end],
+    true,
+  );
   assertClose([joined ?? NaN], [0.7], within);
 });
 

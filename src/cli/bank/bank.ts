@@ -112,7 +112,11 @@ export function register(program: Command): void {
   });
 }
 
-async function bank(task: keyof typeof TASKS, options: BankOptions, command: Command): Promise<void> {
+async function bank(
+  task: keyof typeof TASKS,
+  options: BankOptions,
+  command: Command,
+): Promise<void> {
   const other = task === "make" ? "judge" : "make";
   const refused = command.options.filter((option) => {
     const name = option.attributeName();

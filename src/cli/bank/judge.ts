@@ -33,7 +33,9 @@ interface Wanting {
 /** `bank judge`. */
 export async function judge(options: BankOptions): Promise<void> {
   const { bank: path, samples = 1, seed, output, gpuIndex } = options;
-  if (path === undefined) throw new UserError("Name the bank with --bank; ./tango bank make writes one.");
+  if (path === undefined) {
+    throw new UserError("Name the bank with --bank; ./tango bank make writes one.");
+  }
   const bank = readBank(path);
   const verifiers = verifiersOf(options, bank);
   const folder = output ?? `${path.replace(/\.jsonl$/, "")}-judged`;
@@ -59,17 +61,23 @@ export async function judge(options: BankOptions): Promise<void> {
     });
   }
   const done = wanting.filter(({ keys }) => keys.length === 0).length;
-  if (done > 0) console.error(`${done} of ${verifiers.length} verifiers had judged this bank before`);
+  if (done > 0) {
+    console.error(`${done} of ${verifiers.length} verifiers had judged this bank before`);
+  }
   const rows = bankRows(bank, judgments.of(bank.sha256, { samples, seed }));
   console.log(writeBankReport(folder, bank, rows));
-  console.log(`\nrows: ${files.rows}, ${files.table}; matrix: ${files.matrix}; report: ${files.report}`);
+  console.log(
+    `\nrows: ${files.rows}, ${files.table}; matrix: ${files.matrix}; report: ${files.report}`,
+  );
 }
 
 /** @throws UserError when none is named, or a run is of another task than the bank */
 function verifiersOf(options: BankOptions, bank: Bank): BankPolicy[] {
   const { run = [], checkpoints, model = [], config: file, set = [], gpu } = options;
   if (run.length === 0 && model.length === 0) {
-    throw new UserError("Name the runs whose verifiers judge with --run, or verifiers with --model.");
+    throw new UserError(
+      "Name the runs whose verifiers judge with --run, or verifiers with --model.",
+    );
   }
   if (run.length === 0 && checkpoints !== undefined) {
     throw new UserError("--checkpoints are of runs: name them with --run.");

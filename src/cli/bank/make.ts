@@ -19,7 +19,12 @@ import { promptLengths } from "../../run/memory/rehearsed_sampling.ts";
 import { problemsName } from "../../run/problems/open_problems.ts";
 import type { PromptFit } from "../../run/problems/problems.ts";
 import { openFrozenPolicy } from "../../run/tango/frozen_policy.ts";
-import { openPolicies, promptFitOf, releasePolicies, releasePolicy } from "../../run/tango/policies.ts";
+import {
+  openPolicies,
+  promptFitOf,
+  releasePolicies,
+  releasePolicy,
+} from "../../run/tango/policies.ts";
 import { gpuOf, withGpu } from "../with_gpu.ts";
 import type { BankOptions } from "./bank.ts";
 
@@ -56,7 +61,9 @@ export async function make(options: BankOptions): Promise<void> {
   console.log(describe(sources));
   const problems = new Set(solutions.map(({ problem }) => problem)).size;
   console.log(
-    `\n${solutions.length} solutions of ${problems} problems of ${problemsName(config)}, half of them right: ${output}`,
+    `\n${solutions.length} solutions of ${problems} problems of ${
+      problemsName(config)
+    }, half of them right: ${output}`,
   );
 }
 
@@ -99,7 +106,9 @@ async function sampleAll(
   for (const [config, own] of Map.groupBy(writers, ({ config }) => config)) {
     await withGpu(gpuOf(config, gpuIndex), async (gpu) => {
       for (const writer of own) {
-        console.error(`${writer.name} solves ${chosen.chosen.length} problems, ${samples} times each`);
+        console.error(
+          `${writer.name} solves ${chosen.chosen.length} problems, ${samples} times each`,
+        );
         const generator = await openWriter(gpu, writer, chosen, samples);
         try {
           sources.push(

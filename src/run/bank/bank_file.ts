@@ -101,7 +101,9 @@ function readBytes(path: string): Uint8Array {
 
 function readLine(line: string, place: string): BankSolution {
   const damaged = (what: string) =>
-    new UserError(`${place} is damaged: ${what}. Take the file as it was written, or make it anew.`);
+    new UserError(
+      `${place} is damaged: ${what}. Take the file as it was written, or make it anew.`,
+    );
   let value: unknown;
   try {
     value = JSON.parse(line);

@@ -109,7 +109,10 @@ export function measureJudged(judged: readonly Judged[], cut: number): BankMeasu
   const known = <Name extends string>(name: Name, value: number | null) =>
     (value === null ? {} : { [name]: value }) as { readonly [name in Name]?: number };
   return {
-    ...known("auroc", new Set(scores.map(({ isWrong }) => isWrong)).size < 2 ? null : auroc(scores)),
+    ...known(
+      "auroc",
+      new Set(scores.map(({ isWrong }) => isWrong)).size < 2 ? null : auroc(scores),
+    ),
     balanced_accuracy: metrics.balancedAccuracy,
     ...known("step_balanced_accuracy", metrics.stepBalancedAccuracy),
     ...known("step_balanced_accuracy_in_wrong", metrics.stepBalancedAccuracyInWrong),

@@ -36,7 +36,8 @@ export async function checkBankMemory<Template>(
       const policy = await open(rehearsal, changed);
       try {
         const resident = residentUses([{ name: "policy", ...policy.engine.here }]);
-        const run = () => rehearseSampling(changed, policy, lengths(policy), [{ prompts, responses }]);
+        const run = () =>
+          rehearseSampling(changed, policy, lengths(policy), [{ prompts, responses }]);
         return await rehearsePhases(rehearsal, resident, [{ what: "sampling", run }]);
       } finally {
         releasePolicy(policy);

@@ -54,7 +54,9 @@ export function bankTables(bank: Bank, rows: readonly BankRow[]): string {
   const samples = rows[0]?.samples ?? 0;
   const problems = new Set(bank.solutions.map(({ problem }) => problem)).size;
   return [
-    `${bank.task}: ${bank.solutions.length} solutions of ${problems} ${problems === 1 ? "problem" : "problems"}, ` +
+    `${bank.task}: ${bank.solutions.length} solutions of ${problems} ${
+      problems === 1 ? "problem" : "problems"
+    }, ` +
     `${right} of them right; ` +
     `${samples} ${samples === 1 ? "critique" : "critiques"} of each`,
     "",

@@ -121,7 +121,9 @@ export function policiesOf(runs: readonly BankRun[], name: PolicyName): BankPoli
 export function weightsHash(name: PolicyName, { config, checkpoint }: BankPolicy): string {
   const hash = createHash("sha256");
   // It holds the hashes of the tensors.
-  if (checkpoint) return hash.update(Deno.readFileSync(join(checkpoint.path, STATE_FILE))).digest("hex");
+  if (checkpoint) {
+    return hash.update(Deno.readFileSync(join(checkpoint.path, STATE_FILE))).digest("hex");
+  }
   const { model } = policyOf(config, name);
   for (const file of filesOf(model)) hashFile(file, hash);
   return hash.digest("hex");

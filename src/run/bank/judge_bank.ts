@@ -27,7 +27,8 @@ export function judgmentSettings(
   { samples, seed }: Pick<JudgmentSettings, "samples" | "seed">,
 ): JudgmentSettings {
   const verifier = policyOf(config, "verifier");
-  const { max_response_length, maximum_prompt_tokens, prompt_template, chat, system_prompt } = verifier;
+  const { max_response_length, maximum_prompt_tokens, prompt_template, chat, system_prompt } =
+    verifier;
   const { precision, cache_dtype, frozen_dtype } = config;
   return {
     ...{ samples, seed, max_response_length, maximum_prompt_tokens, prompt_template, chat },

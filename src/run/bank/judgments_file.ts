@@ -56,7 +56,10 @@ const lineSchema = z.object({
 export type JudgedSource = z.output<typeof lineSchema>;
 
 /** What judgments are found by. */
-export type JudgmentKey = Pick<JudgedSource, "verifier" | "weights" | "bank" | "source" | "settings">;
+export type JudgmentKey = Pick<
+  JudgedSource,
+  "verifier" | "weights" | "bank" | "source" | "settings"
+>;
 
 /** The judgments that were made so far; each line is on the disk before the next begins. */
 export class JudgmentsFile implements Disposable {
@@ -72,7 +75,9 @@ export class JudgmentsFile implements Disposable {
     const isThere = exists(path);
     this.#log = new JsonLinesLog(path, Infinity);
     try {
-      this.#lines = isThere ? readJsonLines(path).map((line, i) => parse(line, `${path}:${i + 1}`)) : [];
+      this.#lines = isThere
+        ? readJsonLines(path).map((line, i) => parse(line, `${path}:${i + 1}`))
+        : [];
     } catch (error) {
       this.#log.close();
       throw error;
@@ -122,7 +127,9 @@ function parse(line: unknown, place: string): JudgedSource {
   if (data) return data;
   const [issue] = error.issues;
   throw new UserError(
-    `${place} is damaged: ${issue.path.join(".") || "the whole"}: ${issue.message}. Remove that line, and its ` +
+    `${place} is damaged: ${
+      issue.path.join(".") || "the whole"
+    }: ${issue.message}. Remove that line, and its ` +
       `judgments are made anew.`,
   );
 }

@@ -96,7 +96,10 @@ export async function writeSource(
   for (const [p, problem] of (chosen as readonly Problem[]).entries()) {
     const random = new RandomStream(seed, streams.bankCorruptions, 0, p);
     const { kind, ...corrupted } = task.corruptSolution(problem, () => random.uniform());
-    const written = [{ mistake: null, ...correctSolution(problem) }, { mistake: kind, ...corrupted }];
+    const written = [{ mistake: null, ...correctSolution(problem) }, {
+      mistake: kind,
+      ...corrupted,
+    }];
     for (const { mistake, ...parts } of written) {
       const text = renderSolution(parts);
       const parsed = parseSolution(text);

@@ -35,7 +35,11 @@ const refuses = (body: () => unknown, message: RegExp) =>
 
 Deno.test("bank file: is read as it was written, and written once", () => {
   inFolder((path) => {
-    const written = [solution("a\n\"b\"", true), { ...solution("c", false), source: "t", steps: null }];
+    const written = [solution('a\n"b"', true), {
+      ...solution("c", false),
+      source: "t",
+      steps: null,
+    }];
     requireNoBank(path("bank.jsonl"));
     writeBank(path("bank.jsonl"), written);
     const bank = readBank(path("bank.jsonl"));
@@ -69,7 +73,8 @@ Deno.test("bank: as many right as wrong, none twice, the first ones", () => {
     ...["a", "b", "b", "c", "d", "e"].map((problem) => solution(problem, true)),
     ...["a", "b", "c"].map((problem) => solution(problem, false, `${problem}?`)),
   ];
-  const names = (most: number) => balanced("s", lines, most, 0).solutions.map(({ solution }) => solution);
+  const names = (most: number) =>
+    balanced("s", lines, most, 0).solutions.map(({ solution }) => solution);
   assert.deepEqual(names(100), ["a", "b", "c", "a?", "b?", "c?"]);
   assert.deepEqual(names(4), ["a", "b", "a?", "b?"]);
   const { different, right } = balanced("s", lines, 4, 0);

@@ -31,8 +31,16 @@ const says = (
 const judged = [
   [solution(true, [true, true]), says(true, 0.9, [true, true]), says(true, 0.9, [true, true])],
   [solution(true, [true, true]), says(true, 0.6, [true, false]), says(false, 0.2, [true, true])],
-  [solution(false, [false, true]), says(false, 0.4, [false, true]), says(false, 0.4, [true, false])],
-  [solution(false, [true, false]), says(false, 0.3, [true, false]), says(false, 0.3, [true, false])],
+  [
+    solution(false, [false, true]),
+    says(false, 0.4, [false, true]),
+    says(false, 0.4, [true, false]),
+  ],
+  [
+    solution(false, [true, false]),
+    says(false, 0.3, [true, false]),
+    says(false, 0.3, [true, false]),
+  ],
   // What cannot be read is undecided: 0.5.
   [solution(false, [false, true]), says(null, null, [true]), says(true, 0.9, [false, false])],
 ] as const;
@@ -93,15 +101,15 @@ Deno.test("bank: a row for each verifier and source, and one over all that it ha
   const bank = bankOf([
     solution(true, [true, true], "early"),
     solution(false, [false, true], "early"),
-    solution(true, [true, true], "late, \"last\""),
-    solution(false, [false, true], "late, \"last\""),
+    solution(true, [true, true], 'late, "last"'),
+    solution(false, [false, true], 'late, "last"'),
   ]);
   const right = [says(true, 0.8, [true, true])], wrong = [says(false, 0.1, [false, true])];
   const rows = bankRows(bank, [
     line("v1", "early", [right, wrong]),
     line("v2", "early", [wrong, wrong]),
     // The other way round.
-    line("v1", "late, \"last\"", [wrong, right]),
+    line("v1", 'late, "last"', [wrong, right]),
   ]);
   assert.deepEqual(
     rows.map(({ verifier, source, solutions, auroc, balanced_accuracy }) => [
@@ -109,7 +117,7 @@ Deno.test("bank: a row for each verifier and source, and one over all that it ha
     ]),
     [
       ["v1", "early", 2, 1, 1],
-      ["v1", "late, \"last\"", 2, 0, 0],
+      ["v1", 'late, "last"', 2, 0, 0],
       // Pairs: 1, ½, ½, 0 of 4.
       ["v1", "all", 4, 0.5, 0.5],
       ["v2", "early", 2, 0.5, 0.5],
@@ -119,7 +127,7 @@ Deno.test("bank: a row for each verifier and source, and one over all that it ha
   assert.deepEqual(cells[0].slice(0, 8), [
     ...["verifier", "run", "step", "source", "solutions", "samples", "auroc", "balanced_accuracy"],
   ]);
-  assert.deepEqual(cells[2].slice(0, 8), ["v1", "runs/a", "3", "late, \"last\"", "2", "1", "0", "0"]);
+  assert.deepEqual(cells[2].slice(0, 8), ["v1", "runs/a", "3", 'late, "last"', "2", "1", "0", "0"]);
   const tables = bankTables(bank, rows);
   assert.match(tables, /\| v1 +\| +50\.0 % \| +50\.0 % \|/);
   assert.match(tables, /\| v2 +\| +50\.0 % \| +– \|/);
