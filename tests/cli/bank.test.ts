@@ -189,7 +189,12 @@ Deno.test({
         const steps = ["--minimum-steps", "2", "--maximum-steps", "3"];
         const room = ["--set", "generator.max_response_length=30"];
         const make = ["bank", "make", "--run", path("run"), "--problems", "6", ...steps];
-        await run(0, ...make, ...room, "--checkpoints", "0", "--output", long);
+        const printed = await run(0, ...make, ...room, "--checkpoints", "0", "--output", long);
+        // It knows problems of one word alone.
+        assert.match(
+          printed,
+          /Left out, because all their solutions are right or all wrong: .*generator/,
+        );
         const { solutions } = readBank(long);
         const words = solutions.map(({ problem }) => problem.split(" ").length);
         assert.deepEqual([...new Set(words)].sort(), [2, 3]);
@@ -201,6 +206,14 @@ Deno.test({
         assert.match(
           await run(2, ...make, "--checkpoints", "77"),
           /no checkpoint of step 77\. There are: .*keep_checkpoints/,
+        );
+        assert.match(
+          await run(2, ...make, "--run", `${path("run")}/`),
+          /--run names .*run twice/,
+        );
+        assert.match(
+          await run(2, ...make, "--set", "memory_limit_gb=0.0001"),
+          /takes up to .* of GPU memory, and .* may be taken \(memory_limit_gb\)/,
         );
         assert.match(await run(2, ...make, "--problems", "670"), /--problems is 670; lower it/);
         Deno.writeTextFileSync(path("empty.jsonl"), "");

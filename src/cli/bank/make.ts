@@ -59,6 +59,11 @@ export async function make(options: BankOptions): Promise<void> {
   }
   writeBank(output, solutions);
   console.log(describe(sources));
+  const leftOut = sources.filter((source) => source.solutions.length === 0);
+  if (leftOut.length > 0) {
+    const names = leftOut.map(({ source }) => source).join(", ");
+    console.log(`\nLeft out, because all their solutions are right or all wrong: ${names}`);
+  }
   const problems = new Set(solutions.map(({ problem }) => problem)).size;
   console.log(
     `\n${solutions.length} solutions of ${problems} problems of ${

@@ -48,10 +48,11 @@ export interface BankPolicy {
  * @throws UserError when a run, or one of its checkpoints, is not there
  */
 export function openBankRuns(
-  paths: readonly string[],
+  folders: readonly string[],
   choice: CheckpointChoice,
   { set, gpu }: { readonly set: readonly string[]; readonly gpu?: string },
 ): BankRun[] {
+  const paths = folders.map((folder) => folder.replace(/(?<=.)\/+$/, ""));
   const repeated = paths.find((path, i) => paths.indexOf(path) < i);
   if (repeated !== undefined) throw new UserError(`--run names ${repeated} twice.`);
   return paths.map((path) => {
