@@ -35,6 +35,10 @@ export const COMMANDS: Readonly<Record<string, CommandSource>> = {
       "compare Tango with GRPO alone and with a frozen verifier, or any arms, over paired seeds",
     load: () => import("./compare.ts"),
   },
+  bank: {
+    summary: "measure every verifier of some runs on the same frozen solutions",
+    load: () => import("./bank/bank.ts"),
+  },
   export: {
     summary: "write a model, or an adapter merged into its base, as a Hugging Face folder",
     load: () => import("./export.ts"),

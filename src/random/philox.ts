@@ -27,6 +27,9 @@ export const streams = {
   continuations: 14,
   verifierPool: 15,
   bootstrap: 32,
+  bankSolutions: 33,
+  bankCorruptions: 34,
+  bankCritiques: 35,
 } as const;
 
 const ROUNDS = 10;

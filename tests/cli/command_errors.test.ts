@@ -101,6 +101,18 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
       /are of a verifier, and configs\/last-letter\.yaml has none/,
     ],
   ],
+  bank: [
+    ["bank", /missing required argument 'task'/],
+    ["bank mix", /'mix' is invalid[^]*make, judge/],
+    ["bank make --output b.jsonl", /Name the runs .* --run/],
+    ["bank make --run nowhere", /Name the bank's file with --output/],
+    ["bank make --run nowhere --output b.jsonl", /nowhere holds no run/],
+    ["bank make --run nowhere --bank b.jsonl", /--bank goes with bank judge, not with bank make/],
+    ["bank judge --problems 3", /--problems goes with bank make, not with bank judge/],
+    ["bank judge --run nowhere", /Name the bank with --bank/],
+    ["bank judge --bank none.jsonl --run nowhere", /The bank none\.jsonl cannot be read/],
+    ["bank make --checkpoints late", /Expected steps such as 20,140,290/],
+  ],
   compare: [
     ["compare --set verifier=null", /verifier is null/],
     ["compare --seeds 1,1", /different seeds/],

@@ -65,6 +65,7 @@ const INNER: Readonly<Record<string, readonly string[]>> = {
     "session",
     "plan",
     "compare",
+    "bank",
   ],
   server: [
     "index",

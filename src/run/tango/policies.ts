@@ -144,7 +144,8 @@ export function trainerOf({ trainer }: PolicyEngine): Trainer {
   return trainer;
 }
 
-function releasePolicy({ engine: { here } }: Policy<unknown>): void {
+/** Returns the GPU memory of one policy. */
+export function releasePolicy({ engine: { here } }: Policy<unknown>): void {
   here?.sampler.close();
   here?.trainer?.release();
   here?.reference?.release();
