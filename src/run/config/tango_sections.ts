@@ -269,6 +269,9 @@ export const scheduleSchema = section({
   test_frequency: wholeNumber({ minimum: 0 }).default(10).describe(
     "Generator steps between two evaluations, verifier steps where `generator_steps` is 0; 0 switches evaluation off.",
   ),
+  measure_start: wholeNumber({ minimum: 0 }).default(0).describe(
+    "Held-out problems (as far as evaluations have so many) of which the first evaluation, where there is one, has a generator that is trained sample 8 solutions each as in a rollout: pass@1, pass@8 and how many have both right and wrong ones, with a warning where there is next to nothing to learn from; 0: none.",
+  ),
   save_frequency: wholeNumber({ minimum: 0 }).default(25).describe(
     "The same between two checkpoints; 0 saves at the end and when stopped only. 50 in the published run.",
   ),

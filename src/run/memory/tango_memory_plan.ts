@@ -5,6 +5,7 @@ import type { Model } from "../../model/decoder/model.ts";
 import type { Policy, PolicyEngine } from "../../rl/policy.ts";
 import { type PolicySample, updatePolicy } from "../../rl/update/policy_update.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
+import { LEARNABILITY_SAMPLES } from "../../rl/measures/learnability.ts";
 import { lossOptions } from "../config/loss_options.ts";
 import { anyNumbers } from "./any_numbers.ts";
 import {
@@ -57,12 +58,23 @@ export async function planTangoMemory(
     const measured = [problems.heldOut("test"), problems.heldOut("validation")];
     const prompts = Math.max(...measured.map(({ length }) => length));
     const evaluated = { prompts, responses: evaluation.samples };
+    const start = {
+      prompts: Math.min(config.schedule.measure_start, prompts),
+      responses: LEARNABILITY_SAMPLES,
+    };
+    const atStart = start.prompts > 0 && config.generator.trained ? [start] : [];
     const continued = goesOn(config) ? continuations(config, generator.maximumResponse) : [];
     return await rehearsePhases(rehearsal, resident, [
       ...(generator.engine.here
         ? [phase(
           "sampling solutions",
-          () => rehearseSampling(config, generator, toSolve, [trained, evaluated, ...continued]),
+          () =>
+            rehearseSampling(config, generator, toSolve, [
+              trained,
+              evaluated,
+              ...atStart,
+              ...continued,
+            ]),
         )]
         : []),
       ...(verifier?.engine.here && toJudge
