@@ -26,6 +26,7 @@ interface PlanOptions extends Pick<ConfigOverrides, "set"> {
   readonly judgmentTokens?: number;
   readonly solutionTokens?: number;
   readonly critiqueTokens?: number;
+  readonly solutionSteps?: number;
   readonly json?: boolean;
 }
 
@@ -52,6 +53,11 @@ export function register(program: Command): void {
     )
     .option("--solution-tokens <number>", "mean; by default half of the longest", parseCount)
     .option("--critique-tokens <number>", "mean; by default half of the longest", parseCount)
+    .option(
+      "--solution-steps <number>",
+      "mean; by default as many as an embedded task's problems need, else rewards.minimum_steps",
+      parseCount,
+    )
     .option("--json", "print the prediction as JSON")
     .action(plan);
   addExamples(command, {
@@ -88,13 +94,14 @@ async function plan(options: PlanOptions, command: Command): Promise<void> {
 async function predictFor(
   gpu: GpuDescription,
   config: TangoConfig,
-  { ranks, solutionTokens, critiqueTokens, json }: PlanOptions,
+  { ranks, solutionTokens, critiqueTokens, solutionSteps, json }: PlanOptions,
   measured: MeasuredRun | null,
 ): Promise<void> {
   const rehearsal = Gpu.rehearsalOf(gpu.info, gpu.limits, { cacheDtype: config.cache_dtype });
   const run = await planRun(rehearsal, config, {
     solution: solutionTokens ?? measured?.means.solution,
     critique: critiqueTokens ?? measured?.means.critique,
+    steps: solutionSteps ?? measured?.means.steps,
   });
   const plans = [];
   for (const prediction of predictPlacements(gpu, run, ranks)) {

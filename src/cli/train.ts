@@ -10,9 +10,11 @@ import { placementOf, withShards } from "../run/config/placement.ts";
 import { problemsName } from "../run/problems/open_problems.ts";
 import { findHeadlines, methodName } from "../run/report/report.ts";
 import { isFinished, trainWithReport } from "../run/session/training_session.ts";
+import type { RunEvent } from "../run/events/run_event.ts";
 import { latestCheckpoint } from "../run/store/checkpoint.ts";
 import { readJsonLines } from "../run/store/json_lines_log.ts";
 import type { MetricsLine } from "../run/store/metrics_log.ts";
+import { describeLearnabilityMetrics } from "../run/tango/learnability_metrics.ts";
 import { openReward } from "../run/tango/custom_reward.ts";
 import type { TangoRun } from "../run/tango/tango_run.ts";
 import { describeParameters } from "./device_line.ts";
@@ -40,6 +42,12 @@ export function register(program: Command): void {
   });
 }
 
+/** What the first evaluation says of what there is to learn. */
+function describeStart(event: RunEvent): string | null {
+  const measured = event.type === "evaluation" ? describeLearnabilityMetrics(event.metrics) : null;
+  return measured && `Before training, ${measured}.`;
+}
+
 const tango: TrainingCommand<TangoConfig, TangoRun> = {
   name: "train",
   step: "step",
@@ -62,7 +70,7 @@ const tango: TrainingCommand<TangoConfig, TangoRun> = {
     );
   },
   begins: () => null,
-  note: () => null,
+  note: describeStart,
   session: trainWithReport,
   describe: ({ parameterCounts: { generator, verifier }, step, dataReport }, config) => ({
     dataReport,

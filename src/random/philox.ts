@@ -26,6 +26,7 @@ export const streams = {
   dealtJudgments: 13,
   continuations: 14,
   verifierPool: 15,
+  learnability: 16,
   bootstrap: 32,
   bankSolutions: 33,
   bankCorruptions: 34,

@@ -12,6 +12,7 @@ import { type Learned, learnFrom, type LearningOptions } from "./learn_from.ts";
 import { type OverlongOptions, overlongPenalty } from "./reward/overlong_penalty.ts";
 import { shareOut } from "../distributed/shared_work.ts";
 import type { Policy } from "./policy.ts";
+import { type ContinuationOptions, type PrefixValues, stepValues } from "./prefix_values.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
 import { type Critique, type ProblemSource, type Solution, solve } from "./responses.ts";
 import { generatorReward } from "./reward/rewards.ts";
@@ -22,6 +23,7 @@ import {
   needsVerifier,
   type StepJudgments,
   stepJudgments,
+  valueChanges,
 } from "./advantage/step_judgments.ts";
 import type { RolloutResponse, Sampling } from "../engine/sampling/rollout.ts";
 import { findUnsound } from "./soundness.ts";
@@ -60,6 +62,8 @@ export interface GeneratorStepOptions<Problem> extends LearningOptions {
   };
   /** Source of the judgments of steps; null: none are judged. `verifier` and `permuted` need a verifier. */
   readonly judgments: JudgmentSource | null;
+  /** How `prefix` judgments go on from the ends of steps. */
+  readonly continuations: ContinuationOptions;
   /** Share of the process part of the advantage; where it is earned, the most it may be. */
   readonly alpha: number;
   /** Whether alpha goes by the quality of the judgments, this step's among them. */
@@ -102,7 +106,9 @@ export interface GeneratorStepResult<Problem> extends Learned {
   readonly unequalShare: number;
   /** Means of what a custom reward logs. */
   readonly rewardMetrics: Readonly<Record<string, number>>;
-  /** Number of tokens sampled, the critiques' too. */
+  /** Values that `prefix` judgments were made of; null with any others. */
+  readonly valued: PrefixValues | null;
+  /** Number of tokens sampled, those of the critiques and continuations too. */
   readonly sampledTokens: number;
 }
 
@@ -156,15 +162,26 @@ export async function generatorStep<Problem>(
   const critiques = judging
     ? await during("verification", () => judging.critiquesOf(solutions))
     : [];
-  const judged = judge(source, solutions, critiques, options);
-  const judgmentQuality = judged.some((one) => one !== null)
+  const groups = solutions.map((_, i) => Math.floor(i / groupSize));
+  const valued = options.judgments === "prefix"
+    ? await during(
+      "continuation",
+      () => stepValues(generator, source, solutions, options.continuations),
+    )
+    : null;
+  const changes = valued &&
+    valueChanges(valued.values, solutions.map(({ correct }) => correct), groups);
+  const judged = changes
+    ? changes.map((own, i) => own.slice(0, solutions[i].parsed.steps.length))
+    : judge(source, solutions, critiques, options);
+  // Changes of value are made of outcomes: how they agree with them would say nothing.
+  const judgmentQuality = !valued && judged.some((one) => one !== null)
     ? updateJudgmentQuality(
       options.judgmentQuality,
       solutions.map(({ correct }, i) => ({ isCorrect: correct, judgments: judged[i] })),
     )
     : options.judgmentQuality;
   const alpha = options.alphaIsEarned ? earnedAlpha(options.alpha, judgmentQuality) : options.alpha;
-  const groups = solutions.map((_, i) => Math.floor(i / groupSize));
   const credited = options.judgments === "permuted"
     ? dealtJudgments(judged, groups, options.sampling)
     : judged;
@@ -197,12 +214,14 @@ export async function generatorStep<Problem>(
     group: groups[i],
     responseLength: one.solution.rollout.tokens.length,
     reward: one.reward.outcome,
-    stepRewards: one.reward.steps,
-    stepEndTokens: one.reward.steps.length > 0 ? one.stepEndTokens : [],
     isCorrect: one.solution.correct,
-    judgments: one.judgments,
-    ownStepEnds: one.stepEndTokens,
-    missingSteps: Math.max(0, one.expectedSteps - one.stepEndTokens.length),
+    ...(changes ? creditByValue(one, changes[i]) : {
+      stepRewards: one.reward.steps,
+      stepEndTokens: one.reward.steps.length > 0 ? one.stepEndTokens : [],
+      judgments: one.judgments,
+      ownStepEnds: one.stepEndTokens,
+      missingSteps: Math.max(0, one.expectedSteps - one.stepEndTokens.length),
+    }),
   }));
   const { combined, ofOutcome } = creditedAdvantages(scored, { ...advantage, alpha });
   const unsound = findUnsound(solutions, critiques);
@@ -219,7 +238,8 @@ export async function generatorStep<Problem>(
     sampledBatches: sampled.batches,
     unequalShare: sampled.unequalShare,
     rewardMetrics: meansOf(scoredSolutions.map(({ metrics }) => metrics)),
-    sampledTokens: solutionTokens + tokensOf(critiques),
+    valued,
+    sampledTokens: solutionTokens + tokensOf(critiques) + (valued?.sampledTokens ?? 0),
   };
 }
 
@@ -230,7 +250,7 @@ function judge<Problem>(
   critiques: readonly Critique<Problem>[],
   { judgments, advantage, rollout, sampling }: GeneratorStepOptions<Problem>,
 ): StepJudgments[] {
-  if (judgments === null) return solutions.map(() => null);
+  if (judgments === null || judgments === "prefix") return solutions.map(() => null);
   const m = rollout.verificationsPerSolution;
   const judgeable = solutions.map(({ problem, parsed: { steps } }, i) => ({
     stepCount: steps.length,
@@ -243,6 +263,27 @@ function judge<Problem>(
   const { seed, step } = sampling;
   const { oracleAccuracy } = advantage;
   return stepJudgments(judgeable, { source: judgments, oracleAccuracy, seed, step });
+}
+
+/**
+ * What credit goes by where steps are judged by their changes of value. The last one is made by all that follows the
+ * step before, the answer too. What leaving a step out costs is in the values already.
+ */
+function creditByValue<Problem>(
+  { solution: { rollout: { tokens } }, stepEndTokens }: Pick<
+    RewardedSolution<Problem>,
+    "solution" | "stepEndTokens"
+  >,
+  changes: readonly number[],
+) {
+  const ends = [...stepEndTokens.slice(0, -1), tokens.length - 1];
+  return {
+    stepRewards: changes,
+    stepEndTokens: ends,
+    judgments: changes,
+    ownStepEnds: ends,
+    missingSteps: 0,
+  };
 }
 
 /** Steps that each solution's problem needs: true numbers for true labels, else what outcomes tell. */
@@ -265,14 +306,17 @@ function expectedStepsOf<Problem>(
   });
 }
 
-/** Step rewards are divided by their number where they are summed up, as published, and nowhere else. */
+/**
+ * Step rewards are divided by their number where they are summed up, as published, and nowhere else; changes of value
+ * are not, whose sum is what the whole solution changes.
+ */
 function stepRewardsOf<Problem>(
   critiqued: readonly number[],
   judgments: StepJudgments,
   options: GeneratorStepOptions<Problem>,
 ): readonly number[] {
   if (judgments === null) return [];
-  if (options.advantage.process !== "sum-to-go") return judgments;
+  if (options.advantage.process !== "sum-to-go" || options.judgments === "prefix") return judgments;
   // The mean of the critiques' own quotients: the published order of operations, to the last bit.
   if (options.judgments === "verifier") return critiqued;
   return judgments.map((judgment) => judgment / judgments.length);

@@ -20,10 +20,7 @@ export type ValuedSolution<Problem> = Pick<
 
 /** Values of the beginnings of solutions. */
 export interface PrefixValues {
-  /**
-   * For each solution, for each of its K steps: the share of right answers among the continuations from the step's
-   * end, the solution itself being one of them.
-   */
+  /** For each solution, for each of its K steps, the value of the beginning that the step ends. */
   readonly values: readonly (readonly number[])[];
   /** Tokens sampled for them. */
   readonly sampledTokens: number;
@@ -43,10 +40,27 @@ interface Found {
   readonly tokens: number;
 }
 
+/** How beginnings are gone on from. */
+export interface ContinuationOptions {
+  /** Continuations of each beginning. */
+  readonly count: number;
+  /** Sampling whose stream is the continuations' alone. */
+  readonly sampling: Sampling;
+}
+
+/** Continuations of one solution. */
+interface Continued {
+  /** Right ones from the end of each step. */
+  readonly right: readonly number[];
+  /** All from the end of each step; 0 where a beginning leaves no room. */
+  readonly sampled: readonly number[];
+}
+
 /**
- * Samples continuations from the end of each step of each solution. They may be as long as leaves the whole solution
- * its longest; from a beginning that leaves no room none is sampled, and its value is the solution's own outcome. All
- * ranks call it; those that hold the generator share the solutions, and the values do not depend on how.
+ * Shares of right answers among the continuations from the end of each step, the solution itself being one of them.
+ * Continuations may be as long as leaves the whole solution its longest; from a beginning that leaves no room none is
+ * sampled, and its value is the solution's own outcome. All ranks call it; those that hold the generator share the
+ * solutions, and the values do not depend on how.
  *
  * @param solutions in the generator's own tokens
  * @param count continuations of each beginning
@@ -59,6 +73,47 @@ export async function prefixValues<Problem>(
   count: number,
   sampling: Sampling,
 ): Promise<PrefixValues> {
+  const { continued, sampledTokens } = await goOn(generator, source, solutions, count, sampling);
+  const values = continued.map(({ right, sampled }, s) =>
+    right.map((hits, k) => (hits + (solutions[s].correct ? 1 : 0)) / (sampled[k] + 1))
+  );
+  return { values, sampledTokens };
+}
+
+/**
+ * Values as VinePPO (Kazemnejad et al. 2024) estimates them: from the end of each step but the last the share of right
+ * answers among fresh continuations alone, of which the solution itself is none; at the end of the last its own
+ * outcome, for which nothing is sampled. Otherwise as `prefixValues`.
+ */
+export async function stepValues<Problem>(
+  generator: Policy<unknown>,
+  source: ProblemSource<Problem>,
+  solutions: readonly ValuedSolution<Problem>[],
+  { count, sampling }: ContinuationOptions,
+): Promise<PrefixValues> {
+  const begun = solutions.map((solution) => ({
+    ...solution,
+    parsed: { ...solution.parsed, steps: solution.parsed.steps.slice(0, -1) },
+  }));
+  const { continued, sampledTokens } = await goOn(generator, source, begun, count, sampling);
+  const values = solutions.map(({ correct, parsed: { steps } }, s) => {
+    const outcome = correct ? 1 : 0;
+    const { right, sampled } = continued[s];
+    return steps.map((_, k) =>
+      k < right.length && sampled[k] > 0 ? right[k] / sampled[k] : outcome
+    );
+  });
+  return { values, sampledTokens };
+}
+
+/** Samples and grades the continuations, the work being shared. */
+async function goOn<Problem>(
+  generator: Policy<unknown>,
+  source: ProblemSource<Problem>,
+  solutions: readonly ValuedSolution<Problem>[],
+  count: number,
+  sampling: Sampling,
+): Promise<{ readonly continued: readonly Continued[]; readonly sampledTokens: number }> {
   let sequences = 0;
   const asked = solutions.map((solution) => {
     const prefixes = prefixesOf(generator, solution).map((prefix) => ({
@@ -74,14 +129,11 @@ export async function prefixValues<Problem>(
       prefixes.reduce((sum, { maximumResponse }) => sum + 1 + count * maximumResponse, 0),
     (engine, own) => continueFrom(engine, generator, source, own, sampling),
   );
-  const values = found.map(({ right }, s) => {
-    const { correct } = solutions[s];
-    return right.map((hits, k) => {
-      const sampled = asked[s].prefixes[k].maximumResponse > 0 ? count : 0;
-      return (hits + (correct ? 1 : 0)) / (sampled + 1);
-    });
-  });
-  return { values, sampledTokens: found.reduce((sum, { tokens }) => sum + tokens, 0) };
+  const continued = found.map(({ right }, s) => ({
+    right,
+    sampled: asked[s].prefixes.map(({ maximumResponse }) => maximumResponse > 0 ? count : 0),
+  }));
+  return { continued, sampledTokens: found.reduce((sum, { tokens }) => sum + tokens, 0) };
 }
 
 function prefixesOf<Problem>(

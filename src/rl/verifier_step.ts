@@ -21,7 +21,7 @@ import {
 } from "./reward/rewards.ts";
 import type { AdvantageEstimator, ScoredResponse } from "./advantage/scored_response.ts";
 import { stepCredit, withStepCredit } from "./advantage/step_credit.ts";
-import { prefixValues } from "./prefix_values.ts";
+import { type ContinuationOptions, prefixValues } from "./prefix_values.ts";
 import { tokenSpans } from "./text/token_spans.ts";
 import { findUnsound } from "./soundness.ts";
 
@@ -55,9 +55,8 @@ export interface VerifierStepOptions<Problem> extends LearningOptions {
 
 /** How step judgments are paid: for telling from which steps' ends the generator still finds a right answer. */
 export interface StepPay {
-  /** Continuations from the end of each step. */
-  readonly continuations: number;
-  readonly sampling: Sampling;
+  /** How the generator goes on from the end of each step. */
+  readonly continuations: ContinuationOptions;
   /** Share of a step's own advantage in the advantage of its tokens. */
   readonly weight: number;
   /** The moving averages of right and wrong beginnings so far; null before the first verifier step. */
@@ -160,7 +159,7 @@ export async function verifierStep<Problem>(
   const { steps: pay } = options;
   const paid = pay &&
     await during(
-      "rollout",
+      "continuation",
       () => paySteps(generator, verifier, source, solutions, critiques, pay, options),
     );
   const advantages = pay && paid ? withStepCredit(outcome, paid.credit, pay.weight) : outcome;
@@ -189,14 +188,14 @@ async function paySteps<Problem>(
   source: ProblemSource<Problem>,
   solutions: readonly Solution<Problem>[],
   critiques: readonly Critique<Problem>[],
-  { continuations, sampling, counts: before }: StepPay,
+  { continuations: { count, sampling }, counts: before }: StepPay,
   { rollout: { groupSize }, advantage, classReweighting }: VerifierStepOptions<Problem>,
 ): Promise<{ readonly steps: PaidSteps; readonly credit: (number | null)[][] }> {
   const { values, sampledTokens } = await prefixValues(
     generator,
     source,
     solutions,
-    continuations,
+    count,
     sampling,
   );
   const worth = values.map((ofSolution) => ofSolution.map((value) => value > 0));

@@ -48,6 +48,7 @@ function stepOptions(changes: Partial<GeneratorStepOptions<string>>): GeneratorS
       processWeight: 1,
     },
     judgments: null,
+    continuations: { count: 1, sampling: { ...sampling, stream: 3 } },
     alpha: 0,
     alphaIsEarned: false,
     judgmentQuality: null,

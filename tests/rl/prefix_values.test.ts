@@ -10,7 +10,7 @@ import { Sampler } from "../../src/engine/sampling/sampler.ts";
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import { loadModelFolder } from "../../src/model/weights/model_folder.ts";
 import type { Policy } from "../../src/rl/policy.ts";
-import { prefixValues, type ValuedSolution } from "../../src/rl/prefix_values.ts";
+import { prefixValues, stepValues, type ValuedSolution } from "../../src/rl/prefix_values.ts";
 import { generatorTemplate } from "../../src/rl/prompt_template.ts";
 import type { ProblemSource } from "../../src/rl/responses.ts";
 import { SampledAhead } from "../../src/rl/sampled_ahead.ts";
@@ -132,6 +132,55 @@ onEveryGpu("prefix values: shares of right answers from the end of each step", a
   }
 });
 
+onEveryGpu("step values: fresh continuations alone, and at the end the outcome", async (gpu) => {
+  const generator = await tinyGenerator(gpu, 48);
+  const { here } = generator.engine;
+  assert.ok(here);
+  try {
+    const solutions = [
+      written(generator, "ab", ["ab:b"], "b"),
+      written(generator, "ef", ["ef:e", "ef:f", "f"], "f"),
+      written(generator, "cd", ["cd:d", "cd:d"], "c"),
+      written(generator, "gh", [], "h"),
+    ];
+    const count = 6;
+    // Hot enough that it errs.
+    const hot = { ...sampling, temperature: 2.5 };
+    const found = await stepValues(generator, source, solutions, { count, sampling: hot });
+    let sequenceId = 0, tokens = 0;
+    const expected: number[][] = [];
+    for (const { problem, prompt, rollout: { tokens: own }, correct } of solutions) {
+      const text = generator.tokenizer.decode(own);
+      const ends = [...text.matchAll(/<\/step>/g)].map(({ index }) => index + "</step>".length);
+      const ofSteps: number[] = [];
+      for (const end of ends.slice(0, -1)) {
+        const until = generator.tokenizer.encode(text.slice(0, end));
+        let right = 0;
+        for (let i = 0; i < count; i++, sequenceId++) {
+          const asked = { prompt: Uint32Array.of(...prompt, ...until), sequenceIds: [sequenceId] };
+          const [[response]] = await rollout(here.sampler, [asked], {
+            ...hot,
+            stopTokens: generator.stopTokens,
+            maximumResponse: 48 - until.length,
+          });
+          tokens += response.tokens.length;
+          const whole = generator.tokenizer.decode([...until, ...response.tokens]);
+          if (/<answer>\\boxed\{(.*)\}<\/answer>/.exec(whole)?.[1] === problem.answer) right++;
+        }
+        ofSteps.push(right / count);
+      }
+      expected.push(ends.length === 0 ? [] : [...ofSteps, correct ? 1 : 0]);
+    }
+    assert.deepEqual(found, { values: expected, sampledTokens: tokens });
+    assert.deepEqual(found.values.map(({ length }) => length), [1, 3, 2, 0]);
+    const inner = found.values.flatMap((own) => own.slice(0, -1));
+    assert.ok(inner.some((value) => value > 0 && value < 1), String(inner));
+  } finally {
+    here.sampler.close();
+    here.model.release();
+  }
+});
+
 onEveryGpu(
   "prefix values: a beginning without room is worth its own solution's outcome",
   async (gpu) => {
@@ -147,6 +196,9 @@ onEveryGpu(
       ];
       const found = await prefixValues(generator, source, solutions, 3, sampling);
       assert.deepEqual(found, { values: [[1], [0]], sampledTokens: 0 });
+      const twice = [written(generator, "ef", ["ef:e", "ef:f"], "e")];
+      const changes = await stepValues(generator, source, twice, { count: 3, sampling });
+      assert.deepEqual(changes, { values: [[0, 0]], sampledTokens: 0 });
     } finally {
       here.sampler.close();
       here.model.release();

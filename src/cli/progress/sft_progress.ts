@@ -2,6 +2,7 @@ import type { RunEvent } from "../../run/events/run_event.ts";
 import { sftAccuracy } from "../../run/report/sft_report.ts";
 import type { SftConfig } from "../../run/config/sft_config_schema.ts";
 import { METRIC } from "../../run/store/metric_names.ts";
+import { describeLearnabilityMetrics } from "../../run/tango/learnability_metrics.ts";
 import type { DescribeStep } from "./run_progress.ts";
 
 /** Describes the updates of a fine-tuning: the loss. */
@@ -17,5 +18,7 @@ export function describeEvaluation(event: RunEvent, policy: SftConfig["policy"])
   const { name, metric } = sftAccuracy(policy);
   const loss = metrics[METRIC.heldOutLoss]?.toFixed(4) ?? "not finite";
   const share = metric in metrics ? `, ${name} ${(100 * metrics[metric]).toFixed(1)} %` : "";
-  return `update ${step}: held-out loss ${loss}${share}`;
+  const learnable = describeLearnabilityMetrics(metrics);
+  const ahead = learnable === null ? "" : `\nFor training, ${learnable}.`;
+  return `update ${step}: held-out loss ${loss}${share}${ahead}`;
 }

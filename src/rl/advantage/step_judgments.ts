@@ -3,16 +3,19 @@ import { RandomStream, streams } from "../../random/philox.ts";
 
 /**
  * Where the judgments of the steps come from: the verifier's critiques, the same dealt out at random within
- * each group, CORRECT for every step, or the task's true labels.
+ * each group, CORRECT for every step, the task's true labels, or the change of value that each step makes.
  */
-export type JudgmentSource = "verifier" | "permuted" | "constant" | "oracle";
+export type JudgmentSource = "verifier" | "permuted" | "constant" | "oracle" | "prefix";
 
 /** Whether a source's judgments are read from critiques. */
 export function needsVerifier(source: JudgmentSource): boolean {
   return source === "verifier" || source === "permuted";
 }
 
-/** A judgment of each of the K steps, from -1 (INCORRECT) to 1 (CORRECT); null when there is none of all of them. */
+/**
+ * A judgment of each of the K steps, from -1 (INCORRECT) to 1 (CORRECT), or its change of value; null when there is none
+ * of all of them.
+ */
 export type StepJudgments = readonly number[] | null;
 
 /** Where the random numbers of a step's judgments are. */
@@ -31,7 +34,7 @@ export interface JudgeableSolution {
 
 /** How steps are judged. */
 export interface JudgmentOptions extends JudgmentPlace {
-  readonly source: JudgmentSource;
+  readonly source: Exclude<JudgmentSource, "prefix">;
   /** Share of true labels that the oracle tells as they are. */
   readonly oracleAccuracy: number;
 }
@@ -71,6 +74,30 @@ export function critiquedJudgments(
     { length: stepCount },
     (_, step) => mean(whole.map(({ stepJudgments }) => stepJudgments[step] ? 1 : -1)),
   );
+}
+
+/**
+ * The change of value that each step makes, v_k - v_(k-1): VinePPO's advantage of a step. v_0 is the mean correctness of
+ * the solution's group, v_K its own outcome: its changes add up to the one less the other, and those of a group to 0. A
+ * solution without steps is one change by itself.
+ *
+ * @param values for each solution [K], its values at the ends of its steps
+ * @param groups the group of each solution
+ */
+export function valueChanges(
+  values: readonly (readonly number[])[],
+  isCorrect: readonly boolean[],
+  groups: readonly number[],
+): number[][] {
+  const outcomes = isCorrect.map((one) => one ? 1 : 0);
+  const changes = values.map((own, i) => own.length === 0 ? [outcomes[i]] : [...own]);
+  for (const members of groupIndices(groups)) {
+    const before = mean(members.map((i) => outcomes[i]));
+    for (const i of members) {
+      changes[i] = changes[i].map((value, k, own) => value - (k === 0 ? before : own[k - 1]));
+    }
+  }
+  return changes;
 }
 
 /** CORRECT for every step: what step rewards teach whatever is judged. */

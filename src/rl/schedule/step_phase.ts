@@ -1,10 +1,11 @@
 /**
- * The parts of a training step: solutions are sampled, judged, and learned from. Learning has parts itself: each
- * mini-batch's gradient, and the optimizer's step with it.
+ * The parts of a training step: solutions are sampled, judged, perhaps gone on with from the ends of their steps, and
+ * learned from. Learning has parts itself: each mini-batch's gradient, and the optimizer's step with it.
  */
 export type StepPhase =
   | "rollout"
   | "verification"
+  | "continuation"
   | "update"
   | "forward_backward"
   | "optimizer";

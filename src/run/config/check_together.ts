@@ -65,8 +65,19 @@ export function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfig
       "exp, linear, cosine or none, because advantage.judgments constant earns nothing";
     impossible(["advantage", "alpha", "schedule"], alpha.schedule, message);
   }
+  if (advantage.judgments === "prefix" && alpha.schedule === "earned") {
+    const message = "exp, linear, cosine or none, because advantage.judgments prefix is made of " +
+      "outcomes, and would always agree with them";
+    impossible(["advantage", "alpha", "schedule"], alpha.schedule, message);
+  }
+  if (advantage.judgments === "prefix" && advantage.process.startsWith("first-error")) {
+    const message = "own-step or sum-to-go, because advantage.judgments prefix tells changes of " +
+      "value, and flags no step";
+    impossible(["advantage", "process"], advantage.process, message);
+  }
   if (advantage.judgments === "oracle" && value.data !== null) {
-    const message = "verifier, permuted or constant, because the problems of files have no true " +
+    const message =
+      "verifier, permuted, constant or prefix, because the problems of files have no true " +
       "labels of steps (an embedded task's have, with data: null)";
     impossible(["advantage", "judgments"], advantage.judgments, message);
   }

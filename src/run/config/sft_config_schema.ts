@@ -80,6 +80,9 @@ const scheduleSchema = section({
   epochs: realNumber({ above: 0 }).nullable().default(null).describe(
     "Stops earlier, after as many updates as the files' records make in so many passes; null: after `total_training_steps`. 2 in the published fine-tuning.",
   ),
+  measure_end: wholeNumber({ minimum: 0 }).default(0).describe(
+    "For a generator of an embedded task: held-out problems (as far as evaluations have so many) of which the last evaluation samples 8 solutions each: whether reinforcement learning would have something to learn from, as `schedule.measure_start` of a run; 0: none.",
+  ),
   stop_at_accuracy: realNumber({ above: 0, maximum: 1 }).default(1).describe(
     "Training ends at the first evaluation that reaches this accuracy on the validation part; 1 trains to the end.",
   ),
@@ -190,6 +193,12 @@ export const sftConfigSchema = section({
   if (value.schedule.keep_best && value.data?.validation === null) {
     const message = choosesByNothing("schedule.keep_best");
     issues.push({ code: "custom", path: ["data", "validation"], input: null, message });
+  }
+  const { measure_end } = value.schedule;
+  if (measure_end > 0 && (value.data !== null || value.policy !== "generator")) {
+    const message = "0, because only a generator of an embedded task is sampled from";
+    const path = ["schedule", "measure_end"];
+    issues.push({ code: "custom", path, input: measure_end, message });
   }
   if (value.data !== null && stop_at_accuracy < 1) {
     const message = "1, because on files the loss is measured and no accuracy";

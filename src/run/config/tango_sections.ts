@@ -177,9 +177,10 @@ export const advantageSchema = section({
     .describe(
       "What a token gets of the steps: as published, the sum of those that end at or after it; the judgment of its own; or the outcome advantage, in wrong solutions from the first flagged step on alone (`-soft`: by the critiques' share).",
     ),
-  judgments: oneOf(["verifier", "permuted", "constant", "oracle"]).default("verifier").describe(
-    "Who judges the steps: the verifier; the same dealt out at random within each group; nobody, all are CORRECT; or the task's true labels. The last two need no verifier.",
-  ),
+  judgments: oneOf(["verifier", "permuted", "constant", "oracle", "prefix"]).default("verifier")
+    .describe(
+      "Who judges the steps: the verifier; the same dealt out at random within each group; nobody, all are CORRECT; the task's true labels; or with `prefix` the generator itself, which goes on from their ends: a step's judgment is by how much it changes the share of right answers (VinePPO). The last three need no verifier.",
+    ),
   oracle_accuracy: realNumber({ above: 0.5, maximum: 1 }).default(1).describe(
     "With judgments oracle: the share of true labels that are told as they are.",
   ),
@@ -224,7 +225,7 @@ export const rewardsSchema = section({
     "Whether step judgments are paid themselves: `none`, as in the published run, or with `prefix` for telling from which steps' ends the generator still comes to a right answer.",
   ),
   prefix_continuations: wholeNumber({ minimum: 1 }).default(4).describe(
-    "With `prefix`: continuations that the generator samples from the end of each step; the solution itself counts as one more.",
+    "With `verifier_steps` or `advantage.judgments` `prefix`: continuations that the generator samples from the end of each step. For `verifier_steps` the solution itself counts as one more; `advantage.judgments` needs none from the last step's end.",
   ),
   verifier_step_weight: realNumber({ minimum: 0, maximum: 1 }).default(0.5).describe(
     "With `prefix`: the share of a step judgment's own advantage in the advantage of its tokens; that of the whole critique has the rest, and all of the other tokens.",
@@ -267,6 +268,9 @@ export const scheduleSchema = section({
   ),
   test_frequency: wholeNumber({ minimum: 0 }).default(10).describe(
     "Generator steps between two evaluations, verifier steps where `generator_steps` is 0; 0 switches evaluation off.",
+  ),
+  measure_start: wholeNumber({ minimum: 0 }).default(0).describe(
+    "Held-out problems (as far as evaluations have so many) of which the first evaluation, where there is one, has a generator that is trained sample 8 solutions each as in a rollout: pass@1, pass@8 and how many have both right and wrong ones, with a warning where there is next to nothing to learn from; 0: none.",
   ),
   save_frequency: wholeNumber({ minimum: 0 }).default(25).describe(
     "The same between two checkpoints; 0 saves at the end and when stopped only. 50 in the published run.",

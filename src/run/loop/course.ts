@@ -45,6 +45,8 @@ export interface DoneStep {
 export interface Evaluated {
   readonly metrics: Metrics;
   readonly samples?: readonly Sample[];
+  /** What is to be said about it. */
+  readonly warning?: string | null;
   /** Measure by which the best weights are chosen; null where none are chosen. */
   readonly choice: number | null;
 }

@@ -155,13 +155,15 @@ class TrainingLoop<Config extends LoopConfig> {
   async #evaluate(step: number): Promise<void> {
     const { course } = this;
     const evaluate = () => course.evaluate(step);
-    const { metrics, samples, choice } = await this.#events.during(step, "evaluation", evaluate);
+    const found = await this.#events.during(step, "evaluation", evaluate);
+    const { metrics, samples, choice, warning } = found;
     tellMeasured(this.#events, { type: "evaluation", step, metrics });
+    if (warning) this.#events.emit({ type: "warning", step, message: warning });
     if (samples) this.#events.emit({ type: "samples", step, samples });
     if (choice === null || !Number.isFinite(choice)) return;
-    const found = { step, value: choice };
-    this.#best = betterOf(this.#best, found, course.choosesHighest);
-    const isKept = course.config.schedule.keep_best && this.#best === found;
+    const candidate = { step, value: choice };
+    this.#best = betterOf(this.#best, candidate, course.choosesHighest);
+    const isKept = course.config.schedule.keep_best && this.#best === candidate;
     if (isKept && await this.#health.maySave(step)) await course.writeModels(this.folder, "best");
   }
 

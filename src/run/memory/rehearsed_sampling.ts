@@ -74,6 +74,8 @@ export interface Rollout {
   readonly responses: number;
   /** How many prompts in a row are about the same question; one by default. */
   readonly toQuestion?: number;
+  /** Tokens of a longest response that stand before it already and are part of the prompt; none by default. */
+  readonly begun?: number;
 }
 
 /** The first tokens of rollouts on a rehearsal GPU, each as wide as it may be; nothing where other ranks sample. */
@@ -89,11 +91,11 @@ export async function rehearseSampling(
   // A prompt that leaves no room for a response is refused or passed over when it is sampled.
   const tokens = Math.min(longest, maxPositions - maximumResponse);
   const other = (n: number) => 1 + n % (vocabularySize - 1);
-  for (const { prompts, responses, toQuestion = 1 } of rollouts) {
+  for (const { prompts, responses, toQuestion = 1, begun = 0 } of rollouts) {
     const held = Math.ceil(sampler.slots / responses);
     const requests = Array.from({ length: Math.min(prompts, held + 1) }, (_, p) => ({
       // No two go on alike after what they have in common, so that each is computed.
-      prompt: new Uint32Array(Math.max(1, tokens))
+      prompt: new Uint32Array(Math.max(1, tokens) + begun)
         .fill(other(Math.floor(p / toQuestion)), common)
         .fill(other(p), toQuestion > 1 ? commonToQuestion : common),
       // The last response to one prompt may come together with all to those after it.
@@ -103,7 +105,7 @@ export async function rehearseSampling(
       ...rolloutSampling(config, streams.generatorRollout, 1),
       // A rehearsal samples token 0.
       stopTokens: [0],
-      maximumResponse,
+      maximumResponse: maximumResponse - begun,
     });
     sampler.release();
   }

@@ -46,7 +46,13 @@ export async function planSftMemory(
           },
           among: shardSumUses(trainer),
         },
-        { what: "evaluating", run: () => run.measurement.measure(0) },
+        {
+          what: "evaluating",
+          run: async () => {
+            await run.measurement.measure(0);
+            await run.measurement.measureLearnability();
+          },
+        },
       ],
     );
   } finally {

@@ -5,6 +5,7 @@ import type { Model } from "../../model/decoder/model.ts";
 import type { Policy, PolicyEngine } from "../../rl/policy.ts";
 import { type PolicySample, updatePolicy } from "../../rl/update/policy_update.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
+import { LEARNABILITY_SAMPLES } from "../../rl/measures/learnability.ts";
 import { lossOptions } from "../config/loss_options.ts";
 import { anyNumbers } from "./any_numbers.ts";
 import {
@@ -14,7 +15,12 @@ import {
   residentUses,
   shardSumUses,
 } from "./memory_plan.ts";
-import { type PromptLengths, promptLengths, rehearseSampling } from "./rehearsed_sampling.ts";
+import {
+  type PromptLengths,
+  promptLengths,
+  rehearseSampling,
+  type Rollout,
+} from "./rehearsed_sampling.ts";
 import { openProblems, requirementsOf } from "../problems/open_problems.ts";
 import { openPolicies, promptFitOf, releasePolicies } from "../tango/policies.ts";
 
@@ -52,15 +58,23 @@ export async function planTangoMemory(
     const measured = [problems.heldOut("test"), problems.heldOut("validation")];
     const prompts = Math.max(...measured.map(({ length }) => length));
     const evaluated = { prompts, responses: evaluation.samples };
-    // From how many steps' ends is not known: enough of them to fill the slots.
-    const continued = config.rewards.verifier_steps === "none" || !config.verifier?.trained ? [] : [
-      { prompts: config.rollout.decode_slots, responses: config.rewards.prefix_continuations },
-    ];
+    const start = {
+      prompts: Math.min(config.schedule.measure_start, prompts),
+      responses: LEARNABILITY_SAMPLES,
+    };
+    const atStart = start.prompts > 0 && config.generator.trained ? [start] : [];
+    const continued = goesOn(config) ? continuations(config, generator.maximumResponse) : [];
     return await rehearsePhases(rehearsal, resident, [
       ...(generator.engine.here
         ? [phase(
           "sampling solutions",
-          () => rehearseSampling(config, generator, toSolve, [trained, evaluated, ...continued]),
+          () =>
+            rehearseSampling(config, generator, toSolve, [
+              trained,
+              evaluated,
+              ...atStart,
+              ...continued,
+            ]),
         )]
         : []),
       ...(verifier?.engine.here && toJudge
@@ -75,6 +89,18 @@ export async function planTangoMemory(
   } finally {
     releasePolicies(policies);
   }
+}
+
+/** Whether the generator goes on from the ends of solutions' steps. */
+function goesOn({ advantage, rewards, verifier, generator }: TangoConfig): boolean {
+  const forItself = generator.trained && advantage.judgments === "prefix";
+  return forItself || ((verifier?.trained ?? false) && rewards.verifier_steps === "prefix");
+}
+
+/** From how many steps' ends is not known: enough of them to fill the slots, after as little and as much as can be. */
+function continuations({ rollout, rewards }: TangoConfig, maximumResponse: number): Rollout[] {
+  const most = { prompts: rollout.decode_slots, responses: rewards.prefix_continuations };
+  return [most, { ...most, begun: maximumResponse - 1 }];
 }
 
 const phase = (what: string, run: () => Promise<unknown>) => ({ what, run });

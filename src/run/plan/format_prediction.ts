@@ -40,7 +40,11 @@ export function predictionCells(prediction: Prediction): (readonly [string, stri
       [name, seconds(step.seconds)],
       ["· rollout", seconds(step.rollout)],
       ["· verification", seconds(step.verification)],
-      ["· of both: fewer than half of the slots in use", seconds(step.tail)],
+      ...(step.continuation === 0 ? [] : [["· continuation", seconds(step.continuation)] as const]),
+      [
+        `· of ${step.continuation === 0 ? "both" : "these"}: fewer than half of the slots in use`,
+        seconds(step.tail),
+      ],
       ["· forward and backward", seconds(step.gradient)],
       ["· gradient and weights exchanged", seconds(step.reduction)],
       ["· optimizer", seconds(step.optimizer)],
@@ -99,6 +103,7 @@ export function formatComparison(
       row(name, "seconds"),
       row("· rollout", "rollout"),
       row("· verification", "verification"),
+      ...(predicted.continuation === 0 ? [] : [row("· continuation", "continuation")]),
       row("· forward and backward", "gradient"),
       row("· optimizer", "optimizer"),
     ];

@@ -10,6 +10,7 @@ export interface MeasuredStep {
   readonly seconds: number;
   readonly rollout: number;
   readonly verification: number;
+  readonly continuation: number;
   readonly gradient: number;
   readonly optimizer: number;
 }
@@ -34,6 +35,7 @@ export function readMeasuredRun(folder: RunFolder): MeasuredRun {
     means: {
       solution: meanOf(metrics, METRIC.generatorLength) ?? undefined,
       critique: meanOf(metrics, METRIC.verifierLength) ?? undefined,
+      steps: meanOf(metrics, METRIC.generatorSteps) ?? undefined,
     },
     generatorStep: measuredStep(timings, "generator"),
     verifierStep: measuredStep(timings, "verifier"),
@@ -60,6 +62,7 @@ function measuredStep(
     seconds: mean(METRIC.stepSeconds),
     rollout: mean("perf/rollout_seconds"),
     verification: mean("perf/verification_seconds"),
+    continuation: mean("perf/continuation_seconds"),
     gradient: mean("perf/forward_backward_seconds"),
     optimizer: mean("perf/optimizer_seconds"),
   };

@@ -1,16 +1,21 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Policy } from "../../rl/policy.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
+import { mean } from "../../base/statistics.ts";
+import type { Problems } from "../problems/problems.ts";
 import { openProblems, requirementsOf } from "../problems/open_problems.ts";
 import { openPolicies, promptFitOf, releasePolicies } from "../tango/policies.ts";
 import type { PlannedRun } from "./planned_run.ts";
 import { type PolicyWork, rehearseWork } from "./rehearsed_work.ts";
 import type { ResponseLengths } from "./response_lengths.ts";
 
-/** Means of responses, in tokens; absent: half of the longest. */
+/** Means of responses. */
 export interface MeanResponses {
+  /** Tokens; absent: half of the longest. */
   readonly solution?: number;
   readonly critique?: number;
+  /** Steps in a solution; absent: as many as the problems need, or where that is not known the configured least. */
+  readonly steps?: number;
 }
 
 /** Problems whose prompts are measured. */
@@ -48,12 +53,20 @@ export async function planRun(
         judgment: verifier ? Math.round(meanTokens(verifier, judged)) : 0,
         solution: lengthsOf(generator, means.solution),
         critique: verifier ? lengthsOf(verifier, means.critique) : { mean: 1, maximum: 1 },
+        steps: means.steps ?? neededSteps(problems) ?? Math.max(1, config.rewards.minimum_steps),
       },
       heldOut: config.evaluation.problems ?? problems.heldOut("test").length,
     };
   } finally {
     releasePolicies(policies);
   }
+}
+
+/** Mean over the held-out problems; null where they do not know. */
+function neededSteps(problems: Problems): number | null {
+  const { source } = problems;
+  if (!source.neededSteps) return null;
+  return mean(problems.heldOut("test").map((problem) => source.neededSteps?.(problem) ?? 0));
 }
 
 function lengthsOf({ maximumResponse: maximum }: Policy<unknown>, mean?: number): ResponseLengths {

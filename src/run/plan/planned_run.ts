@@ -10,6 +10,8 @@ export interface RunLengths {
   readonly judgment: number;
   readonly solution: ResponseLengths;
   readonly critique: ResponseLengths;
+  /** Mean number of steps in a solution. */
+  readonly steps: number;
 }
 
 /** All that a run's cost depends on beside the GPUs. */

@@ -24,9 +24,11 @@ import { colocatedTimeline, splitTimeline, type TimedStep } from "./timeline.ts"
 export interface PredictedStep {
   readonly seconds: number;
   readonly rollout: number;
-  /** Seconds of the rollout and the verification in which fewer than half of the slots are in use. */
+  /** Seconds of all sampling in which fewer than half of the slots are in use. */
   readonly tail: number;
   readonly verification: number;
+  /** Going on from the ends of solutions' steps; 0 where nothing does. */
+  readonly continuation: number;
   readonly gradient: number;
   readonly optimizer: number;
   readonly reduction: number;
@@ -158,12 +160,13 @@ function partsOf(cost: StepCost, seconds: number): PredictedStep {
     sampling ? Math.max(...sampling.seconds) : 0;
   const tail = (sampling: SharedSamplingCost | null) =>
     sampling ? Math.max(...sampling.tailSeconds) : 0;
-  const { rollout, verification } = cost;
+  const { rollout, verification, continuation } = cost;
   return {
     seconds,
     rollout: longest(rollout),
     verification: longest(verification),
-    tail: tail(rollout) + tail(verification),
+    continuation: longest(continuation),
+    tail: tail(rollout) + tail(verification) + tail(continuation),
     gradient: Math.max(...cost.gradientSeconds),
     optimizer: cost.optimizerSeconds,
     reduction: cost.reduction.seconds,

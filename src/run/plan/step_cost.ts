@@ -24,6 +24,8 @@ export interface StepCost {
   readonly rollout: SharedSamplingCost;
   /** Null where nobody judges. */
   readonly verification: SharedSamplingCost | null;
+  /** Going on from the ends of solutions' steps; null where nothing does. */
+  readonly continuation: SharedSamplingCost | null;
   /** Gradients, of each rank that trains. */
   readonly gradientSeconds: readonly number[];
   readonly optimizerSeconds: number;
@@ -40,6 +42,9 @@ export interface PlannedRanks {
 /** Bytes of a sampled token as ranks exchange it: the token, its log-prob, and its text. */
 const bytesPerToken = 16;
 
+/** Bytes that ranks exchange about a beginning that was gone on from. */
+const bytesPerBeginning = 16;
+
 /** Streams of `drawLengths`. */
 const solutionStream = 1, critiqueStream = 2;
 
@@ -51,6 +56,7 @@ function shareSampling(
   prompts: readonly (readonly PlannedResponse[])[],
   ranks: number,
   all: number,
+  exchangedBytes = bytesPerToken * tokensOf(prompts.flat()),
 ): SharedSamplingCost {
   const settings = {
     slots: rollout.decode_slots,
@@ -61,15 +67,17 @@ function shareSampling(
     return samplingCost(gpu.rates, policy, own, settings);
   });
   const longest = prompts.flat().reduce((a, b) => a.length > b.length ? a : b);
-  const tokens = prompts.flat().reduce((sum, { length }) => sum + length, 0);
   return {
     seconds: costs.map(({ seconds }) => seconds),
     tailSeconds: costs.map(({ tailSeconds }) => tailSeconds),
     firstEnd: Math.min(...costs.flatMap(({ ends }) => ends.slice(0, 1))),
     longestAlone: samplingCost(gpu.rates, policy, [longest], settings).seconds,
-    exchange: exchangeCost(gpu, all, tokens * bytesPerToken, ranks),
+    exchange: exchangeCost(gpu, all, exchangedBytes, ranks),
   };
 }
+
+const tokensOf = (responses: readonly PlannedResponse[]) =>
+  responses.reduce((sum, { length }) => sum + length, 0);
 
 /** Solutions of each problem; the first computes the problem, the others find it in the cache. */
 function solutionsOf(
@@ -116,6 +124,63 @@ function critiquesOf(
   );
 }
 
+/**
+ * Continuations from the ends of steps, those of one solution together. A solution's steps, and what follows the last,
+ * are of one length; numbers of steps differ by one at most and have the mean that was planned. The longer beginnings
+ * find the shorter ones in the cache, and continuations of one their beginning. A rank that goes on with a solution of
+ * the same problem before finds the question there.
+ *
+ * @param each continuations of each beginning
+ * @param fromLast whether also from the end of the last step
+ * @param ranks that solutions are dealt out to, one after another
+ */
+function continuationsOf(
+  { lengths: { problem, solution: { maximum }, steps } }: PlannedRun,
+  solutions: readonly (readonly PlannedResponse[])[],
+  each: number,
+  fromLast: boolean,
+  ranks: number,
+): PlannedResponse[][] {
+  let before = 0;
+  return solutions.flatMap((group) =>
+    group.map(({ length: solution }, s) => {
+      const count = Math.floor((before + 1) * steps) - Math.floor(before * steps);
+      before++;
+      const ends = Array.from(
+        { length: fromLast ? count : Math.max(0, count - 1) },
+        (_, k) => Math.round(solution * (k + 1) / (count + 1)),
+      ).filter((end) => end < maximum);
+      let cached = s < ranks ? 0 : problem;
+      return ends.flatMap((end) => {
+        const promptTokens = problem + end;
+        const newTokens = Math.max(1, promptTokens - cached);
+        cached = promptTokens;
+        const length = Math.max(1, solution - end);
+        return Array.from(
+          { length: each },
+          (_, i) => ({ promptTokens, newTokens: i === 0 ? newTokens : 1, length }),
+        );
+      });
+    })
+  );
+}
+
+/** Going on from the ends of solutions' steps; null where there are none. */
+function continuationCost(
+  gpu: GpuDescription,
+  run: PlannedRun,
+  solutions: readonly (readonly PlannedResponse[])[],
+  fromLast: boolean,
+  ranks: PlannedRanks,
+): SharedSamplingCost | null {
+  const { config: { rewards: { prefix_continuations: each } }, generator } = run;
+  const continued = continuationsOf(run, solutions, each, fromLast, ranks.generator);
+  const count = continued.flat().length;
+  if (count === 0) return null;
+  const bytes = bytesPerBeginning * count / each;
+  return shareSampling(gpu, run, generator, continued, ranks.generator, ranks.all, bytes);
+}
+
 /** The update of a policy with its responses. */
 function trainedBy(
   gpu: GpuDescription,
@@ -154,7 +219,8 @@ const groupOf = (responses: readonly PlannedResponse[]): TrainedGroup => ({
 });
 
 /**
- * A generator step: n solutions of each of B problems, m critiques of each, the generator's update.
+ * A generator step: n solutions of each of B problems, m critiques of each, perhaps continuations from the ends of
+ * their steps, the generator's update.
  *
  * @param isWarmup without a verifier
  * @param ranks that hold the generator, and those that hold the verifier
@@ -165,7 +231,7 @@ export function generatorStepCost(
   isWarmup: boolean,
   ranks: PlannedRanks,
 ): StepCost {
-  const { config: { rollout }, generator, verifier } = run;
+  const { config: { rollout, advantage }, generator, verifier } = run;
   const solutions = solutionsOf(run, rollout.batch_size, rollout.group_size);
   return {
     rollout: shareSampling(gpu, run, generator, solutions, ranks.generator, ranks.all),
@@ -179,23 +245,32 @@ export function generatorStepCost(
         ranks.all,
       )
       : null,
+    continuation: advantage.judgments === "prefix" && !isWarmup
+      ? continuationCost(gpu, run, solutions, false, ranks)
+      : null,
     ...trainedBy(gpu, run, generator, solutions.map(groupOf), ranks.generator),
   };
 }
 
-/** A verifier step: one solution of each of B problems, n critiques of each, the verifier's update. */
+/**
+ * A verifier step: one solution of each of B problems, n critiques of each, perhaps continuations from the ends of its
+ * steps, the verifier's update.
+ */
 export function verifierStepCost(
   gpu: GpuDescription,
   run: PlannedRun,
   ranks: PlannedRanks,
 ): StepCost {
-  const { config: { rollout }, generator, verifier } = run;
+  const { config: { rollout, rewards }, generator, verifier } = run;
   if (verifier === null) throw new Error("a verifier step without a verifier");
   const solutions = solutionsOf(run, rollout.batch_size, 1);
   const critiques = critiquesOf(run, solutions, rollout.group_size, ranks.verifier);
   return {
     rollout: shareSampling(gpu, run, generator, solutions, ranks.generator, ranks.all),
     verification: shareSampling(gpu, run, verifier, critiques, ranks.verifier, ranks.all),
+    continuation: rewards.verifier_steps === "prefix"
+      ? continuationCost(gpu, run, solutions, true, ranks)
+      : null,
     ...trainedBy(gpu, run, verifier, critiques.map(groupOf), ranks.verifier),
   };
 }

@@ -22,7 +22,7 @@ const slowest = (seconds: readonly number[]) => Math.max(...seconds);
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
 /**
- * Steps on ranks that hold both policies: rollout, verification and update follow one another, and each of them
+ * Steps on ranks that hold both policies: rollout, verification, continuation and update follow one another, and each of them
  * ends for all when the slowest rank has ended it.
  */
 export function colocatedTimeline(steps: readonly TimedStep[], ranks: number): Timeline {
@@ -34,16 +34,19 @@ export function colocatedTimeline(steps: readonly TimedStep[], ranks: number): T
     each.forEach((own, rank) => idle[rank] += longest - own);
   };
   for (const { cost } of steps) {
-    const { rollout, verification, gradientSeconds, optimizerSeconds, reduction } = cost;
+    const { rollout, verification, continuation } = cost;
+    const { gradientSeconds, optimizerSeconds, reduction } = cost;
     together(rollout.seconds);
     if (verification) together(verification.seconds);
+    if (continuation) together(continuation.seconds);
     together(gradientSeconds);
     seconds += optimizerSeconds;
-    const exchanged = sum([rollout, verification].map((one) => one?.exchange.seconds ?? 0)) +
+    const sampled = [rollout, verification, continuation];
+    const exchanged = sum(sampled.map((one) => one?.exchange.seconds ?? 0)) +
       reduction.seconds;
     exchangeSeconds += exchanged;
     seconds += exchanged;
-    bytesSent += sum([rollout, verification].map((one) => one?.exchange.bytesSent ?? 0)) +
+    bytesSent += sum(sampled.map((one) => one?.exchange.bytesSent ?? 0)) +
       reduction.bytesSent;
   }
   return { seconds, idleSeconds: idle, exchangeSeconds, bytesSent };
@@ -52,7 +55,7 @@ export function colocatedTimeline(steps: readonly TimedStep[], ranks: number): T
 /**
  * Steps on ranks of which some hold the generator and the others the verifier. Solutions are judged as they end: a
  * verification ends when all its work is done, counted from the first solution, and no sooner than the longest
- * critique takes after the last one. The verifier's own update goes on while the generator's ranks sample the next
+ * critique takes after the last one. The generator goes on from the ends of steps when all is judged. The verifier's own update goes on while the generator's ranks sample the next
  * step's solutions, which do not depend on it; everything else waits for what it needs.
  */
 export function splitTimeline(
@@ -74,7 +77,8 @@ export function splitTimeline(
     bytesSent += bytes * ranks[side] / size;
   };
   for (const { phase, cost } of steps) {
-    const { rollout, verification, gradientSeconds, optimizerSeconds, reduction } = cost;
+    const { rollout, verification, continuation } = cost;
+    const { gradientSeconds, optimizerSeconds, reduction } = cost;
     const began = generatorFree;
     const sampled = began + slowest(rollout.seconds) + rollout.exchange.seconds;
     work("generator", rollout.seconds);
@@ -87,6 +91,12 @@ export function splitTimeline(
       work("verifier", verification.seconds);
       exchange("verifier", verification.exchange.seconds, verification.exchange.bytesSent);
       verifierFree = ready;
+    }
+    if (continuation) {
+      work("generator", continuation.seconds);
+      exchange("generator", continuation.exchange.seconds, continuation.exchange.bytesSent);
+      ready += slowest(continuation.seconds) + continuation.exchange.seconds;
+      generatorFree = ready;
     }
     const seconds = slowest(gradientSeconds) + reduction.seconds + optimizerSeconds;
     work(phase, gradientSeconds.map((own) => own + optimizerSeconds));

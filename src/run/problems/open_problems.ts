@@ -17,9 +17,10 @@ interface ProblemConfig {
  * Answers are what correctness goes by: a reward module can do without, a verifier in training cannot, for
  * it learns whether its verdict was right.
  */
-export function requirementsOf({ rewards, verifier, schedule }: TangoConfig): Requires {
+export function requirementsOf({ rewards, verifier, schedule, advantage }: TangoConfig): Requires {
   return {
-    answers: rewards.module === null || (verifier?.trained ?? false),
+    answers: rewards.module === null || (verifier?.trained ?? false) ||
+      advantage.judgments === "prefix",
     validation: schedule.keep_best,
   };
 }

@@ -4,7 +4,7 @@ import { type LineSeries, type Point, renderLineCharts, SERIES_COLORS } from "./
 import { METRIC } from "../store/metric_names.ts";
 import type { MetricsLine } from "../store/metrics_log.ts";
 
-const [GENERATOR_COLOR, VERIFIER_COLOR] = SERIES_COLORS;
+const [GENERATOR_COLOR, VERIFIER_COLOR, STEPS_COLOR] = SERIES_COLORS;
 const SMOOTHED_STEPS = 9;
 
 /** The values of a metric by global step, from the lines that have it. */
@@ -32,15 +32,19 @@ export function movingMean(points: readonly Point[], window: number): Point[] {
  */
 export function drawCurves(lines: readonly MetricsLine[]): string {
   const hasVerifier = metricPoints(lines, METRIC.verifierBalancedAccuracy).length > 0;
+  const hasSteps = metricPoints(lines, METRIC.verifierStepBalancedAccuracy).length > 0;
   return renderLineCharts([
     {
       title: "Held-out problems",
-      subtitle: "generator: share of right answers; verifier: balanced accuracy of its verdicts",
+      subtitle: "generator: share of right answers; verifier: balanced accuracy of its judgments",
       xName: "global step",
       isShare: true,
       series: [
         plain("generator accuracy", GENERATOR_COLOR, lines, METRIC.generatorAccuracy),
         plain("verifier balanced accuracy", VERIFIER_COLOR, lines, METRIC.verifierBalancedAccuracy),
+        ...(hasSteps
+          ? [plain("step judgments", STEPS_COLOR, lines, METRIC.verifierStepBalancedAccuracy)]
+          : []),
       ],
       ...(hasVerifier ? { reference: { value: 0.5, label: "a verifier that guesses" } } : {}),
     },

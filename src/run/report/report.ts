@@ -45,9 +45,15 @@ const WARM_START: Readonly<Record<JudgmentLabels | "unknown", string>> = {
   unknown: "not known; the model's folder does not say",
 };
 
-const EVALUATED: readonly Row[] = [
+/** What matters most of a run: the generator, and both kinds of judgments. */
+const HEADLINES: readonly Row[] = [
   share("generator accuracy, held-out problems", METRIC.generatorAccuracy),
   share("verifier balanced accuracy, fresh solutions", METRIC.verifierBalancedAccuracy),
+  share("step judgments, balanced accuracy", METRIC.verifierStepBalancedAccuracy),
+];
+
+const EVALUATED: readonly Row[] = [
+  ...HEADLINES,
   share("verifier accuracy", METRIC.verifierAccuracy),
   share("verifier F1", METRIC.verifierF1),
 ];
@@ -86,7 +92,6 @@ export function composeReport(
   const labels = judgmentLabelsOf(config);
   const ofSteps = [
     share(STEP_ACCURACY[labels], METRIC.verifierStepAccuracy),
-    share("the same, mean over right and wrong steps", METRIC.verifierStepBalancedAccuracy),
     share("step AUROC within wrong solutions", METRIC.verifierStepAurocInWrong),
     share("verdicts that follow from the step judgments", METRIC.verifierConsistency),
   ];
@@ -115,10 +120,10 @@ ${whatRan(config, facts, lines).map(([key, value]) => `| ${key} | ${value} |`).j
   } each; start and end are the first and the
   last evaluation. With p the accuracy and n = ${problems}, one measurement is
   uncertain by about ±${percent(Math.sqrt(0.25 / problems))} (standard error, at most).
-- **Step accuracy** rises by itself as solutions get better, for a verifier that calls every step right; its
-  mean over right and wrong steps does not: that verifier has 50 %.
 - **Balanced accuracy** is the mean of the verifier's accuracy on right and on wrong solutions: always
-  answering CORRECT, or always INCORRECT, gives 50 %, whatever the generator does.
+  answering CORRECT, or always INCORRECT, gives 50 %, whatever the generator does. That of step judgments
+  is the mean over right and wrong steps, where the task can tell them. **Step accuracy** alone rises by
+  itself as solutions get better, for a verifier that calls every step right.
 - **Rewards, lengths and steps** are means over the first and the last ${BATCHES} training batches that
   have them. Solutions that get longer or change their number of steps while the accuracy stands still
   are the first sign of reward hacking, and so are steps that are empty or repeat something: look at \`${
@@ -181,9 +186,9 @@ export interface Headline {
   readonly change: string;
 }
 
-/** The first and the last value of the measures that matter most, where there are two. */
+/** The first and the last value of the headlines, of those that were measured twice; no steps' without their labels. */
 export function findHeadlines(lines: readonly MetricsLine[]): Headline[] {
-  return EVALUATED.slice(0, 2).flatMap(({ label, metric }) => {
+  return HEADLINES.flatMap(({ label, metric }) => {
     const values = metricPoints(lines, metric).map(([, value]) => value);
     if (values.length < 2) return [];
     return [{ label, change: `${percent(values[0])} → ${percent(values[values.length - 1])}` }];

@@ -1,6 +1,7 @@
 import type { Metrics } from "../store/metrics_log.ts";
 import type { Trainer } from "../../engine/training/trainer.ts";
 import { supervisedLoss } from "../../rl/update/supervised_update.ts";
+import type { Learnability } from "../../rl/measures/learnability.ts";
 import { choosesWeights, type SftConfig } from "../config/sft_config_schema.ts";
 import type { Examples } from "../problems/examples.ts";
 import { METRIC } from "../store/metric_names.ts";
@@ -49,6 +50,14 @@ export class SftMeasurement {
         ...(choice === null ? {} : { [this.#choiceName]: choice }),
       },
     };
+  }
+
+  /** Whether the generator's samples differ enough to learn from; null where it is not asked. */
+  async measureLearnability(): Promise<Learnability | null> {
+    const { measure_end } = this.config.schedule;
+    return measure_end > 0 && this.onTask
+      ? await this.onTask.measureLearnability(measure_end)
+      : null;
   }
 
   /** Accuracy on an embedded task, else the loss. */

@@ -9,6 +9,7 @@ import type { Gpu } from "../../gpu/gpu.ts";
 import type { ParameterCount } from "../../model/decoder/model.ts";
 import type { AdamwNumbers } from "../../model/decoder/optimizer.ts";
 import { type LoadedModel, loadModelFolder } from "../../model/weights/model_folder.ts";
+import { nothingToLearn } from "../../rl/measures/learnability.ts";
 import type { PolicyName } from "../../rl/policy.ts";
 import { learningRateAt } from "../../rl/schedule/learning_rate.ts";
 import type { DuringPhase } from "../../rl/schedule/step_phase.ts";
@@ -28,6 +29,7 @@ import type { RunFolder } from "../store/run_folder.ts";
 import { countSchema, type StoredCheckpoint } from "../store/stored_checkpoint.ts";
 import type { TrainedModels } from "../store/trained_models.ts";
 import { writeModelFolder } from "../store/weights_folder.ts";
+import { learnabilityMetrics } from "../tango/learnability_metrics.ts";
 import { newModel } from "./new_model.ts";
 import { openExamples } from "./open_examples.ts";
 import { SftMeasurement } from "./sft_measurement.ts";
@@ -189,7 +191,13 @@ export class SftRun implements Course<SftConfig> {
     const { metrics, choice } = await this.measurement.measure(step);
     const { stop_at_accuracy } = this.config.schedule;
     this.#isReached = choice !== null && this.choosesHighest && choice >= stop_at_accuracy;
-    return { metrics, choice };
+    const isEnd = this.#isReached || step === this.totalSteps;
+    const learnable = isEnd ? await this.measurement.measureLearnability() : null;
+    return {
+      metrics: { ...metrics, ...(learnable && learnabilityMetrics(learnable)) },
+      choice,
+      warning: learnable && nothingToLearn(learnable),
+    };
   }
 
   async writeModels(folder: RunFolder, which: "weights" | "best"): Promise<void> {

@@ -12,6 +12,12 @@ import { SampledAhead } from "../../rl/sampled_ahead.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
 import type { VerifierMetrics } from "../../rl/measures/verifier_metrics.ts";
 import { writtenSolution } from "../../rl/written_solution.ts";
+import { solve } from "../../rl/responses.ts";
+import {
+  type Learnability,
+  LEARNABILITY_SAMPLES,
+  learnabilityOf,
+} from "../../rl/measures/learnability.ts";
 import { METRIC } from "../store/metric_names.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";
 import { judgingMetrics } from "../tango/step_metrics.ts";
@@ -54,6 +60,23 @@ export class TaskMeasurement {
     return prompted.policy === "generator"
       ? (await this.#solve(prompted.template, "validation", greedy)).accuracy
       : (await this.#judge(prompted.template, "validation", greedy)).balancedAccuracy;
+  }
+
+  /** Whether a generator's samples of some problems of the test part differ enough to learn from; null of a verifier. */
+  async measureLearnability(problems: number): Promise<Learnability | null> {
+    const { prompted } = this;
+    if (prompted.policy !== "generator") return null;
+    const solutions = await solve(
+      this.#policy(prompted.template),
+      this.problems.source,
+      this.problems.heldOut("test").slice(0, problems),
+      {
+        count: LEARNABILITY_SAMPLES,
+        minimumSteps: 0,
+        sampling: { ...this.#greedy(0), temperature: 1, stream: streams.learnability },
+      },
+    );
+    return learnabilityOf(solutions);
   }
 
   #greedy(step: number): Sampling {

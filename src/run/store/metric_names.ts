@@ -16,6 +16,11 @@ export const METRIC = {
   verifierStepAurocInWrong: "eval/verifier/step_auroc_in_wrong",
   /** Share of critiques whose verdict is what their step judgments say together. */
   verifierConsistency: "eval/verifier/verdict_is_conjunction",
+  /** Before reinforcement learning: problems, pass@1, pass@8 and the share of problems with both right and wrong samples, of 8 each. */
+  startProblems: "eval/start/problems",
+  startPassAt1: "eval/start/pass_at_1",
+  startPassAt8: "eval/start/pass_at_8",
+  startMixed: "eval/start/frac_mixed_groups",
   /** F1 of the verdict "CORRECT", 0 to 1. */
   verifierF1: "eval/verifier/f1_score",
   /** Mean loss of a token in supervised fine-tuning. */

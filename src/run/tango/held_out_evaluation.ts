@@ -11,6 +11,11 @@ import type { Policy } from "../../rl/policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
 import { type Critique, type Solution, solve } from "../../rl/responses.ts";
 import { mean } from "../../base/statistics.ts";
+import {
+  type Learnability,
+  LEARNABILITY_SAMPLES,
+  learnabilityOf,
+} from "../../rl/measures/learnability.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { METRIC } from "../store/metric_names.ts";
 import type { Problems } from "../problems/problems.ts";
@@ -97,6 +102,18 @@ export class HeldOutEvaluation {
       }
     }
     return { metrics, solutions: found.solutions };
+  }
+
+  /** Whether the generator's samples differ enough to learn from, before any step. */
+  async measureLearnability(generator: Policy<GeneratorTemplate>): Promise<Learnability> {
+    const { schedule, rewards } = this.config;
+    const problems = this.#problems.slice(0, schedule.measure_start);
+    const solutions = await solve(generator, this.problems.source, problems, {
+      count: LEARNABILITY_SAMPLES,
+      minimumSteps: rewards.minimum_steps,
+      sampling: this.#sampling(streams.learnability, 0),
+    });
+    return learnabilityOf(solutions);
   }
 
   /**

@@ -2,6 +2,7 @@ import type { Metrics } from "../store/metrics_log.ts";
 import { critiqueMetrics, goldStepsOf } from "../../rl/evaluation.ts";
 import type { GeneratorStepResult, RewardedSolution } from "../../rl/generator_step.ts";
 import type { PolicyUpdateMetrics } from "../../rl/update/policy_update.ts";
+import type { PrefixValues } from "../../rl/prefix_values.ts";
 import type { ProblemSource } from "../../rl/responses.ts";
 import type { RolloutResponse } from "../../engine/sampling/rollout.ts";
 import { mean, sampleVariance } from "../../base/statistics.ts";
@@ -26,7 +27,7 @@ export function generatorMetrics<Problem>(
   result: GeneratorStepResult<Problem>,
   { learningRate }: { readonly learningRate: number },
 ): Metrics {
-  const { judged, alpha, judgmentQuality, update, fracRewardZeroStd } = result;
+  const { judged, alpha, judgmentQuality, update, fracRewardZeroStd, valued } = result;
   const rewards = judged.map(({ reward }) => reward.outcome);
   const critiques = judged.flatMap(({ critiques }) => critiques);
   const stepRewards = judged.flatMap(({ reward }) => reward.steps);
@@ -59,6 +60,7 @@ export function generatorMetrics<Problem>(
         ),
       }
       : {}),
+    ...(valued === null ? {} : valueMetrics(valued)),
     ...(critiques.length === 0 ? {} : {
       "generator/verdict_disagreement": share(
         critiques.map(({ parsed, solution }) =>
@@ -92,6 +94,16 @@ function habitMetrics<Problem>(
     [METRIC.emptySteps]: habits.emptyShare,
     [METRIC.repeatedSteps]: habits.repeatedShare,
     [METRIC.stepTokens]: habits.meanTokens,
+  };
+}
+
+/** Values of the beginnings that the generator went on from, and what that cost. */
+function valueMetrics(valued: PrefixValues): Metrics {
+  // The last value of each is the solution's own outcome.
+  const begun = valued.values.flatMap((ofSolution) => ofSolution.slice(0, -1));
+  return {
+    ...(begun.length === 0 ? {} : { "generator/prefix_value": mean(begun) }),
+    "generator/continuation_tokens": valued.sampledTokens,
   };
 }
 

@@ -4,6 +4,7 @@ import { madeOf } from "../../distributed/placed.ts";
 import { gatherValues } from "../../distributed/values.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { ParameterCount } from "../../model/decoder/model.ts";
+import { nothingToLearn } from "../../rl/measures/learnability.ts";
 import type { PolicyName } from "../../rl/policy.ts";
 import type { DuringPhase } from "../../rl/schedule/step_phase.ts";
 import { nextStep, positionAfter, type TangoStep } from "../../rl/schedule/tango_schedule.ts";
@@ -23,6 +24,7 @@ import type { TrainedModels } from "../store/trained_models.ts";
 import { writeModelFolder } from "../store/weights_folder.ts";
 import { type CustomReward, openReward } from "./custom_reward.ts";
 import { HeldOutEvaluation } from "./held_out_evaluation.ts";
+import { learnabilityMetrics } from "./learnability_metrics.ts";
 import { modelsOf, openPolicies, type Policies, promptFitOf, releasePolicies } from "./policies.ts";
 import { evaluationSamples } from "./step_samples.ts";
 import {
@@ -140,7 +142,9 @@ export class TangoRun implements Course<TangoConfig> {
 
   async evaluate(step: number): Promise<Evaluated> {
     const { generator, verifier } = this.policies;
-    const { schedule: { keep_best }, samples_per_step } = this.#config;
+    const { schedule: { keep_best, measure_start }, samples_per_step } = this.#config;
+    const isMeasured = step === 0 && measure_start > 0 && generator.isTrained;
+    const learnable = isMeasured ? await this.#heldOut.measureLearnability(generator) : null;
     const solved = await this.#heldOut.measureGenerator(generator, step);
     const judged = verifier && await this.#heldOut.measureVerifier(verifier, generator, step);
     const choice = keep_best ? await this.#heldOut.validate(generator, step) : null;
@@ -151,7 +155,9 @@ export class TangoRun implements Course<TangoConfig> {
         ...solved.metrics,
         ...judged?.metrics,
         ...(choice === null ? {} : { [METRIC.validationAccuracy]: choice }),
+        ...(learnable && learnabilityMetrics(learnable)),
       },
+      warning: learnable && nothingToLearn(learnable),
       samples: evaluationSamples(step, source, solutions, critiques, samples_per_step),
       choice,
     };

@@ -10,6 +10,7 @@ import { generatorStep } from "../../rl/generator_step.ts";
 import type { Learned } from "../../rl/learn_from.ts";
 import { learningRateAt } from "../../rl/schedule/learning_rate.ts";
 import type { PolicyName } from "../../rl/policy.ts";
+import type { ContinuationOptions } from "../../rl/prefix_values.ts";
 import { sampleAhead, type Solution } from "../../rl/responses.ts";
 import type { Answered } from "../../rl/soundness.ts";
 import type { DuringPhase } from "../../rl/schedule/step_phase.ts";
@@ -89,6 +90,7 @@ export async function trainGenerator(
       rewards,
       advantage,
       judgments: isJudged ? advantage.judgments : null,
+      continuations: continuationOptions(config, step),
       alpha,
       alphaIsEarned: advantage.alpha.schedule === "earned",
       judgmentQuality: judging.judgmentQuality,
@@ -206,17 +208,24 @@ export async function trainVerifier(
   };
 }
 
+/** How a step goes on from the ends of solutions' steps. */
+function continuationOptions(config: TangoConfig, { globalStep }: TangoStep): ContinuationOptions {
+  return {
+    count: config.rewards.prefix_continuations,
+    sampling: rolloutSampling(config, streams.continuations, globalStep),
+  };
+}
+
 /** How step judgments are paid; null: they are not. */
 function stepPay(
   config: TangoConfig,
-  { globalStep }: TangoStep,
+  step: TangoStep,
   { stepCounts }: JudgingState,
 ): StepPay | null {
-  const { verifierSteps, prefixContinuations, verifierStepWeight } = camelCased(config.rewards);
+  const { verifierSteps, verifierStepWeight } = camelCased(config.rewards);
   if (verifierSteps === "none") return null;
   return {
-    continuations: prefixContinuations,
-    sampling: rolloutSampling(config, streams.continuations, globalStep),
+    continuations: continuationOptions(config, step),
     weight: verifierStepWeight,
     counts: stepCounts,
   };

@@ -23,6 +23,7 @@ const LAST: readonly string[] = [
   METRIC.stepSeconds,
   METRIC.generatorAccuracy,
   METRIC.verifierBalancedAccuracy,
+  METRIC.verifierStepBalancedAccuracy,
   ...["sft", "generator", "verifier"].flatMap((policy) =>
     ["grad_norm", "skipped_updates", "learning_rate"].map((name) => `${policy}/${name}`)
   ),

@@ -5,7 +5,7 @@ import { readAt } from "../index/growth.ts";
 
 const spanSchema = z.object({
   name: z.string().describe(
-    "`rollout`, `verification`, `forward-backward`, `optimizer`, `update` (its rest), `evaluation`, `checkpoint`; `idle`, `communicate`.",
+    "`rollout`, `verification`, `continuation`, `forward-backward`, `optimizer`, `update` (its rest), `evaluation`, `checkpoint`; `idle`, `communicate`.",
   ),
   step: z.int(),
   begin: z.number(),

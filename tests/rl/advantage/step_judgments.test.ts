@@ -6,6 +6,7 @@ import {
   oracleJudgments,
   type StepJudgments,
   stepJudgments,
+  valueChanges,
 } from "../../../src/rl/advantage/step_judgments.ts";
 
 const place = { seed: 7, step: 3 };
@@ -35,7 +36,7 @@ Deno.test("judgments: each source asks for what it needs alone", () => {
       return [false, true];
     },
   };
-  const by = (source: JudgmentSource) =>
+  const by = (source: Exclude<JudgmentSource, "prefix">) =>
     stepJudgments([solution], { source, oracleAccuracy: 1, ...place });
   assert.deepEqual(by("verifier"), [[1, -1]]);
   assert.deepEqual(by("permuted"), [[1, -1]]);
@@ -79,4 +80,25 @@ Deno.test("judgments: dealt out within each group, as many of each kind and leng
     counts[four.flatMap((own) => own ?? []).indexOf(-1)]++;
   }
   for (const count of counts) assert.ok(Math.abs(count / 4000 - 0.25) < 0.0343, `${counts}`);
+});
+
+Deno.test("judgments: changes of value add up to the outcome less what the group begins with", () => {
+  // Two groups, not in their order: one of three with a right solution, one of two with none.
+  const groups = [0, 1, 0, 1, 0];
+  const isCorrect = [true, false, false, false, false];
+  const values = [[0.5, 0.75, 1], [0.25, 0], [0.25, 0], [0], []];
+  const changes = valueChanges(values, isCorrect, groups);
+  // v_0 of the first group is 1/3: 0.5 - 1/3, 0.75 - 0.5, 1 - 0.75; of the second 0.
+  const third = 1 / 3;
+  assert.deepEqual(changes, [
+    [0.5 - third, 0.25, 0.25],
+    [0.25, -0.25],
+    [0.25 - third, -0.25],
+    [0],
+    [0 - third],
+  ]);
+  const sumOf = (g: number) =>
+    changes.filter((_, i) => groups[i] === g).flat().reduce((sum, one) => sum + one, 0);
+  assert.ok(Math.abs(sumOf(0)) < 1e-15);
+  assert.equal(sumOf(1), 0);
 });

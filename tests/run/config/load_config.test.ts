@@ -188,7 +188,7 @@ const refused: [string, string, ConfigOverrides, string][] = [
     "oracle judgments about problems of files",
     MINIMAL + "data: {train: [{path: problems.jsonl}]}\nadvantage: {judgments: oracle}\n",
     {},
-    'FILE:6: advantage.judgments is "oracle"; expected verifier, permuted or constant, because the ' +
+    'FILE:6: advantage.judgments is "oracle"; expected verifier, permuted, constant or prefix, because the ' +
     "problems of files have no true labels of steps (an embedded task's have, with data: null).",
   ],
   [
@@ -203,6 +203,20 @@ const refused: [string, string, ConfigOverrides, string][] = [
     {},
     'FILE:5: advantage.alpha.schedule is "earned"; expected exp, linear, cosine or none, because ' +
     "advantage.judgments constant earns nothing.",
+  ],
+  [
+    "changes of value that would earn by what they are made of",
+    MINIMAL + "advantage: {judgments: prefix, alpha: {schedule: earned}}\n",
+    {},
+    'FILE:5: advantage.alpha.schedule is "earned"; expected exp, linear, cosine or none, because ' +
+    "advantage.judgments prefix is made of outcomes, and would always agree with them.",
+  ],
+  [
+    "changes of value that flag no step",
+    MINIMAL + "advantage: {judgments: prefix, process: first-error-soft}\n",
+    {},
+    'FILE:5: advantage.process is "first-error-soft"; expected own-step or sum-to-go, because ' +
+    "advantage.judgments prefix tells changes of value, and flags no step.",
   ],
   [
     "a group of one",

@@ -86,6 +86,25 @@ onEveryGpu("memory plan: what a run then takes is within a tenth of it", async (
   });
 });
 
+onEveryGpu("memory plan: going on from the ends of steps fills the slots", async (gpu) => {
+  await withTinyProject(gpu, async ({ config: file }) => {
+    const few = ["rollout.batch_size=2", "rollout.group_size=2", "evaluation.problems=2"];
+    const sampling = async (...set: string[]) => {
+      const config = loadTangoConfig(file, { set: [...few, "rollout.decode_slots=64", ...set] });
+      const { phases } = await planTangoMemory(gpu, config);
+      return phases.find(({ what }) => what === "sampling solutions")?.bytes ?? 0;
+    };
+    const [without, values, paid] = [
+      await sampling(),
+      await sampling("advantage.judgments=prefix", "verifier=null"),
+      await sampling("rewards.verifier_steps=prefix"),
+    ];
+    assert.ok(values > 2 * without && paid === values, `${without}, ${values}, ${paid}`);
+    const frozen = ["rewards.verifier_steps=prefix", "verifier.trained=false"];
+    assert.equal(await sampling(...frozen), without, "nobody is paid");
+  });
+});
+
 onEveryGpu("memory plan: fine-tuning is planned as well", async (gpu) => {
   await withTinyProject(gpu, async ({ folder, sftConfig: file }) => {
     const set = ["loss.micro_batch_tokens=400", "batch_size=32", "reduction.shards=2"];

@@ -2,12 +2,18 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { loadTangoConfig } from "../../../src/run/config/load_config.ts";
 import { exchangeCost, reductionCost } from "../../../src/run/plan/exchange_cost.ts";
 import type { GpuDescription } from "../../../src/run/plan/gpu_description.ts";
 import { loadGpuDescription } from "../../../src/run/plan/gpu_description.ts";
 import { drawLengths } from "../../../src/run/plan/response_lengths.ts";
 import { samplingCost } from "../../../src/run/plan/sampling_cost.ts";
-import type { StepCost } from "../../../src/run/plan/step_cost.ts";
+import type { PlannedRun } from "../../../src/run/plan/planned_run.ts";
+import {
+  generatorStepCost,
+  type StepCost,
+  verifierStepCost,
+} from "../../../src/run/plan/step_cost.ts";
 import { colocatedTimeline, splitTimeline } from "../../../src/run/plan/timeline.ts";
 import type { PassSize } from "../../../src/run/plan/rehearsed_work.ts";
 import { passSizeOf, updateCost } from "../../../src/run/plan/update_cost.ts";
@@ -142,7 +148,12 @@ Deno.test("plan: every rank sends the others its share, the slower way decides",
 });
 
 /** A step whose parts take these seconds on each rank; nothing is exchanged but the gradient. */
-function step(rollout: number[], verification: number[], gradient: number[]): StepCost {
+function step(
+  rollout: number[],
+  verification: number[],
+  gradient: number[],
+  continuation?: number[],
+): StepCost {
   const exchange = { seconds: 0, bytesSent: 0 };
   const sampling = (seconds: number[]) => ({
     seconds,
@@ -154,6 +165,7 @@ function step(rollout: number[], verification: number[], gradient: number[]): St
   return {
     rollout: sampling(rollout),
     verification: sampling(verification),
+    continuation: continuation ? sampling(continuation) : null,
     gradientSeconds: gradient,
     optimizerSeconds: 1,
     reduction: { seconds: 3, bytesSent: 100 },
@@ -169,6 +181,61 @@ Deno.test("plan: colocated ranks wait for the slowest after every phase", () => 
     exchangeSeconds: 3,
     bytesSent: 100,
   });
+});
+
+Deno.test("plan: the generator goes on from the ends of steps when all is judged", () => {
+  const cost = step([4, 6], [5, 5], [7, 3], [2, 8]);
+  const { seconds, idleSeconds } = colocatedTimeline([{ phase: "generator", cost }], 2);
+  assert.equal(seconds, 6 + 5 + 8 + 7 + 1 + 3);
+  assert.deepEqual(idleSeconds, [2 + 6, 4]);
+  // Sampled 0–6, judged 1–10, gone on with 10–14, updated 14–23.
+  const apart = { phase: "generator", cost: step([6], [9], [5], [4]) } as const;
+  assert.equal(splitTimeline([apart], { generator: 1, verifier: 1 }).seconds, 23);
+  // The verifier's update waits for its pay, and the generator goes on with the next step meanwhile: 14–20, judged from
+  // 23 on, when the verifier is free, gone on with 32–36, updated 36–45.
+  const paid = { phase: "verifier", cost: step([6], [9], [5], [4]) } as const;
+  assert.equal(splitTimeline([paid, apart], { generator: 1, verifier: 1 }).seconds, 45);
+});
+
+Deno.test("plan: continuations by hand", () => {
+  // A launch for each prompt token that nobody has computed, and nothing else.
+  const work = {
+    prefill: (tokens: number) => launches(tokens),
+    decode: () => launches(0),
+    update: {
+      parameters: 1,
+      gradient: () => launches(0),
+      reference: null,
+      step: launches(0),
+    },
+  };
+  const gpu = { ...loadGpuDescription("h100"), rates: launchesOnly };
+  const ranks = { generator: 1, verifier: 1, all: 1 };
+  const planned = (steps: number, set: readonly string[]): PlannedRun => {
+    const sizes = [
+      "rollout.batch_size=2",
+      "rollout.group_size=2",
+      "rewards.prefix_continuations=2",
+    ];
+    const config = loadTangoConfig("configs/last-letter.yaml", { set: [...sizes, ...set] });
+    // All solutions of 12 tokens.
+    const solution = { mean: 12, maximum: 12 };
+    const lengths = { problem: 10, judgment: 20, solution, critique: solution, steps };
+    return { config, generator: work, verifier: work, lengths, heldOut: 1 };
+  };
+  const prefix = ["advantage.judgments=prefix"];
+  const seconds = (cost: StepCost) => cost.continuation?.seconds;
+  // Three steps end after 3, 6 and 9 tokens. Of each first solution 10 + 3 and 3 tokens, of the second 3 and 3, for its
+  // question is there; each second continuation computes one: 2 (14 + 4 + 4 + 4).
+  assert.deepEqual(seconds(generatorStepCost(gpu, planned(3, prefix), false, ranks)), [52]);
+  assert.equal(generatorStepCost(gpu, planned(3, prefix), true, ranks).continuation, null);
+  assert.equal(generatorStepCost(gpu, planned(3, []), false, ranks).continuation, null);
+  // 1, 2, 1 and 2 steps: of the second solutions one beginning of 4 tokens each, the question being new: 2 (4 + 1).
+  assert.deepEqual(seconds(generatorStepCost(gpu, planned(1.5, prefix), false, ranks)), [10]);
+  // One solution of each problem, from the last step's end too: 2 (14 + 4 + 4).
+  const paid = planned(3, ["rewards.verifier_steps=prefix"]);
+  assert.deepEqual(seconds(verifierStepCost(gpu, paid, ranks)), [44]);
+  assert.equal(verifierStepCost(gpu, planned(3, prefix), ranks).continuation, null);
 });
 
 Deno.test("plan: split ranks judge as solutions end, and the verifier's update overlaps with rollout", () => {

@@ -36,6 +36,7 @@ function plannedRun(set: readonly string[] = []): PlannedRun {
       judgment: 90,
       solution: { mean: 40, maximum: 80 },
       critique: { mean: 60, maximum: 128 },
+      steps: 3,
     },
     heldOut: 64,
   };
@@ -101,6 +102,22 @@ Deno.test("prediction: longer responses, larger models and more of them take lon
   assert.ok(seconds(plannedRun(["rollout.batch_size=64"])) > seconds(run));
   const alone = plannedRun(["verifier=null"]);
   assert.equal(colocated(h100, 4, alone).verifierStep, null);
+});
+
+Deno.test("prediction: going on from the ends of steps is counted, in either kind of step", () => {
+  const parts = ["rollout", "verification", "continuation", "gradient", "optimizer"] as const;
+  const [values, paid] = ["advantage.judgments", "rewards.verifier_steps"].map((key) =>
+    colocated(h100, 1, plannedRun([`${key}=prefix`]))
+  );
+  for (const step of [values.generatorStep, paid.verifierStep]) {
+    assert.ok(step && step.continuation > 0);
+    const sum = parts.reduce((sum, part) => sum + step[part], 0);
+    assert.ok(Math.abs(step.seconds - sum) < 1e-9 * sum, "the parts are the whole");
+  }
+  assert.equal(values.verifierStep?.continuation, 0);
+  assert.equal(paid.generatorStep?.continuation, 0);
+  const before = colocated(h100, 1).totalSeconds;
+  assert.ok(values.totalSeconds > before && paid.totalSeconds > before);
 });
 
 Deno.test("prediction: both placements, and what cannot be is refused", () => {

@@ -4,7 +4,7 @@ import { tangoConfigSchema } from "../../../src/run/config/config_schema.ts";
 import { drawCurves, movingMean } from "../../../src/run/report/curves.ts";
 import { METRIC } from "../../../src/run/store/metric_names.ts";
 import { type MetricsLine, MetricsLog } from "../../../src/run/store/metrics_log.ts";
-import { methodName, writeReport } from "../../../src/run/report/report.ts";
+import { findHeadlines, methodName, writeReport } from "../../../src/run/report/report.ts";
 import type { RunFacts } from "../../../src/run/report/run_facts.ts";
 import { RunFolder } from "../../../src/run/store/run_folder.ts";
 
@@ -44,6 +44,7 @@ function risingRun(): MetricsLine[] {
         [METRIC.generatorAccuracy]: 0.5 + step / 300,
         [METRIC.verifierBalancedAccuracy]: 0.55 + step / 400,
         [METRIC.verifierStepAccuracy]: 0.5 + step / 500,
+        [METRIC.verifierStepBalancedAccuracy]: 0.5 + step / 1000,
       });
     }
   }
@@ -70,6 +71,24 @@ Deno.test("report: start, end and change of what was measured; curves beside it"
       /\| verifier balanced accuracy[^|]*\| 55\.0 % \| 80\.0 % \| \+25\.0 points \|/,
     );
     assert.match(report, /\| verifier step accuracy \| 50\.0 % \| 70\.0 % \| \+20\.0 points \|/);
+    assert.match(
+      report,
+      /\| step judgments, balanced accuracy \| 50\.0 % \| 60\.0 % \| \+10\.0 points \|/,
+    );
+    const three = [
+      { label: "generator accuracy, held-out problems", change: "50.0 % → 83.3 %" },
+      { label: "verifier balanced accuracy, fresh solutions", change: "55.0 % → 80.0 %" },
+      { label: "step judgments, balanced accuracy", change: "50.0 % → 60.0 %" },
+    ];
+    assert.deepEqual(findHeadlines(risingRun()), three);
+    for (const { label, change } of three) {
+      assert.ok(report.includes(`\n- ${label}: **${change}**\n`), label);
+    }
+    const withoutLabels = risingRun().map((line) => ({
+      ...line,
+      [METRIC.verifierStepBalancedAccuracy]: "",
+    }));
+    assert.deepEqual(findHeadlines(withoutLabels), three.slice(0, 2));
     assert.match(report, /\| the verifier had imitated \| not known;/);
     assert.match(report, /\| steps done \| 75 generator, 25 verifier \|/);
     assert.match(report, /llvmpipe \(software\), native engine/);
@@ -93,6 +112,8 @@ Deno.test("report: start, end and change of what was measured; curves beside it"
     const svg = Deno.readTextFileSync(run.curves);
     assert.match(svg, /^<svg[^]*<\/svg>\s*$/);
     assert.match(svg, /verifier balanced accuracy/);
+    assert.match(svg, />step judgments</);
+    assert.doesNotMatch(drawCurves(withoutLabels), /step judgments/);
   } finally {
     Deno.removeSync(folder, { recursive: true });
   }

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { lastLetterTask } from "../../../src/data/last_letter.ts";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
 import { tangoConfigSchema } from "../../../src/run/config/config_schema.ts";
@@ -26,14 +27,15 @@ async function run(
   folder: string,
   advantage: object,
   verifier: string | null,
-  longest = 2,
+  { longest = 2, generator = tinyPolicies.generator, shortest = 1 } = {},
 ): Promise<Logged[]> {
   const optimizer = { learning_rate: 0.003 };
   const config = tangoConfigSchema.parse({
     seed: 2,
-    task: { ...tinyTask, maximum_steps: longest },
-    generator: { model: tinyPolicies.generator, max_response_length: 48, optimizer },
+    task: { ...tinyTask, minimum_steps: shortest, maximum_steps: longest },
+    generator: { model: generator, max_response_length: 48, optimizer },
     verifier: verifier && { model: verifier, max_response_length: 64, optimizer },
+    rewards: { prefix_continuations: 3 },
     rollout: { batch_size: 6, group_size: groupSize, verifications_per_solution: 2 },
     advantage: { estimator: "dr_grpo", ...advantage },
     schedule: {
@@ -58,6 +60,14 @@ async function run(
     };
   });
 }
+
+/** A generator that solves a part of problems of two steps, which the tiny one never writes. */
+const writesSteps = {
+  generator: fileURLToPath(
+    new URL("../../../weights/last-letter/generator", import.meta.url),
+  ),
+  shortest: 2,
+};
 
 const mean = (values: readonly number[]) =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -110,6 +120,37 @@ function expectOwnStep(
   return moved;
 }
 
+/** Values at the ends of all steps but the last, each of 3 continuations, from logged changes. */
+function innerValues(group: readonly Sample[], { stepRewards = [], correct }: Sample): number[] {
+  let value = mean(group.map((one) => one.correct ? 1 : 0));
+  const values = stepRewards.map((change) => value += change);
+  values.forEach((value, k) => {
+    const expected = k < values.length - 1 ? Math.round(3 * value) / 3 : correct ? 1 : 0;
+    assert.ok(Math.abs(value - expected) < 1e-9, `${values}`);
+  });
+  return values.slice(0, -1);
+}
+
+/** Expects Dr. GRPO's advantages at alpha 1: changes whose group's mean is 0, the answer the last step's. */
+function expectValueCredit(group: readonly Sample[], process: string): number {
+  const before = mean(group.map(({ correct }) => correct ? 1 : 0));
+  let moved = 0;
+  for (const { steps, correct, stepRewards = [], stepAdvantages = [], tokens } of group) {
+    assert.equal(stepRewards.length, steps.length);
+    const toGo = stepRewards.map((_, k) => stepRewards.slice(k).reduce((sum, one) => sum + one, 0));
+    const expected = process === "own-step" ? stepRewards : toGo;
+    stepAdvantages.forEach((advantage, k) =>
+      assert.ok(Math.abs(advantage - expected[k]) < 1e-6, `${stepAdvantages}, not ${expected}`)
+    );
+    const packed = tokens?.advantages.at(-1);
+    const last = Number(Array.isArray(packed) ? packed[0] : packed);
+    const ofAnswer = steps.length === 0 ? (correct ? 1 : 0) - before : expected.at(-1);
+    assert.ok(Math.abs(last - Number(ofAnswer)) < 1e-3, `${last}, not ${ofAnswer}`);
+    if (new Set(stepRewards).size > 1) moved++;
+  }
+  return moved;
+}
+
 /** Balanced accuracy of "all steps CORRECT" about the outcome, from counts that move by a fifth. */
 function movingQuality(steps: readonly Logged[]): number[] {
   let counts: number[] | null = null;
@@ -141,7 +182,9 @@ Deno.test({
       await test.step("own step, earned: alpha goes by the step's own critiques too", async () => {
         const alpha = { initial: 0.5, schedule: "earned" };
         const advantage = { process: "own-step", alpha };
-        const steps = await run(gpu, join(folder, "earned"), advantage, tinyPolicies.verifier, 1);
+        const steps = await run(gpu, join(folder, "earned"), advantage, tinyPolicies.verifier, {
+          longest: 1,
+        });
         assert.equal(steps.length, 3);
         const qualities = movingQuality(steps);
         let moved = 0;
@@ -207,6 +250,27 @@ Deno.test({
           if (JSON.stringify(dealt) !== JSON.stringify(own)) elsewhere++;
         }
         assert.ok(elsewhere > 0);
+      });
+      await test.step("prefix: changes of value, by which each step and the answer are credited", async () => {
+        for (const process of ["own-step", "sum-to-go"]) {
+          const alpha = { initial: 1, schedule: "none" };
+          const path = join(folder, `prefix-${process}`);
+          const advantage = { process, judgments: "prefix", alpha };
+          const steps = await run(gpu, path, advantage, null, writesSteps);
+          const timings = readJsonLines<MetricsLine>(RunFolder.open(path).timings);
+          assert.ok(timings.every((line) => numberOf(line, "perf/continuation_seconds") > 0));
+          let moved = 0;
+          for (const { line, groups } of steps) {
+            const inner = groups.flatMap((group) =>
+              group.flatMap((one) => innerValues(group, one))
+            );
+            assert.ok(Math.abs(numberOf(line, "generator/prefix_value") - mean(inner)) < 1e-9);
+            assert.ok(numberOf(line, "generator/continuation_tokens") >= 3 * inner.length);
+            assert.equal(line["advantage/judgment_quality"], undefined);
+            for (const group of groups) moved += expectValueCredit(group, process);
+          }
+          assert.ok(moved > 0, "no value changed within a solution: nothing is tested");
+        }
       });
       await test.step("constant: the published form's bias on the number of steps alone", async () => {
         const advantage = { judgments: "constant", alpha: { initial: 0.5, schedule: "none" } };

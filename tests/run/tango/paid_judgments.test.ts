@@ -1,11 +1,13 @@
 /** Step judgments that are paid, and verifier batches from a pool: whole runs of tiny policies. */
 
 import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
 import { readJsonLines } from "../../../src/run/store/json_lines_log.ts";
 import type { MetricsLine } from "../../../src/run/store/metrics_log.ts";
 import { RunFolder } from "../../../src/run/store/run_folder.ts";
 import { assertSameFiles } from "../killable_runs.ts";
 import { comparedFiles, RankRuns } from "../ranks/rank_runs.ts";
+import { tinyPolicies, tinyTask } from "../tiny_policies.ts";
 
 /** V (warm-up), then G G V twice: the first verifier step has no pool to draw from. */
 const course = {
@@ -25,6 +27,11 @@ const course = {
     save_frequency: 1,
   },
 };
+
+/** The tiny generator never writes a second step. */
+const writesSteps = fileURLToPath(
+  new URL("../../../weights/last-letter/generator", import.meta.url),
+);
 
 Deno.test({
   name: "paid judgments: the same bytes on any ranks and after a kill",
@@ -59,6 +66,23 @@ Deno.test({
       const placement = { generator: "1", verifier: "0" };
       await runs.train("apart", 2, runs.config({ ...course, placement }));
       assertSameFiles(runs.path("apart"), runs.path("whole"), comparedFiles);
+    });
+
+    await test.step("values of steps: any ranks, with the verifier on its own too", async () => {
+      const valued = {
+        task: { ...tinyTask, minimum_steps: 2, maximum_steps: 2 },
+        generator: { model: writesSteps, max_response_length: 64 },
+        verifier: { model: tinyPolicies.verifier, max_response_length: 64 },
+        rewards: { prefix_continuations: 2 },
+        advantage: { process: "own-step", judgments: "prefix", alpha: { initial: 0.5 } },
+        schedule: { total_training_steps: 2, test_frequency: 0 },
+      };
+      await runs.compare("valued", valued, [2]);
+      const placement = { generator: "0", verifier: "1" };
+      await runs.train("valued-apart", 2, runs.config({ ...valued, placement }));
+      assertSameFiles(runs.path("valued-apart"), runs.path("valued-1"), comparedFiles);
+      const [line] = readJsonLines<MetricsLine>(RunFolder.open(runs.path("valued-1")).metrics);
+      assert.ok(Number(line["generator/continuation_tokens"]) > 0);
     });
   },
 });

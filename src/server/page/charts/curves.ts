@@ -31,12 +31,13 @@ export const CURVES: readonly Curve[] = [
   { title: "Reward", hint: "mean of the step's responses", lines: both("reward") },
   {
     title: "Held-out accuracy",
-    hint: "problems that training never draws; the verifier's is balanced",
+    hint: "problems that training never draws; the verifier's are balanced",
     share: true,
     noSmoothing: true,
     lines: [
       line(0, "eval/generator/accuracy", "generator"),
       line(1, "eval/verifier/balanced_accuracy", "verifier"),
+      line(2, "eval/verifier/step_balanced_accuracy", "step judgments"),
     ],
   },
   { title: "Loss", hint: "of the policy update", lines: both("policy_loss") },
