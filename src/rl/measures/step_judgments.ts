@@ -67,7 +67,9 @@ function stepScores(verifications: readonly Labelled[]): { score: number; isWron
 }
 
 /** Area under the ROC curve: how often a wrong step scores higher than a right one, a tie counted as half. */
-function auroc(scores: readonly { readonly score: number; readonly isWrong: boolean }[]): number {
+export function auroc(
+  scores: readonly { readonly score: number; readonly isWrong: boolean }[],
+): number {
   const sorted = scores.toSorted((a, b) => a.score - b.score);
   const wrong = scores.filter(({ isWrong }) => isWrong).length;
   let rightBelow = 0, wins = 0;

@@ -16,6 +16,8 @@ export const METRIC = {
   verifierStepAurocInWrong: "eval/verifier/step_auroc_in_wrong",
   /** Share of critiques whose verdict is what their step judgments say together. */
   verifierConsistency: "eval/verifier/verdict_is_conjunction",
+  /** How well the mean P(CORRECT) of critiques tells wrong solutions from right ones: area under the ROC curve. */
+  qualityAuroc: "eval/verifier/quality_auroc",
   /** F1 of the verdict "CORRECT", 0 to 1. */
   verifierF1: "eval/verifier/f1_score",
   /** Mean loss of a token in supervised fine-tuning. */
