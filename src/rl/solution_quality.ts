@@ -1,10 +1,15 @@
 /** What a verifier thinks of solutions, at test time. */
 
-import type { Sampling } from "../engine/sampling/rollout.ts";
+import type { RolloutResponse, Sampling } from "../engine/sampling/rollout.ts";
+import type { Tokenizer } from "../model/tokenizer/tokenizer.ts";
 import type { Policy } from "./policy.ts";
 import type { VerifierTemplate } from "./prompt_template.ts";
 import { type Critique, type ProblemSource, type Solution, verify } from "./responses.ts";
-import { qualityOf, VERDICT_NEIGHBOURS } from "./measures/verdict_probability.ts";
+import {
+  qualityOf,
+  type SampledVerdict,
+  VERDICT_NEIGHBOURS,
+} from "./measures/verdict_probability.ts";
 
 /** A solution as a verifier sees it. */
 export interface WeighedSolution<Problem> {
@@ -19,6 +24,18 @@ export function verdictNeighbours({ config }: Pick<Policy<unknown>, "config">): 
   return Math.min(VERDICT_NEIGHBOURS, config.vocabularySize);
 }
 
+/** A critique's tokens with their texts. */
+export function sampledVerdict(
+  tokenizer: Tokenizer,
+  { tokens, logProbs, likeliest }: Pick<RolloutResponse, "tokens" | "logProbs" | "likeliest">,
+): SampledVerdict {
+  return {
+    ...{ tokenTexts: tokenizer.decodeEach(tokens), tokens, logProbs },
+    likeliest: likeliest ?? null,
+    textOf: (token) => tokenizer.decode([token]),
+  };
+}
+
 /** Samples `count` critiques of each solution, and tells what they come to. All ranks call it. */
 export async function judgeSolutions<Problem>(
   verifier: Policy<VerifierTemplate>,
@@ -29,14 +46,9 @@ export async function judgeSolutions<Problem>(
 ): Promise<WeighedSolution<Problem>[]> {
   const likeliest = verdictNeighbours(verifier);
   const critiques = await verify(verifier, source, solutions, count, { ...sampling, likeliest });
-  const { tokenizer } = verifier;
   return solutions.map((solution, s) => {
     const own = critiques.slice(s * count, (s + 1) * count);
-    const verdicts = own.map(({ rollout: { tokens, logProbs, likeliest = null } }) => ({
-      tokenTexts: tokenizer.decodeEach(tokens),
-      ...{ tokens, logProbs, likeliest },
-      textOf: (token: number) => tokenizer.decode([token]),
-    }));
+    const verdicts = own.map(({ rollout }) => sampledVerdict(verifier.tokenizer, rollout));
     return { solution, critiques: own, quality: qualityOf(verdicts) };
   });
 }

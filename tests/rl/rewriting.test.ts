@@ -11,10 +11,10 @@ import type { Gpu } from "../../src/gpu/gpu.ts";
 import { loadModelFolder } from "../../src/model/weights/model_folder.ts";
 import type { Policy } from "../../src/rl/policy.ts";
 import {
-  generatorTemplate,
   type GeneratorTemplate,
-  verifierTemplate,
+  generatorTemplate,
   type VerifierTemplate,
+  verifierTemplate,
 } from "../../src/rl/prompt_template.ts";
 import type { Critique, ProblemSource, Solution } from "../../src/rl/responses.ts";
 import { firstFlaggedStep, rewriteFlagged } from "../../src/rl/rewriting.ts";
@@ -208,7 +208,7 @@ onEveryGpu("quality: the verifier's own probabilities of the two verdicts", asyn
       for (const { prompt, rollout: { tokens }, parsed, text } of critiques) {
         if (parsed.verdict === null) continue;
         read++;
-        // Each letter is a token. The likeliest continuations of the text before the word, all of them.
+        // Each word is a token. The likeliest continuations of the text before it.
         const word = text.lastIndexOf(parsed.verdict ? "CORRECT" : "INCORRECT");
         const until = verifier.tokenizer.encode(text.slice(0, word));
         assert.deepEqual(until, tokens.slice(0, until.length));
@@ -219,9 +219,10 @@ onEveryGpu("quality: the verifier's own probabilities of the two verdicts", asyn
           ...{ ...sampling, temperature: 0, likeliest: 20 },
           ...{ stopTokens: verifier.stopTokens, maximumResponse: 1 },
         });
-        const letters = verifier.tokenizer.encode("CI");
-        const [correct, incorrect] = Array.from(letters, (letter) => {
-          const at = next.likeliest?.tokens.subarray(0, 20).indexOf(letter) ?? -1;
+        const words = verifier.tokenizer.encode("CORRECTINCORRECT");
+        assert.equal(words.length, 2);
+        const [correct, incorrect] = Array.from(words, (one) => {
+          const at = next.likeliest?.tokens.subarray(0, 20).indexOf(one) ?? -1;
           return at < 0 ? 0 : Math.exp(next.likeliest?.logProbs[at] ?? -Infinity);
         });
         sum += correct / (correct + incorrect);

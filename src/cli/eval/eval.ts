@@ -189,7 +189,17 @@ async function evaluateModels(
     const counts = { problems, passed_over: passedOver, k: samples };
     const chooser = asked.verifier === true ? `${model}'s own` : asked.verifier;
     const judging = testTime === null ? {} : { verifier: chooser, ...testTime };
-    const facts = { model, policy, generator, ...judging, on, ...counts, temperature, seed, device };
+    const facts = {
+      model,
+      policy,
+      generator,
+      ...judging,
+      on,
+      ...counts,
+      temperature,
+      seed,
+      device,
+    };
     console.log(JSON.stringify({ ...facts, metrics }, null, 2));
     return;
   }

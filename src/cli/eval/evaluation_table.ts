@@ -34,7 +34,8 @@ export function evaluationTable(facts: EvaluationFacts): string {
     `${title}: ${problems} held-out problems, ${drawn}` +
     (policy === "verifier"
       ? `,\nabout one solution of each problem, sampled at temperature ${temperature}`
-      : "") + judgedBy(facts),
+      : "") +
+    judgedBy(facts),
     "",
     alignedTable([["measure", "value"], ...rows]),
     "",

@@ -33,7 +33,9 @@ export async function withModels<Result>(
       throw new UserError("--checkpoint is of a run: name it with --run, and no --model.");
     }
     if (verifier === true) {
-      throw new UserError("--verifier without a folder is the run's own: name the folder, or a run.");
+      throw new UserError(
+        "--verifier without a folder is the run's own: name the folder, or a run.",
+      );
     }
     return await body({ ...options, verifier, model: model ?? "" });
   }

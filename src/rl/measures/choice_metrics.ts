@@ -8,9 +8,9 @@ export interface WeighedAnswer extends SampledAnswer {
   readonly quality: number;
 }
 
-/** Place of the largest value, the earliest of equals; -1 of none. */
-export function placeOfBest(qualities: readonly number[]): number {
-  return qualities.reduce((best, value, i) => best < 0 || value > qualities[best] ? i : best, -1);
+/** Places of values, the largest first, the earliest of equals. */
+export function bestFirst(values: readonly number[]): number[] {
+  return [...values.keys()].sort((a, b) => values[b] - values[a] || a - b);
 }
 
 /**
@@ -22,8 +22,7 @@ export function placeOfBest(qualities: readonly number[]): number {
 export function bestAtK(samples: readonly WeighedAnswer[], k: number): number {
   requireSamples(samples.length, k, `bon@${k}`);
   const n = samples.length;
-  const ranked = samples.map((sample, i) => ({ ...sample, i }))
-    .sort((a, b) => b.quality - a.quality || a.i - b.i);
+  const ranked = bestFirst(samples.map(({ quality }) => quality)).map((i) => samples[i]);
   // C(n - 1, k - 1) / C(n, k) = k / n for the best of all; each one further down loses a factor.
   let chance = k / n, sum = 0;
   ranked.forEach(({ correct }, rank) => {

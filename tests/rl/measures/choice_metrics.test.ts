@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import {
   bestAtK,
-  placeOfBest,
-  weightedVoteAtK,
+  bestFirst,
   type WeighedAnswer,
+  weightedVoteAtK,
 } from "../../../src/rl/measures/choice_metrics.ts";
 import { passAtK } from "../../../src/rl/measures/sampling_metrics.ts";
 
@@ -68,8 +68,7 @@ Deno.test("bon@k by hand", () => {
   assert.equal(bestAtK(samples(["r", 0.5], ["x", 0.5]), 2), 1);
   assert.equal(bestAtK(samples(["x", 0.5], ["r", 0.5]), 2), 0);
   assert.throws(() => bestAtK(given, 5), /found 4 samples of a problem, expected at least 5/);
-  assert.equal(placeOfBest([0.25, 0.5, 0.5]), 1);
-  assert.equal(placeOfBest([]), -1);
+  assert.deepEqual(bestFirst([0.25, 0.5, 0.75, 0.5]), [2, 1, 3, 0]);
 });
 
 Deno.test("weighted vote by hand: sums of qualities, the earliest of equals", () => {
