@@ -54,7 +54,9 @@ export function completionRoutes(models: ModelNames) {
     .openapi(completions, async (context) => {
       const asked = context.req.valid("json");
       const served = await models.find(asked.model);
-      const verifier = choosesFrom(asked) === null ? null : await openVerifierBeside(served, models);
+      const verifier = choosesFrom(asked) === null
+        ? null
+        : await openVerifierBeside(served, models);
       const shape = completionReply(served, asked, verifier);
       return await reply(context, served, asked, shape) as never; // the library knows no streams of events
     });

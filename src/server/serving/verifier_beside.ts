@@ -41,9 +41,10 @@ export async function openVerifierBeside(
   const config = loadTangoConfig(found.configuration);
   const { verifier } = config;
   if (verifier === null) return null;
-  const served = await (found.checkpoint === null
-    ? names.served.openPolicy(found.folder, found.folder, null)
-    : names.find(found.checkpoint));
+  const served =
+    await (found.checkpoint === null
+      ? names.served.openPolicy(found.folder, found.folder, null)
+      : names.find(found.checkpoint));
   const { tokenizer, config: model } = served.text;
   const template = verifierTemplate(verifier.prompt_template);
   const { prompt, turnEnd } = promptOf(verifier, template, tokenizer);
