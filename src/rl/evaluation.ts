@@ -3,6 +3,7 @@ import type { Sampling } from "../engine/sampling/rollout.ts";
 import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
 import { clusterAnswers } from "./measures/answer_clusters.ts";
+import { bestAtK, weightedVoteAtK } from "./measures/choice_metrics.ts";
 import { type Critique, type ProblemSource, type Solution, solve, verify } from "./responses.ts";
 import { majorityAtK, meanAtN, passAtK, type SampledAnswer } from "./measures/sampling_metrics.ts";
 import { mean } from "../base/statistics.ts";
@@ -15,6 +16,9 @@ export interface GeneratorMeasures {
   /** pass@k and maj@k by k, over n samples of each problem; only 1 when greedy. */
   readonly passAt: Readonly<Record<number, number>>;
   readonly majorityAt: Readonly<Record<number, number>>;
+  /** bon@k and vote@k by k, where a verifier has judged every solution. */
+  readonly bestAt?: Readonly<Record<number, number>>;
+  readonly voteAt?: Readonly<Record<number, number>>;
   readonly meanLength: number;
   readonly meanSteps: number;
   /** Share of solutions that are exactly in the format. */
@@ -28,7 +32,11 @@ export interface GeneratorEvaluation<Problem> extends GeneratorMeasures {
   readonly solutions: readonly Solution<Problem>[];
 }
 
-/** Solves every problem `count` times and counts. */
+/**
+ * Solves every problem `count` times and counts.
+ *
+ * @param judge tells the quality of each solution, by which some are chosen; by default none is
+ */
 export async function evaluateGenerator<Problem>(
   generator: Policy<GeneratorTemplate>,
   source: ProblemSource<Problem>,
@@ -36,11 +44,16 @@ export async function evaluateGenerator<Problem>(
   count: number,
   minimumSteps: number,
   sampling: Sampling,
+  judge?: (solutions: readonly Solution<Problem>[]) => Promise<readonly number[]>,
 ): Promise<GeneratorEvaluation<Problem>> {
   const solutions = await solve(generator, source, problems, { count, minimumSteps, sampling });
   const clusters = await clusterSolutions(generator, source, problems, solutions);
+  const qualities = await judge?.(solutions) ?? null;
   const groups = problems.map((_, p) =>
-    clusters[p].map((cluster, i) => ({ solution: solutions[p * count + i], cluster }))
+    clusters[p].map((cluster, i) => {
+      const place = p * count + i;
+      return { solution: solutions[place], cluster, quality: qualities?.[place] ?? null };
+    })
   );
   const sources = problems.map((problem) => source.sourceName(problem));
   const ofSource = (name: string) => groups.filter((_, p) => sources[p] === name);
@@ -86,6 +99,8 @@ function clusterSolutions<Problem>(
 interface ClusteredSolution<Problem> {
   readonly solution: Solution<Problem>;
   readonly cluster: number | null;
+  /** Null where nobody has judged it. */
+  readonly quality: number | null;
 }
 
 function measure<Problem>(
@@ -100,17 +115,24 @@ function measure<Problem>(
         score(group.map(({ solution: { correct }, cluster }) => ({ correct, cluster })))
       ),
     );
+  const byK = (score: (k: number) => number) => Object.fromEntries(ks.map((k) => [k, score(k)]));
+  const weighed = groups.flatMap((group) => {
+    const judged = group.flatMap(({ solution: { correct }, cluster, quality }) =>
+      quality === null ? [] : [{ correct, cluster, quality }]
+    );
+    return judged.length === group.length ? [judged] : [];
+  });
+  const isJudged = groups.length > 0 && weighed.length === groups.length;
   return {
     accuracy: over((group) => meanAtN(group.map(({ correct }) => correct))),
-    passAt: Object.fromEntries(
-      ks.map((k) => [k, over((group) => passAtK(group.map(({ correct }) => correct), k))]),
-    ),
-    majorityAt: Object.fromEntries(
-      ks.map((k) => [
-        k,
-        over((group) => majorityAtK(group, k)),
-      ]),
-    ),
+    passAt: byK((k) => over((group) => passAtK(group.map(({ correct }) => correct), k))),
+    majorityAt: byK((k) => over((group) => majorityAtK(group, k))),
+    ...(isJudged
+      ? {
+        bestAt: byK((k) => mean(weighed.map((group) => bestAtK(group, k)))),
+        voteAt: byK((k) => mean(weighed.map((group) => weightedVoteAtK(group, k)))),
+      }
+      : {}),
     meanLength: mean(solutions.map(({ rollout }) => rollout.tokens.length)),
     meanSteps: mean(solutions.map(({ parsed }) => parsed.steps.length)),
     wellFormedShare: mean(solutions.map(({ parsed }) => parsed.wellFormed ? 1 : 0)),

@@ -2,7 +2,7 @@ import {
   messagesArrive,
   rollout,
   type RolloutRequest,
-  type Sampling,
+  type ToldSampling,
 } from "../engine/sampling/rollout.ts";
 import { type Policy, type PolicyEngine, versionOf } from "./policy.ts";
 import type { AskedAhead, Sampled } from "./sampled_ahead.ts";
@@ -47,7 +47,7 @@ export async function respond(
   engine: PolicyEngine,
   { stopTokens, maximumResponse, engine: { all } }: Policy<unknown>,
   asked: readonly RolloutRequest[],
-  sampling: Sampling,
+  sampling: ToldSampling,
   listener: RespondListener = {},
 ): Promise<Sampled[][]> {
   const { sampler } = engine;
@@ -77,7 +77,7 @@ export async function respond(
 export function askedOf(
   { model: { weightsVersion } }: PolicyEngine,
   asked: readonly RolloutRequest[],
-  sampling: Sampling,
+  sampling: ToldSampling,
 ): AskedAhead {
   const prompts = asked.map(({ prompt, sequenceIds }) => ({ prompt, sequenceIds }));
   return { prompts, sampling, weightsVersion };

@@ -3,7 +3,7 @@ import { parseCritique, type ParsedCritique } from "./text/parse_critique.ts";
 import { type ParsedSolution, parseSolution } from "./text/parse_solution.ts";
 import { shareOut, sharesOf } from "../distributed/shared_work.ts";
 import { streamOut } from "../distributed/streamed_work.ts";
-import type { RolloutResponse, Sampling } from "../engine/sampling/rollout.ts";
+import type { RolloutResponse, Sampling, ToldSampling } from "../engine/sampling/rollout.ts";
 import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
 import { askedOf, mostTokens, requests, respond } from "./respond.ts";
@@ -208,7 +208,8 @@ export function readSolved<Problem>(
   return { prompt, ...solved, ...read, formatScore };
 }
 
-function readSolution({ tokenizer }: Policy<unknown>, { tokens }: RolloutResponse) {
+/** Reads a response of the generator. */
+export function readSolution({ tokenizer }: Policy<unknown>, { tokens }: RolloutResponse) {
   const tokenTexts = tokenizer.decodeEach(tokens);
   const text = tokenTexts.join("");
   return { tokenTexts, text, parsed: parseSolution(text) };
@@ -230,7 +231,7 @@ export async function verify<Problem>(
   source: ProblemSource<Problem>,
   solutions: readonly Solution<Problem>[],
   count: number,
-  sampling: Sampling,
+  sampling: ToldSampling,
 ): Promise<Critique<Problem>[]> {
   const asked = solutions.map((solution) => askVerifier(verifier, source, solution));
   const groups = await shareOut(

@@ -134,6 +134,56 @@ Deno.test({
 
       const model = ["--model", folderOf.weights("generator")];
 
+      await test.step("a verifier chooses among samples, and they are rewritten where it flags a step", async () => {
+        const sampled = ["--problems", "10", "--k", "4"];
+        const judging = ["--critiques", "2", "--rewrites", "2"];
+        const plain = await json(...model, ...sampled);
+        const of = ["--verifier", folderOf.weights("verifier")];
+        const chosen = await json(...model, ...of, ...sampled, ...judging);
+        // What was sampled is the same.
+        const { metrics } = chosen;
+        for (const [name, value] of Object.entries(plain.metrics)) {
+          assert.equal(metrics[name], value);
+        }
+        assert.equal(chosen.critiques, 2);
+        assert.equal(chosen.rewrites, 2);
+        const at = (name: string) => metrics[`eval/generator/${name}`];
+        assert.ok(Math.abs(at("bon_at_1") - at("accuracy")) < 1e-12);
+        for (const k of [2, 4]) {
+          assert.ok(at(`bon_at_${k}`) <= at(`pass_at_${k}`) + 1e-12);
+          assert.ok(at(`vote_at_${k}`) <= at(`pass_at_${k}`) + 1e-12);
+        }
+        const again = (name: string) => metrics[`eval/rewriting/${name}`];
+        assert.equal(again("accuracy_before"), at("accuracy"));
+        const change = again("righted") - again("spoilt");
+        assert.ok(Math.abs(again("accuracy_after") - again("accuracy_before") - change) < 1e-12);
+        assert.ok(again("rewritten") > 0, "no step is flagged: nothing is tested");
+        assert.ok(again("generator_tokens") > 0 && again("verifier_tokens") > 0);
+        const bought = (again("generator_tokens") + again("verifier_tokens")) / at("mean_length");
+        assert.ok(Math.abs(again("samples_for_tokens") - bought) < 1e-9);
+        // The run's own is the same one.
+        const ofRun = ["--run", folderOf.path, "--verifier"];
+        assert.deepEqual((await json(...ofRun, ...sampled, ...judging)).metrics, metrics);
+        const told = await run(0, "eval", ...model, ...of, ...sampled);
+        assert.match(told, /each judged by one greedy critique/);
+        assert.match(told, /bon@4[^]*weighted vote@4/);
+        assert.doesNotMatch(told, /rewriting/);
+        // Of greedy solutions the rewriting alone is told.
+        const greedy = await json(...model, ...of, "--rewrites", "1", "--problems", "10");
+        assert.ok("eval/rewriting/accuracy_after" in greedy.metrics);
+        assert.ok(!("eval/generator/bon_at_1" in greedy.metrics));
+
+        assert.match(await run(2, "eval", ...model, "--verifier"), /without a folder/);
+        assert.match(await run(2, "eval", ...model, ...of), /nothing to choose from/);
+        assert.match(await run(2, "eval", ...model, "--critiques", "2"), /takes a verifier/);
+        assert.match(await run(2, "eval", ...model, "--rewrites", "2"), /takes a verifier/);
+        const both = ["--policy", "verifier", "--generator", folderOf.weights("generator"), ...of];
+        assert.match(
+          await run(2, "eval", ...model, ...both),
+          /chooses among a generator's samples/,
+        );
+      });
+
       await test.step("each of several sources is measured by itself", async () => {
         const sound = problems.slice(0, 6).map((row) => ({ ...row, source: "sound" }));
         const spoilt = problems.slice(6, 12).map((row) => ({

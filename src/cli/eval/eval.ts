@@ -15,7 +15,7 @@ import { checkMemory } from "../../run/memory/memory_check.ts";
 import { promptLengths, rangeOf } from "../../run/memory/rehearsed_sampling.ts";
 import { evaluationShrinks } from "../../run/memory/tango_shrinks.ts";
 import type { Problems } from "../../run/problems/problems.ts";
-import { HeldOutEvaluation } from "../../run/tango/held_out_evaluation.ts";
+import { HeldOutEvaluation, type TestTimeOptions } from "../../run/tango/held_out_evaluation.ts";
 import { openProblems, problemsName, requirementsOf } from "../../run/problems/open_problems.ts";
 import {
   openPolicies,
@@ -66,6 +66,21 @@ export function register(program: Command): void {
       "for a verifier: whose solutions it judges; of a run: the same checkpoint's unless named",
     )
     .option(
+      "--verifier [folder]",
+      "chooses among the generator's samples: bon@k and a weighted vote; of a run, its own unless named",
+    )
+    .option(
+      "--critiques <number>",
+      "of each sample by that verifier: 1 is greedy, more are sampled; default: 1",
+      parseCount,
+    )
+    .option(
+      "--rewrites <number>",
+      "times that a sample is begun again, at most, where that verifier finds the first wrong step",
+      parseWholeNumber,
+      0,
+    )
+    .option(
       "--config <file>",
       `configuration in YAML; default: that of the run the model lies in, else ${defaultConfig}`,
     )
@@ -108,6 +123,10 @@ export function register(program: Command): void {
   addExamples(command, {
     "deno task eval --model weights/last-letter/generator": "greedy accuracy of the warm start",
     "deno task eval --model runs/last-letter-001/generator --k 8": "mean@8, pass@k and maj@k",
+    "deno task eval --run runs/last-letter-001 --verifier --k 8 --critiques 4":
+      "the same, and what the run's own verifier chooses of the 8",
+    "deno task eval --run runs/last-letter-001 --verifier --rewrites 2":
+      "what is right when solutions are rewritten from the first step that the verifier flags",
     "deno task eval --run runs/last-letter-001 --checkpoint 40":
       "the generator as it was after step 40",
     "deno task eval --model runs/gsm8k-001/generator --data gsm8k.jsonl --k 8":
@@ -134,6 +153,9 @@ async function evaluateModels(
 ): Promise<void> {
   const config = configure(options, judged !== null);
   const choice = gpuOf(config, options.gpuIndex);
+  const testTime = options.verifier === undefined
+    ? null
+    : { critiques: options.critiques ?? 1, rewrites: options.rewrites ?? 0 };
   const { metrics, problems, passedOver, device } = await withGpu(choice, async (gpu) => {
     await checkMemory(gpu, {
       config,
@@ -149,7 +171,7 @@ async function evaluateModels(
     const policies = await openPolicies(gpu, config, { frozen: true });
     try {
       const measured = judged === null
-        ? await measure(config, policies, options)
+        ? await measure(config, policies, options, testTime)
         : await judge(config, policies, judged);
       return { ...measured, device: describeDevice(gpu.info) };
     } finally {
@@ -165,7 +187,19 @@ async function evaluateModels(
   const on = data?.join(", ") ?? problemsName(config);
   if (options.json) {
     const counts = { problems, passed_over: passedOver, k: samples };
-    const facts = { model, policy, generator, on, ...counts, temperature, seed, device };
+    const chooser = asked.verifier === true ? `${model}'s own` : asked.verifier;
+    const judging = testTime === null ? {} : { verifier: chooser, ...testTime };
+    const facts = {
+      model,
+      policy,
+      generator,
+      ...judging,
+      on,
+      ...counts,
+      temperature,
+      seed,
+      device,
+    };
     console.log(JSON.stringify({ ...facts, metrics }, null, 2));
     return;
   }
@@ -176,12 +210,13 @@ async function evaluateModels(
     passedOver,
     samples,
     temperature,
+    testTime,
     metrics,
   };
   console.log(judged === null ? evaluationTable(facts) : processTable(facts));
 }
 
-function entries({ data = [], format, columns }: Omit<EvalOptions, "model">) {
+function entries({ data = [], format, columns }: Pick<EvalOptions, "data" | "format" | "columns">) {
   if (format !== undefined && data.length === 0) {
     throw new UserError("--format says how files are read: name some with --data.");
   }
@@ -193,7 +228,9 @@ function entries({ data = [], format, columns }: Omit<EvalOptions, "model">) {
   return data.map((path) => dataEntry(path, null, named));
 }
 
-function requireVerifier({ policy, generator, k }: Omit<EvalOptions, "model">): void {
+function requireVerifier(
+  { policy, generator, k }: Pick<EvalOptions, "policy" | "generator" | "k">,
+): void {
   if (policy === "generator") {
     throw new UserError(
       "These files hold solutions to be judged: they measure a verifier. Add --policy verifier.",
@@ -242,18 +279,24 @@ async function promptsOf(
   }
   using problems = await problemsOf(config, policies, options);
   const questions = problems.heldOut("test").map((one) => problems.source.question(one));
-  return { count: questions.length, ...promptLengths(questions, generator, verifier) };
+  const lengths = { count: questions.length, ...promptLengths(questions, generator, verifier) };
+  if (options.verifier === undefined) return lengths;
+  const { critiques = 1, rewrites = 0 } = options;
+  return { ...lengths, critiques, rewrites: rewrites > 0 };
 }
 
 async function measure(
   config: TangoConfig,
   policies: Policies,
   options: EvalOptions,
+  testTime: TestTimeOptions | null,
 ): Promise<EvaluationResult> {
   const { generator, verifier } = policies;
   using problems = await problemsOf(config, policies, options);
   const heldOut = new HeldOutEvaluation(config, problems);
-  const { metrics } = verifier
+  const { metrics } = verifier && testTime
+    ? await heldOut.measureTestTime(generator, verifier, testTime, 0)
+    : verifier
     ? await heldOut.measureVerifier(verifier, generator, 0)
     : await heldOut.measureGenerator(generator, 0);
   return { metrics, problems: heldOut.count, passedOver: problems.passedOver };

@@ -7,8 +7,10 @@ import { promptTemplatePath, type SftConfig } from "../../run/config/sft_config_
 import { UserError } from "../../base/user_error.ts";
 
 /** What `eval` was asked; a run stands for a model of one of its checkpoints. */
-export interface AskedEvaluation extends Omit<EvalOptions, "model"> {
+export interface AskedEvaluation extends Omit<EvalOptions, "model" | "verifier"> {
   readonly model?: string;
+  /** True: the run's own. */
+  readonly verifier?: string | true;
   readonly run?: string;
   readonly checkpoint?: number;
 }
@@ -18,6 +20,12 @@ export interface EvalOptions {
   readonly model: string;
   readonly policy: "generator" | "verifier";
   readonly generator?: string;
+  /** Folder of the verifier that chooses among a generator's samples. */
+  readonly verifier?: string;
+  /** Critiques of each sample; 1 by default. */
+  readonly critiques?: number;
+  /** Times that a sample is rewritten, at most; 0 by default. */
+  readonly rewrites?: number;
   readonly config?: string;
   readonly set?: readonly string[];
   readonly task?: string;
@@ -54,20 +62,22 @@ export function configure(options: EvalOptions, judgesFiles: boolean): TangoConf
       "--temperature 0 is greedy decoding: use --k 1 for that, or a temperature above 0.",
     );
   }
-  if (temperature !== undefined && k === 1) {
+  checkVerifier(options);
+  if (temperature !== undefined && k === 1 && (options.critiques ?? 1) === 1 && !options.rewrites) {
     throw new UserError(
       "--temperature is that of sampled responses, and one response is decoded greedily: add --k 8, or leave it out.",
     );
   }
   const text = (value: string) => JSON.stringify(value);
+  const judging = policy === "verifier" ? model : options.verifier;
   const overrides = [
     ...(task === undefined ? [] : [`task={name: ${task}}`, "data=null"]),
     ...options.set ?? [],
     `generator.model=${text(generator ?? model)}`,
     "generator.lora=null",
-    ...(policy === "verifier" ? [`verifier.model=${text(model)}`, "verifier.lora=null"] : [
-      "verifier=null",
-    ]),
+    ...(judging === undefined
+      ? ["verifier=null"]
+      : [`verifier.model=${text(judging)}`, "verifier.lora=null"]),
     // No solutions are sampled then, whatever conversations the generator was used to.
     ...(judgesFiles ? ["generator.chat=false", "generator.system_prompt=null"] : []),
     "placement=null",
@@ -86,6 +96,27 @@ export function configure(options: EvalOptions, judgesFiles: boolean): TangoConf
   return { ...config, evaluation };
 }
 
+/** @throws UserError when a verifier is named that has nothing to do, or none is named that has */
+function checkVerifier({ policy, verifier, critiques, rewrites = 0, k }: EvalOptions): void {
+  if (verifier === undefined) {
+    const needs = critiques !== undefined ? "--critiques" : rewrites > 0 ? "--rewrites" : null;
+    if (needs === null) return;
+    throw new UserError(
+      `${needs} takes a verifier that judges the samples: name its folder with --verifier.`,
+    );
+  }
+  if (policy === "verifier") {
+    throw new UserError(
+      "--verifier chooses among a generator's samples; --policy verifier measures the one of --model or --run.",
+    );
+  }
+  if (k === 1 && rewrites === 0) {
+    throw new UserError(
+      "--verifier has nothing to choose from: add --k 8 for several samples, or --rewrites 2.",
+    );
+  }
+}
+
 /** A configuration file and what is changed in it. */
 interface ChangedConfig {
   readonly file: string;
@@ -101,8 +132,10 @@ type RunConfig =
  * Problems and numbers as in the run of the generator, else of the verifier; each policy is prompted as in its
  * own run.
  */
-function configOfRuns({ model, policy, generator }: EvalOptions): ChangedConfig {
-  const folders = policy === "generator" ? { generator: model } : { generator, verifier: model };
+function configOfRuns({ model, policy, generator, verifier }: EvalOptions): ChangedConfig {
+  const folders = policy === "generator"
+    ? { generator: model, verifier }
+    : { generator, verifier: model };
   const runs = {
     generator: runOf(folders.generator),
     verifier: runOf(folders.verifier),

@@ -1,5 +1,6 @@
 import type { Metrics } from "../../run/store/metrics_log.ts";
 import { METRIC } from "../../run/store/metric_names.ts";
+import type { TestTimeOptions } from "../../run/tango/held_out_evaluation.ts";
 import { alignedTable } from "../../base/table.ts";
 
 /** What was measured, and how. */
@@ -11,6 +12,8 @@ export interface EvaluationFacts {
   readonly passedOver: number;
   readonly samples: number;
   readonly temperature: number;
+  /** How a verifier chooses among the samples; null where none does. */
+  readonly testTime: TestTimeOptions | null;
   /** By their names in metrics.jsonl. */
   readonly metrics: Metrics;
 }
@@ -31,13 +34,26 @@ export function evaluationTable(facts: EvaluationFacts): string {
     `${title}: ${problems} held-out problems, ${drawn}` +
     (policy === "verifier"
       ? `,\nabout one solution of each problem, sampled at temperature ${temperature}`
-      : ""),
+      : "") +
+    judgedBy(facts),
     "",
     alignedTable([["measure", "value"], ...rows]),
     "",
     `Uncertain by at most ±${error} (standard error over the problems).`,
     ...passedOverLine(facts),
   ].join("\n");
+}
+
+function judgedBy({ testTime, temperature }: EvaluationFacts): string {
+  if (testTime === null) return "";
+  const { critiques, rewrites } = testTime;
+  const drawn = critiques === 1
+    ? "one greedy critique"
+    : `${critiques} critiques at temperature ${temperature}`;
+  const again = rewrites === 0
+    ? ""
+    : `, rewritten in ${rewrites} rounds at most at temperature ${temperature}`;
+  return `,\neach judged by ${drawn}${again}`;
 }
 
 /** How well a verifier finds the first wrong step, for people. */
@@ -98,14 +114,42 @@ function generatorRows({ samples, metrics }: EvaluationFacts): Row[] {
     { label: accuracy, metric: METRIC.generatorAccuracy },
     ...byK("pass", "pass"),
     ...byK("maj", "maj"),
+    ...byK("bon", "bon"),
+    ...byK("vote", "weighted vote"),
   ];
   return [
     ...measures.flatMap((row) => [row, ...bySource(metrics, row.metric.slice(prefix.length))]),
     { label: "exactly in the format", metric: `${prefix}well_formed` },
     { label: "steps in a solution", metric: `${prefix}mean_steps`, format: tokens },
     { label: "response length (tokens)", metric: `${prefix}mean_length`, format: tokens },
+    ...TEST_TIME_ROWS,
   ];
 }
+
+const TEST_TIME_ROWS: readonly Row[] = [
+  { label: "AUROC of the verifier's mean P(CORRECT)", metric: METRIC.qualityAuroc },
+  { label: "verdict unreadable", metric: "eval/verifier/verdict_unparsed" },
+  { label: "accuracy before rewriting", metric: "eval/rewriting/accuracy_before" },
+  { label: "accuracy after rewriting", metric: "eval/rewriting/accuracy_after" },
+  { label: "rewritten", metric: "eval/rewriting/rewritten" },
+  { label: "  from wrong to right", metric: "eval/rewriting/righted" },
+  { label: "  from right to wrong", metric: "eval/rewriting/spoilt" },
+  {
+    label: "tokens rewritten, a solution",
+    metric: "eval/rewriting/generator_tokens",
+    format: tokens,
+  },
+  {
+    label: "tokens of critiques, a solution",
+    metric: "eval/rewriting/verifier_tokens",
+    format: tokens,
+  },
+  {
+    label: "more samples for as many tokens",
+    metric: "eval/rewriting/samples_for_tokens",
+    format: tokens,
+  },
+];
 
 /** A measure for each source, where there are several. */
 function bySource(metrics: Metrics, measure: string): Row[] {

@@ -24,7 +24,7 @@ export async function withModels<Result>(
   judgesFiles: boolean,
   body: (options: EvalOptions) => Promise<Result>,
 ): Promise<Result> {
-  const { model, run, checkpoint, ...options } = asked;
+  const { model, run, checkpoint, verifier, ...options } = asked;
   if ((model === undefined) === (run === undefined)) {
     throw new UserError("Name either a model with --model or a run with --run.");
   }
@@ -32,7 +32,12 @@ export async function withModels<Result>(
     if (checkpoint !== undefined) {
       throw new UserError("--checkpoint is of a run: name it with --run, and no --model.");
     }
-    return await body({ ...options, model: model ?? "" });
+    if (verifier === true) {
+      throw new UserError(
+        "--verifier without a folder is the run's own: name the folder, or a run.",
+      );
+    }
+    return await body({ ...options, verifier, model: model ?? "" });
   }
   const folder = RunFolder.open(run);
   const config = loadTangoConfig(folder.configuration, { gpu: options.gpu });
@@ -48,13 +53,19 @@ export async function withModels<Result>(
       cacheDtype: config.cache_dtype,
       gpuIndex: options.gpuIndex,
     };
+    const written = [
+      options.policy,
+      ...(writesGenerator ? ["generator"] as const : []),
+      ...(verifier === true && options.policy === "generator" ? ["verifier"] as const : []),
+    ];
     await withGpu(choice, async (gpu) => {
-      for (const policy of [options.policy, ...(writesGenerator ? ["generator"] as const : [])]) {
+      for (const policy of written) {
         await writeStoredPolicy(gpu, { run, policy, checkpoint: step }, path(policy));
       }
     });
     const generator = writesGenerator ? path("generator") : options.generator;
-    return await body({ ...options, model: path(options.policy), generator });
+    const judge = verifier === true ? path("verifier") : verifier;
+    return await body({ ...options, model: path(options.policy), generator, verifier: judge });
   } finally {
     Deno.removeSync(place, { recursive: true });
   }

@@ -1,4 +1,4 @@
-import type { Sampling } from "./request.ts";
+import type { LikeliestTokens, Sampling } from "./request.ts";
 import type { Sampler } from "./sampler.ts";
 
 export type { Sampling } from "./request.ts";
@@ -21,10 +21,18 @@ export interface RolloutResponse {
   readonly logProbs: Float32Array;
   /** False when it was cut off at the maximum length. */
   readonly finished: boolean;
+  /** [L, k]; only where they were asked for */
+  readonly likeliest?: LikeliestTokens;
+}
+
+/** How responses are drawn, and what is told of them. */
+export interface ToldSampling extends Sampling {
+  /** How many of the likeliest tokens are told beside each token; 0 by default. */
+  readonly likeliest?: number;
 }
 
 /** Settings that all responses of a rollout share. */
-export interface RolloutOptions extends Sampling {
+export interface RolloutOptions extends ToldSampling {
   readonly stopTokens: readonly number[];
   /** The most tokens in a response. */
   readonly maximumResponse: number;
@@ -92,8 +100,10 @@ function ask(
       prompt,
       sequenceId,
       listener: {
-        end: ({ tokens, logProbs, end }) =>
-          ended({ sequenceId, tokens, logProbs, finished: end.reason === "stop token" }, place),
+        end: ({ tokens, logProbs, likeliest, end }) => {
+          const response = { sequenceId, tokens, logProbs, finished: end.reason === "stop token" };
+          ended(likeliest === null ? response : { ...response, likeliest }, place);
+        },
       },
     })
   );

@@ -46,7 +46,8 @@ export function majorityAtK(samples: readonly SampledAnswer[], k: number): numbe
   return winner.correct ? 1 : 0;
 }
 
-function requireSamples(found: number, needed: number, metric: string): void {
+/** @throws Error when there are fewer samples than a metric needs */
+export function requireSamples(found: number, needed: number, metric: string): void {
   if (needed < 1 || found < needed) {
     throw new Error(
       `${metric}: found ${found} samples of a problem, expected at least ${Math.max(1, needed)}`,

@@ -30,6 +30,17 @@ function readJudgment(pattern: RegExp, text: string): boolean | null {
   return match ? match[1].toUpperCase() === "CORRECT" : null;
 }
 
+/** Where the word of the final judgment begins, and what it is; null when it cannot be read. */
+export function verdictPlace(
+  response: string,
+): { readonly start: number; readonly isCorrect: boolean } | null {
+  const block = lastBlock(response, "final_verification");
+  const match = block && JUDGMENT_ALONE.exec(response.slice(block[0], block[1]));
+  if (!block || !match) return null;
+  const start = block[0] + match[0].indexOf("{") + 1;
+  return { start, isCorrect: match[1].toUpperCase() === "CORRECT" };
+}
+
 /** Bounds of the step block: the first one, open to the final block (or the end) when never closed. */
 function stepBlockBounds(response: string): [number, number] | null {
   const opening = response.indexOf("<step_verification>");
@@ -51,10 +62,7 @@ function stepBlockBounds(response: string): [number, number] | null {
 export function parseCritique(response: string): ParsedCritique {
   const bounds = stepBlockBounds(response);
   const steps = bounds ? findSteps(response, bounds[0], bounds[1]) : [];
-  const finalBlock = lastBlock(response, "final_verification");
-  const verdict = finalBlock
-    ? readJudgment(JUDGMENT_ALONE, response.slice(finalBlock[0], finalBlock[1]))
-    : null;
+  const verdict = verdictPlace(response)?.isCorrect ?? null;
   const blocks = TWO_BLOCKS.exec(response);
   const judged = steps.flatMap((step) => {
     const judgment = readJudgment(JUDGMENT_AT_END, step.text);

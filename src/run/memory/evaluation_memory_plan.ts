@@ -2,7 +2,8 @@ import type { Gpu } from "../../gpu/gpu.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { openPolicies, type Policies, releasePolicies } from "../tango/policies.ts";
 import { type MemoryPlan, rehearsePhases, residentUses } from "./memory_plan.ts";
-import { type PromptLengths, rehearseSampling } from "./rehearsed_sampling.ts";
+import { verdictNeighbours } from "../../rl/solution_quality.ts";
+import { type PromptLengths, rehearseSampling, type Rollout } from "./rehearsed_sampling.ts";
 
 /** The prompts of an evaluation; null for a policy that is not sampled. */
 export interface EvaluatedPrompts {
@@ -10,6 +11,10 @@ export interface EvaluatedPrompts {
   readonly count: number;
   readonly generator: PromptLengths | null;
   readonly verifier: PromptLengths | null;
+  /** Critiques of each of a problem's samples, where the verifier chooses among them. */
+  readonly critiques?: number;
+  /** Whether samples are rewritten then, each from an end of its own. */
+  readonly rewrites?: boolean;
 }
 
 /**
@@ -37,18 +42,42 @@ export async function planEvaluationMemory(
       what: string,
       policy: typeof generator | typeof verifier,
       lengths: PromptLengths | null,
-      responses: number,
+      rollout: Rollout,
+      likeliest = 0,
     ) =>
       policy && lengths
-        ? [{
-          what,
-          run: () =>
-            rehearseSampling(config, policy, lengths, [{ prompts: prompts.count, responses }]),
-        }]
+        ? [{ what, run: () => rehearseSampling(config, policy, lengths, [rollout], likeliest) }]
         : [];
+    const { count, critiques, rewrites = false } = prompts;
+    const solutions = (responses: number) =>
+      phase("sampling solutions", generator, prompts.generator, { prompts: count, responses });
+    // What is kept of a solution is a prompt, and at most all but one of the tokens that it may have.
+    const rewriting = (lengths: PromptLengths) =>
+      phase(
+        "rewriting solutions",
+        { ...generator, maximumResponse: 1 },
+        { ...lengths, longest: lengths.longest + generator.maximumResponse - 1 },
+        { prompts: count * samples, responses: 1 },
+      );
+    if (critiques !== undefined && verifier !== null) {
+      const judged = { prompts: count * samples, responses: critiques, toQuestion: samples };
+      return await rehearsePhases(rehearsal, resident, [
+        ...solutions(samples),
+        ...phase(
+          "sampling critiques",
+          verifier,
+          prompts.verifier,
+          judged,
+          verdictNeighbours(verifier),
+        ),
+        ...(rewrites && prompts.generator ? rewriting(prompts.generator) : []),
+      ]);
+    }
     return await rehearsePhases(rehearsal, resident, [
-      ...phase("sampling solutions", generator, prompts.generator, verifier ? 1 : samples),
-      ...phase("sampling critiques", verifier, prompts.verifier, samples),
+      ...solutions(verifier ? 1 : samples),
+      ...phase("sampling critiques", verifier, prompts.verifier, {
+        ...{ prompts: count, responses: samples },
+      }),
     ]);
   } finally {
     releasePolicies(policies);

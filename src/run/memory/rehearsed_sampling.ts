@@ -78,12 +78,17 @@ export interface Rollout {
   readonly begun?: number;
 }
 
-/** The first tokens of rollouts on a rehearsal GPU, each as wide as it may be; nothing where other ranks sample. */
+/**
+ * The first tokens of rollouts on a rehearsal GPU, each as wide as it may be; nothing where other ranks sample.
+ *
+ * @param likeliest how many of the likeliest tokens are told beside each
+ */
 export async function rehearseSampling(
   config: TangoConfig,
   policy: Policy<unknown>,
   { longest, common = 0, commonToQuestion = common }: PromptLengths,
   rollouts: readonly Rollout[],
+  likeliest = 0,
 ): Promise<void> {
   const { engine: { here }, config: { maxPositions, vocabularySize }, maximumResponse } = policy;
   if (here === null) return;
@@ -105,7 +110,7 @@ export async function rehearseSampling(
       ...rolloutSampling(config, streams.generatorRollout, 1),
       // A rehearsal samples token 0.
       stopTokens: [0],
-      maximumResponse: maximumResponse - begun,
+      ...{ maximumResponse: maximumResponse - begun, likeliest },
     });
     sampler.release();
   }

@@ -21,6 +21,8 @@ export const METRIC = {
   startPassAt1: "eval/start/pass_at_1",
   startPassAt8: "eval/start/pass_at_8",
   startMixed: "eval/start/frac_mixed_groups",
+  /** How well the mean P(CORRECT) of critiques tells wrong solutions from right ones: area under the ROC curve. */
+  qualityAuroc: "eval/verifier/quality_auroc",
   /** F1 of the verdict "CORRECT", 0 to 1. */
   verifierF1: "eval/verifier/f1_score",
   /** Mean loss of a token in supervised fine-tuning. */

@@ -7,6 +7,9 @@ import {
   evaluateVerifier,
   type GeneratorMeasures,
 } from "../../rl/evaluation.ts";
+import { auroc } from "../../rl/measures/step_judgments.ts";
+import { rewriteFlagged } from "../../rl/rewriting.ts";
+import { judgeSolutions, type WeighedSolution } from "../../rl/solution_quality.ts";
 import type { Policy } from "../../rl/policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
 import { type Critique, type Solution, solve } from "../../rl/responses.ts";
@@ -19,6 +22,7 @@ import {
 import type { TangoConfig } from "../config/config_schema.ts";
 import { METRIC } from "../store/metric_names.ts";
 import type { Problems } from "../problems/problems.ts";
+import { rewritingMetrics } from "./rewriting_metrics.ts";
 import { judgingMetrics } from "./step_metrics.ts";
 
 /** How the configuration samples, with the random numbers of a stream and step. */
@@ -31,11 +35,27 @@ export function rolloutSampling(
   return { temperature, topK, topP, minP, seed, stream, step };
 }
 
-/** pass@k and maj@k, which only several samples of each problem give. */
-function sampledMetrics(prefix: string, { passAt, majorityAt }: GeneratorMeasures): Metrics {
+/** pass@k, maj@k and what a verifier chooses, which only several samples of each problem give. */
+function sampledMetrics(
+  prefix: string,
+  { passAt, majorityAt, bestAt = {}, voteAt = {} }: GeneratorMeasures,
+): Metrics {
   const named = (kind: string, values: Readonly<Record<number, number>>) =>
     Object.entries(values).map(([k, value]) => [`${prefix}/${kind}_at_${k}`, value]);
-  return Object.fromEntries([...named("pass", passAt), ...named("maj", majorityAt)]);
+  return Object.fromEntries([
+    ...named("pass", passAt),
+    ...named("maj", majorityAt),
+    ...named("bon", bestAt),
+    ...named("vote", voteAt),
+  ]);
+}
+
+/** How a verifier is used at test time. */
+export interface TestTimeOptions {
+  /** Critiques of each solution: 1 is greedy, more are sampled. */
+  readonly critiques: number;
+  /** Times that a solution is rewritten from the first flagged step, at most. */
+  readonly rewrites: number;
 }
 
 /** Measures policies on problems that training never sees, the same ones every time. */
@@ -72,10 +92,12 @@ export class HeldOutEvaluation {
    * How many problems the generator solves: greedily with one sample each, else over all samples.
    *
    * @param step keys the random numbers
+   * @param judge tells the quality of each solution, see `evaluateGenerator`
    */
   async measureGenerator(
     generator: Policy<GeneratorTemplate>,
     step: number,
+    judge?: (solutions: readonly Solution<unknown>[]) => Promise<readonly number[]>,
   ): Promise<{ metrics: Metrics; solutions: readonly Solution<unknown>[] }> {
     const { evaluation, rewards } = this.config;
     const found = await evaluateGenerator(
@@ -85,6 +107,7 @@ export class HeldOutEvaluation {
       evaluation.samples,
       rewards.minimum_steps,
       this.#judgedSampling(streams.evaluation, step),
+      judge,
     );
     const metrics: Record<string, number> = {
       [METRIC.evaluatedProblems]: this.count,
@@ -114,6 +137,52 @@ export class HeldOutEvaluation {
       sampling: this.#sampling(streams.learnability, 0),
     });
     return learnabilityOf(solutions);
+  }
+
+  /**
+   * What the generator solves with a verifier's help: of several samples of a problem the best is chosen, or they vote by
+   * their quality, and solutions are rewritten from the first flagged step.
+   *
+   * @param step keys the random numbers of what is solved and judged first
+   */
+  async measureTestTime(
+    generator: Policy<GeneratorTemplate>,
+    verifier: Policy<VerifierTemplate>,
+    { critiques: count, rewrites: rounds }: TestTimeOptions,
+    step: number,
+  ): Promise<{ metrics: Metrics }> {
+    const { source } = this.problems;
+    const judge = (solutions: readonly Solution<unknown>[], round: number) => {
+      const sampling = this.#sampling(streams.verifierEvaluation, step + round);
+      const drawn = count === 1 ? { ...sampling, temperature: 0 } : sampling;
+      return judgeSolutions(verifier, source, solutions, count, drawn);
+    };
+    let judged: readonly WeighedSolution<unknown>[] = [];
+    const { metrics } = await this.measureGenerator(generator, step, async (solutions) => {
+      judged = await judge(solutions, 0);
+      return judged.map(({ quality }) => quality);
+    });
+    const right = judged.filter(({ solution }) => solution.correct).length;
+    const scores = judged.map(({ solution, quality }) => ({
+      score: -quality,
+      isWrong: !solution.correct,
+    }));
+    const chosen = {
+      ...metrics,
+      "eval/verifier/verdict_unparsed": mean(
+        judged.flatMap(({ critiques }) => critiques)
+          .map(({ parsed }) => parsed.verdict === null ? 1 : 0),
+      ),
+      // It takes solutions of both kinds.
+      ...(right > 0 && right < judged.length ? { [METRIC.qualityAuroc]: auroc(scores) } : {}),
+    };
+    if (rounds === 0) return { metrics: chosen };
+    const rewriting = await rewriteFlagged(generator, source, judged, {
+      ...{ rounds, minimumSteps: this.config.rewards.minimum_steps },
+      sampling: (round) => this.#sampling(streams.continuations, step + round),
+      judge,
+    });
+    return { metrics: { ...chosen, ...rewritingMetrics(judged, rewriting) } };
   }
 
   /**

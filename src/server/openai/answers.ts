@@ -1,6 +1,7 @@
 /** What completions and chats are answered. */
 
 import { z } from "@hono/zod-openapi";
+import { choiceRules } from "./best_of.ts";
 
 const logProb = z.number().describe("Of a token that cannot come: -9999.");
 
@@ -46,6 +47,9 @@ export const completionAnswer = z.object({
     token_ids: z.array(z.int()).optional(),
   })),
   usage,
+  chosen_by: z.enum(choiceRules).optional().describe(
+    "With best_of: the verifier's P(CORRECT), or the highest log-prob per token.",
+  ),
 }).openapi("Completion");
 export type CompletionAnswer = z.infer<typeof completionAnswer>;
 

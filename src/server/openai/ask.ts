@@ -69,10 +69,15 @@ export class AskedResponses {
     private readonly served: Pick<Served, "model" | "adapter">,
     private readonly client: string,
     // Deno tells nobody of a signal that was collected, and its listeners do not keep it.
-    private readonly signal: AbortSignal,
+    private readonly asking: AbortSignal,
   ) {
-    if (signal.aborted) this.end();
-    else signal.addEventListener("abort", this.#onAbort, { once: true });
+    if (asking.aborted) this.end();
+    else asking.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  /** Aborted when they are given up. */
+  get signal(): AbortSignal {
+    return this.#ending.signal;
   }
 
   /** @param onTokens told the tokens of a response as they come, and its place */
@@ -98,7 +103,7 @@ export class AskedResponses {
   }
 
   end(): void {
-    this.signal.removeEventListener("abort", this.#onAbort);
+    this.asking.removeEventListener("abort", this.#onAbort);
     this.#ending.abort();
   }
 

@@ -5,8 +5,10 @@ import type { PromptLogProbs, SampledTokens } from "../../engine/sampling/reques
 import { RequestProblem } from "../http/problem.ts";
 import type { ModelNames } from "../serving/model_names.ts";
 import type { Served } from "../serving/served_models.ts";
+import { openVerifierBeside, type VerifierBeside } from "../serving/verifier_beside.ts";
 import { type ChoiceOf, type CompletionAnswer, completionAnswer } from "./answers.ts";
 import { requestsOf } from "./ask.ts";
+import { chooserOf, chosenPlaces, MOST_TO_CHOOSE_FROM } from "./best_of.ts";
 import { newOpenAiApi } from "./error.ts";
 import { only } from "./passed_over.ts";
 import { reply, replyFields, replyRoute, type ReplyShape } from "./reply.ts";
@@ -28,7 +30,10 @@ const completionRequest = z.strictObject({
   logprobs: likeliest.describe("The likeliest tokens told beside each; 0: its own log-prob alone."),
   prompt_logprobs: likeliest,
   add_special_tokens: only(false),
-  best_of: only(1),
+  best_of: z.int().min(1).max(MOST_TO_CHOOSE_FROM).nullish().describe(
+    "Responses to each prompt of which the n best are told, the best first. By the verifier of the model's run where " +
+      "it has one and the prompts are its questions, else by the highest log-prob per token; `chosen_by` says which.",
+  ),
   suffix: only(""),
   ...replyFields,
 });
@@ -49,20 +54,48 @@ export function completionRoutes(models: ModelNames) {
     .openapi(completions, async (context) => {
       const asked = context.req.valid("json");
       const served = await models.find(asked.model);
-      return await reply(context, served, asked, completionReply(served, asked)) as never; // the library knows no streams of events
+      const verifier = choosesFrom(asked) === null
+        ? null
+        : await openVerifierBeside(served, models);
+      const shape = completionReply(served, asked, verifier);
+      return await reply(context, served, asked, shape) as never; // the library knows no streams of events
     });
 }
 
-/** Each prompt with n responses. @throws RequestProblem when it cannot be had */
+/**
+ * How many responses to a prompt some are chosen from; null where none are chosen.
+ *
+ * @throws RequestProblem when there is nothing to choose, or the choice would be streamed before it is made
+ */
+function choosesFrom({ best_of, n, stream }: CompletionRequest): number | null {
+  // Clients send 1 by themselves.
+  if (best_of == null || best_of === 1) return null;
+  const refuse = (message: string): never => {
+    throw new RequestProblem(400, `best_of: ${message}`, "best_of");
+  };
+  if (best_of < (n ?? 1)) refuse(`it is ${best_of}; expected at least n, which is ${n}.`);
+  if (stream) refuse("the best are known when all have ended; leave out stream.");
+  return best_of;
+}
+
+/**
+ * Each prompt with n responses.
+ *
+ * @param verifier that chooses among them, if it is asked
+ * @throws RequestProblem when it cannot be had
+ */
 function completionReply(
   served: Served,
   asked: CompletionRequest,
+  verifier: VerifierBeside | null,
 ): ReplyShape<ChoiceOf<CompletionAnswer>> {
   const { text: { tokenizer, stopTokens } } = served;
   const { echo, logprobs, prompt_logprobs, max_tokens } = asked;
   const n = asked.n ?? 1;
+  const bestOf = choosesFrom(asked);
+  const each = bestOf ?? n;
   const given = promptsOf(asked.prompt);
-  if (given.length * n > MOST_PROMPTS) {
+  if (given.length * each > MOST_PROMPTS) {
     const message = `prompt: at most ${MOST_PROMPTS} responses are asked for at once.`;
     throw new RequestProblem(400, message, "prompt");
   }
@@ -72,7 +105,7 @@ function completionReply(
   const shared = sharedSampling(asked, stopTokens);
   const tellsPrompt = prompt_logprobs != null || (echo === true && logprobs != null);
   const requests = requestsOf(served, {
-    ...{ prompts, field: "prompt", shared, n },
+    ...{ prompts, field: "prompt", shared, n: each },
     most: Math.max(1, max_tokens ?? DEFAULT_TOKENS),
     told: {
       likeliest: logprobs ?? 0,
@@ -87,7 +120,21 @@ function completionReply(
   const texts = given.map((one) => typeof one === "string" ? one : tokenizer.decode(one));
   const textBefore = (place: number) => echo ? texts[Math.floor(place / n)] : "";
   const names = new TokenNames(tokenizer, asked.return_tokens_as_token_ids ?? false);
+  const asTexts = new TokenNames(tokenizer, false);
+  const textWithSpecials = (tokens: Uint32Array) => asTexts.each(tokens).join("");
+  const chooser = bestOf === null ? null : chooserOf(verifier, prompts.map(textWithSpecials));
   return {
+    ...(chooser === null ? {} : {
+      async choose(responses, said, ask) {
+        const promptOf = (place: number) => Math.floor(place / each);
+        return chosenPlaces(
+          await chooser.score(responses, said, promptOf, ask),
+          prompts.length,
+          n,
+        );
+      },
+      others: { chosen_by: chooser.rule },
+    }),
     id: "cmpl",
     objects: { whole: "text_completion", piece: "text_completion" },
     ...{ prompts, shared, requests },

@@ -8,6 +8,7 @@ import { jsonBody } from "../http/route.ts";
 import type { RemoteRequest } from "../serving/messages.ts";
 import type { Served } from "../serving/served_models.ts";
 import { AskedResponses, clientOf, finishOf } from "./ask.ts";
+import type { AskBeside } from "./best_of.ts";
 import { answerOpenAiError, type Asking, openAiErrors } from "./error.ts";
 import { eventStream, Feed } from "./event_stream.ts";
 import { heldAnswer } from "./held_answer.ts";
@@ -73,6 +74,12 @@ export interface ReplyShape<Choice extends object = object> {
   readonly opening?: (place: number) => object;
   /** Told beside the choices of a whole answer. */
   readonly others?: object;
+  /** Places of the responses that are told, where more are sampled; all by default. Streams have none. */
+  readonly choose?: (
+    responses: readonly Sampled[],
+    texts: readonly string[],
+    ask: AskBeside,
+  ) => Promise<readonly number[]>;
 }
 
 /** The answer to a request. */
@@ -98,10 +105,16 @@ export async function reply(
 
   const whole = async () => {
     const responses = (await asking.all(requests)).map(asAsked);
-    const choices = responses.map((response, index) => {
+    const texts = responses.map(({ tokens }) => {
       const text = newText();
-      const said = text.append(response.tokens) + text.end();
-      const choice = shape.choice(response, said, index);
+      return text.append(tokens) + text.end();
+    });
+    const ask: AskBeside = (other, others) =>
+      new AskedResponses(other, client, asking.signal).all(others);
+    const places = await shape.choose?.(responses, texts, ask) ?? [...responses.keys()];
+    const choices = places.map((place, index) => {
+      const response = responses[place];
+      const choice = shape.choice(response, texts[place], index);
       return { index, ...choice, ...finishOf(response), ...idsOf(response) };
     });
     const usage = usageOf(prompts, responses);

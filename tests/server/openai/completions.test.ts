@@ -118,7 +118,7 @@ Deno.test("completions: what cannot be had is refused by name, and the next requ
       [{ prompt: "a", model: "none" }, 404, "model", /There is tiny/],
       [{ prompt: "a", logit_bias: { 5: 1 } }, 400, "logit_bias", /not built/],
       [{ prompt: "a", presence_penalty: 0.5 }, 400, "presence_penalty", /not built/],
-      [{ prompt: "a", best_of: 2 }, 400, "best_of", /not built/],
+      [{ prompt: "a", suffix: "b" }, 400, "suffix", /not built/],
       [{ prompt: "a", strange: 1 }, 400, null, /strange/],
       [{ prompt: [] }, 400, "prompt", /./],
       [{ prompt: "" }, 400, "prompt", /empty/],
