@@ -10,6 +10,7 @@ import { useProblem } from "../parts/problem_of.tsx";
 import { AllSettings } from "./all_settings.tsx";
 import { DataChoice } from "./data_choice.tsx";
 import { FormField } from "./form_field.tsx";
+import { impliedSettings } from "./implied_settings.ts";
 import { mainFields } from "./main_fields.ts";
 import { OptionField, type Options } from "./option_field.tsx";
 import { PlanButton } from "./plan_button.tsx";
@@ -46,7 +47,7 @@ export function StartForm(
   const { answer: schema, error: schemaError } = useLoaded<Schema>(`/api/schema?kind=${kind}`);
   const { answer: found } = useLoaded<ModelList>("/api/models");
   // Letter by letter, as it is typed: what is drawn anew meanwhile, for whatever reason, shows the same again.
-  const [typed, setTyped] = useState<Record<string, Typed>>(() => asTyped(filled));
+  const [written, setTyped] = useState<Record<string, Typed>>(() => asTyped(filled));
   const [wanted, setWanted] = useState("");
   const [options, setOptions] = useState<Options>({
     run: "",
@@ -61,7 +62,7 @@ export function StartForm(
     attempt.current = crypto.randomUUID();
     // What was wrong is another request's.
     setError(null);
-  }, [typed, options]);
+  }, [written, options]);
   const { form, wrong, elsewhere } = useProblem(error);
   // How to come by what is not there stands with the main fields, once.
   const wrongBelow = useMemo(() => wrong.map(({ remedy: _, ...rest }) => rest), [wrong]);
@@ -70,7 +71,10 @@ export function StartForm(
     const value = settingAt(configuration, key);
     return value === undefined && schema !== null ? defaultAt(schema, key) : value;
   };
-  const valueOf = (key: string) => Object.hasOwn(typed, key) ? typed[key].value : baseValue(key);
+  const valueIn = (some: Record<string, Typed>) => (key: string) =>
+    Object.hasOwn(some, key) ? some[key].value : baseValue(key);
+  const typed = { ...asTyped(impliedSettings(kind, valueIn(written))), ...written };
+  const valueOf = valueIn(typed);
   const changes = Object.entries(typed).filter(([key, { value }]) =>
     JSON.stringify(value) !== JSON.stringify(baseValue(key))
   );
