@@ -12,6 +12,9 @@ const record = makeRecord({
   solution: "18 + 14 = 32\n32 - 6 = 26",
   solutionSteps: ["18 + 14 = 32", "32 - 6 = 26"],
 });
+const told = (correctShare: number, labels: "gold" | "coin_flip" = "gold") => ({
+  ...{ correctShare, labels, form: "judgments" as const },
+});
 const uniformOf = (seed: number) => {
   const random = new RandomStream(seed, 90);
   return () => random.uniform();
@@ -35,7 +38,7 @@ Deno.test("critiques: a judgment for each step, a verdict on the answer, half of
   };
   let right = 0;
   for (let seed = 0; seed < 200; seed++) {
-    const { prompt, response } = critiqueWording(template, 0.5, "gold")(record, uniformOf(seed));
+    const { prompt, response } = critiqueWording(template, told(0.5))(record, uniformOf(seed));
     const shown = parseSolution(prompt);
     const { stepJudgments, verdict, blocksInOrder } = parseCritique(response);
     assert.ok(blocksInOrder);
@@ -49,7 +52,7 @@ Deno.test("critiques: a judgment for each step, a verdict on the answer, half of
   // Of 200 with a share of a half: within five standard deviations.
   assert.ok(Math.abs(right - 100) < 36, `${right}`);
   for (const share of [0, 1]) {
-    const { response } = critiqueWording(template, share, "gold")(record, uniformOf(3));
+    const { response } = critiqueWording(template, told(share))(record, uniformOf(3));
     assert.equal(parseCritique(response).stepJudgments.includes(false), share === 0);
   }
 });
@@ -63,7 +66,7 @@ Deno.test("critiques by coin flip: their judgments agree with their verdict and 
   const tries = 2000;
   for (let seed = 0; seed < tries; seed++) {
     const uniform = uniformOf(seed);
-    const { prompt, response } = critiqueWording(template, 0.5, "coin_flip")(record, uniform);
+    const { prompt, response } = critiqueWording(template, told(0.5, "coin_flip"))(record, uniform);
     const shown = parseSolution(prompt);
     const { stepJudgments, verdict, blocksInOrder } = parseCritique(response);
     assert.ok(blocksInOrder);
