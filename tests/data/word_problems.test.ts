@@ -145,12 +145,12 @@ Deno.test("word problems: the seed decides, and fewer of them are the first", ()
 });
 
 Deno.test("word problems: the tokenizer learned from training gives every text back, digits single", () => {
-  const texts = problems.train.map(({ question }) => question);
+  const texts = problems.train.slice(0, 500).map(({ question }) => question);
   const files = trainTokenizer(texts, 400);
   const settings = files["tokenizer_config.json"];
   const tokenizer = Tokenizer.fromJson(files["tokenizer.json"], settings, "test");
   let characters = 0, tokens = 0;
-  for (const { question, answer } of PARTS.flatMap((part) => problems[part])) {
+  for (const { question, answer } of PARTS.flatMap((part) => problems[part].slice(0, 100))) {
     const text = `${question}\n<think><step>${answer}</step>`;
     const ids = tokenizer.encode(text);
     assert.equal(tokenizer.decode(ids), text);
