@@ -61,7 +61,11 @@ function shuffled<Item>(items: readonly Item[], { number }: Random): Item[] {
 /** The wordings of each part. They do not depend on the seed of the problems. */
 export function wordings(): Readonly<Record<Part, readonly Wording[]>> {
   const random = randomOf(new RandomStream(20261121, STREAMS.wordings));
-  const found = { train: [] as Wording[], validation: [] as Wording[], newWordings: [] as Wording[] };
+  const found = {
+    train: [] as Wording[],
+    validation: [] as Wording[],
+    newWordings: [] as Wording[],
+  };
   for (const theme of themes) {
     for (const plot of theme.plots) {
       const { train, validation, newWordings } = WORDINGS_OF_A_PLOT;
@@ -192,7 +196,10 @@ function advance(
 }
 
 /** A problem in these words, or null where the numbers that were drawn will not do. */
-function tryProblem({ theme, plot, sentences }: Wording, random: Random): (WordProblem & { work: string }) | null {
+function tryProblem(
+  { theme, plot, sentences }: Wording,
+  random: Random,
+): (WordProblem & { work: string }) | null {
   const people = shuffled(PEOPLE, random);
   const thing = random.pick(THINGS);
   const told: Told = { question: [], steps: [], counts: [], people };

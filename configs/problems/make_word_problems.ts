@@ -4,7 +4,7 @@
  * tokenizer made from the training problems, for models that begin with random weights. The same seed and numbers
  * give the same files.
  *
- *   deno run -A configs/problems/make_word_problems.ts [--train 4096] [--seed 0] [--folder data/word-problems]
+ *   deno run -A configs/problems/make_word_problems.ts [--train 16384] [--seed 0] [--folder data/word-problems]
  */
 
 import { join } from "node:path";
@@ -55,7 +55,7 @@ function orderOf(args: readonly string[]): Order {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      train: { type: "string", default: "4096" },
+      train: { type: "string", default: "16384" },
       seed: { type: "string", default: "0" },
       folder: { type: "string", default: "data/word-problems" },
     },

@@ -250,7 +250,10 @@ export const themes: readonly Theme[] = [
           "There are {n} dollars in {name}'s purse.",
           "{name} begins the week with {n} dollars.",
         ],
-        unseen: ["{name}'s piggy bank holds {n} dollars.", "A budget of {n} dollars is all {name} has."],
+        unseen: [
+          "{name}'s piggy bank holds {n} dollars.",
+          "A budget of {n} dollars is all {name} has.",
+        ],
       },
       groups: {
         seen: [
@@ -325,7 +328,10 @@ export const themes: readonly Theme[] = [
           "A train leaves with {n} people.",
           "A school has {n} children in its yard.",
         ],
-        unseen: ["{n} guests sit at a wedding.", "On a ferry there is room taken by {n} travelers."],
+        unseen: [
+          "{n} guests sit at a wedding.",
+          "On a ferry there is room taken by {n} travelers.",
+        ],
       },
       groups: {
         seen: [
@@ -359,7 +365,10 @@ export const themes: readonly Theme[] = [
           "By noon there are {n} times as many of them.",
           "Then their number is multiplied by {n}.",
         ],
-        unseen: ["The crowd swells to {n} times its size.", "Word gets round, and {n} times that number is there."],
+        unseen: [
+          "The crowd swells to {n} times its size.",
+          "Word gets round, and {n} times that number is there.",
+        ],
       },
       ask: {
         seen: [
@@ -428,7 +437,10 @@ export const themes: readonly Theme[] = [
           "In spring it is {n} times as much.",
           "Then the amount is multiplied by {n}.",
         ],
-        unseen: ["A flood lifts this to {n} times the volume.", "Snow melts, which makes it {n}-fold."],
+        unseen: [
+          "A flood lifts this to {n} times the volume.",
+          "Snow melts, which makes it {n}-fold.",
+        ],
       },
       ask: {
         seen: [
@@ -462,7 +474,10 @@ export const themes: readonly Theme[] = [
           "After the first round {name} has {n} points.",
           "{name}'s team leads with {n} points.",
         ],
-        unseen: ["The board shows {n} points for {name}.", "A quiz opens with {n} points for {name}."],
+        unseen: [
+          "The board shows {n} points for {name}.",
+          "A quiz opens with {n} points for {name}.",
+        ],
       },
       groups: {
         seen: [
@@ -497,7 +512,10 @@ export const themes: readonly Theme[] = [
           "Then every point so far counts {n} times.",
           "Then {name}'s points are multiplied by {n}.",
         ],
-        unseen: ["A joker raises the total to {n} times its worth.", "A golden card makes the sum {n}-fold."],
+        unseen: [
+          "A joker raises the total to {n} times its worth.",
+          "A golden card makes the sum {n}-fold.",
+        ],
       },
       ask: {
         seen: [
@@ -619,10 +637,17 @@ export const themes: readonly Theme[] = [
           "A bag holds {n} red {thing}.",
           "{name} reads {n} pages before lunch each day.",
         ],
-        unseen: ["{name}'s shift in the morning has {n} parts.", "A box is laid with {n} large {thing}."],
+        unseen: [
+          "{name}'s shift in the morning has {n} parts.",
+          "A box is laid with {n} large {thing}.",
+        ],
       },
       gain: {
-        seen: ["Then come {n} more of them.", "{n} more are added to that.", "Later it is {n} more."],
+        seen: [
+          "Then come {n} more of them.",
+          "{n} more are added to that.",
+          "Later it is {n} more.",
+        ],
         unseen: ["The evening sees another {n}.", "Put {n} beside those."],
       },
       lose: {
@@ -642,7 +667,11 @@ export const themes: readonly Theme[] = [
         unseen: ["So it goes on for {n} rounds in total.", "Take this {n}-fold."],
       },
       ask: {
-        seen: ["How many is that in all?", "How many are there altogether?", "How many is it in the end?"],
+        seen: [
+          "How many is that in all?",
+          "How many are there altogether?",
+          "How many is it in the end?",
+        ],
         unseen: ["Give the whole.", "What does everything come to?"],
       },
       share: {
@@ -650,7 +679,10 @@ export const themes: readonly Theme[] = [
           "All of it is split into {n} equal parts. How many are in a part?",
           "{n} people share that equally. How many is it for each?",
         ],
-        unseen: ["Cut the whole into {n} like pieces. What is a piece?", "Deal it out fairly to {n}. What is a share?"],
+        unseen: [
+          "Cut the whole into {n} like pieces. What is a piece?",
+          "Deal it out fairly to {n}. What is a share?",
+        ],
       },
     },
     plots: plots(
@@ -683,7 +715,10 @@ export const themes: readonly Theme[] = [
           "{name} owns {n} {thing} more than {from} does.",
           "{from} has {n} fewer {thing} than {name}.",
         ],
-        unseen: ["{name} is ahead of {from} by {n}.", "{from} would need {n} more to match {name}."],
+        unseen: [
+          "{name} is ahead of {from} by {n}.",
+          "{from} would need {n} more to match {name}.",
+        ],
       },
       lose: {
         seen: [
@@ -699,7 +734,10 @@ export const themes: readonly Theme[] = [
           "{name} owns {n} times as many {thing} as {from} does.",
           "For each of the {thing} that {from} has, {name} has {n}.",
         ],
-        unseen: ["{name}'s number is {n} times {from}'s.", "Multiply what {from} has by {n} to get {name}'s."],
+        unseen: [
+          "{name}'s number is {n} times {from}'s.",
+          "Multiply what {from} has by {n} to get {name}'s.",
+        ],
       },
       ask: {
         seen: [
@@ -740,7 +778,10 @@ export const themes: readonly Theme[] = [
           "{name} goes {n} km farther than {from} does.",
           "{from} goes {n} km less than {name}.",
         ],
-        unseen: ["{name} beats {from} by {n}.", "Had {from} gone {n} km on, it would be as far as {name}."],
+        unseen: [
+          "{name} beats {from} by {n}.",
+          "Had {from} gone {n} km on, it would be as far as {name}.",
+        ],
       },
       lose: {
         seen: [
@@ -748,7 +789,10 @@ export const themes: readonly Theme[] = [
           "{name} stops {n} km before {from} does.",
           "{from} goes {n} km more than {name}.",
         ],
-        unseen: ["{name} is beaten by {from} by {n}.", "With {n} km on top {name} would equal {from}."],
+        unseen: [
+          "{name} is beaten by {from} by {n}.",
+          "With {n} km on top {name} would equal {from}.",
+        ],
       },
       times: {
         seen: [
@@ -756,7 +800,10 @@ export const themes: readonly Theme[] = [
           "{name} goes {n} times as many km as {from} does.",
           "For each km that {from} goes, {name} goes {n}.",
         ],
-        unseen: ["{name}'s way is {n} times {from}'s.", "{from}'s way, taken {n} times, is {name}'s."],
+        unseen: [
+          "{name}'s way is {n} times {from}'s.",
+          "{from}'s way, taken {n} times, is {name}'s.",
+        ],
       },
       ask: {
         seen: [

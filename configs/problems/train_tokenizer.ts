@@ -34,7 +34,9 @@ export interface TokenizerFiles {
  */
 export function trainTokenizer(texts: readonly string[], tokens: number): TokenizerFiles {
   const first = [...new Set([...vocabularyTokens, ...ASCII])];
-  if (tokens < first.length) throw new Error(`found ${tokens} tokens, expected ${first.length} or more`);
+  if (tokens < first.length) {
+    throw new Error(`found ${tokens} tokens, expected ${first.length} or more`);
+  }
   const merges = learnMerges(texts, tokens - first.length);
   const vocabulary = [...first, ...merges.map((pair) => pair.join(""))];
   const characters = characterTokenizer();

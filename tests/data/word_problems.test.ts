@@ -1,7 +1,12 @@
 /** The grammar of word problems: how many wordings there are, that none is in two parts, and that solutions are right. */
 
 import assert from "node:assert/strict";
-import { type Part, PARTS, type WordProblem, wordProblems } from "../../configs/problems/grammar.ts";
+import {
+  type Part,
+  PARTS,
+  type WordProblem,
+  wordProblems,
+} from "../../configs/problems/grammar.ts";
 import { trainTokenizer } from "../../configs/problems/train_tokenizer.ts";
 import { Tokenizer } from "../../src/model/tokenizer/tokenizer.ts";
 
@@ -26,7 +31,9 @@ const workOf = ({ answer }: WordProblem) => answer.split("\n####")[0];
 
 Deno.test("word problems: hundreds of wordings, and of those that are new no sentence is known", () => {
   const counts = PARTS.map((part) => wordingsOf(part).size);
-  console.log(`wordings in ${PARTS}: ${counts}; sentences: ${PARTS.map((p) => sentencesIn(p).size)}`);
+  console.log(
+    `wordings in ${PARTS}: ${counts}; sentences: ${PARTS.map((p) => sentencesIn(p).size)}`,
+  );
   assert.ok(wordingsOf("train").size >= 600);
   assert.ok(wordingsOf("newWordings").size >= 200);
   const known = sentencesIn("train").union(sentencesIn("validation")).union(

@@ -109,7 +109,10 @@ Deno.test("parts: the word problems' configurations share no question, and repor
   try {
     writeWordProblems({ folder, train: 1000, seed: 0 });
     const moved = (entries: readonly DataEntry[]) =>
-      entries.map((entry) => ({ ...entry, path: entry.path.replace("data/word-problems", folder) }));
+      entries.map((entry) => ({
+        ...entry,
+        path: entry.path.replace("data/word-problems", folder),
+      }));
     const onThem = configs.filter(({ data }) => data?.train[0].path.includes("word-problems"));
     assert.equal(onThem.length, 6);
     const all = await Promise.all(onThem.map(async ({ file, data }) => {
