@@ -13,7 +13,8 @@ export interface MistakenSolution extends WorkedSolution {
   readonly isRight: readonly boolean[];
 }
 
-const NUMBER = /(?<![\w.])\d+(?:\.\d+)?(?![\w]|\.\d)/g;
+/** A number that is not part of a word or of another number. */
+export const NUMBER = /(?<![\w.])\d+(?:\.\d+)?(?![\w]|\.\d)/g;
 
 /**
  * A worked solution with one number wrong: the last one of some step, which is usually its result. The
@@ -44,7 +45,7 @@ export function corruptNumbers(
 }
 
 /** A number near the right one, with as many decimals. */
-function wrongNumber(right: string, uniform: Uniform): string {
+export function wrongNumber(right: string, uniform: Uniform): string {
   const decimals = right.split(".")[1]?.length ?? 0;
   const unit = 10 ** -decimals;
   const difference = chooseInteger(uniform, 1, 9) * unit;

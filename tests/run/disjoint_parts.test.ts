@@ -2,8 +2,10 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { writeWordProblems } from "../../configs/problems/make_word_problems.ts";
 import type { Split } from "../../src/data/split.ts";
 import { normalized } from "../../src/data/files/record_filter.ts";
+import type { DataEntry } from "../../src/run/config/data_schema.ts";
 import { loadSftConfig, loadTangoConfig } from "../../src/run/config/load_config.ts";
 import { loadDataSet } from "../../src/run/problems/data_set.ts";
 import { TaskProblems } from "../../src/run/problems/task_problems.ts";
@@ -102,69 +104,36 @@ Deno.test("parts: a tiny task redraws what is held out, and refuses when nothing
   assert.throws(() => open(20_000).draw(1, 1), /none was left for the \w+ part; allow more steps/);
 });
 
-const wordProblems = configs.filter(({ file }) => file.includes("word-problems"));
-
-/** People and things of the word problems, which the test knows by itself. */
-const wordsOf = {
-  train: "Ana Ben Chen Dora Emil Fatima Goran Hana Ivo Jun " +
-    "apples books pens coins stamps marbles shells cards",
-  validation: "Kofi Lena Mara plums spoons candles",
-  test: "Nils Olga Pia Quentin lemons buttons ribbons bottles",
-};
-
-const anyOf = (words: string) => `\\b(?:${words.replaceAll(" ", "|")})\\b`;
-const openings = new RegExp(`${anyOf(Object.values(wordsOf).join(" "))}|\\d+`, "g");
-/** A text's wording: numbers, people and things left open. */
-const templateOf = (text: string) => text.replace(openings, "_");
-
-Deno.test("parts: the word problems' files share no question, wording, person or thing", async () => {
-  assert.equal(wordProblems.length, 3);
-  const all = await Promise.all(wordProblems.map(async ({ file, data }) => {
-    assert.ok(data);
-    const set = await loadDataSet(data, { requireAnswer: true, validation: true });
-    const questions = (part: Split) =>
-      new Set(set[part].map(({ question }) => normalized(question)));
-    return { file, parts: byPart(questions) };
-  }));
-  assertDisjoint(all);
-  const [{ parts }] = all;
-  const templates = byPart((part) => new Set([...parts[part]].map(templateOf)));
-  assertDisjoint([{ file: "wordings", parts: templates }]);
-  assert.deepEqual(PARTS.map((part) => templates[part].size), [40, 12, 12]);
-  for (const part of PARTS) {
-    const others = PARTS.filter((other) => other !== part).map((other) => wordsOf[other]).join(" ");
-    const foreign = [...parts[part]].filter((question) => new RegExp(anyOf(others)).test(question));
-    assert.deepEqual(foreign, [], part);
+Deno.test("parts: the word problems' configurations share no question, and report two sources apart", async () => {
+  const folder = Deno.makeTempDirSync();
+  try {
+    writeWordProblems({ folder, train: 1000, seed: 0 });
+    const moved = (entries: readonly DataEntry[]) =>
+      entries.map((entry) => ({
+        ...entry,
+        path: entry.path.replace("data/word-problems", folder),
+      }));
+    const onThem = configs.filter(({ data }) => data?.train[0].path.includes("word-problems"));
+    assert.equal(onThem.length, 6);
+    const all = await Promise.all(onThem.map(async ({ file, data }) => {
+      assert.ok(data?.validation);
+      const parts = { train: moved(data.train), validation: moved(data.validation) };
+      const held = { ...data, ...parts, held_out: moved(data.held_out) };
+      const requires = { requireAnswer: true, requireSteps: true, validation: true };
+      const set = await loadDataSet(held, requires);
+      assert.deepEqual([set.train.length, set.validation.length], [1000, 128]);
+      assert.deepEqual(
+        set.test.map(({ source }) => source),
+        [...Array(64).fill("new-numbers"), ...Array(64).fill("new-wordings")],
+      );
+      const questions = (part: Split) =>
+        new Set(set[part].map(({ question }) => normalized(question)));
+      return { file, parts: byPart(questions) };
+    }));
+    assertDisjoint(all);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
   }
-});
-
-Deno.test("parts: the word problems' solutions are right, and worded as training words them", async () => {
-  const { data } = wordProblems[0];
-  assert.ok(data);
-  const set = await loadDataSet(data, { requireSteps: true, validation: true });
-  const results: Record<string, (left: number, right: number) => number> = {
-    "+": (left, right) => left + right,
-    "-": (left, right) => left - right,
-    "*": (left, right) => left * right,
-    "/": (left, right) => left / right,
-  };
-  const wordings = byPart(() => new Set<string>());
-  for (const part of PARTS) {
-    for (const { question, solutionSteps, answer } of set[part]) {
-      // A count of one would need a singular.
-      assert.ok(question.match(/\d+/g)?.every((number) => Number(number) >= 2), question);
-      const steps = solutionSteps ?? [];
-      assert.equal(steps.length, 2, question);
-      for (const step of steps) {
-        const [, left, operator, right, result] = step.match(/(\d+) (.) (\d+) = (\d+)\.$/) ?? [];
-        assert.equal(results[operator](Number(left), Number(right)), Number(result), step);
-        wordings[part].add(templateOf(step));
-      }
-      assert.ok(steps[1].endsWith(`= ${answer}.`), question);
-    }
-  }
-  assert.ok(wordings.validation.isSubsetOf(wordings.train));
-  assert.ok(wordings.test.isSubsetOf(wordings.train));
 });
 
 Deno.test("parts: fine-tuning and training on published sets hold out the same files", () => {

@@ -166,7 +166,18 @@ export const sftConfigSchema = section({
     "Verifier only: `gold` imitates true judgments of steps and answers; `coin_flip` judgments that know " +
       "nothing of the solution, all CORRECT exactly where the verdict is, in critiques that are right otherwise.",
   ),
+  critiques: oneOf(["judgments", "worked"]).default("judgments").describe(
+    "Verifier on files only: what a critique says of a step. `judgments`: nothing but the judgment, on solutions with " +
+      "a number off by at most 9; `worked`: the right step and the number that the solution claims, on solutions with " +
+      "also a wrong operation, a wrong operand, a step left out, or an answer that does not follow.",
+  ),
 }).check(({ value, issues }) => {
+  if (value.critiques === "worked" && (value.data === null || value.policy !== "verifier")) {
+    const message = value.data === null
+      ? "judgments, because an embedded task's critiques hold work anyway"
+      : "judgments, because the policy is the generator";
+    issues.push({ code: "custom", path: ["critiques"], input: value.critiques, message });
+  }
   if (value.lora !== null && value.initial_model === null) {
     const message = "null, because there is no initial_model whose weights could stay as they are";
     issues.push({ code: "custom", path: ["lora"], input: value.lora, message });
@@ -222,3 +233,6 @@ export function promptTemplatePath({ policy, prompt_template }: SftConfig): stri
 
 /** Where the judgments in the critiques to imitate come from. */
 export type JudgmentLabels = SftConfig["judgment_labels"];
+
+/** What a critique of a solution from files says of each step. */
+export type CritiqueForm = SftConfig["critiques"];

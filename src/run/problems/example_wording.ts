@@ -1,9 +1,11 @@
 import { corruptNumbers } from "../../data/corrupt_numbers.ts";
+import { corruptWork } from "../../data/corrupt_work.ts";
 import { flipJudgments } from "../../data/coin_flips.ts";
 import type { DataRecord } from "../../data/files/record.ts";
 import { renderCritique, renderSolutionLines } from "../../data/solution_text.ts";
 import type { Uniform } from "../../data/task.ts";
-import type { JudgmentLabels } from "../config/sft_config_schema.ts";
+import { workedCritique } from "../../data/worked_critique.ts";
+import type { CritiqueForm, JudgmentLabels } from "../config/sft_config_schema.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
 
 /** A prompt and the response to imitate, as texts. */
@@ -28,33 +30,40 @@ export function solutionWording(
   });
 }
 
+/** How critiques of solutions from files are made. */
+export interface CritiqueOptions {
+  /** The share of the solutions that are left right. */
+  readonly correctShare: number;
+  /** `coin_flip` has the judgments know nothing of the solution. */
+  readonly labels: JudgmentLabels;
+  /** `worked` writes the right step beside what the solution claims, and makes mistakes of every kind. */
+  readonly form: CritiqueForm;
+}
+
 /**
- * The critique of a solution that is right, or wrong in a number and what follows from it. It says no more
- * than its judgments: why a step of any solution is wrong cannot be told from the record.
- *
- * @param correctShare how many of the solutions are left right
- * @param labels `coin_flip` has the judgments know nothing of the solution
+ * The critique of a solution that is right, or wrong in a number and what follows from it. With the form `judgments` it
+ * says no more than its judgments.
  */
 export function critiqueWording(
   template: VerifierTemplate,
-  correctShare: number,
-  labels: JudgmentLabels,
+  { correctShare, labels, form }: CritiqueOptions,
 ): Wording {
+  const corrupt = form === "worked" ? corruptWork : corruptNumbers;
   return ({ question, solutionSteps, answer }, uniform) => {
     const right = { steps: solutionSteps ?? [], answer: answer ?? "" };
-    const mistaken = uniform() < correctShare ? null : corruptNumbers(right, uniform);
-    const { steps, answer: given } = mistaken ?? right;
-    const judged = {
-      steps: steps.map((_, index) => ({
+    const mistaken = uniform() < correctShare ? null : corrupt(right, uniform);
+    const given = mistaken ?? right;
+    const judged = form === "worked" ? workedCritique(right, given) : {
+      steps: given.steps.map((_, index) => ({
         text: `Step ${index + 1}:`,
         isCorrect: mistaken?.isRight[index] ?? true,
       })),
-      verdict: given === right.answer,
+      verdict: given.answer === right.answer,
     };
     const critique = labels === "gold" ? judged : flipJudgments(judged, uniform);
-    const solution = renderSolutionLines({ steps, answer: given });
+    const solution = renderSolutionLines(given);
     return {
-      prompt: template.render({ question, solution, steps: steps.length }),
+      prompt: template.render({ question, solution, steps: given.steps.length }),
       response: renderCritique(critique),
     };
   };

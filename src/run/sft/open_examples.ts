@@ -26,12 +26,16 @@ export async function openExamples(
   const { tokenizer } = loaded;
   const { data, task, seed, evaluation } = config;
   const { prompted, turnEnd } = promptedPolicy(config, tokenizer);
-  const { correctShare, judgmentLabels, judgmentWeight } = camelCased(config);
+  const { correctShare, judgmentLabels, judgmentWeight, critiques } = camelCased(config);
   if (data !== null) {
     const { maxPositions } = loaded.model.config;
     const wording = prompted.policy === "generator"
       ? solutionWording(prompted.template, data.response)
-      : critiqueWording(prompted.template, correctShare, judgmentLabels);
+      : critiqueWording(prompted.template, {
+        correctShare,
+        labels: judgmentLabels,
+        form: critiques,
+      });
     const form = { tokenizer, wording, turnEnd, maxPositions };
     const examples = await FileExamples.open({ ...config, data }, form);
     return { examples, measurement: null };

@@ -3,6 +3,7 @@ import { makeRecord } from "../../../src/data/files/record.ts";
 import { RandomStream } from "../../../src/random/philox.ts";
 import { parseCritique } from "../../../src/rl/text/parse_critique.ts";
 import { parseSolution } from "../../../src/rl/text/parse_solution.ts";
+import { sftConfigSchema } from "../../../src/run/config/sft_config_schema.ts";
 import { critiqueWording, solutionWording } from "../../../src/run/problems/example_wording.ts";
 
 const record = makeRecord({
@@ -11,6 +12,9 @@ const record = makeRecord({
   answer: "26",
   solution: "18 + 14 = 32\n32 - 6 = 26",
   solutionSteps: ["18 + 14 = 32", "32 - 6 = 26"],
+});
+const told = (correctShare: number, labels: "gold" | "coin_flip" = "gold") => ({
+  ...{ correctShare, labels, form: "judgments" as const },
 });
 const uniformOf = (seed: number) => {
   const random = new RandomStream(seed, 90);
@@ -35,7 +39,7 @@ Deno.test("critiques: a judgment for each step, a verdict on the answer, half of
   };
   let right = 0;
   for (let seed = 0; seed < 200; seed++) {
-    const { prompt, response } = critiqueWording(template, 0.5, "gold")(record, uniformOf(seed));
+    const { prompt, response } = critiqueWording(template, told(0.5))(record, uniformOf(seed));
     const shown = parseSolution(prompt);
     const { stepJudgments, verdict, blocksInOrder } = parseCritique(response);
     assert.ok(blocksInOrder);
@@ -49,7 +53,7 @@ Deno.test("critiques: a judgment for each step, a verdict on the answer, half of
   // Of 200 with a share of a half: within five standard deviations.
   assert.ok(Math.abs(right - 100) < 36, `${right}`);
   for (const share of [0, 1]) {
-    const { response } = critiqueWording(template, share, "gold")(record, uniformOf(3));
+    const { response } = critiqueWording(template, told(share))(record, uniformOf(3));
     assert.equal(parseCritique(response).stepJudgments.includes(false), share === 0);
   }
 });
@@ -63,7 +67,7 @@ Deno.test("critiques by coin flip: their judgments agree with their verdict and 
   const tries = 2000;
   for (let seed = 0; seed < tries; seed++) {
     const uniform = uniformOf(seed);
-    const { prompt, response } = critiqueWording(template, 0.5, "coin_flip")(record, uniform);
+    const { prompt, response } = critiqueWording(template, told(0.5, "coin_flip"))(record, uniform);
     const shown = parseSolution(prompt);
     const { stepJudgments, verdict, blocksInOrder } = parseCritique(response);
     assert.ok(blocksInOrder);
@@ -79,4 +83,38 @@ Deno.test("critiques by coin flip: their judgments agree with their verdict and 
   for (const kind of verdicts) assert.ok(Math.abs(share(kind) - 1 / 2) < 0.08, `${verdicts}`);
   // CORRECT under a right verdict, and in one of the three ways to have not both so.
   for (const kind of firstSteps) assert.ok(Math.abs(share(kind) - 2 / 3) < 0.11, `${firstSteps}`);
+});
+
+Deno.test("worked critiques: the right step stands beside the claim, on mistakes of every kind", () => {
+  const template = {
+    render: ({ solution, steps }: { solution: string | number; steps: string | number }) =>
+      `${steps} ${solution}`,
+  };
+  const options = { ...told(0.3), form: "worked" as const };
+  let wrongOperators = 0, shorter = 0;
+  for (let seed = 0; seed < 300; seed++) {
+    const { prompt, response } = critiqueWording(template, options)(record, uniformOf(seed));
+    const shown = parseSolution(prompt);
+    assert.equal(prompt[0], String(shown.steps.length));
+    const { stepJudgments, verdict, blocksInOrder } = parseCritique(response);
+    assert.ok(blocksInOrder);
+    const claims = shown.steps.map(({ text }) => text.match(/\d+$/)?.[0]);
+    assert.deepEqual(stepJudgments, claims.map((claim, i) => claim === ["32", "26"][i]));
+    assert.equal(verdict, shown.answer === "26");
+    claims.forEach((claim, i) => {
+      assert.ok(response.includes(`<step>${record.solutionSteps?.[i]}, claimed ${claim} \\boxed{`));
+    });
+    if (shown.steps.length === 1) shorter++;
+    else if (!/ \+ [^]* - /.test(shown.steps.map(({ text }) => text).join())) wrongOperators++;
+  }
+  assert.ok(wrongOperators > 15 && shorter > 15, `${wrongOperators}, ${shorter}`);
+});
+
+Deno.test("worked critiques: refused where they would change nothing", () => {
+  const data = { train: [{ path: "some.jsonl" }] };
+  const common = { policy: "verifier", initial_model: "some/model", critiques: "worked" };
+  assert.equal(sftConfigSchema.parse({ ...common, data }).critiques, "worked");
+  assert.throws(() => sftConfigSchema.parse(common), /an embedded task's critiques hold work/);
+  const solves = { ...common, policy: "generator", data };
+  assert.throws(() => sftConfigSchema.parse(solves), /because the policy is the generator/);
 });

@@ -1,0 +1,31 @@
+/**
+ * Critiques of solutions whose right steps are known: each writes the right step, then what the solution claims there,
+ * then the judgment, which follows from the two: `12+7=19, claimed 18 \boxed{INCORRECT}`.
+ */
+
+import { NUMBER, type WorkedSolution } from "./corrupt_numbers.ts";
+import type { CritiqueParts } from "./solution_text.ts";
+
+/** Stands where the right solution has no such step. */
+const ABSENT = "-";
+
+/** What a step claims: its last number, or all of it where it has none. */
+function claimOf(step: string): string {
+  return step.match(NUMBER)?.at(-1) ?? step;
+}
+
+/** Whether a step claims what the right step in its place does. */
+export function isRightClaim(step: string, right: string | undefined): boolean {
+  return right !== undefined && claimOf(step) === claimOf(right);
+}
+
+/** The critique of a solution beside the right one. */
+export function workedCritique(right: WorkedSolution, given: WorkedSolution): CritiqueParts {
+  const steps = given.steps.map((step, index) => {
+    const own = right.steps.at(index);
+    // A sentence's full stop would stand before the comma.
+    const text = `${own?.replace(/\.$/, "") ?? ABSENT}, claimed ${claimOf(step)}`;
+    return { text, isCorrect: isRightClaim(step, own) };
+  });
+  return { steps, verdict: given.answer === right.answer };
+}
