@@ -35,6 +35,12 @@ const HAS = " has ", PENS = " pens. ", ASKS = "how many has ";
 const pal = (person: string) => `${person}'s pal `;
 /** Stands between what the critique found and what the step claims. */
 const BESIDE = "|";
+const AGREES = " agrees", DIFFERS = " differs";
+/**
+ * What is found and the beginning of the judgment are one token, so that the judgment is the next thing after it. A
+ * model as small as these, which has to look back for it, takes thousands of true labels to begin to.
+ */
+const JUDGED = [AGREES, DIFFERS].map((found) => `${found} \\boxed{`);
 
 /** The steps of the longest chain: one person more is on it. */
 export const MOST_CHAIN_STEPS = NAMES.length - 1;
@@ -66,6 +72,7 @@ export const chainsTask: Task = {
     PENS,
     ASKS,
     BESIDE,
+    ...JUDGED,
     ...TENS,
   ],
 
@@ -105,6 +112,7 @@ export const chainsTask: Task = {
       chainsTask.isCorrectAnswer(problem, solution.answer),
       splitStep,
       BESIDE,
+      agreement,
     ),
 
   readOwnResult: (critiqueStep, step) => readOwnResult(critiqueStep, step, splitStep, BESIDE),
@@ -115,6 +123,12 @@ function splitStep(step: string): { work: string; claim: string } | null {
   const match = /^([a-z]+:\d+[-+*]\d+=)(-?\d+)$/.exec(step);
   return match && { work: match[1], claim: match[2] };
 }
+
+/**
+ * Whether the claim is what the critique has found itself, said before it judges. What that means for the judgment no
+ * warm start needs to tell: it is for outcomes to teach.
+ */
+const agreement = (own: string, claim: string) => own === claim ? AGREES : DIFFERS;
 
 function shuffled<Item>(uniform: Uniform, items: readonly Item[]): Item[] {
   const left = [...items];

@@ -34,6 +34,7 @@ export function labelStepsByClaim(
  * agree exactly when the step is right, so a judgment follows from what stands before it.
  *
  * @param beside what stands between result and claim
+ * @param closing what stands after the claim, of own result and claim
  */
 export function compareStepByStep(
   problem: Problem,
@@ -41,12 +42,14 @@ export function compareStepByStep(
   finalVerdict: boolean,
   splitStep: SplitStep,
   beside = "=",
+  closing: (own: string, claim: string) => string = () => "",
 ): CritiqueParts {
   const labels = labelStepsByClaim(problem, solution.steps, splitStep);
   const steps = solution.steps.map((step, index) => {
     const gold = index < problem.goldSteps.length ? splitStep(problem.goldSteps[index]) : null;
     const claim = splitStep(step)?.claim ?? UNREADABLE;
-    const text = `${gold?.work ?? `${ABSENT}:`}${gold?.claim ?? ABSENT}${beside}${claim}`;
+    const own = gold?.claim ?? ABSENT;
+    const text = `${gold?.work ?? `${ABSENT}:`}${own}${beside}${claim}${closing(own, claim)}`;
     return { text, isCorrect: labels[index] };
   });
   return { steps, verdict: finalVerdict };

@@ -20,6 +20,7 @@ import {
   verifierReward,
 } from "./reward/rewards.ts";
 import type { AdvantageEstimator, ScoredResponse } from "./advantage/scored_response.ts";
+import { stepCoefficients, type StepCounts, updateStepCounts } from "./advantage/step_classes.ts";
 import { stepCredit, withStepCredit } from "./advantage/step_credit.ts";
 import { type ContinuationOptions, prefixValues } from "./prefix_values.ts";
 import { tokenSpans } from "./text/token_spans.ts";
@@ -60,7 +61,7 @@ export interface StepPay {
   /** Share of a step's own advantage in the advantage of its tokens. */
   readonly weight: number;
   /** The moving averages of right and wrong beginnings so far; null before the first verifier step. */
-  readonly counts: ClassCounts | null;
+  readonly counts: StepCounts | null;
 }
 
 /** What paying the step judgments took and gave. */
@@ -70,8 +71,7 @@ export interface PaidSteps {
   /** For each critique, for each step of its solution, what its judgment earned. */
   readonly rewards: readonly (readonly number[])[];
   /** The moving averages after this step. */
-  readonly counts: ClassCounts;
-  readonly coefficients: ClassCoefficients;
+  readonly counts: StepCounts;
   /** Tokens of the continuations. */
   readonly sampledTokens: number;
 }
@@ -180,7 +180,7 @@ export async function verifierStep<Problem>(
 
 /**
  * What the step judgments earn: a judgment is right when it says whether the beginning up to its step's end is worth
- * anything. Right and wrong beginnings count alike, as solutions do.
+ * anything. Right and wrong beginnings of a length count alike, as solutions do.
  */
 async function paySteps<Problem>(
   generator: Policy<GeneratorTemplate>,
@@ -199,27 +199,26 @@ async function paySteps<Problem>(
     sampling,
   );
   const worth = values.map((ofSolution) => ofSolution.map((value) => value > 0));
-  const counts = updateClassCounts(before, worth.flat(), classReweighting.decay);
+  const counts = updateStepCounts(before, worth, classReweighting.decay);
   const labels = critiques.map((_, i) => worth[Math.floor(i / groupSize)]);
-  const coefficients = classCoefficients(
+  const weights = stepCoefficients(
     counts,
-    labels.flat(),
+    labels,
     classReweighting.method,
     classReweighting.scale,
   );
   const rewards = critiques.map(({ parsed }, i) => stepJudgmentRewards(parsed, labels[i]));
-  let next = 0;
   const credit = stepCredit(
     critiques.map(({ parsed, rollout: { tokens } }, i) => ({
       group: Math.floor(i / groupSize),
       responseLength: tokens.length,
       rewards: rewards[i],
-      weights: coefficients.perSample.slice(next, next += labels[i].length),
+      weights: weights[i],
       spans: parsed.stepJudgments.length === labels[i].length
         ? tokenSpans(verifier.tokenizer.decodeEach(tokens), parsed.judgedSteps)
         : null,
     })),
     advantage.estimator,
   );
-  return { steps: { values, rewards, counts, coefficients, sampledTokens }, credit };
+  return { steps: { values, rewards, counts, sampledTokens }, credit };
 }

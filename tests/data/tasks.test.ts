@@ -202,7 +202,7 @@ Deno.test("chains: a mistake is carried on to the answer, whatever its kind", ()
   ]);
 });
 
-Deno.test("chains: the critique goes on from the right numbers, the claim beside its own", () => {
+Deno.test("chains: the critique goes on from the right numbers, the claim beside its own, and says whether they agree", () => {
   const problem = {
     question: "ann has 7 pens. ann's pal bob has 3 more. bob's pal cid has 2 times as many. " +
       "how many has cid",
@@ -215,10 +215,10 @@ Deno.test("chains: the critique goes on from the right numbers, the claim beside
     chainsTask.writeCritique(problem, { steps, answer: "22" }),
     {
       steps: [
-        { text: "bob:7+3=10|11", isCorrect: false },
-        { text: "cid:10*2=20|22", isCorrect: false },
-        { text: "-:-|20", isCorrect: false },
-        { text: "-:-|?", isCorrect: false },
+        { text: "bob:7+3=10|11 differs", isCorrect: false },
+        { text: "cid:10*2=20|22 differs", isCorrect: false },
+        { text: "-:-|20 differs", isCorrect: false },
+        { text: "-:-|? differs", isCorrect: false },
       ],
       verdict: false,
     },

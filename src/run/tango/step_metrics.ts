@@ -146,7 +146,7 @@ function paidStepMetrics<Problem>(
   { paidSteps, rewarded }: VerifierStepResult<Problem>,
 ): Metrics {
   if (paidSteps === null) return {};
-  const { values, rewards, counts, coefficients } = paidSteps;
+  const { values, rewards, counts } = paidSteps;
   const solutions = [...new Set(rewarded.map(({ critique }) => critique.solution))];
   const worth = values.map((ofSolution) => ofSolution.map((value) => value > 0));
   const { stepBalancedAccuracy } = stepAccuracies(solutions.map((solution, s) => ({
@@ -157,10 +157,8 @@ function paidStepMetrics<Problem>(
     "verifier/step_reward": average(rewards.flat()),
     "verifier/prefix_value": average(values.flat()),
     "verifier/prefix_worth": share(worth.flat()),
-    "verifier/step_count_positive": counts.positive,
-    "verifier/step_count_negative": counts.negative,
-    "verifier/step_coefficient_positive": coefficients.positive,
-    "verifier/step_coefficient_negative": coefficients.negative,
+    "verifier/step_count_positive": counts.reduce((all, { positive }) => all + positive, 0),
+    "verifier/step_count_negative": counts.reduce((all, { negative }) => all + negative, 0),
     ...(stepBalancedAccuracy === null
       ? {}
       : { "verifier/prefix_balanced_accuracy": stepBalancedAccuracy }),

@@ -181,7 +181,7 @@ export class TangoRun implements Course<TangoConfig> {
       position: { ...position },
       classCounts: classCounts && { ...classCounts },
       judgmentQuality: judgmentQuality && { ...judgmentQuality },
-      stepCounts: stepCounts && { ...stepCounts },
+      stepCounts: stepCounts?.map((counts) => ({ ...counts })) ?? null,
       pool: pool.map((one) => ({ ...one })),
       problemPosition: this.problems.position,
     };

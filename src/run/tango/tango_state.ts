@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { ClassCounts } from "../../rl/advantage/class_reweighting.ts";
+import type { StepCounts } from "../../rl/advantage/step_classes.ts";
 import type { JudgmentQuality } from "../../rl/advantage/judgment_quality.ts";
 import { initialPosition, type TangoPosition } from "../../rl/schedule/tango_schedule.ts";
 import { madeOf } from "../../distributed/placed.ts";
@@ -16,7 +17,7 @@ export interface TangoState {
   /** Moving averages of how step judgments agree with outcomes; null before the first. */
   readonly judgmentQuality: JudgmentQuality | null;
   /** Those of right and wrong beginnings of solutions; null before the first step that pays step judgments. */
-  readonly stepCounts: ClassCounts | null;
+  readonly stepCounts: StepCounts | null;
   /** Solutions of the generator steps since the last verifier step; empty where none are kept. */
   readonly pool: readonly PooledSolution[];
   /** Records of the files that were gone through. */
@@ -59,7 +60,7 @@ export const tangoStateSchema = z.object({
     wrong: z.number(),
     wrongFlagged: z.number(),
   }).nullable().default(null),
-  stepCounts: classCountsSchema.nullable().default(null),
+  stepCounts: z.array(classCountsSchema).nullable().default(null),
   pool: z.array(pooledSolutionSchema).default([]),
   problemPosition: countSchema,
 });
