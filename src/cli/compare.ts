@@ -30,6 +30,7 @@ import { describeTangoSteps } from "./progress/tango_progress.ts";
 import {
   addSeedlessConfigOptions,
   type ConfigOptions,
+  DEFAULT_CONFIG,
   parseCount,
   parseNumber,
   refuseWithResume,
@@ -50,7 +51,7 @@ interface CompareOptions extends ConfigOptions {
 
 /** Adds the command. */
 export function register(program: Command): void {
-  const command = addSeedlessConfigOptions(program.command("compare"), "configs/last-letter.yaml")
+  const command = addSeedlessConfigOptions(program.command("compare"), DEFAULT_CONFIG)
     .description(
       "Trains arms, which are named changes of one configuration, over the same seeds, and compares them at " +
         "equal generator steps and at equal training seconds.",

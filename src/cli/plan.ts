@@ -15,7 +15,7 @@ import { withStandIns } from "../run/plan/stand_ins.ts";
 import { RunFolder } from "../run/store/run_folder.ts";
 import { UserError } from "../base/user_error.ts";
 import { addExamples } from "./examples.ts";
-import { configOption, expectBeside, parseCount, setOption } from "./run_options.ts";
+import { configOption, DEFAULT_CONFIG, expectBeside, parseCount, setOption } from "./run_options.ts";
 
 interface PlanOptions extends Pick<ConfigOverrides, "set"> {
   readonly config: string;
@@ -37,7 +37,7 @@ export function register(program: Command): void {
       "Predicts what a run takes on some GPUs: time, memory, waiting, bytes exchanged; with both policies on " +
         "every rank, and with some ranks for each. Nothing is computed; see docs/scaling.md for how.",
     )
-    .addOption(configOption("configs/last-letter.yaml"))
+    .addOption(configOption(DEFAULT_CONFIG))
     .addOption(setOption())
     .option("--run <folder>", "take configuration and lengths from this run, and compare with it")
     .option("--ranks <number>", "GPUs", parseCount, 1)
@@ -64,7 +64,7 @@ export function register(program: Command): void {
     "deno task plan --gpu rtx4090 --ranks 2": "two GPUs of a desktop",
     "deno task plan --gpu h100 --config configs/qwen2.5-1.5b.yaml --set generator.model=Qwen2.5-1.5B --problem-tokens 250 --judgment-tokens 500":
       "a run of which nothing is fetched yet",
-    "deno task plan --gpu mine.yaml --run runs/last-letter-001": "how far off the prediction is",
+    "deno task plan --gpu mine.yaml --run runs/chains-001": "how far off the prediction is",
   });
 }
 

@@ -6,6 +6,9 @@ import { cacheDtypes } from "../gpu/tensor.ts";
 import type { ConfigOverrides } from "../run/config/load_config.ts";
 import { frozenDtypes } from "../run/config/shared_schema.ts";
 
+/** What is trained, compared and planned when nothing is said: the embedded task whose answers follow from its steps. */
+export const DEFAULT_CONFIG = "configs/chains.yaml";
+
 /** What `addConfigOptions` makes commander collect. */
 export interface ConfigOptions extends ConfigOverrides {
   readonly config: string;

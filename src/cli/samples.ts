@@ -56,7 +56,7 @@ export function register(program: Command): void {
     .action(samples);
   addExamples(command, {
     "deno task samples": "the newest samples of the newest run",
-    "deno task samples runs/last-letter-001 --where correct judged-wrong":
+    "deno task samples runs/chains-001 --where correct judged-wrong":
       "right solutions that the verifier took for wrong",
     "deno task samples --where wrong judged-correct --phase generator --text":
       "wrong solutions that passed, word for word",

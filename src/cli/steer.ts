@@ -41,7 +41,7 @@ export function register(program: Command): void {
     .action(steer);
   addExamples(command, {
     "deno task steer pause": "the newest run waits after its step",
-    "deno task steer change --run runs/last-letter-001 --set rollout.temperature=0.8":
+    "deno task steer change --run runs/chains-001 --set rollout.temperature=0.8":
       "holds from its next step on",
   });
 }

@@ -20,13 +20,13 @@ import type { TangoRun } from "../run/tango/tango_run.ts";
 import { describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
 import { describeTangoSteps } from "./progress/tango_progress.ts";
-import { addConfigOptions, ranksOption, resumeOption } from "./run_options.ts";
+import { addConfigOptions, DEFAULT_CONFIG, ranksOption, resumeOption } from "./run_options.ts";
 import { addTraceOptions } from "./trace_options.ts";
 import { runTraining, type TrainingCommand, type TrainingOptions } from "./training_command.ts";
 
 /** Adds the command. */
 export function register(program: Command): void {
-  const command = addConfigOptions(program.command("train"), "configs/last-letter.yaml")
+  const command = addConfigOptions(program.command("train"), DEFAULT_CONFIG)
     .description("Trains a generator and a verifier together; leaves a run folder with a report.")
     .addOption(resumeOption())
     .addOption(ranksOption())

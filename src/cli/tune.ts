@@ -14,7 +14,7 @@ import { planTangoMemory } from "../run/memory/tango_memory_plan.ts";
 import { tune } from "../run/tuning/tune.ts";
 import { describeDevice } from "../gpu/describe_device.ts";
 import { addExamples } from "./examples.ts";
-import { addModelOptions, configOption, expectBeside, setOption } from "./run_options.ts";
+import { addModelOptions, configOption, DEFAULT_CONFIG, expectBeside, setOption } from "./run_options.ts";
 import { type GpuChoice, withGpu } from "./with_gpu.ts";
 
 interface TuneCommandOptions extends GpuChoice, Pick<ConfigOverrides, "set"> {
@@ -32,7 +32,7 @@ export function register(program: Command): void {
       "Shows which variants of the kernels are fastest on this device for the shapes of a run, and measures those " +
         "that are not known. Runs do so by themselves when they first start.",
     )
-    .addOption(configOption("configs/last-letter.yaml").conflicts("model"))
+    .addOption(configOption(DEFAULT_CONFIG).conflicts("model"))
     .addOption(setOption().conflicts("model"))
     .option("--model <folder>", "instead of a run, only sampling from this model (or .gguf file)")
     .option("--redo", "measure again what is known")

@@ -1,5 +1,5 @@
 """GRPO with the SDK of Tinker on the embedded task, from token ids alone, in as many steps and samples as
-`./tango train --steps 20`. Saves the adapter, which main.ts measures on 512 other problems: that one of those is among the 640 here has a chance
+`./tango train --config configs/last-letter.yaml --steps 20`. Saves the adapter, which main.ts measures on 512 other problems: that one of those is among the 640 here has a chance
 below one in a million. Needs `tinker`.
 """
 

@@ -101,11 +101,11 @@ export function register(program: Command): void {
     .addOption(gpuIndexOption())
     .action(bank);
   addExamples(command, {
-    "deno task bank make --run runs/last-letter-001 --run runs/last-letter-002 --problems 256 --output bank.jsonl":
+    "deno task bank make --run runs/chains-001 --run runs/last-letter-002 --problems 256 --output bank.jsonl":
       "solutions of both runs' first, middle and last generators, of the warm start, and with the task's mistakes",
     "deno task bank make --run runs/chains-001 --minimum-steps 6 --maximum-steps 8 --set generator.max_response_length=160 --output long.jsonl":
       "of longer problems than the run was trained on",
-    "deno task bank judge --bank bank.jsonl --run runs/last-letter-001 --run runs/last-letter-002 --samples 4":
+    "deno task bank judge --bank bank.jsonl --run runs/chains-001 --run runs/last-letter-002 --samples 4":
       "every verifier checkpoint of both runs, 4 critiques of each solution",
     "deno task bank judge --bank bank.jsonl --model weights/last-letter/verifier-format":
       "another verifier on the same bank; what was judged before stays in the tables",

@@ -122,18 +122,18 @@ export function register(program: Command): void {
     .action(evaluate);
   addExamples(command, {
     "deno task eval --model weights/last-letter/generator": "greedy accuracy of the warm start",
-    "deno task eval --model runs/last-letter-001/generator --k 8": "mean@8, pass@k and maj@k",
-    "deno task eval --run runs/last-letter-001 --verifier --k 8 --critiques 4":
+    "deno task eval --model runs/chains-001/generator --k 8": "mean@8, pass@k and maj@k",
+    "deno task eval --run runs/chains-001 --verifier --k 8 --critiques 4":
       "the same, and what the run's own verifier chooses of the 8",
-    "deno task eval --run runs/last-letter-001 --verifier --rewrites 2":
+    "deno task eval --run runs/chains-001 --verifier --rewrites 2":
       "what is right when solutions are rewritten from the first step that the verifier flags",
-    "deno task eval --run runs/last-letter-001 --checkpoint 40":
+    "deno task eval --run runs/chains-001 --checkpoint 40":
       "the generator as it was after step 40",
     "deno task eval --model runs/gsm8k-001/generator --data gsm8k.jsonl --k 8":
       "the same on a file of problems, with the run's own prompts",
     "deno task eval --model runs/mine/generator --data exam.csv --columns question=task answer=result":
       "on a file whose columns have names of their own",
-    "deno task eval --policy verifier --model runs/last-letter-001/verifier --generator runs/last-letter-001/generator":
+    "deno task eval --policy verifier --model runs/chains-001/verifier --generator runs/chains-001/generator":
       "how well the verifier judges that generator's fresh solutions",
     "deno task eval --policy verifier --model runs/gsm8k-001/verifier --data ProcessBench/gsm8k.json":
       "whether the verifier finds the first wrong step of written solutions",

@@ -24,9 +24,9 @@ const said = new Map<string, string>();
 
 /** What runs are started from when nothing else is said. */
 export const DEFAULT_PRESETS: Readonly<Record<RunKind, string>> = {
-  train: "last-letter",
+  train: "chains",
   sft: "last-letter-generator-sft",
-  compare: "last-letter",
+  compare: "chains",
 };
 
 /** All presets by name, the default ones first; a broken one is left out, which is said on standard error. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import fc from "fast-check";
 import { camelCased } from "../../../src/base/camel_cased.ts";
+import { DEFAULT_CONFIG } from "../../../src/cli/run_options.ts";
 import { countGeneratorSteps, stepsToReach } from "../../../src/rl/schedule/tango_schedule.ts";
 import { type Arm, DEFAULT_ARMS, loadArms } from "../../../src/run/compare/arms.ts";
 import { planComparison, requireModels } from "../../../src/run/compare/comparison.ts";
@@ -191,7 +192,7 @@ Deno.test("arms: weights that are not there are said before any run", () => {
 });
 
 Deno.test("arms: every shipped file goes with the default configuration", () => {
-  const base = loadBaseConfig("configs/last-letter.yaml");
+  const base = loadBaseConfig(DEFAULT_CONFIG);
   const files = [...Deno.readDirSync("configs/arms")].map(({ name }) => join("configs/arms", name));
   assert.ok(files.includes(DEFAULT_ARMS));
   for (const file of files) requireModels(loadArms(file, base));

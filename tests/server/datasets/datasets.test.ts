@@ -119,13 +119,13 @@ Deno.test("data sets: what is no data, is there already, or is in use is refused
         ["PUT", "/api/datasets/mine/.hidden.csv", CSV, 422],
         ["PUT", "/api/datasets/mine/..%2Fa.csv", CSV, 422],
         ["PUT", "/api/datasets/..%2Fmine/a.csv", CSV, 422],
-        ["PUT", "/api/datasets/word-problems/a.csv", CSV, 409],
+        ["PUT", "/api/datasets/short-word-problems/a.csv", CSV, 409],
         ["PUT", "/api/datasets/mine/b.csv", undefined, 400],
         ["GET", "/api/datasets/none/preview", undefined, 404],
         ["GET", "/api/datasets/mine/preview?file=../a.csv", undefined, 404],
         ["POST", "/api/datasets/mine/check", { format: "gsm8k", columns: { question: "q" } }, 422],
         ["POST", "/api/datasets/mine/check", { columns: { answer: "Result" } }, 422],
-        ["DELETE", "/api/datasets/word-problems", undefined, 409],
+        ["DELETE", "/api/datasets/short-word-problems", undefined, 409],
       ] as const
     ) {
       const found = await send(method, path, body);
@@ -187,7 +187,7 @@ Deno.test("data sets: one is fetched from the Hub, read, and kept apart from a p
       assert.match((await until("owner/sums")).pull.error, /lists a program loader\.py/);
       assert(!exists(join(path, "loader.py")));
       await send("PUT", "/api/datasets/mine/sums.csv", CSV);
-      for (const id of ["owner/mine", "owner/word-problems", "../mine", "/etc"]) {
+      for (const id of ["owner/mine", "owner/short-word-problems", "../mine", "/etc"]) {
         const { status, answer } = await fetching({ id });
         assert.deepEqual([status, answer.field], [id.startsWith("owner") ? 409 : 422, "id"], id);
       }

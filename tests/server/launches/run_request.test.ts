@@ -43,7 +43,7 @@ Deno.test("start: all that is wrong with a request is said at once", async () =>
       "steps",
       "ranks",
     ]);
-    assert.equal(listPresets()[0].name, "last-letter");
+    assert.equal(listPresets()[0].name, "chains");
   });
 });
 
