@@ -15,7 +15,13 @@ import { withStandIns } from "../run/plan/stand_ins.ts";
 import { RunFolder } from "../run/store/run_folder.ts";
 import { UserError } from "../base/user_error.ts";
 import { addExamples } from "./examples.ts";
-import { configOption, DEFAULT_CONFIG, expectBeside, parseCount, setOption } from "./run_options.ts";
+import {
+  configOption,
+  DEFAULT_CONFIG,
+  expectBeside,
+  parseCount,
+  setOption,
+} from "./run_options.ts";
 
 interface PlanOptions extends Pick<ConfigOverrides, "set"> {
   readonly config: string;

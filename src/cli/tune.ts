@@ -14,7 +14,13 @@ import { planTangoMemory } from "../run/memory/tango_memory_plan.ts";
 import { tune } from "../run/tuning/tune.ts";
 import { describeDevice } from "../gpu/describe_device.ts";
 import { addExamples } from "./examples.ts";
-import { addModelOptions, configOption, DEFAULT_CONFIG, expectBeside, setOption } from "./run_options.ts";
+import {
+  addModelOptions,
+  configOption,
+  DEFAULT_CONFIG,
+  expectBeside,
+  setOption,
+} from "./run_options.ts";
 import { type GpuChoice, withGpu } from "./with_gpu.ts";
 
 interface TuneCommandOptions extends GpuChoice, Pick<ConfigOverrides, "set"> {

@@ -127,8 +127,7 @@ export function register(program: Command): void {
       "the same, and what the run's own verifier chooses of the 8",
     "deno task eval --run runs/chains-001 --verifier --rewrites 2":
       "what is right when solutions are rewritten from the first step that the verifier flags",
-    "deno task eval --run runs/chains-001 --checkpoint 40":
-      "the generator as it was after step 40",
+    "deno task eval --run runs/chains-001 --checkpoint 40": "the generator as it was after step 40",
     "deno task eval --model runs/gsm8k-001/generator --data gsm8k.jsonl --k 8":
       "the same on a file of problems, with the run's own prompts",
     "deno task eval --model runs/mine/generator --data exam.csv --columns question=task answer=result":
