@@ -41,7 +41,7 @@ export function register(program: Command): void {
     .option("--json", "print JSON lines: pieces of text as they come, and at last the judgments")
     .action(verify);
   addExamples(command, {
-    `deno task verify --run runs/chains-001 "ann has 7 pens. ann's pal bob has 3 more. how many has bob"`:
+    'deno task verify --run runs/chains-001 "ann has 7 pens. ann\'s pal bob has 3 more. how many has bob"':
       "the generator's solution and the verifier's critique",
     'deno task verify --checkpoint 40 --solution "<think><step>cat:t</step></think><answer>\\boxed{t}</answer>" "cat"':
       "what the verifier said after step 40 of a solution of your own",
