@@ -106,8 +106,12 @@ export function makeApp(
   const app = new OpenAPIHono<Asking>();
   const reads = new RateLimit(RATES.reads);
   const changes = new RateLimit(RATES.changes);
+  const entered = new WeakSet<Request>();
   app.use(async (context, next) => {
     const { raw: request, path } = context.req;
+    // The router takes the path "/*" for its own pattern, and comes here twice.
+    if (entered.has(request)) return await next();
+    entered.add(request);
     const isReading = request.method === "GET" || request.method === "HEAD";
     const isOpenAi = isOpenAiPath(path);
     const isOfModels = isOpenAi || isTinkerPath(path);

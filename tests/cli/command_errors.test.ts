@@ -98,7 +98,7 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
     ["plan --gpu h100 --judgment-tokens 4", /says nothing without --problem-tokens/],
     [
       "plan --gpu h100 --set verifier=null --critique-tokens 4",
-      /are of a verifier, and configs\/last-letter\.yaml has none/,
+      /are of a verifier, and configs\/chains\.yaml has none/,
     ],
   ],
   bank: [
