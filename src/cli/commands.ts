@@ -29,6 +29,10 @@ export const COMMANDS: Readonly<Record<string, CommandSource>> = {
     summary: "fetch a model or a data set from the Hugging Face Hub",
     load: () => import("./pull/pull.ts"),
   },
+  problems: {
+    summary: "write the word problems that some configurations train on",
+    load: () => import("./problems.ts"),
+  },
   chat: { summary: "talk with a saved model", load: () => import("./chat.ts") },
   compare: {
     summary:

@@ -6,8 +6,8 @@ import {
   PARTS,
   type WordProblem,
   wordProblems,
-} from "../../configs/problems/grammar.ts";
-import { trainTokenizer } from "../../configs/problems/train_tokenizer.ts";
+} from "../../src/data/word_problems/grammar.ts";
+import { trainTokenizer } from "../../src/data/word_problems/train_tokenizer.ts";
 import { Tokenizer } from "../../src/model/tokenizer/tokenizer.ts";
 
 const SIZES = { train: 2100, validation: 128, newNumbers: 256, newWordings: 256 };

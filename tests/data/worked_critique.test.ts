@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { corruptWork } from "../../src/data/corrupt_work.ts";
 import { workedCritique } from "../../src/data/worked_critique.ts";
-import { wordProblems } from "../../configs/problems/grammar.ts";
+import { wordProblems } from "../../src/data/word_problems/grammar.ts";
 import { RandomStream } from "../../src/random/philox.ts";
 
 /** Random numbers from a list, the last one again and again. */

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { writeWordProblems } from "../../configs/problems/make_word_problems.ts";
+import { writeWordProblems } from "../../src/data/word_problems/write_word_problems.ts";
 import type { Split } from "../../src/data/split.ts";
 import { normalized } from "../../src/data/files/record_filter.ts";
 import type { DataEntry } from "../../src/run/config/data_schema.ts";

@@ -4,11 +4,7 @@
  * most frequent pairs inside words. Digits stay single.
  */
 
-import {
-  characterTokenizer,
-  characterTokenizerConfig,
-  vocabularyTokens,
-} from "../../src/data/vocabulary.ts";
+import { characterTokenizer, characterTokenizerConfig, vocabularyTokens } from "../vocabulary.ts";
 
 /** Where texts are cut before pairs are merged: words with the space before them, digits, white space, other signs. */
 const PIECE = String.raw` ?[A-Za-z]+|\d|\s+|[^\sA-Za-z\d]`;

@@ -3,12 +3,9 @@
  * (told as training's are) and new-wordings.jsonl (told in sentences of which training has none), and beside them a
  * tokenizer made from the training problems, for models that begin with random weights. The same seed and numbers
  * give the same files.
- *
- *   deno run -A configs/problems/make_word_problems.ts [--train 16384] [--seed 0] [--folder data/word-problems]
  */
 
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { type Part, wordProblems } from "./grammar.ts";
 import { trainTokenizer } from "./train_tokenizer.ts";
 
@@ -48,33 +45,5 @@ export function writeWordProblems({ folder, train, seed }: Order): void {
   }
   for (const [name, content] of Object.entries(trainTokenizer(texts, TOKENS))) {
     Deno.writeTextFileSync(join(folder, "tokenizer", name), JSON.stringify(content));
-  }
-}
-
-function orderOf(args: readonly string[]): Order {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      train: { type: "string", default: "16384" },
-      seed: { type: "string", default: "0" },
-      folder: { type: "string", default: "data/word-problems" },
-    },
-  });
-  const whole = (key: "train" | "seed", least: number) => {
-    const number = Number(values[key]);
-    if (Number.isSafeInteger(number) && number >= least) return number;
-    throw new Error(`--${key}: found ${values[key]}, expected a whole number from ${least} up`);
-  };
-  return { folder: values.folder, train: whole("train", 1), seed: whole("seed", 0) };
-}
-
-if (import.meta.main) {
-  try {
-    const order = orderOf(Deno.args);
-    writeWordProblems(order);
-    console.log(`${order.train} problems to train on, and those held out, are in ${order.folder}`);
-  } catch (error) {
-    console.error(`make_word_problems: ${(error as Error).message}`);
-    Deno.exit(2);
   }
 }

@@ -3,8 +3,8 @@
  * numbers, people and things make a problem of it. The solution is one calculation a step, such as `12+7=19`.
  */
 
-import { splitOf } from "../../src/data/split.ts";
-import { RandomStream } from "../../src/random/philox.ts";
+import { splitOf } from "../split.ts";
+import { RandomStream } from "../../random/philox.ts";
 import { type Kind, PEOPLE, type Theme, themes, THINGS } from "./themes.ts";
 
 /** The parts of the problems. `newNumbers` is told in `train`'s wordings, `newWordings` in words that no other part has. */

@@ -1,0 +1,36 @@
+/** `deno task problems`: writes the word problems that come with no file. */
+
+import { type Command, Option } from "commander";
+import { writeWordProblems } from "../data/word_problems/write_word_problems.ts";
+import { addExamples } from "./examples.ts";
+import { parseCount, parseWholeNumber } from "./run_options.ts";
+
+interface ProblemsOptions {
+  readonly train: number;
+  readonly seed: number;
+  readonly folder: string;
+}
+
+/** Adds the command. */
+export function register(program: Command): void {
+  const command = program.command("problems")
+    .description(
+      "Writes word problems with worked solutions, those held out, and a tokenizer made from them. " +
+        "The same numbers give the same files.",
+    )
+    .addOption(
+      new Option("--train <number>", "problems to train on").argParser(parseCount).default(16384),
+    )
+    .addOption(
+      new Option("--seed <number>", "seed of everything random").argParser(parseWholeNumber)
+        .default(0),
+    )
+    .option("--folder <folder>", "where they go, over what is there", "data/word-problems")
+    .action((order: ProblemsOptions) => {
+      writeWordProblems(order);
+      console.log(
+        `${order.train} problems to train on, and those held out, are in ${order.folder}`,
+      );
+    });
+  addExamples(command, { "deno task problems": "what configs/word-problems.yaml trains on" });
+}
