@@ -18,6 +18,7 @@ import { type Critique, type ProblemSource, type Solution, solve } from "./respo
 import { generatorReward } from "./reward/rewards.ts";
 import type { AdvantageEstimator } from "./advantage/scored_response.ts";
 import {
+  constantJudgments,
   dealtJudgments,
   type JudgmentSource,
   needsVerifier,
@@ -57,6 +58,8 @@ export interface GeneratorStepOptions<Problem> extends LearningOptions {
     readonly estimator: AdvantageEstimator;
     readonly process: ProcessForm;
     readonly oracleAccuracy: number;
+    /** Solutions that the verifier judges; the steps of a right one that it does not count as CORRECT. */
+    readonly judged: "all" | "wrong";
     readonly outcomeWeight: number;
     readonly processWeight: number;
   };
@@ -142,6 +145,7 @@ export async function generatorStep<Problem>(
     count: m,
     sampling: options.verifierSampling,
     solutions: batchSize * groupSize,
+    judgesRight: advantage.judged === "all",
     asTheyCome: rollout.maximumGenerationBatches === 1,
   });
   let solutionTokens = 0;
@@ -162,6 +166,7 @@ export async function generatorStep<Problem>(
   const critiques = judging
     ? await during("verification", () => judging.critiquesOf(solutions))
     : [];
+  const critiquesBy = Map.groupBy(critiques, ({ solution }) => solution);
   const groups = solutions.map((_, i) => Math.floor(i / groupSize));
   const valued = options.judgments === "prefix"
     ? await during(
@@ -173,9 +178,11 @@ export async function generatorStep<Problem>(
     valueChanges(valued.values, solutions.map(({ correct }) => correct), groups);
   const judged = changes
     ? changes.map((own, i) => own.slice(0, solutions[i].parsed.steps.length))
-    : judge(source, solutions, critiques, options);
-  // Changes of value are made of outcomes: how they agree with them would say nothing.
-  const judgmentQuality = !valued && judged.some((one) => one !== null)
+    : judge(source, solutions, critiquesBy, options);
+  // Changes of value are made of outcomes: how they agree with them would say nothing. So would judgments that right
+  // solutions have from their answers.
+  const isMeasured = !valued && !(judging && advantage.judged === "wrong");
+  const judgmentQuality = isMeasured && judged.some((one) => one !== null)
     ? updateJudgmentQuality(
       options.judgmentQuality,
       solutions.map(({ correct }, i) => ({ isCorrect: correct, judgments: judged[i] })),
@@ -183,11 +190,11 @@ export async function generatorStep<Problem>(
     : options.judgmentQuality;
   const alpha = options.alphaIsEarned ? earnedAlpha(options.alpha, judgmentQuality) : options.alpha;
   const credited = options.judgments === "permuted"
-    ? dealtJudgments(judged, groups, options.sampling)
+    ? dealt(judged, solutions, groups, options)
     : judged;
   const expected = expectedStepsOf(source, solutions, groups, options);
   const rewarded = solutions.map((solution, i) => {
-    const own = critiques.slice(i * m, (i + 1) * m);
+    const own = critiquesBy.get(solution) ?? [];
     const reward = generatorReward({
       correctness: scoredSolutions[i].correctness,
       formatScore: solution.formatScore,
@@ -203,7 +210,7 @@ export async function generatorStep<Problem>(
       critiques: own,
       reward: {
         outcome: reward.outcome + penalty,
-        steps: stepRewardsOf(reward.steps, credited[i], options),
+        steps: stepRewardsOf(own.length > 0 ? reward.steps : null, credited[i], options),
       },
       stepEndTokens: lastTokenOfSpans(solution.tokenTexts, solution.parsed.steps),
       judgments: credited[i],
@@ -247,22 +254,41 @@ export async function generatorStep<Problem>(
 function judge<Problem>(
   source: ProblemSource<Problem>,
   solutions: readonly Solution<Problem>[],
-  critiques: readonly Critique<Problem>[],
-  { judgments, advantage, rollout, sampling }: GeneratorStepOptions<Problem>,
+  critiquesBy: ReadonlyMap<Solution<Problem>, readonly Critique<Problem>[]>,
+  { judgments, advantage, sampling }: GeneratorStepOptions<Problem>,
 ): StepJudgments[] {
   if (judgments === null || judgments === "prefix") return solutions.map(() => null);
-  const m = rollout.verificationsPerSolution;
-  const judgeable = solutions.map(({ problem, parsed: { steps } }, i) => ({
-    stepCount: steps.length,
-    critiques: critiques.slice(i * m, (i + 1) * m).map(({ parsed }) => parsed),
-    trueLabels() {
-      if (source.labelSteps) return source.labelSteps(problem, steps.map(({ text }) => text));
-      throw new Error(`${source.sourceName(problem)} has no true labels of steps`);
-    },
-  }));
+  const judgeable = solutions.map((solution) => {
+    const { problem, parsed: { steps } } = solution;
+    return {
+      stepCount: steps.length,
+      critiques: critiquesBy.get(solution)?.map(({ parsed }) => parsed) ?? [],
+      trueLabels() {
+        if (source.labelSteps) return source.labelSteps(problem, steps.map(({ text }) => text));
+        throw new Error(`${source.sourceName(problem)} has no true labels of steps`);
+      },
+    };
+  });
   const { seed, step } = sampling;
-  const { oracleAccuracy } = advantage;
-  return stepJudgments(judgeable, { source: judgments, oracleAccuracy, seed, step });
+  const { oracleAccuracy, judged } = advantage;
+  const told = stepJudgments(judgeable, { source: judgments, oracleAccuracy, seed, step });
+  return told.map((own, i) =>
+    needsVerifier(judgments) && judged === "wrong" && solutions[i].correct
+      ? constantJudgments(judgeable[i].stepCount)
+      : own
+  );
+}
+
+/** The verifier's judgments dealt out at random; those that right solutions have from their answers stay. */
+function dealt<Problem>(
+  judged: readonly StepJudgments[],
+  solutions: readonly Solution<Problem>[],
+  groups: readonly number[],
+  { advantage, sampling }: GeneratorStepOptions<Problem>,
+): StepJudgments[] {
+  const stays = solutions.map(({ correct }) => correct && advantage.judged === "wrong");
+  const dealt = dealtJudgments(judged.map((own, i) => stays[i] ? null : own), groups, sampling);
+  return dealt.map((own, i) => stays[i] ? judged[i] : own);
 }
 
 /**
@@ -311,14 +337,14 @@ function expectedStepsOf<Problem>(
  * are not, whose sum is what the whole solution changes.
  */
 function stepRewardsOf<Problem>(
-  critiqued: readonly number[],
+  critiqued: readonly number[] | null,
   judgments: StepJudgments,
   options: GeneratorStepOptions<Problem>,
 ): readonly number[] {
   if (judgments === null) return [];
   if (options.advantage.process !== "sum-to-go" || options.judgments === "prefix") return judgments;
   // The mean of the critiques' own quotients: the published order of operations, to the last bit.
-  if (options.judgments === "verifier") return critiqued;
+  if (options.judgments === "verifier" && critiqued) return critiqued;
   return judgments.map((judgment) => judgment / judgments.length);
 }
 

@@ -20,6 +20,8 @@ export interface JudgingOptions {
   readonly sampling: Sampling;
   /** Solutions that will be judged at most. */
   readonly solutions: number;
+  /** Whether right solutions are judged too. */
+  readonly judgesRight: boolean;
   /** Whether the solutions that `listener` hears of are the very ones to be judged. */
   readonly asTheyCome: boolean;
 }
@@ -47,7 +49,7 @@ export class Judging<Problem> {
     const isApart = !ranks.includes(generator.engine.ranks[0]);
     this.listener = options.asTheyCome && isApart
       ? {
-        assign: (rollout) => this.#assign(rollout),
+        assign: (rollout, correct) => this.#judges(correct) ? this.#assign(rollout) : null,
         hear: (solution, place, judge) => {
           if (judge === all.rank) this.#begin(solution, place, generator.maximumResponse);
         },
@@ -58,17 +60,25 @@ export class Judging<Problem> {
     this.#given = new Map(turned.map((rank) => [rank, 0]));
   }
 
-  /** The critiques of all solutions; those of one solution follow one another. All ranks call it. */
+  /** The critiques of all solutions that are judged; those of one solution follow one another. All ranks call it. */
   async critiquesOf(solutions: readonly Solution<Problem>[]): Promise<Critique<Problem>[]> {
     const { verifier, source, options: { count, sampling } } = this;
-    if (this.listener === null) return await verify(verifier, source, solutions, count, sampling);
+    if (this.listener === null) {
+      const judges = ({ correct }: Solution<Problem>) => this.#judges(correct);
+      return await verify(verifier, source, solutions, count, sampling, judges);
+    }
     const found = await gatherOutcomes(verifier.engine.all, () => this.#finish());
     const byPlace = new Map(found.flat());
     return solutions.flatMap((solution, place) => {
+      const group = byPlace.get(place);
+      if (!group) return [];
       const asked = askVerifier(verifier, source, solution);
-      const group = byPlace.get(place) ?? [];
       return group.map((sampled) => readCritique(verifier, solution, asked, sampled));
     });
+  }
+
+  #judges(correct: boolean): boolean {
+    return !correct || this.options.judgesRight;
   }
 
   /** The rank with the fewest tokens so far. */

@@ -67,8 +67,8 @@ export interface Critique<Problem> {
 
 /** Told of solutions one by one, in any order, before all of them are there. */
 export interface SolutionListener<Problem> {
-  /** The rank that is to judge a solution; asked on the rank that sampled it. */
-  assign(rollout: RolloutResponse): number;
+  /** The rank that is to judge a solution, null if none is; asked on the rank that sampled it. */
+  assign(rollout: RolloutResponse, correct: boolean): number | null;
   /** @param place of the solution among all */
   hear(solution: Solution<Problem>, place: number, judge: number): void;
 }
@@ -116,7 +116,7 @@ export async function solve<Problem>(
         const { rollout } = sampled;
         const correct = await source.isCorrect(problem, texts(rollout).parsed.answer);
         const place = rollout.sequenceId - firstSequence;
-        tell({ ...sampled, place, correct, judge: listener && listener.assign(rollout) });
+        tell({ ...sampled, place, correct, judge: listener && listener.assign(rollout, correct) });
       };
       try {
         await respond(engine, generator, own, sampling, {
@@ -225,23 +225,31 @@ function remembered<Key, Value>(make: (key: Key) => Value): (key: Key) => Value 
   };
 }
 
-/** Samples `count` critiques of each solution; those of one solution follow one another. */
+/**
+ * Samples `count` critiques of each solution; those of one solution follow one another.
+ *
+ * @param judges whether a solution is judged; which others are does not change its critiques
+ */
 export async function verify<Problem>(
   verifier: Policy<VerifierTemplate>,
   source: ProblemSource<Problem>,
   solutions: readonly Solution<Problem>[],
   count: number,
   sampling: ToldSampling,
+  judges: (solution: Solution<Problem>) => boolean = () => true,
 ): Promise<Critique<Problem>[]> {
-  const asked = solutions.map((solution) => askVerifier(verifier, source, solution));
+  const judged = solutions
+    .map((solution, place) => ({ solution, place }))
+    .filter(({ solution }) => judges(solution))
+    .map((one) => ({ ...one, asked: askVerifier(verifier, source, one.solution) }));
   const groups = await shareOut(
     verifier.engine,
-    requests(asked.map(({ prompt }) => prompt), count),
+    judged.flatMap(({ asked: { prompt }, place }) => requests([prompt], count, place * count)),
     (request) => mostTokens(verifier, request),
     (engine, own) => respond(engine, verifier, own, sampling),
   );
-  return groups.flatMap((group, s) =>
-    group.map((sampled) => readCritique(verifier, solutions[s], asked[s], sampled))
+  return groups.flatMap((group, j) =>
+    group.map((sampled) => readCritique(verifier, judged[j].solution, judged[j].asked, sampled))
   );
 }
 

@@ -7,6 +7,12 @@ import {
   type ReweightScale,
   updateClassCounts,
 } from "./advantage/class_reweighting.ts";
+import {
+  type JudgmentQuality,
+  type OutcomeOfJudged,
+  updateJudgmentQuality,
+} from "./advantage/judgment_quality.ts";
+import { critiquedJudgments } from "./advantage/step_judgments.ts";
 import { Judging } from "./judging.ts";
 import { type Learned, learnFrom, type LearningOptions } from "./learn_from.ts";
 import { outcomeAdvantages } from "./advantage/outcome_advantages.ts";
@@ -39,7 +45,11 @@ export interface VerifierStepOptions<Problem> extends LearningOptions {
     /** Which judgment of a solution is paid. */
     readonly verifierJudgment: PaidJudgment;
   };
-  readonly advantage: { readonly estimator: AdvantageEstimator };
+  readonly advantage: {
+    readonly estimator: AdvantageEstimator;
+    /** Solutions that the verifier judges in generator steps. */
+    readonly judged: "all" | "wrong";
+  };
   readonly classReweighting: {
     readonly method: ReweightMethod;
     readonly decay: number;
@@ -49,6 +59,8 @@ export interface VerifierStepOptions<Problem> extends LearningOptions {
   readonly earlier: readonly Solution<Problem>[];
   /** How step judgments are paid; null: they are not. */
   readonly steps: StepPay | null;
+  /** The moving averages so far; null before anything was judged. */
+  readonly judgmentQuality: JudgmentQuality | null;
   readonly sampling: Sampling;
   /** Sampling of the solutions to judge. */
   readonly generatorSampling: Sampling;
@@ -90,6 +102,8 @@ export interface VerifierStepResult<Problem> extends Learned {
   /** The moving averages after this step. */
   readonly classCounts: ClassCounts;
   readonly coefficients: ClassCoefficients;
+  /** The moving averages after this step; null where generator steps measure them. */
+  readonly judgmentQuality: JudgmentQuality | null;
   /** Null where they are not paid. */
   readonly paidSteps: PaidSteps | null;
 }
@@ -114,6 +128,7 @@ export async function verifierStep<Problem>(
     count: groupSize,
     sampling: options.sampling,
     solutions: earlier.length + problems.length,
+    judgesRight: true,
     asTheyCome: earlier.length === 0,
   });
   const fresh = problems.length === 0
@@ -174,8 +189,17 @@ export async function verifierStep<Problem>(
     ...learned,
     classCounts: counts,
     coefficients,
+    judgmentQuality: advantage.judged === "all"
+      ? null
+      : updateJudgmentQuality(options.judgmentQuality, critiques.map(outcomeOfJudged)),
     paidSteps: paid && paid.steps,
   };
+}
+
+/** What one critique says of the steps of its solution. */
+function outcomeOfJudged({ solution, parsed }: Critique<unknown>): OutcomeOfJudged {
+  const { correct, parsed: { steps } } = solution;
+  return { isCorrect: correct, judgments: critiquedJudgments([parsed], steps.length) };
 }
 
 /**

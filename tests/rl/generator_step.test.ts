@@ -44,6 +44,7 @@ function stepOptions(changes: Partial<GeneratorStepOptions<string>>): GeneratorS
       estimator: "grpo",
       process: "sum-to-go",
       oracleAccuracy: 1,
+      judged: "all",
       outcomeWeight: 1,
       processWeight: 1,
     },

@@ -147,6 +147,7 @@ async function generatorStepOf(gpu: Gpu, config: TangoConfig): Promise<void> {
         estimator: "grpo",
         process: "sum-to-go",
         oracleAccuracy: 1,
+        judged: "all",
         outcomeWeight: 1,
         processWeight: 1,
       },

@@ -82,6 +82,9 @@ export const rolloutSchema = section({
   temperature: realNumber({ above: 0 }).default(1).describe(
     "Responses are sampled from softmax(logits / temperature).",
   ),
+  judging_temperature: realNumber({ minimum: 0 }).nullable().default(null).describe(
+    "That of the critiques that generator steps go by; 0 takes the likeliest tokens, null the same as elsewhere.",
+  ),
   top_k: wholeNumber({ minimum: 0 }).default(0).describe(
     "Only the k likeliest tokens are sampled from; 0 means all.",
   ),
@@ -181,6 +184,9 @@ export const advantageSchema = section({
     .describe(
       "Who judges the steps: the verifier; the same dealt out at random within each group; nobody, all are CORRECT; the task's true labels; or with `prefix` the generator itself, which goes on from their ends: a step's judgment is by how much it changes the share of right answers (VinePPO). The last three need no verifier.",
     ),
+  judged: oneOf(["all", "wrong"]).default("all").describe(
+    "Solutions that the verifier judges in generator steps: `all`, as published, or, at less cost, the `wrong` ones alone; the steps of a right one then count as CORRECT, and what `earned` goes by is measured in verifier steps.",
+  ),
   oracle_accuracy: realNumber({ above: 0.5, maximum: 1 }).default(1).describe(
     "With judgments oracle: the share of true labels that are told as they are.",
   ),

@@ -134,6 +134,7 @@ export function verifierStepMetrics<Problem>(
     "verifier/class_count_negative": classCounts.negative,
     "verifier/class_coefficient_positive": coefficients.positive,
     "verifier/class_coefficient_negative": coefficients.negative,
+    ...qualityMetric(result.judgmentQuality),
     ...paidStepMetrics(source, result),
     ...lengthMetrics("verifier", critiques.map(({ rollout }) => rollout)),
     ...updateMetrics("verifier", update, learningRate),

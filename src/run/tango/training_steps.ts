@@ -74,6 +74,7 @@ export async function trainGenerator(
     : 0;
   const adamw = adamwOf(config, "generator", step.generatorStep);
   const { source } = problems;
+  const verifierSampling = rolloutSampling(config, streams.verifierRollout, step.globalStep);
   const drawn: DrawnBatch[] = [];
   const draw = (batch: number) => {
     const { position } = problems;
@@ -99,7 +100,10 @@ export async function trainGenerator(
       loss: lossOptions(config, generator.maximumResponse),
       adamw,
       sampling: rolloutSampling(config, streams.generatorRollout, step.globalStep),
-      verifierSampling: rolloutSampling(config, streams.verifierRollout, step.globalStep),
+      verifierSampling: {
+        ...verifierSampling,
+        temperature: rollout.judgingTemperature ?? verifierSampling.temperature,
+      },
       during,
       watched: config.samples_per_step,
     },
@@ -167,6 +171,7 @@ export async function trainVerifier(
       adamw,
       earlier,
       steps: stepPay(config, step, judging),
+      judgmentQuality: judging.judgmentQuality,
       sampling: rolloutSampling(config, streams.verifierRollout, step.globalStep),
       generatorSampling: rolloutSampling(config, streams.generatorRollout, step.globalStep),
       during,
@@ -176,7 +181,7 @@ export async function trainVerifier(
       },
     },
   );
-  const { rewarded } = result;
+  const { rewarded, judgmentQuality } = result;
   const [{ critique }] = rewarded;
   const solutions = new Set(rewarded.map(({ critique }) => critique.solution));
   const solutionTokens = [...solutions].filter((one) => !earlier.includes(one))
@@ -201,6 +206,7 @@ export async function trainVerifier(
     answers: { generator: answered(critique.solution), verifier: answered(critique) },
     judging: {
       ...judging,
+      judgmentQuality: judgmentQuality ?? judging.judgmentQuality,
       classCounts: result.classCounts,
       stepCounts: result.paidSteps?.counts ?? judging.stepCounts,
       pool: [],

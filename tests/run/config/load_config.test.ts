@@ -198,6 +198,21 @@ const refused: [string, string, ConfigOverrides, string][] = [
     "FILE:5: advantage.oracle_accuracy is 0.8; expected 1, because advantage.judgments is verifier.",
   ],
   [
+    "quality that is measured in steps that there are not",
+    MINIMAL + "  trained: false\n" +
+    "advantage: {judged: wrong, alpha: {schedule: earned}}\n",
+    {},
+    'FILE:6: advantage.judged is "wrong"; expected all, because what advantage.alpha.schedule earned ' +
+    "goes by would be measured in verifier steps, and verifier.trained is false.",
+  ],
+  [
+    "verdicts that solutions earn by and do not get",
+    MINIMAL + "advantage: {judged: wrong}\nrewards: {ground_truth_weight: 0.5}\n",
+    {},
+    'FILE:5: advantage.judged is "wrong"; expected all, because with rewards.ground_truth_weight ' +
+    "below 1 each solution earns by its verdict.",
+  ],
+  [
     "judgments that cannot earn",
     MINIMAL + "advantage: {judgments: constant, alpha: {schedule: earned}}\n",
     {},

@@ -101,6 +101,26 @@ Deno.test({
       assertSameFiles(runs.path("batches-apart"), runs.path("batches"), comparedFiles);
     });
 
+    await test.step("wrong solutions alone are judged as they come, too", async () => {
+      const changes = {
+        ...course,
+        task: { maximum_steps: 1 },
+        advantage: { judged: "wrong" },
+        schedule: { total_training_steps: 3, test_frequency: 0, save_frequency: 0 },
+        samples_per_step: 10,
+      };
+      await runs.train("wrong", 1, runs.config(changes));
+      const placement = { generator: "0", verifier: "1" };
+      await runs.train("wrong-apart", 2, runs.config({ ...changes, placement }));
+      assertSameFiles(runs.path("wrong-apart"), runs.path("wrong"), comparedFiles);
+      const samples = readJsonLines<Sample>(RunFolder.open(runs.path("wrong")).samples)
+        .filter(({ phase }) => phase === "generator");
+      assert.deepEqual(
+        new Set(samples.map(({ correct, critiques }) => `${correct} ${critiques.length}`)),
+        new Set(["true 0", "false 2"]),
+      );
+    });
+
     await test.step("a verifier that is frozen, and fewer solutions than ranks to judge", async () => {
       const changes = { verifier: { trained: false }, rollout: { batch_size: 1 } };
       const generatorOnly = comparedFiles.filter((file) => !file.startsWith("verifier/"));

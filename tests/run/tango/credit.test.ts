@@ -27,7 +27,17 @@ async function run(
   folder: string,
   advantage: object,
   verifier: string | null,
-  { longest = 2, generator = tinyPolicies.generator, shortest = 1 } = {},
+  {
+    longest = 2,
+    generator = tinyPolicies.generator,
+    shortest = 1,
+    judgingTemperature = null,
+  }: {
+    longest?: number;
+    generator?: string;
+    shortest?: number;
+    judgingTemperature?: number | null;
+  } = {},
 ): Promise<Logged[]> {
   const optimizer = { learning_rate: 0.003 };
   const config = tangoConfigSchema.parse({
@@ -36,7 +46,12 @@ async function run(
     generator: { model: generator, max_response_length: 48, optimizer },
     verifier: verifier && { model: verifier, max_response_length: 64, optimizer },
     rewards: { prefix_continuations: 3 },
-    rollout: { batch_size: 6, group_size: groupSize, verifications_per_solution: 2 },
+    rollout: {
+      batch_size: 6,
+      group_size: groupSize,
+      verifications_per_solution: 2,
+      judging_temperature: judgingTemperature,
+    },
     advantage: { estimator: "dr_grpo", ...advantage },
     schedule: {
       generator_steps: 1,
@@ -201,6 +216,54 @@ Deno.test({
         });
         assert.ok(new Set(steps.map(({ line }) => line["generator/alpha"])).size > 1);
         assert.ok(moved > 0, "no judgment changed an advantage: nothing is tested");
+      });
+      await test.step("wrong alone: right solutions are not judged, and their steps CORRECT", async () => {
+        const alpha = { initial: 0.5, schedule: "none" };
+        const judgedBy = (judged: string, judgments: string) =>
+          run(
+            gpu,
+            join(folder, `${judged}-${judgments}`),
+            { process: "own-step", alpha, judged, judgments },
+            tinyPolicies.verifier,
+            { longest: 1 },
+          );
+        const steps = await judgedBy("wrong", "verifier");
+        const [{ groups: all }] = await judgedBy("all", "verifier");
+        const [{ groups: permuted }] = await judgedBy("wrong", "permuted");
+        assert.equal(steps[0].line["advantage/judgment_quality"], undefined);
+        let moved = 0, measured = 0;
+        for (const { line, groups } of steps) {
+          if (line["advantage/judgment_quality"] !== undefined) measured++;
+          for (const group of groups) {
+            const right = group.filter(({ correct }) => correct);
+            assert.ok(right.every(({ critiques }) => critiques.length === 0));
+            const told = group.map((one) => one.correct ? one.steps.map(() => 1) : critiqued(one));
+            const counts = (right.length > 0 ? right : group).map((one) => one.steps.length);
+            moved += expectOwnStep(group, told, median(counts), 0.5);
+          }
+        }
+        assert.ok(moved > 0, "no judgment changed an advantage: nothing is tested");
+        assert.ok(measured > 0, "verifier steps measure it");
+        const wrong = all.flat().map((one) => one.correct ? { ...one, critiques: [] } : one);
+        assert.deepEqual(
+          steps[0].groups.flat().map(({ critiques }) => critiques),
+          wrong.map(({ critiques }) => critiques),
+          "what is not judged changes no critique of what is",
+        );
+        for (const { correct, steps, stepRewards } of permuted.flat()) {
+          if (correct) assert.deepEqual(stepRewards, steps.map(() => 1));
+        }
+      });
+      await test.step("judging temperature 0: both critiques of a solution are the likeliest one", async () => {
+        const path = join(folder, "likeliest");
+        const steps = await run(gpu, path, {}, tinyPolicies.verifier, {
+          longest: 1,
+          judgingTemperature: 0,
+        });
+        const pairs = steps.flatMap(({ groups }) => groups.flat()).map(({ critiques }) =>
+          critiques.map(({ text }) => text)
+        );
+        assert.ok(pairs.length > 0 && pairs.every(([one, other]) => one === other));
       });
       await test.step("oracle: true labels and numbers of steps, without a verifier", async () => {
         const advantage = {
