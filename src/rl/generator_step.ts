@@ -1,4 +1,8 @@
-import { creditedAdvantages, type ProcessForm } from "./advantage/advantages.ts";
+import {
+  creditedAdvantages,
+  type Normalisation,
+  type ProcessForm,
+} from "./advantage/advantages.ts";
 import { expectedSteps } from "./advantage/expected_steps.ts";
 import type { JudgedResponse } from "./advantage/judged_response.ts";
 import {
@@ -57,6 +61,7 @@ export interface GeneratorStepOptions<Problem> extends LearningOptions {
   readonly advantage: {
     readonly estimator: AdvantageEstimator;
     readonly process: ProcessForm;
+    readonly normalisation: Normalisation;
     readonly oracleAccuracy: number;
     /** Solutions that the verifier judges; the steps of a right one that it does not count as CORRECT. */
     readonly judged: "all" | "wrong";

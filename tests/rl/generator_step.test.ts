@@ -43,6 +43,7 @@ function stepOptions(changes: Partial<GeneratorStepOptions<string>>): GeneratorS
     advantage: {
       estimator: "grpo",
       process: "sum-to-go",
+      normalisation: "separate",
       oracleAccuracy: 1,
       judged: "all",
       outcomeWeight: 1,

@@ -146,6 +146,7 @@ async function generatorStepOf(gpu: Gpu, config: TangoConfig): Promise<void> {
       advantage: {
         estimator: "grpo",
         process: "sum-to-go",
+        normalisation: "separate",
         oracleAccuracy: 1,
         judged: "all",
         outcomeWeight: 1,

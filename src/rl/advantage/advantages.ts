@@ -1,5 +1,6 @@
 import { firstErrorAdvantages } from "./first_error.ts";
 import type { JudgedResponse } from "./judged_response.ts";
+import { mergedAdvantages } from "./merged.ts";
 import { outcomeAdvantages } from "./outcome_advantages.ts";
 import { ownStepAdvantages } from "./own_step.ts";
 import { processAdvantages } from "./process_advantages.ts";
@@ -53,16 +54,25 @@ export function tangoAdvantages(
  */
 export type ProcessForm = "sum-to-go" | "own-step" | "first-error" | "first-error-soft";
 
+/**
+ * Whether outcome and step rewards are each compared within the group and then mixed, as published, or mixed first.
+ */
+export type Normalisation = "separate" | "merged";
+
 /** How step judgments become advantages. */
 export interface CreditOptions extends AdvantageWeights {
   readonly estimator: AdvantageEstimator;
   readonly process: ProcessForm;
+  readonly normalisation: Normalisation;
 }
 
 /** Advantage of every response token, one row [T] per response. */
 export interface CreditedAdvantages {
   readonly combined: readonly Float32Array[];
-  /** The outcome part's contribution to them, one number for each response. */
+  /**
+   * The outcome part's contribution to them, one number for each response; where the parts are merged, what a token
+   * after the last step has.
+   */
   readonly ofOutcome: readonly number[];
 }
 
@@ -70,12 +80,22 @@ export interface CreditedAdvantages {
  * Advantages whose process part has the given form.
  *
  * @param responses the global batch
- * @throws Error as the functions of the forms do
+ * @throws Error as the functions of the forms do, and for a form that scales the outcome when merged
  */
 export function creditedAdvantages(
   responses: readonly JudgedResponse[],
-  { estimator, process, ...weights }: CreditOptions,
+  { estimator, process, normalisation, ...weights }: CreditOptions,
 ): CreditedAdvantages {
+  if (normalisation === "merged") {
+    if (process !== "sum-to-go" && process !== "own-step") {
+      throw new Error(`${process} credit has no reward to merge`);
+    }
+    const combined = mergedAdvantages(responses, estimator, process, {
+      outcome: (1 - weights.alpha) * weights.outcomeWeight,
+      process: weights.alpha * weights.processWeight,
+    });
+    return { combined, ofOutcome: combined.map((row) => row[row.length - 1]) };
+  }
   const outcome = outcomeAdvantages(responses, estimator);
   const combined = combineAdvantages(outcome, processPart(), weights);
   // The published form gives the last token nothing else, but for REINFORCE++'s whitening.

@@ -65,6 +65,11 @@ export function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfig
       "exp, linear, cosine or none, because advantage.judgments constant earns nothing";
     impossible(["advantage", "alpha", "schedule"], alpha.schedule, message);
   }
+  if (advantage.normalisation === "merged" && advantage.process.startsWith("first-error")) {
+    const message = "separate, because advantage.process " + advantage.process +
+      " has no step rewards of its own to merge";
+    impossible(["advantage", "normalisation"], "merged", message);
+  }
   if (advantage.judged === "wrong" && verifier !== null) {
     const message = alpha.schedule === "earned" && !verifier.trained
       ? "all, because what advantage.alpha.schedule earned goes by would be measured in verifier " +

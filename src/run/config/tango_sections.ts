@@ -180,6 +180,9 @@ export const advantageSchema = section({
     .describe(
       "What a token gets of the steps: as published, the sum of those that end at or after it; the judgment of its own; or the outcome advantage, in wrong solutions from the first flagged step on alone (`-soft`: by the critiques' share).",
     ),
+  normalisation: oneOf(["separate", "merged"]).default("separate").describe(
+    "Whether outcome and process advantages are each standardised and then mixed by α, as published, or rewards are mixed first and standardised together, over the group's steps.",
+  ),
   judgments: oneOf(["verifier", "permuted", "constant", "oracle", "prefix"]).default("verifier")
     .describe(
       "Who judges the steps: the verifier; the same dealt out at random within each group; nobody, all are CORRECT; the task's true labels; or with `prefix` the generator itself, which goes on from their ends: a step's judgment is by how much it changes the share of right answers (VinePPO). The last three need no verifier.",

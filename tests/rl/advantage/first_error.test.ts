@@ -50,7 +50,8 @@ Deno.test("first error: alpha mixes the outcome advantage and the weighted one",
     judged(2, [0], [1], { reward: 1, isCorrect: true }),
   ];
   const weights = { alpha: 0.25, outcomeWeight: 1, processWeight: 1 };
-  const options = { ...weights, estimator: "dr_grpo", process: "first-error" } as const;
+  const form = { process: "first-error", normalisation: "separate" } as const;
+  const options = { ...weights, ...form, estimator: "dr_grpo" } as const;
   const { combined, ofOutcome } = creditedAdvantages(responses, options);
   // Rewards 0 and 1: -1/2 and 1/2.
   assertClose(combined[0], [-0.375, -0.5, -0.5]);

@@ -213,6 +213,13 @@ const refused: [string, string, ConfigOverrides, string][] = [
     "below 1 each solution earns by its verdict.",
   ],
   [
+    "step rewards to merge where there are none",
+    MINIMAL + "advantage: {process: first-error, normalisation: merged}\n",
+    {},
+    'FILE:5: advantage.normalisation is "merged"; expected separate, because advantage.process ' +
+    "first-error has no step rewards of its own to merge.",
+  ],
+  [
     "judgments that cannot earn",
     MINIMAL + "advantage: {judgments: constant, alpha: {schedule: earned}}\n",
     {},
