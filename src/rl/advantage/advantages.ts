@@ -49,10 +49,15 @@ export function tangoAdvantages(
 }
 
 /**
- * The form of the process advantage: the sum of the rewards of the steps that end at or after a token, the
- * judgment of its own step, or the outcome advantage without blame for what came before the first error.
+ * The form of the process advantage: the sum of the rewards of the steps that end at or after a token, the judgment of
+ * its own step, the same up to the first error, or the outcome advantage without blame for what came before it.
  */
-export type ProcessForm = "sum-to-go" | "own-step" | "first-error" | "first-error-soft";
+export type ProcessForm =
+  | "sum-to-go"
+  | "own-step"
+  | "until-error"
+  | "first-error"
+  | "first-error-soft";
 
 /**
  * Whether outcome and step rewards are each compared within the group and then mixed, as published, or mixed first.
@@ -87,7 +92,7 @@ export function creditedAdvantages(
   { estimator, process, normalisation, ...weights }: CreditOptions,
 ): CreditedAdvantages {
   if (normalisation === "merged") {
-    if (process !== "sum-to-go" && process !== "own-step") {
+    if (process === "first-error" || process === "first-error-soft") {
       throw new Error(`${process} credit has no reward to merge`);
     }
     const combined = mergedAdvantages(responses, estimator, process, {
@@ -109,7 +114,8 @@ export function creditedAdvantages(
       case "sum-to-go":
         return processAdvantages(responses, estimator);
       case "own-step":
-        return ownStepAdvantages(responses, estimator);
+      case "until-error":
+        return ownStepAdvantages(responses, estimator, process === "until-error");
       default:
         return firstErrorAdvantages(outcome, responses, process === "first-error-soft");
     }

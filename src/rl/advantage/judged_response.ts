@@ -14,7 +14,7 @@ export interface JudgedResponse extends ScoredResponse {
 
 /**
  * A number for each token: the value of its own step, which holds the tokens from the end of the step before
- * (exclusive) to its own end, and `after` for those after the last step. Null where there is none.
+ * (exclusive) to its own end, and `after` for those after the last step. Null where there is none, and for steps beyond the values.
  */
 export function layOnSteps(
   { responseLength, ownStepEnds }: JudgedResponse,
@@ -24,7 +24,7 @@ export function layOnSteps(
   let step = 0;
   return Array.from({ length: responseLength }, (_, token) => {
     while (step < ownStepEnds.length && ownStepEnds[step] < token) step++;
-    return step === ownStepEnds.length ? after : values && values[step];
+    return step === ownStepEnds.length ? after : values?.[step] ?? null;
   });
 }
 

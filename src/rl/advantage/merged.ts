@@ -1,5 +1,6 @@
 import { groupCentred, groupIndices, groupNormalised, mean } from "../../base/statistics.ts";
 import { expectJudged, type JudgedResponse, layOnSteps } from "./judged_response.ts";
+import { countedJudgments } from "./own_step.ts";
 import type { AdvantageEstimator } from "./scored_response.ts";
 import { whitenRows } from "./whiten.ts";
 
@@ -17,9 +18,12 @@ interface OfSteps {
 }
 
 /** The judgment of a token's own step; what is missing counts as wrong, and so do a wrong answer's unread steps. */
-function ownStep({ judgments, isCorrect, ownStepEnds, missingSteps }: JudgedResponse): OfSteps {
-  const unread = ownStepEnds.map(() => isCorrect ? 0 : -1);
-  return { steps: judgments ?? unread, after: missingSteps > 0 ? -1 : 0 };
+function ownStep(response: JudgedResponse, isUntilError: boolean): OfSteps {
+  const { steps, missing } = countedJudgments(response, isUntilError);
+  return {
+    steps: response.ownStepEnds.map((_, step) => steps[step] ?? 0),
+    after: missing[0] ?? 0,
+  };
 }
 
 /** The sum of the rewards of the steps that end at or after a token. */
@@ -65,12 +69,14 @@ function together(
 export function mergedAdvantages(
   responses: readonly JudgedResponse[],
   estimator: AdvantageEstimator,
-  process: "sum-to-go" | "own-step",
+  process: "sum-to-go" | "own-step" | "until-error",
   shares: MergedShares,
 ): Float32Array[] {
   expectJudged(responses);
   const rewards = responses.map((response) => {
-    const { steps, after } = process === "own-step" ? ownStep(response) : sumToGo(response);
+    const { steps, after } = process === "sum-to-go"
+      ? sumToGo(response)
+      : ownStep(response, process === "until-error");
     return [...steps, after].map((ofSteps) =>
       shares.outcome * response.reward + shares.process * ofSteps
     );

@@ -5,40 +5,45 @@ import { whitenRows } from "./whiten.ts";
 
 const WRONG = -1;
 
-/** What is said of a response. */
-interface Counted {
-  /** A judgment of each step; null when nothing is said of any. */
-  readonly steps: readonly number[] | null;
+/** What is said of a response: own-step credit is made of it. */
+export interface CountedJudgments {
+  /** Judgments of the first steps, of all that count. */
+  readonly steps: readonly number[];
   /** One of -1 for each step that is missing. */
   readonly missing: readonly number[];
 }
 
-function counted({ isCorrect, judgments, ownStepEnds, missingSteps }: JudgedResponse): Counted {
-  const unread = isCorrect ? null : ownStepEnds.map(() => WRONG);
-  return { steps: judgments ?? unread, missing: new Array<number>(missingSteps).fill(WRONG) };
+export function countedJudgments(
+  { isCorrect, judgments, ownStepEnds, missingSteps }: JudgedResponse,
+  isUntilError: boolean,
+): CountedJudgments {
+  const steps = judgments ?? (isCorrect ? [] : ownStepEnds.map(() => WRONG));
+  const missing = new Array<number>(missingSteps).fill(WRONG);
+  const error = isUntilError ? steps.findIndex((judgment) => judgment < 0) : -1;
+  return error < 0 ? { steps, missing } : { steps: steps.slice(0, error + 1), missing: [] };
 }
 
-const all = ({ steps, missing }: Counted) => [...(steps ?? []), ...missing];
+const all = ({ steps, missing }: CountedJudgments) => [...steps, ...missing];
 
 /** A group's judgments, each less the mean of those of the other responses; 0 without others. */
-function lessTheOthers(group: readonly Counted[]): Counted[] {
+function lessTheOthers(group: readonly CountedJudgments[]): CountedJudgments[] {
   return group.map((own) => {
     const others = group.filter((other) => other !== own).flatMap(all);
     const baseline = mean(others);
     const adjust = (judgment: number) => others.length === 0 ? 0 : judgment - baseline;
-    return { steps: own.steps && own.steps.map(adjust), missing: own.missing.map(adjust) };
+    return { steps: own.steps.map(adjust), missing: own.missing.map(adjust) };
   });
 }
 
 /** A group's judgments, all shifted, and perhaps scaled, together. */
 function adjustedTogether(
-  group: readonly Counted[],
+  group: readonly CountedJudgments[],
   adjust: (judgments: readonly number[]) => number[],
-): Counted[] {
+): CountedJudgments[] {
   const adjusted = adjust(group.flatMap(all));
   let next = 0;
   return group.map(({ steps, missing }) => ({
-    steps: steps && adjusted.slice(next, next += steps.length),
+    steps: adjusted.slice(next, next += steps.length),
     missing: adjusted.slice(next, next += missing.length),
   }));
 }
@@ -52,6 +57,9 @@ function adjustedTogether(
  * A solution of which no critique judged all steps goes by its answer: a wrong one counts as flagged in each
  * step, so that it cannot hide; a right one, which need not, gets 0 for its steps and takes no part.
  *
+ * With `isUntilError` nothing is said of what comes after the first flagged step of a solution, which follows from
+ * it: these tokens get 0 and no judgment, and no missing step is counted.
+ *
  * - `grpo`: all judgments of the group by their own mean and sample std.
  * - `dr_grpo`: less their mean.
  * - `rloo`: each less the mean judgment of the group's other responses.
@@ -63,11 +71,12 @@ function adjustedTogether(
 export function ownStepAdvantages(
   responses: readonly JudgedResponse[],
   estimator: AdvantageEstimator,
+  isUntilError = false,
 ): Float32Array[] {
   expectJudged(responses);
-  const judged = responses.map(counted);
+  const judged = responses.map((response) => countedJudgments(response, isUntilError));
   const advantages = responses.map(({ responseLength }) => new Float32Array(responseLength));
-  const lay = (i: number, { steps, missing }: Counted) =>
+  const lay = (i: number, { steps, missing }: CountedJudgments) =>
     layOnSteps(responses[i], steps, missing[0] ?? null);
   if (estimator === "reinforce++") {
     const laid = judged.map((one, i) => lay(i, one));

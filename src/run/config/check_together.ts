@@ -84,7 +84,7 @@ export function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfig
       "outcomes, and would always agree with them";
     impossible(["advantage", "alpha", "schedule"], alpha.schedule, message);
   }
-  if (advantage.judgments === "prefix" && advantage.process.startsWith("first-error")) {
+  if (advantage.judgments === "prefix" && advantage.process.includes("error")) {
     const message = "own-step or sum-to-go, because advantage.judgments prefix tells changes of " +
       "value, and flags no step";
     impossible(["advantage", "process"], advantage.process, message);

@@ -176,9 +176,9 @@ export const advantageSchema = section({
   alpha: alphaSchema.prefault({}).describe(
     "α: the share of the process advantage in the generator's advantage.",
   ),
-  process: oneOf(["sum-to-go", "own-step", "first-error", "first-error-soft"]).default("sum-to-go")
-    .describe(
-      "What a token gets of the steps: as published, the sum of those that end at or after it; the judgment of its own; or the outcome advantage, in wrong solutions from the first flagged step on alone (`-soft`: by the critiques' share).",
+  process: oneOf(["sum-to-go", "own-step", "until-error", "first-error", "first-error-soft"])
+    .default("sum-to-go").describe(
+      "What a token gets of the steps: as published, the sum of those that end at or after it; the judgment of its own; the same up to and with the first flagged one, nothing after it; or the outcome advantage, in wrong solutions from the first flagged step on alone (`-soft`: by the critiques' share).",
     ),
   normalisation: oneOf(["separate", "merged"]).default("separate").describe(
     "Whether outcome and process advantages are each standardised and then mixed by α, as published, or rewards are mixed first and standardised together, over the group's steps.",

@@ -56,6 +56,14 @@ Deno.test("merged: what is missing counts as wrong, and unread steps by the answ
   assertClose(toGo[1], [-1 / 3, -1 / 3]);
 });
 
+Deno.test("merged, until error: the outcome alone after the first flagged step", () => {
+  const group = [judged(5, [0, 1, 2], [1, -1, -1], { missingSteps: 1 }), judged(1, [0], [1])];
+  // 0.5, -0.5, 0, 0; 0.5, 0: mean 0.5 / 6.
+  const centre = 0.5 / 6;
+  const [row] = mergedAdvantages(group, "dr_grpo", "until-error", even);
+  assertClose(row, [0.5, -0.5, 0, 0, 0].map((value) => value - centre));
+});
+
 Deno.test("merged: with alpha 0 steps are told apart by the outcome alone", () => {
   const weights = { alpha: 0, outcomeWeight: 1, processWeight: 1 };
   const options = { estimator: "dr_grpo", normalisation: "merged", ...weights } as const;

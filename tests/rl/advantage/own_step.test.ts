@@ -94,3 +94,20 @@ Deno.test("own step: two steps that end in one token, and steps that do not fit"
   assert.throws(() => ownStepAdvantages([judged(2, [2], [1])], "grpo"), /end token below 2/);
   assert.throws(() => ownStepAdvantages([judged(2, [1], [])], "grpo"), /a judgment for each/);
 });
+
+Deno.test("until error: what comes after the first flagged step is not judged", () => {
+  const group = [
+    judged(8, [1, 3, 5], [1, -1, -1], { missingSteps: 1 }),
+    judged(4, [2], [1], { missingSteps: 1 }),
+    judged(3, [1], null),
+  ];
+  // 1, -1; 1 and the missing -1; -1: mean -0.2.
+  const rows = ownStepAdvantages(group, "dr_grpo", true);
+  assertClose(rows[0], [1.2, 1.2, -0.8, -0.8, 0, 0, 0, 0]);
+  assertClose(rows[1], [1.2, 1.2, 1.2, -0.8]);
+  assertClose(rows[2], [-0.8, -0.8, 0]);
+  // Tokens 1, 1, -1, -1; 1, 1, 1, -1; -1, -1: mean 0, squares add up to 10.
+  const scale = Math.sqrt(10 / 9 + 1e-8);
+  const whitened = ownStepAdvantages(group, "reinforce++", true);
+  assertClose(whitened[0], [1, 1, -1, -1, 0, 0, 0, 0].map((value) => value / scale));
+});
