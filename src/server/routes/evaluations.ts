@@ -25,6 +25,15 @@ const evaluation = z.strictObject({
   generator: path.optional().describe(
     "For a verifier: whose solutions it judges, a path; of a checkpoint left out: its own generator's.",
   ),
+  verifier: z.union([z.literal(true), path]).optional().describe(
+    "Chooses among a generator's samples, or rewrites them: a path; true is the checkpoint's own.",
+  ),
+  critiques: z.int().min(1).max(1024).optional().describe(
+    "Of each sample by that verifier: 1 is greedy, more are sampled.",
+  ),
+  rewrites: z.int().min(0).max(100).optional().describe(
+    "Times that a sample is begun again, at most, where that verifier finds the first wrong step.",
+  ),
   preset: z.string().max(100).optional().describe(
     "Whose problems, templates and numbers; left out: those of the run that the model lies in, else the default's.",
   ),
@@ -63,6 +72,15 @@ export function evaluationRoutes(jobs: Jobs, list: RunList, folders: readonly st
         );
       }
       if (asked.generator) requireAllowed("generator", asked.generator, folders);
+      if (typeof asked.verifier === "string") {
+        requireAllowed("verifier", asked.verifier, folders);
+      } else if (asked.verifier === true && checkpoint === null) {
+        throw new RequestProblem(
+          422,
+          `verifier is true, and ${asked.model} is no checkpoint that has one; expected its path.`,
+          "verifier",
+        );
+      }
       for (const [i, one] of (asked.data ?? []).entries()) {
         requireAllowed(`data[${i}]`, one, folders);
       }
@@ -76,13 +94,14 @@ function argumentsOf(
   asked: z.output<typeof evaluation>,
   checkpoint: NamedCheckpoint | null,
 ): string[] {
-  const { policy, generator, preset, data, k } = asked;
+  const { policy, generator, verifier, critiques, rewrites, preset, data, k } = asked;
   const measured = checkpoint === null
     ? { model: asked.model }
     : { run: checkpoint.run.folder.path, checkpoint: checkpoint.step };
   const options = {
     ...{ ...measured, policy, generator, k, format: asked.format, problems: asked.problems },
-    ...{ temperature: asked.temperature, seed: asked.seed },
+    ...{ temperature: asked.temperature, seed: asked.seed, critiques, rewrites },
+    verifier: verifier === true ? undefined : verifier,
     config: preset === undefined ? undefined : presetFile(preset),
   };
   return [
@@ -90,6 +109,7 @@ function argumentsOf(
     ...Object.entries(options).flatMap(([name, value]) =>
       value === undefined ? [] : [`--${name}=${value}`]
     ),
+    ...(verifier === true ? ["--verifier"] : []),
     // It takes several, up to the end.
     ...(data === undefined ? [] : ["--data", ...data]),
   ];

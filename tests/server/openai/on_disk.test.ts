@@ -34,6 +34,12 @@ Deno.test("models on the disk: an exported one is measured and asked by its path
     const { problems, metrics } = JSON.parse(measured.output);
     assert.equal(problems, 2);
     assert.ok(Object.keys(metrics).length > 0);
+    const chosen = await done("evaluations", {
+      ...{ model: path, preset: "last-letter", problems: 2, k: 2, critiques: 2, rewrites: 1 },
+      verifier: join(weights, "last-letter/verifier"),
+    });
+    const names = Object.keys(JSON.parse(chosen.output).metrics).join();
+    for (const part of ["bon_at_2", "vote_at_2", "rewrit"]) assert.match(names, new RegExp(part));
 
     const ask = (route: string, body: object) =>
       client.send("POST", `/v1/${route}`, { model: path, max_tokens: 4, temperature: 0, ...body });
