@@ -4,7 +4,8 @@ import { streams } from "../../random/philox.ts";
 import type { Policy } from "../../rl/policy.ts";
 import type { VerifierTemplate } from "../../rl/prompt_template.ts";
 import { type Critique, type ProblemSource, verify } from "../../rl/responses.ts";
-import { sampledProbability } from "../../rl/measures/sampled_probability.ts";
+import { verdictProbability } from "../../rl/measures/verdict_probability.ts";
+import { sampledVerdict, verdictNeighbours } from "../../rl/solution_quality.ts";
 import { writtenSolution } from "../../rl/written_solution.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { policyOf } from "../tango/load_policy.ts";
@@ -53,7 +54,10 @@ export async function judgeSource(
   });
   // The source's place in the bank keys its random numbers: they are the same for every verifier.
   const place = [...bySource.keys()].indexOf(source);
-  const sampling = plainSampling(seed, streams.bankCritiques, place);
+  const sampling = {
+    ...plainSampling(seed, streams.bankCritiques, place),
+    likeliest: verdictNeighbours(verifier),
+  };
   const critiques = await verify(verifier, bankSource, written, samples, sampling);
   const ofSolution = written.map((_, s) => critiques.slice(s * samples, (s + 1) * samples));
   return {
@@ -64,8 +68,10 @@ export async function judgeSource(
 
 function read(
   { tokenizer }: Policy<VerifierTemplate>,
-  { rollout: { tokens, logProbs }, parsed: { verdict, stepJudgments } }: Critique<BankSolution>,
+  { rollout, parsed: { verdict, stepJudgments } }: Critique<BankSolution>,
 ): BankCritique {
-  const probability = sampledProbability(tokenizer.decodeEach(tokens), logProbs, verdict);
+  const probability = verdict === null
+    ? null
+    : verdictProbability(sampledVerdict(tokenizer, rollout));
   return { verdict, probability, steps: stepJudgments };
 }
