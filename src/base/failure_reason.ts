@@ -1,7 +1,7 @@
 /** Why a run failed, by a code that stays as it is when the words of its message change. */
 
 import { z } from "zod";
-import { writeFileAtomically } from "./atomic_file.ts";
+import { exists, writeFileAtomically } from "./atomic_file.ts";
 
 export const failureReasonSchema = z.discriminatedUnion("code", [
   z.object({
@@ -29,6 +29,16 @@ export function reasonOf(error: unknown): FailureReason | null {
   if (!(error instanceof Error)) return null;
   const { data } = failureReasonSchema.safeParse(Reflect.get(error, "reason"));
   return data ?? reasonOf(error.cause);
+}
+
+/** What a process has written into such a file; null where it has said nothing that is understood. */
+export function readReason(path: string): FailureReason | null {
+  if (!exists(path)) return null;
+  try {
+    return failureReasonSchema.parse(JSON.parse(Deno.readTextFileSync(path)));
+  } catch {
+    return null; // a program of another version has written it
+  }
 }
 
 /** Writes why this process fails, where somebody wants to know. */

@@ -25,6 +25,7 @@ import { problemsName } from "../run/problems/open_problems.ts";
 import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/store/run_folder.ts";
 import { openReward } from "../run/tango/custom_reward.ts";
 import { addExamples } from "./examples.ts";
+import { EXIT } from "./program.ts";
 import { FollowedRun } from "./followed_run.ts";
 import { describeTangoSteps } from "./progress/tango_progress.ts";
 import {
@@ -125,13 +126,20 @@ async function compare(options: CompareOptions, command: Command): Promise<void>
     });
   const elsewhere = () =>
     run(`${jobs} processes`, { doRun: runElsewhere(PROGRAM, control, gpuIndex) });
-  const { isDone, table } = await withResumeHint(
+  const { isDone, table, diverged } = await withResumeHint(
     "compare",
     RunFolder.at(path),
     () => jobs === 1 ? withGpu(gpuOf(base, gpuIndex), here) : elsewhere(),
   );
   if (table !== null) console.log(`\n${table}\n\nreport: ${comparisonFiles(path).report}`);
-  if (!isDone) {
+  if (diverged.length > 0) {
+    const named = diverged.map(({ arm, seed }) => `${arm.name}, seed ${seed}`).join("; ");
+    console.error(
+      `Diverged, and left no row: ${named}. Give those arms a lower learning rate in a new comparison.`,
+    );
+    Deno.exitCode = EXIT.failure;
+  }
+  if (!isDone && control.isStopRequested) {
     console.log(`Stopped. Continue with: ./tango compare --run ${path} --resume`);
     Deno.exitCode = followed.stoppedExitCode;
   }

@@ -40,6 +40,12 @@ export interface ReportOptions {
   readonly jobs: number;
 }
 
+/** A run that ended because a policy ran away. */
+export interface DivergedRun {
+  readonly arm: Pick<Arm, "name">;
+  readonly seed: number;
+}
+
 /** The rows of one arm, in the order of the seeds. */
 interface ArmRows {
   readonly arm: Arm;
@@ -56,7 +62,7 @@ export function writeComparison(
   comparison: StoredComparison,
   rows: readonly RunRow[],
   path: string,
-  options: ReportOptions,
+  options: ReportOptions & { readonly diverged: readonly DivergedRun[] },
 ): string | null {
   if (rows.length === 0) return null;
   const files = comparisonFiles(path);
@@ -247,9 +253,9 @@ function composeReport(
   { base, arms: planned, seeds }: StoredComparison,
   arms: readonly ArmRows[],
   differences: readonly ArmDifference[],
-  options: ReportOptions,
+  options: ReportOptions & { readonly diverged: readonly DivergedRun[] },
 ): string {
-  const { baseline, target, jobs } = options;
+  const { baseline, target, jobs, diverged } = options;
   const rows = arms.flatMap(({ rows }) => rows);
   const budgets = commonBudgets(rows);
   const count = planned.length * seeds.length;
@@ -262,7 +268,7 @@ function composeReport(
   const files = comparisonFiles("");
   return `# Comparison on ${problemsName(base)}
 
-${states} Each arm is the same configuration with the settings in ${
+${states}${divergedSentence(diverged)} Each arm is the same configuration with the settings in ${
     basename(files.arms)
   }; steps are of
 ${rollout.batch_size} problems × ${rollout.group_size} responses unless an arm says otherwise. Arms with the
@@ -326,6 +332,13 @@ ${basename(files.rows)}, ${basename(files.table)} and ${
     basename(files.results)
   } hold what these tables are made of.
 `;
+}
+
+/** What is said of runs that no table has. */
+export function divergedSentence(diverged: readonly DivergedRun[]): string {
+  if (diverged.length === 0) return "";
+  const named = diverged.map(({ arm, seed }) => `${arm.name}, seed ${seed}`).join("; ");
+  return ` **Diverged and in no table: ${named}.** The arm's figures are of the seeds that it survived.`;
 }
 
 /** Over an arm's runs: a number of each, in its own words. */

@@ -1,6 +1,9 @@
 import { dirname } from "node:path";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { alone } from "../../distributed/communicator.ts";
+import { removeIfPresent } from "../../base/atomic_file.ts";
+import { Failure } from "../../base/failure.ts";
+import { readReason, REASON_FILE, reasonOf } from "../../base/failure_reason.ts";
 import { UserError } from "../../base/user_error.ts";
 import type { RunEndpoint } from "../control/endpoint/run_endpoint.ts";
 import { requireNotRunning } from "../control/endpoint/control_file.ts";
@@ -17,7 +20,10 @@ import { comparisonFiles, type StoredComparison } from "./comparison_folder.ts";
 import { type ReportOptions, writeComparison } from "./comparison_report.ts";
 import { readRows, rowOf, type RunRow, writeRows } from "./run_row.ts";
 
-/** Does a run that is not finished, from its newest checkpoint on; returns whether it reached its end. */
+/**
+ * Does a run that is not finished, from its newest checkpoint on; returns whether it reached its end. What it throws
+ * for a run that has diverged says so as its reason.
+ */
 export type DoRun = (run: ComparedRun) => Promise<boolean>;
 
 /** Options of a comparison, and who follows it. */
@@ -35,11 +41,19 @@ export interface ComparisonOptions extends ReportOptions {
 
 const NO_POOL = { budgetBytes: Infinity, reservedBytes: 0, peakBytes: 0 };
 
+/** What became of a comparison. */
+export interface ComparisonEnd {
+  /** Whether all runs are done now. */
+  readonly isDone: boolean;
+  /** The table of those that are; null when none is. */
+  readonly table: string | null;
+  /** Runs that ended because a policy ran away, in the order in which they did. */
+  readonly diverged: readonly ComparedRun[];
+}
+
 /**
  * Does all runs that have left no row yet, each in its own folder, as many at once as `jobs` says; row, tables and curves
- * are written after each.
- *
- * @returns whether all are done now, and the table of those that are (null when none is)
+ * are written after each. A run that diverges leaves no row, and the others go on; any other failure ends them all.
  */
 export async function runComparison(
   comparison: StoredComparison,
@@ -52,7 +66,7 @@ export async function runComparison(
     pool = NO_POOL,
     ...report
   }: ComparisonOptions,
-): Promise<{ isDone: boolean; table: string | null }> {
+): Promise<ComparisonEnd> {
   using _locked = control.lock(
     "The runs of a comparison keep the configurations that it began with; none may change.",
   );
@@ -62,7 +76,8 @@ export async function runComparison(
   endpoint?.open(folder, pool);
   const runs = planComparison(comparison.arms, comparison.seeds, path);
   const rows = new ComparisonRows(runs, path);
-  const write = () => writeComparison(comparison, rows.planned, path, report);
+  const diverged: ComparedRun[] = [];
+  const write = () => writeComparison(comparison, rows.planned, path, { ...report, diverged });
   const pending = runs.filter((run) => !rows.has(run));
   const going = new Map<ComparedRun, Promise<void>>();
   const isReady = ({ arm, seed }: ComparedRun) =>
@@ -83,8 +98,12 @@ export async function runComparison(
     going.set(
       run,
       doRun(run).then((reachedEnd) => {
-        if (reachedEnd) rows.add(run);
-        if (reachedEnd) write();
+        if (!reachedEnd) return;
+        rows.add(run);
+        write();
+      }, (error) => {
+        if (reasonOf(error)?.code !== "diverged") throw error;
+        diverged.push(run);
       }).finally(() => going.delete(run)),
     );
   };
@@ -109,7 +128,7 @@ export async function runComparison(
   const isDone = runs.every((run) => rows.has(run));
   const table = write();
   events.emit({ type: "comparisonEnded", isDone });
-  return { isDone, table };
+  return { isDone, table, diverged };
 }
 
 /** The rows of finished runs, kept in rows.jsonl. */
@@ -179,6 +198,8 @@ export function runElsewhere(
     if (!folder.isUsed) Deno.writeTextFileSync(written, JSON.stringify(config));
     const options = folder.isUsed ? ["--resume"] : ["--config", written];
     const index = gpuIndex === undefined ? [] : ["--gpu-index", String(gpuIndex)];
+    const reason = `${path}.reason.json`;
+    removeIfPresent(reason);
     const child = new Deno.Command(Deno.execPath(), {
       args: [
         "run",
@@ -191,6 +212,7 @@ export function runElsewhere(
         path,
         ...index,
       ],
+      env: { [REASON_FILE]: reason },
       stdin: "null",
       stdout: "piped",
       stderr: "piped",
@@ -209,16 +231,18 @@ export function runElsewhere(
       ]);
       const isDone = isFinished(folder, config);
       if (code !== 0 && !isDone && !control.isStopRequested) {
-        throw new UserError(
-          `${path} ended with exit code ${code}: ${
-            printed.trim().split("\n").slice(-3).join("\n")
-          }\n` +
-            `All that it printed is in ${path}.log.`,
-        );
+        const message = `${path} ended with exit code ${code}: ${
+          printed.trim().split("\n").slice(-3).join("\n")
+        }\nAll that it printed is in ${path}.log.`;
+        const found = readReason(reason);
+        throw found === null
+          ? new UserError(message)
+          : Object.assign(new Failure(message), { reason: found });
       }
       return isDone;
     } finally {
       clearInterval(looking);
+      removeIfPresent(reason);
     }
   };
 }

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { removeIfPresent } from "../../base/atomic_file.ts";
+import { readReason } from "../../base/failure_reason.ts";
 import { UserError } from "../../base/user_error.ts";
 import { freeBytes } from "../../base/disk.ts";
 import { isAlive, killProcess, type ProcessIdentity } from "../../base/process_identity.ts";
@@ -16,7 +17,6 @@ import { type PlacedRun, placeRun } from "./place_run.ts";
 import {
   lastErrorLines,
   type OutputFiles,
-  readReason,
   type StartedProcess,
   startProcess,
 } from "./run_process.ts";
@@ -220,12 +220,13 @@ export class Launcher implements Disposable {
     // The run may have been gone on with meanwhile, by another process.
     if (this.#isClosed || this.launches.find(name)?.process?.started !== process.started) return;
     const endedAt = new Date().toISOString();
+    const { reason } = this.#filesOf(name);
     this.launches.note(name, {
       state: "ended",
       endedAt,
       exitCode,
       lastWords: this.#lastWords(name),
-      reason: readReason(this.#filesOf(name)),
+      reason: reason === undefined ? null : readReason(reason),
     });
     this.#carryOn(this.#advance());
   }

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { type FailureReason, failureReasonSchema, REASON_FILE } from "../../base/failure_reason.ts";
+import { REASON_FILE } from "../../base/failure_reason.ts";
 import { identify, type ProcessIdentity } from "../../base/process_identity.ts";
 import { exists, removeIfPresent } from "../../base/atomic_file.ts";
 import { childEnvironment } from "./child_environment.ts";
@@ -59,16 +59,6 @@ export function startProcess(
 /** Text that can be an argument of a process. */
 // deno-lint-ignore no-control-regex
 export const WITHOUT_NUL = /^[^\u0000]*$/;
-
-/** Why a process failed, where it has said so. */
-export function readReason({ reason: path }: OutputFiles): FailureReason | null {
-  if (path === undefined || !exists(path)) return null;
-  try {
-    return failureReasonSchema.parse(JSON.parse(Deno.readTextFileSync(path)));
-  } catch {
-    return null; // a program of another version has written it
-  }
-}
 
 /** The last lines that a process printed on standard error; null when there are none. */
 export function lastErrorLines({ errors }: OutputFiles): string | null {
