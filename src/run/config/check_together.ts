@@ -70,14 +70,10 @@ export function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfig
       " has no step rewards of its own to merge";
     impossible(["advantage", "normalisation"], "merged", message);
   }
-  if (advantage.judged === "wrong" && verifier !== null) {
-    const message = alpha.schedule === "earned" && !verifier.trained
-      ? "all, because what advantage.alpha.schedule earned goes by would be measured in verifier " +
-        "steps, and verifier.trained is false"
-      : value.rewards.ground_truth_weight < 1
-      ? "all, because with rewards.ground_truth_weight below 1 each solution earns by its verdict"
-      : null;
-    if (message !== null) impossible(["advantage", "judged"], "wrong", message);
+  if (advantage.judged === "wrong" && verifier && value.rewards.ground_truth_weight < 1) {
+    const message =
+      "all, because with rewards.ground_truth_weight below 1 each solution earns by its verdict";
+    impossible(["advantage", "judged"], "wrong", message);
   }
   if (advantage.judgments === "prefix" && alpha.schedule === "earned") {
     const message = "exp, linear, cosine or none, because advantage.judgments prefix is made of " +

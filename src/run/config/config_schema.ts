@@ -72,10 +72,11 @@ export type TangoConfig = z.output<typeof tangoConfigSchema>;
 
 /**
  * The configuration as it will run: a policy that is not trained has no steps, so that one switch
- * (`verifier: null`, `verifier.trained: false` or `generator.trained: false`) is enough for the baselines.
+ * (`verifier: null`, `verifier.trained: false` or `generator.trained: false`) is enough for the baselines. Without
+ * verifier steps to measure a frozen verifier's judgments in, generator steps do, and judge all solutions.
  */
 export function resolveTangoConfig(config: TangoConfig): TangoConfig {
-  const { generator, verifier, schedule } = config;
+  const { generator, verifier, schedule, advantage } = config;
   const withoutGenerator = { generator_warmup_steps: 0, generator_steps: 0 };
   const withoutVerifier = { verifier_warmup_steps: 0, verifier_steps: 0 };
   if (generator.trained && verifier?.trained) return config;
@@ -86,5 +87,8 @@ export function resolveTangoConfig(config: TangoConfig): TangoConfig {
       ...(generator.trained ? {} : withoutGenerator),
       ...(verifier?.trained ? {} : withoutVerifier),
     },
+    advantage: verifier?.trained === false && advantage.alpha.schedule === "earned"
+      ? { ...advantage, judged: "all" }
+      : advantage,
   };
 }

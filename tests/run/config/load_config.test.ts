@@ -87,6 +87,15 @@ Deno.test("configuration: --set, --seed, --steps, --run and --gpu win over the f
   assert.equal(config.gpu, "dawn");
 });
 
+Deno.test("configuration: a frozen verifier that is to earn α judges all solutions", () => {
+  const judged = (...set: string[]) =>
+    tango(MINIMAL, { set: ["advantage.judged=wrong", "advantage.alpha.schedule=earned", ...set] })
+      .advantage.judged;
+  assert.equal(judged(), "wrong");
+  assert.equal(judged("verifier.trained=false"), "all");
+  assert.equal(judged("verifier.trained=false", "advantage.alpha.schedule=none"), "wrong");
+});
+
 Deno.test("configuration: one switch makes each baseline", () => {
   const grpo = tango(MINIMAL, { set: ["verifier=null"] });
   assert.equal(grpo.verifier, null);
@@ -196,14 +205,6 @@ const refused: [string, string, ConfigOverrides, string][] = [
     MINIMAL + "advantage: {oracle_accuracy: 0.8}\n",
     {},
     "FILE:5: advantage.oracle_accuracy is 0.8; expected 1, because advantage.judgments is verifier.",
-  ],
-  [
-    "quality that is measured in steps that there are not",
-    MINIMAL + "  trained: false\n" +
-    "advantage: {judged: wrong, alpha: {schedule: earned}}\n",
-    {},
-    'FILE:6: advantage.judged is "wrong"; expected all, because what advantage.alpha.schedule earned ' +
-    "goes by would be measured in verifier steps, and verifier.trained is false.",
   ],
   [
     "verdicts that solutions earn by and do not get",
