@@ -75,10 +75,28 @@ export interface CreditOptions extends AdvantageWeights {
 export interface CreditedAdvantages {
   readonly combined: readonly Float32Array[];
   /**
-   * The outcome part's contribution to them, one number for each response; where the parts are merged, what a token
-   * after the last step has.
+   * The outcome part's contribution to the tokens of its steps, one number for each response; where the parts are
+   * merged, what a token after the last step has.
    */
   readonly ofOutcome: readonly number[];
+}
+
+/**
+ * The same with the whole outcome advantage, not the share that α leaves of it, on the tokens after the last step. No
+ * judgment speaks of these: with α near 1 nothing else would hold the answer, and where the response ends.
+ */
+function withOutcomeAfterSteps(
+  mixed: readonly Float32Array[],
+  outcome: readonly Float32Array[],
+  responses: readonly JudgedResponse[],
+  { alpha, outcomeWeight }: AdvantageWeights,
+): Float32Array[] {
+  return mixed.map((row, i) => {
+    const lastStepEnd = responses[i].ownStepEnds.at(-1) ?? -1;
+    return row.map((value, token) =>
+      token > lastStepEnd ? value + alpha * outcomeWeight * outcome[i][token] : value
+    );
+  });
 }
 
 /**
@@ -102,7 +120,10 @@ export function creditedAdvantages(
     return { combined, ofOutcome: combined.map((row) => row[row.length - 1]) };
   }
   const outcome = outcomeAdvantages(responses, estimator);
-  const combined = combineAdvantages(outcome, processPart(), weights);
+  const mixed = combineAdvantages(outcome, processPart(), weights);
+  const combined = process === "own-step" || process === "until-error"
+    ? withOutcomeAfterSteps(mixed, outcome, responses, weights)
+    : mixed;
   // The published form gives the last token nothing else, but for REINFORCE++'s whitening.
   const ofOutcome = process === "sum-to-go"
     ? combined.map((row) => row[row.length - 1])

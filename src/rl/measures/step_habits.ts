@@ -4,6 +4,8 @@ import { mean } from "../../base/statistics.ts";
 export interface SteppedSolution {
   readonly question: string;
   readonly steps: readonly string[];
+  /** The whole response. */
+  readonly text: string;
   /** The response token that ends each step. */
   readonly stepEndTokens: readonly number[];
   /** Steps that the problem is thought to need. */
@@ -19,12 +21,15 @@ export interface StepHabits {
   readonly emptyShare: number;
   /** Share of steps that are the question or an earlier step of the solution, but for white space. */
   readonly repeatedShare: number;
+  /** Share of solutions with more than white space after their first answer. */
+  readonly trailingShare: number;
   /** Mean tokens from the end of the step before to a step's own. */
   readonly meanTokens: number;
 }
 
 const squeezed = (text: string) => text.trim().replace(/\s+/g, " ");
 const isEmpty = (step: string) => !/[\p{L}\p{N}]/u.test(step);
+const goesOn = (text: string) => /<\/answer>\s*\S/.test(text);
 const share = (values: readonly boolean[]) => mean(values.map((value) => value ? 1 : 0));
 
 /** Counts over a batch; 0 where there is nothing to count. An empty step is not also a repeated one. */
@@ -45,6 +50,7 @@ export function stepHabits(solutions: readonly SteppedSolution[]): StepHabits {
     fewerShare: share(solutions.map((one) => one.steps.length < one.expectedSteps)),
     emptyShare: share(solutions.flatMap(({ steps }) => steps.map(isEmpty))),
     repeatedShare: share(repeated),
+    trailingShare: share(solutions.map(({ text }) => goesOn(text))),
     meanTokens: mean(tokens),
   };
 }

@@ -67,6 +67,7 @@ const TRAINED: readonly Row[] = [
   averagedShare("solutions with fewer steps than needed", METRIC.fewerSteps),
   averagedShare("steps without a letter or digit", METRIC.emptySteps),
   averagedShare("steps that repeat the question or an earlier one", METRIC.repeatedSteps),
+  averagedShare("solutions that go on after their answer", METRIC.trailingText),
   training("tokens in a step", METRIC.stepTokens, 1),
   training("verifier response length (tokens)", METRIC.verifierLength, 1),
   { label: "α, share of the process advantage", metric: METRIC.alpha, format: decimals(4) },

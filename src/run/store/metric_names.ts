@@ -51,6 +51,8 @@ export const METRIC = {
   emptySteps: "generator/frac_empty_steps",
   /** Share of steps that repeat the question or an earlier step. */
   repeatedSteps: "generator/frac_repeated_steps",
+  /** Share of solutions that go on after their first answer. */
+  trailingText: "generator/frac_trailing_text",
   /** Mean tokens in a step. */
   stepTokens: "generator/step_tokens",
   /** Moving balanced accuracy of "every step is CORRECT" about outcomes, 0 to 1. */

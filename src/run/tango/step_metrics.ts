@@ -85,6 +85,7 @@ function habitMetrics<Problem>(
   const habits = stepHabits(judged.map(({ solution, stepEndTokens, expectedSteps }) => ({
     question: source.question(solution.problem),
     steps: solution.parsed.steps.map(({ text }) => text),
+    text: solution.text,
     stepEndTokens,
     expectedSteps,
   })));
@@ -93,6 +94,7 @@ function habitMetrics<Problem>(
     [METRIC.fewerSteps]: habits.fewerShare,
     [METRIC.emptySteps]: habits.emptyShare,
     [METRIC.repeatedSteps]: habits.repeatedShare,
+    [METRIC.trailingText]: habits.trailingShare,
     [METRIC.stepTokens]: habits.meanTokens,
   };
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { creditedAdvantages } from "../../../src/rl/advantage/advantages.ts";
 import { ownStepAdvantages } from "../../../src/rl/advantage/own_step.ts";
 import { assertClose, judged } from "./judged.ts";
 
@@ -110,4 +111,22 @@ Deno.test("until error: what comes after the first flagged step is not judged", 
   const scale = Math.sqrt(10 / 9 + 1e-8);
   const whitened = ownStepAdvantages(group, "reinforce++", true);
   assertClose(whitened[0], [1, 1, -1, -1, 0, 0, 0, 0].map((value) => value / scale));
+});
+
+Deno.test("own step and until error: after the last step the outcome counts whole, whatever α is", () => {
+  for (const process of ["own-step", "until-error"] as const) {
+    const { combined, ofOutcome } = creditedAdvantages([
+      judged(4, [1], [1], { reward: 1, isCorrect: true }),
+      judged(3, [0], [-1]),
+      judged(2, [], []),
+    ], {
+      ...{ process, estimator: "dr_grpo", normalisation: "separate" },
+      ...{ alpha: 0.75, outcomeWeight: 3, processWeight: 1 },
+    });
+    // Outcomes 1, 0, 0, mean 1/3: of steps a quarter of 3 times 2/3, and three quarters of ±1. After them 3 times it.
+    assertClose(combined[0], [0.5 + 0.75, 0.5 + 0.75, 2, 2]);
+    assertClose(combined[1], [-0.25 - 0.75, -1, -1]);
+    assertClose(combined[2], [-1, -1]);
+    assertClose(ofOutcome, [0.5, -0.25, -0.25]);
+  }
 });

@@ -6,25 +6,36 @@ Deno.test("step habits: each way to cheat is counted", () => {
     {
       question: "cat dog",
       steps: ["cat:t", " cat  dog\n", "cat:t", "…", "…"],
+      text: "…<answer>tg</answer>\n",
       stepEndTokens: [3, 5, 9, 10, 12],
       expectedSteps: 2,
     },
-    { question: "ox", steps: ["ox:x"], stepEndTokens: [6], expectedSteps: 2 },
+    {
+      question: "ox",
+      steps: ["ox:x"],
+      text: "<answer>x</answer> <answer>o</answer>",
+      stepEndTokens: [6],
+      expectedSteps: 2,
+    },
     // Another solution's step is no repetition.
-    { question: "ox", steps: ["ox:x", "é"], stepEndTokens: [6, 7], expectedSteps: 2 },
-    { question: "ox", steps: [], stepEndTokens: [], expectedSteps: 0 },
+    { question: "ox", steps: ["ox:x", "é"], text: "", stepEndTokens: [6, 7], expectedSteps: 2 },
+    { question: "ox", steps: [], text: "ox", stepEndTokens: [], expectedSteps: 0 },
   ]);
   assert.deepEqual(habits, {
     moreShare: 1 / 4,
     fewerShare: 1 / 4,
     emptyShare: 2 / 8,
     repeatedShare: 2 / 8,
+    trailingShare: 1 / 4,
     // 4 + 2 + 4 + 1 + 2, 7, and 7 + 1.
     meanTokens: 28 / 8,
   });
 });
 
 Deno.test("step habits: nothing to count", () => {
-  const none = { moreShare: 0, fewerShare: 0, emptyShare: 0, repeatedShare: 0, meanTokens: 0 };
+  const none = {
+    ...{ moreShare: 0, fewerShare: 0, emptyShare: 0, repeatedShare: 0, trailingShare: 0 },
+    meanTokens: 0,
+  };
   assert.deepEqual(stepHabits([]), none);
 });
