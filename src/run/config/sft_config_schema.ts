@@ -81,7 +81,7 @@ const scheduleSchema = section({
     "Stops earlier, after as many updates as the files' records make in so many passes; null: after `total_training_steps`. 2 in the published fine-tuning.",
   ),
   measure_end: wholeNumber({ minimum: 0 }).default(0).describe(
-    "For a generator of an embedded task: held-out problems (as far as evaluations have so many) of which the last evaluation samples 8 solutions each: whether reinforcement learning would have something to learn from, as `schedule.measure_start` of a run; 0: none.",
+    "For a generator: held-out problems (as far as evaluations have so many) of which the last evaluation samples 8 solutions each: whether reinforcement learning would have something to learn from, as `schedule.measure_start` of a run; 0: none.",
   ),
   stop_at_accuracy: realNumber({ above: 0, maximum: 1 }).default(1).describe(
     "Training ends at the first evaluation that reaches this accuracy on the validation part; 1 trains to the end.",
@@ -150,7 +150,7 @@ export const sftConfigSchema = section({
   }).prefault({}),
   report: reportSchema.prefault({}),
   max_response_length: wholeNumber({ minimum: 1 }).default(192).describe(
-    "Tokens after which a response is cut off when an embedded task is measured.",
+    "Tokens after which a response is cut off when solutions or critiques are sampled to be measured.",
   ),
   prompt_template: text("the path of a Jinja text file, or null").nullable().default(null).describe(
     "Jinja text of the prompt; null: `configs/prompts/generator.txt` or `configs/prompts/verifier.txt`, by `policy`.",
@@ -206,8 +206,8 @@ export const sftConfigSchema = section({
     issues.push({ code: "custom", path: ["data", "validation"], input: null, message });
   }
   const { measure_end } = value.schedule;
-  if (measure_end > 0 && (value.data !== null || value.policy !== "generator")) {
-    const message = "0, because only a generator of an embedded task is sampled from";
+  if (measure_end > 0 && value.policy !== "generator") {
+    const message = "0, because only a generator's solutions are sampled";
     const path = ["schedule", "measure_end"];
     issues.push({ code: "custom", path, input: measure_end, message });
   }

@@ -8,13 +8,26 @@ import { promptTemplatePath, type SftConfig } from "../config/sft_config_schema.
 import { critiqueWording, solutionWording } from "../problems/example_wording.ts";
 import type { Examples, PromptedPolicy } from "../problems/examples.ts";
 import { FileExamples } from "../problems/file_examples.ts";
+import { FileProblems } from "../problems/file_problems.ts";
+import type { Problems, PromptFit } from "../problems/problems.ts";
 import { TaskExamples } from "../problems/task_examples.ts";
 import { TaskProblems } from "../problems/task_problems.ts";
 import { promptOf } from "../tango/policies.ts";
+import { LearnabilityMeasurement } from "./learnability_measurement.ts";
+import { policyInTraining } from "./policy_in_training.ts";
 import { TaskMeasurement } from "./task_measurement.ts";
 
+/** What a fine-tuning imitates, and what measures it besides the loss. */
+export interface OpenedExamples {
+  readonly examples: Examples;
+  /** Of an embedded task. */
+  readonly measurement: TaskMeasurement | null;
+  /** Where `schedule.measure_end` asks for it. */
+  readonly learnability: LearnabilityMeasurement | null;
+}
+
 /**
- * Opens what a fine-tuning imitates, and for an embedded task what measures the policy on its problems.
+ * Opens what a fine-tuning imitates, and what measures the policy on problems.
  *
  * @throws UserError when a file the configuration names is missing or unsound
  */
@@ -22,11 +35,18 @@ export async function openExamples(
   config: SftConfig,
   loaded: LoadedModel,
   ranks: Communicator,
-): Promise<{ examples: Examples; measurement: TaskMeasurement | null }> {
+): Promise<OpenedExamples> {
   const { tokenizer } = loaded;
   const { data, task, seed, evaluation } = config;
   const { prompted, turnEnd } = promptedPolicy(config, tokenizer);
   const { correctShare, judgmentLabels, judgmentWeight, critiques } = camelCased(config);
+  const measured = { ...loaded, stopTokens: withTurnEnd(loaded.stopTokens, turnEnd) };
+  const policy = policyInTraining(config, measured, ranks);
+  const learnabilityOn = (problems: Problems) =>
+    prompted.policy === "generator"
+      ? new LearnabilityMeasurement(policy(prompted.template), problems, evaluation.seed)
+      : null;
+  const isAsked = config.schedule.measure_end > 0;
   if (data !== null) {
     const { maxPositions } = loaded.model.config;
     const wording = prompted.policy === "generator"
@@ -38,16 +58,36 @@ export async function openExamples(
       });
     const form = { tokenizer, wording, turnEnd, maxPositions };
     const examples = await FileExamples.open({ ...config, data }, form);
-    return { examples, measurement: null };
+    const learnability = isAsked
+      ? learnabilityOn(
+        await FileProblems.open(data, seed, evaluation, fitOf(config, loaded, prompted), {
+          answers: true,
+          validation: false,
+        }),
+      )
+      : null;
+    return { examples, measurement: null, learnability };
   }
   const problems = new TaskProblems(task, seed, evaluation);
   const examples = new TaskExamples(problems, tokenizer, {
     ...{ seed, evaluationSeed: evaluation.seed },
     ...{ prompted, turnEnd, correctShare, judgmentLabels, judgmentWeight },
   });
-  const measured = { ...loaded, stopTokens: withTurnEnd(loaded.stopTokens, turnEnd) };
-  const measurement = new TaskMeasurement(config, problems, examples, measured, ranks, prompted);
-  return { examples, measurement };
+  const measurement = new TaskMeasurement(config, problems, examples, policy, prompted);
+  return { examples, measurement, learnability: isAsked ? learnabilityOn(problems) : null };
+}
+
+/** Questions whose prompt has room, and leaves room for the longest response. */
+function fitOf(
+  { max_response_length }: SftConfig,
+  { tokenizer, model: { config: { maxPositions } } }: LoadedModel,
+  { policy, template }: PromptedPolicy,
+): PromptFit {
+  return (question, maximumTokens) => {
+    if (policy === "verifier") throw new Error("a verifier solves nothing");
+    const { length } = tokenizer.encode(template.render({ question }));
+    return length <= maximumTokens && length + max_response_length <= maxPositions;
+  };
 }
 
 /** The policy as it is prompted, and the token that then ends a response besides the model's own, if any. */

@@ -5,6 +5,7 @@ import type { Learnability } from "../../rl/measures/learnability.ts";
 import { choosesWeights, type SftConfig } from "../config/sft_config_schema.ts";
 import type { Examples } from "../problems/examples.ts";
 import { METRIC } from "../store/metric_names.ts";
+import type { LearnabilityMeasurement } from "./learnability_measurement.ts";
 import type { TaskMeasurement } from "./task_measurement.ts";
 
 /** Result of an evaluation during supervised fine-tuning. */
@@ -22,12 +23,16 @@ export interface SftEvaluation {
 
 /** Measures a policy in supervised fine-tuning on what no update draws. */
 export class SftMeasurement {
-  /** @param onTask of an embedded task; null on files */
+  /**
+   * @param onTask of an embedded task; null on files
+   * @param learnability of a generator; null of a verifier, or where it is not asked
+   */
   constructor(
     private readonly config: SftConfig,
     private readonly trainer: Trainer,
     private readonly examples: Examples,
     private readonly onTask: TaskMeasurement | null,
+    private readonly learnability: LearnabilityMeasurement | null,
   ) {}
 
   /** Whether weights are chosen by an accuracy, of which more is better, and not by a loss. */
@@ -54,10 +59,7 @@ export class SftMeasurement {
 
   /** Whether the generator's samples differ enough to learn from; null where it is not asked. */
   async measureLearnability(): Promise<Learnability | null> {
-    const { measure_end } = this.config.schedule;
-    return measure_end > 0 && this.onTask
-      ? await this.onTask.measureLearnability(measure_end)
-      : null;
+    return await this.learnability?.measure(this.config.schedule.measure_end) ?? null;
   }
 
   /** Accuracy on an embedded task, else the loss. */

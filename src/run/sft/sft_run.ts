@@ -31,9 +31,8 @@ import type { TrainedModels } from "../store/trained_models.ts";
 import { writeModelFolder } from "../store/weights_folder.ts";
 import { learnabilityMetrics } from "../tango/learnability_metrics.ts";
 import { newModel } from "./new_model.ts";
-import { openExamples } from "./open_examples.ts";
+import { type OpenedExamples, openExamples } from "./open_examples.ts";
 import { SftMeasurement } from "./sft_measurement.ts";
-import type { TaskMeasurement } from "./task_measurement.ts";
 
 /** Where the weights of a fine-tuning go. */
 export function sftWeights(folder: RunFolder, config: SftConfig): string {
@@ -53,6 +52,7 @@ const stateSchema = z.object({
 export class SftRun implements Course<SftConfig> {
   readonly changed: (config: SftConfig, settings: Settings) => SftConfig = changeSftConfig;
   readonly trainer: Trainer;
+  readonly examples: Examples;
   readonly measurement: SftMeasurement;
   readonly watched: Partial<Record<PolicyName, WatchedPolicy>>;
   readonly device: RunDevice;
@@ -86,9 +86,10 @@ export class SftRun implements Course<SftConfig> {
       });
     using opened = new DisposableStack();
     opened.defer(() => loaded.model.release());
-    const { examples, measurement } = await openExamples(config, loaded, ranks);
-    opened.use(examples);
-    const run = new SftRun(gpu, config, ranks, loaded, examples, measurement, reducer);
+    const measured = await openExamples(config, loaded, ranks);
+    opened.use(measured.examples);
+    if (measured.learnability) opened.use(measured.learnability.problems);
+    const run = new SftRun(gpu, config, ranks, loaded, measured, reducer);
     opened.defer(() => run.trainer.release());
     run.#opened = opened.move();
     return run;
@@ -99,14 +100,20 @@ export class SftRun implements Course<SftConfig> {
     public config: SftConfig,
     readonly ranks: Communicator,
     private readonly loaded: LoadedModel,
-    readonly examples: Examples,
-    onTask: TaskMeasurement | null,
+    { examples, measurement, learnability }: OpenedExamples,
     reducer: Reducer,
   ) {
     const loss = { ...config.loss, share_prompts: false };
     const options = trainerOptions({ ...config, loss });
     this.trainer = new Trainer(loaded.model, options, reducer);
-    this.measurement = new SftMeasurement(config, this.trainer, examples, onTask);
+    this.examples = examples;
+    this.measurement = new SftMeasurement(
+      config,
+      this.trainer,
+      examples,
+      measurement,
+      learnability,
+    );
     this.device = runDeviceOf(gpu, [loaded.model]);
     this.models = { [config.policy]: onEveryRank(ranks, this.trainer) };
     const watched: WatchedPolicy = {

@@ -11,6 +11,7 @@ import { describeLearnabilityMetrics } from "../../../src/run/tango/learnability
 import { gpuOf } from "../../kernels/harness.ts";
 import { assertSameFiles } from "../killable_runs.ts";
 import { comparedFiles, RankRuns } from "../ranks/rank_runs.ts";
+import { tinyColumns, tinyData } from "../tiny_data.ts";
 import { tinyPolicies, tinyTask } from "../tiny_policies.ts";
 
 Deno.test({
@@ -56,10 +57,20 @@ Deno.test({
     const folder = Deno.makeTempDirSync();
     const gpu = await gpuOf("native");
     try {
-      const config = (measure_end: number) =>
+      const entry = (name: string, rows: string) => {
+        const path = join(folder, name);
+        Deno.writeTextFileSync(path, rows);
+        return [{ path, columns: { ...tinyColumns, solution: "solution" } }];
+      };
+      const onFiles = {
+        train: entry("train.jsonl", tinyData(8)),
+        held_out: entry("test.jsonl", tinyData(4, 8)),
+        validation: null,
+      };
+      const config = (measure_end: number, problems: object) =>
         sftConfigSchema.parse({
           policy: "generator",
-          task: tinyTask,
+          ...problems,
           initial_model: tinyPolicies.generator,
           output_directory: null,
           batch_size: 2,
@@ -68,20 +79,27 @@ Deno.test({
           evaluation: { problems: 3 },
           tuning: "default",
         });
-      const linesOf = async (name: string, measured: number) => {
+      const linesOf = async (name: string, measured: number, problems: object) => {
         const path = join(folder, name);
-        await fineTuneWithReport(gpu, config(measured), path, { resume: false });
+        await fineTuneWithReport(gpu, config(measured, problems), path, { resume: false });
         return readJsonLines<MetricsLine>(RunFolder.open(path).metrics);
       };
-      const lines = await linesOf("measured", 2);
-      const found = lines.filter((line) => "eval/start/problems" in line);
-      assert.deepEqual(found.map(({ step, phase }) => [step, phase]), [[2, "evaluation"]]);
-      const said = describeLearnabilityMetrics(found[0] as unknown as Metrics);
-      assert.match(said ?? "", /^2 problems × 8 samples: pass@1 \d/);
-      const stripped = lines.map((line) =>
-        Object.fromEntries(Object.entries(line).filter(([key]) => !key.startsWith("eval/start/")))
-      );
-      assert.deepEqual(stripped, await linesOf("without", 0));
+      for (
+        const [name, problems] of Object.entries({
+          task: { task: tinyTask },
+          files: { data: onFiles },
+        })
+      ) {
+        const lines = await linesOf(`measured-${name}`, 2, problems);
+        const found = lines.filter((line) => "eval/start/problems" in line);
+        assert.deepEqual(found.map(({ step, phase }) => [step, phase]), [[2, "evaluation"]]);
+        const said = describeLearnabilityMetrics(found[0] as unknown as Metrics);
+        assert.match(said ?? "", /^2 problems × 8 samples: pass@1 \d/);
+        const stripped = lines.map((line) =>
+          Object.fromEntries(Object.entries(line).filter(([key]) => !key.startsWith("eval/start/")))
+        );
+        assert.deepEqual(stripped, await linesOf(`without-${name}`, 0, problems));
+      }
     } finally {
       Deno.removeSync(folder, { recursive: true });
     }
