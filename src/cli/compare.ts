@@ -1,6 +1,7 @@
 /** `deno task compare`: arms of one configuration beside each other. */
 
 import { type Command, InvalidArgumentError } from "commander";
+import { Failure } from "../base/failure.ts";
 import { UserError } from "../base/user_error.ts";
 import { describeDevice } from "../gpu/describe_device.ts";
 import type { Gpu } from "../gpu/gpu.ts";
@@ -18,6 +19,7 @@ import {
   runElsewhere,
   runHere,
 } from "../run/compare/comparison_session.ts";
+import type { DivergedRun } from "../run/compare/comparison_report.ts";
 import { DEFAULT_SEEDS, parseSeeds, seedsProblem } from "../run/compare/seeds.ts";
 import { requireNotRunning } from "../run/control/endpoint/control_file.ts";
 import { loadBaseConfig } from "../run/config/load_config.ts";
@@ -25,7 +27,6 @@ import { problemsName } from "../run/problems/open_problems.ts";
 import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/store/run_folder.ts";
 import { openReward } from "../run/tango/custom_reward.ts";
 import { addExamples } from "./examples.ts";
-import { EXIT } from "./program.ts";
 import { FollowedRun } from "./followed_run.ts";
 import { describeTangoSteps } from "./progress/tango_progress.ts";
 import {
@@ -132,17 +133,25 @@ async function compare(options: CompareOptions, command: Command): Promise<void>
     () => jobs === 1 ? withGpu(gpuOf(base, gpuIndex), here) : elsewhere(),
   );
   if (table !== null) console.log(`\n${table}\n\nreport: ${comparisonFiles(path).report}`);
-  if (diverged.length > 0) {
-    const named = diverged.map(({ arm, seed }) => `${arm.name}, seed ${seed}`).join("; ");
-    console.error(
-      `Diverged, and left no row: ${named}. Give those arms a lower learning rate in a new comparison.`,
-    );
-    Deno.exitCode = EXIT.failure;
-  }
   if (!isDone && control.isStopRequested) {
     console.log(`Stopped. Continue with: ./tango compare --run ${path} --resume`);
     Deno.exitCode = followed.stoppedExitCode;
   }
+  if (diverged.length > 0) throw new Failure(afterDivergences(diverged));
+}
+
+/** What is said of runs that left no row, and what to do. */
+function afterDivergences(diverged: readonly DivergedRun[]): string {
+  const rates = new Set(diverged.flatMap(({ learningRate }) => learningRate ?? []));
+  const set = [...rates].map((rate) => ` --set ${rate}=…`).join("");
+  return [
+    ...diverged.map(({ arm, seed, message }) => `${arm.name}, seed ${seed}: ${message}`),
+    "Without a row for what diverged, the tables tell of the other runs.",
+    ...(set === "" ? [] : [
+      `The runs of a comparison keep the configurations that it began with, so begin another with a lower learning rate: ` +
+      `./tango compare${set}`,
+    ]),
+  ].join("\n");
 }
 
 /** The program that a run in a process of its own is started with. */

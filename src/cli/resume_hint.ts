@@ -57,12 +57,6 @@ function afterDivergence(
 ): string[] {
   if (optimizerKey === null) return [];
   const setting = `${optimizerKey}.learning_rate`;
-  if (command === "compare") {
-    return [
-      `The runs of a comparison keep the configurations that it began with, so begin another with a lower learning rate: ` +
-      `./tango compare --set ${setting}=…`,
-    ];
-  }
   const checkpoint = latestCheckpoint(folder.checkpoints);
   if (checkpoint === null && lastUpdate === null) return [];
   const advice = `${keptOf(folder)} Continue with a lower learning rate: ./tango ${command} ` +

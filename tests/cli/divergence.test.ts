@@ -149,13 +149,15 @@ testCommand("sft: ruined weights end it, and --resume --set goes on", async (pro
   assert.equal(trained(folder).length, 8);
 });
 
-testCommand("compare: a ruined policy ends it with advice of its own", async (project) => {
+testCommand("compare: each run that diverges is named, with advice of its own", async (project) => {
   const { code, errors } = await run(
     ...["compare", "--config", project.config, "--run", join(project.folder, "comparison")],
     ...["--seeds", "1", "--steps", "8", "--set", "generator.optimizer.learning_rate=1e18"],
   );
   assert.equal(code, 1, errors);
-  assert.match(errors, /Step 4 ends the run/);
+  for (const arm of ["tango", "alone", "frozen-verifier"]) {
+    assert.match(errors, new RegExp(`^${arm}, seed 0: Step 4 `, "m"));
+  }
   assert.match(
     errors,
     /begin another with a lower learning rate: \.\/tango compare --set generator\./,

@@ -72,7 +72,7 @@ Deno.test("plan: what cannot be planned is said with what to do", async () => {
   );
   const parts = ["--ranks", "4", "--set", "reduction.shards=2"];
   await refused(/reduction\.shards=4/, "--gpu", "h100", ...parts);
-  await refused(/at most 64/, "--gpu", "h100", "--solution-tokens", "81");
+  await refused(/at most 96/, "--gpu", "h100", "--solution-tokens", "97");
   await refused(
     /expected no fewer/,
     ...["--gpu", "h100", ...published, "--problem-tokens", "300", "--judgment-tokens", "200"],

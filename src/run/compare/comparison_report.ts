@@ -44,6 +44,10 @@ export interface ReportOptions {
 export interface DivergedRun {
   readonly arm: Pick<Arm, "name">;
   readonly seed: number;
+  /** What it said when it ended. */
+  readonly message: string;
+  /** The key of the learning rate that was too high; null: what does not learn is not trained. */
+  readonly learningRate: string | null;
 }
 
 /** The rows of one arm, in the order of the seeds. */

@@ -17,7 +17,7 @@ import type { TangoRun } from "../tango/tango_run.ts";
 import { withTimeline } from "../trace/run_timeline.ts";
 import { type ComparedRun, planComparison, requireModels } from "./comparison.ts";
 import { comparisonFiles, type StoredComparison } from "./comparison_folder.ts";
-import { type ReportOptions, writeComparison } from "./comparison_report.ts";
+import { type DivergedRun, type ReportOptions, writeComparison } from "./comparison_report.ts";
 import { readRows, rowOf, type RunRow, writeRows } from "./run_row.ts";
 
 /**
@@ -48,7 +48,7 @@ export interface ComparisonEnd {
   /** The table of those that are; null when none is. */
   readonly table: string | null;
   /** Runs that ended because a policy ran away, in the order in which they did. */
-  readonly diverged: readonly ComparedRun[];
+  readonly diverged: readonly DivergedRun[];
 }
 
 /**
@@ -76,7 +76,7 @@ export async function runComparison(
   endpoint?.open(folder, pool);
   const runs = planComparison(comparison.arms, comparison.seeds, path);
   const rows = new ComparisonRows(runs, path);
-  const diverged: ComparedRun[] = [];
+  const diverged: DivergedRun[] = [];
   const write = () => writeComparison(comparison, rows.planned, path, { ...report, diverged });
   const pending = runs.filter((run) => !rows.has(run));
   const going = new Map<ComparedRun, Promise<void>>();
@@ -102,8 +102,9 @@ export async function runComparison(
         rows.add(run);
         write();
       }, (error) => {
-        if (reasonOf(error)?.code !== "diverged") throw error;
-        diverged.push(run);
+        const reason = reasonOf(error);
+        if (reason?.code !== "diverged") throw error;
+        diverged.push({ ...run, message: error.message, learningRate: reason.learningRate });
       }).finally(() => going.delete(run)),
     );
   };

@@ -47,7 +47,7 @@ async function compare(doRun: DoRun, jobs = 1) {
   }
 }
 
-const nameOf = ({ arm, seed }: Parameters<DoRun>[0]) => `${arm.name} ${seed}`;
+const nameOf = ({ arm, seed }: Pick<Parameters<DoRun>[0], "arm" | "seed">) => `${arm.name} ${seed}`;
 
 for (const jobs of [1, 2]) {
   Deno.test(`compare: a run that diverges ends by itself, ${jobs} at once`, async () => {
@@ -57,7 +57,10 @@ for (const jobs of [1, 2]) {
       return nameOf(run) === "tango 0" ? Promise.reject(divergence()) : Promise.resolve(false);
     }, jobs);
     assert.deepEqual(begun, ["tango 0", "alone 0", "tango 1", "alone 1"]);
-    assert.deepEqual(end.diverged.map(nameOf), ["tango 0"]);
+    const [{ arm, seed, message, learningRate }, ...others] = end.diverged;
+    assert.deepEqual([arm.name, seed, others.length], ["tango", 0, 0]);
+    assert.equal(message, "Step 3 ends the run");
+    assert.equal(learningRate, "generator.optimizer.learning_rate");
     assert.deepEqual([end.isDone, end.table], [false, null]);
     assert.match(divergedSentence(end.diverged), /in no table: tango, seed 0\./);
   });
