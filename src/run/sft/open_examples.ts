@@ -41,10 +41,13 @@ export async function openExamples(
   const { prompted, turnEnd } = promptedPolicy(config, tokenizer);
   const { correctShare, judgmentLabels, judgmentWeight, critiques } = camelCased(config);
   const measured = { ...loaded, stopTokens: withTurnEnd(loaded.stopTokens, turnEnd) };
-  const policy = policyInTraining(config, measured, ranks);
   const learnabilityOn = (problems: Problems) =>
     prompted.policy === "generator"
-      ? new LearnabilityMeasurement(policy(prompted.template), problems, evaluation.seed)
+      ? new LearnabilityMeasurement(
+        policyInTraining(config, measured, ranks)(prompted.template),
+        problems,
+        evaluation.seed,
+      )
       : null;
   const isAsked = config.schedule.measure_end > 0;
   if (data !== null) {
@@ -58,21 +61,23 @@ export async function openExamples(
       });
     const form = { tokenizer, wording, turnEnd, maxPositions };
     const examples = await FileExamples.open({ ...config, data }, form);
-    const learnability = isAsked
-      ? learnabilityOn(
-        await FileProblems.open(data, seed, evaluation, fitOf(config, loaded, prompted), {
-          answers: true,
-          validation: false,
-        }),
-      )
-      : null;
-    return { examples, measurement: null, learnability };
+    if (!isAsked) return { examples, measurement: null, learnability: null };
+    try {
+      const fit = fitOf(config, loaded, prompted);
+      const requires = { answers: true, validation: false };
+      const problems = await FileProblems.open(data, seed, evaluation, fit, requires);
+      return { examples, measurement: null, learnability: learnabilityOn(problems) };
+    } catch (error) {
+      examples[Symbol.dispose]();
+      throw error;
+    }
   }
   const problems = new TaskProblems(task, seed, evaluation);
   const examples = new TaskExamples(problems, tokenizer, {
     ...{ seed, evaluationSeed: evaluation.seed },
     ...{ prompted, turnEnd, correctShare, judgmentLabels, judgmentWeight },
   });
+  const policy = policyInTraining(config, measured, ranks);
   const measurement = new TaskMeasurement(config, problems, examples, policy, prompted);
   return { examples, measurement, learnability: isAsked ? learnabilityOn(problems) : null };
 }
