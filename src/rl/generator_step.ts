@@ -32,7 +32,9 @@ import {
 } from "./advantage/step_judgments.ts";
 import type { RolloutResponse, Sampling } from "../engine/sampling/rollout.ts";
 import { findUnsound } from "./soundness.ts";
+import { inGroups } from "../base/in_groups.ts";
 import { mean } from "../base/statistics.ts";
+import { ERROR_ENDINGS } from "./text/parse_critique.ts";
 import { lastTokenOfSpans } from "./text/token_spans.ts";
 
 /** A reward that takes the place of correctness, and numbers to be logged beside it. */
@@ -146,9 +148,12 @@ export async function generatorStep<Problem>(
     throw new Error(`${options.judgments} judgments without a verifier`);
   }
   // Which solutions a further batch leaves is known only at its end.
+  const isUntilError = judgedUntilError(options);
   const judging = verifier && new Judging(generator, verifier, source, {
     count: m,
-    sampling: options.verifierSampling,
+    sampling: isUntilError
+      ? { ...options.verifierSampling, stopStrings: ERROR_ENDINGS }
+      : options.verifierSampling,
     solutions: batchSize * groupSize,
     judgesRight: advantage.judged === "all",
     asTheyCome: rollout.maximumGenerationBatches === 1,
@@ -255,13 +260,25 @@ export async function generatorStep<Problem>(
   };
 }
 
+/**
+ * Whether a critique may end at the first step that it flags: nothing goes by the steps after it. With several critiques
+ * of a solution their mean does.
+ */
+function judgedUntilError<Problem>(
+  { advantage, judgments, rollout }: GeneratorStepOptions<Problem>,
+): boolean {
+  return advantage.process === "until-error" && judgments === "verifier" &&
+    rollout.verificationsPerSolution === 1;
+}
+
 /** What is said of the steps of each solution. */
 function judge<Problem>(
   source: ProblemSource<Problem>,
   solutions: readonly Solution<Problem>[],
   critiquesBy: ReadonlyMap<Solution<Problem>, readonly Critique<Problem>[]>,
-  { judgments, advantage, sampling }: GeneratorStepOptions<Problem>,
+  options: GeneratorStepOptions<Problem>,
 ): StepJudgments[] {
+  const { judgments, advantage, sampling } = options;
   if (judgments === null || judgments === "prefix") return solutions.map(() => null);
   const judgeable = solutions.map((solution) => {
     const { problem, parsed: { steps } } = solution;
@@ -276,7 +293,14 @@ function judge<Problem>(
   });
   const { seed, step } = sampling;
   const { oracleAccuracy, judged } = advantage;
-  const told = stepJudgments(judgeable, { source: judgments, oracleAccuracy, seed, step });
+  const untilError = judgedUntilError(options);
+  const told = stepJudgments(judgeable, {
+    source: judgments,
+    oracleAccuracy,
+    untilError,
+    seed,
+    step,
+  });
   return told.map((own, i) =>
     needsVerifier(judgments) && judged === "wrong" && solutions[i].correct
       ? constantJudgments(judgeable[i].stepCount)
@@ -355,13 +379,6 @@ function stepRewardsOf<Problem>(
 
 const tokensOf = (responses: readonly { readonly rollout: RolloutResponse }[]) =>
   responses.reduce((sum, { rollout }) => sum + rollout.tokens.length, 0);
-
-function inGroups<Item>(items: readonly Item[], size: number): Item[][] {
-  return Array.from(
-    { length: items.length / size },
-    (_, group) => items.slice(group * size, (group + 1) * size),
-  );
-}
 
 /** A custom reward is asked once for each solution, by one of the ranks: it need not say the same twice. */
 async function score<Problem>(

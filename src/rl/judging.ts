@@ -1,5 +1,9 @@
 import { gatherOutcomes } from "../distributed/outcomes.ts";
-import { OpenRollout, type RolloutResponse, type Sampling } from "../engine/sampling/rollout.ts";
+import {
+  OpenRollout,
+  type RolloutResponse,
+  type ToldSampling,
+} from "../engine/sampling/rollout.ts";
 import { type Policy, type PolicyEngine, versionOf } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
 import {
@@ -17,7 +21,7 @@ import type { Sampled } from "./sampled_ahead.ts";
 export interface JudgingOptions {
   /** Critiques of each solution. */
   readonly count: number;
-  readonly sampling: Sampling;
+  readonly sampling: ToldSampling;
   /** Solutions that will be judged at most. */
   readonly solutions: number;
   /** Whether right solutions are judged too. */

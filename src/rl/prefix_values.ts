@@ -63,21 +63,28 @@ interface Continued {
  * solutions, and the values do not depend on how.
  *
  * @param solutions in the generator's own tokens
- * @param count continuations of each beginning
- * @param sampling of which the stream is this one's alone
  */
 export async function prefixValues<Problem>(
   generator: Policy<unknown>,
   source: ProblemSource<Problem>,
   solutions: readonly ValuedSolution<Problem>[],
-  count: number,
-  sampling: Sampling,
+  { count, sampling }: ContinuationOptions,
 ): Promise<PrefixValues> {
   const { continued, sampledTokens } = await goOn(generator, source, solutions, count, sampling);
   const values = continued.map(({ right, sampled }, s) =>
     right.map((hits, k) => (hits + (solutions[s].correct ? 1 : 0)) / (sampled[k] + 1))
   );
   return { values, sampledTokens };
+}
+
+/** The same where nothing is sampled: each beginning is worth what its solution came to. */
+export function outcomeValues(
+  solutions: readonly Pick<ValuedSolution<unknown>, "parsed" | "correct">[],
+): PrefixValues {
+  const values = solutions.map(({ parsed: { steps }, correct }) =>
+    steps.map(() => correct ? 1 : 0)
+  );
+  return { values, sampledTokens: 0 };
 }
 
 /**

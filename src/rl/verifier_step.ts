@@ -28,7 +28,14 @@ import {
 import type { AdvantageEstimator, ScoredResponse } from "./advantage/scored_response.ts";
 import { stepCoefficients, type StepCounts, updateStepCounts } from "./advantage/step_classes.ts";
 import { stepCredit, withStepCredit } from "./advantage/step_credit.ts";
-import { type ContinuationOptions, prefixValues } from "./prefix_values.ts";
+import { pairedSolutions } from "./paired_solutions.ts";
+import {
+  type ContinuationOptions,
+  outcomeValues,
+  type PrefixValues,
+  prefixValues,
+} from "./prefix_values.ts";
+import { inGroups } from "../base/in_groups.ts";
 import { tokenSpans } from "./text/token_spans.ts";
 import { findUnsound } from "./soundness.ts";
 
@@ -37,6 +44,8 @@ export interface VerifierStepOptions<Problem> extends LearningOptions {
   readonly rollout: {
     /** n, critiques of each solution */
     readonly groupSize: number;
+    /** Fresh solutions of each problem, of which `pairedSolutions` chooses; with 1 there is nothing to choose. */
+    readonly candidates: number;
   };
   readonly rewards: {
     readonly minimumSteps: number;
@@ -66,10 +75,13 @@ export interface VerifierStepOptions<Problem> extends LearningOptions {
   readonly generatorSampling: Sampling;
 }
 
-/** How step judgments are paid: for telling from which steps' ends the generator still finds a right answer. */
+/**
+ * How step judgments are paid: for telling from which steps' ends the generator still finds a right answer, or whether
+ * the solution has.
+ */
 export interface StepPay {
-  /** How the generator goes on from the end of each step. */
-  readonly continuations: ContinuationOptions;
+  /** How the generator goes on from the end of each step; null: a beginning is worth what its solution came to. */
+  readonly continuations: ContinuationOptions | null;
   /** Share of a step's own advantage in the advantage of its tokens. */
   readonly weight: number;
   /** The moving averages of right and wrong beginnings so far; null before the first verifier step. */
@@ -106,6 +118,8 @@ export interface VerifierStepResult<Problem> extends Learned {
   readonly judgmentQuality: JudgmentQuality | null;
   /** Null where they are not paid. */
   readonly paidSteps: PaidSteps | null;
+  /** Tokens of the fresh solutions, those that were not chosen too. */
+  readonly solutionTokens: number;
 }
 
 /**
@@ -123,24 +137,28 @@ export async function verifierStep<Problem>(
   classCounts: ClassCounts | null,
   options: VerifierStepOptions<Problem>,
 ): Promise<VerifierStepResult<Problem>> {
-  const { rollout: { groupSize }, rewards, advantage, classReweighting, earlier, during } = options;
+  const { rollout, rewards, advantage, classReweighting, earlier, during } = options;
+  const { groupSize, candidates } = rollout;
   const judging = new Judging(generator, verifier, source, {
     count: groupSize,
     sampling: options.sampling,
     solutions: earlier.length + problems.length,
     judgesRight: true,
-    asTheyCome: earlier.length === 0,
+    asTheyCome: earlier.length === 0 && candidates === 1,
   });
   const fresh = problems.length === 0
     ? []
     : await during("rollout", () =>
       solve(generator, source, problems, {
-        count: 1,
+        count: candidates,
         minimumSteps: rewards.minimumSteps,
         sampling: options.generatorSampling,
         listener: judging.listener,
       }));
-  const solutions = [...earlier, ...fresh];
+  const solutions = [
+    ...earlier,
+    ...candidates === 1 ? fresh : pairedSolutions(inGroups(fresh, candidates)),
+  ];
   const critiques = await during("verification", () => judging.critiquesOf(solutions));
   const earned = critiques.map(({ parsed, solution, formatScore }) =>
     verifierReward({
@@ -172,11 +190,15 @@ export async function verifierStep<Problem>(
   const outcome = outcomeAdvantages(scored, advantage.estimator)
     .map((row, i) => row.map((advantage) => advantage * coefficients.perSample[i]));
   const { steps: pay } = options;
-  const paid = pay &&
-    await during(
-      "continuation",
-      () => paySteps(generator, verifier, source, solutions, critiques, pay, options),
-    );
+  const goOn = (continuations: ContinuationOptions) =>
+    during("continuation", () => prefixValues(generator, source, solutions, continuations));
+  const paid = pay && paySteps(
+    verifier,
+    critiques,
+    pay.continuations ? await goOn(pay.continuations) : outcomeValues(solutions),
+    pay,
+    options,
+  );
   const advantages = pay && paid ? withStepCredit(outcome, paid.credit, pay.weight) : outcome;
   const unsound = findUnsound(solutions, critiques);
   const learned = await learnFrom(verifier, critiques, scored, advantages, unsound, options);
@@ -193,6 +215,7 @@ export async function verifierStep<Problem>(
       ? null
       : updateJudgmentQuality(options.judgmentQuality, critiques.map(outcomeOfJudged)),
     paidSteps: paid && paid.steps,
+    solutionTokens: fresh.reduce((sum, { rollout: { tokens } }) => sum + tokens.length, 0),
   };
 }
 
@@ -206,22 +229,13 @@ function outcomeOfJudged({ solution, parsed }: Critique<unknown>): OutcomeOfJudg
  * What the step judgments earn: a judgment is right when it says whether the beginning up to its step's end is worth
  * anything. Right and wrong beginnings of a length count alike, as solutions do.
  */
-async function paySteps<Problem>(
-  generator: Policy<GeneratorTemplate>,
+function paySteps<Problem>(
   verifier: Policy<VerifierTemplate>,
-  source: ProblemSource<Problem>,
-  solutions: readonly Solution<Problem>[],
   critiques: readonly Critique<Problem>[],
-  { continuations: { count, sampling }, counts: before }: StepPay,
+  { values, sampledTokens }: PrefixValues,
+  { counts: before }: StepPay,
   { rollout: { groupSize }, advantage, classReweighting }: VerifierStepOptions<Problem>,
-): Promise<{ readonly steps: PaidSteps; readonly credit: (number | null)[][] }> {
-  const { values, sampledTokens } = await prefixValues(
-    generator,
-    source,
-    solutions,
-    count,
-    sampling,
-  );
+): { readonly steps: PaidSteps; readonly credit: (number | null)[][] } {
   const worth = values.map((ofSolution) => ofSolution.map((value) => value > 0));
   const counts = updateStepCounts(before, worth, classReweighting.decay);
   const labels = critiques.map((_, i) => worth[Math.floor(i / groupSize)]);

@@ -10,7 +10,12 @@ import { Sampler } from "../../src/engine/sampling/sampler.ts";
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import { loadModelFolder } from "../../src/model/weights/model_folder.ts";
 import type { Policy } from "../../src/rl/policy.ts";
-import { prefixValues, stepValues, type ValuedSolution } from "../../src/rl/prefix_values.ts";
+import {
+  outcomeValues,
+  prefixValues,
+  stepValues,
+  type ValuedSolution,
+} from "../../src/rl/prefix_values.ts";
 import { generatorTemplate } from "../../src/rl/prompt_template.ts";
 import type { ProblemSource } from "../../src/rl/responses.ts";
 import { SampledAhead } from "../../src/rl/sampled_ahead.ts";
@@ -90,13 +95,12 @@ onEveryGpu("prefix values: shares of right answers from the end of each step", a
       written(generator, "gh", [], "h"),
     ];
     const count = 5;
-    const { values, sampledTokens } = await prefixValues(
-      generator,
-      source,
-      solutions,
+    const { values, sampledTokens } = await prefixValues(generator, source, solutions, {
       count,
       sampling,
-    );
+    });
+    const outcomes = outcomeValues(solutions);
+    assert.deepEqual(outcomes, { values: [[1], [0], [0, 0], []], sampledTokens: 0 });
     // The same by hand: each continuation by itself, its text searched for its last box.
     let sequenceId = 0, tokens = 0;
     const expected: number[][] = [];
@@ -194,7 +198,7 @@ onEveryGpu(
         written(generator, "ab", ["ab:b"], "b"),
         written(generator, "ab", ["ab:b"], "c"),
       ];
-      const found = await prefixValues(generator, source, solutions, 3, sampling);
+      const found = await prefixValues(generator, source, solutions, { count: 3, sampling });
       assert.deepEqual(found, { values: [[1], [0]], sampledTokens: 0 });
       const twice = [written(generator, "ef", ["ef:e", "ef:f"], "e")];
       const changes = await stepValues(generator, source, twice, { count: 3, sampling });

@@ -29,6 +29,8 @@ export interface RolloutResponse {
 export interface ToldSampling extends Sampling {
   /** How many of the likeliest tokens are told beside each token; 0 by default. */
   readonly likeliest?: number;
+  /** Texts that end a response, wherever its tokens are cut; for them the sampler must have a tokenizer. */
+  readonly stopStrings?: readonly string[];
 }
 
 /** Settings that all responses of a rollout share. */
@@ -101,7 +103,8 @@ function ask(
       sequenceId,
       listener: {
         end: ({ tokens, logProbs, likeliest, end }) => {
-          const response = { sequenceId, tokens, logProbs, finished: end.reason === "stop token" };
+          const finished = end.reason === "stop token" || end.reason === "stop string";
+          const response = { sequenceId, tokens, logProbs, finished };
           ended(likeliest === null ? response : { ...response, likeliest }, place);
         },
       },

@@ -1,4 +1,5 @@
 import { groupIndices, mean } from "../../base/statistics.ts";
+import type { ParsedCritique } from "../text/parse_critique.ts";
 import { RandomStream, streams } from "../../random/philox.ts";
 
 /**
@@ -24,10 +25,13 @@ export interface JudgmentPlace {
   readonly step: number;
 }
 
+/** What a critique says of steps. */
+export type JudgedSteps = Pick<ParsedCritique, "stepJudgments" | "endsAtError">;
+
 /** A solution whose steps are to be judged. */
 export interface JudgeableSolution {
   readonly stepCount: number;
-  readonly critiques: readonly { readonly stepJudgments: readonly boolean[] }[];
+  readonly critiques: readonly JudgedSteps[];
   /** True labels of its steps; only the oracle asks. */
   trueLabels(): readonly boolean[];
 }
@@ -37,6 +41,8 @@ export interface JudgmentOptions extends JudgmentPlace {
   readonly source: Exclude<JudgmentSource, "prefix">;
   /** Share of true labels that the oracle tells as they are. */
   readonly oracleAccuracy: number;
+  /** Whether nothing goes by the steps after the first flagged one, so that critiques may end there. */
+  readonly untilError: boolean;
 }
 
 /**
@@ -54,7 +60,7 @@ export function stepJudgments(
       case "oracle":
         return oracleJudgments(solution.trueLabels(), options.oracleAccuracy, options, place);
       default:
-        return critiquedJudgments(solution.critiques, solution.stepCount);
+        return critiquedJudgments(solution.critiques, solution.stepCount, options.untilError);
     }
   });
 }
@@ -62,13 +68,18 @@ export function stepJudgments(
 /**
  * The mean over those critiques that judged exactly K steps; null when none did. A solution without steps
  * needs no critique: its judgments are none.
+ *
+ * @param untilError whether a critique may end at the first step that it flags; those after it then count as flagged
  */
 export function critiquedJudgments(
-  critiques: readonly { readonly stepJudgments: readonly boolean[] }[],
+  critiques: readonly JudgedSteps[],
   stepCount: number,
+  untilError = false,
 ): StepJudgments {
   if (stepCount === 0) return [];
-  const whole = critiques.filter(({ stepJudgments }) => stepJudgments.length === stepCount);
+  const whole = critiques.filter(({ stepJudgments: { length }, endsAtError }) =>
+    length === stepCount || untilError && endsAtError && length < stepCount
+  );
   if (whole.length === 0) return null;
   return Array.from(
     { length: stepCount },

@@ -16,6 +16,8 @@ export interface ParsedCritique {
   finalMalformed: boolean;
   /** The step block holds text outside its steps. */
   textBetweenSteps: boolean;
+  /** It ends with the first step that it calls INCORRECT, having judged each step before. */
+  endsAtError: boolean;
 }
 
 const BLOCK_TAG = /<\/?(?:step_verification|final_verification)>/;
@@ -23,6 +25,14 @@ const TWO_BLOCKS =
   /^\s*<step_verification>([^]*)<\/step_verification>\s*<final_verification>([^]*)<\/final_verification>\s*$/;
 // Language models often put a full stop after the box; the reference accepts it, and either case.
 const JUDGMENT_AT_END = /\\boxed\{(CORRECT|INCORRECT)\}\.?\s*$/i;
+/**
+ * Texts that end a critique at its first flagged step, for readers whom the rest does not concern. A judgment written
+ * in another way that `parseCritique` accepts ends nothing.
+ */
+export const ERROR_ENDINGS: readonly string[] = ["", ".", "\n"].map((between) =>
+  `\\boxed{INCORRECT}${between}</step>`
+);
+
 const JUDGMENT_ALONE = /^\s*\\boxed\{(CORRECT|INCORRECT)\}\.?\s*$/i;
 
 function readJudgment(pattern: RegExp, text: string): boolean | null {
@@ -68,8 +78,9 @@ export function parseCritique(response: string): ParsedCritique {
     const judgment = readJudgment(JUDGMENT_AT_END, step.text);
     return judgment === null ? [] : [{ step, judgment }];
   });
+  const stepJudgments = judged.map(({ judgment }) => judgment);
   return {
-    stepJudgments: judged.map(({ judgment }) => judgment),
+    stepJudgments,
     judgedSteps: judged.map(({ step }) => step),
     stepCount: steps.length,
     verdict,
@@ -77,5 +88,7 @@ export function parseCritique(response: string): ParsedCritique {
     finalMalformed: verdict === null,
     textBetweenSteps: bounds !== null &&
       withoutSteps(response, steps, bounds[0], bounds[1]).trim() !== "",
+    endsAtError: steps.length > 0 && stepJudgments.length === steps.length &&
+      stepJudgments.indexOf(false) === steps.length - 1 && /<\/step>\s*$/.test(response),
   };
 }

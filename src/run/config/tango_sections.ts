@@ -79,6 +79,9 @@ export const rolloutSchema = section({
   verifications_per_solution: wholeNumber({ minimum: 1 }).default(1).describe(
     "Critiques of each solution in a generator step (m); their rewards are averaged.",
   ),
+  candidates: wholeNumber({ minimum: 1 }).default(1).describe(
+    "Solutions of each problem that a verifier step samples. Of more than 1 it judges a right and a wrong one of each problem that has both, as far as `batch_size` goes, and one of others.",
+  ),
   temperature: realNumber({ above: 0 }).default(1).describe(
     "Responses are sampled from softmax(logits / temperature).",
   ),
@@ -230,14 +233,14 @@ export const rewardsSchema = section({
   verifier_judgment: oneOf(["final", "conjunction", "both"]).default("final").describe(
     "The judgment of a solution that is paid when it is right: the `final` verdict, as in the published run, the `conjunction` of the step judgments (all of them CORRECT), or the mean of `both`. A critique without it earns nothing.",
   ),
-  verifier_steps: oneOf(["none", "prefix"]).default("none").describe(
-    "Whether step judgments are paid themselves: `none`, as in the published run, or with `prefix` for telling from which steps' ends the generator still comes to a right answer.",
+  verifier_steps: oneOf(["none", "outcome", "prefix"]).default("none").describe(
+    "Whether step judgments are paid themselves: `none`, as in the published run; with `outcome` each for saying whether the solution's answer is right; with `prefix` for telling from which steps' ends the generator still comes to a right answer.",
   ),
   prefix_continuations: wholeNumber({ minimum: 1 }).default(4).describe(
     "With `verifier_steps` or `advantage.judgments` `prefix`: continuations that the generator samples from the end of each step. For `verifier_steps` the solution itself counts as one more; `advantage.judgments` needs none from the last step's end.",
   ),
   verifier_step_weight: realNumber({ minimum: 0, maximum: 1 }).default(0.5).describe(
-    "With `prefix`: the share of a step judgment's own advantage in the advantage of its tokens; that of the whole critique has the rest, and all of the other tokens.",
+    "With `outcome` and `prefix`: the share of a step judgment's own advantage in the advantage of its tokens; that of the whole critique has the rest, and all of the other tokens.",
   ),
 });
 

@@ -48,8 +48,12 @@ export async function planTangoMemory(
       { name: "generator", ...generator.engine.here },
       { name: "verifier", ...verifier?.engine.here },
     ]);
-    const { rollout: { batch_size, group_size, verifications_per_solution }, evaluation } = config;
+    const { rollout, evaluation } = config;
+    const { batch_size, group_size, candidates, verifications_per_solution } = rollout;
     const trained = { prompts: batch_size, responses: group_size };
+    const chosenFrom = config.verifier?.trained && candidates > 1
+      ? [{ prompts: batch_size, responses: candidates }]
+      : [];
     const judged = {
       prompts: batch_size * group_size,
       responses: verifications_per_solution,
@@ -71,6 +75,7 @@ export async function planTangoMemory(
           () =>
             rehearseSampling(config, generator, toSolve, [
               trained,
+              ...chosenFrom,
               evaluated,
               ...atStart,
               ...continued,

@@ -253,7 +253,7 @@ export function generatorStepCost(
 }
 
 /**
- * A verifier step: one solution of each of B problems, n critiques of each, perhaps continuations from the ends of its
+ * A verifier step: candidates of solutions of each of B problems, n critiques of B of them, perhaps continuations from the ends of its
  * steps, the verifier's update.
  */
 export function verifierStepCost(
@@ -265,8 +265,9 @@ export function verifierStepCost(
   if (verifier === null) throw new Error("a verifier step without a verifier");
   const solutions = solutionsOf(run, rollout.batch_size, 1);
   const critiques = critiquesOf(run, solutions, rollout.group_size, ranks.verifier);
+  const sampled = solutionsOf(run, rollout.batch_size, rollout.candidates);
   return {
-    rollout: shareSampling(gpu, run, generator, solutions, ranks.generator, ranks.all),
+    rollout: shareSampling(gpu, run, generator, sampled, ranks.generator, ranks.all),
     verification: shareSampling(gpu, run, verifier, critiques, ranks.verifier, ranks.all),
     continuation: rewards.verifier_steps === "prefix"
       ? continuationCost(gpu, run, solutions, true, ranks)

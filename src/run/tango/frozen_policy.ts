@@ -48,7 +48,7 @@ export async function openFrozenPolicy<Variable extends string>(
       isTrained: false,
       engine: onEveryRank(alone, {
         model,
-        sampler: new Sampler(model, { slots, stepsBetweenReadbacks }),
+        sampler: new Sampler(model, { slots, stepsBetweenReadbacks, tokenizer }),
         trainer: null,
         ahead: new SampledAhead(),
         reference: null,

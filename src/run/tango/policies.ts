@@ -224,7 +224,7 @@ async function startEngine(
   config: TangoConfig,
   { model: path }: TangoConfig["generator"],
   { trained, bases }: Loading,
-  { model }: LoadedModel,
+  { model, tokenizer }: LoadedModel,
   group: Communicator,
 ): Promise<PolicyEngine> {
   const { rollout, loss } = config;
@@ -236,6 +236,7 @@ async function startEngine(
       sampler: new Sampler(model, {
         slots: rollout.decode_slots,
         stepsBetweenReadbacks: rollout.steps_between_readbacks,
+        tokenizer,
       }),
       trainer,
       ahead: new SampledAhead(),

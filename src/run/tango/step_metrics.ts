@@ -32,6 +32,8 @@ export function generatorMetrics<Problem>(
   const critiques = judged.flatMap(({ critiques }) => critiques);
   const stepRewards = judged.flatMap(({ reward }) => reward.steps);
   const isJudged = critiques.length > 0 || stepRewards.length > 0;
+  // Those that end at the first flagged step have no verdict to measure.
+  const whole = critiques.filter(({ parsed }) => parsed.verdict !== null || !parsed.endsAtError);
   return {
     [METRIC.generatorReward]: average(rewards),
     "generator/reward_std": deviation(rewards),
@@ -62,16 +64,19 @@ export function generatorMetrics<Problem>(
       : {}),
     ...(valued === null ? {} : valueMetrics(valued)),
     ...(critiques.length === 0 ? {} : {
+      "generator/frac_ended_at_error": 1 - whole.length / critiques.length,
+      "generator/solutions_cut": share(critiques.map(({ isCut }) => isCut)),
+    }),
+    ...(whole.length === 0 ? {} : {
       "generator/verdict_disagreement": share(
-        critiques.map(({ parsed, solution }) =>
+        whole.map(({ parsed, solution }) =>
           parsed.verdict !== null && parsed.verdict !== solution.correct
         ),
       ),
-      "generator/verdict_unparsed": share(critiques.map(({ parsed }) => parsed.verdict === null)),
-      "generator/solutions_cut": share(critiques.map(({ isCut }) => isCut)),
+      "generator/verdict_unparsed": share(whole.map(({ parsed }) => parsed.verdict === null)),
       ...conjunctionMetric(
         "generator",
-        verdictIsConjunctionShare(critiques.map(({ parsed }) => parsed)),
+        verdictIsConjunctionShare(whole.map(({ parsed }) => parsed)),
       ),
     }),
   };

@@ -183,9 +183,6 @@ export async function trainVerifier(
   );
   const { rewarded, judgmentQuality } = result;
   const [{ critique }] = rewarded;
-  const solutions = new Set(rewarded.map(({ critique }) => critique.solution));
-  const solutionTokens = [...solutions].filter((one) => !earlier.includes(one))
-    .reduce((sum, one) => sum + one.rollout.tokens.length, 0);
   const { pool } = config.class_reweighting;
   return {
     metrics: {
@@ -200,7 +197,7 @@ export async function trainVerifier(
       result,
       config.samples_per_step,
     ),
-    tokens: (result.update?.tokens ?? 0) / loss.epochs + solutionTokens +
+    tokens: (result.update?.tokens ?? 0) / loss.epochs + result.solutionTokens +
       (result.paidSteps?.sampledTokens ?? 0),
     learned: result,
     answers: { generator: answered(critique.solution), verifier: answered(critique) },
@@ -230,8 +227,9 @@ function stepPay(
 ): StepPay | null {
   const { verifierSteps, verifierStepWeight } = camelCased(config.rewards);
   if (verifierSteps === "none") return null;
+  const continuations = continuationOptions(config, step);
   return {
-    continuations: continuationOptions(config, step),
+    continuations: verifierSteps === "prefix" ? continuations : null,
     weight: verifierStepWeight,
     counts: stepCounts,
   };
@@ -245,12 +243,12 @@ async function rolloutAhead(
   { config, policies: { generator }, problems }: StepContext,
   { globalStep, phase }: TangoStep,
 ): Promise<void> {
-  const { batch_size, group_size } = config.rollout;
+  const { batch_size, group_size, candidates } = config.rollout;
   const { position } = problems;
   const drawn = problems.draw(globalStep, batch_size);
   // The step itself will draw them.
   problems.position = position;
-  const count = phase === "generator" ? group_size : 1;
+  const count = phase === "generator" ? group_size : candidates;
   const sampling = rolloutSampling(config, streams.generatorRollout, globalStep);
   await sampleAhead(generator, problems.source, drawn, count, sampling);
 }

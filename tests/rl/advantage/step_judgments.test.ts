@@ -10,7 +10,7 @@ import {
 } from "../../../src/rl/advantage/step_judgments.ts";
 
 const place = { seed: 7, step: 3 };
-const critique = (...stepJudgments: boolean[]) => ({ stepJudgments });
+const critique = (...stepJudgments: boolean[]) => ({ stepJudgments, endsAtError: false });
 
 Deno.test("judgments: the mean of the critiques that judged every step", () => {
   const critiques = [
@@ -26,6 +26,16 @@ Deno.test("judgments: the mean of the critiques that judged every step", () => {
   assert.deepEqual(critiquedJudgments([critique(true)], 0), []);
 });
 
+Deno.test("judgments: a critique that ends at the first flagged step counts where nothing goes by the rest", () => {
+  const ended = { stepJudgments: [true, false], endsAtError: true };
+  assert.deepEqual(critiquedJudgments([ended], 4, true), [1, -1, -1, -1]);
+  assert.equal(critiquedJudgments([ended], 4), null);
+  assert.deepEqual(critiquedJudgments([ended], 2), [1, -1]);
+  // A flagged step that the solution does not have.
+  assert.equal(critiquedJudgments([ended], 1, true), null);
+  assert.equal(critiquedJudgments([critique(true)], 2, true), null);
+});
+
 Deno.test("judgments: each source asks for what it needs alone", () => {
   let asked = 0;
   const solution = {
@@ -37,7 +47,7 @@ Deno.test("judgments: each source asks for what it needs alone", () => {
     },
   };
   const by = (source: Exclude<JudgmentSource, "prefix">) =>
-    stepJudgments([solution], { source, oracleAccuracy: 1, ...place });
+    stepJudgments([solution], { source, oracleAccuracy: 1, untilError: false, ...place });
   assert.deepEqual(by("verifier"), [[1, -1]]);
   assert.deepEqual(by("permuted"), [[1, -1]]);
   assert.deepEqual(by("constant"), [[1, 1]]);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { parseCritique } from "../../../src/rl/text/parse_critique.ts";
+import { ERROR_ENDINGS, parseCritique } from "../../../src/rl/text/parse_critique.ts";
 import { garbledResponse } from "../garbled_response.ts";
 
 const RIGHT = "\\boxed{CORRECT}", WRONG = "\\boxed{INCORRECT}";
@@ -20,7 +20,31 @@ Deno.test("a well-formed critique is read", () => {
     blocksInOrder: true,
     finalMalformed: false,
     textBetweenSteps: false,
+    endsAtError: false,
   });
+});
+
+Deno.test("a critique that ends at its first flagged step is told from others that are cut off", () => {
+  const endsAtError = (...steps: string[]) =>
+    parseCritique(`<step_verification>${steps.join("")}`).endsAtError;
+  const right = `<step>a ${RIGHT}</step>`, wrong = `<step>b ${WRONG}</step>`;
+  assert.ok(endsAtError(wrong));
+  assert.ok(endsAtError(right, right, wrong));
+  assert.ok(endsAtError(right, wrong + "\n"));
+  assert.ok(!endsAtError());
+  assert.ok(!endsAtError(right));
+  assert.ok(!endsAtError(wrong, right), "it went on");
+  assert.ok(!endsAtError(wrong, wrong), "it went on");
+  assert.ok(!endsAtError("<step>no box</step>", wrong), "a step before is not judged");
+  assert.ok(!endsAtError(wrong, "<step>c"), "it went on");
+});
+
+Deno.test("what ends a critique at an error is read as one, in each way of writing it", () => {
+  for (const ending of ERROR_ENDINGS) {
+    const parsed = parseCritique(`<step_verification><step>a ${RIGHT}</step><step>b ${ending}`);
+    assert.deepEqual(parsed.stepJudgments, [true, false]);
+    assert.ok(parsed.endsAtError);
+  }
 });
 
 Deno.test("only judgments at the end of a step count; a full stop and either case are allowed", () => {

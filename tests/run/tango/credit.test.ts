@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { lastLetterTask } from "../../../src/data/last_letter.ts";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
+import { parseCritique } from "../../../src/rl/text/parse_critique.ts";
 import { tangoConfigSchema } from "../../../src/run/config/config_schema.ts";
 import { readJsonLines } from "../../../src/run/store/json_lines_log.ts";
 import type { MetricsLine } from "../../../src/run/store/metrics_log.ts";
@@ -32,11 +33,13 @@ async function run(
     generator = tinyPolicies.generator,
     shortest = 1,
     judgingTemperature = null,
+    critiques = 2,
   }: {
     longest?: number;
     generator?: string;
     shortest?: number;
     judgingTemperature?: number | null;
+    critiques?: number;
   } = {},
 ): Promise<Logged[]> {
   const optimizer = { learning_rate: 0.003 };
@@ -49,7 +52,7 @@ async function run(
     rollout: {
       batch_size: 6,
       group_size: groupSize,
-      verifications_per_solution: 2,
+      verifications_per_solution: critiques,
       judging_temperature: judgingTemperature,
     },
     advantage: { estimator: "dr_grpo", ...advantage },
@@ -264,6 +267,49 @@ Deno.test({
           critiques.map(({ text }) => text)
         );
         assert.ok(pairs.length > 0 && pairs.every(([one, other]) => one === other));
+      });
+      await test.step("until error: a critique ends at the first flagged step, and credit is the same", async () => {
+        const advantage = { process: "until-error", alpha: { initial: 0.5, schedule: "none" } };
+        const judgedBy = async (critiques: number) => {
+          const path = join(folder, `until-error-${critiques}`);
+          const steps = await run(gpu, path, advantage, tinyPolicies.verifier, {
+            ...writesSteps,
+            critiques,
+            // The likeliest critique: two are one and the same, which is read whole.
+            judgingTemperature: 0,
+          });
+          return steps[0];
+        };
+        const ended = await judgedBy(1);
+        const whole = await judgedBy(2);
+        let cut = 0;
+        ended.groups.flat().forEach((one, i) => {
+          const other = whole.groups.flat()[i];
+          assert.equal(one.solution, other.solution);
+          const [{ text }] = one.critiques, [{ text: full, stepJudgments }] = other.critiques;
+          assert.ok(full.startsWith(text), `${full} does not go on from ${text}`);
+          const error = stepJudgments.indexOf(false);
+          // What a critique of another number of steps says counts only where it ends before.
+          if (stepJudgments.length === one.steps.length || text === full) {
+            assert.deepEqual(
+              one.stepAdvantages?.slice(0, error + 1),
+              other.stepAdvantages?.slice(0, error + 1),
+            );
+          }
+          if (parseCritique(text).endsAtError) {
+            if (text !== full) cut++;
+            assert.deepEqual(one.critiques[0].stepJudgments, stepJudgments.slice(0, error + 1));
+          }
+        });
+        assert.ok(cut > 0, "no critique was ended: nothing is tested");
+        const withoutVerdict = ended.groups.flat().map(({ critiques: [{ text }] }) =>
+          parseCritique(text)
+        ).filter(({ endsAtError, verdict }) =>
+          endsAtError && verdict === null
+        ).length;
+        // One less a quotient, rounded.
+        const told = Number(ended.line["generator/frac_ended_at_error"]);
+        assert.ok(Math.abs(told - withoutVerdict / 24) < 1e-12);
       });
       await test.step("oracle: true labels and numbers of steps, without a verifier", async () => {
         const advantage = {

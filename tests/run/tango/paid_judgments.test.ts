@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { readJsonLines } from "../../../src/run/store/json_lines_log.ts";
 import type { MetricsLine } from "../../../src/run/store/metrics_log.ts";
 import { RunFolder } from "../../../src/run/store/run_folder.ts";
+import type { Sample } from "../../../src/run/store/samples_log.ts";
 import { assertSameFiles } from "../killable_runs.ts";
 import { comparedFiles, RankRuns } from "../ranks/rank_runs.ts";
 import { tinyPolicies, tinyTask } from "../tiny_policies.ts";
@@ -66,6 +67,37 @@ Deno.test({
       const placement = { generator: "1", verifier: "0" };
       await runs.train("apart", 2, runs.config({ ...course, placement }));
       assertSameFiles(runs.path("apart"), runs.path("whole"), comparedFiles);
+    });
+
+    await test.step("paid by the answer, of pairs: any ranks, with the verifier on its own too", async () => {
+      const paired = {
+        task: { ...tinyTask, minimum_steps: 2, maximum_steps: 2 },
+        generator: { model: writesSteps, max_response_length: 64 },
+        verifier: { model: tinyPolicies.verifier, max_response_length: 64 },
+        rollout: { batch_size: 6, group_size: 2, candidates: 4 },
+        rewards: { verifier_steps: "outcome", verifier_step_weight: 0.5 },
+        class_reweighting: { method: "inverse", scale: "average" },
+        schedule: { verifier_warmup_steps: 2, total_training_steps: 3, test_frequency: 0 },
+        samples_per_step: 12,
+      };
+      await runs.compare("paired", paired, [2]);
+      const placement = { generator: "0", verifier: "1" };
+      await runs.train("paired-apart", 2, runs.config({ ...paired, placement }));
+      assertSameFiles(runs.path("paired-apart"), runs.path("paired-1"), comparedFiles);
+      const lines = readJsonLines<MetricsLine>(RunFolder.open(runs.path("paired-1")).metrics);
+      const steps = lines.filter(({ phase }) => phase === "verifier");
+      assert.equal(steps.length, 2);
+      for (const line of steps) {
+        // Each judgment is paid for the answer: nothing was sampled to know more.
+        assert.equal(line["verifier/prefix_value"], line["verifier/prefix_worth"]);
+        assert.ok(Number(line["verifier/grad_norm"]) > 0, `step ${line.step}`);
+      }
+      const samples = readJsonLines<Sample>(RunFolder.open(runs.path("paired-1")).samples)
+        .filter(({ phase }) => phase === "verifier");
+      const pairs = Map.groupBy(samples, ({ step, problem }) => `${step} ${problem}`);
+      assert.ok(
+        [...pairs.values()].some((own) => own.some((one) => one.correct !== own[0].correct)),
+      );
     });
 
     await test.step("values of steps: any ranks, with the verifier on its own too", async () => {
