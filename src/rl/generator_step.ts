@@ -8,6 +8,7 @@ import type { JudgedResponse } from "./advantage/judged_response.ts";
 import {
   earnedAlpha,
   type JudgmentQuality,
+  QUALITY_DECAY,
   updateJudgmentQuality,
 } from "./advantage/judgment_quality.ts";
 import { sampleGroups } from "./dynamic_sampling.ts";
@@ -196,6 +197,7 @@ export async function generatorStep<Problem>(
     ? updateJudgmentQuality(
       options.judgmentQuality,
       solutions.map(({ correct }, i) => ({ isCorrect: correct, judgments: judged[i] })),
+      QUALITY_DECAY.generator,
     )
     : options.judgmentQuality;
   const alpha = options.alphaIsEarned ? earnedAlpha(options.alpha, judgmentQuality) : options.alpha;

@@ -10,6 +10,7 @@ import {
 import {
   type JudgmentQuality,
   type OutcomeOfJudged,
+  QUALITY_DECAY,
   updateJudgmentQuality,
 } from "./advantage/judgment_quality.ts";
 import { critiquedJudgments } from "./advantage/step_judgments.ts";
@@ -211,9 +212,11 @@ export async function verifierStep<Problem>(
     ...learned,
     classCounts: counts,
     coefficients,
-    judgmentQuality: advantage.judged === "all"
-      ? null
-      : updateJudgmentQuality(options.judgmentQuality, critiques.map(outcomeOfJudged)),
+    judgmentQuality: advantage.judged === "all" ? null : updateJudgmentQuality(
+      options.judgmentQuality,
+      critiques.map(outcomeOfJudged),
+      QUALITY_DECAY.verifier,
+    ),
     paidSteps: paid && paid.steps,
     solutionTokens: fresh.reduce((sum, { rollout: { tokens } }) => sum + tokens.length, 0),
   };

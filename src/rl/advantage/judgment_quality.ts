@@ -1,7 +1,10 @@
 import type { StepJudgments } from "./step_judgments.ts";
 
-/** Share of the old average that each step keeps. */
-const DECAY = 0.8;
+/**
+ * Share of the old average that a step keeps. Verifier steps are few, each changes what is measured, and each has many
+ * critiques of a solution: a long memory would tell of a verifier that is no more.
+ */
+export const QUALITY_DECAY = { generator: 0.8, verifier: 0.2 } as const;
 
 /**
  * Moving averages of how step judgments agree with outcomes; plain data, part of the checkpoint. Counts rather
@@ -23,12 +26,13 @@ export interface OutcomeOfJudged {
 }
 
 /**
- * The averages after one more batch: 0.8 * old + 0.2 * new, or the batch's own before the first. A solution of
+ * The averages after one more batch: decay * old + (1 - decay) * new, or the batch's own before the first. A solution of
  * which no critique judged all steps counts as misjudged; one without steps does not count.
  */
 export function updateJudgmentQuality(
   old: JudgmentQuality | null,
   solutions: readonly OutcomeOfJudged[],
+  decay: number,
 ): JudgmentQuality {
   const counts = { right: 0, rightPassed: 0, wrong: 0, wrongFlagged: 0 };
   for (const { isCorrect, judgments } of solutions) {
@@ -39,7 +43,7 @@ export function updateJudgmentQuality(
     if (!isCorrect && passes === false) counts.wrongFlagged++;
   }
   if (old === null) return counts;
-  const moved = (name: keyof JudgmentQuality) => DECAY * old[name] + (1 - DECAY) * counts[name];
+  const moved = (name: keyof JudgmentQuality) => decay * old[name] + (1 - decay) * counts[name];
   return {
     right: moved("right"),
     rightPassed: moved("rightPassed"),
