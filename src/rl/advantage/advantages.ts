@@ -2,7 +2,7 @@ import { firstErrorAdvantages } from "./first_error.ts";
 import type { JudgedResponse } from "./judged_response.ts";
 import { mergedAdvantages } from "./merged.ts";
 import { outcomeAdvantages } from "./outcome_advantages.ts";
-import { ownStepAdvantages } from "./own_step.ts";
+import { countedJudgments, ownStepAdvantages } from "./own_step.ts";
 import { processAdvantages } from "./process_advantages.ts";
 import type { AdvantageEstimator, ScoredResponse } from "./scored_response.ts";
 
@@ -82,19 +82,23 @@ export interface CreditedAdvantages {
 }
 
 /**
- * The same with the whole outcome advantage, not the share that α leaves of it, on the tokens after the last step. No
- * judgment speaks of these: with α near 1 nothing else would hold the answer, and where the response ends.
+ * The same with the whole outcome advantage, not the share that α leaves of it, on the tokens after the last step, and
+ * after the first flagged one where nothing is said of the rest. No judgment speaks of these: with α near 1 nothing else
+ * would hold the answer, and where the response ends.
  */
-function withOutcomeAfterSteps(
+function withOutcomeAfterJudged(
   mixed: readonly Float32Array[],
   outcome: readonly Float32Array[],
   responses: readonly JudgedResponse[],
+  isUntilError: boolean,
   { alpha, outcomeWeight }: AdvantageWeights,
 ): Float32Array[] {
   return mixed.map((row, i) => {
-    const lastStepEnd = responses[i].ownStepEnds.at(-1) ?? -1;
+    const counted = countedJudgments(responses[i], isUntilError).steps;
+    const error = isUntilError ? counted.findIndex((judgment) => judgment < 0) : -1;
+    const lastJudged = responses[i].ownStepEnds.at(error) ?? -1;
     return row.map((value, token) =>
-      token > lastStepEnd ? value + alpha * outcomeWeight * outcome[i][token] : value
+      token > lastJudged ? value + alpha * outcomeWeight * outcome[i][token] : value
     );
   });
 }
@@ -119,10 +123,11 @@ export function creditedAdvantages(
     });
     return { combined, ofOutcome: combined.map((row) => row[row.length - 1]) };
   }
+  const isUntilError = process === "until-error";
   const outcome = outcomeAdvantages(responses, estimator);
   const mixed = combineAdvantages(outcome, processPart(), weights);
-  const combined = process === "own-step" || process === "until-error"
-    ? withOutcomeAfterSteps(mixed, outcome, responses, weights)
+  const combined = process === "own-step" || isUntilError
+    ? withOutcomeAfterJudged(mixed, outcome, responses, isUntilError, weights)
     : mixed;
   // The published form gives the last token nothing else, but for REINFORCE++'s whitening.
   const ofOutcome = process === "sum-to-go"
@@ -136,7 +141,7 @@ export function creditedAdvantages(
         return processAdvantages(responses, estimator);
       case "own-step":
       case "until-error":
-        return ownStepAdvantages(responses, estimator, process === "until-error");
+        return ownStepAdvantages(responses, estimator, isUntilError);
       default:
         return firstErrorAdvantages(outcome, responses, process === "first-error-soft");
     }

@@ -130,3 +130,21 @@ Deno.test("own step and until error: after the last step the outcome counts whol
     assertClose(ofOutcome, [0.5, -0.25, -0.25]);
   }
 });
+
+Deno.test("until error: after the first flagged step the outcome counts whole, whatever α is", () => {
+  const { combined } = creditedAdvantages([
+    judged(4, [1, 2], [1, 1], { reward: 1, isCorrect: true }),
+    judged(5, [0, 2, 3], [1, -1, 1]),
+    judged(3, [0, 1], null),
+  ], {
+    ...{ process: "until-error", estimator: "dr_grpo", normalisation: "separate" },
+    ...{ alpha: 0.75, outcomeWeight: 1, processWeight: 1 },
+  });
+  // Judgments 1, 1; 1, -1; -1: mean 0.2. Outcomes 1, 0, 0: mean 1/3.
+  const right = 0.25 * 2 / 3 + 0.75 * 0.8;
+  assertClose(combined[0], [right, right, right, 2 / 3]);
+  const before = -0.25 / 3 + 0.75 * 0.8, flagged = -0.25 / 3 - 0.75 * 1.2;
+  assertClose(combined[1], [before, flagged, flagged, -1 / 3, -1 / 3]);
+  // Without judgments a wrong solution is flagged in its first step.
+  assertClose(combined[2], [flagged, -1 / 3, -1 / 3]);
+});
