@@ -37,6 +37,7 @@ import {
   prefixValues,
 } from "./prefix_values.ts";
 import { inGroups } from "../base/in_groups.ts";
+import type { ParsedCritique } from "./text/parse_critique.ts";
 import { tokenSpans } from "./text/token_spans.ts";
 import { findUnsound } from "./soundness.ts";
 
@@ -236,9 +237,11 @@ function paySteps<Problem>(
   verifier: Policy<VerifierTemplate>,
   critiques: readonly Critique<Problem>[],
   { values, sampledTokens }: PrefixValues,
-  { counts: before }: StepPay,
+  { continuations, counts: before }: StepPay,
   { rollout: { groupSize }, advantage, classReweighting }: VerifierStepOptions<Problem>,
 ): { readonly steps: PaidSteps; readonly credit: (number | null)[][] } {
+  // That the answer is wrong says little of a step's work: only the judgment is told.
+  const paysWork = continuations !== null;
   const worth = values.map((ofSolution) => ofSolution.map((value) => value > 0));
   const counts = updateStepCounts(before, worth, classReweighting.decay);
   const labels = critiques.map((_, i) => worth[Math.floor(i / groupSize)]);
@@ -256,10 +259,24 @@ function paySteps<Problem>(
       rewards: rewards[i],
       weights: weights[i],
       spans: parsed.stepJudgments.length === labels[i].length
-        ? tokenSpans(verifier.tokenizer.decodeEach(tokens), parsed.judgedSteps)
+        ? paidSpans(verifier.tokenizer.decodeEach(tokens), parsed, paysWork)
         : null,
     })),
     advantage.estimator,
   );
   return { steps: { values, rewards, counts, sampledTokens }, credit };
+}
+
+/** The tokens of a critique's steps, and those of them that are paid: all, or those of the judgment. */
+function paidSpans(
+  texts: readonly string[],
+  { judgedSteps, judgmentStarts }: ParsedCritique,
+  paysWork: boolean,
+) {
+  const steps = tokenSpans(texts, judgedSteps);
+  const judgments = tokenSpans(
+    texts,
+    judgedSteps.map(({ end }, step) => ({ start: judgmentStarts[step], end })),
+  );
+  return steps.map((step, k) => ({ ...step, paid: paysWork ? step.first : judgments[k].first }));
 }

@@ -14,13 +14,19 @@ export interface StepJudged {
   readonly rewards: readonly number[];
   /** [K] weight of each judgment's advantage */
   readonly weights: readonly number[];
-  /** [K] the tokens of the critique's k-th step, both included; null when it does not judge exactly K steps. */
-  readonly spans: readonly { readonly first: number; readonly last: number }[] | null;
+  /**
+   * [K] the tokens of the critique's k-th step, both included, and the first of them that the judgment's advantage is
+   * for; null when it does not judge exactly K steps.
+   */
+  readonly spans:
+    | readonly { readonly first: number; readonly last: number; readonly paid: number }[]
+    | null;
 }
 
 /**
  * Advantage of each token from the judgment of its own step, which is compared with the other critiques' judgments of
- * the same step; one row [T] per critique, null for tokens that belong to no step. All tokens of a critique that does
+ * the same step; one row [T] per critique, null for tokens that belong to no step, 0 for those of a step before the paid
+ * ones. All tokens of a critique that does
  * not judge each step get the mean over the steps: it has earned nothing for any of them.
  */
 export function stepCredit(
@@ -42,7 +48,9 @@ export function stepCredit(
     const own = rewards.map((_, step) => advantages[next++][0] * weights[step]);
     const elsewhere = spans === null && own.length > 0 ? mean(own) : null;
     const row = new Array<number | null>(responseLength).fill(elsewhere);
-    spans?.forEach(({ first, last }, step) => row.fill(own[step], first, last + 1));
+    spans?.forEach(({ first, last, paid }, step) =>
+      row.fill(0, first, paid).fill(own[step], paid, last + 1)
+    );
     return row;
   });
 }

@@ -6,6 +6,8 @@ export interface ParsedCritique {
   stepJudgments: boolean[];
   /** The steps that hold them. */
   judgedSteps: StepBlock[];
+  /** Where in the response each of these judgments begins, with its `\boxed`. */
+  judgmentStarts: number[];
   /** Number of steps, well-formed or not. */
   stepCount: number;
   /** The final judgment, or null when it cannot be read. */
@@ -34,11 +36,6 @@ export const ERROR_ENDINGS: readonly string[] = ["", ".", "\n"].map((between) =>
 );
 
 const JUDGMENT_ALONE = /^\s*\\boxed\{(CORRECT|INCORRECT)\}\.?\s*$/i;
-
-function readJudgment(pattern: RegExp, text: string): boolean | null {
-  const match = pattern.exec(text);
-  return match ? match[1].toUpperCase() === "CORRECT" : null;
-}
 
 /** Where the word of the final judgment begins, and what it is; null when it cannot be read. */
 export function verdictPlace(
@@ -75,13 +72,16 @@ export function parseCritique(response: string): ParsedCritique {
   const verdict = verdictPlace(response)?.isCorrect ?? null;
   const blocks = TWO_BLOCKS.exec(response);
   const judged = steps.flatMap((step) => {
-    const judgment = readJudgment(JUDGMENT_AT_END, step.text);
-    return judgment === null ? [] : [{ step, judgment }];
+    const match = JUDGMENT_AT_END.exec(step.text);
+    if (!match) return [];
+    const start = step.start + "<step>".length + match.index;
+    return [{ step, start, judgment: match[1].toUpperCase() === "CORRECT" }];
   });
   const stepJudgments = judged.map(({ judgment }) => judgment);
   return {
     stepJudgments,
     judgedSteps: judged.map(({ step }) => step),
+    judgmentStarts: judged.map(({ start }) => start),
     stepCount: steps.length,
     verdict,
     blocksInOrder: blocks !== null && !BLOCK_TAG.test(blocks[1]) && !BLOCK_TAG.test(blocks[2]),

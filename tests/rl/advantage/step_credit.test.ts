@@ -12,7 +12,7 @@ const close = (actual: number | null, expected: number, what: string) =>
   );
 
 /** Three critiques of a solution of 2 steps, whose own steps are tokens 1-2 and 4-5 of 8. */
-const spans = [{ first: 1, last: 2 }, { first: 4, last: 5 }];
+const spans = [{ first: 1, last: 2, paid: 1 }, { first: 4, last: 5, paid: 4 }];
 const critique = (rewards: number[], rest: Partial<StepJudged> = {}): StepJudged => ({
   group: 0,
   responseLength: 8,
@@ -32,6 +32,12 @@ Deno.test("step credit: a judgment is compared with the group's judgments of the
     for (const token of [1, 2]) close(row[token], expected[i][0], `critique ${i}, token ${token}`);
     for (const token of [4, 5]) close(row[token], expected[i][1], `critique ${i}, token ${token}`);
   });
+});
+
+Deno.test("step credit: where the judgment alone is paid, the work before it gets 0", () => {
+  const paid = spans.map((span) => ({ ...span, paid: span.last }));
+  const [row] = stepCredit([critique([1, 0], { spans: paid }), critique([0, 0])], "dr_grpo");
+  assert.deepEqual(row, [null, 0, 0.5, null, 0, 0, null, null]);
 });
 
 Deno.test("step credit: groups are solutions, and the estimator is the run's", () => {

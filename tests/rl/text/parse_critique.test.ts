@@ -15,6 +15,7 @@ Deno.test("a well-formed critique is read", () => {
       { text: `a ${RIGHT}`, start: 19, end: 49 },
       { text: `b ${WRONG}`, start: 49, end: 81 },
     ],
+    judgmentStarts: [27, 57],
     stepCount: 2,
     verdict: false,
     blocksInOrder: true,
