@@ -19,7 +19,7 @@ import { type Learned, learnFrom, type LearningOptions } from "./learn_from.ts";
 import { outcomeAdvantages } from "./advantage/outcome_advantages.ts";
 import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
-import { type Critique, type ProblemSource, type Solution, solve } from "./responses.ts";
+import { type Critique, type ProblemSource, type Solution, solve, verify } from "./responses.ts";
 import {
   type PaidJudgment,
   paidJudgments,
@@ -73,6 +73,8 @@ export interface VerifierStepOptions<Problem> extends LearningOptions {
   /** The moving averages so far; null before anything was judged. */
   readonly judgmentQuality: JudgmentQuality | null;
   readonly sampling: Sampling;
+  /** That of the critiques that generator steps go by; null: the same. */
+  readonly judgingSampling: Sampling | null;
   /** Sampling of the solutions to judge. */
   readonly generatorSampling: Sampling;
 }
@@ -162,6 +164,13 @@ export async function verifierStep<Problem>(
     ...candidates === 1 ? fresh : pairedSolutions(inGroups(fresh, candidates)),
   ];
   const critiques = await during("verification", () => judging.critiquesOf(solutions));
+  // Judgments are worth what those are that generator steps go by, likeliest ones perhaps.
+  const { judgingSampling } = options;
+  const measured = advantage.judged === "all"
+    ? null
+    : judgingSampling === null
+    ? critiques
+    : await during("verification", () => verify(verifier, source, solutions, 1, judgingSampling));
   const earned = critiques.map(({ parsed, solution, formatScore }) =>
     verifierReward({
       judgments: paidJudgments(parsed, solution.parsed.steps.length, rewards.verifierJudgment),
@@ -213,9 +222,9 @@ export async function verifierStep<Problem>(
     ...learned,
     classCounts: counts,
     coefficients,
-    judgmentQuality: advantage.judged === "all" ? null : updateJudgmentQuality(
+    judgmentQuality: measured && updateJudgmentQuality(
       options.judgmentQuality,
-      critiques.map(outcomeOfJudged),
+      measured.map(outcomeOfJudged),
       QUALITY_DECAY.verifier,
     ),
     paidSteps: paid && paid.steps,

@@ -2,6 +2,7 @@
 
 import type { Metrics } from "../store/metrics_log.ts";
 import { camelCased } from "../../base/camel_cased.ts";
+import type { Sampling } from "../../engine/sampling/rollout.ts";
 import type { AdamwNumbers } from "../../model/decoder/optimizer.ts";
 import { RandomStream, streams } from "../../random/philox.ts";
 import { alphaAt } from "../../rl/schedule/alpha_schedule.ts";
@@ -74,7 +75,6 @@ export async function trainGenerator(
     : 0;
   const adamw = adamwOf(config, "generator", step.generatorStep);
   const { source } = problems;
-  const verifierSampling = rolloutSampling(config, streams.verifierRollout, step.globalStep);
   const drawn: DrawnBatch[] = [];
   const draw = (batch: number) => {
     const { position } = problems;
@@ -100,10 +100,8 @@ export async function trainGenerator(
       loss: lossOptions(config, generator.maximumResponse),
       adamw,
       sampling: rolloutSampling(config, streams.generatorRollout, step.globalStep),
-      verifierSampling: {
-        ...verifierSampling,
-        temperature: rollout.judgingTemperature ?? verifierSampling.temperature,
-      },
+      verifierSampling: judgingSampling(config, step) ??
+        rolloutSampling(config, streams.verifierRollout, step.globalStep),
       during,
       watched: config.samples_per_step,
     },
@@ -173,6 +171,7 @@ export async function trainVerifier(
       steps: stepPay(config, step, judging),
       judgmentQuality: judging.judgmentQuality,
       sampling: rolloutSampling(config, streams.verifierRollout, step.globalStep),
+      judgingSampling: judgingSampling(config, step),
       generatorSampling: rolloutSampling(config, streams.generatorRollout, step.globalStep),
       during,
       watched: config.samples_per_step,
@@ -217,6 +216,13 @@ function continuationOptions(config: TangoConfig, { globalStep }: TangoStep): Co
     count: config.rewards.prefix_continuations,
     sampling: rolloutSampling(config, streams.continuations, globalStep),
   };
+}
+
+/** Sampling of the critiques that generator steps go by; null: as in verifier steps. */
+function judgingSampling(config: TangoConfig, { globalStep }: TangoStep): Sampling | null {
+  const { judging_temperature: temperature } = config.rollout;
+  if (temperature === null) return null;
+  return { ...rolloutSampling(config, streams.verifierRollout, globalStep), temperature };
 }
 
 /** How step judgments are paid; null: they are not. */

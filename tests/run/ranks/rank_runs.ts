@@ -40,7 +40,7 @@ export class RankRuns implements AsyncDisposable {
       : tinyPolicies;
     const optimizer = { learning_rate: 0.003 };
     const base = {
-      task: tinyTask,
+      task: "task" in changes ? changes.task : tinyTask,
       generator: { model: generator, max_response_length: 48, optimizer },
       verifier: { model: verifier, max_response_length: 64, optimizer },
       rollout: { batch_size: 4, group_size: 2, decode_slots: 5 },

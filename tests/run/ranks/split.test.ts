@@ -7,6 +7,7 @@ import { RunFolder } from "../../../src/run/store/run_folder.ts";
 import type { Sample } from "../../../src/run/store/samples_log.ts";
 import { assertSameFiles } from "../killable_runs.ts";
 import { comparedFiles, RankRuns } from "./rank_runs.ts";
+import { tinyTask } from "../tiny_policies.ts";
 
 /** V (warm-up), then G G V: seven steps, with an evaluation after each second generator step. */
 const course = {
@@ -104,7 +105,7 @@ Deno.test({
     await test.step("wrong solutions alone are judged as they come, too", async () => {
       const changes = {
         ...course,
-        task: { maximum_steps: 1 },
+        task: { ...tinyTask, maximum_steps: 1 },
         advantage: { judged: "wrong" },
         schedule: { total_training_steps: 3, test_frequency: 0, save_frequency: 0 },
         samples_per_step: 10,

@@ -29,6 +29,10 @@ const course = {
   },
 };
 
+function chains(policy: "generator" | "verifier"): string {
+  return fileURLToPath(new URL(`../../../weights/chains/${policy}`, import.meta.url));
+}
+
 /** The tiny generator never writes a second step. */
 const writesSteps = fileURLToPath(
   new URL("../../../weights/last-letter/generator", import.meta.url),
@@ -98,6 +102,30 @@ Deno.test({
       assert.ok(
         [...pairs.values()].some((own) => own.some((one) => one.correct !== own[0].correct)),
       );
+    });
+
+    await test.step("α goes by critiques as generator steps have them", async () => {
+      const measured = (judging_temperature: number | null) => ({
+        task: { name: "chains", minimum_steps: 2, maximum_steps: 3 },
+        generator: { model: chains("generator"), max_response_length: 64 },
+        verifier: { model: chains("verifier"), max_response_length: 80 },
+        rollout: { batch_size: 16, group_size: 2, judging_temperature },
+        advantage: { process: "until-error", judged: "wrong", alpha: { schedule: "earned" } },
+        schedule: { verifier_warmup_steps: 1, total_training_steps: 2, test_frequency: 0 },
+      });
+      const step = async (name: string, temperature: number | null, ranks = 1) => {
+        await runs.train(name, ranks, runs.config(measured(temperature)));
+        const [line] = readJsonLines<MetricsLine>(RunFolder.open(runs.path(name)).metrics);
+        return line;
+      };
+      const sampled = await step("as-sampled", null);
+      const likeliest = await step("likeliest", 0);
+      const quality = "advantage/judgment_quality";
+      assert.notEqual(likeliest[quality], sampled[quality]);
+      // What the verifier learns from is the same.
+      assert.deepEqual({ ...likeliest, [quality]: 0 }, { ...sampled, [quality]: 0 });
+      await step("likeliest-ranks", 0, 2);
+      assertSameFiles(runs.path("likeliest-ranks"), runs.path("likeliest"), comparedFiles);
     });
 
     await test.step("values of steps: any ranks, with the verifier on its own too", async () => {
