@@ -25,7 +25,7 @@ function chosen(kind: Preset["kind"], model: string): [string | undefined, unkno
 Deno.test("start form: a preset fits the model, and none that is pretrained gets the rate of a tiny one", () => {
   for (const model of ["", "models/mine"]) {
     assert.deepEqual(chosen("sft", model), ["last-letter-generator-sft", 0.003]);
-    assert.deepEqual(chosen("train", model), ["chains", 0.0003]);
+    assert.deepEqual(chosen("train", model), ["chains", 0.0001]);
   }
   for (const model of ["models/large", "models/adapter", "models/unknown", "models/unlisted"]) {
     assert.deepEqual(chosen("sft", model), ["qwen2.5-0.5b-sft", 0.0002], model);
