@@ -1,13 +1,10 @@
 import assert from "node:assert/strict";
 import { alignedTable } from "../../../src/base/table.ts";
+import { byArm } from "../../../src/run/compare/arm_rows.ts";
 import type { Arm } from "../../../src/run/compare/arms.ts";
-import {
-  byArm,
-  comparisonTable,
-  csvOf,
-  drawComparison,
-  spreadCurve,
-} from "../../../src/run/compare/comparison_report.ts";
+import { drawComparison, spreadCurve } from "../../../src/run/compare/comparison_chart.ts";
+import { csvOf } from "../../../src/run/compare/comparison_csv.ts";
+import { comparisonTable } from "../../../src/run/compare/comparison_tables.ts";
 import {
   commonBudgets,
   differencesTo,
