@@ -164,13 +164,15 @@ export async function verifierStep<Problem>(
     ...candidates === 1 ? fresh : pairedSolutions(inGroups(fresh, candidates)),
   ];
   const critiques = await during("verification", () => judging.critiquesOf(solutions));
-  // Judgments are worth what those are that generator steps go by, likeliest ones perhaps.
+  // What judgments are worth shows in solutions as generator steps have them: of a right and a wrong one that were
+  // chosen for it, the right one is right by luck more often.
   const { judgingSampling } = options;
+  const asSampled = [...earlier, ...inGroups(fresh, candidates).map(([first]) => first)];
   const measured = advantage.judged === "all"
     ? null
     : judgingSampling === null
     ? critiques
-    : await during("verification", () => verify(verifier, source, solutions, 1, judgingSampling));
+    : await during("verification", () => verify(verifier, source, asSampled, 1, judgingSampling));
   const earned = critiques.map(({ parsed, solution, formatScore }) =>
     verifierReward({
       judgments: paidJudgments(parsed, solution.parsed.steps.length, rewards.verifierJudgment),
