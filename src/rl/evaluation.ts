@@ -13,6 +13,8 @@ import { type VerifierMetrics, verifierMetrics } from "./measures/verifier_metri
 export interface GeneratorMeasures {
   /** Share of all solutions that are right: greedy accuracy when greedy, mean@n when sampled. */
   readonly accuracy: number;
+  /** Share of all solutions that are right and have no wrong step; null where the task cannot tell. */
+  readonly soundAccuracy: number | null;
   /** pass@k and maj@k by k, over n samples of each problem; only 1 when greedy. */
   readonly passAt: Readonly<Record<number, number>>;
   readonly majorityAt: Readonly<Record<number, number>>;
@@ -58,9 +60,9 @@ export async function evaluateGenerator<Problem>(
   const sources = problems.map((problem) => source.sourceName(problem));
   const ofSource = (name: string) => groups.filter((_, p) => sources[p] === name);
   return {
-    ...measure(groups, count),
+    ...measure(source, groups, count),
     bySource: new Map(
-      [...new Set(sources)].sort().map((name) => [name, measure(ofSource(name), count)]),
+      [...new Set(sources)].sort().map((name) => [name, measure(source, ofSource(name), count)]),
     ),
     solutions,
   };
@@ -104,6 +106,7 @@ interface ClusteredSolution<Problem> {
 }
 
 function measure<Problem>(
+  source: ProblemSource<Problem>,
   groups: readonly (readonly ClusteredSolution<Problem>[])[],
   count: number,
 ): GeneratorMeasures {
@@ -125,6 +128,7 @@ function measure<Problem>(
   const isJudged = groups.length > 0 && weighed.length === groups.length;
   return {
     accuracy: over((group) => meanAtN(group.map(({ correct }) => correct))),
+    soundAccuracy: source.labelSteps ? mean(solutions.map((one) => isSound(source, one))) : null,
     passAt: byK((k) => over((group) => passAtK(group.map(({ correct }) => correct), k))),
     majorityAt: byK((k) => over((group) => majorityAtK(group, k))),
     ...(isJudged
@@ -137,6 +141,11 @@ function measure<Problem>(
     meanSteps: mean(solutions.map(({ parsed }) => parsed.steps.length)),
     wellFormedShare: mean(solutions.map(({ parsed }) => parsed.wellFormed ? 1 : 0)),
   };
+}
+
+/** 1 for a solution that is right, as are all its steps; an answer may also be right by luck. */
+function isSound<Problem>(source: ProblemSource<Problem>, solution: Solution<Problem>): number {
+  return solution.correct && goldStepsOf(source, solution)?.every((isRight) => isRight) ? 1 : 0;
 }
 
 /** How a verifier does on a set of solutions. */

@@ -112,6 +112,9 @@ export class HeldOutEvaluation {
     const metrics: Record<string, number> = {
       [METRIC.evaluatedProblems]: this.count,
       [METRIC.generatorAccuracy]: found.accuracy,
+      ...(found.soundAccuracy === null
+        ? {}
+        : { "eval/generator/sound_accuracy": found.soundAccuracy }),
       "eval/generator/mean_length": found.meanLength,
       "eval/generator/mean_steps": found.meanSteps,
       "eval/generator/well_formed": found.wellFormedShare,
