@@ -112,7 +112,7 @@ function generatorRows({ samples, metrics }: EvaluationFacts): Row[] {
   const accuracy = samples === 1 ? "accuracy" : `mean@${samples}`;
   const measures = [
     { label: accuracy, metric: METRIC.generatorAccuracy },
-    { label: "right, and every step too", metric: "eval/generator/sound_accuracy" },
+    { label: "right, and every step too", metric: METRIC.generatorSoundAccuracy },
     ...byK("pass", "pass"),
     ...byK("maj", "maj"),
     ...byK("bon", "bon"),

@@ -10,6 +10,7 @@ const CSV_HEAD = [
   "training_seconds",
   "start_accuracy",
   "final_accuracy",
+  "final_sound_accuracy",
   "last_five_accuracy",
   "area_under_curve",
   "steps_to_target",
@@ -21,7 +22,7 @@ const CSV_HEAD = [
 /** A line for each run, read at its own end; a cell without a value is empty. */
 export function csvOf(rows: readonly RunRow[], target: number | null): string {
   const lines = rows.map((row) => {
-    const { end } = readRow(row, { generatorSteps: null, seconds: null });
+    const { end, sound } = readRow(row, { generatorSteps: null, seconds: null });
     const { verdicts, steps } = row.evaluations[row.evaluations.length - 1];
     const reach = target === null ? null : reachOf(row, target);
     return [
@@ -33,6 +34,7 @@ export function csvOf(rows: readonly RunRow[], target: number | null): string {
       row.seconds,
       row.evaluations[0].accuracy,
       end.value,
+      sound,
       end.lastFive,
       end.area,
       reach?.steps,

@@ -98,6 +98,8 @@ const secondsOf = ({ evaluations }: RunRow) => evaluations[evaluations.length - 
 /** A run's curve, read at its own end and at the budgets. */
 export interface Readings {
   readonly end: CurveEnd;
+  /** Share that is right without a wrong step, at its own end; null where the task cannot tell. */
+  readonly sound: number | null;
   /** Null of a run that ended before. */
   readonly atSteps: CurveEnd | null;
   readonly atSeconds: CurveEnd | null;
@@ -112,6 +114,7 @@ export function readRow(row: RunRow, { generatorSteps, seconds }: Budgets): Read
   };
   return {
     end: readEnd(bySteps),
+    sound: row.evaluations[row.evaluations.length - 1].sound,
     atSteps: at(bySteps, generatorSteps),
     atSeconds: at(bySeconds(row), seconds),
   };
@@ -138,6 +141,7 @@ const MEASURES: Readonly<Record<string, (readings: Readings) => number | null>> 
     atSeconds && atSeconds.lastFive,
   "final accuracy, each run at its own end": ({ end }) => end.value,
   "mean of the last five evaluations, each run at its own end": ({ end }) => end.lastFive,
+  "right without a wrong step, each run at its own end": ({ sound }) => sound,
 };
 
 /** An arm minus the baseline, over the seeds that both have finished. */

@@ -18,6 +18,8 @@ const evaluationSchema = z.object({
   /** Seconds in training steps before it; evaluations and checkpoints are not counted. */
   seconds: z.number(),
   accuracy: z.number(),
+  /** Share that is right without a wrong step; null where the task cannot tell. */
+  sound: z.number().nullable().default(null),
   /** Balanced accuracy of the verdicts; null without a verifier. */
   verdicts: z.number().nullable(),
   /** Balanced accuracy of the step judgments; null where the task cannot tell. */
@@ -107,6 +109,7 @@ export function readEvaluations(
         generatorSteps,
         seconds,
         accuracy,
+        sound: numberOf(line, METRIC.generatorSoundAccuracy),
         verdicts: numberOf(line, METRIC.verifierBalancedAccuracy),
         steps: numberOf(line, METRIC.verifierStepBalancedAccuracy),
       });

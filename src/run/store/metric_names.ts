@@ -4,6 +4,8 @@ export const METRIC = {
   evaluatedProblems: "eval/problems",
   /** Share of held-out problems that the generator answers right, 0 to 1. */
   generatorAccuracy: "eval/generator/accuracy",
+  /** Share of held-out problems that it answers right without a wrong step; where the task can tell. */
+  generatorSoundAccuracy: "eval/generator/sound_accuracy",
   /** Share of fresh solutions that the verifier judges right, 0 to 1. */
   verifierAccuracy: "eval/verifier/accuracy",
   /** Mean of the verifier's accuracy on right and on wrong solutions, 0 to 1. */

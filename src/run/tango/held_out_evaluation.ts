@@ -114,7 +114,7 @@ export class HeldOutEvaluation {
       [METRIC.generatorAccuracy]: found.accuracy,
       ...(found.soundAccuracy === null
         ? {}
-        : { "eval/generator/sound_accuracy": found.soundAccuracy }),
+        : { [METRIC.generatorSoundAccuracy]: found.soundAccuracy }),
       "eval/generator/mean_length": found.meanLength,
       "eval/generator/mean_steps": found.meanSteps,
       "eval/generator/well_formed": found.wellFormedShare,
