@@ -22,11 +22,11 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
     ["train --ranks -1", /'--ranks <number>' argument '-1' is invalid/],
     [
       "train --ranks 1000",
-      /1000 ranks train the generator and an update can be cut into 8 shards, .* Start at most 8/,
+      /1000 ranks train the generator and an update can be cut into 4 shards, .* Start at most 4/,
     ],
     [
       "train --ranks 9999",
-      /9999 ranks train the generator and .* Start at most 8 for it\.$/,
+      /9999 ranks train the generator and .* Start at most 4 for it\.$/,
     ],
     // Before a model is looked for, or a rank started.
     [
