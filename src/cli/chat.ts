@@ -7,10 +7,12 @@ import { UserError } from "../base/user_error.ts";
 import { streams } from "../random/philox.ts";
 import { ChatTemplate } from "../model/tokenizer/chat_template.ts";
 import type { LoadedModel } from "../model/weights/model_folder.ts";
-import { Conversation } from "../engine/conversation.ts";
+import type { Gpu } from "../gpu/gpu.ts";
+import { Conversation, type ReplyChoice } from "../engine/conversation.ts";
 import { halve, type Shrink } from "../run/memory/shrink.ts";
 import { describeDevice } from "../gpu/describe_device.ts";
 import { describeParameters } from "./device_line.ts";
+import { withChoice } from "./chat_choice.ts";
 import { addExamples } from "./examples.ts";
 import {
   addModelOptions,
@@ -28,6 +30,8 @@ interface ChatOptions extends ModelChoice {
   readonly maxLength: number;
   readonly context: number;
   readonly seed: number;
+  readonly bestOf?: number;
+  readonly verifier?: string;
 }
 
 /** Adds the command. */
@@ -47,13 +51,24 @@ export function register(program: Command): void {
       8192,
     )
     .addOption(memoryLimitOption())
-    .option("--seed <number>", "seed of sampling", parseWholeNumber, 0);
+    .option("--seed <number>", "seed of sampling", parseWholeNumber, 0)
+    .option(
+      "--best-of <number>",
+      "replies that are sampled each time, of which the best is said",
+      parseCount,
+    )
+    .option(
+      "--verifier <folder>",
+      "says with --best-of which is best, asked as in the run that it lies in; without one it is the highest log-prob per token",
+    );
   addModelOptions(command).action(chat);
   addExamples(command, {
     "deno task chat --model SmolLM2-135M-Instruct.Q4_1.gguf":
       "reads a line, answers; /new forgets what was said, Ctrl-D ends",
     'deno task chat --model runs/mine/generator --temperature 0 "What is the capital of France?"':
       "one question, the likeliest answer",
+    "deno task chat --model runs/mine/generator --best-of 8 --verifier runs/mine/verifier":
+      "of eight replies the one that the verifier believes in most",
   });
 }
 
@@ -61,9 +76,9 @@ async function chat(message: string | undefined, options: ChatOptions): Promise<
   if (options.topP <= 0 || options.topP > 1) {
     throw new UserError(`--top-p is ${options.topP}; expected more than 0 and at most 1`);
   }
+  checkChoice(options);
   await withModel(options, rehearse, [shorterContext], async (loaded, gpu) => {
-    const conversation = open(loaded, options);
-    try {
+    await withConversation(loaded, gpu, options, async (conversation) => {
       if (message !== undefined) return await answer(conversation, message);
       if (Deno.stdin.isTerminal()) {
         const parameters = describeParameters(loaded.model.parameterCount);
@@ -71,10 +86,21 @@ async function chat(message: string | undefined, options: ChatOptions): Promise<
         console.log("/new forgets what was said, Ctrl-D ends.");
       }
       await converse(conversation);
-    } finally {
-      conversation.close();
-    }
+    });
   });
+}
+
+/** @throws UserError when nothing can be chosen so */
+function checkChoice({ bestOf, verifier, temperature }: ChatOptions): void {
+  if (bestOf === undefined) {
+    if (verifier === undefined) return;
+    throw new UserError("--verifier chooses among several replies: add --best-of 8.");
+  }
+  if (temperature === 0 && bestOf > 1) {
+    throw new UserError(
+      `--temperature 0 gives the same reply ${bestOf} times: leave out --best-of, or raise it.`,
+    );
+  }
 }
 
 const shorterContext: Shrink<ChatOptions> = halve(
@@ -84,18 +110,32 @@ const shorterContext: Shrink<ChatOptions> = halve(
   (options, context) => ({ ...options, context }),
 );
 
-async function rehearse(loaded: LoadedModel, options: ChatOptions): Promise<void> {
-  const conversation = open(loaded, options);
-  await conversation.rehearse();
-  conversation.close();
+async function rehearse(loaded: LoadedModel, options: ChatOptions, gpu: Gpu): Promise<void> {
+  await withConversation(loaded, gpu, options, async (conversation, choice) => {
+    await conversation.rehearse();
+    const reply = { text: "x ".repeat(options.maxLength), logProbs: new Float32Array(1) };
+    await choice?.score("", new Array(choice.count).fill(reply));
+  });
 }
 
-function open(loaded: LoadedModel, options: ChatOptions): Conversation {
+/** A conversation for the time of `body`, and what chooses among its replies, if anything. */
+async function withConversation(
+  loaded: LoadedModel,
+  gpu: Gpu,
+  options: ChatOptions,
+  body: (conversation: Conversation, choice: ReplyChoice | null) => Promise<void>,
+): Promise<void> {
   const { model, system = null, temperature, topP, seed, maxLength, context } = options;
-  return new Conversation(loaded, new ChatTemplate(loaded.tokenizer, model), system, {
-    sampling: { temperature, topK: 0, topP, minP: 0, seed, stream: streams.evaluation },
-    maximumReply: maxLength,
-    context,
+  await withChoice(gpu, options, async (choice) => {
+    const conversation = new Conversation(loaded, new ChatTemplate(loaded.tokenizer, model), system, {
+      sampling: { temperature, topK: 0, topP, minP: 0, seed, stream: streams.evaluation },
+      ...{ choice, maximumReply: maxLength, context },
+    });
+    try {
+      await body(conversation, choice);
+    } finally {
+      conversation.close();
+    }
   });
 }
 
@@ -131,12 +171,13 @@ async function converse(conversation: Conversation): Promise<void> {
 async function answer(conversation: Conversation, message: string): Promise<void> {
   const encoder = new TextEncoder();
   const started = performance.now();
-  const { tokens, finished } = await conversation.say(message, (piece) => {
+  const { tokens, finished, score } = await conversation.say(message, (piece) => {
     Deno.stdout.writeSync(encoder.encode(piece));
   });
   console.log();
   const seconds = (performance.now() - started) / 1000;
   if (!finished) console.error(`(cut off after ${tokens} tokens; see --max-length)`);
+  if (score !== null) console.error(`(the best of its replies: ${score.toFixed(3)})`);
   if (Deno.stdout.isTerminal()) {
     console.error(`(${tokens} tokens, ${(tokens / seconds).toFixed(1)} tokens/s)`);
   }

@@ -4,7 +4,7 @@ import { type Command, Option } from "commander";
 import { streams } from "../random/philox.ts";
 import type { LoadedModel } from "../model/weights/model_folder.ts";
 import type { Tokenizer } from "../model/tokenizer/tokenizer.ts";
-import { generatorTemplate } from "../rl/prompt_template.ts";
+import { generatorTemplate, verifierTemplate } from "../rl/prompt_template.ts";
 import { rollout, type RolloutResponse } from "../engine/sampling/rollout.ts";
 import { Sampler } from "../engine/sampling/sampler.ts";
 import { mean } from "../base/statistics.ts";
@@ -155,11 +155,12 @@ async function judge(question: string, answers: readonly Answer[], options: Gene
   }
   const texts = answers.map(({ text }) => text);
   const asked = { ...options, model: verifier };
+  const template = verifierTemplate(options.verifierPrompt);
   let scores: number[] = [];
   const rehearse = (loaded: LoadedModel, changed: GenerateOptions) =>
-    judgeAnswers(loaded, question, texts, changed);
+    judgeAnswers(loaded, question, texts, { ...changed, template, turnEnd: null });
   await withModel(asked, rehearse, [shorterCritiques], async (loaded) => {
-    scores = await judgeAnswers(loaded, question, texts, options);
+    scores = await judgeAnswers(loaded, question, texts, { ...options, template, turnEnd: null });
   });
   return { scores, say: (score: number) => `P(CORRECT) ${score.toFixed(3)}` };
 }

@@ -2,10 +2,11 @@
 
 import { rollout } from "../engine/sampling/rollout.ts";
 import { Sampler } from "../engine/sampling/sampler.ts";
+import { withTurnEnd } from "../model/tokenizer/stop_tokens.ts";
 import type { LoadedModel } from "../model/weights/model_folder.ts";
 import { streams } from "../random/philox.ts";
 import { qualityOf } from "../rl/measures/verdict_probability.ts";
-import { verifierTemplate } from "../rl/prompt_template.ts";
+import type { VerifierTemplate } from "../rl/prompt_template.ts";
 import { sampledVerdict, verdictNeighbours } from "../rl/solution_quality.ts";
 import { parseSolution } from "../rl/text/parse_solution.ts";
 import { verifierPrompt } from "../rl/verifier_prompt.ts";
@@ -15,8 +16,10 @@ export interface JudgingChoice {
   /** Critiques of each: 1 is greedy, more are sampled. */
   readonly critiques: number;
   readonly critiqueLength: number;
-  /** File of the template. */
-  readonly verifierPrompt: string;
+  /** How the verifier is asked. */
+  readonly template: VerifierTemplate;
+  /** The token that ends a turn of its conversation, besides its own stop tokens; null for none. */
+  readonly turnEnd: number | null;
   /** Of several critiques; where it is 0, answers being the likeliest, 1. */
   readonly temperature: number;
   readonly seed: number;
@@ -33,9 +36,8 @@ export async function judgeAnswers(
   answers: readonly string[],
   choice: JudgingChoice,
 ): Promise<number[]> {
-  const { critiques: count, critiqueLength: maximumResponse, temperature, seed } = choice;
+  const { critiques: count, critiqueLength: maximumResponse, temperature, seed, template } = choice;
   const { config } = model;
-  const template = verifierTemplate(choice.verifierPrompt);
   const prompted = { tokenizer, template, config, maximumResponse, maximumPrompt: null };
   const requests = answers.map((solution, a) => {
     const steps = parseSolution(solution).steps.length;
@@ -47,7 +49,8 @@ export async function judgeAnswers(
     const groups = await rollout(sampler, requests, {
       temperature: count === 1 ? 0 : temperature || 1,
       ...{ topK: 0, topP: 1, minP: 0, seed, stream: streams.verifierEvaluation, step: 0 },
-      ...{ stopTokens, maximumResponse, likeliest: verdictNeighbours({ config }) },
+      ...{ stopTokens: withTurnEnd(stopTokens, choice.turnEnd), maximumResponse },
+      likeliest: verdictNeighbours({ config }),
     });
     return groups.map((group) => qualityOf(group.map((one) => sampledVerdict(tokenizer, one))));
   } finally {

@@ -23,7 +23,7 @@ export interface ModelChoice extends GpuChoice {
  */
 export async function withModel<Options extends ModelChoice>(
   options: Options,
-  rehearse: (loaded: LoadedModel, options: Options) => Promise<unknown>,
+  rehearse: (loaded: LoadedModel, options: Options, gpu: Gpu) => Promise<unknown>,
   shrinks: readonly Shrink<Options>[],
   body: (loaded: LoadedModel, gpu: Gpu) => Promise<void>,
 ): Promise<void> {
@@ -32,7 +32,11 @@ export async function withModel<Options extends ModelChoice>(
       config: options,
       limit: options.memoryLimit ?? null,
       plan: (changed) =>
-        planSamplingMemory(gpu, changed, async (loaded) => void await rehearse(loaded, changed)),
+        planSamplingMemory(
+          gpu,
+          changed,
+          async (loaded, rehearsal) => void await rehearse(loaded, changed, rehearsal),
+        ),
       shrinks,
       spelling: asOptions,
     });

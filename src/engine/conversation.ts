@@ -7,9 +7,26 @@ import { pagesFor } from "./sampling/kv_cache.ts";
 import type { Response, SampledTokens, Sampling } from "./sampling/request.ts";
 import { Sampler } from "./sampling/sampler.ts";
 
+/** Several replies, of which one is said. */
+export interface ReplyChoice {
+  /** At least 1. */
+  readonly count: number;
+  /** How good each reply to a message is: the best is said, the first of equals. */
+  score(message: string, replies: readonly CandidateReply[]): Promise<readonly number[]>;
+}
+
+/** A reply that may be said. L tokens. */
+export interface CandidateReply {
+  readonly text: string;
+  /** [L] */
+  readonly logProbs: Float32Array;
+}
+
 /** How replies are drawn. */
 export interface ReplyOptions {
   readonly sampling: Omit<Sampling, "step">;
+  /** Null: one reply, told as it comes. */
+  readonly choice: ReplyChoice | null;
   /** Tokens after which a reply is cut off. */
   readonly maximumReply: number;
   /** Tokens that the conversation may have with the reply, as far as the model's positions go. */
@@ -22,6 +39,8 @@ export interface Reply {
   readonly tokens: number;
   /** False when it was cut off. */
   readonly finished: boolean;
+  /** How good it was thought to be; null where there was no choice. */
+  readonly score: number | null;
 }
 
 /** Tokens decoded between two pieces of text that are shown. */
@@ -74,23 +93,19 @@ export class Conversation {
           `is no room for a reply. Begin a new one.`,
       );
     }
-    const stream = new TextStream(tokenizer);
-    const show = ({ tokens }: SampledTokens) => {
-      const text = Array.from(tokens, (token) => stream.append(token)).join("");
-      if (text !== "") onText(text);
-    };
-    const response = await this.#reply(prompt, Math.min(this.options.maximumReply, room), show);
-    const text = tokenizer.decode(response.tokens);
-    const rest = stream.end();
-    if (rest !== "") onText(rest);
+    const most = Math.min(this.options.maximumReply, room);
+    const reply = this.options.choice === null
+      ? await this.#told(prompt, most, onText)
+      : await this.#chosen(content, prompt, most, this.options.choice);
+    if (this.options.choice !== null) onText(reply.text);
     this.#turn++;
-    this.#messages.push({ role: "user", content }, { role: "assistant", content: text });
-    return { text, tokens: response.tokens.length, finished: response.end.reason !== "length" };
+    this.#messages.push({ role: "user", content }, { role: "assistant", content: reply.text });
+    return reply;
   }
 
   /** The end of the longest conversation, as far as the GPU's memory is concerned; for a plan of it. */
   async rehearse(): Promise<void> {
-    await this.#reply(new Uint32Array(this.#context - 1), 1, () => {});
+    await this.#sample(new Uint32Array(this.#context - 1), 1, () => {});
   }
 
   /** Returns the GPU memory. */
@@ -103,25 +118,72 @@ export class Conversation {
     return Math.min(this.options.context, this.loaded.model.config.maxPositions);
   }
 
-  async #reply(
+  /** One reply, told as it comes. */
+  async #told(
+    prompt: Uint32Array,
+    maximumResponse: number,
+    onText: (piece: string) => void,
+  ): Promise<Reply> {
+    const stream = new TextStream(this.loaded.tokenizer);
+    const [response] = await this.#sample(prompt, maximumResponse, ({ tokens }) => {
+      const text = Array.from(tokens, (token) => stream.append(token)).join("");
+      if (text !== "") onText(text);
+    });
+    const rest = stream.end();
+    if (rest !== "") onText(rest);
+    return this.#asReply(response, null);
+  }
+
+  /** The best of several. */
+  async #chosen(
+    message: string,
+    prompt: Uint32Array,
+    maximumResponse: number,
+    choice: ReplyChoice,
+  ): Promise<Reply> {
+    const responses = await this.#sample(prompt, maximumResponse, () => {});
+    const candidates = responses.map(({ tokens, logProbs }) => ({
+      text: this.loaded.tokenizer.decode(tokens),
+      logProbs,
+    }));
+    const scores = await choice.score(message, candidates);
+    const best = scores.indexOf(Math.max(...scores));
+    return this.#asReply(responses[best], scores[best]);
+  }
+
+  #asReply({ tokens, end }: Response, score: number | null): Reply {
+    const text = this.loaded.tokenizer.decode(tokens);
+    return { text, tokens: tokens.length, finished: end.reason !== "length", score };
+  }
+
+  /** As many replies as are wanted. @param onTokens told those of the first as they come */
+  async #sample(
     prompt: Uint32Array,
     maximumResponse: number,
     onTokens: (next: SampledTokens) => void,
-  ): Promise<Response> {
-    const sampler = this.#samplerFor(pagesFor(prompt.length + maximumResponse));
-    let response: Response | null = null;
-    sampler.add({
-      ...this.options.sampling,
-      step: this.#turn,
-      prompt,
-      sequenceId: 0,
-      maximumResponse,
-      stopTokens: this.#stopTokens,
-      listener: { tokens: onTokens, end: (ended) => response = ended },
-    });
+  ): Promise<Response[]> {
+    const { sampling, choice } = this.options;
+    const count = choice?.count ?? 1;
+    const sampler = this.#samplerFor(count * pagesFor(prompt.length + maximumResponse));
+    const responses = new Array<Response>(count);
+    let left = count;
+    for (let sequenceId = 0; sequenceId < count; sequenceId++) {
+      const listener = {
+        tokens: sequenceId === 0 ? onTokens : undefined,
+        end: (ended: Response) => {
+          responses[sequenceId] = ended;
+          left--;
+        },
+      };
+      sampler.add({
+        ...sampling,
+        ...{ step: this.#turn, prompt, sequenceId, maximumResponse, listener },
+        stopTokens: this.#stopTokens,
+      });
+    }
     while (await sampler.step());
-    if (response === null) throw new Error("a reply without an end");
-    return response;
+    if (left > 0) throw new Error(`${left} replies without an end`);
+    return responses;
   }
 
   /** A sampler with so many pages or more; twice as many as before when those are too few. */
@@ -129,10 +191,11 @@ export class Conversation {
     const before = this.#sampler?.options.pages ?? 0;
     if (this.#sampler && before >= pages) return this.#sampler;
     this.close();
-    const most = pagesFor(this.#context);
+    const slots = this.options.choice?.count ?? 1;
+    const most = slots * pagesFor(this.#context);
     const enough = Math.max(pages, 2 * before, pagesFor(firstCacheTokens));
     return this.#sampler = new Sampler(this.loaded.model, {
-      slots: 1,
+      slots,
       stepsBetweenReadbacks: tokensPerPiece,
       pages: Math.min(enough, most),
     });

@@ -18,12 +18,13 @@ export async function runCaptured(
   const { error, log } = console;
   const { write: writeOut } = process.stdout;
   const { write: writeError } = process.stderr;
+  const { writeSync } = Deno.stdout;
   console.error = (value: unknown) => {
     const text = value instanceof Error ? value.stack : value;
     printed += text;
     errors += `${text}\n`;
   };
-  console.log = (value: unknown) => {
+  console.log = (value: unknown = "") => {
     printed += `${value}\n`;
     output += `${value}\n`;
   };
@@ -37,6 +38,10 @@ export async function runCaptured(
     errors += text;
     return true;
   };
+  Deno.stdout.writeSync = (bytes: Uint8Array) => {
+    process.stdout.write(new TextDecoder().decode(bytes));
+    return bytes.length;
+  };
   try {
     const code = await runProgram(commands, args);
     return { code, printed, output, errors };
@@ -44,6 +49,7 @@ export async function runCaptured(
     console.error = error;
     console.log = log;
     process.stdout.write = writeOut;
+    Deno.stdout.writeSync = writeSync;
     process.stderr.write = writeError;
   }
 }

@@ -1,9 +1,7 @@
-import { dirname, join } from "node:path";
-import { exists } from "../../base/atomic_file.ts";
 import type { TangoConfig } from "../../run/config/config_schema.ts";
-import { loadSftConfig, loadTangoConfig } from "../../run/config/load_config.ts";
-import { RunFolder } from "../../run/store/run_folder.ts";
-import { promptTemplatePath, type SftConfig } from "../../run/config/sft_config_schema.ts";
+import { loadTangoConfig } from "../../run/config/load_config.ts";
+import type { SftConfig } from "../../run/config/sft_config_schema.ts";
+import { type ModelRun, promptedAs, runOfModel } from "../../run/store/model_run.ts";
 import { UserError } from "../../base/user_error.ts";
 
 /** What `eval` was asked; a run stands for a model of one of its checkpoints. */
@@ -123,11 +121,6 @@ interface ChangedConfig {
   readonly set: readonly string[];
 }
 
-/** The configuration of the run that a model lies in. */
-type RunConfig =
-  | { readonly kind: "train"; readonly file: string; readonly config: TangoConfig }
-  | { readonly kind: "sft"; readonly config: SftConfig };
-
 /**
  * Problems and numbers as in the run of the generator, else of the verifier; each policy is prompted as in its
  * own run.
@@ -137,8 +130,8 @@ function configOfRuns({ model, policy, generator, verifier }: EvalOptions): Chan
     ? { generator: model, verifier }
     : { generator, verifier: model };
   const runs = {
-    generator: runOf(folders.generator),
-    verifier: runOf(folders.verifier),
+    generator: folders.generator === undefined ? null : runOfModel(folders.generator),
+    verifier: folders.verifier === undefined ? null : runOfModel(folders.verifier),
   };
   const run = runs.generator ?? runs.verifier;
   const base = run === null
@@ -150,19 +143,6 @@ function configOfRuns({ model, policy, generator, verifier }: EvalOptions): Chan
     promptSettings(name, runs[name])
   );
   return { ...base, set: [...base.set, ...prompting] };
-}
-
-/** The run in whose folder, or in whose best/, a model lies; null for none. */
-function runOf(model: string | undefined): RunConfig | null {
-  if (model === undefined) return null;
-  for (const folder of [dirname(model), dirname(dirname(model))]) {
-    const file = RunFolder.at(folder).configuration;
-    if (!exists(join(folder, "metrics.jsonl")) || !exists(file)) continue;
-    const text = Deno.readTextFileSync(file);
-    if (/^generator:/m.test(text)) return { kind: "train", file, config: loadTangoConfig(file) };
-    if (/^policy:/m.test(text)) return { kind: "sft", config: loadSftConfig(file) };
-  }
-  return null;
 }
 
 /** What a fine-tuning says of problems, as a training run's configuration says it. */
@@ -178,12 +158,8 @@ function problemSettings({ seed, task, data, evaluation }: SftConfig): string[] 
 }
 
 /** How a policy is prompted in its run, and how long its responses may get. */
-function promptSettings(name: "generator" | "verifier", run: RunConfig | null): string[] {
-  const prompted = run?.kind === "train"
-    ? run.config[name]
-    : run?.config.policy === name
-    ? asPolicy(run.config)
-    : null;
+function promptSettings(name: "generator" | "verifier", run: ModelRun | null): string[] {
+  const prompted = run && promptedAs(name, run);
   if (prompted === null) return [];
   const { chat, system_prompt, prompt_template, max_response_length } = prompted;
   return assignments({
@@ -192,14 +168,6 @@ function promptSettings(name: "generator" | "verifier", run: RunConfig | null): 
     [`${name}.prompt_template`]: prompt_template,
     [`${name}.max_response_length`]: max_response_length,
   });
-}
-
-function asPolicy(config: SftConfig) {
-  return {
-    ...config,
-    prompt_template: promptTemplatePath(config),
-    max_response_length: config.data?.maximum_response_tokens ?? config.max_response_length,
-  };
 }
 
 function assignments(values: Readonly<Record<string, unknown>>): string[] {

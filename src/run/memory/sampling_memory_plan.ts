@@ -14,7 +14,7 @@ import { type MemoryPlan, rehearsePhases, residentUses } from "./memory_plan.ts"
 export async function planSamplingMemory(
   gpu: Gpu,
   { model: path, frozenDtype }: { readonly model: string; readonly frozenDtype?: FrozenDtype },
-  sample: (loaded: LoadedModel) => Promise<unknown>,
+  sample: (loaded: LoadedModel, rehearsal: Gpu) => Promise<unknown>,
 ): Promise<MemoryPlan> {
   const rehearsal = gpu.rehearsal();
   const loaded = await loadModelFolder(rehearsal, path, {
@@ -24,7 +24,7 @@ export async function planSamplingMemory(
   try {
     const { model } = loaded;
     return await rehearsePhases(rehearsal, residentUses([{ name: "model", model }]), [
-      { what: "sampling", run: () => sample({ ...loaded, stopTokens: [0] }) },
+      { what: "sampling", run: () => sample({ ...loaded, stopTokens: [0] }, rehearsal) },
     ]);
   } finally {
     loaded.model.release();

@@ -168,6 +168,7 @@ onModel("talks: a question, its answer, what was said before", talkCases, async 
     null,
     {
       sampling: { temperature: 0, topK: 0, topP: 1, minP: 0, seed: 0, stream: streams.evaluation },
+      choice: null,
       maximumReply: 24,
       context: 1024,
     },

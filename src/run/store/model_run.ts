@@ -1,0 +1,55 @@
+/** The run that a model's folder lies in, and how it was prompted there. */
+
+import { dirname, join } from "node:path";
+import { exists } from "../../base/atomic_file.ts";
+import type { TangoConfig } from "../config/config_schema.ts";
+import { loadSftConfig, loadTangoConfig } from "../config/load_config.ts";
+import { promptTemplatePath, type SftConfig } from "../config/sft_config_schema.ts";
+import { RunFolder } from "./run_folder.ts";
+
+/** The configuration of the run that a model lies in. */
+export type ModelRun =
+  | { readonly kind: "train"; readonly file: string; readonly config: TangoConfig }
+  | { readonly kind: "sft"; readonly config: SftConfig };
+
+/** How a policy is asked. */
+export interface PolicyPrompting {
+  readonly chat: boolean;
+  readonly system_prompt: string | null;
+  /** File of the template. */
+  readonly prompt_template: string;
+  /** Tokens. */
+  readonly max_response_length: number;
+}
+
+/**
+ * The run in whose folder, or in whose best/, a model lies; null for none.
+ *
+ * @throws UserError when that run's configuration is not one
+ */
+export function runOfModel(model: string): ModelRun | null {
+  for (const folder of [dirname(model), dirname(dirname(model))]) {
+    const file = RunFolder.at(folder).configuration;
+    if (!exists(join(folder, "metrics.jsonl")) || !exists(file)) continue;
+    const text = Deno.readTextFileSync(file);
+    if (/^generator:/m.test(text)) return { kind: "train", file, config: loadTangoConfig(file) };
+    if (/^policy:/m.test(text)) return { kind: "sft", config: loadSftConfig(file) };
+  }
+  return null;
+}
+
+/** How a policy was prompted in a run; null where the run has no such policy. */
+export function promptedAs(
+  policy: "generator" | "verifier",
+  run: ModelRun,
+): PolicyPrompting | null {
+  if (run.kind === "train") return run.config[policy];
+  const { config } = run;
+  if (config.policy !== policy) return null;
+  return {
+    chat: config.chat,
+    system_prompt: config.system_prompt,
+    prompt_template: promptTemplatePath(config),
+    max_response_length: config.data?.maximum_response_tokens ?? config.max_response_length,
+  };
+}

@@ -1,0 +1,72 @@
+/** `chat --best-of`: which of several replies is said. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
+import { runCaptured } from "./run_captured.ts";
+
+/** A finished run of `last-letter`, whose generator has its prompt as a chat template. */
+function chattingRun(folder: string): { generator: string; verifier: string } {
+  const run = { generator: join(folder, "generator"), verifier: join(folder, "verifier") };
+  for (const [name, target] of Object.entries(run)) {
+    Deno.mkdirSync(target);
+    const source = join(PROJECT_FOLDER, "weights/last-letter", name);
+    for (const { name: file } of Deno.readDirSync(source)) {
+      Deno.copyFileSync(join(source, file), join(target, file));
+    }
+  }
+  const file = join(run.generator, "tokenizer_config.json");
+  const prompt = Deno.readTextFileSync(join(PROJECT_FOLDER, "configs/prompts/generator.txt"));
+  const chat_template = prompt.trimEnd().replace("question", "messages[-1].content");
+  const settings = JSON.parse(Deno.readTextFileSync(file));
+  Deno.writeTextFileSync(file, JSON.stringify({ ...settings, chat_template }));
+  Deno.copyFileSync(
+    join(PROJECT_FOLDER, "configs/last-letter.yaml"),
+    join(folder, "config.yaml"),
+  );
+  Deno.writeTextFileSync(join(folder, "metrics.jsonl"), "");
+  return run;
+}
+
+Deno.test({
+  name: "chat --best-of: the reply that generate finds best, by a verifier or by log-prob",
+  // A device keeps timers.
+  sanitizeOps: false,
+  sanitizeResources: false,
+  fn: async () => {
+    const folder = Deno.makeTempDirSync();
+    try {
+      const run = chattingRun(folder);
+      const call = async (code: number, command: string, ...args: string[]) => {
+        const sampling = ["--temperature", "1.3", "--max-length", "60", "--best-of", "6"];
+        const { printed, code: ended } = await runCaptured(COMMANDS, [
+          ...[command, "harbor quiet lemon", "--model", run.generator, ...sampling, ...args],
+        ]);
+        assert.equal(ended, code, printed);
+        return printed;
+      };
+      const answer = (printed: string) =>
+        printed.split("\n").find((line) => line.startsWith("<think>"));
+      const chosen = new Set<string | undefined>();
+      for (const by of [["--verifier", run.verifier], []]) {
+        const expected = answer(await call(0, "generate", ...by));
+        const said = await call(0, "chat", "--top-p", "1", ...by);
+        assert.equal(answer(said), expected, said);
+        chosen.add(expected);
+      }
+      assert.equal(chosen.size, 2, "both rules choose the same: only one of them is tested");
+
+      const elsewhere = join(PROJECT_FOLDER, "weights/last-letter/verifier");
+      assert.match(await call(2, "chat", "--verifier", elsewhere), /in the folder of no run/);
+      assert.match(await call(2, "chat", "--temperature", "0"), /the same reply 6 times/);
+      const { printed, code } = await runCaptured(COMMANDS, [
+        ...["chat", "harbor quiet lemon", "--model", run.generator, "--verifier", run.verifier],
+      ]);
+      assert.equal(code, 2, printed);
+      assert.match(printed, /add --best-of 8/);
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
+  },
+});
