@@ -127,10 +127,15 @@ async function withConversation(
 ): Promise<void> {
   const { model, system = null, temperature, topP, seed, maxLength, context } = options;
   await withChoice(gpu, options, async (choice) => {
-    const conversation = new Conversation(loaded, new ChatTemplate(loaded.tokenizer, model), system, {
-      sampling: { temperature, topK: 0, topP, minP: 0, seed, stream: streams.evaluation },
-      ...{ choice, maximumReply: maxLength, context },
-    });
+    const conversation = new Conversation(
+      loaded,
+      new ChatTemplate(loaded.tokenizer, model),
+      system,
+      {
+        sampling: { temperature, topK: 0, topP, minP: 0, seed, stream: streams.evaluation },
+        ...{ choice, maximumReply: maxLength, context },
+      },
+    );
     try {
       await body(conversation, choice);
     } finally {
