@@ -79,13 +79,14 @@ async function chat(message: string | undefined, options: ChatOptions): Promise<
   checkChoice(options);
   await withModel(options, rehearse, [shorterContext], async (loaded, gpu) => {
     await withConversation(loaded, gpu, options, async (conversation) => {
-      if (message !== undefined) return await answer(conversation, message);
+      const measure = options.verifier === undefined ? "log-prob per token" : "P(CORRECT)";
+      if (message !== undefined) return await answer(conversation, message, measure);
       if (Deno.stdin.isTerminal()) {
         const parameters = describeParameters(loaded.model.parameterCount);
         console.log(`${options.model} · ${parameters} · ${describeDevice(gpu.info)}`);
         console.log("/new forgets what was said, Ctrl-D ends.");
       }
-      await converse(conversation);
+      await converse(conversation, measure);
     });
   });
 }
@@ -151,7 +152,7 @@ function parseContext(text: string): number {
   return tokens;
 }
 
-async function converse(conversation: Conversation): Promise<void> {
+async function converse(conversation: Conversation, measure: string): Promise<void> {
   const isTerminal = Deno.stdin.isTerminal();
   const lines = createInterface({
     input: process.stdin,
@@ -164,7 +165,7 @@ async function converse(conversation: Conversation): Promise<void> {
     const text = line.trim();
     try {
       if (text === "/new") conversation.clear();
-      else if (text !== "") await answer(conversation, text);
+      else if (text !== "") await answer(conversation, text, measure);
     } catch (error) {
       if (!(error instanceof UserError) || !isTerminal) throw error;
       console.error(error.message);
@@ -173,7 +174,8 @@ async function converse(conversation: Conversation): Promise<void> {
   }
 }
 
-async function answer(conversation: Conversation, message: string): Promise<void> {
+/** @param measure what the score of a chosen reply is */
+async function answer(conversation: Conversation, message: string, measure: string): Promise<void> {
   const encoder = new TextEncoder();
   const started = performance.now();
   const { tokens, finished, score } = await conversation.say(message, (piece) => {
@@ -182,7 +184,7 @@ async function answer(conversation: Conversation, message: string): Promise<void
   console.log();
   const seconds = (performance.now() - started) / 1000;
   if (!finished) console.error(`(cut off after ${tokens} tokens; see --max-length)`);
-  if (score !== null) console.error(`(the best of its replies: ${score.toFixed(3)})`);
+  if (score !== null) console.error(`(the best of several: ${measure} ${score.toFixed(3)})`);
   if (Deno.stdout.isTerminal()) {
     console.error(`(${tokens} tokens, ${(tokens / seconds).toFixed(1)} tokens/s)`);
   }

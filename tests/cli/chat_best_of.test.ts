@@ -50,9 +50,11 @@ Deno.test({
         printed.split("\n").find((line) => line.startsWith("<think>"));
       const chosen = new Set<string | undefined>();
       for (const by of [["--verifier", run.verifier], []]) {
+        const measure = by.length > 0 ? "P(CORRECT)" : "log-prob per token";
         const expected = answer(await call(0, "generate", ...by));
         const said = await call(0, "chat", "--top-p", "1", ...by);
         assert.equal(answer(said), expected, said);
+        assert.ok(said.includes(`the best of several: ${measure}`), said);
         chosen.add(expected);
       }
       assert.equal(chosen.size, 2, "both rules choose the same: only one of them is tested");
