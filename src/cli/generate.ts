@@ -4,6 +4,7 @@ import { type Command, Option } from "commander";
 import { streams } from "../random/philox.ts";
 import type { LoadedModel } from "../model/weights/model_folder.ts";
 import type { Tokenizer } from "../model/tokenizer/tokenizer.ts";
+import { withTurnEnd } from "../model/tokenizer/stop_tokens.ts";
 import { generatorTemplate, verifierTemplate } from "../rl/prompt_template.ts";
 import { rollout, type RolloutResponse } from "../engine/sampling/rollout.ts";
 import { Sampler } from "../engine/sampling/sampler.ts";
@@ -11,6 +12,8 @@ import { mean } from "../base/statistics.ts";
 import { UserError } from "../base/user_error.ts";
 import { bestFirst } from "../rl/measures/choice_metrics.ts";
 import { halve, type Shrink } from "../run/memory/shrink.ts";
+import { promptOf } from "../run/tango/policies.ts";
+import { askedAs, type PromptedPolicy } from "./asked_as.ts";
 import { addExamples } from "./examples.ts";
 import { judgeAnswers } from "./judged_answers.ts";
 import {
@@ -25,15 +28,31 @@ import { type ModelChoice, withModel } from "./with_model.ts";
 interface GenerateOptions extends ModelChoice {
   readonly count: number;
   readonly temperature: number;
-  readonly maxLength: number;
+  /** Default: as in its run. */
+  readonly maxLength?: number;
   readonly seed: number;
-  readonly promptTemplate: string;
+  /** Default: as in its run. */
+  readonly promptTemplate?: string;
   readonly raw?: boolean;
   readonly bestOf?: number;
   readonly verifier?: string;
   readonly critiques: number;
+  /** Default: as in its run. */
+  readonly critiqueLength?: number;
+  /** Default: as in its run. */
+  readonly verifierPrompt?: string;
+}
+
+/** The options of the model that answers, and how it is asked. */
+interface Asked extends GenerateOptions {
+  readonly asking: PromptedPolicy;
+  readonly maxLength: number;
+}
+
+/** The same of the one that judges. */
+interface AskedToJudge extends GenerateOptions {
+  readonly asking: PromptedPolicy;
   readonly critiqueLength: number;
-  readonly verifierPrompt: string;
 }
 
 /** Adds the command. */
@@ -44,12 +63,18 @@ export function register(program: Command): void {
     .requiredOption("--model <folder>", "folder of the generator, or .gguf file")
     .option("--count <number>", "number of answers", parseCount, 1)
     .option("--temperature <number>", "of sampling; 0 takes the likeliest token", parseNumber, 1)
-    .option("--max-length <tokens>", "tokens after which an answer is cut off", parseCount, 128)
+    .option(
+      "--max-length <tokens>",
+      "tokens after which an answer is cut off; default: as in the run that the model lies in, else 128",
+      parseCount,
+    )
     .addOption(memoryLimitOption())
     .option("--seed <number>", "seed of sampling", parseWholeNumber, 0)
     .addOption(
-      new Option("--prompt-template <file>", "how questions are put")
-        .default("configs/prompts/generator.txt").conflicts("raw"),
+      new Option(
+        "--prompt-template <file>",
+        "how questions are put; default: as in the run that the model lies in, else configs/prompts/generator.txt",
+      ).conflicts("raw"),
     )
     .option(
       "--best-of <number>",
@@ -68,14 +93,12 @@ export function register(program: Command): void {
     )
     .option(
       "--critique-length <tokens>",
-      "tokens after which a critique is cut off",
+      "tokens after which a critique is cut off; default: as in the run that the verifier lies in, else 192",
       parseCount,
-      192,
     )
     .option(
       "--verifier-prompt <file>",
-      "how the verifier is asked",
-      "configs/prompts/verifier.txt",
+      "how the verifier is asked; default: as in the run that it lies in, else configs/prompts/verifier.txt",
     )
     .option("--raw", "no template: the prompt is taken as it is, with its special tokens");
   addModelOptions(command).action(answer);
@@ -92,16 +115,19 @@ export function register(program: Command): void {
 
 async function answer(question: string, options: GenerateOptions): Promise<void> {
   checkChoice(options);
-  const prompt = options.raw
-    ? question
-    : generatorTemplate(options.promptTemplate).render({ question });
-  const rehearse = (loaded: LoadedModel, changed: GenerateOptions) =>
-    sample(loaded, prompt, changed);
+  const asking = askedAs("generator", options.model, {
+    template: options.promptTemplate,
+    length: options.maxLength,
+  });
+  const asked = { ...options, asking, maxLength: asking.max_response_length };
+  // Said of a template that cannot be read before a model is.
+  if (!options.raw) generatorTemplate(asking.prompt_template);
+  const rehearse = (loaded: LoadedModel, changed: Asked) => sample(loaded, question, changed);
   const answers: Answer[] = [];
   const fewer = options.bestOf === undefined ? fewerAnswers : fewerToChooseFrom;
-  await withModel(options, rehearse, [fewerTokens, fewer], async (loaded) => {
+  await withModel(asked, rehearse, [fewerTokens, fewer], async (loaded) => {
     if (!options.raw) warnOfUnknownCharacters(question, loaded.tokenizer);
-    for (const response of await sample(loaded, prompt, options)) {
+    for (const response of await sample(loaded, question, asked)) {
       answers.push({ ...response, text: loaded.tokenizer.decode(response.tokens) });
     }
   });
@@ -154,39 +180,48 @@ async function judge(question: string, answers: readonly Answer[], options: Gene
     };
   }
   const texts = answers.map(({ text }) => text);
-  const asked = { ...options, model: verifier };
-  const template = verifierTemplate(options.verifierPrompt);
+  const asking = askedAs("verifier", verifier, {
+    template: options.verifierPrompt,
+    length: options.critiqueLength,
+  });
+  const asked = {
+    ...{ ...options, asking, model: verifier },
+    critiqueLength: asking.max_response_length,
+  };
+  const template = verifierTemplate(asking.prompt_template);
   let scores: number[] = [];
-  const rehearse = (loaded: LoadedModel, changed: GenerateOptions) =>
-    judgeAnswers(loaded, question, texts, { ...changed, template, turnEnd: null });
-  await withModel(asked, rehearse, [shorterCritiques], async (loaded) => {
-    scores = await judgeAnswers(loaded, question, texts, { ...options, template, turnEnd: null });
+  const scored = (loaded: LoadedModel, changed: AskedToJudge) => {
+    const { prompt, turnEnd } = promptOf(asking, template, loaded.tokenizer);
+    return judgeAnswers(loaded, question, texts, { ...changed, template: prompt, turnEnd });
+  };
+  await withModel(asked, scored, [shorterCritiques], async (loaded) => {
+    scores = await scored(loaded, asked);
   });
   return { scores, say: (score: number) => `P(CORRECT) ${score.toFixed(3)}` };
 }
 
-const shorterCritiques: Shrink<GenerateOptions> = halve(
+const shorterCritiques: Shrink<AskedToJudge> = halve(
   "critique-length",
   16,
   ({ critiqueLength }) => critiqueLength,
   (options, critiqueLength) => ({ ...options, critiqueLength }),
 );
 
-const fewerToChooseFrom: Shrink<GenerateOptions> = halve(
+const fewerToChooseFrom: Shrink<Asked> = halve(
   "best-of",
   1,
   ({ bestOf = 1 }) => bestOf,
   (options, bestOf) => ({ ...options, bestOf }),
 );
 
-const fewerTokens: Shrink<GenerateOptions> = halve(
+const fewerTokens: Shrink<Asked> = halve(
   "max-length",
   16,
   ({ maxLength }) => maxLength,
   (options, maxLength) => ({ ...options, maxLength }),
 );
 
-const fewerAnswers: Shrink<GenerateOptions> = halve(
+const fewerAnswers: Shrink<Asked> = halve(
   "count",
   1,
   ({ count }) => count,
@@ -195,13 +230,17 @@ const fewerAnswers: Shrink<GenerateOptions> = halve(
 
 async function sample(
   { model, tokenizer, stopTokens }: LoadedModel,
-  prompt: string,
-  options: GenerateOptions,
+  question: string,
+  options: Asked,
 ): Promise<RolloutResponse[]> {
+  const { asking, raw } = options;
+  const { prompt, turnEnd } = raw
+    ? { prompt: { render: () => question }, turnEnd: null }
+    : promptOf(asking, generatorTemplate(asking.prompt_template), tokenizer);
   const sequenceIds = Array.from({ length: options.bestOf ?? options.count }, (_, i) => i);
   const sampler = new Sampler(model, { slots: 64, stepsBetweenReadbacks: 16 });
   try {
-    const request = { prompt: tokenizer.encode(prompt), sequenceIds };
+    const request = { prompt: tokenizer.encode(prompt.render({ question })), sequenceIds };
     const [responses] = await rollout(sampler, [request], {
       temperature: options.temperature,
       topK: 0,
@@ -210,7 +249,7 @@ async function sample(
       seed: options.seed,
       stream: streams.evaluation,
       step: 0,
-      stopTokens,
+      stopTokens: withTurnEnd(stopTokens, turnEnd),
       maximumResponse: options.maxLength,
     });
     return responses;

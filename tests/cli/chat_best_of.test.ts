@@ -4,30 +4,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
+import { chattingRun } from "./chatting_run.ts";
 import { runCaptured } from "./run_captured.ts";
-
-/** A finished run of `last-letter`, whose generator has its prompt as a chat template. */
-function chattingRun(folder: string): { generator: string; verifier: string } {
-  const run = { generator: join(folder, "generator"), verifier: join(folder, "verifier") };
-  for (const [name, target] of Object.entries(run)) {
-    Deno.mkdirSync(target);
-    const source = join(PROJECT_FOLDER, "weights/last-letter", name);
-    for (const { name: file } of Deno.readDirSync(source)) {
-      Deno.copyFileSync(join(source, file), join(target, file));
-    }
-  }
-  const file = join(run.generator, "tokenizer_config.json");
-  const prompt = Deno.readTextFileSync(join(PROJECT_FOLDER, "configs/prompts/generator.txt"));
-  const chat_template = prompt.trimEnd().replace("question", "messages[-1].content");
-  const settings = JSON.parse(Deno.readTextFileSync(file));
-  Deno.writeTextFileSync(file, JSON.stringify({ ...settings, chat_template }));
-  Deno.copyFileSync(
-    join(PROJECT_FOLDER, "configs/last-letter.yaml"),
-    join(folder, "config.yaml"),
-  );
-  Deno.writeTextFileSync(join(folder, "metrics.jsonl"), "");
-  return run;
-}
 
 Deno.test({
   name: "chat --best-of: the reply that generate finds best, by a verifier or by log-prob",
