@@ -42,7 +42,7 @@ export function nothingToLearn({ passAt1, passAt8, mixedShare }: Learnability): 
   ].join(" and ");
   return `There is next to nothing to learn from: ${found}. ${
     passAt1 < 0.5
-      ? "Take easier problems, or weights that solve some of them (./tango sft)."
+      ? "Take easier problems, weights that solve some of them (./tango sft), or a higher rollout.temperature."
       : "Take harder problems."
   }`;
 }

@@ -83,6 +83,9 @@ const scheduleSchema = section({
   measure_end: wholeNumber({ minimum: 0 }).default(0).describe(
     "For a generator: held-out problems (as far as evaluations have so many) of which the last evaluation samples 8 solutions each: whether reinforcement learning would have something to learn from, as `schedule.measure_start` of a run; 0: none.",
   ),
+  measure_temperature: realNumber({ above: 0 }).default(1).describe(
+    "Of those samples: that of the reinforcement learning to come, `rollout.temperature`.",
+  ),
   stop_at_accuracy: realNumber({ above: 0, maximum: 1 }).default(1).describe(
     "Training ends at the first evaluation that reaches this accuracy on the validation part; 1 trains to the end.",
   ),

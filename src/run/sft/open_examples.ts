@@ -47,6 +47,7 @@ export async function openExamples(
         policyInTraining(config, measured, ranks)(prompted.template),
         problems,
         evaluation.seed,
+        config.schedule.measure_temperature,
       )
       : null;
   const isAsked = config.schedule.measure_end > 0;

@@ -67,7 +67,7 @@ Deno.test({
         held_out: entry("test.jsonl", tinyData(4, 8)),
         validation: null,
       };
-      const config = (measure_end: number, problems: object) =>
+      const config = (measure_end: number, problems: object, measure_temperature = 1) =>
         sftConfigSchema.parse({
           policy: "generator",
           ...problems,
@@ -75,13 +75,24 @@ Deno.test({
           output_directory: null,
           batch_size: 2,
           max_response_length: 48,
-          schedule: { total_training_steps: 2, test_frequency: 1, measure_end },
+          schedule: {
+            total_training_steps: 2,
+            test_frequency: 1,
+            measure_end,
+            measure_temperature,
+          },
           evaluation: { problems: 3 },
           tuning: "default",
         });
-      const linesOf = async (name: string, measured: number, problems: object) => {
+      const linesOf = async (
+        name: string,
+        measured: number,
+        problems: object,
+        temperature?: number,
+      ) => {
         const path = join(folder, name);
-        await fineTuneWithReport(gpu, config(measured, problems), path, { resume: false });
+        const settings = config(measured, problems, temperature);
+        await fineTuneWithReport(gpu, settings, path, { resume: false });
         return readJsonLines<MetricsLine>(RunFolder.open(path).metrics);
       };
       for (
@@ -99,6 +110,12 @@ Deno.test({
           Object.fromEntries(Object.entries(line).filter(([key]) => !key.startsWith("eval/start/")))
         );
         assert.deepEqual(stripped, await linesOf(`without-${name}`, 0, problems));
+        // So cold that all samples are the likeliest.
+        if (name === "task") assert.doesNotMatch(said ?? "", /wrong\) 0\.0 %$/);
+        const cold = (await linesOf(`cold-${name}`, 2, problems, 1e-4)).map((line) =>
+          describeLearnabilityMetrics(line as unknown as Metrics)
+        );
+        assert.match(cold.find((line) => line !== null) ?? "", /wrong\) 0\.0 %$/);
       }
     } finally {
       Deno.removeSync(folder, { recursive: true });
