@@ -5,6 +5,8 @@ import { dawnPolling } from "./dawn_polling.ts";
 export const stagingBytes = 4 * 2 ** 20;
 /** Bytes of staging buffers that are kept for the next read. */
 const keptBytes = 2 * stagingBytes;
+/** Milliseconds of reads without awaiting after which signals, requests and timers get their turn. */
+const TURN_MS = 50;
 
 /** Some bytes of GPU memory. */
 export interface BufferRange {
@@ -36,6 +38,8 @@ export class Readback {
   #idle = new Map<number, GPUBuffer[]>();
   #idleBytes = 0;
   #immediate = false;
+  /** When the event loop last had its turn, in milliseconds. */
+  #turned = performance.now();
 
   private constructor(private readonly device: GPUDevice) {}
 
@@ -155,8 +159,13 @@ export class Readback {
     pieces: readonly Piece[],
     results: ArrayBuffer[],
   ): Promise<void> {
-    if (this.#immediate) mapNow(staging);
-    else {
+    if (this.#immediate) {
+      if (performance.now() - this.#turned > TURN_MS) {
+        await new Promise((resolve) => setTimeout(resolve, 0));
+        this.#turned = performance.now();
+      }
+      mapNow(staging);
+    } else {
       dawnPolling.waitBegins();
       await staging.mapAsync(GPUMapMode.READ, 0, staging.size);
     }

@@ -53,6 +53,21 @@ onEveryGpu("readback: what is kept for the next read has a bound", async (gpu) =
   gpu.release(source);
 });
 
+onEveryGpu("readback: signals, requests and timers get their turn between reads", async (gpu) => {
+  const source = gpu.zeros([4]);
+  let turns = 0;
+  const timer = setInterval(() => turns++, 1);
+  // Reads alone, with nothing else to wait for, until a generous time for one turn is over.
+  const end = performance.now() + 20_000;
+  try {
+    while (turns === 0 && performance.now() < end) await gpu.readAll([source]);
+  } finally {
+    clearInterval(timer);
+  }
+  assert.ok(turns > 0, "20 seconds of reads left a timer of a millisecond waiting");
+  gpu.release(source);
+});
+
 onEveryGpu("tensor pieces: a tensor goes out and comes back in pieces", async (gpu) => {
   const data = new Uint16Array(pattern(pieceBytes / 2 + 3, 1).buffer, 0, pieceBytes + 6);
   const source = gpu.from(data, [2, pieceBytes / 2 + 3], "bf16");
