@@ -159,7 +159,7 @@ async function generatorStepOf(gpu: Gpu, config: TangoConfig): Promise<void> {
       judgmentQuality: null,
       reward: null,
       masking: { maskTruncated: false, dropZeroStd: false },
-      loss: lossOptions(config, generator.maximumResponse),
+      loss: lossOptions(config, "generator", generator.maximumResponse),
       adamw: anyNumbers,
       during: (_, body) => body(),
       sampling: rolloutSampling(config, 1, 1),

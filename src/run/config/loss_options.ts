@@ -3,16 +3,27 @@ import { camelCased } from "../../base/camel_cased.ts";
 import type { PolicyUpdateOptions } from "../../rl/update/policy_update.ts";
 import type { TangoConfig } from "./config_schema.ts";
 
+/** Whose responses. */
+export type PolicyName = "generator" | "verifier";
+
+/** Responses of a policy are sampled from softmax(logits / temperature). */
+export function temperatureOf({ rollout }: TangoConfig, policy: PolicyName): number {
+  const { temperature, critique_temperature } = rollout;
+  return policy === "verifier" ? critique_temperature ?? temperature : temperature;
+}
+
 /**
  * The loss of a policy's updates.
  *
  * @param maximumResponse tokens of its longest response
  */
 export function lossOptions(
-  { loss, rollout }: TangoConfig,
+  config: TangoConfig,
+  policy: PolicyName,
   maximumResponse: number,
 ): PolicyUpdateOptions {
-  return { ...camelCased(loss), maximumResponse, temperature: rollout.temperature };
+  const temperature = temperatureOf(config, policy);
+  return { ...camelCased(config.loss), maximumResponse, temperature };
 }
 
 /** How trainers compute. */

@@ -85,8 +85,11 @@ export const rolloutSchema = section({
   temperature: realNumber({ above: 0 }).default(1).describe(
     "Responses are sampled from softmax(logits / temperature).",
   ),
+  critique_temperature: realNumber({ above: 0 }).nullable().default(null).describe(
+    "That of critiques; null: `temperature`, as of solutions.",
+  ),
   judging_temperature: realNumber({ minimum: 0 }).nullable().default(null).describe(
-    "That of the critiques that generator steps go by; 0 takes the likeliest tokens, null the same as elsewhere.",
+    "That of the critiques that generator steps go by; 0 takes the likeliest tokens, null the same as of other critiques.",
   ),
   top_k: wholeNumber({ minimum: 0 }).default(0).describe(
     "Only the k likeliest tokens are sampled from; 0 means all.",

@@ -6,7 +6,7 @@ import type { Policy, PolicyEngine } from "../../rl/policy.ts";
 import { type PolicySample, updatePolicy } from "../../rl/update/policy_update.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { LEARNABILITY_SAMPLES } from "../../rl/measures/learnability.ts";
-import { lossOptions } from "../config/loss_options.ts";
+import { lossOptions, type PolicyName } from "../config/loss_options.ts";
 import { anyNumbers } from "./any_numbers.ts";
 import {
   type MemoryPlan,
@@ -115,7 +115,7 @@ const problemsLookedAt = 512;
 
 /** The phase in which a policy is trained; none when it is frozen, or other ranks hold it. */
 function training(
-  name: string,
+  name: PolicyName,
   config: TangoConfig,
   policy: Policy<unknown>,
   lengths: PromptLengths,
@@ -123,19 +123,20 @@ function training(
   const { engine: { here }, maximumResponse } = policy;
   if (!here?.trainer) return [];
   const { trainer } = here;
-  const run = () => update(config, here, maximumResponse, lengths);
+  const run = () => update(config, name, here, maximumResponse, lengths);
   return [{ what: `training the ${name}`, run, among: shardSumUses(trainer) }];
 }
 
 /** One pass of the fullest micro-batch, with prompts that take much of it and with prompts that take little. */
 async function update(
   config: TangoConfig,
+  name: PolicyName,
   { model, trainer, reference }: PolicyEngine,
   maximumResponse: number,
   { shortest, longest }: PromptLengths,
 ): Promise<void> {
   if (!trainer) throw new Error("a frozen policy is not trained");
-  const options = lossOptions(config, maximumResponse);
+  const options = lossOptions(config, name, maximumResponse);
   const once = { ...options, miniBatches: 1, epochs: 1 };
   for (const promptTokens of [shortest, longest]) {
     const pass = fullestPass(config, model, promptTokens, maximumResponse);

@@ -20,12 +20,13 @@ import {
   learnabilityOf,
 } from "../../rl/measures/learnability.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
+import { temperatureOf } from "../config/loss_options.ts";
 import { METRIC } from "../store/metric_names.ts";
 import type { Problems } from "../problems/problems.ts";
 import { rewritingMetrics } from "./rewriting_metrics.ts";
 import { judgingMetrics } from "./step_metrics.ts";
 
-/** How the configuration samples, with the random numbers of a stream and step. */
+/** How the configuration samples solutions, with the random numbers of a stream and step. */
 export function rolloutSampling(
   { seed, rollout }: TangoConfig,
   stream: number,
@@ -33,6 +34,14 @@ export function rolloutSampling(
 ): Sampling {
   const { temperature, topK, topP, minP } = camelCased(rollout);
   return { temperature, topK, topP, minP, seed, stream, step };
+}
+
+/** How it samples critiques. */
+export function critiqueSampling(config: TangoConfig, stream: number, step: number): Sampling {
+  return {
+    ...rolloutSampling(config, stream, step),
+    temperature: temperatureOf(config, "verifier"),
+  };
 }
 
 /** pass@k, maj@k and what a verifier chooses, which only several samples of each problem give. */
@@ -83,7 +92,7 @@ export class HeldOutEvaluation {
       this.problems.heldOut("validation"),
       this.config.evaluation.samples,
       this.config.rewards.minimum_steps,
-      this.#judgedSampling(streams.validation, step),
+      this.#greedyForOne(this.#sampling(streams.validation, step)),
     );
     return accuracy;
   }
@@ -106,7 +115,7 @@ export class HeldOutEvaluation {
       this.#problems,
       evaluation.samples,
       rewards.minimum_steps,
-      this.#judgedSampling(streams.evaluation, step),
+      this.#greedyForOne(this.#sampling(streams.evaluation, step)),
       judge,
     );
     const metrics: Record<string, number> = {
@@ -156,7 +165,7 @@ export class HeldOutEvaluation {
   ): Promise<{ metrics: Metrics }> {
     const { source } = this.problems;
     const judge = (solutions: readonly Solution<unknown>[], round: number) => {
-      const sampling = this.#sampling(streams.verifierEvaluation, step + round);
+      const sampling = this.#critiqueSampling(step + round);
       const drawn = count === 1 ? { ...sampling, temperature: 0 } : sampling;
       return judgeSolutions(verifier, source, solutions, count, drawn);
     };
@@ -219,7 +228,7 @@ export class HeldOutEvaluation {
       this.problems.source,
       solutions,
       evaluation.samples,
-      this.#judgedSampling(streams.verifierEvaluation, step),
+      this.#greedyForOne(this.#critiqueSampling(step)),
     );
     return {
       metrics: {
@@ -236,8 +245,13 @@ export class HeldOutEvaluation {
     return { ...rolloutSampling(this.config, stream, step), seed: this.config.evaluation.seed };
   }
 
-  #judgedSampling(stream: number, step: number): Sampling {
-    const sampling = this.#sampling(stream, step);
+  #critiqueSampling(step: number): Sampling {
+    const sampling = critiqueSampling(this.config, streams.verifierEvaluation, step);
+    return { ...sampling, seed: this.config.evaluation.seed };
+  }
+
+  /** The likeliest response where each problem has one. */
+  #greedyForOne(sampling: Sampling): Sampling {
     return this.config.evaluation.samples === 1 ? { ...sampling, temperature: 0 } : sampling;
   }
 }

@@ -26,7 +26,7 @@ import { lossOptions } from "../config/loss_options.ts";
 import type { Problems } from "../problems/problems.ts";
 import type { Sample } from "../store/samples_log.ts";
 import type { CustomReward } from "./custom_reward.ts";
-import { rolloutSampling } from "./held_out_evaluation.ts";
+import { critiqueSampling, rolloutSampling } from "./held_out_evaluation.ts";
 import type { Policies } from "./policies.ts";
 import { drawBalanced, type DrawnBatch, pooled, restored } from "./solution_pool.ts";
 import { generatorMetrics, verifierStepMetrics } from "./step_metrics.ts";
@@ -97,11 +97,11 @@ export async function trainGenerator(
       judgmentQuality: judging.judgmentQuality,
       reward: reward && reward(source),
       masking: loss,
-      loss: lossOptions(config, generator.maximumResponse),
+      loss: lossOptions(config, "generator", generator.maximumResponse),
       adamw,
       sampling: rolloutSampling(config, streams.generatorRollout, step.globalStep),
       verifierSampling: judgingSampling(config, step) ??
-        rolloutSampling(config, streams.verifierRollout, step.globalStep),
+        critiqueSampling(config, streams.verifierRollout, step.globalStep),
       during,
       watched: config.samples_per_step,
     },
@@ -165,12 +165,12 @@ export async function trainVerifier(
       advantage,
       classReweighting,
       masking: loss,
-      loss: lossOptions(config, verifier.maximumResponse),
+      loss: lossOptions(config, "verifier", verifier.maximumResponse),
       adamw,
       earlier,
       steps: stepPay(config, step, judging),
       judgmentQuality: judging.judgmentQuality,
-      sampling: rolloutSampling(config, streams.verifierRollout, step.globalStep),
+      sampling: critiqueSampling(config, streams.verifierRollout, step.globalStep),
       judgingSampling: judgingSampling(config, step),
       generatorSampling: rolloutSampling(config, streams.generatorRollout, step.globalStep),
       during,
@@ -222,7 +222,7 @@ function continuationOptions(config: TangoConfig, { globalStep }: TangoStep): Co
 function judgingSampling(config: TangoConfig, { globalStep }: TangoStep): Sampling | null {
   const { judging_temperature: temperature } = config.rollout;
   if (temperature === null) return null;
-  return { ...rolloutSampling(config, streams.verifierRollout, globalStep), temperature };
+  return { ...critiqueSampling(config, streams.verifierRollout, globalStep), temperature };
 }
 
 /** How step judgments are paid; null: they are not. */
