@@ -1,6 +1,7 @@
 /** `deno task problems`: writes the word problems that come with no file. */
 
 import { type Command, Option } from "commander";
+import { LARGEST_COUNT } from "../data/word_problems/grammar.ts";
 import { writeWordProblems } from "../data/word_problems/write_word_problems.ts";
 import { addExamples } from "./examples.ts";
 import { parseCount, parseWholeNumber } from "./run_options.ts";
@@ -9,6 +10,7 @@ interface ProblemsOptions {
   readonly train: number;
   readonly seed: number;
   readonly folder: string;
+  readonly largest: number;
 }
 
 /** Adds the command. */
@@ -24,6 +26,12 @@ export function register(program: Command): void {
     .addOption(
       new Option("--seed <number>", "seed of everything random").argParser(parseWholeNumber)
         .default(0),
+    )
+    .addOption(
+      new Option(
+        "--largest <number>",
+        "the most that there is of anything: with small numbers what is hard is to understand the words",
+      ).argParser(parseCount).default(LARGEST_COUNT),
     )
     .option("--folder <folder>", "where they go, over what is there", "data/word-problems")
     .action((order: ProblemsOptions) => {

@@ -151,6 +151,25 @@ Deno.test("word problems: the seed decides, and fewer of them are the first", ()
   assert.deepEqual(wordings(one), wordings(other));
 });
 
+Deno.test("word problems: no number is larger than what is the most, whatever that is", () => {
+  const most = 40;
+  for (const part of PARTS) {
+    const few = [...wordProblems(part, 256, 0, most)];
+    const numbers = few.flatMap(({ question, answer }) =>
+      `${question} ${answer}`.match(/\d+/g)?.map(Number) ?? []
+    );
+    assert.ok(numbers.length > 1000 && Math.max(...numbers) === most, part);
+    // The same wordings in the same order.
+    const wordings = (from: readonly WordProblem[]) =>
+      from.slice(0, 100).map(({ question }) => wordingOf(question));
+    assert.deepEqual(wordings(few), wordings(problems[part]));
+  }
+  assert.throws(() => [...wordProblems("train", 100, 0, 5)], {
+    name: "UserError",
+    message: /where the most is 5: take a smaller --train or a larger --largest/,
+  });
+});
+
 Deno.test("word problems: the tokenizer learned from training gives every text back, digits single", () => {
   const texts = problems.train.slice(0, 500).map(({ question }) => question);
   const files = trainTokenizer(texts, 400);

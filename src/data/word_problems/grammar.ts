@@ -3,6 +3,7 @@
  * numbers, people and things make a problem of it. The solution is one calculation a step, such as `12+7=19`.
  */
 
+import { UserError } from "../../base/user_error.ts";
 import { splitOf } from "../split.ts";
 import { RandomStream } from "../../random/philox.ts";
 import { type Kind, PEOPLE, type Theme, themes, THINGS } from "./themes.ts";
@@ -27,8 +28,8 @@ export interface WordProblem {
 /** Wordings of a plot in each part, as far as there are so many; `newNumbers` has those of `train`. */
 const WORDINGS_OF_A_PLOT = { train: 6, validation: 1, newWordings: 2 } as const;
 
-/** Numbers that a count may be: from two, for the plural, to what is worked out in the head. */
-const FEWEST = 2, MOST = 300;
+/** The smallest count, for the plural. */
+const FEWEST = 2;
 
 /** What random numbers are for: which wordings there are, and the problems of each part. */
 const STREAMS: Readonly<Record<Part | "wordings", number>> = {
@@ -133,7 +134,9 @@ function calculate(told: Told, left: number, operator: Operator, right: number):
   return result;
 }
 
-const isCount = (value: number) => Number.isInteger(value) && value >= FEWEST && value <= MOST;
+/** Whether so many things can be told of where `largest` is the most. */
+const isCount = (value: number, largest: number) =>
+  Number.isInteger(value) && value >= FEWEST && value <= largest;
 
 /** The usual smallest and largest {n}. */
 const RANGES: Readonly<Partial<Record<Kind, readonly [number, number]>>> = {
@@ -152,18 +155,19 @@ function advance(
   told: Told,
   theme: Theme,
   { number, pick }: Random,
+  largest: number,
 ): Record<string, number> | null {
   const count = told.counts.at(-1) ?? 0;
   const [from, to] = theme.ranges?.[kind] ?? RANGES[kind] ?? [2, 9];
   const n = number(from, to);
   const step = (operator: Operator, right: number, left = count) => {
     told.counts.push(calculate(told, left, operator, right));
-    return isCount(told.counts.at(-1) ?? 0);
+    return isCount(told.counts.at(-1) ?? 0, largest);
   };
   switch (kind) {
     case "start":
       told.counts.push(n);
-      return { n };
+      return isCount(n, largest) ? { n } : null;
     case "gain":
       return step("+", n) ? { n } : null;
     case "lose":
@@ -174,19 +178,20 @@ function advance(
     case "gainGroups": {
       const [a, b] = [number(2, 9), number(2, 9)];
       const product = calculate(told, a, "*", b);
+      if (!isCount(product, largest)) return null;
       if (kind === "groups") told.counts.push(product);
       else if (!step("+", product)) return null;
       return { a, b };
     }
     case "share": {
-      const divisors = [2, 3, 4, 5, 6, 7, 8, 9].filter((by) => isCount(count / by));
+      const divisors = [2, 3, 4, 5, 6, 7, 8, 9].filter((by) => isCount(count / by, largest));
       if (divisors.length === 0) return null;
       const n = pick(divisors);
       return step("/", n) ? { n } : null;
     }
     case "change": {
       const n = 10 * (Math.ceil((count + FEWEST) / 10) + number(0, 1));
-      return step("-", count, n) ? { n } : null;
+      return isCount(n, largest) && step("-", count, n) ? { n } : null;
     }
     case "together":
       return step("+", count, told.counts.at(-2) ?? 0) ? {} : null;
@@ -199,13 +204,14 @@ function advance(
 function tryProblem(
   { theme, plot, sentences }: Wording,
   random: Random,
+  largest: number,
 ): (WordProblem & { work: string }) | null {
   const people = shuffled(PEOPLE, random);
   const thing = random.pick(THINGS);
   const told: Told = { question: [], steps: [], counts: [], people };
   let person = 0;
   for (const [i, kind] of plot.entries()) {
-    const numbers = advance(kind, told, theme, random);
+    const numbers = advance(kind, told, theme, random, largest);
     if (numbers === null) return null;
     const isNewPerson = theme.compares && ["gain", "lose", "times"].includes(kind);
     if (isNewPerson) person++;
@@ -224,14 +230,25 @@ function filled(sentence: string, open: Readonly<Record<string, string | number>
   });
 }
 
+/** What is worked out in the head. */
+export const LARGEST_COUNT = 300;
+
 /** Draws for one problem after which it is clear that its wording has none left. */
-const MOST_DRAWS = 10_000;
+const MOST_DRAWS = 100_000;
 
 /**
  * So many problems of a part, every wording as often as any other, no question twice. A calculation, that is all steps
  * of a solution with their numbers, is in one part alone: it is trained on, chosen by, or reported.
+ *
+ * @param largest the most that there is of anything
+ * @throws UserError when no other problem can be told so
  */
-export function* wordProblems(part: Part, count: number, seed: number): Generator<WordProblem> {
+export function* wordProblems(
+  part: Part,
+  count: number,
+  seed: number,
+  largest = LARGEST_COUNT,
+): Generator<WordProblem> {
   const told = wordings()[part];
   const own = part === "newNumbers" || part === "newWordings" ? "test" : part;
   const questions = new Set<string>();
@@ -240,9 +257,12 @@ export function* wordProblems(part: Part, count: number, seed: number): Generato
     const wording = told[place % told.length];
     for (let draw = 0;; draw++) {
       if (draw === MOST_DRAWS) {
-        throw new Error(`no problem is left for "${wording.sentences.join(" ")}"; make fewer`);
+        throw new UserError(
+          `No other problem is left for "${wording.sentences.join(" ")}" where the most is ${largest}: ` +
+            "take a smaller --train or a larger --largest.",
+        );
       }
-      const problem = tryProblem(wording, random);
+      const problem = tryProblem(wording, random, largest);
       if (problem === null || splitOf(problem.work) !== own) continue;
       if (questions.has(problem.question)) continue;
       questions.add(problem.question);

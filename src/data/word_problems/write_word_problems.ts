@@ -31,14 +31,16 @@ export interface Order {
   /** Problems to train on. */
   readonly train: number;
   readonly seed: number;
+  /** The most that there is of anything. */
+  readonly largest: number;
 }
 
 /** Writes the files of all parts and the tokenizer, over those that are there. */
-export function writeWordProblems({ folder, train, seed }: Order): void {
+export function writeWordProblems({ folder, train, seed, largest }: Order): void {
   Deno.mkdirSync(join(folder, "tokenizer"), { recursive: true });
   const texts: string[] = [];
   for (const [part, count] of Object.entries({ train, ...HELD_OUT }) as [Part, number][]) {
-    const problems = [...wordProblems(part, count, seed)];
+    const problems = [...wordProblems(part, count, seed, largest)];
     if (part === "train") texts.push(...problems.map(({ question }) => `${question}\n${SAID}`));
     const lines = problems.map((problem) => JSON.stringify(problem));
     Deno.writeTextFileSync(join(folder, FILES[part]), lines.join("\n") + "\n");
