@@ -249,16 +249,17 @@ export function* wordProblems(
   seed: number,
   largest = LARGEST_COUNT,
 ): Generator<WordProblem> {
-  const told = wordings()[part];
+  const all = wordings()[part];
   const own = part === "newNumbers" || part === "newWordings" ? "test" : part;
   const questions = new Set<string>();
   for (let place = 0; place < count; place++) {
     const random = randomOf(new RandomStream(seed, STREAMS[part], 0, place));
-    const wording = told[place % told.length];
+    const wording = all[place % all.length];
     for (let draw = 0;; draw++) {
       if (draw === MOST_DRAWS) {
+        const told = wording.sentences.join(" ");
         throw new UserError(
-          `No other problem is left for "${wording.sentences.join(" ")}" where the most is ${largest}: ` +
+          `No other problem is left for "${told}" where the most is ${largest}: ` +
             "take a smaller --train or a larger --largest.",
         );
       }
