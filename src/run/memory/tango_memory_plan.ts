@@ -99,7 +99,8 @@ export async function planTangoMemory(
 /** Whether the generator goes on from the ends of solutions' steps. */
 function goesOn({ advantage, rewards, verifier, generator }: TangoConfig): boolean {
   const forItself = generator.trained && advantage.judgments === "prefix";
-  return forItself || ((verifier?.trained ?? false) && rewards.verifier_steps === "prefix");
+  const forVerifier = rewards.verifier_steps === "prefix" || advantage.alpha.schedule === "located";
+  return forItself || ((verifier?.trained ?? false) && forVerifier);
 }
 
 /** From how many steps' ends is not known: enough of them to fill the slots, after as little and as much as can be. */
