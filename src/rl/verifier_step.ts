@@ -189,15 +189,23 @@ export async function verifierStep<Problem>(
   // chosen for it, the right one is right by luck more often.
   const { judgingSampling } = options;
   const asSampled = [...earlier, ...inGroups(fresh, candidates).map(([first]) => first)];
-  const asJudged = () =>
-    judgingSampling === null
-      ? Promise.resolve(critiques)
-      : during("verification", () => verify(verifier, source, asSampled, 1, judgingSampling));
-  const measured = advantage.judged === "all" ? null : await asJudged();
+  const measured = advantage.judged === "all"
+    ? null
+    : judgingSampling === null
+    ? critiques
+    : await during("verification", () => verify(verifier, source, asSampled, 1, judgingSampling));
   const { places } = options;
   // Before the update, which makes another verifier of it.
-  const measuredPlaces = places &&
-    await measurePlaces(generator, source, fresh, measured ?? await asJudged(), places, options);
+  const measuredPlaces = places && await measurePlaces(
+    generator,
+    source,
+    fresh,
+    measured ?? (judgingSampling === null
+      ? critiques
+      : await during("verification", () => verify(verifier, source, asSampled, 1, judgingSampling))),
+    places,
+    options,
+  );
   const earned = critiques.map(({ parsed, solution, formatScore }) =>
     verifierReward({
       judgments: paidJudgments(parsed, solution.parsed.steps.length, rewards.verifierJudgment),
