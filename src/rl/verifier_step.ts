@@ -7,7 +7,6 @@ import {
   type ReweightScale,
   updateClassCounts,
 } from "./advantage/class_reweighting.ts";
-import { type FlaggedPlaces, updateFlaggedPlaces } from "./advantage/flagged_places.ts";
 import {
   type JudgmentQuality,
   type OutcomeOfJudged,
@@ -36,7 +35,6 @@ import {
   outcomeValues,
   type PrefixValues,
   prefixValues,
-  stepValues,
 } from "./prefix_values.ts";
 import { inGroups } from "../base/in_groups.ts";
 import type { ParsedCritique } from "./text/parse_critique.ts";
@@ -74,28 +72,11 @@ export interface VerifierStepOptions<Problem> extends LearningOptions {
   readonly steps: StepPay | null;
   /** The moving averages so far; null before anything was judged. */
   readonly judgmentQuality: JudgmentQuality | null;
-  /** How it is measured whether flags are at the right steps; null: it is not. */
-  readonly places: PlaceMeasurement | null;
   readonly sampling: Sampling;
   /** That of the critiques that generator steps go by; null: the same. */
   readonly judgingSampling: Sampling | null;
   /** Sampling of the solutions to judge. */
   readonly generatorSampling: Sampling;
-}
-
-/** How it is measured whether the first flagged steps of wrong solutions are those at which they go wrong. */
-export interface PlaceMeasurement {
-  readonly continuations: ContinuationOptions;
-  /** The moving sums so far; null before the first verifier step. */
-  readonly before: FlaggedPlaces | null;
-}
-
-/** What that took and gave. */
-export interface MeasuredPlaces {
-  /** The moving sums after this step. */
-  readonly places: FlaggedPlaces;
-  /** Tokens of the continuations. */
-  readonly sampledTokens: number;
 }
 
 /**
@@ -141,8 +122,6 @@ export interface VerifierStepResult<Problem> extends Learned {
   readonly judgmentQuality: JudgmentQuality | null;
   /** Null where they are not paid. */
   readonly paidSteps: PaidSteps | null;
-  /** Null where they are not measured. */
-  readonly measuredPlaces: MeasuredPlaces | null;
   /** Tokens of the fresh solutions, those that were not chosen too. */
   readonly solutionTokens: number;
 }
@@ -194,18 +173,6 @@ export async function verifierStep<Problem>(
     : judgingSampling === null
     ? critiques
     : await during("verification", () => verify(verifier, source, asSampled, 1, judgingSampling));
-  const { places } = options;
-  // Before the update, which makes another verifier of it.
-  const measuredPlaces = places && await measurePlaces(
-    generator,
-    source,
-    fresh,
-    measured ?? (judgingSampling === null
-      ? critiques
-      : await during("verification", () => verify(verifier, source, asSampled, 1, judgingSampling))),
-    places,
-    options,
-  );
   const earned = critiques.map(({ parsed, solution, formatScore }) =>
     verifierReward({
       judgments: paidJudgments(parsed, solution.parsed.steps.length, rewards.verifierJudgment),
@@ -263,47 +230,8 @@ export async function verifierStep<Problem>(
       QUALITY_DECAY.verifier,
     ),
     paidSteps: paid && paid.steps,
-    measuredPlaces,
     solutionTokens: fresh.reduce((sum, { rollout: { tokens } }) => sum + tokens.length, 0),
   };
-}
-
-/**
- * Whether the first steps that critiques flag in wrong solutions are those at which they go wrong.
- *
- * @param fresh all solutions of this step's problems: how many others of a problem are right is the value of its
- *   question
- */
-async function measurePlaces<Problem>(
-  generator: Policy<GeneratorTemplate>,
-  source: ProblemSource<Problem>,
-  fresh: readonly Solution<Problem>[],
-  critiques: readonly Critique<Problem>[],
-  { continuations, before }: PlaceMeasurement,
-  { during, rollout: { candidates } }: VerifierStepOptions<Problem>,
-): Promise<MeasuredPlaces> {
-  const wrong = critiques.filter(({ solution }) => !solution.correct);
-  const solutions = [...new Set(wrong.map(({ solution }) => solution))];
-  const { values, sampledTokens } = await during(
-    "continuation",
-    () => stepValues(generator, source, solutions, continuations),
-  );
-  const questions = new Map(
-    inGroups(fresh, candidates).flatMap((group) => {
-      const right = group.filter(({ correct }) => correct).length;
-      const value = group.length > 1 ? right / (group.length - 1) : null;
-      return group.map((solution) => [solution, value] as const);
-    }),
-  );
-  const valued = new Map(
-    solutions.map((solution, s) => [solution, [questions.get(solution) ?? null, ...values[s]]]),
-  );
-  const flagged = wrong.map((critique) => {
-    const { solution } = critique;
-    const first = outcomeOfJudged(critique).judgments?.findIndex((judgment) => judgment < 0) ?? -1;
-    return { values: valued.get(solution) ?? [], flagged: first < 0 ? null : first };
-  });
-  return { places: updateFlaggedPlaces(before, flagged), sampledTokens };
 }
 
 /** What one critique says of the steps of its solution. */

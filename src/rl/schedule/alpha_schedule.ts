@@ -1,10 +1,7 @@
 /** How alpha, the share of the process advantage, falls over the generator's steps. */
 export interface AlphaSchedule {
-  /**
-   * `none` keeps `initial`; with `earned` and `located` that is the most, of which each step gets what `earnedAlpha` and
-   * `locatedAlpha` say.
-   */
-  readonly schedule: "exp" | "linear" | "cosine" | "none" | "earned" | "located";
+  /** `none` keeps `initial`; with `earned` that is the most, of which each step gets what `earnedAlpha` says. */
+  readonly schedule: "exp" | "linear" | "cosine" | "none" | "earned";
   /** alpha_0 in [0, 1]; 0 means no process part at all. */
   readonly initial: number;
   /** alpha_min, the floor; above 0 for `exp`. */
@@ -13,17 +10,12 @@ export interface AlphaSchedule {
   readonly decayFraction: number;
 }
 
-/** Whether alpha falls over the steps. */
-export function falls({ schedule }: Pick<AlphaSchedule, "schedule">): boolean {
-  return !["none", "earned", "located"].includes(schedule);
-}
-
 function expectSound(alpha: AlphaSchedule): void {
   const { schedule, initial, minimum, decayFraction } = alpha;
   if (!(initial >= 0 && initial <= 1)) {
     throw new Error(`alpha initial: found ${initial}, expected a number from 0 to 1`);
   }
-  if (initial === 0 || !falls(alpha)) return;
+  if (initial === 0 || schedule === "none" || schedule === "earned") return;
   if (!(minimum >= 0 && minimum <= initial)) {
     throw new Error(`alpha minimum: found ${minimum}, expected a number from 0 to ${initial}`);
   }
@@ -39,7 +31,7 @@ function expectSound(alpha: AlphaSchedule): void {
 
 /**
  * alpha at generator step t of T, both counted after the generator's warm-up; 0 during the warm-up
- * (t < 0). With `earned` and `located` it is the most that a step may earn. With `exp`: max(alpha_min, alpha_0 * exp(-k t)), k = ln(alpha_0 / alpha_min) / (f T).
+ * (t < 0). With `earned` it is the most that a step may earn. With `exp`: max(alpha_min, alpha_0 * exp(-k t)), k = ln(alpha_0 / alpha_min) / (f T).
  * Published: initial 0.1 (GRPO, RLOO) or 0.5 (REINFORCE++), minimum 1e-3, f = 1.
  * @throws Error when the schedule's numbers cannot be used together.
  */
@@ -47,7 +39,7 @@ export function alphaAt(alpha: AlphaSchedule, step: number, totalSteps: number):
   expectSound(alpha);
   const { schedule, initial, minimum, decayFraction } = alpha;
   if (step < 0 || initial === 0) return 0;
-  if (!falls(alpha)) return initial;
+  if (schedule === "none" || schedule === "earned") return initial;
   const progress = totalSteps > 0 ? step / totalSteps : 0;
   return Math.max(minimum, decayed());
 

@@ -1,5 +1,4 @@
 import type { z } from "zod";
-import { falls } from "../../rl/schedule/alpha_schedule.ts";
 import type { dataSchema } from "./data_schema.ts";
 import { choosesByNothing, systemPromptNeedsChat } from "./shared_schema.ts";
 import type {
@@ -46,7 +45,7 @@ export function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfig
     );
   }
   const { alpha } = advantage;
-  const alphaFalls = alpha.initial > 0 && falls(alpha);
+  const alphaFalls = alpha.initial > 0 && !["none", "earned"].includes(alpha.schedule);
   if (alphaFalls && alpha.minimum > alpha.initial) {
     impossible(
       ["advantage", "alpha", "minimum"],
@@ -60,17 +59,6 @@ export function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfig
       alpha.minimum,
       "greater than 0, because exp never reaches 0 (linear and cosine do)",
     );
-  }
-  if (alpha.schedule === "located") {
-    const why = !["verifier", "permuted"].includes(advantage.judgments)
-      ? `advantage.judgments ${advantage.judgments} asks no verifier`
-      : verifier?.trained === false || value.schedule.verifier_steps === 0
-      ? "there are no verifier steps to measure it in"
-      : null;
-    if (why !== null) {
-      const message = `exp, linear, cosine or none, because ${why}`;
-      impossible(["advantage", "alpha", "schedule"], alpha.schedule, message);
-    }
   }
   if (alpha.schedule === "earned" && advantage.judgments === "constant") {
     const message =

@@ -166,8 +166,8 @@ const alphaSchema = section({
   minimum: realNumber({ minimum: 0, maximum: 1 }).default(0.001).describe(
     "α at the last.",
   ),
-  schedule: oneOf(["exp", "linear", "cosine", "none", "earned", "located"]).default("exp").describe(
-    "How α falls over the generator's steps after its warm-up; `none` keeps the first, `earned` takes as much of it as the step judgments are better than chance about outcomes, `located` as much as flagged steps are better than any at losing what the generator could still have made of a solution (measured in verifier steps with `rewards.prefix_continuations`).",
+  schedule: oneOf(["exp", "linear", "cosine", "none", "earned"]).default("exp").describe(
+    "How α falls over the generator's steps after its warm-up; `none` keeps the first, `earned` takes as much of it as the step judgments are better than chance about outcomes.",
   ),
   decay_fraction: realNumber({ above: 0, maximum: 1 }).default(1).describe(
     "With exp: the share of the generator's steps after which the minimum is reached.",
@@ -240,7 +240,7 @@ export const rewardsSchema = section({
     "Whether step judgments are paid themselves: `none`, as in the published run; with `outcome` each for saying whether the solution's answer is right; with `prefix` for telling from which steps' ends the generator still comes to a right answer.",
   ),
   prefix_continuations: wholeNumber({ minimum: 1 }).default(4).describe(
-    "With `verifier_steps` or `advantage.judgments` `prefix`, or `advantage.alpha.schedule` `located`: continuations that the generator samples from the end of each step. For `verifier_steps` the solution itself counts as one more; the others need none from the last step's end.",
+    "With `verifier_steps` or `advantage.judgments` `prefix`: continuations that the generator samples from the end of each step. For `verifier_steps` the solution itself counts as one more; `advantage.judgments` needs none from the last step's end.",
   ),
   verifier_step_weight: realNumber({ minimum: 0, maximum: 1 }).default(0.5).describe(
     "With `outcome` and `prefix`: the share of a step judgment's own advantage in the advantage of its tokens; that of the whole critique has the rest, and all of the other tokens.",

@@ -99,8 +99,7 @@ export async function planTangoMemory(
 /** Whether the generator goes on from the ends of solutions' steps. */
 function goesOn({ advantage, rewards, verifier, generator }: TangoConfig): boolean {
   const forItself = generator.trained && advantage.judgments === "prefix";
-  const forVerifier = rewards.verifier_steps === "prefix" || advantage.alpha.schedule === "located";
-  return forItself || ((verifier?.trained ?? false) && forVerifier);
+  return forItself || ((verifier?.trained ?? false) && rewards.verifier_steps === "prefix");
 }
 
 /** From how many steps' ends is not known: enough of them to fill the slots, after as little and as much as can be. */

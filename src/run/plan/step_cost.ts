@@ -261,7 +261,7 @@ export function verifierStepCost(
   run: PlannedRun,
   ranks: PlannedRanks,
 ): StepCost {
-  const { config: { rollout, rewards, advantage }, generator, verifier } = run;
+  const { config: { rollout, rewards }, generator, verifier } = run;
   if (verifier === null) throw new Error("a verifier step without a verifier");
   const solutions = solutionsOf(run, rollout.batch_size, 1);
   const critiques = critiquesOf(run, solutions, rollout.group_size, ranks.verifier);
@@ -271,8 +271,6 @@ export function verifierStepCost(
     verification: shareSampling(gpu, run, verifier, critiques, ranks.verifier, ranks.all),
     continuation: rewards.verifier_steps === "prefix"
       ? continuationCost(gpu, run, solutions, true, ranks)
-      : advantage.alpha.schedule === "located"
-      ? continuationCost(gpu, run, solutions, false, ranks)
       : null,
     ...trainedBy(gpu, run, verifier, critiques.map(groupOf), ranks.verifier),
   };

@@ -72,7 +72,6 @@ const TRAINED: readonly Row[] = [
   training("verifier response length (tokens)", METRIC.verifierLength, 1),
   { label: "α, share of the process advantage", metric: METRIC.alpha, format: decimals(4) },
   share("step judgments, balanced accuracy about answers", METRIC.judgmentQuality),
-  share("flagged steps, how much more than any they lose", METRIC.placeQuality),
 ];
 
 /** Writes report.md and curves.svg into a run's folder from its metrics.jsonl. */

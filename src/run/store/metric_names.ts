@@ -59,8 +59,6 @@ export const METRIC = {
   stepTokens: "generator/step_tokens",
   /** Moving balanced accuracy of "every step is CORRECT" about outcomes, 0 to 1. */
   judgmentQuality: "advantage/judgment_quality",
-  /** How much more flagged steps lose than any, 1 at most and 0 at chance: moving, see `placeQuality`. */
-  placeQuality: "advantage/place_quality",
   /** Largest |log-prob while sampling − log-prob while training| over the step's tokens. */
   logProbDifference: "sampling/logp_difference/max",
   /** Tokens trained on per second (timings.jsonl). */

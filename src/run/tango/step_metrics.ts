@@ -11,8 +11,7 @@ import {
   verdictIsConjunctionShare,
   type VerifierMetrics,
 } from "../../rl/measures/verifier_metrics.ts";
-import type { MeasuredPlaces, VerifierStepResult } from "../../rl/verifier_step.ts";
-import { placeQuality } from "../../rl/advantage/flagged_places.ts";
+import type { VerifierStepResult } from "../../rl/verifier_step.ts";
 import { judgmentAccuracy, type JudgmentQuality } from "../../rl/advantage/judgment_quality.ts";
 import { stepHabits } from "../../rl/measures/step_habits.ts";
 import { METRIC } from "../store/metric_names.ts";
@@ -121,16 +120,6 @@ function qualityMetric(quality: JudgmentQuality | null): Metrics {
   return accuracy === null ? {} : { [METRIC.judgmentQuality]: accuracy };
 }
 
-/** What `advantage.alpha.schedule: located` goes by. */
-function placeMetrics(measured: MeasuredPlaces | null): Metrics {
-  if (measured === null) return {};
-  const quality = placeQuality(measured.places);
-  return {
-    ...(quality === null ? {} : { [METRIC.placeQuality]: quality }),
-    "verifier/place_tokens": measured.sampledTokens,
-  };
-}
-
 /** Metrics of a verifier step. */
 export function verifierStepMetrics<Problem>(
   source: ProblemSource<Problem>,
@@ -153,7 +142,6 @@ export function verifierStepMetrics<Problem>(
     "verifier/class_coefficient_positive": coefficients.positive,
     "verifier/class_coefficient_negative": coefficients.negative,
     ...qualityMetric(result.judgmentQuality),
-    ...placeMetrics(result.measuredPlaces),
     ...paidStepMetrics(source, result),
     ...lengthMetrics("verifier", critiques.map(({ rollout }) => rollout)),
     ...updateMetrics("verifier", update, learningRate),

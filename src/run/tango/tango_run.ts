@@ -128,8 +128,8 @@ export class TangoRun implements Course<TangoConfig> {
       during,
     };
     const train = step.phase === "generator" ? trainGenerator : trainVerifier;
-    const { classCounts, judgmentQuality, flaggedPlaces, stepCounts, pool } = this.#state;
-    const judging = { classCounts, judgmentQuality, flaggedPlaces, stepCounts, pool };
+    const { classCounts, judgmentQuality, stepCounts, pool } = this.#state;
+    const judging = { classCounts, judgmentQuality, stepCounts, pool };
     const outcome = await train(context, step, judging);
     this.#state = { ...this.#state, position: after, ...outcome.judging };
     return {
@@ -176,12 +176,11 @@ export class TangoRun implements Course<TangoConfig> {
   }
 
   state() {
-    const { position, classCounts, judgmentQuality, flaggedPlaces, stepCounts, pool } = this.#state;
+    const { position, classCounts, judgmentQuality, stepCounts, pool } = this.#state;
     return {
       position: { ...position },
       classCounts: classCounts && { ...classCounts },
       judgmentQuality: judgmentQuality && { ...judgmentQuality },
-      flaggedPlaces: flaggedPlaces && { ...flaggedPlaces },
       stepCounts: stepCounts?.map((counts) => ({ ...counts })) ?? null,
       pool: pool.map((one) => ({ ...one })),
       problemPosition: this.problems.position,

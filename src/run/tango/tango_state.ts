@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { ClassCounts } from "../../rl/advantage/class_reweighting.ts";
 import type { StepCounts } from "../../rl/advantage/step_classes.ts";
-import type { FlaggedPlaces } from "../../rl/advantage/flagged_places.ts";
 import type { JudgmentQuality } from "../../rl/advantage/judgment_quality.ts";
 import { initialPosition, type TangoPosition } from "../../rl/schedule/tango_schedule.ts";
 import { madeOf } from "../../distributed/placed.ts";
@@ -17,8 +16,6 @@ export interface TangoState {
   readonly classCounts: ClassCounts | null;
   /** Moving averages of how step judgments agree with outcomes; null before the first. */
   readonly judgmentQuality: JudgmentQuality | null;
-  /** Moving sums of what flagged steps of wrong solutions lost; null where it is not measured. */
-  readonly flaggedPlaces: FlaggedPlaces | null;
   /** Those of right and wrong beginnings of solutions; null before the first step that pays step judgments. */
   readonly stepCounts: StepCounts | null;
   /** Solutions of the generator steps since the last verifier step; empty where none are kept. */
@@ -30,7 +27,7 @@ export interface TangoState {
 /** What verifier steps go by and leave behind, besides weights and moments. */
 export type JudgingState = Pick<
   TangoState,
-  "classCounts" | "judgmentQuality" | "flaggedPlaces" | "stepCounts" | "pool"
+  "classCounts" | "judgmentQuality" | "stepCounts" | "pool"
 >;
 
 /** The state before the first step. */
@@ -39,7 +36,6 @@ export function initialState(): TangoState {
     position: initialPosition(),
     classCounts: null,
     judgmentQuality: null,
-    flaggedPlaces: null,
     stepCounts: null,
     pool: [],
     problemPosition: 0,
@@ -63,12 +59,6 @@ export const tangoStateSchema = z.object({
     rightPassed: z.number(),
     wrong: z.number(),
     wrongFlagged: z.number(),
-  }).nullable().default(null),
-  flaggedPlaces: z.object({
-    before: z.number(),
-    lost: z.number(),
-    anyBefore: z.number(),
-    anyLost: z.number(),
   }).nullable().default(null),
   stepCounts: z.array(classCountsSchema).nullable().default(null),
   pool: z.array(pooledSolutionSchema).default([]),

@@ -5,7 +5,6 @@ import { camelCased } from "../../base/camel_cased.ts";
 import type { Sampling } from "../../engine/sampling/rollout.ts";
 import type { AdamwNumbers } from "../../model/decoder/optimizer.ts";
 import { RandomStream, streams } from "../../random/philox.ts";
-import { locatedAlpha } from "../../rl/advantage/flagged_places.ts";
 import { alphaAt } from "../../rl/schedule/alpha_schedule.ts";
 import { needsVerifier } from "../../rl/advantage/step_judgments.ts";
 import { generatorStep } from "../../rl/generator_step.ts";
@@ -71,12 +70,9 @@ export async function trainGenerator(
   const isWarmup = step.stage === "generatorWarmup";
   const judge = isWarmup ? null : verifier;
   const isJudged = !isWarmup && (judge !== null || !needsVerifier(advantage.judgments));
-  const scheduled = isJudged
+  const alpha = isJudged
     ? alphaAt(advantage.alpha, step.alphaStep, generatorStepsAfterWarmup(schedule))
     : 0;
-  const alpha = advantage.alpha.schedule === "located"
-    ? locatedAlpha(scheduled, judging.flaggedPlaces)
-    : scheduled;
   const adamw = adamwOf(config, "generator", step.generatorStep);
   const { source } = problems;
   const drawn: DrawnBatch[] = [];
@@ -174,9 +170,6 @@ export async function trainVerifier(
       earlier,
       steps: stepPay(config, step, judging),
       judgmentQuality: judging.judgmentQuality,
-      places: advantage.alpha.schedule === "located"
-        ? { continuations: continuationOptions(config, step), before: judging.flaggedPlaces }
-        : null,
       sampling: critiqueSampling(config, streams.verifierRollout, step.globalStep),
       judgingSampling: judgingSampling(config, step),
       generatorSampling: rolloutSampling(config, streams.generatorRollout, step.globalStep),
@@ -204,13 +197,12 @@ export async function trainVerifier(
       config.samples_per_step,
     ),
     tokens: (result.update?.tokens ?? 0) / loss.epochs + result.solutionTokens +
-      (result.paidSteps?.sampledTokens ?? 0) + (result.measuredPlaces?.sampledTokens ?? 0),
+      (result.paidSteps?.sampledTokens ?? 0),
     learned: result,
     answers: { generator: answered(critique.solution), verifier: answered(critique) },
     judging: {
       ...judging,
       judgmentQuality: judgmentQuality ?? judging.judgmentQuality,
-      flaggedPlaces: result.measuredPlaces?.places ?? judging.flaggedPlaces,
       classCounts: result.classCounts,
       stepCounts: result.paidSteps?.counts ?? judging.stepCounts,
       pool: [],

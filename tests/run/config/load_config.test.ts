@@ -228,20 +228,6 @@ const refused: [string, string, ConfigOverrides, string][] = [
     "advantage.judgments constant earns nothing.",
   ],
   [
-    "flags that nobody sets",
-    MINIMAL + "advantage: {judgments: oracle, alpha: {schedule: located}}\n",
-    {},
-    'FILE:5: advantage.alpha.schedule is "located"; expected exp, linear, cosine or none, because ' +
-    "advantage.judgments oracle asks no verifier.",
-  ],
-  [
-    "flags that are never measured",
-    MINIMAL + "advantage: {alpha: {schedule: located}}\nschedule: {verifier_steps: 0}\n",
-    {},
-    'FILE:5: advantage.alpha.schedule is "located"; expected exp, linear, cosine or none, because ' +
-    "there are no verifier steps to measure it in.",
-  ],
-  [
     "changes of value that would earn by what they are made of",
     MINIMAL + "advantage: {judgments: prefix, alpha: {schedule: earned}}\n",
     {},

@@ -128,40 +128,6 @@ Deno.test({
       assertSameFiles(runs.path("likeliest-ranks"), runs.path("likeliest"), comparedFiles);
     });
 
-    await test.step("α goes by where flags are: any ranks, with the verifier on its own too", async () => {
-      const located = {
-        task: { name: "chains", minimum_steps: 2, maximum_steps: 4 },
-        generator: { model: chains("generator"), max_response_length: 80 },
-        verifier: { model: chains("verifier"), max_response_length: 96 },
-        rollout: { batch_size: 12, group_size: 2, candidates: 2, judging_temperature: 0 },
-        rewards: { prefix_continuations: 2 },
-        advantage: {
-          ...{ process: "until-error", judged: "wrong" },
-          alpha: { initial: 0.9, schedule: "located" },
-        },
-        schedule: {
-          ...{ generator_warmup_steps: 0, verifier_warmup_steps: 0, generator_steps: 1 },
-          ...{ total_training_steps: 4, test_frequency: 0 },
-        },
-      };
-      await runs.compare("located", located, [2]);
-      const placement = { generator: "0", verifier: "1" };
-      await runs.train("located-apart", 2, runs.config({ ...located, placement }));
-      assertSameFiles(runs.path("located-apart"), runs.path("located-1"), comparedFiles);
-      const lines = readJsonLines<MetricsLine>(RunFolder.open(runs.path("located-1")).metrics);
-      let quality: number | null = null;
-      for (const line of lines) {
-        if (line.phase === "verifier") {
-          quality = Number(line["advantage/place_quality"]);
-          assert.ok(Number.isFinite(quality) && Number(line["verifier/place_tokens"]) > 0);
-        } else if (line.phase === "generator") {
-          const expected: number = quality === null ? 0 : 0.9 * Math.min(1, Math.max(0, quality));
-          assert.equal(line["generator/alpha"], expected, `step ${line.step}`);
-        }
-      }
-      assert.ok(quality !== null);
-    });
-
     await test.step("values of steps: any ranks, with the verifier on its own too", async () => {
       const valued = {
         task: { ...tinyTask, minimum_steps: 2, maximum_steps: 2 },

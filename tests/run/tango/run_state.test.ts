@@ -109,13 +109,12 @@ function courseOf(policies: Policies, step: number): StoredCourse & { own?: Tang
 }
 
 async function saveRunState(folder: string, policies: Policies, state: RunState, keep: number) {
-  const { position, classCounts, judgmentQuality, flaggedPlaces, ...others } = state;
-  const { stepCounts, pool, problemPosition, ...kept } = others;
+  const { position, classCounts, judgmentQuality, stepCounts, pool, problemPosition, ...kept } =
+    state;
   const own = {
     position: { ...position },
     classCounts: classCounts && { ...classCounts },
     judgmentQuality: judgmentQuality && { ...judgmentQuality },
-    flaggedPlaces: flaggedPlaces && { ...flaggedPlaces },
     stepCounts: stepCounts?.map((counts) => ({ ...counts })) ?? null,
     pool: pool.map((one) => ({ ...one })),
     problemPosition,
@@ -133,7 +132,6 @@ const state: RunState = {
   position: { globalSteps: 7, generatorSteps: 5, verifierSteps: 2, cycleSteps: 3 },
   classCounts: { positive: 2.0000000000000004, negative: 0.1 + 0.2 },
   judgmentQuality: { right: 3.2, rightPassed: 0.1 + 0.2, wrong: 7, wrongFlagged: 1 / 3 },
-  flaggedPlaces: { before: 0.1 + 0.2, lost: -1 / 3, anyBefore: 2, anyLost: 1e-17 },
   stepCounts: [{ positive: 0.1 + 0.2, negative: 5 }],
   pool: [],
   problemPosition: 17,
