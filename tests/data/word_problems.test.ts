@@ -7,6 +7,9 @@ import {
   type WordProblem,
   wordProblems,
 } from "../../src/data/word_problems/grammar.ts";
+import { join } from "node:path";
+import { exists } from "../../src/base/atomic_file.ts";
+import { writeWordProblems } from "../../src/data/word_problems/write_word_problems.ts";
 import { trainTokenizer } from "../../src/data/word_problems/train_tokenizer.ts";
 import { Tokenizer } from "../../src/model/tokenizer/tokenizer.ts";
 
@@ -168,6 +171,14 @@ Deno.test("word problems: no number is larger than what is the most, whatever th
     name: "UserError",
     message: /where the most is 5: take a smaller --train or a larger --largest/,
   });
+  const parent = Deno.makeTempDirSync();
+  try {
+    const folder = join(parent, "problems");
+    assert.throws(() => writeWordProblems({ folder, train: 100, seed: 0, largest: 5 }));
+    assert.ok(!exists(folder), "what cannot be told leaves files behind");
+  } finally {
+    Deno.removeSync(parent, { recursive: true });
+  }
 });
 
 Deno.test("word problems: the tokenizer learned from training gives every text back, digits single", () => {

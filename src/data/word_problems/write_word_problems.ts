@@ -35,16 +35,22 @@ export interface Order {
   readonly largest: number;
 }
 
-/** Writes the files of all parts and the tokenizer, over those that are there. */
+/**
+ * Writes the files of all parts and the tokenizer, over those that are there.
+ *
+ * @throws UserError when there are not so many problems; nothing is written then
+ */
 export function writeWordProblems({ folder, train, seed, largest }: Order): void {
+  const parts = (Object.entries({ train, ...HELD_OUT }) as [Part, number][]).map((
+    [part, count],
+  ) => ({ part, problems: [...wordProblems(part, count, seed, largest)] }));
   Deno.mkdirSync(join(folder, "tokenizer"), { recursive: true });
-  const texts: string[] = [];
-  for (const [part, count] of Object.entries({ train, ...HELD_OUT }) as [Part, number][]) {
-    const problems = [...wordProblems(part, count, seed, largest)];
-    if (part === "train") texts.push(...problems.map(({ question }) => `${question}\n${SAID}`));
+  for (const { part, problems } of parts) {
     const lines = problems.map((problem) => JSON.stringify(problem));
     Deno.writeTextFileSync(join(folder, FILES[part]), lines.join("\n") + "\n");
   }
+  const texts = parts.filter(({ part }) => part === "train")
+    .flatMap(({ problems }) => problems.map(({ question }) => `${question}\n${SAID}`));
   for (const [name, content] of Object.entries(trainTokenizer(texts, TOKENS))) {
     Deno.writeTextFileSync(join(folder, "tokenizer", name), JSON.stringify(content));
   }
