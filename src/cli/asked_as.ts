@@ -1,5 +1,6 @@
 /** How a command asks a saved policy. */
 
+import type { PolicyName } from "../rl/policy.ts";
 import { type PolicyPrompting, promptedAs, runOfModel } from "../run/store/model_run.ts";
 
 /** How a policy is asked, and of which model's files a chat template is. */
@@ -27,7 +28,7 @@ const elsewhere = {
  * @throws UserError when that run's configuration is not one
  */
 export function askedAs(
-  policy: "generator" | "verifier",
+  policy: PolicyName,
   model: string,
   { template, length }: SaidPrompting,
 ): PromptedPolicy {

@@ -1,10 +1,8 @@
 import type { TrainerOptions } from "../../engine/training/trainer.ts";
 import { camelCased } from "../../base/camel_cased.ts";
+import type { PolicyName } from "../../rl/policy.ts";
 import type { PolicyUpdateOptions } from "../../rl/update/policy_update.ts";
 import type { TangoConfig } from "./config_schema.ts";
-
-/** Whose responses. */
-export type PolicyName = "generator" | "verifier";
 
 /** Responses of a policy are sampled from softmax(logits / temperature). */
 export function temperatureOf({ rollout }: TangoConfig, policy: PolicyName): number {

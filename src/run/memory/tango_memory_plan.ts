@@ -2,11 +2,11 @@ import { alone } from "../../distributed/communicator.ts";
 import { type Rank, rehearsedRank } from "../../distributed/rehearsed_rank.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Model } from "../../model/decoder/model.ts";
-import type { Policy, PolicyEngine } from "../../rl/policy.ts";
+import type { Policy, PolicyEngine, PolicyName } from "../../rl/policy.ts";
 import { type PolicySample, updatePolicy } from "../../rl/update/policy_update.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { LEARNABILITY_SAMPLES } from "../../rl/measures/learnability.ts";
-import { lossOptions, type PolicyName } from "../config/loss_options.ts";
+import { lossOptions } from "../config/loss_options.ts";
 import { anyNumbers } from "./any_numbers.ts";
 import {
   type MemoryPlan,

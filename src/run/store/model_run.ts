@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { exists } from "../../base/atomic_file.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { loadSftConfig, loadTangoConfig } from "../config/load_config.ts";
+import type { PolicyName } from "../../rl/policy.ts";
 import { promptTemplatePath, type SftConfig } from "../config/sft_config_schema.ts";
 import { RunFolder } from "./run_folder.ts";
 
@@ -40,7 +41,7 @@ export function runOfModel(model: string): ModelRun | null {
 
 /** How a policy was prompted in a run; null where the run has no such policy. */
 export function promptedAs(
-  policy: "generator" | "verifier",
+  policy: PolicyName,
   run: ModelRun,
 ): PolicyPrompting | null {
   if (run.kind === "train") return run.config[policy];
