@@ -44,7 +44,7 @@ export function loadTangoConfig(file: string, overrides: ConfigOverrides = {}): 
  * @throws UserError with one line for each problem: place, key, what was found, what was expected
  */
 export function loadBaseConfig(file: string, overrides: ConfigOverrides = {}): TangoConfig {
-  return loadConfig(tangoConfigSchema, file, overrides);
+  return loadConfig(tangoConfigSchema, file, overrides, fineTunings);
 }
 
 /**
@@ -68,7 +68,7 @@ export function patchedTangoConfig(
  * @throws UserError with one line for each problem: place, key, what was found, what was expected
  */
 export function loadSftConfig(file: string, overrides: ConfigOverrides = {}): SftConfig {
-  return loadConfig(sftConfigSchema, file, overrides);
+  return loadConfig(sftConfigSchema, file, overrides, trainings);
 }
 
 /**
@@ -80,10 +80,29 @@ export function loadYaml<Value>(schema: z.ZodType<Value>, file: string): Value {
   return loadConfig(schema, file, {});
 }
 
+/** A file of another kind: by which key it is known, and what it is. */
+interface OtherKind {
+  readonly key: string;
+  readonly is: string;
+}
+
+const fineTunings: OtherKind = {
+  key: "policy",
+  is:
+    "configures a fine-tuning, which ./tango sft takes and whose weights lie in its output_directory; " +
+    "expected the configuration of a training run",
+};
+const trainings: OtherKind = {
+  key: "generator",
+  is:
+    "configures a training run, which ./tango train takes; expected the configuration of a fine-tuning",
+};
+
 function loadConfig<Config>(
   schema: z.ZodType<Config>,
   file: string,
   overrides: ConfigOverrides,
+  other?: OtherKind,
 ): Config {
   const yaml = readYamlFile(file);
   const input = yaml.value;
@@ -91,6 +110,9 @@ function loadConfig<Config>(
     throw new UserError(
       `${file} must hold keys and values, such as "seed: 1"; found ${typeof input}.`,
     );
+  }
+  if (other !== undefined && Object.hasOwn(input, other.key)) {
+    throw new UserError(`${file} ${other.is}.`);
   }
   const changes = listOverrides(overrides);
   for (const change of changes) applyOverride(input, change);

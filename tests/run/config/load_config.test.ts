@@ -380,3 +380,15 @@ Deno.test("fine-tuning configuration: defaults, --steps, and impossible architec
     });
   });
 });
+
+Deno.test("configuration: a file of the other kind is told as that, in one line", () => {
+  assert.equal(
+    problem("policy: generator\ninitial_model: weights/g\nbatch_size: 4\n"),
+    "FILE configures a fine-tuning, which ./tango sft takes and whose weights lie in its output_directory; " +
+      "expected the configuration of a training run.",
+  );
+  assert.throws(() => withFile(MINIMAL, (path) => loadSftConfig(path)), {
+    name: "UserError",
+    message: /configures a training run, which \.\/tango train takes; expected .* a fine-tuning\.$/,
+  });
+});
