@@ -162,19 +162,22 @@ Deno.test("word problems: no number is larger than what is the most, whatever th
       `${question} ${answer}`.match(/\d+/g)?.map(Number) ?? []
     );
     assert.ok(numbers.length > 1000 && Math.max(...numbers) === most, part);
-    // The same wordings in the same order.
-    const wordings = (from: readonly WordProblem[]) =>
-      from.slice(0, 100).map(({ question }) => wordingOf(question));
-    assert.deepEqual(wordings(few), wordings(problems[part]));
+    // The same wordings in the same order, but for those that have no problem left with so small numbers.
+    const wordings = problems[part].slice(0, 256).map(({ question }) => wordingOf(question));
+    let at = -1;
+    for (const { question } of few.slice(0, 100)) {
+      at = wordings.indexOf(wordingOf(question), at + 1);
+      assert.ok(at >= 0, question);
+    }
   }
-  assert.throws(() => [...wordProblems("train", 100, 0, 5)], {
-    name: "UserError",
-    message: /where the most is 5: take a smaller --train or a larger --largest/,
-  });
   const parent = Deno.makeTempDirSync();
   try {
     const folder = join(parent, "problems");
-    assert.throws(() => writeWordProblems({ folder, train: 100, seed: 0, largest: 5 }));
+    assert.throws(() => writeWordProblems({ folder, train: 100, seed: 0, largest: 3 }), {
+      name: "UserError",
+      message:
+        /^Only 0 of 128 problems can be told where the most is 3: take a smaller --train or a larger --largest\.$/,
+    });
     assert.ok(!exists(folder), "what cannot be told leaves files behind");
   } finally {
     Deno.removeSync(parent, { recursive: true });

@@ -233,15 +233,19 @@ function filled(sentence: string, open: Readonly<Record<string, string | number>
 /** What is worked out in the head. */
 export const LARGEST_COUNT = 300;
 
-/** Draws for one problem after which it is clear that its wording has none left. */
-const MOST_DRAWS = 100_000;
+/** Draws for one problem after which its wording is taken to have none left. */
+const MOST_DRAWS = 5_000;
+
+/** Where so many wordings, the first of all, have not one problem, the others are not tried. */
+const HOPELESS_WORDINGS = 10;
 
 /**
- * So many problems of a part, every wording as often as any other, no question twice. A calculation, that is all steps
- * of a solution with their numbers, is in one part alone: it is trained on, chosen by, or reported.
+ * So many problems of a part, every wording as often as any other while it has some left, no question twice. A
+ * calculation, that is all steps of a solution with their numbers, is in one part alone: it is trained on, chosen by, or
+ * reported.
  *
  * @param largest the most that there is of anything
- * @throws UserError when no other problem can be told so
+ * @throws UserError when no wording has another problem
  */
 export function* wordProblems(
   part: Part,
@@ -252,23 +256,32 @@ export function* wordProblems(
   const all = wordings()[part];
   const own = part === "newNumbers" || part === "newWordings" ? "test" : part;
   const questions = new Set<string>();
-  for (let place = 0; place < count; place++) {
-    const random = randomOf(new RandomStream(seed, STREAMS[part], 0, place));
-    const wording = all[place % all.length];
-    for (let draw = 0;; draw++) {
-      if (draw === MOST_DRAWS) {
-        const told = wording.sentences.join(" ");
-        throw new UserError(
-          `No other problem is left for "${told}" where the most is ${largest}: ` +
-            "take a smaller --train or a larger --largest.",
-        );
-      }
+  /** Another problem in these words, or null where all are told. */
+  const another = (wording: Wording, random: Random): WordProblem | null => {
+    for (let draw = 0; draw < MOST_DRAWS; draw++) {
       const problem = tryProblem(wording, random, largest);
       if (problem === null || splitOf(problem.work) !== own) continue;
       if (questions.has(problem.question)) continue;
       questions.add(problem.question);
-      yield { question: problem.question, answer: problem.answer };
-      break;
+      return { question: problem.question, answer: problem.answer };
     }
+    return null;
+  };
+  const exhausted = new Set<Wording>();
+  for (let turn = 0, made = 0; made < count; turn++) {
+    const wording = all[turn % all.length];
+    if (exhausted.has(wording)) continue;
+    const problem = another(wording, randomOf(new RandomStream(seed, STREAMS[part], 0, turn)));
+    if (problem !== null) {
+      made++;
+      yield problem;
+      continue;
+    }
+    exhausted.add(wording);
+    if (exhausted.size < (made === 0 ? HOPELESS_WORDINGS : all.length)) continue;
+    throw new UserError(
+      `Only ${made} of ${count} problems can be told where the most is ${largest}: ` +
+        "take a smaller --train or a larger --largest.",
+    );
   }
 }

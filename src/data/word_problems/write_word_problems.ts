@@ -41,7 +41,8 @@ export interface Order {
  * @throws UserError when there are not so many problems; nothing is written then
  */
 export function writeWordProblems({ folder, train, seed, largest }: Order): void {
-  const parts = (Object.entries({ train, ...HELD_OUT }) as [Part, number][]).map((
+  // The fewest wordings first: there it shows soonest that numbers are too small.
+  const parts = (Object.entries({ ...HELD_OUT, train }) as [Part, number][]).map((
     [part, count],
   ) => ({ part, problems: [...wordProblems(part, count, seed, largest)] }));
   Deno.mkdirSync(join(folder, "tokenizer"), { recursive: true });
