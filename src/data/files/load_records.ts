@@ -17,7 +17,9 @@ export interface DataFiles {
   readonly columns?: ColumnMapping;
   /** Replaces what the rows say their source is. */
   readonly source?: string;
-  /** The number of records to take, from the first on; all when not given. */
+  /** The number of records to pass over first, such as those that fine-tuning imitates; none when not given. */
+  readonly skip?: number;
+  /** The number of records to take, from the first on that is not passed over; all when not given. */
   readonly limit?: number;
 }
 
@@ -48,6 +50,7 @@ export async function loadRecords(
   for (const entry of entries) {
     const counter = new EntryCounter(entry.path);
     const { columns, convert } = rowReader(entry, counter);
+    let passedOver = 0;
     for await (const { row, place } of streamRows(entry.path, { columns })) {
       const made = convert(row, place);
       if ("leftOut" in made) {
@@ -57,6 +60,12 @@ export async function loadRecords(
       const reason = filter(made);
       if (reason !== null) {
         counter.drop(reason, place);
+        continue;
+      }
+      // A duplicate of what is passed over is passed over as well: the filter knows it.
+      if (passedOver < (entry.skip ?? 0)) {
+        passedOver++;
+        counter.drop(`among the first ${entry.skip}, which are passed over`, place);
         continue;
       }
       const record = entry.source === undefined ? made : { ...made, source: entry.source };
@@ -74,7 +83,7 @@ export async function loadRecords(
   );
 }
 
-function checkEntry({ path, format, columns, limit }: DataFiles): void {
+function checkEntry({ path, format, columns, skip, limit }: DataFiles): void {
   if (format !== undefined && columns !== undefined) {
     throw new UserError(`${path}: found format and columns, expected only one of them.`);
   }
@@ -84,6 +93,9 @@ function checkEntry({ path, format, columns, limit }: DataFiles): void {
     throw new UserError(
       `${path}: comparison: found "${comparison}", expected one of ${comparisons.join(", ")}.`,
     );
+  }
+  if (skip !== undefined && !(Number.isInteger(skip) && skip >= 0)) {
+    throw new UserError(`${path}: skip: found ${skip}, expected a whole number from 0 up.`);
   }
   if (limit !== undefined && !(Number.isInteger(limit) && limit > 0)) {
     throw new UserError(`${path}: limit: found ${limit}, expected a whole number from 1 up.`);

@@ -42,8 +42,11 @@ const entrySchema = section({
   source: text("a name").nullable().default(null).describe(
     "Replaces what the rows say; measurements go by it.",
   ),
+  skip: wholeNumber({ minimum: 0 }).default(0).describe(
+    "Records that are passed over first, such as those whose solutions fine-tuning has imitated.",
+  ),
   limit: wholeNumber({ minimum: 1 }).nullable().default(null).describe(
-    "Records that are taken, from the first on; null: all.",
+    "Records that are taken then, from the first on; null: all.",
   ),
 }).check(({ value, issues }) => {
   if (value.format !== null && value.columns !== null) {
@@ -58,7 +61,7 @@ export type DataEntry = z.output<typeof entrySchema>;
 /** Files with problems, or with examples to imitate. */
 export const dataFields = {
   train: z.array(entrySchema, { error: "a list of files" }).min(1, "at least one file").describe(
-    "Files or folders, each with `path` and perhaps `format`, `columns`, `source` (a name that measurements go by) and `limit` (records taken).",
+    "Files or folders, each with `path` and perhaps `format`, `columns`, `source` (a name that measurements go by), `skip` (records passed over) and `limit` (records taken).",
   ),
   held_out: z.array(entrySchema, { error: "a list of files" }).default([]).describe(
     "Problems that are measured and never trained on; [] sets a tenth of `train` aside, by the " +

@@ -16,11 +16,14 @@ export interface DataSet extends Readonly<Record<Split, readonly DataRecord[]>> 
 }
 
 /** An entry of the configuration as the readers take it. */
-export const dataFiles = ({ path, format, columns, source, limit }: DataEntry): DataFiles => ({
+export const dataFiles = (
+  { path, format, columns, source, skip, limit }: DataEntry,
+): DataFiles => ({
   path,
   format: format ?? undefined,
   columns: columns ? camelCased(columns) : undefined,
   source: source ?? undefined,
+  skip,
   limit: limit ?? undefined,
 });
 

@@ -50,6 +50,15 @@ Deno.test("a limit counts records, not rows", async () => {
   assert.equal(report.entries[0].rows, 3);
 });
 
+Deno.test("records are passed over first, and what repeats them with them", async () => {
+  const rows = ["a", "a", "b", "a", "c", "b", "d", "e"].map((text) => question(text));
+  const { questions, dropped } = await load(rows, {}, { skip: 2, limit: 2 });
+  assert.deepEqual(questions, ["c", "d"]);
+  assert.deepEqual(dropped[0], ["among the first 2, which are passed over", 2, "a.jsonl:1"]);
+  const first = await load(rows, {}, { limit: 2 });
+  assert.deepEqual(first.questions, ["a", "b"]);
+});
+
 Deno.test("bounds on the question and what a use needs", async () => {
   const rows = [question("ab"), question("a"), question("abc"), question("xy", null)];
   const bounds = { minimumQuestionCharacters: 2, maximumQuestionCharacters: 2 };
@@ -143,6 +152,10 @@ Deno.test("entries that make no sense are refused before a file is read", async 
   assert.match(
     await message({ limit: 0 }),
     /^none\.jsonl: limit: found 0, expected a whole number/,
+  );
+  assert.match(
+    await message({ skip: -1 }),
+    /^none\.jsonl: skip: found -1, expected a whole number from 0 up\.$/,
   );
   const comparison = "number" as "math";
   assert.match(
