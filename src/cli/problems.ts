@@ -40,5 +40,7 @@ export function register(program: Command): void {
         `${order.train} problems to train on, and those held out, are in ${order.folder}`,
       );
     });
-  addExamples(command, { "deno task problems": "what configs/word-problems.yaml trains on" });
+  addExamples(command, {
+    "deno task problems --largest 20": "what configs/word-problems.yaml trains on",
+  });
 }
