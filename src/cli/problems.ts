@@ -1,5 +1,6 @@
 /** `deno task problems`: writes the word problems that come with no file. */
 
+import { join } from "node:path";
 import { type Command, Option } from "commander";
 import { LARGEST_COUNT } from "../data/word_problems/grammar.ts";
 import { writeWordProblems } from "../data/word_problems/write_word_problems.ts";
@@ -35,10 +36,14 @@ export function register(program: Command): void {
     )
     .option("--folder <folder>", "where they go, over what is there", "data/word-problems")
     .action((order: ProblemsOptions) => {
-      writeWordProblems(order);
-      console.log(
-        `${order.train} problems to train on, and those held out, are in ${order.folder}`,
-      );
+      for (const { file, problems, wordings, exhausted } of writeWordProblems(order)) {
+        const few = exhausted === 0
+          ? ""
+          : `; ${exhausted} of these have no more with so small numbers`;
+        console.log(
+          `${join(order.folder, file)}: ${problems} problems, from ${wordings} wordings${few}`,
+        );
+      }
     });
   addExamples(command, {
     "deno task problems --largest 20": "what configs/word-problems.yaml trains on",

@@ -170,6 +170,13 @@ Deno.test("word problems: no number is larger than what is the most, whatever th
       assert.ok(at >= 0, question);
     }
   }
+  // Of more problems than wordings each wording tells one, but for those that are counted.
+  const told = new Set<string>();
+  const source = wordProblems("validation", 128, 0, 20);
+  let next = source.next();
+  for (; next.done !== true; next = source.next()) told.add(wordingOf(next.value.question));
+  const all = wordingsOf("validation").size;
+  assert.ok(told.size < all && next.value >= all - told.size, `${next.value}, ${told.size} told`);
   const parent = Deno.makeTempDirSync();
   try {
     const folder = join(parent, "problems");

@@ -245,6 +245,7 @@ const HOPELESS_WORDINGS = 10;
  * reported.
  *
  * @param largest the most that there is of anything
+ * @returns in the end how many wordings have none left
  * @throws UserError when no wording has another problem
  */
 export function* wordProblems(
@@ -252,7 +253,7 @@ export function* wordProblems(
   count: number,
   seed: number,
   largest = LARGEST_COUNT,
-): Generator<WordProblem> {
+): Generator<WordProblem, number> {
   const all = wordings()[part];
   const own = part === "newNumbers" || part === "newWordings" ? "test" : part;
   const questions = new Set<string>();
@@ -284,4 +285,5 @@ export function* wordProblems(
         "take a smaller --train or a larger --largest.",
     );
   }
+  return exhausted.size;
 }

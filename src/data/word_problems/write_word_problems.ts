@@ -6,7 +6,7 @@
  */
 
 import { join } from "node:path";
-import { type Part, wordProblems } from "./grammar.ts";
+import { type Part, wordings, type WordProblem, wordProblems } from "./grammar.ts";
 import { trainTokenizer } from "./train_tokenizer.ts";
 
 /** Problems of each part but training's. */
@@ -35,16 +35,26 @@ export interface Order {
   readonly largest: number;
 }
 
+/** What a file has been given. */
+export interface Written {
+  readonly file: string;
+  readonly problems: number;
+  /** In which these are told, if each has problems left. */
+  readonly wordings: number;
+  /** Those of them that have no problems left: told less often than others, or not at all. */
+  readonly exhausted: number;
+}
+
 /**
  * Writes the files of all parts and the tokenizer, over those that are there.
  *
  * @throws UserError when there are not so many problems; nothing is written then
  */
-export function writeWordProblems({ folder, train, seed, largest }: Order): void {
+export function writeWordProblems({ folder, train, seed, largest }: Order): Written[] {
   // The fewest wordings first: there it shows soonest that numbers are too small.
   const parts = (Object.entries({ ...HELD_OUT, train }) as [Part, number][]).map((
     [part, count],
-  ) => ({ part, problems: [...wordProblems(part, count, seed, largest)] }));
+  ) => ({ part, ...drawn(wordProblems(part, count, seed, largest)) }));
   Deno.mkdirSync(join(folder, "tokenizer"), { recursive: true });
   for (const { part, problems } of parts) {
     const lines = problems.map((problem) => JSON.stringify(problem));
@@ -54,5 +64,23 @@ export function writeWordProblems({ folder, train, seed, largest }: Order): void
     .flatMap(({ problems }) => problems.map(({ question }) => `${question}\n${SAID}`));
   for (const [name, content] of Object.entries(trainTokenizer(texts, TOKENS))) {
     Deno.writeTextFileSync(join(folder, "tokenizer", name), JSON.stringify(content));
+  }
+  const told = wordings();
+  return parts.map(({ part, problems, exhausted }) => ({
+    file: FILES[part],
+    problems: problems.length,
+    wordings: told[part].length,
+    exhausted,
+  }));
+}
+
+function drawn(
+  source: Generator<WordProblem, number>,
+): { readonly problems: readonly WordProblem[]; readonly exhausted: number } {
+  const problems: WordProblem[] = [];
+  for (;;) {
+    const { value, done } = source.next();
+    if (done === true) return { problems, exhausted: value };
+    problems.push(value);
   }
 }
