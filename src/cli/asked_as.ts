@@ -1,5 +1,6 @@
 /** How a command asks a saved policy. */
 
+import { UserError } from "../base/user_error.ts";
 import type { PolicyName } from "../rl/policy.ts";
 import { type PolicyPrompting, promptedAs, runOfModel } from "../run/store/model_run.ts";
 
@@ -25,16 +26,24 @@ const elsewhere = {
  * As it was asked in the run that it lies in, but for what is said; a model that lies in none is asked without a
  * conversation.
  *
- * @throws UserError when that run's configuration is not one
+ * @param option that says the template
+ * @throws UserError when that run's configuration is not one, or it has no such policy and no template is said
  */
 export function askedAs(
   policy: PolicyName,
   model: string,
   { template, length }: SaidPrompting,
+  option: string,
 ): PromptedPolicy {
   const run = runOfModel(model);
-  const prompting = (run && promptedAs(policy, run)) ??
-    { chat: false, system_prompt: null, ...elsewhere[policy] };
+  const asked = run && promptedAs(policy, run);
+  if (run !== null && asked === null && template === undefined) {
+    throw new UserError(
+      `${model} lies in the folder of a run without a ${policy}, which does not say how one is asked: ` +
+        `name another model, or a template with ${option} configs/prompts/${policy}.txt.`,
+    );
+  }
+  const prompting = asked ?? { chat: false, system_prompt: null, ...elsewhere[policy] };
   return {
     ...prompting,
     model,

@@ -116,9 +116,10 @@ export function register(program: Command): void {
 async function answer(question: string, options: GenerateOptions): Promise<void> {
   checkChoice(options);
   const asking = askedAs("generator", options.model, {
-    template: options.promptTemplate,
+    // Whatever it is, with --raw none is used.
+    template: options.raw ? "" : options.promptTemplate,
     length: options.maxLength,
-  });
+  }, "--prompt-template");
   const asked = { ...options, asking, maxLength: asking.max_response_length };
   // Said of a template that cannot be read before a model is.
   if (!options.raw) generatorTemplate(asking.prompt_template);
@@ -183,7 +184,7 @@ async function judge(question: string, answers: readonly Answer[], options: Gene
   const asking = askedAs("verifier", verifier, {
     template: options.verifierPrompt,
     length: options.critiqueLength,
-  });
+  }, "--verifier-prompt");
   const asked = {
     ...{ ...options, asking, model: verifier },
     critiqueLength: asking.max_response_length,

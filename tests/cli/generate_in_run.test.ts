@@ -53,6 +53,24 @@ Deno.test({
       assert.notEqual(own, await judged(plain.verifier));
       assert.equal(own, await judged(plain.verifier, "--verifier-prompt", prompt));
 
+      // A run without a verifier does not say how one is asked.
+      const alone = join(folder, "alone");
+      Deno.mkdirSync(alone);
+      const { generator } = chattingRun(
+        alone,
+        (yaml) => yaml.replace(/^verifier:\n(?: .*\n)+/m, "verifier: null\n"),
+      );
+      const unasked = ["--best-of", "4", "--verifier", generator];
+      const { code, printed } = await runCaptured(COMMANDS, [
+        ...["generate", "harbor quiet lemon", "--model", generator, ...unasked],
+      ]);
+      assert.equal(code, 2);
+      assert.match(
+        printed,
+        /alone.* lies in the folder of a run without a verifier, .*--verifier-prompt/,
+      );
+      await call(generator, ...unasked, "--verifier-prompt", prompt);
+
       // As long as it may be in the run, which is 5 tokens in the last one.
       const brief = join(folder, "brief");
       Deno.mkdirSync(brief);
