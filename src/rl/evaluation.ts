@@ -6,6 +6,8 @@ import { clusterAnswers } from "./measures/answer_clusters.ts";
 import { bestAtK, weightedVoteAtK } from "./measures/choice_metrics.ts";
 import { type Critique, type ProblemSource, type Solution, solve, verify } from "./responses.ts";
 import { majorityAtK, meanAtN, passAtK, type SampledAnswer } from "./measures/sampling_metrics.ts";
+import { stepDoubts } from "./measures/step_doubts.ts";
+import type { Tokenizer } from "../model/tokenizer/tokenizer.ts";
 import { mean } from "../base/statistics.ts";
 import { type VerifierMetrics, verifierMetrics } from "./measures/verifier_metrics.ts";
 
@@ -165,21 +167,28 @@ export async function evaluateVerifier<Problem>(
 ): Promise<VerifierEvaluation<Problem>> {
   const critiques = await verify(verifier, source, solutions, count, sampling);
   return {
-    metrics: critiqueMetrics(source, critiques),
+    metrics: critiqueMetrics(source, critiques, verifier.tokenizer),
     meanLength: mean(critiques.map(({ rollout }) => rollout.tokens.length)),
     critiques,
   };
 }
 
-/** The verifier's metrics over critiques, with step accuracy where the task knows true step labels. */
+/**
+ * The verifier's metrics over critiques, with step accuracy where the task knows true step labels.
+ *
+ * @param tokenizer the verifier's
+ */
 export function critiqueMetrics<Problem>(
   source: ProblemSource<Problem>,
   critiques: readonly Critique<Problem>[],
+  tokenizer: Tokenizer,
 ): VerifierMetrics {
-  return verifierMetrics(critiques.map(({ solution, parsed }) => ({
+  return verifierMetrics(critiques.map(({ solution, parsed, rollout: { tokens, logProbs } }) => ({
     verdict: parsed.verdict,
     solutionIsCorrect: solution.correct,
     stepJudgments: parsed.stepJudgments,
+    stepDoubts: source.labelSteps &&
+      stepDoubts({ tokenTexts: tokenizer.decodeEach(tokens), logProbs, ...parsed }),
     stepCount: solution.parsed.steps.length,
     goldSteps: goldStepsOf(source, solution),
     solution,

@@ -263,14 +263,14 @@ export async function generatorStep<Problem>(
 }
 
 /**
- * Whether a critique may end at the first step that it flags: nothing goes by the steps after it. With several critiques
- * of a solution their mean does.
+ * Whether a critique may end at the first step that it flags: nothing goes by the steps after it, nor by the verdict.
+ * With several critiques of a solution their mean goes by all steps.
  */
 function judgedUntilError<Problem>(
-  { advantage, judgments, rollout }: GeneratorStepOptions<Problem>,
+  { advantage, judgments, rewards, rollout }: GeneratorStepOptions<Problem>,
 ): boolean {
   return advantage.process === "until-error" && judgments === "verifier" &&
-    rollout.verificationsPerSolution === 1;
+    rewards.groundTruthWeight === 1 && rollout.verificationsPerSolution === 1;
 }
 
 /** What is said of the steps of each solution. */

@@ -1,5 +1,6 @@
 /** How well a verifier tells *where* a solution goes wrong, and whether it has calculated for itself. */
 
+import { mean } from "../../base/statistics.ts";
 import { processMetrics } from "./process_metrics.ts";
 import { stepAccuracies, type Verification } from "./verifier_metrics.ts";
 
@@ -11,7 +12,7 @@ export interface StepJudgmentMetrics {
   readonly firstErrorAccuracy: number | null;
   /** The step balanced accuracy within wrong solutions: to know *that* one is wrong gives 0.5. */
   readonly stepBalancedAccuracyInWrong: number | null;
-  /** Chance that, of a wrong and a right step of wrong solutions, the wrong one is called INCORRECT more often. */
+  /** Chance that, of a wrong and a right step of wrong solutions, the wrong one has the higher mean P(INCORRECT). */
   readonly stepAurocInWrong: number | null;
   /** Share of the wrong steps at which the critique's own result is not what the step claims: 0 when it copies. */
   readonly ownResultDiffersShare: number | null;
@@ -45,7 +46,7 @@ export function stepJudgmentMetrics(verifications: readonly Verification[]): Ste
 /** A verification whose solution has true step labels. */
 type Labelled = Verification & { readonly goldSteps: readonly boolean[] };
 
-/** Each step's share of INCORRECT among the critiques that judge each step of its solution; 0.5 without any. */
+/** Each step's mean P(INCORRECT) over the critiques that judge each step of its solution; 0.5 without any. */
 function stepScores(verifications: readonly Labelled[]): { score: number; isWrong: boolean }[] {
   const bySolution = new Map<unknown, Labelled[]>();
   for (const one of verifications) {
@@ -61,7 +62,9 @@ function stepScores(verifications: readonly Labelled[]): { score: number; isWron
       isWrong: !gold,
       score: whole.length === 0
         ? 0.5
-        : whole.filter(({ stepJudgments }) => !stepJudgments[step]).length / whole.length,
+        : mean(whole.map(({ stepDoubts, stepJudgments }) =>
+          stepDoubts?.[step] ?? (stepJudgments[step] ? 0 : 1)
+        )),
     }));
   });
 }

@@ -8,6 +8,8 @@ export interface Verification {
   solutionIsCorrect: boolean;
   /** Judgments of the well-formed steps; K_v of them. */
   stepJudgments: readonly boolean[];
+  /** P(INCORRECT) of each of these; absent: 0 and 1, as the judgments say. */
+  stepDoubts?: readonly number[];
   /** K, the steps of the solution. */
   stepCount: number;
   /** True step labels where the task can tell them; only ever measured against, never trained on. */

@@ -94,6 +94,12 @@ export function composeReport(
   const ofSteps = [
     share(STEP_ACCURACY[labels], METRIC.verifierStepAccuracy),
     share("step AUROC within wrong solutions", METRIC.verifierStepAurocInWrong),
+    share("first wrong step found", METRIC.verifierFirstError),
+    share(
+      "step F1 (first wrong step found, none found where there is none)",
+      METRIC.verifierStepF1,
+    ),
+    share("critiques' own results that differ from a wrong claim", METRIC.verifierOwnResultDiffers),
     share("verdicts that follow from the step judgments", METRIC.verifierConsistency),
   ];
   const rows = [...EVALUATED, ...ofSteps, ...TRAINED].flatMap((row) => composeRow(row, lines));
@@ -124,7 +130,9 @@ ${whatRan(config, facts, lines).map(([key, value]) => `| ${key} | ${value} |`).j
 - **Balanced accuracy** is the mean of the verifier's accuracy on right and on wrong solutions: always
   answering CORRECT, or always INCORRECT, gives 50 %, whatever the generator does. That of step judgments
   is the mean over right and wrong steps, where the task can tell them. **Step accuracy** alone rises by
-  itself as solutions get better, for a verifier that calls every step right.
+  itself as solutions get better, for a verifier that calls every step right. **Step AUROC** is how often, of a
+  wrong and a right step of wrong solutions, the wrong one has the higher P(INCORRECT): half the time where the
+  verifier only knows that the solution is wrong. **Own results** say whether critiques calculate or copy the claim.
 - **Rewards, lengths and steps** are means over the first and the last ${BATCHES} training batches that
   have them. Solutions that get longer or change their number of steps while the accuracy stands still
   are the first sign of reward hacking, and so are steps that are empty or repeat something: look at \`${

@@ -5,6 +5,7 @@ import type { PolicyUpdateMetrics } from "../../rl/update/policy_update.ts";
 import type { PrefixValues } from "../../rl/prefix_values.ts";
 import type { ProblemSource } from "../../rl/responses.ts";
 import type { RolloutResponse } from "../../engine/sampling/rollout.ts";
+import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import { mean, sampleVariance } from "../../base/statistics.ts";
 import {
   stepAccuracies,
@@ -120,11 +121,16 @@ function qualityMetric(quality: JudgmentQuality | null): Metrics {
   return accuracy === null ? {} : { [METRIC.judgmentQuality]: accuracy };
 }
 
-/** Metrics of a verifier step. */
+/**
+ * Metrics of a verifier step.
+ *
+ * @param tokenizer the verifier's
+ */
 export function verifierStepMetrics<Problem>(
   source: ProblemSource<Problem>,
   result: VerifierStepResult<Problem>,
   { learningRate }: { readonly learningRate: number },
+  tokenizer: Tokenizer,
 ): Metrics {
   const { rewarded, update, classCounts, coefficients, fracRewardZeroStd } = result;
   const rewards = rewarded.map(({ reward }) => reward);
@@ -136,7 +142,7 @@ export function verifierStepMetrics<Problem>(
     "verifier/format_score": average(critiques.map(({ formatScore }) => formatScore)),
     "verifier/solutions_correct": share(critiques.map(({ solution }) => solution.correct)),
     "verifier/solutions_cut": share(critiques.map(({ isCut }) => isCut)),
-    ...judgingMetrics("verifier", critiqueMetrics(source, critiques)),
+    ...judgingMetrics("verifier", critiqueMetrics(source, critiques, tokenizer)),
     "verifier/class_count_positive": classCounts.positive,
     "verifier/class_count_negative": classCounts.negative,
     "verifier/class_coefficient_positive": coefficients.positive,
@@ -154,7 +160,7 @@ function paidStepMetrics<Problem>(
   { paidSteps, rewarded }: VerifierStepResult<Problem>,
 ): Metrics {
   if (paidSteps === null) return {};
-  const { values, rewards, counts } = paidSteps;
+  const { values, rewards, counts, sampledTokens } = paidSteps;
   const solutions = [...new Set(rewarded.map(({ critique }) => critique.solution))];
   const worth = values.map((ofSolution) => ofSolution.map((value) => value > 0));
   const { stepBalancedAccuracy } = stepAccuracies(solutions.map((solution, s) => ({
@@ -163,13 +169,16 @@ function paidStepMetrics<Problem>(
   })));
   return {
     "verifier/step_reward": average(rewards.flat()),
-    "verifier/prefix_value": average(values.flat()),
-    "verifier/prefix_worth": share(worth.flat()),
+    // Where steps are paid for outcomes alone, no beginning has a value of its own.
+    ...(sampledTokens === 0 ? {} : {
+      "verifier/prefix_value": average(values.flat()),
+      "verifier/prefix_worth": share(worth.flat()),
+    }),
     "verifier/step_count_positive": counts.reduce((all, { positive }) => all + positive, 0),
     "verifier/step_count_negative": counts.reduce((all, { negative }) => all + negative, 0),
     ...(stepBalancedAccuracy === null
       ? {}
-      : { "verifier/prefix_balanced_accuracy": stepBalancedAccuracy }),
+      : { "verifier/paid_labels_balanced_accuracy": stepBalancedAccuracy }),
   };
 }
 

@@ -185,7 +185,7 @@ export async function trainVerifier(
   const { pool } = config.class_reweighting;
   return {
     metrics: {
-      ...verifierStepMetrics(source, result, adamw),
+      ...verifierStepMetrics(source, result, adamw, verifier.tokenizer),
       ...(pool === 0 ? {} : { "verifier/frac_from_pool": earlier.length / batchSize }),
       ...dataMetrics(problems),
     },

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { lastLetterTask } from "../../../src/data/last_letter.ts";
 import { arithmeticTask } from "../../../src/data/arithmetic.ts";
 import { chainsTask } from "../../../src/data/chains.ts";
+import { stepDoubts } from "../../../src/rl/measures/step_doubts.ts";
+import { parseCritique } from "../../../src/rl/text/parse_critique.ts";
 import { stepJudgmentMetrics } from "../../../src/rl/measures/step_judgments.ts";
 import type { Verification } from "../../../src/rl/measures/verifier_metrics.ts";
 
@@ -63,6 +65,27 @@ Deno.test("several critiques of a solution give its steps a score between 0 and 
   ]);
   // Wrong steps 1 and 0.5, right ones 1/3 and 0.5: won, won, won, tied.
   close(metrics.stepAurocInWrong, 3.5 / 4);
+});
+
+Deno.test("a single critique tells wrong steps from right ones by how sure it is", () => {
+  // All are called CORRECT: the wrong steps with 0.6 and 0.3, the right ones with 0.9 and 0.5.
+  const metrics = stepJudgmentMetrics([
+    judged("+-", "++", { stepDoubts: [0.1, 0.4] }),
+    judged("+-", "+-", { stepDoubts: [0.5, 0.7] }),
+  ]);
+  close(metrics.stepAurocInWrong, 3 / 4);
+  close(metrics.stepBalancedAccuracyInWrong, 3 / 4);
+});
+
+Deno.test("P(INCORRECT) of a judgment is read at the token with which its word begins", () => {
+  const tokenTexts = ["<step>a", " \\boxed{", "COR", "RECT", "}</step>", "<step>", "b \\boxed{IN"]
+    .concat("CORRECT}</step>");
+  const probabilities = [0.5, 0.5, 0.8, 0.9, 0.5, 0.5, 0.7, 0.9];
+  const text = `<step_verification>${tokenTexts.join("")}</step_verification>`;
+  const whole = ["<step_verification>", ...tokenTexts, "</step_verification>"];
+  const logProbs = Float32Array.from([1, ...probabilities, 1].map(Math.log));
+  const doubts = stepDoubts({ tokenTexts: whole, logProbs, ...parseCritique(text) });
+  assert.deepEqual(doubts.map((doubt) => Number(doubt.toFixed(6))), [0.2, 0.7]);
 });
 
 Deno.test("a wrong solution with right steps alone is wrong, and nothing of it can be told apart", () => {

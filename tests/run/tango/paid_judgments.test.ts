@@ -93,7 +93,8 @@ Deno.test({
       assert.equal(steps.length, 2);
       for (const line of steps) {
         // Each judgment is paid for the answer: nothing was sampled to know more.
-        assert.equal(line["verifier/prefix_value"], line["verifier/prefix_worth"]);
+        assert.equal(line["verifier/prefix_value"], undefined);
+        assert.ok(Number(line["verifier/step_count_negative"]) > 0, `step ${line.step}`);
         assert.ok(Number(line["verifier/grad_norm"]) > 0, `step ${line.step}`);
       }
       const samples = readJsonLines<Sample>(RunFolder.open(runs.path("paired-1")).samples)

@@ -40,6 +40,48 @@ export const CURVES: readonly Curve[] = [
       line(2, "eval/verifier/step_balanced_accuracy", "step judgments"),
     ],
   },
+  {
+    title: "Step judgments",
+    hint: "held out: whether the verifier knows which step is wrong; AUROC of 50 % is chance",
+    share: true,
+    noSmoothing: true,
+    lines: [
+      line(2, "eval/verifier/step_auroc_in_wrong", "AUROC in wrong solutions"),
+      line(1, "eval/verifier/step_f1_score", "F1"),
+      line(3, "eval/verifier/first_error_accuracy", "first wrong step found"),
+    ],
+  },
+  {
+    title: "Critiques",
+    hint:
+      "held out: verdicts that follow from their steps; own results that differ from wrong claims",
+    share: true,
+    noSmoothing: true,
+    lines: [
+      line(1, "eval/verifier/verdict_is_conjunction", "consistent"),
+      line(2, "eval/verifier/own_result_differs", "calculate for themselves"),
+    ],
+  },
+  {
+    title: "Credit for steps",
+    hint: "α, and where it is earned what it goes by: how far all-steps-right agrees with answers",
+    share: true,
+    lines: [
+      line(0, "generator/alpha", "α"),
+      line(1, "advantage/judgment_quality", "judgments"),
+    ],
+  },
+  {
+    title: "Habits",
+    hint: "what rewards for steps invite to; any that rises is a hack",
+    share: true,
+    lines: [
+      line(0, "generator/frac_more_steps", "more steps than needed"),
+      line(1, "generator/frac_empty_steps", "empty steps"),
+      line(2, "generator/frac_repeated_steps", "repeated steps"),
+      line(3, "generator/frac_trailing_text", "goes on after the answer"),
+    ],
+  },
   { title: "Loss", hint: "of the policy update", lines: both("policy_loss") },
   { title: "KL from the reference", hint: "how far each has moved", lines: both("kl") },
   { title: "Entropy", hint: "falling to 0: it stopped exploring", lines: both("entropy") },
