@@ -80,6 +80,9 @@ const scheduleSchema = section({
   epochs: realNumber({ above: 0 }).nullable().default(null).describe(
     "Stops earlier, after as many updates as the files' records make in so many passes; null: after `total_training_steps`. 2 in the published fine-tuning.",
   ),
+  measure_start: wholeNumber({ minimum: 0 }).default(0).describe(
+    "As `measure_end`, in the evaluation before the first update: what the model can do by itself.",
+  ),
   measure_end: wholeNumber({ minimum: 0 }).default(0).describe(
     "For a generator: held-out problems (as far as evaluations have so many) of which the last evaluation samples 8 solutions each: whether reinforcement learning would have something to learn from, as `schedule.measure_start` of a run; 0: none.",
   ),
@@ -208,11 +211,11 @@ export const sftConfigSchema = section({
     const message = choosesByNothing("schedule.keep_best");
     issues.push({ code: "custom", path: ["data", "validation"], input: null, message });
   }
-  const { measure_end } = value.schedule;
-  if (measure_end > 0 && value.policy !== "generator") {
+  for (const key of ["measure_start", "measure_end"] as const) {
+    const input = value.schedule[key];
+    if (input === 0 || value.policy === "generator") continue;
     const message = "0, because only a generator's solutions are sampled";
-    const path = ["schedule", "measure_end"];
-    issues.push({ code: "custom", path, input: measure_end, message });
+    issues.push({ code: "custom", path: ["schedule", key], input, message });
   }
   if (value.data !== null && stop_at_accuracy < 1) {
     const message = "1, because on files the loss is measured and no accuracy";

@@ -50,7 +50,8 @@ export async function planSftMemory(
           what: "evaluating",
           run: async () => {
             await run.measurement.measure(0);
-            await run.measurement.measureLearnability();
+            const { measure_start, measure_end } = config.schedule;
+            await run.measurement.measureLearnability(Math.max(measure_start, measure_end));
           },
         },
       ],

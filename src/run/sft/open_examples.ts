@@ -22,7 +22,7 @@ export interface OpenedExamples {
   readonly examples: Examples;
   /** Of an embedded task. */
   readonly measurement: TaskMeasurement | null;
-  /** Where `schedule.measure_end` asks for it. */
+  /** Where `schedule.measure_start` or `measure_end` asks for it. */
   readonly learnability: LearnabilityMeasurement | null;
 }
 
@@ -50,7 +50,7 @@ export async function openExamples(
         config.schedule.measure_temperature,
       )
       : null;
-  const isAsked = config.schedule.measure_end > 0;
+  const isAsked = Math.max(config.schedule.measure_start, config.schedule.measure_end) > 0;
   if (data !== null) {
     const { maxPositions } = loaded.model.config;
     const wording = prompted.policy === "generator"

@@ -57,9 +57,9 @@ export class SftMeasurement {
     };
   }
 
-  /** Whether the generator's samples differ enough to learn from; null where it is not asked. */
-  async measureLearnability(): Promise<Learnability | null> {
-    return await this.learnability?.measure(this.config.schedule.measure_end) ?? null;
+  /** Whether the generator's samples of so many problems differ enough to learn from; null where it is not asked. */
+  async measureLearnability(problems: number): Promise<Learnability | null> {
+    return problems === 0 ? null : await this.learnability?.measure(problems) ?? null;
   }
 
   /** Accuracy on an embedded task, else the loss. */

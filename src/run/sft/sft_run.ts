@@ -196,14 +196,16 @@ export class SftRun implements Course<SftConfig> {
 
   async evaluate(step: number): Promise<Evaluated> {
     const { metrics, choice } = await this.measurement.measure(step);
-    const { stop_at_accuracy } = this.config.schedule;
+    const { stop_at_accuracy, measure_start, measure_end } = this.config.schedule;
     this.#isReached = choice !== null && this.choosesHighest && choice >= stop_at_accuracy;
     const isEnd = this.#isReached || step === this.totalSteps;
-    const learnable = isEnd ? await this.measurement.measureLearnability() : null;
+    const measured = isEnd ? measure_end : step === 0 ? measure_start : 0;
+    const learnable = await this.measurement.measureLearnability(measured);
     return {
       metrics: { ...metrics, ...(learnable && learnabilityMetrics(learnable)) },
       choice,
-      warning: learnable && nothingToLearn(learnable),
+      // Before the first update there is: that is what fine-tuning is for.
+      warning: learnable && isEnd ? nothingToLearn(learnable) : null,
     };
   }
 

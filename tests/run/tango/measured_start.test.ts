@@ -67,7 +67,12 @@ Deno.test({
         held_out: entry("test.jsonl", tinyData(4, 8)),
         validation: null,
       };
-      const config = (measure_end: number, problems: object, measure_temperature = 1) =>
+      const config = (
+        measure_end: number,
+        problems: object,
+        measure_temperature = 1,
+        measure_start = 0,
+      ) =>
         sftConfigSchema.parse({
           policy: "generator",
           ...problems,
@@ -78,6 +83,7 @@ Deno.test({
           schedule: {
             total_training_steps: 2,
             test_frequency: 1,
+            measure_start,
             measure_end,
             measure_temperature,
           },
@@ -89,9 +95,10 @@ Deno.test({
         measured: number,
         problems: object,
         temperature?: number,
+        before?: number,
       ) => {
         const path = join(folder, name);
-        const settings = config(measured, problems, temperature);
+        const settings = config(measured, problems, temperature, before);
         await fineTuneWithReport(gpu, settings, path, { resume: false });
         return readJsonLines<MetricsLine>(RunFolder.open(path).metrics);
       };
@@ -110,6 +117,9 @@ Deno.test({
           Object.fromEntries(Object.entries(line).filter(([key]) => !key.startsWith("eval/start/")))
         );
         assert.deepEqual(stripped, await linesOf(`without-${name}`, 0, problems));
+        const before = await linesOf(`before-${name}`, 0, problems, 1, 2);
+        const first = before.filter((line) => "eval/start/problems" in line);
+        assert.deepEqual(first.map(({ step, phase }) => [step, phase]), [[0, "evaluation"]]);
         // So cold that all samples are the likeliest.
         if (name === "task") assert.doesNotMatch(said ?? "", /wrong\) 0\.0 %$/);
         const cold = (await linesOf(`cold-${name}`, 2, problems, 1e-4)).map((line) =>
@@ -121,7 +131,9 @@ Deno.test({
       Deno.removeSync(folder, { recursive: true });
     }
     const refused = (settings: object) =>
-      sftConfigSchema.safeParse({ schedule: { measure_end: 1 }, ...settings }).success;
+      ["measure_start", "measure_end"].every((key) =>
+        sftConfigSchema.safeParse({ schedule: { [key]: 1 }, ...settings }).success
+      );
     assert.deepEqual([{ policy: "generator" }, { policy: "verifier" }].map(refused), [true, false]);
   },
 });

@@ -13,7 +13,9 @@ export function impliedSettings(
   if (kind !== "sft") return {};
   const isOnFiles = (valueOf("data") ?? null) !== null;
   return {
-    ...(isOnFiles || valueOf("policy") === "verifier" ? { "schedule.measure_end": 0 } : {}),
+    ...(isOnFiles || valueOf("policy") === "verifier"
+      ? { "schedule.measure_start": 0, "schedule.measure_end": 0 }
+      : {}),
     ...(isOnFiles ? { "schedule.stop_at_accuracy": 1 } : {}),
   };
 }
