@@ -27,7 +27,7 @@ export interface ProblemSource<Problem> {
   isSameAnswer(problem: Problem, answer: string, other: string): boolean | Promise<boolean>;
   /** True labels of a solution's steps where the task knows them; for measuring, and for oracle judgments. */
   labelSteps?(problem: Problem, steps: readonly string[]): boolean[];
-  /** Steps of the right solution where the task knows them; for oracle judgments only. */
+  /** Steps of the right solution where the task knows them; for measuring, and for oracle judgments. */
   neededSteps?(problem: Problem): number;
   /**
    * The result that a critique works out for a step, and what the step claims; null where it works out none. For

@@ -52,7 +52,7 @@ export const METRIC = {
   verifierLength: "verifier/completions/mean_length",
   /** Mean number of steps in a solution. */
   generatorSteps: "generator/mean_steps",
-  /** Share of solutions with more, and with fewer steps than their group says that the problem needs. */
+  /** Share of solutions with more, and with fewer steps than the task, or else their group, says that the problem needs. */
   moreSteps: "generator/frac_more_steps",
   fewerSteps: "generator/frac_fewer_steps",
   /** Share of steps without a letter or digit. */

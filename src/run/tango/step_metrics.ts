@@ -93,7 +93,7 @@ function habitMetrics<Problem>(
     steps: solution.parsed.steps.map(({ text }) => text),
     text: solution.text,
     stepEndTokens,
-    expectedSteps,
+    expectedSteps: source.neededSteps?.(solution.problem) ?? expectedSteps,
   })));
   return {
     [METRIC.moreSteps]: habits.moreShare,
