@@ -158,6 +158,9 @@ export const sftConfigSchema = section({
   max_response_length: wholeNumber({ minimum: 1 }).default(192).describe(
     "Tokens after which a response is cut off when solutions or critiques are sampled to be measured.",
   ),
+  decode_slots: wholeNumber({ minimum: 1 }).default(256).describe(
+    "Of these as many are decoded at once.",
+  ),
   prompt_template: text("the path of a Jinja text file, or null").nullable().default(null).describe(
     "Jinja text of the prompt; null: `configs/prompts/generator.txt` or `configs/prompts/verifier.txt`, by `policy`.",
   ),

@@ -98,9 +98,24 @@ const microBatch = (least: number): Shrink<SftConfig> =>
     (config, micro_batch_tokens) => ({ ...config, loss: { ...config.loss, micro_batch_tokens } }),
   );
 
+/** Where solutions or critiques are sampled at all. */
+const decodeSlots: Shrink<SftConfig> = (config) => {
+  const { measure_start, measure_end } = config.schedule;
+  if (config.data !== null && measure_start + measure_end === 0) return null;
+  return fewerSlots(config);
+};
+
+const fewerSlots = halve<SftConfig>(
+  "decode_slots",
+  16,
+  ({ decode_slots }) => decode_slots,
+  (config, decode_slots) => ({ ...config, decode_slots }),
+);
+
 /** Changes that make fine-tuning smaller, those that cost least first. */
 export const sftShrinks: readonly Shrink<SftConfig>[] = [
   microBatch(2048),
+  decodeSlots,
   (config) =>
     config.loss.gradient_checkpointing ? null : {
       config: { ...config, loss: { ...config.loss, gradient_checkpointing: true } },

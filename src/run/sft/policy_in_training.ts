@@ -11,11 +11,11 @@ export type PolicyInTraining = <Template>(template: Template) => Policy<Template
 
 /** Lets a model that is fine-tuned be sampled from, on every rank. */
 export function policyInTraining(
-  { max_response_length }: SftConfig,
+  { max_response_length, decode_slots: slots }: SftConfig,
   { model, tokenizer, stopTokens }: LoadedModel,
   ranks: Communicator,
 ): PolicyInTraining {
-  const sampler = new Sampler(model, { slots: 256, stepsBetweenReadbacks: 16 });
+  const sampler = new Sampler(model, { slots, stepsBetweenReadbacks: 16 });
   const ahead = new SampledAhead();
   const engine = onEveryRank(ranks, { model, sampler, trainer: null, ahead, reference: null });
   const { config, parameterCount } = model;
