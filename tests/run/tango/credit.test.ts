@@ -72,6 +72,9 @@ async function run(
   return lines.filter(({ phase }) => phase === "generator").map((line) => {
     const own = samples.filter(({ step, phase }) => phase === "generator" && step === line.step);
     assert.equal(own.length, 24);
+    // A problem needs a step for each word, whatever its group does.
+    const more = own.filter(({ problem, steps }) => steps.length > problem.split(" ").length);
+    assert.equal(line["generator/frac_more_steps"], more.length / 24);
     return {
       line,
       groups: [0, 1, 2, 3, 4, 5].map((g) => own.slice(g * groupSize, (g + 1) * groupSize)),
