@@ -34,12 +34,14 @@ async function run(
     shortest = 1,
     judgingTemperature = null,
     critiques = 2,
+    groundTruthWeight = 1,
   }: {
     longest?: number;
     generator?: string;
     shortest?: number;
     judgingTemperature?: number | null;
     critiques?: number;
+    groundTruthWeight?: number;
   } = {},
 ): Promise<Logged[]> {
   const optimizer = { learning_rate: 0.003 };
@@ -48,7 +50,7 @@ async function run(
     task: { ...tinyTask, minimum_steps: shortest, maximum_steps: longest },
     generator: { model: generator, max_response_length: 48, optimizer },
     verifier: verifier && { model: verifier, max_response_length: 64, optimizer },
-    rewards: { prefix_continuations: 3 },
+    rewards: { prefix_continuations: 3, ground_truth_weight: groundTruthWeight },
     rollout: {
       batch_size: 6,
       group_size: groupSize,
@@ -273,11 +275,12 @@ Deno.test({
       });
       await test.step("until error: a critique ends at the first flagged step, and credit is the same", async () => {
         const advantage = { process: "until-error", alpha: { initial: 0.5, schedule: "none" } };
-        const judgedBy = async (critiques: number) => {
-          const path = join(folder, `until-error-${critiques}`);
+        const judgedBy = async (critiques: number, groundTruthWeight = 1) => {
+          const path = join(folder, `until-error-${critiques}-${groundTruthWeight}`);
           const steps = await run(gpu, path, advantage, tinyPolicies.verifier, {
             ...writesSteps,
             critiques,
+            groundTruthWeight,
             // The likeliest critique: two are one and the same, which is read whole.
             judgingTemperature: 0,
           });
@@ -313,6 +316,13 @@ Deno.test({
         // One less a quotient, rounded.
         const told = Number(ended.line["generator/frac_ended_at_error"]);
         assert.ok(Math.abs(told - withoutVerdict / 24) < 1e-12);
+        // Where solutions earn by their verdicts, each critique goes on to its own.
+        const paid = await judgedBy(1, 0.5);
+        assert.equal(paid.line["generator/frac_ended_at_error"], 0);
+        assert.deepEqual(
+          paid.groups.flat().map(({ critiques: [{ text }] }) => text),
+          whole.groups.flat().map(({ critiques: [{ text }] }) => text),
+        );
       });
       await test.step("oracle: true labels and numbers of steps, without a verifier", async () => {
         const advantage = {
