@@ -32,6 +32,7 @@ interface ChatOptions extends ModelChoice {
   readonly seed: number;
   readonly bestOf?: number;
   readonly verifier?: string;
+  readonly rewrites: number;
 }
 
 /** Adds the command. */
@@ -60,6 +61,12 @@ export function register(program: Command): void {
     .option(
       "--verifier <folder>",
       "says with --best-of which is best, asked as in the run that it lies in; without one it is the highest log-prob per token",
+    )
+    .option(
+      "--rewrites <number>",
+      "times that a reply is begun again, at most, where that verifier finds the first wrong step",
+      parseWholeNumber,
+      0,
     );
   addModelOptions(command).action(chat);
   addExamples(command, {
@@ -69,6 +76,8 @@ export function register(program: Command): void {
       "one question, the likeliest answer",
     "deno task chat --model runs/mine/generator --best-of 8 --verifier runs/mine/verifier":
       "of eight replies the one that the verifier believes in most",
+    "deno task chat --model runs/mine/generator --verifier runs/mine/verifier --rewrites 2":
+      "a reply is written again from the first step that the verifier calls wrong",
   });
 }
 
@@ -79,7 +88,9 @@ async function chat(message: string | undefined, options: ChatOptions): Promise<
   checkChoice(options);
   await withModel(options, rehearse, [shorterContext], async (loaded, gpu) => {
     await withConversation(loaded, gpu, options, async (conversation) => {
-      const measure = options.verifier === undefined ? "log-prob per token" : "P(CORRECT)";
+      const { verifier, bestOf } = options;
+      const best = bestOf === undefined ? "" : "the best of several: ";
+      const measure = best + (verifier === undefined ? "log-prob per token" : "P(CORRECT)");
       if (message !== undefined) return await answer(conversation, message, measure);
       if (Deno.stdin.isTerminal()) {
         const parameters = describeParameters(loaded.model.parameterCount);
@@ -92,10 +103,22 @@ async function chat(message: string | undefined, options: ChatOptions): Promise<
 }
 
 /** @throws UserError when nothing can be chosen so */
-function checkChoice({ bestOf, verifier, temperature }: ChatOptions): void {
+function checkChoice({ bestOf, verifier, rewrites, temperature }: ChatOptions): void {
+  if (rewrites > 0 && verifier === undefined) {
+    throw new UserError(
+      "--rewrites go by a verifier's judgments: name its folder with --verifier.",
+    );
+  }
+  if (rewrites > 0 && temperature === 0) {
+    throw new UserError(
+      "--temperature 0 writes a step again as it was: leave out --rewrites, or raise it.",
+    );
+  }
   if (bestOf === undefined) {
-    if (verifier === undefined) return;
-    throw new UserError("--verifier chooses among several replies: add --best-of 8.");
+    if (verifier === undefined || rewrites > 0) return;
+    throw new UserError(
+      "--verifier chooses among several replies, or has one rewritten: add --best-of 8 or --rewrites 2.",
+    );
   }
   if (temperature === 0 && bestOf > 1) {
     throw new UserError(
@@ -114,8 +137,9 @@ const shorterContext: Shrink<ChatOptions> = halve(
 async function rehearse(loaded: LoadedModel, options: ChatOptions, gpu: Gpu): Promise<void> {
   await withConversation(loaded, gpu, options, async (conversation, choice) => {
     await conversation.rehearse();
-    const reply = { text: "x ".repeat(options.maxLength), logProbs: new Float32Array(1) };
-    await choice?.score("", new Array(choice.count).fill(reply));
+    const text = "x ".repeat(options.maxLength);
+    const reply = { text, tokenTexts: [text], logProbs: new Float32Array(1) };
+    await choice?.judge("", new Array(choice.count).fill(reply));
   });
 }
 
@@ -178,13 +202,18 @@ async function converse(conversation: Conversation, measure: string): Promise<vo
 async function answer(conversation: Conversation, message: string, measure: string): Promise<void> {
   const encoder = new TextEncoder();
   const started = performance.now();
-  const { tokens, finished, score } = await conversation.say(message, (piece) => {
+  const { tokens, finished, score, rewritten } = await conversation.say(message, (piece) => {
     Deno.stdout.writeSync(encoder.encode(piece));
   });
   console.log();
   const seconds = (performance.now() - started) / 1000;
   if (!finished) console.error(`(cut off after ${tokens} tokens; see --max-length)`);
-  if (score !== null) console.error(`(the best of several: ${measure} ${score.toFixed(3)})`);
+  if (score !== null) {
+    const again = rewritten === 0
+      ? ""
+      : `, written again ${rewritten} ${rewritten === 1 ? "time" : "times"}`;
+    console.error(`(${measure} ${score.toFixed(3)}${again})`);
+  }
   if (Deno.stdout.isTerminal()) {
     console.error(`(${tokens} tokens, ${(tokens / seconds).toFixed(1)} tokens/s)`);
   }

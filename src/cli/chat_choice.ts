@@ -6,15 +6,18 @@ import type { ReplyChoice } from "../engine/conversation.ts";
 import type { Gpu } from "../gpu/gpu.ts";
 import { loadModelFolder } from "../model/weights/model_folder.ts";
 import { verifierTemplate } from "../rl/prompt_template.ts";
+import { tokensBefore } from "../rl/rewriting.ts";
+import { parseSolution } from "../rl/text/parse_solution.ts";
 import { frozenStorage } from "../run/config/frozen_storage.ts";
 import type { FrozenDtype } from "../run/config/shared_schema.ts";
 import { type PolicyPrompting, promptedAs, runOfModel } from "../run/store/model_run.ts";
 import { promptOf } from "../run/tango/policies.ts";
 import { judgeAnswers } from "./judged_answers.ts";
 
-/** What says how many replies there are, and what chooses among them. */
+/** What says how many replies there are, what chooses among them, and how often the best is begun again. */
 export interface ChoiceOptions {
   readonly bestOf?: number;
+  readonly rewrites: number;
   /** Folder. */
   readonly verifier?: string;
   readonly frozenDtype?: FrozenDtype;
@@ -22,21 +25,25 @@ export interface ChoiceOptions {
 
 /**
  * Opens what chooses, for the time of `body`: a verifier's P(CORRECT) of one greedy critique, or without one the
- * log-prob per token. Null where there is one reply.
+ * log-prob per token. Null where there is one reply, said as it comes.
  *
  * @throws UserError when the verifier cannot be opened, or lies in no run that says how it is asked
  */
 export async function withChoice(
   gpu: Gpu,
-  { bestOf: count, verifier: path, frozenDtype }: ChoiceOptions,
+  { bestOf, rewrites, verifier: path, frozenDtype }: ChoiceOptions,
   body: (choice: ReplyChoice | null) => Promise<void>,
 ): Promise<void> {
-  if (count === undefined) return await body(null);
+  if (bestOf === undefined && rewrites === 0) return await body(null);
+  const drawn = { count: bestOf ?? 1, rewrites };
   if (path === undefined) {
     return await body({
-      count,
-      score: (_, replies) =>
-        Promise.resolve(replies.map(({ logProbs }) => mean(Array.from(logProbs)))),
+      ...drawn,
+      judge: (_, replies) =>
+        Promise.resolve(replies.map(({ logProbs }) => ({
+          score: mean(Array.from(logProbs)),
+          rightTokens: null,
+        }))),
     });
   }
   const prompting = promptingOf(path);
@@ -47,12 +54,19 @@ export async function withChoice(
     const asked = { ...prompting, model: path };
     const { prompt, turnEnd } = promptOf(asked, template, loaded.tokenizer);
     await body({
-      count,
-      score: (question, replies) =>
-        judgeAnswers(loaded, question, replies.map(({ text }) => text), {
+      ...drawn,
+      judge: async (question, replies) => {
+        const judged = await judgeAnswers(loaded, question, replies.map(({ text }) => text), {
           ...{ critiques: 1, critiqueLength: prompting.max_response_length, temperature: 0 },
           ...{ template: prompt, turnEnd, seed: 0 },
-        }),
+        });
+        return judged.map(({ quality, flagged }, i) => {
+          const { text, tokenTexts } = replies[i];
+          const { steps } = parseSolution(text);
+          const rightTokens = flagged === null ? null : tokensBefore(tokenTexts, steps, flagged);
+          return { score: quality, rightTokens };
+        });
+      },
     });
   } finally {
     loaded.model.release();

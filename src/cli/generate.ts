@@ -191,9 +191,10 @@ async function judge(question: string, answers: readonly Answer[], options: Gene
   };
   const template = verifierTemplate(asking.prompt_template);
   let scores: number[] = [];
-  const scored = (loaded: LoadedModel, changed: AskedToJudge) => {
+  const scored = async (loaded: LoadedModel, changed: AskedToJudge) => {
     const { prompt, turnEnd } = promptOf(asking, template, loaded.tokenizer);
-    return judgeAnswers(loaded, question, texts, { ...changed, template: prompt, turnEnd });
+    const choice = { ...changed, template: prompt, turnEnd };
+    return (await judgeAnswers(loaded, question, texts, choice)).map(({ quality }) => quality);
   };
   await withModel(asked, scored, [shorterCritiques], async (loaded) => {
     scores = await scored(loaded, asked);

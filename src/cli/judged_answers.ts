@@ -7,7 +7,9 @@ import type { LoadedModel } from "../model/weights/model_folder.ts";
 import { streams } from "../random/philox.ts";
 import { qualityOf } from "../rl/measures/verdict_probability.ts";
 import type { VerifierTemplate } from "../rl/prompt_template.ts";
+import { firstFlaggedStep } from "../rl/rewriting.ts";
 import { sampledVerdict, verdictNeighbours } from "../rl/solution_quality.ts";
+import { parseCritique } from "../rl/text/parse_critique.ts";
 import { parseSolution } from "../rl/text/parse_solution.ts";
 import { verifierPrompt } from "../rl/verifier_prompt.ts";
 
@@ -25,8 +27,16 @@ export interface JudgingChoice {
   readonly seed: number;
 }
 
+/** What a verifier thinks of an answer. */
+export interface JudgedAnswer {
+  /** Mean P(CORRECT) over the critiques, see `verdictProbability`. */
+  readonly quality: number;
+  /** Place of the first step that most critiques call INCORRECT, see `firstFlaggedStep`; null where none is. */
+  readonly flagged: number | null;
+}
+
 /**
- * Mean P(CORRECT) over the critiques of each answer, see `verdictProbability`.
+ * What the verifier thinks of each answer.
  *
  * @throws UserError when the question leaves the verifier no room for a critique
  */
@@ -35,12 +45,13 @@ export async function judgeAnswers(
   question: string,
   answers: readonly string[],
   choice: JudgingChoice,
-): Promise<number[]> {
+): Promise<JudgedAnswer[]> {
   const { critiques: count, critiqueLength: maximumResponse, temperature, seed, template } = choice;
   const { config } = model;
   const prompted = { tokenizer, template, config, maximumResponse, maximumPrompt: null };
+  const stepCounts = answers.map((solution) => parseSolution(solution).steps.length);
   const requests = answers.map((solution, a) => {
-    const steps = parseSolution(solution).steps.length;
+    const steps = stepCounts[a];
     const { prompt } = verifierPrompt(prompted, { question, solution, steps });
     return { prompt, sequenceIds: Array.from({ length: count }, (_, i) => a * count + i) };
   });
@@ -52,7 +63,15 @@ export async function judgeAnswers(
       ...{ stopTokens: withTurnEnd(stopTokens, choice.turnEnd), maximumResponse },
       likeliest: verdictNeighbours({ config }),
     });
-    return groups.map((group) => qualityOf(group.map((one) => sampledVerdict(tokenizer, one))));
+    return groups.map((group, a) => {
+      const critiques = group.map(({ tokens }) => ({
+        parsed: parseCritique(tokenizer.decode(tokens)),
+      }));
+      return {
+        quality: qualityOf(group.map((one) => sampledVerdict(tokenizer, one))),
+        flagged: firstFlaggedStep(critiques, stepCounts[a]),
+      };
+    });
   } finally {
     sampler.close();
   }

@@ -7,19 +7,31 @@ import { pagesFor } from "./sampling/kv_cache.ts";
 import type { Response, SampledTokens, Sampling } from "./sampling/request.ts";
 import { Sampler } from "./sampling/sampler.ts";
 
-/** Several replies, of which one is said. */
+/** Replies that are judged before one is said. */
 export interface ReplyChoice {
-  /** At least 1. */
+  /** Replies that are drawn each time, at least 1. */
   readonly count: number;
-  /** How good each reply to a message is: the best is said, the first of equals. */
-  score(message: string, replies: readonly CandidateReply[]): Promise<readonly number[]>;
+  /** Times that the best one is begun again, at most, from where it is found wrong. */
+  readonly rewrites: number;
+  /** What is thought of each reply to a message: the best is said, the first of equals. */
+  judge(message: string, replies: readonly CandidateReply[]): Promise<readonly JudgedReply[]>;
 }
 
 /** A reply that may be said. L tokens. */
 export interface CandidateReply {
   readonly text: string;
+  /** [L] text of each token; joined they are `text` */
+  readonly tokenTexts: readonly string[];
   /** [L] */
   readonly logProbs: Float32Array;
+}
+
+/** What is thought of a reply. */
+export interface JudgedReply {
+  /** How good it is. */
+  readonly score: number;
+  /** Its first tokens that are found right, where something after them is found wrong; null where nothing is. */
+  readonly rightTokens: number | null;
 }
 
 /** How replies are drawn. */
@@ -41,6 +53,8 @@ export interface Reply {
   readonly finished: boolean;
   /** How good it was thought to be; null where there was no choice. */
   readonly score: number | null;
+  /** Times that it was begun again. */
+  readonly rewritten: number;
 }
 
 /** Tokens decoded between two pieces of text that are shown. */
@@ -105,7 +119,8 @@ export class Conversation {
 
   /** The end of the longest conversation, as far as the GPU's memory is concerned; for a plan of it. */
   async rehearse(): Promise<void> {
-    await this.#sample(new Uint32Array(this.#context - 1), 1, () => {});
+    const count = this.options.choice?.count ?? 1;
+    await this.#sample(new Uint32Array(this.#context - 1), 1, { count });
   }
 
   /** Returns the GPU memory. */
@@ -125,53 +140,79 @@ export class Conversation {
     onText: (piece: string) => void,
   ): Promise<Reply> {
     const stream = new TextStream(this.loaded.tokenizer);
-    const [response] = await this.#sample(prompt, maximumResponse, ({ tokens }) => {
+    const onTokens = ({ tokens }: SampledTokens) => {
       const text = Array.from(tokens, (token) => stream.append(token)).join("");
       if (text !== "") onText(text);
-    });
+    };
+    const [response] = await this.#sample(prompt, maximumResponse, { count: 1, onTokens });
     const rest = stream.end();
     if (rest !== "") onText(rest);
     return this.#asReply(response, null);
   }
 
-  /** The best of several. */
+  /** The best of several, begun again where it is found wrong. */
   async #chosen(
     message: string,
     prompt: Uint32Array,
     maximumResponse: number,
     choice: ReplyChoice,
   ): Promise<Reply> {
-    const responses = await this.#sample(prompt, maximumResponse, () => {});
-    const candidates = responses.map(({ tokens, logProbs }) => ({
-      text: this.loaded.tokenizer.decode(tokens),
-      logProbs,
-    }));
-    const scores = await choice.score(message, candidates);
+    const responses = await this.#sample(prompt, maximumResponse, { count: choice.count });
+    const judged = await choice.judge(message, responses.map((one) => this.#candidate(one)));
+    const scores = judged.map(({ score }) => score);
     const best = scores.indexOf(Math.max(...scores));
-    return this.#asReply(responses[best], scores[best]);
+    let said = responses[best], { score, rightTokens } = judged[best], rewritten = 0;
+    while (rightTokens !== null && rightTokens < maximumResponse && rewritten < choice.rewrites) {
+      const kept = said.tokens.subarray(0, rightTokens);
+      const [rest] = await this.#sample(
+        Uint32Array.of(...prompt, ...kept),
+        maximumResponse - kept.length,
+        // The draws of another reply.
+        { count: 1, firstId: choice.count + rewritten },
+      );
+      rewritten++;
+      said = {
+        ...rest,
+        tokens: Uint32Array.of(...kept, ...rest.tokens),
+        logProbs: Float32Array.of(...said.logProbs.subarray(0, kept.length), ...rest.logProbs),
+      };
+      [{ score, rightTokens }] = await choice.judge(message, [this.#candidate(said)]);
+    }
+    return this.#asReply(said, score, rewritten);
   }
 
-  #asReply({ tokens, end }: Response, score: number | null): Reply {
+  #candidate({ tokens, logProbs }: Response): CandidateReply {
+    const { tokenizer } = this.loaded;
+    const tokenTexts = tokenizer.decodeEach(tokens);
+    return { text: tokenizer.decode(tokens), tokenTexts, logProbs };
+  }
+
+  #asReply({ tokens, end }: Response, score: number | null, rewritten = 0): Reply {
     const text = this.loaded.tokenizer.decode(tokens);
-    return { text, tokens: tokens.length, finished: end.reason !== "length", score };
+    return { text, tokens: tokens.length, finished: end.reason !== "length", score, rewritten };
   }
 
-  /** As many replies as are wanted. @param onTokens told those of the first as they come */
+  /** Replies to a prompt. @param drawn of which `firstId` tells the draws of the first from those of others */
   async #sample(
     prompt: Uint32Array,
     maximumResponse: number,
-    onTokens: (next: SampledTokens) => void,
+    { count, firstId = 0, onTokens }: {
+      readonly count: number;
+      readonly firstId?: number;
+      /** Told those of the first reply as they come. */
+      readonly onTokens?: (next: SampledTokens) => void;
+    },
   ): Promise<Response[]> {
-    const { sampling, choice } = this.options;
-    const count = choice?.count ?? 1;
+    const { sampling } = this.options;
     const sampler = this.#samplerFor(count * pagesFor(prompt.length + maximumResponse));
     const responses = new Array<Response>(count);
     let left = count;
-    for (let sequenceId = 0; sequenceId < count; sequenceId++) {
+    for (let place = 0; place < count; place++) {
+      const sequenceId = firstId + place;
       const listener = {
-        tokens: sequenceId === 0 ? onTokens : undefined,
+        tokens: place === 0 ? onTokens : undefined,
         end: (ended: Response) => {
-          responses[sequenceId] = ended;
+          responses[place] = ended;
           left--;
         },
       };

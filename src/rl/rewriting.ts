@@ -8,7 +8,7 @@ import { respond } from "./respond.ts";
 import { type Critique, type ProblemSource, readSolution, type Solution } from "./responses.ts";
 import type { WeighedSolution } from "./solution_quality.ts";
 import { generatorFormatScore } from "./text/format_score.ts";
-import { lastTokenOfSpans } from "./text/token_spans.ts";
+import { type CharacterSpan, lastTokenOfSpans } from "./text/token_spans.ts";
 
 /** How solutions are rewritten. */
 export interface RewritingOptions<Problem> {
@@ -51,6 +51,17 @@ export function firstFlaggedStep(
     if (2 * flags > whole.length) return step;
   }
   return null;
+}
+
+/** Tokens of a solution up to the end of the step before `step`. @param tokenTexts joined they are the solution */
+export function tokensBefore(
+  tokenTexts: readonly string[],
+  steps: readonly CharacterSpan[],
+  step: number,
+): number {
+  if (step === 0) return 0;
+  const [last] = lastTokenOfSpans(tokenTexts, [steps[step - 1]]);
+  return last + 1;
 }
 
 /** Tokens that critiques took. */
@@ -116,8 +127,7 @@ function beginAgain<Problem>(
   place: number,
 ): BegunAgain<Problem> | null {
   const { prompt, rollout: { tokens }, tokenTexts, parsed: { steps } } = solution;
-  const [last] = step === 0 ? [-1] : lastTokenOfSpans(tokenTexts, [steps[step - 1]]);
-  const beginning = tokens.slice(0, last + 1);
+  const beginning = tokens.slice(0, tokensBefore(tokenTexts, steps, step));
   const room = maximumResponse - beginning.length;
   if (room <= 0) return null;
   const whole = Uint32Array.of(...prompt, ...beginning);

@@ -40,6 +40,12 @@ Deno.test({
       const elsewhere = join(PROJECT_FOLDER, "weights/last-letter/verifier");
       assert.match(await call(2, "chat", "--verifier", elsewhere), /in the folder of no run/);
       assert.match(await call(2, "chat", "--temperature", "0"), /the same reply 6 times/);
+      assert.match(await call(2, "chat", "--rewrites", "1"), /name its folder with --verifier/);
+      const likeliest = ["--verifier", run.verifier, "--rewrites", "1", "--temperature", "0"];
+      assert.match(await call(2, "chat", ...likeliest), /writes a step again as it was/);
+      // Nothing is flagged by this verifier: it says what it said.
+      const rewritten = await call(0, "chat", "--verifier", run.verifier, "--rewrites", "1");
+      assert.equal(answer(rewritten), answer(await call(0, "chat", "--verifier", run.verifier)));
       const { printed, code } = await runCaptured(COMMANDS, [
         ...["chat", "harbor quiet lemon", "--model", run.generator, "--verifier", run.verifier],
       ]);
