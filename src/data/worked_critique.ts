@@ -29,3 +29,26 @@ export function workedCritique(right: WorkedSolution, given: WorkedSolution): Cr
   });
   return { steps, verdict: given.answer === right.answer };
 }
+
+/** A step that is nothing but a calculation: `12+7=19`. */
+const TERSE = /^\d+(?:\.\d+)?( ?[-+*\/] ?\d+(?:\.\d+)?)+ ?= ?\d+(?:\.\d+)?$/;
+
+/** Whether each step of a solution is one calculation and nothing else, so that steps can be compared one by one. */
+export function isTerse(steps: readonly string[] | null): steps is readonly string[] {
+  return steps !== null && steps.length > 0 && steps.every((step) => TERSE.test(step));
+}
+
+/** Whether each step claims what the right solution's step in its place does. */
+export function labelStepsBeside(right: readonly string[], steps: readonly string[]): boolean[] {
+  return steps.map((step, index) => isRightClaim(step, right.at(index)));
+}
+
+/** What a step of `workedCritique` has worked out by itself, and what the step that it judges claims; see `Task`. */
+export function readWorkedResult(
+  critiqueStep: string,
+  step: string,
+): { own: string; claim: string } | null {
+  const worked = /^([^]*), claimed [^]*\\boxed\{/.exec(critiqueStep)?.at(1);
+  if (worked === undefined) return null;
+  return { own: worked === ABSENT ? ABSENT : claimOf(worked), claim: claimOf(step) };
+}

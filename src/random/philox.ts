@@ -27,6 +27,7 @@ export const streams = {
   continuations: 14,
   verifierPool: 15,
   learnability: 16,
+  ownSolutions: 17,
   bootstrap: 32,
   bankSolutions: 33,
   bankCorruptions: 34,

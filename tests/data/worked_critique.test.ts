@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { corruptWork } from "../../src/data/corrupt_work.ts";
-import { workedCritique } from "../../src/data/worked_critique.ts";
+import {
+  isTerse,
+  labelStepsBeside,
+  readWorkedResult,
+  workedCritique,
+} from "../../src/data/worked_critique.ts";
 import { wordProblems } from "../../src/data/word_problems/grammar.ts";
 import { RandomStream } from "../../src/random/philox.ts";
 
@@ -25,6 +30,32 @@ Deno.test("worked critiques: the right step, the claim, and the judgment that fo
     steps: [{ text: "Together that is 12 + 7 = 19, claimed 19", isCorrect: true }],
     verdict: true,
   });
+});
+
+Deno.test("worked critiques: what one has worked out by itself is read again", () => {
+  const given = { steps: ["12-7=5", "5*3=15", "15+34=49", "so"], answer: "15" };
+  const { steps } = workedCritique(right, given);
+  const read = steps.map(({ text }, i) =>
+    readWorkedResult(`${text} \\boxed{CORRECT}`, given.steps[i])
+  );
+  assert.deepEqual(read, [
+    { own: "19", claim: "5" },
+    { own: "57", claim: "15" },
+    { own: "49", claim: "49" },
+    { own: "-", claim: "so" },
+  ]);
+  assert.equal(readWorkedResult("Step 1: \\boxed{CORRECT}", "12-7=5"), null);
+});
+
+Deno.test("steps of one calculation each are labelled beside the right ones, others not", () => {
+  assert.deepEqual(
+    labelStepsBeside(right.steps, ["7 + 12 = 19", "19+3=22", "57-8=49", "49+0=49"]),
+    [true, false, true, false],
+  );
+  assert.ok(isTerse(["12+7=19", "1.5 * 2 = 3", "2*3*4=24"]));
+  for (const steps of [null, [], ["12+7=19", "So it is 19."], ["12+7"], ["=19"], ["a+7=19"]]) {
+    assert.ok(!isTerse(steps), `${steps}`);
+  }
 });
 
 /** Draws one kind of mistake: of result, operation, operand, skippedStep and answer the n-th. */

@@ -104,6 +104,23 @@ const scheduleSchema = section({
   ),
 });
 
+/** A generator whose own mistakes are judged, besides those that are made up. */
+const ownSolutionsSchema = section({
+  model: text("the path of a model folder or .gguf file").describe(
+    "Generator that solves the problems: a model or an adapter.",
+  ),
+  prompt_template: text("the path of a Jinja text file").default("configs/prompts/generator.txt")
+    .describe("Jinja text of its prompt, in a conversation if `chat` says so."),
+  max_response_length: wholeNumber({ minimum: 1 }).default(192).describe(
+    "Tokens after which its solutions are cut off.",
+  ),
+  problems: wholeNumber({ minimum: 1 }).default(256).describe(
+    "Training problems that it solves: those that come first.",
+  ),
+  samples: wholeNumber({ minimum: 1 }).default(2).describe("Solutions of each."),
+  temperature: realNumber({ above: 0 }).default(1).describe("Of these samples."),
+}).nullable().default(null);
+
 /** Schema of a fine-tuning configuration file. */
 export const sftConfigSchema = section({
   seed: seedSchema,
@@ -180,7 +197,16 @@ export const sftConfigSchema = section({
       "a number off by at most 9; `worked`: the right step and the number that the solution claims, on solutions with " +
       "also a wrong operation, a wrong operand, a step left out, or an answer that does not follow.",
   ),
+  own_solutions: ownSolutionsSchema.describe(
+    "With critiques worked: a generator that solves some of the training problems first; where it has got one wrong, " +
+      "its own wrong solution stands in the place of a made-up mistake.",
+  ),
 }).check(({ value, issues }) => {
+  if (value.own_solutions !== null && value.critiques !== "worked") {
+    const message = "null, because critiques of a generator's own mistakes are worked ones " +
+      "(critiques: worked, of a verifier on files)";
+    issues.push({ code: "custom", path: ["own_solutions"], input: value.own_solutions, message });
+  }
   if (value.critiques === "worked" && (value.data === null || value.policy !== "verifier")) {
     const message = value.data === null
       ? "judgments, because an embedded task's critiques hold work anyway"
@@ -245,3 +271,6 @@ export type JudgmentLabels = SftConfig["judgment_labels"];
 
 /** What a critique of a solution from files says of each step. */
 export type CritiqueForm = SftConfig["critiques"];
+
+/** The generator whose own mistakes are judged. */
+export type OwnSolutionsConfig = NonNullable<SftConfig["own_solutions"]>;

@@ -46,6 +46,10 @@ export async function planSftMemory(
           },
           among: shardSumUses(trainer),
         },
+        ...(run.sampleOwn === null ? [] : [{
+          what: "sampling solutions to judge",
+          run: run.sampleOwn,
+        }]),
         {
           what: "evaluating",
           run: async () => {

@@ -1,10 +1,11 @@
-import { corruptNumbers } from "../../data/corrupt_numbers.ts";
+import { chooseItem } from "../../data/choose.ts";
+import { corruptNumbers, type WorkedSolution } from "../../data/corrupt_numbers.ts";
 import { corruptWork } from "../../data/corrupt_work.ts";
 import { flipJudgments } from "../../data/coin_flips.ts";
 import type { DataRecord } from "../../data/files/record.ts";
 import { renderCritique, renderSolutionLines } from "../../data/solution_text.ts";
 import type { Uniform } from "../../data/task.ts";
-import { workedCritique } from "../../data/worked_critique.ts";
+import { labelStepsBeside, workedCritique } from "../../data/worked_critique.ts";
 import type { CritiqueForm, JudgmentLabels } from "../config/sft_config_schema.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
 
@@ -38,20 +39,30 @@ export interface CritiqueOptions {
   readonly labels: JudgmentLabels;
   /** `worked` writes the right step beside what the solution claims, and makes mistakes of every kind. */
   readonly form: CritiqueForm;
+  /** Wrong solutions of a generator by question, which stand in the place of made-up ones where there are some. */
+  readonly own: ReadonlyMap<string, readonly WorkedSolution[]>;
 }
 
 /**
- * The critique of a solution that is right, or wrong in a number and what follows from it. With the form `judgments` it
+ * The critique of a solution that is right, or wrong in a number and what follows from it, or a generator's own wrong
+ * one. With the form `judgments` it
  * says no more than its judgments.
  */
 export function critiqueWording(
   template: VerifierTemplate,
-  { correctShare, labels, form }: CritiqueOptions,
+  { correctShare, labels, form, own }: CritiqueOptions,
 ): Wording {
   const corrupt = form === "worked" ? corruptWork : corruptNumbers;
+  const wrong = (right: WorkedSolution, question: string, uniform: Uniform) => {
+    const mistakes = own.get(question)?.map(({ steps, answer }) => ({
+      ...{ steps, answer },
+      isRight: labelStepsBeside(right.steps, steps),
+    }));
+    return mistakes ? chooseItem(uniform, mistakes) : corrupt(right, uniform);
+  };
   return ({ question, solutionSteps, answer }, uniform) => {
     const right = { steps: solutionSteps ?? [], answer: answer ?? "" };
-    const mistaken = uniform() < correctShare ? null : corrupt(right, uniform);
+    const mistaken = uniform() < correctShare ? null : wrong(right, question, uniform);
     const given = mistaken ?? right;
     const judged = form === "worked" ? workedCritique(right, given) : {
       steps: given.steps.map((_, index) => ({

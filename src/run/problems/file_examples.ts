@@ -79,6 +79,15 @@ export class FileExamples implements Examples {
     return drawn;
   }
 
+  /** The records that are drawn first, as far as there are so many. */
+  first(count: number): DataRecord[] {
+    const { train } = this.set;
+    return Array.from(
+      { length: Math.min(count, train.length) },
+      (_, place) => train[this.#order.indexAt(place)],
+    );
+  }
+
   heldOut(part: HeldOutPart): SupervisedSample[] {
     const { seed, problems } = this.config.evaluation;
     const held = this.set[part];

@@ -2,12 +2,38 @@ import { loadRecords } from "../../data/files/load_records.ts";
 import { reportText } from "../../data/files/load_report.ts";
 import type { DataRecord } from "../../data/files/record.ts";
 import type { RecordOrder } from "../../data/files/record_order.ts";
+import { isTerse, labelStepsBeside, readWorkedResult } from "../../data/worked_critique.ts";
 import { AnswerJudge } from "../../grading/answer_judge.ts";
 import type { ProblemSource } from "../../rl/responses.ts";
 import { UserError } from "../../base/user_error.ts";
 import { type DataConfig, dataDefaults, type DataEntry } from "../config/data_schema.ts";
 import { dataFiles, loadDataSet, recordOrder } from "./data_set.ts";
 import type { HeldOutChoice, HeldOutPart, Problems, PromptFit, Requires } from "./problems.ts";
+
+/**
+ * Problems from files, as the RL loop uses them. Where the solution of each of them is one calculation a step, steps are
+ * labelled by comparing the k-th with the k-th of the file's solution; for measuring.
+ */
+export function recordSource(
+  judge: AnswerJudge,
+  records: readonly DataRecord[],
+): ProblemSource<DataRecord> {
+  const isLabelled = records.every(({ solutionSteps }) => isTerse(solutionSteps));
+  return {
+    question: ({ question }) => question,
+    referenceAnswer: ({ answer }) => answer ?? "",
+    sourceName: ({ source }) => source,
+    isCorrect: ({ answer: reference, comparison }, answer) =>
+      reference === null ? false : judge.isCorrect({ comparison, answer, reference }),
+    isSameAnswer: ({ comparison }, answer, other) =>
+      judge.isCorrect({ comparison, answer, reference: other }),
+    ...(isLabelled && {
+      labelSteps: ({ solutionSteps }, steps) => labelStepsBeside(solutionSteps ?? [], steps),
+      neededSteps: ({ solutionSteps }) => solutionSteps?.length ?? 0,
+      readOwnResult: readWorkedResult,
+    }),
+  };
+}
 
 /** Problems from files, each drawn once in every pass through them. */
 export class FileProblems implements Problems<DataRecord> {
@@ -93,15 +119,7 @@ export class FileProblems implements Problems<DataRecord> {
     private readonly fits: (record: DataRecord) => boolean,
   ) {
     this.#order = recordOrder(train.length, seed, config.shuffle);
-    this.source = {
-      question: ({ question }) => question,
-      referenceAnswer: ({ answer }) => answer ?? "",
-      sourceName: ({ source }) => source,
-      isCorrect: ({ answer: reference, comparison }, answer) =>
-        reference === null ? false : this.#judge.isCorrect({ comparison, answer, reference }),
-      isSameAnswer: ({ comparison }, answer, other) =>
-        this.#judge.isCorrect({ comparison, answer, reference: other }),
-    };
+    this.source = recordSource(this.#judge, [...train, ...held.test, ...held.validation]);
   }
 
   get epochs(): number {

@@ -14,6 +14,7 @@ import { TaskExamples } from "../problems/task_examples.ts";
 import { TaskProblems } from "../problems/task_problems.ts";
 import { promptOf } from "../tango/policies.ts";
 import { LearnabilityMeasurement } from "./learnability_measurement.ts";
+import { OwnSolutions } from "./own_solutions.ts";
 import { policyInTraining } from "./policy_in_training.ts";
 import { TaskMeasurement } from "./task_measurement.ts";
 
@@ -24,6 +25,8 @@ export interface OpenedExamples {
   readonly measurement: TaskMeasurement | null;
   /** Where `schedule.measure_start` or `measure_end` asks for it. */
   readonly learnability: LearnabilityMeasurement | null;
+  /** Samples the solutions that `own_solutions` asks for, before the first example is drawn; null where it does not. */
+  readonly sampleOwn: (() => Promise<string>) | null;
 }
 
 /**
@@ -53,21 +56,27 @@ export async function openExamples(
   const isAsked = Math.max(config.schedule.measure_start, config.schedule.measure_end) > 0;
   if (data !== null) {
     const { maxPositions } = loaded.model.config;
+    const { gpu } = loaded.model;
+    const own = config.own_solutions &&
+      new OwnSolutions(gpu, config, config.own_solutions, ranks);
     const wording = prompted.policy === "generator"
       ? solutionWording(prompted.template, data.response)
       : critiqueWording(prompted.template, {
         correctShare,
         labels: judgmentLabels,
         form: critiques,
+        own: own?.wrong ?? new Map(),
       });
     const form = { tokenizer, wording, turnEnd, maxPositions };
     const examples = await FileExamples.open({ ...config, data }, form);
-    if (!isAsked) return { examples, measurement: null, learnability: null };
+    const sampleOwn = own && (() => own.sample(examples));
+    if (!isAsked) return { examples, measurement: null, learnability: null, sampleOwn };
     try {
       const fit = fitOf(config, loaded, prompted);
       const requires = { answers: true, validation: false };
       const problems = await FileProblems.open(data, seed, evaluation, fit, requires);
-      return { examples, measurement: null, learnability: learnabilityOn(problems) };
+      const learnability = learnabilityOn(problems);
+      return { examples, measurement: null, learnability, sampleOwn };
     } catch (error) {
       examples[Symbol.dispose]();
       throw error;
@@ -80,7 +89,8 @@ export async function openExamples(
   });
   const policy = policyInTraining(config, measured, ranks);
   const measurement = new TaskMeasurement(config, problems, examples, policy, prompted);
-  return { examples, measurement, learnability: isAsked ? learnabilityOn(problems) : null };
+  const learnability = isAsked ? learnabilityOn(problems) : null;
+  return { examples, measurement, learnability, sampleOwn: null };
 }
 
 /** Questions whose prompt has room, and leaves room for the longest response. */

@@ -57,6 +57,9 @@ export class SftRun implements Course<SftConfig> {
   readonly watched: Partial<Record<PolicyName, WatchedPolicy>>;
   readonly device: RunDevice;
   readonly models: TrainedModels;
+  /** Samples a generator's own solutions to judge; null where none are asked for. */
+  readonly sampleOwn: OpenedExamples["sampleOwn"];
+  #ownReport: string | null = null;
   #step = 0;
   #isReached = false;
   #opened = new DisposableStack();
@@ -91,6 +94,8 @@ export class SftRun implements Course<SftConfig> {
     if (measured.learnability) opened.use(measured.learnability.problems);
     const run = new SftRun(gpu, config, ranks, loaded, measured, reducer);
     opened.defer(() => run.trainer.release());
+    // A plan of the memory rehearses it by itself.
+    if (!gpu.isRehearsal) run.#ownReport = await run.sampleOwn?.() ?? null;
     run.#opened = opened.move();
     return run;
   }
@@ -100,13 +105,14 @@ export class SftRun implements Course<SftConfig> {
     public config: SftConfig,
     readonly ranks: Communicator,
     private readonly loaded: LoadedModel,
-    { examples, measurement, learnability }: OpenedExamples,
+    { examples, measurement, learnability, sampleOwn }: OpenedExamples,
     reducer: Reducer,
   ) {
     const loss = { ...config.loss, share_prompts: false };
     const options = trainerOptions({ ...config, loss });
     this.trainer = new Trainer(loaded.model, options, reducer);
     this.examples = examples;
+    this.sampleOwn = sampleOwn;
     this.measurement = new SftMeasurement(
       config,
       this.trainer,
@@ -141,6 +147,12 @@ export class SftRun implements Course<SftConfig> {
 
   get trained(): readonly PolicyName[] {
     return [this.config.policy];
+  }
+
+  /** About the files' rows, and about a generator's solutions of them; null for an embedded task. */
+  get dataReport(): string | null {
+    const lines = [this.examples.report, this.#ownReport].filter((line) => line !== null);
+    return lines.length === 0 ? null : lines.join("\n");
   }
 
   /** Number of the model's parameters. */

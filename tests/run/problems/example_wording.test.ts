@@ -14,7 +14,7 @@ const record = makeRecord({
   solutionSteps: ["18 + 14 = 32", "32 - 6 = 26"],
 });
 const told = (correctShare: number, labels: "gold" | "coin_flip" = "gold") => ({
-  ...{ correctShare, labels, form: "judgments" as const },
+  ...{ correctShare, labels, form: "judgments" as const, own: new Map() },
 });
 const uniformOf = (seed: number) => {
   const random = new RandomStream(seed, 90);
@@ -117,4 +117,34 @@ Deno.test("worked critiques: refused where they would change nothing", () => {
   assert.throws(() => sftConfigSchema.parse(common), /an embedded task's critiques hold work/);
   const solves = { ...common, policy: "generator", data };
   assert.throws(() => sftConfigSchema.parse(solves), /because the policy is the generator/);
+});
+
+Deno.test("worked critiques: a generator's own wrong solutions stand in the place of made-up ones", () => {
+  const template = { render: ({ solution }: { solution: string | number }) => String(solution) };
+  const own = new Map([[record.question, [
+    { steps: ["18 - 14 = 4", "32 - 6 = 26", "26 + 1 = 27"], answer: "27" },
+    { steps: ["18 + 14 = 32"], answer: "32" },
+  ]]]);
+  const options = { ...told(0.4), form: "worked" as const, own };
+  const counts = new Map<string, number>();
+  for (let seed = 0; seed < 300; seed++) {
+    const { prompt, response } = critiqueWording(template, options)(record, uniformOf(seed));
+    const { steps, answer } = parseSolution(prompt);
+    counts.set(answer ?? "", (counts.get(answer ?? "") ?? 0) + 1);
+    const { stepJudgments, verdict } = parseCritique(response);
+    assert.equal(verdict, answer === "26");
+    if (answer === "27") {
+      assert.deepEqual(stepJudgments, [false, true, false]);
+      assert.ok(response.includes("<step>-, claimed 27 \\boxed{INCORRECT}</step>"), response);
+    } else assert.ok(stepJudgments.length === steps.length && !stepJudgments.includes(false));
+  }
+  // 120 right ones and 90 of each: within five standard deviations.
+  for (const [answer, expected] of [["26", 120], ["27", 90], ["32", 90]] as const) {
+    assert.ok(Math.abs((counts.get(answer) ?? 0) - expected) < 43, JSON.stringify([...counts]));
+  }
+  const other = critiqueWording(template, { ...options, correctShare: 0 })(
+    makeRecord({ ...record, question: "Another?" }),
+    uniformOf(0),
+  );
+  assert.ok(!["27", "32"].includes(parseSolution(other.prompt).answer ?? ""));
 });

@@ -246,3 +246,36 @@ Deno.test("file problems: a question that two benchmarks share is measured in ea
     assert.deepEqual(names(problems.draw(1, 2)).toSorted(), ["q0", "q1"]);
   });
 });
+
+Deno.test("problems from files: steps are labelled where every solution is one calculation a step", async () => {
+  const columns = { question: "question", answer: "answer", solution_steps: "steps" };
+  const row = (question: string, steps: readonly string[]) =>
+    JSON.stringify({ question, answer: steps.at(-1)?.split("=").at(-1)?.trim(), steps });
+  const terse = [row("a", ["3+4=7", "7*2=14"]), row("b", ["5 - 1 = 4"])];
+  for (
+    const [rows, isLabelled] of [[terse, true], [[...terse, row("c", ["So 4."])], false]] as const
+  ) {
+    await withFiles({ "train.jsonl": rows.join("\n") }, async (folder) => {
+      const config = dataSchema.parse({
+        train: [{ path: `${folder}/train.jsonl`, columns }],
+        held_out: [{ path: `${folder}/train.jsonl`, columns }],
+        validation: null,
+      });
+      assert.ok(config);
+      const { train } = config;
+      using problems = await FileProblems.forEvaluation(
+        train,
+        { problems: null, seed: 9 },
+        () => true,
+      );
+      const { source } = problems;
+      assert.equal(source.labelSteps !== undefined, isLabelled);
+      assert.equal(source.readOwnResult !== undefined, isLabelled);
+      if (!isLabelled) return;
+      const a = problems.heldOut("test").find(({ question }) => question === "a");
+      assert.ok(a);
+      assert.deepEqual(source.labelSteps?.(a, ["4+3=7", "7+2=9", "9+5=14"]), [true, false, false]);
+      assert.equal(source.neededSteps?.(a), 2);
+    });
+  }
+});
