@@ -98,7 +98,7 @@ export function typedValue(field: Field, text: string): unknown {
  * @param key with dots
  * @returns undefined when it does not say
  */
-export function settingAt(configuration: Readonly<Record<string, unknown>>, key: string): unknown {
+export function settingAt(configuration: unknown, key: string): unknown {
   let value: unknown = configuration;
   for (const name of key.split(".")) {
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) {
