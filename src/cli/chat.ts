@@ -60,7 +60,7 @@ export function register(program: Command): void {
     )
     .option(
       "--verifier <folder>",
-      "says with --best-of which is best, asked as in the run that it lies in; without one it is the highest log-prob per token",
+      "says with --best-of which is best, with --rewrites what is wrong, asked as in the run that it lies in; without one the best has the highest log-prob per token",
     )
     .option(
       "--rewrites <number>",

@@ -72,7 +72,7 @@ const fineTuning: TrainingCommand<SftConfig, SftRun> = {
   note: (event, { policy }) => describeEvaluation(event, policy),
   session: fineTuneWithReport,
   describe: (run, config) => ({
-    dataReport: run.dataReport,
+    dataReport: run.examples.report,
     words: [
       "supervised fine-tuning",
       problemsName(config),

@@ -3,20 +3,31 @@
  * then the judgment, which follows from the two: `12+7=19, claimed 18 \boxed{INCORRECT}`.
  */
 
-import { NUMBER, type WorkedSolution } from "./corrupt_numbers.ts";
+import type { WorkedSolution } from "./corrupt_numbers.ts";
 import type { CritiqueParts } from "./solution_text.ts";
 
 /** Stands where the right solution has no such step. */
 const ABSENT = "-";
 
+/** A number as a model may write it, with its sign where that is no operation: `-5`, `1,200`, `.5`. */
+const CLAIMED =
+  /(?:(?<=(?:^|[=(:])\s*)-)?(?<![\w.])(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?![\w]|[.,]\d)/g;
+
 /** What a step claims: its last number, or all of it where it has none. */
 function claimOf(step: string): string {
-  return step.match(NUMBER)?.at(-1) ?? step;
+  return step.match(CLAIMED)?.at(-1) ?? step;
 }
 
-/** Whether a step claims what the right step in its place does. */
+/** Whether a step claims what the right step in its place does: `15.0` is `15`. */
 export function isRightClaim(step: string, right: string | undefined): boolean {
-  return right !== undefined && claimOf(step) === claimOf(right);
+  if (right === undefined) return false;
+  const claim = claimOf(step), rightClaim = claimOf(right);
+  return claim === rightClaim || valueOf(claim) === valueOf(rightClaim);
+}
+
+/** NaN, which equals nothing, where it is no number. */
+function valueOf(claim: string): number {
+  return claim === "" ? NaN : Number(claim.replaceAll(",", ""));
 }
 
 /** The critique of a solution beside the right one. */

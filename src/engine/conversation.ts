@@ -11,7 +11,7 @@ import { Sampler } from "./sampling/sampler.ts";
 export interface ReplyChoice {
   /** Replies that are drawn each time, at least 1. */
   readonly count: number;
-  /** Times that the best one is begun again, at most, from where it is found wrong. */
+  /** Times that the best one is begun again, at most, from where it is found wrong; the best version is said. */
   readonly rewrites: number;
   /** What is thought of each reply to a message: the best is said, the first of equals. */
   judge(message: string, replies: readonly CandidateReply[]): Promise<readonly JudgedReply[]>;
@@ -150,7 +150,7 @@ export class Conversation {
     return this.#asReply(response, null);
   }
 
-  /** The best of several, begun again where it is found wrong. */
+  /** The best of several, begun again where it is found wrong; of its versions the best. */
   async #chosen(
     message: string,
     prompt: Uint32Array,
@@ -161,9 +161,10 @@ export class Conversation {
     const judged = await choice.judge(message, responses.map((one) => this.#candidate(one)));
     const scores = judged.map(({ score }) => score);
     const best = scores.indexOf(Math.max(...scores));
-    let said = responses[best], { score, rightTokens } = judged[best], rewritten = 0;
+    let version = responses[best], { score, rightTokens } = judged[best], rewritten = 0;
+    let said = { version, score };
     while (rightTokens !== null && rightTokens < maximumResponse && rewritten < choice.rewrites) {
-      const kept = said.tokens.subarray(0, rightTokens);
+      const kept = version.tokens.subarray(0, rightTokens);
       const [rest] = await this.#sample(
         Uint32Array.of(...prompt, ...kept),
         maximumResponse - kept.length,
@@ -171,14 +172,15 @@ export class Conversation {
         { count: 1, firstId: choice.count + rewritten },
       );
       rewritten++;
-      said = {
+      version = {
         ...rest,
         tokens: Uint32Array.of(...kept, ...rest.tokens),
-        logProbs: Float32Array.of(...said.logProbs.subarray(0, kept.length), ...rest.logProbs),
+        logProbs: Float32Array.of(...version.logProbs.subarray(0, kept.length), ...rest.logProbs),
       };
-      [{ score, rightTokens }] = await choice.judge(message, [this.#candidate(said)]);
+      [{ score, rightTokens }] = await choice.judge(message, [this.#candidate(version)]);
+      if (score >= said.score) said = { version, score };
     }
-    return this.#asReply(said, score, rewritten);
+    return this.#asReply(said.version, said.score, rewritten);
   }
 
   #candidate({ tokens, logProbs }: Response): CandidateReply {

@@ -52,6 +52,23 @@ Deno.test("steps of one calculation each are labelled beside the right ones, oth
     labelStepsBeside(right.steps, ["7 + 12 = 19", "19+3=22", "57-8=49", "49+0=49"]),
     [true, false, true, false],
   );
+  // As a generator may write numbers.
+  const claims: [string, string, boolean][] = [
+    ["12-7=5", "7-12=-5", false],
+    ["12-7=5", "7-12 = -5", false],
+    ["7-12=-5", "7 - 12 = -5", true],
+    ["10*120=1200", "10*120=1,200", true],
+    ["1/2=0.5", "1/2=.5", true],
+    ["5*3=15", "5*3=15.0", true],
+    ["5*3=15", "5*3=15.5", false],
+    ["5*3=15", "5*3", false],
+    ["8-3=5", "8-5", true],
+    ["so", "so", true],
+    ["so", "thus", false],
+  ];
+  for (const [own, step, isRight] of claims) {
+    assert.deepEqual(labelStepsBeside([own], [step]), [isRight], `${own} beside ${step}`);
+  }
   assert.ok(isTerse(["12+7=19", "1.5 * 2 = 3", "2*3*4=24"]));
   for (const steps of [null, [], ["12+7=19", "So it is 19."], ["12+7"], ["=19"], ["a+7=19"]]) {
     assert.ok(!isTerse(steps), `${steps}`);

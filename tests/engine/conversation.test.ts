@@ -60,13 +60,14 @@ for (const engine of testedEngines) {
       const { generator } = chattingRun(folder);
       const loaded = await loadModelFolder(await gpuOf(engine), generator, { trained: false });
       try {
-        const right = { score: 0.1, rightTokens: null }, best = { score: 0.9, rightTokens: 9 };
+        const right = { score: 0.1, rightTokens: null }, best = { score: 0.4, rightTokens: 9 };
         const worse = { score: 0.3, rightTokens: 4 };
+        const better = { score: 0.8, rightTokens: null };
         // Characters are tokens, so that a reply's first characters are its first tokens.
         const { reply, judged } = await say(
           loaded,
           generator,
-          [[right, best], [worse], [right]],
+          [[right, best], [worse], [better]],
           5,
         );
         const [drawn, second, third] = judged;
@@ -77,11 +78,13 @@ for (const engine of testedEngines) {
         assert.notEqual(third[0], second[0]);
         assert.ok(reply.tokens <= LENGTH);
         const { text, score, rewritten } = reply;
-        assert.deepEqual({ text, score, rewritten }, { text: third[0], score: 0.1, rewritten: 2 });
+        assert.deepEqual({ text, score, rewritten }, { text: third[0], score: 0.8, rewritten: 2 });
 
         const once = await say(loaded, generator, [[right, best], [worse]], 1);
         assert.deepEqual(once.judged, judged.slice(0, 2));
-        assert.equal(once.reply.text, second[0]);
+        // What was written again is thought worse than what was there.
+        assert.equal(once.reply.text, drawn[1]);
+        assert.equal(once.reply.rewritten, 1);
         const never = await say(loaded, generator, [[right, best]], 0);
         assert.equal(never.reply.text, drawn[1]);
       } finally {

@@ -96,6 +96,7 @@ function ownResultDiffersShare(verifications: readonly Labelled[]): number | nul
   const wrongSteps = verifications.flatMap(({ goldSteps, ownResultDiffers }) =>
     ownResultDiffers ? goldSteps.flatMap((gold, step) => gold ? [] : [ownResultDiffers[step]]) : []
   );
-  if (wrongSteps.length === 0) return null;
+  // A critique of another form works out nothing.
+  if (wrongSteps.every((differs) => differs === null)) return null;
   return wrongSteps.filter((differs) => differs === true).length / wrongSteps.length;
 }

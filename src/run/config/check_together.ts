@@ -87,8 +87,8 @@ export function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfig
   }
   if (advantage.judgments === "oracle" && value.data !== null) {
     const message =
-      "verifier, permuted, constant or prefix, because the problems of files have no true " +
-      "labels of steps (an embedded task's have, with data: null)";
+      "verifier, permuted, constant or prefix, because steps of problems from files have no true labels " +
+      "to train on (an embedded task's have, with data: null)";
     impossible(["advantage", "judgments"], advantage.judgments, message);
   }
   if (advantage.oracle_accuracy !== 1 && advantage.judgments !== "oracle") {

@@ -110,7 +110,10 @@ const ownSolutionsSchema = section({
     "Generator that solves the problems: a model or an adapter.",
   ),
   prompt_template: text("the path of a Jinja text file").default("configs/prompts/generator.txt")
-    .describe("Jinja text of its prompt, in a conversation if `chat` says so."),
+    .describe("Jinja text of its prompt."),
+  chat: flag().default(false).describe(
+    "Whether it is asked in a conversation, without a system prompt of its own.",
+  ),
   max_response_length: wholeNumber({ minimum: 1 }).default(192).describe(
     "Tokens after which its solutions are cut off.",
   ),
@@ -176,7 +179,7 @@ export const sftConfigSchema = section({
     "Tokens after which a response is cut off when solutions or critiques are sampled to be measured.",
   ),
   decode_slots: wholeNumber({ minimum: 1 }).default(256).describe(
-    "Of these as many are decoded at once.",
+    "Of these, and of `own_solutions`, as many are decoded at once.",
   ),
   prompt_template: text("the path of a Jinja text file, or null").nullable().default(null).describe(
     "Jinja text of the prompt; null: `configs/prompts/generator.txt` or `configs/prompts/verifier.txt`, by `policy`.",
@@ -198,12 +201,12 @@ export const sftConfigSchema = section({
       "also a wrong operation, a wrong operand, a step left out, or an answer that does not follow.",
   ),
   own_solutions: ownSolutionsSchema.describe(
-    "With critiques worked: a generator that solves some of the training problems first; where it has got one wrong, " +
-      "its own wrong solution stands in the place of a made-up mistake.",
+    "With critiques worked: a generator that solves some of the training problems first; its own solutions then stand " +
+      "in the place of the file's and of made-up mistakes.",
   ),
 }).check(({ value, issues }) => {
   if (value.own_solutions !== null && value.critiques !== "worked") {
-    const message = "null, because critiques of a generator's own mistakes are worked ones " +
+    const message = "null, because critiques of a generator's own solutions are worked ones " +
       "(critiques: worked, of a verifier on files)";
     issues.push({ code: "custom", path: ["own_solutions"], input: value.own_solutions, message });
   }

@@ -6,6 +6,7 @@ import { cutByTokens } from "../../engine/training/micro_batches.ts";
 import { type SupervisedSample, updateSupervised } from "../../rl/update/supervised_update.ts";
 import { anyNumbers } from "./any_numbers.ts";
 import { type MemoryPlan, rehearsePhases, residentUses, shardSumUses } from "./memory_plan.ts";
+import type { ModelConfig } from "../../model/decoder/config.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";
 import { SftRun } from "../sft/sft_run.ts";
 import { halve, type Shrink } from "./shrink.ts";
@@ -29,7 +30,7 @@ export async function planSftMemory(
   try {
     const { trainer } = run;
     const { model } = trainer;
-    const some = run.examples.some(examplesLookedAt);
+    const some = [...run.examples.some(examplesLookedAt), ...longestOwn(config, model.config)];
     const most = Math.min(trainer.options.microBatchTokens, model.tokensPerPass);
     return await rehearsePhases(
       rehearsal,
@@ -46,9 +47,9 @@ export async function planSftMemory(
           },
           among: shardSumUses(trainer),
         },
-        ...(run.sampleOwn === null ? [] : [{
+        ...(run.own === null ? [] : [{
           what: "sampling solutions to judge",
-          run: run.sampleOwn,
+          run: () => run.own?.sample() ?? Promise.resolve(),
         }]),
         {
           what: "evaluating",
@@ -63,6 +64,19 @@ export async function planSftMemory(
   } finally {
     run.close();
   }
+}
+
+/** Examples as long as those of a generator's own solutions may be, which are not there yet: a batch of them. */
+function longestOwn(
+  { own_solutions, data, batch_size }: SftConfig,
+  { maxPositions }: ModelConfig,
+): SupervisedSample[] {
+  if (own_solutions === null || data === null) return [];
+  const { maximum_prompt_tokens, maximum_response_tokens } = data;
+  const response = new Uint32Array(Math.min(maximum_response_tokens, maxPositions - 1));
+  const prompt = new Uint32Array(Math.min(maximum_prompt_tokens, maxPositions - response.length));
+  const weights = new Float32Array(response.length).fill(1);
+  return new Array(batch_size).fill({ prompt, response, weights });
 }
 
 /** Examples that stand for all. */
@@ -104,8 +118,8 @@ const microBatch = (least: number): Shrink<SftConfig> =>
 
 /** Where solutions or critiques are sampled at all. */
 const decodeSlots: Shrink<SftConfig> = (config) => {
-  const { measure_start, measure_end } = config.schedule;
-  if (config.data !== null && measure_start + measure_end === 0) return null;
+  const { data, own_solutions, schedule: { measure_start, measure_end } } = config;
+  if (data !== null && measure_start + measure_end === 0 && own_solutions === null) return null;
   return fewerSlots(config);
 };
 

@@ -31,6 +31,14 @@ export function solutionWording(
   });
 }
 
+/** Solutions of a problem by a generator, of the form that it is to have. */
+export interface OwnSolutions {
+  /** Those whose answer and steps are right. */
+  readonly right: readonly WorkedSolution[];
+  /** Those whose answer is wrong. */
+  readonly wrong: readonly WorkedSolution[];
+}
+
 /** How critiques of solutions from files are made. */
 export interface CritiqueOptions {
   /** The share of the solutions that are left right. */
@@ -39,31 +47,30 @@ export interface CritiqueOptions {
   readonly labels: JudgmentLabels;
   /** `worked` writes the right step beside what the solution claims, and makes mistakes of every kind. */
   readonly form: CritiqueForm;
-  /** Wrong solutions of a generator by question, which stand in the place of made-up ones where there are some. */
-  readonly own: ReadonlyMap<string, readonly WorkedSolution[]>;
+  /** A generator's own solutions by question, which stand in the place of the file's and of made-up mistakes. */
+  readonly own: ReadonlyMap<string, OwnSolutions>;
 }
 
 /**
- * The critique of a solution that is right, or wrong in a number and what follows from it, or a generator's own wrong
- * one. With the form `judgments` it
- * says no more than its judgments.
+ * The critique of a solution that is right, or wrong in a number and what follows from it, or of a generator's own. With
+ * the form `judgments` it says no more than its judgments.
  */
 export function critiqueWording(
   template: VerifierTemplate,
   { correctShare, labels, form, own }: CritiqueOptions,
 ): Wording {
   const corrupt = form === "worked" ? corruptWork : corruptNumbers;
-  const wrong = (right: WorkedSolution, question: string, uniform: Uniform) => {
-    const mistakes = own.get(question)?.map(({ steps, answer }) => ({
-      ...{ steps, answer },
-      isRight: labelStepsBeside(right.steps, steps),
-    }));
-    return mistakes ? chooseItem(uniform, mistakes) : corrupt(right, uniform);
+  const mistake = (right: WorkedSolution, own: readonly WorkedSolution[], uniform: Uniform) => {
+    if (own.length === 0) return corrupt(right, uniform);
+    const { steps, answer } = chooseItem(uniform, own);
+    return { steps, answer, isRight: labelStepsBeside(right.steps, steps) };
   };
   return ({ question, solutionSteps, answer }, uniform) => {
     const right = { steps: solutionSteps ?? [], answer: answer ?? "" };
-    const mistaken = uniform() < correctShare ? null : wrong(right, question, uniform);
-    const given = mistaken ?? right;
+    const { right: ownRight = [], wrong: ownWrong = [] } = own.get(question) ?? {};
+    const isLeftRight = uniform() < correctShare;
+    const mistaken = isLeftRight ? null : mistake(right, ownWrong, uniform);
+    const given = mistaken ?? (ownRight.length > 0 ? chooseItem(uniform, ownRight) : right);
     const judged = form === "worked" ? workedCritique(right, given) : {
       steps: given.steps.map((_, index) => ({
         text: `Step ${index + 1}:`,

@@ -14,7 +14,8 @@ import { choosesWeights, type SftConfig } from "../config/sft_config_schema.ts";
 /** How a question and its response become tokens. */
 export interface ExampleForm {
   readonly tokenizer: Tokenizer;
-  readonly wording: Wording;
+  /** The first whose example is no longer than it may be words a record. */
+  readonly wordings: readonly Wording[];
   /** The token that ends a response; null: the tokenizer's end of a sequence. */
   readonly turnEnd: number | null;
   /** Tokens of the longest sequence that the model has positions for. */
@@ -119,15 +120,17 @@ export class FileExamples implements Examples {
    */
   #example(record: DataRecord, seed: number, step: number, place: number): SupervisedSample | null {
     const { maximum_prompt_tokens, maximum_response_tokens } = this.config.data;
-    const { tokenizer, wording, turnEnd: end, maxPositions, judgmentWeight } = this.form;
-    const random = new RandomStream(seed, streams.supervision, step, place);
-    const { prompt, response } = wording(record, () => random.uniform());
-    const example = encodeExample(tokenizer, prompt, response, { end, judgmentWeight });
-    const prompted = example.prompt.length, responded = example.response.length;
-    return prompted <= maximum_prompt_tokens && responded <= maximum_response_tokens &&
-        prompted + responded <= maxPositions
-      ? example
-      : null;
+    const { tokenizer, wordings, turnEnd: end, maxPositions, judgmentWeight } = this.form;
+    for (const wording of wordings) {
+      const random = new RandomStream(seed, streams.supervision, step, place);
+      const { prompt, response } = wording(record, () => random.uniform());
+      const example = encodeExample(tokenizer, prompt, response, { end, judgmentWeight });
+      const prompted = example.prompt.length, responded = example.response.length;
+      const fits = prompted <= maximum_prompt_tokens && responded <= maximum_response_tokens &&
+        prompted + responded <= maxPositions;
+      if (fits) return example;
+    }
+    return null;
   }
 
   #nothingFits(): UserError {

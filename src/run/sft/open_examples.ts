@@ -3,9 +3,17 @@ import type { Communicator } from "../../distributed/communicator.ts";
 import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import { withTurnEnd } from "../../model/tokenizer/stop_tokens.ts";
 import type { LoadedModel } from "../../model/weights/model_folder.ts";
-import { generatorTemplate, verifierTemplate } from "../../rl/prompt_template.ts";
+import {
+  generatorTemplate,
+  type VerifierTemplate,
+  verifierTemplate,
+} from "../../rl/prompt_template.ts";
 import { promptTemplatePath, type SftConfig } from "../config/sft_config_schema.ts";
-import { critiqueWording, solutionWording } from "../problems/example_wording.ts";
+import {
+  type CritiqueOptions,
+  critiqueWording,
+  solutionWording,
+} from "../problems/example_wording.ts";
 import type { Examples, PromptedPolicy } from "../problems/examples.ts";
 import { FileExamples } from "../problems/file_examples.ts";
 import { FileProblems } from "../problems/file_problems.ts";
@@ -14,7 +22,7 @@ import { TaskExamples } from "../problems/task_examples.ts";
 import { TaskProblems } from "../problems/task_problems.ts";
 import { promptOf } from "../tango/policies.ts";
 import { LearnabilityMeasurement } from "./learnability_measurement.ts";
-import { OwnSolutions } from "./own_solutions.ts";
+import { SampledSolutions } from "./own_solutions.ts";
 import { policyInTraining } from "./policy_in_training.ts";
 import { TaskMeasurement } from "./task_measurement.ts";
 
@@ -25,8 +33,8 @@ export interface OpenedExamples {
   readonly measurement: TaskMeasurement | null;
   /** Where `schedule.measure_start` or `measure_end` asks for it. */
   readonly learnability: LearnabilityMeasurement | null;
-  /** Samples the solutions that `own_solutions` asks for, before the first example is drawn; null where it does not. */
-  readonly sampleOwn: (() => Promise<string>) | null;
+  /** Solutions that `own_solutions` asks for, to be sampled before the first example is drawn; null where it does not. */
+  readonly own: SampledSolutions | null;
 }
 
 /**
@@ -58,25 +66,26 @@ export async function openExamples(
     const { maxPositions } = loaded.model.config;
     const { gpu } = loaded.model;
     const own = config.own_solutions &&
-      new OwnSolutions(gpu, config, config.own_solutions, ranks);
-    const wording = prompted.policy === "generator"
-      ? solutionWording(prompted.template, data.response)
-      : critiqueWording(prompted.template, {
-        correctShare,
-        labels: judgmentLabels,
-        form: critiques,
-        own: own?.wrong ?? new Map(),
+      new SampledSolutions(gpu, config, config.own_solutions, ranks, () => examples);
+    const critiquesOf = (template: VerifierTemplate, own: CritiqueOptions["own"]) =>
+      critiqueWording(template, {
+        ...{ correctShare, labels: judgmentLabels, form: critiques, own },
       });
-    const form = { tokenizer, wording, turnEnd, maxPositions };
+    const wordings = prompted.policy === "generator"
+      ? [solutionWording(prompted.template, data.response)]
+      : [
+        ...(own ? [critiquesOf(prompted.template, own.byQuestion)] : []),
+        critiquesOf(prompted.template, new Map()),
+      ];
+    const form = { tokenizer, wordings, turnEnd, maxPositions };
     const examples = await FileExamples.open({ ...config, data }, form);
-    const sampleOwn = own && (() => own.sample(examples));
-    if (!isAsked) return { examples, measurement: null, learnability: null, sampleOwn };
+    if (!isAsked) return { examples, measurement: null, learnability: null, own };
     try {
       const fit = fitOf(config, loaded, prompted);
       const requires = { answers: true, validation: false };
       const problems = await FileProblems.open(data, seed, evaluation, fit, requires);
       const learnability = learnabilityOn(problems);
-      return { examples, measurement: null, learnability, sampleOwn };
+      return { examples, measurement: null, learnability, own };
     } catch (error) {
       examples[Symbol.dispose]();
       throw error;
@@ -90,7 +99,7 @@ export async function openExamples(
   const policy = policyInTraining(config, measured, ranks);
   const measurement = new TaskMeasurement(config, problems, examples, policy, prompted);
   const learnability = isAsked ? learnabilityOn(problems) : null;
-  return { examples, measurement, learnability, sampleOwn: null };
+  return { examples, measurement, learnability, own: null };
 }
 
 /** Questions whose prompt has room, and leaves room for the longest response. */

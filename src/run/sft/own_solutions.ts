@@ -1,5 +1,6 @@
-import type { WorkedSolution } from "../../data/corrupt_numbers.ts";
+import { z } from "zod";
 import type { Communicator } from "../../distributed/communicator.ts";
+import { labelStepsBeside } from "../../data/worked_critique.ts";
 import { AnswerJudge } from "../../grading/answer_judge.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { withTurnEnd } from "../../model/tokenizer/stop_tokens.ts";
@@ -10,52 +11,70 @@ import { solve } from "../../rl/responses.ts";
 import { UserError } from "../../base/user_error.ts";
 import { frozenStorage } from "../config/frozen_storage.ts";
 import type { OwnSolutionsConfig, SftConfig } from "../config/sft_config_schema.ts";
+import type { OwnSolutions } from "../problems/example_wording.ts";
 import type { FileExamples } from "../problems/file_examples.ts";
 import { recordSource } from "../problems/file_problems.ts";
 import { promptOf } from "../tango/policies.ts";
 import { policyInTraining } from "./policy_in_training.ts";
 
-/**
- * Wrong solutions that a generator gives to the problems that a verifier's fine-tuning draws first. They depend on the
- * seed, the problems and the generator alone, so that a run that goes on has the same ones.
- */
-export class OwnSolutions {
-  /** By question. Empty until they are sampled. */
-  readonly wrong = new Map<string, readonly WorkedSolution[]>();
+const solutionsSchema = z.array(z.object({ steps: z.array(z.string()), answer: z.string() }));
 
-  /** @param asked how the generator is asked */
+/** What a checkpoint keeps of them, by question. */
+export const sampledSolutionsSchema = z.array(
+  z.tuple([z.string(), z.object({ right: solutionsSchema, wrong: solutionsSchema })]),
+).nullable().default(null);
+
+/** How many there are. */
+export interface SampledCounts {
+  readonly right: number;
+  readonly wrong: number;
+  /** Those out of format, and right ones whose steps are not the file's: no critique of them could be written. */
+  readonly leftOut: number;
+}
+
+/**
+ * Solutions that a generator gives to the problems that a verifier's fine-tuning draws first. They are sampled once, and
+ * then part of the checkpoint.
+ */
+export class SampledSolutions {
+  /** By question. Empty until they are sampled. */
+  readonly byQuestion = new Map<string, OwnSolutions>();
+  #isThere = false;
+
+  /** @param asked the generator, and how it is asked */
   constructor(
     private readonly gpu: Gpu,
     private readonly config: SftConfig,
     private readonly asked: OwnSolutionsConfig,
     private readonly ranks: Communicator,
+    private readonly examples: () => FileExamples,
   ) {}
+
+  /** False until they are sampled, or taken from a checkpoint. */
+  get isThere(): boolean {
+    return this.#isThere;
+  }
 
   /**
    * Samples them, for which the generator is on the GPU. All ranks call it.
    *
-   * @returns one line about them
-   * @throws UserError when the generator cannot be loaded, or a question leaves no room for a solution
+   * @throws UserError when the generator cannot be loaded, a question leaves no room for a solution, or no solution can
+   *   be read
    */
-  async sample(examples: FileExamples): Promise<string> {
+  async sample(): Promise<SampledCounts> {
     const { gpu, config, asked, ranks } = this;
-    const { model: path, prompt_template, max_response_length, problems: most } = asked;
-    const { samples: count, temperature } = asked;
+    const { model: path, prompt_template, max_response_length, chat, samples, temperature } = asked;
     const template = generatorTemplate(prompt_template);
     const storage = frozenStorage(config.frozen_dtype);
     const loaded = await loadModelFolder(gpu, path, { trained: false, storage });
     const judge = new AnswerJudge();
     try {
-      const { chat, system_prompt } = config;
-      const said = { model: path, chat, system_prompt };
+      const said = { model: path, chat, system_prompt: null };
       const { prompt, turnEnd } = promptOf(said, template, loaded.tokenizer);
-      const stopTokens = withTurnEnd(loaded.stopTokens, turnEnd);
-      const sampled = { ...config, max_response_length };
-      const generator = policyInTraining(sampled, { ...loaded, stopTokens }, ranks)(prompt);
-      const records = examples.first(most);
+      const records = this.examples().first(asked.problems);
+      const positions = loaded.model.config.maxPositions;
       for (const { question } of records) {
         const { length } = loaded.tokenizer.encode(prompt.render({ question }));
-        const positions = loaded.model.config.maxPositions;
         if (length + max_response_length <= positions) continue;
         throw new UserError(
           `own_solutions: the question "${
@@ -64,22 +83,69 @@ export class OwnSolutions {
             `own_solutions.max_response_length, ${max_response_length}: lower it, or data.maximum_question_characters.`,
         );
       }
-      const solutions = await solve(generator, recordSource(judge, records), records, {
-        ...{ count, minimumSteps: 0 },
+      const stopTokens = withTurnEnd(loaded.stopTokens, turnEnd);
+      const generator = policyInTraining(
+        { ...config, max_response_length },
+        { ...loaded, stopTokens },
+        ranks,
+      )(prompt);
+      const source = recordSource(judge, records);
+      const solutions = await solve(generator, source, records, {
+        ...{ count: samples, minimumSteps: 0 },
         sampling: {
           ...{ temperature, topK: 0, topP: 1, minP: 0 },
           ...{ seed: config.seed, stream: streams.ownSolutions, step: 0 },
         },
       });
-      for (const { problem, correct, parsed: { wellFormed, steps, answer } } of solutions) {
-        if (correct || !wellFormed || answer === null) continue;
-        const own = { steps: steps.map(({ text }) => text), answer };
-        this.wrong.set(problem.question, [...this.wrong.get(problem.question) ?? [], own]);
+      const counts = { right: 0, wrong: 0, leftOut: 0 };
+      let readable = 0;
+      for (const { problem, correct, parsed } of solutions) {
+        const { wellFormed, answer } = parsed;
+        const steps = parsed.steps.map(({ text }) => text);
+        if (wellFormed) readable++;
+        const isRight = correct && answer === problem.answer &&
+          labelStepsBeside(problem.solutionSteps ?? [], steps).every((label) => label) &&
+          steps.length === problem.solutionSteps?.length;
+        if (!wellFormed || answer === null || (correct && !isRight)) {
+          counts.leftOut++;
+          continue;
+        }
+        const kind = isRight ? "right" : "wrong";
+        counts[kind]++;
+        const known = this.byQuestion.get(problem.question) ?? { right: [], wrong: [] };
+        const own = { ...known, [kind]: [...known[kind], { steps, answer }] };
+        this.byQuestion.set(problem.question, own);
       }
-      return `${this.wrong.size} of the first ${records.length} problems have a wrong solution of ${path}`;
+      if (readable === 0 && !gpu.isRehearsal) {
+        throw new UserError(
+          `own_solutions: none of ${solutions.length} solutions by ${path} is in the format of solutions; it begins ` +
+            `${
+              JSON.stringify(solutions[0]?.text.slice(0, 60) ?? "")
+            }. Is it a generator, and asked as it was ` +
+            `trained (own_solutions.prompt_template, own_solutions.chat)?`,
+        );
+      }
+      this.#isThere = true;
+      return counts;
     } finally {
       judge.close();
       loaded.model.release();
     }
+  }
+
+  /** What a checkpoint keeps; null where nothing was sampled yet. */
+  state(): z.output<typeof sampledSolutionsSchema> {
+    if (!this.#isThere) return null;
+    return [...this.byQuestion].map(([question, { right, wrong }]) => [question, {
+      right: right.map(({ steps, answer }) => ({ steps: [...steps], answer })),
+      wrong: wrong.map(({ steps, answer }) => ({ steps: [...steps], answer })),
+    }]);
+  }
+
+  /** Takes what a checkpoint has kept. */
+  adopt(state: z.output<typeof sampledSolutionsSchema>): void {
+    if (state === null) return;
+    for (const [question, own] of state) this.byQuestion.set(question, own);
+    this.#isThere = true;
   }
 }

@@ -32,6 +32,7 @@ import { writeModelFolder } from "../store/weights_folder.ts";
 import { learnabilityMetrics } from "../tango/learnability_metrics.ts";
 import { newModel } from "./new_model.ts";
 import { type OpenedExamples, openExamples } from "./open_examples.ts";
+import { type SampledSolutions, sampledSolutionsSchema } from "./own_solutions.ts";
 import { SftMeasurement } from "./sft_measurement.ts";
 
 /** Where the weights of a fine-tuning go. */
@@ -46,6 +47,7 @@ const stateSchema = z.object({
   position: countSchema,
   /** True when the accuracy that ends it was reached. */
   isReached: z.boolean(),
+  own: sampledSolutionsSchema,
 });
 
 /** Supervised fine-tuning of one policy from random or given weights, by one rank or by several together. */
@@ -57,9 +59,8 @@ export class SftRun implements Course<SftConfig> {
   readonly watched: Partial<Record<PolicyName, WatchedPolicy>>;
   readonly device: RunDevice;
   readonly models: TrainedModels;
-  /** Samples a generator's own solutions to judge; null where none are asked for. */
-  readonly sampleOwn: OpenedExamples["sampleOwn"];
-  #ownReport: string | null = null;
+  /** A generator's own solutions to judge; null where none are asked for. */
+  readonly own: SampledSolutions | null;
   #step = 0;
   #isReached = false;
   #opened = new DisposableStack();
@@ -94,8 +95,6 @@ export class SftRun implements Course<SftConfig> {
     if (measured.learnability) opened.use(measured.learnability.problems);
     const run = new SftRun(gpu, config, ranks, loaded, measured, reducer);
     opened.defer(() => run.trainer.release());
-    // A plan of the memory rehearses it by itself.
-    if (!gpu.isRehearsal) run.#ownReport = await run.sampleOwn?.() ?? null;
     run.#opened = opened.move();
     return run;
   }
@@ -105,14 +104,14 @@ export class SftRun implements Course<SftConfig> {
     public config: SftConfig,
     readonly ranks: Communicator,
     private readonly loaded: LoadedModel,
-    { examples, measurement, learnability, sampleOwn }: OpenedExamples,
+    { examples, measurement, learnability, own }: OpenedExamples,
     reducer: Reducer,
   ) {
     const loss = { ...config.loss, share_prompts: false };
     const options = trainerOptions({ ...config, loss });
     this.trainer = new Trainer(loaded.model, options, reducer);
     this.examples = examples;
-    this.sampleOwn = sampleOwn;
+    this.own = own;
     this.measurement = new SftMeasurement(
       config,
       this.trainer,
@@ -149,12 +148,6 @@ export class SftRun implements Course<SftConfig> {
     return [this.config.policy];
   }
 
-  /** About the files' rows, and about a generator's solutions of them; null for an embedded task. */
-  get dataReport(): string | null {
-    const lines = [this.examples.report, this.#ownReport].filter((line) => line !== null);
-    return lines.length === 0 ? null : lines.join("\n");
-  }
-
   /** Number of the model's parameters. */
   get parameterCount(): ParameterCount {
     return this.loaded.model.parameterCount;
@@ -176,6 +169,10 @@ export class SftRun implements Course<SftConfig> {
     const { policy, batch_size } = this.config;
     const step = this.#step + 1;
     const adamw = this.#adamw(step);
+    const { own } = this;
+    const sampled = own === null || own.isThere
+      ? null
+      : await during("rollout", () => own.sample());
     const samples = this.examples.draw(step, batch_size);
     const { loss, gradientNorm, nonFinite, tokens } = await during(
       "update",
@@ -194,6 +191,11 @@ export class SftRun implements Course<SftConfig> {
         "sft/learning_rate": adamw.learningRate,
         "sft/tokens": tokens,
         ...(epochs === null ? {} : { "data/epochs": epochs }),
+        ...(sampled && {
+          "data/own_right_solutions": sampled.right,
+          "data/own_wrong_solutions": sampled.wrong,
+          "data/own_left_out_solutions": sampled.leftOut,
+        }),
       },
       tokens,
       answers: { [policy]: samples[0] },
@@ -237,14 +239,16 @@ export class SftRun implements Course<SftConfig> {
 
   state(): z.output<typeof stateSchema> {
     const { position } = this.examples;
-    return { step: this.#step, position, isReached: this.#isReached };
+    const own = this.own?.state() ?? null;
+    return { step: this.#step, position, isReached: this.#isReached, own };
   }
 
   adopt(checkpoint: StoredCheckpoint): void {
-    const { step, position, isReached } = checkpoint.state(stateSchema);
+    const { step, position, isReached, own } = checkpoint.state(stateSchema);
     this.#step = step;
     this.#isReached = isReached;
     this.examples.position = position;
+    this.own?.adopt(own);
   }
 
   close(): void {

@@ -119,12 +119,15 @@ Deno.test("worked critiques: refused where they would change nothing", () => {
   assert.throws(() => sftConfigSchema.parse(solves), /because the policy is the generator/);
 });
 
-Deno.test("worked critiques: a generator's own wrong solutions stand in the place of made-up ones", () => {
+Deno.test("worked critiques: a generator's own solutions stand in the place of the file's and of made-up ones", () => {
   const template = { render: ({ solution }: { solution: string | number }) => String(solution) };
-  const own = new Map([[record.question, [
-    { steps: ["18 - 14 = 4", "32 - 6 = 26", "26 + 1 = 27"], answer: "27" },
-    { steps: ["18 + 14 = 32"], answer: "32" },
-  ]]]);
+  const own = new Map([[record.question, {
+    right: [{ steps: ["14 + 18 = 32", "32 - 6 = 26"], answer: "26" }],
+    wrong: [
+      { steps: ["18 - 14 = 4", "32 - 6 = 26", "26 + 1 = 27"], answer: "27" },
+      { steps: ["18 + 14 = 32"], answer: "32" },
+    ],
+  }]]);
   const options = { ...told(0.4), form: "worked" as const, own };
   const counts = new Map<string, number>();
   for (let seed = 0; seed < 300; seed++) {
@@ -137,6 +140,7 @@ Deno.test("worked critiques: a generator's own wrong solutions stand in the plac
       assert.deepEqual(stepJudgments, [false, true, false]);
       assert.ok(response.includes("<step>-, claimed 27 \\boxed{INCORRECT}</step>"), response);
     } else assert.ok(stepJudgments.length === steps.length && !stepJudgments.includes(false));
+    if (answer === "26") assert.equal(steps[0].text, "14 + 18 = 32");
   }
   // 120 right ones and 90 of each: within five standard deviations.
   for (const [answer, expected] of [["26", 120], ["27", 90], ["32", 90]] as const) {

@@ -47,8 +47,8 @@ async function withExamples<T>(
     });
     assert.ok(config.data);
     const template = { render: ({ question }: { question: string | number }) => `${question}=` };
-    const wording = solutionWording(template, config.data.response);
-    const form = { tokenizer, wording, turnEnd: null, maxPositions: positions };
+    const wordings = [solutionWording(template, config.data.response)];
+    const form = { tokenizer, wordings, turnEnd: null, maxPositions: positions };
     return body(await FileExamples.open({ ...config, data: config.data }, form));
   });
 }
