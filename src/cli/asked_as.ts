@@ -39,7 +39,7 @@ export function askedAs(
   const asked = run && promptedAs(policy, run);
   if (run !== null && asked === null && template === undefined) {
     throw new UserError(
-      `${model} lies in the folder of a run without a ${policy}, which does not say how one is asked: ` +
+      `${model} comes from a run without a ${policy}, which does not say how one is asked: ` +
         `name another model, or a template with ${option} configs/prompts/${policy}.txt.`,
     );
   }

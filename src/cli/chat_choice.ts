@@ -78,7 +78,7 @@ function promptingOf(verifier: string): PolicyPrompting {
   const prompting = run && promptedAs("verifier", run);
   if (prompting === null) {
     throw new UserError(
-      `--verifier ${verifier} is in the folder of no run that trained a verifier, which would say how it is ` +
+      `--verifier ${verifier} comes from no run and no fine-tuning of a verifier, which would say how it is ` +
         "asked. Name one such as runs/word-problems-001/verifier.",
     );
   }

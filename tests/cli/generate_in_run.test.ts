@@ -67,7 +67,7 @@ Deno.test({
       assert.equal(code, 2);
       assert.match(
         printed,
-        /alone.* lies in the folder of a run without a verifier, .*--verifier-prompt/,
+        /alone.* comes from a run without a verifier, .*--verifier-prompt/,
       );
       await call(generator, ...unasked, "--verifier-prompt", prompt);
 

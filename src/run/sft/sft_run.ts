@@ -22,7 +22,8 @@ import type { JudgmentLabels, SftConfig } from "../config/sft_config_schema.ts";
 import { gradientTrouble, type WatchedPolicy } from "../health/policy_health.ts";
 import type { Course, DoneStep, DueStep, Evaluated } from "../loop/course.ts";
 import type { Examples } from "../problems/examples.ts";
-import { readJudgmentLabels } from "../store/judgment_labels.ts";
+import { fineTuningFile } from "../store/fine_tuning_file.ts";
+import { judgmentLabelsFile, readJudgmentLabels } from "../store/judgment_labels.ts";
 import { METRIC } from "../store/metric_names.ts";
 import { type RunDevice, runDeviceOf } from "../store/run_device.ts";
 import type { RunFolder } from "../store/run_folder.ts";
@@ -230,7 +231,10 @@ export class SftRun implements Course<SftConfig> {
 
   /** Writes a model folder that `transformers` opens, or an adapter's. All ranks call it. */
   async save(folder: string): Promise<void> {
-    await writeModelFolder(folder, onEveryRank(this.ranks, this.loaded), this.#judgmentLabels);
+    await writeModelFolder(folder, onEveryRank(this.ranks, this.loaded), {
+      ...judgmentLabelsFile(this.#judgmentLabels),
+      ...fineTuningFile(this.config),
+    });
   }
 
   modelKey(): string {

@@ -1,4 +1,4 @@
-/** The run that a model's folder lies in, and how it was prompted there. */
+/** The run that a model's folder lies in, or the fine-tuning that made it, and how it was prompted there. */
 
 import { dirname, join } from "node:path";
 import { exists } from "../../base/atomic_file.ts";
@@ -6,6 +6,7 @@ import type { TangoConfig } from "../config/config_schema.ts";
 import { loadSftConfig, loadTangoConfig } from "../config/load_config.ts";
 import type { PolicyName } from "../../rl/policy.ts";
 import { promptTemplatePath, type SftConfig } from "../config/sft_config_schema.ts";
+import { fineTuningOf } from "./fine_tuning_file.ts";
 import { RunFolder } from "./run_folder.ts";
 
 /** The configuration of the run that a model lies in. */
@@ -24,7 +25,7 @@ export interface PolicyPrompting {
 }
 
 /**
- * The run in whose folder, or in whose best/, a model lies; null for none.
+ * The run in whose folder, or in whose best/, a model lies, else the fine-tuning that its folder tells of; null for none.
  *
  * @throws UserError when that run's configuration is not one
  */
@@ -36,7 +37,8 @@ export function runOfModel(model: string): ModelRun | null {
     if (/^generator:/m.test(text)) return { kind: "train", file, config: loadTangoConfig(file) };
     if (/^policy:/m.test(text)) return { kind: "sft", config: loadSftConfig(file) };
   }
-  return null;
+  const file = fineTuningOf(model);
+  return file === null ? null : { kind: "sft", config: loadSftConfig(file) };
 }
 
 /** How a policy was prompted in a run; null where the run has no such policy. */

@@ -7,8 +7,6 @@ import {
   writeFolderAtomically,
   writePiecesDurably,
 } from "../../base/atomic_file.ts";
-import type { JudgmentLabels } from "../config/sft_config_schema.ts";
-import { judgmentLabelsFile } from "./judgment_labels.ts";
 import { CONTINUE } from "./run_folder.ts";
 import { sharedFiles, writtenByFirst } from "./shared_files.ts";
 
@@ -16,16 +14,16 @@ import { sharedFiles, writtenByFirst } from "./shared_files.ts";
  * Writes a model with its tokenizer to a folder that `transformers` opens; replaces what is there. All ranks
  * call it.
  *
- * @param labels of a verifier: where the judgments came from that it has imitated, if that is known
+ * @param others texts of further files, which say where the model comes from
  * @throws UserError when the disk does not take it; what was there before then stays
  */
 export async function writeModelFolder(
   folder: string,
   model: Placed<LoadedModel>,
-  labels: JudgmentLabels | null = null,
+  others: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   const files = await sharedFiles(model, modelFiles);
-  const all = { ...files, ...judgmentLabelsFile(labels) };
+  const all = { ...files, ...others };
   await writtenByFirst(model.all, [files], () => writeFiles(folder, all, CONTINUE));
 }
 

@@ -14,7 +14,7 @@ import type { WatchedPolicy } from "../health/policy_health.ts";
 import type { Course, DoneStep, DueStep, Evaluated } from "../loop/course.ts";
 import { openProblems, requirementsOf } from "../problems/open_problems.ts";
 import type { Problems } from "../problems/problems.ts";
-import { readJudgmentLabels } from "../store/judgment_labels.ts";
+import { judgmentLabelsFile, readJudgmentLabels } from "../store/judgment_labels.ts";
 import { METRIC } from "../store/metric_names.ts";
 import type { Metrics } from "../store/metrics_log.ts";
 import { type RunDevice, runDeviceOf } from "../store/run_device.ts";
@@ -171,7 +171,7 @@ export class TangoRun implements Course<TangoConfig> {
       if (policy === null) continue;
       const { tokenizer, stopTokens } = policy;
       const loaded = madeOf(policy.engine, ({ model }) => ({ model, tokenizer, stopTokens }));
-      await writeModelFolder(folder[which](name), loaded, labels[name]);
+      await writeModelFolder(folder[which](name), loaded, judgmentLabelsFile(labels[name]));
     }
   }
 
