@@ -197,7 +197,7 @@ export function critiqueMetrics<Problem>(
 }
 
 /** See `Verification`. */
-function ownResultDiffers<Problem>(
+export function ownResultDiffers<Problem>(
   source: ProblemSource<Problem>,
   { parsed: { steps } }: Solution<Problem>,
   { judgedSteps }: Critique<Problem>["parsed"],

@@ -18,6 +18,7 @@ export interface BankMeasures {
   readonly step_auroc_in_wrong?: number;
   readonly first_error_accuracy?: number;
   readonly verdict_is_conjunction?: number;
+  readonly own_result_differs?: number;
   readonly verdict_unparsed: number;
   readonly steps_equal: number;
   /** Share of the solutions of which the prompt had room for the beginning only. */
@@ -33,6 +34,7 @@ export const MEASURES = [
   "step_auroc_in_wrong",
   "first_error_accuracy",
   "verdict_is_conjunction",
+  "own_result_differs",
   "verdict_unparsed",
   "steps_equal",
   "cut",
@@ -97,10 +99,12 @@ export function measureJudged(judged: readonly Judged[], cut: number): BankMeasu
   }));
   const metrics = verifierMetrics(judged.flatMap(({ solution, critiques }) => {
     const stepCount = parseSolution(solution.solution).steps.length;
-    return critiques.map(({ verdict, steps }): Verification => ({
+    return critiques.map(({ verdict, steps, doubts, own_differs }): Verification => ({
       verdict,
       solutionIsCorrect: solution.correct,
       stepJudgments: steps,
+      stepDoubts: doubts,
+      ownResultDiffers: own_differs,
       stepCount,
       goldSteps: solution.steps ?? undefined,
       solution,
@@ -119,6 +123,7 @@ export function measureJudged(judged: readonly Judged[], cut: number): BankMeasu
     ...known("step_auroc_in_wrong", metrics.stepAurocInWrong),
     ...known("first_error_accuracy", metrics.firstErrorAccuracy),
     ...known("verdict_is_conjunction", metrics.verdictIsConjunctionShare),
+    ...known("own_result_differs", metrics.ownResultDiffersShare),
     verdict_unparsed: metrics.unparsedShare,
     steps_equal: metrics.equalStepsShare,
     cut: cut / judged.length,

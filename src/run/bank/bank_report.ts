@@ -34,6 +34,7 @@ const HEADS: Readonly<Record<typeof MEASURES[number], string>> = {
   step_auroc_in_wrong: "step AUROC in wrong",
   first_error_accuracy: "first error",
   verdict_is_conjunction: "consistent",
+  own_result_differs: "own result differs",
   verdict_unparsed: "unreadable",
   steps_equal: "judges each step",
   cut: "cut",

@@ -1,6 +1,10 @@
 /** A verifier's critiques of the solutions of a bank. */
 
+import { findTask, taskNames } from "../../data/tasks.ts";
+import { readWorkedResult } from "../../data/worked_critique.ts";
 import { streams } from "../../random/philox.ts";
+import { ownResultDiffers } from "../../rl/evaluation.ts";
+import { stepDoubts } from "../../rl/measures/step_doubts.ts";
 import type { Policy } from "../../rl/policy.ts";
 import type { VerifierTemplate } from "../../rl/prompt_template.ts";
 import { type Critique, type ProblemSource, verify } from "../../rl/responses.ts";
@@ -13,14 +17,19 @@ import type { Bank, BankSolution } from "./bank_file.ts";
 import type { BankCritique, JudgedSource, JudgmentSettings } from "./judgments_file.ts";
 import { plainSampling } from "./make_bank.ts";
 
-/** A bank's problems as a verifier is asked about them. */
-export const bankSource: ProblemSource<BankSolution> = {
-  question: ({ problem }) => problem,
-  referenceAnswer: ({ reference }) => reference,
-  sourceName: ({ source }) => source,
-  isCorrect: ({ correct }) => correct,
-  isSameAnswer: (_, answer, other) => answer.trim() === other.trim(),
-};
+/** A bank's problems as a verifier is asked about them. @param task that they are of, or name of a data set */
+export function bankSource(task: string): ProblemSource<BankSolution> {
+  return {
+    question: ({ problem }) => problem,
+    referenceAnswer: ({ reference }) => reference,
+    sourceName: ({ source }) => source,
+    isCorrect: ({ correct }) => correct,
+    isSameAnswer: (_, answer, other) => answer.trim() === other.trim(),
+    readOwnResult: taskNames.includes(task)
+      ? (critiqueStep, step) => findTask(task).readOwnResult?.(critiqueStep, step) ?? null
+      : readWorkedResult,
+  };
+}
 
 /** @throws UserError when the configuration has no verifier */
 export function judgmentSettings(
@@ -44,7 +53,7 @@ export function judgmentSettings(
  */
 export async function judgeSource(
   verifier: Policy<VerifierTemplate>,
-  { solutions, bySource }: Bank,
+  { task, solutions, bySource }: Bank,
   source: string,
   { samples, seed }: JudgmentSettings,
 ): Promise<Pick<JudgedSource, "critiques" | "cut">> {
@@ -58,20 +67,28 @@ export async function judgeSource(
     ...plainSampling(seed, streams.bankCritiques, place),
     likeliest: verdictNeighbours(verifier),
   };
-  const critiques = await verify(verifier, bankSource, written, samples, sampling);
+  const problems = bankSource(task);
+  const critiques = await verify(verifier, problems, written, samples, sampling);
   const ofSolution = written.map((_, s) => critiques.slice(s * samples, (s + 1) * samples));
   return {
-    critiques: ofSolution.map((own) => own.map((critique) => read(verifier, critique))),
+    critiques: ofSolution.map((own) => own.map((critique) => read(verifier, problems, critique))),
     cut: ofSolution.filter((own) => own.some(({ isCut }) => isCut)).length,
   };
 }
 
 function read(
   { tokenizer }: Policy<VerifierTemplate>,
-  { rollout, parsed: { verdict, stepJudgments } }: Critique<BankSolution>,
+  source: ProblemSource<BankSolution>,
+  { rollout, parsed, solution }: Critique<BankSolution>,
 ): BankCritique {
+  const { verdict, stepJudgments: steps } = parsed;
   const probability = verdict === null
     ? null
     : verdictProbability(sampledVerdict(tokenizer, rollout));
-  return { verdict, probability, steps: stepJudgments };
+  const { tokens, logProbs } = rollout;
+  const doubts = stepDoubts({ tokenTexts: tokenizer.decodeEach(tokens), logProbs, ...parsed });
+  return {
+    ...{ verdict, probability, steps, doubts },
+    own_differs: ownResultDiffers(source, solution, parsed),
+  };
 }

@@ -13,6 +13,10 @@ const critiqueSchema = z.object({
   probability: z.number().min(0).max(1).nullable(),
   /** Judgments of the steps as parsed. */
   steps: z.array(z.boolean()),
+  /** P(INCORRECT) of each of them; absent in lines of earlier versions. */
+  doubts: z.array(z.number().min(0).max(1)).optional(),
+  /** Whether its own result differs from what each step claims, where it works one out; likewise. */
+  own_differs: z.array(z.boolean().nullable()).optional(),
 });
 
 /** A critique, without its text. */

@@ -69,6 +69,21 @@ Deno.test("bank: each measure is the one worked out by hand", () => {
   });
 });
 
+Deno.test("bank: a critique's own results, and how sure it is of a step, count where they are known", () => {
+  const wrong = () => solution(false, [true, false]);
+  const sure = (doubts: number[], own_differs: (boolean | null)[]): BankCritique => ({
+    ...says(false, 0.2, [true, true]),
+    ...{ doubts, own_differs },
+  });
+  const { step_auroc_in_wrong, own_result_differs } = measureJudged([
+    { solution: wrong(), critiques: [sure([0.1, 0.4], [false, true])] },
+    { solution: wrong(), critiques: [sure([0.3, 0.2], [true, false])] },
+  ], 0);
+  // Wrong steps 0.4 and 0.2, right ones 0.1 and 0.3: three of four pairs.
+  assert.equal(step_auroc_in_wrong, 3 / 4);
+  assert.equal(own_result_differs, 1 / 2);
+});
+
 function bankOf(solutions: readonly BankSolution[]): Bank {
   return {
     path: "bank.jsonl",
