@@ -72,7 +72,7 @@ const fineTuning: TrainingCommand<SftConfig, SftRun> = {
   note: (event, { policy }) => describeEvaluation(event, policy),
   session: fineTuneWithReport,
   describe: (run, config) => ({
-    dataReport: run.examples.report,
+    dataReport: dataReport(run, config),
     words: [
       "supervised fine-tuning",
       problemsName(config),
@@ -85,6 +85,16 @@ const fineTuning: TrainingCommand<SftConfig, SftRun> = {
     ...(reachedEnd ? [`weights: ${sftWeights(folder, config)}, report: ${folder.report}`] : []),
   ],
 };
+
+/** About the files' rows, and about what comes before the first update. */
+function dataReport({ own, examples: { report } }: SftRun, config: SftConfig): string | null {
+  const { own_solutions: asked } = config;
+  if (report === null || asked === null || own === null || own.isThere) return report;
+  const { problems, samples, model } = asked;
+  return `${report}\nBefore the first update ${model} solves ${problems} problems ${
+    samples === 1 ? "once" : `${samples} times`
+  }: its solutions are judged too.`;
+}
 
 function lastEvaluation(folder: RunFolder, { policy }: SftConfig): string[] {
   const last = readJsonLines<MetricsLine>(folder.metrics)
