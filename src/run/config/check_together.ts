@@ -44,6 +44,13 @@ export function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfig
       `at least 2, because advantage.estimator ${advantage.estimator} compares the responses of a group`,
     );
   }
+  if (advantage.estimator !== "reinforce++" && rollout.critiques === 1) {
+    impossible(
+      ["rollout", "critiques"],
+      rollout.critiques,
+      `at least 2, because advantage.estimator ${advantage.estimator} compares the critiques of a solution`,
+    );
+  }
   const { alpha } = advantage;
   const alphaFalls = alpha.initial > 0 && !["none", "earned"].includes(alpha.schedule);
   if (alphaFalls && alpha.minimum > alpha.initial) {

@@ -31,7 +31,11 @@ export interface Placement {
 export interface PlacedConfig {
   readonly placement: z.output<typeof placementSchema>;
   readonly reduction: { readonly shards: number };
-  readonly rollout: { readonly batch_size: number; readonly group_size: number };
+  readonly rollout: {
+    readonly batch_size: number;
+    readonly group_size: number;
+    readonly critiques: number | null;
+  };
   readonly loss: { readonly mini_batches: number; readonly share_prompts: boolean };
   readonly generator: { readonly trained: boolean };
   readonly verifier: { readonly trained: boolean } | null;
@@ -59,7 +63,8 @@ export function placementOf(config: PlacedConfig, size: number): Placement {
  * @throws UserError as `placementOf` does
  */
 export function withShards<Config extends PlacedConfig>(config: Config, size: number): Config {
-  const { rollout: { batch_size, group_size }, loss, generator: solver, verifier: judge } = config;
+  const { rollout, loss, generator: solver, verifier: judge } = config;
+  const { batch_size, group_size, critiques } = rollout;
   const { generator, verifier } = place(config, size);
   const problems = Math.max(1, Math.floor(batch_size / loss.mini_batches));
   // Solutions to a problem stay together where they share its prompt, critiques where they share a solution.
@@ -68,7 +73,9 @@ export function withShards<Config extends PlacedConfig>(config: Config, size: nu
     const groups = loss.share_prompts ? problems : solutions;
     requireWork(config, "the generator", generator.length, groups);
   }
-  if (judge?.trained) requireWork(config, "the verifier", verifier.length, solutions);
+  if (judge?.trained) {
+    requireWork(config, "the verifier", verifier.length, problems * (critiques ?? group_size));
+  }
   const training = [...(solver.trained ? [generator] : []), ...(judge?.trained ? [verifier] : [])];
   return inShards(config, Math.max(...training.map(({ length }) => length)));
 }

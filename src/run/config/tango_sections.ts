@@ -79,6 +79,9 @@ export const rolloutSchema = section({
   verifications_per_solution: wholeNumber({ minimum: 1 }).default(1).describe(
     "Critiques of each solution in a generator step (m); their rewards are averaged.",
   ),
+  critiques: wholeNumber({ minimum: 1 }).nullable().default(null).describe(
+    "Critiques of each solution in a verifier step, which are compared with each other; null: `group_size`, as published.",
+  ),
   candidates: wholeNumber({ minimum: 1 }).default(1).describe(
     "Solutions of each problem that a verifier step samples. Of more than 1 it judges a right and a wrong one of each problem that has both, as far as `batch_size` goes, and one of others.",
   ),

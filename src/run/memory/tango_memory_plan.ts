@@ -50,7 +50,10 @@ export async function planTangoMemory(
     ]);
     const { rollout, evaluation } = config;
     const { batch_size, group_size, candidates, verifications_per_solution } = rollout;
-    const trained = { prompts: batch_size, responses: group_size };
+    const trained = (name: PolicyName) => ({
+      prompts: batch_size,
+      responses: groupSizeOf(config, name),
+    });
     const chosenFrom = config.verifier?.trained && candidates > 1
       ? [{ prompts: batch_size, responses: candidates }]
       : [];
@@ -74,7 +77,7 @@ export async function planTangoMemory(
           "sampling solutions",
           () =>
             rehearseSampling(config, generator, toSolve, [
-              trained,
+              trained("generator"),
               ...chosenFrom,
               evaluated,
               ...atStart,
@@ -85,7 +88,8 @@ export async function planTangoMemory(
       ...(verifier?.engine.here && toJudge
         ? [phase(
           "sampling critiques",
-          () => rehearseSampling(config, verifier, toJudge, [trained, judged, evaluated]),
+          () =>
+            rehearseSampling(config, verifier, toJudge, [trained("verifier"), judged, evaluated]),
         )]
         : []),
       ...training("generator", config, generator, toSolve),
@@ -139,7 +143,8 @@ async function update(
   const options = lossOptions(config, name, maximumResponse);
   const once = { ...options, miniBatches: 1, epochs: 1 };
   for (const promptTokens of [shortest, longest]) {
-    const pass = fullestPass(config, model, promptTokens, maximumResponse);
+    const size = groupSizeOf(config, name);
+    const pass = fullestPass(config, size, model, promptTokens, maximumResponse);
     // The pass as many times as there are shards, so that each shard makes it.
     const groups = Array.from({ length: config.reduction.shards }, () => pass).flat();
     // Neighbours with the same prompt would share it.
@@ -151,16 +156,26 @@ async function update(
   }
 }
 
+/** Responses of a policy that are compared with each other. */
+function groupSizeOf(
+  { rollout: { group_size, critiques } }: TangoConfig,
+  name: PolicyName,
+): number {
+  return name === "verifier" ? critiques ?? group_size : group_size;
+}
+
+/** @param groupSize responses to each prompt */
 function fullestPass(
   { rollout, loss }: TangoConfig,
+  groupSize: number,
   model: Model,
   promptTokens: number,
   maximumResponse: number,
 ): Omit<PolicySample, "prompt">[][] {
   const budget = Math.min(loss.micro_batch_tokens, model.tokensPerPass);
-  const responses = Math.ceil(rollout.batch_size / loss.mini_batches) * rollout.group_size;
+  const responses = Math.ceil(rollout.batch_size / loss.mini_batches) * groupSize;
   // Responses that stay together: those to a prompt, or each by itself.
-  const size = loss.share_prompts ? rollout.group_size : 1;
+  const size = loss.share_prompts ? groupSize : 1;
   const promptCopies = size === 1 ? promptTokens : promptTokens - 1 + size;
   const groups: Omit<PolicySample, "prompt">[][] = [];
   let used = 0;

@@ -264,7 +264,12 @@ export function verifierStepCost(
   const { config: { rollout, rewards }, generator, verifier } = run;
   if (verifier === null) throw new Error("a verifier step without a verifier");
   const solutions = solutionsOf(run, rollout.batch_size, 1);
-  const critiques = critiquesOf(run, solutions, rollout.group_size, ranks.verifier);
+  const critiques = critiquesOf(
+    run,
+    solutions,
+    rollout.critiques ?? rollout.group_size,
+    ranks.verifier,
+  );
   const sampled = solutionsOf(run, rollout.batch_size, rollout.candidates);
   return {
     rollout: shareSampling(gpu, run, generator, sampled, ranks.generator, ranks.all),

@@ -222,6 +222,9 @@ function whatRan(
       ? []
       : [["the verifier had imitated", WARM_START[judgmentLabelsOf(config)]] as [string, string]]),
     ["batch", `${rollout.batch_size} problems × ${rollout.group_size} responses`],
+    ...(verifier === null || rollout.critiques === null
+      ? []
+      : [["critiques", `${rollout.critiques} of each solution`] as [string, string]]),
     [
       "schedule",
       `${schedule.generator_warmup_steps} generator and ${schedule.verifier_warmup_steps} verifier ` +

@@ -149,7 +149,7 @@ export async function trainVerifier(
     rollout.batchSize,
     new RandomStream(config.seed, streams.verifierPool, step.globalStep),
   );
-  const { batchSize } = rollout;
+  const { batchSize, candidates, critiques, groupSize } = rollout;
   const { minimumSteps } = rewards;
   const earlier = restored(generator, problems, chosen, { batchSize, minimumSteps });
   const fresh = batchSize - earlier.length;
@@ -160,7 +160,7 @@ export async function trainVerifier(
     fresh === 0 ? [] : problems.draw(step.globalStep, fresh),
     judging.classCounts,
     {
-      rollout,
+      rollout: { groupSize: critiques ?? groupSize, candidates },
       rewards,
       advantage,
       classReweighting,
