@@ -198,7 +198,7 @@ const refused: [string, string, ConfigOverrides, string][] = [
     MINIMAL + "data: {train: [{path: problems.jsonl}]}\nadvantage: {judgments: oracle}\n",
     {},
     'FILE:6: advantage.judgments is "oracle"; expected verifier, permuted, constant or prefix, because the ' +
-    "problems of files have no true labels of steps (an embedded task's have, with data: null).",
+    "problems from files have no true labels to train on (an embedded task's have, with data: null).",
   ],
   [
     "an oracle's accuracy without the oracle",
