@@ -197,7 +197,7 @@ const refused: [string, string, ConfigOverrides, string][] = [
     "oracle judgments about problems of files",
     MINIMAL + "data: {train: [{path: problems.jsonl}]}\nadvantage: {judgments: oracle}\n",
     {},
-    'FILE:6: advantage.judgments is "oracle"; expected verifier, permuted, constant or prefix, because the ' +
+    'FILE:6: advantage.judgments is "oracle"; expected verifier, permuted, constant or prefix, because steps of ' +
     "problems from files have no true labels to train on (an embedded task's have, with data: null).",
   ],
   [
