@@ -2,194 +2,23 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { lastLetterTask } from "../../../src/data/last_letter.ts";
-import type { Gpu } from "../../../src/gpu/gpu.ts";
 import { parseCritique } from "../../../src/rl/text/parse_critique.ts";
-import { tangoConfigSchema } from "../../../src/run/config/config_schema.ts";
 import { readJsonLines } from "../../../src/run/store/json_lines_log.ts";
 import type { MetricsLine } from "../../../src/run/store/metrics_log.ts";
 import { RunFolder } from "../../../src/run/store/run_folder.ts";
-import type { Sample } from "../../../src/run/store/samples_log.ts";
 import { gpuOf } from "../../kernels/harness.ts";
-import { loggedRun } from "../logged_run.ts";
-import { tinyPolicies, tinyTask } from "../tiny_policies.ts";
-
-const groupSize = 4;
-
-interface Logged {
-  readonly line: MetricsLine;
-  readonly groups: readonly (readonly Sample[])[];
-}
-
-/** A run's generator steps. Problems of two steps are too hard for the tiny policies. */
-async function run(
-  gpu: Gpu,
-  folder: string,
-  advantage: object,
-  verifier: string | null,
-  {
-    longest = 2,
-    generator = tinyPolicies.generator,
-    shortest = 1,
-    judgingTemperature = null,
-    critiques = 2,
-    groundTruthWeight = 1,
-  }: {
-    longest?: number;
-    generator?: string;
-    shortest?: number;
-    judgingTemperature?: number | null;
-    critiques?: number;
-    groundTruthWeight?: number;
-  } = {},
-): Promise<Logged[]> {
-  const optimizer = { learning_rate: 0.003 };
-  const config = tangoConfigSchema.parse({
-    seed: 2,
-    task: { ...tinyTask, minimum_steps: shortest, maximum_steps: longest },
-    generator: { model: generator, max_response_length: 48, optimizer },
-    verifier: verifier && { model: verifier, max_response_length: 64, optimizer },
-    rewards: { prefix_continuations: 3, ground_truth_weight: groundTruthWeight },
-    rollout: {
-      batch_size: 6,
-      group_size: groupSize,
-      verifications_per_solution: critiques,
-      judging_temperature: judgingTemperature,
-    },
-    advantage: { estimator: "dr_grpo", ...advantage },
-    schedule: {
-      generator_steps: 1,
-      verifier_steps: verifier ? 1 : 0,
-      total_training_steps: verifier ? 5 : 2,
-      test_frequency: 0,
-      save_frequency: 0,
-    },
-    evaluation: { problems: 2 },
-    tuning: "default",
-    samples_per_step: 24,
-  });
-  const lines = await loggedRun(gpu, config, folder);
-  const samples = readJsonLines<Sample>(RunFolder.open(folder).samples);
-  return lines.filter(({ phase }) => phase === "generator").map((line) => {
-    const own = samples.filter(({ step, phase }) => phase === "generator" && step === line.step);
-    assert.equal(own.length, 24);
-    // A problem needs a step for each word, whatever its group does.
-    const more = own.filter(({ problem, steps }) => steps.length > problem.split(" ").length);
-    assert.equal(line["generator/frac_more_steps"], more.length / 24);
-    return {
-      line,
-      groups: [0, 1, 2, 3, 4, 5].map((g) => own.slice(g * groupSize, (g + 1) * groupSize)),
-    };
-  });
-}
-
-/** A generator that solves a part of problems of two steps, which the tiny one never writes. */
-const writesSteps = {
-  generator: fileURLToPath(
-    new URL("../../../weights/last-letter/generator", import.meta.url),
-  ),
-  shortest: 2,
-};
-
-const mean = (values: readonly number[]) =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
-
-/** The mean over critiques that judged all steps; null without such. */
-function critiqued({ steps, critiques }: Sample): number[] | null {
-  const whole = critiques.filter(({ stepJudgments }) => stepJudgments.length === steps.length);
-  if (steps.length > 0 && whole.length === 0) return null;
-  return steps.map((_, k) => mean(whole.map(({ stepJudgments }) => stepJudgments[k] ? 1 : -1)));
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
-}
-
-/** Expects each sample's advantages to be those of own-step credit under Dr. GRPO. */
-function expectOwnStep(
-  group: readonly Sample[],
-  judgments: readonly (readonly number[] | null)[],
-  expected: number,
-  alpha: number,
-): number {
-  const outcome = mean(group.map(({ correct }) => correct ? 1 : 0));
-  const missing = group.map(({ steps }) => Math.max(0, expected - steps.length));
-  const counted = group.map(({ steps, correct }, i) =>
-    judgments[i] ?? (correct ? [] : steps.map(() => -1))
-  );
-  const all = counted.flatMap((own, i) => [...own, ...new Array<number>(missing[i]).fill(-1)]);
-  const centre = all.length === 1 ? 0 : mean(all);
-  let moved = 0;
-  group.forEach(({ steps, correct, stepAdvantages, outcomeAdvantage, tokens }, i) => {
-    const ofOutcome = (1 - alpha) * ((correct ? 1 : 0) - outcome);
-    assert.ok(Math.abs(Number(outcomeAdvantage) - ofOutcome) < 1e-6);
-    steps.forEach((_, k) => {
-      const ofStep = counted[i].length === 0 ? 0 : alpha * (counted[i][k] - centre);
-      assert.ok(
-        Math.abs(Number(stepAdvantages?.[k]) - ofOutcome - ofStep) < 1e-6,
-        `${stepAdvantages} of ${JSON.stringify(counted)}, ${expected} expected`,
-      );
-      if (ofStep !== 0) moved++;
-    });
-    const packed = tokens?.advantages.at(-1);
-    const last = Array.isArray(packed) ? packed[0] : packed;
-    const ofMissing = missing[i] > 0 ? alpha * (-1 - centre) : 0;
-    // Packed numbers have four digits, and the last token may end a step.
-    if (steps.length === 0 || tokens === undefined || missing[i] > 0) {
-      assert.ok(Math.abs(Number(last) - ofOutcome - ofMissing) < 1e-3, `${last}`);
-    }
-  });
-  return moved;
-}
-
-/** Values at the ends of all steps but the last, each of 3 continuations, from logged changes. */
-function innerValues(group: readonly Sample[], { stepRewards = [], correct }: Sample): number[] {
-  let value = mean(group.map((one) => one.correct ? 1 : 0));
-  const values = stepRewards.map((change) => value += change);
-  values.forEach((value, k) => {
-    const expected = k < values.length - 1 ? Math.round(3 * value) / 3 : correct ? 1 : 0;
-    assert.ok(Math.abs(value - expected) < 1e-9, `${values}`);
-  });
-  return values.slice(0, -1);
-}
-
-/** Expects Dr. GRPO's advantages at alpha 1: changes whose group's mean is 0, the answer the last step's. */
-function expectValueCredit(group: readonly Sample[], process: string): number {
-  const before = mean(group.map(({ correct }) => correct ? 1 : 0));
-  let moved = 0;
-  for (const { steps, correct, stepRewards = [], stepAdvantages = [], tokens } of group) {
-    assert.equal(stepRewards.length, steps.length);
-    const toGo = stepRewards.map((_, k) => stepRewards.slice(k).reduce((sum, one) => sum + one, 0));
-    const expected = process === "own-step" ? stepRewards : toGo;
-    stepAdvantages.forEach((advantage, k) =>
-      assert.ok(Math.abs(advantage - expected[k]) < 1e-6, `${stepAdvantages}, not ${expected}`)
-    );
-    const packed = tokens?.advantages.at(-1);
-    const last = Number(Array.isArray(packed) ? packed[0] : packed);
-    const ofAnswer = steps.length === 0 ? (correct ? 1 : 0) - before : expected.at(-1);
-    assert.ok(Math.abs(last - Number(ofAnswer)) < 1e-3, `${last}, not ${ofAnswer}`);
-    if (new Set(stepRewards).size > 1) moved++;
-  }
-  return moved;
-}
-
-/** Balanced accuracy of "all steps CORRECT" about the outcome, from counts that move by a fifth. */
-function movingQuality(steps: readonly Logged[]): number[] {
-  let counts: number[] | null = null;
-  return steps.map(({ groups }) => {
-    const fresh = [0, 0, 0, 0];
-    for (const sample of groups.flat()) {
-      const judgments = critiqued(sample);
-      if (judgments?.length === 0) continue;
-      const passes = judgments !== null && judgments.every((one) => one > 0);
-      fresh[sample.correct ? 0 : 2]++;
-      if (sample.correct ? passes : judgments !== null && !passes) fresh[sample.correct ? 1 : 3]++;
-    }
-    counts = counts === null ? fresh : counts.map((count, i) => 0.8 * count + 0.2 * fresh[i]);
-    return (counts[1] / counts[0] + counts[3] / counts[2]) / 2;
-  });
-}
+import { tinyPolicies } from "../tiny_policies.ts";
+import { creditedRun, writesSteps } from "./credited_run.ts";
+import {
+  critiqued,
+  expectOwnStep,
+  expectValueCredit,
+  innerValues,
+  mean,
+  median,
+  movingQuality,
+} from "./expected_credit.ts";
 
 const numberOf = (line: MetricsLine, name: string) => Number(line[name]);
 
@@ -205,9 +34,15 @@ Deno.test({
       await test.step("own step, earned: alpha goes by the step's own critiques too", async () => {
         const alpha = { initial: 0.5, schedule: "earned" };
         const advantage = { process: "own-step", alpha };
-        const steps = await run(gpu, join(folder, "earned"), advantage, tinyPolicies.verifier, {
-          longest: 1,
-        });
+        const steps = await creditedRun(
+          gpu,
+          join(folder, "earned"),
+          advantage,
+          tinyPolicies.verifier,
+          {
+            longest: 1,
+          },
+        );
         assert.equal(steps.length, 3);
         const qualities = movingQuality(steps);
         let moved = 0;
@@ -228,7 +63,7 @@ Deno.test({
       await test.step("wrong alone: right solutions are not judged, and their steps CORRECT", async () => {
         const alpha = { initial: 0.5, schedule: "none" };
         const judgedBy = (judged: string, judgments: string) =>
-          run(
+          creditedRun(
             gpu,
             join(folder, `${judged}-${judgments}`),
             { process: "own-step", alpha, judged, judgments },
@@ -264,7 +99,7 @@ Deno.test({
       });
       await test.step("judging temperature 0: both critiques of a solution are the likeliest one", async () => {
         const path = join(folder, "likeliest");
-        const steps = await run(gpu, path, {}, tinyPolicies.verifier, {
+        const steps = await creditedRun(gpu, path, {}, tinyPolicies.verifier, {
           longest: 1,
           judgingTemperature: 0,
         });
@@ -277,7 +112,7 @@ Deno.test({
         const advantage = { process: "until-error", alpha: { initial: 0.5, schedule: "none" } };
         const judgedBy = async (critiques: number, groundTruthWeight = 1) => {
           const path = join(folder, `until-error-${critiques}-${groundTruthWeight}`);
-          const steps = await run(gpu, path, advantage, tinyPolicies.verifier, {
+          const steps = await creditedRun(gpu, path, advantage, tinyPolicies.verifier, {
             ...writesSteps,
             critiques,
             groundTruthWeight,
@@ -330,7 +165,7 @@ Deno.test({
           judgments: "oracle",
           alpha: { initial: 0.5, schedule: "none" },
         };
-        const steps = await run(gpu, join(folder, "oracle"), advantage, null);
+        const steps = await creditedRun(gpu, join(folder, "oracle"), advantage, null);
         let moved = 0;
         for (const { line, groups } of steps) {
           assert.equal(line["generator/alpha"], 0.5);
@@ -361,7 +196,12 @@ Deno.test({
           judgments: "permuted",
           alpha: { initial: 0.5, schedule: "none" },
         };
-        const steps = await run(gpu, join(folder, "permuted"), advantage, tinyPolicies.verifier);
+        const steps = await creditedRun(
+          gpu,
+          join(folder, "permuted"),
+          advantage,
+          tinyPolicies.verifier,
+        );
         let elsewhere = 0;
         for (const group of steps.flatMap(({ groups }) => groups)) {
           const own = group.map((sample) => critiqued(sample) ?? []);
@@ -378,7 +218,7 @@ Deno.test({
           const alpha = { initial: 1, schedule: "none" };
           const path = join(folder, `prefix-${process}`);
           const advantage = { process, judgments: "prefix", alpha };
-          const steps = await run(gpu, path, advantage, null, writesSteps);
+          const steps = await creditedRun(gpu, path, advantage, null, writesSteps);
           const timings = readJsonLines<MetricsLine>(RunFolder.open(path).timings);
           assert.ok(timings.every((line) => numberOf(line, "perf/continuation_seconds") > 0));
           let moved = 0;
@@ -396,7 +236,7 @@ Deno.test({
       });
       await test.step("constant: the published form's bias on the number of steps alone", async () => {
         const advantage = { judgments: "constant", alpha: { initial: 0.5, schedule: "none" } };
-        const steps = await run(gpu, join(folder, "constant"), advantage, null);
+        const steps = await creditedRun(gpu, join(folder, "constant"), advantage, null);
         for (const { steps: texts, stepRewards } of steps.flatMap(({ groups }) => groups.flat())) {
           assert.deepEqual(stepRewards, texts.map(() => 1 / texts.length));
         }
