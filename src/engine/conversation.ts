@@ -53,7 +53,7 @@ export interface Reply {
   readonly finished: boolean;
   /** How good it was thought to be; null where there was no choice. */
   readonly score: number | null;
-  /** Times that it was begun again. */
+  /** Times that it was begun again to become what it is; 0 where that made nothing better. */
   readonly rewritten: number;
 }
 
@@ -162,7 +162,7 @@ export class Conversation {
     const scores = judged.map(({ score }) => score);
     const best = scores.indexOf(Math.max(...scores));
     let version = responses[best], { score, rightTokens } = judged[best], rewritten = 0;
-    let said = { version, score };
+    let said = { version, score, rewritten };
     while (rightTokens !== null && rightTokens < maximumResponse && rewritten < choice.rewrites) {
       const kept = version.tokens.subarray(0, rightTokens);
       const [rest] = await this.#sample(
@@ -178,9 +178,9 @@ export class Conversation {
         logProbs: Float32Array.of(...version.logProbs.subarray(0, kept.length), ...rest.logProbs),
       };
       [{ score, rightTokens }] = await choice.judge(message, [this.#candidate(version)]);
-      if (score >= said.score) said = { version, score };
+      if (score >= said.score) said = { version, score, rewritten };
     }
-    return this.#asReply(said.version, said.score, rewritten);
+    return this.#asReply(said.version, said.score, said.rewritten);
   }
 
   #candidate({ tokens, logProbs }: Response): CandidateReply {

@@ -84,7 +84,7 @@ for (const engine of testedEngines) {
         assert.deepEqual(once.judged, judged.slice(0, 2));
         // What was written again is thought worse than what was there.
         assert.equal(once.reply.text, drawn[1]);
-        assert.equal(once.reply.rewritten, 1);
+        assert.equal(once.reply.rewritten, 0);
         const never = await say(loaded, generator, [[right, best]], 0);
         assert.equal(never.reply.text, drawn[1]);
       } finally {
