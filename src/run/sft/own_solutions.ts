@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Communicator } from "../../distributed/communicator.ts";
+import type { DataRecord } from "../../data/files/record.ts";
 import { labelStepsBeside } from "../../data/worked_critique.ts";
 import { AnswerJudge } from "../../grading/answer_judge.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
@@ -7,7 +8,7 @@ import { withTurnEnd } from "../../model/tokenizer/stop_tokens.ts";
 import { loadModelFolder } from "../../model/weights/model_folder.ts";
 import { streams } from "../../random/philox.ts";
 import { generatorTemplate } from "../../rl/prompt_template.ts";
-import { solve } from "../../rl/responses.ts";
+import { type Solution, solve } from "../../rl/responses.ts";
 import { UserError } from "../../base/user_error.ts";
 import { frozenStorage } from "../config/frozen_storage.ts";
 import type { OwnSolutionsConfig, SftConfig } from "../config/sft_config_schema.ts";
@@ -75,13 +76,9 @@ export class SampledSolutions {
       const positions = loaded.model.config.maxPositions;
       for (const { question } of records) {
         const { length } = loaded.tokenizer.encode(prompt.render({ question }));
-        if (length + max_response_length <= positions) continue;
-        throw new UserError(
-          `own_solutions: the question "${
-            question.slice(0, 60)
-          }" takes ${length} of the ${positions} positions of ${path}, which leaves no room for ` +
-            `own_solutions.max_response_length, ${max_response_length}: lower it, or data.maximum_question_characters.`,
-        );
+        if (length + max_response_length > positions) {
+          throw noRoom(asked, question, length, positions);
+        }
       }
       const stopTokens = withTurnEnd(loaded.stopTokens, turnEnd);
       const generator = policyInTraining(
@@ -97,33 +94,18 @@ export class SampledSolutions {
           ...{ seed: config.seed, stream: streams.ownSolutions, step: 0 },
         },
       });
-      const counts = { right: 0, wrong: 0, leftOut: 0 };
-      let readable = 0;
-      for (const { problem, correct, parsed } of solutions) {
-        const { wellFormed, answer } = parsed;
-        const steps = parsed.steps.map(({ text }) => text);
-        if (wellFormed) readable++;
-        const isRight = correct && answer === problem.answer &&
-          labelStepsBeside(problem.solutionSteps ?? [], steps).every((label) => label) &&
-          steps.length === problem.solutionSteps?.length;
-        if (!wellFormed || answer === null || (correct && !isRight)) {
-          counts.leftOut++;
-          continue;
-        }
-        const kind = isRight ? "right" : "wrong";
-        counts[kind]++;
-        const known = this.byQuestion.get(problem.question) ?? { right: [], wrong: [] };
-        const own = { ...known, [kind]: [...known[kind], { steps, answer }] };
-        this.byQuestion.set(problem.question, own);
+      if (!solutions.some(({ parsed }) => parsed.wellFormed) && !gpu.isRehearsal) {
+        throw unreadable(asked, solutions);
       }
-      if (readable === 0 && !gpu.isRehearsal) {
-        throw new UserError(
-          `own_solutions: none of ${solutions.length} solutions by ${path} is in the format of solutions; it begins ` +
-            `${
-              JSON.stringify(solutions[0]?.text.slice(0, 60) ?? "")
-            }. Is it a generator, and asked as it was ` +
-            `trained (own_solutions.prompt_template, own_solutions.chat)?`,
-        );
+      const counts = { right: 0, wrong: 0, leftOut: 0 };
+      for (const solution of solutions) {
+        const kind = kindOf(solution);
+        counts[kind]++;
+        if (kind === "leftOut") continue;
+        const { problem: { question }, parsed: { steps, answer } } = solution;
+        const own = { steps: steps.map(({ text }) => text), answer: answer ?? "" };
+        const known = this.byQuestion.get(question) ?? { right: [], wrong: [] };
+        this.byQuestion.set(question, { ...known, [kind]: [...known[kind], own] });
       }
       this.#isThere = true;
       return counts;
@@ -148,4 +130,43 @@ export class SampledSolutions {
     for (const [question, own] of state) this.byQuestion.set(question, own);
     this.#isThere = true;
   }
+}
+
+/** Whether a critique of a solution can be written beside the file's own, and which. */
+function kindOf({ problem, correct, parsed }: Solution<DataRecord>): keyof SampledCounts {
+  const { wellFormed, answer } = parsed;
+  if (!wellFormed || answer === null) return "leftOut";
+  if (!correct) return "wrong";
+  const own = problem.solutionSteps ?? [];
+  const labels = labelStepsBeside(own, parsed.steps.map(({ text }) => text));
+  const isOwn = answer === problem.answer && labels.length === own.length &&
+    !labels.includes(false);
+  return isOwn ? "right" : "leftOut";
+}
+
+function noRoom(
+  { model, max_response_length }: OwnSolutionsConfig,
+  question: string,
+  length: number,
+  positions: number,
+): UserError {
+  return new UserError(
+    `own_solutions: the question "${
+      question.slice(0, 60)
+    }" takes ${length} of the ${positions} positions of ` +
+      `${model}, which leaves no room for own_solutions.max_response_length, ${max_response_length}: lower it, or ` +
+      `data.maximum_question_characters.`,
+  );
+}
+
+function unreadable(
+  { model }: OwnSolutionsConfig,
+  solutions: readonly Solution<DataRecord>[],
+): UserError {
+  const beginning = JSON.stringify(solutions[0]?.text.slice(0, 60) ?? "");
+  return new UserError(
+    `own_solutions: none of ${solutions.length} solutions by ${model} is in the format of solutions; the first begins ` +
+      `${beginning}. Is it a generator, and asked as it was trained (own_solutions.prompt_template, ` +
+      `own_solutions.chat)?`,
+  );
 }
