@@ -205,9 +205,7 @@ export async function generatorStep<Problem>(
     )
     : options.judgmentQuality;
   const alpha = options.alphaIsEarned ? earnedAlpha(options.alpha, judgmentQuality) : options.alpha;
-  const credited = options.judgments === "permuted"
-    ? dealt(judged, solutions, groups, options)
-    : judged;
+  const credited = options.judgments === "permuted" ? dealt(judged, solutions, options) : judged;
   const expected = expectedStepsOf(source, solutions, groups, options);
   const rewarded = solutions.map((solution, i) => {
     const own = critiquesBy.get(solution) ?? [];

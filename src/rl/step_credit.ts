@@ -18,7 +18,7 @@ import type { Critique, ProblemSource, Solution } from "./responses.ts";
 export function judgedUntilError<Problem>(
   { advantage, judgments, rewards, rollout }: GeneratorStepOptions<Problem>,
 ): boolean {
-  return advantage.process === "until-error" && judgments === "verifier" &&
+  return advantage.process === "until-error" && judgments !== null && needsVerifier(judgments) &&
     rewards.groundTruthWeight === 1 && rollout.verificationsPerSolution === 1;
 }
 
@@ -63,11 +63,10 @@ export function judge<Problem>(
 export function dealt<Problem>(
   judged: readonly StepJudgments[],
   solutions: readonly Solution<Problem>[],
-  groups: readonly number[],
   { advantage, sampling }: GeneratorStepOptions<Problem>,
 ): StepJudgments[] {
   const stays = solutions.map(({ correct }) => correct && advantage.judged === "wrong");
-  const dealt = dealtJudgments(judged.map((own, i) => stays[i] ? null : own), groups, sampling);
+  const dealt = dealtJudgments(judged.map((own, i) => stays[i] ? null : own), sampling);
   return dealt.map((own, i) => stays[i] ? judged[i] : own);
 }
 

@@ -3,8 +3,8 @@ import type { ParsedCritique } from "../text/parse_critique.ts";
 import { RandomStream, streams } from "../../random/philox.ts";
 
 /**
- * Where the judgments of the steps come from: the verifier's critiques, the same dealt out at random within
- * each group, CORRECT for every step, the task's true labels, or the change of value that each step makes.
+ * Where the judgments of the steps come from: the verifier's critiques, the same dealt out at random among the batch's
+ * solutions, CORRECT for every step, the task's true labels, or the change of value that each step makes.
  */
 export type JudgmentSource = "verifier" | "permuted" | "constant" | "oracle" | "prefix";
 
@@ -133,29 +133,23 @@ export function oracleJudgments(
 }
 
 /**
- * The judgments of each group's solutions dealt out again among all their steps, by Fisher and Yates' shuffle:
- * as many of each kind, saying nothing about any step. Solutions without judgments stay without.
- *
- * @param groups the group of each solution
+ * The judgments of whole solutions dealt out again among the batch's solutions of as many steps, by Fisher and Yates'
+ * shuffle: as many flags at the same places, saying nothing about any step. Solutions without judgments stay without.
  */
 export function dealtJudgments(
   judgments: readonly StepJudgments[],
-  groups: readonly number[],
   { seed, step }: JudgmentPlace,
 ): StepJudgments[] {
-  const dealt = new Array<StepJudgments>(judgments.length).fill(null);
-  for (const [g, members] of groupIndices(groups).entries()) {
-    const pool = members.flatMap((i) => judgments[i] ?? []);
-    const random = new RandomStream(seed, streams.dealtJudgments, step, g);
+  const dealt = [...judgments];
+  const told = judgments.flatMap((own, solution) => own ? [{ own, solution }] : []);
+  for (const [count, members] of Map.groupBy(told, ({ own }) => own.length)) {
+    const pool = members.map(({ own }) => own);
+    const random = new RandomStream(seed, streams.dealtJudgments, step, count);
     for (let last = pool.length - 1; last > 0; last--) {
       const other = random.integer(last + 1);
       [pool[last], pool[other]] = [pool[other], pool[last]];
     }
-    let next = 0;
-    for (const i of members) {
-      const own = judgments[i];
-      dealt[i] = own && pool.slice(next, next += own.length);
-    }
+    members.forEach(({ solution }, i) => dealt[solution] = pool[i]);
   }
   return dealt;
 }

@@ -3,7 +3,7 @@
 import { mean, sampleVariance } from "../../base/statistics.ts";
 import { type CurveEnd, firstReach, readEnd, upTo } from "./curve.ts";
 import { type PairedDifference, pairedDifference } from "./paired.ts";
-import { byGeneratorSteps, bySeconds, type RunRow } from "./run_row.ts";
+import { byGeneratorSteps, bySeconds, measuredBySeconds, type RunRow } from "./run_row.ts";
 
 /** A measure at a run's start and at its end. */
 export interface Ends {
@@ -108,15 +108,16 @@ export interface Readings {
 /** Reads a run's curve. */
 export function readRow(row: RunRow, { generatorSteps, seconds }: Budgets): Readings {
   const bySteps = byGeneratorSteps(row);
-  const at = (curve: typeof bySteps, budget: number | null) => {
+  const at = (curve: typeof bySteps, budget: number | null, measured = curve) => {
     const cut = budget === null ? null : upTo(curve, budget);
-    return cut && readEnd(cut);
+    // Where verifier steps come last, what was measured ends before the curve does.
+    return cut && budget !== null ? readEnd(cut, upTo(measured, budget) ?? measured) : null;
   };
   return {
     end: readEnd(bySteps),
     sound: row.evaluations[row.evaluations.length - 1].sound,
     atSteps: at(bySteps, generatorSteps),
-    atSeconds: at(bySeconds(row), seconds),
+    atSeconds: at(bySeconds(row), seconds, measuredBySeconds(row)),
   };
 }
 

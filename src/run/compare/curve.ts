@@ -35,19 +35,23 @@ export function upTo(curve: readonly Point[], budget: number): Point[] | null {
 const between = ([x0, y0]: Point, [x1, y1]: Point, x: number) =>
   y0 + (y1 - y0) * (x - x0) / (x1 - x0);
 
-/** Reads a curve at its end; of at least one point. */
-export function readEnd(curve: readonly Point[]): CurveEnd {
-  const values = curve.map(([, value]) => value);
+/**
+ * Reads a curve at its end.
+ *
+ * @param curve of at least one point
+ * @param measured those of its points of which the last five are taken: no value twice that was measured once
+ */
+export function readEnd(curve: readonly Point[], measured = curve): CurveEnd {
   const [last] = curve[curve.length - 1];
   const length = last - curve[0][0];
   const area = curve.slice(1).reduce(
     (sum, [x, y], i) => sum + (x - curve[i][0]) * (y + curve[i][1]) / 2,
     0,
   );
-  const value = values[values.length - 1];
+  const [, value] = curve[curve.length - 1];
   return {
     value,
-    lastFive: mean(values.slice(-LAST)),
+    lastFive: mean(measured.slice(-LAST).map(([, one]) => one)),
     area: length === 0 ? value : area / length,
   };
 }

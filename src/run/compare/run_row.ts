@@ -146,6 +146,13 @@ export function bySeconds({ evaluations }: RunRow): Point[] {
   return evaluations.map(({ seconds, accuracy }) => [seconds, accuracy]);
 }
 
+/** The same without those evaluations that verifier steps alone lie before: the generator was measured already. */
+export function measuredBySeconds({ evaluations }: RunRow): Point[] {
+  return evaluations
+    .filter(({ generatorSteps }, i) => generatorSteps !== evaluations[i - 1]?.generatorSteps)
+    .map(({ seconds, accuracy }) => [seconds, accuracy]);
+}
+
 /** A measure of the verifier by training steps of either policy; empty without a verifier. */
 export function verifierBySteps(
   { evaluations }: RunRow,

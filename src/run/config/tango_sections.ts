@@ -194,7 +194,7 @@ export const advantageSchema = section({
   ),
   judgments: oneOf(["verifier", "permuted", "constant", "oracle", "prefix"]).default("verifier")
     .describe(
-      "Who judges the steps: the verifier; the same dealt out at random within each group; nobody, all are CORRECT; the task's true labels; or with `prefix` the generator itself, which goes on from their ends: a step's judgment is by how much it changes the share of right answers (VinePPO). The last three need no verifier.",
+      "Who judges the steps: the verifier; the same, of whole solutions, dealt out at random among the batch's solutions of as many steps; nobody, all are CORRECT; the task's true labels; or with `prefix` the generator itself, which goes on from their ends: a step's judgment is by how much it changes the share of right answers (VinePPO). The last three need no verifier.",
     ),
   judged: oneOf(["all", "wrong"]).default("all").describe(
     "Solutions that the verifier judges in generator steps: `all`, as published, or, at less cost, the `wrong` ones alone; the steps of a right one then count as CORRECT, and what `earned` goes by is measured in verifier steps, but for a frozen verifier, which judges all then.",

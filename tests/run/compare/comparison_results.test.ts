@@ -109,6 +109,22 @@ Deno.test("budgets: where the first run to end had come to, in steps and in seco
   assert.deepEqual(commonBudgets([...rows, still]), budgets, "no generator steps to wait for");
 });
 
+Deno.test("the last five by seconds: what verifier steps alone lie before is one measurement", () => {
+  const six = row("tango", 0, [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6]);
+  const last = six.evaluations[6];
+  // A verifier step of five seconds at the end, and an evaluation after it.
+  const ended = { ...six, evaluations: [...six.evaluations, { ...last, step: 61, seconds: 65 }] };
+  for (const budget of [60, 63, 65]) {
+    const { atSeconds } = readRow(ended, { generatorSteps: 60, seconds: budget });
+    near(atSeconds?.lastFive, (0.2 + 0.3 + 0.4 + 0.5 + 0.6) / 5);
+    assert.equal(atSeconds?.value, 0.6);
+  }
+  near(
+    readRow(ended, { generatorSteps: 60, seconds: 55 }).atSeconds?.lastFive,
+    (0.2 + 0.3 + 0.4 + 0.5 + 0.55) / 5,
+  );
+});
+
 Deno.test("reach: steps and seconds at which the accuracy is there first, and none where it never is", () => {
   near(reachOf(rows[0], 0.65)?.steps, 15);
   near(reachOf(rows[0], 0.65)?.seconds, 30);
