@@ -19,7 +19,7 @@ export interface StepHabits {
   readonly fewerShare: number;
   /** Share of steps without a letter or digit. */
   readonly emptyShare: number;
-  /** Share of steps that are the question or an earlier step of the solution, but for white space. */
+  /** Share of steps that stand in the question, or are an earlier one, but for white space and the mark at the end. */
   readonly repeatedShare: number;
   /** Share of solutions with more than white space after their first answer. */
   readonly trailingShare: number;
@@ -27,7 +27,7 @@ export interface StepHabits {
   readonly meanTokens: number;
 }
 
-const squeezed = (text: string) => text.trim().replace(/\s+/g, " ");
+const squeezed = (text: string) => text.trim().replace(/\s+/g, " ").replace(/ ?[.?!,;:]$/, "");
 const isEmpty = (step: string) => !/[\p{L}\p{N}]/u.test(step);
 const goesOn = (text: string) => /<\/answer>\s*\S/.test(text);
 const share = (values: readonly boolean[]) => mean(values.map((value) => value ? 1 : 0));
@@ -35,9 +35,10 @@ const share = (values: readonly boolean[]) => mean(values.map((value) => value ?
 /** Counts over a batch; 0 where there is nothing to count. An empty step is not also a repeated one. */
 export function stepHabits(solutions: readonly SteppedSolution[]): StepHabits {
   const repeated = solutions.flatMap(({ question, steps }) => {
-    const seen = new Set([squeezed(question)]);
+    const asked = squeezed(question);
+    const seen = new Set<string>();
     return steps.map(squeezed).map((step) => {
-      const isRepeated = !isEmpty(step) && seen.has(step);
+      const isRepeated = !isEmpty(step) && (seen.has(step) || asked.includes(step));
       seen.add(step);
       return isRepeated;
     });

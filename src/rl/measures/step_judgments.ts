@@ -14,8 +14,12 @@ export interface StepJudgmentMetrics {
   readonly stepBalancedAccuracyInWrong: number | null;
   /** Chance that, of a wrong and a right step of wrong solutions, the wrong one has the higher mean P(INCORRECT). */
   readonly stepAurocInWrong: number | null;
+  /** What that would be by the place of the steps alone, later ones scoring higher: mistakes carry over. */
+  readonly stepAurocInWrongByPlace: number | null;
   /** Share of the wrong steps at which the critique's own result is not what the step claims: 0 when it copies. */
   readonly ownResultDiffersShare: number | null;
+  /** Share of the right steps at which it is what the step claims: low when critiques work out anything at all. */
+  readonly ownResultAgreesShare: number | null;
 }
 
 /** Measures judgments of steps whose true labels are known; the others are passed over. */
@@ -31,6 +35,7 @@ export function stepJudgmentMetrics(verifications: readonly Verification[]): Ste
   const hasErrors = judged.some(({ firstError }) => firstError >= 0);
   const hasNone = judged.some(({ firstError }) => firstError < 0);
   const inWrong = labelled.filter(({ solutionIsCorrect }) => !solutionIsCorrect);
+  const bySolution = [...Map.groupBy(inWrong, (one) => one.solution ?? one).values()];
   const labels = new Set(inWrong.flatMap(({ goldSteps }) => goldSteps));
   return {
     stepF1: hasErrors && hasNone ? f1 : null,
@@ -38,22 +43,25 @@ export function stepJudgmentMetrics(verifications: readonly Verification[]): Ste
     stepBalancedAccuracyInWrong: labels.size === 2
       ? stepAccuracies(inWrong).stepBalancedAccuracy
       : null,
-    stepAurocInWrong: labels.size === 2 ? auroc(stepScores(inWrong)) : null,
-    ownResultDiffersShare: ownResultDiffersShare(labelled),
+    stepAurocInWrong: labels.size === 2 ? auroc(stepScores(bySolution)) : null,
+    stepAurocInWrongByPlace: labels.size === 2 ? auroc(placeScores(bySolution)) : null,
+    ownResultDiffersShare: ownResultShare(labelled, { ofRightSteps: false, differs: true }),
+    ownResultAgreesShare: ownResultShare(labelled, { ofRightSteps: true, differs: false }),
   };
 }
 
 /** A verification whose solution has true step labels. */
 type Labelled = Verification & { readonly goldSteps: readonly boolean[] };
 
+/** A step, or a solution, and how likely it is said to be wrong. */
+interface Scored {
+  readonly score: number;
+  readonly isWrong: boolean;
+}
+
 /** Each step's mean P(INCORRECT) over the critiques that judge each step of its solution; 0.5 without any. */
-function stepScores(verifications: readonly Labelled[]): { score: number; isWrong: boolean }[] {
-  const bySolution = new Map<unknown, Labelled[]>();
-  for (const one of verifications) {
-    const key = one.solution ?? one;
-    bySolution.set(key, [...bySolution.get(key) ?? [], one]);
-  }
-  return [...bySolution.values()].flatMap((critiques) => {
+function stepScores(bySolution: readonly (readonly Labelled[])[]): Scored[] {
+  return bySolution.flatMap((critiques) => {
     const [{ goldSteps }] = critiques;
     const whole = critiques.filter(({ stepJudgments }) =>
       stepJudgments.length === goldSteps.length
@@ -69,13 +77,18 @@ function stepScores(verifications: readonly Labelled[]): { score: number; isWron
   });
 }
 
+/** Each step's place in its solution. */
+function placeScores(bySolution: readonly (readonly Labelled[])[]): Scored[] {
+  return bySolution.flatMap(([{ goldSteps }]) =>
+    goldSteps.map((gold, step) => ({ score: step, isWrong: !gold }))
+  );
+}
+
 /**
  * Area under the ROC curve: how often a wrong step, or solution, scores higher than a right one, a tie counted as half.
  * There must be one of each.
  */
-export function auroc(
-  scores: readonly { readonly score: number; readonly isWrong: boolean }[],
-): number {
+export function auroc(scores: readonly Scored[]): number {
   const sorted = scores.toSorted((a, b) => a.score - b.score);
   const wrong = scores.filter(({ isWrong }) => isWrong).length;
   let rightBelow = 0, wins = 0;
@@ -92,11 +105,18 @@ export function auroc(
   return wins / (wrong * (scores.length - wrong));
 }
 
-function ownResultDiffersShare(verifications: readonly Labelled[]): number | null {
-  const wrongSteps = verifications.flatMap(({ goldSteps, ownResultDiffers }) =>
-    ownResultDiffers ? goldSteps.flatMap((gold, step) => gold ? [] : [ownResultDiffers[step]]) : []
+/** Of the right or the wrong steps the share at which the critique's own result differs, or agrees. */
+function ownResultShare(
+  verifications: readonly Labelled[],
+  { ofRightSteps, differs }: { readonly ofRightSteps: boolean; readonly differs: boolean },
+): number | null {
+  const read = verifications.flatMap(({ goldSteps, ownResultDiffers }) =>
+    ownResultDiffers ? goldSteps.map((gold, step) => ({ gold, own: ownResultDiffers[step] })) : []
   );
   // A critique of another form works out nothing.
-  if (wrongSteps.every((differs) => differs === null)) return null;
-  return wrongSteps.filter((differs) => differs === true).length / wrongSteps.length;
+  if (read.every(({ own }) => own === null)) return null;
+  const steps = read.filter(({ gold }) => gold === ofRightSteps);
+  return steps.length === 0
+    ? null
+    : steps.filter(({ own }) => own === differs).length / steps.length;
 }

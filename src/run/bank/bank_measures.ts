@@ -16,9 +16,11 @@ export interface BankMeasures {
   readonly step_balanced_accuracy?: number;
   readonly step_balanced_accuracy_in_wrong?: number;
   readonly step_auroc_in_wrong?: number;
+  readonly step_auroc_in_wrong_by_place?: number;
   readonly first_error_accuracy?: number;
   readonly verdict_is_conjunction?: number;
   readonly own_result_differs?: number;
+  readonly own_result_agrees?: number;
   readonly verdict_unparsed: number;
   readonly steps_equal: number;
   /** Share of the solutions of which the prompt had room for the beginning only. */
@@ -32,9 +34,11 @@ export const MEASURES = [
   "step_balanced_accuracy",
   "step_balanced_accuracy_in_wrong",
   "step_auroc_in_wrong",
+  "step_auroc_in_wrong_by_place",
   "first_error_accuracy",
   "verdict_is_conjunction",
   "own_result_differs",
+  "own_result_agrees",
   "verdict_unparsed",
   "steps_equal",
   "cut",
@@ -121,9 +125,11 @@ export function measureJudged(judged: readonly Judged[], cut: number): BankMeasu
     ...known("step_balanced_accuracy", metrics.stepBalancedAccuracy),
     ...known("step_balanced_accuracy_in_wrong", metrics.stepBalancedAccuracyInWrong),
     ...known("step_auroc_in_wrong", metrics.stepAurocInWrong),
+    ...known("step_auroc_in_wrong_by_place", metrics.stepAurocInWrongByPlace),
     ...known("first_error_accuracy", metrics.firstErrorAccuracy),
     ...known("verdict_is_conjunction", metrics.verdictIsConjunctionShare),
     ...known("own_result_differs", metrics.ownResultDiffersShare),
+    ...known("own_result_agrees", metrics.ownResultAgreesShare),
     verdict_unparsed: metrics.unparsedShare,
     steps_equal: metrics.equalStepsShare,
     cut: cut / judged.length,

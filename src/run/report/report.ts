@@ -94,12 +94,14 @@ export function composeReport(
   const ofSteps = [
     share(STEP_ACCURACY[labels], METRIC.verifierStepAccuracy),
     share("step AUROC within wrong solutions", METRIC.verifierStepAurocInWrong),
+    share("the same by the steps' places alone", METRIC.verifierStepAurocByPlace),
     share("first wrong step found", METRIC.verifierFirstError),
     share(
       "step F1 (first wrong step found, none found where there is none)",
       METRIC.verifierStepF1,
     ),
     share("critiques' own results that differ from a wrong claim", METRIC.verifierOwnResultDiffers),
+    share("critiques' own results that are a right claim's", METRIC.verifierOwnResultAgrees),
     share("verdicts that follow from the step judgments", METRIC.verifierConsistency),
   ];
   const rows = [...EVALUATED, ...ofSteps, ...TRAINED].flatMap((row) => composeRow(row, lines));

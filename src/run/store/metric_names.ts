@@ -16,12 +16,16 @@ export const METRIC = {
   verifierStepBalancedAccuracy: "eval/verifier/step_balanced_accuracy",
   /** How well step judgments tell wrong steps of wrong solutions from right ones: area under the ROC curve. */
   verifierStepAurocInWrong: "eval/verifier/step_auroc_in_wrong",
+  /** What that would be by the place of the steps alone. */
+  verifierStepAurocByPlace: "eval/verifier/step_auroc_in_wrong_by_place",
   /** Harmonic mean of the next one and of the share of solutions without a wrong step that are found so. */
   verifierStepF1: "eval/verifier/step_f1_score",
   /** Share of the solutions with a wrong step whose first one is the first called wrong. */
   verifierFirstError: "eval/verifier/first_error_accuracy",
   /** Share of the wrong steps at which the critique's own result is not what the step claims. */
   verifierOwnResultDiffers: "eval/verifier/own_result_differs",
+  /** Share of the right steps at which it is. */
+  verifierOwnResultAgrees: "eval/verifier/own_result_agrees",
   /** Share of critiques whose verdict is what their step judgments say together. */
   verifierConsistency: "eval/verifier/verdict_is_conjunction",
   /** Before reinforcement learning: problems, pass@1, pass@8 and the share of problems with both right and wrong samples, of 8 each. */

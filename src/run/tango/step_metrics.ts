@@ -202,7 +202,9 @@ export function judgingMetrics(prefix: string, metrics: VerifierMetrics): Metric
       first_error_accuracy: metrics.firstErrorAccuracy,
       step_balanced_accuracy_in_wrong: metrics.stepBalancedAccuracyInWrong,
       step_auroc_in_wrong: metrics.stepAurocInWrong,
+      step_auroc_in_wrong_by_place: metrics.stepAurocInWrongByPlace,
       own_result_differs: metrics.ownResultDiffersShare,
+      own_result_agrees: metrics.ownResultAgreesShare,
     }),
   };
 }

@@ -21,6 +21,14 @@ Deno.test("step habits: each way to cheat is counted", () => {
     { question: "ox", steps: ["ox:x", "é"], text: "", stepEndTokens: [6, 7], expectedSteps: 2 },
     { question: "ox", steps: [], text: "ox", stepEndTokens: [], expectedSteps: 0 },
   ]);
+  const { repeatedShare } = stepHabits([{
+    question: "Ann has 7 pens. Bob has 3 more. How many has he?",
+    steps: ["Ann has 7  pens", "Bob has 3 more.", "Bob has 7+3=10", "Bob has 7+3=10."],
+    text: "",
+    stepEndTokens: [5, 9, 14, 20],
+    expectedSteps: 1,
+  }]);
+  assert.equal(repeatedShare, 3 / 4, "two sentences of the question, and what was said before");
   assert.deepEqual(habits, {
     moreShare: 1 / 4,
     fewerShare: 1 / 4,

@@ -51,6 +51,8 @@ Deno.test("within wrong solutions: to call all of their steps wrong tells nothin
   close(metrics.stepBalancedAccuracyInWrong, 2 / 3);
   // Scores of wrong steps 1 0 1, of right ones 0 1 0: of 9 pairs 4 won, 4 + 1 - 1 = 4 tied, 1 lost.
   close(metrics.stepAurocInWrong, (4 + 4 / 2) / 9);
+  // By place wrong steps have 2 1 2 and right ones 0 1 0: of 9 pairs 8 won, 1 tied.
+  close(metrics.stepAurocInWrongByPlace, 8.5 / 9);
 });
 
 Deno.test("several critiques of a solution give its steps a score between 0 and 1", () => {
@@ -95,17 +97,24 @@ Deno.test("a wrong solution with right steps alone is wrong, and nothing of it c
     firstErrorAccuracy: null,
     stepBalancedAccuracyInWrong: null,
     stepAurocInWrong: null,
+    stepAurocInWrongByPlace: null,
     ownResultDiffersShare: null,
+    ownResultAgreesShare: null,
   });
 });
 
-Deno.test("whether the critique's own result differs, at wrong steps alone", () => {
+Deno.test("whether the critique's own result differs at wrong steps, and agrees at right ones", () => {
   const metrics = stepJudgmentMetrics([
     judged("+--", "+--", { ownResultDiffers: [true, true, false] }),
     judged("--", "--", { ownResultDiffers: [null, true] }),
+    judged("++", "++", { ownResultDiffers: [false, null] }),
     judged("-", "-"),
   ]);
   close(metrics.ownResultDiffersShare, 2 / 4);
+  // It differs, agrees, and is not there.
+  close(metrics.ownResultAgreesShare, 1 / 3);
+  const none = stepJudgmentMetrics([judged("+-", "+-", { ownResultDiffers: [null, null] })]);
+  assert.deepEqual([none.ownResultDiffersShare, none.ownResultAgreesShare], [null, null]);
 });
 
 Deno.test("a critique's own result is read beside the claim", () => {

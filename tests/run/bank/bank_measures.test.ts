@@ -59,6 +59,8 @@ Deno.test("bank: each measure is the one worked out by hand", () => {
     // Shares of INCORRECT, wrong steps 0.5, 1, 1; right ones 0.5, 0, 1 (of the whole critique alone):
     // 0.5: ½ + 1 + 0; 1: 1 + 1 + ½, twice: 6.5 of 9.
     step_auroc_in_wrong: 6.5 / 9,
+    // Places of wrong steps 0, 1, 0, of right ones 1, 0, 1: ½, ½ + 1 + ½, ½.
+    step_auroc_in_wrong_by_place: 3 / 9,
     // Found: 0 yes, 1 no; 1 yes, 1 yes; not judged whole no, 0 yes.
     first_error_accuracy: 4 / 6,
     // With a verdict and a judgment: yes yes, no no, yes yes, yes yes, –, no: 6 of 9.
@@ -75,13 +77,14 @@ Deno.test("bank: a critique's own results, and how sure it is of a step, count w
     ...says(false, 0.2, [true, true]),
     ...{ doubts, own_differs },
   });
-  const { step_auroc_in_wrong, own_result_differs } = measureJudged([
+  const { step_auroc_in_wrong, own_result_differs, own_result_agrees } = measureJudged([
     { solution: wrong(), critiques: [sure([0.1, 0.4], [false, true])] },
     { solution: wrong(), critiques: [sure([0.3, 0.2], [true, false])] },
   ], 0);
   // Wrong steps 0.4 and 0.2, right ones 0.1 and 0.3: three of four pairs.
   assert.equal(step_auroc_in_wrong, 3 / 4);
   assert.equal(own_result_differs, 1 / 2);
+  assert.equal(own_result_agrees, 1 / 2);
 });
 
 function bankOf(solutions: readonly BankSolution[]): Bank {

@@ -54,12 +54,13 @@ export const CURVES: readonly Curve[] = [
   {
     title: "Critiques",
     hint:
-      "held out: verdicts that follow from their steps; own results that differ from wrong claims",
+      "held out: verdicts that follow from their steps; own results beside wrong claims and right ones",
     share: true,
     noSmoothing: true,
     lines: [
       line(1, "eval/verifier/verdict_is_conjunction", "consistent"),
-      line(2, "eval/verifier/own_result_differs", "calculate for themselves"),
+      line(2, "eval/verifier/own_result_differs", "differ from wrong claims"),
+      line(0, "eval/verifier/own_result_agrees", "agree with right ones"),
     ],
   },
   {
