@@ -81,7 +81,7 @@ export function register(program: Command): void {
   addExamples(command, {
     "deno task compare":
       "Tango and its two baselines over three seeds; --steps counts those of Tango",
-    "deno task compare --arms configs/arms/method.yaml --seeds 12 --baseline alone --target 0.7":
+    "deno task compare --arms configs/arms/method.yaml --seeds 12 --baseline grpo --target 0.6":
       "every shipped arm over seeds 0 to 11, set beside GRPO alone",
     "deno task compare --resume": "goes on with the newest comparison; finished runs are kept",
     "deno task compare --resume --seeds 0,1,2,3": "adds a seed to it",
