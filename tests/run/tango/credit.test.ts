@@ -109,9 +109,14 @@ Deno.test({
         assert.ok(pairs.length > 0 && pairs.every(([one, other]) => one === other));
       });
       await test.step("until error: a critique ends at the first flagged step, and credit is the same", async () => {
-        const advantage = { process: "until-error", alpha: { initial: 0.5, schedule: "none" } };
-        const judgedBy = async (critiques: number, groundTruthWeight = 1) => {
-          const path = join(folder, `until-error-${critiques}-${groundTruthWeight}`);
+        const alpha = { initial: 0.5, schedule: "none" };
+        const judgedBy = async (
+          critiques: number,
+          groundTruthWeight = 1,
+          judgments = "verifier",
+        ) => {
+          const path = join(folder, `until-error-${critiques}-${groundTruthWeight}-${judgments}`);
+          const advantage = { process: "until-error", alpha, judgments };
           const steps = await creditedRun(gpu, path, advantage, tinyPolicies.verifier, {
             ...writesSteps,
             critiques,
@@ -143,6 +148,17 @@ Deno.test({
           }
         });
         assert.ok(cut > 0, "no critique was ended: nothing is tested");
+        // Dealt out, critiques end there too, and flags stand at as many places.
+        const placebo = await judgedBy(1, 1, "permuted");
+        const of = ({ groups }: typeof ended) => {
+          const samples = groups.flat();
+          return {
+            critiques: samples.map(({ critiques }) => critiques.map(({ text }) => text)),
+            rewards: samples.map(({ stepRewards }) => JSON.stringify(stepRewards)),
+          };
+        };
+        assert.deepEqual(of(placebo).critiques, of(ended).critiques);
+        assert.deepEqual(of(placebo).rewards.toSorted(), of(ended).rewards.toSorted());
         const withoutVerdict = ended.groups.flat().map(({ critiques: [{ text }] }) =>
           parseCritique(text)
         ).filter(({ endsAtError, verdict }) =>
