@@ -4,7 +4,8 @@
  *   question  ann has 7 pens. ann's pal bob has 3 more. bob's pal cid has 2 times as many. how many has cid
  *   solution  <think><step>bob:7+3=10</step><step>cid:10*2=20</step></think><answer>\boxed{20}</answer>
  *
- * The prompt's template sets the question mark.
+ * The prompt's template sets the question mark. Asked for, the sentences stand in any order, and some tell of people
+ * on whom the answer does not depend.
  */
 import { chooseInteger, chooseItem, chooseStepCount } from "./choose.ts";
 import { splitOf } from "./split.ts";
@@ -42,7 +43,7 @@ const AGREES = " agrees", DIFFERS = " differs";
  */
 const JUDGED = [AGREES, DIFFERS].map((found) => `${found} \\boxed{`);
 
-/** The steps of the longest chain: one person more is on it. */
+/** The steps of the longest chain: one person more is on it. Who is beside the point takes a step's place. */
 export const MOST_CHAIN_STEPS = NAMES.length - 1;
 
 /** Numbers of pens: nobody has fewer or more than these. */
@@ -77,22 +78,35 @@ export const chainsTask: Task = {
   ],
 
   makeProblem(uniform, difficulty) {
+    const { shuffled: isShuffled = false, distractors = 0 } = difficulty;
     const count = chooseStepCount(uniform, difficulty);
-    if (count > MOST_CHAIN_STEPS) {
-      throw new Error(`difficulty: found ${count} steps, expected at most ${MOST_CHAIN_STEPS}`);
+    if (count + distractors > MOST_CHAIN_STEPS) {
+      throw new Error(
+        `difficulty: found ${count} steps and ${distractors} distractors, expected at most ${MOST_CHAIN_STEPS} together`,
+      );
     }
-    const persons = shuffled(uniform, NAMES).slice(0, count + 1);
+    const persons = shuffled(uniform, NAMES);
     const { start, operations } = chooseChain(uniform, count);
     const links = operations.map((operation, i): Link => ({
       person: persons[i + 1],
       ...operation,
     }));
-    const { steps, answer } = work(start, links);
-    const sentences = links.map(({ person, operator, operand }, i) =>
-      `${pal(persons[i])}${person}${HAS}${operand}${RELATIONS[operator]}`
-    );
-    const told = `${persons[0]}${HAS}${start}${PENS}${sentences.join("")}`;
-    return { question: `${told}${ASKS}${persons[count]}`, answer, goldSteps: steps };
+    const { steps, counts, answer } = work(start, links);
+    const sentences = [
+      `${persons[0]}${HAS}${start}${PENS}`,
+      ...links.map((link, i) => sentence(persons[i], link)),
+    ];
+    for (const person of persons.slice(count + 1, count + 1 + distractors)) {
+      const anchor = chooseInteger(uniform, 0, count);
+      const beside = sentence(persons[anchor], {
+        person,
+        ...chooseOperation(uniform, counts[anchor]),
+      });
+      const first = sentences.findIndex((told) => told.includes(`${persons[anchor]}${HAS}`)) + 1;
+      sentences.splice(chooseInteger(uniform, first, sentences.length), 0, beside);
+    }
+    const told = isShuffled ? shuffled(uniform, sentences) : sentences;
+    return { question: `${told.join("")}${ASKS}${persons[count]}`, answer, goldSteps: steps };
   },
 
   // By people and numbers together. Beginnings by their numbers are few: where one order of some numbers is in
@@ -117,6 +131,10 @@ export const chainsTask: Task = {
 
   readOwnResult: (critiqueStep, step) => readOwnResult(critiqueStep, step, splitStep, BESIDE),
 };
+
+/** Who is counted from, and how many the link's person has. */
+const sentence = (from: string, { person, operator, operand }: Link) =>
+  `${pal(from)}${person}${HAS}${operand}${RELATIONS[operator]}`;
 
 /** A step as the calculation and what it claims: `bob:7+3=10` is `bob:7+3=` and `10`. */
 function splitStep(step: string): { work: string; claim: string } | null {

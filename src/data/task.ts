@@ -20,6 +20,10 @@ export interface Difficulty {
   /** Letters of a word, likewise; only for tasks made of words, which have a range of their own. */
   minimumLetters?: number;
   maximumLetters?: number;
+  /** Whether sentences stand in any order; only for tasks whose questions are of several. By default they do not. */
+  shuffled?: boolean;
+  /** Sentences that the answer does not need; only for such tasks. 0 by default. */
+  distractors?: number;
 }
 
 /** A solution by its parts: step texts and the boxed answer (null when it has none). */

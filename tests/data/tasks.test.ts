@@ -123,10 +123,16 @@ Deno.test("arithmetic: chains run from left to right modulo 10", () => {
   }
 });
 
-/** The count of every person, from the sentences alone. */
+/** The count of every person, from the sentences alone, in whichever order they stand. */
 function countAll(question: string): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const sentence of question.split(". ").slice(0, -1)) {
+  const left = question.split(". ").slice(0, -1);
+  while (left.length > 0) {
+    const next = left.findIndex((sentence) => {
+      const from = /^([a-z]+)'s pal /.exec(sentence)?.at(1);
+      return from === undefined || counts.has(from);
+    });
+    const [sentence] = left.splice(next < 0 ? assert.fail(question) : next, 1);
     const [, from, person, number, means] =
       /^(?:([a-z]+)'s pal )?([a-z]+) has (\d+) (pens|more|fewer|times as many)$/.exec(sentence) ??
         assert.fail(sentence);
@@ -171,6 +177,35 @@ Deno.test("chains: who has how many follows from the sentences, and the steps le
   assert.ok(commuting < pairs / 20, `${commuting} of ${pairs}`);
   const tooLong = { minimumSteps: MOST_CHAIN_STEPS + 1, maximumSteps: MOST_CHAIN_STEPS + 1 };
   assert.throws(() => chainsTask.makeProblem(uniformOf(0), tooLong), /at most 7/);
+});
+
+Deno.test("chains: sentences in any order, and some beside the point, lead to the same answer", () => {
+  const difficulty = { minimumSteps: 2, maximumSteps: 4, shuffled: true, distractors: 2 };
+  let inOrder = 0;
+  for (let i = 0; i < TRIES; i++) {
+    const { question, answer, goldSteps } = chainsTask.makeProblem(uniformOf(i), difficulty);
+    const counts = countAll(question);
+    assert.equal(counts.get(question.split(" ").at(-1) ?? ""), Number(answer), question);
+    assert.equal(counts.size, goldSteps.length + 3, question);
+    const needed = goldSteps.map((step) => step.split(":")[0]);
+    for (const step of goldSteps) {
+      const [person, work] = step.split(":");
+      assert.equal(counts.get(person), Number(work.split("=")[1]), step);
+    }
+    for (const count of counts.values()) assert.ok(count >= 1 && count <= 20, question);
+    const places = needed.map((person) => question.indexOf(`${person} has `));
+    if (places.every((place, k) => k === 0 || place > places[k - 1])) inOrder++;
+  }
+  // Two steps stand in order in half of all problems, four in one of 24.
+  assert.ok(inOrder > TRIES / 8 && inOrder < TRIES / 2, `${inOrder} of ${TRIES}`);
+  // With none of it the problems are what they were.
+  const plain = { minimumSteps: 2, maximumSteps: 6 };
+  assert.deepEqual(
+    chainsTask.makeProblem(uniformOf(1), { ...plain, shuffled: false, distractors: 0 }),
+    chainsTask.makeProblem(uniformOf(1), plain),
+  );
+  const tooMany = { minimumSteps: 4, maximumSteps: 4, distractors: 4 };
+  assert.throws(() => chainsTask.makeProblem(uniformOf(0), tooMany), /at most 7 together/);
 });
 
 Deno.test("chains: a mistake is carried on to the answer, whatever its kind", () => {

@@ -86,6 +86,8 @@ Deno.test("parts: a tiny task redraws what is held out, and refuses when nothing
     maximum_steps: 1,
     minimum_letters: 2,
     maximum_letters: 2,
+    shuffled: false,
+    distractors: 0,
   } as const;
   const open = (count: number) => new TaskProblems(oneWord, 5, { problems: count, seed: 6 });
   const problems = open(150);

@@ -1,7 +1,7 @@
 /** Parts that the configurations of Tango and of supervised fine-tuning share. */
 
 import { z } from "zod";
-import { MOST_CHAIN_STEPS } from "../../data/chains.ts";
+import { chainsTask, MOST_CHAIN_STEPS } from "../../data/chains.ts";
 import { cacheDtypes } from "../../gpu/tensor.ts";
 import { loraTargets } from "../../model/decoder/lora.ts";
 import { flag, oneOf, realNumber, section, text, wholeNumber } from "./schema_fields.ts";
@@ -103,6 +103,12 @@ export const taskSchema = section({
   maximum_letters: wholeNumber({ minimum: 2, maximum: 20 }).nullable().default(null).describe(
     "last-letter only: letters of the longest.",
   ),
+  shuffled: flag().default(false).describe(
+    "chains only: the sentences of a question stand in any order.",
+  ),
+  distractors: wholeNumber({ minimum: 0, maximum: MOST_CHAIN_STEPS - 1 }).default(0).describe(
+    "chains only: sentences of each question that its answer does not need.",
+  ),
 }).check(({ value, issues }) => {
   const impossible = (key: keyof typeof value, message: string) =>
     issues.push({ code: "custom", path: [key], input: value[key], message });
@@ -113,10 +119,23 @@ export const taskSchema = section({
       impossible(`maximum_${what}`, `at least task.minimum_${what}, which is ${minimum}`);
     }
   }
+  const { name, shuffled, distractors } = value;
   for (const key of ["minimum_steps", "maximum_steps"] as const) {
-    if (value.name === "chains" && (value[key] ?? 0) > MOST_CHAIN_STEPS) {
+    if (name === "chains" && (value[key] ?? 0) > MOST_CHAIN_STEPS) {
       impossible(key, `at most ${MOST_CHAIN_STEPS}, because the task chains has no more names`);
     }
+  }
+  const longest = value.maximum_steps ?? chainsTask.defaultDifficulty.maximumSteps;
+  const names = Math.max(0, MOST_CHAIN_STEPS - longest);
+  if (name === "chains" && distractors > names) {
+    const message = `at most ${names}, because chains of ${longest} steps leave no more names`;
+    impossible("distractors", message);
+  }
+  if (name !== "chains" && shuffled) {
+    impossible("shuffled", `false, because a question of the task ${name} is one sentence`);
+  }
+  if (name !== "chains" && distractors > 0) {
+    impossible("distractors", `0, because a question of the task ${name} is one sentence`);
   }
   for (const key of ["minimum_letters", "maximum_letters"] as const) {
     if (value[key] !== null && value.name !== "last-letter") {

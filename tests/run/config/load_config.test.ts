@@ -175,6 +175,18 @@ const refused: [string, string, ConfigOverrides, string][] = [
     'FILE:5: task is "last-letter"; expected keys (name, minimum_steps, ',
   ],
   [
+    "more distractors than there are names",
+    MINIMAL + "task: {name: chains, maximum_steps: 6, distractors: 2}\n",
+    {},
+    "FILE:5: task.distractors is 2; expected at most 1, because chains of 6 steps leave no more names.",
+  ],
+  [
+    "sentences to shuffle where there is one",
+    MINIMAL + "task: {name: arithmetic, shuffled: true}\n",
+    {},
+    "FILE:5: task.shuffled is true; expected false, because a question of the task arithmetic is one sentence.",
+  ],
+  [
     "a missing key",
     "generator: {}\nverifier: null\n",
     {},
