@@ -17,13 +17,16 @@ const CSV_HEAD = [
   "seconds_to_target",
   "verdict_balanced_accuracy",
   "step_balanced_accuracy",
+  "step_auroc_in_wrong",
+  "first_error_accuracy",
+  "verdict_is_conjunction",
 ];
 
 /** A line for each run, read at its own end; a cell without a value is empty. */
 export function csvOf(rows: readonly RunRow[], target: number | null): string {
   const lines = rows.map((row) => {
     const { end, sound } = readRow(row, { generatorSteps: null, seconds: null });
-    const { verdicts, steps } = row.evaluations[row.evaluations.length - 1];
+    const last = row.evaluations[row.evaluations.length - 1];
     const reach = target === null ? null : reachOf(row, target);
     return [
       row.arm,
@@ -39,8 +42,11 @@ export function csvOf(rows: readonly RunRow[], target: number | null): string {
       end.area,
       reach?.steps,
       reach?.seconds,
-      verdicts,
-      steps,
+      last.verdicts,
+      last.steps,
+      last.stepAurocInWrong,
+      last.firstError,
+      last.consistency,
     ].map((cell) => cell ?? "").join(",");
   });
   return [CSV_HEAD.join(","), ...lines, ""].join("\n");

@@ -17,6 +17,7 @@ import {
   endTable,
   reachTable,
   runsTable,
+  verifierTable,
 } from "./comparison_tables.ts";
 import { BOOTSTRAP } from "./paired.ts";
 import type { RunRow } from "./run_row.ts";
@@ -106,6 +107,7 @@ function composeReport(
   const devices = [...new Set(rows.map(({ device }) => device))];
   const problems = [...new Set(rows.map(({ problems }) => problems))];
   const files = comparisonFiles("");
+  const verifiers = verifierTable(arms);
   return `# Comparison on ${problemsName(base)}
 
 ${states}${divergedSentence(diverged)} Each arm is the same configuration with the settings in ${
@@ -135,7 +137,7 @@ Minutes are those of training steps; evaluations and checkpoints are not counted
       : ""
   } The area under the curve is divided by its length: the mean accuracy on the way.
 
-## At equal budgets
+${verifiers === "" ? "" : `${verifiers}\n\n`}## At equal budgets
 
 ${budgetTable(arms, budgets)}
 

@@ -37,7 +37,6 @@ function overRuns(rows: readonly RunRow[], valueOf: (row: RunRow) => number | nu
 /** Each arm at its own end. */
 export function endTable(arms: readonly ArmRows[]): string {
   const none: Budgets = { generatorSteps: null, seconds: null };
-  const last = ({ evaluations }: RunRow) => evaluations[evaluations.length - 1];
   return alignedTable([
     [
       "arm",
@@ -48,8 +47,6 @@ export function endTable(arms: readonly ArmRows[]): string {
       "every step right too",
       "mean of the last five",
       "area under the curve",
-      "verdicts",
-      "step judgments",
     ],
     ...arms.map(({ arm, rows }) => [
       arm.name,
@@ -60,10 +57,41 @@ export function endTable(arms: readonly ArmRows[]): string {
       share(overRuns(rows, (row) => readRow(row, none).sound)),
       share(overRuns(rows, (row) => readRow(row, none).end.lastFive)),
       share(overRuns(rows, (row) => readRow(row, none).end.area)),
-      share(overRuns(rows, (row) => last(row).verdicts)),
-      share(overRuns(rows, (row) => last(row).steps)),
     ]),
   ]);
+}
+
+/** Each arm's verifier at its own end, with its heading; empty where no arm has one. */
+export function verifierTable(arms: readonly ArmRows[]): string {
+  const last = ({ evaluations }: RunRow) => evaluations[evaluations.length - 1];
+  const judging = arms.filter(({ rows }) => rows.some((row) => last(row).verdicts !== null));
+  if (judging.length === 0) return "";
+  return `## Each arm's verifier at its own end
+
+${
+    alignedTable([
+      [
+        "arm",
+        "runs",
+        "verdicts",
+        "step judgments",
+        "AUROC in wrong solutions",
+        "first wrong step",
+        "verdict follows from steps",
+      ],
+      ...judging.map(({ arm, rows }) => [
+        arm.name,
+        String(rows.length),
+        share(overRuns(rows, (row) => last(row).verdicts)),
+        share(overRuns(rows, (row) => last(row).steps)),
+        amount(overRuns(rows, (row) => last(row).stepAurocInWrong), 1, 3),
+        share(overRuns(rows, (row) => last(row).firstError)),
+        share(overRuns(rows, (row) => last(row).consistency)),
+      ]),
+    ])
+  }
+
+Verdicts and step judgments: balanced accuracy on fresh solutions of the run's own generator.`;
 }
 
 /** Each arm where the first run to end had come to. */

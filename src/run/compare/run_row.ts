@@ -24,6 +24,12 @@ const evaluationSchema = z.object({
   verdicts: z.number().nullable(),
   /** Balanced accuracy of the step judgments; null where the task cannot tell. */
   steps: z.number().nullable(),
+  /** AUROC of the step judgments within wrong solutions; null where the task cannot tell, as the next one. */
+  stepAurocInWrong: z.number().nullable().default(null),
+  /** Share of the solutions with a wrong step whose first one is the first called wrong. */
+  firstError: z.number().nullable().default(null),
+  /** Share of critiques whose verdict is what their step judgments say together; null without a verifier. */
+  consistency: z.number().nullable().default(null),
 });
 
 const rowSchema = z.object({
@@ -112,6 +118,9 @@ export function readEvaluations(
         sound: numberOf(line, METRIC.generatorSoundAccuracy),
         verdicts: numberOf(line, METRIC.verifierBalancedAccuracy),
         steps: numberOf(line, METRIC.verifierStepBalancedAccuracy),
+        stepAurocInWrong: numberOf(line, METRIC.verifierStepAurocInWrong),
+        firstError: numberOf(line, METRIC.verifierFirstError),
+        consistency: numberOf(line, METRIC.verifierConsistency),
       });
       continue;
     }

@@ -4,7 +4,7 @@ import { byArm } from "../../../src/run/compare/arm_rows.ts";
 import type { Arm } from "../../../src/run/compare/arms.ts";
 import { drawComparison, spreadCurve } from "../../../src/run/compare/comparison_chart.ts";
 import { csvOf } from "../../../src/run/compare/comparison_csv.ts";
-import { comparisonTable } from "../../../src/run/compare/comparison_tables.ts";
+import { comparisonTable, verifierTable } from "../../../src/run/compare/comparison_tables.ts";
 import {
   commonBudgets,
   differencesTo,
@@ -77,6 +77,7 @@ function row(arm: string, seed: number, values: readonly number[], pace = 1): Ru
       sound: arm === "tango" ? accuracy - 0.1 : null,
       verdicts: arm === "tango" ? 0.5 + 0.1 * i : null,
       steps: null,
+      ...{ stepAurocInWrong: null, firstError: null, consistency: null },
     })),
   };
 }
@@ -107,6 +108,32 @@ Deno.test("budgets: where the first run to end had come to, in steps and in seco
   const still = row("still", 0, [0.4]);
   assert.deepEqual(commonBudgets([still]), { generatorSteps: null, seconds: null });
   assert.deepEqual(commonBudgets([...rows, still]), budgets, "no generator steps to wait for");
+});
+
+Deno.test("verifiers: what a run's own measured at its end is in its row, and in a table of the arms that have one", () => {
+  const measured: MetricsLine = {
+    ...evaluation(0, 0.5, 0.8),
+    [METRIC.verifierStepBalancedAccuracy]: 0.75,
+    [METRIC.verifierStepAurocInWrong]: 0.9125,
+    [METRIC.verifierFirstError]: 0.6,
+    [METRIC.verifierConsistency]: 1,
+  };
+  const { evaluations } = readEvaluations([evaluation(0, 0.4, 0.5), measured], new Map(), "");
+  const judged = { ...row("tango", 0, [0.4]), evaluations };
+  const table = verifierTable(byArm({ arms: [arm("tango"), arm("alone")] }, [judged, rows[1]]));
+  assert.match(
+    table,
+    /\| tango +\| +1 +\| +80\.0 % +\| +75\.0 % +\| +0\.913 +\| +60\.0 % +\| +100\.0 % +\|/,
+  );
+  assert.doesNotMatch(table, /alone/);
+  assert.equal(verifierTable(byArm({ arms: [arm("alone")] }, [rows[1]])), "");
+  const [head, line] = csvOf([judged], null).split("\n").map((text) => text.split(","));
+  assert.deepEqual(
+    ["step_auroc_in_wrong", "first_error_accuracy", "verdict_is_conjunction"].map((name) =>
+      line[head.indexOf(name)]
+    ),
+    ["0.9125", "0.6", "1"],
+  );
 });
 
 Deno.test("the last five by seconds: what verifier steps alone lie before is one measurement", () => {
