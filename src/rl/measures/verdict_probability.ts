@@ -21,17 +21,20 @@ export interface SampledVerdict {
   readonly textOf: (token: number) => string;
 }
 
+/** P(CORRECT) of a critique whose verdict cannot be read: it vouches for nothing. */
+export const UNREADABLE = 0;
+
 const WORDS = ["CORRECT", "INCORRECT"] as const;
 
 /**
  * P(CORRECT) of a critique: at the token with which the word in the final verdict's box begins,
  * P(CORRECT) / (P(CORRECT) + P(INCORRECT)), each the sum over the likeliest tokens that begin so. Where the likeliest
- * tokens are not known it is 1 or 0 as the verdict says, and 0 for a critique whose verdict cannot be read.
+ * tokens are not known it is 1 or 0 as the verdict says; see `UNREADABLE`.
  */
 export function verdictProbability(critique: SampledVerdict): number {
   const { tokenTexts, tokens, logProbs, likeliest, textOf } = critique;
   const verdict = verdictPlace(tokenTexts.join(""));
-  if (verdict === null) return 0;
+  if (verdict === null) return UNREADABLE;
   if (likeliest === null) return verdict.isCorrect ? 1 : 0;
   const { place, before } = tokenAt(tokenTexts, verdict.start);
   const { k } = likeliest;

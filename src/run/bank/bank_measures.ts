@@ -1,6 +1,7 @@
 /** How well verifiers judge the solutions of a bank. */
 
 import { mean } from "../../base/statistics.ts";
+import { UNREADABLE } from "../../rl/measures/verdict_probability.ts";
 import { auroc } from "../../rl/measures/step_judgments.ts";
 import { type Verification, verifierMetrics } from "../../rl/measures/verifier_metrics.ts";
 import { parseSolution } from "../../rl/text/parse_solution.ts";
@@ -92,14 +93,11 @@ export function bankRows(
   });
 }
 
-/** A critique that says nothing readable counts as undecided. */
-const UNDECIDED = 0.5;
-
 /** @param cut of how many solutions the prompt had room for the beginning only */
 export function measureJudged(judged: readonly Judged[], cut: number): BankMeasures {
   const scores = judged.map(({ solution, critiques }) => ({
     isWrong: !solution.correct,
-    score: 1 - mean(critiques.map(({ probability }) => probability ?? UNDECIDED)),
+    score: 1 - mean(critiques.map(({ probability }) => probability ?? UNREADABLE)),
   }));
   const metrics = verifierMetrics(judged.flatMap(({ solution, critiques }) => {
     const stepCount = parseSolution(solution.solution).steps.length;

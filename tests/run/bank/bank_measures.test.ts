@@ -27,7 +27,7 @@ const says = (
   steps: boolean[],
 ): BankCritique => ({ verdict, probability, steps });
 
-// q: 0.9, (0.6 + 0.2) / 2 = 0.4 | right;  0.4, 0.3, (0.5 + 0.9) / 2 = 0.7 | wrong
+// q: 0.9, (0.6 + 0.2) / 2 = 0.4 | right;  0.4, 0.3, (0 + 0.9) / 2 = 0.45 | wrong
 const judged = [
   [solution(true, [true, true]), says(true, 0.9, [true, true]), says(true, 0.9, [true, true])],
   [solution(true, [true, true]), says(true, 0.6, [true, false]), says(false, 0.2, [true, true])],
@@ -41,14 +41,14 @@ const judged = [
     says(false, 0.3, [true, false]),
     says(false, 0.3, [true, false]),
   ],
-  // What cannot be read is undecided: 0.5.
+  // What cannot be read vouches for nothing: 0.
   [solution(false, [false, true]), says(null, null, [true]), says(true, 0.9, [false, false])],
 ] as const;
 const all = judged.map(([solution, ...critiques]) => ({ solution, critiques }));
 
 Deno.test("bank: each measure is the one worked out by hand", () => {
   assert.deepEqual(measureJudged(all, 1), {
-    // Pairs right/wrong: 0.9 wins 3 of 3; 0.4 ties with 0.4, beats 0.3, loses to 0.7: 4.5 of 6.
+    // Pairs right/wrong: 0.9 wins 3 of 3; 0.4 ties with 0.4, beats 0.3, loses to 0.45: 4.5 of 6.
     auroc: 4.5 / 6,
     // Right solutions: 3 of 4 verdicts CORRECT; wrong ones: 4 of 6 INCORRECT.
     balanced_accuracy: (3 / 4 + 4 / 6) / 2,
