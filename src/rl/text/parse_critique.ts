@@ -35,6 +35,9 @@ export const ERROR_ENDINGS: readonly string[] = ["", ".", "\n"].map((between) =>
   `\\boxed{INCORRECT}${between}</step>`
 );
 
+/** What may follow a critique's last step where it was stopped: its last token may hold the beginning of another tag. */
+const NOTHING_MORE = /^\s*(?:<[^>]*)?$/;
+
 const JUDGMENT_ALONE = /^\s*\\boxed\{(CORRECT|INCORRECT)\}\.?\s*$/i;
 
 /** Where the word of the final judgment begins, and what it is; null when it cannot be read. */
@@ -89,6 +92,7 @@ export function parseCritique(response: string): ParsedCritique {
     textBetweenSteps: bounds !== null &&
       withoutSteps(response, steps, bounds[0], bounds[1]).trim() !== "",
     endsAtError: steps.length > 0 && stepJudgments.length === steps.length &&
-      stepJudgments.indexOf(false) === steps.length - 1 && /<\/step>\s*$/.test(response),
+      stepJudgments.indexOf(false) === steps.length - 1 &&
+      NOTHING_MORE.test(response.slice(steps[steps.length - 1].end)),
   };
 }

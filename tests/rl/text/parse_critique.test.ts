@@ -32,6 +32,10 @@ Deno.test("a critique that ends at its first flagged step is told from others th
   assert.ok(endsAtError(wrong));
   assert.ok(endsAtError(right, right, wrong));
   assert.ok(endsAtError(right, wrong + "\n"));
+  // SmolLM2's tokenizer has the tokens `><` and `></`, of which a critique that was stopped keeps the whole.
+  assert.ok(endsAtError(right, wrong + "<"));
+  assert.ok(endsAtError(right, wrong + "</"));
+  assert.ok(!endsAtError(right, wrong + "</step_verification>"), "nothing stopped it");
   assert.ok(!endsAtError());
   assert.ok(!endsAtError(right));
   assert.ok(!endsAtError(wrong, right), "it went on");
