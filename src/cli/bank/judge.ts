@@ -27,6 +27,9 @@ import type { BankOptions } from "./bank.ts";
 /** Judgments of a verifier that are wanting. */
 interface Wanting {
   readonly verifier: BankPolicy;
+  /** By source, all of which are asked for. */
+  readonly asked: readonly JudgmentKey[];
+  /** Those of them that are still to be made. */
   readonly keys: readonly JudgmentKey[];
 }
 
@@ -50,8 +53,8 @@ export async function judge(options: BankOptions): Promise<void> {
       bank: bank.sha256,
       settings: judgmentSettings(verifier.config, { samples, seed }),
     };
-    const keys = [...bank.bySource.keys()].map((source) => ({ ...key, source }));
-    return { verifier, keys: keys.filter((one) => !judgments.has(one)) };
+    const asked = [...bank.bySource.keys()].map((source) => ({ ...key, source }));
+    return { verifier, asked, keys: asked.filter((one) => !judgments.has(one)) };
   });
   for (const [config, own] of Map.groupBy(wanting, ({ verifier }) => verifier.config)) {
     const left = own.filter(({ keys }) => keys.length > 0);
@@ -64,7 +67,8 @@ export async function judge(options: BankOptions): Promise<void> {
   if (done > 0) {
     console.error(`${done} of ${verifiers.length} verifiers had judged this bank before`);
   }
-  const rows = bankRows(bank, judgments.of(bank.sha256, { samples, seed }));
+  const asked = wanting.flatMap(({ asked }) => asked);
+  const rows = bankRows(bank, judgments.of(bank.sha256, { samples, seed }, asked));
   console.log(writeBankReport(folder, bank, rows));
   console.log(
     `\nrows: ${files.rows}, ${files.table}; matrix: ${files.matrix}; report: ${files.report}`,

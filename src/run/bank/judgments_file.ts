@@ -93,8 +93,12 @@ export class JudgmentsFile implements Disposable {
     return this.#log.damage;
   }
 
+  /** Whether there are judgments of the key, with all that is measured now. */
   has(key: JudgmentKey): boolean {
-    return this.#lines.some((line) => isDeepStrictEqual(keyOf(line), keyOf(key)));
+    return this.#lines.some((line) =>
+      isDeepStrictEqual(keyOf(line), keyOf(key)) &&
+      line.critiques.every((own) => own.every(({ doubts }) => doubts !== undefined))
+    );
   }
 
   add(line: JudgedSource): void {
@@ -104,17 +108,28 @@ export class JudgmentsFile implements Disposable {
   }
 
   /**
-   * The newest judgments of a bank by each verifier with as many critiques and the same seed, verifiers in the order in
-   * which they were first judged.
+   * The judgments of a bank by each verifier with as many critiques and the same seed, verifiers in the order in which
+   * they were first judged: those asked for as they are asked for, others as they were judged last. Never are judgments
+   * by other weights or settings among one verifier's.
+   *
+   * @param asked in whatever order
    */
-  of(bank: string, { samples, seed }: Pick<JudgmentSettings, "samples" | "seed">): JudgedSource[] {
-    const newest = new Map<string, JudgedSource>();
-    for (const line of this.#lines) {
-      const { settings } = line;
-      if (line.bank !== bank || settings.samples !== samples || settings.seed !== seed) continue;
-      newest.set(JSON.stringify([line.verifier, line.source]), line);
-    }
-    return [...newest.values()];
+  of(
+    bank: string,
+    { samples, seed }: Pick<JudgmentSettings, "samples" | "seed">,
+    asked: readonly JudgmentKey[],
+  ): JudgedSource[] {
+    const lines = this.#lines.filter(({ bank: of, settings }) =>
+      of === bank && settings.samples === samples && settings.seed === seed
+    );
+    return [...Map.groupBy(lines, ({ verifier }) => verifier)].flatMap(([verifier, own]) => {
+      const { weights, settings } = asked.find((key) => key.verifier === verifier) ??
+        own[own.length - 1];
+      const alike = own.filter((line) =>
+        line.weights === weights && isDeepStrictEqual(line.settings, settings)
+      );
+      return [...new Map(alike.map((line) => [line.source, line])).values()];
+    });
   }
 
   [Symbol.dispose](): void {

@@ -97,7 +97,7 @@ const settings = {
 
 const judged = (verifier: string, source: string, weights = "w"): JudgedSource => ({
   ...{ step: 1, verifier, run: null, weights, bank: "b", source, settings, cut: 0 },
-  critiques: [[{ verdict: true, probability: 0.5, steps: [true] }]],
+  critiques: [[{ verdict: true, probability: 0.5, steps: [true], doubts: [0.1] }]],
 });
 
 Deno.test("judgments: found again only as they were asked for; damaged ones are set aside", () => {
@@ -119,13 +119,13 @@ Deno.test("judgments: found again only as they were asked for; damaged ones are 
         { ...judged("v", "s"), settings: { ...settings, max_response_length: 10 } },
       ];
       for (const other of others) assert.ok(!judgments.has(other));
-      // Newer weights of the same name take the place of the older ones.
+      // Newer weights of the same name take the place of the older ones, unless these are asked for; never in part.
       judgments.add(others[0]);
-      const lines = judgments.of("b", settings);
-      assert.deepEqual(lines.map(({ source, weights }) => `${source} ${weights}`), [
-        ...["s other weights", "t w"],
-      ]);
-      assert.deepEqual(judgments.of("b", { samples: 2, seed: 0 }), []);
+      const namesOf = (asked: readonly JudgedSource[]) =>
+        judgments.of("b", settings, asked).map(({ source, weights }) => `${source} ${weights}`);
+      assert.deepEqual(namesOf([]), ["s other weights"]);
+      assert.deepEqual(namesOf([judged("v", "t"), judged("v", "s")]), ["s w", "t w"]);
+      assert.deepEqual(judgments.of("b", { samples: 2, seed: 0 }, []), []);
     });
     const lines = Deno.readTextFileSync(file).split("\n");
     Deno.writeTextFileSync(file, ["garbage", ...lines.slice(1)].join("\n"));
@@ -133,6 +133,10 @@ Deno.test("judgments: found again only as they were asked for; damaged ones are 
       assert.match(judgments.damage ?? "", /1 damaged line \(1\) was set aside/);
       assert.ok(!judgments.has(judged("v", "s")) && judgments.has(judged("v", "t")));
     });
+    const { critiques: [[{ doubts: _, ...hard }]], ...rest } = judged("v", "s");
+    Deno.writeTextFileSync(file, `${JSON.stringify({ ...rest, critiques: [[hard]] })}\n`);
+    // Lines of earlier versions do not say how sure a judgment was.
+    open((judgments) => assert.ok(!judgments.has(judged("v", "s"))));
     Deno.writeTextFileSync(file, `${JSON.stringify({ ...judged("v", "s"), critiques: 3 })}\n`);
     refuses(() => open(() => {}), /judgments\.jsonl:1 is damaged: critiques/);
   });
