@@ -38,3 +38,8 @@ export function groupNormalised(values: readonly number[]): number[] {
   const scale = (single ? 1 : Math.sqrt(sampleVariance(values))) + 1e-6;
   return values.map((value) => (value - centre) / scale);
 }
+
+/** The most that the standard error of the mean of two classes' accuracies can be, of so many of each. */
+export function balancedError(ofOne: number, ofTheOther: number): number {
+  return Math.sqrt(0.25 / ofOne + 0.25 / ofTheOther) / 2;
+}

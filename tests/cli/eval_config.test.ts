@@ -56,3 +56,12 @@ Deno.test("eval: each policy is prompted as in its own run, on the problems of t
     Deno.removeSync(root, { recursive: true });
   }
 });
+
+Deno.test("eval: --temperature is that of critiques too, whatever the configuration has for them", () => {
+  const asked = { model: "g", policy: "generator", k: 8, verifier: "v", critiques: 4 } as const;
+  const set = ["rollout.critique_temperature=1"];
+  const { temperature, critique_temperature } =
+    configure({ ...asked, set, temperature: 0.7 }, false).rollout;
+  assert.deepEqual([temperature, critique_temperature], [0.7, null]);
+  assert.equal(configure({ ...asked, set }, false).rollout.critique_temperature, 1);
+});

@@ -96,18 +96,23 @@ export function register(program: Command): void {
       "make: the file; judge: the folder of the results, which later calls go on with, by default beside the bank",
     )
     .addOption(setOption())
-    .option("--seed <number>", "seed of everything random", parseWholeNumber, 0)
+    .option(
+      "--seed <number>",
+      "of samples and critiques; which problems make takes says evaluation.seed",
+      parseWholeNumber,
+      0,
+    )
     .addOption(gpuOption())
     .addOption(gpuIndexOption())
     .action(bank);
   addExamples(command, {
-    "deno task bank make --run runs/chains-001 --run runs/last-letter-002 --problems 256 --output bank.jsonl":
+    "deno task bank make --run runs/chains-001 --run runs/chains-002 --problems 256 --output bank.jsonl":
       "solutions of both runs' first, middle and last generators, of the warm start, and with the task's mistakes",
-    "deno task bank make --run runs/chains-001 --minimum-steps 6 --maximum-steps 8 --set generator.max_response_length=160 --output long.jsonl":
+    "deno task bank make --run runs/chains-001 --minimum-steps 7 --maximum-steps 7 --set generator.max_response_length=128 --set verifier.max_response_length=176 --output long.jsonl":
       "of longer problems than the run was trained on",
-    "deno task bank judge --bank bank.jsonl --run runs/chains-001 --run runs/last-letter-002 --samples 4":
+    "deno task bank judge --bank bank.jsonl --run runs/chains-001 --run runs/chains-002 --samples 4":
       "every verifier checkpoint of both runs, 4 critiques of each solution",
-    "deno task bank judge --bank bank.jsonl --model weights/last-letter/verifier-format":
+    "deno task bank judge --bank bank.jsonl --model weights/chains/verifier":
       "another verifier on the same bank; what was judged before stays in the tables",
   });
 }

@@ -1,5 +1,6 @@
 /** `deno task eval`: how good a saved generator or verifier is. */
 
+import { temperatureOf } from "../../run/config/loss_options.ts";
 import type { Metrics } from "../../run/store/metrics_log.ts";
 import { type Command, Option } from "commander";
 import { formats } from "../../data/files/formats.ts";
@@ -108,7 +109,7 @@ export function register(program: Command): void {
     .option("--k <number>", "responses to each: 1 is greedy, more are sampled", parseCount, 1)
     .option(
       "--temperature <number>",
-      "of sampled responses; default: the configuration's",
+      "of sampled solutions and critiques; default: the configuration's",
       parseNumber,
     )
     .option(
@@ -179,6 +180,7 @@ async function evaluateModels(
   });
   const { samples, seed } = config.evaluation;
   const { temperature } = config.rollout;
+  const critiqueTemperature = temperatureOf(config, "verifier");
   // Folders that a checkpoint was written to for the moment say nothing.
   const { policy, data, generator } = asked;
   const model = asked.model ??
@@ -196,6 +198,7 @@ async function evaluateModels(
       on,
       ...counts,
       temperature,
+      critique_temperature: config.verifier === null ? undefined : critiqueTemperature,
       seed,
       device,
     };
@@ -209,6 +212,7 @@ async function evaluateModels(
     passedOver,
     samples,
     temperature,
+    critiqueTemperature,
     testTime,
     metrics,
   };

@@ -80,7 +80,9 @@ export function configure(options: EvalOptions, judgesFiles: boolean): TangoConf
     ...(judgesFiles ? ["generator.chat=false", "generator.system_prompt=null"] : []),
     "placement=null",
     `evaluation.samples=${k}`,
-    ...(temperature === undefined ? [] : [`rollout.temperature=${temperature}`]),
+    ...(temperature === undefined
+      ? []
+      : [`rollout.temperature=${temperature}`, "rollout.critique_temperature=null"]),
   ];
   const { file, set } = options.config !== undefined
     ? { file: options.config, set: [] }

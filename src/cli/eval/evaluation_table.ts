@@ -1,6 +1,7 @@
 import type { Metrics } from "../../run/store/metrics_log.ts";
 import { METRIC } from "../../run/store/metric_names.ts";
 import type { TestTimeOptions } from "../../run/tango/held_out_evaluation.ts";
+import { balancedError } from "../../base/statistics.ts";
 import { alignedTable } from "../../base/table.ts";
 
 /** What was measured, and how. */
@@ -11,7 +12,9 @@ export interface EvaluationFacts {
   /** Problems that were too long for the models. */
   readonly passedOver: number;
   readonly samples: number;
+  /** Of sampled solutions, and of sampled critiques. */
   readonly temperature: number;
+  readonly critiqueTemperature: number;
   /** How a verifier chooses among the samples; null where none does. */
   readonly testTime: TestTimeOptions | null;
   /** By their names in metrics.jsonl. */
@@ -22,14 +25,15 @@ const percent = (value: number) => `${(100 * value).toFixed(1)} %`;
 
 /** The result of an evaluation for people. */
 export function evaluationTable(facts: EvaluationFacts): string {
-  const { title, policy, problems, samples, temperature, metrics } = facts;
+  const { title, policy, problems, samples, temperature, critiqueTemperature, metrics } = facts;
   const rows = (policy === "generator" ? generatorRows(facts) : VERIFIER_ROWS)
     .filter(({ metric }) => metric in metrics)
     .map(({ label, metric, format = percent }) => [label, format(metrics[metric])]);
   const drawn = samples === 1
     ? "one greedy answer each"
-    : `${samples} samples each at temperature ${temperature}`;
-  const error = percent(Math.sqrt(0.25 / problems));
+    : `${samples} samples each at temperature ${
+      policy === "verifier" ? critiqueTemperature : temperature
+    }`;
   return [
     `${title}: ${problems} held-out problems, ${drawn}` +
     (policy === "verifier"
@@ -39,17 +43,28 @@ export function evaluationTable(facts: EvaluationFacts): string {
     "",
     alignedTable([["measure", "value"], ...rows]),
     "",
-    `Uncertain by at most ±${error} (standard error over the problems).`,
+    uncertainty(facts),
     ...passedOverLine(facts),
   ].join("\n");
 }
 
-function judgedBy({ testTime, temperature }: EvaluationFacts): string {
+/** Each class of a balanced accuracy is measured on its own problems, of which the fewer say less. */
+function uncertainty({ policy, problems, metrics }: EvaluationFacts): string {
+  const share = metrics["eval/generator/sampled_accuracy"] ?? 0;
+  const isBalanced = policy === "verifier" && share > 0 && share < 1;
+  const of = isBalanced ? "The verdicts' balanced accuracy is uncertain" : "Uncertain";
+  const error = isBalanced
+    ? balancedError(share * problems, (1 - share) * problems)
+    : Math.sqrt(0.25 / problems);
+  return `${of} by at most ±${percent(error)} (standard error over the problems).`;
+}
+
+function judgedBy({ testTime, temperature, critiqueTemperature }: EvaluationFacts): string {
   if (testTime === null) return "";
   const { critiques, rewrites } = testTime;
   const drawn = critiques === 1
     ? "one greedy critique"
-    : `${critiques} critiques at temperature ${temperature}`;
+    : `${critiques} critiques at temperature ${critiqueTemperature}`;
   const again = rewrites === 0
     ? ""
     : `, rewritten in ${rewrites} rounds at most at temperature ${temperature}`;

@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import { writeFileAtomically } from "../../base/atomic_file.ts";
+import { balancedError } from "../../base/statistics.ts";
 import { alignedTable } from "../../base/table.ts";
 import type { Bank } from "./bank_file.ts";
 import { ALL_SOURCES, type BankRow, MEASURES } from "./bank_measures.ts";
@@ -72,9 +73,22 @@ export function bankTables(bank: Bank, rows: readonly BankRow[]): string {
     "",
     alignedTable(matrix(bank, rows, percent)),
     "",
-    "Verdicts and steps are balanced accuracies; a verdict that cannot be read is wrong. Uncertain by at most " +
-    `±${percent(Math.sqrt(0.25 / problems))} (standard error over the problems).`,
+    "Verdicts and steps are balanced accuracies; a verdict that cannot be read is wrong. " +
+    uncertainty(bank, problems),
   ].join("\n");
+}
+
+/** Solutions of one problem are alike, so that over all sources its problems are counted. */
+function uncertainty({ solutions, bySource }: Bank, problems: number): string {
+  const errors = [...bySource.values()].flatMap((places) => {
+    const right = places.filter((place) => solutions[place].correct).length;
+    const wrong = places.length - right;
+    return right === 0 || wrong === 0 ? [] : [balancedError(right, wrong)];
+  });
+  const all = `±${percent(Math.sqrt(0.25 / problems))}`;
+  return `Verdicts are uncertain by at most ${all} over all sources` +
+    (errors.length === 0 ? "" : `, by ±${percent(Math.max(...errors))} over one`) +
+    " (standard error over the problems).";
 }
 
 /** Verifiers down, sources across; balanced accuracy of verdicts. */
