@@ -196,8 +196,11 @@ export async function generatorStep<Problem>(
     : judge(source, solutions, critiquesBy, options);
   // Changes of value are made of outcomes: how they agree with them would say nothing. So would judgments that right
   // solutions have from their answers.
-  const isMeasured = !valued && !(judging && advantage.judged === "wrong");
-  const judgmentQuality = isMeasured && judged.some((one) => one !== null)
+  const { judgments } = options;
+  const isOfVerifierSteps = judging !== null && advantage.judged === "wrong" &&
+    judgments !== null && needsVerifier(judgments);
+  const isMeasured = judgments !== null && !valued && !isOfVerifierSteps;
+  const judgmentQuality = isMeasured
     ? updateJudgmentQuality(
       options.judgmentQuality,
       solutions.map(({ correct }, i) => ({ isCorrect: correct, judgments: judged[i] })),

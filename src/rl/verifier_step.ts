@@ -170,9 +170,12 @@ export async function verifierStep<Problem>(
   const asSampled = [...earlier, ...inGroups(fresh, candidates).map(([first]) => first)];
   const measured = advantage.judged === "all"
     ? null
-    : judgingSampling === null
+    : judgingSampling === null && candidates === 1
     ? critiques
-    : await during("verification", () => verify(verifier, source, asSampled, 1, judgingSampling));
+    : await during(
+      "verification",
+      () => verify(verifier, source, asSampled, 1, judgingSampling ?? options.sampling),
+    );
   const earned = critiques.map(({ parsed, solution, formatScore }) =>
     verifierReward({
       judgments: paidJudgments(parsed, solution.parsed.steps.length, rewards.verifierJudgment),

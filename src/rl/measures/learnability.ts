@@ -1,8 +1,21 @@
 import { groupIndices, mean } from "../../base/statistics.ts";
+import { spreadPlaces } from "../../base/spread_places.ts";
 import { passAtK } from "./sampling_metrics.ts";
 
 /** Samples of each problem by which is told whether there is something to learn. */
 export const LEARNABILITY_SAMPLES = 8;
+
+/** So many of the held-out problems: the first, or where they are of several sources some of each. */
+export function learnabilityProblems<Problem>(
+  held: readonly Problem[],
+  count: number,
+  sourceName: (problem: Problem) => string,
+): readonly Problem[] {
+  const isOfOne = new Set(held.map(sourceName)).size <= 1;
+  return isOfOne
+    ? held.slice(0, count)
+    : spreadPlaces(held.length, count).map((place) => held[place]);
+}
 
 /** How much a generator's samples of the same problems differ: all that comparing them can teach. Shares from 0 to 1. */
 export interface Learnability {

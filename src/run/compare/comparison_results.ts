@@ -1,6 +1,7 @@
 /** Results of the runs of a comparison. */
 
 import { mean, sampleVariance } from "../../base/statistics.ts";
+import type { Arm } from "./arms.ts";
 import { type CurveEnd, firstReach, readEnd, upTo } from "./curve.ts";
 import { type PairedDifference, pairedDifference } from "./paired.ts";
 import { byGeneratorSteps, bySeconds, measuredBySeconds, type RunRow } from "./run_row.ts";
@@ -24,7 +25,7 @@ export function spreadOf(values: readonly number[]): Spread {
 
 /** Finished runs of one arm, as far as the table goes. */
 export interface ArmEnds {
-  readonly arm: { readonly name: string };
+  readonly arm: Pick<Arm, "name" | "needs">;
   readonly runs: readonly { readonly generator: Ends; readonly verifier: Ends | null }[];
 }
 
@@ -52,8 +53,10 @@ export function comparisonRows(results: readonly ArmEnds[]): ComparisonRow[] {
       runs.flatMap(({ verifier }) => verifier ? [verifier[when]] : []),
     ),
   });
+  // What begins with another arm's weights has no warm start.
+  const unaided = results.filter(({ arm }) => arm.needs.length === 0);
   return [
-    row("warm start", results.flatMap(({ runs }) => runs), "start"),
+    row("warm start", unaided.flatMap(({ runs }) => runs), "start"),
     ...results.map(({ arm, runs }) => row(arm.name, runs, "end")),
   ];
 }

@@ -3,6 +3,7 @@ import {
   type Learnability,
   LEARNABILITY_SAMPLES,
   learnabilityOf,
+  learnabilityProblems,
 } from "../../rl/measures/learnability.ts";
 import type { Policy } from "../../rl/policy.ts";
 import type { GeneratorTemplate } from "../../rl/prompt_template.ts";
@@ -25,7 +26,11 @@ export class LearnabilityMeasurement {
   /** Samples solutions of so many problems of the test part, as far as evaluations have so many. */
   async measure(count: number): Promise<Learnability> {
     const { generator, problems, seed, temperature } = this;
-    const held = problems.heldOut("test").slice(0, count);
+    const held = learnabilityProblems(
+      problems.heldOut("test"),
+      count,
+      problems.source.sourceName,
+    );
     const filters = { topK: 0, topP: 1, minP: 0 };
     const solutions = await solve(generator, problems.source, held, {
       count: LEARNABILITY_SAMPLES,

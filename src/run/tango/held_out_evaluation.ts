@@ -18,6 +18,7 @@ import {
   type Learnability,
   LEARNABILITY_SAMPLES,
   learnabilityOf,
+  learnabilityProblems,
 } from "../../rl/measures/learnability.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { temperatureOf } from "../config/loss_options.ts";
@@ -142,8 +143,13 @@ export class HeldOutEvaluation {
   /** Whether the generator's samples differ enough to learn from, before any step. */
   async measureLearnability(generator: Policy<GeneratorTemplate>): Promise<Learnability> {
     const { schedule, rewards } = this.config;
-    const problems = this.#problems.slice(0, schedule.measure_start);
-    const solutions = await solve(generator, this.problems.source, problems, {
+    const { source } = this.problems;
+    const problems = learnabilityProblems(
+      this.#problems,
+      schedule.measure_start,
+      source.sourceName,
+    );
+    const solutions = await solve(generator, source, problems, {
       count: LEARNABILITY_SAMPLES,
       minimumSteps: rewards.minimum_steps,
       sampling: this.#sampling(streams.learnability, 0),

@@ -162,7 +162,8 @@ export async function trainVerifier(
     {
       rollout: { groupSize: critiques ?? groupSize, candidates },
       rewards,
-      advantage,
+      // What others judge says nothing of the verifier.
+      advantage: needsVerifier(advantage.judgments) ? advantage : { ...advantage, judged: "all" },
       classReweighting,
       masking: loss,
       loss: lossOptions(config, "verifier", verifier.maximumResponse),

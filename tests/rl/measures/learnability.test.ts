@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   describeLearnability,
   learnability,
+  learnabilityProblems,
   nothingToLearn,
 } from "../../../src/rl/measures/learnability.ts";
 
@@ -36,4 +37,10 @@ Deno.test("learnability: what teaches nothing is said, with what to do", () => {
     nothingToLearn({ problems: 9, passAt1: 0.5, passAt8: 0.5501, mixedShare: 0.1 }),
     null,
   );
+});
+
+Deno.test("learnability: problems of several sources are taken of each, those of one in their order", () => {
+  const held = ["n0", "n1", "n2", "n3", "w0", "w1", "w2", "w3"];
+  assert.deepEqual(learnabilityProblems(held, 4, (name) => name[0]), ["n0", "n2", "w0", "w2"]);
+  assert.deepEqual(learnabilityProblems(held, 3, () => "one"), ["n0", "n1", "n2"]);
 });

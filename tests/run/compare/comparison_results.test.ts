@@ -199,6 +199,9 @@ Deno.test("comparison: table and picture of two arms over two seeds", () => {
 | alone      |    2 |      70.0 ± 14.1 % |                          – |
 `.trim(),
   );
+  // An arm that begins with another's weights says nothing of the start.
+  const after = { arm: { ...arm("after"), needs: ["tango"] }, rows: [row("after", 0, [0.8, 0.9])] };
+  assert.match(comparisonTable([...arms, after]), /warm start \| +4 \| +40\.0 ± 0\.0 %/);
   const svg = drawComparison(arms);
   assert.match(svg, /^<svg[^]*<\/svg>\s*$/);
   assert.match(svg, /mean over 2 seeds, band: ± one standard deviation/);
