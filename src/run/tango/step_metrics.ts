@@ -31,10 +31,18 @@ export function generatorMetrics<Problem>(
   const { judged, alpha, judgmentQuality, update, fracRewardZeroStd, valued } = result;
   const rewards = judged.map(({ reward }) => reward.outcome);
   const critiques = judged.flatMap(({ critiques }) => critiques);
-  const stepRewards = judged.flatMap(({ reward }) => reward.steps);
+  // Where a verifier judges some solutions, the others' steps are right because their answers are.
+  const credited = critiques.length === 0
+    ? judged
+    : judged.filter(({ critiques }) => critiques.length > 0);
+  const stepRewards = credited.flatMap(({ reward }) => reward.steps);
   const isJudged = critiques.length > 0 || stepRewards.length > 0;
-  // Those that end at the first flagged step have no verdict to measure.
-  const whole = critiques.filter(({ parsed }) => parsed.verdict !== null || !parsed.endsAtError);
+  const ended = critiques.filter(({ parsed }) => parsed.verdict === null && parsed.endsAtError);
+  // To flag a step is to say that the solution is wrong.
+  const verdicts = critiques.map(({ parsed: { verdict, endsAtError }, solution }) => ({
+    verdict: verdict ?? (endsAtError ? false : null),
+    correct: solution.correct,
+  }));
   return {
     [METRIC.generatorReward]: average(rewards),
     "generator/reward_std": deviation(rewards),
@@ -59,27 +67,24 @@ export function generatorMetrics<Problem>(
       ? {
         "generator/step_reward": average(stepRewards),
         "generator/frac_with_step_rewards": share(
-          judged.map(({ reward }) => reward.steps.length > 0),
+          credited.map(({ reward }) => reward.steps.length > 0),
         ),
       }
       : {}),
     ...(valued === null ? {} : valueMetrics(valued)),
     ...(critiques.length === 0 ? {} : {
-      "generator/frac_ended_at_error": 1 - whole.length / critiques.length,
+      "generator/frac_ended_at_error": ended.length / critiques.length,
       "generator/solutions_cut": share(critiques.map(({ isCut }) => isCut)),
-    }),
-    ...(whole.length === 0 ? {} : {
       "generator/verdict_disagreement": share(
-        whole.map(({ parsed, solution }) =>
-          parsed.verdict !== null && parsed.verdict !== solution.correct
-        ),
+        verdicts.map(({ verdict, correct }) => verdict !== null && verdict !== correct),
       ),
-      "generator/verdict_unparsed": share(whole.map(({ parsed }) => parsed.verdict === null)),
-      ...conjunctionMetric(
-        "generator",
-        verdictIsConjunctionShare(whole.map(({ parsed }) => parsed)),
-      ),
+      "generator/verdict_unparsed": share(verdicts.map(({ verdict }) => verdict === null)),
     }),
+    // Those that end at a flagged step have no verdict to set beside it.
+    ...(critiques.length === 0 || ended.length > 0 ? {} : conjunctionMetric(
+      "generator",
+      verdictIsConjunctionShare(critiques.map(({ parsed }) => parsed)),
+    )),
   };
 }
 

@@ -164,9 +164,18 @@ Deno.test({
         ).filter(({ endsAtError, verdict }) =>
           endsAtError && verdict === null
         ).length;
-        // One less a quotient, rounded.
-        const told = Number(ended.line["generator/frac_ended_at_error"]);
-        assert.ok(Math.abs(told - withoutVerdict / 24) < 1e-12);
+        assert.equal(ended.line["generator/frac_ended_at_error"], withoutVerdict / 24);
+        // To flag a step is to call the solution wrong; of critiques without a verdict nothing follows from steps.
+        const disagrees = ended.groups.flat().map(({ critiques: [{ text }], correct }) => {
+          const { verdict, endsAtError } = parseCritique(text);
+          const said = verdict ?? (endsAtError ? false : null);
+          return said !== null && said !== correct;
+        });
+        assert.equal(
+          ended.line["generator/verdict_disagreement"],
+          disagrees.filter((one) => one).length / 24,
+        );
+        assert.equal(ended.line["generator/verdict_is_conjunction"], undefined);
         // Where solutions earn by their verdicts, each critique goes on to its own.
         const paid = await judgedBy(1, 0.5);
         assert.equal(paid.line["generator/frac_ended_at_error"], 0);

@@ -93,7 +93,7 @@ export const CURVES: readonly Curve[] = [
     lines: both("completions/mean_length"),
   },
   {
-    title: "Groups that teach nothing",
+    title: "Groups whose outcomes teach nothing",
     hint: "all their responses earned the same",
     share: true,
     lines: both("frac_reward_zero_std"),
