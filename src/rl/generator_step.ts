@@ -18,7 +18,7 @@ import { shareOut } from "../distributed/shared_work.ts";
 import type { Policy } from "./policy.ts";
 import { type ContinuationOptions, type PrefixValues, stepValues } from "./prefix_values.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
-import { type Critique, type ProblemSource, type Solution, solve } from "./responses.ts";
+import { type Critique, type ProblemSource, type Solution, solve, tokensOf } from "./responses.ts";
 import { generatorReward } from "./reward/rewards.ts";
 import type { AdvantageEstimator } from "./advantage/scored_response.ts";
 import {
@@ -35,7 +35,7 @@ import {
   judgedUntilError,
   stepRewardsOf,
 } from "./step_credit.ts";
-import type { RolloutResponse, Sampling } from "../engine/sampling/rollout.ts";
+import type { Sampling } from "../engine/sampling/rollout.ts";
 import { findUnsound } from "./soundness.ts";
 import { inGroups } from "../base/in_groups.ts";
 import { mean } from "../base/statistics.ts";
@@ -266,9 +266,6 @@ export async function generatorStep<Problem>(
     sampledTokens: solutionTokens + tokensOf(critiques) + (valued?.sampledTokens ?? 0),
   };
 }
-
-const tokensOf = (responses: readonly { readonly rollout: RolloutResponse }[]) =>
-  responses.reduce((sum, { rollout }) => sum + rollout.tokens.length, 0);
 
 /** A custom reward is asked once for each solution, by one of the ranks: it need not say the same twice. */
 async function score<Problem>(

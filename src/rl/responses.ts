@@ -280,3 +280,7 @@ export function readCritique<Problem>(
   });
   return { solution, ...asked, ...sampled, text, parsed, formatScore };
 }
+
+/** How many tokens were sampled for some responses. */
+export const tokensOf = (responses: readonly { readonly rollout: RolloutResponse }[]) =>
+  responses.reduce((sum, { rollout }) => sum + rollout.tokens.length, 0);

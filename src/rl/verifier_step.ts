@@ -19,7 +19,14 @@ import { type Learned, learnFrom, type LearningOptions } from "./learn_from.ts";
 import { outcomeAdvantages } from "./advantage/outcome_advantages.ts";
 import type { Policy } from "./policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "./prompt_template.ts";
-import { type Critique, type ProblemSource, type Solution, solve, verify } from "./responses.ts";
+import {
+  type Critique,
+  type ProblemSource,
+  type Solution,
+  solve,
+  tokensOf,
+  verify,
+} from "./responses.ts";
 import {
   type PaidJudgment,
   paidJudgments,
@@ -122,8 +129,8 @@ export interface VerifierStepResult<Problem> extends Learned {
   readonly judgmentQuality: JudgmentQuality | null;
   /** Null where they are not paid. */
   readonly paidSteps: PaidSteps | null;
-  /** Tokens of the fresh solutions, those that were not chosen too. */
-  readonly solutionTokens: number;
+  /** Tokens of fresh solutions, those that were not chosen too, of all critiques, and of what values judgments. */
+  readonly sampledTokens: number;
 }
 
 /**
@@ -233,7 +240,9 @@ export async function verifierStep<Problem>(
       QUALITY_DECAY.verifier,
     ),
     paidSteps: paid && paid.steps,
-    solutionTokens: fresh.reduce((sum, { rollout: { tokens } }) => sum + tokens.length, 0),
+    sampledTokens: tokensOf(fresh) + tokensOf(critiques) +
+      tokensOf(measured === critiques ? [] : measured ?? []) +
+      (paid?.steps.sampledTokens ?? 0),
   };
 }
 

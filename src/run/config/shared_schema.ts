@@ -107,7 +107,7 @@ export const taskSchema = section({
     "chains only: the sentences of a question stand in any order.",
   ),
   distractors: wholeNumber({ minimum: 0, maximum: MOST_CHAIN_STEPS - 1 }).default(0).describe(
-    "chains only: sentences of each question that its answer does not need.",
+    "chains only: sentences of each question that its answer does not need. A step about them is labelled wrong.",
   ),
 }).check(({ value, issues }) => {
   const impossible = (key: keyof typeof value, message: string) =>

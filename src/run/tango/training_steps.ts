@@ -197,8 +197,7 @@ export async function trainVerifier(
       result,
       config.samples_per_step,
     ),
-    tokens: (result.update?.tokens ?? 0) / loss.epochs + result.solutionTokens +
-      (result.paidSteps?.sampledTokens ?? 0),
+    tokens: result.sampledTokens,
     learned: result,
     answers: { generator: answered(critique.solution), verifier: answered(critique) },
     judging: {
