@@ -136,7 +136,7 @@ Deno.test({
           const judged = places.map((place, i) => ({
             right: solutions[place].correct,
             score: line.critiques[i].reduce(
-              (sum, { probability }) => sum + (probability ?? 0.5),
+              (sum, { probability }) => sum + (probability ?? 0),
               0,
             ),
             verdicts: line.critiques[i].map(({ verdict }) => verdict),
