@@ -71,7 +71,8 @@ Deno.test({
       Deno.writeTextFileSync(path(`${name}.yaml`), stringify(configuration(problems)));
       await run(0, "train", "--config", path(`${name}.yaml`), "--run", path(name));
     };
-    const bank = path("bank.jsonl"), out = path("bank-judged");
+    // In a folder that is not there yet.
+    const bank = path("banks/bank.jsonl"), out = path("banks/bank-judged");
     const judge = ["bank", "judge", "--bank", bank, "--run", path("run"), "--samples", "2"];
     try {
       await train("run", { task: tinyTask });

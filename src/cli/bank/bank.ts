@@ -112,7 +112,7 @@ export function register(program: Command): void {
       "of longer problems than the run was trained on",
     "deno task bank judge --bank bank.jsonl --run runs/chains-001 --run runs/chains-002 --samples 4":
       "every verifier checkpoint of both runs, 4 critiques of each solution",
-    "deno task bank judge --bank bank.jsonl --model weights/chains/verifier":
+    "deno task bank judge --bank bank.jsonl --model weights/chains/verifier --config configs/chains.yaml":
       "another verifier on the same bank; what was judged before stays in the tables",
   });
 }

@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { alignedTable } from "../../base/table.ts";
 import { UserError } from "../../base/user_error.ts";
@@ -39,6 +40,7 @@ export async function make(options: BankOptions): Promise<void> {
   if (run.length === 0) throw new UserError("Name the runs whose generators write, with --run.");
   if (output === undefined) throw new UserError("Name the bank's file with --output.");
   requireNoBank(output);
+  Deno.mkdirSync(dirname(output), { recursive: true });
   const runs = openBankRuns(run, checkpoints, { set: settingsOf(options), gpu: options.gpu });
   requireSameProblems(runs);
   refuseSteps(options, runs[0]);
