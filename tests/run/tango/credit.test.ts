@@ -184,6 +184,18 @@ Deno.test({
           whole.groups.flat().map(({ critiques: [{ text }] }) => text),
         );
       });
+      await test.step("earned: α goes by who judges, whichever verifier is beside", async () => {
+        const qualityOf = async (name: string, advantage: object, verifier: string | null) => {
+          const [{ line }] = await creditedRun(gpu, join(folder, name), advantage, verifier);
+          return line["advantage/judgment_quality"];
+        };
+        const alpha = { initial: 1, schedule: "earned" };
+        const oracle = { process: "own-step", judgments: "oracle", alpha };
+        const alone = await qualityOf("oracle alone", oracle, null);
+        assert.equal(typeof alone, "number");
+        const beside = { ...oracle, judged: "wrong" };
+        assert.equal(await qualityOf("beside", beside, tinyPolicies.verifier), alone);
+      });
       await test.step("oracle: true labels and numbers of steps, without a verifier", async () => {
         const advantage = {
           process: "own-step",
