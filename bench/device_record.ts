@@ -5,7 +5,7 @@ import {
   type MachineReport,
 } from "../src/cli/machine_report.ts";
 import type { DeviceInfo } from "../src/gpu/adapter.ts";
-import { listGpus } from "../src/gpu/choice/gpu_list.ts";
+import { driverOf } from "../src/gpu/choice/gpu_list.ts";
 import type { Gpu } from "../src/gpu/gpu.ts";
 import type { MeasuredClass } from "../src/gpu/measure_variants.ts";
 
@@ -25,13 +25,10 @@ export interface DeviceRecord {
 /** The record of an open device. */
 export function recordOf(gpu: Gpu, tuning: readonly MeasuredClass[]): DeviceRecord {
   const { info } = gpu;
-  const listed = listGpus().find(({ name, index }) =>
-    info.index === undefined ? name === info.name : index === info.index
-  );
   return {
     info,
     limits: limitsOf(gpu.device),
-    driver: listed?.driver ?? null,
+    driver: driverOf(info),
     system: `${Deno.build.os} ${Deno.osRelease()}, ${Deno.build.arch}`,
     versions: engineVersions(),
     tuning,

@@ -17,6 +17,11 @@ export const COMMANDS: Readonly<Record<string, CommandSource>> = {
     summary: "show solutions and critiques of a run, coloured by the verifier's judgments",
     load: () => import("./samples.ts"),
   },
+  audit: {
+    summary: "check a run's files, and do some of its steps again",
+    isForRanks: true,
+    load: () => import("./audit.ts"),
+  },
   generate: {
     summary: "answer questions with a saved generator",
     load: () => import("./generate.ts"),

@@ -32,6 +32,7 @@ export const streams = {
   bankSolutions: 33,
   bankCorruptions: 34,
   bankCritiques: 35,
+  auditedSteps: 36,
 } as const;
 
 const ROUNDS = 10;

@@ -16,6 +16,7 @@ import { tinyPolicies, tinyTask } from "./tiny_policies.ts";
 const compared = [
   "metrics.jsonl",
   "samples.jsonl",
+  "audit.jsonl",
   "generator/model.safetensors",
   "verifier/model.safetensors",
 ];

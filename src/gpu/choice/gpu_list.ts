@@ -24,6 +24,17 @@ export function listGpus(): ListedGpu[] {
   return numberGpus(listVulkanDevices() ?? []);
 }
 
+/**
+ * Name and version of the driver of an open device, in its own words, such as `radv Mesa 26.1.6`; null where Vulkan does
+ * not tell.
+ */
+export function driverOf(info: { readonly name: string; readonly index?: number }): string | null {
+  const listed = listGpus().find(({ name, index }) =>
+    info.index === undefined ? name === info.name : index === info.index
+  );
+  return listed?.driver ?? null;
+}
+
 /** As `listGpus`, of given devices in the loader's order. A GPU that two drivers serve is listed with the first. */
 export function numberGpus(devices: readonly VulkanDevice[]): ListedGpu[] {
   return devices

@@ -2,6 +2,7 @@
 
 import type { StepPhase } from "../../rl/schedule/step_phase.ts";
 import type { Settings } from "../config/changeable.ts";
+import type { RecordLine } from "../store/audit_log.ts";
 import type { Metrics, Phase } from "../store/metrics_log.ts";
 import type { Sample } from "../store/samples_log.ts";
 import type { Activity } from "../store/timeline_log.ts";
@@ -57,6 +58,11 @@ export interface SamplesEvent {
   readonly type: "samples";
   readonly step: number;
   readonly samples: readonly Sample[];
+}
+
+/** What a step, an evaluation or the weights came from, as digests, and the chain of all of them so far. */
+export interface RecordEvent extends RecordLine {
+  readonly type: "record";
 }
 
 /** Activity of each rank in a step and after it; the first rank tells it, after the step or with the next one. */
@@ -137,6 +143,7 @@ export type RunEvent =
   | StepEvent
   | EvaluationEvent
   | SamplesEvent
+  | RecordEvent
   | ActivityEvent
   | CheckpointEvent
   | ChangedEvent

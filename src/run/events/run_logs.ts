@@ -3,6 +3,7 @@ import type { RunFolder } from "../store/run_folder.ts";
 import { SamplesLog } from "../store/samples_log.ts";
 import { TensorBoardLog } from "../store/tensorboard_log.ts";
 import { CHANGED } from "../store/metric_names.ts";
+import { AuditLog } from "../store/audit_log.ts";
 import { timelineLine, TimelineLog } from "../store/timeline_log.ts";
 import type { PhaseEndedEvent, RunEvent } from "./run_event.ts";
 
@@ -13,9 +14,10 @@ export interface LogChoice {
   readonly tensorBoard: boolean;
 }
 
-/** Writes metrics.jsonl, timings.jsonl, timeline.jsonl, samples.jsonl and TensorBoard's files as a run tells them. */
+/** Writes metrics.jsonl, audit.jsonl, timings.jsonl, timeline.jsonl, samples.jsonl and TensorBoard's files as a run tells them. */
 export class RunLogs implements Disposable {
   readonly #metrics: MetricsLog;
+  readonly #records: AuditLog;
   readonly #timings: TimingsLog;
   readonly #timeline: TimelineLog;
   readonly #samples: SamplesLog | null;
@@ -37,6 +39,7 @@ export class RunLogs implements Disposable {
   ) {
     using opened = new DisposableStack();
     this.#metrics = opened.use(new MetricsLog(folder.metrics, lastStep, true));
+    this.#records = opened.use(new AuditLog(folder.audit, lastStep));
     this.#timings = opened.use(new TimingsLog(folder.timings, lastStep));
     this.#timeline = opened.use(new TimelineLog(folder.timeline, lastStep));
     this.#samples = samples &&
@@ -49,7 +52,7 @@ export class RunLogs implements Disposable {
 
   /** Damage to lines of a resumed run that were to be kept, in words. */
   get damage(): string[] {
-    const logs = [this.#metrics, this.#timings, this.#timeline, this.#samples];
+    const logs = [this.#metrics, this.#records, this.#timings, this.#timeline, this.#samples];
     return logs.flatMap((log) => log?.damage ?? []);
   }
 
@@ -81,6 +84,13 @@ export class RunLogs implements Disposable {
       case "evaluation":
         this.#appendMetrics({ step: event.step, phase: "evaluation", ...event.metrics });
         break;
+      case "record": {
+        const { type: _, ...line } = event;
+        this.#records.append(line);
+        // Its checkpoint, which counts on it, is written already but for its state.
+        if (event.phase === "weights") this.#records.sync();
+        break;
+      }
       case "activity":
         this.#timeline.append(timelineLine(event.step, event.ranks));
         break;
@@ -108,7 +118,14 @@ export class RunLogs implements Disposable {
   }
 
   get #logs() {
-    return [this.#metrics, this.#timings, this.#timeline, this.#samples, this.#tensorBoard];
+    return [
+      this.#metrics,
+      this.#records,
+      this.#timings,
+      this.#timeline,
+      this.#samples,
+      this.#tensorBoard,
+    ];
   }
 
   #sync(): void {

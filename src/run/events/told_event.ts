@@ -59,6 +59,7 @@ export type EventLine = ToldEvent & {
 export function toldEvent(event: RunEvent): ToldEvent | null {
   switch (event.type) {
     case "samples":
+    case "record":
     case "activity":
       return null;
     case "step":

@@ -5,6 +5,7 @@ import type { Answered } from "../../rl/soundness.ts";
 import type { Settings } from "../config/changeable.ts";
 import type { StepUpdates, WatchedPolicy } from "../health/policy_health.ts";
 import type { JsonValue } from "../store/json_lines_log.ts";
+import type { Parts } from "../store/audit_log.ts";
 import type { Metrics } from "../store/metrics_log.ts";
 import type { RunDevice } from "../store/run_device.ts";
 import type { RunFolder } from "../store/run_folder.ts";
@@ -34,6 +35,8 @@ export interface DoneStep {
   /** Metrics that differ from machine to machine, besides the step's own time. */
   readonly timings?: Metrics;
   readonly samples?: readonly Sample[];
+  /** Digests of what it came from. */
+  readonly parts: Parts;
   /** Tokens sampled and trained on. */
   readonly tokens: number;
   readonly updates: StepUpdates;
@@ -45,6 +48,8 @@ export interface DoneStep {
 export interface Evaluated {
   readonly metrics: Metrics;
   readonly samples?: readonly Sample[];
+  /** Digests of what it came from. */
+  readonly parts: Parts;
   /** What is to be said about it. */
   readonly warning?: string | null;
   /** Measure by which the best weights are chosen; null where none are chosen. */

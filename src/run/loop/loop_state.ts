@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CHAIN_BEGIN } from "../record/hash_chain.ts";
 import { type RunDevice, runDeviceSchema } from "../store/run_device.ts";
 import { saveCheckpoint } from "../store/checkpoint.ts";
 import type { SkippedInARow } from "../health/policy_health.ts";
@@ -16,6 +17,8 @@ export interface LoopState {
   readonly skippedInARow: SkippedInARow;
   /** Device that the run computes on; null where a checkpoint of an earlier version does not say. */
   readonly device: RunDevice | null;
+  /** End of the chain of records; empty where a checkpoint of an earlier version has none. */
+  readonly chain: string;
 }
 
 /** Fields of a course that go into a checkpoint and come from it. */
@@ -39,6 +42,7 @@ const storedStateSchema = z.object({
     verifier: countSchema.optional(),
   }).default({}),
   device: runDeviceSchema.nullable().default(null),
+  chain: z.string().default(CHAIN_BEGIN),
 });
 
 /**
@@ -46,24 +50,29 @@ const storedStateSchema = z.object({
  * ranks call it.
  *
  * @param keep how many checkpoints stay
+ * @param record adds what was written, told the SHA-256 of each model's file, to the chain and gives its end
  * @returns its folder
  */
 export async function saveState(
   folder: string,
   course: StoredCourse,
-  { own, kept: { best, skippedInARow, device } }: CourseState,
+  { own, kept: { best, skippedInARow, device, chain } }: CourseState,
   keep: number,
+  record?: (models: Readonly<Record<string, string>>) => string,
 ): Promise<string> {
   const { models, ranks, step } = course;
   const optimizerSteps = await optimizerStepsOf(models);
   const sets = await trainedSets(models);
-  const stored: z.output<typeof storedStateSchema> = {
-    best: best && { ...best },
-    optimizerSteps,
-    skippedInARow: { ...skippedInARow },
-    device,
+  const state = (models: Readonly<Record<string, string>>) => {
+    const stored: z.output<typeof storedStateSchema> = {
+      best: best && { ...best },
+      optimizerSteps,
+      skippedInARow: { ...skippedInARow },
+      device,
+      chain: record?.(models) ?? chain,
+    };
+    return { ...own, ...stored };
   };
-  const state = { ...own, ...stored };
   const write = () => saveCheckpoint(folder, { step, sets, state }, keep);
   return await writtenByFirst(ranks, [sets], write);
 }

@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { severalErrors } from "../../base/several_errors.ts";
 import { GpuFailure } from "../../gpu/gpu_failure.ts";
+import { CHAIN_BEGIN } from "../record/hash_chain.ts";
+import { type Made, partsOf, RunRecord } from "../record/run_record.ts";
 import { betweenSteps } from "../control/between_steps.ts";
 import { ConfigHistory } from "../control/config_history.ts";
 import { LiveConfig } from "../control/live_config.ts";
@@ -8,6 +10,7 @@ import { RunControl } from "../control/run_control.ts";
 import { RunEvents } from "../events/run_events.ts";
 import { tellMeasured } from "../events/tell_measured.ts";
 import { PolicyHealth } from "../health/policy_health.ts";
+import type { Parts, RecordKind } from "../store/audit_log.ts";
 import { betterOf } from "../store/best.ts";
 import { latestCheckpoint } from "../store/checkpoint.ts";
 import { METRIC } from "../store/metric_names.ts";
@@ -27,6 +30,8 @@ export interface Following {
   readonly timeline?: StepClock;
   /** State of the checkpoint that the course was put back to; null for a new run. */
   readonly restored?: RestoredCourse | null;
+  /** Digests of what the run begins with, for its chain. */
+  readonly start?: Parts;
 }
 
 /**
@@ -51,12 +56,15 @@ class TrainingLoop<Config extends LoopConfig> {
   readonly #health: PolicyHealth;
   readonly #live: LiveConfig<Config>;
   readonly #warnings: readonly string[];
+  readonly #record: RunRecord;
+  readonly #start: Parts;
   #best: LoopState["best"];
 
   constructor(
     private readonly course: Course<Config>,
     private readonly folder: RunFolder,
-    { events = new RunEvents(), control = new RunControl(), timeline, restored }: Following,
+    { events = new RunEvents(), control = new RunControl(), timeline, restored, start = {} }:
+      Following,
   ) {
     this.#events = events;
     this.#control = control;
@@ -64,6 +72,8 @@ class TrainingLoop<Config extends LoopConfig> {
     this.#health = new PolicyHealth(course.watched, events);
     this.#health.skippedInARow = restored?.state.skippedInARow ?? {};
     this.#best = restored?.state.best ?? null;
+    this.#record = new RunRecord(events, restored?.state.chain ?? CHAIN_BEGIN);
+    this.#start = start;
     this.#warnings = restored?.warnings ?? [];
     const change = (config: Config, settings: Parameters<typeof course.changed>[1]) =>
       course.changed(config, settings);
@@ -78,6 +88,7 @@ class TrainingLoop<Config extends LoopConfig> {
     const { step, totalSteps: total, ranks } = course;
     this.#events.emit({ type: "started", step, total, ranks: ranks.size });
     for (const message of this.#warnings) this.#events.emit({ type: "warning", step, message });
+    if (this.#record.end === CHAIN_BEGIN) this.#record.add(step, "start", this.#start);
     while (course.next() !== null) {
       if (await this.#live.begin(course.step + 1, this.#events)) course.config = this.#live.current;
       const due = course.next();
@@ -105,6 +116,7 @@ class TrainingLoop<Config extends LoopConfig> {
     const done = await this.#takeOrSave(step);
     const seconds = (performance.now() - began) / 1000;
     const { phase, metrics, samples, tokens, answers } = done;
+    this.#tellRecord(step, phase, { ...done, settings: this.#live.changes });
     const timings = {
       [METRIC.stepSeconds]: seconds,
       [METRIC.tokensPerSecond]: tokens / seconds,
@@ -118,11 +130,12 @@ class TrainingLoop<Config extends LoopConfig> {
     this.#health.count(step, done.updates);
     if (due.evaluateAfter) await this.#evaluate(step);
     const isLast = course.next() === null;
+    const isDue = due.saveAfter && !isLast && this.#health.isWorthSaving(step);
     return await betweenSteps(course.ranks, this.#control, this.#events, {
       step,
       isLast,
-      isSaveDue: due.saveAfter && !isLast && this.#health.isWorthSaving(step),
-      save: () => this.#save(),
+      isSaveDue: isDue,
+      save: () => this.#save({ isOfCourse: isDue || isLast }),
     });
   }
 
@@ -143,7 +156,7 @@ class TrainingLoop<Config extends LoopConfig> {
         course.step > (latestCheckpoint(this.folder.checkpoints)?.step ?? 0);
       if (!isSavable) throw error;
       try {
-        await this.#save(before.state);
+        await this.#save({ own: before.state });
       } catch (second) {
         throw severalErrors([error, second], "a step failed, and so did saving those before it");
       }
@@ -157,6 +170,7 @@ class TrainingLoop<Config extends LoopConfig> {
     const evaluate = () => course.evaluate(step);
     const found = await this.#events.during(step, "evaluation", evaluate);
     const { metrics, samples, choice, warning } = found;
+    this.#tellRecord(step, "evaluation", found);
     tellMeasured(this.#events, { type: "evaluation", step, metrics });
     if (warning) this.#events.emit({ type: "warning", step, message: warning });
     if (samples) this.#events.emit({ type: "samples", step, samples });
@@ -167,15 +181,33 @@ class TrainingLoop<Config extends LoopConfig> {
     if (isKept && await this.#health.maySave(step)) await course.writeModels(this.folder, "best");
   }
 
-  /** @param own the method's state */
-  async #save(own = this.course.state()): Promise<void> {
+  #tellRecord(step: number, phase: RecordKind, made: Made): void {
+    this.#record.add(step, phase, partsOf(made));
+  }
+
+  /**
+   * @param own the method's state
+   * @param isOfCourse whether every such run saves here; what was asked for from outside is no part of its chain
+   */
+  async #save({ own = this.course.state(), isOfCourse = false } = {}): Promise<void> {
     const { course, folder } = this;
     const { step, config: { schedule } } = course;
     if (!(await this.#health.maySave(step))) return;
     const { skippedInARow } = this.#health;
-    const kept: LoopState = { best: this.#best, skippedInARow, device: course.device };
+    const { end: chain } = this.#record;
+    const kept: LoopState = { best: this.#best, skippedInARow, device: course.device, chain };
+    const record = (models: Parts) => {
+      this.#record.add(step, "weights", models);
+      return this.#record.end;
+    };
     const save = () =>
-      saveState(folder.checkpoints, course, { own, kept }, schedule.keep_checkpoints);
+      saveState(
+        folder.checkpoints,
+        course,
+        { own, kept },
+        schedule.keep_checkpoints,
+        isOfCourse ? record : undefined,
+      );
     const path = await this.#events.during(step, "checkpoint", save);
     this.#events.emit({ type: "checkpoint", step, path });
   }

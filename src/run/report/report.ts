@@ -3,6 +3,7 @@
 import { basename } from "node:path";
 import { writeFileAtomically } from "../../base/atomic_file.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
+import { chainEnd } from "./chain_end.ts";
 import { describeChanges } from "./changes.ts";
 import { drawCurves, metricPoints } from "./curves.ts";
 import { formatDuration } from "../../base/duration.ts";
@@ -119,7 +120,7 @@ ${rows.join("\n")}
 
 | | |
 | --- | --- |
-${whatRan(config, facts, lines).map(([key, value]) => `| ${key} | ${value} |`).join("\n")}
+${whatRan(run, config, facts, lines).map(([key, value]) => `| ${key} | ${value} |`).join("\n")}
 
 ## How to read this
 
@@ -207,11 +208,13 @@ export function findHeadlines(lines: readonly MetricsLine[]): Headline[] {
 }
 
 function whatRan(
+  run: RunFolder,
   config: TangoConfig,
   { device, seconds, memory, warnings }: RunFacts,
   lines: readonly MetricsLine[],
 ): [string, string][] {
   const { rollout, schedule, verifier } = config;
+  const end = chainEnd(run);
   const count = (phase: string) =>
     new Set(lines.filter((line) => line.phase === phase).map(({ step }) => step)).size;
   return [
@@ -242,6 +245,7 @@ function whatRan(
       `${formatBytes(memory.peakBytes)} at most, ${formatBytes(memory.plannedBytes)} planned`,
     ],
     ["time since start or resume", formatDuration(seconds)],
+    ...(end === null ? [] : [["end of its chain of records", `\`${end}\``] as [string, string]]),
   ];
 }
 

@@ -2,6 +2,7 @@
 
 import { basename } from "node:path";
 import { writeFileAtomically } from "../../base/atomic_file.ts";
+import { chainEnd } from "./chain_end.ts";
 import { describeChanges } from "./changes.ts";
 import { metricPoints } from "./curves.ts";
 import { formatDuration } from "../../base/duration.ts";
@@ -75,6 +76,7 @@ function composeSftReport(
   ).size;
   const last = lines.findLast(({ phase }) => phase === "evaluation");
   const rows = Object.entries(last ?? {}).filter(([key]) => key.startsWith("eval/"));
+  const end = chainEnd(run);
   const begin = config.initial_model === null ? "random weights" : `\`${config.initial_model}\``;
   return `# Supervised fine-tuning of the ${config.policy} on ${problemsName(config)}
 
@@ -83,7 +85,7 @@ ${updates} updates of ${config.batch_size} examples from ${begin}, seed ${config
   }
 on ${describeDevice(device)}; ${formatBytes(memory.peakBytes)} of GPU memory at most, ${
     formatBytes(memory.plannedBytes)
-  } planned.
+  } planned.${end === null ? "" : `\nIts chain of records ends with \`${end}\`.`}
 ${
     weights === null
       ? "It was stopped before its end; `./tango sft --resume` goes on."

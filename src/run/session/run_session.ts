@@ -1,8 +1,10 @@
 import { alone, type Communicator } from "../../distributed/communicator.ts";
 import { broadcastValue } from "../../distributed/values.ts";
+import { driverOf } from "../../gpu/choice/gpu_list.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { removeIfPresent } from "../../base/atomic_file.ts";
 import { requireSameBits } from "../../kernels/choice/same_bits.ts";
+import { type Input, startParts } from "../record/inputs.ts";
 import type { RunEndpoint } from "../control/endpoint/run_endpoint.ts";
 import type { RunControl } from "../control/run_control.ts";
 import { EventLog } from "../events/event_log.ts";
@@ -35,11 +37,13 @@ export interface Method<Config extends SessionConfig, Run extends Course<Config>
   readonly open: (gpu: Gpu, config: Config, ranks: Communicator) => Promise<Run>;
   /** How often it tells of samples; null for a method without any. */
   readonly samples: (config: Config) => LogChoice["samples"];
+  /** What it reads from the disk. */
+  readonly inputs: (config: Config) => readonly Input[];
   readonly report: (folder: RunFolder, config: Config, facts: RunFacts) => void;
 }
 
 /** Keys of a run's configuration that a session itself reads. */
-interface SessionConfig extends LoopConfig {
+export interface SessionConfig extends LoopConfig {
   readonly memory_limit_gb: number | null;
   readonly report: { readonly tensorboard: boolean };
 }
@@ -122,7 +126,7 @@ export async function runSession<Config extends SessionConfig, Run extends Cours
     if (isFirst) {
       // The report is written last: while it is missing, the run is not finished.
       removeIfPresent(folder.report);
-      writeRunDevice(folder, run.device);
+      writeRunDevice(folder, { ...run.device, driver: driverOf(gpu.info) ?? undefined });
       opened.use(keepRecords({
         folder,
         events,
@@ -141,6 +145,10 @@ export async function runSession<Config extends SessionConfig, Run extends Cours
       }));
     }
     onOpen?.(run);
-    return await train(run, folder, { events, control, timeline, restored });
+    const isRecorded = isFirst && !restored?.state.chain;
+    const start = isRecorded
+      ? await startParts(folder.configuration, method.inputs(config))
+      : undefined;
+    return await train(run, folder, { events, control, timeline, restored, start });
   }, (error) => withMemoryAdvice(error, config, method.shrinks));
 }

@@ -1,6 +1,7 @@
 import { exists } from "../../base/atomic_file.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
+import { tangoInputs } from "../record/inputs.ts";
 import { planTangoMemory } from "../memory/tango_memory_plan.ts";
 import { tangoShrinks } from "../memory/tango_shrinks.ts";
 import { writeReport } from "../report/report.ts";
@@ -9,11 +10,13 @@ import type { RunFolder } from "../store/run_folder.ts";
 import { TangoRun } from "../tango/tango_run.ts";
 import { type Method, runSession, type SessionOptions } from "./run_session.ts";
 
-const tango: Method<TangoConfig, TangoRun> = {
+/** RL Tango, as a session drives it. */
+export const tango: Method<TangoConfig, TangoRun> = {
   plan: planTangoMemory,
   shrinks: tangoShrinks,
   open: TangoRun.open,
   samples: ({ samples_per_step }) => samples_per_step > 0 ? "every step" : "no step",
+  inputs: tangoInputs,
   report: writeReport,
 };
 

@@ -14,6 +14,7 @@ import type { PolicyName } from "../../rl/policy.ts";
 import { learningRateAt } from "../../rl/schedule/learning_rate.ts";
 import type { DuringPhase } from "../../rl/schedule/step_phase.ts";
 import { updateSupervised } from "../../rl/update/supervised_update.ts";
+import { supervisedParts } from "../record/step_parts.ts";
 import { changeSftConfig, type Settings } from "../config/changeable.ts";
 import { frozenStorage } from "../config/frozen_storage.ts";
 import { trainerOptions } from "../config/loss_options.ts";
@@ -198,6 +199,7 @@ export class SftRun implements Course<SftConfig> {
           "data/own_left_out_solutions": sampled.leftOut,
         }),
       },
+      parts: supervisedParts(samples),
       tokens,
       answers: { [policy]: samples[0] },
       updates: {
@@ -218,6 +220,7 @@ export class SftRun implements Course<SftConfig> {
     const learnable = await this.measurement.measureLearnability(measured);
     return {
       metrics: { ...metrics, ...(learnable && learnabilityMetrics(learnable)) },
+      parts: {},
       choice,
       // Before the first update there is: that is what fine-tuning is for.
       warning: learnable && isEnd ? nothingToLearn(learnable) : null,

@@ -31,8 +31,11 @@ export interface Checkpoint<State extends JsonValue = JsonValue> {
   readonly step: number;
   /** Sets of tensors by name (letters, digits, `_` and `-`): each becomes one safetensors file. */
   readonly sets: Readonly<Record<string, SafetensorsContent>>;
-  /** Schedule position, data position, random counters, moving averages… : any JSON value. */
-  readonly state: State;
+  /**
+   * Schedule position, data position, random counters, moving averages… : any JSON value; or what gives it once the
+   * sets are written, told the SHA-256 of each by its name.
+   */
+  readonly state: State | ((sets: Readonly<Record<string, string>>) => State);
 }
 
 /** The step of a checkpoint and its folder. */
@@ -67,14 +70,17 @@ export async function saveCheckpoint(
 /** Writes what a `StoredCheckpoint` reads into a folder that nobody reads yet. */
 export async function writeSets(folder: string, { step, sets, state }: Checkpoint): Promise<void> {
   const files: CheckpointFacts["files"] = {};
+  const digests: Record<string, string> = {};
   for (const [name, content] of Object.entries(sets)) {
     if (!/^[\w-]+$/.test(name)) throw new Error(`"${name}" cannot be the name of a set`);
     const file = fileOf(name);
     const hash = createHash("sha256");
     await writePiecesDurably(join(folder, file), hashed(content.pieces(), hash));
-    files[file] = { bytes: content.bytes, sha256: hash.digest("hex") };
+    digests[name] = hash.digest("hex");
+    files[file] = { bytes: content.bytes, sha256: digests[name] };
   }
-  writeFileDurably(join(folder, STATE_FILE), encodeState({ step, state, files }));
+  const told = typeof state === "function" ? state(digests) : state;
+  writeFileDurably(join(folder, STATE_FILE), encodeState({ step, state: told, files }));
 }
 
 async function* hashed(

@@ -1,7 +1,8 @@
 /** The device that a run computes on, as its folder and its checkpoints keep it. */
 
 import { z } from "zod";
-import { writeFileAtomically } from "../../base/atomic_file.ts";
+import { exists, writeFileAtomically } from "../../base/atomic_file.ts";
+import { UserError } from "../../base/user_error.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { cacheDtypes, matrixTypes } from "../../gpu/tensor.ts";
 import type { Model } from "../../model/decoder/model.ts";
@@ -16,6 +17,8 @@ export const runDeviceSchema = z.object({
   cache: z.enum(cacheDtypes).default("f32"),
   /** Types of the matrices that are not trained; absent where all are, or where it was not kept. */
   frozen: z.array(z.enum(matrixTypes)).optional(),
+  /** Name and version in its own words; absent where it does not tell, and in checkpoints. */
+  driver: z.string().optional(),
   /** Variants measured fastest, by operation and class of shapes; empty where nothing was measured. */
   variants: z.record(z.string(), z.record(z.string(), z.string())),
 });
@@ -52,20 +55,51 @@ export function runDeviceOf(
   };
 }
 
+/**
+ * The device that a run's folder names; null in one of an earlier version.
+ *
+ * @throws UserError when the file is not one
+ */
+export function readRunDevice({ device: path }: RunFolder): RunDevice | null {
+  if (!exists(path)) return null;
+  let value: unknown = null;
+  try {
+    value = JSON.parse(Deno.readTextFileSync(path));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  const { data } = runDeviceSchema.safeParse(value);
+  if (data) return data;
+  throw new UserError(`${path} is damaged: it does not name a device.`);
+}
+
 /** Writes it into a run's folder. */
 export function writeRunDevice(folder: RunFolder, device: RunDevice): void {
   writeFileAtomically(folder.device, `${JSON.stringify(device, null, 1)}\n`, CONTINUE);
 }
 
-/** Differences of the device since a run was left; null when all is the same that the run used. */
-export function describeDeviceChange(before: RunDevice, now: RunDevice): string | null {
+/** Differences of a device from an earlier one that may show in the bits of a run, in words. */
+export function visibleDifferences(before: RunDevice, now: RunDevice): string[] {
   const visible = (["adapter", "engine", "bits", "cache"] as const)
     .filter((key) => before[key] !== now[key])
     .map((key) => `${names[key]} ${now[key]} instead of ${before[key]}`);
-  const [storedBefore, stored] = [before, now].map(({ frozen }) => frozen?.join(" and "));
-  const isStoredOtherwise = storedBefore !== undefined && stored !== undefined &&
-    storedBefore !== stored;
-  if (isStoredOtherwise) visible.push(`frozen weights in ${stored} instead of ${storedBefore}`);
+  const [storedBefore, stored] = storedFrozen(before, now);
+  return isStoredOtherwise(before, now)
+    ? [...visible, `frozen weights in ${stored} instead of ${storedBefore}`]
+    : visible;
+}
+
+const storedFrozen = (...devices: RunDevice[]) =>
+  devices.map(({ frozen }) => frozen?.join(" and "));
+
+function isStoredOtherwise(before: RunDevice, now: RunDevice): boolean {
+  const [storedBefore, stored] = storedFrozen(before, now);
+  return storedBefore !== undefined && stored !== undefined && storedBefore !== stored;
+}
+
+/** Differences of the device since a run was left; null when all is the same that the run used. */
+export function describeDeviceChange(before: RunDevice, now: RunDevice): string | null {
+  const visible = visibleDifferences(before, now);
   const variants = Object.entries(before.variants).flatMap(([operation, classes]) =>
     Object.entries(classes).flatMap(([shapes, variant]) => {
       const other = now.variants[operation]?.[shapes];
@@ -79,7 +113,7 @@ export function describeDeviceChange(before: RunDevice, now: RunDevice): string 
     ...(visible.length > 0
       ? [
         `${visible.join(", ")}: ${
-          isStoredOtherwise || before.cache !== now.cache
+          isStoredOtherwise(before, now) || before.cache !== now.cache
             ? "its numbers"
             : "the last bits of its numbers"
         } are others from here on`,

@@ -102,6 +102,11 @@ export class RunFolder {
     return join(this.path, "metrics.jsonl");
   }
 
+  /** What each step came from, as a chain of digests. */
+  get audit(): string {
+    return join(this.path, "audit.jsonl");
+  }
+
   /** Metrics that depend on the clock. */
   get timings(): string {
     return join(this.path, "timings.jsonl");

@@ -40,6 +40,7 @@ const hashOf = (facts: object) => createHash("sha256").update(JSON.stringify(fac
 
 /** The file of a set of tensors. */
 export const fileOf = (set: string) => `${set}.safetensors`;
+const setOf = (file: string) => file.replace(/\.safetensors$/, "");
 
 /** A checkpoint on disk. */
 export class StoredCheckpoint {
@@ -74,6 +75,13 @@ export class StoredCheckpoint {
     const { data, error } = schema.safeParse(this.#state);
     if (error) throw incomplete(this.path, `${STATE_FILE} is not a state of such a run`, error);
     return data;
+  }
+
+  /** SHA-256 of each set's file by the set's name, as they were written. */
+  get digests(): Readonly<Record<string, string>> {
+    return Object.fromEntries(
+      Object.entries(this.#files).map(([file, { sha256 }]) => [setOf(file), sha256]),
+    );
   }
 
   /** Whether it keeps a set of this name. */

@@ -8,6 +8,7 @@ import { nothingToLearn } from "../../rl/measures/learnability.ts";
 import type { PolicyName } from "../../rl/policy.ts";
 import type { DuringPhase } from "../../rl/schedule/step_phase.ts";
 import { nextStep, positionAfter, type TangoStep } from "../../rl/schedule/tango_schedule.ts";
+import { evaluationParts } from "../record/step_parts.ts";
 import { changeTangoConfig, type Settings } from "../config/changeable.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import type { WatchedPolicy } from "../health/policy_health.ts";
@@ -158,6 +159,7 @@ export class TangoRun implements Course<TangoConfig> {
         ...(learnable && learnabilityMetrics(learnable)),
       },
       warning: learnable && nothingToLearn(learnable),
+      parts: evaluationParts(source, [...solved.solutions, ...judged?.solutions ?? []], critiques),
       samples: evaluationSamples(step, source, solutions, critiques, samples_per_step),
       choice,
     };

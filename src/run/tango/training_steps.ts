@@ -1,5 +1,7 @@
 /** A run's training steps: what the method needs is taken from the configuration here. */
 
+import { generatorParts, verifierParts } from "../record/step_parts.ts";
+import type { Parts } from "../store/audit_log.ts";
 import type { Metrics } from "../store/metrics_log.ts";
 import { camelCased } from "../../base/camel_cased.ts";
 import type { Sampling } from "../../engine/sampling/rollout.ts";
@@ -50,6 +52,7 @@ export interface StepContext {
 export interface StepOutcome {
   readonly metrics: Metrics;
   readonly samples: readonly Sample[];
+  readonly parts: Parts;
   /** Tokens sampled and trained on. */
   readonly tokens: number;
   readonly learned: Learned;
@@ -111,6 +114,7 @@ export async function trainGenerator(
   return {
     metrics: { ...generatorMetrics(source, result, adamw), ...dataMetrics(problems) },
     samples: generatorSamples(step.globalStep, source, result, config.samples_per_step),
+    parts: generatorParts(source, result),
     tokens: result.sampledTokens,
     learned: result,
     answers: { generator: answered(solution), ...(critique && { verifier: answered(critique) }) },
@@ -197,6 +201,7 @@ export async function trainVerifier(
       result,
       config.samples_per_step,
     ),
+    parts: verifierParts(source, result),
     tokens: result.sampledTokens,
     learned: result,
     answers: { generator: answered(critique.solution), verifier: answered(critique) },

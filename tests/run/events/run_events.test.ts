@@ -34,11 +34,14 @@ function brief(event: RunEvent): string {
     case "checkpoint":
     case "samples":
       return `${event.type} ${event.step}`;
+    case "record":
+      return recorded(event.step, event.phase);
     default:
       return event.type;
   }
 }
 
+const recorded = (step: number, of: string) => `record of ${of} ${step}`;
 const around = (phase: string, inside: readonly string[] = []) => [
   `${phase} {`,
   ...inside,
@@ -47,14 +50,19 @@ const around = (phase: string, inside: readonly string[] = []) => [
 const updated = around("update", [...around("forward_backward"), ...around("optimizer")]);
 const evaluated = (step: number) => [
   ...around("evaluation"),
+  recorded(step, "evaluation"),
   `evaluation ${step}`,
   `samples ${step}`,
 ];
-const saved = (step: number) => [...around("checkpoint"), `checkpoint ${step}`];
+const saved = (step: number) => [
+  ...around("checkpoint", [recorded(step, "weights")]),
+  `checkpoint ${step}`,
+];
 const trained = (step: number, phase: string) => [
   ...around("rollout"),
   ...around("verification"),
   ...updated,
+  recorded(step, phase),
   `step ${step} ${phase}`,
   `samples ${step}`,
 ];
@@ -69,6 +77,7 @@ onEveryGpu("events: a run tells all that happens, in order, and its logs hold it
     assert.ok(await trainWithReport(gpu, config, folder.path, { resume: false, events }));
     assert.deepEqual(heard.map(brief), [
       "started 0/3",
+      recorded(0, "start"),
       ...evaluated(0),
       ...trained(1, "generator"),
       ...saved(1),
@@ -107,14 +116,21 @@ onEveryGpu("events: fine-tuning tells the same", async (gpu) => {
     const ignored = { onPlan() {}, onOpen() {} };
     const path = join(project.folder, "run");
     assert.ok(await fineTuneWithReport(gpu, config, path, { resume: false, events, ...ignored }));
-    const measured = (step: number) => [...around("evaluation"), `evaluation ${step}`];
+    const measured = (step: number) => [
+      ...around("evaluation"),
+      recorded(step, "evaluation"),
+      `evaluation ${step}`,
+    ];
     assert.deepEqual(heard, [
       "started 0/2",
+      recorded(0, "start"),
       ...measured(0),
       ...updated,
+      recorded(1, "generator"),
       "step 1 generator",
       ...measured(1),
       ...updated,
+      recorded(2, "generator"),
       "step 2 generator",
       ...measured(2),
       ...saved(2),

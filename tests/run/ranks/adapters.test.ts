@@ -11,7 +11,7 @@ import { tinyPolicies } from "../tiny_policies.ts";
 import { RankRuns } from "./rank_runs.ts";
 
 const comparedFiles = [
-  ...["metrics.jsonl", "samples.jsonl"],
+  ...["metrics.jsonl", "samples.jsonl", "audit.jsonl"],
   ...["generator/adapter_model.safetensors", "verifier/adapter_model.safetensors"],
 ];
 

@@ -27,7 +27,7 @@ Deno.test({
           const events = new RunEvents();
           const told: string[] = [];
           events.listen((event) => {
-            const isTold = !["phaseBegan", "phaseEnded", "samples"].includes(event.type);
+            const isTold = !["phaseBegan", "phaseEnded", "samples", "record"].includes(event.type);
             if (isTold && "step" in event) told.push(`${event.type} ${event.step}`);
             if (ranks.rank > 0 || resume) return;
             if (event.type === "started") control.change({ "rollout.temperature": 0.5 });

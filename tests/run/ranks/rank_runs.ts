@@ -18,6 +18,7 @@ import { tinyPolicies, tinyTask } from "../tiny_policies.ts";
 export const comparedFiles = [
   "metrics.jsonl",
   "samples.jsonl",
+  "audit.jsonl",
   "generator/model.safetensors",
   "verifier/model.safetensors",
 ];

@@ -12,6 +12,7 @@ import { withTinyProject } from "../tiny_project.ts";
 
 const compared = [
   "metrics.jsonl",
+  "audit.jsonl",
   "generator/model.safetensors",
   "best/generator/model.safetensors",
 ];

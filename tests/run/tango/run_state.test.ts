@@ -137,6 +137,7 @@ const state: RunState = {
   problemPosition: 17,
   best: { step: 3, value: 0.5 },
   skippedInARow: { verifier: 2 },
+  chain: "a".repeat(64),
   device: {
     adapter: "Radeon",
     engine: "dawn",

@@ -1,0 +1,52 @@
+import { z } from "zod";
+import { exists } from "../../base/atomic_file.ts";
+import { UserError } from "../../base/user_error.ts";
+import { readJsonLines } from "../store/json_lines_log.ts";
+import type { RecordLine } from "../store/audit_log.ts";
+import type { RunFolder } from "../store/run_folder.ts";
+
+const lineSchema = z.object({
+  step: z.int().nonnegative(),
+  phase: z.enum(["start", "generator", "verifier", "evaluation", "weights"]),
+  parts: z.record(z.string(), z.string()),
+  chain: z.string(),
+});
+
+/**
+ * The records of a run, in their order.
+ *
+ * @throws UserError when there are none, or a line is not one
+ */
+export function readRecords({ path, audit }: RunFolder): RecordLine[] {
+  if (!exists(audit)) {
+    throw new UserError(
+      `${path} has no ${audit}: it is a run of an earlier version, which kept no records. Train it anew to have them.`,
+    );
+  }
+  return readJsonLines(audit).map((line, index) => {
+    const { data } = lineSchema.safeParse(line);
+    if (data) return data;
+    throw new UserError(
+      `${audit}:${index + 1} is damaged: a record of a step was expected, found ` +
+        `${JSON.stringify(line).slice(0, 60)}.`,
+    );
+  });
+}
+
+/** What sets a record apart from the others of its run. */
+export const recordKey = ({ step, phase }: Pick<RecordLine, "step" | "phase">) =>
+  `${step} ${phase}`;
+
+/** A record's name in a message. */
+export function recordName({ step, phase }: Pick<RecordLine, "step" | "phase">): string {
+  switch (phase) {
+    case "start":
+      return step === 0 ? "the beginning" : `the beginning of the records, after step ${step}`;
+    case "evaluation":
+      return `the evaluation after step ${step}`;
+    case "weights":
+      return `the checkpoint of step ${step}`;
+    default:
+      return `step ${step} (${phase})`;
+  }
+}

@@ -1,0 +1,91 @@
+import type { Communicator } from "../../distributed/communicator.ts";
+import type { Gpu } from "../../gpu/gpu.ts";
+import { requireSameBits } from "../../kernels/choice/same_bits.ts";
+import { type Input, sftInputs, tangoInputs } from "../record/inputs.ts";
+import type { Stretch } from "../audit/chosen_steps.ts";
+import { replay, type Replayed } from "../audit/replay.ts";
+import type { TangoConfig } from "../config/config_schema.ts";
+import { loadSftConfig, loadTangoConfig } from "../config/load_config.ts";
+import type { SftConfig } from "../config/sft_config_schema.ts";
+import type { Course } from "../loop/course.ts";
+import type { RecordLine } from "../store/audit_log.ts";
+import type { RunDevice } from "../store/run_device.ts";
+import type { RunFolder } from "../store/run_folder.ts";
+import { prepareGpu } from "./prepare_gpu.ts";
+import type { Method, SessionConfig } from "./run_session.ts";
+import { fineTuning } from "./sft_session.ts";
+import { tango } from "./training_session.ts";
+
+/** A run to be looked into, by its method. */
+export type StoredRun =
+  | { readonly kind: "train"; readonly config: TangoConfig }
+  | { readonly kind: "sft"; readonly config: SftConfig };
+
+/**
+ * The run in a folder.
+ *
+ * @throws UserError when its configuration is not one
+ */
+export function storedRun({ configuration }: RunFolder): StoredRun {
+  return /^policy:/m.test(Deno.readTextFileSync(configuration))
+    ? { kind: "sft", config: loadSftConfig(configuration) }
+    : { kind: "train", config: loadTangoConfig(configuration) };
+}
+
+/** What it reads from the disk. */
+export function inputsOf(run: StoredRun): Input[] {
+  return run.kind === "sft" ? sftInputs(run.config) : tangoInputs(run.config);
+}
+
+/** How a run is done again, and who is told. */
+export interface ReplayOptions {
+  readonly ranks: Communicator;
+  readonly stretches: readonly Stretch[];
+  readonly records: readonly RecordLine[];
+  /** Told on the first rank what a reader of the terminal should know, line by line. */
+  readonly tell?: (line: string) => void;
+  /** Told the device before the first step. */
+  readonly onDevice: (device: RunDevice) => void;
+  readonly onRecord: (replayed: Replayed) => void;
+}
+
+/**
+ * Does stretches of a run again, each from a checkpoint or from the beginning, and writes nothing. All ranks call it.
+ *
+ * @throws UserError when a file that the configuration names is missing, or a checkpoint cannot be used
+ */
+export async function replayRun(
+  gpu: Gpu,
+  run: StoredRun,
+  folder: RunFolder,
+  options: ReplayOptions,
+): Promise<void> {
+  if (run.kind === "sft") await replayBy(gpu, fineTuning, run.config, folder, options);
+  else await replayBy(gpu, tango, run.config, folder, options);
+}
+
+async function replayBy<Config extends SessionConfig, Run extends Course<Config>>(
+  gpu: Gpu,
+  method: Method<Config, Run>,
+  config: Config,
+  folder: RunFolder,
+  { ranks, stretches, records, tell, onDevice, onRecord }: ReplayOptions,
+): Promise<void> {
+  const planned = {
+    config,
+    limit: config.memory_limit_gb,
+    plan: (changed: Config) => method.plan(gpu, changed, ranks),
+    shrinks: method.shrinks,
+  };
+  await prepareGpu(gpu, planned, { ranks, tell });
+  await requireSameBits(gpu);
+  for (const [place, stretch] of stretches.entries()) {
+    const course = await method.open(gpu, config, ranks);
+    try {
+      if (place === 0) onDevice(course.device);
+      await replay<Config>(course, folder, stretch, records, onRecord);
+    } finally {
+      course.close();
+    }
+  }
+}

@@ -1,0 +1,174 @@
+/** `audit` of a tiny run: as it was left, and with one thing changed at a time. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { readRecords } from "../../src/run/audit/records.ts";
+import { RunFolder } from "../../src/run/store/run_folder.ts";
+import { tinyPolicies, tinyTask } from "../run/tiny_policies.ts";
+import { runCaptured } from "./run_captured.ts";
+
+/** Runs a command that must end with a code. */
+async function run(code: number, ...args: string[]): Promise<string> {
+  const result = await runCaptured(COMMANDS, args);
+  // What an audit finds is its exit code, not this process's.
+  Deno.exitCode = 0;
+  assert.equal(result.code, code, `${args.join(" ")}\n${result.printed}`);
+  return result.printed;
+}
+
+const optimizer = { learning_rate: 0.003 };
+const configuration = {
+  task: tinyTask,
+  generator: { model: tinyPolicies.generator, max_response_length: 13, optimizer },
+  verifier: { model: tinyPolicies.verifier, max_response_length: 20, optimizer },
+  tuning: "default",
+  rollout: { batch_size: 4, group_size: 4 },
+  // Steps 1 to 7: G G V G G V G.
+  schedule: {
+    generator_steps: 2,
+    total_training_steps: 7,
+    test_frequency: 2,
+    save_frequency: 2,
+    keep_checkpoints: 2,
+  },
+  evaluation: { problems: 5 },
+  samples_per_step: 2,
+};
+
+/** Changes a file of a copy of the run. */
+interface Change {
+  readonly what: string;
+  readonly file: string;
+  readonly change: (text: string) => string;
+  /** What is said of it. */
+  readonly said: RegExp;
+  /** Things that do not fit; 1 by default. */
+  readonly findings?: number;
+}
+
+const changes: readonly Change[] = [
+  {
+    what: "a setting",
+    file: "config.yaml",
+    change: (text) => text.replace("learning_rate: 0.003", "learning_rate: 0.004"),
+    said: /config\.yaml: generator is not what the run began with/,
+  },
+  {
+    what: "a sample",
+    file: "samples.jsonl",
+    change: (text) => text.replace('"referenceAnswer":"', '"referenceAnswer":"x'),
+    said: /samples\.jsonl: what it says of the evaluation after step 0 is not/,
+  },
+  {
+    what: "a metric",
+    file: "metrics.jsonl",
+    change: (text) => text.replace(/("step":3,.*?"verifier\/reward":)[\d.]+/, "$10.987"),
+    said: /metrics\.jsonl: what it says of step 3 \(verifier\) is not/,
+  },
+  {
+    what: "a metric, and its record too",
+    file: "audit.jsonl",
+    change: (text) => text.replace(/("step":3,"phase":"verifier".*?"metrics":")\w/, "$1f"),
+    said: /audit\.jsonl:\d+: the chain breaks at step 3 \(verifier\)/,
+    findings: 2,
+  },
+  {
+    what: "settings that are said to have changed on the way",
+    file: "config-history.jsonl",
+    change: () => '{"step":4,"settings":{"rollout.temperature":0.5}}\n',
+    said: /config-history\.jsonl: the settings that change in step 4 are not/,
+  },
+];
+
+Deno.test({
+  name: "audit: a run as it was left, and one with a byte changed",
+  // A device keeps timers.
+  sanitizeOps: false,
+  sanitizeResources: false,
+  fn: async (test) => {
+    const folder = Deno.makeTempDirSync();
+    const path = (...names: string[]) => join(folder, ...names);
+    const copy = (name: string) => {
+      copyFolder(path("run"), path(name));
+      return path(name);
+    };
+    try {
+      Deno.writeTextFileSync(path("run.yaml"), stringify(configuration));
+      await run(0, "train", "--config", path("run.yaml"), "--run", path("run"));
+
+      await test.step("nothing was changed, and its steps give the same bytes", async () => {
+        const printed = await run(0, "audit", path("run"), "--steps", "7", "--reach", "7");
+        assert.match(printed, /as written/);
+        const records = readRecords(RunFolder.at(path("run")));
+        assert.ok(printed.includes(records[records.length - 1].chain));
+        // Every record but the beginning was made anew.
+        assert.equal(printed.match(/the same {2}/g)?.length, records.length - 1, printed);
+        assert.doesNotMatch(printed, /within reach|differs|changed/);
+        assert.match(printed, /step 3 \(verifier\): problems, solutions, grades, critiques/);
+      });
+
+      await test.step("steps out of reach are told of", async () => {
+        const printed = await run(0, "audit", path("run"), "--reach", "1");
+        assert.match(printed, /2 of 7 steps are at most 1 behind/);
+      });
+
+      for (const { what, file, change, said, findings = 1 } of changes) {
+        await test.step(`${what} was changed`, async () => {
+          const changed = join(copy(what), file);
+          const text = file === "config-history.jsonl" ? "" : Deno.readTextFileSync(changed);
+          const now = change(text);
+          assert.notEqual(now, text);
+          Deno.writeTextFileSync(changed, now);
+          const printed = await run(1, "audit", path(what), "--steps", "0");
+          assert.match(printed, said);
+          assert.equal(printed.match(/changed {2}/g)?.length, findings, printed);
+        });
+      }
+
+      await test.step("a weight of a checkpoint was changed: steps are done again without it", async () => {
+        const changed = join(copy("weights"), "checkpoints/step-000005/verifier.safetensors");
+        const bytes = Deno.readFileSync(changed);
+        bytes[bytes.length - 5] ^= 1;
+        Deno.writeFileSync(changed, bytes);
+        const printed = await run(1, "audit", path("weights"), "--steps", "7", "--reach", "7");
+        assert.match(printed, /verifier\.safetensors: the weights of step 5 are not those/);
+        assert.doesNotMatch(printed, /differs/);
+      });
+
+      await test.step("a run that was made by other settings than it says", async () => {
+        const other = {
+          ...configuration,
+          rollout: { batch_size: 4, group_size: 4, temperature: 0.9 },
+        };
+        Deno.writeTextFileSync(path("other.yaml"), stringify(other));
+        await run(0, "train", "--config", path("other.yaml"), "--run", path("other"));
+        const forged = copy("forged");
+        Deno.copyFileSync(path("other", "config.yaml"), join(forged, "config.yaml"));
+        const printed = await run(1, "audit", forged, "--steps", "1", "--seed", "1");
+        assert.match(printed, /config\.yaml: rollout is not/);
+        assert.match(
+          printed,
+          /differs {2}step \d \(\w+\): first in solutions; then in .*the same: problems/,
+        );
+      });
+
+      await test.step("a run of an earlier version, and one that is none", async () => {
+        Deno.removeSync(join(copy("earlier"), "audit.jsonl"));
+        assert.match(await run(2, "audit", path("earlier")), /kept no records/);
+        assert.match(await run(2, "audit", path("nothing")), /holds no run/);
+      });
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
+  },
+});
+
+function copyFolder(from: string, to: string): void {
+  Deno.mkdirSync(to);
+  for (const { name, isDirectory } of Deno.readDirSync(from)) {
+    if (isDirectory) copyFolder(join(from, name), join(to, name));
+    else Deno.copyFileSync(join(from, name), join(to, name));
+  }
+}
