@@ -22,6 +22,10 @@ export const COMMANDS: Readonly<Record<string, CommandSource>> = {
     isForRanks: true,
     load: () => import("./audit.ts"),
   },
+  diff: {
+    summary: "say where two runs part, and why",
+    load: () => import("./diff.ts"),
+  },
   generate: {
     summary: "answer questions with a saved generator",
     load: () => import("./generate.ts"),

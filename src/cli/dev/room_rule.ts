@@ -64,6 +64,7 @@ const INNER: Readonly<Record<string, readonly string[]>> = {
     "tuning",
     "memory",
     "audit",
+    "difference",
     "session",
     "plan",
     "compare",

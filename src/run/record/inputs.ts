@@ -16,7 +16,14 @@ export interface Input {
 }
 
 /** Keys of a configuration that say where a run is and what is told of it, not what it computes. */
-const PLACE_KEYS = ["run_directory", "gpu", "placement", "memory_limit_gb", "report", "tuning"];
+export const PLACE_KEYS = [
+  "run_directory",
+  "gpu",
+  "placement",
+  "memory_limit_gb",
+  "report",
+  "tuning",
+];
 
 /** What the names of the configuration's parts begin with. */
 const CONFIGURATION = "config.";

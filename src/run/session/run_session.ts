@@ -1,6 +1,7 @@
 import { alone, type Communicator } from "../../distributed/communicator.ts";
 import { broadcastValue } from "../../distributed/values.ts";
 import { driverOf } from "../../gpu/choice/gpu_list.ts";
+import { programRevision } from "../../base/program_revision.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { removeIfPresent } from "../../base/atomic_file.ts";
 import { requireSameBits } from "../../kernels/choice/same_bits.ts";
@@ -126,7 +127,11 @@ export async function runSession<Config extends SessionConfig, Run extends Cours
     if (isFirst) {
       // The report is written last: while it is missing, the run is not finished.
       removeIfPresent(folder.report);
-      writeRunDevice(folder, { ...run.device, driver: driverOf(gpu.info) ?? undefined });
+      writeRunDevice(folder, {
+        ...run.device,
+        driver: driverOf(gpu.info) ?? undefined,
+        program: programRevision() ?? undefined,
+      });
       opened.use(keepRecords({
         folder,
         events,

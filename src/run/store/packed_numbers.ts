@@ -17,3 +17,8 @@ export function packNumbers(numbers: Iterable<number>): PackedNumbers {
     return times >= SHORTEST_ROW ? [row] : Array<number>(times).fill(number);
   });
 }
+
+/** The numbers as they were. */
+export function unpackNumbers(packed: PackedNumbers): number[] {
+  return packed.flatMap((one) => typeof one === "number" ? [one] : Array(one[1]).fill(one[0]));
+}

@@ -19,6 +19,8 @@ export const runDeviceSchema = z.object({
   frozen: z.array(z.enum(matrixTypes)).optional(),
   /** Name and version in its own words; absent where it does not tell, and in checkpoints. */
   driver: z.string().optional(),
+  /** Revision of this program, where it runs in a clone of its repository; absent in checkpoints. */
+  program: z.string().optional(),
   /** Variants measured fastest, by operation and class of shapes; empty where nothing was measured. */
   variants: z.record(z.string(), z.record(z.string(), z.string())),
 });

@@ -1,6 +1,6 @@
 /** A text's tokens, as samples.jsonl has them. */
 
-import type { PackedNumbers } from "../../../run/store/packed_numbers.ts";
+import { unpackNumbers } from "../../../run/store/packed_numbers.ts";
 import type { Sample } from "../../../run/store/samples_log.ts";
 import type { SampleTokens } from "../../../run/store/sample_tokens.ts";
 
@@ -38,21 +38,15 @@ export function trainedText(
 
 function textWith(of: TrainedText["of"], text: string, record: SampleTokens): TrainedText | null {
   let end = 0;
-  const ends = unpack(record.lengths).map((length) => end += length);
-  const advantages = unpack(record.advantages);
+  const ends = unpackNumbers(record.lengths).map((length) => end += length);
+  const advantages = unpackNumbers(record.advantages);
   const differences = record.logProbDifferences === undefined
     ? null
-    : unpack(record.logProbDifferences);
+    : unpackNumbers(record.logProbDifferences);
   const fit = end === text.length && advantages.length === ends.length &&
     (differences === null || differences.length === ends.length);
   const isLeftOut = record.isLeftOut === true;
   return fit ? { of, text, ends, advantages, differences, isLeftOut } : null;
-}
-
-function unpack(packed: PackedNumbers): number[] {
-  return packed.flatMap((entry) =>
-    typeof entry === "number" ? [entry] : Array(entry[1]).fill(entry[0])
-  );
 }
 
 /** The text of one token. */

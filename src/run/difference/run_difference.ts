@@ -1,0 +1,52 @@
+import { readRecords } from "../audit/records.ts";
+import type { Input } from "../record/inputs.ts";
+import { type InputDifference, inputsDifference } from "./inputs_difference.ts";
+import { type Parting, recordsDifference } from "./records_difference.ts";
+import { samplesDifference, type TextDifference } from "./samples_difference.ts";
+import { type SettingDifference, settingsDifference, type TwoRuns } from "./settings_difference.ts";
+import { type SurroundingsDifference, surroundingsDifference } from "./surroundings_difference.ts";
+import { type WeightsDifference, weightsDifference } from "./weights_difference.ts";
+
+/** How two runs differ: in what they went by, and in what came of it. */
+export interface RunDifference {
+  readonly settings: readonly SettingDifference[];
+  readonly inputs: readonly InputDifference[];
+  readonly surroundings: readonly SurroundingsDifference[];
+  /** Where they part; null where all records are the same, as far as both runs went. */
+  readonly parting: Parting | null;
+  /** The first text that differs among the samples of the step in which they part; null for none. */
+  readonly text: TextDifference | null;
+  /** The first weight that differs in a checkpoint of both; null for none. */
+  readonly weights: WeightsDifference | null;
+  /** The last step that both have done. */
+  readonly lastStep: number;
+}
+
+/**
+ * How two runs differ, by what is in their folders.
+ *
+ * @param inputs what each of them reads
+ * @throws UserError when one has no records, or a file is damaged
+ */
+export function runDifference(
+  runs: TwoRuns,
+  inputs: { readonly a: readonly Input[]; readonly b: readonly Input[] },
+): RunDifference {
+  const [a, b] = [readRecords(runs.a), readRecords(runs.b)];
+  const parting = recordsDifference(a, b);
+  const { phase, step } = parting?.record ?? { phase: "start", step: 0 };
+  return {
+    settings: settingsDifference(runs),
+    inputs: inputsDifference(
+      { inputs: inputs.a, start: a[0] },
+      { inputs: inputs.b, start: b[0] },
+    ),
+    surroundings: surroundingsDifference(runs),
+    parting,
+    text: phase === "start" || phase === "weights"
+      ? null
+      : samplesDifference(runs, { phase, step }),
+    weights: parting && weightsDifference(runs),
+    lastStep: Math.min(...[a, b].map((records) => records[records.length - 1].step)),
+  };
+}
