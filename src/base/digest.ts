@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { fileMark } from "./file_mark.ts";
 
 /** Numbers as they lie in memory: little-endian on every machine that Deno runs on. */
 type Numbers = Uint8Array | Uint32Array | Float32Array;
@@ -35,8 +36,20 @@ export class Digest {
   }
 }
 
-/** SHA-256 of a file's bytes, as `sha256sum` prints it. */
+/** Digests of files by path, with the mark that each had. */
+const known = new Map<string, { readonly mark: string | null; readonly digest: string }>();
+
+/** SHA-256 of a file's bytes, as `sha256sum` prints it; read again only where the file was written since. */
 export async function digestOfFile(path: string): Promise<string> {
+  const mark = fileMark(path);
+  const earlier = known.get(path);
+  if (earlier && mark !== null && earlier.mark === mark) return earlier.digest;
+  const digest = await digestOfBytes(path);
+  known.set(path, { mark, digest });
+  return digest;
+}
+
+async function digestOfBytes(path: string): Promise<string> {
   using file = await Deno.open(path);
   const hash = createHash("sha256");
   const buffer = new Uint8Array(1 << 20);

@@ -24,10 +24,14 @@ export function register(program: Command): void {
   });
 }
 
-function diff(first: string, second: string, { json }: { readonly json?: boolean }): void {
+async function diff(
+  first: string,
+  second: string,
+  { json }: { readonly json?: boolean },
+): Promise<void> {
   const [a, b] = [first, second].map((path) => RunFolder.open(path));
-  const inputs = { a: inputsOf(storedRun(a)), b: inputsOf(storedRun(b)) };
-  const found = runDifference({ a, b }, inputs);
+  const inputs = { a: inputsOf(storedRun(a, 1)), b: inputsOf(storedRun(b, 1)) };
+  const found = await runDifference({ a, b }, inputs);
   if (json) console.log(JSON.stringify(found, null, 2));
   else for (const line of describe(found)) console.log(line);
   if (found.parting !== null) Deno.exitCode = EXIT.failure;
@@ -62,7 +66,11 @@ function describe(found: RunDifference): string[] {
 function causesOf({ settings, inputs, surroundings }: RunDifference): string[] {
   const said = (value: unknown) => value === undefined ? "not said" : JSON.stringify(value);
   return [
-    ...settings.map(({ key, a, b }) => `setting ${key}: ${said(a)} and ${said(b)}`),
+    ...settings.map(({ key, step, a, b }) =>
+      `setting ${key}${step === 0 ? "" : `, changed from step ${step} on`}: ${said(a)} and ${
+        said(b)
+      }`
+    ),
     ...inputs.map(({ key, a, b, line }) => {
       const paths = a === b ? `${a}, which has changed in between` : `${a} and ${b}`;
       return `${key}: ${paths}${line === null ? "" : `, from line ${line} on`}`;

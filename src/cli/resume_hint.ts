@@ -9,13 +9,13 @@ import type { RunFolder } from "../run/store/run_folder.ts";
 export type RunCommand = "train" | "sft" | "compare";
 
 /**
- * Runs `body`; when the GPU or what grades answers gives out in it, or a policy learns no more, the message says what the run has
+ * Runs `body`, which only looks at a run where there is no command to go on with; when the GPU or what grades answers gives out in it, or a policy learns no more, the message says what the run has
  * kept and how to go on.
  *
  * @throws Failure in place of a `GpuFailure`, a `GradingFailure` or a `Divergence`
  */
 export async function withResumeHint<Result>(
-  command: RunCommand,
+  command: RunCommand | null,
   folder: RunFolder,
   body: () => Promise<Result>,
 ): Promise<Result> {
@@ -27,7 +27,7 @@ export async function withResumeHint<Result>(
         cause: error,
       });
     }
-    if (error instanceof Divergence) {
+    if (error instanceof Divergence && command !== null) {
       const lines = [error.message, ...afterDivergence(command, folder, error)];
       throw new Failure(lines.join("\n"), { cause: error });
     }
@@ -35,9 +35,9 @@ export async function withResumeHint<Result>(
   }
 }
 
-/** What a run has kept so far, and how to go on with it; nothing of one that has not been begun. */
-export function howToGoOn(command: RunCommand, folder: RunFolder): string {
-  if (!folder.isUsed) return "";
+/** What a run has kept so far, and how to go on with it; nothing of one that has not been begun, or is only looked at. */
+export function howToGoOn(command: RunCommand | null, folder: RunFolder): string {
+  if (command === null || !folder.isUsed) return "";
   const kept = command === "compare" ? "Each of its runs has its checkpoints." : keptOf(folder);
   return `${kept} Continue with: ./tango ${command} --run ${folder.path} --resume`;
 }

@@ -72,7 +72,7 @@ Deno.test({
       await test.step("a setting", async () => {
         await train("cooler", configuration(path("rows.jsonl"), path("held_out.jsonl"), 0.9));
         const { settings, inputs, surroundings, parting, text, weights } = await found(1, "cooler");
-        assert.deepEqual(settings, [{ key: "rollout.temperature", a: 1, b: 0.9 }]);
+        assert.deepEqual(settings, [{ key: "rollout.temperature", step: 0, a: 1, b: 0.9 }]);
         assert.deepEqual([inputs, surroundings], [[], []]);
         assert.deepEqual([parting?.record.step, parting?.part], [1, "solutions"]);
         assert.deepEqual(parting?.same, ["problems"]);
@@ -105,6 +105,9 @@ Deno.test({
           const variants = { gemm: { "many rows": rows, [name]: "only here" } };
           const text = JSON.stringify({ ...device, driver: told, variants });
           Deno.writeTextFileSync(path(name, "device.json"), text);
+          const events = Deno.readTextFileSync(path(name, "events.jsonl"));
+          const renamed = events.replace(/"driver":"[^"]*"/, `"driver":"${told}"`);
+          Deno.writeTextFileSync(path(name, "events.jsonl"), renamed);
         };
         tell("run", driver, "32x64");
         tell("again", "Mesa 1.2.3", "16x64");

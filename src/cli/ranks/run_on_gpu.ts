@@ -13,7 +13,8 @@ export interface RunOnGpu {
   readonly config: GpuKeys & { readonly distributed: DistributedConfig };
   /** What `--gpu-index` says. */
   readonly gpuIndex?: number;
-  readonly command: RunCommand;
+  /** Null: the run is only looked at. */
+  readonly command: RunCommand | null;
   readonly folder: RunFolder;
   readonly events: RunEvents;
 }

@@ -15,7 +15,7 @@ export interface WatchedRun {
   /** This rank's GPU, in a few words. */
   readonly gpu: string;
   readonly limits: DistributedConfig;
-  readonly command: RunCommand;
+  readonly command: RunCommand | null;
   readonly folder: RunFolder;
   readonly events: RunEvents;
 }

@@ -22,16 +22,15 @@ export interface StepChoice {
  * Random steps of a run, each with the checkpoint that it is done again from. Every step within reach is as likely.
  *
  * @param checkpoints that are left, ascending
- * @param last step that was done
+ * @param done steps that there are records of, ascending
  */
 export function chooseSteps(
   checkpoints: readonly CheckpointPlace[],
-  last: number,
+  done: readonly number[],
   { count, seed, reach }: StepChoice,
 ): { readonly stretches: readonly Stretch[]; readonly reachable: readonly number[] } {
   const before = (step: number) => checkpoints.findLast((place) => place.step < step) ?? null;
-  const reachable = Array.from({ length: last }, (_, i) => i + 1)
-    .filter((step) => step - (before(step)?.step ?? 0) <= reach);
+  const reachable = done.filter((step) => step - (before(step)?.step ?? 0) <= reach);
   const random = new RandomStream(seed, streams.auditedSteps);
   const chosen = reachable.map((step) => ({ step, place: random.uniform() }))
     .sort((a, b) => a.place - b.place)

@@ -2,12 +2,12 @@ import { z } from "zod";
 import { exists } from "../../base/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import { readJsonLines } from "../store/json_lines_log.ts";
-import type { RecordLine } from "../store/audit_log.ts";
+import { recordKinds, type RecordLine } from "../store/audit_log.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 
 const lineSchema = z.object({
   step: z.int().nonnegative(),
-  phase: z.enum(["start", "generator", "verifier", "evaluation", "weights"]),
+  phase: z.enum(recordKinds),
   parts: z.record(z.string(), z.string()),
   chain: z.string(),
 });
@@ -23,7 +23,13 @@ export function readRecords({ path, audit }: RunFolder): RecordLine[] {
       `${path} has no ${audit}: it is a run of an earlier version, which kept no records. Train it anew to have them.`,
     );
   }
-  return readJsonLines(audit).map((line, index) => {
+  const lines = readJsonLines(audit);
+  if (lines.length === 0) {
+    throw new UserError(
+      `${audit} is empty: the run ended before its first record, and there is nothing to look at.`,
+    );
+  }
+  return lines.map((line, index) => {
     const { data } = lineSchema.safeParse(line);
     if (data) return data;
     throw new UserError(
@@ -46,6 +52,8 @@ export function recordName({ step, phase }: Pick<RecordLine, "step" | "phase">):
       return `the evaluation after step ${step}`;
     case "weights":
       return `the checkpoint of step ${step}`;
+    case "models":
+      return `the models after step ${step}`;
     default:
       return `step ${step} (${phase})`;
   }

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { ConfigHistory } from "../control/config_history.ts";
 import type { Course, LoopConfig } from "../loop/course.ts";
-import { restoreState } from "../loop/loop_state.ts";
+import { digestOfState, restoreState } from "../loop/loop_state.ts";
 import type { Parts, RecordLine } from "../store/audit_log.ts";
 import type { Metrics } from "../store/metrics_log.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 import { writtenByFirst } from "../store/shared_files.ts";
-import { trainedSets } from "../store/trained_models.ts";
+import { optimizerStepsOf, trainedSets } from "../store/trained_models.ts";
 import type { Stretch } from "./chosen_steps.ts";
 import { recordKey } from "./records.ts";
 import { partsOf } from "../record/run_record.ts";
@@ -71,10 +71,12 @@ export async function replay<Config extends LoopConfig>(
   }
 }
 
-/** SHA-256 of the files that a checkpoint would have now. */
-async function weightsOf({ models, ranks }: Pick<Course<LoopConfig>, "models" | "ranks">) {
+/** What the chain would say of a checkpoint that was written now. */
+async function weightsOf(course: Course<LoopConfig>): Promise<Parts> {
+  const { models, ranks } = course;
+  const optimizerSteps = await optimizerStepsOf(models);
   const sets = await trainedSets(models);
-  return await writtenByFirst(ranks, [sets], async () => {
+  const digests = await writtenByFirst(ranks, [sets], async () => {
     const found: Record<string, string> = {};
     for (const [name, content] of Object.entries(sets)) {
       const hash = createHash("sha256");
@@ -83,4 +85,5 @@ async function weightsOf({ models, ranks }: Pick<Course<LoopConfig>, "models" | 
     }
     return found;
   });
+  return { ...digests, state: digestOfState(course.state(), optimizerSteps) };
 }

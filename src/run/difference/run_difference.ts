@@ -1,7 +1,7 @@
 import { readRecords } from "../audit/records.ts";
 import type { Input } from "../record/inputs.ts";
 import { type InputDifference, inputsDifference } from "./inputs_difference.ts";
-import { type Parting, recordsDifference } from "./records_difference.ts";
+import { lastStep, type Parting, recordsDifference } from "./records_difference.ts";
 import { samplesDifference, type TextDifference } from "./samples_difference.ts";
 import { type SettingDifference, settingsDifference, type TwoRuns } from "./settings_difference.ts";
 import { type SurroundingsDifference, surroundingsDifference } from "./surroundings_difference.ts";
@@ -28,25 +28,25 @@ export interface RunDifference {
  * @param inputs what each of them reads
  * @throws UserError when one has no records, or a file is damaged
  */
-export function runDifference(
+export async function runDifference(
   runs: TwoRuns,
   inputs: { readonly a: readonly Input[]; readonly b: readonly Input[] },
-): RunDifference {
+): Promise<RunDifference> {
   const [a, b] = [readRecords(runs.a), readRecords(runs.b)];
   const parting = recordsDifference(a, b);
   const { phase, step } = parting?.record ?? { phase: "start", step: 0 };
   return {
     settings: settingsDifference(runs),
-    inputs: inputsDifference(
-      { inputs: inputs.a, start: a[0] },
-      { inputs: inputs.b, start: b[0] },
+    inputs: await inputsDifference(
+      { inputs: inputs.a, parts: a[0].parts },
+      { inputs: inputs.b, parts: b[0].parts },
     ),
     surroundings: surroundingsDifference(runs),
     parting,
-    text: phase === "start" || phase === "weights"
-      ? null
-      : samplesDifference(runs, { phase, step }),
+    text: phase === "generator" || phase === "verifier" || phase === "evaluation"
+      ? samplesDifference(runs, { phase, step })
+      : null,
     weights: parting && weightsDifference(runs),
-    lastStep: Math.min(...[a, b].map((records) => records[records.length - 1].step)),
+    lastStep: Math.min(lastStep(a), lastStep(b)),
   };
 }

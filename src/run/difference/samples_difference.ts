@@ -31,10 +31,12 @@ export function samplesDifference(
       ? readJsonLines<Sample>(samples).filter((one) => recordKey(one) === recordKey(record))
       : []
   );
+  // Of how many each keeps depends which.
+  if (first.length !== second.length) return null;
   // In the order in which they came about: critiques differ because solutions do.
   for (const kind of ["problem", "solution", "critique"] as const) {
     for (const [place, one] of first.entries()) {
-      const texts = textsOf(one)[kind], others = second[place] ? textsOf(second[place])[kind] : [];
+      const texts = textsOf(one)[kind], others = textsOf(second[place])[kind];
       const i = texts.findIndex(({ text }, t) => t < others.length && text !== others[t].text);
       if (i < 0) continue;
       const { text, tokens } = texts[i];
@@ -63,8 +65,8 @@ function textsOf(
 const BEFORE = 16, SHOWN = 48;
 
 function difference(a: string, b: string, tokens: SampleTokens | undefined) {
-  const at = Array.from(a).findIndex((_, i) => a[i] !== b[i]);
-  const begin = at < 0 ? a.length : at;
+  let begin = 0;
+  while (begin < a.length && a[begin] === b[begin]) begin++;
   const shown = (text: string) => {
     const from = Math.max(0, begin - BEFORE);
     return `${from > 0 ? "…" : ""}${text.slice(from, from + SHOWN)}${

@@ -1,12 +1,12 @@
-import { exists } from "../../base/atomic_file.ts";
-import { readJsonLines, type StepLine } from "../store/json_lines_log.ts";
-import { readRunDevice } from "../store/run_device.ts";
+import { startsOf } from "../audit/device_at.ts";
+import { type DeviceFacts, readRunDevice } from "../store/run_device.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 import type { TwoRuns } from "./settings_difference.ts";
 
 /** Something of where and by what two runs were computed that was not the same, in words. */
 export interface SurroundingsDifference {
   readonly what: string;
+  /** Several, one after another, where the run was resumed elsewhere. */
   readonly a: string;
   readonly b: string;
   /** Whether it may show in the bits. */
@@ -30,17 +30,21 @@ const KERNELS = "kernel for ";
 const RANKS = "ranks";
 
 function surroundingsOf(folder: RunFolder): Map<string, string> {
-  const device = readRunDevice(folder);
+  const last = readRunDevice(folder);
+  const starts = startsOf(folder);
+  const told = starts.flatMap(({ device }) => device ? [device] : []);
+  const devices = told.length > 0 ? told : last ? [last] : [];
+  const of = (fact: (device: DeviceFacts) => string | undefined) => inTurn(devices.map(fact));
   const facts: [string, string | undefined][] = [
-    ["program", device?.program],
-    ["device", device?.adapter],
-    ["driver", device?.driver],
-    ["engine", device?.engine],
-    ["class of bits", device?.bits],
-    ["keys and values in", device?.cache],
-    ["frozen weights in", device?.frozen?.join(" and ")],
-    [RANKS, ranksOf(folder)],
-    ...Object.entries(device?.variants ?? {}).flatMap(([operation, classes]) =>
+    ["program", of(({ program }) => program)],
+    ["device", of(({ adapter }) => adapter)],
+    ["driver", of(({ driver }) => driver)],
+    ["engine", of(({ engine }) => engine)],
+    ["class of bits", of(({ bits }) => bits)],
+    ["keys and values in", of(({ cache }) => cache)],
+    ["frozen weights in", of(({ frozen }) => frozen?.join(" and "))],
+    [RANKS, inTurn(starts.map(({ ranks }) => String(ranks)))],
+    ...Object.entries(last?.variants ?? {}).flatMap(([operation, classes]) =>
       Object.entries(classes).map(([shapes, variant]): [string, string] => [
         `${KERNELS}${operation} of ${shapes}`,
         variant,
@@ -50,12 +54,8 @@ function surroundingsOf(folder: RunFolder): Map<string, string> {
   return new Map(facts.flatMap(([what, fact]) => fact === undefined ? [] : [[what, fact]]));
 }
 
-/** By how many ranks each part of a run was computed: `2`, or `2, then 1` where it was resumed on another number. */
-function ranksOf({ events }: RunFolder): string | undefined {
-  if (!exists(events)) return undefined;
-  const counts = readJsonLines<StepLine & { readonly type?: string; readonly ranks?: number }>(
-    events,
-  )
-    .flatMap(({ type, ranks }) => type === "started" && ranks !== undefined ? [ranks] : []);
-  return counts.filter((count, i) => count !== counts[i - 1]).join(", then ") || undefined;
+/** What was told at each start, without repetitions: `2`, or `2, then 1`. */
+function inTurn(facts: readonly (string | undefined)[]): string | undefined {
+  const told = facts.filter((fact) => fact !== undefined);
+  return told.filter((fact, i) => fact !== told[i - 1]).join(", then ") || undefined;
 }

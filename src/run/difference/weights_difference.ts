@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { UserError } from "../../base/user_error.ts";
 import { SafetensorsFile } from "../../model/weights/safetensors.ts";
 import { listCheckpoints } from "../store/checkpoint.ts";
 import { fileOf, StoredCheckpoint } from "../store/stored_checkpoint.ts";
@@ -20,13 +21,14 @@ export interface WeightsDifference {
   readonly size: number;
 }
 
-/** The first difference of the earliest checkpoint that both runs have and that is not the same; null for none. */
+/** The first difference of the earliest checkpoint that both runs have whole and that is not the same; null for none. */
 export function weightsDifference({ a, b }: TwoRuns): WeightsDifference | null {
   const others = new Map(listCheckpoints(b.checkpoints).map(({ step, path }) => [step, path]));
   for (const { step, path } of listCheckpoints(a.checkpoints)) {
     const other = others.get(step);
     if (other === undefined) continue;
-    const [first, second] = [path, other].map((place) => new StoredCheckpoint(place).digests);
+    const [first, second] = [path, other].map(digestsOf);
+    if (first === null || second === null) continue;
     for (const [model, digest] of Object.entries(first)) {
       if (!(model in second) || digest === second[model]) continue;
       const [one, two] = [path, other].map((place) => join(place, fileOf(model)));
@@ -35,6 +37,16 @@ export function weightsDifference({ a, b }: TwoRuns): WeightsDifference | null {
     }
   }
   return null;
+}
+
+/** Null where the checkpoint is damaged: `audit` says how. */
+function digestsOf(path: string): StoredCheckpoint["digests"] | null {
+  try {
+    return new StoredCheckpoint(path).digests;
+  } catch (error) {
+    if (error instanceof UserError) return null;
+    throw error;
+  }
 }
 
 /** Tensors of both files are read piece by piece: neither need fit into memory. */

@@ -4,6 +4,7 @@ import type { StepPhase } from "../../rl/schedule/step_phase.ts";
 import type { Settings } from "../config/changeable.ts";
 import type { RecordLine } from "../store/audit_log.ts";
 import type { Metrics, Phase } from "../store/metrics_log.ts";
+import type { DeviceFacts } from "../store/run_device.ts";
 import type { Sample } from "../store/samples_log.ts";
 import type { Activity } from "../store/timeline_log.ts";
 
@@ -17,6 +18,8 @@ export interface StartedEvent {
   readonly total: number;
   /** How many processes share the work from now on. */
   readonly ranks: number;
+  /** What they compute on, the first of them. */
+  readonly device?: DeviceFacts;
 }
 
 /** A phase begins, in the course of `step`. */

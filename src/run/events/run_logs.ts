@@ -3,7 +3,7 @@ import type { RunFolder } from "../store/run_folder.ts";
 import { SamplesLog } from "../store/samples_log.ts";
 import { TensorBoardLog } from "../store/tensorboard_log.ts";
 import { CHANGED } from "../store/metric_names.ts";
-import { AuditLog } from "../store/audit_log.ts";
+import { AuditLog, type LoggedSoFar } from "../store/audit_log.ts";
 import { timelineLine, TimelineLog } from "../store/timeline_log.ts";
 import type { PhaseEndedEvent, RunEvent } from "./run_event.ts";
 
@@ -29,17 +29,18 @@ export class RunLogs implements Disposable {
   #changes: Record<string, string | number> = {};
 
   /**
-   * @param lastStep of a resumed run, see `JsonLinesLog`
+   * @param resumed where a resumed run goes on
    * @throws UserError when there are logs already that are not to be continued
    */
   constructor(
     folder: RunFolder,
-    lastStep: number | undefined,
+    resumed: LoggedSoFar | undefined,
     { samples, tensorBoard }: LogChoice,
   ) {
+    const lastStep = resumed?.lastStep;
     using opened = new DisposableStack();
     this.#metrics = opened.use(new MetricsLog(folder.metrics, lastStep, true));
-    this.#records = opened.use(new AuditLog(folder.audit, lastStep));
+    this.#records = opened.use(new AuditLog(folder.audit, resumed));
     this.#timings = opened.use(new TimingsLog(folder.timings, lastStep));
     this.#timeline = opened.use(new TimelineLog(folder.timeline, lastStep));
     this.#samples = samples &&

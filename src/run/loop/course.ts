@@ -93,6 +93,9 @@ export interface Course<Config extends LoopConfig> {
   /** Writes the trained policies to where they belong at the end, or the best so far. */
   writeModels(folder: RunFolder, which: "weights" | "best"): Promise<void>;
 
+  /** Where `writeModels` leaves a policy's weights in the end. */
+  modelFolder(folder: RunFolder, policy: PolicyName): string;
+
   /** The policies that are trained, whichever rank holds them. */
   readonly trained: readonly PolicyName[];
   /** Models in training, by their names in a checkpoint. */

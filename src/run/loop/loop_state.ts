@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Digest } from "../../base/digest.ts";
 import { CHAIN_BEGIN } from "../record/hash_chain.ts";
 import { type RunDevice, runDeviceSchema } from "../store/run_device.ts";
 import { saveCheckpoint } from "../store/checkpoint.ts";
@@ -6,7 +7,12 @@ import type { SkippedInARow } from "../health/policy_health.ts";
 import type { Best } from "../store/best.ts";
 import { writtenByFirst } from "../store/shared_files.ts";
 import { countSchema, StoredCheckpoint } from "../store/stored_checkpoint.ts";
-import { optimizerStepsOf, restoreTrained, trainedSets } from "../store/trained_models.ts";
+import {
+  type OptimizerSteps,
+  optimizerStepsOf,
+  restoreTrained,
+  trainedSets,
+} from "../store/trained_models.ts";
 import type { Course, LoopConfig } from "./course.ts";
 
 /** State of the loop in a checkpoint, whatever the method. Random numbers need no state: their keys do. */
@@ -19,6 +25,25 @@ export interface LoopState {
   readonly device: RunDevice | null;
   /** End of the chain of records; empty where a checkpoint of an earlier version has none. */
   readonly chain: string;
+}
+
+/** The digest of what a step goes by besides weights and moments. */
+export function digestOfState(
+  own: ReturnType<Course<LoopConfig>["state"]>,
+  optimizerSteps: OptimizerSteps,
+): string {
+  return new Digest().value([own, Object.entries(optimizerSteps)]).hex();
+}
+
+/**
+ * The same of a checkpoint.
+ *
+ * @throws UserError when it has no such state
+ */
+export function digestOfStoredState(checkpoint: StoredCheckpoint): string {
+  const { best: _b, skippedInARow: _s, device: _d, chain: _c, optimizerSteps, ...own } = checkpoint
+    .state(z.looseObject({ optimizerSteps: z.record(z.string(), countSchema) }));
+  return new Digest().value([own, Object.entries(optimizerSteps)]).hex();
 }
 
 /** Fields of a course that go into a checkpoint and come from it. */
@@ -50,7 +75,7 @@ const storedStateSchema = z.object({
  * ranks call it.
  *
  * @param keep how many checkpoints stay
- * @param record adds what was written, told the SHA-256 of each model's file, to the chain and gives its end
+ * @param record adds what was written, the SHA-256 of each model's file and of the state, to the chain and gives its end
  * @returns its folder
  */
 export async function saveState(
@@ -69,7 +94,7 @@ export async function saveState(
       optimizerSteps,
       skippedInARow: { ...skippedInARow },
       device,
-      chain: record?.(models) ?? chain,
+      chain: record?.({ ...models, state: digestOfState(own, optimizerSteps) }) ?? chain,
     };
     return { ...own, ...stored };
   };

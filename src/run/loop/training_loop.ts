@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { severalErrors } from "../../base/several_errors.ts";
 import { GpuFailure } from "../../gpu/gpu_failure.ts";
 import { CHAIN_BEGIN } from "../record/hash_chain.ts";
+import { digestOfModel } from "../record/inputs.ts";
 import { type Made, partsOf, RunRecord } from "../record/run_record.ts";
 import { betweenSteps } from "../control/between_steps.ts";
 import { ConfigHistory } from "../control/config_history.ts";
@@ -14,6 +15,7 @@ import type { Parts, RecordKind } from "../store/audit_log.ts";
 import { betterOf } from "../store/best.ts";
 import { latestCheckpoint } from "../store/checkpoint.ts";
 import { METRIC } from "../store/metric_names.ts";
+import type { DeviceFacts } from "../store/run_device.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 import type { StepClock } from "../trace/run_timeline.ts";
 import type { Course, DoneStep, DueStep, LoopConfig } from "./course.ts";
@@ -32,6 +34,8 @@ export interface Following {
   readonly restored?: RestoredCourse | null;
   /** Digests of what the run begins with, for its chain. */
   readonly start?: Parts;
+  /** Told in the beginning. */
+  readonly device?: DeviceFacts;
 }
 
 /**
@@ -58,13 +62,20 @@ class TrainingLoop<Config extends LoopConfig> {
   readonly #warnings: readonly string[];
   readonly #record: RunRecord;
   readonly #start: Parts;
+  readonly #device: DeviceFacts | undefined;
   #best: LoopState["best"];
 
   constructor(
     private readonly course: Course<Config>,
     private readonly folder: RunFolder,
-    { events = new RunEvents(), control = new RunControl(), timeline, restored, start = {} }:
-      Following,
+    {
+      events = new RunEvents(),
+      control = new RunControl(),
+      timeline,
+      restored,
+      start = {},
+      device,
+    }: Following,
   ) {
     this.#events = events;
     this.#control = control;
@@ -74,6 +85,7 @@ class TrainingLoop<Config extends LoopConfig> {
     this.#best = restored?.state.best ?? null;
     this.#record = new RunRecord(events, restored?.state.chain ?? CHAIN_BEGIN);
     this.#start = start;
+    this.#device = device;
     this.#warnings = restored?.warnings ?? [];
     const change = (config: Config, settings: Parameters<typeof course.changed>[1]) =>
       course.changed(config, settings);
@@ -86,7 +98,8 @@ class TrainingLoop<Config extends LoopConfig> {
     const { course } = this;
     using _door = this.#live.open(this.#control, course.totalSteps);
     const { step, totalSteps: total, ranks } = course;
-    this.#events.emit({ type: "started", step, total, ranks: ranks.size });
+    const device = this.#device && { device: this.#device };
+    this.#events.emit({ type: "started", step, total, ranks: ranks.size, ...device });
     for (const message of this.#warnings) this.#events.emit({ type: "warning", step, message });
     if (this.#record.end === CHAIN_BEGIN) this.#record.add(step, "start", this.#start);
     while (course.next() !== null) {
@@ -98,6 +111,7 @@ class TrainingLoop<Config extends LoopConfig> {
     if (reachedEnd) {
       await this.#health.requireSound(course.step);
       await course.writeModels(this.folder, "weights");
+      if (ranks.rank === 0) this.#record.add(course.step, "models", await this.#models());
     }
     await this.#timeline?.runEnd();
     this.#events.emit({ type: "finished", step: course.step, reachedEnd });
@@ -116,7 +130,6 @@ class TrainingLoop<Config extends LoopConfig> {
     const done = await this.#takeOrSave(step);
     const seconds = (performance.now() - began) / 1000;
     const { phase, metrics, samples, tokens, answers } = done;
-    this.#tellRecord(step, phase, { ...done, settings: this.#live.changes });
     const timings = {
       [METRIC.stepSeconds]: seconds,
       [METRIC.tokensPerSecond]: tokens / seconds,
@@ -125,6 +138,7 @@ class TrainingLoop<Config extends LoopConfig> {
     };
     tellMeasured(this.#events, { type: "step", step, phase, metrics, timings });
     if (samples) this.#events.emit({ type: "samples", step, samples });
+    this.#tellRecord(step, phase, { ...done, settings: this.#live.changes });
     if (answers.generator) this.#health.remember("generator", answers.generator);
     if (answers.verifier) this.#health.remember("verifier", answers.verifier);
     this.#health.count(step, done.updates);
@@ -170,15 +184,25 @@ class TrainingLoop<Config extends LoopConfig> {
     const evaluate = () => course.evaluate(step);
     const found = await this.#events.during(step, "evaluation", evaluate);
     const { metrics, samples, choice, warning } = found;
-    this.#tellRecord(step, "evaluation", found);
     tellMeasured(this.#events, { type: "evaluation", step, metrics });
     if (warning) this.#events.emit({ type: "warning", step, message: warning });
     if (samples) this.#events.emit({ type: "samples", step, samples });
+    this.#tellRecord(step, "evaluation", found);
     if (choice === null || !Number.isFinite(choice)) return;
     const candidate = { step, value: choice };
     this.#best = betterOf(this.#best, candidate, course.choosesHighest);
     const isKept = course.config.schedule.keep_best && this.#best === candidate;
     if (isKept && await this.#health.maySave(step)) await course.writeModels(this.folder, "best");
+  }
+
+  /** Digests of the models that the run leaves. */
+  async #models(): Promise<Parts> {
+    const { course, folder } = this;
+    const parts: Record<string, string> = {};
+    for (const policy of course.trained) {
+      parts[policy] = await digestOfModel(course.modelFolder(folder, policy), false);
+    }
+    return parts;
   }
 
   #tellRecord(step: number, phase: RecordKind, made: Made): void {

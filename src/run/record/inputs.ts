@@ -1,6 +1,8 @@
-import { join } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { parse } from "yaml";
+import { exists } from "../../base/atomic_file.ts";
 import { Digest, digestOfFile } from "../../base/digest.ts";
+import { findDataFiles } from "../../data/files/data_paths.ts";
 import { isAdapterFolder, openAdapterFolder } from "../../model/weights/adapter_folder.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import type { DataConfig } from "../config/data_schema.ts";
@@ -11,6 +13,7 @@ import type { Parts } from "../store/audit_log.ts";
 export interface Input {
   /** The configuration key that names it. */
   readonly key: string;
+  readonly kind: "model" | "tokenizer" | "data" | "text";
   /** Of a file or a folder. */
   readonly path: string;
 }
@@ -18,8 +21,10 @@ export interface Input {
 /** Keys of a configuration that say where a run is and what is told of it, not what it computes. */
 export const PLACE_KEYS = [
   "run_directory",
+  "output_directory",
   "gpu",
   "placement",
+  "distributed",
   "memory_limit_gb",
   "report",
   "tuning",
@@ -32,12 +37,12 @@ const CONFIGURATION = "config.";
 export function tangoInputs({ generator, verifier, data, rewards }: TangoConfig): Input[] {
   const policies = { generator, ...(verifier && { verifier }) };
   return [
-    ...Object.entries(policies).flatMap(([name, { model, prompt_template }]) => [
-      { key: `${name}.model`, path: model },
-      { key: `${name}.prompt_template`, path: prompt_template },
+    ...Object.entries(policies).flatMap(([name, { model, prompt_template }]): Input[] => [
+      { key: `${name}.model`, kind: "model", path: model },
+      { key: `${name}.prompt_template`, kind: "text", path: prompt_template },
     ]),
-    ...(rewards.module === null ? [] : [{ key: "rewards.module", path: rewards.module }]),
-    ...(data === null ? [] : dataInputs(data)),
+    ...input("rewards.module", "text", rewards.module),
+    ...dataInputs(data),
   ];
 }
 
@@ -45,22 +50,22 @@ export function tangoInputs({ generator, verifier, data, rewards }: TangoConfig)
 export function sftInputs(config: SftConfig): Input[] {
   const { initial_model, tokenizer, own_solutions, data } = config;
   return [
-    ...(initial_model === null ? [] : [{ key: "initial_model", path: initial_model }]),
-    ...(tokenizer === null ? [] : [{ key: "tokenizer", path: tokenizer }]),
-    ...(data === null ? [] : [
-      { key: "prompt_template", path: promptTemplatePath(config) },
-      ...dataInputs(data),
-    ]),
-    ...(own_solutions === null ? [] : [
-      { key: "own_solutions.model", path: own_solutions.model },
-      { key: "own_solutions.prompt_template", path: own_solutions.prompt_template },
-    ]),
+    ...input("initial_model", "model", initial_model),
+    ...input("tokenizer", "tokenizer", tokenizer),
+    ...input("prompt_template", "text", promptTemplatePath(config)),
+    ...input("own_solutions.model", "model", own_solutions?.model ?? null),
+    ...input("own_solutions.prompt_template", "text", own_solutions?.prompt_template ?? null),
+    ...dataInputs(data),
   ];
 }
 
-function dataInputs(data: DataConfig): Input[] {
+const input = (key: string, kind: Input["kind"], path: string | null): Input[] =>
+  path === null ? [] : [{ key, kind, path }];
+
+function dataInputs(data: DataConfig | null): Input[] {
+  if (data === null) return [];
   return (["train", "validation", "held_out"] as const).flatMap((part) =>
-    (data[part] ?? []).map(({ path }, place) => ({ key: `data.${part}[${place}]`, path }))
+    (data[part] ?? []).flatMap(({ path }, place) => input(`data.${part}[${place}]`, "data", path))
   );
 }
 
@@ -74,7 +79,7 @@ export async function startParts(
   inputs: readonly Input[],
 ): Promise<Parts> {
   const parts: Record<string, string> = { ...configurationParts(configuration) };
-  for (const { key, path } of inputs) parts[key] = await digestOfInput(path);
+  for (const one of inputs) parts[one.key] = await digestOfInput(one);
   return parts;
 }
 
@@ -88,27 +93,60 @@ export function configurationParts(path: string): Parts {
   );
 }
 
-/** The digest of a file, or of all that counts in a folder: names and contents. */
-export async function digestOfInput(path: string): Promise<string> {
-  if (!Deno.statSync(path).isDirectory) return await digestOfFile(path);
-  const digest = new Digest();
-  for (const name of filesOf(path)) {
-    if (name !== ADAPTER_CONFIG) digest.text(name).text(await digestOfFile(join(path, name)));
-  }
-  if (isAdapterFolder(path)) {
-    // Where the base lies differs from machine to machine; what it holds counts.
-    using adapter = openAdapterFolder(path);
-    digest.value(adapter.config).text(await digestOfInput(adapter.basePath));
-  }
-  return digest.hex();
+/** The key of the configuration that a part of a run's beginning is of; null for an input. */
+export function configurationKey(part: string): string | null {
+  return part.startsWith(CONFIGURATION) ? part.slice(CONFIGURATION.length) : null;
 }
 
-const ADAPTER_CONFIG = "adapter_config.json";
+/**
+ * The digest of all that is read of an input: names and contents.
+ *
+ * @throws Error when it is not there, or cannot be read
+ */
+export async function digestOfInput({ kind, path }: Omit<Input, "key">): Promise<string> {
+  switch (kind) {
+    case "text":
+      return await digestOfFile(path);
+    case "data": {
+      const files = await findDataFiles(path);
+      return await digestOfFiles(path, files.map((file) => relative(path, file.path)));
+    }
+    case "tokenizer": {
+      const folder = path.endsWith(".json") ? dirname(path) : path;
+      const names = [path.endsWith(".json") ? basename(path) : "tokenizer.json", ...SETTINGS];
+      return await digestOfFiles(folder, names.filter((name) => exists(join(folder, name))));
+    }
+    case "model":
+      return await digestOfModel(path, true);
+  }
+}
 
-/** Names of a folder's files, in order; those of hidden files and of words about it are not among them. */
-function filesOf(path: string): string[] {
-  return [...Deno.readDirSync(path)]
-    .filter(({ name, isDirectory }) => !isDirectory && !/^\.|\.(md|bin|pt|pth|svg)$/i.test(name))
-    .map(({ name }) => name)
-    .sort();
+/** Files beside a tokenizer.json that say how it is used. */
+const SETTINGS = ["tokenizer_config.json", "chat_template.jinja"];
+
+/** Files of a model's folder that are read; an adapter's configuration is told apart from where its base lies. */
+const MODEL_FILE =
+  /^(.*\.safetensors|.*\.safetensors\.index\.json|config\.json|generation_config\.json|tokenizer(_config)?\.json|chat_template\.jinja|judgment_labels\.json)$/;
+
+/**
+ * The digest of a model: of a .gguf file, or of what a folder is read for.
+ *
+ * @param withBase whether what an adapter is laid on belongs to it
+ */
+export async function digestOfModel(path: string, withBase: boolean): Promise<string> {
+  if (!Deno.statSync(path).isDirectory) return await digestOfFile(path);
+  const names = [...Deno.readDirSync(path)].map(({ name }) => name);
+  const files = await digestOfFiles(path, names.filter((name) => MODEL_FILE.test(name)));
+  if (!isAdapterFolder(path)) return files;
+  using adapter = openAdapterFolder(path);
+  const base = withBase ? await digestOfModel(adapter.basePath, true) : "";
+  return new Digest().text(files).value(adapter.config).text(base).hex();
+}
+
+async function digestOfFiles(folder: string, names: readonly string[]): Promise<string> {
+  const digest = new Digest();
+  for (const name of [...names].sort()) {
+    digest.text(name).text(await digestOfFile(join(folder, name)));
+  }
+  return digest.hex();
 }

@@ -6,8 +6,10 @@ import type { Stretch } from "../audit/chosen_steps.ts";
 import { replay, type Replayed } from "../audit/replay.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { loadSftConfig, loadTangoConfig } from "../config/load_config.ts";
+import { placementOf, requireShards } from "../config/placement.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";
 import type { Course } from "../loop/course.ts";
+import { sftWeights } from "../sft/sft_run.ts";
 import type { RecordLine } from "../store/audit_log.ts";
 import type { RunDevice } from "../store/run_device.ts";
 import type { RunFolder } from "../store/run_folder.ts";
@@ -22,14 +24,26 @@ export type StoredRun =
   | { readonly kind: "sft"; readonly config: SftConfig };
 
 /**
- * The run in a folder.
+ * The run in a folder, all of whose ranks hold both policies: where they lay shows in no bit.
  *
- * @throws UserError when its configuration is not one
+ * @param ranks that it is to be done again on
+ * @throws UserError when its configuration is not one, or the ranks do not fit it
  */
-export function storedRun({ configuration }: RunFolder): StoredRun {
-  return /^policy:/m.test(Deno.readTextFileSync(configuration))
-    ? { kind: "sft", config: loadSftConfig(configuration) }
-    : { kind: "train", config: loadTangoConfig(configuration) };
+export function storedRun({ configuration }: RunFolder, ranks: number): StoredRun {
+  if (/^policy:/m.test(Deno.readTextFileSync(configuration))) {
+    const config = loadSftConfig(configuration);
+    requireShards(config.reduction.shards, ranks, "the model");
+    return { kind: "sft", config };
+  }
+  const config = loadTangoConfig(configuration, { set: ["placement=null"] });
+  placementOf(config, ranks);
+  return { kind: "train", config };
+}
+
+/** Where it leaves a policy's weights. */
+export function modelFolderOf(run: StoredRun, folder: RunFolder, policy: string): string {
+  if (run.kind === "sft") return sftWeights(folder, run.config);
+  return folder.weights(policy === "verifier" ? "verifier" : "generator");
 }
 
 /** What it reads from the disk. */

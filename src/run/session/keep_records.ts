@@ -1,6 +1,7 @@
 import type { RunEvents } from "../events/run_events.ts";
 import { type LogChoice, RunLogs } from "../events/run_logs.ts";
 import { warnOfSkippedCheckpoints } from "../events/skipped_checkpoints.ts";
+import type { LoggedSoFar } from "../store/audit_log.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 
 /** Records that are kept of a run. */
@@ -9,8 +10,8 @@ export interface Records {
   readonly events: RunEvents;
   /** Steps done before the run was resumed. */
   readonly stepsDone: number;
-  /** The last step whose log lines stay, see `JsonLinesLog`; undefined in a new run. */
-  readonly lastLoggedStep: number | undefined;
+  /** Where the logs of a resumed run go on; undefined in a new run. */
+  readonly resumed: LoggedSoFar | undefined;
   readonly logs: LogChoice;
   /** Writes the report, at the end. */
   readonly report: (reachedEnd: boolean) => void;
@@ -18,11 +19,11 @@ export interface Records {
 
 /** Writes a run's logs as it goes on, and its report when it is finished. Of several ranks the first one does. */
 export function keepRecords(
-  { folder, events, stepsDone, lastLoggedStep, logs: choice, report }: Records,
+  { folder, events, stepsDone, resumed, logs: choice, report }: Records,
 ): Disposable {
   using opened = new DisposableStack();
   warnOfSkippedCheckpoints(events, folder, stepsDone);
-  const logs = opened.use(new RunLogs(folder, lastLoggedStep, choice));
+  const logs = opened.use(new RunLogs(folder, resumed, choice));
   for (const message of logs.damage) events.emit({ type: "warning", step: stepsDone, message });
   opened.use(events.listen((event) => logs.hear(event)));
   opened.use(events.listen((event) => {

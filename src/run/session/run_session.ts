@@ -20,7 +20,7 @@ import type { RunFacts } from "../report/run_facts.ts";
 import { describeWarnings } from "../report/warnings.ts";
 import type { LogChoice } from "../events/run_logs.ts";
 import { latestCheckpoint } from "../store/checkpoint.ts";
-import { writeRunDevice } from "../store/run_device.ts";
+import { type DeviceFacts, factsOf, writeRunDevice } from "../store/run_device.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 import type { StepClock } from "../trace/run_timeline.ts";
 import type { TuningMode } from "../tuning/tune.ts";
@@ -124,20 +124,23 @@ export async function runSession<Config extends SessionConfig, Run extends Cours
     opened.use(events.listen((event) => {
       if (event.type === "step") stepsDone = event.step;
     }));
+    const device: DeviceFacts = {
+      ...factsOf(run.device),
+      driver: driverOf(gpu.info) ?? undefined,
+      program: programRevision() ?? undefined,
+    };
     if (isFirst) {
       // The report is written last: while it is missing, the run is not finished.
       removeIfPresent(folder.report);
-      writeRunDevice(folder, {
-        ...run.device,
-        driver: driverOf(gpu.info) ?? undefined,
-        program: programRevision() ?? undefined,
-      });
+      writeRunDevice(folder, { ...run.device, ...device });
       opened.use(keepRecords({
         folder,
         events,
         stepsDone,
         // A run that died before its first checkpoint starts over, its logs too.
-        lastLoggedStep: resume ? checkpoint?.step ?? -1 : undefined,
+        resumed: resume
+          ? { lastStep: checkpoint?.step ?? -1, chain: restored?.state.chain ?? "" }
+          : undefined,
         logs: { samples: method.samples(config), tensorBoard: config.report.tensorboard },
         report: (reachedEnd) =>
           method.report(folder, config, {
@@ -154,6 +157,6 @@ export async function runSession<Config extends SessionConfig, Run extends Cours
     const start = isRecorded
       ? await startParts(folder.configuration, method.inputs(config))
       : undefined;
-    return await train(run, folder, { events, control, timeline, restored, start });
+    return await train(run, folder, { events, control, timeline, restored, start, device });
   }, (error) => withMemoryAdvice(error, config, method.shrinks));
 }

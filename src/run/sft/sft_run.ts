@@ -232,6 +232,10 @@ export class SftRun implements Course<SftConfig> {
     await this.save(which === "best" ? folder.best(config.policy) : sftWeights(folder, config));
   }
 
+  modelFolder(folder: RunFolder): string {
+    return sftWeights(folder, this.config);
+  }
+
   /** Writes a model folder that `transformers` opens, or an adapter's. All ranks call it. */
   async save(folder: string): Promise<void> {
     await writeModelFolder(folder, onEveryRank(this.ranks, this.loaded), {

@@ -28,6 +28,15 @@ export const runDeviceSchema = z.object({
 /** A device and how its kernels sum. */
 export type RunDevice = z.output<typeof runDeviceSchema>;
 
+/** All of it that may show in the bits. */
+export const deviceFactsSchema = runDeviceSchema.omit({ variants: true });
+export type DeviceFacts = z.output<typeof deviceFactsSchema>;
+
+/** What of a device may show in the bits. */
+export function factsOf({ variants: _, ...facts }: RunDevice): DeviceFacts {
+  return facts;
+}
+
 /**
  * The device of a run, from its GPU.
  *
@@ -81,7 +90,7 @@ export function writeRunDevice(folder: RunFolder, device: RunDevice): void {
 }
 
 /** Differences of a device from an earlier one that may show in the bits of a run, in words. */
-export function visibleDifferences(before: RunDevice, now: RunDevice): string[] {
+export function visibleDifferences(before: DeviceFacts, now: DeviceFacts): string[] {
   const visible = (["adapter", "engine", "bits", "cache"] as const)
     .filter((key) => before[key] !== now[key])
     .map((key) => `${names[key]} ${now[key]} instead of ${before[key]}`);
@@ -91,10 +100,10 @@ export function visibleDifferences(before: RunDevice, now: RunDevice): string[] 
     : visible;
 }
 
-const storedFrozen = (...devices: RunDevice[]) =>
+const storedFrozen = (...devices: DeviceFacts[]) =>
   devices.map(({ frozen }) => frozen?.join(" and "));
 
-function isStoredOtherwise(before: RunDevice, now: RunDevice): boolean {
+function isStoredOtherwise(before: DeviceFacts, now: DeviceFacts): boolean {
   const [storedBefore, stored] = storedFrozen(before, now);
   return storedBefore !== undefined && stored !== undefined && storedBefore !== stored;
 }

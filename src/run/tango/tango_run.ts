@@ -177,6 +177,10 @@ export class TangoRun implements Course<TangoConfig> {
     }
   }
 
+  modelFolder(folder: RunFolder, policy: PolicyName): string {
+    return folder.weights(policy);
+  }
+
   state() {
     const { position, classCounts, judgmentQuality, stepCounts, pool } = this.#state;
     return {

@@ -50,9 +50,9 @@ const around = (phase: string, inside: readonly string[] = []) => [
 const updated = around("update", [...around("forward_backward"), ...around("optimizer")]);
 const evaluated = (step: number) => [
   ...around("evaluation"),
-  recorded(step, "evaluation"),
   `evaluation ${step}`,
   `samples ${step}`,
+  recorded(step, "evaluation"),
 ];
 const saved = (step: number) => [
   ...around("checkpoint", [recorded(step, "weights")]),
@@ -62,9 +62,9 @@ const trained = (step: number, phase: string) => [
   ...around("rollout"),
   ...around("verification"),
   ...updated,
-  recorded(step, phase),
   `step ${step} ${phase}`,
   `samples ${step}`,
+  recorded(step, phase),
 ];
 
 onEveryGpu("events: a run tells all that happens, in order, and its logs hold it", async (gpu) => {
@@ -85,6 +85,7 @@ onEveryGpu("events: a run tells all that happens, in order, and its logs hold it
       ...trained(3, "generator"),
       ...evaluated(3),
       ...saved(3),
+      recorded(3, "models"),
       "finished 3 true",
     ]);
     // The logs are what was told.
@@ -118,22 +119,23 @@ onEveryGpu("events: fine-tuning tells the same", async (gpu) => {
     assert.ok(await fineTuneWithReport(gpu, config, path, { resume: false, events, ...ignored }));
     const measured = (step: number) => [
       ...around("evaluation"),
-      recorded(step, "evaluation"),
       `evaluation ${step}`,
+      recorded(step, "evaluation"),
     ];
     assert.deepEqual(heard, [
       "started 0/2",
       recorded(0, "start"),
       ...measured(0),
       ...updated,
-      recorded(1, "generator"),
       "step 1 generator",
+      recorded(1, "generator"),
       ...measured(1),
       ...updated,
-      recorded(2, "generator"),
       "step 2 generator",
+      recorded(2, "generator"),
       ...measured(2),
       ...saved(2),
+      recorded(2, "models"),
       "finished 2 true",
     ]);
     const folder = RunFolder.at(path);

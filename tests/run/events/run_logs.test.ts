@@ -29,7 +29,8 @@ const told = (step: number): RunEvent[] => [
 ];
 
 function write(folder: RunFolder, steps: number[], tensorBoard: boolean, lastStep?: number): void {
-  using logs = new RunLogs(folder, lastStep, { samples: null, tensorBoard });
+  const resumed = lastStep === undefined ? undefined : { lastStep, chain: "" };
+  using logs = new RunLogs(folder, resumed, { samples: null, tensorBoard });
   for (const event of steps.flatMap(told)) logs.hear(event);
 }
 
