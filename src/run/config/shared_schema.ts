@@ -4,6 +4,7 @@ import { z } from "zod";
 import { chainsTask, MOST_CHAIN_STEPS } from "../../data/chains.ts";
 import { cacheDtypes } from "../../gpu/tensor.ts";
 import { loraTargets } from "../../model/decoder/lora.ts";
+import { learningRateCourses } from "../../rl/schedule/learning_rate.ts";
 import { flag, oneOf, realNumber, section, text, wholeNumber } from "./schema_fields.ts";
 
 export const gpuSchema = oneOf(["auto", "native", "dawn"]).default("auto").describe(
@@ -230,12 +231,19 @@ function adamwSchema(learningRate: number, published: Published) {
         "The same as a share of the policy's updates, the longer of the two holding",
       ),
     ),
-    schedule: oneOf(["constant", "cosine"]).default("constant").describe(
+    schedule: oneOf(learningRateCourses).default("constant").describe(
       words(
         "schedule",
-        "After the warm-up: constant, or cosine down to 0 at the policy's last step",
+        "After the warm-up: constant, or down to `final_share` of it after the policy's last step, in a line, by a cosine, or exponentially (exp(−5·progress), as the reference has it)",
       ),
     ),
+    final_share: realNumber({ minimum: 0, maximum: 1 }).default(0).describe(
+      "Share of the learning rate that a falling one comes down to; 0.1 in the reference.",
+    ),
+  }).check(({ value, issues }) => {
+    if (value.schedule !== "constant" || value.final_share === 0) return;
+    const message = "0, because the learning rate stays as it is (schedule: constant)";
+    issues.push({ code: "custom", path: ["final_share"], input: value.final_share, message });
   });
 }
 
