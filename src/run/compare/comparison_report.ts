@@ -9,11 +9,17 @@ import type { Arm } from "./arms.ts";
 import { drawComparison } from "./comparison_chart.ts";
 import { csvOf } from "./comparison_csv.ts";
 import { comparisonFiles, type StoredComparison } from "./comparison_folder.ts";
-import { type ArmDifference, commonBudgets, differencesTo } from "./comparison_results.ts";
+import {
+  type ArmDifference,
+  commonBudgets,
+  differencesTo,
+  efficiencyOf,
+} from "./comparison_results.ts";
 import {
   budgetTable,
   comparisonTable,
   differencesSection,
+  efficiencySection,
   endTable,
   reachTable,
   runsTable,
@@ -86,6 +92,7 @@ function resultsOf(
     bootstrap: BOOTSTRAP,
     budgets: commonBudgets(rows),
     differences,
+    efficiency: efficiencyOf(baseline, rows),
     rows,
   };
 }
@@ -108,6 +115,7 @@ function composeReport(
   const problems = [...new Set(rows.map(({ problems }) => problems))];
   const files = comparisonFiles("");
   const verifiers = verifierTable(arms);
+  const efficiency = efficiencySection(efficiencyOf(baseline, rows), baseline);
   return `# Comparison on ${problemsName(base)}
 
 ${states}${divergedSentence(diverged)} Each arm is the same configuration with the settings in ${
@@ -147,7 +155,7 @@ longer than its arm's \`steps\` or the configuration says, and an arm whose lear
 of its run is read before it has fallen where it was given more steps.
 ${target === null ? "" : `\n${reachTable(arms, target)}\n`}
 ${differencesSection(differences, baseline)}
-
+${efficiency === "" ? "" : `\n${efficiency}\n`}
 ## Every run
 
 ${runsTable(rows)}

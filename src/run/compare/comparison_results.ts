@@ -4,7 +4,13 @@ import { mean, sampleVariance } from "../../base/statistics.ts";
 import type { Arm } from "./arms.ts";
 import { type CurveEnd, firstReach, readEnd, upTo } from "./curve.ts";
 import { type PairedDifference, pairedDifference } from "./paired.ts";
-import { byGeneratorSteps, bySeconds, measuredBySeconds, type RunRow } from "./run_row.ts";
+import {
+  byGeneratorSteps,
+  bySeconds,
+  byTokens,
+  measuredBySeconds,
+  type RunRow,
+} from "./run_row.ts";
 
 /** A measure at a run's start and at its end. */
 export interface Ends {
@@ -124,14 +130,57 @@ export function readRow(row: RunRow, { generatorSteps, seconds }: Budgets): Read
   };
 }
 
-/** Generator steps and training seconds at which a run's accuracy first reached the target; null where never. */
-export function reachOf(
-  row: RunRow,
-  target: number,
-): { readonly steps: number; readonly seconds: number } | null {
+/** What a run took to an accuracy. */
+export interface Reach {
+  /** Of the generator. */
+  readonly steps: number;
+  /** In training steps. */
+  readonly seconds: number;
+  /** Sampled and trained on; null where the row does not tell. */
+  readonly tokens: number | null;
+}
+
+/** What a run took until its accuracy first reached the target; null where it never did. */
+export function reachOf(row: RunRow, target: number): Reach | null {
   const steps = firstReach(byGeneratorSteps(row), target);
   const seconds = firstReach(bySeconds(row), target);
-  return steps === null || seconds === null ? null : { steps, seconds };
+  const tokens = firstReach(byTokens(row), target);
+  return steps === null || seconds === null ? null : { steps, seconds, tokens };
+}
+
+/** What an arm's runs take to where the baseline's of the same seeds end, as shares of what these took. */
+export interface Efficiency {
+  readonly arm: string;
+  readonly pairs: number;
+  /** One for each pair whose run comes that far; the others never do. */
+  readonly shares: readonly Reach[];
+}
+
+/** How soon each other arm comes to the final accuracy of the baseline, seed by seed. */
+export function efficiencyOf(baseline: string, rows: readonly RunRow[]): Efficiency[] {
+  const ends = new Map(rows.filter(({ arm }) => arm === baseline).map((row) => [row.seed, row]));
+  const others = Map.groupBy(
+    rows.filter(({ arm, generatorSteps }) => arm !== baseline && generatorSteps > 0),
+    ({ arm }) => arm,
+  );
+  return [...others].flatMap(([arm, runs]) => {
+    const pairs = runs.flatMap((row) => {
+      const end = ends.get(row.seed);
+      return end === undefined || end.generatorSteps === 0 ? [] : [{ row, end }];
+    });
+    if (pairs.length === 0) return [];
+    const shares = pairs.flatMap(({ row, end }): Reach[] => {
+      const reach = reachOf(row, readRow(end, { generatorSteps: null, seconds: null }).end.value);
+      if (reach === null) return [];
+      const { tokens } = end.evaluations[end.evaluations.length - 1];
+      return [{
+        steps: reach.steps / end.generatorSteps,
+        seconds: reach.seconds / secondsOf(end),
+        tokens: reach.tokens === null || tokens === null ? null : reach.tokens / tokens,
+      }];
+    });
+    return [{ arm, pairs: pairs.length, shares }];
+  });
 }
 
 /** A measure by which an arm is set beside the baseline, and how a run of each gives it. */

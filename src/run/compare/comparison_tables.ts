@@ -6,6 +6,7 @@ import {
   type ArmDifference,
   type Budgets,
   comparisonRows,
+  type Efficiency,
   endsOf,
   type Measured,
   measured,
@@ -128,20 +129,43 @@ export function reachTable(arms: readonly ArmRows[], target: number): string {
 
 ${
     alignedTable([
-      ["arm", "runs that reach it", "generator steps", "minutes"],
+      ["arm", "runs that reach it", "generator steps", "tokens, millions", "minutes"],
       ...arms.map(({ arm, rows }) => {
         const reached = rows.flatMap((row) => reachOf(row, target) ?? []);
         return [
           arm.name,
           `${reached.length} of ${rows.length}`,
           amount(measured(reached.map(({ steps }) => steps)), 1, 1),
+          amount(measured(reached.map(({ tokens }) => tokens)), 1e6, 2),
           amount(measured(reached.map(({ seconds }) => seconds)), 60, 2),
         ];
       }),
     ])
   }
 
-Steps and minutes are means over the runs that reach it: an arm of which fewer do looks faster than it is.`;
+Means over the runs that reach it: an arm of which fewer do looks faster than it is.`;
+}
+
+/** What each arm takes to the baseline's final accuracy, with its heading; empty without a pair. */
+export function efficiencySection(found: readonly Efficiency[], baseline: string): string {
+  if (found.length === 0) return "";
+  return `## To the final accuracy of ${baseline}
+
+${
+    alignedTable([
+      ["arm", "pairs that reach it", "generator steps", "tokens", "seconds"],
+      ...found.map(({ arm, pairs, shares }) => [
+        arm,
+        `${shares.length} of ${pairs}`,
+        share(measured(shares.map(({ steps }) => steps))),
+        share(measured(shares.map(({ tokens }) => tokens))),
+        share(measured(shares.map(({ seconds }) => seconds))),
+      ]),
+    ])
+  }
+
+Of what the run of ${baseline} with the same seed took for all of its training: less than 100 % is sooner. Tokens are those
+sampled and trained on, critiques among them. Means over the pairs that reach it, as above.`;
 }
 
 /** Each arm minus the baseline, with its heading. */

@@ -17,6 +17,8 @@ const evaluationSchema = z.object({
   generatorSteps: z.int(),
   /** Seconds in training steps before it; evaluations and checkpoints are not counted. */
   seconds: z.number(),
+  /** Tokens sampled and trained on before it; null in rows of earlier versions. */
+  tokens: z.int().nullable().default(null),
   accuracy: z.number(),
   /** Share that is right without a wrong step; null where the task cannot tell. */
   sound: z.number().nullable().default(null),
@@ -61,7 +63,7 @@ export function rowOf({ arm, seed, folder }: ComparedRun): RunRow {
   const device = runDeviceSchema.parse(JSON.parse(Deno.readTextFileSync(folder.device)));
   const { evaluations, ...end } = readEvaluations(
     lines,
-    secondsBySteps(folder.timings),
+    spentBySteps(folder.timings),
     folder.timings,
   );
   const problems = lines.findLast((line) => METRIC.evaluatedProblems in line)
@@ -79,11 +81,20 @@ export function rowOf({ arm, seed, folder }: ComparedRun): RunRow {
   };
 }
 
-function secondsBySteps(timings: string): ReadonlyMap<number, number> {
+/** What a step took. */
+export interface Spent {
+  readonly seconds: number;
+  /** Sampled and trained on; null where it is not told. */
+  readonly tokens: number | null;
+}
+
+function spentBySteps(timings: string): ReadonlyMap<number, Spent> {
   return new Map(
     readJsonLines<MetricsLine>(timings).flatMap((line) => {
-      const seconds = line[METRIC.stepSeconds];
-      return typeof seconds === "number" ? [[line.step, seconds] as const] : [];
+      const seconds = line[METRIC.stepSeconds], rate = line[METRIC.tokensPerSecond];
+      if (typeof seconds !== "number") return [];
+      const tokens = typeof rate === "number" ? Math.round(rate * seconds) : null;
+      return [[line.step, { seconds, tokens }] as const];
     }),
   );
 }
@@ -92,16 +103,17 @@ function secondsBySteps(timings: string): ReadonlyMap<number, number> {
  * Evaluations in order, with what came before each.
  *
  * @param lines of metrics.jsonl
- * @param timings seconds of each step
+ * @param timings what each step took
  * @param path where they come from, for messages
  */
 export function readEvaluations(
   lines: readonly MetricsLine[],
-  timings: ReadonlyMap<number, number>,
+  timings: ReadonlyMap<number, Spent>,
   path: string,
 ): Pick<RunRow, "steps" | "generatorSteps" | "seconds" | "evaluations"> {
   const evaluations: RowEvaluation[] = [];
   let steps = 0, generatorSteps = 0, seconds = 0;
+  let tokens: number | null = 0;
   const numberOf = (line: MetricsLine, metric: string) => {
     const value = line[metric];
     return typeof value === "number" ? value : null;
@@ -114,6 +126,7 @@ export function readEvaluations(
         step: steps,
         generatorSteps,
         seconds,
+        tokens,
         accuracy,
         sound: numberOf(line, METRIC.generatorSoundAccuracy),
         verdicts: numberOf(line, METRIC.verifierBalancedAccuracy),
@@ -132,7 +145,8 @@ export function readEvaluations(
       );
     }
     steps++;
-    seconds += taken;
+    seconds += taken.seconds;
+    tokens = tokens === null || taken.tokens === null ? null : tokens + taken.tokens;
     if (line.phase === "generator") generatorSteps++;
   }
   return { steps, generatorSteps, seconds, evaluations };
@@ -155,7 +169,17 @@ export function bySeconds({ evaluations }: RunRow): Point[] {
   return evaluations.map(({ seconds, accuracy }) => [seconds, accuracy]);
 }
 
-/** The same without those evaluations that verifier steps alone lie before: the generator was measured already. */
+/** Accuracy by tokens sampled and trained on; empty where they are not told. */
+export function byTokens({ evaluations }: RunRow): Point[] {
+  return evaluations.flatMap(({ tokens, accuracy }): Point[] =>
+    tokens === null ? [] : [[tokens, accuracy]]
+  );
+}
+
+/**
+ * Accuracy by training seconds, without those evaluations that verifier steps alone lie before: the generator was
+ * measured already.
+ */
 export function measuredBySeconds({ evaluations }: RunRow): Point[] {
   return evaluations
     .filter(({ generatorSteps }, i) => generatorSteps !== evaluations[i - 1]?.generatorSteps)

@@ -4,10 +4,15 @@ import { byArm } from "../../../src/run/compare/arm_rows.ts";
 import type { Arm } from "../../../src/run/compare/arms.ts";
 import { drawComparison, spreadCurve } from "../../../src/run/compare/comparison_chart.ts";
 import { csvOf } from "../../../src/run/compare/comparison_csv.ts";
-import { comparisonTable, verifierTable } from "../../../src/run/compare/comparison_tables.ts";
+import {
+  comparisonTable,
+  efficiencySection,
+  verifierTable,
+} from "../../../src/run/compare/comparison_tables.ts";
 import {
   commonBudgets,
   differencesTo,
+  efficiencyOf,
   reachOf,
   readRow,
   spreadOf,
@@ -39,28 +44,36 @@ Deno.test("rows: each evaluation after its steps and their seconds, which evalua
     { step: 4, phase: "verifier" },
     evaluation(4, 0.4, 0.7),
   ];
-  const timings = new Map([[1, 8], [2, 2], [3, 4], [4, 16]]);
+  const spent = (seconds: number, tokens: number | null) => ({ seconds, tokens });
+  const timings = new Map([
+    [1, spent(8, 100)],
+    [2, spent(2, 10)],
+    [3, spent(4, 20)],
+    [4, spent(16, null)],
+  ]);
   const read = readEvaluations(lines, timings, "timings.jsonl");
   assert.deepEqual(
-    read.evaluations.map(({ step, generatorSteps, seconds, accuracy, verdicts, steps }) => [
+    read.evaluations.map(({ step, generatorSteps, seconds, tokens, accuracy, verdicts, steps }) => [
       step,
       generatorSteps,
       seconds,
+      tokens,
       accuracy,
       verdicts,
       steps,
     ]),
     [
-      [0, 0, 0, 0.1, 0.5, null],
-      [1, 0, 8, 0.15, 0.6, null],
-      [3, 2, 14, 0.3, null, null],
-      [4, 2, 30, 0.4, 0.7, null],
+      [0, 0, 0, 0, 0.1, 0.5, null],
+      [1, 0, 8, 100, 0.15, 0.6, null],
+      [3, 2, 14, 130, 0.3, null, null],
+      // One step that does not tell its tokens leaves those of all after it unknown.
+      [4, 2, 30, null, 0.4, 0.7, null],
     ],
   );
   assert.deepEqual([read.steps, read.generatorSteps, read.seconds], [4, 2, 30]);
   // By generator steps the last value of each counts, and the first at the start.
   assert.deepEqual(byGeneratorSteps({ ...row("a", 0, []), ...read }), [[0, 0.1], [2, 0.4]]);
-  assert.throws(() => readEvaluations(lines, new Map([[1, 8]]), "timings.jsonl"), {
+  assert.throws(() => readEvaluations(lines, new Map([[1, spent(8, 1)]]), "timings.jsonl"), {
     name: "UserError",
     message: /timings\.jsonl holds no seconds of step 2/,
   });
@@ -74,6 +87,7 @@ function row(arm: string, seed: number, values: readonly number[], pace = 1): Ru
     ...{ steps, generatorSteps: steps, seconds: pace * steps },
     evaluations: values.map((accuracy, i) => ({
       ...{ step: 10 * i, generatorSteps: 10 * i, seconds: 10 * i * pace, accuracy },
+      tokens: 1000 * i * pace,
       sound: arm === "tango" ? accuracy - 0.1 : null,
       verdicts: arm === "tango" ? 0.5 + 0.1 * i : null,
       steps: null,
@@ -108,6 +122,21 @@ Deno.test("budgets: where the first run to end had come to, in steps and in seco
   const still = row("still", 0, [0.4]);
   assert.deepEqual(commonBudgets([still]), { generatorSteps: null, seconds: null });
   assert.deepEqual(commonBudgets([...rows, still]), budgets, "no generator steps to wait for");
+});
+
+Deno.test("efficiency: what each arm takes to the baseline's final accuracy, of what that took", () => {
+  const [tango, never] = efficiencyOf("alone", [...rows, row("late", 0, [0.4, 0.5])]);
+  assert.deepEqual([tango.arm, tango.pairs, tango.shares.length], ["tango", 2, 2]);
+  // Seed 0: 0.6 lies a third of the way from 0.5 to 0.8; the other took 40 steps and seconds, and 4000 tokens.
+  near(tango.shares[0].steps, (10 + 10 / 3) / 40);
+  near(tango.shares[0].seconds, 2 * (10 + 10 / 3) / 40);
+  near(tango.shares[0].tokens ?? NaN, 2 * (10 + 10 / 3) / 40);
+  assert.deepEqual([never.arm, never.pairs, never.shares.length], ["late", 1, 0]);
+  const section = efficiencySection([tango, never], "alone");
+  assert.match(section, /## To the final accuracy of alone/);
+  assert.match(section, /\| tango +\| +2 of 2 +\| +35\.4 ± 2\.9 % +\| +70\.8 ± 5\.9 %/);
+  assert.match(section, /\| late +\| +0 of 1 +\| +– +\| +– +\| +– +\|/);
+  assert.equal(efficiencySection(efficiencyOf("nobody", rows), "nobody"), "");
 });
 
 Deno.test("verifiers: what a run's own measured at its end is in its row, and in a table of the arms that have one", () => {
@@ -220,7 +249,7 @@ Deno.test("rows.csv: a line for each run, cells without a value empty", () => {
   const [head, tango, alone] = csvOf(rows, 0.65).split("\n").map((line) => line.split(","));
   assert.deepEqual(head.slice(0, 3), ["arm", "seed", "problems"]);
   assert.deepEqual(tango.slice(0, 8), ["tango", "0", "8", "20", "20", "40", "0.4", "0.8"]);
-  assert.deepEqual(alone.slice(11), Array(7).fill(""));
+  assert.deepEqual(alone.slice(11), Array(8).fill(""));
   const sound = head.indexOf("final_sound_accuracy");
   assert.deepEqual([Number(tango[sound]).toFixed(3), alone[sound]], ["0.700", ""]);
   assert.equal(tango[head.indexOf("verdict_balanced_accuracy")], "0.7");
