@@ -3,6 +3,7 @@ import { bgqa } from "./formats/bgqa.ts";
 import { aime, amc } from "./formats/contests.ts";
 import { cruxeval } from "./formats/cruxeval.ts";
 import { eurus2Rl } from "./formats/eurus_2_rl.ts";
+import { eurus2Sft } from "./formats/eurus_2_sft.ts";
 import { gsm8k } from "./formats/gsm8k.ts";
 import { math, math500 } from "./formats/math.ts";
 import { olympiadbench } from "./formats/olympiadbench.ts";
@@ -14,6 +15,7 @@ import type { Format } from "./record.ts";
 /** Published data sets that are read as they are. */
 export const formats: readonly Format[] = [
   eurus2Rl,
+  eurus2Sft,
   gsm8k,
   math,
   math500,

@@ -40,6 +40,41 @@ Deno.test("eurus-2-rl: mathematics without the closing instruction; code is left
   );
 });
 
+Deno.test("eurus-2-sft: the question without its instruction, the response and its last box; code is left out", async () => {
+  const row = (question: string, response: string, task = "Math") => ({
+    conversations: [{ from: "human", value: question }, { from: "gpt", value: response }],
+    task,
+    dataset: "numina_math",
+  });
+  const instruction = "\n\nPresent the answer in LaTex format: \\boxed{Your answer}";
+  const response = "First $1 + 2 = 3$.\n\nSo it is $\\boxed{3}$.";
+  const records = await recordsOf([
+    row(`What is $1 + 2$?${instruction}`, response),
+    row("Sort a list.", "done", "Coding"),
+    row("Without a box?", "Nobody knows."),
+  ], "eurus-2-sft");
+  assert.deepEqual(records, [
+    makeRecord({
+      question: "What is $1 + 2$?",
+      answer: "3",
+      solution: response,
+      solutionSteps: ["First $1 + 2 = 3$.", "So it is $\\boxed{3}$."],
+      source: "numina_math",
+    }),
+    makeRecord({
+      question: "Without a box?",
+      answer: null,
+      solution: "Nobody knows.",
+      solutionSteps: ["Nobody knows."],
+      source: "numina_math",
+    }),
+  ]);
+  assert.match(
+    await messageOfRow({ task: "Math", conversations: "text" }, "eurus-2-sft"),
+    /^a\.jsonl:1, column "conversations": found "text", expected a list of messages\.$/,
+  );
+});
+
 Deno.test("gsm8k: a step per line, calculations removed, the result without its commas", async () => {
   const { records } = await load("gsm8k.jsonl", "gsm8k");
   assert.deepEqual(records.map(({ answer }) => answer), ["135", "1200", "-2"]);
@@ -215,6 +250,6 @@ Deno.test("every format reads the columns it lists and no others", async () => {
 Deno.test("an unknown format is answered with those there are", async () => {
   assert.match(
     await messageOf(() => findFormat("gsm")),
-    /^format: found "gsm", expected one of eurus-2-rl, gsm8k, .*processbench\. For any other file/,
+    /^format: found "gsm", expected one of eurus-2-rl, eurus-2-sft, gsm8k, .*processbench\. For any other file/,
   );
 });

@@ -41,8 +41,8 @@ export const eurus2Rl: Format = {
   },
 };
 
-/** The set ends every question with how to write the answer; here that is for the prompt template to say. */
-function withoutInstruction(question: string): string {
+/** Both sets end every question with how to write the answer; here that is for the prompt template to say. */
+export function withoutInstruction(question: string): string {
   return question.replace(
     /\n\s*\n\s*(?:present|put|please|write|give|return|provide)\b[^\n]{0,120}\\boxed\{[^\n]{0,60}$/i,
     "",
