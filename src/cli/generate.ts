@@ -15,6 +15,7 @@ import { halve, type Shrink } from "../run/memory/shrink.ts";
 import { promptOf } from "../run/tango/policies.ts";
 import { askedAs, type PromptedPolicy } from "./asked_as.ts";
 import { addExamples } from "./examples.ts";
+import { generateData, type GenerateDataOptions } from "./generate_data.ts";
 import { judgeAnswers } from "./judged_answers.ts";
 import {
   addModelOptions,
@@ -22,6 +23,7 @@ import {
   parseCount,
   parseNumber,
   parseWholeNumber,
+  setOption,
 } from "./run_options.ts";
 import { type ModelChoice, withModel } from "./with_model.ts";
 
@@ -55,12 +57,26 @@ interface AskedToJudge extends GenerateOptions {
   readonly critiqueLength: number;
 }
 
+/** Options that a teacher's configuration says itself, by their attribute names. */
+const OF_ONE_QUESTION = [
+  ...["count", "temperature", "maxLength", "promptTemplate", "raw", "memoryLimit", "precision"],
+  ...["bestOf", "verifier", "critiques", "critiqueLength", "verifierPrompt", "frozenDtype"],
+  "cacheDtype",
+];
+
 /** Adds the command. */
 export function register(program: Command): void {
   const command = program.command("generate")
     .description("Prints what a saved generator answers to a question.")
-    .argument("<question>", "the question, or with --raw the whole prompt")
-    .requiredOption("--model <folder>", "folder of the generator, or .gguf file")
+    .argument("[question]", "the question, or with --raw the whole prompt")
+    .option("--model <folder>", "folder of the generator, or .gguf file")
+    .addOption(
+      new Option(
+        "--config <file>",
+        "a teacher's configuration: solves a data set for others to be fine-tuned on, and goes on where it was stopped",
+      ).conflicts(["model", ...OF_ONE_QUESTION]),
+    )
+    .addOption(setOption())
     .option("--count <number>", "number of answers", parseCount, 1)
     .option("--temperature <number>", "of sampling; 0 takes the likeliest token", parseNumber, 1)
     .option(
@@ -101,7 +117,7 @@ export function register(program: Command): void {
       "how the verifier is asked; default: as in the run that it lies in, else configs/prompts/verifier.txt",
     )
     .option("--raw", "no template: the prompt is taken as it is, with its special tokens");
-  addModelOptions(command).action(answer);
+  addModelOptions(command).action(generate);
   addExamples(command, {
     'deno task generate --model weights/last-letter/generator "cat dog"': "one sampled answer",
     'deno task generate --model weights/last-letter/generator "cat dog" --count 4 --temperature 0.7':
@@ -110,7 +126,35 @@ export function register(program: Command): void {
       "of eight answers the one that the verifier believes in most",
     'deno task generate --model weights/last-letter/generator --raw "<bos>cat dog?"':
       "the same prompt without the template",
+    "deno task generate --config configs/teachers/word-problems.yaml":
+      "solutions of a data set's problems, of which those that are right are kept",
   });
+}
+
+/** With a configuration a data set, else one question. */
+async function generate(
+  question: string | undefined,
+  options: GenerateOptions & Partial<GenerateDataOptions>,
+  command: Command,
+): Promise<void> {
+  const { config } = options;
+  if (config !== undefined) {
+    if (question !== undefined) {
+      throw new UserError("--config solves the problems of its data; leave the question out.");
+    }
+    const seed = command.getOptionValueSource("seed") === "cli" ? options.seed : undefined;
+    const { set, gpu, gpuIndex } = options;
+    return await generateData({ config, set, seed, gpu, gpuIndex });
+  }
+  if (options.set !== undefined) {
+    throw new UserError("--set changes a key of a configuration: name one with --config.");
+  }
+  if (question === undefined || options.model === undefined) {
+    throw new UserError(
+      "Name a question and --model for an answer, or a teacher's configuration with --config.",
+    );
+  }
+  await answer(question, options);
 }
 
 async function answer(question: string, options: GenerateOptions): Promise<void> {

@@ -33,6 +33,7 @@ export const streams = {
   bankCorruptions: 34,
   bankCritiques: 35,
   auditedSteps: 36,
+  teacher: 37,
 } as const;
 
 const ROUNDS = 10;

@@ -10,7 +10,11 @@ import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
 import { changeableSftKeys, changeableTangoKeys } from "../../src/run/config/changeable.ts";
 import { keyPaths } from "../../src/run/config/config_problem.ts";
 import { tangoConfigSchema } from "../../src/run/config/config_schema.ts";
-import { loadSftConfig, loadTangoConfig } from "../../src/run/config/load_config.ts";
+import {
+  loadSftConfig,
+  loadTangoConfig,
+  loadTeacherConfig,
+} from "../../src/run/config/load_config.ts";
 import { placementOf, withShards } from "../../src/run/config/placement.ts";
 import { sftConfigSchema } from "../../src/run/config/sft_config_schema.ts";
 import { PAIRS } from "../grading/pairs.ts";
@@ -80,7 +84,8 @@ function checkSettings(name: string, { config, set = [], steps, resume, ranks }:
   if (resume) {
     const changeable = isSft ? changeableSftKeys : changeableTangoKeys;
     for (const setting of set) assert.ok(changeable.includes(setting.split("=")[0]), setting);
-  } else if (config !== undefined && isSft) loadSftConfig(config, { set, steps });
+  } else if (config !== undefined && name === "generate") loadTeacherConfig(config, { set });
+  else if (config !== undefined && isSft) loadSftConfig(config, { set, steps });
   else if (config !== undefined) {
     const loaded = loadTangoConfig(config, { set, steps });
     if (name === "train" && ranks !== undefined) placementOf(withShards(loaded, ranks), ranks);

@@ -60,6 +60,7 @@ const INNER: Readonly<Record<string, readonly string[]>> = {
     "health",
     "loop",
     "tango",
+    "teacher",
     "sft",
     "tuning",
     "memory",

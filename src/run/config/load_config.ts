@@ -7,6 +7,7 @@ import { UserError } from "../../base/user_error.ts";
 import { describeIssue, formatKeyPath, type KeyPath } from "./config_problem.ts";
 import { resolveTangoConfig, type TangoConfig, tangoConfigSchema } from "./config_schema.ts";
 import { type SftConfig, sftConfigSchema } from "./sft_config_schema.ts";
+import { type TeacherConfig, teacherConfigSchema } from "./teacher_schema.ts";
 import { readYamlFile } from "./yaml_file.ts";
 
 /** Changes of a configuration by the command line. */
@@ -69,6 +70,15 @@ export function patchedTangoConfig(
  */
 export function loadSftConfig(file: string, overrides: ConfigOverrides = {}): SftConfig {
   return loadConfig(sftConfigSchema, file, overrides, trainings);
+}
+
+/**
+ * Loads a teacher's configuration.
+ *
+ * @throws UserError with one line for each problem: place, key, what was found, what was expected
+ */
+export function loadTeacherConfig(file: string, overrides: ConfigOverrides = {}): TeacherConfig {
+  return loadConfig(teacherConfigSchema, file, overrides);
 }
 
 /**
