@@ -75,8 +75,18 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
     [`eval ${GENERATOR} --task chess`, /'chess' is invalid[^]*last-letter, arithmetic/],
   ],
   generate: [
-    [`generate ${GENERATOR}`, /missing required argument 'question'/],
-    ["generate question", /'--model <folder>' not specified/],
+    [`generate ${GENERATOR}`, /Name a question and --model for an answer/],
+    ["generate question", /Name a question and --model for an answer/],
+    [
+      `generate question ${GENERATOR} --set seed=1`,
+      /--set changes a key .* name one with --config/,
+    ],
+    ["generate question --config none.yaml", /--config solves .* leave the question out/],
+    [
+      "generate --config none.yaml --count 2",
+      /'--config <file>' cannot be used with option '--count/,
+    ],
+    ["generate --config none.yaml", /none\.yaml/],
     [`generate question ${GENERATOR} --cache-dtype q8`, /'q8' is invalid[^]*f32, f16, bf16/],
     [`generate question ${GENERATOR} --temperature warm`, /'warm' is invalid/],
     [`generate question ${GENERATOR} --prompt-template none.txt`, /none\.txt cannot be read/],

@@ -10,7 +10,7 @@ import { runCaptured } from "../run_captured.ts";
 
 Deno.test("commands: only these may be started as several ranks", () => {
   const names = Object.keys(COMMANDS).filter((name) => COMMANDS[name].isForRanks);
-  assert.deepEqual(names, ["train", "sft", "doctor"]);
+  assert.deepEqual(names, ["train", "sft", "audit", "doctor"]);
 });
 
 testEachLibrary("a command for one process is refused once", async (mpiexec) => {
