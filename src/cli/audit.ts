@@ -1,6 +1,5 @@
 /** `deno task audit`: whether a run is what it says it is. */
 
-import process from "node:process";
 import { styleText } from "node:util";
 import type { Command } from "commander";
 import type { OpenCommunicator } from "../distributed/open_communicator.ts";
@@ -100,8 +99,13 @@ interface Audited {
   readonly records: readonly RecordLine[];
 }
 
-const green = (text: string) => styleText("green", text, { stream: process.stdout });
-const red = (text: string) => styleText("red", text, { stream: process.stdout });
+const green = (text: string) => coloured("green", text);
+const red = (text: string) => coloured("red", text);
+
+/** In colour where it is a person who reads; what a rank prints goes through the one that started it. */
+function coloured(colour: "green" | "red", text: string): string {
+  return Deno.stdout.isTerminal() ? styleText(colour, text) : text;
+}
 
 async function checkFiles({ folder, run, records }: Audited): Promise<Checked> {
   const checked = await checkRun({
