@@ -3,6 +3,7 @@
 import { styleText } from "node:util";
 import type { Command } from "commander";
 import type { OpenCommunicator } from "../distributed/open_communicator.ts";
+import { startedBy } from "../distributed/mpi/started_by.ts";
 import { broadcastValue } from "../distributed/values.ts";
 import { describeDevice } from "../gpu/describe_device.ts";
 import { type Checked, checkRun } from "../run/audit/check_run.ts";
@@ -102,9 +103,10 @@ interface Audited {
 const green = (text: string) => coloured("green", text);
 const red = (text: string) => coloured("red", text);
 
-/** In colour where it is a person who reads; what a rank prints goes through the one that started it. */
+/** In colour where a person reads it: some launchers of ranks give each a terminal, and pass on what it prints. */
 function coloured(colour: "green" | "red", text: string): string {
-  return Deno.stdout.isTerminal() ? styleText(colour, text) : text;
+  const isRank = startedBy((name) => Deno.env.get(name)) !== null;
+  return Deno.stdout.isTerminal() && !isRank ? styleText(colour, text) : text;
 }
 
 async function checkFiles({ folder, run, records }: Audited): Promise<Checked> {
