@@ -3,20 +3,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { COMMANDS } from "../../src/cli/commands.ts";
 import { readRecords } from "../../src/run/audit/records.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
 import { tinyPolicies, tinyTask } from "../run/tiny_policies.ts";
-import { runCaptured } from "./run_captured.ts";
-
-/** Runs a command that must end with a code. */
-async function run(code: number, ...args: string[]): Promise<string> {
-  const result = await runCaptured(COMMANDS, args);
-  // What an audit finds is its exit code, not this process's.
-  Deno.exitCode = 0;
-  assert.equal(result.code, code, `${args.join(" ")}\n${result.printed}`);
-  return result.printed;
-}
+import { runTo as run } from "./run_captured.ts";
 
 const optimizer = { learning_rate: 0.003 };
 const configuration = {

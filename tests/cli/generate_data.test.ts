@@ -3,19 +3,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { COMMANDS } from "../../src/cli/commands.ts";
 import { splitOf } from "../../src/data/split.ts";
 import type { KeptRow } from "../../src/run/teacher/kept_rows.ts";
 import { tinyColumns, tinyData } from "../run/tiny_data.ts";
 import { tinyPolicies } from "../run/tiny_policies.ts";
-import { runCaptured } from "./run_captured.ts";
-
-/** Runs a command that must end with a code. */
-async function run(code: number, ...args: string[]): Promise<string> {
-  const result = await runCaptured(COMMANDS, args);
-  assert.equal(result.code, code, `${args.join(" ")}\n${result.printed}`);
-  return result.printed;
-}
+import { runTo as run } from "./run_captured.ts";
 
 const rowsOf = (path: string): KeptRow[] =>
   Deno.readTextFileSync(path).split("\n").filter((line) => line !== "")

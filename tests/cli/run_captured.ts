@@ -1,4 +1,6 @@
+import assert from "node:assert/strict";
 import process from "node:process";
+import { COMMANDS } from "../../src/cli/commands.ts";
 import { type CommandSource, runProgram } from "../../src/cli/program.ts";
 
 /** How a command ended, and what it printed: all of it, and what of that went where. */
@@ -52,4 +54,12 @@ export async function runCaptured(
     Deno.stdout.writeSync = writeSync;
     process.stderr.write = writeError;
   }
+}
+
+/** Runs a command that must end with a code. What it left as this process's own code is taken back. @returns what it printed */
+export async function runTo(code: number, ...args: string[]): Promise<string> {
+  const result = await runCaptured(COMMANDS, args);
+  Deno.exitCode = 0;
+  assert.equal(result.code, code, `${args.join(" ")}\n${result.printed}`);
+  return result.printed;
 }

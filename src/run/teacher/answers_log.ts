@@ -70,7 +70,7 @@ export class AnswersLog implements Disposable {
   }
 }
 
-/** The digest of all that a teacher's solutions depend on; how many are asked for, and which are kept, is none of it. */
+/** The digest of all that a teacher's solutions depend on, the problems and their number too; which are kept is none of it. */
 export function askedDigest(
   config: TeacherConfig,
   weights: string,

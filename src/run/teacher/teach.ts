@@ -1,4 +1,3 @@
-import { dirname } from "node:path";
 import { writeFileAtomically } from "../../base/atomic_file.ts";
 import type { DataRecord } from "../../data/files/record.ts";
 import type { ProblemSource } from "../../rl/responses.ts";
@@ -26,7 +25,8 @@ export interface Taught extends Kept {
  * Lets a teacher solve what is not solved yet, batch by batch, and writes what is kept of all. What was killed goes on
  * with the problem after the last that is in the log, and leaves the same file.
  *
- * @param teacher asked for only where something is left to solve
+ * @param teacher asked only where something is left to solve; null where nothing is
+ * @param config whose output lies in a folder that is there
  * @param tell told after each batch
  */
 export async function teach(
@@ -56,8 +56,6 @@ export async function teach(
     await take(begin);
     tell({ problems: log.answers.length, rows, counts });
   }
-  const folder = dirname(config.output);
-  Deno.mkdirSync(folder, { recursive: true });
   writeFileAtomically(config.output, rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
   return { problems: log.answers.length, rows, counts };
 }
