@@ -36,6 +36,10 @@ import {
   stepRewardsOf,
 } from "./step_credit.ts";
 import type { Sampling } from "../engine/sampling/rollout.ts";
+import { type RewardModel, scoreSolutions } from "./reward_model.ts";
+import type { SolutionScore } from "./reward/solution_score.ts";
+import { sumsOfSteps } from "./reward/step_sums.ts";
+import { unsoundWith } from "./reward_model_step.ts";
 import { findUnsound } from "./soundness.ts";
 import { inGroups } from "../base/in_groups.ts";
 import { mean } from "../base/statistics.ts";
@@ -77,6 +81,8 @@ export interface GeneratorStepOptions<Problem> extends LearningOptions {
   };
   /** Source of the judgments of steps; null: none are judged. `verifier` and `permuted` need a verifier. */
   readonly judgments: JudgmentSource | null;
+  /** A reward model in the place of a verifier that writes; null: there is none. */
+  readonly rewardModel: RewardModel<Problem> | null;
   /** How `prefix` judgments go on from the ends of steps. */
   readonly continuations: ContinuationOptions;
   /** Share of the process part of the advantage; where it is earned, the most it may be. */
@@ -103,6 +109,8 @@ export interface RewardedSolution<Problem> {
   readonly outcomeAdvantage: number;
   /** The response token that ends each step. */
   readonly stepEndTokens: readonly number[];
+  /** What a reward model says of it; null without one. */
+  readonly score: SolutionScore | null;
   /** What the process advantage was made of; null without judgments of all steps. */
   readonly judgments: StepJudgments;
   /** Steps that its problem is thought to need. */
@@ -137,7 +145,7 @@ interface Scored<Problem> {
 /**
  * A generator step (G-step): solutions, critiques of them, rewards, advantages, policy update.
  *
- * @param verifier judges the steps; null (baseline, warm-up) leaves the rule-based reward alone
+ * @param verifier judges the steps; null (baseline, warm-up, a reward model) leaves the rule-based reward alone
  * @param draw the problems of a batch, counted from 0
  */
 export async function generatorStep<Problem>(
@@ -181,6 +189,9 @@ export async function generatorStep<Problem>(
   const critiques = judging
     ? await during("verification", () => judging.critiquesOf(solutions))
     : [];
+  const { rewardModel } = options;
+  const scores = rewardModel &&
+    await during("verification", () => scoreSolutions(rewardModel, solutions));
   const critiquesBy = Map.groupBy(critiques, ({ solution }) => solution);
   const groups = solutions.map((_, i) => Math.floor(i / groupSize));
   const valued = options.judgments === "prefix"
@@ -217,19 +228,25 @@ export async function generatorStep<Problem>(
       formatScore: solution.formatScore,
       stepCount: solution.parsed.steps.length,
       critiques: own.map((critique) => critique.parsed),
+      score: scores && scores[i].probability,
       groundTruthWeight: rewards.groundTruthWeight,
       generatorFormatWeight: rewards.generatorFormatWeight,
     });
     const { length } = solution.rollout.tokens;
     const penalty = overlongPenalty(length, generator.maximumResponse, rewards);
+    const stepEndTokens = lastTokenOfSpans(solution.tokenTexts, solution.parsed.steps);
+    const tokenRewards = scores && scores[i].tokens;
     return {
       solution,
       critiques: own,
+      score: scores && scores[i],
       reward: {
         outcome: reward.outcome + penalty,
-        steps: stepRewardsOf(own.length > 0 ? reward.steps : null, credited[i], options),
+        steps: tokenRewards
+          ? sumsOfSteps(tokenRewards, stepEndTokens)
+          : stepRewardsOf(own.length > 0 ? reward.steps : null, credited[i], options),
       },
-      stepEndTokens: lastTokenOfSpans(solution.tokenTexts, solution.parsed.steps),
+      stepEndTokens,
       judgments: credited[i],
       expectedSteps: expected[i],
     };
@@ -239,6 +256,7 @@ export async function generatorStep<Problem>(
     responseLength: one.solution.rollout.tokens.length,
     reward: one.reward.outcome,
     isCorrect: one.solution.correct,
+    tokenRewards: one.score && one.score.tokens,
     ...(changes ? creditByValue(one, changes[i]) : {
       stepRewards: one.reward.steps,
       stepEndTokens: one.reward.steps.length > 0 ? one.stepEndTokens : [],
@@ -248,7 +266,7 @@ export async function generatorStep<Problem>(
     }),
   }));
   const { combined, ofOutcome } = creditedAdvantages(scored, { ...advantage, alpha });
-  const unsound = findUnsound(solutions, critiques);
+  const unsound = unsoundWith(scores ?? [], findUnsound(solutions, critiques));
   const learned = await learnFrom(generator, solutions, scored, combined, unsound, options);
   return {
     judged: rewarded.map((one, i) => ({

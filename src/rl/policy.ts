@@ -37,7 +37,7 @@ export interface PolicyEngine {
   readonly trainer: Trainer | null;
   /** Responses that wait to be asked for. */
   readonly ahead: SampledAhead;
-  /** The frozen starting weights the KL is measured against; null when the KL coefficient is 0. */
+  /** The frozen starting weights that log-probs are measured against; null where none are. */
   readonly reference: Model | null;
 }
 

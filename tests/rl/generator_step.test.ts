@@ -50,6 +50,7 @@ function stepOptions(changes: Partial<GeneratorStepOptions<string>>): GeneratorS
       processWeight: 1,
     },
     judgments: null,
+    rewardModel: null,
     continuations: { count: 1, sampling: { ...sampling, stream: 3 } },
     alpha: 0,
     alphaIsEarned: false,

@@ -153,6 +153,7 @@ async function generatorStepOf(gpu: Gpu, config: TangoConfig): Promise<void> {
         processWeight: 1,
       },
       judgments: "verifier",
+      rewardModel: null,
       continuations: { count: 1, sampling: rolloutSampling(config, 3, 1) },
       alpha: 1,
       alphaIsEarned: false,

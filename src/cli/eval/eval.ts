@@ -300,7 +300,7 @@ async function measure(
   const { metrics } = verifier && testTime
     ? await heldOut.measureTestTime(generator, verifier, testTime, 0)
     : verifier
-    ? await heldOut.measureVerifier(verifier, generator, 0)
+    ? await heldOut.measureVerifier(policies, 0)
     : await heldOut.measureGenerator(generator, 0);
   return { metrics, problems: heldOut.count, passedOver: problems.passedOver };
 }

@@ -88,6 +88,7 @@ export function configure(options: EvalOptions, judgesFiles: boolean): TangoConf
     ? { file: options.config, set: [] }
     : configOfRuns(options);
   const config = loadTangoConfig(file, { set: [...set, ...overrides], gpu: options.gpu });
+  checkRewardModel(config, options, judgesFiles);
   const evaluation = {
     ...config.evaluation,
     problems: problems ?? (data || config.data ? null : defaultProblems),
@@ -117,6 +118,23 @@ function checkVerifier({ policy, verifier, critiques, rewrites = 0, k }: EvalOpt
   }
 }
 
+/** @throws UserError when critiques are asked of a verifier that writes none */
+function checkRewardModel(
+  { verifier }: TangoConfig,
+  { critiques, rewrites = 0 }: EvalOptions,
+  judgesFiles: boolean,
+): void {
+  if (verifier === null || verifier.kind === "generative") return;
+  const needs = critiques !== undefined ? "--critiques" : rewrites > 0 ? "--rewrites" : null;
+  if (needs === null && !judgesFiles) return;
+  throw new UserError(
+    `${
+      needs ?? "Judging the steps of files"
+    } takes a verifier that writes critiques, and this one is a reward model ` +
+      `(verifier.kind: ${verifier.kind}).`,
+  );
+}
+
 /** A configuration file and what is changed in it. */
 interface ChangedConfig {
   readonly file: string;
@@ -141,10 +159,62 @@ function configOfRuns({ model, policy, generator, verifier }: EvalOptions): Chan
     : run.kind === "train"
     ? { file: run.file, set: [] }
     : { file: defaultConfig, set: problemSettings(run.config) };
-  const prompting = (["generator", "verifier"] as const).flatMap((name) =>
-    promptSettings(name, runs[name])
-  );
-  return { ...base, set: [...base.set, ...prompting] };
+  const prompting = [
+    ...promptSettings("generator", runs.generator),
+    ...(isRewardModel(runs.verifier)
+      ? rewardModelSettings(runs.verifier.config.verifier)
+      : promptSettings("verifier", runs.verifier)),
+  ];
+  const isCreditedByTokens = run?.kind === "train" &&
+    run.config.advantage.process === "token-to-go";
+  return {
+    ...base,
+    set: [
+      ...base.set,
+      ...(isCreditedByTokens || isRewardModel(runs.verifier) ? creditedBy(runs.verifier) : []),
+      ...prompting,
+    ],
+  };
+}
+
+/** The run of a verifier that writes nothing. */
+type RewardModelRun = Extract<ModelRun, { readonly kind: "train" }> & {
+  readonly config: { readonly verifier: NonNullable<TangoConfig["verifier"]> };
+};
+
+function isRewardModel(run: ModelRun | null): run is RewardModelRun {
+  const kind = run?.kind === "train" ? run.config.verifier?.kind : undefined;
+  return kind !== undefined && kind !== "generative";
+}
+
+/** Nothing is credited in an evaluation, but a configuration must be one that could: the generator may be of another run. */
+function creditedBy(verifier: ModelRun | null): string[] {
+  const isImplicit = isRewardModel(verifier) && verifier.config.verifier.kind === "implicit";
+  return assignments({
+    "advantage.process": isImplicit ? "token-to-go" : "sum-to-go",
+    "advantage.alpha": { initial: 0, schedule: "none" },
+    "advantage.judgments": "verifier",
+    "advantage.judged": "all",
+    "advantage.normalisation": "separate",
+    "advantage.oracle_accuracy": 1,
+  });
+}
+
+/** What a reward model of a run is, and what it was measured against. */
+function rewardModelSettings(
+  { kind, beta, model, reference, chat, system_prompt, prompt_template }: NonNullable<
+    TangoConfig["verifier"]
+  >,
+): string[] {
+  const isImplicit = kind === "implicit";
+  return assignments({
+    "verifier.kind": kind,
+    "verifier.beta": beta,
+    "verifier.reference": isImplicit ? reference ?? model : null,
+    "verifier.chat": chat,
+    "verifier.system_prompt": system_prompt,
+    "verifier.prompt_template": prompt_template,
+  });
 }
 
 /** What a fine-tuning says of problems, as a training run's configuration says it. */

@@ -99,7 +99,8 @@ export class Trainer {
   constructor(
     readonly model: Model,
     readonly options: TrainerOptions,
-    private readonly reducer: Reducer = oneReducer,
+    /** The processes that train it together. */
+    readonly reducer: Reducer = oneReducer,
   ) {
     this.#own = ownShards(options.shards, reducer);
     this.optimizer = new Optimizer(model, reducer);

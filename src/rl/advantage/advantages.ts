@@ -5,6 +5,7 @@ import { outcomeAdvantages } from "./outcome_advantages.ts";
 import { countedJudgments, ownStepAdvantages } from "./own_step.ts";
 import { processAdvantages } from "./process_advantages.ts";
 import type { AdvantageEstimator, ScoredResponse } from "./scored_response.ts";
+import { tokenAdvantages } from "./token_advantages.ts";
 
 /** How the outcome and the process part are mixed. */
 export interface AdvantageWeights {
@@ -50,14 +51,16 @@ export function tangoAdvantages(
 
 /**
  * The form of the process advantage: the sum of the rewards of the steps that end at or after a token, the judgment of
- * its own step, the same up to the first error, or the outcome advantage without blame for what came before it.
+ * its own step, the same up to the first error, the outcome advantage without blame for what came before it, or the sum
+ * of the rewards of the tokens from it on.
  */
 export type ProcessForm =
   | "sum-to-go"
   | "own-step"
   | "until-error"
   | "first-error"
-  | "first-error-soft";
+  | "first-error-soft"
+  | "token-to-go";
 
 /**
  * Whether outcome and step rewards are each compared within the group and then mixed, as published, or mixed first.
@@ -107,15 +110,15 @@ function withOutcomeAfterJudged(
  * Advantages whose process part has the given form.
  *
  * @param responses the global batch
- * @throws Error as the functions of the forms do, and for a form that scales the outcome when merged
+ * @throws Error as the functions of the forms do, and when merged for a form without rewards of steps
  */
 export function creditedAdvantages(
   responses: readonly JudgedResponse[],
   { estimator, process, normalisation, ...weights }: CreditOptions,
 ): CreditedAdvantages {
   if (normalisation === "merged") {
-    if (process === "first-error" || process === "first-error-soft") {
-      throw new Error(`${process} credit has no reward to merge`);
+    if (process === "first-error" || process === "first-error-soft" || process === "token-to-go") {
+      throw new Error(`${process} credit has no rewards of steps to merge`);
     }
     const combined = mergedAdvantages(responses, estimator, process, {
       outcome: (1 - weights.alpha) * weights.outcomeWeight,
@@ -142,6 +145,14 @@ export function creditedAdvantages(
       case "own-step":
       case "until-error":
         return ownStepAdvantages(responses, estimator, isUntilError);
+      case "token-to-go":
+        return tokenAdvantages(
+          responses.map(({ group, responseLength, tokenRewards }) => ({
+            group,
+            tokenRewards: tokenRewards ?? new Float64Array(responseLength),
+          })),
+          estimator,
+        );
       default:
         return firstErrorAdvantages(outcome, responses, process === "first-error-soft");
     }

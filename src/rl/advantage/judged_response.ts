@@ -10,6 +10,8 @@ export interface JudgedResponse extends ScoredResponse {
   readonly ownStepEnds: readonly number[];
   /** Steps that the problem needs and the solution lacks. */
   readonly missingSteps: number;
+  /** [T] rewards of the tokens; null where none has one. */
+  readonly tokenRewards: Float64Array | null;
 }
 
 /**

@@ -25,7 +25,12 @@ export function outcomeReward(
   groundTruthWeight: number,
 ): number {
   if (verdict === null) return correctness;
-  return groundTruthWeight * correctness + (1 - groundTruthWeight) * (verdict ? 1 : 0);
+  return mixedOutcome(correctness, verdict ? 1 : 0, groundTruthWeight);
+}
+
+/** w * correctness + (1 - w) * what a judge says, from 0 to 1. */
+function mixedOutcome(correctness: number, judged: number, groundTruthWeight: number): number {
+  return groundTruthWeight * correctness + (1 - groundTruthWeight) * judged;
 }
 
 /** Rewards of a generator response. */
@@ -37,9 +42,10 @@ export interface GeneratorReward {
 }
 
 /**
- * Reward of one generator response judged by m critiques (m = 0 without a verifier).
+ * Reward of one generator response judged by m critiques (m = 0 without a verifier), or by a reward model.
  *
- * The outcome is the mean of the m outcome rewards plus the weighted format score. The step rewards
+ * The outcome is the mean of the m outcome rewards plus the weighted format score; a reward model's P(right) stands in
+ * the place of a verdict. The step rewards
  * are the mean over those critiques that judged exactly `stepCount` steps: a critique that misjudged
  * the number of steps says nothing about any of them.
  */
@@ -48,13 +54,15 @@ export function generatorReward(response: {
   formatScore: number;
   stepCount: number;
   critiques: readonly Pick<ParsedCritique, "stepJudgments" | "verdict">[];
+  /** P(right) of a reward model; null or absent without one. */
+  score?: number | null;
   groundTruthWeight: number;
   generatorFormatWeight: number;
 }): GeneratorReward {
-  const { correctness, critiques, stepCount } = response;
-  const outcomes = critiques.map((critique) =>
-    outcomeReward(correctness, critique.verdict, response.groundTruthWeight)
-  );
+  const { correctness, critiques, stepCount, score = null, groundTruthWeight } = response;
+  const outcomes = score === null
+    ? critiques.map(({ verdict }) => outcomeReward(correctness, verdict, groundTruthWeight))
+    : [mixedOutcome(correctness, score, groundTruthWeight)];
   const judged = critiques.map((critique) => stepRewards(critique, stepCount))
     .filter((rewards) => rewards !== null);
   const outcome = outcomes.length === 0

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { checkRewardModel } from "./check_reward_model.ts";
 import type { dataSchema } from "./data_schema.ts";
 import { choosesByNothing, systemPromptNeedsChat } from "./shared_schema.ts";
 import type {
@@ -13,7 +14,7 @@ import type {
 } from "./tango_sections.ts";
 
 /** Fields that are checked together. */
-type TangoConfigFields = {
+export type TangoConfigFields = {
   data: z.output<typeof dataSchema>;
   evaluation: z.output<typeof evaluationSchema>;
   generator: z.output<typeof generatorSchema>;
@@ -30,6 +31,7 @@ export function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfig
   const impossible = (path: PropertyKey[], input: unknown, message: string) =>
     issues.push({ code: "custom", path, input, message });
   const { rollout, loss, advantage, schedule, verifier } = value;
+  checkRewardModel(value, impossible);
   if (rollout.batch_size % loss.mini_batches !== 0) {
     impossible(
       ["loss", "mini_batches"],

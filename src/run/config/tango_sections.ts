@@ -45,6 +45,15 @@ export const verifierSchema = section({
   model: text(MODEL_PATH).describe(
     "Starting weights, also the frozen reference.",
   ),
+  kind: oneOf(["generative", "outcome", "implicit"]).default("generative").describe(
+    "What it is: `generative` writes critiques, as published; the others are reward models, which write nothing and learn from outcomes by cross-entropy: `outcome` (ORM) by the probability that it would answer CORRECT at once, `implicit` (PRIME) by how much likelier than its reference it finds each token of the solution.",
+  ),
+  beta: realNumber({ above: 0 }).default(0.05).describe(
+    "With kind implicit: β in a token's reward β·(log π − log π_ref).",
+  ),
+  reference: text(MODEL_PATH + ", or null").nullable().default(null).describe(
+    "With kind implicit: the model that π_ref is; null: the starting weights.",
+  ),
   lora: loraSchema.describe(
     "Trains a low-rank adapter (LoRA) on weights that stay as they are; null: all weights are trained.",
   ),
@@ -52,11 +61,11 @@ export const verifierSchema = section({
     "false keeps the verifier as it is: the paper's frozen-verifier baseline.",
   ),
   max_response_length: wholeNumber({ minimum: 1 }).default(192).describe(
-    "Tokens after which a response is cut off; 4096 in the published run.",
+    "Tokens after which a response is cut off; 4096 in the published run. Reward models write none.",
   ),
   prompt_template: promptTemplateSchema(
     "verifier.txt",
-    "Jinja text of the prompt; uses `question`, `solution` and `steps`, their number.",
+    "Jinja text of the prompt; uses `question`, `solution` and `steps`, their number. An `implicit` verifier reads the generator's prompt instead, in its chat template or not.",
   ),
   maximum_prompt_tokens: wholeNumber({ minimum: 1 }).nullable().default(null).describe(
     "A solution that makes a prompt longer loses its end; null: as many tokens as the model's positions leave beside a response. 4096 in the published run.",
@@ -83,7 +92,7 @@ export const rolloutSchema = section({
     "Critiques of each solution in a verifier step, which are compared with each other; null: `group_size`, as published.",
   ),
   candidates: wholeNumber({ minimum: 1 }).default(1).describe(
-    "Solutions of each problem that a verifier step samples. Of more than 1 it judges a right and a wrong one of each problem that has both, as far as `batch_size` goes, and one of others.",
+    "Solutions of each problem that a verifier step samples. Of more than 1 it judges a right and a wrong one of each problem that has both, as far as `batch_size` goes, and one of others; a reward model learns from all of them.",
   ),
   temperature: realNumber({ above: 0 }).default(1).describe(
     "Responses are sampled from softmax(logits / temperature).",
@@ -185,9 +194,16 @@ export const advantageSchema = section({
   alpha: alphaSchema.prefault({}).describe(
     "α: the share of the process advantage in the generator's advantage.",
   ),
-  process: oneOf(["sum-to-go", "own-step", "until-error", "first-error", "first-error-soft"])
+  process: oneOf([
+    "sum-to-go",
+    "own-step",
+    "until-error",
+    "first-error",
+    "first-error-soft",
+    "token-to-go",
+  ])
     .default("sum-to-go").describe(
-      "What a token gets of the steps: as published, the sum of those that end at or after it; the judgment of its own; the same up to and with the first flagged one, nothing after it; or the outcome advantage, in wrong solutions from the first flagged step on alone (`-soft`: by the critiques' share).",
+      "What a token gets of the steps: as published, the sum of those that end at or after it; the judgment of its own; the same up to and with the first flagged one, nothing after it; or the outcome advantage, in wrong solutions from the first flagged step on alone (`-soft`: by the critiques' share). `token-to-go` goes with `verifier.kind: implicit`, whose rewards are of tokens: the sum from a token on.",
     ),
   normalisation: oneOf(["separate", "merged"]).default("separate").describe(
     "Whether outcome and process advantages are each standardised and then mixed by α, as published, or rewards are mixed first and standardised together, over the group's steps.",
@@ -216,7 +232,7 @@ export const rewardsSchema = section({
     "A TypeScript module whose default export gives a solution's reward instead of its correctness.",
   ),
   ground_truth_weight: realNumber({ minimum: 0, maximum: 1 }).default(1).describe(
-    "w in w·correct + (1 − w)·verdict, the generator's outcome reward.",
+    "w in w·correct + (1 − w)·verdict, the generator's outcome reward; a reward model's verdict is its P(right).",
   ),
   generator_format_weight: realNumber({ minimum: 0 }).default(0).describe(
     "Weight of the generator's format score.",
@@ -262,7 +278,7 @@ export const classReweightingSchema = section({
     "Where the mean of the weights is 1: over each `batch`, so that in one without a right solution all weigh 1, as in the published run, or over solutions as the moving `average` counts them.",
   ),
   pool: wholeNumber({ minimum: 0 }).default(0).describe(
-    "Solutions of generator steps since the last verifier step that are kept at most, the newest: a verifier step judges these, as many right as wrong as far as there are enough, and samples fresh ones only where `rollout.batch_size` is not reached; 0: all are fresh, as in the published run.",
+    "Solutions of generator steps since the last verifier step that are kept at most, the newest: a verifier step judges these, as many right as wrong as far as there are enough, and samples fresh ones only where `rollout.batch_size` (of a reward model that times `rollout.candidates`) is not reached; 0: all are fresh, as in the published run.",
   ),
 });
 

@@ -3,6 +3,7 @@ import type { TangoConfig } from "../config/config_schema.ts";
 import { openPolicies, type Policies, releasePolicies } from "../tango/policies.ts";
 import { type MemoryPlan, rehearsePhases, residentUses } from "./memory_plan.ts";
 import { verdictNeighbours } from "../../rl/solution_quality.ts";
+import { rewardModelPhases } from "./reward_model_memory.ts";
 import { type PromptLengths, rehearseSampling, type Rollout } from "./rehearsed_sampling.ts";
 
 /** The prompts of an evaluation; null for a policy that is not sampled. */
@@ -59,6 +60,14 @@ export async function planEvaluationMemory(
         { ...lengths, longest: lengths.longest + generator.maximumResponse - 1 },
         { prompts: count * samples, responses: 1 },
       );
+    const kind = config.verifier?.kind ?? "generative";
+    if (kind !== "generative") {
+      const read = kind === "implicit" ? prompts.generator : prompts.verifier;
+      return await rehearsePhases(rehearsal, resident, [
+        ...solutions(critiques === undefined ? 1 : samples),
+        ...(read ? rewardModelPhases(config, policies, read) : []),
+      ]);
+    }
     if (critiques !== undefined && verifier !== null) {
       const judged = { prompts: count * samples, responses: critiques, toQuestion: samples };
       return await rehearsePhases(rehearsal, resident, [

@@ -21,6 +21,7 @@ import {
   rehearseSampling,
   type Rollout,
 } from "./rehearsed_sampling.ts";
+import { rewardModelPhases } from "./reward_model_memory.ts";
 import { openProblems, requirementsOf } from "../problems/open_problems.ts";
 import { openPolicies, promptFitOf, releasePolicies } from "../tango/policies.ts";
 
@@ -70,6 +71,7 @@ export async function planTangoMemory(
       responses: LEARNABILITY_SAMPLES,
     };
     const atStart = start.prompts > 0 && config.generator.trained ? [start] : [];
+    const rewardsByModel = config.verifier !== null && config.verifier.kind !== "generative";
     const continued = goesOn(config) ? continuations(config, generator.maximumResponse) : [];
     return await rehearsePhases(rehearsal, resident, [
       ...(generator.engine.here
@@ -85,7 +87,7 @@ export async function planTangoMemory(
             ]),
         )]
         : []),
-      ...(verifier?.engine.here && toJudge
+      ...(verifier?.engine.here && toJudge && !rewardsByModel
         ? [phase(
           "sampling critiques",
           () =>
@@ -93,7 +95,16 @@ export async function planTangoMemory(
         )]
         : []),
       ...training("generator", config, generator, toSolve),
-      ...(verifier && toJudge ? training("verifier", config, verifier, toJudge) : []),
+      ...(verifier && toJudge && !rewardsByModel
+        ? training("verifier", config, verifier, toJudge)
+        : []),
+      ...(rewardsByModel && toJudge
+        ? rewardModelPhases(
+          config,
+          policies,
+          config.verifier?.kind === "implicit" ? toSolve : toJudge,
+        )
+        : []),
     ]);
   } finally {
     releasePolicies(policies);
@@ -164,8 +175,12 @@ function groupSizeOf(
   return name === "verifier" ? critiques ?? group_size : group_size;
 }
 
-/** @param groupSize responses to each prompt */
-function fullestPass(
+/**
+ * The fullest micro-batch: whole groups, as long as fit.
+ *
+ * @param groupSize responses to each prompt
+ */
+export function fullestPass(
   { rollout, loss }: TangoConfig,
   groupSize: number,
   model: Model,

@@ -2,6 +2,7 @@ import type { Gpu } from "../../gpu/gpu.ts";
 import type { Policy } from "../../rl/policy.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { mean } from "../../base/statistics.ts";
+import { UserError } from "../../base/user_error.ts";
 import type { Problems } from "../problems/problems.ts";
 import { openProblems, requirementsOf } from "../problems/open_problems.ts";
 import { openPolicies, promptFitOf, releasePolicies } from "../tango/policies.ts";
@@ -32,6 +33,12 @@ export async function planRun(
   config: TangoConfig,
   means: MeanResponses,
 ): Promise<PlannedRun> {
+  const { verifier: judge } = config;
+  if (judge !== null && judge.kind !== "generative") {
+    throw new UserError(
+      `verifier.kind is ${judge.kind}; a plan is of runs whose verifier writes critiques (or has none).`,
+    );
+  }
   // Wherever they will lie, both are looked at here.
   const policies = await openPolicies(gpu, { ...config, placement: null });
   try {

@@ -41,6 +41,7 @@ export function tangoInputs({ generator, verifier, data, rewards }: TangoConfig)
       { key: `${name}.model`, kind: "model", path: model },
       { key: `${name}.prompt_template`, kind: "text", path: prompt_template },
     ]),
+    ...input("verifier.reference", "model", verifier?.reference ?? null),
     ...input("rewards.module", "text", rewards.module),
     ...dataInputs(data),
   ];

@@ -5,6 +5,8 @@ import type { RolloutResponse } from "../../engine/sampling/rollout.ts";
 import type { GeneratorStepResult } from "../../rl/generator_step.ts";
 import type { Learned } from "../../rl/learn_from.ts";
 import type { Critique, ProblemSource, Solution } from "../../rl/responses.ts";
+import type { SolutionScore } from "../../rl/reward/solution_score.ts";
+import type { RewardModelStepResult } from "../../rl/reward_model_step.ts";
 import type { SupervisedSample } from "../../rl/update/supervised_update.ts";
 import type { VerifierStepResult } from "../../rl/verifier_step.ts";
 import type { Parts } from "../store/audit_log.ts";
@@ -21,6 +23,7 @@ export function generatorParts<Problem>(
     ...solutionParts(source, solutions),
     log_probs: digestOfLogProbs(solutions),
     ...critiqueParts(critiques),
+    ...scoreParts(judged.flatMap(({ score }) => score ?? [])),
     rewards: digestOf(judged, (digest, { reward, judgments }) => digest.value([reward, judgments])),
     advantages: digestOf(judged, (digest, { advantages }) => digest.numbers(advantages)),
     ...updateParts(result),
@@ -45,13 +48,30 @@ export function verifierParts<Problem>(
   };
 }
 
+/** Parts of a verifier step of a reward model. */
+export function rewardModelParts<Problem>(
+  source: ProblemSource<Problem>,
+  { scored, coefficients, update }: RewardModelStepResult<Problem>,
+): Parts {
+  return {
+    ...solutionParts(source, scored.map(({ solution }) => solution)),
+    ...scoreParts(scored.map(({ score }) => score)),
+    update: new Digest().value([coefficients, update]).hex(),
+  };
+}
+
 /** Parts of an evaluation. */
 export function evaluationParts<Problem>(
   source: ProblemSource<Problem>,
   solutions: readonly Solution<Problem>[],
   critiques: readonly Critique<Problem>[],
+  scores: readonly SolutionScore[],
 ): Parts {
-  return { ...solutionParts(source, solutions), ...critiqueParts(critiques) };
+  return {
+    ...solutionParts(source, solutions),
+    ...critiqueParts(critiques),
+    ...scoreParts(scores),
+  };
 }
 
 /** Parts of a step of supervised fine-tuning. */
@@ -84,6 +104,15 @@ function critiqueParts<Problem>(critiques: readonly Critique<Problem>[]): Parts 
     critiques: digestOfTokens(critiques),
     judgments: digestOf(critiques, (digest, { parsed: { stepJudgments, verdict } }) => {
       digest.value([stepJudgments, verdict]);
+    }),
+  };
+}
+
+function scoreParts(scores: readonly SolutionScore[]): Parts {
+  if (scores.length === 0) return {};
+  return {
+    scores: digestOf(scores, (digest, { logit, tokens }) => {
+      digest.value([logit, tokens && Array.from(tokens)]);
     }),
   };
 }

@@ -3,6 +3,7 @@
 import { dirname, join } from "node:path";
 import { exists } from "../../base/atomic_file.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
+import { expectCritiques } from "../config/expect_critiques.ts";
 import { loadSftConfig, loadTangoConfig } from "../config/load_config.ts";
 import type { PolicyName } from "../../rl/policy.ts";
 import { promptTemplatePath, type SftConfig } from "../config/sft_config_schema.ts";
@@ -41,12 +42,19 @@ export function runOfModel(model: string): ModelRun | null {
   return file === null ? null : { kind: "sft", config: loadSftConfig(file) };
 }
 
-/** How a policy was prompted in a run; null where the run has no such policy. */
+/**
+ * How a policy was prompted in a run; null where the run has no such policy.
+ *
+ * @throws UserError for a verifier that writes nothing
+ */
 export function promptedAs(
   policy: PolicyName,
   run: ModelRun,
 ): PolicyPrompting | null {
-  if (run.kind === "train") return run.config[policy];
+  if (run.kind === "train") {
+    if (policy === "verifier") expectCritiques(run.config);
+    return run.config[policy];
+  }
   const { config } = run;
   if (config.policy !== policy) return null;
   return {

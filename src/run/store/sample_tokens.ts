@@ -14,6 +14,8 @@ export interface SampleTokens {
    * where it was not measured: the text is of a later mini-batch, or nothing was updated.
    */
   readonly logProbDifferences?: PackedNumbers;
+  /** A reward model's, where it has one for each token; to four digits. */
+  readonly rewards?: PackedNumbers;
   /** Whatever the advantages, nothing was learned: the response was masked, or nothing was updated. */
   readonly isLeftOut?: true;
 }
@@ -26,17 +28,20 @@ export interface TrainedResponse {
   readonly advantages: Float32Array;
   /** [L]; undefined when they were not measured */
   readonly differences: Float32Array | undefined;
+  /** [L]; absent or null where tokens have no rewards of their own */
+  readonly rewards?: Float64Array | null;
   readonly isLeftOut: boolean;
 }
 
 /** The record of a response's tokens. */
 export function packTokens(
-  { texts, advantages, differences, isLeftOut }: TrainedResponse,
+  { texts, advantages, differences, rewards, isLeftOut }: TrainedResponse,
 ): SampleTokens {
   return {
     lengths: packNumbers(texts.map(({ length }) => length)),
     advantages: packNumbers(Array.from(advantages, fourDigits)),
     ...(differences && { logProbDifferences: packNumbers(Array.from(differences, fourDigits)) }),
+    ...(rewards && { rewards: packNumbers(Array.from(rewards, fourDigits)) }),
     ...(isLeftOut && { isLeftOut }),
   };
 }

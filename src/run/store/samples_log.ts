@@ -35,7 +35,10 @@ export interface Sample {
   readonly answer: string | null;
   readonly correct: boolean;
   readonly critiques: readonly CritiqueSample[];
-  /** The solution's rewards by name (ground_truth, format, outcome…); absent in a verifier step. */
+  /**
+   * The solution's rewards by name: ground_truth, format, outcome, a reward model's score…; absent in a verifier step of
+   * one that writes.
+   */
   readonly rewards?: Readonly<Record<string, number>>;
   /** The reward of each step; empty when the number of judgments did not match. */
   readonly stepRewards?: readonly number[];

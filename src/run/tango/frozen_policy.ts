@@ -8,6 +8,7 @@ import type { Policy, PolicyName } from "../../rl/policy.ts";
 import type { Prompt } from "../../rl/prompt_template.ts";
 import { SampledAhead } from "../../rl/sampled_ahead.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
+import { expectCritiques } from "../config/expect_critiques.ts";
 import { frozenStorage } from "../config/frozen_storage.ts";
 import type { StoredCheckpoint } from "../store/stored_checkpoint.ts";
 import { loadPolicy, policyOf } from "./load_policy.ts";
@@ -17,7 +18,7 @@ import { promptOf } from "./policies.ts";
  * One policy of a run, prompted as there, to be sampled by this process alone. Release it with `releasePolicy`.
  *
  * @param checkpoint whose weights it has; null: those that the run began with
- * @throws UserError when the run has no such policy, or its files are missing or unsound
+ * @throws UserError when the run has no such policy, or a verifier that writes nothing, or its files are missing or unsound
  */
 export async function openFrozenPolicy<Variable extends string>(
   gpu: Gpu,
@@ -27,6 +28,7 @@ export async function openFrozenPolicy<Variable extends string>(
   checkpoint: StoredCheckpoint | null,
 ): Promise<Policy<Prompt<Variable>>> {
   const policy = policyOf(config, name);
+  if (name === "verifier") expectCritiques(config);
   const loaded = checkpoint === null
     ? await loadModelFolder(gpu, policy.model, {
       trained: false,

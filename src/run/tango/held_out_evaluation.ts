@@ -9,6 +9,8 @@ import {
 } from "../../rl/evaluation.ts";
 import { auroc } from "../../rl/measures/step_judgments.ts";
 import { rewriteFlagged } from "../../rl/rewriting.ts";
+import { scoreSolutions } from "../../rl/reward_model.ts";
+import type { SolutionScore } from "../../rl/reward/solution_score.ts";
 import { judgeSolutions, type WeighedSolution } from "../../rl/solution_quality.ts";
 import type { Policy } from "../../rl/policy.ts";
 import type { GeneratorTemplate, VerifierTemplate } from "../../rl/prompt_template.ts";
@@ -25,6 +27,9 @@ import { temperatureOf } from "../config/loss_options.ts";
 import { METRIC } from "../store/metric_names.ts";
 import type { Problems } from "../problems/problems.ts";
 import { rewritingMetrics } from "./rewriting_metrics.ts";
+import type { Policies } from "./policies.ts";
+import { rewardModelMetrics } from "./reward_model_metrics.ts";
+import { rewardModelOf } from "./reward_models.ts";
 import { judgingMetrics } from "./step_metrics.ts";
 
 /** How the configuration samples solutions, with the random numbers of a stream and step. */
@@ -170,10 +175,17 @@ export class HeldOutEvaluation {
     step: number,
   ): Promise<{ metrics: Metrics }> {
     const { source } = this.problems;
-    const judge = (solutions: readonly Solution<unknown>[], round: number) => {
+    const rewardModel = rewardModelOf(this.config, { verifier }, source);
+    const judge = async (solutions: readonly Solution<unknown>[], round: number) => {
+      if (rewardModel) {
+        const scores = await scoreSolutions(rewardModel, solutions);
+        return solutions.map((solution, i) => ({
+          ...{ solution, critiques: [], quality: scores[i].probability },
+        }));
+      }
       const sampling = this.#critiqueSampling(step + round);
       const drawn = count === 1 ? { ...sampling, temperature: 0 } : sampling;
-      return judgeSolutions(verifier, source, solutions, count, drawn);
+      return await judgeSolutions(verifier, source, solutions, count, drawn);
     };
     let judged: readonly WeighedSolution<unknown>[] = [];
     const { metrics } = await this.measureGenerator(generator, step, async (solutions) => {
@@ -187,10 +199,12 @@ export class HeldOutEvaluation {
     }));
     const chosen = {
       ...metrics,
-      "eval/verifier/verdict_unparsed": mean(
-        judged.flatMap(({ critiques }) => critiques)
-          .map(({ parsed }) => parsed.verdict === null ? 1 : 0),
-      ),
+      ...(rewardModel ? {} : {
+        "eval/verifier/verdict_unparsed": mean(
+          judged.flatMap(({ critiques }) => critiques)
+            .map(({ parsed }) => parsed.verdict === null ? 1 : 0),
+        ),
+      }),
       // It takes solutions of both kinds.
       ...(right > 0 && right < judged.length ? { [METRIC.qualityAuroc]: auroc(scores) } : {}),
     };
@@ -205,19 +219,18 @@ export class HeldOutEvaluation {
 
   /**
    * How well the verifier judges what it meets in training: one solution of each problem, sampled by the
-   * generator as in a rollout. The verdicts are greedy with one sample each, else sampled too.
+   * generator as in a rollout. The verdicts are greedy with one sample each, else sampled too; a reward model's scores
+   * are what they are.
    *
    * @param step keys the random numbers
    */
-  async measureVerifier(
-    verifier: Policy<VerifierTemplate>,
-    generator: Policy<GeneratorTemplate>,
-    step: number,
-  ): Promise<{
+  async measureVerifier({ generator, verifier }: Policies, step: number): Promise<{
     metrics: Metrics;
     solutions: readonly Solution<unknown>[];
     critiques: readonly Critique<unknown>[];
+    scores: readonly SolutionScore[];
   }> {
+    if (verifier === null) throw new Error("there is no verifier to measure");
     const { evaluation, rewards } = this.config;
     const solutions = await solve(
       generator,
@@ -229,6 +242,19 @@ export class HeldOutEvaluation {
         sampling: this.#sampling(streams.evaluation, step),
       },
     );
+    const sampledAccuracy = mean(solutions.map(({ correct }) => correct ? 1 : 0));
+    const rewardModel = rewardModelOf(this.config, { verifier }, this.problems.source);
+    if (rewardModel) {
+      const scores = await scoreSolutions(rewardModel, solutions);
+      const scored = solutions.map((solution, i) => ({ solution, score: scores[i] }));
+      return {
+        metrics: {
+          "eval/generator/sampled_accuracy": sampledAccuracy,
+          ...rewardModelMetrics("eval/verifier", this.problems.source, scored),
+        },
+        ...{ solutions, scores, critiques: [] },
+      };
+    }
     const { metrics, meanLength, critiques } = await evaluateVerifier(
       verifier,
       this.problems.source,
@@ -238,12 +264,11 @@ export class HeldOutEvaluation {
     );
     return {
       metrics: {
-        "eval/generator/sampled_accuracy": mean(solutions.map(({ correct }) => correct ? 1 : 0)),
+        "eval/generator/sampled_accuracy": sampledAccuracy,
         ...judgingMetrics("eval/verifier", metrics),
         "eval/verifier/mean_length": meanLength,
       },
-      solutions,
-      critiques,
+      ...{ solutions, critiques, scores: [] },
     };
   }
 

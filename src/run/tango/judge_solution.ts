@@ -5,6 +5,7 @@ import { parseCritique } from "../../rl/text/parse_critique.ts";
 import { parseSolution } from "../../rl/text/parse_solution.ts";
 import { verifierPrompt } from "../../rl/verifier_prompt.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
+import { expectCritiques } from "../config/expect_critiques.ts";
 import type { StoredCheckpoint } from "../store/stored_checkpoint.ts";
 import { AskedPolicy } from "./asked_policy.ts";
 
@@ -38,7 +39,7 @@ export interface JudgedSolution {
  * Has a run's verifier, as a checkpoint left it, judge a solution, which its generator writes unless it is
  * given. One of them is on the GPU at a time.
  *
- * @throws UserError when the run has no verifier, a file is missing or the texts are too long
+ * @throws UserError when the run has no verifier that writes, a file is missing or the texts are too long
  */
 export async function judgeSolution(
   gpu: Gpu,
@@ -46,6 +47,7 @@ export async function judgeSolution(
   checkpoint: StoredCheckpoint,
   { problem, solution: given, temperature, seed, onText }: JudgeOptions,
 ): Promise<JudgedSolution> {
+  expectCritiques(config);
   const { step } = checkpoint;
   const { rollout: { top_k: topK, top_p: topP, min_p: minP } } = config;
   const sampling = { temperature, topK, topP, minP, seed, stream: streams.evaluation, step };

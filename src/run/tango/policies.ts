@@ -25,12 +25,14 @@ import {
   verifierTemplate,
 } from "../../rl/prompt_template.ts";
 import { promptRoom } from "../../rl/verifier_prompt.ts";
+import { verdictTokens } from "../../rl/outcome_model.ts";
 import { SampledAhead } from "../../rl/sampled_ahead.ts";
 import type { PromptFit } from "../problems/problems.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { trainerOptions } from "../config/loss_options.ts";
 import { placementOf } from "../config/placement.ts";
 import { frozenStorage } from "../config/frozen_storage.ts";
+import { expectSameTokens } from "./reward_models.ts";
 
 /** Configuration of a policy; only a verifier's prompts have a limit of their own. */
 type PolicyConfig = TangoConfig["generator"] & {
@@ -69,16 +71,16 @@ export async function openPolicies(
   const opened: Policy<unknown>[] = [];
   const open = async <Variable extends string>(
     name: PolicyName,
-    { policy, trained, template, seed }: Opened<Variable>,
+    { policy, trained, template, seed, reference = null }: Opened<Variable>,
   ): Promise<Policy<Prompt<Variable>>> => {
     const place = { all: ranks, ranks: placement[name] };
-    const load = { trained: trained && !frozen, seed, bases };
+    const load = { trained: trained && !frozen, seed, bases, reference };
     const made = await openPolicy(gpu, config, policy, load, place, template);
     opened.push(made);
     return made;
   };
   try {
-    return {
+    const policies = {
       generator: await open("generator", {
         policy: generator,
         trained: generator.trained,
@@ -90,8 +92,10 @@ export async function openPolicies(
         trained: verifier.trained,
         template: verifierTemplate(verifier.prompt_template),
         seed: config.seed + 1,
+        reference: verifier.kind === "implicit" ? verifier.reference ?? verifier.model : null,
       }),
     };
+    return { ...policies, verifier: asJudge(config, policies) };
   } catch (error) {
     opened.forEach(releasePolicy);
     throw error;
@@ -101,12 +105,31 @@ export async function openPolicies(
   }
 }
 
+/** The verifier with the prompt that it reads, and the longest text after it, where it is a reward model. */
+function asJudge(
+  { verifier: configured }: TangoConfig,
+  { generator, verifier }: Policies,
+): Policies["verifier"] {
+  if (configured === null || verifier === null || configured.kind === "generative") return verifier;
+  if (configured.kind === "outcome") {
+    return { ...verifier, maximumResponse: verdictTokens(verifier) };
+  }
+  expectSameTokens(generator, verifier);
+  // It reads prompt and solution as they were written, and nothing after them.
+  const template: VerifierTemplate = {
+    render: ({ question }) => generator.template.render({ question }),
+  };
+  return { ...verifier, template, maximumPrompt: null, maximumResponse: 0 };
+}
+
 /** Settings that a policy is opened with. */
 interface Opened<Variable extends string> {
   readonly policy: PolicyConfig;
   readonly trained: boolean;
   readonly template: Prompt<Variable>;
   readonly seed: number;
+  /** Path of the reference where there is one whether or not the policy is trained. */
+  readonly reference?: string | null;
 }
 
 /** Tells which questions can be asked and their solutions judged within the models' positions. */
@@ -175,6 +198,8 @@ export function promptOf<Variable extends string>(
 /** How the weights of a policy are loaded. */
 interface Loading {
   readonly trained: boolean;
+  /** Path of the reference where there is one whether or not the policy is trained; null: where a KL term needs it. */
+  readonly reference: string | null;
   readonly seed: number;
   readonly bases: FrozenBases;
 }
@@ -223,7 +248,7 @@ async function startEngine(
   gpu: Gpu,
   config: TangoConfig,
   { model: path }: TangoConfig["generator"],
-  { trained, bases }: Loading,
+  { trained, bases, reference }: Loading,
   { model, tokenizer }: LoadedModel,
   group: Communicator,
 ): Promise<PolicyEngine> {
@@ -240,8 +265,8 @@ async function startEngine(
       }),
       trainer,
       ahead: new SampledAhead(),
-      reference: trained && loss.kl_coefficient > 0
-        ? await loadModel(gpu, path, { trained: false, bases })
+      reference: reference !== null || (trained && loss.kl_coefficient > 0)
+        ? await loadModel(gpu, reference ?? path, { trained: false, bases })
         : null,
     };
   } catch (error) {

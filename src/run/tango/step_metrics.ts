@@ -14,6 +14,7 @@ import {
 } from "../../rl/measures/verifier_metrics.ts";
 import type { VerifierStepResult } from "../../rl/verifier_step.ts";
 import { judgmentAccuracy, type JudgmentQuality } from "../../rl/advantage/judgment_quality.ts";
+import { auroc } from "../../rl/measures/step_judgments.ts";
 import { stepHabits } from "../../rl/measures/step_habits.ts";
 import { METRIC } from "../store/metric_names.ts";
 
@@ -72,6 +73,7 @@ export function generatorMetrics<Problem>(
       }
       : {}),
     ...(valued === null ? {} : valueMetrics(valued)),
+    ...scoreMetrics(judged),
     ...(critiques.length === 0 ? {} : {
       "generator/frac_ended_at_error": ended.length / critiques.length,
       "generator/solutions_cut": share(critiques.map(({ isCut }) => isCut)),
@@ -117,6 +119,25 @@ function valueMetrics(valued: PrefixValues): Metrics {
   return {
     ...(begun.length === 0 ? {} : { "generator/prefix_value": mean(begun) }),
     "generator/continuation_tokens": valued.sampledTokens,
+  };
+}
+
+/** What a reward model says of a step's solutions, and how well that tells right ones from wrong ones. */
+function scoreMetrics(judged: readonly RewardedSolution<unknown>[]): Metrics {
+  const scored = judged.flatMap(({ score, solution }) =>
+    score === null ? [] : [{ ...score, isWrong: !solution.correct }]
+  );
+  if (scored.length === 0) return {};
+  const wrong = scored.filter(({ isWrong }) => isWrong).length;
+  return {
+    "generator/score": average(scored.map(({ probability }) => probability)),
+    ...(wrong > 0 && wrong < scored.length
+      ? {
+        "generator/quality_auroc": auroc(
+          scored.map(({ logit, isWrong }) => ({ score: -logit, isWrong })),
+        ),
+      }
+      : {}),
   };
 }
 

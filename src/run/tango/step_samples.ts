@@ -2,6 +2,9 @@ import { spreadPlaces } from "../../base/spread_places.ts";
 import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import type { GeneratorStepResult } from "../../rl/generator_step.ts";
 import type { Critique, ProblemSource, Solution } from "../../rl/responses.ts";
+import type { RewardModelStepResult } from "../../rl/reward_model_step.ts";
+import { sumsOfSteps } from "../../rl/reward/step_sums.ts";
+import { lastTokenOfSpans } from "../../rl/text/token_spans.ts";
 import type { VerifierStepResult } from "../../rl/verifier_step.ts";
 import { packTokens } from "../store/sample_tokens.ts";
 import type { CritiqueSample, Sample } from "../store/samples_log.ts";
@@ -14,7 +17,7 @@ export function generatorSamples<Problem>(
   count: number,
 ): Sample[] {
   return spreadPlaces(judged.length, count).map((place) => {
-    const { solution, critiques, reward, advantages, outcomeAdvantage, stepEndTokens } =
+    const { solution, critiques, score, reward, advantages, outcomeAdvantage, stepEndTokens } =
       judged[place];
     return {
       ...solutionSample(step, "generator", source, solution),
@@ -23,6 +26,7 @@ export function generatorSamples<Problem>(
         ground_truth: solution.correct ? 1 : 0,
         format: solution.formatScore,
         outcome: reward.outcome,
+        ...(score && { score: score.probability }),
       },
       stepRewards: reward.steps,
       outcomeAdvantage,
@@ -31,6 +35,7 @@ export function generatorSamples<Problem>(
         texts: solution.tokenTexts,
         advantages,
         differences: update?.logProbDifferences.get(place),
+        rewards: score?.tokens,
         isLeftOut: leftOut[place],
       }),
     };
@@ -60,6 +65,25 @@ export function verifierSamples<Problem>(
     return {
       ...solutionSample(step, "verifier", source, critique.solution),
       critiques: [{ ...critiqueSample(critique), reward, advantage: advantages[0], tokens }],
+    };
+  });
+}
+
+/** The lines of samples.jsonl of a verifier step of a reward model. */
+export function rewardModelSamples<Problem>(
+  step: number,
+  source: ProblemSource<Problem>,
+  { scored }: RewardModelStepResult<Problem>,
+  count: number,
+): Sample[] {
+  return spreadPlaces(scored.length, count).map((place) => {
+    const { solution, score: { probability, tokens } } = scored[place];
+    const ends = lastTokenOfSpans(solution.tokenTexts, solution.parsed.steps);
+    return {
+      ...solutionSample(step, "verifier", source, solution),
+      critiques: [],
+      rewards: { ground_truth: solution.correct ? 1 : 0, score: probability },
+      ...(tokens && { stepRewards: sumsOfSteps(tokens, ends) }),
     };
   });
 }

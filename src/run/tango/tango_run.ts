@@ -147,9 +147,9 @@ export class TangoRun implements Course<TangoConfig> {
     const isMeasured = step === 0 && measure_start > 0 && generator.isTrained;
     const learnable = isMeasured ? await this.#heldOut.measureLearnability(generator) : null;
     const solved = await this.#heldOut.measureGenerator(generator, step);
-    const judged = verifier && await this.#heldOut.measureVerifier(verifier, generator, step);
+    const judged = verifier && await this.#heldOut.measureVerifier(this.policies, step);
     const choice = keep_best ? await this.#heldOut.validate(generator, step) : null;
-    const { solutions, critiques } = judged ?? { ...solved, critiques: [] };
+    const { solutions, critiques, scores } = judged ?? { ...solved, critiques: [], scores: [] };
     const { source } = this.problems;
     return {
       metrics: {
@@ -159,7 +159,12 @@ export class TangoRun implements Course<TangoConfig> {
         ...(learnable && learnabilityMetrics(learnable)),
       },
       warning: learnable && nothingToLearn(learnable),
-      parts: evaluationParts(source, [...solved.solutions, ...judged?.solutions ?? []], critiques),
+      parts: evaluationParts(
+        source,
+        [...solved.solutions, ...judged?.solutions ?? []],
+        critiques,
+        scores,
+      ),
       samples: evaluationSamples(step, source, solutions, critiques, samples_per_step),
       choice,
     };

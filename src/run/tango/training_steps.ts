@@ -22,6 +22,7 @@ import {
   generatorStepsAfterWarmup,
   type TangoStep,
 } from "../../rl/schedule/tango_schedule.ts";
+import type { PolicyUpdateMetrics } from "../../rl/update/policy_update.ts";
 import { type StepPay, verifierStep } from "../../rl/verifier_step.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { lossOptions } from "../config/loss_options.ts";
@@ -30,6 +31,8 @@ import type { Sample } from "../store/samples_log.ts";
 import type { CustomReward } from "./custom_reward.ts";
 import { critiqueSampling, rolloutSampling } from "./held_out_evaluation.ts";
 import type { Policies } from "./policies.ts";
+import { rewardModelOf } from "./reward_models.ts";
+import { trainRewardModel } from "./train_reward_model.ts";
 import { drawBalanced, type DrawnBatch, pooled, restored } from "./solution_pool.ts";
 import { generatorMetrics, verifierStepMetrics } from "./step_metrics.ts";
 import { generatorSamples, verifierSamples } from "./step_samples.ts";
@@ -55,7 +58,9 @@ export interface StepOutcome {
   readonly parts: Parts;
   /** Tokens sampled and trained on. */
   readonly tokens: number;
-  readonly learned: Learned;
+  readonly learned: Pick<Learned, "unsound"> & {
+    readonly update: Pick<PolicyUpdateMetrics, "applied" | "nonFinite"> | null;
+  };
   /** One answer of each policy that wrote any. */
   readonly answers: { readonly [Policy in PolicyName]?: Answered };
   /** What verifier steps go by, after this step. */
@@ -71,13 +76,14 @@ export async function trainGenerator(
   const { rollout, advantage, rewards, loss, schedule } = camelCased(config);
   const { generator, verifier } = policies;
   const isWarmup = step.stage === "generatorWarmup";
-  const judge = isWarmup ? null : verifier;
+  const { source } = problems;
+  const rewardModel = isWarmup ? null : rewardModelOf(config, policies, source);
+  const judge = isWarmup || rewardModel ? null : verifier;
   const isJudged = !isWarmup && (judge !== null || !needsVerifier(advantage.judgments));
-  const alpha = isJudged
+  const alpha = isJudged || rewardModel?.rewardsTokens
     ? alphaAt(advantage.alpha, step.alphaStep, generatorStepsAfterWarmup(schedule))
     : 0;
   const adamw = adamwOf(config, "generator", step.generatorStep);
-  const { source } = problems;
   const drawn: DrawnBatch[] = [];
   const draw = (batch: number) => {
     const { position } = problems;
@@ -94,6 +100,7 @@ export async function trainGenerator(
       rewards,
       advantage,
       judgments: isJudged ? advantage.judgments : null,
+      rewardModel,
       continuations: continuationOptions(config, step),
       alpha,
       alphaIsEarned: advantage.alpha.schedule === "earned",
@@ -148,6 +155,19 @@ export async function trainVerifier(
   if (!verifier) throw new Error("a verifier step without a verifier");
   const adamw = adamwOf(config, "verifier", step.verifierStep);
   const { source } = problems;
+  const meanwhile = async () => {
+    if (next) await rolloutAhead(context, next);
+  };
+  const rewardModel = rewardModelOf(config, policies, source);
+  if (rewardModel) {
+    const trained = await trainRewardModel(context, rewardModel, step, judging, adamw, meanwhile);
+    const { classCounts, metrics, ...outcome } = trained;
+    return {
+      ...outcome,
+      metrics: { ...metrics, ...dataMetrics(problems) },
+      judging: { ...judging, classCounts, pool: [] },
+    };
+  }
   const chosen = drawBalanced(
     judging.pool,
     rollout.batchSize,
@@ -180,9 +200,7 @@ export async function trainVerifier(
       generatorSampling: rolloutSampling(config, streams.generatorRollout, step.globalStep),
       during,
       watched: config.samples_per_step,
-      meanwhile: async () => {
-        if (next) await rolloutAhead(context, next);
-      },
+      meanwhile,
     },
   );
   const { rewarded, judgmentQuality } = result;

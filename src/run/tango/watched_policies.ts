@@ -1,8 +1,8 @@
-import type { Learned } from "../../rl/learn_from.ts";
 import type { Policy, PolicyName } from "../../rl/policy.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { gradientTrouble, type StepUpdates, type WatchedPolicy } from "../health/policy_health.ts";
 import type { Policies } from "./policies.ts";
+import type { StepOutcome } from "./training_steps.ts";
 
 /** The policies, as their soundness is watched. */
 export function watchedPolicies(
@@ -21,7 +21,10 @@ export function watchedPolicies(
 }
 
 /** The updates of a step, and whether they took effect: none does where a policy's log-probs are unsound. */
-export function updatesOf(learner: PolicyName, { update, unsound }: Learned): StepUpdates {
+export function updatesOf(
+  learner: PolicyName,
+  { update, unsound }: StepOutcome["learned"],
+): StepUpdates {
   if (update === null) {
     return { learner, policy: unsound ?? learner, applied: [false], what: "log-probs are" };
   }

@@ -7,6 +7,7 @@ import { generatorTemplate, verifierTemplate } from "../../rl/prompt_template.ts
 import type { VerifierTemplate } from "../../rl/prompt_template.ts";
 import type { Prompted } from "../../rl/verifier_prompt.ts";
 import type { TangoConfig } from "../../run/config/config_schema.ts";
+import { expectCritiques } from "../../run/config/expect_critiques.ts";
 import { loadTangoConfig } from "../../run/config/load_config.ts";
 import { RunFolder } from "../../run/store/run_folder.ts";
 import { promptOf } from "../../run/tango/policies.ts";
@@ -41,6 +42,7 @@ export async function openVerifierBeside(
   const config = loadTangoConfig(found.configuration);
   const { verifier } = config;
   if (verifier === null) return null;
+  expectCritiques(config);
   const served =
     await (found.checkpoint === null
       ? names.served.openPolicy(found.folder, found.folder, null)

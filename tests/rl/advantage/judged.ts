@@ -18,6 +18,7 @@ export function judged(
     judgments,
     ownStepEnds,
     missingSteps: 0,
+    tokenRewards: null,
     ...changes,
   };
 }

@@ -74,6 +74,6 @@ Deno.test("merged: with alpha 0 steps are told apart by the outcome alone", () =
   assertClose(ofOutcome, [0.6, -0.4]);
   assert.throws(
     () => creditedAdvantages(pair, { process: "first-error", ...options }),
-    /first-error credit has no reward to merge/,
+    /first-error credit has no rewards of steps to merge/,
   );
 });

@@ -128,6 +128,27 @@ const refused: [string, string, ConfigOverrides, string][] = [
     "first-error has no step rewards of its own to merge.",
   ],
   [
+    "rewards of tokens from a verifier that has none",
+    MINIMAL + "advantage: {process: token-to-go}\n",
+    {},
+    'FILE:5: advantage.process is "token-to-go"; expected sum-to-go, own-step, until-error, first-error or ' +
+    "first-error-soft, because rewards of tokens come from a verifier.kind implicit alone.",
+  ],
+  [
+    "an implicit reward model credited by steps",
+    MINIMAL.replace("verifier:", "verifier:\n  kind: implicit") +
+    "advantage: {process: own-step}\n",
+    {},
+    'FILE:6: advantage.process is "own-step"; expected token-to-go, because verifier.kind is implicit.',
+  ],
+  [
+    "judgments of steps by an outcome reward model",
+    MINIMAL.replace("verifier:", "verifier:\n  kind: outcome"),
+    {},
+    "FILE: advantage.alpha.initial is 0.1; expected 0, because verifier.kind outcome judges no steps " +
+    "(or advantage.judgments constant, oracle or prefix).",
+  ],
+  [
     "judgments that cannot earn",
     MINIMAL + "advantage: {judgments: constant, alpha: {schedule: earned}}\n",
     {},

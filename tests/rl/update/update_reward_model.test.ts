@@ -1,0 +1,110 @@
+/** How a reward model learns: the gradient against differences of the loss, and bits that no cut changes. */
+
+import assert from "node:assert/strict";
+import { crossEntropyOf, logitOf } from "../../../src/rl/reward/solution_score.ts";
+import { logProbsOf, updateRewardModel } from "../../../src/rl/update/update_reward_model.ts";
+import { assertClose, onEveryGpu } from "../../kernels/harness.ts";
+import { readGradients } from "../../model/fixture.ts";
+import { adamw, nowhere, sampled, withPolicies, withTrainer } from "./sampled_policies.ts";
+
+const passes = { microBatchTokens: 8192, sharePrompts: true };
+
+onEveryGpu(
+  "reward model: gradients against finite differences of the cross-entropy",
+  async (gpu) => {
+    await withPolicies(gpu, async (model, reference, trainer) => {
+      const samples = await sampled(model, nowhere);
+      const engine = { model, reference, trainer };
+      for (const hasReference of [true, false]) {
+        // With a reference a text each, without one pairs of texts against each other.
+        const factors = hasReference ? [0.7] : [1, -1];
+        const texts = samples.slice(0, 2 * Math.floor(samples.length / 2));
+        const solutions = Array.from({ length: texts.length / factors.length }, (_, s) => ({
+          texts: factors.map((factor, f) => ({ ...texts[factors.length * s + f], factor })),
+          isCorrect: s % 3 === 0,
+          weight: 0.5 + s % 2,
+        }));
+        const compute = { passes, hasReference };
+        const update = () => updateRewardModel(compute, engine, solutions, 1, adamw(0));
+        const { loss } = await update();
+        const gradients = await readGradients(model);
+
+        // The same loss, one text after another, in float64.
+        let sum = 0, weights = 0;
+        for (const { texts, isCorrect, weight } of solutions) {
+          const { logit } = logitOf(texts, await logProbsOf(compute, engine, texts));
+          sum += weight * crossEntropyOf(logit, isCorrect);
+          weights += weight;
+        }
+        assertClose([loss], [sum / weights], {
+          absolute: 1e-6,
+          relative: 1e-6,
+          why: "the same log-probs in f32, of passes that are cut otherwise",
+        });
+
+        const own = await model.parameters.read();
+        for (const [name, gradient] of Object.entries(gradients)) {
+          // The steepest element: there, the loss's own rounding matters least.
+          const place = gradient.reduce(
+            (best, slope, i) => Math.abs(slope) > Math.abs(gradient[best]) ? i : best,
+            0,
+          );
+          const step = 2 ** -8;
+          const moved = async (by: number) => {
+            const data = own[name].slice();
+            data[place] += by;
+            model.parameters.set({ ...own, [name]: data });
+            return (await update()).loss;
+          };
+          const near = await moved(step) - await moved(-step);
+          const far = await moved(2 * step) - await moved(-2 * step);
+          try {
+            assertClose([(8 * near - far) / (12 * step)], [gradient[place]], {
+              absolute: 3e-4,
+              relative: 2e-3,
+              why:
+                "logits of sums of up to 20 log-probs are good to about 1e-6, divided by a step of 4e-3",
+            });
+          } catch (cause) {
+            throw new Error(`${name}, ${factors}: ${(cause as Error).message}`, { cause });
+          }
+        }
+        model.parameters.set(own);
+      }
+    });
+  },
+);
+
+onEveryGpu(
+  "reward model: it learns which of its texts are right, whatever passes are cut",
+  async (gpu) => {
+    await withPolicies(gpu, async (model, reference) => {
+      const samples = await sampled(model, nowhere);
+      const solutions = samples.map((sample, i) => ({
+        texts: [{ ...sample, factor: 0.5 }],
+        isCorrect: i % 2 === 0,
+        weight: 1,
+      }));
+      const before = await model.parameters.read();
+      const run = async (microBatchTokens: number) => {
+        model.parameters.set(before);
+        const compute = { passes: { microBatchTokens, sharePrompts: true }, hasReference: true };
+        const losses = await withTrainer(model, { microBatchTokens }, async (trainer) => {
+          const told: number[] = [];
+          for (let step = 0; step < 12; step++) {
+            const engine = { model, reference, trainer };
+            const update = await updateRewardModel(compute, engine, solutions, 2, adamw(0.01));
+            assert.equal(update.applied.length, 2);
+            told.push(update.loss);
+          }
+          return told;
+        });
+        return { losses, weights: await model.parameters.read() };
+      };
+      const whole = await run(8192);
+      const [first] = whole.losses, last = whole.losses[whole.losses.length - 1];
+      assert.ok(last < 0.1 * first, `${first} -> ${last}`);
+      assert.deepEqual(await run(1), whole);
+    });
+  },
+);
