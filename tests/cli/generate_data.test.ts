@@ -80,7 +80,7 @@ Deno.test({
 
       await test.step("what was asked otherwise is not mixed", async () => {
         const other = await run(2, ...configure("whole", {}), "--set", "temperature=0.5");
-        assert.match(other, /whole\.answers\.jsonl holds solutions that were asked for otherwise/);
+        assert.match(other, /whole\.answers\.jsonl holds answers that were asked for otherwise/);
         assert.match(
           await run(2, ...configure("none", { model: null })),
           /model .*null with server/,

@@ -5,7 +5,7 @@ import { parseSolution } from "../../rl/text/parse_solution.ts";
 import { verifierPrompt } from "../../rl/verifier_prompt.ts";
 import { type Bank, readBank } from "../../run/bank/bank_file.ts";
 import { bankRows } from "../../run/bank/bank_measures.ts";
-import { checkBankMemory } from "../../run/bank/bank_memory.ts";
+import { checkPolicyMemory } from "../../run/memory/policy_memory.ts";
 import { judgedFiles, writeBankReport } from "../../run/bank/bank_report.ts";
 import {
   type BankPolicy,
@@ -118,7 +118,7 @@ async function judgeWanting(
   const [{ settings }] = keys;
   const open = (gpu: Gpu, config: TangoConfig) =>
     openFrozenPolicy(gpu, config, "verifier", verifierTemplate, checkpoint);
-  await checkBankMemory(gpu, config, {
+  await checkPolicyMemory(gpu, config, {
     open,
     lengths: (verifier) =>
       rangeOf(bank.solutions.map(({ problem: question, solution }) => {

@@ -5,7 +5,7 @@ import { UserError } from "../../base/user_error.ts";
 import { findTask } from "../../data/tasks.ts";
 import { generatorTemplate } from "../../rl/prompt_template.ts";
 import { requireNoBank, writeBank } from "../../run/bank/bank_file.ts";
-import { checkBankMemory } from "../../run/bank/bank_memory.ts";
+import { checkPolicyMemory } from "../../run/memory/policy_memory.ts";
 import { type BankProblems, chooseProblems } from "../../run/bank/bank_problems.ts";
 import {
   type BankPolicy,
@@ -145,7 +145,7 @@ async function openWriter(
   const open = (gpu: Gpu, config: TangoConfig) =>
     openFrozenPolicy(gpu, config, "generator", generatorTemplate, checkpoint);
   const questions = chosen.map((problem) => problems.source.question(problem));
-  await checkBankMemory(gpu, config, {
+  await checkPolicyMemory(gpu, config, {
     open,
     lengths: (generator) => promptLengths(questions, generator, null).generator,
     prompts: chosen.length,

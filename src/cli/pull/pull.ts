@@ -1,20 +1,11 @@
 /** `deno task pull`: a model or a data set from the Hugging Face Hub. */
 
 import type { Command } from "commander";
-import { readAccess } from "../../hub/access.ts";
-import { HubClient } from "../../hub/hub_client.ts";
-import { HubRepository } from "../../hub/hub_repository.ts";
-import type { WantedFile } from "../../hub/listing.ts";
 import { folderFor } from "../../hub/manifest.ts";
-import { pull, type PullPlan, sumOf } from "../../hub/pull.ts";
-import { PullProgress } from "./pull_progress.ts";
-import { parseRepository, type Repository } from "../../hub/repository.ts";
-import { pauseByClock } from "../../hub/retry.ts";
-import { Interrupt } from "../interrupt.ts";
-import { formatBytes } from "../../base/format_bytes.ts";
-import { standardError } from "../progress/progress_line.ts";
+import { parseRepository } from "../../hub/repository.ts";
 import { addExamples } from "../examples.ts";
 import { nextCommand } from "./pull_next.ts";
+import { pullRepository } from "./pull_repository.ts";
 
 interface PullOptions {
   readonly dataset?: boolean;
@@ -58,53 +49,8 @@ async function runPull(id: string, options: PullOptions): Promise<void> {
   const isModel = !options.dataset;
   const repository = parseRepository(id, isModel ? "model" : "dataset");
   const folder = options.to ?? folderFor(repository, isModel ? "models" : "data");
-  const controller = new AbortController();
-  const { signal } = controller;
-  using interrupt = new Interrupt((by) => controller.abort(new Error(`stopped by ${by}`)));
-  let progress: PullProgress | null = null;
-  const note = (text: string) => progress === null ? console.error(text) : progress.note(text);
-  const hub = new HubRepository(repository, new HubClient(readAccess(), signal), {
-    pause: (seconds) => pauseByClock(seconds, signal),
-    onRetry: note,
-  });
-  const request = { revision: options.revision, patterns: options.file, folder, signal };
-  try {
-    const plan = await pull(hub, request, {
-      onPlan(plan) {
-        console.log(describePlan(repository, plan));
-        progress = new PullProgress(sumOf(plan.missing), standardError());
-      },
-      onProgress: (file, arrived) => progress?.update(file, arrived),
-    });
-    closeProgress(progress);
-    console.log(describeResult(plan, folder));
-    const next = nextCommand(repository, plan.files, folder);
-    if (next !== null) console.log(next);
-  } catch (error) {
-    closeProgress(progress);
-    if (!signal.aborted) throw error;
-    console.log("Stopped. The same command goes on where it was.");
-    Deno.exitCode = interrupt.exitCode;
-  }
-}
-
-/** Its own function, because the compiler does not see that a callback has set the variable. */
-function closeProgress(progress: PullProgress | null): void {
-  progress?.close();
-}
-
-function describePlan({ id }: Repository, { commit, files, missing }: PullPlan): string {
-  const here = files.length - missing.length;
-  return `${id}, commit ${commit}: ${describeFiles(files)}` +
-    (here > 0 ? `, ${here} of them here already` : "");
-}
-
-function describeResult({ files, missing }: PullPlan, folder: string): string {
-  return missing.length === 0
-    ? `Nothing to fetch: ${describeFiles(files)} in ${folder} are complete.`
-    : `Fetched ${describeFiles(missing)} → ${folder}`;
-}
-
-function describeFiles(files: readonly WantedFile[]): string {
-  return `${files.length} ${files.length === 1 ? "file" : "files"}, ${formatBytes(sumOf(files))}`;
+  const { revision, file: patterns } = options;
+  const plan = await pullRepository(repository, { revision, patterns, folder });
+  const next = plan && nextCommand(repository, plan.files, folder);
+  if (next !== null) console.log(next);
 }

@@ -3,7 +3,7 @@ import type { ProblemSource } from "../../rl/responses.ts";
 import { generatorFormatScore } from "../../rl/text/format_score.ts";
 import { parseSolution } from "../../rl/text/parse_solution.ts";
 import type { TeacherConfig } from "../config/teacher_schema.ts";
-import type { TeacherAnswer } from "./answers_log.ts";
+import type { WrittenAnswer } from "../answers/answers_log.ts";
 
 /** A line of what a teacher leaves: columns that `sft` reads by themselves. */
 export interface KeptRow {
@@ -30,7 +30,7 @@ export interface Kept {
 export async function keptRows(
   source: ProblemSource<DataRecord>,
   record: DataRecord,
-  answers: readonly TeacherAnswer[],
+  answers: readonly WrittenAnswer[],
   { keep, minimum_steps: minimumSteps }: Pick<TeacherConfig, "keep" | "minimum_steps">,
 ): Promise<Kept> {
   const judged = await Promise.all(answers.map(async ({ text, isFinished }) => {

@@ -6,7 +6,7 @@ import { streams } from "../../random/philox.ts";
 import type { GeneratorTemplate } from "../../rl/prompt_template.ts";
 import type { TeacherConfig } from "../config/teacher_schema.ts";
 import { promptOf } from "../tango/policies.ts";
-import type { TeacherAnswer } from "./answers_log.ts";
+import type { WrittenAnswer } from "../answers/answers_log.ts";
 import type { Teacher } from "./teach.ts";
 
 /** Tokens decoded on the GPU between two looks at which sequences have finished. */
@@ -36,7 +36,7 @@ export class LocalTeacher implements Teacher, Disposable {
    *
    * @param first place of the first question among all, from 0
    */
-  async solve(questions: readonly string[], first: number): Promise<TeacherAnswer[][]> {
+  async solve(questions: readonly string[], first: number): Promise<WrittenAnswer[][]> {
     const { tokenizer, stopTokens } = this.loaded;
     const { answers, temperature, top_p: topP, seed, max_response_length, chat, system_prompt } =
       this.config;

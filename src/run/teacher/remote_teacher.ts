@@ -3,7 +3,7 @@ import { Failure } from "../../base/failure.ts";
 import { UserError } from "../../base/user_error.ts";
 import type { GeneratorTemplate } from "../../rl/prompt_template.ts";
 import type { TeacherConfig } from "../config/teacher_schema.ts";
-import type { TeacherAnswer } from "./answers_log.ts";
+import type { WrittenAnswer } from "../answers/answers_log.ts";
 import type { Teacher } from "./teach.ts";
 
 /** Seconds before each time that a request is made again. */
@@ -36,8 +36,8 @@ export class RemoteTeacher implements Teacher {
    * @throws UserError when the endpoint refuses the request
    * @throws Failure when it cannot be reached, or fails time and again
    */
-  async solve(questions: readonly string[], first: number): Promise<TeacherAnswer[][]> {
-    const solutions = new Array<TeacherAnswer[]>(questions.length);
+  async solve(questions: readonly string[], first: number): Promise<WrittenAnswer[][]> {
+    const solutions = new Array<WrittenAnswer[]>(questions.length);
     let next = 0;
     const work = async () => {
       for (let q = next++; q < questions.length; q = next++) {
@@ -48,7 +48,7 @@ export class RemoteTeacher implements Teacher {
     return solutions;
   }
 
-  async #ask(question: string, place: number): Promise<TeacherAnswer[]> {
+  async #ask(question: string, place: number): Promise<WrittenAnswer[]> {
     const { chat, system_prompt, answers, temperature, top_p, max_response_length, seed } =
       this.config;
     const prompt = this.template.render({ question });

@@ -2,7 +2,7 @@ import { writeFileAtomically } from "../../base/atomic_file.ts";
 import type { DataRecord } from "../../data/files/record.ts";
 import type { ProblemSource } from "../../rl/responses.ts";
 import type { TeacherConfig } from "../config/teacher_schema.ts";
-import type { AnswersLog, TeacherAnswer } from "./answers_log.ts";
+import type { AnswersLog, WrittenAnswer } from "../answers/answers_log.ts";
 import { type Kept, keptRows } from "./kept_rows.ts";
 
 /** Whoever solves problems. */
@@ -12,7 +12,7 @@ export interface Teacher {
    *
    * @param first place of the first question among all, from 0
    */
-  solve(questions: readonly string[], first: number): Promise<TeacherAnswer[][]>;
+  solve(questions: readonly string[], first: number): Promise<WrittenAnswer[][]>;
 }
 
 /** How far it is. */

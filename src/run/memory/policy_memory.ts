@@ -3,14 +3,14 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Policy } from "../../rl/policy.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
-import { checkMemory } from "../memory/memory_check.ts";
-import { rehearsePhases, residentUses } from "../memory/memory_plan.ts";
-import { type PromptLengths, rehearseSampling } from "../memory/rehearsed_sampling.ts";
-import { evaluationShrinks } from "../memory/tango_shrinks.ts";
+import { checkMemory } from "./memory_check.ts";
+import { rehearsePhases, residentUses } from "./memory_plan.ts";
+import { type PromptLengths, rehearseSampling } from "./rehearsed_sampling.ts";
+import { evaluationShrinks } from "./tango_shrinks.ts";
 import { releasePolicy } from "../tango/policies.ts";
 
 /** What is sampled from a policy. */
-export interface BankSampling<Template> {
+export interface PolicySampling<Template> {
   /** Opens the policy on a GPU that may have no memory. */
   readonly open: (gpu: Gpu, config: TangoConfig) => Promise<Policy<Template>>;
   readonly lengths: (policy: Policy<Template>) => PromptLengths;
@@ -23,10 +23,10 @@ export interface BankSampling<Template> {
  *
  * @throws UserError naming settings that would fit when it does not
  */
-export async function checkBankMemory<Template>(
+export async function checkPolicyMemory<Template>(
   gpu: Gpu,
   config: TangoConfig,
-  { open, lengths, prompts, responses }: BankSampling<Template>,
+  { open, lengths, prompts, responses }: PolicySampling<Template>,
 ): Promise<void> {
   await checkMemory(gpu, {
     config,
