@@ -90,23 +90,28 @@ function labelledFrom(row: Row, columns: ColumnMapping, place: Place): LabelledS
     );
   }
   return labelledSolution(
-    columnValue(row, judgedSteps, place),
-    columnValue(row, firstError, place),
+    { column: judgedSteps, value: columnValue(row, judgedSteps, place) },
+    { column: firstError, value: columnValue(row, firstError, place) },
     placeText(place),
   );
 }
 
-/** A solution to be judged. Throws a UserError that begins with `where` when the place is not in it. */
-export function labelledSolution(
-  steps: unknown,
-  firstError: unknown,
-  where: string,
-): LabelledSolution {
-  const texts = textsFrom(steps, `${where}, steps to be judged`);
-  const place = integerFrom(firstError, `${where}, first wrong step`);
+/** What a column holds in a row. */
+interface Cell {
+  readonly column: string;
+  readonly value: unknown;
+}
+
+/** A solution to be judged. Throws a UserError that begins with `where` and the column when the place is not in it. */
+export function labelledSolution(steps: Cell, firstError: Cell, where: string): LabelledSolution {
+  const at = ({ column }: Cell) => `${where}, column "${column}"`;
+  const texts = textsFrom(steps.value, at(steps));
+  const place = integerFrom(firstError.value, at(firstError));
   if (place >= -1 && place < texts.length) return { steps: texts, firstError: place };
   throw new UserError(
-    `${where}: found ${place} as the first wrong of ${texts.length} steps, expected -1 (all are right) ` +
+    `${
+      at(firstError)
+    }: found ${place} as the first wrong of ${texts.length} steps, expected -1 (all are right) ` +
       `to ${texts.length - 1}.`,
   );
 }

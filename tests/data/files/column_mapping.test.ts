@@ -82,15 +82,15 @@ Deno.test("solutions to be judged", async () => {
   );
   assert.equal(
     await messageOf(() => map({ ...row, label: 2 }, columns)),
-    "f.jsonl:4: found 2 as the first wrong of 2 steps, expected -1 (all are right) to 1.",
+    'f.jsonl:4, column "label": found 2 as the first wrong of 2 steps, expected -1 (all are right) to 1.',
   );
   assert.match(
     await messageOf(() => map({ ...row, label: 0.5 }, columns)),
-    /f\.jsonl:4, first wrong step: found 0\.5, expected a whole number/,
+    /f\.jsonl:4, column "label": found 0\.5, expected a whole number/,
   );
   assert.match(
     await messageOf(() => map({ ...row, steps: ["a", ""] }, columns)),
-    /f\.jsonl:4, steps to be judged, item 2: found nothing, expected text/,
+    /f\.jsonl:4, column "steps", item 2: found nothing, expected text/,
   );
   assert.match(
     await messageOf(() => map(row, { question: "q", judgedSteps: "steps" })),

@@ -25,7 +25,8 @@ export const math500: Format = {
   columns: ["problem", "solution", "answer", "subject"],
   toRecord(row, place) {
     const source = optionalTextOf(row, ["subject"], place) ?? place.defaultSource;
-    const answer = answerFrom(row[findColumn(row, ["answer"], place)], placeText(place));
+    const where = `${placeText(place)}, column "answer"`;
+    const answer = answerFrom(row[findColumn(row, ["answer"], place)], where);
     return worked(row, place, source, () => answer);
   },
 };

@@ -20,8 +20,8 @@ export const processbench: Format = {
       question,
       source: /^(.+)-\d+$/.exec(id ?? "")?.[1] ?? place.defaultSource,
       judged: labelledSolution(
-        row[findColumn(row, ["steps"], place)],
-        row[findColumn(row, ["label"], place)],
+        { column: "steps", value: row[findColumn(row, ["steps"], place)] },
+        { column: "label", value: row[findColumn(row, ["label"], place)] },
         placeText(place),
       ),
     });
