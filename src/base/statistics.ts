@@ -43,3 +43,14 @@ export function groupNormalised(values: readonly number[]): number[] {
 export function balancedError(ofOne: number, ofTheOther: number): number {
   return Math.sqrt(0.25 / ofOne + 0.25 / ofTheOther) / 2;
 }
+
+/**
+ * The standard error of the mean of some scores from 0 to 1, after two of each extreme were added to them: of a few
+ * scores that happen to be equal it is not 0. (Of scores that are 0 or 1 it is Agresti's and Coull's: 1.96 of it are the
+ * half of a 95 % interval. https://doi.org/10.1080/00031305.1998.10480550)
+ */
+export function cautiousError(scores: readonly number[]): number {
+  const all = [...scores, 0, 0, 1, 1];
+  const centre = mean(all);
+  return Math.sqrt(mean(all.map((score) => (score - centre) ** 2)) / all.length);
+}

@@ -52,6 +52,10 @@ export const COMMANDS: Readonly<Record<string, CommandSource>> = {
     summary: "measure every verifier of some runs on the same frozen solutions",
     load: () => import("./bank/bank.ts"),
   },
+  benchmarks: {
+    summary: "fetch the benchmarks of the paper, and measure a model on each whole",
+    load: () => import("./benchmarks/benchmarks.ts"),
+  },
   export: {
     summary: "write a model, or an adapter merged into its base, as a Hugging Face folder",
     load: () => import("./export.ts"),

@@ -31,13 +31,15 @@ export async function chooseFiles(
   return data;
 }
 
-/** A pattern without `/` is compared with the file's name, in any folder; another one with the path. */
+/** Whether a file is meant: a pattern without `/` is compared with its name, in any folder; another one with its path. */
+export function matchesPattern(path: string, pattern: string): boolean {
+  return path === pattern || matchesGlob(path, pattern.includes("/") ? pattern : `**/${pattern}`);
+}
+
 function matchPatterns({ files, repository }: Listing, patterns: readonly string[]): ListedFile[] {
   const chosen = new Set<ListedFile>();
   for (const pattern of patterns) {
-    const matching = files.filter(({ path }) =>
-      path === pattern || matchesGlob(path, pattern.includes("/") ? pattern : `**/${pattern}`)
-    );
+    const matching = files.filter(({ path }) => matchesPattern(path, pattern));
     if (matching.length === 0) {
       throw new UserError(
         `--file ${pattern} matches nothing in ${repository.id}.${describe(files)}`,

@@ -34,6 +34,7 @@ export const streams = {
   bankCritiques: 35,
   auditedSteps: 36,
   teacher: 37,
+  benchmarks: 38,
 } as const;
 
 const ROUNDS = 10;

@@ -111,6 +111,41 @@ const mistakes: Readonly<Record<string, readonly [line: string, message: RegExp]
       /are of a verifier, and configs\/chains\.yaml has none/,
     ],
   ],
+  benchmarks: [
+    ["benchmarks", /missing required argument 'task'/],
+    ["benchmarks show", /'show' is invalid[^]*pull, run/],
+    [
+      "benchmarks pull --model m --k 2",
+      /--model, --k goes with benchmarks run, not with benchmarks pull/,
+    ],
+    [
+      "benchmarks pull --only GSM8K",
+      /--only GSM8K: expected one of MATH500, .*ProcessBench-omnimath, or a group/,
+    ],
+    ["benchmarks pull --suite none.yaml", /no file none\.yaml/],
+    ["benchmarks run --model m", /Name the folder for answers and results with --output/],
+    [
+      "benchmarks run --output out",
+      /Name a generator with --model, a verifier with --verifier, or both/,
+    ],
+    ["benchmarks run --verifier v --k 2 --output out", /--k samples a generator's answers/],
+    [
+      "benchmarks run --model m --only process --output out",
+      /--model: none of the chosen benchmarks measures a generator\. Leave it out/,
+    ],
+    [
+      "benchmarks run --verifier v --only AIME24 --output out",
+      /AIME24 measures a generator: name one with --model/,
+    ],
+    [
+      "benchmarks run --suite configs/chains.yaml --output out",
+      /folder is missing; expected the path of a folder/,
+    ],
+    [
+      "benchmarks run --suite tests/run/benchmarks/stand_ins/suite.yaml --model nowhere --output out",
+      /--model: there is no nowhere; expected a model's folder or a \.gguf file/,
+    ],
+  ],
   bank: [
     ["bank", /missing required argument 'task'/],
     ["bank mix", /'mix' is invalid[^]*make, judge/],

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { tangoConfigSchema } from "./config_schema.ts";
 import { teacherConfigSchema } from "./teacher_schema.ts";
 import { sftConfigSchema } from "./sft_config_schema.ts";
+import { suiteSchema } from "./suite_schema.ts";
 
 /** A schema without its defaults and the like, and what those said. */
 interface Field {
@@ -30,7 +31,8 @@ Written from the schemas by \`./tango docs\`; a test holds it to them.
 A configuration is a YAML file, checked before anything starts: an unknown key, a wrong type or an
 impossible value is one message with the place and the nearest valid key. \`--set key.path=value\`
 changes a key from the command line. \`./tango train\` reads a [training](#training) file, \`./tango sft\`
-a [fine-tuning](#fine-tuning) file, \`./tango generate\` a [teaching](#teaching) file.
+a [fine-tuning](#fine-tuning) file, \`./tango generate\` a [teaching](#teaching) file, \`./tango benchmarks\`
+one of [benchmarks](#benchmarks).
 
 ## Training
 
@@ -40,7 +42,10 @@ ${sections(tangoConfigSchema, "")}
 ${sections(sftConfigSchema, " in fine-tuning")}
 ## Teaching
 
-${sections(teacherConfigSchema, " in teaching")}`;
+${sections(teacherConfigSchema, " in teaching")}
+## Benchmarks
+
+${sections(suiteSchema, " in a suite")}`;
 }
 
 /** @param suffix what tells headings from those of the other schema */

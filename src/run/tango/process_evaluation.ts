@@ -19,7 +19,8 @@ import { rolloutSampling } from "./held_out_evaluation.ts";
 /** A problem with a solution whose first wrong step is known. */
 export type LabelledRecord = DataRecord & { readonly judged: LabelledSolution };
 
-const isJudged = (record: DataRecord): record is LabelledRecord => record.judged !== null;
+/** Whether a record has such a solution. */
+export const isJudged = (record: DataRecord): record is LabelledRecord => record.judged !== null;
 
 /**
  * Reads files of solutions to be judged.
