@@ -125,8 +125,7 @@ async function judgeWanting(
         const steps = parseSolution(solution).steps.length;
         return verifierPrompt(verifier, { question, solution, steps }).prompt.length;
       })),
-    prompts: bank.solutions.length,
-    responses: settings.samples,
+    rollouts: [{ prompts: bank.solutions.length, responses: settings.samples }],
   });
   const verifier = await open(gpu, config);
   try {

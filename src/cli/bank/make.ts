@@ -148,8 +148,7 @@ async function openWriter(
   await checkPolicyMemory(gpu, config, {
     open,
     lengths: (generator) => promptLengths(questions, generator, null).generator,
-    prompts: chosen.length,
-    responses: samples,
+    rollouts: [{ prompts: chosen.length, responses: samples }],
   });
   return await open(gpu, config);
 }

@@ -36,8 +36,10 @@ export async function answerOnGpu<Problem, Variable extends string>(
     await checkPolicyMemory(gpu, config, {
       open,
       lengths: (policy) => rangeOf(fittingLengths(policy, role, askings)),
-      prompts: Math.max(...left.map(({ problems, log }) => problems.length - log.answers.length)),
-      responses: Math.max(...left.map(({ count }) => count)),
+      rollouts: left.map(({ problems, log, count }) => ({
+        prompts: problems.length - log.answers.length,
+        responses: count,
+      })),
     });
     const policy = await open(gpu, config);
     try {

@@ -3,8 +3,10 @@ import { exists, writeFileAtomically } from "../../base/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import { AnswerJudge } from "../../grading/answer_judge.ts";
 import type { PolicyName } from "../../rl/policy.ts";
+import type { Asking } from "../../run/benchmarks/asking.ts";
 import {
   gatherCritiques,
+  type Gathering,
   gatherSolutions,
   measureCritiques,
   measureSolutions,
@@ -33,50 +35,50 @@ export async function runBenchmarks(options: BenchmarkOptions): Promise<void> {
   const suite = loadSuite(file);
   const wanted = wantedBenchmarks(suite, options);
   const { solved, judged } = await loadWanted(suite, wanted, file === DEFAULT_SUITE ? null : file);
+  const said = { ...options, output };
+  // All that may be refused is, before anything is answered.
+  const solver = model === undefined ? null : await measuringOf("generator", model, said);
+  const critic = verifier === undefined ? null : await measuringOf("verifier", verifier, said);
+  Deno.mkdirSync(output, { recursive: true });
+  using logs = new DisposableStack();
+  const solutions = solver && {
+    config: solver.config,
+    gathered: solved.map((one) => logs.use(gatherSolutions(solver, one, k ?? null))),
+  };
+  const critiques = critic && {
+    config: critic.config,
+    gathered: judged.map((one) => logs.use(gatherCritiques(critic, one))),
+  };
   const results: BenchmarkResult[] = [];
-  let temperature: number | null = null;
   using judge = new AnswerJudge();
-  if (model !== undefined) {
-    const measuring = await measuringOf("generator", model, output, options);
-    using stack = new DisposableStack();
-    const gathered = solved.map((one) => {
-      const gathering = gatherSolutions(measuring, one, k ?? null);
-      for (const { log } of gathering.askings) stack.use(log);
-      return gathering;
-    });
-    const askings = gathered.flatMap(({ askings }) => askings);
-    await answerOnGpu(measuring.config, solving, askings, gpuIndex);
-    for (const one of gathered) results.push(await measureSolutions(judge, one));
-    temperature = measuring.config.rollout.temperature;
+  if (solutions !== null) {
+    await answerOnGpu(solutions.config, solving, askingsOf(solutions.gathered), gpuIndex);
+    for (const one of solutions.gathered) results.push(await measureSolutions(judge, one));
   }
-  if (verifier !== undefined) {
-    const measuring = await measuringOf("verifier", verifier, output, options);
-    using stack = new DisposableStack();
-    const gathered = judged.map((one) => {
-      const gathering = gatherCritiques(measuring, one);
-      for (const { log } of gathering.askings) stack.use(log);
-      return gathering;
-    });
-    const askings = gathered.flatMap(({ askings }) => askings);
-    await answerOnGpu(measuring.config, judging, askings, gpuIndex);
-    results.push(...gathered.map(measureCritiques));
+  if (critiques !== null) {
+    await answerOnGpu(critiques.config, judging, askingsOf(critiques.gathered), gpuIndex);
+    results.push(...critiques.gathered.map(measureCritiques));
   }
   tell(options, output, {
     suite,
     model: model ?? null,
     verifier: verifier ?? null,
-    k: k ?? null,
-    temperature: k === undefined ? null : temperature,
+    sampling: k === undefined || solver === null ? null : {
+      ...{ k, temperature: solver.config.rollout.temperature, seed: solver.config.evaluation.seed },
+    },
     results,
     timeouts: judge.timeouts,
   });
 }
 
+function askingsOf<Problem>(gathered: readonly Gathering<Problem>[]): Asking<Problem>[] {
+  return gathered.flatMap(({ askings }) => askings);
+}
+
 async function measuringOf(
   policy: PolicyName,
   model: string,
-  folder: string,
-  options: BenchmarkOptions,
+  options: BenchmarkOptions & { readonly output: string },
 ): Promise<Measuring> {
   if (!exists(model)) {
     throw new UserError(
@@ -85,10 +87,9 @@ async function measuringOf(
       }: there is no ${model}; expected a model's folder or a .gguf file.`,
     );
   }
+  const { output: folder, problems = null } = options;
   const config = configOf(policy, model, options);
-  const weights = await digestOfModel(model, true);
-  Deno.mkdirSync(folder, { recursive: true });
-  return { config, weights, folder, problems: options.problems ?? null };
+  return { config, weights: await digestOfModel(model, true), folder, problems };
 }
 
 /** Writes what was measured, in words and as JSON, and prints it. */

@@ -25,7 +25,8 @@ export interface Asking<Problem> extends Way {
 
 /** The likeliest answer. */
 export function greedily(config: TangoConfig): Way {
-  return { ...sampled(config, 1), sampling: { ...sampled(config, 1).sampling, temperature: 0 } };
+  const { sampling, count } = sampled(config, 1);
+  return { sampling: { ...sampling, temperature: 0 }, count };
 }
 
 /** So many samples as the configuration draws them. */

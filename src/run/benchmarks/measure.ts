@@ -22,11 +22,11 @@ export interface Measuring {
   readonly problems: number | null;
 }
 
-/** A benchmark whose answers are being gathered. */
-interface Gathering<Problem> {
+/** A benchmark whose answers are being gathered, until it is disposed of. */
+export interface Gathering<Problem> extends Disposable {
   readonly loaded: LoadedBenchmark;
+  /** Those that are taken. */
   readonly problems: readonly Problem[];
-  /** Close their logs. */
   readonly askings: readonly Asking<Problem>[];
 }
 
@@ -62,18 +62,14 @@ function gather<Problem, Variable extends string>(
 ): Gathering<Problem> {
   const { name } = loaded.benchmark;
   const problems = all.slice(0, count ?? undefined);
-  const askings: Asking<Problem>[] = [];
-  try {
-    for (const [kind, way] of Object.entries(ways)) {
-      const digest = askedDigest(config, role, weights, all, way);
-      const log = new AnswersLog(join(folder, `${name}.${kind}.jsonl`), digest);
-      askings.push({ name: `${name}, ${kind}`, problems, log, ...way });
-    }
-  } catch (error) {
-    for (const { log } of askings) log[Symbol.dispose]();
-    throw error;
-  }
-  return { loaded, problems, askings };
+  using logs = new DisposableStack();
+  const askings = Object.entries(ways).map(([kind, way]): Asking<Problem> => {
+    const digest = askedDigest(config, role, weights, all, way);
+    const log = logs.use(new AnswersLog(join(folder, `${name}.${kind}.jsonl`), digest));
+    return { name: `${name}, ${kind}`, problems, log, ...way };
+  });
+  const kept = logs.move();
+  return { loaded, problems, askings, [Symbol.dispose]: () => kept.dispose() };
 }
 
 /** What the answers to a benchmark come to, once all of them are there. */

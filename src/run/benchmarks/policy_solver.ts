@@ -1,11 +1,17 @@
 import type { Sampling } from "../../engine/sampling/rollout.ts";
-import type { Policy } from "../../rl/policy.ts";
+import type { Policy, PolicyEngine } from "../../rl/policy.ts";
 import type { Prompt } from "../../rl/prompt_template.ts";
 import { respond } from "../../rl/respond.ts";
 import { promptRoom } from "../../rl/verifier_prompt.ts";
 import type { WrittenAnswer } from "../answers/answers_log.ts";
 import type { Solver } from "./answer_rest.ts";
 import type { Role } from "./roles.ts";
+
+/**
+ * Answers asked for at once, to each sequence that is decoded at once: so many that hardly a slot waits for the last of
+ * them, and so few that their tokens do not fill the memory.
+ */
+const ANSWERS_PER_SLOT = 32;
 
 /** A policy on this GPU that answers problems. */
 export class PolicySolver<Problem, Variable extends string> implements Solver<Problem> {
@@ -22,9 +28,22 @@ export class PolicySolver<Problem, Variable extends string> implements Solver<Pr
     first: number,
     heard: (place: number, answers: readonly WrittenAnswer[]) => void,
   ): Promise<void> {
-    const { policy, count } = this;
-    const { tokenizer, engine: { here } } = policy;
+    const { here } = this.policy.engine;
     if (here === null) throw new Error("the policy is on another rank");
+    const most = Math.ceil(ANSWERS_PER_SLOT * here.sampler.slots / this.count);
+    for (let begin = 0; begin < problems.length; begin += most) {
+      await this.#solve(here, problems.slice(begin, begin + most), first + begin, heard);
+    }
+  }
+
+  async #solve(
+    here: PolicyEngine,
+    problems: readonly Problem[],
+    first: number,
+    heard: (place: number, answers: readonly WrittenAnswer[]) => void,
+  ): Promise<void> {
+    const { policy, count } = this;
+    const { tokenizer } = policy;
     const room = promptRoom(policy);
     const asked = problems.map((problem, p) => ({
       place: first + p,

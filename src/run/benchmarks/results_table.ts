@@ -9,9 +9,12 @@ export interface BenchmarkFacts {
   /** Paths; null where none was measured. */
   readonly model: string | null;
   readonly verifier: string | null;
-  /** Sampled answers to each problem besides the greedy one, and their temperature; null: none. */
-  readonly k: number | null;
-  readonly temperature: number | null;
+  /** How k answers to each problem were sampled besides the greedy one; null: none were. */
+  readonly sampling: {
+    readonly k: number;
+    readonly temperature: number;
+    readonly seed: number;
+  } | null;
   readonly results: readonly BenchmarkResult[];
   /** Answers whose comparison took too long. */
   readonly timeouts: number;
@@ -25,14 +28,14 @@ const shareText = (share: Share | null) =>
 
 /** The tables of a suite for people, in Markdown, with the published figures beside what was measured, and what to know of it. */
 export function resultsTable(facts: BenchmarkFacts): string {
-  const { model, verifier, k, temperature, results } = facts;
-  const sampled = k === null
+  const { model, verifier, sampling, results } = facts;
+  const sampled = sampling === null
     ? ""
-    : `, and the mean of ${k} answers sampled at temperature ${temperature}`;
+    : `, and the mean of ${sampling.k} answers sampled at temperature ${sampling.temperature}`;
   const blocks: string[] = [];
   if (results.some(({ group }) => group !== "process")) {
     const groups = ["mathematics", "out-of-domain"] as const;
-    const head = ["problems", "greedy", ...(k === null ? [] : [`mean@${k}`])];
+    const head = ["problems", "greedy", ...(sampling === null ? [] : [`mean@${sampling.k}`])];
     blocks.push(
       `${model} solves, in per cent: the greedy answer${sampled}`,
       tableOf(facts, groups, ["benchmark", ...head]),

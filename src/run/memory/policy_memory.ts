@@ -5,7 +5,7 @@ import type { Policy } from "../../rl/policy.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { checkMemory } from "./memory_check.ts";
 import { rehearsePhases, residentUses } from "./memory_plan.ts";
-import { type PromptLengths, rehearseSampling } from "./rehearsed_sampling.ts";
+import { type PromptLengths, rehearseSampling, type Rollout } from "./rehearsed_sampling.ts";
 import { evaluationShrinks } from "./tango_shrinks.ts";
 import { releasePolicy } from "../tango/policies.ts";
 
@@ -14,8 +14,8 @@ export interface PolicySampling<Template> {
   /** Opens the policy on a GPU that may have no memory. */
   readonly open: (gpu: Gpu, config: TangoConfig) => Promise<Policy<Template>>;
   readonly lengths: (policy: Policy<Template>) => PromptLengths;
-  readonly prompts: number;
-  readonly responses: number;
+  /** One after the other. */
+  readonly rollouts: readonly Rollout[];
 }
 
 /**
@@ -26,7 +26,7 @@ export interface PolicySampling<Template> {
 export async function checkPolicyMemory<Template>(
   gpu: Gpu,
   config: TangoConfig,
-  { open, lengths, prompts, responses }: PolicySampling<Template>,
+  { open, lengths, rollouts }: PolicySampling<Template>,
 ): Promise<void> {
   await checkMemory(gpu, {
     config,
@@ -36,8 +36,7 @@ export async function checkPolicyMemory<Template>(
       const policy = await open(rehearsal, changed);
       try {
         const resident = residentUses([{ name: "policy", ...policy.engine.here }]);
-        const run = () =>
-          rehearseSampling(changed, policy, lengths(policy), [{ prompts, responses }]);
+        const run = () => rehearseSampling(changed, policy, lengths(policy), rollouts);
         return await rehearsePhases(rehearsal, resident, [{ what: "sampling", run }]);
       } finally {
         releasePolicy(policy);

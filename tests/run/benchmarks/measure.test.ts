@@ -62,10 +62,8 @@ async function measureAll(
     const { solved, judged } = await loadWanted(suite, wantedBenchmarks(suite, both), null);
     const results: BenchmarkResult[] = [];
     for (const one of solved) {
-      using stack = new DisposableStack();
-      const gathering = gatherSolutions(measuring, one, 2);
+      using gathering = gatherSolutions(measuring, one, 2);
       const [greedy, sampled] = gathering.askings;
-      for (const { log } of [greedy, sampled]) stack.use(log);
       const { answers } = STAND_IN_ANSWERS[one.benchmark.name];
       const at = (place: number) => solution(answers[place]);
       await answerRest(greedy.problems, greedy.log, fakeSolver((place) => [at(place)]));
@@ -74,10 +72,8 @@ async function measureAll(
       results.push(await measureSolutions(judge, gathering));
     }
     for (const one of judged) {
-      using stack = new DisposableStack();
-      const gathering = gatherCritiques(measuring, one);
+      using gathering = gatherCritiques(measuring, one);
       const [{ problems, log }] = gathering.askings;
-      stack.use(log);
       const judgments = STAND_IN_JUDGMENTS[one.benchmark.name];
       await answerRest(problems, log, fakeSolver((place) => [critique(judgments[place])]));
       results.push(measureCritiques(gathering));
@@ -173,7 +169,14 @@ function checkNumbers(results: readonly BenchmarkResult[]): void {
 }
 
 const tableOf = (results: readonly BenchmarkResult[]) =>
-  resultsTable({ suite, model: "m", verifier: "v", k: 2, temperature: 1, timeouts: 0, results });
+  resultsTable({
+    suite,
+    model: "m",
+    verifier: "v",
+    sampling: { k: 2, temperature: 1, seed: 0 },
+    timeouts: 0,
+    results,
+  });
 
 /** Cells of a table's rows by the first of them. */
 const cells = (table: string) =>
