@@ -21,6 +21,8 @@ const CSV_HEAD = [
   "step_auroc_in_wrong",
   "first_error_accuracy",
   "verdict_is_conjunction",
+  "program",
+  "chain",
 ];
 
 /** A line for each run, read at its own end; a cell without a value is empty. */
@@ -49,6 +51,8 @@ export function csvOf(rows: readonly RunRow[], target: number | null): string {
       last.stepAurocInWrong,
       last.firstError,
       last.consistency,
+      row.program,
+      row.chain,
     ].map((cell) => cell ?? "").join(",");
   });
   return [CSV_HEAD.join(","), ...lines, ""].join("\n");

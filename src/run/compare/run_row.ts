@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { exists, writeFileAtomically } from "../../base/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
+import { chainEnd } from "../report/chain_end.ts";
 import type { Point } from "../report/line_charts.ts";
 import { readJsonLines } from "../store/json_lines_log.ts";
 import { METRIC } from "../store/metric_names.ts";
@@ -40,6 +41,10 @@ const rowSchema = z.object({
   /** Held-out problems of an evaluation. */
   problems: z.int(),
   device: z.string(),
+  /** Revision of the program; null where it was not known, and in rows of earlier versions. */
+  program: z.string().nullable().default(null),
+  /** End of the run's chain of records; null in rows of earlier versions. */
+  chain: z.string().nullable().default(null),
   steps: z.int(),
   generatorSteps: z.int(),
   /** Seconds in training steps. */
@@ -76,6 +81,8 @@ export function rowOf({ arm, seed, folder }: ComparedRun): RunRow {
     seed,
     problems,
     device: `${device.adapter} (${device.engine})`,
+    program: device.program ?? null,
+    chain: chainEnd(folder),
     ...end,
     evaluations,
   };

@@ -83,7 +83,7 @@ Deno.test("rows: each evaluation after its steps and their seconds, which evalua
 function row(arm: string, seed: number, values: readonly number[], pace = 1): RunRow {
   const steps = 10 * (values.length - 1);
   return {
-    ...{ arm, seed, problems: 8, device: "d" },
+    ...{ arm, seed, problems: 8, device: "d", program: null, chain: null },
     ...{ steps, generatorSteps: steps, seconds: pace * steps },
     evaluations: values.map((accuracy, i) => ({
       ...{ step: 10 * i, generatorSteps: 10 * i, seconds: 10 * i * pace, accuracy },
@@ -249,7 +249,7 @@ Deno.test("rows.csv: a line for each run, cells without a value empty", () => {
   const [head, tango, alone] = csvOf(rows, 0.65).split("\n").map((line) => line.split(","));
   assert.deepEqual(head.slice(0, 3), ["arm", "seed", "problems"]);
   assert.deepEqual(tango.slice(0, 8), ["tango", "0", "8", "20", "20", "40", "0.4", "0.8"]);
-  assert.deepEqual(alone.slice(11), Array(8).fill(""));
+  assert.deepEqual(alone.slice(11), Array(head.length - 11).fill(""));
   const sound = head.indexOf("final_sound_accuracy");
   assert.deepEqual([Number(tango[sound]).toFixed(3), alone[sound]], ["0.700", ""]);
   assert.equal(tango[head.indexOf("verdict_balanced_accuracy")], "0.7");
