@@ -1,5 +1,4 @@
 import { logProbsOf, updateRewardModel } from "../../rl/update/update_reward_model.ts";
-import type { ScoredText } from "../../rl/reward/solution_score.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { trainerOptions } from "../config/loss_options.ts";
 import type { Policies } from "../tango/policies.ts";
@@ -21,30 +20,52 @@ export function rewardModelPhases(
   if (!verifier || !here) return [];
   const { trainer } = here;
   const isImplicit = config.verifier?.kind === "implicit";
-  // Of an outcome model the two verdicts are compared, of an implicit one all solutions of a problem are read.
-  const size = isImplicit ? Math.max(config.rollout.candidates, config.rollout.group_size) : 2;
-  const response = isImplicit ? generator.maximumResponse : verifier.maximumResponse;
   const compute = { passes: trainerOptions(config), hasReference: isImplicit };
-  const run = async () => {
-    for (const promptTokens of [shortest, longest]) {
-      const pass = fullestPass(config, size, here.model, promptTokens, response);
-      // The pass as many times as there are shards, so that each shard makes it.
-      const groups = Array.from({ length: config.reduction.shards }, () => pass).flat();
-      const solutions = groups.map((group, g) => ({
-        // Neighbours with the same prompt would share it.
-        texts: group.map(({ response }): ScoredText => ({
-          prompt: new Uint32Array(promptTokens).fill(g % 2),
-          response,
-          factor: 1,
-        })),
-        isCorrect: true,
-        weight: 1,
-      }));
-      await (trainer
-        ? updateRewardModel(compute, here, solutions, 1, anyNumbers)
-        : logProbsOf(compute, here, solutions.flatMap(({ texts }) => texts)));
-    }
+  const ofProblem = Math.max(config.rollout.candidates, config.rollout.group_size);
+  // Of an outcome model the two verdicts about a solution share a prompt, of an implicit one a problem's solutions.
+  const size = isImplicit ? ofProblem : 2;
+  const batchSize = config.rollout.batch_size * (isImplicit ? 1 : ofProblem);
+  const response = isImplicit ? generator.maximumResponse : verifier.maximumResponse;
+  const solutionsOf = (promptTokens: number, miniBatches: number) => {
+    const rollout = { ...config.rollout, batch_size: batchSize };
+    const loss = { ...config.loss, mini_batches: miniBatches };
+    const pass = fullestPass(
+      { ...config, rollout, loss },
+      size,
+      here.model,
+      promptTokens,
+      response,
+    );
+    // The pass as many times as there are shards, so that each shard makes it.
+    const groups = Array.from({ length: config.reduction.shards }, () => pass).flat();
+    return groups.map((group, g) => ({
+      // Neighbours with the same prompt would share it.
+      texts: group.map(({ response }) => ({
+        ...{ prompt: new Uint32Array(promptTokens).fill(g % 2), response, factor: 1 },
+      })),
+      ...{ isCorrect: true, weight: 1 },
+    }));
   };
-  const what = trainer ? "training the verifier" : "scoring solutions";
-  return [{ what, run, ...(trainer ? { among: shardSumUses(trainer) } : {}) }];
+  const ofBoth = (run: (promptTokens: number) => Promise<unknown>) => async () => {
+    for (const promptTokens of [shortest, longest]) await run(promptTokens);
+  };
+  return [
+    {
+      what: "scoring solutions",
+      run: ofBoth((promptTokens) => {
+        const texts = solutionsOf(promptTokens, 1).flatMap((one) => one.texts);
+        return logProbsOf(compute, here, texts);
+      }),
+    },
+    ...(trainer
+      ? [{
+        what: "training the verifier",
+        run: ofBoth((promptTokens) => {
+          const solutions = solutionsOf(promptTokens, config.loss.mini_batches);
+          return updateRewardModel(compute, here, solutions, 1, anyNumbers);
+        }),
+        among: shardSumUses(trainer),
+      }]
+      : []),
+  ];
 }
