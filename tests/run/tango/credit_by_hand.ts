@@ -12,7 +12,7 @@ import type { Sample } from "../../../src/run/store/samples_log.ts";
 
 /** How a run was credited: sum to go of steps, or of tokens, and the outcome, mixed by α and weights. */
 export interface ByHand {
-  readonly estimator: "rloo" | "reinforce++";
+  readonly estimator: "grpo" | "rloo" | "reinforce++";
   readonly groupSize: number;
   readonly outcomeWeight: number;
   readonly processWeight: number;
@@ -73,11 +73,24 @@ function whitened(rows: readonly (readonly number[])[]): number[][] {
   return rows.map((row) => row.map((x) => (x - centre) / Math.sqrt(variance + 1e-8)));
 }
 
+/** (x − mean) / (sample std + 1e-6). */
+function standardised(values: readonly number[]): number[] {
+  const centre = mean(values);
+  const variance = values.reduce((sum, x) => sum + (x - centre) ** 2, 0) / (values.length - 1);
+  return values.map((x) => (x - centre) / (Math.sqrt(variance) + 1e-6));
+}
+
 function outcomeRows(groups: readonly (readonly Row[])[], { estimator }: ByHand): number[][] {
   if (estimator === "reinforce++") {
     return whitened(
       groups.flat().map(({ tokens, outcome }) => new Array<number>(tokens).fill(outcome)),
     );
+  }
+  if (estimator === "grpo") {
+    return groups.flatMap((group) => {
+      const made = standardised(group.map(({ outcome }) => outcome));
+      return group.map(({ tokens }, i) => new Array<number>(tokens).fill(made[i]));
+    });
   }
   return groups.flatMap((group) =>
     group.map(({ tokens, outcome }, own) => {
@@ -99,6 +112,17 @@ function processRows(
     return rows.map((row) =>
       row.rewards.length > 0 ? made[rewarded.indexOf(row)] : new Array<number>(row.tokens).fill(0)
     );
+  }
+  if (estimator === "grpo") {
+    return groups.flatMap((group) => {
+      const rewards = group.flatMap((row) => row.rewards.map(({ reward }) => reward));
+      const made = standardised(rewards);
+      let first = 0;
+      return group.map((row) => {
+        const own = made.slice(first, first += row.rewards.length);
+        return toGo({ ...row, rewards: row.rewards.map((one, k) => ({ ...one, reward: own[k] })) });
+      });
+    });
   }
   return groups.flatMap((group) =>
     group.map((row, own) => {

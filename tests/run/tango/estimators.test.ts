@@ -1,4 +1,4 @@
-/** RLOO, REINFORCE++, an outcome reward model and PRIME in whole runs, worked out again by hand. */
+/** GRPO, RLOO, REINFORCE++, an outcome reward model and PRIME in whole runs, worked out again by hand. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -21,6 +21,10 @@ const plain = { groupSize, outcomeWeight: 1, processWeight: 1, groundTruthWeight
 
 /** What each is told, and what it is by hand. */
 const cases: Readonly<Record<string, { readonly config: object; readonly byHand: ByHand }>> = {
+  "GRPO with process supervision": {
+    config: { verifier: steps.verifier, advantage: { alpha: steps.alpha } },
+    byHand: { ...plain, estimator: "grpo", process: "steps" },
+  },
   "RLOO, the process advantage ten times as the reference has it": {
     config: {
       verifier: steps.verifier,
