@@ -9,17 +9,13 @@ import { describeDevice } from "../gpu/describe_device.ts";
 import { type Checked, checkRun } from "../run/audit/check_run.ts";
 import { chooseSteps } from "../run/audit/chosen_steps.ts";
 import { deviceAt, startsOf } from "../run/audit/device_at.ts";
-import { readRecords, recordKey, recordName } from "../run/audit/records.ts";
+import { recordKey, recordName } from "../run/audit/record_name.ts";
+import { readRecords } from "../run/audit/records.ts";
 import { compareReplayed, describeCompared, describeNumbers } from "../run/audit/replayed_words.ts";
 import { requireNotRunning } from "../run/control/endpoint/control_file.ts";
 import { RunEvents } from "../run/events/run_events.ts";
-import {
-  inputsOf,
-  modelFolderOf,
-  replayRun,
-  type StoredRun,
-  storedRun,
-} from "../run/session/audit_session.ts";
+import { inputsOf, type StoredRun, storedRun } from "../run/record/stored_run.ts";
+import { modelFolderOf, replayRun } from "../run/session/audit_session.ts";
 import type { RecordLine } from "../run/store/audit_log.ts";
 import type { CheckpointPlace } from "../run/store/checkpoint.ts";
 import { readJsonLines } from "../run/store/json_lines_log.ts";

@@ -1,9 +1,9 @@
 /** `deno task diff`: where two runs part, and why. */
 
 import type { Command } from "commander";
-import { recordName } from "../run/audit/records.ts";
+import { recordName } from "../run/audit/record_name.ts";
 import { type RunDifference, runDifference } from "../run/difference/run_difference.ts";
-import { inputsOf, storedRun } from "../run/session/audit_session.ts";
+import type { TextDifference } from "../run/difference/samples_difference.ts";
 import { RunFolder } from "../run/store/run_folder.ts";
 import { addExamples } from "./examples.ts";
 import { EXIT } from "./program.ts";
@@ -30,8 +30,7 @@ async function diff(
   { json }: { readonly json?: boolean },
 ): Promise<void> {
   const [a, b] = [first, second].map((path) => RunFolder.open(path));
-  const inputs = { a: inputsOf(storedRun(a, 1)), b: inputsOf(storedRun(b, 1)) };
-  const found = await runDifference({ a, b }, inputs);
+  const found = await runDifference({ a, b });
   if (json) console.log(JSON.stringify(found, null, 2));
   else for (const line of describe(found)) console.log(line);
   if (found.parting !== null) Deno.exitCode = EXIT.failure;
@@ -52,14 +51,22 @@ function describe(found: RunDifference): string[] {
       `Sample ${text.sample} of it, the ${text.of}${
         text.token === null ? "" : `, token ${text.token}`
       }:`,
-      `  ${JSON.stringify(text.a)}`,
-      `  ${JSON.stringify(text.b)}`,
+      ...[text.a, text.b].map((one) => `  ${JSON.stringify(excerpt(one, text))}`),
     ]),
     ...(weights === null ? [] : [
       `Weights of the ${weights.model} in the checkpoint of step ${weights.step}: ${weights.tensor}, element ` +
       `${weights.element}: ${weights.a} and ${weights.b}; ${weights.count} of its ${weights.size} elements differ.`,
     ]),
   ];
+}
+
+/** Characters of a text that are shown before what differs, and in all. */
+const BEFORE = 16, SHOWN = 48;
+
+function excerpt({ text }: TextDifference["a"], { begin }: TextDifference): string {
+  const from = Math.max(0, begin - BEFORE);
+  const shown = text.slice(from, from + SHOWN).toWellFormed();
+  return `${from > 0 ? "…" : ""}${shown}${text.length > from + SHOWN ? "…" : ""}`;
 }
 
 /** What may be why, each in a line. */

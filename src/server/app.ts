@@ -17,6 +17,7 @@ import { benchRoutes } from "./routes/bench.ts";
 import { comparisonRoutes } from "./routes/comparison.ts";
 import { controlRoutes } from "./routes/control.ts";
 import { datasetsRoutes } from "./routes/datasets.ts";
+import { differenceRoutes } from "./routes/difference.ts";
 import { evaluationRoutes } from "./routes/evaluations.ts";
 import { exportRoutes } from "./routes/exports.ts";
 import { eventsRoutes } from "./routes/events.ts";
@@ -140,6 +141,7 @@ export function makeApp(
       eventsRoutes(runs),
       foldersRoutes(runs),
       comparisonRoutes(runs),
+      differenceRoutes(runs, ending),
       systemRoutes(list),
       modelsRoutes({ catalog, pulls, served: tinker.served, runs, launches, own: ownFolders }),
       evaluationRoutes(evaluations, list, folders.files),

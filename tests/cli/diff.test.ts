@@ -67,7 +67,7 @@ Deno.test({
         assert.deepEqual([parting?.record.step, parting?.part], [1, "solutions"]);
         assert.deepEqual(parting?.same, ["problems"]);
         assert.equal(text?.of, "solution");
-        assert.ok(text.token !== null && text.token >= 1 && text.a !== text.b);
+        assert.ok(text.token !== null && text.token >= 1 && text.a.text !== text.b.text);
         assert.equal(weights?.step, 1);
         assert.ok(weights.a !== weights.b && weights.count > 0 && weights.count <= weights.size);
         const printed = await run(1, "diff", path("run"), path("cooler"));

@@ -78,6 +78,7 @@ const INNER: Readonly<Record<string, readonly string[]>> = {
     "http",
     "runs",
     "launches",
+    "differences",
     "models",
     "datasets",
     "benchmarks",

@@ -22,7 +22,7 @@ import { CHANGED } from "../store/metric_names.ts";
 import type { MetricsLine } from "../store/metrics_log.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 import { fileOf, StoredCheckpoint } from "../store/stored_checkpoint.ts";
-import { recordKey, recordName } from "./records.ts";
+import { recordKey, recordName } from "./record_name.ts";
 
 /** Something that is not as the chain has it, in words. */
 export type Finding = string;

@@ -8,7 +8,7 @@ import type { RunFolder } from "../store/run_folder.ts";
 import { writtenByFirst } from "../store/shared_files.ts";
 import { optimizerStepsOf, trainedSets } from "../store/trained_models.ts";
 import type { Stretch } from "./chosen_steps.ts";
-import { recordKey } from "./records.ts";
+import { recordKey } from "./record_name.ts";
 import { partsOf } from "../record/run_record.ts";
 
 /** A record that was made anew. */

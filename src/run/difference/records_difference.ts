@@ -1,4 +1,4 @@
-import { recordKey } from "../audit/records.ts";
+import { recordKey } from "../audit/record_name.ts";
 import type { Parts, RecordLine } from "../store/audit_log.ts";
 
 /** Where two runs part. */

@@ -1,5 +1,5 @@
 import { readRecords } from "../audit/records.ts";
-import type { Input } from "../record/inputs.ts";
+import { inputsOf, storedRun } from "../record/stored_run.ts";
 import { type InputDifference, inputsDifference } from "./inputs_difference.ts";
 import { lastStep, type Parting, recordsDifference } from "./records_difference.ts";
 import { samplesDifference, type TextDifference } from "./samples_difference.ts";
@@ -25,21 +25,17 @@ export interface RunDifference {
 /**
  * How two runs differ, by what is in their folders.
  *
- * @param inputs what each of them reads
- * @throws UserError when one has no records, or a file is damaged
+ * @throws UserError when one has no records, its configuration is not one, or a file is damaged
  */
-export async function runDifference(
-  runs: TwoRuns,
-  inputs: { readonly a: readonly Input[]; readonly b: readonly Input[] },
-): Promise<RunDifference> {
+export async function runDifference(runs: TwoRuns): Promise<RunDifference> {
   const [a, b] = [readRecords(runs.a), readRecords(runs.b)];
   const parting = recordsDifference(a, b);
   const { phase, step } = parting?.record ?? { phase: "start", step: 0 };
   return {
     settings: settingsDifference(runs),
     inputs: await inputsDifference(
-      { inputs: inputs.a, parts: a[0].parts },
-      { inputs: inputs.b, parts: b[0].parts },
+      { inputs: inputsOf(storedRun(runs.a, 1)), parts: a[0].parts },
+      { inputs: inputsOf(storedRun(runs.b, 1)), parts: b[0].parts },
     ),
     surroundings: surroundingsDifference(runs),
     parting,

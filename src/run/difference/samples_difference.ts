@@ -1,5 +1,5 @@
 import { exists } from "../../base/atomic_file.ts";
-import { recordKey } from "../audit/records.ts";
+import { recordKey } from "../audit/record_name.ts";
 import { readJsonLines } from "../store/json_lines_log.ts";
 import { unpackNumbers } from "../store/packed_numbers.ts";
 import type { SampleTokens } from "../store/sample_tokens.ts";
@@ -13,9 +13,20 @@ export interface TextDifference {
   readonly of: "problem" | "solution" | "critique";
   /** The first token that is another, counted from 1; null where the tokens of the text are not kept. */
   readonly token: number | null;
-  /** The texts from a little before it on. */
-  readonly a: string;
-  readonly b: string;
+  /** Where that token, or else what differs, begins: as many characters (UTF-16) before it are the same. */
+  readonly begin: number;
+  readonly a: DifferentText;
+  readonly b: DifferentText;
+}
+
+/** One run's text. */
+export interface DifferentText {
+  readonly text: string;
+  /**
+   * Where its first token that is another ends, or its first such character; where it begins, if that token adds no text
+   * or the text is over.
+   */
+  readonly end: number;
 }
 
 /**
@@ -39,8 +50,7 @@ export function samplesDifference(
       const texts = textsOf(one)[kind], others = textsOf(second[place])[kind];
       const i = texts.findIndex(({ text }, t) => t < others.length && text !== others[t].text);
       if (i < 0) continue;
-      const { text, tokens } = texts[i];
-      return { sample: place + 1, of: kind, ...difference(text, others[i].text, tokens) };
+      return { sample: place + 1, of: kind, ...firstDifference(texts[i], others[i]) };
     }
   }
   return null;
@@ -61,25 +71,34 @@ function textsOf(
   };
 }
 
-/** Characters of a text that are shown before what differs, and in all. */
-const BEFORE = 16, SHOWN = 48;
+type FirstDifference = Pick<TextDifference, "token" | "begin" | "a" | "b">;
 
-function difference(a: string, b: string, tokens: SampleTokens | undefined) {
-  let begin = 0;
-  while (begin < a.length && a[begin] === b[begin]) begin++;
-  const shown = (text: string) => {
-    const from = Math.max(0, begin - BEFORE);
-    return `${from > 0 ? "…" : ""}${text.slice(from, from + SHOWN)}${
-      text.length > from + SHOWN ? "…" : ""
-    }`;
-  };
-  return { token: tokens ? tokenAt(tokens, begin) : null, a: shown(a), b: shown(b) };
+function firstDifference(a: Text, b: Text): FirstDifference {
+  const same = sameCharacters(a.text, b.text);
+  if (a.tokens === undefined || b.tokens === undefined) {
+    return { token: null, begin: same, a: upToCharacter(a, same), b: upToCharacter(b, same) };
+  }
+  const [first, second] = [a.tokens, b.tokens].map(({ lengths }) => unpackNumbers(lengths));
+  let [token, begin] = [0, 0];
+  // Tokens that add nothing end a response, or begin a character: only the lengths tell them apart.
+  while (
+    token < first.length && first[token] === second[token] && begin + first[token] <= same
+  ) begin += first[token++];
+  const upToToken = ({ text }: Text, lengths: readonly number[]) => ({
+    text,
+    end: begin + (lengths[token] ?? 0),
+  });
+  return { token: token + 1, begin, a: upToToken(a, first), b: upToToken(b, second) };
 }
 
-/** The token that a character belongs to, counted from 1. */
-function tokenAt({ lengths }: SampleTokens, character: number): number {
-  let end = 0;
-  const all = unpackNumbers(lengths);
-  const token = all.findIndex((length) => (end += length) > character);
-  return (token < 0 ? all.length : token) + 1;
+/** How many characters (UTF-16) two texts begin with together; one that takes two is never cut. */
+function sameCharacters(a: string, b: string): number {
+  let same = 0;
+  while (same < a.length && a[same] === b[same]) same++;
+  return same > 0 && /[\ud800-\udbff]/.test(a[same - 1]) ? same - 1 : same;
+}
+
+function upToCharacter({ text }: Text, begin: number): DifferentText {
+  const [character = ""] = text.slice(begin);
+  return { text, end: begin + character.length };
 }

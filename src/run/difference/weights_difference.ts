@@ -12,10 +12,10 @@ export interface WeightsDifference {
   readonly model: string;
   /** As the checkpoint names it: `weights.3`, `first_moments.3`. */
   readonly tensor: string;
-  /** The first element that is another, from 0, and its values. */
+  /** The first element that is another, from 0, and its values: as text, for JSON has neither -0 nor NaN. */
   readonly element: number;
-  readonly a: number;
-  readonly b: number;
+  readonly a: string;
+  readonly b: string;
   /** How many of its elements are others, and of how many. */
   readonly count: number;
   readonly size: number;
@@ -87,5 +87,7 @@ function tensorDifference(
       found ??= { element: begin / 4 + i, a: one[i], b: two[i] };
     }
   }
-  return found && { ...found, count };
+  return found && { element: found.element, a: said(found.a), b: said(found.b), count };
 }
+
+const said = (value: number) => Object.is(value, -0) ? "-0" : String(value);

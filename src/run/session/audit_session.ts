@@ -1,14 +1,10 @@
 import type { Communicator } from "../../distributed/communicator.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { requireSameBits } from "../../kernels/choice/same_bits.ts";
-import { type Input, sftInputs, tangoInputs } from "../record/inputs.ts";
 import type { Stretch } from "../audit/chosen_steps.ts";
 import { replay, type Replayed } from "../audit/replay.ts";
-import type { TangoConfig } from "../config/config_schema.ts";
-import { loadSftConfig, loadTangoConfig } from "../config/load_config.ts";
-import { placementOf, requireShards } from "../config/placement.ts";
-import type { SftConfig } from "../config/sft_config_schema.ts";
 import type { Course } from "../loop/course.ts";
+import type { StoredRun } from "../record/stored_run.ts";
 import { sftWeights } from "../sft/sft_run.ts";
 import type { RecordLine } from "../store/audit_log.ts";
 import type { RunDevice } from "../store/run_device.ts";
@@ -18,37 +14,10 @@ import type { Method, SessionConfig } from "./run_session.ts";
 import { fineTuning } from "./sft_session.ts";
 import { tango } from "./training_session.ts";
 
-/** A run to be looked into, by its method. */
-export type StoredRun =
-  | { readonly kind: "train"; readonly config: TangoConfig }
-  | { readonly kind: "sft"; readonly config: SftConfig };
-
-/**
- * The run in a folder, all of whose ranks hold both policies: where they lay shows in no bit.
- *
- * @param ranks that it is to be done again on
- * @throws UserError when its configuration is not one, or the ranks do not fit it
- */
-export function storedRun({ configuration }: RunFolder, ranks: number): StoredRun {
-  if (/^policy:/m.test(Deno.readTextFileSync(configuration))) {
-    const config = loadSftConfig(configuration);
-    requireShards(config.reduction.shards, ranks, "the model");
-    return { kind: "sft", config };
-  }
-  const config = loadTangoConfig(configuration, { set: ["placement=null"] });
-  placementOf(config, ranks);
-  return { kind: "train", config };
-}
-
 /** Where it leaves a policy's weights. */
 export function modelFolderOf(run: StoredRun, folder: RunFolder, policy: string): string {
   if (run.kind === "sft") return sftWeights(folder, run.config);
   return folder.weights(policy === "verifier" ? "verifier" : "generator");
-}
-
-/** What it reads from the disk. */
-export function inputsOf(run: StoredRun): Input[] {
-  return run.kind === "sft" ? sftInputs(run.config) : tangoInputs(run.config);
 }
 
 /** How a run is done again, and who is told. */

@@ -20,6 +20,7 @@ export const VIEWS = {
   runs: "Runs",
   samples: "Samples",
   verifier: "Verifier",
+  difference: "Difference",
   timeline: "Timeline",
   memory: "Memory",
   settings: "Settings",

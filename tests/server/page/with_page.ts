@@ -14,7 +14,7 @@ export const PATIENCE_MS = 120_000;
 /** What is there before the page is opened. */
 interface Opened {
   /** Writes runs into their folder. */
-  readonly write?: (root: string) => void;
+  readonly write?: (root: string) => void | Promise<void>;
   /** The page's width in CSS pixels. */
   readonly width?: number;
   /** What of the page is opened, from the address's question mark on. */
@@ -37,7 +37,7 @@ export async function withPage(
   const beside = Deno.makeTempDirSync();
   using _beside = { [Symbol.dispose]: () => Deno.removeSync(beside, { recursive: true }) };
   const [models, data] = [join(beside, "models"), join(beside, "data")];
-  write?.(root);
+  await write?.(root);
   await using served = new ServedModels({ slots: 4, cacheTokens: 2048, microBatchTokens: 256 });
   await using server = serve({
     hostname: "127.0.0.1",

@@ -1,5 +1,6 @@
 import { Curves } from "../charts/curves_view.tsx";
 import { ComparisonTabs } from "../comparison/comparison_tabs.tsx";
+import { Difference } from "../difference/difference.tsx";
 import { useEvents } from "../live/use_events.ts";
 import { useRoute } from "../live/route.ts";
 import { Tabs } from "../parts/tabs.tsx";
@@ -45,6 +46,12 @@ function RunTabs({ run, runs }: { run: RunView; runs: RunView[] }) {
         curves: () => <Curves ids={ids} version={version} />,
         samples: () => <SampleBrowser ids={ids.slice(0, 2)} stepOf={stepOf} />,
         verifier: () => <ConfusionView run={run} version={version} />,
+        difference: () => (
+          <Difference
+            run={run}
+            other={runs.find(({ id }) => id === compared[0]) ?? null}
+          />
+        ),
         timeline: () => <Timeline run={run} version={version} />,
         memory: () => <Memory run={run} />,
         settings: () => <Settings run={run} version={version} />,
