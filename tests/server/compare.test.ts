@@ -65,6 +65,20 @@ Deno.test({
           assert.ok(row.includes(`${percent(mean)} ± ${percent(deviation)} %`), `${name}: ${row}`);
           assert.equal(runs, name === "warm start" ? 6 : 2);
         }
+        const { efficiency: { baseline, jobs, arms: sooner } } = await read(
+          "/api/runs/both/comparison",
+        );
+        assert.deepEqual([baseline, jobs], ["tango", 1]);
+        const section = report.split("## To the final accuracy of tango")[1];
+        assert.deepEqual(
+          sooner.map(({ name }: { name: string }) => name),
+          ["alone", "frozen-verifier"],
+        );
+        for (const { name, pairs, reached } of sooner) {
+          const row = section.split("\n").find((line) => line.startsWith(`| ${name} `)) ?? "";
+          assert.ok(row.includes(`${reached} of ${pairs}`), `${name}: ${row}`);
+          assert.equal(pairs, 2);
+        }
         const { series } = await read(`/api/runs/${first}/metrics?names=generator/reward`);
         assert.ok(series["generator/reward"].some((value: number | null) => value !== null));
         assert.deepEqual((await read(`/api/runs/${first}/config`)).changeable, {});

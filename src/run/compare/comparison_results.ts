@@ -183,6 +183,30 @@ export function efficiencyOf(baseline: string, rows: readonly RunRow[]): Efficie
   });
 }
 
+/** A row of the table of efficiency: shares over the pairs whose run comes as far as the baseline's; null of none. */
+export interface EfficiencyRow {
+  readonly name: string;
+  readonly pairs: number;
+  /** Pairs whose run comes that far. */
+  readonly reached: number;
+  readonly steps: Measured | null;
+  /** Null where no row tells its tokens, too. */
+  readonly tokens: Measured | null;
+  readonly seconds: Measured | null;
+}
+
+/** The table of efficiency. */
+export function efficiencyRows(found: readonly Efficiency[]): EfficiencyRow[] {
+  return found.map(({ arm, pairs, shares }) => ({
+    name: arm,
+    pairs,
+    reached: shares.length,
+    steps: measured(shares.map(({ steps }) => steps)),
+    tokens: measured(shares.map(({ tokens }) => tokens)),
+    seconds: measured(shares.map(({ seconds }) => seconds)),
+  }));
+}
+
 /** A measure by which an arm is set beside the baseline, and how a run of each gives it. */
 const MEASURES: Readonly<Record<string, (readings: Readings) => number | null>> = {
   "accuracy at equal generator steps": ({ atSteps }) => atSteps && atSteps.value,

@@ -7,6 +7,7 @@ import {
   type Budgets,
   comparisonRows,
   type Efficiency,
+  efficiencyRows,
   endsOf,
   type Measured,
   measured,
@@ -154,12 +155,12 @@ export function efficiencySection(found: readonly Efficiency[], baseline: string
 ${
     alignedTable([
       ["arm", "pairs that reach it", "generator steps", "tokens", "seconds"],
-      ...found.map(({ arm, pairs, shares }) => [
-        arm,
-        `${shares.length} of ${pairs}`,
-        share(measured(shares.map(({ steps }) => steps))),
-        share(measured(shares.map(({ tokens }) => tokens))),
-        share(measured(shares.map(({ seconds }) => seconds))),
+      ...efficiencyRows(found).map(({ name, pairs, reached, steps, tokens, seconds }) => [
+        name,
+        `${reached} of ${pairs}`,
+        share(steps),
+        share(tokens),
+        share(seconds),
       ]),
     ])
   }

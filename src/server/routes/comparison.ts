@@ -3,8 +3,13 @@
 import { z } from "@hono/zod-openapi";
 import { basename } from "node:path";
 import { type ComparedRun, planComparison } from "../../run/compare/comparison.ts";
-import { type ArmEnds, comparisonRows } from "../../run/compare/comparison_results.ts";
+import {
+  type ArmEnds,
+  comparisonRows,
+  efficiencyRows,
+} from "../../run/compare/comparison_results.ts";
 import { isComparison, openComparison } from "../../run/compare/comparison_folder.ts";
+import { readEfficiency } from "../../run/compare/stored_efficiency.ts";
 import { isFinished } from "../../run/session/training_session.ts";
 import { RequestProblem } from "../http/problem.ts";
 import { json, route } from "../http/route.ts";
@@ -32,6 +37,21 @@ const comparisonSchema = z.object({
     verifierBalancedAccuracy: measured,
   })).describe(
     "Of where all began and where each arm came to; empty before a run is finished.",
+  ),
+  efficiency: z.object({
+    baseline: z.string().describe("Name of the arm whose end the others are to come to."),
+    jobs: z.int().describe("Runs that went on at once, each slower for the others."),
+    arms: z.array(z.object({
+      name: z.string(),
+      pairs: z.int().describe("Seeds that the arm and the baseline have both finished."),
+      reached: z.int().describe("Pairs whose run comes to where the baseline's ended."),
+      steps: measured,
+      tokens: measured,
+      seconds: measured,
+    })),
+  }).nullable().describe(
+    "Generator steps, tokens and seconds that each arm takes to the final accuracy of the baseline, as shares of what " +
+      "that one took: compare.json's own. Null before a pair is finished.",
   ),
 });
 
@@ -62,8 +82,16 @@ export function comparisonRoutes(runs: AllRuns) {
       return context.json({
         runs: planned.map((run) => ({ id: idOf(run), method: run.arm.name, seed: run.seed })),
         table: results.length === 0 ? [] : comparisonRows(results),
+        efficiency: efficiencyOf(folder.path),
       }, 200);
     });
+}
+
+function efficiencyOf(path: string): ComparisonSoFar["efficiency"] {
+  const stored = readEfficiency(path);
+  if (stored === null || stored.efficiency.length === 0) return null;
+  const { baseline, jobs, efficiency } = stored;
+  return { baseline, jobs, arms: efficiencyRows(efficiency) };
 }
 
 /** As compare.md has them, but from the index. */

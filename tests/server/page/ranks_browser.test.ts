@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { parse } from "yaml";
-import { writeSeeds } from "../../../src/run/compare/comparison_folder.ts";
+import { comparisonFiles, writeSeeds } from "../../../src/run/compare/comparison_folder.ts";
 import { timelineLine } from "../../../src/run/store/timeline_log.ts";
 import { WrittenRun } from "../written_run.ts";
 import { axeViolations, CHROMIUM, WITHOUT_CHROMIUM } from "./chromium.ts";
@@ -33,6 +33,16 @@ function writeComparison(root: string): void {
   const configuration = parse(Deno.readTextFileSync("configs/last-letter.yaml"));
   const comparison = new WrittenRun(root, "both", configuration);
   writeSeeds(comparison.folder.path, [3, 5]);
+  const shares = [[0.4, 0.6, 0.5], [0.6, 0.8, 0.9]]
+    .map(([steps, tokens, seconds]) => ({ steps, tokens, seconds }));
+  const efficiency = [
+    { arm: "alone", pairs: 3, shares },
+    { arm: "frozen-verifier", pairs: 3, shares: [] },
+  ];
+  Deno.writeTextFileSync(
+    comparisonFiles(comparison.folder.path).results,
+    JSON.stringify({ baseline: "tango", jobs: 2, efficiency }),
+  );
   for (const [index, method] of ["tango", "alone"].entries()) {
     const run = new WrittenRun(comparison.folder.path, `${method}-seed-3`);
     const { path } = run.folder;
@@ -91,6 +101,15 @@ Deno.test({
       const row = (words: string) => page.getByRole("row").filter({ hasText: words });
       await row("frozen").filter({ hasText: "to come" }).first().waitFor();
       assert.equal(await page.getByRole("row").filter({ hasText: "to come" }).count(), 4);
+      const sooner = page.getByRole("table").filter({ hasText: "To the final accuracy of tango" });
+      const cells = async (arm: string) =>
+        await sooner.getByRole("row").filter({ hasText: arm }).getByRole("cell").allInnerTexts();
+      assert.deepEqual(await cells("alone"), [
+        ...["2 of 3", "50.0 ± 14.1 %", "70.0 ± 14.1 %", "70.0 ± 28.3 %"],
+      ]);
+      assert.deepEqual(await cells("frozen-verifier"), ["0 of 3", "–", "–", "–"]);
+      await sooner.getByText("Up to 2 runs went on at once").waitFor();
+      assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 360);
       await isFlawless("a comparison's runs");
       await page.getByRole("link", { name: "alone" }).first().click();
       await page.getByRole("heading", { name: "both:alone-seed-3" }).waitFor();

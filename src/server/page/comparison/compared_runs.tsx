@@ -7,7 +7,7 @@ import type { ComparisonSoFar } from "../../routes/comparison.ts";
 import type { Measured } from "../../../run/compare/comparison_results.ts";
 import type { RunView } from "../../runs/run_view.ts";
 
-/** The runs of a comparison, and its table. */
+/** The runs of a comparison, and its tables. */
 export function ComparedRuns(
   { comparison, runs }: { comparison: ComparisonSoFar; runs: readonly RunView[] },
 ) {
@@ -16,6 +16,7 @@ export function ComparedRuns(
       {comparison.table.length === 0
         ? <p class="quiet">No run is finished yet: the first one makes the table.</p>
         : <Results table={comparison.table} />}
+      {comparison.efficiency !== null && <Efficiency found={comparison.efficiency} />}
       <table>
         <caption>In the order in which they are done.</caption>
         <Head titles={["Method", "Seed", "State", "Steps"]} />
@@ -61,6 +62,33 @@ function Results({ table }: { table: ComparisonSoFar["table"] }) {
             <td>{runs}</td>
             <td>{spoken(generatorAccuracy)}</td>
             <td>{spoken(verifierBalancedAccuracy)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Efficiency({ found }: { found: NonNullable<ComparisonSoFar["efficiency"]> }) {
+  const { baseline, jobs, arms } = found;
+  return (
+    <table class="results">
+      <caption>
+        To the final accuracy of{" "}
+        {baseline}: how many pairs of runs of a seed reach it, and the share that they take of the
+        generator steps, tokens and seconds of its whole training. Less than 100 % is sooner. Means
+        over the pairs that reach it, so that an arm of which fewer do looks faster than it is.
+        {jobs > 1 && ` Up to ${jobs} runs went on at once, each slower for the others.`}
+      </caption>
+      <Head titles={["", "Pairs", "Steps", "Tokens", "Seconds"]} />
+      <tbody>
+        {arms.map(({ name, pairs, reached, steps, tokens, seconds }) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td>{reached} of {pairs}</td>
+            <td>{spoken(steps)}</td>
+            <td>{spoken(tokens)}</td>
+            <td>{spoken(seconds)}</td>
           </tr>
         ))}
       </tbody>
