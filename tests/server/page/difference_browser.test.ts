@@ -1,22 +1,21 @@
 /** Where two runs part in a real browser, of runs whose records are written by hand. */
 
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { RunEndpoint } from "../../../src/run/control/endpoint/run_endpoint.ts";
 import { RunControl } from "../../../src/run/control/run_control.ts";
 import { RunEvents } from "../../../src/run/events/run_events.ts";
-import { RunFolder } from "../../../src/run/store/run_folder.ts";
 import { writeRun, writeTwoRuns } from "../recorded_runs.ts";
 import { WrittenRun } from "../written_run.ts";
 import { axeViolations, CHROMIUM, WITHOUT_CHROMIUM } from "./chromium.ts";
 import { withPage } from "./with_page.ts";
 
-async function writeRuns(root: string): Promise<void> {
+/** @returns a run that is like `warm` */
+async function writeRuns(root: string): Promise<WrittenRun> {
   await writeTwoRuns(root);
-  await writeRun(root, "warm", "again");
   const early = new WrittenRun(root, "early");
   early.event({ type: "started", step: 0, total: 2, ranks: 1 });
   early.event({ type: "step", step: 1, phase: "generator" });
+  return await writeRun(root, "warm", "again");
 }
 
 Deno.test({
@@ -24,8 +23,10 @@ Deno.test({
   ignore: CHROMIUM === null,
   sanitizeOps: false,
   sanitizeResources: false,
-  fn: () =>
-    withPage({ write: writeRuns, width: 360 }, async (page, root) => {
+  fn: async () => {
+    const { promise: written, resolve } = Promise.withResolvers<WrittenRun>();
+    const write = async (root: string) => resolve(await writeRuns(root));
+    await withPage({ write, width: 360 }, async (page) => {
       const isFlawless = async (what: string) =>
         assert.deepEqual(await axeViolations(page), [], what);
       const panel = page.getByRole("tabpanel");
@@ -63,7 +64,8 @@ Deno.test({
 
       // The test itself runs it.
       using endpoint = new RunEndpoint(new RunControl(), new RunEvents());
-      endpoint.open(RunFolder.at(join(root, "again")), {
+      const again = await written;
+      endpoint.open(again.folder, {
         budgetBytes: 9000,
         reservedBytes: 700,
         peakBytes: 650,
@@ -74,5 +76,12 @@ Deno.test({
       await panel.getByText("Nothing differs: settings").waitFor();
       await panel.getByText("Still going on: again.").waitFor();
       await isFlawless("two runs that are the same");
-    }),
+      const look = panel.getByRole("button", { name: "Look again" });
+      assert.equal(await look.count(), 0);
+      again.event({ type: "step", step: 4, phase: "generator" });
+      await look.click();
+      await look.waitFor({ state: "detached" });
+      await panel.getByText("Up to step 3, the last that both have done").waitFor();
+    });
+  },
 });
