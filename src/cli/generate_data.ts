@@ -156,7 +156,7 @@ async function onGpu(
       plan: (changed) =>
         planSamplingMemory(gpu, storage, async (loaded) => {
           using teacher = new LocalTeacher(loaded, model, changed, template);
-          await teacher.solve(longest.slice(0, changed.batch_size), 0);
+          await teacher.solve(longest.slice(0, changed.batch_size), 0, () => {});
         }),
       shrinks: [fewerSlots, fewerTokens],
     });

@@ -127,6 +127,8 @@ Deno.test("generate --config: a teacher behind an endpoint, which fails now and 
   }[] = [];
   let failures = 1;
   let status = 200;
+  /** Question that is refused. */
+  let refused = "";
   await using server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
     async (request) => {
@@ -139,6 +141,7 @@ Deno.test("generate --config: a teacher behind an endpoint, which fails now and 
       if (failures-- > 0) return new Response("busy", { status: 503 });
       if (status !== 200) return new Response("no such model", { status });
       const question = body.messages.at(-1).content as string;
+      if (question === refused) return new Response("too long", { status: 400 });
       const solution = (text: string) =>
         `<think><step>${text}</step></think><answer>\\boxed{${text}}</answer>`;
       return Response.json({
@@ -199,6 +202,17 @@ Deno.test("generate --config: a teacher behind an endpoint, which fails now and 
       });
       assert.equal(new Set(asked.map(({ body }) => body.seed)).size, 12);
       assert.ok(!Deno.readTextFileSync(path("taught.answers.jsonl")).includes("secret"));
+    });
+
+    await test.step("what was answered before one that is refused is kept, and not asked again", async () => {
+      const begun = ["--set", `output=${path("begun.jsonl")}`, "--set", "server.jobs=1"];
+      refused = train[7].question;
+      assert.match(await run(2, ...args, ...begun), /refused the request: 400: too long/);
+      refused = "";
+      const before = asked.length;
+      await run(0, ...args, ...begun);
+      assert.equal(asked.length - before, 5);
+      assert.deepEqual(rowsOf(path("begun.jsonl")), rowsOf(path("taught.jsonl")));
     });
 
     await test.step("what it refuses is said", async () => {

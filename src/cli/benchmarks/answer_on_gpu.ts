@@ -3,7 +3,7 @@ import { UserError } from "../../base/user_error.ts";
 import type { Policy } from "../../rl/policy.ts";
 import type { Prompt } from "../../rl/prompt_template.ts";
 import { promptRoom } from "../../rl/verifier_prompt.ts";
-import { answerRest } from "../../run/benchmarks/answer_rest.ts";
+import { answerRest } from "../../run/answers/answer_rest.ts";
 import type { Asking } from "../../run/benchmarks/asking.ts";
 import { PolicySolver, promptTokens } from "../../run/benchmarks/policy_solver.ts";
 import type { Role } from "../../run/benchmarks/roles.ts";

@@ -4,7 +4,7 @@ import type { Prompt } from "../../rl/prompt_template.ts";
 import { respond } from "../../rl/respond.ts";
 import { promptRoom } from "../../rl/verifier_prompt.ts";
 import type { WrittenAnswer } from "../answers/answers_log.ts";
-import type { Solver } from "./answer_rest.ts";
+import type { Solver } from "../answers/answer_rest.ts";
 import type { Role } from "./roles.ts";
 
 /**

@@ -35,8 +35,13 @@ export class LocalTeacher implements Teacher, Disposable {
    * which others it is asked.
    *
    * @param first place of the first question among all, from 0
+   * @param heard told what was written, of all of them at the end
    */
-  async solve(questions: readonly string[], first: number): Promise<WrittenAnswer[][]> {
+  async solve(
+    questions: readonly string[],
+    first: number,
+    heard: (place: number, answers: readonly WrittenAnswer[]) => void,
+  ): Promise<void> {
     const { tokenizer, stopTokens } = this.loaded;
     const { answers, temperature, top_p: topP, seed, max_response_length, chat, system_prompt } =
       this.config;
@@ -51,8 +56,13 @@ export class LocalTeacher implements Teacher, Disposable {
       stopTokens: withTurnEnd(stopTokens, turnEnd),
       maximumResponse: max_response_length,
     });
-    return responses.map((some) =>
-      some.map(({ tokens, finished }) => ({ text: tokenizer.decode(tokens), isFinished: finished }))
+    responses.forEach((some, q) =>
+      heard(
+        first + q,
+        some.map(({ tokens, finished }) => ({
+          ...{ text: tokenizer.decode(tokens), isFinished: finished },
+        })),
+      )
     );
   }
 

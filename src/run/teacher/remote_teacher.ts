@@ -33,19 +33,31 @@ export class RemoteTeacher implements Teacher {
   ) {}
 
   /**
+   * Asks about several questions at once. Where one fails for good, those that were asked already are waited for, and no
+   * other is.
+   *
    * @throws UserError when the endpoint refuses the request
    * @throws Failure when it cannot be reached, or fails time and again
    */
-  async solve(questions: readonly string[], first: number): Promise<WrittenAnswer[][]> {
-    const solutions = new Array<WrittenAnswer[]>(questions.length);
+  async solve(
+    questions: readonly string[],
+    first: number,
+    heard: (place: number, answers: readonly WrittenAnswer[]) => void,
+  ): Promise<void> {
     let next = 0;
     const work = async () => {
-      for (let q = next++; q < questions.length; q = next++) {
-        solutions[q] = await this.#ask(questions[q], first + q);
+      try {
+        for (let q = next++; q < questions.length; q = next++) {
+          heard(first + q, await this.#ask(questions[q], first + q));
+        }
+      } catch (error) {
+        next = questions.length;
+        throw error;
       }
     };
-    await Promise.all(Array.from({ length: this.server.jobs }, work));
-    return solutions;
+    const works = await Promise.allSettled(Array.from({ length: this.server.jobs }, work));
+    const failed = works.find(({ status }) => status === "rejected");
+    if (failed?.status === "rejected") throw failed.reason;
   }
 
   async #ask(question: string, place: number): Promise<WrittenAnswer[]> {

@@ -2,18 +2,12 @@ import { writeFileAtomically } from "../../base/atomic_file.ts";
 import type { DataRecord } from "../../data/files/record.ts";
 import type { ProblemSource } from "../../rl/responses.ts";
 import type { TeacherConfig } from "../config/teacher_schema.ts";
-import type { AnswersLog, WrittenAnswer } from "../answers/answers_log.ts";
+import { answerRest, type Solver } from "../answers/answer_rest.ts";
+import type { AnswersLog } from "../answers/answers_log.ts";
 import { type Kept, keptRows } from "./kept_rows.ts";
 
-/** Whoever solves problems. */
-export interface Teacher {
-  /**
-   * Solves some problems, as often as the configuration says.
-   *
-   * @param first place of the first question among all, from 0
-   */
-  solve(questions: readonly string[], first: number): Promise<WrittenAnswer[][]>;
-}
+/** Whoever solves problems, which are questions to it. */
+export type Teacher = Solver<string>;
 
 /** How far it is. */
 export interface Taught extends Kept {
@@ -49,10 +43,10 @@ export async function teach(
     }
   };
   await take(0);
+  const questions = records.map(({ question }) => question);
   for (let begin = log.answers.length; begin < records.length; begin = log.answers.length) {
     if (teacher === null) throw new Error("problems are left, and there is no teacher");
-    const batch = records.slice(begin, begin + config.batch_size);
-    log.append(await teacher.solve(batch.map(({ question }) => question), begin));
+    await answerRest(questions.slice(0, begin + config.batch_size), log, teacher);
     await take(begin);
     tell({ problems: log.answers.length, rows, counts });
   }

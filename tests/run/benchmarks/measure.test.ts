@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { AnswerJudge } from "../../../src/grading/answer_judge.ts";
 import { renderCritique, renderSolution } from "../../../src/data/solution_text.ts";
-import { answerRest, type Solver } from "../../../src/run/benchmarks/answer_rest.ts";
+import { answerRest, type Solver } from "../../../src/run/answers/answer_rest.ts";
 import {
   gatherCritiques,
   gatherSolutions,

@@ -1,4 +1,4 @@
-import type { AnswersLog, WrittenAnswer } from "../answers/answers_log.ts";
+import type { AnswersLog, WrittenAnswer } from "./answers_log.ts";
 
 /** Whoever answers problems. */
 export interface Solver<Problem> {
