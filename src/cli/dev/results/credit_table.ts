@@ -2,7 +2,7 @@ import { alignedTable } from "../../../base/table.ts";
 import { measured, readRow } from "../../../run/compare/comparison_results.ts";
 import { readRows, type RunRow } from "../../../run/compare/run_row.ts";
 import { resultFile } from "./result_rows.ts";
-import { percent, sourceLine, spread } from "./result_words.ts";
+import { percent, sourceBlock, spread } from "./result_words.ts";
 
 /** What each arm of configs/arms/credit.yaml is called. */
 const ARMS: Readonly<Record<string, string>> = {
@@ -42,5 +42,5 @@ export function creditTable(): string {
       ];
     }),
   ]);
-  return `${table}\n\n${sourceLine(COMMAND, rows)}`;
+  return `${table}\n\n${sourceBlock(COMMAND, rows)}`;
 }

@@ -1,7 +1,7 @@
 import { alignedTable } from "../../../base/table.ts";
 import { METRIC } from "../../../run/store/metric_names.ts";
 import { type MeasuredRow, numberOf, readMeasuredRows, readSources } from "./result_rows.ts";
-import { percent, sourceLine } from "./result_words.ts";
+import { percent, sourceBlock } from "./result_words.ts";
 
 const digits = (value: number) => value.toFixed(3);
 
@@ -33,5 +33,5 @@ export function defaultRunTable(): string {
       ...columns.map(([, row]) => metric in row ? format(numberOf(row, metric)) : "–"),
     ]),
   ]);
-  return `${table}\n\n${sourceLine("./tango train --seed N", readSources("chains/runs.jsonl"))}`;
+  return `${table}\n\n${sourceBlock("./tango train --seed N", readSources("chains/runs.jsonl"))}`;
 }

@@ -16,26 +16,30 @@ export function spread(values: Measured | null): string {
 }
 
 /** A revision or the end of a chain, as short as git has them. */
-const short = (digest: string) => `\`${digest.slice(0, 12)}\``;
+const short = (digest: string) => digest.slice(0, 12);
 
 /** Different values, each once. */
-const each = (values: readonly string[]) => [...new Set(values)].join(", ");
+const each = (values: readonly string[]) => [...new Set(values)].join("; ");
 
-/** Where runs come from: command, commit, device, the ends of their chains in the order of the seeds. */
-export function sourceLine(
+/**
+ * Where runs come from, as a block of text: command, commits, devices, and the ends of their chains in the order of the
+ * seeds.
+ */
+export function sourceBlock(
   command: string,
   sources: readonly Omit<RunSource, "command">[],
 ): string {
   const known = sources.flatMap(({ chain }) => chain ?? []);
   const programs = sources.flatMap(({ program }) => program ?? []);
-  const chains = known.length === sources.length
-    ? `their chains of records end with ${known.map(short).join(", ")}`
-    : known.length === 0
-    ? "made before runs kept chains of records"
-    : `${known.length} of ${sources.length} runs keep the end of their chain of records beside their row, the others ` +
-      "were made before there was one";
-  const commits = programs.length === 0 ? "" : `; commit ${each(programs.map(short))}`;
-  return `Made by \`${command}\`${commits}; ${
-    each(sources.map(({ device }) => device))
-  }; ${chains}.`;
+  const earlier = sources.length - known.length;
+  const lines = [
+    command,
+    ...(programs.length === 0 ? [] : [`commit: ${each(programs.map(short))}`]),
+    `device: ${each(sources.map(({ device }) => device))}`,
+    ...(known.length === 0 ? [] : [`chains of records end with: ${known.map(short).join(", ")}`]),
+    ...(earlier === 0
+      ? []
+      : [`${earlier} of ${sources.length} runs were made before there were chains of records`]),
+  ];
+  return ["```text", ...lines, "```"].join("\n");
 }

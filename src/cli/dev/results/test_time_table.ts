@@ -1,7 +1,7 @@
 import { mean } from "../../../base/statistics.ts";
 import { alignedTable } from "../../../base/table.ts";
 import { type MeasuredRow, numberOf, readMeasuredRows, readSources } from "./result_rows.ts";
-import { percent, sourceLine } from "./result_words.ts";
+import { percent, sourceBlock } from "./result_words.ts";
 
 const FILE = "chains/test_time.jsonl";
 
@@ -97,5 +97,5 @@ export function testTimeTable(): string {
     }),
   ]);
   const command = "./tango eval --run runs/default-N --verifier --k 8 --problems 512 --json";
-  return `${table}\n\n${sourceLine(command, readSources("chains/runs.jsonl"))}`;
+  return `${table}\n\n${sourceBlock(command, readSources("chains/runs.jsonl"))}`;
 }
