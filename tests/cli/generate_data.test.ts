@@ -50,6 +50,10 @@ Deno.test({
         assert.ok(right > 5 && right < answers && formatted > right, printed);
         assert.ok(rows.length > 3 && rows.length <= right, `${rows.length} rows`);
         assert.ok(rows.every(({ question }) => train.includes(question)));
+        for (const { solution, solution_steps = [] } of rows) {
+          const steps = [...solution.matchAll(/<step>([^]*?)<\/step>/g)].map(([, text]) => text);
+          assert.deepEqual(solution_steps, steps);
+        }
         const isRight = ({ answer, solution }: KeptRow) => solution.includes(`\\boxed{${answer}}`);
         assert.ok(rows.every(isRight));
         const texts = rows.map(({ question, solution }) => `${question}\n${solution}`);

@@ -8,6 +8,7 @@ const USUAL = {
   question: ["question", "problem", "prompt", "instruction", "query"],
   answer: ["answer", "final_answer", "expected_answer", "ground_truth", "target"],
   solution: ["solution", "response", "completion", "output", "rationale"],
+  solutionSteps: ["solution_steps"],
   source: ["source", "data_source", "subject"],
   conversation: ["messages", "conversations"],
 } as const;
@@ -49,6 +50,7 @@ export function guessColumns(row: Row, place: Place): ColumnMapping {
     question: input === undefined ? question : [question, input],
     answer,
     solution: only("solution") ?? (isChat ? question : undefined),
+    solutionSteps: only("solutionSteps"),
     source: candidates("source").at(0),
   };
 }

@@ -12,6 +12,8 @@ export interface KeptRow {
   readonly answer?: string;
   /** What the teacher wrote. */
   readonly solution: string;
+  /** Its steps, where it is in the generator's format: what `data.response: steps` imitates. */
+  readonly solution_steps?: readonly string[];
   readonly source: string;
 }
 
@@ -38,7 +40,8 @@ export async function keptRows(
     // Those that want steps have all they want; 1 is the whole score.
     const isFormatted = isFinished && generatorFormatScore(parsed, { minimumSteps }) === 1;
     const isRight = isFinished && await source.isCorrect(record, parsed.answer);
-    return { text, isFinished, isFormatted, isRight };
+    const steps = parsed.steps.map(({ text }) => text);
+    return { text, steps, isFinished, isFormatted, isRight };
   }));
   const kept = judged.filter(({ isFinished, isFormatted, isRight }) =>
     keep === "all" ? isFinished : isFormatted && (keep === "formatted" || isRight)
@@ -46,10 +49,13 @@ export async function keptRows(
   const { question, answer, source: name } = record;
   const count = (is: (one: typeof judged[number]) => boolean) => judged.filter(is).length;
   return {
-    rows: [...new Set(kept.map(({ text }) => text))].map((solution) => ({
+    rows: [...new Map(kept.map((one) => [one.text, one])).values()].map((
+      { text: solution, steps, isFormatted },
+    ) => ({
       question,
       ...(answer !== null && { answer }),
       solution,
+      ...(isFormatted && { solution_steps: steps }),
       source: name,
     })),
     counts: {

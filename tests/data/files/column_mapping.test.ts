@@ -146,6 +146,9 @@ Deno.test("usual column names are found, whatever their case", () => {
     const found = Object.entries(guessColumns(row, PLACE)).filter(([, path]) => path !== undefined);
     return Object.fromEntries(found);
   };
+  assert.deepEqual(guess({ question: "q", solution: "s", solution_steps: ["s"] }), {
+    ...{ question: "question", solution: "solution", solutionSteps: "solution_steps" },
+  });
   assert.deepEqual(guess({ ID: 1, Problem: "p", Answer: 1, Solution: "s" }), {
     question: "Problem",
     answer: "Answer",
