@@ -32,7 +32,8 @@ export interface RewardModelStepOptions<Problem> {
   readonly classCounts: ClassCounts | null;
   /** Solutions to learn from before fresh ones of the problems. */
   readonly earlier: readonly Solution<Problem>[];
-  readonly miniBatches: number;
+  /** How an update is cut; see `updateRewardModel`. */
+  readonly cut: { readonly miniBatches: number; readonly epochs: number };
   readonly adamw: AdamwNumbers;
   /** Sampling of fresh solutions. */
   readonly generatorSampling: Sampling;
@@ -74,7 +75,7 @@ export async function rewardModelStep<Problem>(
   problems: readonly Problem[],
   options: RewardModelStepOptions<Problem>,
 ): Promise<RewardModelStepResult<Problem>> {
-  const { candidates, minimumSteps, classReweighting, earlier, miniBatches, during } = options;
+  const { candidates, minimumSteps, classReweighting, earlier, cut, during } = options;
   const fresh = problems.length === 0
     ? []
     : await during("rollout", () =>
@@ -105,8 +106,7 @@ export async function rewardModelStep<Problem>(
       () =>
         onHolders(
           rewardModel.policy.engine,
-          (here) =>
-            updateRewardModel(rewardModel, here, learned, miniBatches, options.adamw, during),
+          (here) => updateRewardModel(rewardModel, here, learned, cut, options.adamw, during),
           options.meanwhile,
         ),
     )

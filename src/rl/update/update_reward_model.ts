@@ -51,7 +51,7 @@ export async function logProbsOf(
 
 /** What an update of a reward model says of itself. */
 export interface RewardModelUpdate {
-  /** Weighted mean over the solutions of −log P(what is true), nats, each before the update that it was learned in. */
+  /** Weighted mean over the solutions of −log P(what is true), nats, each before the updates that it was learned in. */
   readonly loss: number;
   /** Mean over the optimizer steps. */
   readonly gradientNorm: number;
@@ -69,23 +69,26 @@ export interface RewardModelUpdate {
  * in log-probs: so what is propagated is a cross-entropy whose weights are (r − P) · factor. P is of the weights that
  * the step changes.
  *
- * @param miniBatches optimizer steps, whole solutions each; fewer where there are fewer solutions
+ * @param cut optimizer steps that a pass over the solutions is cut into, whole solutions each and fewer where there are
+ *   fewer, and how many passes there are
  * @param during runs each gradient and each step of the optimizer
  */
 export async function updateRewardModel(
   rewardModel: ScoringOptions,
   engine: ScoringEngine,
   solutions: readonly LabelledTexts[],
-  miniBatches: number,
+  { miniBatches, epochs }: { readonly miniBatches: number; readonly epochs: number },
   adamw: AdamwNumbers,
   during: DuringPhase = unwatched,
 ): Promise<RewardModelUpdate> {
   const { trainer } = engine;
   if (!trainer) throw new Error("a frozen reward model does not learn");
   const steps = Math.min(miniBatches, solutions.length);
+  const all = epochs * steps;
   let loss = 0, weightOfAll = 0, normSum = 0, nonFinite = 0, tokens = 0;
   const applied: boolean[] = [];
-  for (let step = 0; step < steps; step++) {
+  for (let taken = 0; taken < all; taken++) {
+    const step = taken % steps;
     const batch = solutions.slice(
       Math.ceil(step * solutions.length / steps),
       Math.ceil((step + 1) * solutions.length / steps),
@@ -108,6 +111,6 @@ export async function updateRewardModel(
     nonFinite += result.nonFinite;
     applied.push(result.nonFinite === 0);
   }
-  const gradientNorm = normSum / Math.max(1, steps);
+  const gradientNorm = normSum / Math.max(1, all);
   return { loss: loss / weightOfAll, gradientNorm, nonFinite, applied, tokens };
 }

@@ -62,7 +62,13 @@ export function rewardModelPhases(
         what: "training the verifier",
         run: ofBoth((promptTokens) => {
           const solutions = solutionsOf(promptTokens, config.loss.mini_batches);
-          return updateRewardModel(compute, here, solutions, 1, anyNumbers);
+          return updateRewardModel(
+            compute,
+            here,
+            solutions,
+            { miniBatches: 1, epochs: 1 },
+            anyNumbers,
+          );
         }),
         among: shardSumUses(trainer),
       }]

@@ -51,7 +51,7 @@ export async function trainRewardModel(
       classReweighting,
       classCounts: judging.classCounts,
       earlier,
-      miniBatches: loss.miniBatches,
+      cut: loss,
       adamw,
       generatorSampling: rolloutSampling(config, streams.generatorRollout, step.globalStep),
       during,

@@ -25,7 +25,8 @@ onEveryGpu(
           weight: 0.5 + s % 2,
         }));
         const compute = { passes, hasReference };
-        const update = () => updateRewardModel(compute, engine, solutions, 1, adamw(0));
+        const update = () =>
+          updateRewardModel(compute, engine, solutions, { miniBatches: 1, epochs: 1 }, adamw(0));
         const { loss } = await update();
         const gradients = await readGradients(model);
 
@@ -91,10 +92,11 @@ onEveryGpu(
         const compute = { passes: { microBatchTokens, sharePrompts: true }, hasReference: true };
         const losses = await withTrainer(model, { microBatchTokens }, async (trainer) => {
           const told: number[] = [];
-          for (let step = 0; step < 12; step++) {
+          const cut = { miniBatches: 2, epochs: 2 };
+          for (let step = 0; step < 6; step++) {
             const engine = { model, reference, trainer };
-            const update = await updateRewardModel(compute, engine, solutions, 2, adamw(0.01));
-            assert.equal(update.applied.length, 2);
+            const update = await updateRewardModel(compute, engine, solutions, cut, adamw(0.01));
+            assert.equal(update.applied.length, 4);
             told.push(update.loss);
           }
           return told;
