@@ -5,7 +5,7 @@ import type { Preview } from "../../data/files/preview_rows.ts";
 import { Failure } from "../../base/failure.ts";
 import { UserError } from "../../base/user_error.ts";
 import { RequestProblem } from "../http/problem.ts";
-import { childEnvironment } from "../launches/child_environment.ts";
+import { runApart } from "../launches/own_process.ts";
 import { Turns } from "../launches/turns.ts";
 
 /** What is asked of a file or folder. */
@@ -44,21 +44,12 @@ export function readData<Request extends ReadRequest>(
 // deno-lint-ignore no-explicit-any -- what the other process says is what its request asks for
 async function read(request: ReadRequest, signal: AbortSignal): Promise<any> {
   const program = new URL("./read_process.ts", import.meta.url).href;
-  const timeout = AbortSignal.timeout(1000 * MOST_SECONDS);
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: [
-      ...["run", "-A", "--no-check", `--v8-flags=--max-old-space-size=${MOST_MEGABYTES}`],
-      ...[program, JSON.stringify(request)],
-    ],
-    env: childEnvironment(),
-    clearEnv: true,
-    stdin: "null",
-    signal: AbortSignal.any([timeout, signal]),
-  }).output();
-  if (code === 0) return JSON.parse(new TextDecoder().decode(stdout));
-  const said = new TextDecoder().decode(stderr).trim();
+  const { code, printed, said, isTooMuch } = await runApart(program, [JSON.stringify(request)], {
+    ...{ seconds: MOST_SECONDS, megabytes: MOST_MEGABYTES, signal },
+  });
+  if (code === 0) return JSON.parse(printed);
   if (code === 2) throw new UserError(said);
-  if (timeout.aborted || /out of memory/i.test(said)) {
+  if (isTooMuch) {
     throw new UserError(
       `${request.path}: it takes more than ${MOST_SECONDS} s or ${MOST_MEGABYTES} MB to be read. Cut it into ` +
         "several files of JSON Lines or Parquet.",

@@ -1,6 +1,6 @@
 import { UserError } from "../../base/user_error.ts";
 import { RequestProblem } from "../http/problem.ts";
-import { childEnvironment } from "../launches/child_environment.ts";
+import { runApart } from "../launches/own_process.ts";
 import { Turns } from "../launches/turns.ts";
 import type { RunDifferenceView } from "./difference_schema.ts";
 
@@ -47,21 +47,12 @@ async function find(
   signal: AbortSignal,
 ): Promise<RunDifferenceView> {
   const program = new URL("./difference_process.ts", import.meta.url).href;
-  const timeout = AbortSignal.timeout(1000 * MOST_SECONDS);
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: [
-      ...["run", "-A", "--no-check", `--v8-flags=--max-old-space-size=${MOST_MEGABYTES}`],
-      ...[program, ...folders],
-    ],
-    env: childEnvironment(),
-    clearEnv: true,
-    stdin: "null",
-    signal: AbortSignal.any([timeout, signal]),
-  }).output();
-  if (code === 0) return JSON.parse(new TextDecoder().decode(stdout));
-  const said = new TextDecoder().decode(stderr).trim();
+  const { code, printed, said, isTooMuch } = await runApart(program, folders, {
+    ...{ seconds: MOST_SECONDS, megabytes: MOST_MEGABYTES, signal },
+  });
+  if (code === 0) return JSON.parse(printed);
   if (code === 2) throw new UserError(said);
-  if (timeout.aborted || /out of memory/i.test(said)) {
+  if (isTooMuch) {
     throw new UserError(
       `To set these runs beside each other takes more than ${MOST_SECONDS} s or ${MOST_MEGABYTES} MB, as much as the ` +
         `server takes for it. Run ./tango diff ${folders.join(" ")} in a terminal.`,
