@@ -6,7 +6,10 @@ import type { TangoConfigFields } from "./check_together.ts";
  * @param impossible told of each setting that is not, with what is expected instead
  */
 export function checkRewardModel(
-  { verifier, advantage }: Pick<TangoConfigFields, "verifier" | "advantage">,
+  { generator, verifier, advantage }: Pick<
+    TangoConfigFields,
+    "generator" | "verifier" | "advantage"
+  >,
   impossible: (path: PropertyKey[], input: unknown, message: string) => unknown,
 ): void {
   const kind = verifier?.kind ?? "generative";
@@ -33,6 +36,18 @@ export function checkRewardModel(
   }
   if (kind === "implicit" && process !== "token-to-go") {
     impossible(["advantage", "process"], process, "token-to-go, because verifier.kind is implicit");
+  }
+  if (kind === "implicit" && verifier) {
+    const reads = "because verifier.kind implicit reads the generator's own prompts";
+    if (verifier.maximum_prompt_tokens !== null) {
+      const message = `null, ${reads}`;
+      impossible(["verifier", "maximum_prompt_tokens"], verifier.maximum_prompt_tokens, message);
+    }
+    for (const key of ["chat", "system_prompt"] as const) {
+      if (verifier[key] === generator[key]) continue;
+      const message = `${JSON.stringify(generator[key])} as generator.${key} is, ${reads}`;
+      impossible(["verifier", key], verifier[key], message);
+    }
   }
   const byVerifier = judgments === "verifier" || judgments === "permuted";
   if (kind === "implicit" && judgments !== "verifier") {

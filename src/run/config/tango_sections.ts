@@ -46,7 +46,7 @@ export const verifierSchema = section({
     "Starting weights, also the frozen reference.",
   ),
   kind: oneOf(["generative", "outcome", "implicit"]).default("generative").describe(
-    "What it is: `generative` writes critiques, as published; the others are reward models, which write nothing and learn from outcomes by cross-entropy: `outcome` (ORM) by the probability that it would answer CORRECT at once, `implicit` (PRIME) by how much likelier than its reference it finds each token of the solution.",
+    "What it is: `generative` writes critiques, as published; the others are reward models, which write nothing and learn from outcomes by cross-entropy: `outcome` (ORM) by the probability that it would answer CORRECT at once, `implicit` (PRIME) by how much likelier than its reference it finds each token of the solution. `rewards.verifier_*` pay critiques alone.",
   ),
   beta: realNumber({ above: 0 }).default(0.05).describe(
     "With kind implicit: β in a token's reward β·(log π − log π_ref).",

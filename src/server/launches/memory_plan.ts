@@ -2,7 +2,7 @@ import { UserError } from "../../base/user_error.ts";
 import { Failure } from "../../base/failure.ts";
 import type { MemoryPlan } from "../../run/memory/memory_plan.ts";
 import type { RunKind } from "../../run/store/run_folder.ts";
-import { childEnvironment } from "./child_environment.ts";
+import { runApart } from "./own_process.ts";
 import { Turns } from "./turns.ts";
 
 /** A run whose memory is asked for. */
@@ -34,6 +34,8 @@ export interface PlanAsker {
 }
 
 const MOST_SECONDS = 300;
+/** Of JavaScript's; a plan reads tokenizers and headers, and no weights. */
+const MOST_MEGABYTES = 4096;
 const turns = new Turns();
 
 /**
@@ -47,15 +49,8 @@ export function planMemory(request: PlanRequest, asker: PlanAsker): Promise<Plan
 
 async function plan(request: PlanRequest, signal?: AbortSignal): Promise<PlannedMemory> {
   const program = new URL("./plan_process.ts", import.meta.url).href;
-  const timeout = AbortSignal.timeout(1000 * MOST_SECONDS);
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", program, JSON.stringify(request)],
-    env: childEnvironment(),
-    clearEnv: true,
-    stdin: "null",
-    signal: signal ? AbortSignal.any([timeout, signal]) : timeout,
-  }).output();
-  const [printed, said] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes).trim());
+  const limits = { seconds: MOST_SECONDS, megabytes: MOST_MEGABYTES, signal };
+  const { code, printed, said } = await runApart(program, [JSON.stringify(request)], limits);
   if (code === 0) return JSON.parse(printed.split("\n").at(-1) ?? "");
   if (code === 2) throw new UserError(said);
   throw new Failure(`The memory could not be planned: ${said.split("\n")[0]}`);

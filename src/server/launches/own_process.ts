@@ -5,7 +5,7 @@ export interface ProcessLimits {
   readonly seconds: number;
   readonly megabytes: number;
   /** Ends it: nobody waits any more. */
-  readonly signal: AbortSignal;
+  readonly signal?: AbortSignal;
 }
 
 /** How a process ended. */
@@ -19,7 +19,7 @@ export interface EndedProcess {
 }
 
 /**
- * Runs a program of this server's in a process of its own, so that reading much holds up nobody else.
+ * Runs a program of this server's in a process of its own, so that what takes long holds up nobody else.
  *
  * @param program its address
  */
@@ -37,7 +37,7 @@ export async function runApart(
     env: childEnvironment(),
     clearEnv: true,
     stdin: "null",
-    signal: AbortSignal.any([timeout, signal]),
+    signal: signal ? AbortSignal.any([timeout, signal]) : timeout,
   }).output();
   const [printed, said] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes).trim());
   return { code, printed, said, isTooMuch: timeout.aborted || /out of memory/i.test(said) };

@@ -142,6 +142,22 @@ const refused: [string, string, ConfigOverrides, string][] = [
     'FILE:6: advantage.process is "own-step"; expected token-to-go, because verifier.kind is implicit.',
   ],
   [
+    "prompts of its own for an implicit reward model",
+    MINIMAL.replace("verifier:", "verifier:\n  kind: implicit\n  chat: true") +
+    "advantage: {process: token-to-go}\n",
+    {},
+    "FILE:5: verifier.chat is true; expected false as generator.chat is, because verifier.kind implicit " +
+    "reads the generator's own prompts.",
+  ],
+  [
+    "a longest prompt for an implicit reward model",
+    MINIMAL.replace("verifier:", "verifier:\n  kind: implicit\n  maximum_prompt_tokens: 64") +
+    "advantage: {process: token-to-go}\n",
+    {},
+    "FILE:5: verifier.maximum_prompt_tokens is 64; expected null, because verifier.kind implicit " +
+    "reads the generator's own prompts.",
+  ],
+  [
     "judgments of steps by an outcome reward model",
     MINIMAL.replace("verifier:", "verifier:\n  kind: outcome"),
     {},
