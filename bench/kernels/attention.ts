@@ -22,7 +22,7 @@ export const makeAttention: MakeBenchmark = (bench, { size, lengths }, variant) 
     bench.random([tokens, kvHeads, headDim]),
   ];
   const output = bench.zeros([tokens, heads, headDim]);
-  const logSumExp = bench.zeros([tokens, heads]);
+  const statistics = bench.zeros([2, tokens, heads]);
   const scale = 1 / Math.sqrt(headDim);
   const shape = { heads, kvHeads, headDim, scale };
   const pairs = lengths.reduce((sum, length) => sum + length * (length + 1) / 2, 0);
@@ -54,7 +54,7 @@ export const makeAttention: MakeBenchmark = (bench, { size, lengths }, variant) 
       (sum, weight, i) => sum + weight * v.data[keyAt(firstOf[t] + i, head) + d],
       0,
     );
-  const forward = () => attentionForward(gpu, inputs, { output, logSumExp }, shape);
+  const forward = () => attentionForward(gpu, inputs, { output, statistics }, shape);
   if (variant === "forward") {
     return {
       work: 4 * heads * headDim * pairs,
@@ -72,11 +72,12 @@ export const makeAttention: MakeBenchmark = (bench, { size, lengths }, variant) 
 
   forward();
   const dy = bench.random([tokens, heads, headDim]);
-  const [dQueries, dKeys, dValues] = [q, k, v].map(({ tensor }) => bench.zeros(tensor.shape));
+  const units = heads + 2 * kvHeads;
+  const dQkv = bench.zeros([tokens, units * headDim]);
   const given = {
     ...inputs,
     output,
-    logSumExp,
+    statistics,
     outputGradient: dy.tensor,
   };
   /** Gradients of the scaled logits of one query. */
@@ -90,21 +91,21 @@ export const makeAttention: MakeBenchmark = (bench, { size, lengths }, variant) 
   };
   return {
     work: 10 * heads * headDim * pairs,
-    launch: () => attentionBackward(gpu, given, { dQueries, dKeys, dValues }, shape),
+    launch: () => attentionBackward(gpu, given, dQkv, shape),
     check: async () => {
-      const [dqData, dkData, dvData] = await gpu.readAll([dQueries, dKeys, dValues]);
+      const gradients = await gpu.readFloats(dQkv);
       const sample = (what: string, actual: number, expected: number): TimingSample => ({
         what,
         actual,
         expected,
         bound: backwardBound,
       });
-      const samples = sampleIndices(dqData.length, 8).map((at) => {
+      const samples = sampleIndices(tokens * heads * headDim, 8).map((at) => {
         const [t, head, d] = place(at, heads, headDim);
         const dS = logitGradients(t, head, weights(t, head));
         const first = firstOf[t];
         const { sum } = dot(dS.length, (i) => dS[i], (i) => k.data[keyAt(first + i, head) + d]);
-        return sample(`dQueries[${at}]`, dqData[at], scale * sum);
+        return sample(`dQueries[${at}]`, gradients[(t * units + head) * headDim + d], scale * sum);
       });
       // Keys near their sequence's end, which few queries see: the reference is quadratic.
       for (const sequence of [0, lengths.length - 1]) {
@@ -121,8 +122,9 @@ export const makeAttention: MakeBenchmark = (bench, { size, lengths }, variant) 
             }
           }
           const at = (t * kvHeads + kvHead) * headDim + d;
-          samples.push(sample(`dKeys[${at}]`, dkData[at], dK));
-          samples.push(sample(`dValues[${at}]`, dvData[at], dV));
+          const ofKey = (t * units + heads + kvHead) * headDim + d;
+          samples.push(sample(`dKeys[${at}]`, gradients[ofKey], dK));
+          samples.push(sample(`dValues[${at}]`, gradients[ofKey + kvHeads * headDim], dV));
         }
       }
       return samples;

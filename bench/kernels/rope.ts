@@ -5,20 +5,22 @@ import { type MakeBenchmark, sampleIndices, type TimingSample } from "../benchma
 /**
  * The engine's kernel also splits the projection into queries, keys and values and leaves the values
  * unrotated; half of the shape's heads are queries here, a quarter keys and a quarter values, so that it
- * moves as many bytes as a rotation of all of them.
+ * moves as many bytes as a rotation of all of them. Backwards it rotates in place and passes over values: half are
+ * queries and half keys.
  */
 export const makeRope: MakeBenchmark = (bench, { size }, variant) => {
   const { tokens, headDim } = size;
   const { gpu } = bench;
-  const [heads, kvHeads] = [size.heads / 2, size.heads / 4];
+  const backward = variant === "backward";
+  const [heads, kvHeads] = [size.heads / 2, size.heads / (backward ? 2 : 4)];
   const half = headDim / 2;
   const frequencies = inverseFrequencies(headDim, 10000);
   const table = ropeTable(gpu, tokens, frequencies);
   bench.onRelease(() => gpu.release(table));
   const positions = bench.integers(Uint32Array.from({ length: tokens }, (_, t) => t));
-  const qkv = bench.random([tokens, size.heads * headDim]);
+  const units = heads + 2 * kvHeads;
+  const qkv = bench.random([tokens, units * headDim]);
   const options = { heads, kvHeads, headDim, table };
-  const backward = variant === "backward";
   const shapes = [heads, kvHeads, kvHeads].map((count) => [tokens, count, headDim]);
   const work = 8 * tokens * size.heads * headDim;
 
@@ -63,21 +65,22 @@ export const makeRope: MakeBenchmark = (bench, { size }, variant) => {
       },
     };
   }
-  const [dq, dk, dv] = shapes.map((shape) => bench.random(shape));
-  const dQkv = bench.zeros([tokens, size.heads * headDim]);
-  const gradients = { dQueries: dq.tensor, dKeys: dk.tensor, dValues: dv.tensor };
+  const given = bench.random([tokens, units * headDim]);
+  const dQkv = given.tensor;
   return {
     work,
-    launch: () => ropeBackward(gpu, gradients, qkv.tensor, positions.tensor, dQkv, null, options),
+    launch: () => ropeBackward(gpu, qkv.tensor, positions.tensor, dQkv, null, options),
     check: async () => {
+      // In place: what was given is gone.
+      gpu.write(dQkv, given.data);
+      ropeBackward(gpu, qkv.tensor, positions.tensor, dQkv, null, options);
       const result = await gpu.readFloats(dQkv);
-      return sampleIndices(dq.data.length).map((at) => {
+      return sampleIndices(tokens * heads * headDim).map((at) => {
         const [t, head] = [Math.floor(at / headDim / heads), Math.floor(at / headDim) % heads];
         const d = at % headDim;
-        const first = at - d + d % half;
-        const expected = rotate(t, d, dq.data[first], dq.data[first + half]);
-        const actual = result[(t * size.heads + head) * headDim + d];
-        return sample(`dQkv of query ${at}`, actual, expected);
+        const first = (t * units + head) * headDim + d % half;
+        const expected = rotate(t, d, given.data[first], given.data[first + half]);
+        return sample(`dQkv of query ${at}`, result[first - d % half + d], expected);
       });
     },
   };

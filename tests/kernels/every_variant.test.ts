@@ -56,6 +56,9 @@ async function kernelsOf(gpu: Gpu): Promise<KernelSource[]> {
   return [...sources.values()];
 }
 
+/** What every WebGPU grants a stage. */
+const mostStorageBuffers = 8;
+
 /** Found out once, for both engines. */
 let kernels: Promise<KernelSource[]> | null = null;
 
@@ -69,7 +72,9 @@ onEveryGpu(
       // Only the native engine has 64-bit loads.
       const defines = { ...source.defines, WIDE: source.defines?.WIDE === true && gpu.info.int64 };
       gpu.device.pushErrorScope("validation");
-      compile(gpu.device, gpu.info.engine, gpu.tuning, { ...source, defines });
+      const { bindings } = compile(gpu.device, gpu.info.engine, gpu.tuning, { ...source, defines });
+      const buffers = bindings.filter(({ kind }) => kind !== "uniform").length;
+      assert.ok(buffers <= mostStorageBuffers, `${variantName(source)} takes ${buffers} buffers`);
       const error = await gpu.device.popErrorScope();
       assert.equal(error?.message, undefined, variantName(source));
     }

@@ -39,14 +39,14 @@ function attendCached(
     const queries = gpu.tensor([slots, heads, headDim], "f32", "queries");
     const cacheKeys = cache.keys[index];
     const cacheValues = cache.values[index];
-    const { keyRows, lengths, pageTable } = state;
+    const { lengths, pageTable } = state;
     const positions = pageTable.shape[1] * pageTokens;
     ropeForward(
       gpu,
       qkv,
-      state.positions,
+      state.places,
       { queries, keys: cacheKeys, values: cacheValues },
-      { ...ropeOptions(model, layer, positions), keyRows },
+      { ...ropeOptions(model, layer, positions), keyRowsAt: state.keyRowsAt },
     );
     const output = gpu.tensor([slots, heads, headDim], "f32", "attention");
     attentionDecode(

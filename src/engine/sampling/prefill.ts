@@ -51,9 +51,8 @@ export function cutPrefills(prefills: readonly Prefill[], maximum: number): Pref
 
 /** The tensors of a pass. T tokens. */
 interface Pass {
-  /** u32 [T] */
-  readonly positions: Tensor;
-  readonly keyRows: Tensor;
+  /** u32 [2 T]: where each token stands in its sequence, then the row of the cache that it fills */
+  readonly places: Tensor;
   /** u32 [T, 4] */
   readonly segments: Tensor;
   readonly pageTable: Tensor;
@@ -128,8 +127,9 @@ function promptRows(computed: readonly Prefill[]): PromptRow[] {
 }
 
 function passTensors({ gpu }: Model, computed: readonly Prefill[], count: number): Pass {
-  const positions = new Uint32Array(count);
-  const keyRows = new Uint32Array(count).fill(noToken);
+  const places = new Uint32Array(2 * count);
+  const [positions, keyRows] = [places.subarray(0, count), places.subarray(count)];
+  keyRows.fill(noToken);
   const pages: number[] = [];
   let row = 0;
   const segments = computed.map(({ sequence, first, end, written }) => {
@@ -142,8 +142,7 @@ function passTensors({ gpu }: Model, computed: readonly Prefill[], count: number
     return { tokens: end - first, position: first, firstPage };
   });
   return {
-    positions: gpu.from(positions, [count], "u32", "positions"),
-    keyRows: gpu.from(keyRows, [count], "u32", "key rows"),
+    places: gpu.from(places, [2 * count], "u32", "places"),
     segments: gpu.from(pagedSegments(segments), [count, 4], "u32", "segments"),
     pageTable: gpu.from(Uint32Array.from(pages), [pages.length], "u32", "page table"),
     longest: computed.reduce((most, { end }) => Math.max(most, end), 0),
@@ -157,15 +156,16 @@ function storeKeys(
   cache: KvCache,
   index: number,
   layer: Layer,
-  { positions, keyRows, longest }: Pass,
+  { places, longest }: Pass,
   copy: () => void,
 ): (qkv: Tensor) => Tensor {
   const { gpu, config: { heads, headDim } } = model;
   return (qkv) => {
-    const queries = gpu.tensor([positions.shape[0], heads, headDim], "f32", "queries");
+    const [tokens] = qkv.shape;
+    const queries = gpu.tensor([tokens, heads, headDim], "f32", "queries");
     const [keys, values] = [cache.keys[index], cache.values[index]];
-    const options = { ...ropeOptions(model, layer, longest), keyRows };
-    ropeForward(gpu, qkv, positions, { queries, keys, values }, options);
+    const options = { ...ropeOptions(model, layer, longest), keyRowsAt: tokens };
+    ropeForward(gpu, qkv, places, { queries, keys, values }, options);
     copy();
     return queries;
   };

@@ -73,18 +73,8 @@ export interface AttentionInputs {
 export interface AttentionOutputs {
   /** [T, H, D] */
   readonly output: Tensor;
-  /** [T, H], ln Σ exp(scale · q · k) of each query, kept for the backward pass. */
-  readonly logSumExp: Tensor;
-}
-
-/** What the backward pass fills; nothing is added to. */
-export interface AttentionGradients {
-  /** [T, H, D] */
-  readonly dQueries: Tensor;
-  /** [T, KV, D] */
-  readonly dKeys: Tensor;
-  /** [T, KV, D] */
-  readonly dValues: Tensor;
+  /** [2, T, H]: ln Σ exp(scale · q · k) of each query, and room for what the backward pass needs of each. */
+  readonly statistics: Tensor;
 }
 
 /** Lanes that broadcast. */
@@ -154,21 +144,21 @@ function expectInputs(operation: string, inputs: AttentionInputs, shape: Attenti
 export function attentionForward(
   gpu: Gpu,
   inputs: AttentionInputs,
-  { output, logSumExp }: AttentionOutputs,
+  { output, statistics }: AttentionOutputs,
   shape: AttentionShape,
   variant = attentionVariant(gpu),
 ): void {
   const { heads, kvHeads, headDim, scale } = shape;
   const tokens = expectInputs("attention", inputs, shape);
   expectShape("attention", "output", output, [tokens, heads, headDim]);
-  expectShape("attention", "logSumExp", logSumExp, [tokens, heads]);
+  expectShape("attention", "statistics", statistics, [2, tokens, heads]);
   const { queries, keys, values, segments } = inputs;
   const launch = { tokens, ...shape, block: attentionBlock };
   const { code, defines, grid } = variantOf(gpu, forward, variant, launch);
   gpu.dispatch(
     { label: "attention", code, defines: { ...defines, PAGED: false, STORAGE: "f32" } },
     { tokens, heads, kvHeads, scale: scale * log2e, chunks: headDim / 4 },
-    { queries, keys, values, segments, output, logSumExp },
+    { queries, keys, values, segments, output, logSumExp: statistics },
     grid,
     costOf(inputs, shape, 2),
   );
@@ -238,7 +228,9 @@ export function attentionPaged(
 /**
  * The gradients of `attentionForward`, every sum in an order of its own group of sequences alone.
  *
- * @param inputs what the forward pass read and filled, with `outputGradient` [T, H, D]
+ * @param inputs what the forward pass read and filled, with `outputGradient` [T, H, D]; fills the second half of
+ *   `statistics`
+ * @param dQkv [T, (H + 2 KV) · D], filled: each row a token's query heads, key heads, value heads
  * @throws Error when a tensor's shape is not the documented one
  */
 export function attentionBackward(
@@ -246,20 +238,18 @@ export function attentionBackward(
   inputs: AttentionInputs & AttentionOutputs & {
     readonly outputGradient: Tensor;
   },
-  { dQueries, dKeys, dValues }: AttentionGradients,
+  dQkv: Tensor,
   shape: AttentionShape,
   variant = attentionVariant(gpu),
 ): void {
   const { heads, kvHeads, headDim, scale } = shape;
   const tokens = expectInputs("attention backward", inputs, shape);
   const { queries, keys, values, segments } = inputs;
-  const { output, logSumExp, outputGradient } = inputs;
+  const { output, statistics, outputGradient } = inputs;
   expectShape("attention backward", "output", output, [tokens, heads, headDim]);
-  expectShape("attention backward", "logSumExp", logSumExp, [tokens, heads]);
+  expectShape("attention backward", "statistics", statistics, [2, tokens, heads]);
   expectShape("attention backward", "outputGradient", outputGradient, [tokens, heads, headDim]);
-  expectShape("attention backward", "dQueries", dQueries, [tokens, heads, headDim]);
-  expectShape("attention backward", "dKeys", dKeys, [tokens, kvHeads, headDim]);
-  expectShape("attention backward", "dValues", dValues, [tokens, kvHeads, headDim]);
+  expectShape("attention backward", "dQkv", dQkv, [tokens, (heads + 2 * kvHeads) * headDim]);
   const launch = { tokens, ...shape, block: backwardBlock };
   const ofQueries = variantOf(gpu, backwardQueries, variant, launch);
   const ofKeys = variantOf(gpu, backwardKeys, variant, launch);
@@ -271,49 +261,27 @@ export function attentionBackward(
     scaleLog2e: scale * log2e,
     chunks: headDim / 4,
   };
-  gpu.scope(() => {
-    const delta = gpu.tensor([tokens, heads], "f32", "attention delta");
-    gpu.dispatch(
-      {
-        label: "attention backward queries",
-        code: ofQueries.code,
-        defines: { ...ofQueries.defines, PAGED: false, STORAGE: "f32" },
-      },
-      parameters,
-      {
-        queries,
-        keys,
-        values,
-        output,
-        outputGradient,
-        logSumExp,
-        segments,
-        dQueries,
-        delta,
-      },
-      ofQueries.grid,
-      costOf(inputs, shape, 3),
-    );
-    gpu.dispatch(
-      {
-        label: "attention backward keys",
-        code: ofKeys.code,
-        defines: { ...ofKeys.defines, STORAGE: "f32" },
-      },
-      parameters,
-      {
-        queries,
-        keys,
-        values,
-        outputGradient,
-        logSumExp,
-        delta,
-        segments,
-        dKeys,
-        dValues,
-      },
-      ofKeys.grid,
-      costOf(inputs, shape, 4),
-    );
-  });
+  const read = { queries, keys, values, segments, outputGradient };
+  gpu.dispatch(
+    {
+      label: "attention backward queries",
+      code: ofQueries.code,
+      defines: { ...ofQueries.defines, PAGED: false, STORAGE: "f32" },
+    },
+    parameters,
+    { ...read, output, statistics, dQkv },
+    ofQueries.grid,
+    costOf(inputs, shape, 3),
+  );
+  gpu.dispatch(
+    {
+      label: "attention backward keys",
+      code: ofKeys.code,
+      defines: { ...ofKeys.defines, STORAGE: "f32" },
+    },
+    parameters,
+    { ...read, statistics, dQkv },
+    ofKeys.grid,
+    costOf(inputs, shape, 4),
+  );
 }

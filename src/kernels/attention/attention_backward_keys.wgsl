@@ -21,6 +21,7 @@ fn main(
   //#include attention_broadcast_lane TOKENS=LANES*KEYS
   let kvHead = group.y;
   let groupSize = params.heads / params.kvHeads;
+  let units = params.heads + 2u * params.kvHeads;
   //#for o 0 KEYS
   let token$o = token + $(o*LANES)u;
   let ownStart$o = segments[min(token$o, last)].x;
@@ -52,8 +53,8 @@ fn main(
         //#for g 0 BLOCK/8
         let query$g = min(block + $(g*8)u + lane, stop - 1u) * params.heads + head;
         let row$g = query$g * chunks;
-        let log2Sum$g = logSumExp[query$g] * 1.4426950408889634;
-        let delta$g = delta[query$g];
+        let log2Sum$g = statistics[query$g] * 1.4426950408889634;
+        let delta$g = statistics[params.tokens * params.heads + query$g];
         //#endfor
         //#for o 0 KEYS
         //#for i 0 BLOCK
@@ -117,9 +118,10 @@ fn main(
 
     //#for o 0 KEYS
     if (ownStart$o == start && token$o <= last) {
+      let to$o = (token$o * units + params.heads + kvHead) * chunks;
       for (var c = 0u; c < chunks; c++) {
-        dKeys[at$o + c] = dK$o[entry(c)] * params.scale;
-        dValues[at$o + c] = dV$o[entry(c)];
+        dQkv[to$o + c] = dK$o[entry(c)] * params.scale;
+        dQkv[to$o + params.kvHeads * chunks + c] = dV$o[entry(c)];
       }
     }
     //#endfor

@@ -14,6 +14,7 @@ fn main(
 ) {
   let kvHead = group.y;
   let groupSize = params.heads / params.kvHeads;
+  let units = params.heads + 2u * params.kvHeads;
   //#include attention_tile_lane HEADS="params.kvHeads" HEAD="kvHead"
 
   // From the last segment in the tile to the first.
@@ -35,7 +36,7 @@ fn main(
         if (lane < $(WALK)u) {
           let query = min(tile + lane, stop - 1u) * params.heads + head;
           walked[lane] = query * $(D/4)u;
-          sums[lane] = vec2<f32>(logSumExp[query] * 1.4426950408889634, delta[query]);
+          sums[lane] = vec2<f32>(statistics[query] * 1.4426950408889634, statistics[params.tokens * params.heads + query]);
         }
         //#include attention_tile_walked
         //#include attention_tile_scores TO="s" OWNED="keys" WALKED="queries" FACTOR="params.scaleLog2e"
@@ -71,8 +72,8 @@ fn main(
       }
     }
 
-    //#include attention_tile_give TO="dKeys" FROM="dK" FACTOR="params.scale" HEADS="params.kvHeads" HEAD="kvHead"
-    //#include attention_tile_give TO="dValues" FROM="dV" FACTOR="" HEADS="params.kvHeads" HEAD="kvHead"
+    //#include attention_tile_give TO="dQkv" FROM="dK" FACTOR="params.scale" HEADS="units" HEAD="params.heads+kvHead"
+    //#include attention_tile_give TO="dQkv" FROM="dV" FACTOR="" HEADS="units" HEAD="params.heads+params.kvHeads+kvHead"
     if (start <= first) { break; }
     end = start - 1u;
   }

@@ -19,6 +19,7 @@ fn main(
   //#include attention_query_heads
   let own = segments[min(token, last)];
   let position = own.w + token - own.x;
+  let units = params.heads + 2u * params.kvHeads;
   //#for h 0 HEADS
   var q$h: array<vec4<f32>, $(D/4)>;
   var dO$h: array<vec4<f32>, $(D/4)>;
@@ -30,7 +31,7 @@ fn main(
     products$h = fma(dO$h[entry(c)], output[at$h + c], products$h);
   }
   let ownDelta$h = (products$h.x + products$h.y) + (products$h.z + products$h.w);
-  let log2Sum$h = logSumExp[query$h] * 1.4426950408889634;
+  let log2Sum$h = statistics[query$h] * 1.4426950408889634;
   //#endfor
 
   var end = last;
@@ -101,8 +102,9 @@ fn main(
     if (own.x == start && token <= last) {
       //#for h 0 HEADS
       if (member + $(h)u < headsOfKey) {
-        for (var c = 0u; c < chunks; c++) { dQueries[at$h + c] = dQ$h[entry(c)] * params.scale; }
-        delta[query$h] = ownDelta$h;
+        let to$h = (token * units + group.y * headsOfKey + member + $(h)u) * chunks;
+        for (var c = 0u; c < chunks; c++) { dQkv[to$h + c] = dQ$h[entry(c)] * params.scale; }
+        statistics[params.tokens * params.heads + query$h] = ownDelta$h;
       }
       //#endfor
     }

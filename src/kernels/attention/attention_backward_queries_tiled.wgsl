@@ -25,8 +25,8 @@ fn main(
       products = fma(load_outputGradient(query * $(D/4)u + c), output[query * $(D/4)u + c], products);
     }
     let ownDelta = (products.x + products.y) + (products.z + products.w);
-    if (first + lane <= last) { delta[query] = ownDelta; }
-    sums[lane / $(LY)u][lane % $(LY)u] = vec2<f32>(logSumExp[query] * 1.4426950408889634, ownDelta);
+    if (first + lane <= last) { statistics[params.tokens * params.heads + query] = ownDelta; }
+    sums[lane / $(LY)u][lane % $(LY)u] = vec2<f32>(statistics[query] * 1.4426950408889634, ownDelta);
     positions[lane / $(LY)u][lane % $(LY)u] = own.w + token - own.x;
   }
 
@@ -66,7 +66,7 @@ fn main(
       //#endfor
     }
 
-    //#include attention_tile_give TO="dQueries" FROM="dQ" FACTOR="params.scale" HEADS="params.heads" HEAD="head"
+    //#include attention_tile_give TO="dQkv" FROM="dQ" FACTOR="params.scale" HEADS="(params.heads+2u*params.kvHeads)" HEAD="head"
     if (start <= first) { break; }
     end = start - 1u;
   }

@@ -39,13 +39,15 @@ function expectOptions(
   qkv: Tensor,
   positions: Tensor,
   { heads, kvHeads, headDim, table, norm }: RopeOptions,
+  keyRowsAt?: number,
 ): number {
   if (headDim < 8 || headDim % 8 !== 0) {
     throw new Error(`${operation}: head size ${headDim}, expected a multiple of 8`);
   }
   const [tokens] = qkv.shape;
   expectShape(operation, "qkv", qkv, [tokens, (heads + 2 * kvHeads) * headDim]);
-  expectShape(operation, "positions", positions, [tokens], "u32");
+  const words = keyRowsAt === undefined ? tokens : keyRowsAt + tokens;
+  expectShape(operation, "positions", positions, [words], "u32");
   expectShape(operation, "table", table, [-1, headDim / 2, 2]);
   if (norm) {
     expectShape(operation, "queryNorm", norm.queryNorm, [headDim]);
@@ -54,9 +56,12 @@ function expectOptions(
   return tokens;
 }
 
-/** A workgroup has 64 lanes; a lane takes a whole head where there is a norm, else four pairs. */
-function grid(gpu: Gpu, tokens: number, { heads, kvHeads, headDim, norm }: RopeOptions) {
-  const rows = tokens * (heads + 2 * kvHeads);
+/**
+ * A workgroup has 64 lanes; a lane takes a whole head where there is a norm, else four pairs.
+ *
+ * @param rows heads of all tokens
+ */
+function grid(gpu: Gpu, rows: number, { headDim, norm }: RopeOptions) {
   return gpu.grid(Math.ceil(rows * (norm ? 1 : headDim / 8) / 64));
 }
 
@@ -64,12 +69,12 @@ function grid(gpu: Gpu, tokens: number, { heads, kvHeads, headDim, norm }: RopeO
  * Splits q, k and v, normalises (when asked) and rotates q and k by position.
  *
  * @param qkv [T, (H + 2 KV) · D]: each row its query heads, key heads, value heads
- * @param positions [T] u32, position of each token in its sequence
+ * @param positions [T] u32, position of each token in its sequence; [keyRowsAt + T] with `keyRowsAt`
  * @param outputs queries [T, H, D]; keys and values [R, KV, D] in `cacheDtype`, or in f32 as training takes them;
- *   R = T without `keyRows`
+ *   R = T without `keyRowsAt`
  * @param cacheDtype what keys and values are rounded to, to nearest even; f16 makes those beyond 65504 NaN
- * @param keyRows [T] u32: the row of keys and values each token fills, such as a row of the KV cache;
- *   a number of R or more (0xffffffff) writes nothing
+ * @param keyRowsAt where in `positions` T further words begin: the row of keys and values each token fills, such as a
+ *   row of the KV cache; a number of R or more (0xffffffff) writes nothing
  * @throws Error when a tensor's shape is not the documented one
  */
 export function ropeForward(
@@ -81,19 +86,18 @@ export function ropeForward(
     readonly keys: Tensor;
     readonly values: Tensor;
   },
-  options: RopeOptions & { readonly keyRows?: Tensor; readonly cacheDtype: CacheDtype },
+  options: RopeOptions & { readonly keyRowsAt?: number; readonly cacheDtype: CacheDtype },
 ): void {
-  const { heads, kvHeads, headDim, table, norm, keyRows, cacheDtype } = options;
-  const tokens = expectOptions("rope", qkv, positions, options);
-  const rows = keyRows ? keys.shape[0] : tokens;
+  const { heads, kvHeads, headDim, table, norm, keyRowsAt, cacheDtype } = options;
+  const tokens = expectOptions("rope", qkv, positions, options, keyRowsAt);
+  const rows = keyRowsAt === undefined ? tokens : keys.shape[0];
   expectShape("rope", "queries", queries, [tokens, heads, headDim]);
   const stored = keys.dtype === "f32" ? "f32" : cacheDtype;
   expectShape("rope", "keys", keys, [rows, kvHeads, headDim], stored);
   expectShape("rope", "values", values, [rows, kvHeads, headDim], stored);
-  if (keyRows) expectShape("rope", "keyRows", keyRows, [tokens], "u32");
   const defines = {
     NORM: norm !== undefined,
-    ROWS: keyRows !== undefined,
+    ROWS: keyRowsAt !== undefined,
     CACHE: cacheDtype,
     PACKED: stored !== "f32",
   };
@@ -107,6 +111,7 @@ export function ropeForward(
       keyRows: rows,
       epsilon: norm?.epsilon ?? 0,
       chunks: headDim / 4,
+      keyRowsAt: keyRowsAt ?? 0,
     },
     {
       qkv,
@@ -115,31 +120,24 @@ export function ropeForward(
       queries,
       keys,
       values,
-      ...(keyRows ? { keyRows } : {}),
       ...(norm ? { queryNorm: norm.queryNorm, keyNorm: norm.keyNorm } : {}),
     },
-    grid(gpu, tokens, options),
+    grid(gpu, tokens * (heads + 2 * kvHeads), options),
     { bytes: qkv.bytes + tokens * (4 * heads + 2 * bytesOf(stored) * kvHeads) * headDim },
   );
 }
 
 /**
- * The gradients of `ropeForward`.
+ * The gradients of `ropeForward`, in place.
  *
- * @param gradients dQueries [T, H, D], dKeys and dValues [T, KV, D], in token order
  * @param qkv [T, (H + 2 KV) · D], what the forward pass read
- * @param dQkv [T, (H + 2 KV) · D], filled
+ * @param dQkv [T, (H + 2 KV) · D]: the gradients of rotated queries and keys and of values, which become that of `qkv`
  * @param normGradients gradients [D] of the norm's weights, added to with tokens in ascending order;
  *   null when they are not trained
  * @throws Error when a tensor's shape is not the documented one
  */
 export function ropeBackward(
   gpu: Gpu,
-  { dQueries, dKeys, dValues }: {
-    readonly dQueries: Tensor;
-    readonly dKeys: Tensor;
-    readonly dValues: Tensor;
-  },
   qkv: Tensor,
   positions: Tensor,
   dQkv: Tensor,
@@ -149,9 +147,6 @@ export function ropeBackward(
   const { heads, kvHeads, headDim, table, norm } = options;
   const operation = "rope backward";
   const tokens = expectOptions(operation, qkv, positions, options);
-  expectShape(operation, "dQueries", dQueries, [tokens, heads, headDim]);
-  expectShape(operation, "dKeys", dKeys, [tokens, kvHeads, headDim]);
-  expectShape(operation, "dValues", dValues, [tokens, kvHeads, headDim]);
   expectShape(operation, "dQkv", dQkv, qkv.shape);
   if (normGradients && !norm) throw new Error(`${operation}: norm gradients without a norm`);
   gpu.scope(() => {
@@ -168,15 +163,12 @@ export function ropeBackward(
         chunks: headDim / 4,
       },
       {
-        dQueries,
-        dKeys,
-        dValues,
+        dQkv,
         positions,
         table,
-        dQkv,
         ...(norm && terms ? { qkv, queryNorm: norm.queryNorm, keyNorm: norm.keyNorm, terms } : {}),
       },
-      grid(gpu, tokens, options),
+      grid(gpu, tokens * (heads + kvHeads), options),
     );
     if (!normGradients || !terms) return;
     const stride = (heads + kvHeads) * headDim / 4;

@@ -18,10 +18,12 @@ struct Params {
   keyRows: u32,       // rows of keys and values
   epsilon: f32,
   chunks: u32,        // vectors of a head, D / 4
+  keyRowsAt: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
 //#include stored_vectors NAME="qkv" BINDING=1 STORAGE="f32"
+// ROWS: the rows of keys and values follow, from keyRowsAt on.
 @group(0) @binding(2) var<storage, read> positions: array<u32>;
 //#include stored_vectors NAME="table" BINDING=3 STORAGE="f32"
 //#include written_vectors NAME="queries" BINDING=4
@@ -35,12 +37,9 @@ struct Params {
 //#include written_vectors NAME="keys" BINDING=5
 //#include written_vectors NAME="values" BINDING=6
 //#endif
-//#if ROWS
-@group(0) @binding(7) var<storage, read> keyRows: array<u32>;
-//#endif
 //#if NORM
-@group(0) @binding(8) var<storage, read> queryNorm: array<vec4<f32>>;
-@group(0) @binding(9) var<storage, read> keyNorm: array<vec4<f32>>;
+@group(0) @binding(7) var<storage, read> queryNorm: array<vec4<f32>>;
+@group(0) @binding(8) var<storage, read> keyNorm: array<vec4<f32>>;
 //#endif
 
 @compute @workgroup_size(64)
@@ -66,7 +65,7 @@ fn main(
   let isKey = !isQuery && unit < params.heads + params.kvHeads;
 
   //#if ROWS
-  let place = keyRows[token];
+  let place = positions[params.keyRowsAt + token];
   //#else
   let place = token;
   //#endif

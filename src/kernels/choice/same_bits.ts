@@ -66,9 +66,9 @@ function attentions(gpu: Gpu): readonly Tensor[] {
   );
   const pack = [{ prefix: 0, continuations: [rows] }];
   const segments = gpu.from(attentionSegments(pack), [rows, 4]);
-  const output = gpu.tensor([rows, heads, headDim]), logSumExp = gpu.tensor([rows, heads]);
+  const output = gpu.tensor([rows, heads, headDim]), statistics = gpu.tensor([2, rows, heads]);
   const inputs = { queries, keys, values, segments, attendedRows: attendedRows(pack) };
-  attentionForward(gpu, inputs, { output, logSumExp }, shape);
+  attentionForward(gpu, inputs, { output, statistics }, shape);
   const last = (rows - 1) * heads * headDim;
   const query = queries.view(last, [1, heads, headDim]);
   const pageTable = gpu.from(Uint32Array.from({ length: pages }, (_, page) => page), [1, pages]);

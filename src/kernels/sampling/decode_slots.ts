@@ -26,6 +26,9 @@ export type SlotField = typeof fields[number];
 export interface DecodeSlots extends Readonly<Record<SlotField, Tensor>> {
   /** u32 [fields, ≥ S], of which the fields are views [S] */
   readonly state: Tensor;
+  /** u32 [keyRowsAt + S]: `positions`, and from `keyRowsAt` on `keyRows` */
+  readonly places: Tensor;
+  readonly keyRowsAt: number;
 }
 
 /** Windows on a tensor begin at multiples of so many words. */
@@ -46,7 +49,10 @@ export function slotsOf(state: Tensor, count: number): DecodeSlots {
   const [tokens, positions, remaining, keyRows, lengths] = fields.map((field, index) =>
     state.view(index * stride, [count], `decode ${field}`)
   );
-  return { state, tokens, positions, remaining, keyRows, lengths };
+  const first = fields.indexOf("positions");
+  const keyRowsAt = (fields.indexOf("keyRows") - first) * stride;
+  const places = state.view(first * stride, [keyRowsAt + count], "decode places");
+  return { state, tokens, positions, remaining, keyRows, lengths, places, keyRowsAt };
 }
 
 /** Words of a state: the fields of each slot; slots beyond the given ones are inactive. */

@@ -48,7 +48,7 @@ function layerBackward(
     dx: dMiddle,
     weightGradient: layer.postNorm.gradient,
   });
-  const { queries, keys, values, output, logSumExp } = made.attention;
+  const { queries, keys, values, output, statistics } = made.attention;
   const [T, heads, headDim] = output.shape;
   const flat = output.reshape(T, heads * headDim);
   const dAttention = linearBackward(
@@ -58,9 +58,7 @@ function layerBackward(
     dMiddle,
     flat,
   );
-  const dQueries = gpu.tensor(queries.shape, "f32", "query gradient");
-  const dKeys = gpu.tensor(keys.shape, "f32", "key gradient");
-  const dValues = gpu.tensor(values.shape, "f32", "value gradient");
+  const dQkv = gpu.tensor(made.qkv.shape, "f32", "qkv gradient");
   attentionBackward(
     gpu,
     {
@@ -68,22 +66,20 @@ function layerBackward(
       keys,
       values,
       output,
-      logSumExp,
+      statistics,
       outputGradient: dAttention.reshape(T, heads, headDim),
       segments: batch.segments,
       attendedRows: batch.attendedRows,
     },
-    { dQueries, dKeys, dValues },
+    dQkv,
     attentionShape(model),
   );
-  const dQkv = gpu.tensor(made.qkv.shape, "f32", "qkv gradient");
   const { queryNorm, keyNorm } = layer;
   const normGradients = queryNorm?.gradient && keyNorm?.gradient
     ? { queryNorm: queryNorm.gradient, keyNorm: keyNorm.gradient }
     : null;
   ropeBackward(
     gpu,
-    { dQueries, dKeys, dValues },
     made.qkv,
     batch.positions,
     dQkv,

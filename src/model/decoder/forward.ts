@@ -18,8 +18,8 @@ export interface AttentionActivations {
   readonly values: Tensor;
   /** [T, H, D] */
   readonly output: Tensor;
-  /** [T, H] */
-  readonly logSumExp: Tensor;
+  /** [2, T, H], see `attentionForward` */
+  readonly statistics: Tensor;
 }
 
 /** Tensors that a layer's forward pass made and its gradient needs. T tokens, C model width. */
@@ -165,14 +165,14 @@ function attendPacked(model: Model, layer: Layer, batch: PackedBatch) {
     const options = ropeOptions(model, layer, batch.longest);
     ropeForward(gpu, qkv, batch.positions, { queries, keys, values }, options);
     const output = gpu.tensor([T, heads, headDim], "f32", "attention");
-    const logSumExp = gpu.tensor([T, heads], "f32", "attention log-sum-exp");
+    const statistics = gpu.tensor([2, T, heads], "f32", "attention statistics");
     attentionForward(
       gpu,
       { queries, keys, values, segments: batch.segments, attendedRows: batch.attendedRows },
-      { output, logSumExp },
+      { output, statistics },
       attentionShape(model),
     );
-    return { queries, keys, values, output, logSumExp };
+    return { queries, keys, values, output, statistics };
   };
 }
 

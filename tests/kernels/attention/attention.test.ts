@@ -13,6 +13,7 @@ import {
   packOf,
   packOfGroups,
   randomInputs,
+  splitHeads,
 } from "./attention_reference.ts";
 import { assertClose, onEveryGpu } from "../harness.ts";
 
@@ -48,18 +49,18 @@ async function run(
     segments: gpu.from(segments, [tokens, 4]),
   };
   const inputs = { ...tensors, attendedRows };
-  const outputs = { output: gpu.tensor(perQuery), logSumExp: gpu.tensor([tokens, heads]) };
-  const gradients = {
-    dQueries: gpu.tensor(perQuery),
-    dKeys: gpu.tensor(perKey),
-    dValues: gpu.tensor(perKey),
-  };
+  const outputs = { output: gpu.tensor(perQuery), statistics: gpu.tensor([2, tokens, heads]) };
+  const dQkv = gpu.tensor([tokens, (heads + 2 * kvHeads) * headDim]);
   attentionForward(gpu, inputs, outputs, shape, variant);
-  attentionBackward(gpu, { ...inputs, ...outputs }, gradients, shape, variant);
-  const all = { ...outputs, ...gradients };
-  const arrays = await gpu.readAll(Object.values(all));
-  gpu.release(...Object.values(tensors), ...Object.values(all));
-  return Object.fromEntries(Object.keys(all).map((name, i) => [name, arrays[i] as Float32Array]));
+  attentionBackward(gpu, { ...inputs, ...outputs }, dQkv, shape, variant);
+  const [output, statistics] = await gpu.readAll(Object.values(outputs));
+  const gradients = splitHeads(await gpu.readFloats(dQkv), tokens, shape);
+  gpu.release(...Object.values(tensors), ...Object.values(outputs), dQkv);
+  return {
+    output: output as Float32Array,
+    logSumExp: (statistics as Float32Array).slice(0, tokens * heads),
+    ...gradients,
+  };
 }
 
 /** What one sequence of a pack has of the inputs, or of a result. */
@@ -186,7 +187,7 @@ onEveryGpu("attention names the tensor of a wrong shape", async (gpu) => {
   const tensor = gpu.tensor([3, 2, 16]);
   const segments = gpu.tensor([3, 4], "u32");
   const inputs = { queries: tensor, keys: tensor, values: tensor, segments, attendedRows: 3 };
-  const outputs = { output: tensor, logSumExp: tensor };
+  const outputs = { output: tensor, statistics: tensor };
   const shape = { heads: 2, kvHeads: 1, headDim: 16, scale: 1 };
   assert.throws(
     () => attentionForward(gpu, inputs, outputs, shape),

@@ -74,11 +74,11 @@ for (const { cacheDtypes, ...shape } of cases) {
         const values = gpu.from(data.values, [tokens, kvHeads, headDim]);
         const segments = gpu.from(pack.segments, [tokens, 4]);
         const output = gpu.tensor([tokens, heads, headDim]);
-        const logSumExp = gpu.tensor([tokens, heads]);
+        const statistics = gpu.tensor([2, tokens, heads]);
         attentionForward(
           gpu,
           { queries, keys, values, segments, attendedRows: pack.attendedRows },
-          { output, logSumExp },
+          { output, statistics },
           shape,
         );
 
@@ -162,7 +162,7 @@ for (const { cacheDtypes, ...shape } of cases) {
           assertSameBits(await gpu.readFloats(prefilled), take(expected), `paged, ${variant}`);
         }
         gpu.release(...Object.values(paths), prefilled);
-        gpu.release(queries, keys, values, segments, output, logSumExp, cacheKeys, cacheValues);
+        gpu.release(queries, keys, values, segments, output, statistics, cacheKeys, cacheValues);
         gpu.release(lengths, pageTable, slotQueries, decoded);
       },
     );

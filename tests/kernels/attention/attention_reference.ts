@@ -100,6 +100,26 @@ export function attentionReference(
   return { output, logSumExp, dQueries, dKeys, dValues };
 }
 
+/** The gradients of queries, keys and values in joint rows [T, (H + 2 KV) · D]. */
+export function splitHeads(
+  joint: Float32Array,
+  tokens: number,
+  { heads, kvHeads, headDim }: Heads,
+) {
+  const width = (heads + 2 * kvHeads) * headDim;
+  const part = (first: number, count: number) =>
+    Float32Array.from(
+      { length: tokens * count * headDim },
+      (_, i) =>
+        joint[Math.floor(i / (count * headDim)) * width + first * headDim + i % (count * headDim)],
+    );
+  return {
+    dQueries: part(0, heads),
+    dKeys: part(heads, kvHeads),
+    dValues: part(heads + kvHeads, kvHeads),
+  };
+}
+
 /** @throws Error naming the first element that is not the same number */
 export function assertSameBits(
   actual: ArrayLike<number>,

@@ -81,6 +81,12 @@ function split(c: Case, joint: ArrayLike<number>): [Float32Array, Float32Array, 
   return [part(0, q), part(q, kv), part(q + kv, kv)];
 }
 
+/** Positions and, after them, the row of the cache that each token fills. */
+function placesOf(gpu: Gpu, positions: Uint32Array, rowOf: (token: number) => number): Tensor {
+  const rows = Uint32Array.from(positions, (_, t) => rowOf(t));
+  return gpu.from(Uint32Array.of(...positions, ...rows), [2 * positions.length]);
+}
+
 function options(gpu: Gpu, c: Case, data: ReturnType<typeof dataOf>) {
   const table = ropeTable(gpu, maxPositions, inverseFrequencies(c.headDim, theta));
   if (!data.queryNorm || !data.keyNorm) return { ...c, table, norm: undefined };
@@ -103,18 +109,21 @@ for (const cacheDtype of ["f16", "bf16"] as const) {
       const settings = options(gpu, c, data);
       const qkv = gpu.from(data.qkv, [tokens, data.width]);
       const positions = gpu.from(data.positions, [tokens]);
-      const keyRows = gpu.from(Uint32Array.from({ length: tokens }, (_, t) => t), [tokens]);
+      const places = placesOf(gpu, data.positions, (t) => t);
       const queries = gpu.tensor([tokens, heads, headDim]);
       const shape = [tokens, kvHeads, headDim];
       const [exact, trained, cached] = (["f32", "f32", cacheDtype] as const).map((dtype) => ({
         keys: gpu.tensor(shape, dtype),
         values: gpu.tensor(shape, dtype),
       }));
-      const run = (target: typeof exact, changes: { cacheDtype: CacheDtype; keyRows?: Tensor }) =>
-        ropeForward(gpu, qkv, positions, { queries, ...target }, { ...settings, ...changes });
-      run(exact, { cacheDtype: "f32" });
-      run(trained, { cacheDtype });
-      run(cached, { cacheDtype, keyRows });
+      const run = (
+        target: typeof exact,
+        at: Tensor,
+        changes: { cacheDtype: CacheDtype; keyRowsAt?: number },
+      ) => ropeForward(gpu, qkv, at, { queries, ...target }, { ...settings, ...changes });
+      run(exact, positions, { cacheDtype: "f32" });
+      run(trained, positions, { cacheDtype });
+      run(cached, places, { cacheDtype, keyRowsAt: tokens });
       for (const kind of ["keys", "values"] as const) {
         const numbers = await gpu.readFloats(exact[kind]);
         const wanted = fromStorage(toStorage(numbers, cacheDtype), cacheDtype)
@@ -125,7 +134,7 @@ for (const cacheDtype of ["f16", "bf16"] as const) {
         assert.deepEqual(fromStorage(packed, cacheDtype), wanted);
       }
       releaseOptions(gpu, settings);
-      gpu.release(qkv, positions, keyRows, queries);
+      gpu.release(qkv, positions, places, queries);
       for (const { keys, values } of [exact, trained, cached]) gpu.release(keys, values);
     }
   });
@@ -163,13 +172,13 @@ for (const c of cases) {
     // Into a cache: token t fills row 2 t + 1, every third token nothing.
     const rows = 2 * tokens + 3;
     const place = (t: number) => t % 3 === 1 ? 0xffffffff : 2 * t + 1;
-    const keyRows = gpu.from(Uint32Array.from({ length: tokens }, (_, t) => place(t)), [tokens]);
+    const places = placesOf(gpu, data.positions, place);
     const cacheKeys = gpu.zeros([rows, kvHeads, headDim]);
     const cacheValues = gpu.zeros([rows, kvHeads, headDim]);
     const cache = { queries, keys: cacheKeys, values: cacheValues };
-    ropeForward(gpu, qkv, positions, cache, {
+    ropeForward(gpu, qkv, places, cache, {
       ...settings,
-      keyRows,
+      keyRowsAt: tokens,
       cacheDtype: "f32",
     });
     for (const [packed, cached] of [[keys, cacheKeys], [values, cacheValues]]) {
@@ -182,7 +191,7 @@ for (const c of cases) {
       assert.deepEqual(await gpu.readFloats(cached), wanted);
     }
     releaseOptions(gpu, settings);
-    gpu.release(qkv, positions, queries, keys, values, keyRows, cacheKeys, cacheValues);
+    gpu.release(qkv, positions, queries, keys, values, places, cacheKeys, cacheValues);
   });
 
   onEveryGpu(`rope backward ${name}`, async (gpu) => {
@@ -204,20 +213,14 @@ for (const c of cases) {
       return slope((shift) => loss(t, data, row.with(i, row[i] + shift)));
     });
 
-    const [dq, dk, dv] = split(c, data.upstream);
-    const gradients = {
-      dQueries: gpu.from(dq, [tokens, heads, headDim]),
-      dKeys: gpu.from(dk, [tokens, kvHeads, headDim]),
-      dValues: gpu.from(dv, [tokens, kvHeads, headDim]),
-    };
     const qkv = gpu.from(data.qkv, [tokens, data.width]);
     const positions = gpu.from(data.positions, [tokens]);
-    const dQkv = gpu.tensor([tokens, data.width]);
+    const dQkv = gpu.from(data.upstream, [tokens, data.width]);
     const held = randomFloats(headDim, 6);
     const normGradients = norm
       ? { queryNorm: gpu.from(held, [headDim]), keyNorm: gpu.from(held, [headDim]) }
       : null;
-    ropeBackward(gpu, gradients, qkv, positions, dQkv, normGradients, settings);
+    ropeBackward(gpu, qkv, positions, dQkv, normGradients, settings);
     const actual = await gpu.readFloats(dQkv);
     assertClose(tested.map(({ t, i }) => actual[t * data.width + i]), expected, {
       absolute: 5e-6,
@@ -246,7 +249,7 @@ for (const c of cases) {
       gpu.release(normGradients.queryNorm, normGradients.keyNorm);
     }
     releaseOptions(gpu, settings);
-    gpu.release(...Object.values(gradients), qkv, positions, dQkv);
+    gpu.release(qkv, positions, dQkv);
   });
 }
 
@@ -256,23 +259,15 @@ onEveryGpu("a norm gradient has the same bits in one batch and in two", async (g
   const settings = options(gpu, c, data);
   const run = async (cuts: readonly (readonly [number, number])[]) => {
     const total = { queryNorm: gpu.zeros([c.headDim]), keyNorm: gpu.zeros([c.headDim]) };
-    const whole = split(c, data.upstream);
     for (const [from, to] of cuts) {
       const tokens = to - from;
-      const rows = (array: Float32Array, perToken: number) =>
-        array.slice(from * perToken, to * perToken);
-      const [q, kv] = [c.heads * c.headDim, c.kvHeads * c.headDim];
-      const gradients = {
-        dQueries: gpu.from(rows(whole[0], q), [tokens, c.heads, c.headDim]),
-        dKeys: gpu.from(rows(whole[1], kv), [tokens, c.kvHeads, c.headDim]),
-        dValues: gpu.from(rows(whole[2], kv), [tokens, c.kvHeads, c.headDim]),
-      };
-      const qkv = gpu.from(rows(data.qkv, data.width), [tokens, data.width]);
+      const rows = (array: Float32Array) => array.slice(from * data.width, to * data.width);
+      const qkv = gpu.from(rows(data.qkv), [tokens, data.width]);
       const positions = gpu.from(data.positions.slice(from, to), [tokens]);
-      const dQkv = gpu.tensor([tokens, data.width]);
-      ropeBackward(gpu, gradients, qkv, positions, dQkv, total, settings);
+      const dQkv = gpu.from(rows(data.upstream), [tokens, data.width]);
+      ropeBackward(gpu, qkv, positions, dQkv, total, settings);
       await gpu.finish();
-      gpu.release(...Object.values(gradients), qkv, positions, dQkv);
+      gpu.release(qkv, positions, dQkv);
     }
     const result = [await gpu.readFloats(total.queryNorm), await gpu.readFloats(total.keyNorm)];
     gpu.release(total.queryNorm, total.keyNorm);

@@ -11,13 +11,12 @@ struct Params {
 
 //#include attention_inputs
 //#include stored_vectors NAME="outputGradient" BINDING=5 STORAGE="f32"
-@group(0) @binding(6) var<storage, read> logSumExp: array<f32>;
+// A joint row of a token: its query heads, key heads, value heads.
+@group(0) @binding(6) var<storage, read_write> dQkv: array<vec4<f32>>;
+// Of each query ln Σ exp, then delta of each, which its kernel fills and the keys' reads.
 //#if OF == "queries"
-@group(0) @binding(7) var<storage, read> output: array<vec4<f32>>;
-@group(0) @binding(8) var<storage, read_write> delta: array<f32>;
-@group(0) @binding(9) var<storage, read_write> dQueries: array<vec4<f32>>;
+@group(0) @binding(7) var<storage, read_write> statistics: array<f32>;
+@group(0) @binding(8) var<storage, read> output: array<vec4<f32>>;
 //#else
-@group(0) @binding(7) var<storage, read> delta: array<f32>;
-@group(0) @binding(8) var<storage, read_write> dKeys: array<vec4<f32>>;
-@group(0) @binding(9) var<storage, read_write> dValues: array<vec4<f32>>;
+@group(0) @binding(7) var<storage, read> statistics: array<f32>;
 //#endif
