@@ -113,7 +113,6 @@ function workingRows(engine: WorkingEngine): Row[] {
     ["largest binding", bytes(limits.maxStorageBufferBindingSize)],
     ["workgroup memory", bytes(limits.maxComputeWorkgroupStorageSize)],
     ["workgroup lanes", `${limits.maxComputeInvocationsPerWorkgroup}`],
-    ["storage bindings", `${limits.maxStorageBuffersPerShaderStage}`],
     ["test kernel", `right, ${roundTripMilliseconds.toFixed(2)} ms to launch and read`],
   ];
 }

@@ -12,7 +12,6 @@ const LIMITS = [
   "maxStorageBufferBindingSize",
   "maxComputeWorkgroupStorageSize",
   "maxComputeInvocationsPerWorkgroup",
-  "maxStorageBuffersPerShaderStage",
 ] as const;
 
 /** By name. */

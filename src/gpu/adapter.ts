@@ -118,34 +118,51 @@ async function requestDevice(
   throw new Error("no set of features to ask for");
 }
 
-/** Opens the adapter of one engine with everything it offers that the kernels can use. */
-export async function openDevice(engine: EngineName): Promise<OpenedDevice> {
+/** Limits beyond what WebGPU promises that are asked for where an adapter has them. */
+const usefulLimits = [
+  "maxBufferSize",
+  "maxStorageBufferBindingSize",
+  "maxComputeWorkgroupStorageSize",
+  "maxComputeInvocationsPerWorkgroup",
+  "maxComputeWorkgroupSizeX",
+  "minUniformBufferOffsetAlignment",
+  "minStorageBufferOffsetAlignment",
+] as const;
+
+/** Features that are asked for where an adapter shows them. */
+const usefulFeatures = [
+  "shader-f16",
+  "chromium-experimental-subgroup-matrix",
+  "timestamp-query",
+] as const;
+
+/**
+ * Opens the adapter of one engine with everything it offers that the kernels can use.
+ *
+ * @param promisedOnly see `GpuOptions`
+ */
+export async function openDevice(
+  engine: EngineName,
+  { promisedOnly = false }: { readonly promisedOnly?: boolean } = {},
+): Promise<OpenedDevice> {
   const adapter = await requestAdapter(engine);
   if (!adapter) throw new UserError(noAdapter(engine));
-  const wanted = ["shader-f16", "chromium-experimental-subgroup-matrix", "timestamp-query"].filter((
-    name,
-  ) => adapter.features.has(name as GPUFeatureName));
-  const limits: Record<string, number> = {};
-  for (
-    const name of [
-      "maxBufferSize",
-      "maxStorageBufferBindingSize",
-      "maxComputeWorkgroupStorageSize",
-      "maxComputeInvocationsPerWorkgroup",
-      "maxComputeWorkgroupSizeX",
-      "maxStorageBuffersPerShaderStage",
-      "minUniformBufferOffsetAlignment",
-      "minStorageBufferOffsetAlignment",
-    ] as const
-  ) {
-    limits[name] = adapter.limits[name];
-  }
+  const wanted = promisedOnly
+    ? []
+    : usefulFeatures.filter((name) => adapter.features.has(name as GPUFeatureName));
+  const limits = promisedOnly
+    ? {}
+    : Object.fromEntries(usefulLimits.map((name) => [name, adapter.limits[name]]));
   const { device, granted } = await requestDevice(
     engine,
     adapter,
     limits,
     wanted,
-    engine === "native" ? [["subgroups", int64Feature], ["subgroups"], []] : [["subgroups"], []],
+    promisedOnly
+      ? [[]]
+      : engine === "native"
+      ? [["subgroups", int64Feature], ["subgroups"], []]
+      : [["subgroups"], []],
   );
   const details = adapter.info as GPUAdapterInfo & {
     subgroupMinSize?: number;

@@ -97,12 +97,12 @@ export class Gpu {
    *   have what the precision takes
    */
   static async open(choice: EngineChoice = "auto", options: GpuOptions = {}): Promise<Gpu> {
-    const { index, precision = "f32" } = options;
+    const { index, precision = "f32", promisedOnly } = options;
     // Only Dawn shows matrix units.
     const engine = choice !== "auto" ? choice : precision === "f32" ? "native" : "dawn";
     const { device, info } = index === undefined
-      ? await openDevice(engine)
-      : await onGpu(index, () => openDevice(engine));
+      ? await openDevice(engine, { promisedOnly })
+      : await onGpu(index, () => openDevice(engine, { promisedOnly }));
     const numbered = index === undefined ? info : { ...info, index };
     return new Gpu(device, numbered, await Readback.open(device, engine), options);
   }

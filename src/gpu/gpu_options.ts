@@ -13,6 +13,11 @@ export interface GpuOptions {
   readonly index?: number;
   /** Precision of products of activations with weights; f32 by default. */
   readonly precision?: Precision;
+  /**
+   * Opens it with no more than WebGPU promises of every adapter: the limits that nobody asked for, and no optional
+   * feature. Everything must run so; what a device has besides makes it faster.
+   */
+  readonly promisedOnly?: boolean;
   /** Type of keys and values, which are rounded to it in training too; f32 by default. */
   readonly cacheDtype?: CacheDtype;
 }

@@ -27,7 +27,6 @@ const working: WorkingEngine = {
     maxStorageBufferBindingSize: 2 ** 31,
     maxComputeWorkgroupStorageSize: 49152,
     maxComputeInvocationsPerWorkgroup: 1024,
-    maxStorageBuffersPerShaderStage: 16,
   },
   roundTripMilliseconds: 0.1,
 };

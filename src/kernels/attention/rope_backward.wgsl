@@ -1,5 +1,6 @@
-// Gradient of rope.wgsl with respect to the joint projection, in place: the inverse rotation of query and key heads, then
-// with NORM the gradient of the per-head normalisation. With g the gradient of a head behind its norm, x the head, w the weight:
+// Gradient of rope.wgsl with respect to the joint projection, in place: the inverse rotation of query and key heads,
+// then with NORM the gradient of the per-head normalisation. With g the gradient of a head behind its norm, x the
+// head, w the weight:
 //
 //   dx_i = rstd * (w_i * g_i - x_i * rstd^2 * mean(w * g * x)),   terms_i = g_i * x_i * rstd
 //
