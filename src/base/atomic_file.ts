@@ -124,8 +124,9 @@ export function writeAll(file: Pick<Deno.FsFile, "writeSync">, bytes: Uint8Array
   while (written < bytes.length) written += file.writeSync(bytes.subarray(written));
 }
 
-/** A rename is on the disk only once its folder is. */
+/** A rename is on the disk only once its folder is; Windows opens no folders, and keeps a journal of renames. */
 function syncFolder(path: string): void {
+  if (Deno.build.os === "windows") return;
   const folder = Deno.openSync(path, { read: true });
   try {
     folder.syncSync();

@@ -85,7 +85,9 @@ const numbers: Readonly<Partial<Record<number, Refusal>>> = {
   27: "too large",
   28: "full",
   30: "forbidden",
-  [Deno.build.os === "darwin" ? 69 : 122]: "quota",
+  ...(Deno.build.os === "windows"
+    ? { 39: "full", 112: "full", 223: "too large", 1295: "quota" }
+    : { [Deno.build.os === "darwin" ? 69 : 122]: "quota" }),
 };
 
 function refusalOf(error: Error): Refusal | null {

@@ -1,9 +1,11 @@
 /** Telling one process from another that has its number later. */
 
+import { processStart } from "./process_start.ts";
+
 /** Facts that identify a process, so that it and no other is found or ended. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** When it was started, in the kernel's own ticks: a number that another process had before is told apart. */
+  /** When it was started, see `processStart`: a number that another process had before is told apart. */
   readonly started: string;
   /** Place of the process; only one of the same place can find it. */
   readonly place: string;
@@ -16,13 +18,12 @@ export function ownProcess(): ProcessIdentity {
 
 /** A process that is known to go on, such as a child; one that has ended is alive to nobody. */
 export function identify(pid: number): ProcessIdentity {
-  return { pid, started: statOf(pid)?.started ?? "", place: place() };
+  return { pid, started: processStart(pid) ?? "", place: place() };
 }
 
 /** Whether a process of this machine goes on: one that has ended and is not yet collected does not. */
 export function isAlive({ pid, started, place: itsPlace }: ProcessIdentity): boolean {
-  const stat = itsPlace === place() ? statOf(pid) : null;
-  return stat !== null && stat.started === started && stat.state !== "Z";
+  return itsPlace === place() && processStart(pid) === started;
 }
 
 /** Ends a process of this machine, unless it is gone or another has its number by now. It may be a stopped one. */
@@ -35,30 +36,25 @@ export function killProcess(process: ProcessIdentity): void {
   }
 }
 
-/** Fields 3 and 22 of its `stat`, which begin after a name in parentheses; null when there is no such process. */
-function statOf(pid: number): { readonly state: string; readonly started: string } | null {
-  try {
-    const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return { state: fields[0], started: fields[19] };
-  } catch {
-    return null;
-  }
-}
-
 /** The place in which process numbers mean the same: a boot of a machine, and a container's own numbering on it. */
 function place(): string {
+  // Elsewhere a start is a time of day, which no boot repeats.
+  if (Deno.build.os !== "linux") return `${Deno.build.os} ${Deno.hostname()}`;
   try {
     const boot = Deno.readTextFileSync("/proc/sys/kernel/random/boot_id").trim();
     return `${boot} ${Deno.readLinkSync("/proc/self/ns/pid")}`;
   } catch {
-    return "unknown"; // no Linux: nobody is ended from outside, since a start is not known either
+    return "unknown"; // no /proc: nobody is ended from outside, since a start is not known either
   }
 }
 
 /** Ends a process that leads a group, as a detached one does, and those that it started. */
 export function killGroup(process: ProcessIdentity): void {
   if (!isAlive(process)) return;
+  if (Deno.build.os === "windows") {
+    new Deno.Command("taskkill", { args: ["/T", "/F", "/PID", `${process.pid}`] }).outputSync();
+    return;
+  }
   try {
     Deno.kill(-process.pid, "SIGKILL");
   } catch (error) {

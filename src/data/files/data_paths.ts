@@ -1,3 +1,4 @@
+import { basename, sep } from "node:path";
 import { UserError } from "../../base/user_error.ts";
 
 /** Endings of the files that can be read; those of text may have `.gz` after them. */
@@ -91,7 +92,7 @@ function dataFile(path: string, defaultSource: string): DataFile | null {
 }
 
 function baseName(path: string): string {
-  return path.replace(/\/+$/, "").split("/").at(-1) || path;
+  return basename(path) || path;
 }
 
 async function stat(path: string): Promise<Deno.FileInfo> {
@@ -107,7 +108,7 @@ async function stat(path: string): Promise<Deno.FileInfo> {
 
 /** Whether a folder's reader takes the file of this path in it: known ending, not hidden, not a description. */
 export function isDataFileName(path: string): boolean {
-  return !path.split("/").some((name) => name.startsWith(".")) &&
+  return !path.replaceAll(sep, "/").split("/").some((name) => name.startsWith(".")) &&
     !DESCRIPTIONS.has(baseName(path)) && dataFile(path, "") !== null;
 }
 

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { removeIfPresent } from "../../base/atomic_file.ts";
 import { readReason } from "../../base/failure_reason.ts";
 import { UserError } from "../../base/user_error.ts";
@@ -172,7 +172,7 @@ export class Launcher implements Disposable {
 
   #freeName(name: string): string {
     for (let path = nextRunDirectory(this.list.root, name);;) {
-      const found = path.split("/").at(-1) ?? name;
+      const found = basename(path);
       if (!this.#isTaken(found)) return found;
       // Of a run that waits, and has no folder yet.
       const number = Number(/\d+$/.exec(path)?.[0]) + 1;

@@ -1,4 +1,8 @@
+import { spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { constants } from "node:os";
 import { resolve } from "node:path";
+import { Failure } from "../../base/failure.ts";
 import { REASON_FILE } from "../../base/failure_reason.ts";
 import { identify, type ProcessIdentity } from "../../base/process_identity.ts";
 import { exists, removeIfPresent } from "../../base/atomic_file.ts";
@@ -39,21 +43,31 @@ export function startProcess(
 ): StartedProcess {
   // What an earlier part of a run has left is not why this one fails.
   if (reason !== undefined) removeIfPresent(reason);
-  const command = [Deno.execPath(), "run", "-A", "--node-modules-dir=manual", program, ...args];
-  const child = new Deno.Command("sh", {
-    args: ["-c", 'errors=$1; shift; exec "$@" >"$0" 2>"$errors"', output, errors, ...command],
-    env: {
-      ...childEnvironment(),
-      ...(reason === undefined ? {} : { [REASON_FILE]: resolve(reason) }),
+  const [out, err] = [output, errors].map((path) => openSync(path, "w"));
+  const child = spawn(
+    Deno.execPath(),
+    ["run", "-A", "--node-modules-dir=manual", program, ...args],
+    {
+      env: {
+        ...childEnvironment(),
+        ...(reason === undefined ? {} : { [REASON_FILE]: resolve(reason) }),
+      },
+      stdio: ["ignore", out, err],
+      detached: true,
+      windowsHide: true,
     },
-    clearEnv: true,
-    stdin: "null",
-    stdout: "null",
-    stderr: "null",
-    detached: true,
-  }).spawn();
+  );
+  for (const file of [out, err]) closeSync(file);
   child.unref();
-  return { process: identify(child.pid), ended: child.status.then(({ code }) => code) };
+  const { pid } = child;
+  if (pid === undefined) throw new Failure("The system did not start another process.");
+  const ended = new Promise<number>((resolve) =>
+    child.on(
+      "exit",
+      (code, signal) => resolve(code ?? 128 + (constants.signals[signal ?? "SIGKILL"] ?? 0)),
+    )
+  );
+  return { process: identify(pid), ended };
 }
 
 /** Text that can be an argument of a process. */

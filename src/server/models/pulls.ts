@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import { exists } from "../../base/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import { readAccess } from "../../hub/access.ts";
@@ -88,7 +88,7 @@ export class Pulls implements Disposable {
   /** @throws RequestProblem of a data set that was not fetched: a person's own files stay apart */
   #requireOwn(path: string): void {
     if (this.kind === "model") return;
-    const name = path.slice(join(this.folder, "/").length).split("/")[0];
+    const name = path.slice(join(this.folder, "/").length).split(sep)[0];
     const isOthers = exists(path) && !exists(join(path, MANIFEST_NAME));
     if (!isOthers && !this.isReserved(name)) return;
     throw new RequestProblem(

@@ -1,5 +1,6 @@
 /** What lies in a run's folder: its configuration and its checkpoints. */
 
+import { basename } from "node:path";
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { listCheckpoints } from "../../run/store/checkpoint.ts";
 import { RequestProblem } from "../http/problem.ts";
@@ -97,9 +98,7 @@ async function download(
     headers: {
       "content-type": "application/octet-stream",
       "content-length": String(found.bytes),
-      "content-disposition": `attachment; filename*=UTF-8''${
-        encodeURIComponent(path.split("/").at(-1) ?? "")
-      }`,
+      "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(basename(path))}`,
     },
   });
 }

@@ -1,4 +1,4 @@
-import { basename } from "node:path";
+import { basename, isAbsolute, relative, sep } from "node:path";
 import { liveProcess, type RunProcess } from "../../run/control/endpoint/control_file.ts";
 import type { RunFolder } from "../../run/store/run_folder.ts";
 import type { IndexedRun, RunIndex } from "../index/run_index.ts";
@@ -104,11 +104,13 @@ export class RunList implements Disposable {
   }
 
   async #watch(watcher: Deno.FsWatcher): Promise<void> {
-    const prefix = `${Deno.realPathSync(this.root)}/`;
+    // Some systems tell of paths without links, others as they were given.
+    const roots = [Deno.realPathSync(this.root), this.root];
     for await (const { paths } of watcher) {
       for (const path of paths) {
-        const place = path.startsWith(prefix) ? path.slice(prefix.length) : path;
-        this.#changed.add(place.replace(`${this.root}/`, "").split("/")[0]);
+        const places = roots.map((root) => relative(root, path));
+        const inside = places.find((place) => !place.startsWith("..") && !isAbsolute(place));
+        this.#changed.add((inside ?? path).split(sep)[0]);
       }
     }
   }

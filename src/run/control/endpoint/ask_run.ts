@@ -16,6 +16,9 @@ const answerSchema = z.discriminatedUnion("ok", [
   z.object({ ok: z.literal(false), message: z.string() }),
 ]) as unknown as z.ZodType<ControlAnswer>;
 
+const CANNOT_BE_ASKED =
+  "A run on Windows cannot be asked for anything while it goes on: Ctrl-C in its window stops it after its step.";
+
 /**
  * Asks a run for something. It hears that between two steps at the latest, so the answer may take as long as a step;
  * whoever waits no longer has asked nevertheless.
@@ -28,6 +31,7 @@ export async function askRun(
   request: ControlRequest,
   signal: AbortSignal,
 ): Promise<ControlAnswer | null> {
+  if (socket === null) return { ok: false, message: CANNOT_BE_ASKED };
   using ending = new DisposableStack();
   try {
     const connection = await Deno.connect({ transport: "unix", path: socket });

@@ -8,7 +8,7 @@ import { UserError } from "../../../base/user_error.ts";
 import { CONTINUE, type RunFolder } from "../../store/run_folder.ts";
 
 /** A Unix socket's path is no longer, in bytes: the system's structure for it ends there. */
-const LONGEST_SOCKET = 107;
+export const LONGEST_SOCKET = Deno.build.os === "linux" ? 107 : 103;
 
 const canBeSocket = (path: string) => {
   const { length } = new TextEncoder().encode(path);
@@ -17,15 +17,15 @@ const canBeSocket = (path: string) => {
 
 const controlSchema = z.object({
   process: z.object({ pid: z.int().positive(), started: z.string(), place: z.string() }),
-  /** Path of a Unix socket; see `control_request.ts` for what is said there. */
-  socket: z.string().refine(canBeSocket),
+  /** Path of a Unix socket; see `control_request.ts` for what is said there. Null on Windows, where Deno has none. */
+  socket: z.string().refine(canBeSocket).nullable(),
 });
 
 /** A process that runs what is in a folder. Of several ranks it is the first. */
 export interface RunProcess {
   readonly process: ProcessIdentity;
-  /** Socket at which the process is asked. */
-  readonly socket: string;
+  /** Socket at which the process is asked; null where it cannot be. */
+  readonly socket: string | null;
 }
 
 /**
@@ -33,7 +33,7 @@ export interface RunProcess {
  *
  * @throws UserError when the disk does not take it
  */
-export function writeControlFile(folder: RunFolder, socket: string): void {
+export function writeControlFile(folder: RunFolder, socket: string | null): void {
   const beside = `${folder.control}.tmp`;
   const content: RunProcess = { process: ownProcess(), socket };
   removeIfPresent(beside);
@@ -74,8 +74,7 @@ export function liveProcess(folder: RunFolder): RunProcess | null {
 export function requireNotRunning(folder: RunFolder): void {
   const running = liveProcess(folder);
   if (running === null) return;
-  throw new UserError(
-    `${folder.path} is being run by process ${running.process.pid}. Stop that one first: ` +
-      `kill -INT ${running.process.pid}`,
-  );
+  const { pid } = running.process;
+  const how = Deno.build.os === "windows" ? "Ctrl-C in its window" : `kill -INT ${pid}`;
+  throw new UserError(`${folder.path} is being run by process ${pid}. Stop that one first: ${how}`);
 }

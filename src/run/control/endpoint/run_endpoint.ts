@@ -1,4 +1,4 @@
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { BufferPool } from "../../../gpu/buffer_pool.ts";
 import { exists, removeIfPresent } from "../../../base/atomic_file.ts";
 import { UserError } from "../../../base/user_error.ts";
@@ -6,7 +6,12 @@ import type { RunEvent } from "../../events/run_event.ts";
 import type { RunEvents } from "../../events/run_events.ts";
 import type { RunFolder } from "../../store/run_folder.ts";
 import type { RunControl } from "../run_control.ts";
-import { readControlFile, requireNotRunning, writeControlFile } from "./control_file.ts";
+import {
+  LONGEST_SOCKET,
+  readControlFile,
+  requireNotRunning,
+  writeControlFile,
+} from "./control_file.ts";
 import {
   type ControlAnswer,
   type ControlRequest,
@@ -45,6 +50,11 @@ export class RunEndpoint implements Disposable {
     this.#pool = pool;
     requireNotRunning(folder);
     clearAfterDeath(folder);
+    writeControlFile(folder, Deno.build.os === "windows" ? null : this.#openSocket());
+    this.#opened.defer(() => removeIfPresent(folder.control));
+  }
+
+  #openSocket(): string {
     const place = makeFolder();
     this.#opened.defer(() => removeIfPresent(place));
     const socket = join(place, "control");
@@ -52,8 +62,7 @@ export class RunEndpoint implements Disposable {
     this.#opened.defer(() => listener.close());
     listener.unref(); // the run decides when the process ends
     void this.#listen(listener);
-    writeControlFile(folder, socket);
-    this.#opened.defer(() => removeIfPresent(folder.control));
+    return socket;
   }
 
   [Symbol.dispose](): void {
@@ -145,10 +154,10 @@ function parse(line: string): ControlRequest | string {
   }
 }
 
-/** A folder for this user alone, short enough for a socket's path of 107 bytes. */
+/** A folder for this user alone, short enough for a socket's path. */
 function makeFolder(): string {
   const usual = Deno.makeTempDirSync({ prefix: PREFIX });
-  if (usual.length <= 90) return usual;
+  if (usual.length <= LONGEST_SOCKET - 17) return usual;
   Deno.removeSync(usual);
   return Deno.makeTempDirSync({ dir: "/tmp", prefix: PREFIX });
 }
@@ -157,9 +166,10 @@ function makeFolder(): string {
 function clearAfterDeath(folder: RunFolder): void {
   const dead = readControlFile(folder);
   if (dead === null) return;
-  const place = dirname(dead.socket);
-  const isOurs = /^tango-run-\w+$/.test(place.split("/").at(-1) ?? "") && exists(dead.socket);
-  if (isOurs) removeIfPresent(place);
+  if (dead.socket !== null) {
+    const place = dirname(dead.socket);
+    if (/^tango-run-\w+$/.test(basename(place)) && exists(dead.socket)) removeIfPresent(place);
+  }
   removeIfPresent(folder.control);
 }
 

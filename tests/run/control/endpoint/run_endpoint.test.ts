@@ -118,6 +118,7 @@ Deno.test("endpoint: what is no request is refused, and the next one is heard", 
 Deno.test("endpoint: its file and socket are this user's alone, and gone in the end", async () => {
   await withEndpoint(async ({ folder, endpoint, ask }) => {
     const { socket, process } = readControlFile(folder) ?? assert.fail("no control.json");
+    assert.ok(socket !== null);
     assert.equal(process.pid, Deno.pid);
     assert.equal((Deno.statSync(folder.control).mode ?? 0) & 0o777, 0o600);
     assert.equal((Deno.statSync(dirname(socket)).mode ?? 0) & 0o777, 0o700);
@@ -139,15 +140,17 @@ Deno.test("endpoint: a second process is kept out as long as the first one lives
     assert.throws(() => second.open(folder, pool), { name: "UserError" });
     // One that was killed has left its file and its socket; its number is another's by now.
     const dead = readControlFile(folder) ?? assert.fail("no control.json");
+    const { socket } = dead;
+    assert.ok(socket !== null);
     endpoint[Symbol.dispose]();
-    Deno.mkdirSync(dirname(dead.socket));
-    Deno.writeTextFileSync(dead.socket, "");
+    Deno.mkdirSync(dirname(socket));
+    Deno.writeTextFileSync(socket, "");
     const process = { ...dead.process, started: "1" };
     Deno.writeTextFileSync(folder.control, JSON.stringify({ ...dead, process }));
     assert.equal(liveProcess(folder), null);
     second.open(folder, pool);
-    assert.ok(!exists(dirname(dead.socket)));
-    assert.notEqual(readControlFile(folder)?.socket, dead.socket);
+    assert.ok(!exists(dirname(socket)));
+    assert.notEqual(readControlFile(folder)?.socket, socket);
     return Promise.resolve();
   });
 });
