@@ -5,7 +5,7 @@ import {
   type MachineReport,
 } from "../src/cli/machine_report.ts";
 import type { DeviceInfo } from "../src/gpu/adapter.ts";
-import { driverOf } from "../src/gpu/choice/gpu_list.ts";
+import { driverOf } from "../src/platform/gpus/gpu_list.ts";
 import type { Gpu } from "../src/gpu/gpu.ts";
 import type { MeasuredClass } from "../src/gpu/measure_variants.ts";
 

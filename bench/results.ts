@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
-import { writeFileAtomically } from "../src/base/atomic_file.ts";
-import { describeDiskError } from "../src/base/disk.ts";
+import { writeFileAtomically } from "../src/platform/files/atomic_file.ts";
+import { describeDiskError } from "../src/platform/files/disk.ts";
 import { UserError } from "../src/base/user_error.ts";
 import type { DeviceRecord } from "./device_record.ts";
 import type { DeviceRates } from "./device_rates.ts";

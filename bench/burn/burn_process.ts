@@ -1,8 +1,8 @@
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findVulkanDrivers } from "../../src/gpu/choice/vulkan_drivers.ts";
+import { findVulkanDrivers } from "../../src/platform/gpus/vulkan_drivers.ts";
 import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
-import { exists } from "../../src/base/atomic_file.ts";
+import { exists } from "../../src/platform/files/atomic_file.ts";
 import { UserError } from "../../src/base/user_error.ts";
 import { LineProcess, type LineProcessOptions } from "../line_process.ts";
 import type { ModelShape } from "../shapes.ts";

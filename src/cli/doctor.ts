@@ -3,9 +3,9 @@
 import type { Command } from "commander";
 import { advise } from "./advice.ts";
 import { addExamples } from "./examples.ts";
-import { describeGpu, describeModel, type ListedGpu } from "../gpu/choice/gpu_list.ts";
-import { describeSharing, gpusOfRanks } from "../gpu/choice/gpus_of_ranks.ts";
-import { whyNotOnGpu } from "../gpu/choice/on_gpu.ts";
+import { describeGpu, describeModel, type ListedGpu } from "../platform/gpus/gpu_list.ts";
+import { describeSharing, gpusOfRanks } from "../platform/gpus/gpus_of_ranks.ts";
+import { whyNotOnGpu } from "../platform/gpus/on_gpu.ts";
 import { type BrokenEngine, examineMachine, type MachineReport } from "./machine_report.ts";
 import type { WorkingEngine } from "./machine_report.ts";
 import { EXIT } from "./program.ts";

@@ -11,7 +11,7 @@ import {
   wholeModelFiles,
 } from "../model/weights/model_files.ts";
 import { type LoadedModel, loadModelFolder } from "../model/weights/model_folder.ts";
-import { exists } from "../base/atomic_file.ts";
+import { exists } from "../platform/files/atomic_file.ts";
 import type { PolicyName } from "../rl/policy.ts";
 import { writeFiles } from "../run/store/weights_folder.ts";
 import { loadStoredPolicy, writeStoredPolicy } from "../run/tango/write_policy.ts";

@@ -1,4 +1,4 @@
-import { systemLibrary } from "../base/system_library.ts";
+import { systemLibrary } from "../platform/process/system_library.ts";
 
 /** The signal's number, and the handler that passes a signal over, on Linux and macOS. */
 const SIGHUP = 1, SIG_IGN = 1n;

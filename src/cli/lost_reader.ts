@@ -1,5 +1,5 @@
 import process from "node:process";
-import { writeAll } from "../base/atomic_file.ts";
+import { writeAll } from "../platform/files/atomic_file.ts";
 
 /** What a terminal that has hung up answers, and a pipe whose reader has ended. */
 const GONE = new Set(["EIO", "EPIPE"]);

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { DeviceInfo, EngineName } from "../gpu/adapter.ts";
-import { type ListedGpu, listGpus } from "../gpu/choice/gpu_list.ts";
-import { findVulkanDrivers, type VulkanDrivers } from "../gpu/choice/vulkan_drivers.ts";
+import { type ListedGpu, listGpus } from "../platform/gpus/gpu_list.ts";
+import { findVulkanDrivers, type VulkanDrivers } from "../platform/gpus/vulkan_drivers.ts";
 import { Gpu } from "../gpu/gpu.ts";
 import { requireSameBits } from "../kernels/choice/same_bits.ts";
 import { PROJECT_FOLDER } from "./dev/project.ts";

@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { join } from "node:path";
-import { exists } from "../base/atomic_file.ts";
+import { exists } from "../platform/files/atomic_file.ts";
 import { UserError } from "../base/user_error.ts";
 import { changeableSftKeys, changeSftConfig } from "../run/config/changeable.ts";
 import { loadSftConfig } from "../run/config/load_config.ts";

@@ -1,4 +1,4 @@
-import { dawnPolling } from "./dawn_polling.ts";
+import { dawnPolling } from "../platform/gpus/dawn_polling.ts";
 import { OutOfMemory } from "./gpu_failure.ts";
 
 const filters: readonly GPUErrorFilter[] = ["validation", "out-of-memory", "internal"];

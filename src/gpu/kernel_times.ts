@@ -1,4 +1,4 @@
-import { dawnPolling } from "./dawn_polling.ts";
+import { dawnPolling } from "../platform/gpus/dawn_polling.ts";
 
 /** How long one launch took on the GPU. */
 export interface KernelTime {

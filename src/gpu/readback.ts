@@ -1,5 +1,5 @@
 import type { EngineName } from "./adapter.ts";
-import { dawnPolling } from "./dawn_polling.ts";
+import { dawnPolling } from "../platform/gpus/dawn_polling.ts";
 
 /** Bytes of the longest staging buffer: longer reads go through it in pieces, one after the other. */
 export const stagingBytes = 4 * 2 ** 20;

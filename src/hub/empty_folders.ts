@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { exists } from "../base/atomic_file.ts";
+import { exists } from "../platform/files/atomic_file.ts";
 
 /** Removes a folder that holds nothing but empty folders; others stay, without the empty ones. */
 export function removeEmptyFolders(folder: string): void {

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { UserError } from "../base/user_error.ts";
-import { exists, writeFileAtomically } from "../base/atomic_file.ts";
+import { exists, writeFileAtomically } from "../platform/files/atomic_file.ts";
 import type { Checksum } from "./checksum.ts";
 import type { WantedFile } from "./listing.ts";
 import { MANIFEST_NAME } from "./names.ts";

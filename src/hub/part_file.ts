@@ -1,7 +1,7 @@
 /** A file that is being fetched, beside its final place, with its hash so far. */
 
 import { dirname } from "node:path";
-import { exists, removeIfPresent, writeAll } from "../base/atomic_file.ts";
+import { exists, removeIfPresent, writeAll } from "../platform/files/atomic_file.ts";
 import { hashFile, type RunningHash, startHash } from "./checksum.ts";
 import type { WantedFile } from "./listing.ts";
 import { PART_ENDING } from "./names.ts";

@@ -2,8 +2,8 @@
 
 import { join } from "node:path";
 import { chooseFiles } from "./choose_files.ts";
-import { exists } from "../base/atomic_file.ts";
-import { checkRoom, describeDiskError, type Writing } from "../base/disk.ts";
+import { exists } from "../platform/files/atomic_file.ts";
+import { checkRoom, describeDiskError, type Writing } from "../platform/files/disk.ts";
 import { removeEmptyFolders } from "./empty_folders.ts";
 import { canContinue, downloadFile } from "./download.ts";
 import { type FileState, inspectFile } from "./file_state.ts";

@@ -1,6 +1,7 @@
 import { Template } from "@huggingface/jinja";
 import type { ChatMessage, ChatTemplate } from "../model/tokenizer/chat_template.ts";
 import { UserError } from "../base/user_error.ts";
+import { readTextFileSync } from "../platform/files/files.ts";
 
 /** A maker of prompts from some values. */
 export interface Prompt<Variable extends string> {
@@ -58,7 +59,7 @@ export function inConversation<Variable extends string>(
 
 function readTemplate(file: string): string {
   try {
-    return Deno.readTextFileSync(file);
+    return readTextFileSync(file);
   } catch (cause) {
     throw new UserError(
       `The prompt template ${file} cannot be read: ${

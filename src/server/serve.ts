@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { exists } from "../base/atomic_file.ts";
+import { exists } from "../platform/files/atomic_file.ts";
 import { UserError } from "../base/user_error.ts";
 import { within } from "../base/within.ts";
 import { makeApp } from "./app.ts";

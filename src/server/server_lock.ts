@@ -1,7 +1,7 @@
 /** One server alone serves a folder of runs: two would write over each other in its databases. */
 
 import { z } from "zod";
-import { writeAll } from "../base/atomic_file.ts";
+import { writeAll } from "../platform/files/atomic_file.ts";
 import { UserError } from "../base/user_error.ts";
 
 /** What the file says of the server that holds it. */

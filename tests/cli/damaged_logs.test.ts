@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { removeIfPresent } from "../../src/base/atomic_file.ts";
+import { removeIfPresent } from "../../src/platform/files/atomic_file.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { listCheckpoints } from "../../src/run/store/checkpoint.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { advise } from "../../src/cli/advice.ts";
 import { type DoctorReport, formatReport } from "../../src/cli/doctor.ts";
 import type { MachineReport, WorkingEngine } from "../../src/cli/machine_report.ts";
-import { findVulkanDrivers } from "../../src/gpu/choice/vulkan_drivers.ts";
+import { findVulkanDrivers } from "../../src/platform/gpus/vulkan_drivers.ts";
 
 const working: WorkingEngine = {
   engine: "native",

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { exists } from "../../src/base/atomic_file.ts";
+import { exists } from "../../src/platform/files/atomic_file.ts";
 import type { InterruptSignal } from "../../src/cli/interrupt.ts";
 
 const PROGRAM = new URL("./interrupted_program.ts", import.meta.url).pathname;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { exists } from "../../src/base/atomic_file.ts";
+import { exists } from "../../src/platform/files/atomic_file.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import type { EngineName } from "../../src/gpu/adapter.ts";
 import type { Gpu } from "../../src/gpu/gpu.ts";

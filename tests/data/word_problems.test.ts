@@ -8,7 +8,7 @@ import {
   wordProblems,
 } from "../../src/data/word_problems/grammar.ts";
 import { join } from "node:path";
-import { exists } from "../../src/base/atomic_file.ts";
+import { exists } from "../../src/platform/files/atomic_file.ts";
 import { writeWordProblems } from "../../src/data/word_problems/write_word_problems.ts";
 import { trainTokenizer } from "../../src/data/word_problems/train_tokenizer.ts";
 import { Tokenizer } from "../../src/model/tokenizer/tokenizer.ts";

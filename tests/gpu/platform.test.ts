@@ -4,7 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import { collectGarbage } from "../../src/gpu/collect_garbage.ts";
+import { collectGarbage } from "../../src/platform/gpus/collect_garbage.ts";
 import { Readback } from "../../src/gpu/readback.ts";
 import { gpuOf, onEveryGpu, randomFloats } from "../kernels/harness.ts";
 

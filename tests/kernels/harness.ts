@@ -3,11 +3,12 @@ import type { EngineName } from "../../src/gpu/adapter.ts";
 import { RandomStream } from "../../src/random/philox.ts";
 
 /**
- * The engines that a file's tests run on: where what is tested depends on the engine, in these two folders, both;
+ * The engines that a file's tests run on: where what is tested depends on the engine, in these folders, both;
  * elsewhere the native one, and both with `./tango test --all-engines`.
  */
 export const testedEngines: readonly EngineName[] =
-  /\/tests\/(gpu|kernels)\//.test(Deno.mainModule) || Deno.env.get("TANGO_TEST_ENGINES") === "all"
+  /\/tests\/(gpu|kernels|platform\/gpus)\//.test(Deno.mainModule) ||
+    Deno.env.get("TANGO_TEST_ENGINES") === "all"
     ? ["native", "dawn"]
     : ["native"];
 

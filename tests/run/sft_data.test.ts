@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { Gpu } from "../../src/gpu/gpu.ts";
-import { exists } from "../../src/base/atomic_file.ts";
+import { exists } from "../../src/platform/files/atomic_file.ts";
 import { listCheckpoints } from "../../src/run/store/checkpoint.ts";
 import { readJsonLines } from "../../src/run/store/json_lines_log.ts";
 import { METRIC } from "../../src/run/store/metric_names.ts";

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { INTERRUPTED_EXIT_CODE } from "../../src/cli/interrupt.ts";
 import { findMpiexec } from "../../src/cli/ranks/mpiexec.ts";
-import { exists } from "../../src/base/atomic_file.ts";
+import { exists } from "../../src/platform/files/atomic_file.ts";
 import { Gpu } from "../../src/gpu/gpu.ts";
 import { loadTangoConfig } from "../../src/run/config/load_config.ts";
 import { askRun } from "../../src/run/control/endpoint/ask_run.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { exists } from "../../src/base/atomic_file.ts";
-import { identify, isAlive } from "../../src/base/process_identity.ts";
+import { exists } from "../../src/platform/files/atomic_file.ts";
+import { identify, isAlive } from "../../src/platform/process/process_identity.ts";
 import {
   benchmarkResultsSchema,
   compareResults,

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { isAlive, type ProcessIdentity } from "../../src/base/process_identity.ts";
+import { isAlive, type ProcessIdentity } from "../../src/platform/process/process_identity.ts";
 import { readControlFile } from "../../src/run/control/endpoint/control_file.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
 import { startServer } from "./server_process.ts";

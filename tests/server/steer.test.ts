@@ -4,14 +4,14 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 
 import { stringify } from "yaml";
-import { identify, isAlive } from "../../src/base/process_identity.ts";
-import { exists } from "../../src/base/atomic_file.ts";
+import { identify, isAlive } from "../../src/platform/process/process_identity.ts";
+import { exists } from "../../src/platform/files/atomic_file.ts";
 import { readControlFile } from "../../src/run/control/endpoint/control_file.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
 
 import { findMpiexec } from "../../src/cli/ranks/mpiexec.ts";
 import type { RunView } from "../../src/server/runs/run_view.ts";
-import { TwoAdapters } from "../gpu/choice/two_adapters.ts";
+import { TwoAdapters } from "../platform/gpus/two_adapters.ts";
 import { assertSameFiles } from "../run/killable_runs.ts";
 import { configuration, ENDLESS, killAll, open, program, withServer } from "./client.ts";
 import { breath, withFolder, WrittenRun } from "./written_run.ts";

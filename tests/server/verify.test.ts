@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
-import { identify, isAlive } from "../../src/base/process_identity.ts";
+import { identify, isAlive } from "../../src/platform/process/process_identity.ts";
 import { serve } from "../../src/server/serve.ts";
 import { withFolder, WrittenRun } from "./written_run.ts";
 

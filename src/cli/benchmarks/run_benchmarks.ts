@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { exists, writeFileAtomically } from "../../base/atomic_file.ts";
+import { exists, writeFileAtomically } from "../../platform/files/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import { AnswerJudge } from "../../grading/answer_judge.ts";
 import type { PolicyName } from "../../rl/policy.ts";

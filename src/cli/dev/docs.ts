@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { join } from "node:path";
-import { writeFileAtomically } from "../../base/atomic_file.ts";
+import { writeFileAtomically } from "../../platform/files/atomic_file.ts";
 import { configurationPage } from "../../run/config/configuration_page.ts";
 import { addExamples } from "../examples.ts";
 import { PROJECT_FOLDER } from "./project.ts";

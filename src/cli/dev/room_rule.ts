@@ -9,6 +9,7 @@ import { dirname, join, normalize, relative } from "node:path";
 /** The rooms in order. */
 export const ROOMS = [
   "base",
+  "platform",
   "random",
   "gpu",
   "kernels",
@@ -27,13 +28,18 @@ export const ROOMS = [
 
 /** Rooms that may import less than the order allows. */
 const NARROWER: Readonly<Record<string, readonly string[]>> = {
+  random: ["base"],
   grading: ["base"],
-  data: ["base", "random", "grading"],
-  hub: ["base", "model", "data"],
+  data: ["base", "platform", "random", "grading"],
+  hub: ["base", "platform", "model", "data"],
 };
+
+/** Rooms that know no system: what they need of Deno or node they take from `platform`. */
+const SYSTEMLESS: readonly string[] = ["base", "random", "gpu", "kernels", "model", "engine", "rl"];
 
 /** The rooms inside a room, in order; files beside them may import from all of them. */
 const INNER: Readonly<Record<string, readonly string[]>> = {
+  platform: ["files", "process", "gpus"],
   kernels: [
     "parts",
     "products",
@@ -119,13 +125,31 @@ export function findRoomViolations(projectFolder: string): RoomViolation[] {
  */
 export function checkFile(file: string, source: string): RoomViolation[] {
   const room = roomOf(file);
-  return listImports(source)
+  const imports = listImports(source)
     .filter(({ specifier }) => specifier.startsWith("."))
     .flatMap(({ specifier, line }) => {
       const target = normalize(join(dirname(file), specifier));
       const message = explainViolation(room, target) ?? explainInner(file, target);
       return message === null ? [] : [{ file, line, message }];
     });
+  return room !== null && SYSTEMLESS.includes(room)
+    ? [...imports, ...systemsIn(file, room, source)]
+    : imports;
+}
+
+/** Where a file of a room that knows no system asks one. */
+function systemsIn(file: string, room: string, source: string): RoomViolation[] {
+  return source.split("\n").flatMap((text, index) => {
+    const isComment = /^\s*(\*|\/\/|\/\*)/.test(text);
+    const found = isComment
+      ? null
+      : /\bDeno\.\w+|["']node:[\w/]+["']/.exec(text.replace(/\/\/.*/, ""));
+    if (found === null) return [];
+    const message = `src/${room} may not use ${
+      found[0]
+    }: what knows Deno or node lies in src/platform`;
+    return [{ file, line: index + 1, message }];
+  });
 }
 
 /** The static and dynamic imports and re-exports of a formatted source file. */

@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { readJson } from "../../model/weights/json_file.ts";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import type { WantedFile } from "../../hub/listing.ts";
 import { isRepositoryId, type Repository } from "../../hub/repository.ts";
 

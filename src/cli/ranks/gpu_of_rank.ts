@@ -1,8 +1,8 @@
 import { UserError } from "../../base/user_error.ts";
 import type { OpenCommunicator } from "../../distributed/open_communicator.ts";
 import { gatherValues } from "../../distributed/values.ts";
-import { describeGpu, listGpus } from "../../gpu/choice/gpu_list.ts";
-import { describeSharing, gpusOfRanks } from "../../gpu/choice/gpus_of_ranks.ts";
+import { describeGpu, listGpus } from "../../platform/gpus/gpu_list.ts";
+import { describeSharing, gpusOfRanks } from "../../platform/gpus/gpus_of_ranks.ts";
 
 /** The GPU that a rank takes. */
 export interface GpuOfRank {

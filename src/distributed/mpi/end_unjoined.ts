@@ -1,4 +1,4 @@
-import { systemLibrary } from "../../base/system_library.ts";
+import { systemLibrary } from "../../platform/process/system_library.ts";
 import type { Environment } from "./started_by.ts";
 
 const POLLIN = 1;

@@ -1,4 +1,4 @@
-import { killProcess, type ProcessIdentity } from "../../base/process_identity.ts";
+import { killProcess, type ProcessIdentity } from "../../platform/process/process_identity.ts";
 import { endProcess } from "./process_end.ts";
 
 /** The ways a watch ends processes. */

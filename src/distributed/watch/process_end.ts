@@ -1,6 +1,6 @@
 /** Ending processes from a thread that is not the main one. */
 
-import { systemLibrary } from "../../base/system_library.ts";
+import { systemLibrary } from "../../platform/process/system_library.ts";
 
 /**
  * Ends this process at once, from any thread: `Deno.exit` in a worker ends the worker alone, and the main thread may be

@@ -4,7 +4,7 @@ import { type Communicator, ExchangeFailure } from "../communicator.ts";
 import { FailureElsewhere, MistakeElsewhere } from "../outcomes.ts";
 import { broadcastValue, gatherValues } from "../values.ts";
 import type { MeetingPoint } from "./meeting_point.ts";
-import { ownProcess } from "../../base/process_identity.ts";
+import { ownProcess } from "../../platform/process/process_identity.ts";
 import type { MainMessage, ToldFailure, WatchMessage } from "./watch_messages.ts";
 import type { WatchedRank, WatchLimits } from "./watched_rank.ts";
 

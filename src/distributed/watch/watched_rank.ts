@@ -1,4 +1,4 @@
-import type { ProcessIdentity } from "../../base/process_identity.ts";
+import type { ProcessIdentity } from "../../platform/process/process_identity.ts";
 
 /** A process of the run, as the others know it. */
 export interface WatchedRank {

@@ -1,5 +1,5 @@
-import { join } from "node:path";
-import { fileMark } from "../../base/file_mark.ts";
+import { join } from "../../platform/files/paths.ts";
+import { fileMark } from "../../platform/files/file_mark.ts";
 import { loraBlocks, type LoraConfig } from "../decoder/lora.ts";
 import type { Model } from "../decoder/model.ts";
 import { isReachable } from "./file_reading.ts";

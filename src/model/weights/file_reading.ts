@@ -1,14 +1,15 @@
 /** Reading files by ranges, with errors that name them. */
 
 import { UserError } from "../../base/user_error.ts";
+import { fileErrors, type OpenFile, openSync, statSync } from "../../platform/files/files.ts";
 
 /** Whether a path, links followed, leads to a file or folder. */
 export function isReachable(path: string): boolean {
   try {
-    Deno.statSync(path);
+    statSync(path);
     return true;
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
+    if (error instanceof fileErrors.NotFound || error instanceof fileErrors.NotADirectory) {
       return false;
     }
     throw error;
@@ -21,7 +22,7 @@ export function isReachable(path: string): boolean {
  * @throws UserError when something else is where a file should be
  */
 export function expectFile(path: string): void {
-  const { isFile, isDirectory } = Deno.statSync(path);
+  const { isFile, isDirectory } = statSync(path);
   if (isFile) return;
   throw new UserError(
     `${path} is ${isDirectory ? "a folder" : "a device or a pipe"}; expected a file`,
@@ -33,13 +34,13 @@ export function expectFile(path: string): void {
  *
  * @throws UserError when it is missing, no file, or unreadable
  */
-export function openForReading(path: string): Deno.FsFile {
+export function openForReading(path: string): OpenFile {
   try {
     expectFile(path);
-    return Deno.openSync(path, { read: true });
+    return openSync(path, { read: true });
   } catch (error) {
     if (error instanceof UserError) throw error;
-    if (error instanceof Deno.errors.NotFound) {
+    if (error instanceof fileErrors.NotFound) {
       throw new UserError(`There is no file ${path}. Check the path of the weights.`);
     }
     throw new UserError(`${path} cannot be read: ${(error as Error).message}`);
@@ -52,7 +53,7 @@ export function openForReading(path: string): Deno.FsFile {
  * @throws UserError when it ends early
  */
 export function readExactly(
-  file: Deno.FsFile,
+  file: OpenFile,
   count: number,
   path: string,
 ): Uint8Array<ArrayBuffer> {
@@ -66,7 +67,7 @@ export function readExactly(
  *
  * @throws UserError when it ends early or cannot be read
  */
-export function readInto(file: Deno.FsFile, bytes: Uint8Array, path: string): void {
+export function readInto(file: OpenFile, bytes: Uint8Array, path: string): void {
   let filled = 0;
   while (filled < bytes.length) {
     const read = readSome(file, bytes.subarray(filled), path);
@@ -79,7 +80,7 @@ export function readInto(file: Deno.FsFile, bytes: Uint8Array, path: string): vo
   }
 }
 
-function readSome(file: Deno.FsFile, bytes: Uint8Array, path: string): number | null {
+function readSome(file: OpenFile, bytes: Uint8Array, path: string): number | null {
   try {
     return file.readSync(bytes);
   } catch (error) {

@@ -1,4 +1,5 @@
 import { GGMLQuantizationType, gguf } from "@huggingface/gguf";
+import { SeekMode } from "../../platform/files/files.ts";
 import { UserError } from "../../base/user_error.ts";
 import { isStoredType, storedBytes, storedTypes } from "../../kernels/parts/stored_type.ts";
 import { openForReading, readExactly } from "./file_reading.ts";
@@ -56,7 +57,7 @@ export async function openGguf(path: string): Promise<GgufFile> {
       read(name, begin, bytes) {
         const place = byName.get(name);
         if (!place) throw new Error(`${path} has no tensor ${name}`);
-        file.seekSync(place.begin + begin, Deno.SeekMode.Start);
+        file.seekSync(place.begin + begin, SeekMode.Start);
         return readExactly(file, bytes, path);
       },
       [Symbol.dispose]: () => file.close(),

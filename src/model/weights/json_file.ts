@@ -1,4 +1,5 @@
 import { UserError } from "../../base/user_error.ts";
+import { fileErrors, readTextFileSync } from "../../platform/files/files.ts";
 import { expectFile } from "./file_reading.ts";
 
 /**
@@ -28,11 +29,11 @@ export function readJson(path: string): Record<string, unknown> {
 export function readFileText(path: string): string {
   try {
     expectFile(path);
-    return Deno.readTextFileSync(path);
+    return readTextFileSync(path);
   } catch (cause) {
     if (cause instanceof UserError) throw cause;
     throw new UserError(
-      cause instanceof Deno.errors.NotFound
+      cause instanceof fileErrors.NotFound
         ? `${path} is missing; a model folder holds config.json, model.safetensors, ` +
           `tokenizer.json and tokenizer_config.json`
         : `${path} cannot be read: ${(cause as Error).message}`,

@@ -1,4 +1,5 @@
-import { join } from "node:path";
+import { join } from "../../platform/files/paths.ts";
+import { realPathSync, statSync } from "../../platform/files/files.ts";
 import { UserError } from "../../base/user_error.ts";
 import { type ModelConfig, parseModelConfig } from "../decoder/config.ts";
 import { ggufConfig } from "./gguf_config.ts";
@@ -39,7 +40,7 @@ export async function openModelSource(path: string): Promise<ModelSource> {
     );
   }
   if (path.endsWith(".gguf")) return await openGgufSource(path);
-  if (!Deno.statSync(path).isDirectory) {
+  if (!statSync(path).isDirectory) {
     throw new UserError(
       `${path} is a file; expected a folder with config.json and .safetensors, or a .gguf file.`,
     );
@@ -76,7 +77,7 @@ async function openGgufSource(path: string): Promise<ModelSource> {
   try {
     const config = ggufConfig(file);
     return {
-      basePath: Deno.realPathSync(path),
+      basePath: realPathSync(path),
       config,
       weights: file,
       adapter: null,
@@ -107,7 +108,7 @@ function openFolder(folder: string): ModelSource {
     );
   }
   return {
-    basePath: Deno.realPathSync(folder),
+    basePath: realPathSync(folder),
     config,
     weights,
     adapter: null,

@@ -4,6 +4,7 @@
  */
 
 import { UserError } from "../../base/user_error.ts";
+import { type OpenFile, SeekMode } from "../../platform/files/files.ts";
 import { openForReading, readExactly, readInto } from "./file_reading.ts";
 import { BYTES_PER_ELEMENT, type SafetensorsType } from "./number_formats.ts";
 import {
@@ -86,7 +87,7 @@ export type PieceReceiver = (piece: TensorPiece) => Promise<void>;
 export class SafetensorsFile implements Disposable {
   private constructor(
     readonly path: string,
-    private readonly file: Deno.FsFile,
+    private readonly file: OpenFile,
     /** The bytes before the first tensor's. */
     readonly head: Uint8Array<ArrayBuffer>,
     private readonly header: SafetensorsHeader,
@@ -102,7 +103,7 @@ export class SafetensorsFile implements Disposable {
     try {
       const size = file.statSync().size;
       const headerLength = readHeaderLength(readExactly(file, Math.min(8, size), path), size, path);
-      file.seekSync(0, Deno.SeekMode.Start);
+      file.seekSync(0, SeekMode.Start);
       const head = readExactly(file, 8 + headerLength, path);
       const header = parseHeader(head.subarray(8), size - head.length, path);
       return new SafetensorsFile(path, file, head, header);
@@ -146,7 +147,7 @@ export class SafetensorsFile implements Disposable {
    */
   readBytes(name: string, begin: number, bytes: number): Uint8Array<ArrayBuffer> {
     const entry = this.entry(name);
-    this.file.seekSync(this.head.length + entry.begin + begin, Deno.SeekMode.Start);
+    this.file.seekSync(this.head.length + entry.begin + begin, SeekMode.Start);
     return readExactly(this.file, bytes, this.path);
   }
 
@@ -161,7 +162,7 @@ export class SafetensorsFile implements Disposable {
     for (const [name, { begin: start, end }] of this.header.entries) {
       for (let begin = 0; begin < end - start; begin += most) {
         const bytes = buffer.subarray(0, Math.min(most, end - start - begin));
-        this.file.seekSync(this.head.length + start + begin, Deno.SeekMode.Start);
+        this.file.seekSync(this.head.length + start + begin, SeekMode.Start);
         readInto(this.file, bytes, this.path);
         yield { name, begin, bytes };
       }

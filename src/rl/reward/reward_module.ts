@@ -1,7 +1,5 @@
-import { stat } from "node:fs/promises";
-import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { UserError } from "../../base/user_error.ts";
+import { type ModuleFile, moduleFile } from "../../platform/files/module_file.ts";
 
 /** A response as a reward function is given it. */
 export interface RewardedResponse {
@@ -48,15 +46,14 @@ const EXAMPLE = "export default ({ correct }) => correct ? 1 : 0";
  * @throws {UserError} the file is missing, cannot be imported, or has no function as default export
  */
 export async function loadRewardModule(path: string): Promise<RewardFunction> {
-  const file = resolve(path);
-  const isFile = await stat(file).then((found) => found.isFile(), () => false);
-  if (!isFile) {
+  const asked = await moduleFile(path);
+  if (!asked.found) {
     throw new UserError(
-      `${path}: there is no such reward module (looked for ${file}). Name a TypeScript file, from the ` +
+      `${path}: there is no such reward module (looked for ${asked.file}). Name a TypeScript file, from the ` +
         `folder the command is run in.`,
     );
   }
-  const module = await importModule(path, file);
+  const module = await importModule(path, asked);
   if (!("default" in module)) {
     throw new UserError(
       `${path}: the reward module has no default export. Export the reward function, as in: ${EXAMPLE}`,
@@ -119,9 +116,12 @@ export async function callReward(
   return { reward: fields.reward, metrics: metrics as Record<string, number> };
 }
 
-async function importModule(path: string, file: string): Promise<Record<string, unknown>> {
+async function importModule(
+  path: string,
+  module: ModuleFile,
+): Promise<Record<string, unknown>> {
   try {
-    return await import(pathToFileURL(file).href);
+    return await module.load();
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new UserError(`${path}: the reward module cannot be imported: ${reason}`, {

@@ -1,5 +1,5 @@
 import { UserError } from "../../base/user_error.ts";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import { JsonLinesLog, readJsonLines } from "../store/json_lines_log.ts";
 
 /** An answer as a model wrote it. */

@@ -1,9 +1,9 @@
 /** Whether what lies in a run's folder is what its chain of records was made of; nothing is computed anew. */
 
 import { join } from "node:path";
-import { exists } from "../../base/atomic_file.ts";
-import { Digest, digestOfFile } from "../../base/digest.ts";
-import { linesOf } from "../../base/lines.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
+import { Digest, digestOfFile } from "../../platform/files/digest.ts";
+import { linesOf } from "../../platform/files/lines.ts";
 import { UserError } from "../../base/user_error.ts";
 import { digestOfStoredState } from "../loop/loop_state.ts";
 import { CHAIN_BEGIN, extendChain } from "../record/hash_chain.ts";

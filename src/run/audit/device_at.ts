@@ -1,4 +1,4 @@
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import { z } from "zod";
 import { readJsonLines } from "../store/json_lines_log.ts";
 import { type DeviceFacts, deviceFactsSchema, readRunDevice } from "../store/run_device.ts";

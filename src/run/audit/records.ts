@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import { readJsonLines } from "../store/json_lines_log.ts";
 import { recordKinds, type RecordLine } from "../store/audit_log.ts";

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { exists, writeFileAtomically } from "../../base/atomic_file.ts";
+import { exists, writeFileAtomically } from "../../platform/files/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 
 const writerSchema = z.discriminatedUnion("kind", [

@@ -1,7 +1,7 @@
 /** What a judged bank leaves: `rows.jsonl`, `rows.csv`, `matrix.csv` and `bank.md`. */
 
 import { join } from "node:path";
-import { writeFileAtomically } from "../../base/atomic_file.ts";
+import { writeFileAtomically } from "../../platform/files/atomic_file.ts";
 import { balancedError } from "../../base/statistics.ts";
 import { alignedTable } from "../../base/table.ts";
 import type { Bank } from "./bank_file.ts";

@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import { JsonLinesLog, readJsonLines, type StepLine } from "../store/json_lines_log.ts";
 

@@ -1,4 +1,4 @@
-import { Digest } from "../../base/digest.ts";
+import { Digest } from "../../platform/files/digest.ts";
 import type { Sampling } from "../../engine/sampling/rollout.ts";
 import { streams } from "../../random/philox.ts";
 import { AnswersLog } from "../answers/answers_log.ts";

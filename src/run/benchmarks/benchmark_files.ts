@@ -1,5 +1,5 @@
 import { join, relative } from "node:path";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import { findDataFiles } from "../../data/files/data_paths.ts";
 import { loadRecords } from "../../data/files/load_records.ts";

@@ -1,7 +1,7 @@
 /** A comparison: every arm from the same configuration, over the same seeds. */
 
 import { join } from "node:path";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { RunFolder } from "../store/run_folder.ts";

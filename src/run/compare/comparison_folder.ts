@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { stringify } from "yaml";
 import { UserError } from "../../base/user_error.ts";
-import { exists, writeFileAtomically } from "../../base/atomic_file.ts";
+import { exists, writeFileAtomically } from "../../platform/files/atomic_file.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { loadBaseConfig } from "../config/load_config.ts";
 import { readYamlFile } from "../config/yaml_file.ts";

@@ -1,7 +1,7 @@
 /** What a comparison leaves: `rows.csv`, `compare.json`, `compare.md` and `compare.svg`. */
 
 import { basename } from "node:path";
-import { writeFileAtomically } from "../../base/atomic_file.ts";
+import { writeFileAtomically } from "../../platform/files/atomic_file.ts";
 import { problemsName } from "../problems/open_problems.ts";
 import { CONTINUE } from "../store/run_folder.ts";
 import { type ArmRows, byArm } from "./arm_rows.ts";

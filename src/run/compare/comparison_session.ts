@@ -1,9 +1,9 @@
 import { dirname } from "node:path";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { alone } from "../../distributed/communicator.ts";
-import { removeIfPresent } from "../../base/atomic_file.ts";
+import { removeIfPresent } from "../../platform/files/atomic_file.ts";
 import { Failure } from "../../base/failure.ts";
-import { readReason, REASON_FILE, reasonOf } from "../../base/failure_reason.ts";
+import { readReason, REASON_FILE, reasonOf } from "../../platform/process/failure_reason.ts";
 import { UserError } from "../../base/user_error.ts";
 import type { RunEndpoint } from "../control/endpoint/run_endpoint.ts";
 import { requireNotRunning } from "../control/endpoint/control_file.ts";

@@ -1,7 +1,7 @@
 /** `rows.jsonl`: what a finished run measured, all that a comparison's tables and curves are made of. */
 
 import { z } from "zod";
-import { exists, writeFileAtomically } from "../../base/atomic_file.ts";
+import { exists, writeFileAtomically } from "../../platform/files/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import { chainEnd } from "../report/chain_end.ts";
 import type { Point } from "../report/line_charts.ts";

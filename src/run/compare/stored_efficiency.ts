@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import { comparisonFiles } from "./comparison_folder.ts";
 import type { Efficiency } from "./comparison_results.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { exists, writeFileAtomically } from "../../base/atomic_file.ts";
+import { exists, writeFileAtomically } from "../../platform/files/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import type { Settings } from "../config/changeable.ts";
 import { readJsonLines } from "../store/json_lines_log.ts";

@@ -1,5 +1,5 @@
-import { exists } from "../../base/atomic_file.ts";
-import { firstDifferentLine } from "../../base/lines.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
+import { firstDifferentLine } from "../../platform/files/lines.ts";
 import { digestOfInput, type Input } from "../record/inputs.ts";
 import type { Parts } from "../store/audit_log.ts";
 

@@ -1,4 +1,4 @@
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import { recordKey } from "../audit/record_name.ts";
 import { readJsonLines } from "../store/json_lines_log.ts";
 import { unpackNumbers } from "../store/packed_numbers.ts";

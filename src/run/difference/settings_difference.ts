@@ -1,5 +1,5 @@
 import { parse } from "yaml";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import { isMapping } from "../../base/merged.ts";
 import type { Settings } from "../config/changeable.ts";
 import type { ConfigChange } from "../control/config_history.ts";

@@ -1,5 +1,5 @@
-import { exists, writeAll } from "../../base/atomic_file.ts";
-import { describeDiskError } from "../../base/disk.ts";
+import { exists, writeAll } from "../../platform/files/atomic_file.ts";
+import { describeDiskError } from "../../platform/files/disk.ts";
 import { UserError } from "../../base/user_error.ts";
 import { CONTINUE, type RunFolder } from "../store/run_folder.ts";
 import type { RunEvent } from "./run_event.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Digest } from "../../base/digest.ts";
+import { Digest } from "../../platform/files/digest.ts";
 import { CHAIN_BEGIN } from "../record/hash_chain.ts";
 import { type RunDevice, runDeviceSchema } from "../store/run_device.ts";
 import { saveCheckpoint } from "../store/checkpoint.ts";

@@ -1,6 +1,6 @@
 import { formatBytes } from "../../base/format_bytes.ts";
 import { UserError } from "../../base/user_error.ts";
-import { freeDeviceMemory } from "../../gpu/device_memory.ts";
+import { freeDeviceMemory } from "../../platform/gpus/device_memory.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { generatorTemplate, verifierTemplate } from "../../rl/prompt_template.ts";
 import { parseSolution } from "../../rl/text/parse_solution.ts";

@@ -1,6 +1,6 @@
 import { basename, dirname, join, resolve } from "node:path";
 import type { z } from "zod";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import type { DeviceInfo } from "../../gpu/adapter.ts";
 import { loadYaml } from "../config/load_config.ts";

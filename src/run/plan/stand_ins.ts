@@ -1,5 +1,5 @@
 import { basename, join } from "node:path";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { dataDefaults, dataEntry } from "../config/data_schema.ts";

@@ -1,4 +1,4 @@
-import { Digest } from "../../base/digest.ts";
+import { Digest } from "../../platform/files/digest.ts";
 import type { RecordLine } from "../store/audit_log.ts";
 
 /** What a chain ends with before its first record. */

@@ -1,7 +1,7 @@
 import { basename, dirname, join, relative } from "node:path";
 import { parse } from "yaml";
-import { exists } from "../../base/atomic_file.ts";
-import { Digest, digestOfFile } from "../../base/digest.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
+import { Digest, digestOfFile } from "../../platform/files/digest.ts";
 import { findDataFiles } from "../../data/files/data_paths.ts";
 import { isAdapterFolder, openAdapterFolder } from "../../model/weights/adapter_folder.ts";
 import type { TangoConfig } from "../config/config_schema.ts";

@@ -1,4 +1,4 @@
-import { Digest } from "../../base/digest.ts";
+import { Digest } from "../../platform/files/digest.ts";
 import type { Settings } from "../config/changeable.ts";
 import type { RunEvents } from "../events/run_events.ts";
 import type { Parts, RecordKind } from "../store/audit_log.ts";

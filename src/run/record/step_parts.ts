@@ -1,6 +1,6 @@
 /** What a step went by, part by part in the order in which it came about, as digests of the very bits. */
 
-import { Digest } from "../../base/digest.ts";
+import { Digest } from "../../platform/files/digest.ts";
 import type { RolloutResponse } from "../../engine/sampling/rollout.ts";
 import type { GeneratorStepResult } from "../../rl/generator_step.ts";
 import type { Learned } from "../../rl/learn_from.ts";

@@ -1,4 +1,4 @@
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import type { RecordLine } from "../store/audit_log.ts";
 import { readJsonLines } from "../store/json_lines_log.ts";
 import type { RunFolder } from "../store/run_folder.ts";

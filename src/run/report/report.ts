@@ -1,7 +1,7 @@
 /** `report.md` and `curves.svg`: what a run did, for someone who was not there. */
 
 import { basename } from "node:path";
-import { writeFileAtomically } from "../../base/atomic_file.ts";
+import { writeFileAtomically } from "../../platform/files/atomic_file.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { chainEnd } from "./chain_end.ts";
 import { describeChanges } from "./changes.ts";

@@ -1,7 +1,7 @@
 /** `report.md` and `curves.svg` of supervised fine-tuning. */
 
 import { basename } from "node:path";
-import { writeFileAtomically } from "../../base/atomic_file.ts";
+import { writeFileAtomically } from "../../platform/files/atomic_file.ts";
 import { chainEnd } from "./chain_end.ts";
 import { describeChanges } from "./changes.ts";
 import { metricPoints } from "./curves.ts";

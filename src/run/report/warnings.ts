@@ -1,4 +1,4 @@
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 
 /** A report has room for so many; `events.jsonl` has them all. */

@@ -1,9 +1,9 @@
 import { alone, type Communicator } from "../../distributed/communicator.ts";
 import { broadcastValue } from "../../distributed/values.ts";
-import { driverOf } from "../../gpu/choice/gpu_list.ts";
-import { programRevision } from "../../base/program_revision.ts";
+import { driverOf } from "../../platform/gpus/gpu_list.ts";
+import { programRevision } from "../../platform/process/program_revision.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
-import { removeIfPresent } from "../../base/atomic_file.ts";
+import { removeIfPresent } from "../../platform/files/atomic_file.ts";
 import { requireSameBits } from "../../kernels/choice/same_bits.ts";
 import { type Input, startParts } from "../record/inputs.ts";
 import type { RunEndpoint } from "../control/endpoint/run_endpoint.ts";

@@ -1,7 +1,7 @@
 /** `audit.jsonl`: what every step came from, as digests in a chain, so that the same run always writes the same bytes. */
 
-import { exists } from "../../base/atomic_file.ts";
-import { linesOf } from "../../base/lines.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
+import { linesOf } from "../../platform/files/lines.ts";
 import { JsonLinesLog, type StepLine } from "./json_lines_log.ts";
 
 /**

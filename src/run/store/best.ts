@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import type { Communicator } from "../../distributed/communicator.ts";
 import { broadcastValue } from "../../distributed/values.ts";
 import { UserError } from "../../base/user_error.ts";

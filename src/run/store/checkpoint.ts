@@ -13,7 +13,7 @@ import {
   writeFileDurably,
   writeFolderAtomically,
   writePiecesDurably,
-} from "../../base/atomic_file.ts";
+} from "../../platform/files/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import type { JsonValue } from "./json_lines_log.ts";
 import { CONTINUE } from "./run_folder.ts";

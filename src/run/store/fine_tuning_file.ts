@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";
 
 /** Beside the weights that a fine-tuning leaves: its configuration, which says how the model is asked. */

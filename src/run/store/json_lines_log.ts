@@ -1,8 +1,8 @@
 /** An append-only file of one JSON object per line, each with the global step it belongs to. */
 
 import { UserError } from "../../base/user_error.ts";
-import { exists, writeAll, writeFileAtomically } from "../../base/atomic_file.ts";
-import { describeDiskError } from "../../base/disk.ts";
+import { exists, writeAll, writeFileAtomically } from "../../platform/files/atomic_file.ts";
+import { describeDiskError } from "../../platform/files/disk.ts";
 import { CONTINUE } from "./run_folder.ts";
 
 /** A line with the global step that wrote it. */

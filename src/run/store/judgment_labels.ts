@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import { readJson } from "../../model/weights/json_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import type { JudgmentLabels } from "../config/sft_config_schema.ts";

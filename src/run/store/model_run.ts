@@ -1,7 +1,7 @@
 /** The run that a model's folder lies in, or the fine-tuning that made it, and how it was prompted there. */
 
 import { dirname, join } from "node:path";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { expectCritiques } from "../config/expect_critiques.ts";
 import { loadSftConfig, loadTangoConfig } from "../config/load_config.ts";

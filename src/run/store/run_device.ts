@@ -1,7 +1,7 @@
 /** The device that a run computes on, as its folder and its checkpoints keep it. */
 
 import { z } from "zod";
-import { exists, writeFileAtomically } from "../../base/atomic_file.ts";
+import { exists, writeFileAtomically } from "../../platform/files/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { cacheDtypes, matrixTypes } from "../../gpu/tensor.ts";

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { UserError } from "../../base/user_error.ts";
-import { exists, removeIfPresent, writeFileAtomically } from "../../base/atomic_file.ts";
+import { exists, removeIfPresent, writeFileAtomically } from "../../platform/files/atomic_file.ts";
 
 /** Advice for when there is room again for a run's files; see `Writing`. */
 export const CONTINUE = "continue the run with --resume";

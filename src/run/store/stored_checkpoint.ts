@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { z } from "zod";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import { pieceBytes } from "../../gpu/tensor_pieces.ts";
 import {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { exists, writeAll } from "../../base/atomic_file.ts";
-import { describeDiskError } from "../../base/disk.ts";
+import { exists, writeAll } from "../../platform/files/atomic_file.ts";
+import { describeDiskError } from "../../platform/files/disk.ts";
 import type { MetricsLine } from "./metrics_log.ts";
 import { CONTINUE } from "./run_folder.ts";
 import { fileVersionRecord, restartRecord, scalarsRecord } from "./tensorboard_record.ts";

@@ -6,7 +6,7 @@ import {
   writeFileDurably,
   writeFolderAtomically,
   writePiecesDurably,
-} from "../../base/atomic_file.ts";
+} from "../../platform/files/atomic_file.ts";
 import { CONTINUE } from "./run_folder.ts";
 import { sharedFiles, writtenByFirst } from "./shared_files.ts";
 

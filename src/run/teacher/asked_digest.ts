@@ -1,4 +1,4 @@
-import { Digest } from "../../base/digest.ts";
+import { Digest } from "../../platform/files/digest.ts";
 import type { TeacherConfig } from "../config/teacher_schema.ts";
 
 /** The digest of all that a teacher's solutions depend on, the problems and their number too; which are kept is none of it. */

@@ -1,4 +1,4 @@
-import { writeFileAtomically } from "../../base/atomic_file.ts";
+import { writeFileAtomically } from "../../platform/files/atomic_file.ts";
 import type { DataRecord } from "../../data/files/record.ts";
 import type { ProblemSource } from "../../rl/responses.ts";
 import type { TeacherConfig } from "../config/teacher_schema.ts";

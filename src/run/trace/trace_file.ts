@@ -1,5 +1,5 @@
-import { writeAll } from "../../base/atomic_file.ts";
-import { describeDiskError } from "../../base/disk.ts";
+import { writeAll } from "../../platform/files/atomic_file.ts";
+import { describeDiskError } from "../../platform/files/disk.ts";
 import { CONTINUE } from "../store/run_folder.ts";
 import { type Moment, type Span, TRACKS } from "./span.ts";
 

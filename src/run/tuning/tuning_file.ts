@@ -3,8 +3,8 @@
 import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { exists, writeFileAtomically } from "../../base/atomic_file.ts";
-import { describeDiskError } from "../../base/disk.ts";
+import { exists, writeFileAtomically } from "../../platform/files/atomic_file.ts";
+import { describeDiskError } from "../../platform/files/disk.ts";
 import type { DeviceInfo } from "../../gpu/adapter.ts";
 import type { MeasuredClass } from "../../gpu/measure_variants.ts";
 import type { Tuning } from "../../gpu/tuning.ts";

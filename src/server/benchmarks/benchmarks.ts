@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { z } from "@hono/zod-openapi";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import { RequestProblem } from "../http/problem.ts";
 import { WITHOUT_NUL } from "../launches/run_process.ts";
 import { type Job, Jobs } from "../models/jobs.ts";

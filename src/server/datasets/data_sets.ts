@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { exists, removeIfPresent } from "../../base/atomic_file.ts";
-import { checkRoom, describeDiskError } from "../../base/disk.ts";
+import { exists, removeIfPresent } from "../../platform/files/atomic_file.ts";
+import { checkRoom, describeDiskError } from "../../platform/files/disk.ts";
 import { isDataFileName } from "../../data/files/data_paths.ts";
 import { RequestProblem } from "../http/problem.ts";
 import { filesIn, type FolderFile } from "../runs/folder_files.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { z } from "@hono/zod-openapi";
-import { exists, writeFileAtomically } from "../../base/atomic_file.ts";
+import { exists, writeFileAtomically } from "../../platform/files/atomic_file.ts";
 import { formats } from "../../data/files/formats.ts";
 import { columnsSchema } from "../../run/config/data_schema.ts";
 

@@ -1,9 +1,13 @@
 import { basename, join } from "node:path";
-import { removeIfPresent } from "../../base/atomic_file.ts";
-import { readReason } from "../../base/failure_reason.ts";
+import { removeIfPresent } from "../../platform/files/atomic_file.ts";
+import { readReason } from "../../platform/process/failure_reason.ts";
 import { UserError } from "../../base/user_error.ts";
-import { freeBytes } from "../../base/disk.ts";
-import { isAlive, killProcess, type ProcessIdentity } from "../../base/process_identity.ts";
+import { freeBytes } from "../../platform/files/disk.ts";
+import {
+  isAlive,
+  killProcess,
+  type ProcessIdentity,
+} from "../../platform/process/process_identity.ts";
 import { liveProcess } from "../../run/control/endpoint/control_file.ts";
 import type { Settings } from "../../run/config/changeable.ts";
 import { CONTINUE, nextRunDirectory, RunFolder, type RunKind } from "../../run/store/run_folder.ts";

@@ -1,7 +1,7 @@
 /** What a configuration names and is not there, and how to come by it. */
 
 import { join, normalize } from "node:path";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import { isRepositoryId, shortName } from "../../hub/repository.ts";
 import { readYamlFile } from "../../run/config/yaml_file.ts";
 import type { Remedy } from "../http/problem.ts";

@@ -1,5 +1,5 @@
 import { parse } from "yaml";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import { RunFolder } from "../../run/store/run_folder.ts";
 import { isAllowed } from "./allowed_paths.ts";
 import type { AllRuns } from "./all_runs.ts";

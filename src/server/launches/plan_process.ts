@@ -4,9 +4,9 @@
  */
 
 import { UserError } from "../../base/user_error.ts";
-import { listGpus } from "../../gpu/choice/gpu_list.ts";
-import { whyNotOnGpu } from "../../gpu/choice/on_gpu.ts";
-import { deviceMemory } from "../../gpu/device_memory.ts";
+import { listGpus } from "../../platform/gpus/gpu_list.ts";
+import { whyNotOnGpu } from "../../platform/gpus/on_gpu.ts";
+import { deviceMemory } from "../../platform/gpus/device_memory.ts";
 import { Gpu } from "../../gpu/gpu.ts";
 import { loadSftConfig, loadTangoConfig } from "../../run/config/load_config.ts";
 import type { TangoConfig } from "../../run/config/config_schema.ts";

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { UserError } from "../../base/user_error.ts";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import { readYamlFile } from "../../run/config/yaml_file.ts";
 import type { RunKind } from "../../run/store/run_folder.ts";
 

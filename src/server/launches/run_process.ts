@@ -3,9 +3,9 @@ import { closeSync, openSync } from "node:fs";
 import { constants } from "node:os";
 import { resolve } from "node:path";
 import { Failure } from "../../base/failure.ts";
-import { REASON_FILE } from "../../base/failure_reason.ts";
-import { identify, type ProcessIdentity } from "../../base/process_identity.ts";
-import { exists, removeIfPresent } from "../../base/atomic_file.ts";
+import { REASON_FILE } from "../../platform/process/failure_reason.ts";
+import { identify, type ProcessIdentity } from "../../platform/process/process_identity.ts";
+import { exists, removeIfPresent } from "../../platform/files/atomic_file.ts";
 import { childEnvironment } from "./child_environment.ts";
 
 /** A process that was started. */

@@ -1,4 +1,4 @@
-import { isAlive } from "../../base/process_identity.ts";
+import { isAlive } from "../../platform/process/process_identity.ts";
 import { UserError } from "../../base/user_error.ts";
 import { changeSftConfig, changeTangoConfig, type Settings } from "../../run/config/changeable.ts";
 import { loadSftConfig, loadTangoConfig } from "../../run/config/load_config.ts";

@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { z } from "@hono/zod-openapi";
-import { exists, removeIfPresent, writeFileAtomically } from "../../base/atomic_file.ts";
-import { isAlive, killGroup } from "../../base/process_identity.ts";
+import { exists, removeIfPresent, writeFileAtomically } from "../../platform/files/atomic_file.ts";
+import { isAlive, killGroup } from "../../platform/process/process_identity.ts";
 import { RequestProblem } from "../http/problem.ts";
 import { lastErrorLines, type OutputFiles, startProcess } from "../launches/run_process.ts";
 

@@ -1,7 +1,7 @@
 import { basename, join } from "node:path";
 import type { z } from "zod";
-import { exists } from "../../base/atomic_file.ts";
-import { filesMark } from "../../base/file_mark.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
+import { filesMark } from "../../platform/files/file_mark.ts";
 import { UserError } from "../../base/user_error.ts";
 import { openAdapterFolder } from "../../model/weights/adapter_folder.ts";
 import { openGguf } from "../../model/weights/gguf_file.ts";

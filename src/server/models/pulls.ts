@@ -1,5 +1,5 @@
 import { join, sep } from "node:path";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import { readAccess } from "../../hub/access.ts";
 import { HubClient } from "../../hub/hub_client.ts";

@@ -1,7 +1,7 @@
 /** What a run is asked. */
 
 import { z } from "@hono/zod-openapi";
-import { removeIfPresent } from "../../base/atomic_file.ts";
+import { removeIfPresent } from "../../platform/files/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import { changeSftConfig, changeTangoConfig, type Settings } from "../../run/config/changeable.ts";
 import { loadSftConfig, loadTangoConfig } from "../../run/config/load_config.ts";

@@ -1,7 +1,7 @@
 /** Where two runs part, and why. */
 
 import { z } from "@hono/zod-openapi";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import { differenceSchema } from "../differences/difference_schema.ts";
 import { findDifference } from "../differences/find_difference.ts";
 import { RequestProblem } from "../http/problem.ts";

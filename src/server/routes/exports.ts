@@ -2,7 +2,7 @@
 
 import { z } from "@hono/zod-openapi";
 import { join } from "node:path";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import { savedTypes } from "../../model/weights/model_files.ts";
 import type { SavedType } from "../../model/weights/model_files.ts";
 import { RequestProblem } from "../http/problem.ts";

@@ -1,7 +1,7 @@
 import { parse } from "yaml";
 import { z } from "zod";
 import { UserError } from "../../base/user_error.ts";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import { changeableSftKeys, changeableTangoKeys } from "../../run/config/changeable.ts";
 import type { ConfigChange } from "../../run/control/config_history.ts";
 import { readJsonLines } from "../../run/store/json_lines_log.ts";

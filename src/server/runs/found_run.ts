@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import { isComparison } from "../../run/compare/comparison_folder.ts";
 import { RunFolder, type RunKind } from "../../run/store/run_folder.ts";
 

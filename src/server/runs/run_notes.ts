@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { writeFileAtomically } from "../../base/atomic_file.ts";
+import { writeFileAtomically } from "../../platform/files/atomic_file.ts";
 import type { RunFolder } from "../../run/store/run_folder.ts";
 
 /** What a person has written of a run, to find it by. */

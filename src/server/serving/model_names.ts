@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import type { PolicyName } from "../../rl/policy.ts";
 import { loadTangoConfig } from "../../run/config/load_config.ts";
 import { liveProcess } from "../../run/control/endpoint/control_file.ts";

@@ -9,7 +9,7 @@ import { pageTokens } from "../../kernels/attention/attention_shape.ts";
 import { pagesFor } from "../../engine/sampling/kv_cache.ts";
 import { Sampler } from "../../engine/sampling/sampler.ts";
 import type { TrainerOptions } from "../../engine/training/trainer.ts";
-import { deviceMemory } from "../../gpu/device_memory.ts";
+import { deviceMemory } from "../../platform/gpus/device_memory.ts";
 import { Gpu } from "../../gpu/gpu.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import { adapterMark } from "../../model/weights/adapter_folder.ts";

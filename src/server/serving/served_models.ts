@@ -1,5 +1,5 @@
 import { basename, join } from "node:path";
-import { fileMark, filesMark } from "../../base/file_mark.ts";
+import { fileMark, filesMark } from "../../platform/files/file_mark.ts";
 import { UserError } from "../../base/user_error.ts";
 import { loraBlocks } from "../../model/decoder/lora.ts";
 import { openAdapterFolder } from "../../model/weights/adapter_folder.ts";

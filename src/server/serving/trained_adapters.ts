@@ -11,7 +11,7 @@ import { encodeSafetensors } from "../../model/weights/safetensors.ts";
 import { type Checkpoint, writeSets } from "../../run/store/checkpoint.ts";
 import { StoredCheckpoint } from "../../run/store/stored_checkpoint.ts";
 import { writeContents } from "../../run/store/weights_folder.ts";
-import { writeFolderAtomically } from "../../base/atomic_file.ts";
+import { writeFolderAtomically } from "../../platform/files/atomic_file.ts";
 import type { Operation, OperationAnswer, Operations } from "./messages.ts";
 import type { ServingMemory } from "./serving_memory.ts";
 

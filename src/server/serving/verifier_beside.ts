@@ -1,7 +1,7 @@
 /** The verifier that a run has trained beside a generator that is served. */
 
 import { dirname, join } from "node:path";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import { withTurnEnd } from "../../model/tokenizer/stop_tokens.ts";
 import { generatorTemplate, verifierTemplate } from "../../rl/prompt_template.ts";
 import type { VerifierTemplate } from "../../rl/prompt_template.ts";

@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { z } from "zod";
-import { exists, removeIfPresent, writeFileAtomically } from "../../base/atomic_file.ts";
-import { describeDiskError } from "../../base/disk.ts";
+import { exists, removeIfPresent, writeFileAtomically } from "../../platform/files/atomic_file.ts";
+import { describeDiskError } from "../../platform/files/disk.ts";
 import { UserError } from "../../base/user_error.ts";
 import { isAdapterFolder } from "../../model/weights/adapter_folder.ts";
 import { isComplete } from "../../run/store/stored_checkpoint.ts";

@@ -1,7 +1,7 @@
 /** What is kept of a client's models: to go on from, or to sample from. */
 
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import { exists } from "../../base/atomic_file.ts";
+import { exists } from "../../platform/files/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import { newApi } from "../routes/api.ts";
 import { count, post, type Tinker } from "./api.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { removeIfPresent } from "../../base/atomic_file.ts";
+import { removeIfPresent } from "../../platform/files/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import { RequestProblem } from "../http/problem.ts";
 import type { Served } from "../serving/served_models.ts";

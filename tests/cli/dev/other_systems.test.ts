@@ -15,8 +15,8 @@ const PLACES: Readonly<Record<string, { pattern: RegExp; known: Record<string, s
   "/proc": {
     pattern: /["`]\/proc\b/,
     known: {
-      "base/process_identity.ts": "elsewhere the machine's name is the place",
-      "base/process_start.ts": "elsewhere ps or the kernel's library is asked",
+      "platform/process/process_identity.ts": "elsewhere the machine's name is the place",
+      "platform/process/process_start.ts": "elsewhere ps or the kernel's library is asked",
       "cli/ranks/meeting.ts": SEVERAL_RANKS,
       "distributed/mpi/find_library.ts": SEVERAL_RANKS,
     },
@@ -26,8 +26,8 @@ const PLACES: Readonly<Record<string, { pattern: RegExp; known: Record<string, s
     known: {
       "cli/machine_report.ts": "a folder that is not there holds nothing to report",
       "distributed/mpi/find_library.ts": SEVERAL_RANKS,
-      "gpu/choice/vulkan_drivers.ts": "asked on Linux alone",
-      "gpu/device_memory.ts": "asked on Linux alone",
+      "platform/gpus/vulkan_drivers.ts": "asked on Linux alone",
+      "platform/gpus/device_memory.ts": "asked on Linux alone",
       "run/control/endpoint/run_endpoint.ts": "not on Windows: a run there has no socket",
     },
   },
@@ -49,7 +49,7 @@ const PLACES: Readonly<Record<string, { pattern: RegExp; known: Record<string, s
   },
   "a group of processes": {
     pattern: /Deno\.kill\(-/,
-    known: { "base/process_identity.ts": "Windows has taskkill /T" },
+    known: { "platform/process/process_identity.ts": "Windows has taskkill /T" },
   },
   "signals that are listened for": {
     pattern: /addSignalListener\(/,
@@ -61,14 +61,14 @@ const PLACES: Readonly<Record<string, { pattern: RegExp; known: Record<string, s
   "a system's library": {
     pattern: /\bdlopen\(/,
     known: {
-      "base/process_start.ts": "Windows' own",
+      "platform/process/process_start.ts": "Windows' own",
       "cli/hang_up.ts": "no known library: nobody was told to outlive the terminal",
       "distributed/mpi/c_library.ts": SEVERAL_RANKS,
       "distributed/mpi/end_unjoined.ts": SEVERAL_RANKS,
       "distributed/mpi/mpi_library.ts": SEVERAL_RANKS,
       "distributed/watch/process_end.ts": "no known library: the process is killed",
-      "gpu/choice/vulkan_devices.ts": "asked on Linux alone",
-      "gpu/dawn_notices.ts": "no known library: Dawn's notices stay",
+      "platform/gpus/vulkan_devices.ts": "asked on Linux alone",
+      "platform/gpus/dawn_notices.ts": "no known library: Dawn's notices stay",
     },
   },
   "paths cut at slashes": {

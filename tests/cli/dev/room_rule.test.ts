@@ -40,14 +40,28 @@ import { c } from "../gpu/c.ts";
   assert.deepEqual(checkFile("src/data/rows.ts", error), []);
 });
 
+Deno.test("room rule: what knows a system lies in src/platform", () => {
+  const source = `import { join } from "node:path";
+import { stat } from "../platform/files/files.ts";
+// Deno.exit is said here, and "node:fs".
+/** As \`Deno.exit\` does. */
+const text = Deno.readTextFileSync("a"); // Deno.env
+`;
+  const found = (file: string) => checkFile(file, source).map(({ message }) => message);
+  const message = (used: string) =>
+    `src/gpu may not use ${used}: what knows Deno or node lies in src/platform`;
+  assert.deepEqual(found("src/gpu/a.ts"), ['"node:path"', "Deno.readTextFileSync"].map(message));
+  assert.deepEqual(found("src/run/a.ts"), []);
+});
+
 Deno.test("room rule: later rooms, the outside and too much for src/data are forbidden", () => {
   const messages = (file: string, source: string) =>
     checkFile(file, source).map(({ line, message }) => `${line} ${message}`);
   assert.deepEqual(messages("src/gpu/a.ts", `\nimport { b } from "../engine/b.ts";`), [
-    "2 src/gpu may not import src/engine/b.ts: it imports only base, random outside it",
+    "2 src/gpu may not import src/engine/b.ts: it imports only base, platform, random outside it",
   ]);
   assert.deepEqual(messages("src/data/a.ts", `import { b } from "../gpu/b.ts";`), [
-    "1 src/data may not import src/gpu/b.ts: it imports only base, random, grading outside it",
+    "1 src/data may not import src/gpu/b.ts: it imports only base, platform, random, grading outside it",
   ]);
   assert.deepEqual(messages("src/run/store/a.ts", `import { b } from "../config/b.ts";`), []);
   assert.deepEqual(messages("src/run/store/a.ts", `import { b } from "../tango/b.ts";`), [

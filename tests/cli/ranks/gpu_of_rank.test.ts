@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { tangoOnRanks, testEachLibrary } from "../../distributed/mpi/installations.ts";
-import { TwoAdapters } from "../../gpu/choice/two_adapters.ts";
+import { TwoAdapters } from "../../platform/gpus/two_adapters.ts";
 import { tinyArchitecture } from "../../run/tiny_architecture.ts";
 
 /** One update of a policy that begins with random weights. */

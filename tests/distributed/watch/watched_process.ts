@@ -7,7 +7,7 @@ import { Failure } from "../../../src/base/failure.ts";
 import { UserError } from "../../../src/base/user_error.ts";
 import { ExchangeFailure } from "../../../src/distributed/communicator.ts";
 import { FailureElsewhere, MistakeElsewhere } from "../../../src/distributed/outcomes.ts";
-import { ownProcess } from "../../../src/base/process_identity.ts";
+import { ownProcess } from "../../../src/platform/process/process_identity.ts";
 import { RunWatch } from "../../../src/distributed/watch/run_watch.ts";
 
 const [task, number, host] = Deno.args;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { exists } from "../../../src/base/atomic_file.ts";
+import { exists } from "../../../src/platform/files/atomic_file.ts";
 import { changeTangoConfig, parseSettings } from "../../../src/run/config/changeable.ts";
 import { tangoConfigSchema } from "../../../src/run/config/config_schema.ts";
 import { ConfigHistory } from "../../../src/run/control/config_history.ts";

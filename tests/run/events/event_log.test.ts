@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { exists } from "../../../src/base/atomic_file.ts";
+import { exists } from "../../../src/platform/files/atomic_file.ts";
 import { EventLog } from "../../../src/run/events/event_log.ts";
 import { RunEvents } from "../../../src/run/events/run_events.ts";
 import { RunFolder } from "../../../src/run/store/run_folder.ts";

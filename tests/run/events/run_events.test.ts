@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { exists } from "../../../src/base/atomic_file.ts";
+import { exists } from "../../../src/platform/files/atomic_file.ts";
 import { UserError } from "../../../src/base/user_error.ts";
 import { loadSftConfig, loadTangoConfig } from "../../../src/run/config/load_config.ts";
 import { RunControl } from "../../../src/run/control/run_control.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { exists } from "../../../src/base/atomic_file.ts";
+import { exists } from "../../../src/platform/files/atomic_file.ts";
 import type { RunEvent } from "../../../src/run/events/run_event.ts";
 import { RunLogs } from "../../../src/run/events/run_logs.ts";
 import { RunFolder } from "../../../src/run/store/run_folder.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { parseNvidiaMemory } from "../../../src/gpu/device_memory.ts";
+import { parseNvidiaMemory } from "../../../src/platform/gpus/device_memory.ts";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
 import type { TangoConfig } from "../../../src/run/config/config_schema.ts";
 import { loadSftConfig, loadTangoConfig } from "../../../src/run/config/load_config.ts";

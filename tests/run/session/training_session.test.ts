@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { exists } from "../../../src/base/atomic_file.ts";
+import { exists } from "../../../src/platform/files/atomic_file.ts";
 import { loadSftConfig, loadTangoConfig } from "../../../src/run/config/load_config.ts";
 import { latestCheckpoint } from "../../../src/run/store/checkpoint.ts";
 import { AnswerJudge } from "../../../src/grading/answer_judge.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { exists } from "../../../src/base/atomic_file.ts";
+import { exists } from "../../../src/platform/files/atomic_file.ts";
 import {
   latestRunDirectory,
   nextRunDirectory,

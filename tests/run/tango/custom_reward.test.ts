@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
-import { exists } from "../../../src/base/atomic_file.ts";
+import { exists } from "../../../src/platform/files/atomic_file.ts";
 import { readJsonLines } from "../../../src/run/store/json_lines_log.ts";
 import { loadTangoConfig } from "../../../src/run/config/load_config.ts";
 import type { MetricsLine } from "../../../src/run/store/metrics_log.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { exists } from "../../../src/base/atomic_file.ts";
+import { exists } from "../../../src/platform/files/atomic_file.ts";
 import { changeTangoConfig } from "../../../src/run/config/changeable.ts";
 import { loadTangoConfig } from "../../../src/run/config/load_config.ts";
 import { planTangoMemory } from "../../../src/run/memory/tango_memory_plan.ts";

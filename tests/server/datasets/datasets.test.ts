@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { serve } from "../../../src/server/serve.ts";
-import { exists } from "../../../src/base/atomic_file.ts";
+import { exists } from "../../../src/platform/files/atomic_file.ts";
 import { FakeHub } from "../../hub/fake_hub.ts";
 import { breath, withFolder, WrittenRun } from "../written_run.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ownProcess } from "../../../src/base/process_identity.ts";
+import { ownProcess } from "../../../src/platform/process/process_identity.ts";
 import { readControlFile } from "../../../src/run/control/endpoint/control_file.ts";
 import { LiveMemory } from "../../../src/server/runs/live_memory.ts";
 import type { RunList } from "../../../src/server/runs/run_list.ts";

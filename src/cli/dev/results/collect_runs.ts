@@ -1,4 +1,4 @@
-import { writeFileAtomically } from "../../../base/atomic_file.ts";
+import { writeFileAtomically } from "../../../platform/files/atomic_file.ts";
 import { UserError } from "../../../base/user_error.ts";
 import { chainEnd } from "../../../run/report/chain_end.ts";
 import { loadTangoConfig } from "../../../run/config/load_config.ts";

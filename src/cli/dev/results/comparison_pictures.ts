@@ -1,4 +1,4 @@
-import { writeFileAtomically } from "../../../base/atomic_file.ts";
+import { writeFileAtomically } from "../../../platform/files/atomic_file.ts";
 import { byArm } from "../../../run/compare/arm_rows.ts";
 import { drawComparison } from "../../../run/compare/comparison_chart.ts";
 import { comparisonFiles, openComparison } from "../../../run/compare/comparison_folder.ts";

@@ -1,9 +1,13 @@
 /** `control.json`: which process a run is, and where it is asked; there as long as the process goes on. */
 
 import { z } from "zod";
-import { exists, removeIfPresent } from "../../../base/atomic_file.ts";
-import { describeDiskError } from "../../../base/disk.ts";
-import { isAlive, ownProcess, type ProcessIdentity } from "../../../base/process_identity.ts";
+import { exists, removeIfPresent } from "../../../platform/files/atomic_file.ts";
+import { describeDiskError } from "../../../platform/files/disk.ts";
+import {
+  isAlive,
+  ownProcess,
+  type ProcessIdentity,
+} from "../../../platform/process/process_identity.ts";
 import { UserError } from "../../../base/user_error.ts";
 import { CONTINUE, type RunFolder } from "../../store/run_folder.ts";
 

@@ -1,6 +1,6 @@
 import { basename, dirname, join } from "node:path";
 import type { BufferPool } from "../../../gpu/buffer_pool.ts";
-import { exists, removeIfPresent } from "../../../base/atomic_file.ts";
+import { exists, removeIfPresent } from "../../../platform/files/atomic_file.ts";
 import { UserError } from "../../../base/user_error.ts";
 import type { RunEvent } from "../../events/run_event.ts";
 import type { RunEvents } from "../../events/run_events.ts";

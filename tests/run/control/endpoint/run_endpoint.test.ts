@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
-import { exists } from "../../../../src/base/atomic_file.ts";
+import { exists } from "../../../../src/platform/files/atomic_file.ts";
 import { askRun } from "../../../../src/run/control/endpoint/ask_run.ts";
 import {
   liveProcess,

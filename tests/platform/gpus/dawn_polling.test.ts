@@ -1,7 +1,7 @@
 /** How often Dawn's GPUs are looked at: each look leaves something behind, see `DawnPolling`. */
 
 import assert from "node:assert/strict";
-import { DawnPolling } from "../../src/gpu/dawn_polling.ts";
+import { DawnPolling } from "../../../src/platform/gpus/dawn_polling.ts";
 
 /** Looks one after the other, as dawn.node does, until a time has passed. */
 async function looksWithin(polling: DawnPolling, milliseconds: number): Promise<number> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { checkRoom, describeDiskError, freeBytes } from "../../src/base/disk.ts";
+import { checkRoom, describeDiskError, freeBytes } from "../../../src/platform/files/disk.ts";
 
 const next = "continue the run with --resume";
 

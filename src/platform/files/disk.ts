@@ -2,8 +2,8 @@
 
 import { dirname, resolve } from "node:path";
 import { statfsSync } from "node:fs";
-import { formatBytes } from "./format_bytes.ts";
-import { UserError } from "./user_error.ts";
+import { formatBytes } from "../../base/format_bytes.ts";
+import { UserError } from "../../base/user_error.ts";
 
 /** A file being written, for the message when the disk does not take it. */
 export interface Writing {

@@ -6,9 +6,9 @@ import {
   type ListedGpu,
   listGpus,
   numberGpus,
-} from "../../../src/gpu/choice/gpu_list.ts";
-import { describeSharing, gpusOfRanks } from "../../../src/gpu/choice/gpus_of_ranks.ts";
-import type { VulkanDevice, VulkanDeviceType } from "../../../src/gpu/choice/vulkan_devices.ts";
+} from "../../../src/platform/gpus/gpu_list.ts";
+import { describeSharing, gpusOfRanks } from "../../../src/platform/gpus/gpus_of_ranks.ts";
+import type { VulkanDevice, VulkanDeviceType } from "../../../src/platform/gpus/vulkan_devices.ts";
 import { gpuOf } from "../../kernels/harness.ts";
 
 function device(

@@ -20,7 +20,9 @@ async function run(adapters: TwoAdapters, args: readonly string[]) {
 /** What each of two processes, side by side, holds after it asked for GPU 0 and 1. */
 async function held(adapters: TwoAdapters, engine: string): Promise<string[]> {
   const outcomes = await Promise.all(
-    [0, 1].map((index) => run(adapters, ["tests/gpu/choice/held_gpu.ts", engine, String(index)])),
+    [0, 1].map((index) =>
+      run(adapters, ["tests/platform/gpus/held_gpu.ts", engine, String(index)])
+    ),
   );
   for (const { code, printed } of outcomes) assert.equal(code, 0, printed);
   return outcomes.map(({ printed }) => printed.trim());

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { firstDifferentLine, linesOf } from "../../src/base/lines.ts";
+import { firstDifferentLine, linesOf } from "../../../src/platform/files/lines.ts";
 
 Deno.test("lines: of a file longer than a piece, each whole; what is cut short is left out", () => {
   const folder = Deno.makeTempDirSync();

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { exists } from "./atomic_file.ts";
+import { exists } from "../files/atomic_file.ts";
 
-const PROJECT = fileURLToPath(new URL("../..", import.meta.url));
+const PROJECT = fileURLToPath(new URL("../../..", import.meta.url));
 
 /**
  * The commit that this program's clone stands at, from its git folder; null where there is none. Changes that are not

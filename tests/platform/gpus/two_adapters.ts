@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from "node:path";
-import { findVulkanDrivers } from "../../../src/gpu/choice/vulkan_drivers.ts";
+import { findVulkanDrivers } from "../../../src/platform/gpus/vulkan_drivers.ts";
 
 /**
  * A second software adapter beside the first: a copy of the driver's library that calls itself and its device by other

@@ -1,7 +1,7 @@
 /** Why a run failed, by a code that stays as it is when the words of its message change. */
 
 import { z } from "zod";
-import { exists, writeFileAtomically } from "./atomic_file.ts";
+import { exists, writeFileAtomically } from "../files/atomic_file.ts";
 
 export const failureReasonSchema = z.discriminatedUnion("code", [
   z.object({

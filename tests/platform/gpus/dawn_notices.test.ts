@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
+import { PROJECT_FOLDER } from "../../../src/cli/dev/project.ts";
 
 /** What a program prints to standard error, from JavaScript or from a library. */
 async function standardError(program: string): Promise<string> {
@@ -12,11 +12,11 @@ async function standardError(program: string): Promise<string> {
   return text;
 }
 
-const source = (file: string) => JSON.stringify(import.meta.resolve(`../../src/gpu/${file}`));
+const source = (file: string) => JSON.stringify(import.meta.resolve(`../../../src/${file}`));
 
 Deno.test("Dawn opens a device without a word on standard error", async () => {
   const program = `
-const { Gpu } = await import(${source("gpu.ts")});
+const { Gpu } = await import(${source("gpu/gpu.ts")});
 const gpu = await Gpu.open("dawn");
 gpu.close();
 Deno.exit(0);`;
@@ -43,7 +43,7 @@ Deno.test("only the notices are kept back, in order, and standard error is resto
   const notice = "Warning: maxDynamicStorageBuffersPerPipelineLayout artificially reduced from 9 " +
     "to 8 to fit dynamic offset allocation limit.\\n";
   const program = `
-const { withoutDawnNotices } = await import(${source("dawn_notices.ts")});
+const { withoutDawnNotices } = await import(${source("platform/gpus/dawn_notices.ts")});
 const write = (text) => Deno.stderr.writeSync(new TextEncoder().encode(text));
 const result = withoutDawnNotices(() => { write("one\\n${notice}two\\n"); return 3; });
 write(result + "\\n");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { exists } from "../../src/base/atomic_file.ts";
-import { identify, isAlive, killProcess } from "../../src/base/process_identity.ts";
-import { fromPs, processStart } from "../../src/base/process_start.ts";
+import { exists } from "../../../src/platform/files/atomic_file.ts";
+import { identify, isAlive, killProcess } from "../../../src/platform/process/process_identity.ts";
+import { fromPs, processStart } from "../../../src/platform/process/process_start.ts";
 
 /** A bare Debian has none. */
 const hasPs = ["/bin/ps", "/usr/bin/ps"].some(exists);

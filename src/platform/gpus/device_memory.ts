@@ -1,4 +1,9 @@
-import type { DeviceInfo } from "./adapter.ts";
+/** What of a device tells whose memory is asked for. */
+interface Device {
+  readonly name: string;
+  readonly vendor: string;
+  readonly software: boolean;
+}
 
 /** A device's memory, as far as it is known. */
 export interface DeviceMemory {
@@ -12,7 +17,7 @@ export interface DeviceMemory {
  *
  * @returns null when nothing tells
  */
-export function deviceMemory(info: DeviceInfo): DeviceMemory | null {
+export function deviceMemory(info: Device): DeviceMemory | null {
   if (info.software) return machineMemory();
   return nvidiaMemory(info.name, "total") ?? amdMemory(info, "total");
 }
@@ -23,7 +28,7 @@ export function deviceMemory(info: DeviceInfo): DeviceMemory | null {
  *
  * @returns null when nothing tells
  */
-export function freeDeviceMemory(info: DeviceInfo): DeviceMemory | null {
+export function freeDeviceMemory(info: Device): DeviceMemory | null {
   if (info.software) return machineMemory();
   return nvidiaMemory(info.name, "free") ?? amdMemory(info, "free");
 }
@@ -69,7 +74,7 @@ export function parseNvidiaMemory(
 
 /** Linux tells the memory of AMD's cards; with several, which one the adapter is cannot be told. */
 function amdMemory(
-  { vendor, name }: DeviceInfo,
+  { vendor, name }: Device,
   which: "total" | "free",
 ): DeviceMemory | null {
   if (Deno.build.os !== "linux" || !/amd|radeon|0x1002/i.test(`${vendor} ${name}`)) return null;

@@ -4,7 +4,7 @@ import {
   writeFileAtomically,
   writeFolderAtomically,
   writePiecesDurably,
-} from "../../src/base/atomic_file.ts";
+} from "../../../src/platform/files/atomic_file.ts";
 
 async function withFolder(body: (folder: string) => Promise<void> | void): Promise<void> {
   const folder = Deno.makeTempDirSync();

@@ -1,0 +1,2 @@
+/** Whether two values are the same all through. */
+export { isDeepStrictEqual } from "node:util";

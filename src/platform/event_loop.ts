@@ -1,0 +1,2 @@
+/** Calls after the event loop's turn. */
+export { setImmediate } from "node:timers";

@@ -1,0 +1,2 @@
+/** Paths as this system writes them. */
+export { basename, dirname, join, resolve } from "node:path";
