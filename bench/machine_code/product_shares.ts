@@ -63,6 +63,9 @@ export function judgedProducts(tuning: Tuning) {
     product("gate and up, 64 sequences", "nt", 64, 2 * I, C),
     product("down, 64 sequences", "nt", 64, C, I),
     product("gate and up, 1 sequence", "nt", 1, 2 * I, C),
+    product("qkv, 1 sequence", "nt", 1, qkv, C),
+    product("attention's output, 1 sequence", "nt", 1, C, C),
+    product("down, 1 sequence", "nt", 1, C, I),
   ];
 }
 

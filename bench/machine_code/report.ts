@@ -12,6 +12,7 @@ import {
 } from "./matrix_spirv.ts";
 import { type KernelCode, kernelCode, variantName } from "./kernel_code.ts";
 import { hardware, judgedModels, modelKernels } from "./model_kernels.ts";
+import { launchTable } from "./decode_launches.ts";
 import { shareTables } from "./share_tables.ts";
 import { VulkanCompiler } from "./vulkan_compiler.ts";
 
@@ -74,6 +75,7 @@ export async function reportMachineCode(options: ReportOptions): Promise<void> {
   };
   console.log(`${file.compiler} · ${file.device} · ${engine} engine, precision ${precision}\n`);
   console.log(table(kernels));
+  if (filter === "") console.log(`\n${await launchTable(engine, precision)}`);
   if (filter === "" && precision === "f32") {
     console.log(`\n${shareTables(kernels, hardware(engine).tuning)}`);
   }
