@@ -1,6 +1,6 @@
 /** Values instead of bytes: whatever a structured clone takes, typed arrays with all their bits. */
 
-import { deserialize, serialize } from "node:v8";
+import { deserialize, serialize } from "../platform/system/structured.ts";
 import { allGather, broadcast } from "./collectives.ts";
 import type { Communicator } from "./communicator.ts";
 

@@ -1,7 +1,7 @@
 import { Template } from "@huggingface/jinja";
 import type { ChatMessage, ChatTemplate } from "../model/tokenizer/chat_template.ts";
 import { UserError } from "../base/user_error.ts";
-import { readTextFileSync } from "../platform/files/files.ts";
+import { readTextFileSync } from "../platform/system/files.ts";
 
 /** A maker of prompts from some values. */
 export interface Prompt<Variable extends string> {

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from "../platform/deep_equal.ts";
+import { isDeepStrictEqual } from "../platform/system/deep_equal.ts";
 import type { RolloutRequest, RolloutResponse, Sampling } from "../engine/sampling/rollout.ts";
 
 /** A response and the version of the policy that wrote it. */

@@ -1,4 +1,4 @@
-import { setImmediate } from "../../platform/event_loop.ts";
+import { setImmediate } from "../../platform/system/event_loop.ts";
 import { END } from "../../model/decoder/gradient_order.ts";
 import { type Slice, type SliceRound, sliceRounds } from "../../model/decoder/slices.ts";
 import type { ShardSum } from "./reducer.ts";

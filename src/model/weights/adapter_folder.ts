@@ -1,4 +1,4 @@
-import { join } from "../../platform/files/paths.ts";
+import { join } from "../../platform/system/paths.ts";
 import { fileMark } from "../../platform/files/file_mark.ts";
 import { loraBlocks, type LoraConfig } from "../decoder/lora.ts";
 import type { Model } from "../decoder/model.ts";

@@ -1,7 +1,7 @@
 /** Reading files by ranges, with errors that name them. */
 
 import { UserError } from "../../base/user_error.ts";
-import { fileErrors, type OpenFile, openSync, statSync } from "../../platform/files/files.ts";
+import { fileErrors, type OpenFile, openSync, statSync } from "../../platform/system/files.ts";
 
 /** Whether a path, links followed, leads to a file or folder. */
 export function isReachable(path: string): boolean {

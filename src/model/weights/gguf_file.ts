@@ -1,5 +1,5 @@
 import { GGMLQuantizationType, gguf } from "@huggingface/gguf";
-import { SeekMode } from "../../platform/files/files.ts";
+import { SeekMode } from "../../platform/system/files.ts";
 import { UserError } from "../../base/user_error.ts";
 import { isStoredType, storedBytes, storedTypes } from "../../kernels/parts/stored_type.ts";
 import { openForReading, readExactly } from "./file_reading.ts";

@@ -1,5 +1,5 @@
 import { UserError } from "../../base/user_error.ts";
-import { fileErrors, readTextFileSync } from "../../platform/files/files.ts";
+import { fileErrors, readTextFileSync } from "../../platform/system/files.ts";
 import { expectFile } from "./file_reading.ts";
 
 /**

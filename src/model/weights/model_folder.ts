@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from "../../platform/deep_equal.ts";
+import { isDeepStrictEqual } from "../../platform/system/deep_equal.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { UserError } from "../../base/user_error.ts";
 import { initialiseAdapter } from "../decoder/initialise.ts";

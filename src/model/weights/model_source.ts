@@ -1,5 +1,5 @@
-import { join } from "../../platform/files/paths.ts";
-import { realPathSync, statSync } from "../../platform/files/files.ts";
+import { join } from "../../platform/system/paths.ts";
+import { realPathSync, statSync } from "../../platform/system/files.ts";
 import { UserError } from "../../base/user_error.ts";
 import { type ModelConfig, parseModelConfig } from "../decoder/config.ts";
 import { ggufConfig } from "./gguf_config.ts";

@@ -4,7 +4,7 @@
  */
 
 import { UserError } from "../../base/user_error.ts";
-import { type OpenFile, SeekMode } from "../../platform/files/files.ts";
+import { type OpenFile, SeekMode } from "../../platform/system/files.ts";
 import { openForReading, readExactly, readInto } from "./file_reading.ts";
 import { BYTES_PER_ELEMENT, type SafetensorsType } from "./number_formats.ts";
 import {

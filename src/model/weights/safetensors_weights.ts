@@ -1,4 +1,4 @@
-import { join } from "../../platform/files/paths.ts";
+import { join } from "../../platform/system/paths.ts";
 import { UserError } from "../../base/user_error.ts";
 import { isStoredType } from "../../kernels/parts/stored_type.ts";
 import { isReachable } from "./file_reading.ts";

@@ -1,4 +1,4 @@
-import { basename, dirname, join } from "../../platform/files/paths.ts";
+import { basename, dirname, join } from "../../platform/system/paths.ts";
 import { UserError } from "../../base/user_error.ts";
 import { checkTokenIds, largestTokenId } from "../tokenizer/token_ids.ts";
 import { Tokenizer } from "../tokenizer/tokenizer.ts";

@@ -1,6 +1,17 @@
 /** Files and folders that exist whole or not at all: written beside, synced, renamed. */
 
-import { dirname } from "node:path";
+import {
+  fileErrors,
+  lstatSync,
+  mkdirSync,
+  type OpenFile,
+  openFile,
+  openSync,
+  removeSync,
+  renameSync,
+} from "../system/files.ts";
+import { system } from "../system/machine.ts";
+import { dirname } from "../system/paths.ts";
 import { checkRoom, describeDiskError, type Writing } from "./disk.ts";
 
 /**
@@ -22,7 +33,7 @@ export function writeFileAtomically(
       removeIfPresent(beside);
       throw error;
     }
-    Deno.renameSync(beside, path);
+    renameSync(beside, path);
     syncFolder(dirname(path));
   } catch (error) {
     throw describeDiskError(error, { path, next });
@@ -34,7 +45,7 @@ export function writeFileAtomically(
  * elsewhere `writeFileAtomically`.
  */
 export function writeFileDurably(path: string, content: string): void {
-  using file = Deno.openSync(path, { write: true, create: true, truncate: true });
+  using file = openSync(path, { write: true, create: true, truncate: true });
   writeAll(file, new TextEncoder().encode(content));
   file.syncSync();
 }
@@ -47,7 +58,7 @@ export async function writePiecesDurably(
   path: string,
   pieces: AsyncIterable<Uint8Array>,
 ): Promise<void> {
-  using file = await Deno.open(path, { write: true, create: true, truncate: true });
+  using file = await openFile(path, { write: true, create: true, truncate: true });
   for await (const piece of pieces) {
     let written = 0;
     while (written < piece.length) written += await file.write(piece.subarray(written));
@@ -72,7 +83,7 @@ export async function writeFolderAtomically(
     finishReplacing(path);
     removeIfPresent(beside);
     checkRoom(writing);
-    Deno.mkdirSync(beside, { recursive: true });
+    mkdirSync(beside, { recursive: true });
     try {
       await fill(beside);
       syncFolder(beside);
@@ -80,8 +91,8 @@ export async function writeFolderAtomically(
       removeIfPresent(beside);
       throw error;
     }
-    if (exists(path)) Deno.renameSync(path, replaced); // a folder with files cannot be renamed over
-    Deno.renameSync(beside, path);
+    if (exists(path)) renameSync(path, replaced); // a folder with files cannot be renamed over
+    renameSync(beside, path);
     syncFolder(dirname(path));
     removeIfPresent(replaced);
   } catch (error) {
@@ -96,17 +107,17 @@ const placesOf = (path: string) => ({ beside: `${path}.tmp`, replaced: `${path}.
 function finishReplacing(path: string): void {
   const { beside, replaced } = placesOf(path);
   if (!exists(replaced)) return;
-  if (!exists(path)) Deno.renameSync(exists(beside) ? beside : replaced, path);
+  if (!exists(path)) renameSync(exists(beside) ? beside : replaced, path);
   removeIfPresent(replaced);
 }
 
 /** Whether anything exists at `path`. */
 export function exists(path: string): boolean {
   try {
-    Deno.lstatSync(path);
+    lstatSync(path);
     return true;
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
+    if (error instanceof fileErrors.NotFound || error instanceof fileErrors.NotADirectory) {
       return false;
     }
     throw error;
@@ -115,19 +126,19 @@ export function exists(path: string): boolean {
 
 /** Removes a file or a folder with all it holds; nothing there is fine. */
 export function removeIfPresent(path: string): void {
-  if (exists(path)) Deno.removeSync(path, { recursive: true });
+  if (exists(path)) removeSync(path, { recursive: true });
 }
 
 /** Writes all of `bytes` at the file's position; a single write may take only a part. */
-export function writeAll(file: Pick<Deno.FsFile, "writeSync">, bytes: Uint8Array): void {
+export function writeAll(file: Pick<OpenFile, "writeSync">, bytes: Uint8Array): void {
   let written = 0;
   while (written < bytes.length) written += file.writeSync(bytes.subarray(written));
 }
 
 /** A rename is on the disk only once its folder is; Windows opens no folders, and keeps a journal of renames. */
 function syncFolder(path: string): void {
-  if (Deno.build.os === "windows") return;
-  const folder = Deno.openSync(path, { read: true });
+  if (system === "windows") return;
+  const folder = openSync(path, { read: true });
   try {
     folder.syncSync();
   } finally {

@@ -1,4 +1,5 @@
-import { createHash } from "node:crypto";
+import { openFile } from "../system/files.ts";
+import { createHash } from "../system/hash.ts";
 import { fileMark } from "./file_mark.ts";
 
 /** Numbers as they lie in memory: little-endian on every machine that Deno runs on. */
@@ -50,7 +51,7 @@ export async function digestOfFile(path: string): Promise<string> {
 }
 
 async function digestOfBytes(path: string): Promise<string> {
-  using file = await Deno.open(path);
+  using file = await openFile(path);
   const hash = createHash("sha256");
   const buffer = new Uint8Array(1 << 20);
   for (let read = await file.read(buffer); read !== null; read = await file.read(buffer)) {

@@ -1,7 +1,8 @@
 /** Room on the disk, and what the system says against writing. */
 
-import { dirname, resolve } from "node:path";
-import { statfsSync } from "node:fs";
+import { fileErrors, statfsSync } from "../system/files.ts";
+import { system } from "../system/machine.ts";
+import { dirname, resolve } from "../system/paths.ts";
 import { formatBytes } from "../../base/format_bytes.ts";
 import { UserError } from "../../base/user_error.ts";
 
@@ -85,13 +86,13 @@ const numbers: Readonly<Partial<Record<number, Refusal>>> = {
   27: "too large",
   28: "full",
   30: "forbidden",
-  ...(Deno.build.os === "windows"
+  ...(system === "windows"
     ? { 39: "full", 112: "full", 223: "too large", 1295: "quota" }
-    : { [Deno.build.os === "darwin" ? 69 : 122]: "quota" }),
+    : { [system === "darwin" ? 69 : 122]: "quota" }),
 };
 
 function refusalOf(error: Error): Refusal | null {
-  const { PermissionDenied, NotADirectory, AlreadyExists, IsADirectory } = Deno.errors;
+  const { PermissionDenied, NotADirectory, AlreadyExists, IsADirectory } = fileErrors;
   const kinds = [PermissionDenied, NotADirectory, AlreadyExists, IsADirectory];
   if (kinds.some((kind) => error instanceof kind)) return "forbidden";
   return numbers[Number(/\(os error (\d+)\)/.exec(error.message)?.[1])] ?? null;

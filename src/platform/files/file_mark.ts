@@ -1,5 +1,5 @@
-import { readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { exactStatSync, readDirSync, statSync } from "../system/files.ts";
+import { join } from "../system/paths.ts";
 
 /**
  * Tells what is at a path apart from what was there before or comes after, without reading it: another file, or one
@@ -7,7 +7,7 @@ import { join } from "node:path";
  */
 export function fileMark(path: string): string | null {
   try {
-    const { ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
+    const { ino, size, mtimeNs, ctimeNs } = exactStatSync(path, { bigint: true });
     return [ino, size, mtimeNs, ctimeNs].join(" ");
   } catch {
     return null;
@@ -17,8 +17,8 @@ export function fileMark(path: string): string | null {
 /** The mark of a file, or of all files of a folder, but not of folders in it. */
 export function filesMark(path: string): string | null {
   try {
-    if (!statSync(path).isDirectory()) return fileMark(path);
-    const names = readdirSync(path, { withFileTypes: true }).filter((entry) => entry.isFile());
+    if (!statSync(path).isDirectory) return fileMark(path);
+    const names = [...readDirSync(path)].filter(({ isFile }) => isFile);
     return names.map(({ name }) => `${name} ${fileMark(join(path, name))}`).sort().join("\n");
   } catch {
     return null;

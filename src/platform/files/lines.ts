@@ -1,3 +1,5 @@
+import { type OpenFile, openSync } from "../system/files.ts";
+
 /** Bytes that are read at a time. */
 const PIECE = 1 << 20;
 
@@ -6,7 +8,7 @@ const PIECE = 1 << 20;
  * is. What comes after the last line end is left out, as a crash may have cut it short.
  */
 export function* linesOf(path: string): Generator<string> {
-  using file = Deno.openSync(path);
+  using file = openSync(path);
   const decoder = new TextDecoder();
   const buffer = new Uint8Array(PIECE);
   let begun = "";
@@ -19,8 +21,8 @@ export function* linesOf(path: string): Generator<string> {
 
 /** The number of the first line, from 1, in which two files are not the same; null where none is. */
 export function firstDifferentLine(a: string, b: string): number | null {
-  using first = Deno.openSync(a);
-  using second = Deno.openSync(b);
+  using first = openSync(a);
+  using second = openSync(b);
   const [one, other] = [new Uint8Array(PIECE), new Uint8Array(PIECE)];
   let line = 1;
   while (true) {
@@ -37,7 +39,7 @@ export function firstDifferentLine(a: string, b: string): number | null {
 const NEW_LINE = 0x0a;
 
 /** Fills a buffer, unless the file ends before. @returns bytes read */
-function readWhole(file: Deno.FsFile, buffer: Uint8Array): number {
+function readWhole(file: OpenFile, buffer: Uint8Array): number {
   let length = 0;
   while (length < buffer.length) {
     const read = file.readSync(buffer.subarray(length));

@@ -1,5 +1,5 @@
 import { UserError } from "../../base/user_error.ts";
-import { type ModuleFile, moduleFile } from "../../platform/files/module_file.ts";
+import { type ModuleFile, moduleFile } from "../../platform/system/module_file.ts";
 
 /** A response as a reward function is given it. */
 export interface RewardedResponse {

@@ -1,3 +1,4 @@
+import { statSync } from "../../platform/system/files.ts";
 import { UserError } from "../../base/user_error.ts";
 import { exists } from "../../platform/files/atomic_file.ts";
 import { JsonLinesLog, readJsonLines } from "../store/json_lines_log.ts";
@@ -34,7 +35,7 @@ export class AnswersLog implements Disposable {
    * @throws UserError when what is there was asked otherwise, or is damaged
    */
   constructor(path: string, asked: string) {
-    const isThere = exists(path) && Deno.statSync(path).size > 0;
+    const isThere = exists(path) && statSync(path).size > 0;
     this.#log = new JsonLinesLog(path, isThere ? Infinity : undefined);
     const [head, ...lines] = isThere ? readJsonLines<AnswersLine & HeadLine>(path) : [];
     if (head === undefined) {

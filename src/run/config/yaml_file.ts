@@ -1,5 +1,6 @@
 /** A YAML file as plain values, with the line that each key stands on. */
 
+import { fileErrors, readTextFileSync } from "../../platform/system/files.ts";
 import { isMap, isSeq, LineCounter, type Node, parseDocument } from "yaml";
 import { UserError } from "../../base/user_error.ts";
 import type { KeyPath } from "./config_problem.ts";
@@ -21,9 +22,9 @@ export interface YamlFile {
 export function readYamlFile(path: string, option = "--config"): YamlFile {
   let text: string;
   try {
-    text = Deno.readTextFileSync(path);
+    text = readTextFileSync(path);
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) {
+    if (error instanceof fileErrors.NotFound) {
       throw new UserError(`There is no file ${path}. Check the path given with ${option}.`);
     }
     throw new UserError(`${path} cannot be read: ${(error as Error).message}`);

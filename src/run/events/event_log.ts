@@ -1,3 +1,4 @@
+import { type OpenFile, openSync, SeekMode, truncateSync } from "../../platform/system/files.ts";
 import { exists, writeAll } from "../../platform/files/atomic_file.ts";
 import { describeDiskError } from "../../platform/files/disk.ts";
 import { UserError } from "../../base/user_error.ts";
@@ -15,7 +16,7 @@ const LONGEST_LINE = 1 << 20;
  */
 export class EventLog implements Disposable {
   readonly #listening: Disposable;
-  #file: Deno.FsFile | null = null;
+  #file: OpenFile | null = null;
   #number = 0;
 
   /** Writes what is told from now on; the file appears with the first line. */
@@ -37,18 +38,18 @@ export class EventLog implements Disposable {
     }
   }
 
-  #append(file: Deno.FsFile, told: ToldEvent): void {
+  #append(file: OpenFile, told: ToldEvent): void {
     const line: EventLine = { number: ++this.#number, time: new Date().toISOString(), ...told };
     this.#write(() => writeAll(file, new TextEncoder().encode(`${JSON.stringify(line)}\n`)));
   }
 
-  #open(): Deno.FsFile {
+  #open(): OpenFile {
     const path = this.folder.events;
     const { number, bytes, isCut } = lastLine(path);
     this.#number = number;
     return this.#write(() => {
-      if (isCut) Deno.truncateSync(path, bytes);
-      return Deno.openSync(path, { append: true, create: true });
+      if (isCut) truncateSync(path, bytes);
+      return openSync(path, { append: true, create: true });
     });
   }
 
@@ -74,11 +75,11 @@ function lastLine(path: string): {
   readonly isCut: boolean;
 } {
   if (!exists(path)) return { number: 0, bytes: 0, isCut: false };
-  using file = Deno.openSync(path, { read: true });
+  using file = openSync(path, { read: true });
   const { size } = file.statSync();
   // The last line may be cut short; the one before it is whole.
   const begin = Math.max(0, size - 2 * LONGEST_LINE);
-  file.seekSync(begin, Deno.SeekMode.Start);
+  file.seekSync(begin, SeekMode.Start);
   const end = new Uint8Array(size - begin);
   for (let read = 0; read < end.length;) {
     const count = file.readSync(end.subarray(read));

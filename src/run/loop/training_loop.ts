@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from "node:util";
+import { isDeepStrictEqual } from "../../platform/system/deep_equal.ts";
 import { severalErrors } from "../../base/several_errors.ts";
 import { GpuFailure } from "../../gpu/gpu_failure.ts";
 import { CHAIN_BEGIN } from "../record/hash_chain.ts";

@@ -1,4 +1,4 @@
-import { basename, dirname } from "node:path";
+import { basename, dirname } from "../../platform/system/paths.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import type { DataConfig } from "../config/data_schema.ts";
 import { FileProblems } from "./file_problems.ts";

@@ -1,4 +1,5 @@
-import { basename, dirname, join, relative } from "node:path";
+import { readDirSync, readTextFileSync, statSync } from "../../platform/system/files.ts";
+import { basename, dirname, join, relative } from "../../platform/system/paths.ts";
 import { parse } from "yaml";
 import { exists } from "../../platform/files/atomic_file.ts";
 import { Digest, digestOfFile } from "../../platform/files/digest.ts";
@@ -86,7 +87,7 @@ export async function startParts(
 
 /** Digests of what config.yaml says about the computation, by its keys; where the run lies does not count. */
 export function configurationParts(path: string): Parts {
-  const said: Record<string, unknown> = parse(Deno.readTextFileSync(path));
+  const said: Record<string, unknown> = parse(readTextFileSync(path));
   return Object.fromEntries(
     Object.entries(said)
       .filter(([key]) => !PLACE_KEYS.includes(key))
@@ -135,8 +136,8 @@ const MODEL_FILE =
  * @param withBase whether what an adapter is laid on belongs to it
  */
 export async function digestOfModel(path: string, withBase: boolean): Promise<string> {
-  if (!Deno.statSync(path).isDirectory) return await digestOfFile(path);
-  const names = [...Deno.readDirSync(path)].map(({ name }) => name);
+  if (!statSync(path).isDirectory) return await digestOfFile(path);
+  const names = [...readDirSync(path)].map(({ name }) => name);
   const files = await digestOfFiles(path, names.filter((name) => MODEL_FILE.test(name)));
   if (!isAdapterFolder(path)) return files;
   using adapter = openAdapterFolder(path);

@@ -1,3 +1,4 @@
+import { readTextFileSync } from "../../platform/system/files.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { loadSftConfig, loadTangoConfig } from "../config/load_config.ts";
 import { placementOf, requireShards } from "../config/placement.ts";
@@ -17,7 +18,7 @@ export type StoredRun =
  * @throws UserError when its configuration is not one, or the ranks do not fit it
  */
 export function storedRun({ configuration }: RunFolder, ranks: number): StoredRun {
-  if (/^policy:/m.test(Deno.readTextFileSync(configuration))) {
+  if (/^policy:/m.test(readTextFileSync(configuration))) {
     const config = loadSftConfig(configuration);
     requireShards(config.reduction.shards, ranks, "the model");
     return { kind: "sft", config };

@@ -1,6 +1,6 @@
 /** `report.md` and `curves.svg`: what a run did, for someone who was not there. */
 
-import { basename } from "node:path";
+import { basename } from "../../platform/system/paths.ts";
 import { writeFileAtomically } from "../../platform/files/atomic_file.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { chainEnd } from "./chain_end.ts";

@@ -1,6 +1,6 @@
 /** `report.md` and `curves.svg` of supervised fine-tuning. */
 
-import { basename } from "node:path";
+import { basename } from "../../platform/system/paths.ts";
 import { writeFileAtomically } from "../../platform/files/atomic_file.ts";
 import { chainEnd } from "./chain_end.ts";
 import { describeChanges } from "./changes.ts";

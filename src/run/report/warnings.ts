@@ -1,3 +1,4 @@
+import { readTextFileSync } from "../../platform/system/files.ts";
 import { exists } from "../../platform/files/atomic_file.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 
@@ -7,7 +8,7 @@ const MOST = 20;
 /** Warnings of a run since it was begun, each once: the last ones, and how many there were before. */
 export function describeWarnings(run: RunFolder): string[] {
   if (!exists(run.events)) return [];
-  const messages = new Set(Deno.readTextFileSync(run.events).split("\n").flatMap(warningIn));
+  const messages = new Set(readTextFileSync(run.events).split("\n").flatMap(warningIn));
   const left = messages.size - MOST;
   const more = left > 0 ? [`${left} earlier ones are in events.jsonl`] : [];
   return [...more, ...[...messages].slice(-MOST)];

@@ -1,3 +1,4 @@
+import { hostname } from "../../platform/system/machine.ts";
 import type { Communicator } from "../../distributed/communicator.ts";
 import { broadcastOutcome } from "../../distributed/outcomes.ts";
 import { gatherValues } from "../../distributed/values.ts";
@@ -27,7 +28,7 @@ export async function openRunFolder(
 }
 
 async function requireSeen(ranks: Communicator, folder: RunFolder): Promise<void> {
-  const seen = await gatherValues(ranks, { host: Deno.hostname(), isUsed: folder.isUsed });
+  const seen = await gatherValues(ranks, { host: hostname(), isUsed: folder.isUsed });
   const blind = seen.flatMap(({ host, isUsed }, rank) => isUsed ? [] : [`rank ${rank} on ${host}`]);
   if (blind.length === 0) return;
   throw new UserError(

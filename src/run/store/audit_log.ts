@@ -1,5 +1,6 @@
 /** `audit.jsonl`: what every step came from, as digests in a chain, so that the same run always writes the same bytes. */
 
+import { truncateSync } from "../../platform/system/files.ts";
 import { exists } from "../../platform/files/atomic_file.ts";
 import { linesOf } from "../../platform/files/lines.ts";
 import { JsonLinesLog, type StepLine } from "./json_lines_log.ts";
@@ -54,6 +55,6 @@ function cutAfter(path: string, end: string): void {
   let bytes = 0;
   for (const line of linesOf(path)) {
     bytes += new TextEncoder().encode(line).length + 1;
-    if (end !== "" && line.endsWith(`"chain":"${end}"}`)) return Deno.truncateSync(path, bytes);
+    if (end !== "" && line.endsWith(`"chain":"${end}"}`)) return truncateSync(path, bytes);
   }
 }

@@ -1,4 +1,5 @@
-import { join } from "node:path";
+import { readDirSync, readTextFileSync } from "../../platform/system/files.ts";
+import { join } from "../../platform/system/paths.ts";
 import { exists } from "../../platform/files/atomic_file.ts";
 import type { Communicator } from "../../distributed/communicator.ts";
 import { broadcastValue } from "../../distributed/values.ts";
@@ -27,13 +28,13 @@ export function betterOf(best: Best | null, found: Best, higher: boolean): Best 
  */
 function findBestDamage(path: string): string | null {
   if (!exists(path)) return `${path} is gone`;
-  const names = [...Deno.readDirSync(path)].map(({ name }) => name);
+  const names = [...readDirSync(path)].map(({ name }) => name);
   if (!names.some((name) => name.endsWith(".safetensors"))) return `${path} has no weights`;
   for (const name of names) {
     const file = join(path, name);
     try {
       if (name.endsWith(".safetensors")) SafetensorsFile.open(file)[Symbol.dispose]();
-      if (name.endsWith(".json")) JSON.parse(Deno.readTextFileSync(file));
+      if (name.endsWith(".json")) JSON.parse(readTextFileSync(file));
     } catch (error) {
       if (!(error instanceof UserError || error instanceof SyntaxError)) throw error;
       return `${file} is damaged`;

@@ -4,8 +4,9 @@
  * pass through in pieces: host memory does not grow with them.
  */
 
-import { createHash, type Hash } from "node:crypto";
-import { join } from "node:path";
+import { readDirSync } from "../../platform/system/files.ts";
+import { createHash, type Hash } from "../../platform/system/hash.ts";
+import { join } from "../../platform/system/paths.ts";
 import type { SafetensorsContent } from "../../model/weights/safetensors.ts";
 import {
   exists,
@@ -97,7 +98,7 @@ async function* hashed(
 export function listCheckpoints(folder: string): CheckpointPlace[] {
   if (!exists(folder)) return [];
   const places: CheckpointPlace[] = [];
-  for (const { name, isDirectory } of Deno.readDirSync(folder)) {
+  for (const { name, isDirectory } of readDirSync(folder)) {
     const match = /^step-(\d{6,})$/.exec(name);
     if (isDirectory && match !== null) {
       places.push({ step: Number(match[1]), path: join(folder, name) });
@@ -139,7 +140,7 @@ function removeSuperseded(folder: string, step: number, keep: number): void {
   for (const { path } of places.filter((place) => place.step > step)) removeIfPresent(path);
   const current = places.filter((place) => place.step <= step);
   for (const { path } of current.slice(0, -keep)) removeIfPresent(path);
-  for (const { name } of [...Deno.readDirSync(folder)]) {
+  for (const { name } of [...readDirSync(folder)]) {
     if (/^step-\d+(\.replaced)?\.tmp$/.test(name)) removeIfPresent(join(folder, name));
   }
 }

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { join } from "../../platform/system/paths.ts";
 import { stringify } from "yaml";
 import { exists } from "../../platform/files/atomic_file.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";

@@ -1,5 +1,13 @@
 /** An append-only file of one JSON object per line, each with the global step it belongs to. */
 
+import {
+  type OpenFile,
+  openSync,
+  readFileSync,
+  readTextFileSync,
+  statSync,
+  truncateSync,
+} from "../../platform/system/files.ts";
 import { UserError } from "../../base/user_error.ts";
 import { exists, writeAll, writeFileAtomically } from "../../platform/files/atomic_file.ts";
 import { describeDiskError } from "../../platform/files/disk.ts";
@@ -21,7 +29,7 @@ export type JsonValue =
 
 /** A JSON Lines file that a run appends to and a resumed run continues byte for byte. */
 export class JsonLinesLog<Line extends StepLine> implements Disposable {
-  private readonly file: Deno.FsFile;
+  private readonly file: OpenFile;
   /** Damage to the lines of a resumed log that were to be kept, in words; null when all are there. */
   readonly damage: string | null = null;
 
@@ -37,14 +45,14 @@ export class JsonLinesLog<Line extends StepLine> implements Disposable {
   constructor(readonly path: string, lastStep?: number, hasEveryStep = false) {
     if (exists(path)) {
       if (lastStep === undefined) {
-        if (Deno.statSync(path).size > 0) {
+        if (statSync(path).size > 0) {
           throw new UserError(
             `${path} already holds a log; resume that run or choose another folder.`,
           );
         }
       } else {
         const { bytes, damaged, whole } = readUpToStep(path, lastStep);
-        this.#write(() => Deno.truncateSync(path, bytes));
+        this.#write(() => truncateSync(path, bytes));
         if (damaged.length > 0) this.#write(() => setAside(path, damaged, whole));
         const lost = hasEveryStep ? missingSteps(whole, lastStep) : [];
         this.damage = describeDamage(path, damaged, lost);
@@ -52,7 +60,7 @@ export class JsonLinesLog<Line extends StepLine> implements Disposable {
     } else if (hasEveryStep && lastStep !== undefined) {
       this.damage = describeDamage(path, [], missingSteps([], lastStep));
     }
-    this.file = this.#write(() => Deno.openSync(path, { append: true, create: true }));
+    this.file = this.#write(() => openSync(path, { append: true, create: true }));
   }
 
   /** @throws UserError when the disk does not take it; a line may then be there in part, as after a crash */
@@ -101,7 +109,7 @@ export class JsonLinesLog<Line extends StepLine> implements Disposable {
  * @throws UserError when a whole line is not a JSON object with a step
  */
 export function readJsonLines<Line extends StepLine>(path: string): Line[] {
-  return [...wholeLines(Deno.readFileSync(path))].map(({ text }, index) =>
+  return [...wholeLines(readFileSync(path))].map(({ text }, index) =>
     parseLine(text, index + 1, path) as Line
   );
 }
@@ -123,7 +131,7 @@ function readUpToStep(path: string, lastStep: number): {
   readonly damaged: readonly NumberedLine[];
   readonly whole: readonly WholeLine[];
 } {
-  const content = Deno.readFileSync(path);
+  const content = readFileSync(path);
   const damaged: NumberedLine[] = [], whole: WholeLine[] = [];
   let number = 0;
   for (const { text, begin } of wholeLines(content)) {
@@ -146,7 +154,7 @@ function setAside(
 ): void {
   const linesOf = (lines: readonly NumberedLine[]) => lines.map(({ text }) => `${text}\n`).join("");
   const aside = asideOf(path);
-  const before = exists(aside) ? Deno.readTextFileSync(aside) : "";
+  const before = exists(aside) ? readTextFileSync(aside) : "";
   writeFileAtomically(aside, before + linesOf(damaged), CONTINUE);
   writeFileAtomically(path, linesOf(whole), CONTINUE);
 }

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { join } from "../../platform/system/paths.ts";
 import { exists } from "../../platform/files/atomic_file.ts";
 import { readJson } from "../../model/weights/json_file.ts";
 import { UserError } from "../../base/user_error.ts";

@@ -1,6 +1,7 @@
 /** The run that a model's folder lies in, or the fine-tuning that made it, and how it was prompted there. */
 
-import { dirname, join } from "node:path";
+import { readTextFileSync } from "../../platform/system/files.ts";
+import { dirname, join } from "../../platform/system/paths.ts";
 import { exists } from "../../platform/files/atomic_file.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { expectCritiques } from "../config/expect_critiques.ts";
@@ -34,7 +35,7 @@ export function runOfModel(model: string): ModelRun | null {
   for (const folder of [dirname(model), dirname(dirname(model))]) {
     const file = RunFolder.at(folder).configuration;
     if (!exists(join(folder, "metrics.jsonl")) || !exists(file)) continue;
-    const text = Deno.readTextFileSync(file);
+    const text = readTextFileSync(file);
     if (/^generator:/m.test(text)) return { kind: "train", file, config: loadTangoConfig(file) };
     if (/^policy:/m.test(text)) return { kind: "sft", config: loadSftConfig(file) };
   }

@@ -1,5 +1,6 @@
 /** The device that a run computes on, as its folder and its checkpoints keep it. */
 
+import { readTextFileSync } from "../../platform/system/files.ts";
 import { z } from "zod";
 import { exists, writeFileAtomically } from "../../platform/files/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
@@ -75,7 +76,7 @@ export function readRunDevice({ device: path }: RunFolder): RunDevice | null {
   if (!exists(path)) return null;
   let value: unknown = null;
   try {
-    value = JSON.parse(Deno.readTextFileSync(path));
+    value = JSON.parse(readTextFileSync(path));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }

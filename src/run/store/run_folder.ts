@@ -1,6 +1,7 @@
 /** The folder of one run, and where in it everything lies. */
 
-import { join } from "node:path";
+import { mkdirSync, readDirSync, statSync } from "../../platform/system/files.ts";
+import { join } from "../../platform/system/paths.ts";
 import { stringify } from "yaml";
 import { UserError } from "../../base/user_error.ts";
 import { exists, removeIfPresent, writeFileAtomically } from "../../platform/files/atomic_file.ts";
@@ -24,7 +25,7 @@ export class RunFolder {
     const folder = new RunFolder(path);
     folder.requireUnused();
     try {
-      Deno.mkdirSync(path, { recursive: true });
+      mkdirSync(path, { recursive: true });
     } catch (error) {
       throw new UserError(
         `The run folder ${path} cannot be made: ${
@@ -78,7 +79,7 @@ export class RunFolder {
   /** Removes the folder of a run that failed before it began: nothing but its configuration was written. */
   discardIfUnbegun(): void {
     const ofAnyRun = [CONFIGURATION_FILE, CONTROL_FILE];
-    if ([...Deno.readDirSync(this.path)].every(({ name }) => ofAnyRun.includes(name))) {
+    if ([...readDirSync(this.path)].every(({ name }) => ofAnyRun.includes(name))) {
       removeIfPresent(this.path);
     }
   }
@@ -208,12 +209,12 @@ function kindOf(name: string): RunKind {
 /** The configuration is written once, when the run begins. */
 function whenStarted(path: string): number {
   const { configuration } = RunFolder.at(path);
-  return exists(configuration) ? Deno.statSync(configuration).mtime?.getTime() ?? 0 : 0;
+  return exists(configuration) ? statSync(configuration).mtime?.getTime() ?? 0 : 0;
 }
 
 function numberedRuns(parent: string): { name: string; number: number; path: string }[] {
   if (!exists(parent)) return [];
-  return [...Deno.readDirSync(parent)].flatMap((entry) => {
+  return [...readDirSync(parent)].flatMap((entry) => {
     const match = /^(.+)-(\d{3,})$/.exec(entry.name);
     return entry.isDirectory && match
       ? [{ name: match[1], number: Number(match[2]), path: join(parent, entry.name) }]

@@ -1,5 +1,6 @@
-import { createHash } from "node:crypto";
-import { join } from "node:path";
+import { openSync, readTextFileSync, statSync } from "../../platform/system/files.ts";
+import { createHash } from "../../platform/system/hash.ts";
+import { join } from "../../platform/system/paths.ts";
 import { z } from "zod";
 import { exists } from "../../platform/files/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
@@ -58,7 +59,7 @@ export class StoredCheckpoint {
     for (const [name, { bytes }] of Object.entries(files)) {
       const file = join(path, name);
       if (!exists(file)) throw incomplete(path, `${name} is missing`);
-      const { size } = Deno.statSync(file);
+      const { size } = statSync(file);
       if (size !== bytes) throw incomplete(path, `${name} has ${size} bytes instead of ${bytes}`);
     }
     this.step = step;
@@ -146,7 +147,7 @@ function readState(path: string): CheckpointFacts {
   if (!exists(file)) throw incomplete(path, `${STATE_FILE} is missing`);
   let parsed: unknown;
   try {
-    parsed = JSON.parse(Deno.readTextFileSync(file));
+    parsed = JSON.parse(readTextFileSync(file));
   } catch (error) {
     throw incomplete(path, `${STATE_FILE} is not JSON (${(error as Error).message})`);
   }
@@ -176,7 +177,7 @@ export function isComplete(path: string): boolean {
 
 function hashOfFile(path: string): string {
   const hash = createHash("sha256");
-  using file = Deno.openSync(path, { read: true });
+  using file = openSync(path, { read: true });
   const buffer = new Uint8Array(1 << 20);
   for (let read = file.readSync(buffer); read !== null; read = file.readSync(buffer)) {
     hash.update(buffer.subarray(0, read));

@@ -1,4 +1,5 @@
-import { join } from "node:path";
+import { mkdirSync, type OpenFile, openSync } from "../../platform/system/files.ts";
+import { join } from "../../platform/system/paths.ts";
 import { exists, writeAll } from "../../platform/files/atomic_file.ts";
 import { describeDiskError } from "../../platform/files/disk.ts";
 import type { MetricsLine } from "./metrics_log.ts";
@@ -11,7 +12,7 @@ import { fileVersionRecord, restartRecord, scalarsRecord } from "./tensorboard_r
  */
 export class TensorBoardLog implements Disposable {
   readonly #path: string;
-  readonly #file: Deno.FsFile;
+  readonly #file: OpenFile;
 
   /**
    * Begins a file in `folder`, which is made when there is none.
@@ -22,8 +23,8 @@ export class TensorBoardLog implements Disposable {
   constructor(folder: string, lastStep?: number) {
     this.#path = nextEventFile(folder);
     this.#file = this.#write(() => {
-      Deno.mkdirSync(folder, { recursive: true });
-      return Deno.openSync(this.#path, { write: true, createNew: true });
+      mkdirSync(folder, { recursive: true });
+      return openSync(this.#path, { write: true, createNew: true });
     });
     const wallTime = Date.now() / 1000;
     this.#append(fileVersionRecord(wallTime));

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { join } from "../../platform/system/paths.ts";
 import type { Placed } from "../../distributed/placed.ts";
 import { type ModelFiles, modelFiles } from "../../model/weights/model_files.ts";
 import type { LoadedModel } from "../../model/weights/model_folder.ts";

@@ -3,7 +3,7 @@
  * far as there are enough, instead of fresh ones.
  */
 
-import { Buffer } from "node:buffer";
+import { Buffer } from "../../platform/system/base64.ts";
 import { z } from "zod";
 import type { Policy } from "../../rl/policy.ts";
 import type { GeneratorTemplate } from "../../rl/prompt_template.ts";

@@ -1,3 +1,4 @@
+import { hostname } from "../../platform/system/machine.ts";
 import { clockOffset } from "../../distributed/clock_offset.ts";
 import type { Communicator } from "../../distributed/communicator.ts";
 import { timedCommunicator, type Transfer } from "../../distributed/timed_communicator.ts";
@@ -127,7 +128,7 @@ export class RunTimeline implements StepClock, Disposable {
 
   get #name(): string {
     const { name, engine } = this.gpu.info;
-    const host = this.ranks.size > 1 ? ` on ${Deno.hostname()}` : "";
+    const host = this.ranks.size > 1 ? ` on ${hostname()}` : "";
     return `rank ${this.ranks.rank}${host}: ${name}, ${engine} engine`;
   }
 

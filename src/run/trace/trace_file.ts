@@ -1,3 +1,4 @@
+import { type OpenFile, openSync } from "../../platform/system/files.ts";
 import { writeAll } from "../../platform/files/atomic_file.ts";
 import { describeDiskError } from "../../platform/files/disk.ts";
 import { CONTINUE } from "../store/run_folder.ts";
@@ -23,7 +24,7 @@ interface TraceEvent {
  * of a run that was killed can be opened as it is. A rank is a process there, a track a thread.
  */
 export class TraceFile implements Disposable {
-  readonly #file: Deno.FsFile;
+  readonly #file: OpenFile;
   #isEmpty = true;
 
   /**
@@ -32,9 +33,7 @@ export class TraceFile implements Disposable {
    * @throws UserError when the file cannot be written
    */
   constructor(readonly path: string, private readonly started: number) {
-    this.#file = this.#write(() =>
-      Deno.openSync(path, { write: true, create: true, truncate: true })
-    );
+    this.#file = this.#write(() => openSync(path, { write: true, create: true, truncate: true }));
   }
 
   /** Says what a rank is called. */

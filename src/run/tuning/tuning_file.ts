@@ -1,7 +1,8 @@
 /** Measurements of a device's kernels, as a file keeps them from one start to the next. */
 
-import { createHash } from "node:crypto";
-import { dirname, join } from "node:path";
+import { mkdirSync, readTextFileSync } from "../../platform/system/files.ts";
+import { createHash } from "../../platform/system/hash.ts";
+import { dirname, join } from "../../platform/system/paths.ts";
 import { z } from "zod";
 import { exists, writeFileAtomically } from "../../platform/files/atomic_file.ts";
 import { describeDiskError } from "../../platform/files/disk.ts";
@@ -87,7 +88,7 @@ export function readTuning(path: string, owner: TuningOwner): StoredTuning {
   const nothing = (ignored: string) => ({ classes: [], ignored: `${path} ${ignored}` });
   let content: unknown;
   try {
-    content = JSON.parse(Deno.readTextFileSync(path));
+    content = JSON.parse(readTextFileSync(path));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     return nothing("is damaged");
@@ -113,7 +114,7 @@ export function writeTuning(
   const text = JSON.stringify({ format: FORMAT, owner, classes }, null, 1);
   const next = "run the command again";
   try {
-    Deno.mkdirSync(dirname(path), { recursive: true });
+    mkdirSync(dirname(path), { recursive: true });
   } catch (error) {
     throw describeDiskError(error, { path, next });
   }

@@ -1,0 +1,2 @@
+/** Bytes as text, and text as bytes. */
+export { Buffer } from "node:buffer";
