@@ -61,6 +61,7 @@ export async function sendValue<Value>(
   value: Value,
   ranks: readonly number[],
 ): Promise<void> {
+  if (ranks.length === 0) return;
   const bytes = new Uint8Array(serialize(value));
   const length = new Uint8Array(Uint32Array.of(bytes.length).buffer);
   await Promise.all(

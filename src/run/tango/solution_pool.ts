@@ -3,7 +3,6 @@
  * far as there are enough, instead of fresh ones.
  */
 
-import { Buffer } from "../../platform/system/base64.ts";
 import { z } from "zod";
 import type { Policy } from "../../rl/policy.ts";
 import type { GeneratorTemplate } from "../../rl/prompt_template.ts";
@@ -120,13 +119,14 @@ export function restored(
   }
 }
 
+/** Each token in four bytes, the lowest first. */
 function encodeTokens(tokens: Uint32Array): string {
-  const bytes = Buffer.alloc(4 * tokens.length);
-  tokens.forEach((token, i) => bytes.writeUInt32LE(token, 4 * i));
-  return bytes.toString("base64");
+  const bytes = new DataView(new ArrayBuffer(4 * tokens.length));
+  tokens.forEach((token, i) => bytes.setUint32(4 * i, token, true));
+  return new Uint8Array(bytes.buffer).toBase64();
 }
 
 function decodeTokens(text: string): Uint32Array {
-  const bytes = Buffer.from(text, "base64");
-  return Uint32Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readUInt32LE(4 * i));
+  const bytes = new DataView(Uint8Array.fromBase64(text).buffer);
+  return Uint32Array.from({ length: bytes.byteLength / 4 }, (_, i) => bytes.getUint32(4 * i, true));
 }

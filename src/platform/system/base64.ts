@@ -1,2 +1,0 @@
-/** Bytes as text, and text as bytes. */
-export { Buffer } from "node:buffer";
