@@ -91,9 +91,22 @@ const numbers: Readonly<Partial<Record<number, Refusal>>> = {
     : { [system === "darwin" ? 69 : 122]: "quota" }),
 };
 
+/** What node's functions call them. */
+const codes: Readonly<Record<string, Refusal>> = {
+  ENOSPC: "full",
+  EDQUOT: "quota",
+  EFBIG: "too large",
+  EROFS: "forbidden",
+  EACCES: "forbidden",
+  EPERM: "forbidden",
+  EISDIR: "forbidden",
+  ENOTDIR: "forbidden",
+};
+
 function refusalOf(error: Error): Refusal | null {
   const { PermissionDenied, NotADirectory, AlreadyExists, IsADirectory } = fileErrors;
   const kinds = [PermissionDenied, NotADirectory, AlreadyExists, IsADirectory];
   if (kinds.some((kind) => error instanceof kind)) return "forbidden";
-  return numbers[Number(/\(os error (\d+)\)/.exec(error.message)?.[1])] ?? null;
+  const number = Number(/\(os error (\d+)\)/.exec(error.message)?.[1]);
+  return numbers[number] ?? codes[`${Reflect.get(error, "code")}`] ?? null;
 }

@@ -38,8 +38,8 @@ export function killProcess(process: ProcessIdentity): void {
 
 /** The place in which process numbers mean the same: a boot of a machine, and a container's own numbering on it. */
 function place(): string {
-  // Elsewhere a start is a time of day, which no boot repeats.
-  if (Deno.build.os !== "linux") return `${Deno.build.os} ${Deno.hostname()}`;
+  // Elsewhere a start is a time of day, which no boot repeats. A machine's name is no help: it may change with the network.
+  if (Deno.build.os !== "linux") return Deno.build.os;
   try {
     const boot = Deno.readTextFileSync("/proc/sys/kernel/random/boot_id").trim();
     return `${boot} ${Deno.readLinkSync("/proc/self/ns/pid")}`;

@@ -38,9 +38,8 @@ export function fromPs(pid: number): string | null {
 /** Of Windows: may the time be asked for, and what a process that goes on has as its exit code. */
 const QUERY_LIMITED_INFORMATION = 0x1000, STILL_ACTIVE = 259;
 
-/** In steps of 100 nanoseconds since 1601. */
-function fromKernel(pid: number): string | null {
-  const { symbols } = Deno.dlopen("kernel32.dll", {
+const openKernel = () =>
+  Deno.dlopen("kernel32.dll", {
     OpenProcess: { parameters: ["u32", "i32", "u32"], result: "pointer" },
     GetExitCodeProcess: { parameters: ["pointer", "buffer"], result: "i32" },
     GetProcessTimes: {
@@ -49,6 +48,12 @@ function fromKernel(pid: number): string | null {
     },
     CloseHandle: { parameters: ["pointer"], result: "i32" },
   });
+
+let kernel32: ReturnType<typeof openKernel> | null = null;
+
+/** In steps of 100 nanoseconds since 1601. */
+function fromKernel(pid: number): string | null {
+  const { symbols } = kernel32 ??= openKernel();
   const process = symbols.OpenProcess(QUERY_LIMITED_INFORMATION, 0, pid);
   if (process === null) return null;
   const [created, exited, kernel, user] = Array.from({ length: 4 }, () => new BigUint64Array(1));

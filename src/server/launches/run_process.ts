@@ -3,6 +3,7 @@ import { closeSync, openSync } from "node:fs";
 import { constants } from "node:os";
 import { resolve } from "node:path";
 import { Failure } from "../../base/failure.ts";
+import { describeDiskError } from "../../platform/files/disk.ts";
 import { REASON_FILE } from "../../platform/process/failure_reason.ts";
 import { identify, type ProcessIdentity } from "../../platform/process/process_identity.ts";
 import { exists, removeIfPresent } from "../../platform/files/atomic_file.ts";
@@ -35,6 +36,8 @@ const PROGRESS = / tokens\/s · (.+ left|done)$/;
  * files.
  *
  * @param program its main module
+ * @throws UserError when the disk does not take these files
+ * @throws Failure when the system starts no other process
  */
 export function startProcess(
   program: string,
@@ -43,7 +46,8 @@ export function startProcess(
 ): StartedProcess {
   // What an earlier part of a run has left is not why this one fails.
   if (reason !== undefined) removeIfPresent(reason);
-  const [out, err] = [output, errors].map((path) => openSync(path, "w"));
+  using opened = new DisposableStack();
+  const [out, err] = [output, errors].map((path) => opened.adopt(openForWriting(path), closeSync));
   const child = spawn(
     Deno.execPath(),
     ["run", "-A", "--node-modules-dir=manual", program, ...args],
@@ -57,10 +61,15 @@ export function startProcess(
       windowsHide: true,
     },
   );
-  for (const file of [out, err]) closeSync(file);
-  child.unref();
+  // Told later too, where nobody listens any more: without a listener it would end this process.
+  child.on("error", () => {});
   const { pid } = child;
-  if (pid === undefined) throw new Failure("The system did not start another process.");
+  if (pid === undefined) {
+    throw new Failure(
+      "The system starts no other process: there are too many, or its settings are too long.",
+    );
+  }
+  child.unref();
   const ended = new Promise<number>((resolve) =>
     child.on(
       "exit",
@@ -68,6 +77,14 @@ export function startProcess(
     )
   );
   return { process: identify(pid), ended };
+}
+
+function openForWriting(path: string): number {
+  try {
+    return openSync(path, "w");
+  } catch (error) {
+    throw describeDiskError(error, { path, next: "start it again" });
+  }
 }
 
 /** Text that can be an argument of a process. */

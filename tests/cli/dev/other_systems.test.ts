@@ -15,7 +15,8 @@ const PLACES: Readonly<Record<string, { pattern: RegExp; known: Record<string, s
   "/proc": {
     pattern: /["`]\/proc\b/,
     known: {
-      "platform/process/process_identity.ts": "elsewhere the machine's name is the place",
+      "platform/process/process_identity.ts":
+        "elsewhere a start is a time of day, and the place the system's name",
       "platform/process/process_start.ts": "elsewhere ps or the kernel's library is asked",
       "cli/ranks/meeting.ts": SEVERAL_RANKS,
       "distributed/mpi/find_library.ts": SEVERAL_RANKS,

@@ -55,6 +55,10 @@ Deno.test("disk: the system's refusals become messages", () => {
   );
   assertDescribed(numbered(122), 1e9, /your quota on that disk is used up \(1\.00 GB/);
   assertDescribed(numbered(30), 1, /cannot be written: Some words/);
+  // Node's functions say it by a code.
+  const named = (code: string) => Object.assign(new Error(`${code}: some words`), { code });
+  assertDescribed(named("ENOSPC"), 1, /the disk is full/);
+  assertDescribed(named("EACCES"), 1, /cannot be written: EACCES/);
   const other = numbered(5);
   assert.equal(describeDiskError(other, { path: "runs/x", next }), other);
 });

@@ -37,3 +37,18 @@ Deno.test("a process's last words are those of standard error, without how far i
     assert.equal(Deno.readTextFileSync(files.output), "a table\nits last line\n");
   });
 });
+
+Deno.test("a process that the system does not start is an error, and ends nobody", async () => {
+  await withFolder(async (root) => {
+    const files = { output: join(root, "one.log"), errors: join(root, "one.errors.log") };
+    // Longer than an argument may be.
+    const start = () => startProcess("program.ts", ["x".repeat(4_000_000)], files);
+    assert.throws(start, { name: "Failure", message: /starts no other process/ });
+    // What is told of it a moment later is heard.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.throws(() => startProcess("program.ts", [], { ...files, output: root }), {
+      name: "UserError",
+      message: /cannot be written/,
+    });
+  });
+});
