@@ -169,6 +169,8 @@ export function ropeBackward(
         ...(norm && terms ? { qkv, queryNorm: norm.queryNorm, keyNorm: norm.keyNorm, terms } : {}),
       },
       grid(gpu, tokens * (heads + kvHeads), options),
+      // Read and written once; with norms what they go by is read twice, and terms are written, read and written.
+      { bytes: 4 * (norm ? 9 : 2) * tokens * (heads + kvHeads) * headDim },
     );
     if (!normGradients || !terms) return;
     const stride = (heads + kvHeads) * headDim / 4;
