@@ -1,6 +1,7 @@
 /** Reading files by ranges, with errors that name them. */
 
 import { UserError } from "../../base/user_error.ts";
+import { isMissing } from "../../platform/files/missing.ts";
 import { fileErrors, type OpenFile, openSync, statSync } from "../../platform/system/files.ts";
 
 /** Whether a path, links followed, leads to a file or folder. */
@@ -9,9 +10,7 @@ export function isReachable(path: string): boolean {
     statSync(path);
     return true;
   } catch (error) {
-    if (error instanceof fileErrors.NotFound || error instanceof fileErrors.NotADirectory) {
-      return false;
-    }
+    if (isMissing(error)) return false;
     throw error;
   }
 }

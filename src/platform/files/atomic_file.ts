@@ -1,7 +1,6 @@
 /** Files and folders that exist whole or not at all: written beside, synced, renamed. */
 
 import {
-  fileErrors,
   lstatSync,
   mkdirSync,
   type OpenFile,
@@ -13,6 +12,7 @@ import {
 import { system } from "../system/machine.ts";
 import { dirname } from "../system/paths.ts";
 import { checkRoom, describeDiskError, type Writing } from "./disk.ts";
+import { isMissing } from "./missing.ts";
 
 /**
  * Writes a file so that a crash or power loss at any moment leaves the old content or the new one.
@@ -117,9 +117,7 @@ export function exists(path: string): boolean {
     lstatSync(path);
     return true;
   } catch (error) {
-    if (error instanceof fileErrors.NotFound || error instanceof fileErrors.NotADirectory) {
-      return false;
-    }
+    if (isMissing(error)) return false;
     throw error;
   }
 }

@@ -1,14 +1,11 @@
+import { systemLibrary } from "../process/system_library.ts";
+
 /**
  * Dawn says on standard error, from C++, that it offers fewer dynamic buffers than the driver. No toggle or log callback
  * of the npm package stops it, and it tells a user nothing.
  */
 const NOTICE =
   /^Warning: maxDynamic(Uniform|Storage)BuffersPerPipelineLayout artificially reduced from .*\r?\n/gm;
-
-const LIBRARIES: Partial<Record<typeof Deno.build.os, string>> = {
-  linux: "libc.so.6",
-  darwin: "libSystem.B.dylib",
-};
 
 const STANDARD_ERROR = 2;
 
@@ -17,9 +14,8 @@ const STANDARD_ERROR = 2;
  * dynamic buffers. `call` must do its work before it returns: what a promise does later is not covered.
  */
 export function withoutDawnNotices<T>(call: () => T): T {
-  const library = LIBRARIES[Deno.build.os];
-  if (!library) return call(); // Windows: the notices stay
-  const system = Deno.dlopen(library, {
+  if (systemLibrary === null) return call(); // Windows: the notices stay
+  const system = Deno.dlopen(systemLibrary, {
     dup: { parameters: ["i32"], result: "i32" },
     dup2: { parameters: ["i32", "i32"], result: "i32" },
     creat: { parameters: ["buffer", "u32"], result: "i32" },

@@ -9,7 +9,6 @@ export type OpenFile = Deno.FsFile;
 export const {
   errors: fileErrors,
   lstatSync,
-  makeTempDirSync,
   mkdirSync,
   open: openFile,
   openSync,
@@ -22,5 +21,4 @@ export const {
   SeekMode,
   statSync,
   truncateSync,
-  writeTextFileSync,
 } = Deno;

@@ -1,2 +1,2 @@
 /** Paths as this system writes them. */
-export { basename, dirname, join, relative, resolve, sep } from "node:path";
+export { basename, dirname, join, relative, resolve } from "node:path";
