@@ -9,7 +9,7 @@ import { Interrupt } from "../interrupt.ts";
 import { parseCount } from "../run_options.ts";
 import { type JobResult, Lanes, type TestJob } from "./lanes.ts";
 import { findTestFiles } from "./test_files.ts";
-import { readTestSummary } from "./test_summary.ts";
+import { readTestFailures, readTestSummary } from "./test_summary.ts";
 
 interface TestOptions {
   readonly filter?: string;
@@ -55,20 +55,24 @@ async function test(paths: readonly string[], options: TestOptions): Promise<voi
   }, ["SIGINT", "SIGTERM"]);
 
   const total = { passed: 0, failed: 0 };
-  const failures: string[] = [];
+  const failures: JobResult[] = [];
   await lanes.run(jobsOf(files, options), (result) => {
     const { passed, failed } = countOf(result);
     total.passed += passed;
     total.failed += failed;
     if (failed === 0) return;
-    failures.push(`${result.name} (exit code ${result.code})`);
+    failures.push(result);
     if (options.failFast) void lanes.end();
   });
   if (isInterrupted) {
     Deno.exitCode = interrupt.exitCode;
     return;
   }
-  for (const name of failures) console.log(`failed: ${name}`);
+  // Again, since what is kept of a long output is often its end.
+  for (const { name, output, code } of failures) {
+    console.log(`failed: ${name} (exit code ${code})`);
+    if (files.length > 1) console.log(`${readTestFailures(output).replace(/^(?=.)/gm, "  ")}\n`);
+  }
   console.log(`${total.passed} passed, ${total.failed} failed`);
   if (total.failed > 0) Deno.exitCode = 1;
 }

@@ -54,6 +54,7 @@ Deno.test("test: files in two lanes, those that fail in whatever way by name, an
     for (const failed of ["types", "fails.test.ts", "breaks.test.ts"]) {
       assert.match(printed, new RegExp(`^failed: \\S*${failed} \\(exit code 1\\)$`, "m"));
     }
+    assert.match(printed, /^failed: \S*fails\.test\.ts .*\n {2}four => [^]*\n {2}error: /m);
     for (const said of [/Type 'string' is not assignable/, /five/, /six/]) {
       assert.match(printed, said);
     }
