@@ -2,7 +2,7 @@
 
 import { Command, CommanderError } from "commander";
 import { Failure } from "../base/failure.ts";
-import { writeReason } from "../platform/process/failure_reason.ts";
+import { writeReason } from "../platform/process/reason_file.ts";
 import { UserError } from "../base/user_error.ts";
 import { type Start, startedBy } from "../distributed/mpi/started_by.ts";
 

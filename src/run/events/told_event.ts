@@ -1,4 +1,4 @@
-import { type FailureReason, reasonOf } from "../../platform/process/failure_reason.ts";
+import { type FailureReason, reasonOf } from "../../base/failure_reason.ts";
 import type {
   ChangedEvent,
   CheckpointEvent,

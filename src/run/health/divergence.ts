@@ -1,4 +1,4 @@
-import type { FailureReason } from "../../platform/process/failure_reason.ts";
+import type { FailureReason } from "../../base/failure_reason.ts";
 import { Failure } from "../../base/failure.ts";
 import type { PolicyName } from "../../rl/policy.ts";
 

@@ -1,7 +1,7 @@
 import { BufferTooLarge } from "../../gpu/buffer_pool.ts";
 import { deviceMemory } from "../../platform/gpus/device_memory.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
-import type { FailureReason } from "../../platform/process/failure_reason.ts";
+import type { FailureReason } from "../../base/failure_reason.ts";
 import { UserError } from "../../base/user_error.ts";
 import { formatBytes } from "../../base/format_bytes.ts";
 import type { MemoryPlan } from "./memory_plan.ts";

@@ -1,4 +1,4 @@
-import type { FailureReason } from "../../platform/process/failure_reason.ts";
+import type { FailureReason } from "../../base/failure_reason.ts";
 import { OutOfMemory } from "../../gpu/gpu_failure.ts";
 import type { Shrink } from "./shrink.ts";
 

@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import type { FailureReason } from "../../platform/process/failure_reason.ts";
+import type { FailureReason } from "../../base/failure_reason.ts";
 import type { EventLine } from "../../run/events/told_event.ts";
 
 /** How far a run is by what it told. */

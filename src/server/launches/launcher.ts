@@ -1,6 +1,6 @@
 import { basename, join } from "node:path";
 import { removeIfPresent } from "../../platform/files/atomic_file.ts";
-import { readReason } from "../../platform/process/failure_reason.ts";
+import { readReason } from "../../platform/process/reason_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import { freeBytes } from "../../platform/files/disk.ts";
 import {

@@ -4,7 +4,7 @@ import { constants } from "node:os";
 import { resolve } from "node:path";
 import { Failure } from "../../base/failure.ts";
 import { describeDiskError } from "../../platform/files/disk.ts";
-import { REASON_FILE } from "../../platform/process/failure_reason.ts";
+import { REASON_FILE } from "../../platform/process/reason_file.ts";
 import { identify, type ProcessIdentity } from "../../platform/process/process_identity.ts";
 import { exists, removeIfPresent } from "../../platform/files/atomic_file.ts";
 import { childEnvironment } from "./child_environment.ts";

@@ -1,5 +1,5 @@
 import type { ProcessIdentity } from "../../platform/process/process_identity.ts";
-import type { FailureReason } from "../../platform/process/failure_reason.ts";
+import type { FailureReason } from "../../base/failure_reason.ts";
 import type { RunKind } from "../../run/store/run_folder.ts";
 
 /** What a run takes, and of what. */

@@ -1,7 +1,7 @@
 import { constants } from "node:os";
 import { z } from "@hono/zod-openapi";
 import type { RunMemory } from "../../run/control/endpoint/control_request.ts";
-import { type FailureReason, failureReasonSchema } from "../../platform/process/failure_reason.ts";
+import { type FailureReason, failureReasonSchema } from "../../base/failure_reason.ts";
 import { secondsLeft, UNTOLD } from "../index/progress.ts";
 import type { RunLaunch } from "./launch.ts";
 import type { ListedRun } from "./run_list.ts";

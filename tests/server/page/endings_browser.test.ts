@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import type { FailureReason } from "../../../src/platform/process/failure_reason.ts";
+import type { FailureReason } from "../../../src/base/failure_reason.ts";
 import { loadTangoConfig } from "../../../src/run/config/load_config.ts";
 import { WrittenRun } from "../written_run.ts";
 import { axeViolations, CHROMIUM, WITHOUT_CHROMIUM } from "./chromium.ts";

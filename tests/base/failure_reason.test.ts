@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { reasonOf } from "../../../src/platform/process/failure_reason.ts";
-import { Failure } from "../../../src/base/failure.ts";
-import { OutOfMemory } from "../../../src/gpu/gpu_failure.ts";
-import { toldEvent } from "../../../src/run/events/told_event.ts";
-import { Divergence } from "../../../src/run/health/divergence.ts";
-import { withMemoryAdvice } from "../../../src/run/memory/out_of_memory.ts";
-import { halve } from "../../../src/run/memory/shrink.ts";
+import { reasonOf } from "../../src/base/failure_reason.ts";
+import { Failure } from "../../src/base/failure.ts";
+import { OutOfMemory } from "../../src/gpu/gpu_failure.ts";
+import { toldEvent } from "../../src/run/events/told_event.ts";
+import { Divergence } from "../../src/run/health/divergence.ts";
+import { withMemoryAdvice } from "../../src/run/memory/out_of_memory.ts";
+import { halve } from "../../src/run/memory/shrink.ts";
 
 Deno.test("failure reason: a divergence names its learning rate, whatever is wrapped around it", () => {
   const error = new Divergence("words", "verifier", "verifier.optimizer", 3);
