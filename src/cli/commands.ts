@@ -64,6 +64,10 @@ export const COMMANDS: Readonly<Record<string, CommandSource>> = {
     summary: "serve the runs: a page and an API to watch, start and steer them",
     load: () => import("./serve.ts"),
   },
+  browser: {
+    summary: "write the page that trains in a browser tab",
+    load: () => import("./browser.ts"),
+  },
   steer: {
     summary: "pause, go on with, save, stop or change a run that goes on",
     load: () => import("./steer.ts"),

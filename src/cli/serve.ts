@@ -6,6 +6,7 @@ import { formatBytes } from "../base/format_bytes.ts";
 import type { ServingOptions } from "../server/serving/messages.ts";
 import { namedModel, ServedModels } from "../server/serving/served_models.ts";
 import { serve } from "../server/serve.ts";
+import { programRevision } from "../platform/process/program_revision.ts";
 import { describeDevice } from "../gpu/describe_device.ts";
 import { addExamples } from "./examples.ts";
 import { Interrupt } from "./interrupt.ts";
@@ -106,6 +107,7 @@ async function serveRuns(
     folders: [...FOLDERS, ...allow],
     codeFolders: allowCode,
     served,
+    tab: async () => await (await import("../tab/static_files.ts")).staticFiles(programRevision()),
     program: fileURLToPath(Deno.mainModule),
   });
   console.log(`Serving ${runs} at ${server.url} (Ctrl-C ends the server, not the runs)`);

@@ -127,7 +127,9 @@ export async function openDevice(
     subgroupMaxSize?: number;
     subgroupMatrixConfigs?: Iterable<SubgroupMatrixConfig>;
   };
-  const name = details.description || details.device || details.vendor || "unknown adapter";
+  // A browser tells no more than maker and architecture.
+  const maker = [details.vendor, details.architecture].filter((word) => word).join(" ");
+  const name = details.description || details.device || maker || "unknown adapter";
   const software = softwareNames.test(`${name} ${details.vendor} ${details.architecture}`);
   if (engine === "dawn") dawnPolling.isOnCpu = software;
   return {

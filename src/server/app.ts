@@ -47,6 +47,7 @@ import { BINARY_BODY, FORWARD_BACKWARD, isTinkerPath } from "./tinker/paths.ts";
 import { tinkerRoutes } from "./tinker/tinker.ts";
 import { tokenRoutes } from "./openai/tokens.ts";
 import { pageRoutes } from "./page_routes.ts";
+import { policyOf, type TabFiles, tabRoutes } from "./tab_routes.ts";
 
 /** Said with every answer. */
 const HEADERS = {
@@ -77,6 +78,8 @@ export interface AppParts {
   readonly folders: AllowedFolders;
   /** Ends what is only done for who waits for it. */
   readonly ending: AbortSignal;
+  /** The page that trains in the browser; null: it is not served. */
+  readonly tab: TabFiles | null;
 }
 
 /** All routes, behind the checks of who asks and how much. */
@@ -95,6 +98,7 @@ export function makeApp(
     tinker,
     folders,
     ending,
+    tab,
   }: AppParts,
   access: Access,
 ): OpenAPIHono<Asking> {
@@ -129,7 +133,9 @@ export function makeApp(
       ));
     if (refusal === null) await next();
     else context.res = isOpenAi ? await asOpenAi(refusal) : refusal;
-    for (const [name, value] of Object.entries(HEADERS)) context.res.headers.set(name, value);
+    for (const [name, value] of Object.entries({ ...HEADERS, ...policyOf(path) })) {
+      context.res.headers.set(name, value);
+    }
   });
   for (
     const routes of [
@@ -164,6 +170,7 @@ export function makeApp(
   ) app.route("/", routes);
   app.route("/", tinkerRoutes(tinker));
   app.route("/", pageRoutes());
+  if (tab !== null) app.route("/", tabRoutes(tab));
   const description = describeApi(app, access);
   app.get("/openapi.json", (context) => context.json(description));
   const documented = app.openAPIRegistry.definitions.flatMap((definition) =>

@@ -28,7 +28,8 @@ export const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-const TYPES: Readonly<Record<string, string>> = {
+/** Content types by the ending of a file. */
+export const TYPES: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
   js: "text/javascript; charset=utf-8",
   css: "text/css; charset=utf-8",

@@ -21,6 +21,7 @@ import { LiveMemory } from "./runs/live_memory.ts";
 import { RunList } from "./runs/run_list.ts";
 import { ServerLock } from "./server_lock.ts";
 import { ServedModels } from "./serving/served_models.ts";
+import type { TabFiles } from "./tab_routes.ts";
 import { Checkpoints } from "./tinker/checkpoints.ts";
 import { Futures } from "./tinker/futures.ts";
 import { Sessions } from "./tinker/sessions.ts";
@@ -43,6 +44,8 @@ export interface ServerOptions extends Access {
   readonly checkpoints?: string;
   /** The main module of the command line, which runs are started with. */
   readonly program: string;
+  /** The page that trains in the browser, for /browser/; not served unless told. */
+  readonly tab?: TabFiles;
   /** Models that clients can ask, open; none unless told. They are ended with the server. */
   readonly served?: ServedModels;
 }
@@ -120,6 +123,7 @@ export function serve(
     benchmarks: new Benchmarks(own, program),
     tinker,
     ending: ending.signal,
+    tab: options.tab ?? null,
     folders: allowed,
   }, { hostname, token });
   const listening = listen(hostname, port, (request, peer) => app.fetch(request, { peer }));

@@ -23,6 +23,7 @@ export const ROOMS = [
   "run",
   "server",
   "client",
+  "tab",
   "cli",
 ] as const;
 

@@ -78,7 +78,7 @@ export function signIn(request: Request, path: string, token: string | null): Re
 
 /** The page's own files, which tell nothing of any run. */
 function isPage({ method }: Request, path: string): boolean {
-  return method === "GET" && (path === "/" || path.startsWith("/page/"));
+  return method === "GET" && (path === "/" || /^\/(page|browser)(\/|$)/.test(path));
 }
 
 const HEALTH = "/healthz";

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { chromium, type Page } from "playwright-core";
 import { PROJECT_FOLDER } from "../../../src/cli/dev/project.ts";
 import { serve } from "../../../src/server/serve.ts";
+import { staticFiles } from "../../../src/tab/static_files.ts";
 import { ServedModels } from "../../../src/server/serving/served_models.ts";
 import { CHROMIUM } from "./chromium.ts";
 
@@ -19,6 +20,8 @@ interface Opened {
   readonly width?: number;
   /** What of the page is opened, from the address's question mark on. */
   readonly at?: string;
+  /** Arguments for the browser. */
+  readonly args?: readonly string[];
 }
 
 /**
@@ -28,7 +31,7 @@ interface Opened {
  * @param body given the page, which takes addresses that begin with a slash, and the folder of the runs
  */
 export async function withPage(
-  { write, width = 1280, at = "" }: Opened,
+  { write, width = 1280, at = "", args = [] }: Opened,
   body: (page: Page, root: string) => Promise<void>,
 ): Promise<void> {
   const root = Deno.makeTempDirSync();
@@ -44,6 +47,7 @@ export async function withPage(
     port: 0,
     token: null,
     ...{ root, models, data, served },
+    tab: () => staticFiles(null),
     folders: [...["configs", "weights"].map((name) => join(PROJECT_FOLDER, name)), data],
     program: join(PROJECT_FOLDER, "src/cli/main.ts"),
   });
@@ -51,7 +55,7 @@ export async function withPage(
   await using _runs = { [Symbol.asyncDispose]: () => endRuns(server.url) };
   const browser = await chromium.launch({
     executablePath: CHROMIUM ?? undefined,
-    args: ["--no-sandbox"], // tests may run as root, whom the sandbox refuses
+    args: ["--no-sandbox", ...args], // tests may run as root, whom the sandbox refuses
   });
   await using _browser = { [Symbol.asyncDispose]: () => browser.close() };
   const page = await browser.newPage({ viewport: { width, height: 900 }, baseURL: server.url });

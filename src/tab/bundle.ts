@@ -1,0 +1,62 @@
+/**
+ * The engine as a browser takes it: the same files, but where `instead` has one of the same path. Whatever else would ask
+ * Deno or node for something ends the build, naming the file.
+ */
+
+import { build, type Plugin } from "esbuild";
+import { fileURLToPath } from "node:url";
+import { existsSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+
+const SOURCE = fileURLToPath(new URL("..", import.meta.url));
+const INSTEAD = join(SOURCE, "tab", "instead");
+
+/** Has modules of `instead` take the place of those that they stand in for. */
+export const standIns: Plugin = {
+  name: "stand-ins",
+  setup(setup) {
+    setup.onResolve({ filter: /^\.{1,2}\// }, ({ path, resolveDir, importer, kind }) => {
+      const target = resolve(resolveDir, path);
+      const standIn = join(INSTEAD, relative(SOURCE, target));
+      if (target.startsWith(SOURCE) && existsSync(standIn)) return { path: standIn };
+      if (kind === "entry-point" || existsSync(target)) return undefined;
+      return {
+        errors: [{ text: `${relative(SOURCE, importer)} imports ${path}, which is not there` }],
+      };
+    });
+    // The library's reader of files by path, which only node runs; the engine reads them by itself.
+    setup.onResolve({ filter: /^\.\/FileBlob-/ }, () => ({ path: "none", namespace: "none" }));
+    setup.onLoad({ filter: /.*/, namespace: "none" }, () => ({ contents: "" }));
+    setup.onResolve({ filter: /^node:/ }, ({ path, importer }) => ({
+      errors: [{
+        text: `${relative(dirname(SOURCE), importer)} imports ${path}: a tab has no node`,
+      }],
+    }));
+  },
+};
+
+/**
+ * Bundles an entry with all of the engine that it uses.
+ *
+ * @param entry path of a module
+ * @param revision the commit it is made from; null where it is not known
+ * @throws Error that names the files that ask Deno or node for something
+ */
+export async function bundleEngine(entry: string, revision: string | null): Promise<Uint8Array> {
+  const { outputFiles: [{ contents }] } = await build({
+    entryPoints: [entry],
+    bundle: true,
+    write: false,
+    outdir: "/",
+    format: "esm",
+    charset: "utf8",
+    target: "es2022",
+    minify: true,
+    legalComments: "eof",
+    logLevel: "silent",
+    loader: { ".wgsl": "text", ".yaml": "text" },
+    plugins: [standIns],
+    define: { TANGO_REVISION: JSON.stringify(revision) },
+  });
+  return contents;
+}

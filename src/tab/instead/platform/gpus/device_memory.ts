@@ -1,0 +1,3 @@
+/** A browser does not tell a GPU's memory. */
+export const deviceMemory = (): null => null;
+export const freeDeviceMemory = (): null => null;

@@ -1,0 +1,2 @@
+/** A browser does not tell its drivers. */
+export const driverOf = (): null => null;

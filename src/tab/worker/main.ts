@@ -1,0 +1,52 @@
+/** The worker that trains, so that the page stays smooth. */
+
+import { Failure } from "../../base/failure.ts";
+import { UserError } from "../../base/user_error.ts";
+import { RunFolder } from "../../run/store/run_folder.ts";
+import { findKept, forget, readKept } from "./kept_run.ts";
+import type { Asked, Told } from "./messages.ts";
+import { Training } from "./training.ts";
+
+/** What of a worker's global object is used here. */
+interface WorkerScope {
+  postMessage(message: Told, transfer?: Transferable[]): void;
+  onmessage: ((event: MessageEvent<Asked>) => void) | null;
+}
+
+const scope = self as unknown as WorkerScope;
+const tell = (told: Told) => scope.postMessage(told);
+const training = new Training(tell);
+
+scope.onmessage = ({ data }) => {
+  void obey(data).catch((error) => {
+    const isUsers = error instanceof UserError || error instanceof Failure;
+    if (!isUsers) console.error(error);
+    tell({ type: "failed", message: error instanceof Error ? error.message : `${error}`, isUsers });
+  });
+};
+
+async function obey(asked: Asked): Promise<void> {
+  const { control } = training;
+  switch (asked.type) {
+    case "look":
+      return tell({ type: "kept", run: await findKept() });
+    case "forget":
+      await forget();
+      return tell({ type: "kept", run: null });
+    case "start":
+      return await training.start(asked.preset, asked.settings);
+    case "resume":
+      return await training.resume();
+    case "pause":
+      return control.pause();
+    case "continue":
+      return control.goOn();
+    case "stop":
+      control.goOn();
+      return control.stop();
+    case "download": {
+      const bytes = RunFolder.at("tango-run").isUsed ? training.archive() : await readKept();
+      return scope.postMessage({ type: "file", name: "tango-run.tar", bytes }, [bytes.buffer]);
+    }
+  }
+}

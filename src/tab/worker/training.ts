@@ -1,0 +1,151 @@
+/** A run in a tab: the session of `./tango train`, its folder in memory. */
+
+import { UserError } from "../../base/user_error.ts";
+import { Gpu } from "../../gpu/gpu.ts";
+import { loadTangoConfig } from "../../run/config/load_config.ts";
+import type { TangoConfig } from "../../run/config/config_schema.ts";
+import { RunControl } from "../../run/control/run_control.ts";
+import type { RunEvent } from "../../run/events/run_event.ts";
+import { RunEvents } from "../../run/events/run_events.ts";
+import { findHeadlines } from "../../run/report/report.ts";
+import { trainWithReport } from "../../run/session/training_session.ts";
+import { readJsonLines } from "../../run/store/json_lines_log.ts";
+import { METRIC } from "../../run/store/metric_names.ts";
+import type { MetricsLine } from "../../run/store/metrics_log.ts";
+import { latestCheckpoint } from "../../run/store/checkpoint.ts";
+import { RunFolder } from "../../run/store/run_folder.ts";
+import { archiveOf, unpack } from "../files/archive.ts";
+import { files } from "../instead/platform/system/files.ts";
+import { forget, keep, readKept, type Standing } from "./kept_run.ts";
+import type { Told } from "./messages.ts";
+
+/** The run's folder, in memory and in the archive. */
+const FOLDER = "tango-run";
+
+/** Trains, and keeps what it has come to with each checkpoint. */
+export class Training {
+  readonly control = new RunControl();
+  #keeping: Promise<void> = Promise.resolve();
+  /** What was measured on held-out problems. */
+  #lines: MetricsLine[] = [];
+
+  /** @param tell told what happens */
+  constructor(private readonly tell: (told: Told) => void) {}
+
+  /**
+   * Trains anew.
+   *
+   * @param preset a folder of the page's site with the preset's configuration and models
+   * @throws UserError when there is no GPU, or a setting does not fit
+   */
+  async start(preset: string, settings: readonly string[]): Promise<void> {
+    this.tell({ type: "doing", text: "Fetching the models …" });
+    const answer = await fetch(`presets/${preset}.tar`);
+    if (!answer.ok) throw new UserError(`presets/${preset}.tar cannot be had: ${answer.status}.`);
+    unpack(files, "", new Uint8Array(await answer.arrayBuffer()));
+    const config = loadTangoConfig(`configs/${preset}.yaml`, { set: settings });
+    await forget();
+    await this.#train(config, false);
+  }
+
+  /** Goes on with the run that is kept. */
+  async resume(): Promise<void> {
+    unpack(files, "", await readKept());
+    await this.#train(loadTangoConfig(RunFolder.at(FOLDER).configuration), true);
+  }
+
+  /** The run's folder as a tar file: with it `./tango eval --run`, `audit` and all others go on. */
+  archive(): Uint8Array<ArrayBuffer> {
+    return archiveOf(files, FOLDER);
+  }
+
+  async #train(config: TangoConfig, resume: boolean): Promise<void> {
+    this.tell({ type: "doing", text: "Opening the GPU …" });
+    const { cache_dtype: cacheDtype, precision } = config;
+    const gpu = await Gpu.open("dawn", { cacheDtype, precision });
+    try {
+      this.tell({ type: "device", device: gpu.info });
+      this.tell({ type: "doing", text: "Loading the models and compiling kernels …" });
+      const events = new RunEvents();
+      using _heard = events.listen((event) => this.#hear(event, config));
+      const reachedEnd = await trainWithReport(gpu, config, FOLDER, {
+        resume,
+        events,
+        control: this.control,
+        tell: (text) => this.tell({ type: "doing", text }),
+      });
+      // With its report.
+      this.#keep(this.#standing(config));
+      await this.#keeping;
+      this.tell({ type: "ended", reachedEnd });
+    } finally {
+      gpu.close();
+    }
+  }
+
+  #standing({ schedule }: TangoConfig): Standing {
+    const checkpoint = latestCheckpoint(RunFolder.at(FOLDER).checkpoints);
+    return { step: checkpoint?.step ?? 0, total: schedule.total_training_steps };
+  }
+
+  #hear(event: RunEvent, config: TangoConfig): void {
+    switch (event.type) {
+      case "started": {
+        const { step, total } = event;
+        const lines = readJsonLines<MetricsLine>(RunFolder.at(FOLDER).metrics);
+        this.#lines = lines.filter(({ phase }) => phase === "evaluation");
+        this.tell({ type: "started", step, total, lines });
+        return this.#tellHeadlines();
+      }
+      case "step": {
+        const { step, phase, metrics, timings } = event;
+        const seconds = timings[METRIC.stepSeconds] ?? null;
+        return this.tell({ type: "measured", line: { step, phase, ...metrics }, seconds });
+      }
+      case "evaluation": {
+        const { step, metrics } = event;
+        const line: MetricsLine = { step, phase: "evaluation", ...metrics };
+        this.#lines.push(line);
+        this.tell({ type: "measured", line, seconds: null });
+        return this.#tellHeadlines();
+      }
+      case "samples":
+        return this.tell({ type: "samples", samples: event.samples.slice(0, SAMPLES) });
+      case "checkpoint":
+        this.#dropOlder(event.path);
+        return this.#keep(this.#standing(config));
+      case "paused":
+      case "continued":
+        return this.tell({ type: event.type });
+      case "warning":
+        return this.tell({ type: "warning", message: event.message });
+    }
+  }
+
+  #tellHeadlines(): void {
+    this.tell({ type: "headlines", headlines: findHeadlines(this.#lines) });
+  }
+
+  /** A tab goes on from the newest checkpoint, and its memory holds no others. */
+  #dropOlder(newest: string): void {
+    const folder = newest.slice(0, newest.lastIndexOf("/"));
+    for (const { name, isDirectory } of [...files.readDirSync(folder)]) {
+      const path = `${folder}/${name}`;
+      if (isDirectory && path !== newest) files.removeSync(path, { recursive: true });
+    }
+  }
+
+  /** Keeps the run as it is now, once what was kept before is written. */
+  #keep(standing: Standing): void {
+    const tar = this.archive();
+    this.#keeping = this.#keeping.then(() => keep(tar, standing)).catch(({ message }) => {
+      this.tell({
+        type: "warning",
+        message: `This browser does not keep the run (${message}): download it before you leave.`,
+      });
+    });
+  }
+}
+
+/** Of a step, as many as are shown. */
+const SAMPLES = 24;
