@@ -1,9 +1,5 @@
-import {
-  type DeviceLimits,
-  engineVersions,
-  limitsOf,
-  type MachineReport,
-} from "../src/cli/machine_report.ts";
+import { engineVersions } from "../src/cli/machine_report.ts";
+import { type DeviceLimits, limitsOf } from "../src/gpu/device_limits.ts";
 import type { DeviceInfo } from "../src/gpu/adapter.ts";
 import { driverOf } from "../src/platform/gpus/gpu_list.ts";
 import type { Gpu } from "../src/gpu/gpu.ts";
@@ -17,7 +13,8 @@ export interface DeviceRecord {
   /** Name and version in its own words; null where Vulkan does not tell. */
   readonly driver: string | null;
   readonly system: string;
-  readonly versions: MachineReport["versions"];
+  /** Of the engine, by what it is part of. */
+  readonly versions: Readonly<Record<string, string>>;
   /** What was measured of the kernels' variants, by which they are chosen; empty: as the device suggests. */
   readonly tuning: readonly MeasuredClass[];
 }

@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import type { DeviceInfo } from "../src/gpu/adapter.ts";
+import { resultsName } from "./results_name.ts";
 import { PROJECT_FOLDER } from "../src/cli/dev/project.ts";
 
 /** Where results are that came with the program. */
@@ -32,12 +33,12 @@ export function knownResults(folder: string): KnownResults[] {
  * @returns null when they are known, or of a software driver, whose times say something of its machine alone
  */
 export function missingResults(
-  { name, engine, software }: DeviceInfo,
+  info: DeviceInfo,
   known: readonly KnownResults[],
 ): string | null {
+  const { name, engine, software } = info;
   if (software) return null;
-  const words = name.toLowerCase().replace(/[^a-z0-9.]+/g, "-").replace(/^-|-$/g, "");
-  const file = `${words}-${engine}.json`;
+  const file = resultsName(info, engine);
   const isKnown = known.some((other) =>
     other.file === file || other.adapter === name && other.engine === engine
   );

@@ -1,4 +1,5 @@
 import { UserError } from "../src/base/user_error.ts";
+import shapesFile from "./shapes.json" with { type: "json" };
 
 /** The decoder of the end-to-end rates, with the names of bench/shapes.json. */
 export interface ModelShape {
@@ -58,8 +59,7 @@ interface ShapesFile {
  * @throws UserError when there are none
  */
 export function listTasks(filter: string): BenchTask[] {
-  const path = new URL("./shapes.json", import.meta.url);
-  const { kernels, endToEnd } = JSON.parse(Deno.readTextFileSync(path)) as ShapesFile;
+  const { kernels, endToEnd } = shapesFile as unknown as ShapesFile;
   const kernelTasks = Object.entries(kernels).flatMap((
     [kernel, { variants = [""], work, shapes }],
   ) =>

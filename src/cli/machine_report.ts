@@ -3,24 +3,9 @@ import type { DeviceInfo, EngineName } from "../gpu/adapter.ts";
 import { type ListedGpu, listGpus } from "../platform/gpus/gpu_list.ts";
 import { findVulkanDrivers, type VulkanDrivers } from "../platform/gpus/vulkan_drivers.ts";
 import { Gpu } from "../gpu/gpu.ts";
+import { type DeviceLimits, limitsOf } from "../gpu/device_limits.ts";
 import { requireSameBits } from "../kernels/choice/same_bits.ts";
 import { PROJECT_FOLDER } from "./dev/project.ts";
-
-/** The limits that decide what fits on a device, in bytes or counts. */
-const LIMITS = [
-  "maxBufferSize",
-  "maxStorageBufferBindingSize",
-  "maxComputeWorkgroupStorageSize",
-  "maxComputeInvocationsPerWorkgroup",
-] as const;
-
-/** By name. */
-export type DeviceLimits = Readonly<Record<(typeof LIMITS)[number], number>>;
-
-/** Those of a device. */
-export function limitsOf({ limits }: GPUDevice): DeviceLimits {
-  return Object.fromEntries(LIMITS.map((name) => [name, limits[name]])) as DeviceLimits;
-}
 
 /** One engine that runs kernels. */
 export interface WorkingEngine {

@@ -10,9 +10,11 @@ export type TabFiles = () => Promise<ReadonlyMap<string, Uint8Array>>;
 /** The worker composes kernels by what their text says between braces, which takes a function made of text. */
 const WORKER_POLICY = "default-src 'none'; script-src 'self' 'unsafe-eval'; connect-src 'self'";
 
+const WORKERS = /^\/browser\/(worker|measure)\.js$/;
+
 /** What headers an address has in the place of those of the others. */
 export function policyOf(path: string): Readonly<Record<string, string>> {
-  return path === "/browser/worker.js" ? { "content-security-policy": WORKER_POLICY } : {};
+  return WORKERS.test(path) ? { "content-security-policy": WORKER_POLICY } : {};
 }
 
 /** Routes of that page, below /browser/. */

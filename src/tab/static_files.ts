@@ -10,6 +10,8 @@ import { MemoryFiles } from "./files/memory_files.ts";
 
 const PAGE = fileURLToPath(new URL("page", import.meta.url));
 const SERVER_PAGE = fileURLToPath(new URL("../server/page", import.meta.url));
+/** The page that measures a GPU. */
+const REPORT = fileURLToPath(new URL("../../bench/browser", import.meta.url));
 const PROJECT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** What a preset is made of: its configuration, and the prompts and models that this names. */
@@ -29,13 +31,22 @@ const PRESETS: Readonly<Record<string, readonly string[]>> = {
  */
 export async function staticFiles(revision: string | null): Promise<Map<string, Uint8Array>> {
   const worker = fileURLToPath(new URL("worker/main.ts", import.meta.url));
-  const [page, engine] = await Promise.all([bundlePage(), bundleEngine(worker, revision)])
+  const [page, engine, measure] = await Promise.all([
+    bundlePage(),
+    bundleEngine(worker, revision),
+    bundleEngine(join(REPORT, "main.ts"), revision),
+  ])
     // What bundles is a process, which would keep this one.
     .finally(stop);
   const presets = Object.entries(PRESETS).map(([name, paths]) =>
     [`presets/${name}.tar`, presetArchive(paths)] as const
   );
-  return new Map([...page, ["worker.js", engine] as const, ...presets]);
+  return new Map([
+    ...page,
+    ["worker.js", engine] as const,
+    ["measure.js", measure] as const,
+    ...presets,
+  ]);
 }
 
 /** The page's own files; those that the server's page has too are the same. */
@@ -45,6 +56,10 @@ async function bundlePage(): Promise<[string, Uint8Array][]> {
     entryPoints: [
       { in: join(PAGE, "index.html"), out: "index" },
       { in: join(PAGE, "main.tsx"), out: "main" },
+      { in: join(PAGE, "model.html"), out: "model" },
+      { in: join(PAGE, "model.tsx"), out: "model" },
+      { in: join(REPORT, "report.html"), out: "report" },
+      { in: join(REPORT, "report.tsx"), out: "report" },
       { in: join(PAGE, "main.css"), out: "main" },
       { in: join(SERVER_PAGE, "theme.ts"), out: "theme" },
       { in: join(SERVER_PAGE, "icon.svg"), out: "icon" },

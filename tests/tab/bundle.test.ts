@@ -12,7 +12,7 @@ Deno.test("tab: the static files are few and small, ask nothing of Deno, and hol
   // What a phone should have to load.
   assert.ok(bytes < 8e6, `${bytes} bytes`);
   const text = (path: string) => new TextDecoder().decode(files.get(path));
-  for (const path of ["main.js", "worker.js"]) {
+  for (const path of ["main.js", "model.js", "report.js", "worker.js", "measure.js"]) {
     assert.doesNotMatch(text(path), /\bDeno\.(env|read|open|build|stat)|from"node:/);
   }
   assert.match(text("worker.js"), /0123abc/);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, NO_RUN, secondsLeft } from "../../src/tab/page/run_state.ts";
-import type { Told } from "../../src/tab/worker/messages.ts";
+import type { ToldOfTraining as Told } from "../../src/tab/worker/messages.ts";
 
 const all = (...messages: Told[]) => messages.reduce(after, NO_RUN);
 const started: Told = { type: "started", step: 0, total: 4, lines: [] };
@@ -22,7 +22,7 @@ Deno.test("run state: from a start over steps to the end", () => {
 });
 
 Deno.test("run state: what is kept is asked once, and a run that begins forgets what was shown", () => {
-  const kept = { step: 1, total: 4, bytes: 9, saved: 0 };
+  const kept = { preset: "chains", step: 1, total: 4, bytes: 9, saved: 0 };
   assert.equal(all({ type: "kept", run: null }).phase, "idle");
   assert.deepEqual(all({ type: "kept", run: kept }).kept, kept);
   const failed = all(started, measured(1, 1), { type: "failed", message: "words", isUsers: true });

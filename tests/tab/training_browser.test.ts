@@ -11,10 +11,7 @@ import { unpack } from "../../src/tab/files/archive.ts";
 import { MemoryFiles } from "../../src/tab/files/memory_files.ts";
 import { axeViolations, CHROMIUM, WITHOUT_CHROMIUM } from "../server/page/chromium.ts";
 import { withPage } from "../server/page/with_page.ts";
-
-/** The same GPU for Chromium and for Dawn: Debian's package has it beside the browser. */
-const SWIFTSHADER = "/usr/lib/chromium/vk_swiftshader_icd.json";
-const WEBGPU = ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"];
+import { PATIENCE, SWIFTSHADER, WEBGPU } from "./webgpu_browser.ts";
 
 /** The default task, as little of it as has all phases. */
 const SETTINGS = [
@@ -27,11 +24,10 @@ const SETTINGS = [
   "rollout.candidates=2",
   "rollout.decode_slots=8",
   "loss.mini_batches=1",
+  "generator.max_response_length=32",
+  "verifier.max_response_length=56",
   "evaluation.problems=1",
 ];
-
-/** A step takes so long on a slow, busy machine, in milliseconds. */
-const PATIENCE = { timeout: 900_000 };
 
 const press = (page: Page, name: string) =>
   page.getByRole("button", { name, exact: true }).click(PATIENCE);

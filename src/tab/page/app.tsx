@@ -4,9 +4,10 @@ import { formatDuration } from "../../base/duration.ts";
 import { Curves } from "./curves.tsx";
 import { type RunState, secondsLeft } from "./run_state.ts";
 import { Samples } from "./samples.tsx";
+import { Top } from "./top.tsx";
 import { useTraining } from "./use_training.ts";
 import { webGpuMissing } from "./webgpu_missing.ts";
-import type { Asked, KeptRun } from "../worker/messages.ts";
+import type { AskedOfTraining, KeptRun } from "../worker/messages.ts";
 
 const PRESET = "chains";
 
@@ -25,13 +26,7 @@ export function App() {
   }, [state.phase, state.step]);
   return (
     <>
-      <header class="top">
-        <span class="brand">
-          <img src="icon.svg" alt="" width={24} height={24} />
-          <span class="brand-name">tango</span>
-        </span>
-        <span class="quiet">{describeDevice(state)}</span>
-      </header>
+      <Top at="index.html" device={describeDevice(state)} />
       <main id="main">
         <h1>Two models that train each other, in this tab</h1>
         <p>
@@ -54,7 +49,7 @@ export function App() {
   );
 }
 
-function Run({ state, ask }: { state: RunState; ask: (asked: Asked) => void }) {
+function Run({ state, ask }: { state: RunState; ask: (asked: AskedOfTraining) => void }) {
   const { phase, doing, failure, warnings, lines, total, samples } = state;
   return (
     <>
@@ -70,10 +65,10 @@ function Run({ state, ask }: { state: RunState; ask: (asked: Asked) => void }) {
   );
 }
 
-function Actions({ state, ask }: { state: RunState; ask: (asked: Asked) => void }) {
+function Actions({ state, ask }: { state: RunState; ask: (asked: AskedOfTraining) => void }) {
   const { phase, kept } = state;
   const isOpen = phase === "training" || phase === "paused";
-  const button = (words: string, asked: Asked, primary = false) => (
+  const button = (words: string, asked: AskedOfTraining, primary = false) => (
     <button
       type="button"
       class={primary ? "primary" : undefined}
@@ -116,7 +111,7 @@ function Progress({ state }: { state: RunState }) {
     : phase === "paused"
     ? "paused"
     : left === null
-    ? "measuring before the first step …"
+    ? "measuring …"
     : `${formatDuration(left)} left`;
   return (
     <div>

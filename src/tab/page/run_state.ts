@@ -4,7 +4,7 @@ import type { DeviceInfo } from "../../gpu/adapter.ts";
 import type { Headline } from "../../run/report/report.ts";
 import type { MetricsLine } from "../../run/store/metrics_log.ts";
 import type { Sample } from "../../run/store/samples_log.ts";
-import type { KeptRun, Told } from "../worker/messages.ts";
+import type { KeptRun, ToldOfTraining } from "../worker/messages.ts";
 
 export interface RunState {
   /** `looking`: whether a run is kept is not known yet. */
@@ -42,7 +42,10 @@ export const NO_RUN: RunState = {
 };
 
 /** What the page knows after one more message; `starting` when the page itself asked for a run. */
-export function after(state: RunState, told: Told | { readonly type: "starting" }): RunState {
+export function after(
+  state: RunState,
+  told: ToldOfTraining | { readonly type: "starting" },
+): RunState {
   switch (told.type) {
     case "starting":
       return { ...NO_RUN, phase: "starting", device: state.device };

@@ -9,7 +9,7 @@ import type { KeptRun } from "./messages.ts";
 const ARCHIVE = "run.tar";
 const ABOUT = "run.json";
 
-const aboutSchema = z.object({ step: z.number(), total: z.number() });
+const aboutSchema = z.object({ preset: z.string(), step: z.number(), total: z.number() });
 
 /** Where a run stands. */
 export type Standing = z.infer<typeof aboutSchema>;

@@ -1,10 +1,11 @@
-/** The worker that trains, so that the page stays smooth. */
+/** The worker that trains and talks, so that the page stays smooth. */
 
 import { Failure } from "../../base/failure.ts";
 import { UserError } from "../../base/user_error.ts";
 import { RunFolder } from "../../run/store/run_folder.ts";
 import { findKept, forget, readKept } from "./kept_run.ts";
 import type { Asked, Told } from "./messages.ts";
+import { Talking } from "./talking.ts";
 import { Training } from "./training.ts";
 
 /** What of a worker's global object is used here. */
@@ -16,6 +17,7 @@ interface WorkerScope {
 const scope = self as unknown as WorkerScope;
 const tell = (told: Told) => scope.postMessage(told);
 const training = new Training(tell);
+const talking = new Talking(tell);
 
 scope.onmessage = ({ data }) => {
   void obey(data).catch((error) => {
@@ -26,7 +28,6 @@ scope.onmessage = ({ data }) => {
 };
 
 async function obey(asked: Asked): Promise<void> {
-  const { control } = training;
   switch (asked.type) {
     case "look":
       return tell({ type: "kept", run: await findKept() });
@@ -37,13 +38,19 @@ async function obey(asked: Asked): Promise<void> {
       return await training.start(asked.preset, asked.settings);
     case "resume":
       return await training.resume();
+    case "open":
+      return await talking.open(asked.files);
+    case "say":
+      return await talking.say(asked.text);
+    case "clear":
+      return talking.clear();
     case "pause":
-      return control.pause();
+      return training.control.pause();
     case "continue":
-      return control.goOn();
+      return training.control.goOn();
     case "stop":
-      control.goOn();
-      return control.stop();
+      training.control.goOn();
+      return training.control.stop();
     case "download": {
       const bytes = RunFolder.at("tango-run").isUsed ? training.archive() : await readKept();
       return scope.postMessage({ type: "file", name: "tango-run.tar", bytes }, [bytes.buffer]);

@@ -6,7 +6,43 @@ import type { MetricsLine } from "../../run/store/metrics_log.ts";
 import type { Sample } from "../../run/store/samples_log.ts";
 
 /** What the worker is asked for. */
-export type Asked =
+export type Asked = AskedOfTraining | AskedOfModel;
+
+/** What it tells. */
+export type Told = ToldOfTraining | ToldOfModel;
+
+/** What is asked of a model of the visitor's. */
+export type AskedOfModel =
+  /** A .gguf file, or the files of a Hugging Face folder. */
+  | { readonly type: "open"; readonly files: readonly File[] }
+  | { readonly type: "say"; readonly text: string }
+  /** Forgets what was said. */
+  | { readonly type: "clear" };
+
+/** What is told of a model of the visitor's. */
+export type ToldOfModel =
+  | {
+    readonly type: "opened";
+    readonly name: string;
+    readonly parameters: number;
+    /** The most GPU memory that talking with it takes. */
+    readonly bytes: number;
+    readonly device: DeviceInfo;
+  }
+  /** A piece of the reply. */
+  | { readonly type: "piece"; readonly text: string }
+  /** The reply is whole, or was cut off. */
+  | {
+    readonly type: "said";
+    readonly tokens: number;
+    readonly seconds: number;
+    readonly finished: boolean;
+  }
+  /** `isUsers`: the message says what can be done about it. */
+  | { readonly type: "failed"; readonly message: string; readonly isUsers: boolean };
+
+/** What is asked of training. */
+export type AskedOfTraining =
   /** Whether a run is kept in this browser. */
   | { readonly type: "look" }
   /** Trains anew; settings as `--set` has them. */
@@ -19,8 +55,8 @@ export type Asked =
   /** The run's folder as a file. */
   | { readonly type: "download" };
 
-/** What the worker tells. */
-export type Told =
+/** What is told of training. */
+export type ToldOfTraining =
   | { readonly type: "kept"; readonly run: KeptRun | null }
   | { readonly type: "device"; readonly device: DeviceInfo }
   /** A line of text on what it is about to do. */
@@ -45,6 +81,8 @@ export type Told =
 
 /** A run that this browser keeps. */
 export interface KeptRun {
+  /** What it was begun with. */
+  readonly preset: string;
   /** Of its newest checkpoint. */
   readonly step: number;
   readonly total: number;

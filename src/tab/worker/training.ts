@@ -1,6 +1,7 @@
 /** A run in a tab: the session of `./tango train`, its folder in memory. */
 
 import { UserError } from "../../base/user_error.ts";
+import { removeIfPresent } from "../../platform/files/atomic_file.ts";
 import { Gpu } from "../../gpu/gpu.ts";
 import { loadTangoConfig } from "../../run/config/load_config.ts";
 import type { TangoConfig } from "../../run/config/config_schema.ts";
@@ -16,7 +17,7 @@ import { latestCheckpoint } from "../../run/store/checkpoint.ts";
 import { RunFolder } from "../../run/store/run_folder.ts";
 import { archiveOf, unpack } from "../files/archive.ts";
 import { files } from "../instead/platform/system/files.ts";
-import { forget, keep, readKept, type Standing } from "./kept_run.ts";
+import { findKept, forget, keep, readKept, type Standing } from "./kept_run.ts";
 import type { Told } from "./messages.ts";
 
 /** The run's folder, in memory and in the archive. */
@@ -24,7 +25,8 @@ const FOLDER = "tango-run";
 
 /** Trains, and keeps what it has come to with each checkpoint. */
 export class Training {
-  readonly control = new RunControl();
+  /** Of the run that goes on. */
+  control = new RunControl();
   #keeping: Promise<void> = Promise.resolve();
   /** What was measured on held-out problems. */
   #lines: MetricsLine[] = [];
@@ -39,19 +41,27 @@ export class Training {
    * @throws UserError when there is no GPU, or a setting does not fit
    */
   async start(preset: string, settings: readonly string[]): Promise<void> {
-    this.tell({ type: "doing", text: "Fetching the models …" });
-    const answer = await fetch(`presets/${preset}.tar`);
-    if (!answer.ok) throw new UserError(`presets/${preset}.tar cannot be had: ${answer.status}.`);
-    unpack(files, "", new Uint8Array(await answer.arrayBuffer()));
+    await this.#fetchPreset(preset);
     const config = loadTangoConfig(`configs/${preset}.yaml`, { set: settings });
     await forget();
-    await this.#train(config, false);
+    removeIfPresent(FOLDER);
+    await this.#train(preset, config, false);
   }
 
-  /** Goes on with the run that is kept. */
+  /**
+   * Goes on with the run that is kept.
+   *
+   * @throws UserError when there is none
+   */
   async resume(): Promise<void> {
+    const kept = await findKept();
+    if (kept === null) throw new UserError("No run is kept in this browser.");
+    // The prompts, and the models whose tokenizers the run has.
+    await this.#fetchPreset(kept.preset);
+    removeIfPresent(FOLDER);
     unpack(files, "", await readKept());
-    await this.#train(loadTangoConfig(RunFolder.at(FOLDER).configuration), true);
+    const config = loadTangoConfig(RunFolder.at(FOLDER).configuration);
+    await this.#train(kept.preset, config, true);
   }
 
   /** The run's folder as a tar file: with it `./tango eval --run`, `audit` and all others go on. */
@@ -59,7 +69,15 @@ export class Training {
     return archiveOf(files, FOLDER);
   }
 
-  async #train(config: TangoConfig, resume: boolean): Promise<void> {
+  async #fetchPreset(preset: string): Promise<void> {
+    this.tell({ type: "doing", text: "Fetching the models …" });
+    const answer = await fetch(`presets/${preset}.tar`);
+    if (!answer.ok) throw new UserError(`presets/${preset}.tar cannot be had: ${answer.status}.`);
+    unpack(files, "", new Uint8Array(await answer.arrayBuffer()));
+  }
+
+  async #train(preset: string, config: TangoConfig, resume: boolean): Promise<void> {
+    this.control = new RunControl();
     this.tell({ type: "doing", text: "Opening the GPU …" });
     const { cache_dtype: cacheDtype, precision } = config;
     const gpu = await Gpu.open("dawn", { cacheDtype, precision });
@@ -67,7 +85,7 @@ export class Training {
       this.tell({ type: "device", device: gpu.info });
       this.tell({ type: "doing", text: "Loading the models and compiling kernels …" });
       const events = new RunEvents();
-      using _heard = events.listen((event) => this.#hear(event, config));
+      using _heard = events.listen((event) => this.#hear(event, preset, config));
       const reachedEnd = await trainWithReport(gpu, config, FOLDER, {
         resume,
         events,
@@ -75,7 +93,7 @@ export class Training {
         tell: (text) => this.tell({ type: "doing", text }),
       });
       // With its report.
-      this.#keep(this.#standing(config));
+      this.#keep(this.#standing(preset, config));
       await this.#keeping;
       this.tell({ type: "ended", reachedEnd });
     } finally {
@@ -83,12 +101,12 @@ export class Training {
     }
   }
 
-  #standing({ schedule }: TangoConfig): Standing {
+  #standing(preset: string, { schedule }: TangoConfig): Standing {
     const checkpoint = latestCheckpoint(RunFolder.at(FOLDER).checkpoints);
-    return { step: checkpoint?.step ?? 0, total: schedule.total_training_steps };
+    return { preset, step: checkpoint?.step ?? 0, total: schedule.total_training_steps };
   }
 
-  #hear(event: RunEvent, config: TangoConfig): void {
+  #hear(event: RunEvent, preset: string, config: TangoConfig): void {
     switch (event.type) {
       case "started": {
         const { step, total } = event;
@@ -113,7 +131,7 @@ export class Training {
         return this.tell({ type: "samples", samples: event.samples.slice(0, SAMPLES) });
       case "checkpoint":
         this.#dropOlder(event.path);
-        return this.#keep(this.#standing(config));
+        return this.#keep(this.#standing(preset, config));
       case "paused":
       case "continued":
         return this.tell({ type: event.type });

@@ -12,6 +12,9 @@ import { CHROMIUM } from "./chromium.ts";
 /** A machine that is slow or busy is no failure. */
 export const PATIENCE_MS = 120_000;
 
+/** Without the driver that tests compute on, which would hide the browser's own. */
+const { VK_DRIVER_FILES: _, VK_ICD_FILENAMES: __, ...BROWSER_ENVIRONMENT } = Deno.env.toObject();
+
 /** What is there before the page is opened. */
 interface Opened {
   /** Writes runs into their folder. */
@@ -56,6 +59,7 @@ export async function withPage(
   const browser = await chromium.launch({
     executablePath: CHROMIUM ?? undefined,
     args: ["--no-sandbox", ...args], // tests may run as root, whom the sandbox refuses
+    env: BROWSER_ENVIRONMENT,
   });
   await using _browser = { [Symbol.asyncDispose]: () => browser.close() };
   const page = await browser.newPage({ viewport: { width, height: 900 }, baseURL: server.url });

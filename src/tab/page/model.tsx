@@ -1,0 +1,137 @@
+/** The page on which visitors talk with a model of their own. */
+
+import { render } from "preact";
+import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
+import { formatBytes } from "../../base/format_bytes.ts";
+import { after, type ConversationState, NO_MODEL } from "./conversation_state.ts";
+import { Top } from "./top.tsx";
+import { webGpuMissing } from "./webgpu_missing.ts";
+import type { AskedOfModel, ToldOfModel } from "../worker/messages.ts";
+
+function ModelPage() {
+  const [state, hear] = useReducer(after, NO_MODEL);
+  const [missing, setMissing] = useState<string | null | undefined>(undefined);
+  useEffect(() => void webGpuMissing().then(setMissing), []);
+  const worker = useMemo(
+    () => new Worker(new URL("worker.js", document.baseURI), { type: "module" }),
+    [],
+  );
+  useEffect(() => {
+    worker.onmessage = ({ data }: MessageEvent<ToldOfModel>) => hear(data);
+    worker.onerror = ({ message }) =>
+      hear({
+        type: "failed",
+        message: message || "The worker could not be loaded.",
+        isUsers: false,
+      });
+    return () => worker.terminate();
+  }, [worker]);
+  const ask = (asked: AskedOfModel) => {
+    if (asked.type === "open") hear({ type: "opening" });
+    else if (asked.type === "say") hear({ type: "saying", text: asked.text });
+    else hear({ type: "clearing" });
+    worker.postMessage(asked);
+  };
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    const files = [...event.dataTransfer?.files ?? []];
+    if (files.length > 0 && !missing) ask({ type: "open", files });
+  };
+  return (
+    <div onDragOver={(event) => event.preventDefault()} onDrop={drop}>
+      <Top at="model.html" device={state.model?.device.name} />
+      <main id="main" class="chat">
+        <h1>Talk with a model of yours</h1>
+        <p>
+          Drop a .gguf file here, or the files of a Hugging Face folder together, of a model of the
+          Llama, Qwen2 or Qwen3 families that was made for conversation. It is read from where it
+          lies, runs on this device's GPU, and is sent nowhere.
+        </p>
+        {missing === undefined
+          ? <p class="quiet">Looking for a GPU …</p>
+          : missing !== null
+          ? <p class="notice" role="alert">{missing}</p>
+          : <Talk state={state} ask={ask} />}
+      </main>
+    </div>
+  );
+}
+
+function Talk({ state, ask }: { state: ConversationState; ask: (asked: AskedOfModel) => void }) {
+  const { model, isOpening, turns, failure } = state;
+  const isWriting = turns.at(-1)?.end === null;
+  const [text, setText] = useState("");
+  const say = (event: Event) => {
+    event.preventDefault();
+    if (text.trim() === "") return;
+    ask({ type: "say", text: text.trim() });
+    setText("");
+  };
+  return (
+    <>
+      <p>
+        <label class="field">
+          <span>Model</span>
+          <input
+            type="file"
+            multiple
+            disabled={isOpening || isWriting}
+            onChange={({ currentTarget }) => {
+              const files = [...currentTarget.files ?? []];
+              if (files.length > 0) ask({ type: "open", files });
+            }}
+          />
+        </label>
+      </p>
+      {isOpening && <p role="status">Reading the model …</p>}
+      {failure !== null && <p class="notice" role="alert">{failure}</p>}
+      {model !== null && (
+        <p role="status">
+          {model.name}: {model.parameters.toLocaleString("en")} parameters, up to{" "}
+          {formatBytes(model.bytes)} of GPU memory; the likeliest token each time.
+        </p>
+      )}
+      <div class="turns" aria-live="polite">
+        {turns.map(({ said, reply, end }, place) => (
+          <div class="turn" key={place} aria-busy={end === null ? "true" : "false"}>
+            <div class="said">
+              <p class="who">You</p>
+              <p class="text">{said}</p>
+            </div>
+            <div class="reply">
+              <p class="who">{model?.name}</p>
+              <p class="text">{reply}</p>
+              <p class="quiet">{end ?? "…"}</p>
+            </div>
+          </div>
+        ))}
+      </div>
+      {model !== null && (
+        <form class="say" onSubmit={say}>
+          <label class="field">
+            <span>Say</span>
+            <textarea
+              rows={2}
+              value={text}
+              onInput={({ currentTarget }) => setText(currentTarget.value)}
+            />
+          </label>
+          <div class="actions">
+            <button type="submit" class="primary" disabled={isWriting}>Say it</button>
+            <button
+              type="button"
+              disabled={isWriting || turns.length === 0}
+              onClick={() => ask({ type: "clear" })}
+            >
+              Begin anew
+            </button>
+          </div>
+        </form>
+      )}
+    </>
+  );
+}
+
+const root = document.getElementById("page");
+if (root === null) throw new Error("model.html has no element #page");
+render(<ModelPage />, root);

@@ -1,0 +1,135 @@
+/** A conversation with a model of the visitor's, as `./tango chat` has it. */
+
+import { UserError } from "../../base/user_error.ts";
+import { removeIfPresent } from "../../platform/files/atomic_file.ts";
+import { Conversation } from "../../engine/conversation.ts";
+import { Gpu } from "../../gpu/gpu.ts";
+import { ChatTemplate } from "../../model/tokenizer/chat_template.ts";
+import { type LoadedModel, loadModelFolder } from "../../model/weights/model_folder.ts";
+import { streams } from "../../random/philox.ts";
+import { checkMemory, type MemoryCheck } from "../../run/memory/memory_check.ts";
+import { planSamplingMemory } from "../../run/memory/sampling_memory_plan.ts";
+import { halve } from "../../run/memory/shrink.ts";
+import { visitorsFile } from "../files/visitors_file.ts";
+import { files } from "../instead/platform/system/files.ts";
+import type { ToldOfModel } from "./messages.ts";
+
+/** Where the visitor's files lie. */
+const FOLDER = "/model";
+
+/** Tokens that a conversation may have, and a reply. */
+const CONTEXT = 4096;
+const MAXIMUM_REPLY = 512;
+
+interface Talk {
+  readonly model: string;
+  readonly context: number;
+}
+
+/** One model at a time, and what was said to it. */
+export class Talking {
+  #opened: { gpu: Gpu; loaded: LoadedModel; conversation: Conversation } | null = null;
+
+  /** @param tell told what happens */
+  constructor(private readonly tell: (told: ToldOfModel) => void) {}
+
+  /**
+   * Opens a model from files; the one before is closed.
+   *
+   * @throws UserError when they are no model, or more than the GPU can hold
+   */
+  async open(chosen: readonly File[]): Promise<void> {
+    this.#close();
+    const model = placed(chosen);
+    const gpu = await Gpu.open("dawn");
+    try {
+      const check: MemoryCheck<Talk> = {
+        config: { model, context: CONTEXT },
+        limit: null,
+        plan: (talk) =>
+          planSamplingMemory(gpu, talk, async (loaded) => {
+            const conversation = conversationWith(loaded, talk);
+            await conversation.rehearse();
+            conversation.close();
+          }),
+        shrinks: [
+          halve(
+            "context",
+            256,
+            ({ context }) => context,
+            (talk, context) => ({ ...talk, context }),
+          ),
+        ],
+      };
+      const { peakBytes: bytes } = await checkMemory(gpu, check);
+      const loaded = await loadModelFolder(gpu, model, { trained: false });
+      this.#opened = { gpu, loaded, conversation: conversationWith(loaded, check.config) };
+      const { model: parameters } = loaded.model.parameterCount;
+      const name = model.slice(FOLDER.length + 1) || chosen[0].name;
+      this.tell({ type: "opened", name, parameters, bytes, device: gpu.info });
+    } catch (error) {
+      gpu.close();
+      throw error;
+    }
+  }
+
+  /** @throws UserError when the conversation has become too long */
+  async say(text: string): Promise<void> {
+    if (this.#opened === null) throw new UserError("Choose a model first.");
+    const began = performance.now();
+    const { tokens, finished } = await this.#opened.conversation.say(
+      text,
+      (piece) => this.tell({ type: "piece", text: piece }),
+    );
+    const seconds = (performance.now() - began) / 1000;
+    this.tell({ type: "said", tokens, seconds, finished });
+  }
+
+  /** Forgets what was said. */
+  clear(): void {
+    this.#opened?.conversation.clear();
+  }
+
+  #close(): void {
+    if (this.#opened === null) return;
+    const { gpu, loaded, conversation } = this.#opened;
+    this.#opened = null;
+    conversation.close();
+    loaded.model.release();
+    gpu.close();
+  }
+}
+
+function conversationWith(loaded: LoadedModel, { model, context }: Talk): Conversation {
+  return new Conversation(loaded, new ChatTemplate(loaded.tokenizer, model), null, {
+    sampling: {
+      temperature: 0,
+      topK: 0,
+      topP: 1,
+      minP: 0,
+      seed: 0,
+      stream: streams.evaluation,
+    },
+    choice: null,
+    maximumReply: MAXIMUM_REPLY,
+    context,
+  });
+}
+
+/** Puts the visitor's files in the place of those before. @returns the path of the model */
+function placed(chosen: readonly File[]): string {
+  const ggufs = chosen.filter(({ name }) => name.endsWith(".gguf"));
+  if (ggufs.length === 0 && !chosen.some(({ name }) => name === "config.json")) {
+    throw new UserError(
+      "Expected a .gguf file, or the files of a Hugging Face folder together: config.json, tokenizer.json, " +
+        `tokenizer_config.json and .safetensors. Found ${
+          chosen.map(({ name }) => name).join(", ")
+        }.`,
+    );
+  }
+  if (ggufs.length > 1) throw new UserError("Choose one .gguf file.");
+  removeIfPresent(FOLDER);
+  files.mkdirSync(FOLDER);
+  for (const file of chosen) files.place(`${FOLDER}/${file.name}`, visitorsFile(file));
+  return ggufs.length === 1 ? `${FOLDER}/${ggufs[0].name}` : FOLDER;
+}

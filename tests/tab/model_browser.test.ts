@@ -1,0 +1,54 @@
+/** Talking with a model of the visitor's in a real browser, beside `./tango chat`. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
+import { chattingRun } from "../cli/chatting_run.ts";
+import { withFolder } from "../server/written_run.ts";
+import { axeViolations, CHROMIUM, WITHOUT_CHROMIUM } from "../server/page/chromium.ts";
+import { withPage } from "../server/page/with_page.ts";
+import { PATIENCE, SWIFTSHADER, WEBGPU } from "./webgpu_browser.ts";
+import { exists } from "../../src/platform/files/atomic_file.ts";
+
+/** What `./tango chat` says on the same GPU, the likeliest token each time. */
+async function saidByCommand(model: string, text: string): Promise<string> {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "--allow-all", "src/cli/main.ts", "chat", "--gpu", "dawn", "--model", model],
+      ...["--temperature", "0", text],
+    ],
+    cwd: PROJECT_FOLDER,
+    env: { VK_DRIVER_FILES: SWIFTSHADER },
+  }).output();
+  assert.equal(code, 0, new TextDecoder().decode(stderr));
+  return new TextDecoder().decode(stdout).trim();
+}
+
+Deno.test({
+  name: `tab: a model of the visitor's says what ./tango chat says${WITHOUT_CHROMIUM}`,
+  ignore: CHROMIUM === null || !exists(SWIFTSHADER),
+  fn: () =>
+    withFolder((folder) =>
+      withPage({ at: "browser/model.html", args: WEBGPU, width: 360 }, async (page) => {
+        const alert = page.getByRole("alert");
+        const choose = (paths: string[]) => page.getByLabel("Model").setInputFiles(paths);
+        await choose([join(PROJECT_FOLDER, "README.md")]);
+        await alert.waitFor(PATIENCE);
+        assert.match(await alert.innerText(), /^Expected a \.gguf file, .* Found README\.md\.$/);
+
+        const { generator } = chattingRun(folder);
+        await choose([...Deno.readDirSync(generator)].map(({ name }) => join(generator, name)));
+        await page.getByText(/[\d,]+ parameters, up to/).or(alert).first().waitFor(PATIENCE);
+        assert.deepEqual(await alert.allInnerTexts(), []);
+        await page.getByLabel("Say").fill("cat dog");
+        await page.getByRole("button", { name: "Say it" }).click();
+        await page.getByText(/\d+ tokens, [\d.]+ a second/).or(alert).first().waitFor(PATIENCE);
+        assert.deepEqual(await alert.allInnerTexts(), []);
+        const reply = await page.locator(".reply .text").innerText();
+        assert.match(reply, /cat:t/);
+        assert.equal(reply, await saidByCommand(generator, "cat dog"));
+        assert.deepEqual(await axeViolations(page), []);
+        assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 360);
+      })
+    ),
+});
