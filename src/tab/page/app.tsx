@@ -95,6 +95,8 @@ function Actions({ state, ask }: { state: RunState; ask: (asked: AskedOfTraining
       {(phase === "ended" || phase === "failed") && (
         <>
           {phase === "ended" && !state.reachedEnd && button("Go on", { type: "resume" }, true)}
+          {phase === "failed" && kept !== null && kept.step < kept.total &&
+            button(`Go on from step ${kept.step}`, { type: "resume" }, true)}
           {button("Train anew", start)}
         </>
       )}

@@ -12,8 +12,10 @@ export function useTraining(): { state: RunState; ask: (asked: AskedOfTraining) 
   );
   useEffect(() => {
     worker.onmessage = ({ data }: MessageEvent<ToldOfTraining>) => {
-      if (data.type === "file") saveFile(data.name, data.bytes, "application/x-tar");
-      else hear(data);
+      if (data.type === "file") return saveFile(data.name, data.bytes, "application/x-tar");
+      hear(data);
+      // What it had come to may be kept.
+      if (data.type === "failed") worker.postMessage({ type: "look" });
     };
     worker.onerror = ({ message }) => {
       hear({
@@ -25,9 +27,19 @@ export function useTraining(): { state: RunState; ask: (asked: AskedOfTraining) 
     worker.postMessage({ type: "look" });
     return () => worker.terminate();
   }, [worker]);
+  useScreenOn(state.phase === "training");
   const ask = (asked: AskedOfTraining) => {
     if (asked.type === "start" || asked.type === "resume") hear({ type: "starting" });
     worker.postMessage(asked);
   };
   return { state, ask };
+}
+
+/** Asks a phone to leave its screen on: it would stop what trains. A browser that refuses is no worse than before. */
+function useScreenOn(isTraining: boolean): void {
+  useEffect(() => {
+    if (!isTraining || !("wakeLock" in navigator)) return;
+    const asked = navigator.wakeLock.request("screen").catch(() => null);
+    return () => void asked.then((lock) => lock?.release());
+  }, [isTraining]);
 }

@@ -17,7 +17,7 @@ import { latestCheckpoint } from "../../run/store/checkpoint.ts";
 import { RunFolder } from "../../run/store/run_folder.ts";
 import { archiveOf, unpack } from "../files/archive.ts";
 import { files } from "../instead/platform/system/files.ts";
-import { findKept, forget, keep, readKept, type Standing } from "./kept_run.ts";
+import { findKept, keep, readKept, type Standing } from "./kept_run.ts";
 import type { Told } from "./messages.ts";
 
 /** The run's folder, in memory and in the archive. */
@@ -40,10 +40,14 @@ export class Training {
    * @param preset a folder of the page's site with the preset's configuration and models
    * @throws UserError when there is no GPU, or a setting does not fit
    */
-  async start(preset: string, settings: readonly string[]): Promise<void> {
+  start(preset: string, settings: readonly string[]): Promise<void> {
+    return alone(() => this.#start(preset, settings));
+  }
+
+  async #start(preset: string, settings: readonly string[]): Promise<void> {
     await this.#fetchPreset(preset);
     const config = loadTangoConfig(`configs/${preset}.yaml`, { set: settings });
-    await forget();
+    // What is kept stays until this run has a checkpoint.
     removeIfPresent(FOLDER);
     await this.#train(preset, config, false);
   }
@@ -53,7 +57,11 @@ export class Training {
    *
    * @throws UserError when there is none
    */
-  async resume(): Promise<void> {
+  resume(): Promise<void> {
+    return alone(() => this.#resume());
+  }
+
+  async #resume(): Promise<void> {
     const kept = await findKept();
     if (kept === null) throw new UserError("No run is kept in this browser.");
     // The prompts, and the models whose tokenizers the run has.
@@ -71,8 +79,11 @@ export class Training {
 
   async #fetchPreset(preset: string): Promise<void> {
     this.tell({ type: "doing", text: "Fetching the models …" });
-    const answer = await fetch(`presets/${preset}.tar`);
-    if (!answer.ok) throw new UserError(`presets/${preset}.tar cannot be had: ${answer.status}.`);
+    const path = `presets/${preset}.tar`;
+    const answer = await fetch(path).catch(({ message }) => {
+      throw new UserError(`${path} cannot be had: ${message}. Is its server still there?`);
+    });
+    if (!answer.ok) throw new UserError(`${path} cannot be had: ${answer.status}.`);
     unpack(files, "", new Uint8Array(await answer.arrayBuffer()));
   }
 
@@ -163,6 +174,16 @@ export class Training {
       });
     });
   }
+}
+
+/** Runs what may be done by one tab of a browser at a time: it keeps one run. */
+async function alone(body: () => Promise<void>): Promise<void> {
+  await navigator.locks.request("tango-run", { ifAvailable: true }, async (lock) => {
+    if (lock !== null) return await body();
+    throw new UserError(
+      "Another tab of this browser trains, and one run is kept at a time: stop it there first.",
+    );
+  });
 }
 
 /** Of a step, as many as are shown. */
