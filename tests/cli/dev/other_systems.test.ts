@@ -78,6 +78,8 @@ const PLACES: Readonly<Record<string, { pattern: RegExp; known: Record<string, s
       "cli/dev/room_rule.ts": DEVELOPERS,
       "hub/listing.ts": "names in a repository of the Hub",
       "hub/repository.ts": "names in a repository of the Hub",
+      "tab/files/archive.ts": "names in an archive, and in memory",
+      "tab/files/memory_files.ts": "names in memory",
     },
   },
   "an address' path as a file": { pattern: /import\.meta\.url\)\.pathname/, known: {} },
