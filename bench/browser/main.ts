@@ -1,7 +1,9 @@
 /** `./tango bench` in a browser: every kernel checked against float64 and timed, as far as it suits a visitor's GPU. */
 
+import "../../src/tab/worker/younger_language.ts";
 import { limitsOf } from "../../src/gpu/device_limits.ts";
 import { Gpu } from "../../src/gpu/gpu.ts";
+import { DeviceLost } from "../../src/gpu/gpu_failure.ts";
 import { measureDeviceRates } from "../device_rates.ts";
 import { measure } from "../measure.ts";
 import type { BenchResult, ResultsFile } from "../results.ts";
@@ -30,6 +32,7 @@ async function report(): Promise<void> {
       results.push(result);
       tell({ type: "result", result });
     } catch (error) {
+      if (error instanceof DeviceLost) throw error;
       const { message } = error as Error;
       tell({ type: "refused", name: `${task.name}/${task.shape.label}`, message });
     }

@@ -80,7 +80,9 @@ function Measured({ state, measure }: { state: ReportState; measure: () => void 
       {file !== null && (
         <p role="status">
           {adapter}: {wrong === 0
-            ? `all ${results.length} gave right numbers.`
+            ? `${
+              refused.length === 0 ? "all " : ""
+            }${results.length} of ${tasks} gave right numbers.`
             : `${wrong} of ${results.length} gave wrong numbers.`} At best it does{" "}
           {Math.round(file.rates.gflops)} GFLOP/s and copies {Math.round(file.rates.gbps)} GB/s.
         </p>

@@ -5,7 +5,7 @@
 
 import { build, type Plugin } from "esbuild";
 import { fileURLToPath } from "node:url";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 
 const SOURCE = fileURLToPath(new URL("..", import.meta.url));
@@ -35,6 +35,12 @@ export const standIns: Plugin = {
   },
 };
 
+/** Whether a file uses Deno in more than its comments and types. */
+function asksDeno(path: string): boolean {
+  const code = readFileSync(path, "utf8").replace(/\/\*[^]*?\*\/|\/\/.*/g, "");
+  return /(?<!typeof )\bDeno\.(?!FsFile\b)\w+/.test(code);
+}
+
 /**
  * Bundles an entry with all of the engine that it uses.
  *
@@ -43,10 +49,11 @@ export const standIns: Plugin = {
  * @throws Error that names the files that ask Deno or node for something
  */
 export async function bundleEngine(entry: string, revision: string | null): Promise<Uint8Array> {
-  const { outputFiles: [{ contents }] } = await build({
+  const { outputFiles: [{ contents }], metafile } = await build({
     entryPoints: [entry],
     bundle: true,
     write: false,
+    metafile: true,
     outdir: "/",
     format: "esm",
     charset: "utf8",
@@ -58,5 +65,12 @@ export async function bundleEngine(entry: string, revision: string | null): Prom
     plugins: [standIns],
     define: { TANGO_REVISION: JSON.stringify(revision) },
   });
-  return contents;
+  const inputs = Object.keys(metafile.inputs).map((path) => resolve(path));
+  const systems = inputs.filter((path) => path.startsWith(SOURCE) && asksDeno(path));
+  if (systems.length === 0) return contents;
+  throw new Error(
+    `A tab has no Deno, and these files ask for it: ${
+      systems.map((path) => relative(dirname(SOURCE), path)).join(", ")
+    }. Give each of them one of the same path in src/tab/instead.`,
+  );
 }

@@ -24,14 +24,16 @@ Deno.test("tab: the static files are few and small, ask nothing of Deno, and hol
   }
 });
 
-Deno.test("tab: a module that asks node for something is named", async () => {
-  const entry = fileURLToPath(
-    new URL("../../src/data/word_problems/write_word_problems.ts", import.meta.url),
-  );
+Deno.test("tab: modules that ask node or Deno for something are named", async () => {
+  const at = (path: string) => fileURLToPath(new URL(`../../src/${path}`, import.meta.url));
   try {
     await assert.rejects(
-      bundleEngine(entry, null),
+      bundleEngine(at("data/word_problems/write_word_problems.ts"), null),
       /write_word_problems\.ts imports node:path: a tab has no node/,
+    );
+    await assert.rejects(
+      bundleEngine(at("platform/process/reason_file.ts"), null),
+      /these files ask for it: src\/platform\/process\/reason_file\.ts\. Give each/,
     );
   } finally {
     await stop();

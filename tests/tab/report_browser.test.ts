@@ -14,7 +14,7 @@ Deno.test({
       { at: "browser/report.html?filter=rmsnorm", args: WEBGPU, width: 360 },
       async (page) => {
         await page.getByRole("button", { name: "Measure this GPU" }).click();
-        await page.getByText("all 4 gave right numbers").waitFor(PATIENCE);
+        await page.getByText("all 4 of 4 gave right numbers").waitFor(PATIENCE);
         assert.equal(await page.getByRole("alert").count(), 0);
         assert.equal(await page.locator("tbody tr").count(), 4);
         assert.deepEqual(await axeViolations(page), []);

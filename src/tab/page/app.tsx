@@ -36,7 +36,7 @@ export function App() {
         </p>
         {SETTINGS.length > 0 && (
           <p>
-            With <code>{SETTINGS.join(", ")}</code>.
+            A new run has <code>{SETTINGS.join(", ")}</code>.
           </p>
         )}
         {missing === undefined
@@ -57,6 +57,8 @@ function Run({ state, ask }: { state: RunState; ask: (asked: AskedOfTraining) =>
       {phase === "starting" && <p role="status">{doing}</p>}
       {failure !== null && <p class="notice" role="alert">{failure}</p>}
       {warnings.map((warning) => <p class="notice" key={warning}>{warning}</p>)}
+      {/* Said aloud when it changes, and not at each step. */}
+      <p class="unseen" role="status">{phase === "starting" ? "" : phase}</p>
       {total > 0 && <Progress state={state} />}
       <Headlines state={state} />
       {lines.length > 0 && <Curves lines={lines} total={total} />}
@@ -68,6 +70,9 @@ function Run({ state, ask }: { state: RunState; ask: (asked: AskedOfTraining) =>
 function Actions({ state, ask }: { state: RunState; ask: (asked: AskedOfTraining) => void }) {
   const { phase, kept } = state;
   const isOpen = phase === "training" || phase === "paused";
+  const isBusy = isOpen || phase === "starting" || phase === "looking";
+  const mayGoOn = (phase === "idle" || phase === "failed") && kept !== null &&
+    kept.step < kept.total;
   const button = (words: string, asked: AskedOfTraining, primary = false) => (
     <button
       type="button"
@@ -83,41 +88,41 @@ function Actions({ state, ask }: { state: RunState; ask: (asked: AskedOfTraining
       {phase === "training" && button("Pause", { type: "pause" })}
       {phase === "paused" && button("Go on", { type: "continue" }, true)}
       {isOpen && button("Stop and keep", { type: "stop" })}
+      {phase === "idle" && kept === null && button("Train", start, true)}
+      {phase === "ended" && !state.reachedEnd && button("Go on", { type: "resume" }, true)}
+      {mayGoOn && button(phase === "idle" ? "Go on with it" : `Go on from step ${kept.step}`, {
+        type: "resume",
+      }, true)}
       {phase === "idle" && kept !== null && (
         <>
-          {kept.step < kept.total && button("Go on with it", { type: "resume" }, true)}
           {button("Download it", { type: "download" })}
           {button("Forget it", { type: "forget" })}
-          <span class="quiet">{describeKept(kept)}</span>
         </>
       )}
-      {phase === "idle" && kept === null && button("Train", start, true)}
-      {(phase === "ended" || phase === "failed") && (
-        <>
-          {phase === "ended" && !state.reachedEnd && button("Go on", { type: "resume" }, true)}
-          {phase === "failed" && kept !== null && kept.step < kept.total &&
-            button(`Go on from step ${kept.step}`, { type: "resume" }, true)}
-          {button("Train anew", start)}
-        </>
-      )}
-      {(isOpen || phase === "ended") && button("Download the run", { type: "download" })}
+      {(kept !== null || phase === "ended" || phase === "failed") && !isBusy &&
+        button("Train anew", start)}
+      {(isOpen || phase === "ended" || phase === "failed" && state.total > 0) &&
+        button("Download the run", { type: "download" })}
+      {phase === "idle" && kept !== null && <span class="quiet">{describeKept(kept)}</span>}
     </div>
   );
 }
 
 function Progress({ state }: { state: RunState }) {
-  const { step, total, phase } = state;
+  const { step, total, phase, asked } = state;
   const left = secondsLeft(state);
   const words = phase === "ended"
     ? state.reachedEnd ? "done" : "stopped"
     : phase === "paused"
     ? "paused"
+    : asked !== ""
+    ? `to ${asked} after this step …`
     : left === null
     ? "measuring …"
     : `${formatDuration(left)} left`;
   return (
     <div>
-      <p role="status">
+      <p>
         Step {step} of {total}, {words}
       </p>
       <progress value={step} max={total} aria-label="Steps done" />

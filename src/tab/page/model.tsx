@@ -35,7 +35,8 @@ function ModelPage() {
   const drop = (event: DragEvent) => {
     event.preventDefault();
     const files = [...event.dataTransfer?.files ?? []];
-    if (files.length > 0 && !missing) ask({ type: "open", files });
+    const isBusy = state.isOpening || state.turns.at(-1)?.end === null;
+    if (files.length > 0 && !missing && !isBusy) ask({ type: "open", files });
   };
   return (
     <div onDragOver={(event) => event.preventDefault()} onDrop={drop}>

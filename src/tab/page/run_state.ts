@@ -23,6 +23,8 @@ export interface RunState {
   readonly headlines: readonly Headline[];
   readonly reachedEnd: boolean;
   readonly failure: string | null;
+  /** What was asked of the run and comes after its step; "" for nothing. */
+  readonly asked: "" | "pause" | "stop";
 }
 
 export const NO_RUN: RunState = {
@@ -39,16 +41,21 @@ export const NO_RUN: RunState = {
   headlines: [],
   reachedEnd: false,
   failure: null,
+  asked: "",
 };
 
-/** What the page knows after one more message; `starting` when the page itself asked for a run. */
+/** What the page knows after one more message; the page itself says what it asked for. */
 export function after(
   state: RunState,
-  told: ToldOfTraining | { readonly type: "starting" },
+  told: ToldOfTraining | { readonly type: "starting" | "pausing" | "stopping" },
 ): RunState {
   switch (told.type) {
     case "starting":
       return { ...NO_RUN, phase: "starting", device: state.device };
+    case "pausing":
+      return { ...state, asked: "pause" };
+    case "stopping":
+      return { ...state, asked: "stop" };
     case "kept":
       return { ...state, phase: state.phase === "looking" ? "idle" : state.phase, kept: told.run };
     case "device":
@@ -71,11 +78,11 @@ export function after(
     case "samples":
       return { ...state, samples: told.samples };
     case "paused":
-      return { ...state, phase: "paused" };
+      return { ...state, phase: "paused", asked: "" };
     case "continued":
       return { ...state, phase: "training" };
     case "warning":
-      return { ...state, warnings: [...state.warnings, told.message] };
+      return { ...state, warnings: [...new Set([...state.warnings, told.message])] };
     case "headlines":
       return { ...state, headlines: told.headlines };
     case "ended":

@@ -20,7 +20,7 @@ export function useTraining(): { state: RunState; ask: (asked: AskedOfTraining) 
     worker.onerror = ({ message }) => {
       hear({
         type: "failed",
-        message: message || "The worker could not be loaded.",
+        message: message || "The worker could not be loaded. Load the page again.",
         isUsers: false,
       });
     };
@@ -28,8 +28,15 @@ export function useTraining(): { state: RunState; ask: (asked: AskedOfTraining) 
     return () => worker.terminate();
   }, [worker]);
   useScreenOn(state.phase === "training");
+  useStaying(state.phase === "training" || state.phase === "paused");
   const ask = (asked: AskedOfTraining) => {
-    if (asked.type === "start" || asked.type === "resume") hear({ type: "starting" });
+    if (asked.type === "start" || asked.type === "resume") {
+      hear({ type: "starting" });
+      // Asked for a kept run not to be dropped when room is short; a browser may refuse.
+      void navigator.storage?.persist?.();
+    }
+    if (asked.type === "pause") hear({ type: "pausing" });
+    if (asked.type === "stop") hear({ type: "stopping" });
     worker.postMessage(asked);
   };
   return { state, ask };
@@ -39,7 +46,28 @@ export function useTraining(): { state: RunState; ask: (asked: AskedOfTraining) 
 function useScreenOn(isTraining: boolean): void {
   useEffect(() => {
     if (!isTraining || !("wakeLock" in navigator)) return;
-    const asked = navigator.wakeLock.request("screen").catch(() => null);
-    return () => void asked.then((lock) => lock?.release());
+    let held: Promise<WakeLockSentinel | null> = Promise.resolve(null);
+    // It is taken back whenever the page is hidden.
+    const request = () => {
+      if (document.visibilityState === "visible") {
+        held = navigator.wakeLock.request("screen").catch(() => null);
+      }
+    };
+    request();
+    document.addEventListener("visibilitychange", request);
+    return () => {
+      document.removeEventListener("visibilitychange", request);
+      void held.then((lock) => lock?.release());
+    };
   }, [isTraining]);
+}
+
+/** Has the browser ask before the page is left, which ends a run at its last checkpoint. */
+function useStaying(hasRun: boolean): void {
+  useEffect(() => {
+    if (!hasRun) return;
+    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
+    addEventListener("beforeunload", ask);
+    return () => removeEventListener("beforeunload", ask);
+  }, [hasRun]);
 }

@@ -1,66 +1,66 @@
 /**
- * The run that a browser keeps, in the file system that it gives each site: one tar file of the run's folder, replaced
- * as a whole with each checkpoint, so that a tab that is closed at any moment leaves the run as it was last saved.
+ * The run that a browser keeps, in the file system that it gives each site: one tar file of the run's folder, where the
+ * run stands first, replaced as a whole with each checkpoint. A tab that is closed at any moment leaves the run as it was
+ * last saved.
  */
 
 import { z } from "zod";
+import { firstOf } from "../files/archive.ts";
 import type { KeptRun } from "./messages.ts";
 
-const ARCHIVE = "run.tar";
-const ABOUT = "run.json";
+const NAME = "run.tar";
 
-const aboutSchema = z.object({ preset: z.string(), step: z.number(), total: z.number() });
+/** What is first in the file. */
+export const STANDING = "standing.json";
 
-/** Where a run stands. */
-export type Standing = z.infer<typeof aboutSchema>;
+const standingSchema = z.object({ preset: z.string(), step: z.number(), total: z.number() });
 
-/** What is kept, without its bytes; null where nothing is. */
+/** Where a run stands, and what it was begun with. */
+export type Standing = z.infer<typeof standingSchema>;
+
+/** What is kept; null where nothing is, or the browser keeps nothing, as in a private window. */
 export async function findKept(): Promise<KeptRun | null> {
-  const archive = await fileAt(ARCHIVE);
-  const about = await fileAt(ABOUT);
-  if (archive === null || about === null) return null;
-  const { data } = aboutSchema.safeParse(JSON.parse(await about.text()));
-  if (data === undefined) return null; // another version of the page has written it
-  return { ...data, bytes: archive.size, saved: archive.lastModified };
+  const file = await fileAt().catch(() => null);
+  if (file === null) return null;
+  try {
+    const { name, text } = firstOf(new Uint8Array(await file.slice(0, 4096).arrayBuffer()));
+    if (name !== STANDING) return null;
+    const standing = standingSchema.parse(JSON.parse(text));
+    return { ...standing, bytes: file.size, saved: file.lastModified };
+  } catch {
+    return null; // begun to be written, or by another version of the page
+  }
 }
 
 /** @throws Error when nothing is kept */
 export async function readKept(): Promise<Uint8Array<ArrayBuffer>> {
-  const archive = await fileAt(ARCHIVE);
-  if (archive === null) throw new Error("no run is kept in this browser");
-  return new Uint8Array(await archive.arrayBuffer());
+  const file = await fileAt();
+  if (file === null) throw new Error("no run is kept in this browser");
+  return new Uint8Array(await file.arrayBuffer());
 }
 
-/** Keeps a run in the place of the one before. */
-export async function keep(tar: Uint8Array<ArrayBuffer>, standing: Standing): Promise<void> {
-  await write(ARCHIVE, tar);
-  await write(ABOUT, JSON.stringify(standing));
+/** Keeps a run in the place of the one before: what is written is there once the stream is closed, and not before. */
+export async function keep(tar: Uint8Array<ArrayBuffer>): Promise<void> {
+  const folder = await navigator.storage.getDirectory();
+  const stream = await (await folder.getFileHandle(NAME, { create: true })).createWritable();
+  await stream.write(tar);
+  await stream.close();
 }
 
 /** Keeps none any more. */
 export async function forget(): Promise<void> {
   const folder = await navigator.storage.getDirectory();
-  for (const name of [ABOUT, ARCHIVE]) {
-    await folder.removeEntry(name).catch((error) => {
-      if (error.name !== "NotFoundError") throw error;
-    });
-  }
+  await folder.removeEntry(NAME).catch((error) => {
+    if (error.name !== "NotFoundError") throw error;
+  });
 }
 
-async function fileAt(name: string): Promise<File | null> {
+async function fileAt(): Promise<File | null> {
   const folder = await navigator.storage.getDirectory();
   try {
-    return await (await folder.getFileHandle(name)).getFile();
+    return await (await folder.getFileHandle(NAME)).getFile();
   } catch (error) {
     if ((error as Error).name === "NotFoundError") return null;
     throw error;
   }
-}
-
-/** What is written is there once the stream is closed, and not before. */
-async function write(name: string, content: string | Uint8Array<ArrayBuffer>): Promise<void> {
-  const folder = await navigator.storage.getDirectory();
-  const stream = await (await folder.getFileHandle(name, { create: true })).createWritable();
-  await stream.write(content);
-  await stream.close();
 }

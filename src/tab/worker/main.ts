@@ -1,12 +1,13 @@
 /** The worker that trains and talks, so that the page stays smooth. */
 
+import "./younger_language.ts";
 import { Failure } from "../../base/failure.ts";
 import { UserError } from "../../base/user_error.ts";
 import { RunFolder } from "../../run/store/run_folder.ts";
 import { findKept, forget, readKept } from "./kept_run.ts";
 import type { Asked, Told } from "./messages.ts";
 import { Talking } from "./talking.ts";
-import { Training } from "./training.ts";
+import { FOLDER, Training } from "./training.ts";
 
 /** What of a worker's global object is used here. */
 interface WorkerScope {
@@ -19,11 +20,19 @@ const tell = (told: Told) => scope.postMessage(told);
 const training = new Training(tell);
 const talking = new Talking(tell);
 
+/** What a run or a conversation ends with when it fails; others leave what goes on as it is. */
+const ENDING: readonly Asked["type"][] = ["start", "resume", "open", "say"];
+
 scope.onmessage = ({ data }) => {
   void obey(data).catch((error) => {
     const isUsers = error instanceof UserError || error instanceof Failure;
     if (!isUsers) console.error(error);
-    tell({ type: "failed", message: error instanceof Error ? error.message : `${error}`, isUsers });
+    const message = error instanceof Error ? error.message : `${error}`;
+    tell(
+      ENDING.includes(data.type)
+        ? { type: "failed", message, isUsers }
+        : { type: "warning", message },
+    );
   });
 };
 
@@ -52,7 +61,7 @@ async function obey(asked: Asked): Promise<void> {
       training.control.goOn();
       return training.control.stop();
     case "download": {
-      const bytes = RunFolder.at("tango-run").isUsed ? training.archive() : await readKept();
+      const bytes = RunFolder.at(FOLDER).isUsed ? training.archive() : await readKept();
       return scope.postMessage({ type: "file", name: "tango-run.tar", bytes }, [bytes.buffer]);
     }
   }

@@ -65,7 +65,7 @@ export class Talking {
       const loaded = await loadModelFolder(gpu, model, { trained: false });
       this.#opened = { gpu, loaded, conversation: conversationWith(loaded, check.config) };
       const { model: parameters } = loaded.model.parameterCount;
-      const name = model.slice(FOLDER.length + 1) || chosen[0].name;
+      const name = model === FOLDER ? "your model" : model.slice(FOLDER.length + 1);
       this.tell({ type: "opened", name, parameters, bytes, device: gpu.info });
     } catch (error) {
       gpu.close();

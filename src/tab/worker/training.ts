@@ -1,7 +1,7 @@
 /** A run in a tab: the session of `./tango train`, its folder in memory. */
 
 import { UserError } from "../../base/user_error.ts";
-import { removeIfPresent } from "../../platform/files/atomic_file.ts";
+import { exists, removeIfPresent } from "../../platform/files/atomic_file.ts";
 import { Gpu } from "../../gpu/gpu.ts";
 import { loadTangoConfig } from "../../run/config/load_config.ts";
 import type { TangoConfig } from "../../run/config/config_schema.ts";
@@ -17,16 +17,18 @@ import { latestCheckpoint } from "../../run/store/checkpoint.ts";
 import { RunFolder } from "../../run/store/run_folder.ts";
 import { archiveOf, unpack } from "../files/archive.ts";
 import { files } from "../instead/platform/system/files.ts";
-import { findKept, keep, readKept, type Standing } from "./kept_run.ts";
+import { findKept, keep, readKept, STANDING, type Standing } from "./kept_run.ts";
 import type { Told } from "./messages.ts";
 
 /** The run's folder, in memory and in the archive. */
-const FOLDER = "tango-run";
+export const FOLDER = "tango-run";
 
 /** Trains, and keeps what it has come to with each checkpoint. */
 export class Training {
   /** Of the run that goes on. */
   control = new RunControl();
+  /** What the run in memory was begun with; null before there is one. */
+  #preset: string | null = null;
   #keeping: Promise<void> = Promise.resolve();
   /** What was measured on held-out problems. */
   #lines: MetricsLine[] = [];
@@ -63,13 +65,20 @@ export class Training {
 
   async #resume(): Promise<void> {
     const kept = await findKept();
+    // Where the browser keeps nothing, this worker's memory has it as long as the page is open.
+    const held = this.#preset === null ? null : this.#standing(this.#preset, 0);
+    if (held !== null && held.step > (kept?.step ?? -1)) return await this.#goOn(held.preset);
     if (kept === null) throw new UserError("No run is kept in this browser.");
     // The prompts, and the models whose tokenizers the run has.
     await this.#fetchPreset(kept.preset);
     removeIfPresent(FOLDER);
     unpack(files, "", await readKept());
+    await this.#goOn(kept.preset);
+  }
+
+  async #goOn(preset: string): Promise<void> {
     const config = loadTangoConfig(RunFolder.at(FOLDER).configuration);
-    await this.#train(kept.preset, config, true);
+    await this.#train(preset, config, true);
   }
 
   /** The run's folder as a tar file: with it `./tango eval --run`, `audit` and all others go on. */
@@ -89,6 +98,7 @@ export class Training {
 
   async #train(preset: string, config: TangoConfig, resume: boolean): Promise<void> {
     this.control = new RunControl();
+    this.#preset = preset;
     this.tell({ type: "doing", text: "Opening the GPU …" });
     const { cache_dtype: cacheDtype, precision } = config;
     const gpu = await Gpu.open("dawn", { cacheDtype, precision });
@@ -104,17 +114,20 @@ export class Training {
         tell: (text) => this.tell({ type: "doing", text }),
       });
       // With its report.
-      this.#keep(this.#standing(preset, config));
+      this.#keep(this.#standing(preset, config.schedule.total_training_steps));
       await this.#keeping;
       this.tell({ type: "ended", reachedEnd });
     } finally {
       gpu.close();
+      // A run that fails is saved as well.
+      await this.#keeping;
     }
   }
 
-  #standing(preset: string, { schedule }: TangoConfig): Standing {
-    const checkpoint = latestCheckpoint(RunFolder.at(FOLDER).checkpoints);
-    return { preset, step: checkpoint?.step ?? 0, total: schedule.total_training_steps };
+  #standing(preset: string, total: number): Standing {
+    const { checkpoints } = RunFolder.at(FOLDER);
+    const checkpoint = exists(checkpoints) ? latestCheckpoint(checkpoints) : null;
+    return { preset, step: checkpoint?.step ?? 0, total };
   }
 
   #hear(event: RunEvent, preset: string, config: TangoConfig): void {
@@ -142,7 +155,7 @@ export class Training {
         return this.tell({ type: "samples", samples: event.samples.slice(0, SAMPLES) });
       case "checkpoint":
         this.#dropOlder(event.path);
-        return this.#keep(this.#standing(preset, config));
+        return this.#keep(this.#standing(preset, config.schedule.total_training_steps));
       case "paused":
       case "continued":
         return this.tell({ type: event.type });
@@ -166,8 +179,9 @@ export class Training {
 
   /** Keeps the run as it is now, once what was kept before is written. */
   #keep(standing: Standing): void {
-    const tar = this.archive();
-    this.#keeping = this.#keeping.then(() => keep(tar, standing)).catch(({ message }) => {
+    const first = { name: STANDING, text: JSON.stringify(standing) };
+    const tar = archiveOf(files, FOLDER, { first });
+    this.#keeping = this.#keeping.then(() => keep(tar)).catch(({ message }) => {
       this.tell({
         type: "warning",
         message: `This browser does not keep the run (${message}): download it before you leave.`,
