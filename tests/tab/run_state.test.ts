@@ -25,7 +25,7 @@ Deno.test("run state: what is kept is asked once, and a run that begins forgets 
   const kept = { preset: "chains", step: 1, total: 4, bytes: 9, saved: 0 };
   assert.equal(all({ type: "kept", run: null }).phase, "idle");
   assert.deepEqual(all({ type: "kept", run: kept }).kept, kept);
-  const failed = all(started, measured(1, 1), { type: "failed", message: "words", isUsers: true });
+  const failed = all(started, measured(1, 1), { type: "failed", message: "words" });
   assert.equal(failed.failure, "words");
   assert.deepEqual(after(failed, { type: "starting" }), { ...NO_RUN, phase: "starting" });
 });

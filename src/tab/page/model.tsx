@@ -22,7 +22,6 @@ function ModelPage() {
       hear({
         type: "failed",
         message: message || "The worker could not be loaded.",
-        isUsers: false,
       });
     return () => worker.terminate();
   }, [worker]);

@@ -21,7 +21,6 @@ export function useTraining(): { state: RunState; ask: (asked: AskedOfTraining) 
       hear({
         type: "failed",
         message: message || "The worker could not be loaded. Load the page again.",
-        isUsers: false,
       });
     };
     worker.postMessage({ type: "look" });

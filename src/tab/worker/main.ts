@@ -27,12 +27,9 @@ scope.onmessage = ({ data }) => {
   void obey(data).catch((error) => {
     const isUsers = error instanceof UserError || error instanceof Failure;
     if (!isUsers) console.error(error);
-    const message = error instanceof Error ? error.message : `${error}`;
-    tell(
-      ENDING.includes(data.type)
-        ? { type: "failed", message, isUsers }
-        : { type: "warning", message },
-    );
+    const said = error instanceof Error ? error.message : `${error}`;
+    const message = isUsers ? said : `The program failed: ${said}`;
+    tell({ type: ENDING.includes(data.type) ? "failed" : "warning", message });
   });
 };
 

@@ -38,8 +38,7 @@ export type ToldOfModel =
     readonly seconds: number;
     readonly finished: boolean;
   }
-  /** `isUsers`: the message says what can be done about it. */
-  | { readonly type: "failed"; readonly message: string; readonly isUsers: boolean };
+  | { readonly type: "failed"; readonly message: string };
 
 /** What is asked of training. */
 export type AskedOfTraining =
@@ -75,8 +74,7 @@ export type ToldOfTraining =
   /** What was measured on held-out problems, first and last, as the report has it. */
   | { readonly type: "headlines"; readonly headlines: readonly Headline[] }
   | { readonly type: "ended"; readonly reachedEnd: boolean }
-  /** `isUsers`: the message says what can be done about it. */
-  | { readonly type: "failed"; readonly message: string; readonly isUsers: boolean }
+  | { readonly type: "failed"; readonly message: string }
   | { readonly type: "file"; readonly name: string; readonly bytes: Uint8Array<ArrayBuffer> };
 
 /** A run that this browser keeps. */

@@ -7,9 +7,8 @@ import { Gpu } from "../../gpu/gpu.ts";
 import { ChatTemplate } from "../../model/tokenizer/chat_template.ts";
 import { type LoadedModel, loadModelFolder } from "../../model/weights/model_folder.ts";
 import { streams } from "../../random/philox.ts";
-import { checkMemory, type MemoryCheck } from "../../run/memory/memory_check.ts";
+import { checkMemory } from "../../run/memory/memory_check.ts";
 import { planSamplingMemory } from "../../run/memory/sampling_memory_plan.ts";
-import { halve } from "../../run/memory/shrink.ts";
 import { visitorsFile } from "../files/visitors_file.ts";
 import { files } from "../instead/platform/system/files.ts";
 import type { ToldOfModel } from "./messages.ts";
@@ -20,11 +19,6 @@ const FOLDER = "/model";
 /** Tokens that a conversation may have, and a reply. */
 const CONTEXT = 4096;
 const MAXIMUM_REPLY = 512;
-
-interface Talk {
-  readonly model: string;
-  readonly context: number;
-}
 
 /** One model at a time, and what was said to it. */
 export class Talking {
@@ -43,27 +37,20 @@ export class Talking {
     const model = placed(chosen);
     const gpu = await Gpu.open("dawn");
     try {
-      const check: MemoryCheck<Talk> = {
-        config: { model, context: CONTEXT },
+      const { peakBytes: bytes } = await checkMemory(gpu, {
+        config: { model },
         limit: null,
-        plan: (talk) =>
-          planSamplingMemory(gpu, talk, async (loaded) => {
-            const conversation = conversationWith(loaded, talk);
+        plan: (asked) =>
+          planSamplingMemory(gpu, asked, async (loaded) => {
+            const conversation = conversationWith(loaded, model);
             await conversation.rehearse();
             conversation.close();
           }),
-        shrinks: [
-          halve(
-            "context",
-            256,
-            ({ context }) => context,
-            (talk, context) => ({ ...talk, context }),
-          ),
-        ],
-      };
-      const { peakBytes: bytes } = await checkMemory(gpu, check);
+        // A visitor has no settings.
+        shrinks: [],
+      });
       const loaded = await loadModelFolder(gpu, model, { trained: false });
-      this.#opened = { gpu, loaded, conversation: conversationWith(loaded, check.config) };
+      this.#opened = { gpu, loaded, conversation: conversationWith(loaded, model) };
       const { model: parameters } = loaded.model.parameterCount;
       const name = model === FOLDER ? "your model" : model.slice(FOLDER.length + 1);
       this.tell({ type: "opened", name, parameters, bytes, device: gpu.info });
@@ -100,7 +87,7 @@ export class Talking {
   }
 }
 
-function conversationWith(loaded: LoadedModel, { model, context }: Talk): Conversation {
+function conversationWith(loaded: LoadedModel, model: string): Conversation {
   return new Conversation(loaded, new ChatTemplate(loaded.tokenizer, model), null, {
     sampling: {
       temperature: 0,
@@ -112,7 +99,7 @@ function conversationWith(loaded: LoadedModel, { model, context }: Talk): Conver
     },
     choice: null,
     maximumReply: MAXIMUM_REPLY,
-    context,
+    context: CONTEXT,
   });
 }
 
