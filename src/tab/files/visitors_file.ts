@@ -1,4 +1,4 @@
-import type { ReadOnlyBytes } from "./memory_files.ts";
+import type { ReadOnlyBytes } from "./memory_file.ts";
 
 /** A file that a visitor chose, of which a worker reads what is asked for and holds nothing. */
 export function visitorsFile(file: File): ReadOnlyBytes {

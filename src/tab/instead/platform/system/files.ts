@@ -3,12 +3,12 @@
 import {
   AlreadyExists,
   IsADirectory,
-  type MemoryFile,
-  MemoryFiles,
   NotADirectory,
   NotFound,
   PermissionDenied,
-} from "../../../files/memory_files.ts";
+} from "../../../files/file_errors.ts";
+import type { MemoryFile } from "../../../files/memory_file.ts";
+import { MemoryFiles } from "../../../files/memory_files.ts";
 
 /** The files of this worker. */
 export const files = new MemoryFiles();
