@@ -55,6 +55,22 @@ export function guessColumns(row: Row, place: Place): ColumnMapping {
   };
 }
 
+/**
+ * As `guessColumns`, for imitating alone: where no solution is written, an answer is imitated as it is written.
+ */
+export function columnsToImitate(row: Row, place: Place): ColumnMapping {
+  const names = Object.keys(row);
+  const written = (role: "answer" | "solution") =>
+    names.filter((name) => (USUAL[role] as readonly string[]).includes(name.toLowerCase()));
+  const [answer, ...others] = written("answer");
+  if (answer === undefined || others.length > 0 || written("solution").length > 0) {
+    return guessColumns(row, place);
+  }
+  const { [answer]: _, ...rest } = row;
+  const columns = guessColumns(rest, place);
+  return { ...columns, solution: columns.solution ?? answer };
+}
+
 /** veRL keeps the answer inside the description of its reward. */
 function nestedGroundTruth(row: Row): string | undefined {
   const isNested = isRow(row.reward_model) && "ground_truth" in row.reward_model;

@@ -1,9 +1,12 @@
-/** The page on which visitors talk with a model of their own. */
+/** The page on which visitors talk with a model of their own, and teach it. */
 
 import { render } from "preact";
 import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
 import { formatBytes } from "../../base/format_bytes.ts";
-import { after, type ConversationState, NO_MODEL } from "./conversation_state.ts";
+import { after, type ConversationState, isLearning, NO_MODEL } from "./conversation_state.ts";
+import { Lesson } from "./lesson.tsx";
+import { saveFile } from "./save_file.ts";
+import { useScreenOn, useStaying } from "./stay.ts";
 import { Top } from "./top.tsx";
 import { webGpuMissing } from "./webgpu_missing.ts";
 import type { AskedOfModel, ToldOfModel } from "../worker/messages.ts";
@@ -17,7 +20,10 @@ function ModelPage() {
     [],
   );
   useEffect(() => {
-    worker.onmessage = ({ data }: MessageEvent<ToldOfModel>) => hear(data);
+    worker.onmessage = ({ data }: MessageEvent<ToldOfModel>) => {
+      if (data.type === "file") return saveFile(data.name, data.bytes, "application/x-tar");
+      hear(data);
+    };
     worker.onerror = ({ message }) =>
       hear({
         type: "failed",
@@ -25,23 +31,39 @@ function ModelPage() {
       });
     return () => worker.terminate();
   }, [worker]);
+  useScreenOn(isLearning(state));
+  useStaying(isLearning(state));
   const ask = (asked: AskedOfModel) => {
-    if (asked.type === "open") hear({ type: "opening" });
-    else if (asked.type === "say") hear({ type: "saying", text: asked.text });
-    else hear({ type: "clearing" });
+    switch (asked.type) {
+      case "open":
+        hear({ type: "opening" });
+        break;
+      case "say":
+        hear({ type: "saying", text: asked.text });
+        break;
+      case "clear":
+        hear({ type: "clearing" });
+        break;
+      case "teach":
+        hear({ type: "teaching", examples: asked.examples.name });
+        break;
+      case "endLesson":
+        hear({ type: "ending" });
+        break;
+    }
     worker.postMessage(asked);
   };
   const drop = (event: DragEvent) => {
     event.preventDefault();
     const files = [...event.dataTransfer?.files ?? []];
-    const isBusy = state.isOpening || state.turns.at(-1)?.end === null;
+    const isBusy = state.isOpening || state.turns.at(-1)?.end === null || isLearning(state);
     if (files.length > 0 && !missing && !isBusy) ask({ type: "open", files });
   };
   return (
     <div onDragOver={(event) => event.preventDefault()} onDrop={drop}>
       <Top at="model.html" device={state.model?.device.name} />
       <main id="main" class="chat">
-        <h1>Talk with a model of yours</h1>
+        <h1>Talk with a model of yours, and teach it</h1>
         <p>
           Drop a .gguf file here, or the files of a Hugging Face folder together, of a model of the
           Llama, Qwen2 or Qwen3 families that was made for conversation. It is read from where it
@@ -60,6 +82,7 @@ function ModelPage() {
 function Talk({ state, ask }: { state: ConversationState; ask: (asked: AskedOfModel) => void }) {
   const { model, isOpening, turns, failure } = state;
   const isWriting = turns.at(-1)?.end === null;
+  const isBusy = isWriting || isLearning(state);
   const [text, setText] = useState("");
   const say = (event: Event) => {
     event.preventDefault();
@@ -75,7 +98,7 @@ function Talk({ state, ask }: { state: ConversationState; ask: (asked: AskedOfMo
           <input
             type="file"
             multiple
-            disabled={isOpening || isWriting}
+            disabled={isOpening || isBusy}
             onChange={({ currentTarget }) => {
               const files = [...currentTarget.files ?? []];
               if (files.length > 0) ask({ type: "open", files });
@@ -87,8 +110,10 @@ function Talk({ state, ask }: { state: ConversationState; ask: (asked: AskedOfMo
       {failure !== null && <p class="notice" role="alert">{failure}</p>}
       {model !== null && (
         <p role="status">
-          {model.name}: {model.parameters.toLocaleString("en")} parameters, up to{" "}
-          {formatBytes(model.bytes)} of GPU memory; the likeliest token each time.
+          {model.name}
+          {model.taughtBy !== null && `, taught by ${model.taughtBy}`}:{" "}
+          {model.parameters.toLocaleString("en")} parameters, up to {formatBytes(model.bytes)}{" "}
+          of GPU memory; the likeliest token each time.
         </p>
       )}
       <div class="turns" aria-live="polite">
@@ -117,10 +142,10 @@ function Talk({ state, ask }: { state: ConversationState; ask: (asked: AskedOfMo
             />
           </label>
           <div class="actions">
-            <button type="submit" class="primary" disabled={isWriting}>Say it</button>
+            <button type="submit" class="primary" disabled={isBusy}>Say it</button>
             <button
               type="button"
-              disabled={isWriting || turns.length === 0}
+              disabled={isBusy || turns.length === 0}
               onClick={() => ask({ type: "clear" })}
             >
               Begin anew
@@ -128,6 +153,7 @@ function Talk({ state, ask }: { state: ConversationState; ask: (asked: AskedOfMo
           </div>
         </form>
       )}
+      {model !== null && <Lesson state={state} ask={ask} />}
     </>
   );
 }

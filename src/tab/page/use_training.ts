@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useReducer } from "preact/hooks";
 import type { AskedOfTraining, ToldOfTraining } from "../worker/messages.ts";
 import { saveFile } from "./save_file.ts";
+import { useScreenOn, useStaying } from "./stay.ts";
 import { after, NO_RUN, type RunState } from "./run_state.ts";
 
 /** The worker of this page, what it has told so far, and how it is asked. */
@@ -39,34 +40,4 @@ export function useTraining(): { state: RunState; ask: (asked: AskedOfTraining) 
     worker.postMessage(asked);
   };
   return { state, ask };
-}
-
-/** Asks a phone to leave its screen on: it would stop what trains. A browser that refuses is no worse than before. */
-function useScreenOn(isTraining: boolean): void {
-  useEffect(() => {
-    if (!isTraining || !("wakeLock" in navigator)) return;
-    let held: Promise<WakeLockSentinel | null> = Promise.resolve(null);
-    // It is taken back whenever the page is hidden.
-    const request = () => {
-      if (document.visibilityState === "visible") {
-        held = navigator.wakeLock.request("screen").catch(() => null);
-      }
-    };
-    request();
-    document.addEventListener("visibilitychange", request);
-    return () => {
-      document.removeEventListener("visibilitychange", request);
-      void held.then((lock) => lock?.release());
-    };
-  }, [isTraining]);
-}
-
-/** Has the browser ask before the page is left, which ends a run at its last checkpoint. */
-function useStaying(hasRun: boolean): void {
-  useEffect(() => {
-    if (!hasRun) return;
-    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
-    addEventListener("beforeunload", ask);
-    return () => removeEventListener("beforeunload", ask);
-  }, [hasRun]);
 }

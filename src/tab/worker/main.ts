@@ -21,7 +21,7 @@ const training = new Training(tell);
 const talking = new Talking(tell);
 
 /** What a run or a conversation ends with when it fails; others leave what goes on as it is. */
-const ENDING: readonly Asked["type"][] = ["start", "resume", "open", "say"];
+const ENDING: readonly Asked["type"][] = ["start", "resume", "open", "say", "teach"];
 
 scope.onmessage = ({ data }) => {
   void obey(data).catch((error) => {
@@ -50,6 +50,14 @@ async function obey(asked: Asked): Promise<void> {
       return await talking.say(asked.text);
     case "clear":
       return talking.clear();
+    case "teach":
+      return await talking.teach(asked);
+    case "endLesson":
+      return talking.endLesson();
+    case "downloadAdapter": {
+      const { name, bytes } = talking.adapterFile();
+      return scope.postMessage({ type: "file", name, bytes }, [bytes.buffer]);
+    }
     case "pause":
       return training.control.pause();
     case "continue":

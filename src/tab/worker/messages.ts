@@ -17,7 +17,13 @@ export type AskedOfModel =
   | { readonly type: "open"; readonly files: readonly File[] }
   | { readonly type: "say"; readonly text: string }
   /** Forgets what was said. */
-  | { readonly type: "clear" };
+  | { readonly type: "clear" }
+  /** Trains an adapter on a file of examples, in so many updates. */
+  | { readonly type: "teach"; readonly examples: File; readonly updates: number }
+  /** Ends the lesson after its present update; the model stays as it was. */
+  | { readonly type: "endLesson" }
+  /** The adapter that was trained, as a file. */
+  | { readonly type: "downloadAdapter" };
 
 /** What is told of a model of the visitor's. */
 export type ToldOfModel =
@@ -27,8 +33,17 @@ export type ToldOfModel =
     readonly parameters: number;
     /** The most GPU memory that talking with it takes. */
     readonly bytes: number;
+    /** The file that its adapter was trained on; null for the model as it was chosen. */
+    readonly taughtBy: string | null;
     readonly device: DeviceInfo;
   }
+  /** A line of text on what comes before a lesson's first update. */
+  | { readonly type: "doing"; readonly text: string }
+  /** A lesson begins, of so many updates. */
+  | { readonly type: "lesson"; readonly total: number }
+  /** An update, or a measurement on examples that are not trained on. */
+  | { readonly type: "learned"; readonly line: MetricsLine }
+  | { readonly type: "file"; readonly name: string; readonly bytes: Uint8Array<ArrayBuffer> }
   /** A piece of the reply. */
   | { readonly type: "piece"; readonly text: string }
   /** The reply is whole, or was cut off. */

@@ -7,11 +7,13 @@ import { Gpu } from "../../gpu/gpu.ts";
 import { ChatTemplate } from "../../model/tokenizer/chat_template.ts";
 import { type LoadedModel, loadModelFolder } from "../../model/weights/model_folder.ts";
 import { streams } from "../../random/philox.ts";
+import { RunControl } from "../../run/control/run_control.ts";
 import { checkMemory } from "../../run/memory/memory_check.ts";
 import { planSamplingMemory } from "../../run/memory/sampling_memory_plan.ts";
 import { visitorsFile } from "../files/visitors_file.ts";
 import { files } from "../instead/platform/system/files.ts";
 import type { ToldOfModel } from "./messages.ts";
+import { ADAPTER_NAME, adapterArchive, teach } from "./teaching.ts";
 
 /** Where the visitor's files lie. */
 const FOLDER = "/model";
@@ -23,6 +25,9 @@ const MAXIMUM_REPLY = 512;
 /** One model at a time, and what was said to it. */
 export class Talking {
   #opened: { gpu: Gpu; loaded: LoadedModel; conversation: Conversation } | null = null;
+  /** Path of the model that the visitor chose. */
+  #chosen: string | null = null;
+  #lesson = new RunControl();
 
   /** @param tell told what happens */
   constructor(private readonly tell: (told: ToldOfModel) => void) {}
@@ -34,30 +39,65 @@ export class Talking {
    */
   async open(chosen: readonly File[]): Promise<void> {
     this.#close();
-    const model = placed(chosen);
+    this.#chosen = placed(chosen);
+    await this.#open(this.#chosen, null);
+  }
+
+  /** @param taughtBy the file that the adapter at this path was trained on */
+  async #open(path: string, taughtBy: string | null): Promise<void> {
+    const chosen = this.#chosen ?? path;
     const gpu = await Gpu.open("dawn");
     try {
       const { peakBytes: bytes } = await checkMemory(gpu, {
-        config: { model },
+        config: { model: path },
         limit: null,
         plan: (asked) =>
           planSamplingMemory(gpu, asked, async (loaded) => {
-            const conversation = conversationWith(loaded, model);
+            const conversation = conversationWith(loaded, path);
             await conversation.rehearse();
             conversation.close();
           }),
         // A visitor has no settings.
         shrinks: [],
       });
-      const loaded = await loadModelFolder(gpu, model, { trained: false });
-      this.#opened = { gpu, loaded, conversation: conversationWith(loaded, model) };
+      const loaded = await loadModelFolder(gpu, path, { trained: false });
+      this.#opened = { gpu, loaded, conversation: conversationWith(loaded, path) };
       const { model: parameters } = loaded.model.parameterCount;
-      const name = model === FOLDER ? "your model" : model.slice(FOLDER.length + 1);
-      this.tell({ type: "opened", name, parameters, bytes, device: gpu.info });
+      const name = chosen === FOLDER ? "your model" : chosen.slice(FOLDER.length + 1);
+      this.tell({ type: "opened", name, parameters, bytes, taughtBy, device: gpu.info });
     } catch (error) {
       gpu.close();
       throw error;
     }
+  }
+
+  /**
+   * Trains an adapter on examples and goes on with the model that has it, or, when the lesson fails or is ended, with
+   * the model as it was chosen.
+   *
+   * @throws UserError when there are no examples in the file, or the GPU holds no more than the model
+   */
+  async teach(asked: { readonly examples: File; readonly updates: number }): Promise<void> {
+    const model = this.#chosen;
+    if (model === null || this.#opened === null) throw new UserError("Choose a model first.");
+    this.#close();
+    this.#lesson = new RunControl();
+    let adapter: string | null = null;
+    try {
+      adapter = await teach({ ...asked, model }, this.#lesson, this.tell);
+    } finally {
+      await this.#open(adapter ?? model, adapter && asked.examples.name);
+    }
+  }
+
+  /** Ends the lesson after its present update. */
+  endLesson(): void {
+    this.#lesson.stop();
+  }
+
+  /** @throws UserError when no adapter was trained */
+  adapterFile(): { readonly name: string; readonly bytes: Uint8Array<ArrayBuffer> } {
+    return { name: `${ADAPTER_NAME}.tar`, bytes: adapterArchive() };
   }
 
   /** @throws UserError when the conversation has become too long */

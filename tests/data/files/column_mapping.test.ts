@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type ColumnMapping, mapColumns } from "../../../src/data/files/column_mapping.ts";
-import { guessColumns } from "../../../src/data/files/guess_columns.ts";
+import { columnsToImitate, guessColumns } from "../../../src/data/files/guess_columns.ts";
 import { makeRecord } from "../../../src/data/files/record.ts";
 import type { Place, Row } from "../../../src/data/files/row.ts";
 import { messageOf } from "./data_folder.ts";
@@ -184,4 +184,17 @@ Deno.test("a guess that could go wrong is not made", async () => {
     await message({ question: "q", answer: "1+1\n#### 2" }),
     /found #### in "answer" as GSM8K has it \(set format: gsm8k\)/,
   );
+});
+
+Deno.test("where no solution is written the answer is imitated", () => {
+  const read = (row: Row) => {
+    const { question, solution } = columnsToImitate(row, PLACE);
+    return [question, solution];
+  };
+  assert.deepEqual(read({ question: "q", answer: "1+1=2\n#### 2" }), ["question", "answer"]);
+  assert.deepEqual(read({ Prompt: "q", Answer: "a", solution: "s" }), ["Prompt", "solution"]);
+  const messages = [{ role: "user", content: "q" }];
+  assert.deepEqual(read({ messages, answer: "a" }), ["messages", "messages"]);
+  assert.deepEqual(read({ question: "q" }), ["question", undefined]);
+  assert.throws(() => read({ text: "t", answer: "a" }), /found no question/);
 });

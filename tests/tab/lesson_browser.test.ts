@@ -1,0 +1,115 @@
+/** Teaching a model of the visitor's in a real browser, beside `./tango sft`. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
+import { exists } from "../../src/platform/files/atomic_file.ts";
+import { unpack } from "../../src/tab/files/archive.ts";
+import { MemoryFiles } from "../../src/tab/files/memory_files.ts";
+import { chattingRun } from "../cli/chatting_run.ts";
+import { withFolder } from "../server/written_run.ts";
+import { axeViolations, CHROMIUM, WITHOUT_CHROMIUM } from "../server/page/chromium.ts";
+import { withPage } from "../server/page/with_page.ts";
+import { PATIENCE, SWIFTSHADER, WEBGPU } from "./webgpu_browser.ts";
+
+const UPDATES = 2;
+
+/** Words and their last letters. */
+const EXAMPLES = Array.from({ length: 24 }, (_, place) => {
+  const word = `ab${"cdefgh"[place % 6]}${"klmn"[place % 4]}`;
+  return { question: word, answer: `${word}:${word.at(-1)}` };
+});
+
+/** The adapter that `./tango sft` trains on the same GPU, told in its own words what the page sets. */
+async function taughtByCommand(
+  folder: string,
+  model: string,
+  examples: string,
+): Promise<Uint8Array> {
+  const [config, prompt] = [join(folder, "sft.yaml"), join(folder, "prompt.txt")];
+  Deno.writeTextFileSync(prompt, "{{ question }}\n");
+  Deno.writeTextFileSync(
+    config,
+    `policy: generator
+initial_model: ${model}
+lora: {rank: 4, alpha: 32}
+output_directory: ${join(folder, "adapter")}
+data:
+  train:
+    - {path: ${examples}, columns: {question: question, solution: answer}}
+  validation: null
+chat: true
+prompt_template: ${prompt}
+batch_size: 4
+optimizer: {learning_rate: 0.001, warmup_steps: 3, schedule: cosine, weight_decay: 0}
+loss: {micro_batch_tokens: 1024}
+schedule: {total_training_steps: ${UPDATES}, test_frequency: ${UPDATES}, save_frequency: 0}
+evaluation: {problems: 32}
+`,
+  );
+  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "--allow-all", "src/cli/main.ts", "sft", "--gpu", "dawn"],
+      ...["--config", config, "--run", join(folder, "run")],
+    ],
+    cwd: PROJECT_FOLDER,
+    env: { VK_DRIVER_FILES: SWIFTSHADER },
+    stdout: "null",
+  }).output();
+  assert.equal(code, 0, new TextDecoder().decode(stderr));
+  return Deno.readFileSync(join(folder, "adapter", "adapter_model.safetensors"));
+}
+
+Deno.test({
+  name:
+    `tab: an adapter learns from a file of examples, with the bytes of ./tango sft${WITHOUT_CHROMIUM}`,
+  ignore: CHROMIUM === null || !exists(SWIFTSHADER),
+  fn: () =>
+    withFolder((folder) =>
+      withPage({ at: "browser/model.html", args: WEBGPU, width: 360 }, async (page) => {
+        const alert = page.getByRole("alert");
+        const { generator } = chattingRun(folder);
+        const examples = join(folder, "examples.jsonl");
+        Deno.writeTextFileSync(examples, EXAMPLES.map((row) => JSON.stringify(row)).join("\n"));
+        await page.getByLabel("Model").setInputFiles(
+          [...Deno.readDirSync(generator)].map(({ name }) => join(generator, name)),
+        );
+        const teach = page.getByRole("button", { name: "Teach it", exact: true });
+        await teach.or(alert).first().waitFor(PATIENCE);
+        assert.deepEqual(await alert.allInnerTexts(), []);
+
+        await page.getByLabel("Examples", { exact: true }).setInputFiles(
+          join(generator, "config.json"),
+        );
+        await teach.click();
+        await alert.waitFor(PATIENCE);
+        assert.match(
+          await alert.innerText(),
+          /^config\.json has .*Name them question and answer\.$/,
+        );
+
+        await page.getByLabel("Examples", { exact: true }).setInputFiles(examples);
+        await page.getByRole("spinbutton").fill(`${UPDATES}`);
+        await teach.click();
+        await page.getByText(/Update 2 of 2 on examples\.jsonl, learned/).or(alert).first()
+          .waitFor(PATIENCE);
+        assert.deepEqual(await alert.allInnerTexts(), []);
+        assert.match(await page.locator("main").innerText(), /taught by examples\.jsonl/);
+        assert.deepEqual(await axeViolations(page), []);
+        assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 360);
+
+        const [download] = await Promise.all([
+          page.waitForEvent("download"),
+          page.getByRole("button", { name: "Download the adapter" }).click(),
+        ]);
+        const files = new MemoryFiles();
+        unpack(files, "", Deno.readFileSync(await download.path()));
+        const peft = JSON.parse(files.readTextFileSync("/tango-adapter/adapter_config.json"));
+        assert.equal(peft.base_model_name_or_path, "model");
+        assert.deepEqual(
+          files.readFileSync("/tango-adapter/adapter_model.safetensors"),
+          await taughtByCommand(folder, generator, examples),
+        );
+      })
+    ),
+});
