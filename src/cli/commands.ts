@@ -80,6 +80,10 @@ export const COMMANDS: Readonly<Record<string, CommandSource>> = {
     summary: "show what a GPU's compiler makes of the kernels, without the GPU",
     load: () => import("./dev/machine_code.ts"),
   },
+  translate: {
+    summary: "put every kernel into the languages of Metal, Direct3D and Vulkan",
+    load: () => import("./dev/translate.ts"),
+  },
   tune: {
     summary: "show and measure which kernels are fastest on this device",
     load: () => import("./tune.ts"),

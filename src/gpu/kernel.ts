@@ -1,6 +1,13 @@
 import type { EngineName } from "./adapter.ts";
 import type { Tuning } from "./tuning.ts";
-import { type Binding, type Defines, type ParameterField, reflect, specialise } from "./wgsl.ts";
+import {
+  type Binding,
+  type Defines,
+  type ParameterField,
+  reflect,
+  type Reflection,
+  specialise,
+} from "./wgsl.ts";
 
 /** A kernel's text and how it is specialised; what `Gpu.kernel` turns into a pipeline. */
 export interface KernelSource {
@@ -48,16 +55,26 @@ export function compileAside(
   return device.createComputePipelineAsync(descriptor).then((pipeline) => ({ ...rest, pipeline }));
 }
 
-/** A kernel without its pipeline, and what that is made of. */
-function describe(device: GPUDevice, engine: EngineName, tuning: Tuning, asked: KernelSource) {
-  const defines = { WIDE: tuning.wideLoads, ...asked.defines };
-  const source = { ...asked, defines };
-  let code = specialise(source.code, defines);
-  const { bindings, parameters, usesSubgroups, usesF16, usesMatrices } = reflect(code);
+/** The WGSL that an engine is handed for a kernel whose defines are complete, with what it declares. */
+export function kernelText(
+  engine: EngineName,
+  source: KernelSource,
+): Reflection & { readonly code: string } {
+  let code = specialise(source.code, source.defines ?? {});
+  const reflection = reflect(code);
+  const { usesSubgroups, usesF16, usesMatrices } = reflection;
   // Dawn wants the directive, the native compiler rejects it.
   if (usesSubgroups && engine === "dawn") code = `enable subgroups;\n${code}`;
   if (usesF16) code = `enable f16;\n${code}`;
   if (usesMatrices) code = `enable chromium_experimental_subgroup_matrix;\n${code}`;
+  return { ...reflection, code };
+}
+
+/** A kernel without its pipeline, and what that is made of. */
+function describe(device: GPUDevice, engine: EngineName, tuning: Tuning, asked: KernelSource) {
+  const defines = { WIDE: tuning.wideLoads, ...asked.defines };
+  const source = { ...asked, defines };
+  const { code, bindings, parameters } = kernelText(engine, source);
   const { label } = source;
   const parameterBytes = parameters.length * 4;
   const layout = device.createBindGroupLayout({

@@ -1,59 +1,30 @@
-import { quantisedTypes } from "../../src/gpu/tensor.ts";
 import assert from "node:assert/strict";
-import { hardware, launchedKernels } from "../../bench/machine_code/model_kernels.ts";
+import { everyKernel } from "../../bench/machine_code/every_kernel.ts";
+import { hardware } from "../../bench/machine_code/model_kernels.ts";
 import { variantName } from "../../bench/machine_code/kernel_code.ts";
+import { textsOf } from "../../bench/machine_code/translate/every_text.ts";
+import { translate } from "../../bench/machine_code/translate/naga.ts";
+import { UserError } from "../../src/base/user_error.ts";
+import { nagaVersion } from "../../src/cli/dev/naga.ts";
 import { Gpu } from "../../src/gpu/gpu.ts";
 import { compile, type KernelSource } from "../../src/gpu/kernel.ts";
 import { limitsThatShow } from "../../src/gpu/rehearsal.ts";
-import { kernelTrials } from "../../src/kernels/choice/trials.ts";
-import { tinyConfig } from "../model/tiny_model.ts";
 import { gpuOf, onEveryGpu } from "./harness.ts";
 
-/** Head sizes 16, 64 and 128, with biases and with norms of queries and keys, narrow and wide. */
-const models = [
-  { headDim: 16, hiddenSize: 64, heads: 4, intermediateSize: 128, vocabularySize: 200 },
-  { headDim: 64, hiddenSize: 512, heads: 8, intermediateSize: 1536, vocabularySize: 3000 },
-  { headDim: 128, hiddenSize: 1536, heads: 12, intermediateSize: 2560, vocabularySize: 3000 },
-].map((shape, index) => ({
-  ...tinyConfig,
-  ...shape,
-  layers: 1,
-  maxPositions: 4096,
-  qkNorm: index === 2,
-  qkvBias: index === 0,
-  tiedEmbeddings: index === 1,
-}));
-
-/** What sampling and training launch on these lanes, and what would be measured there. */
+/** What sampling and training launch on these lanes and on a GPU's, each once. */
 async function kernelsOf(gpu: Gpu): Promise<KernelSource[]> {
   const roomy = { maxStorageBufferBindingSize: 2 ** 31 - 4, maxBufferSize: 2 ** 31 - 4 };
-  const sources = new Map<string, KernelSource>();
-  for (const config of models) {
-    const packed = (["f16", "bf16"] as const).flatMap((cacheDtype) => [
-      Gpu.rehearsalOf(gpu.info, { ...limitsThatShow(gpu.device.limits), ...roomy }, { cacheDtype }),
-      hardware(gpu.info.engine, "f32", cacheDtype),
-    ]);
-    const inFloats = [gpu.rehearsal(roomy), hardware(gpu.info.engine)];
-    for (const rehearsal of config.headDim === 64 ? [...inFloats, ...packed] : inFloats) {
-      await launchedKernels(rehearsal, config, { isTrainedWhole: true });
-      if (config.headDim === 64 && rehearsal.cacheDtype === "f32") {
-        for (const storage of quantisedTypes) {
-          await launchedKernels(rehearsal, config, { isTrainedWhole: false, storage });
-        }
-      }
-      for (const trials of kernelTrials) {
-        for (const { shape } of rehearsal.rehearsed.of(trials.operation)) {
-          const trial = trials.prepare(rehearsal, shape);
-          for (const variant of trial.variants) trial.launch(variant);
-          trial.release();
-        }
-      }
-      for (const { source } of rehearsal.kernels) {
-        sources.set(`${source.code} ${JSON.stringify(source.defines)}`, source);
-      }
-    }
-  }
-  return [...sources.values()];
+  const limits = { ...limitsThatShow(gpu.device.limits), ...roomy };
+  const sources = [
+    await everyKernel((cacheDtype) => Gpu.rehearsalOf(gpu.info, limits, { cacheDtype })),
+    await everyKernel((cacheDtype) => hardware(gpu.info.engine, "f32", cacheDtype)),
+  ].flat();
+  return [
+    ...new Map(
+      sources.map((source) => [`${source.code} ${JSON.stringify(source.defines)}`, source]),
+    )
+      .values(),
+  ];
 }
 
 /** What every WebGPU grants a stage. */
@@ -80,3 +51,39 @@ onEveryGpu(
     }
   },
 );
+
+const refusal = await nagaVersion().then(() => null, (error) => {
+  if (!(error instanceof UserError)) throw error;
+  return error.message;
+});
+if (refusal !== null) console.log(`Translations are not tested: ${refusal}`);
+
+// Ten quiet seconds.
+Deno.test({
+  name: "naga translates every kernel that models launch to SPIR-V, MSL and HLSL",
+  ignore: refusal !== null,
+  sanitizeOps: false,
+  sanitizeResources: false,
+  fn: async () => {
+    kernels ??= gpuOf("native").then(kernelsOf);
+    const folder = await Deno.makeTempDir();
+    const texts = textsOf(await kernels);
+    assert.ok(texts.length > 300, `${texts.length} texts`);
+    for (const { name, code } of texts) {
+      assert.deepEqual(await translate(`${folder}/kernel`, code), {}, name);
+    }
+    await Deno.remove(folder, { recursive: true });
+  },
+});
+
+Deno.test({
+  name: "what naga cannot translate is told with its message, for each language",
+  ignore: refusal !== null,
+  fn: async () => {
+    const folder = await Deno.makeTempDir();
+    const failures = await translate(`${folder}/kernel`, "fn main() { let x: u32 = 1.5; }");
+    assert.deepEqual(Object.keys(failures), ["spv", "metal", "hlsl"]);
+    assert.match(failures.hlsl ?? "", /u32/);
+    await Deno.remove(folder, { recursive: true });
+  },
+});

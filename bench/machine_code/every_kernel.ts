@@ -1,0 +1,58 @@
+import type { Gpu } from "../../src/gpu/gpu.ts";
+import type { KernelSource } from "../../src/gpu/kernel.ts";
+import { type CacheDtype, quantisedTypes } from "../../src/gpu/tensor.ts";
+import { kernelTrials } from "../../src/kernels/choice/trials.ts";
+import type { ModelConfig } from "../../src/model/decoder/config.ts";
+import { launchedKernels } from "./model_kernels.ts";
+
+/** Head sizes 16, 64 and 128, with biases and with norms of queries and keys, narrow and wide. */
+const models: readonly ModelConfig[] = [
+  { headDim: 16, hiddenSize: 64, heads: 4, intermediateSize: 128, vocabularySize: 200 },
+  { headDim: 64, hiddenSize: 512, heads: 8, intermediateSize: 1536, vocabularySize: 3000 },
+  { headDim: 128, hiddenSize: 1536, heads: 12, intermediateSize: 2560, vocabularySize: 3000 },
+].map((shape, index) => ({
+  ...shape,
+  architecture: "qwen3",
+  layers: 1,
+  kvHeads: 2,
+  normEpsilon: 1e-6,
+  ropeTheta: 10000,
+  ropeScaling: null,
+  maxPositions: 4096,
+  qkNorm: index === 2,
+  qkvBias: index === 0,
+  tiedEmbeddings: index === 1,
+}));
+
+/**
+ * What sampling and training launch on a device, and what would be measured there: each kernel as often as it is asked
+ * for. With head size 64 every type of the cache and every quantised storage of the base is among them.
+ *
+ * @param rehearsalOf the device, with a type of the cache
+ */
+export async function everyKernel(
+  rehearsalOf: (cacheDtype: CacheDtype) => Gpu,
+): Promise<KernelSource[]> {
+  const sources: KernelSource[] = [];
+  for (const config of models) {
+    const all = config.headDim === 64;
+    for (const cacheDtype of all ? ["f32", "f16", "bf16"] as const : ["f32"] as const) {
+      const rehearsal = rehearsalOf(cacheDtype);
+      await launchedKernels(rehearsal, config, { isTrainedWhole: true });
+      if (all && cacheDtype === "f32") {
+        for (const storage of quantisedTypes) {
+          await launchedKernels(rehearsal, config, { isTrainedWhole: false, storage });
+        }
+      }
+      for (const trials of kernelTrials) {
+        for (const { shape } of rehearsal.rehearsed.of(trials.operation)) {
+          const trial = trials.prepare(rehearsal, shape);
+          for (const variant of trial.variants) trial.launch(variant);
+          trial.release();
+        }
+      }
+      sources.push(...rehearsal.kernels.map(({ source }) => source));
+    }
+  }
+  return sources;
+}
