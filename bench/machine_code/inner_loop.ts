@@ -6,9 +6,6 @@ export interface InnerLoop {
   readonly multiplyAdds: number;
 }
 
-const matrixProduct = /^\s*v_wmma_/;
-const multiplyAdd = /^\s*v_(dual_)?(pk_)?(fma|fmac|fmaak|fmamk|dot2acc|dot2c|wmma)_/;
-
 /** A loop of machine code with its place among the others. */
 export interface NestedLoop extends InnerLoop {
   /** Loops around it. */
@@ -16,6 +13,21 @@ export interface NestedLoop extends InnerLoop {
   /** Of its multiply-adds those of matrices. */
   readonly matrixProducts: number;
 }
+
+/** How a compiler writes instructions. */
+export interface Notation {
+  /** Operations of a line. */
+  readonly operations: (line: string) => readonly string[];
+  readonly multiplyAdd: RegExp;
+  readonly matrixProduct: RegExp;
+}
+
+const amd: Notation = {
+  // RDNA3 may issue two operations as one instruction.
+  operations: (line) => /^\s+[a-z]\w*/.test(line) ? line.split(" :: ") : [],
+  multiplyAdd: /^\s*v_(dual_)?(pk_)?(fma|fmac|fmaak|fmamk|dot2acc|dot2c|wmma)_/,
+  matrixProduct: /^\s*v_wmma_/,
+};
 
 /**
  * The loops of AMD machine code as Mesa prints it, in the order in which they begin: blocks begin with `BB0:`, a loop
@@ -34,23 +46,44 @@ export function nestedLoops(assembly: string): NestedLoop[] {
     const from = target === undefined ? undefined : blocks.get(target);
     if (from !== undefined && from < to) ends.set(from, Math.max(to, ends.get(from) ?? 0));
   });
+  const loops = [...ends].map(([first, last]) => ({
+    first,
+    last,
+    holds: (line: number) => first < line && line <= last,
+  }));
+  return countLoops(lines, loops, amd);
+}
+
+/** Where a loop lies among the lines. */
+export interface LoopPlace {
+  /** Where it begins; no line of its own. */
+  readonly first: number;
+  /** The line from which it is repeated. */
+  readonly last: number;
+  readonly holds: (line: number) => boolean;
+}
+
+/** What loops hold, in the order in which they begin. */
+export function countLoops(
+  lines: readonly string[],
+  places: readonly LoopPlace[],
+  { operations, multiplyAdd, matrixProduct }: Notation,
+): NestedLoop[] {
   const counts = { instructions: 0, multiplyAdds: 0, matrixProducts: 0 };
-  const loops = [...ends].map(([from, to]) => ({ from, to, ...counts }))
-    .sort((a, b) => a.from - b.from);
+  const loops = places.map((place) => ({ place, ...counts }))
+    .sort((a, b) => a.place.first - b.place.first);
   lines.forEach((line, at) => {
-    if (!/^\s+[a-z]\w*/.test(line)) return;
     // Of loops around a line the innermost begins last.
-    const around = loops.findLast(({ from, to }) => from < at && at <= to);
+    const around = loops.findLast(({ place }) => place.holds(at));
     if (around === undefined) return;
-    // RDNA3 may issue two operations as one instruction.
-    for (const operation of line.split(" :: ")) {
+    for (const operation of operations(line)) {
       around.instructions++;
       if (multiplyAdd.test(operation)) around.multiplyAdds++;
       if (matrixProduct.test(operation)) around.matrixProducts++;
     }
   });
-  return loops.map(({ from, to, ...counts }) => {
-    const depth = loops.filter((other) => other.from < from && to <= other.to).length;
+  return loops.map(({ place: { first, last }, ...counts }) => {
+    const depth = loops.filter(({ place }) => place.holds(first) && place.holds(last)).length;
     return { depth, ...counts };
   });
 }

@@ -12,16 +12,16 @@ export interface KernelCode {
   readonly subgroup: number;
   /** Registers of a lane. */
   readonly vgprs: number;
-  /** Registers of a subgroup. */
-  readonly sgprs: number;
+  /** Registers of a subgroup; null where the compiler does not tell. */
+  readonly sgprs: number | null;
   /** Registers that were put elsewhere. */
   readonly spills: number;
   /** Bytes of a subgroup's memory outside its registers. */
   readonly scratch: number;
-  /** Bytes of memory that a workgroup shares. */
-  readonly workgroupBytes: number;
+  /** Bytes of memory that a workgroup shares; null where the compiler does not tell. */
+  readonly workgroupBytes: number | null;
   readonly instructions: number;
-  /** Subgroups that a SIMD unit holds at once. */
+  /** Subgroups that a SIMD unit of AMD's, or a core of NVIDIA's, holds at once. */
   readonly waves: number;
   /** Where it multiplies and adds; null when it has no such loop. */
   readonly loop: InnerLoop | null;
@@ -37,17 +37,20 @@ export function variantName({ label, defines = {} }: KernelSource): string {
   );
 }
 
+/** @throws Error when the driver does not tell it */
+export function statistic(statistics: CompiledKernel["statistics"], name: string): number {
+  const value = statistics.get(name);
+  if (value === undefined) throw new Error(`the driver does not tell "${name}"`);
+  return value;
+}
+
 /** Reads what Mesa's RADV says of a kernel. */
 export function kernelCode(
   source: KernelSource,
   models: readonly string[],
   { subgroupSize, statistics, assembly }: CompiledKernel,
 ): KernelCode {
-  const read = (name: string) => {
-    const value = statistics.get(name);
-    if (value === undefined) throw new Error(`the driver does not tell "${name}"`);
-    return value;
-  };
+  const read = (name: string) => statistic(statistics, name);
   const loops = nestedLoops(assembly);
   return {
     kernel: variantName(source),

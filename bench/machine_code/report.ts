@@ -10,7 +10,9 @@ import {
   withMatrixSize,
   withSmallMatrices,
 } from "./matrix_spirv.ts";
+import type { CompiledGpu } from "../../src/cli/dev/gpu_compiler.ts";
 import { type KernelCode, kernelCode, variantName } from "./kernel_code.ts";
+import { nvidiaKernelCode } from "./nvidia_code.ts";
 import { hardware, judgedModels, modelKernels } from "./model_kernels.ts";
 import { launchTable } from "./decode_launches.ts";
 import { shareTables } from "./share_tables.ts";
@@ -27,9 +29,11 @@ export interface ReportOptions {
   readonly json?: string;
   /** Where to write the machine code. */
   readonly assembly?: string;
-  /** The compiler's library and version. */
+  /** Which GPU is compiled for. */
+  readonly for: CompiledGpu;
+  /** The compiler's library, and its name with the version. */
   readonly library: string;
-  readonly mesa: string;
+  readonly compiler: string;
 }
 
 /** What --json writes. */
@@ -43,7 +47,7 @@ export interface MachineCodeFile {
 
 /** Compiles the models' kernels, prints a row for each and writes the report. */
 export async function reportMachineCode(options: ReportOptions): Promise<void> {
-  const { gpu: engine, precision, json, assembly, library, mesa, filter } = options;
+  const { gpu: engine, precision, json, assembly, library, filter } = options;
   const variants = await kernelsOfModels(options);
   const folder = Deno.makeTempDirSync({ prefix: "tango-spirv-" });
   // Read by the driver when it is loaded.
@@ -51,11 +55,12 @@ export async function reportMachineCode(options: ReportOptions): Promise<void> {
   const compiler = VulkanCompiler.open(library);
   const gpu = await Gpu.open(engine);
   if (precision !== "f32") requireSmallMatrices(gpu.info);
+  const read = options.for === "ga102" ? nvidiaKernelCode : kernelCode;
   const kernels: KernelCode[] = [];
   try {
     for (const { source, models } of variants) {
       const compiled = compiler.compile(await spirvOf(gpu, folder, source));
-      kernels.push(kernelCode(source, models, compiled));
+      kernels.push(read(source, models, compiled));
       if (assembly !== undefined) {
         Deno.mkdirSync(assembly, { recursive: true });
         const name = variantName(source).replace(/[^\w.=-]+/g, "_");
@@ -67,16 +72,17 @@ export async function reportMachineCode(options: ReportOptions): Promise<void> {
     Deno.removeSync(folder, { recursive: true });
   }
   const file: MachineCodeFile = {
-    compiler: `RADV of Mesa ${mesa}`,
-    device: compiler.name,
+    compiler: options.compiler,
+    device: compiler.name.trim(),
     engine,
     precision,
     kernels: kernels.map(({ loops: _, ...one }) => one),
   };
   console.log(`${file.compiler} · ${file.device} · ${engine} engine, precision ${precision}\n`);
   console.log(table(kernels));
-  if (filter === "") console.log(`\n${await launchTable(engine, precision)}`);
-  if (filter === "" && precision === "f32") {
+  const isWhole = filter === "" && options.for === "rdna3";
+  if (isWhole) console.log(`\n${await launchTable(engine, precision)}`);
+  if (isWhole && precision === "f32") {
     console.log(`\n${shareTables(kernels, hardware(engine).tuning)}`);
   }
   if (json !== undefined) Deno.writeTextFileSync(json, `${JSON.stringify(file, null, 2)}\n`);
@@ -121,7 +127,7 @@ function table(kernels: readonly KernelCode[]): string {
     ...kernels.map((one) => [
       one.kernel,
       ...[one.subgroup, one.vgprs, one.sgprs, one.spills, one.scratch, one.workgroupBytes].map(
-        String,
+        (value) => String(value ?? ""),
       ),
       String(one.instructions),
       String(one.waves),

@@ -11,6 +11,8 @@ export interface CompiledKernel {
   readonly assembly: string;
 }
 
+const matrixExtension = "VK_KHR_cooperative_matrix";
+
 type Value = CStruct | bigint | number | null;
 
 /**
@@ -57,8 +59,10 @@ export class VulkanCompiler {
   #openDevice(physicalDevice: bigint): bigint {
     const robustness = new CStruct(32, 1000286000);
     const executables = new CStruct(24, 1000269000).pointer(8, robustness);
+    const offered = this.#extensionsOf(physicalDevice);
     const matrices = new CStruct(24, 1000506000).pointer(8, executables);
-    const vulkan13 = new CStruct(80, 53).pointer(8, matrices);
+    const hasMatrices = offered.includes(matrixExtension);
+    const vulkan13 = new CStruct(80, 53).pointer(8, hasMatrices ? matrices : executables);
     const vulkan12 = new CStruct(208, 51).pointer(8, vulkan13);
     const vulkan11 = new CStruct(64, 49).pointer(8, vulkan12);
     const features = new CStruct(240, 1000059000).pointer(8, vulkan11);
@@ -68,7 +72,7 @@ export class VulkanCompiler {
     const extensions = [
       "VK_KHR_pipeline_executable_properties",
       "VK_EXT_robustness2",
-      "VK_KHR_cooperative_matrix",
+      ...(hasMatrices ? [matrixExtension] : []),
     ];
     const names = new CStruct(8 * extensions.length);
     extensions.forEach((name, i) => names.text(8 * i, name));
@@ -77,6 +81,20 @@ export class VulkanCompiler {
     const device = new CStruct(8);
     this.#check("vkCreateDevice", physicalDevice, description, null, device);
     return device.readU64(0);
+  }
+
+  /** Names of what a device has beside Vulkan itself. */
+  #extensionsOf(physicalDevice: bigint): string[] {
+    const count = new CStruct(4);
+    const name = "vkEnumerateDeviceExtensionProperties";
+    this.#check(name, physicalDevice, null, count, null);
+    const size = 260;
+    const structs = new CStruct(size * count.readU32(0));
+    this.#check(name, physicalDevice, null, count, structs);
+    return Array.from(
+      { length: count.readU32(0) },
+      (_, i) => structs.readText(i * size, 256),
+    );
   }
 
   /**

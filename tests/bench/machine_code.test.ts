@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { innerLoop, nestedLoops } from "../../bench/machine_code/inner_loop.ts";
 import { withMatrixSize } from "../../bench/machine_code/matrix_spirv.ts";
+import { nvidiaLoops } from "../../bench/machine_code/nvidia_code.ts";
 import type { MachineCodeFile } from "../../bench/machine_code/report.ts";
 import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
-import { fetchRadv } from "../../src/cli/dev/radv.ts";
+import { type CompiledGpu, fetchGpuCompiler } from "../../src/cli/dev/gpu_compiler.ts";
 import { UserError } from "../../src/base/user_error.ts";
 import { gpuOf, testedEngines } from "../kernels/harness.ts";
 
@@ -43,6 +44,31 @@ BB1:
   assert.deepEqual(innerLoop(nestedLoops(code)), { instructions: 3, multiplyAdds: 1 });
 });
 
+Deno.test("the loops of NVIDIA's code are those whose blocks are followed by earlier ones", () => {
+  const code = `block.u 0 L1 [] -> {
+      ur0     = s2r sr[0x25]                 // delay=1 wr:0
+} -> [1]
+block 1 L3 [0, 3] -> {
+      r1      = ffma r2 r3 r1                // delay=4
+@!p0            bra pT L7                    // delay=1
+} -> [2, 4]
+block 2 L5 [1, 2] -> {
+      r4      = ffma r2 r3 r4                // delay=4
+      r5      = ffma r2 r3 r5                // delay=4
+@p1             bra pT L5                    // delay=1
+} -> [3, 2]
+block 3 L6 [2] -> {
+                bra pT L3                    // delay=1
+} -> [1]
+block 4 L7 [1] -> {
+                exit                         // delay=1
+} -> []`;
+  assert.deepEqual(nvidiaLoops(code), [
+    { depth: 0, instructions: 3, multiplyAdds: 1, matrixProducts: 0 },
+    { depth: 1, instructions: 3, multiplyAdds: 2, matrixProducts: 0 },
+  ]);
+});
+
 Deno.test("matrices of SPIR-V get another size, whatever else is of the old one", () => {
   const [header, float, uint, eight] = [[0x07230203, 0x10600, 0, 9, 0], 3, 4, 5];
   const instruction = (operation: number, ...rest: number[]) => [
@@ -61,14 +87,22 @@ Deno.test("matrices of SPIR-V get another size, whatever else is of the old one"
   assert.throws(() => withMatrixSize(new Uint32Array([header, before].flat()), 16), /without/);
 });
 
-const refusal = await fetchRadv().then(() => null, (error) => {
-  if (!(error instanceof UserError)) throw error;
-  return error.message;
-});
-if (refusal !== null) console.log(`machine-code is not tested: ${refusal}`);
+/** Why a GPU cannot be compiled for here; null when it can. */
+async function refusalOf(gpu: CompiledGpu): Promise<string | null> {
+  try {
+    await fetchGpuCompiler(gpu);
+    return null;
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    console.log(`machine-code is not tested for ${gpu}: ${error.message}`);
+    return error.message;
+  }
+}
 
-/** What the command finds of all kernels. */
-async function judged(...options: string[]): Promise<MachineCodeFile["kernels"]> {
+const refusal = await refusalOf("rdna3");
+
+/** What the command writes. */
+async function report(...options: string[]): Promise<MachineCodeFile> {
   const file = await Deno.makeTempFile();
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "src/cli/main.ts", "machine-code", "--json", file, ...options],
@@ -77,10 +111,11 @@ async function judged(...options: string[]): Promise<MachineCodeFile["kernels"]>
   }).output();
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
   assert.equal(code, 0, text(stderr));
-  assert.match(text(stdout), /^RADV of Mesa 25\.[^]*\| kernel .*\| waves /);
-  const { kernels }: MachineCodeFile = JSON.parse(Deno.readTextFileSync(file));
+  const written: MachineCodeFile = JSON.parse(Deno.readTextFileSync(file));
   Deno.removeSync(file);
-  return kernels;
+  assert.ok(text(stdout).startsWith(`${written.compiler} · `), text(stdout));
+  assert.match(text(stdout), /\| kernel .*\| waves /);
+  return written;
 }
 
 const faulty = (kernels: MachineCodeFile["kernels"]) =>
@@ -92,7 +127,8 @@ for (const engine of testedEngines) {
       `every kernel of the models compiles for RDNA3 without spills and scratch memory, tall tiles to 65 % multiply-adds (${engine})`,
     ignore: refusal !== null,
     fn: async () => {
-      const kernels = await judged("--gpu", engine);
+      const { compiler, kernels } = await report("--gpu", engine);
+      assert.match(compiler, /^RADV of Mesa 25\./);
       assert.ok(kernels.some(({ kernel }) => kernel.startsWith("adamw")));
       for (const { kernel, loop } of kernels) {
         const [, rows, lanes] = kernel.match(/ RM=(\d+) .* LY=(\d+) /) ?? [];
@@ -100,6 +136,31 @@ for (const engine of testedEngines) {
         assert.ok(loop && loop.multiplyAdds >= 0.65 * loop.instructions, kernel);
       }
       assert.deepEqual(faulty(kernels), []);
+    },
+  });
+}
+
+const shimRefusal = await refusalOf("ga102");
+
+for (
+  const [gpu, compiler, mostRegisters] of [
+    ["rdna4", /^RADV of Mesa \d+\..*\(gfx1201\)$/, 256],
+    ["ga102", /^NVK of Mesa \d+\..*GA102$/, 255],
+  ] as const
+) {
+  // About twenty quiet seconds, of which most go into finding out what the models launch.
+  Deno.test({
+    name: `attention and its gradients compile for ${gpu} without spills and scratch memory`,
+    ignore: shimRefusal !== null,
+    fn: async () => {
+      const file = await report("--for", gpu, "--filter", "attention ");
+      assert.match(file.compiler, compiler);
+      assert.ok(file.kernels.length > 5, `${file.kernels.length} kernels`);
+      assert.deepEqual(faulty(file.kernels), []);
+      for (const { kernel, vgprs, waves, instructions } of file.kernels) {
+        assert.ok(vgprs > 0 && vgprs <= mostRegisters && waves > 0 && instructions > 0, kernel);
+      }
+      assert.ok(file.kernels.some(({ loop }) => loop !== null));
     },
   });
 }
@@ -116,7 +177,7 @@ Deno.test({
   sanitizeResources: false,
   fn: async () => {
     // Two f16 for a factor: these kernels take more of everything.
-    const kernels = await judged("--gpu", "dawn", "--precision", "f16-pair");
+    const { kernels } = await report("--gpu", "dawn", "--precision", "f16-pair");
     assert.ok(kernels.length > 20);
     for (const { kernel, loop } of kernels) {
       // Three products of each pair of matrices.

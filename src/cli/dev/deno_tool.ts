@@ -2,13 +2,19 @@
 
 import { PROJECT_FOLDER } from "./project.ts";
 
-/** Runs `deno <args>` in the project's folder with the terminal's own streams; gives its exit code. */
+/**
+ * Runs `deno <args>` in the project's folder with the terminal's own streams; gives its exit code.
+ *
+ * @param through words of a command that starts Deno; none: it is started by itself
+ */
 export async function runDenoTool(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  through: readonly string[] = [],
 ): Promise<number> {
-  const { code } = await new Deno.Command(Deno.execPath(), {
-    args: [...args],
+  const [program, ...words] = [...through, Deno.execPath(), ...args];
+  const { code } = await new Deno.Command(program, {
+    args: words,
     cwd: PROJECT_FOLDER,
     env: environment,
     stdin: "null",

@@ -4,16 +4,20 @@ import { type Command, Option } from "commander";
 import { UserError } from "../../base/user_error.ts";
 import { addExamples } from "../examples.ts";
 import { runDenoTool } from "./deno_tool.ts";
-import { fetchRadv } from "./radv.ts";
+import { type CompiledGpu, compiledGpus, fetchGpuCompiler } from "./gpu_compiler.ts";
 
 /** Adds the command. */
 export function register(program: Command): void {
   const command = program.command("machine-code")
     .description(
       "Compiles every kernel variant that Qwen2.5-0.5B, Qwen2.5-1.5B and Qwen3-0.6B launch, in sampling and in " +
-        "training, for AMD's RDNA3 with Mesa's RADV, which needs no GPU for it: registers, spills, scratch " +
-        "memory, memory of the workgroup, instructions, subgroups at once, and of the inner loop the " +
+        "training, for AMD's or NVIDIA's GPUs with Mesa's compilers, which need no GPU for it: registers, spills, " +
+        "scratch memory, memory of the workgroup, instructions, subgroups at once, and of the inner loop the " +
         "instructions and the share that multiplies and adds. Fetches the compiler at the first call (Debian).",
+    )
+    .addOption(
+      new Option("--for <gpu>", "whose machine code: AMD's RDNA3 or RDNA4, or NVIDIA's GA102")
+        .choices(compiledGpus).default("rdna3"),
     )
     .addOption(
       new Option("--gpu <engine>", "whose translation of WGSL is judged")
@@ -35,16 +39,22 @@ export function register(program: Command): void {
           `--precision ${options.precision} takes --gpu dawn: only that engine shows matrix units`,
         );
       }
-      const { library, version, environment } = await fetchRadv();
-      const asked = JSON.stringify({ ...options, library, mesa: version });
+      const target = options.for as CompiledGpu;
+      if (usesMatrices && target === "ga102") {
+        throw new UserError("--for ga102 takes --precision f32: Mesa shows no matrix units there");
+      }
+      const { library, title, through, environment } = await fetchGpuCompiler(target);
+      const asked = JSON.stringify({ ...options, library, compiler: title });
       const args = ["run", "--allow-all", "bench/machine_code/main.ts", asked];
       const { VK_DRIVER_FILES: _, VK_ICD_FILENAMES: __, ...withoutDriver } = environment;
-      // The software driver of that Mesa has no matrices; this process' own may.
-      Deno.exitCode = await runDenoTool(args, usesMatrices ? withoutDriver : environment);
+      // The software driver of Mesa 25.0 has no matrices; this process' own may.
+      const needsOther = usesMatrices && target === "rdna3";
+      Deno.exitCode = await runDenoTool(args, needsOther ? withoutDriver : environment, through);
     });
   addExamples(command, {
     "deno task machine-code": "every kernel variant",
     "deno task machine-code --filter LAYOUT --json new.json": "the matrix products, written too",
+    "deno task machine-code --for ga102": "every variant for one of NVIDIA's GPUs",
     "deno task machine-code --gpu dawn --precision f16": "the products on matrix units",
     "deno task machine-code --filter adamw --assembly code": "the instructions of one kernel",
   });
