@@ -35,7 +35,7 @@ const PLACES: Readonly<Record<string, { pattern: RegExp; known: Record<string, s
   "a shell": {
     pattern: /Command\(\s*"(sh|bash|cmd|powershell)"/,
     known: {
-      "cli/dev/radv.ts": DEVELOPERS,
+      "cli/dev/gpu_compiler.ts": DEVELOPERS,
       "cli/ranks/rank_watch.ts": SEVERAL_RANKS,
     },
   },
