@@ -9,8 +9,8 @@ import type { ToldOfModel as Told } from "../../src/tab/worker/messages.ts";
 
 const all = (...messages: (Told | AskedByPage)[]) => messages.reduce(after, NO_MODEL);
 
-const opened = (taughtBy: string | null): Told => ({
-  ...{ type: "opened", name: "m.gguf", parameters: 1, bytes: 1, taughtBy },
+const opened = (taughtBy: string | null, learned = taughtBy !== null): Told => ({
+  ...{ type: "opened", name: "m.gguf", parameters: 1, bytes: 1, taughtBy, learned },
   device: { name: "", isSoftware: true, engine: "dawn", precision: "f32" } as never,
 });
 const teaching: AskedByPage = { type: "teaching", examples: "e.jsonl" };
@@ -26,6 +26,8 @@ Deno.test("conversation state: a lesson goes on until the model with its adapter
   assert.equal(isLearning(done), false);
   assert.deepEqual([done.lesson?.phase, done.lesson?.total], ["done", 4]);
   assert.equal(after(ends, opened(null)).lesson?.phase, "ended");
+  // A second lesson that is ended leaves the adapter of the first.
+  assert.equal(after(ends, opened("first.jsonl", false)).lesson?.phase, "ended");
 });
 
 Deno.test("conversation state: a lesson that fails is over, and another model knows nothing of it", () => {

@@ -62,7 +62,7 @@ evaluation: {problems: 32}
 
 Deno.test({
   name:
-    `tab: an adapter learns from a file of examples, with the bytes of ./tango sft${WITHOUT_CHROMIUM}`,
+    `tab: an adapter learns from a file, with the bytes of ./tango sft, and outlives a lesson that is ended${WITHOUT_CHROMIUM}`,
   ignore: CHROMIUM === null || !exists(SWIFTSHADER),
   fn: () =>
     withFolder((folder) =>
@@ -78,6 +78,11 @@ Deno.test({
         await teach.or(alert).first().waitFor(PATIENCE);
         assert.deepEqual(await alert.allInnerTexts(), []);
 
+        await page.getByLabel("Say").fill("cat dog");
+        await page.getByRole("button", { name: "Say it" }).click();
+        const reply = page.getByText(/\d+ tokens, [\d.]+ a second/);
+        await reply.or(alert).first().waitFor(PATIENCE);
+
         await page.getByLabel("Examples", { exact: true }).setInputFiles(
           join(generator, "config.json"),
         );
@@ -87,6 +92,7 @@ Deno.test({
           await alert.innerText(),
           /^config\.json has .*Name them question and answer\.$/,
         );
+        assert.equal(await reply.count(), 1, "what was said stays");
 
         await page.getByLabel("Examples", { exact: true }).setInputFiles(examples);
         await page.getByRole("spinbutton").fill(`${UPDATES}`);
@@ -97,6 +103,15 @@ Deno.test({
         assert.match(await page.locator("main").innerText(), /taught by examples\.jsonl/);
         assert.deepEqual(await axeViolations(page), []);
         assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 360);
+
+        await page.getByRole("spinbutton").fill("5000");
+        await teach.click();
+        await page.getByText(/Update [1-9]\d* of 5000/).or(alert).first().waitFor(PATIENCE);
+        await page.getByRole("button", { name: "End the lesson" }).click();
+        await page.getByText(/, ended before: the model is as it was/).or(alert).first()
+          .waitFor(PATIENCE);
+        assert.deepEqual(await alert.allInnerTexts(), []);
+        assert.match(await page.locator("main").innerText(), /taught by examples\.jsonl/);
 
         const [download] = await Promise.all([
           page.waitForEvent("download"),

@@ -55,7 +55,7 @@ export function after(
     case "opening":
       return { ...NO_MODEL, isOpening: true };
     case "opened": {
-      const phase = told.taughtBy !== null ? "done" : "ended";
+      const phase = told.learned ? "done" : "ended";
       const { lesson } = withLesson(state, (lesson) => ({ ...lesson, phase }));
       return { ...NO_MODEL, model: told, lesson };
     }

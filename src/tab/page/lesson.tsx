@@ -74,12 +74,14 @@ export function Lesson(
 }
 
 function Course({ lesson }: { lesson: LessonState }) {
-  const { total, lines, examples, doing } = lesson;
+  const { total, lines, examples, doing, phase } = lesson;
+  // A lesson that failed before its first update has its reason above.
+  if (total === 0 && phase === "ended") return null;
   const step = lines.at(-1)?.step ?? 0;
   return (
     <>
       <p role="status">
-        {total === 0 ? doing : `Update ${step} of ${total} on ${examples}${WORDS[lesson.phase]}`}
+        {total === 0 ? doing : `Update ${step} of ${total} on ${examples}${WORDS[phase]}`}
       </p>
       {total > 0 && <progress value={step} max={total} aria-label="Updates done" />}
       {lines.length > 0 && <Curves lines={lines} total={total} />}

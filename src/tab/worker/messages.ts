@@ -35,6 +35,8 @@ export type ToldOfModel =
     readonly bytes: number;
     /** The file that its adapter was trained on; null for the model as it was chosen. */
     readonly taughtBy: string | null;
+    /** Whether a lesson has just come to its end. */
+    readonly learned: boolean;
     readonly device: DeviceInfo;
   }
   /** A line of text on what comes before a lesson's first update. */

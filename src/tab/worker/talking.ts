@@ -13,7 +13,7 @@ import { planSamplingMemory } from "../../run/memory/sampling_memory_plan.ts";
 import { visitorsFile } from "../files/visitors_file.ts";
 import { files } from "../instead/platform/system/files.ts";
 import type { ToldOfModel } from "./messages.ts";
-import { ADAPTER_NAME, adapterArchive, teach } from "./teaching.ts";
+import { ADAPTER, adapterFile, lessonOf, teach } from "./teaching.ts";
 
 /** Where the visitor's files lie. */
 const FOLDER = "/model";
@@ -27,6 +27,8 @@ export class Talking {
   #opened: { gpu: Gpu; loaded: LoadedModel; conversation: Conversation } | null = null;
   /** Path of the model that the visitor chose. */
   #chosen: string | null = null;
+  /** The file that its adapter was trained on; null for none. */
+  #taughtBy: string | null = null;
   #lesson = new RunControl();
 
   /** @param tell told what happens */
@@ -39,13 +41,15 @@ export class Talking {
    */
   async open(chosen: readonly File[]): Promise<void> {
     this.#close();
+    this.#taughtBy = null;
     this.#chosen = placed(chosen);
-    await this.#open(this.#chosen, null);
+    await this.#open(this.#chosen, false);
   }
 
-  /** @param taughtBy the file that the adapter at this path was trained on */
-  async #open(path: string, taughtBy: string | null): Promise<void> {
-    const chosen = this.#chosen ?? path;
+  /** @param learned whether a lesson has come to its end */
+  async #open(chosen: string, learned: boolean): Promise<void> {
+    const taughtBy = this.#taughtBy;
+    const path = taughtBy === null ? chosen : ADAPTER;
     const gpu = await Gpu.open("dawn");
     try {
       const { peakBytes: bytes } = await checkMemory(gpu, {
@@ -64,7 +68,7 @@ export class Talking {
       this.#opened = { gpu, loaded, conversation: conversationWith(loaded, path) };
       const { model: parameters } = loaded.model.parameterCount;
       const name = chosen === FOLDER ? "your model" : chosen.slice(FOLDER.length + 1);
-      this.tell({ type: "opened", name, parameters, bytes, taughtBy, device: gpu.info });
+      this.tell({ type: "opened", name, parameters, bytes, taughtBy, learned, device: gpu.info });
     } catch (error) {
       gpu.close();
       throw error;
@@ -73,21 +77,32 @@ export class Talking {
 
   /**
    * Trains an adapter on examples and goes on with the model that has it, or, when the lesson fails or is ended, with
-   * the model as it was chosen.
+   * the model as it was.
    *
-   * @throws UserError when there are no examples in the file, or the GPU holds no more than the model
+   * @throws UserError when there are no examples in the file, by which nothing has changed, or the GPU has no room for
+   *   training
    */
-  async teach(asked: { readonly examples: File; readonly updates: number }): Promise<void> {
+  async teach(
+    { examples, updates }: { readonly examples: File; readonly updates: number },
+  ): Promise<void> {
     const model = this.#chosen;
     if (model === null || this.#opened === null) throw new UserError("Choose a model first.");
+    const config = await lessonOf({ model, examples, updates });
     this.#close();
     this.#lesson = new RunControl();
-    let adapter: string | null = null;
+    let learned = false;
+    let failure: unknown = null;
     try {
-      adapter = await teach({ ...asked, model }, this.#lesson, this.tell);
-    } finally {
-      await this.#open(adapter ?? model, adapter && asked.examples.name);
+      learned = await teach(config, this.#lesson, this.tell);
+      if (learned) this.#taughtBy = examples.name;
+    } catch (error) {
+      failure = error;
     }
+    // Where a GPU fails twice the first reason is told.
+    await this.#open(model, learned).catch((error) => {
+      throw failure ?? error;
+    });
+    if (failure !== null) throw failure;
   }
 
   /** Ends the lesson after its present update. */
@@ -97,7 +112,8 @@ export class Talking {
 
   /** @throws UserError when no adapter was trained */
   adapterFile(): { readonly name: string; readonly bytes: Uint8Array<ArrayBuffer> } {
-    return { name: `${ADAPTER_NAME}.tar`, bytes: adapterArchive() };
+    if (this.#taughtBy === null) throw new UserError("No adapter was trained.");
+    return adapterFile();
   }
 
   /** @throws UserError when the conversation has become too long */

@@ -6,7 +6,7 @@ import { columnsToImitate } from "../../data/files/guess_columns.ts";
 import { type PlacedRow, placeText } from "../../data/files/row.ts";
 import { streamRows } from "../instead/data/files/read_rows.ts";
 import { Gpu } from "../../gpu/gpu.ts";
-import { exists, removeIfPresent } from "../../platform/files/atomic_file.ts";
+import { removeIfPresent } from "../../platform/files/atomic_file.ts";
 import { loadSftConfig } from "../../run/config/load_config.ts";
 import type { SftConfig } from "../../run/config/sft_config_schema.ts";
 import type { RunControl } from "../../run/control/run_control.ts";
@@ -18,11 +18,14 @@ import { visitorsFile } from "../files/visitors_file.ts";
 import { files } from "../instead/platform/system/files.ts";
 import type { ToldOfModel } from "./messages.ts";
 
-/** Of the adapter's folder, in memory and in the archive. */
-export const ADAPTER_NAME = "tango-adapter";
+const NAME = "tango-adapter";
 
-const ADAPTER = `/${ADAPTER_NAME}`;
+/** Where the adapter that was trained last lies. */
+export const ADAPTER = `/${NAME}`;
+
+/** What a lesson has, which the next one takes the place of. */
 const LESSON = "/lesson";
+const LEARNED = `${LESSON}/adapter`;
 
 /** What is learned from. */
 export interface Lesson {
@@ -33,21 +36,19 @@ export interface Lesson {
 }
 
 /**
- * Trains an adapter on a model that nobody else holds on the GPU.
+ * Trains an adapter on a model that nobody else holds on the GPU. The one before stays unless the lesson comes to its
+ * end.
  *
+ * @param config of `lessonOf`
  * @param tell told of each update
- * @returns the adapter's path; null when the lesson was ended before
- * @throws UserError when the file holds no examples, or the GPU has no room for training
+ * @returns whether it came to its end
+ * @throws UserError when an example is malformed, or the GPU has no room for training
  */
 export async function teach(
-  lesson: Lesson,
+  config: SftConfig,
   control: RunControl,
   tell: (told: ToldOfModel) => void,
-): Promise<string | null> {
-  tell({ type: "doing", text: "Reading the examples …" });
-  removeIfPresent(LESSON);
-  removeIfPresent(ADAPTER);
-  const config = await configured(lesson);
+): Promise<boolean> {
   const { cache_dtype: cacheDtype, precision } = config;
   const gpu = await Gpu.open("dawn", { cacheDtype, precision });
   try {
@@ -60,26 +61,24 @@ export async function teach(
       control,
       tell: (text) => tell({ type: "doing", text }),
     });
-    return isWhole ? ADAPTER : null;
+    if (!isWhole) return false;
+    removeIfPresent(ADAPTER);
+    files.renameSync(LEARNED, ADAPTER);
+    return true;
   } finally {
     gpu.close();
   }
 }
 
-/**
- * The adapter's folder as a tar file. Of its model it says no more than the name: here it lies in memory.
- *
- * @throws UserError when there is none
- */
-export function adapterArchive(): Uint8Array<ArrayBuffer> {
-  if (!exists(ADAPTER)) throw new UserError("No adapter was trained.");
-  const copy = `${LESSON}/${ADAPTER_NAME}`;
+/** The adapter's folder as a tar file. Of its model it says no more than the name: here it lies in memory. */
+export function adapterFile(): { readonly name: string; readonly bytes: Uint8Array<ArrayBuffer> } {
+  const copy = `/download/${NAME}`;
   removeIfPresent(copy);
-  files.mkdirSync(copy);
+  files.mkdirSync(copy, { recursive: true });
   for (const { path, bytes } of files.filesBelow(ADAPTER)) {
     files.writeFileSync(`${copy}/${path}`, path === PEFT ? withBaseName(bytes) : bytes);
   }
-  return archiveOf(files, copy);
+  return { name: `${NAME}.tar`, bytes: archiveOf(files, copy) };
 }
 
 const PEFT = "adapter_config.json";
@@ -91,9 +90,14 @@ function withBaseName(peft: Uint8Array): Uint8Array {
   return new TextEncoder().encode(`${text}\n`);
 }
 
-/** What the lesson is configured with: the settings of the adapters that were fine-tuned for the documentation. */
-async function configured({ model, examples, updates }: Lesson): Promise<SftConfig> {
+/**
+ * A lesson's configuration: the settings of `configs/word-problems-generator-sft.yaml`.
+ *
+ * @throws UserError when the file holds no examples, or its fields do not tell what is asked and answered
+ */
+export async function lessonOf({ model, examples, updates }: Lesson): Promise<SftConfig> {
   const path = `${LESSON}/${examples.name}`;
+  removeIfPresent(LESSON);
   files.mkdirSync(LESSON);
   files.place(path, visitorsFile(examples));
   const rows = streamRows(path);
@@ -109,7 +113,7 @@ async function configured({ model, examples, updates }: Lesson): Promise<SftConf
     policy: "generator",
     initial_model: model,
     lora: { rank: 4, alpha: 32 },
-    output_directory: ADAPTER,
+    output_directory: LEARNED,
     data: { train: [{ path, columns: { question, solution } }], validation: null },
     chat: true,
     prompt_template: write("question.txt", "{{ question }}\n"),
