@@ -11,6 +11,7 @@ import {
   withSmallMatrices,
 } from "./matrix_spirv.ts";
 import type { CompiledGpu } from "../../src/cli/dev/gpu_compiler.ts";
+import { filtered } from "./filtered.ts";
 import { type KernelCode, kernelCode, variantName } from "./kernel_code.ts";
 import { nvidiaKernelCode } from "./nvidia_code.ts";
 import { hardware, judgedModels, modelKernels } from "./model_kernels.ts";
@@ -105,7 +106,7 @@ async function kernelsOfModels({ gpu: engine, filter, precision }: ReportOptions
       found.set(key, variant);
     }
   }
-  return [...found.values()].filter(({ source }) => variantName(source).includes(filter));
+  return filtered([...found.values()], ({ source }) => variantName(source), filter);
 }
 
 function table(kernels: readonly KernelCode[]): string {

@@ -69,7 +69,8 @@ function refuseRanks(name: string, { rank, size, launcher }: Start): number {
   );
 }
 
-function reportError(error: unknown): number {
+/** Says what a program ended with. @returns its exit code */
+export function reportError(error: unknown): number {
   if (error instanceof CommanderError) { // commander has printed its message
     return error.exitCode === 0 ? EXIT.success : EXIT.userError;
   }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { filtered } from "../../bench/machine_code/filtered.ts";
 import { innerLoop, nestedLoops } from "../../bench/machine_code/inner_loop.ts";
 import { withMatrixSize } from "../../bench/machine_code/matrix_spirv.ts";
 import { nvidiaLoops } from "../../bench/machine_code/nvidia_code.ts";
@@ -98,6 +99,17 @@ async function refusalOf(gpu: CompiledGpu): Promise<string | null> {
     return error.message;
   }
 }
+
+Deno.test("a filter that no variant's name holds is refused with what names there are", () => {
+  const names = ["qkv LAYOUT=0 TK=16", "qkv LAYOUT=1", "rope norm sums HEADS=8"];
+  const name = (text: string) => text;
+  assert.deepEqual(filtered(names, name, "LAYOUT=1"), ["qkv LAYOUT=1"]);
+  assert.throws(() => filtered(names, name, "gemm"), {
+    name: "UserError",
+    message:
+      "--filter gemm: no kernel variant has this in its name. Their names begin with qkv, rope norm sums.",
+  });
+});
 
 const refusal = await refusalOf("rdna3");
 

@@ -1,5 +1,10 @@
 /** Translates the kernels and prints what failed; started by `translate`. */
 
+import { reportError } from "../../../src/cli/program.ts";
 import { reportTranslation, type TranslationOptions } from "./report.ts";
 
-await reportTranslation(JSON.parse(Deno.args[0]) as TranslationOptions);
+try {
+  await reportTranslation(JSON.parse(Deno.args[0]) as TranslationOptions);
+} catch (error) {
+  Deno.exitCode = reportError(error);
+}

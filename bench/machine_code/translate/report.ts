@@ -1,4 +1,5 @@
 import { alignedTable } from "../../../src/base/table.ts";
+import { filtered } from "../filtered.ts";
 import { everyText, type KernelText } from "./every_text.ts";
 import { type Failures, type Target, targets, translate } from "./naga.ts";
 import { findSpirvVal } from "./spirv_val.ts";
@@ -16,7 +17,7 @@ export interface TranslationOptions {
 /** Translates every text, prints how many went well and what failed; exit code 1 when any did. */
 export async function reportTranslation(options: TranslationOptions): Promise<void> {
   const { filter, naga } = options;
-  const all = (await everyText()).filter(({ name }) => name.includes(filter));
+  const all = filtered(await everyText(), ({ name }) => name, filter);
   const texts = all.filter(({ usesMatrices }) => !usesMatrices);
   const folder = options.folder ?? Deno.makeTempDirSync({ prefix: "tango-translate-" });
   Deno.mkdirSync(folder, { recursive: true });
