@@ -1,5 +1,6 @@
 import { alignedTable } from "../../../src/base/table.ts";
 import { filtered } from "../filtered.ts";
+import { findDxc } from "./dxc.ts";
 import { everyText, type KernelText } from "./every_text.ts";
 import { type Failures, type Target, targets, translate } from "./naga.ts";
 import { findSpirvVal } from "./spirv_val.ts";
@@ -12,11 +13,15 @@ export interface TranslationOptions {
   readonly folder?: string;
   /** Version of naga. */
   readonly naga: string;
+  /** Whether Direct3D's compiler compiles the HLSL. */
+  readonly dxc?: boolean;
 }
 
 /** Translates every text, prints how many went well and what failed; exit code 1 when any did. */
 export async function reportTranslation(options: TranslationOptions): Promise<void> {
   const { filter, naga } = options;
+  const spirvVal = await findSpirvVal();
+  const dxc = options.dxc ? await findDxc() : null;
   const all = filtered(await everyText(), ({ name }) => name, filter);
   const texts = all.filter(({ usesMatrices }) => !usesMatrices);
   const folder = options.folder ?? Deno.makeTempDirSync({ prefix: "tango-translate-" });
@@ -31,7 +36,10 @@ export async function reportTranslation(options: TranslationOptions): Promise<vo
         return [language, `${texts.length - failed}`, `${failed}`];
       }),
     ]));
-    const isRight = await validate(translated);
+    const isRight = [
+      await judge(translated, "spv", "spirv-val", spirvVal),
+      await judge(translated, "hlsl", "dxc", dxc),
+    ].every((right) => right);
     const most = Math.max(0, ...texts.map(({ storageBuffers }) => storageBuffers));
     console.log(`Storage buffers of a kernel: ${most} at most.`);
     const mads = translated.filter(({ path, failures }) =>
@@ -44,6 +52,9 @@ export async function reportTranslation(options: TranslationOptions): Promise<vo
       for (const [target, message] of Object.entries(failures)) {
         console.error(`\n${text.name}, ${targets[target as Target]}:\n${message}`);
       }
+    }
+    if (spirvVal === null) {
+      console.log("spirv-val is not on the path: the SPIR-V is validated by naga alone.");
     }
     const isWhole = translated.every(({ failures }) =>
       Object.keys(failures).length === 0
@@ -70,21 +81,25 @@ async function translateAll(folder: string, texts: readonly KernelText[]): Promi
   return translated;
 }
 
-/** Has spirv-val judge the SPIR-V, if it is there. */
-async function validate(translated: readonly Translated[]): Promise<boolean> {
-  const spirvVal = await findSpirvVal();
-  if (spirvVal === null) {
-    console.log("spirv-val is not on the path: the SPIR-V is validated by naga alone.");
-    return true;
-  }
-  const written = translated.filter(({ failures }) => !("spv" in failures));
+/** What a program says of a file that it refuses, null of one that it takes. */
+type Judge = (file: string) => Promise<string | null>;
+
+/** Has a program judge what was written in a language, if it is there, and says what it refuses. */
+async function judge(
+  translated: readonly Translated[],
+  target: Target,
+  name: string,
+  refusal: Judge | null,
+): Promise<boolean> {
+  if (refusal === null) return true;
+  const written = translated.filter(({ failures }) => !(target in failures));
   let refused = 0;
   for (const { text, path } of written) {
-    const message = await spirvVal(`${path}.spv`);
+    const message = await refusal(`${path}.${target}`);
     if (message === null) continue;
     refused++;
-    console.error(`${text.name}, spirv-val:\n${message}\n`);
+    console.error(`${text.name}, ${name}:\n${message}\n`);
   }
-  console.log(`spirv-val takes ${written.length - refused} of ${written.length}.`);
+  console.log(`${name} takes ${written.length - refused} of ${written.length}.`);
   return refused === 0;
 }

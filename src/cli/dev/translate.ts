@@ -15,7 +15,8 @@ export function register(program: Command): void {
     )
     .option("--filter <text>", "only variants whose name contains this", "")
     .option("--folder <folder>", "keep the texts and their translations there")
-    .action(async (options: Readonly<Record<string, string>>) => {
+    .option("--dxc", "compile the HLSL with dxc, Direct3D's compiler; takes ten minutes more")
+    .action(async (options: Readonly<Record<string, string | boolean>>) => {
       const asked = JSON.stringify({ ...options, naga: await nagaVersion() });
       const args = ["run", "--allow-all", "bench/machine_code/translate/main.ts", asked];
       Deno.exitCode = await runDenoTool(args);
@@ -23,5 +24,6 @@ export function register(program: Command): void {
   addExamples(command, {
     "deno task translate": "every kernel variant; exit code 1 when one fails",
     "deno task translate --filter attention --folder translated": "what Metal and Direct3D get",
+    "deno task translate --dxc": "compiled by Direct3D's compiler as well",
   });
 }
