@@ -24,7 +24,7 @@ export const standIns: Plugin = {
         errors: [{ text: `${relative(SOURCE, importer)} imports ${path}, which is not there` }],
       };
     });
-    // The library's reader of files by path, which only node runs; the engine reads them by itself.
+    // The library's reader of files by path, which only node runs: it is handed what is read (gguf_file.ts).
     setup.onResolve({ filter: /^\.\/FileBlob-/ }, () => ({ path: "none", namespace: "none" }));
     setup.onLoad({ filter: /.*/, namespace: "none" }, () => ({ contents: "" }));
     setup.onResolve({ filter: /^node:/ }, ({ path, importer }) => ({

@@ -2,11 +2,13 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import type { Page } from "playwright-core";
 import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
 import { chattingRun } from "../cli/chatting_run.ts";
 import { withFolder } from "../server/written_run.ts";
 import { axeViolations, CHROMIUM, WITHOUT_CHROMIUM } from "../server/page/chromium.ts";
 import { withPage } from "../server/page/with_page.ts";
+import { smollm2File } from "../model/smollm2_file.ts";
 import { PATIENCE, SWIFTSHADER, WEBGPU } from "./webgpu_browser.ts";
 import { exists } from "../../src/platform/files/atomic_file.ts";
 
@@ -24,6 +26,19 @@ async function saidByCommand(model: string, text: string): Promise<string> {
   return new TextDecoder().decode(stdout).trim();
 }
 
+/** Has the page open a model, and asks it something; what it replies. */
+async function saidByPage(page: Page, files: string[], text: string): Promise<string> {
+  const alert = page.getByRole("alert");
+  await page.getByLabel("Model").setInputFiles(files);
+  await page.getByText(/[\d,]+ parameters, up to/).or(alert).first().waitFor(PATIENCE);
+  assert.deepEqual(await alert.allInnerTexts(), []);
+  await page.getByLabel("Say").fill(text);
+  await page.getByRole("button", { name: "Say it" }).click();
+  await page.getByText(/\d+ tokens, [\d.]+ a second/).or(alert).first().waitFor(PATIENCE);
+  assert.deepEqual(await alert.allInnerTexts(), []);
+  return page.locator(".reply .text").innerText();
+}
+
 Deno.test({
   name: `tab: a model of the visitor's says what ./tango chat says${WITHOUT_CHROMIUM}`,
   ignore: CHROMIUM === null || !exists(SWIFTSHADER),
@@ -31,24 +46,32 @@ Deno.test({
     withFolder((folder) =>
       withPage({ at: "browser/model.html", args: WEBGPU, width: 360 }, async (page) => {
         const alert = page.getByRole("alert");
-        const choose = (paths: string[]) => page.getByLabel("Model").setInputFiles(paths);
-        await choose([join(PROJECT_FOLDER, "README.md")]);
+        await page.getByLabel("Model").setInputFiles([join(PROJECT_FOLDER, "README.md")]);
         await alert.waitFor(PATIENCE);
         assert.match(await alert.innerText(), /^Expected a \.gguf file, .* Found README\.md\.$/);
 
         const { generator } = chattingRun(folder);
-        await choose([...Deno.readDirSync(generator)].map(({ name }) => join(generator, name)));
-        await page.getByText(/[\d,]+ parameters, up to/).or(alert).first().waitFor(PATIENCE);
-        assert.deepEqual(await alert.allInnerTexts(), []);
-        await page.getByLabel("Say").fill("cat dog");
-        await page.getByRole("button", { name: "Say it" }).click();
-        await page.getByText(/\d+ tokens, [\d.]+ a second/).or(alert).first().waitFor(PATIENCE);
-        assert.deepEqual(await alert.allInnerTexts(), []);
-        const reply = await page.locator(".reply .text").innerText();
+        const files = [...Deno.readDirSync(generator)].map(({ name }) => join(generator, name));
+        const reply = await saidByPage(page, files, "cat dog");
         assert.match(reply, /cat:t/);
         assert.equal(reply, await saidByCommand(generator, "cat dog"));
         assert.deepEqual(await axeViolations(page), []);
         assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 360);
       })
     ),
+});
+
+const smollm2 = await smollm2File();
+
+Deno.test({
+  name: `tab: SmolLM2's file says what ./tango chat says${WITHOUT_CHROMIUM}`,
+  ignore: CHROMIUM === null || !exists(SWIFTSHADER) || smollm2 === null,
+  fn: () =>
+    withPage({ at: "browser/model.html", args: WEBGPU }, async (page) => {
+      assert(smollm2);
+      const text = "What is the capital of France?";
+      const reply = await saidByPage(page, [smollm2], text);
+      assert.match(reply, /Paris/);
+      assert.equal(reply, await saidByCommand(smollm2, text));
+    }),
 });

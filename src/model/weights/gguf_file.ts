@@ -1,5 +1,5 @@
 import { GGMLQuantizationType, gguf } from "@huggingface/gguf";
-import { SeekMode } from "../../platform/system/files.ts";
+import { type OpenFile, SeekMode } from "../../platform/system/files.ts";
 import { UserError } from "../../base/user_error.ts";
 import { isStoredType, storedBytes, storedTypes } from "../../kernels/parts/stored_type.ts";
 import { openForReading, readExactly } from "./file_reading.ts";
@@ -39,7 +39,7 @@ export async function openGguf(path: string): Promise<GgufFile> {
   const file = openForReading(path);
   try {
     const size = file.statSync().size;
-    const { tensorInfos, tensorDataOffset, littleEndian, ...header } = await readHeader(path);
+    const { tensorInfos, tensorDataOffset, littleEndian, ...header } = await readHeader(path, file);
     const metadata: GgufMetadata = { ...header.metadata };
     if (!littleEndian) throw new UserError(`${path} is a big-endian file; expected little-endian`);
     const architecture = String(metadata["general.architecture"]);
@@ -68,12 +68,25 @@ export async function openGguf(path: string): Promise<GgufFile> {
   }
 }
 
-async function readHeader(path: string) {
+async function readHeader(path: string, file: OpenFile) {
   try {
-    return await gguf(path, { allowLocalFile: true });
+    return await gguf("https://file.invalid/", { fetch: rangesOf(path, file) });
   } catch (cause) {
     throw damaged(path, cause instanceof Error ? cause.message : String(cause));
   }
+}
+
+/** A file as the web server that the library asks for ranges of it: by itself it opens files in node alone. */
+function rangesOf(path: string, file: OpenFile): typeof fetch {
+  return (_address, request) => {
+    const range = new Headers(request?.headers).get("range");
+    const [begin, last] = range?.match(/\d+/g)?.map(Number) ?? [];
+    const { size } = file.statSync();
+    file.seekSync(begin, SeekMode.Start);
+    const bytes = readExactly(file, Math.max(0, Math.min(last + 1, size) - begin), path);
+    const headers = { "content-range": `bytes ${begin}-${last}/${size}` };
+    return Promise.resolve(new Response(bytes, { headers }));
+  };
 }
 
 /** D by the header, or 0 when it does not say; the configuration then names what is missing. */
