@@ -1,9 +1,9 @@
 import { alignedTable } from "../../../src/base/table.ts";
+import { UserError } from "../../../src/base/user_error.ts";
 import { filtered } from "../filtered.ts";
-import { findDxc } from "./dxc.ts";
 import { everyText, type KernelText } from "./every_text.ts";
+import { findDxc, findSpirvVal, type Judge } from "./judge.ts";
 import { type Failures, type Target, targets, translate } from "./naga.ts";
-import { findSpirvVal } from "./spirv_val.ts";
 
 /** What is asked of a translation. */
 export interface TranslationOptions {
@@ -22,6 +22,12 @@ export async function reportTranslation(options: TranslationOptions): Promise<vo
   const { filter, naga } = options;
   const spirvVal = await findSpirvVal();
   const dxc = options.dxc ? await findDxc() : null;
+  if (options.dxc && dxc === null) {
+    throw new UserError(
+      "There is no dxc on the path, which --dxc asks for: Direct3D's compiler is in the releases of " +
+        "DirectXShaderCompiler and in the Vulkan SDK.",
+    );
+  }
   const all = filtered(await everyText(), ({ name }) => name, filter);
   const texts = all.filter(({ usesMatrices }) => !usesMatrices);
   const folder = options.folder ?? Deno.makeTempDirSync({ prefix: "tango-translate-" });
@@ -80,9 +86,6 @@ async function translateAll(folder: string, texts: readonly KernelText[]): Promi
   }
   return translated;
 }
-
-/** What a program says of a file that it refuses, null of one that it takes. */
-type Judge = (file: string) => Promise<string | null>;
 
 /** Has a program judge what was written in a language, if it is there, and says what it refuses. */
 async function judge(

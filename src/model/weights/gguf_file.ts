@@ -72,6 +72,7 @@ async function readHeader(path: string, file: OpenFile) {
   try {
     return await gguf("https://file.invalid/", { fetch: rangesOf(path, file) });
   } catch (cause) {
+    if (cause instanceof UserError) throw cause;
     throw damaged(path, cause instanceof Error ? cause.message : String(cause));
   }
 }
@@ -79,8 +80,9 @@ async function readHeader(path: string, file: OpenFile) {
 /** A file as the web server that the library asks for ranges of it: by itself it opens files in node alone. */
 function rangesOf(path: string, file: OpenFile): typeof fetch {
   return (_address, request) => {
-    const range = new Headers(request?.headers).get("range");
-    const [begin, last] = range?.match(/\d+/g)?.map(Number) ?? [];
+    const range = /^bytes=(\d+)-(\d+)$/.exec(new Headers(request?.headers).get("range") ?? "");
+    if (!range) throw new Error("the reader of GGUF files asked for no range of bytes");
+    const [begin, last] = range.slice(1).map(Number);
     const { size } = file.statSync();
     file.seekSync(begin, SeekMode.Start);
     const bytes = readExactly(file, Math.max(0, Math.min(last + 1, size) - begin), path);
