@@ -2,11 +2,13 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import type { Page } from "playwright-core";
 import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
 import { exists } from "../../src/platform/files/atomic_file.ts";
 import { unpack } from "../../src/tab/files/archive.ts";
 import { MemoryFiles } from "../../src/tab/files/memory_files.ts";
 import { chattingRun } from "../cli/chatting_run.ts";
+import { writeChattingGguf } from "../model/weights/fixture_gguf.ts";
 import { withFolder } from "../server/written_run.ts";
 import { axeViolations, CHROMIUM, WITHOUT_CHROMIUM } from "../server/page/chromium.ts";
 import { withPage } from "../server/page/with_page.ts";
@@ -19,6 +21,39 @@ const EXAMPLES = Array.from({ length: 24 }, (_, place) => {
   const word = `ab${"cdefgh"[place % 6]}${"klmn"[place % 4]}`;
   return { question: word, answer: `${word}:${word.at(-1)}` };
 });
+
+function writeExamples(folder: string): string {
+  const path = join(folder, "examples.jsonl");
+  Deno.writeTextFileSync(path, EXAMPLES.map((row) => JSON.stringify(row)).join("\n"));
+  return path;
+}
+
+/** Has the page teach the opened model `UPDATES` updates, and waits until it has learned. */
+async function teachOnPage(page: Page, examples: string): Promise<void> {
+  const alert = page.getByRole("alert");
+  await page.getByLabel("Examples", { exact: true }).setInputFiles(examples);
+  await page.getByRole("spinbutton").fill(`${UPDATES}`);
+  await page.getByRole("button", { name: "Teach it", exact: true }).click();
+  await page.getByText(/Update 2 of 2 on examples\.jsonl, learned/).or(alert).first()
+    .waitFor(PATIENCE);
+  assert.deepEqual(await alert.allInnerTexts(), []);
+}
+
+/** The adapter that the page has to download. */
+async function downloadedAdapter(
+  page: Page,
+): Promise<{ configuration: Record<string, unknown>; weights: Uint8Array }> {
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Download the adapter" }).click(),
+  ]);
+  const files = new MemoryFiles();
+  unpack(files, "", Deno.readFileSync(await download.path()));
+  return {
+    configuration: JSON.parse(files.readTextFileSync("/tango-adapter/adapter_config.json")),
+    weights: files.readFileSync("/tango-adapter/adapter_model.safetensors"),
+  };
+}
 
 /** The adapter that `./tango sft` trains on the same GPU, told in its own words what the page sets. */
 async function taughtByCommand(
@@ -69,8 +104,7 @@ Deno.test({
       withPage({ at: "browser/model.html", args: WEBGPU, width: 360 }, async (page) => {
         const alert = page.getByRole("alert");
         const { generator } = chattingRun(folder);
-        const examples = join(folder, "examples.jsonl");
-        Deno.writeTextFileSync(examples, EXAMPLES.map((row) => JSON.stringify(row)).join("\n"));
+        const examples = writeExamples(folder);
         await page.getByLabel("Model").setInputFiles(
           [...Deno.readDirSync(generator)].map(({ name }) => join(generator, name)),
         );
@@ -94,12 +128,7 @@ Deno.test({
         );
         assert.equal(await reply.count(), 1, "what was said stays");
 
-        await page.getByLabel("Examples", { exact: true }).setInputFiles(examples);
-        await page.getByRole("spinbutton").fill(`${UPDATES}`);
-        await teach.click();
-        await page.getByText(/Update 2 of 2 on examples\.jsonl, learned/).or(alert).first()
-          .waitFor(PATIENCE);
-        assert.deepEqual(await alert.allInnerTexts(), []);
+        await teachOnPage(page, examples);
         assert.match(await page.locator("main").innerText(), /taught by examples\.jsonl/);
         assert.deepEqual(await axeViolations(page), []);
         assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 360);
@@ -113,18 +142,27 @@ Deno.test({
         assert.deepEqual(await alert.allInnerTexts(), []);
         assert.match(await page.locator("main").innerText(), /taught by examples\.jsonl/);
 
-        const [download] = await Promise.all([
-          page.waitForEvent("download"),
-          page.getByRole("button", { name: "Download the adapter" }).click(),
-        ]);
-        const files = new MemoryFiles();
-        unpack(files, "", Deno.readFileSync(await download.path()));
-        const peft = JSON.parse(files.readTextFileSync("/tango-adapter/adapter_config.json"));
-        assert.equal(peft.base_model_name_or_path, "model");
-        assert.deepEqual(
-          files.readFileSync("/tango-adapter/adapter_model.safetensors"),
-          await taughtByCommand(folder, generator, examples),
-        );
+        const { configuration, weights } = await downloadedAdapter(page);
+        assert.equal(configuration.base_model_name_or_path, "model");
+        assert.deepEqual(weights, await taughtByCommand(folder, generator, examples));
+      })
+    ),
+});
+
+Deno.test({
+  name: `tab: a GGUF file learns from a file, with the bytes of ./tango sft${WITHOUT_CHROMIUM}`,
+  ignore: CHROMIUM === null || !exists(SWIFTSHADER),
+  fn: () =>
+    withFolder((folder) =>
+      withPage({ at: "browser/model.html", args: WEBGPU }, async (page) => {
+        const alert = page.getByRole("alert");
+        const [model, examples] = [writeChattingGguf(folder), writeExamples(folder)];
+        await page.getByLabel("Model").setInputFiles([model]);
+        await page.getByRole("button", { name: "Teach it", exact: true }).or(alert).first()
+          .waitFor(PATIENCE);
+        await teachOnPage(page, examples);
+        const { weights } = await downloadedAdapter(page);
+        assert.deepEqual(weights, await taughtByCommand(folder, model, examples));
       })
     ),
 });

@@ -8,6 +8,7 @@ import { chattingRun } from "../cli/chatting_run.ts";
 import { withFolder } from "../server/written_run.ts";
 import { axeViolations, CHROMIUM, WITHOUT_CHROMIUM } from "../server/page/chromium.ts";
 import { withPage } from "../server/page/with_page.ts";
+import { writeChattingGguf } from "../model/weights/fixture_gguf.ts";
 import { smollm2File } from "../model/smollm2_file.ts";
 import { PATIENCE, SWIFTSHADER, WEBGPU } from "./webgpu_browser.ts";
 import { exists } from "../../src/platform/files/atomic_file.ts";
@@ -57,6 +58,11 @@ Deno.test({
         assert.equal(reply, await saidByCommand(generator, "cat dog"));
         assert.deepEqual(await axeViolations(page), []);
         assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 360);
+
+        const file = writeChattingGguf(folder);
+        const continued = await saidByPage(page, [file], "abc");
+        assert.notEqual(continued, "");
+        assert.equal(continued, await saidByCommand(file, "abc"));
       })
     ),
 });

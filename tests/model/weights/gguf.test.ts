@@ -1,85 +1,12 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import fc from "fast-check";
 import { UserError } from "../../../src/base/user_error.ts";
 import { loadModel } from "../../../src/model/weights/model_folder.ts";
 import { openModelSource } from "../../../src/model/weights/model_source.ts";
-import { readTensors } from "../safetensors_tensors.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
-import { fixtureFolder, type FixtureName, fixtures } from "../fixture.ts";
-import { encodeGguf, type GgufTensor, type GgufValue } from "./gguf_writer.ts";
-
-const ggufNames: readonly (readonly [RegExp, string])[] = [
-  [/^model\.embed_tokens/, "token_embd"],
-  [/^model\.norm/, "output_norm"],
-  [/^lm_head/, "output"],
-  [/^model\.layers\.(\d+)\.input_layernorm/, "blk.$1.attn_norm"],
-  [/^model\.layers\.(\d+)\.post_attention_layernorm/, "blk.$1.ffn_norm"],
-  [/^model\.layers\.(\d+)\.self_attn\.([qk])_norm/, "blk.$1.attn_$2_norm"],
-  [/^model\.layers\.(\d+)\.self_attn\.o_proj/, "blk.$1.attn_output"],
-  [/^model\.layers\.(\d+)\.self_attn\.([qkv])_proj/, "blk.$1.attn_$2"],
-  [/^model\.layers\.(\d+)\.mlp\.(gate|up|down)_proj/, "blk.$1.ffn_$2"],
-];
-
-const ggufName = (name: string) =>
-  ggufNames.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), name);
-
-/** llama.cpp's permutation: reshape(heads, 2, D/2, columns), swap the middle two. */
-function interleave(data: Float32Array, columns: number, headDim: number): Float32Array {
-  const result = new Float32Array(data.length);
-  for (let row = 0; row < data.length / columns; row++) {
-    const head = Math.floor(row / headDim), within = row % headDim;
-    const half = Math.floor(within / (headDim / 2)), place = within % (headDim / 2);
-    const target = head * headDim + place * 2 + half;
-    result.set(data.subarray(row * columns, (row + 1) * columns), target * columns);
-  }
-  return result;
-}
-
-interface Parts {
-  readonly metadata: Record<string, GgufValue>;
-  readonly tensors: GgufTensor[];
-}
-
-/** A fixture as llama.cpp's converter would write it in F32. */
-function ggufOf(name: FixtureName): Parts {
-  const folder = fixtureFolder(name);
-  const config = JSON.parse(Deno.readTextFileSync(join(folder, "config.json")));
-  const tensors = readTensors(join(folder, "model.safetensors"));
-  const headDim = config.head_dim ?? config.hidden_size / config.num_attention_heads;
-  const key = (rest: string) => `${name}.${rest}`;
-  return {
-    metadata: {
-      "general.architecture": name,
-      [key("block_count")]: config.num_hidden_layers,
-      [key("context_length")]: config.max_position_embeddings,
-      [key("embedding_length")]: config.hidden_size,
-      [key("feed_forward_length")]: config.intermediate_size,
-      [key("attention.head_count")]: config.num_attention_heads,
-      [key("attention.head_count_kv")]: config.num_key_value_heads,
-      [key("attention.key_length")]: headDim,
-      [key("attention.layer_norm_rms_epsilon")]: config.rms_norm_eps,
-      [key("rope.freq_base")]: config.rope_parameters.rope_theta,
-      "tokenizer.ggml.model": "gpt2",
-      "tokenizer.ggml.pre": "default",
-      "tokenizer.ggml.tokens": ["<s>", "a", "b", "ab"],
-      "tokenizer.ggml.token_type": { integers: [3, 1, 1, 1] },
-      "tokenizer.ggml.merges": ["a b"],
-      "tokenizer.ggml.eos_token_id": 0,
-    },
-    tensors: Object.entries(tensors).map(([tensor, { shape, data }]): GgufTensor => {
-      const values = name === "llama" && /[qk]_proj/.test(tensor)
-        ? interleave(data as Float32Array, shape.at(1) ?? 1, headDim)
-        : data as Float32Array;
-      return {
-        name: ggufName(tensor),
-        dimensions: shape.toReversed(),
-        type: 0,
-        data: new Uint8Array(values.buffer, values.byteOffset, values.byteLength),
-      };
-    }),
-  };
-}
+import { fixtureFolder, fixtures } from "../fixture.ts";
+import { ggufOf, type GgufParts } from "./fixture_gguf.ts";
+import { encodeGguf, type GgufValue } from "./gguf_writer.ts";
 
 async function withFile(
   bytes: Uint8Array,
@@ -110,7 +37,7 @@ onEveryGpu("gguf: a model has the shape and the bits of its folder", async (gpu)
 
 const opens = (path: string) => openModelSource(path).then((source) => source[Symbol.dispose]());
 
-const damages: readonly (readonly [string, (parts: Parts) => void, RegExp])[] = [
+const damages: readonly (readonly [string, (parts: GgufParts) => void, RegExp])[] = [
   [
     "another architecture",
     (p) => p.metadata["general.architecture"] = "gemma",
