@@ -12,6 +12,7 @@ import { writeChattingGguf } from "../model/weights/fixture_gguf.ts";
 import { withFolder } from "../server/written_run.ts";
 import { axeViolations, CHROMIUM, WITHOUT_CHROMIUM } from "../server/page/chromium.ts";
 import { withPage } from "../server/page/with_page.ts";
+import { openOnPage, saidByCommand, saidByPage } from "./said.ts";
 import { PATIENCE, SWIFTSHADER, WEBGPU } from "./webgpu_browser.ts";
 
 const UPDATES = 2;
@@ -105,28 +106,23 @@ Deno.test({
         const alert = page.getByRole("alert");
         const { generator } = chattingRun(folder);
         const examples = writeExamples(folder);
-        await page.getByLabel("Model").setInputFiles(
+        await openOnPage(
+          page,
           [...Deno.readDirSync(generator)].map(({ name }) => join(generator, name)),
         );
-        const teach = page.getByRole("button", { name: "Teach it", exact: true });
-        await teach.or(alert).first().waitFor(PATIENCE);
-        assert.deepEqual(await alert.allInnerTexts(), []);
-
-        await page.getByLabel("Say").fill("cat dog");
-        await page.getByRole("button", { name: "Say it" }).click();
-        const reply = page.getByText(/\d+ tokens, [\d.]+ a second/);
-        await reply.or(alert).first().waitFor(PATIENCE);
+        const reply = await saidByPage(page, "cat dog");
 
         await page.getByLabel("Examples", { exact: true }).setInputFiles(
           join(generator, "config.json"),
         );
+        const teach = page.getByRole("button", { name: "Teach it", exact: true });
         await teach.click();
         await alert.waitFor(PATIENCE);
         assert.match(
           await alert.innerText(),
           /^config\.json has .*Name them question and answer\.$/,
         );
-        assert.equal(await reply.count(), 1, "what was said stays");
+        assert.equal(await page.locator(".reply .text").innerText(), reply, "what was said stays");
 
         await teachOnPage(page, examples);
         assert.match(await page.locator("main").innerText(), /taught by examples\.jsonl/);
@@ -150,19 +146,28 @@ Deno.test({
 });
 
 Deno.test({
-  name: `tab: a GGUF file learns from a file, with the bytes of ./tango sft${WITHOUT_CHROMIUM}`,
+  name:
+    `tab: a GGUF file learns from a file, with the bytes of ./tango sft, and ./tango chat opens what it learned${WITHOUT_CHROMIUM}`,
   ignore: CHROMIUM === null || !exists(SWIFTSHADER),
   fn: () =>
     withFolder((folder) =>
       withPage({ at: "browser/model.html", args: WEBGPU }, async (page) => {
-        const alert = page.getByRole("alert");
         const [model, examples] = [writeChattingGguf(folder), writeExamples(folder)];
-        await page.getByLabel("Model").setInputFiles([model]);
-        await page.getByRole("button", { name: "Teach it", exact: true }).or(alert).first()
-          .waitFor(PATIENCE);
+        await openOnPage(page, [model]);
         await teachOnPage(page, examples);
-        const { weights } = await downloadedAdapter(page);
+        const said = await saidByPage(page, "abclm");
+        const { configuration, weights } = await downloadedAdapter(page);
         assert.deepEqual(weights, await taughtByCommand(folder, model, examples));
+
+        const adapter = join(folder, "downloaded");
+        Deno.mkdirSync(adapter);
+        Deno.writeTextFileSync(
+          join(adapter, "adapter_config.json"),
+          JSON.stringify({ ...configuration, base_model_name_or_path: model }),
+        );
+        Deno.writeFileSync(join(adapter, "adapter_model.safetensors"), weights);
+        assert.equal(said, await saidByCommand(adapter, "abclm"));
+        assert.notEqual(said, await saidByCommand(model, "abclm"));
       })
     ),
 });

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import type { Page } from "playwright-core";
 import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
 import { chattingRun } from "../cli/chatting_run.ts";
 import { withFolder } from "../server/written_run.ts";
@@ -10,35 +9,9 @@ import { axeViolations, CHROMIUM, WITHOUT_CHROMIUM } from "../server/page/chromi
 import { withPage } from "../server/page/with_page.ts";
 import { writeChattingGguf } from "../model/weights/fixture_gguf.ts";
 import { smollm2File } from "../model/smollm2_file.ts";
+import { openOnPage, saidByCommand, saidByPage } from "./said.ts";
 import { PATIENCE, SWIFTSHADER, WEBGPU } from "./webgpu_browser.ts";
 import { exists } from "../../src/platform/files/atomic_file.ts";
-
-/** What `./tango chat` says on the same GPU, the likeliest token each time. */
-async function saidByCommand(model: string, text: string): Promise<string> {
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: [
-      ...["run", "--allow-all", "src/cli/main.ts", "chat", "--gpu", "dawn", "--model", model],
-      ...["--temperature", "0", text],
-    ],
-    cwd: PROJECT_FOLDER,
-    env: { VK_DRIVER_FILES: SWIFTSHADER },
-  }).output();
-  assert.equal(code, 0, new TextDecoder().decode(stderr));
-  return new TextDecoder().decode(stdout).trim();
-}
-
-/** Has the page open a model, and asks it something; what it replies. */
-async function saidByPage(page: Page, files: string[], text: string): Promise<string> {
-  const alert = page.getByRole("alert");
-  await page.getByLabel("Model").setInputFiles(files);
-  await page.getByText(/[\d,]+ parameters, up to/).or(alert).first().waitFor(PATIENCE);
-  assert.deepEqual(await alert.allInnerTexts(), []);
-  await page.getByLabel("Say").fill(text);
-  await page.getByRole("button", { name: "Say it" }).click();
-  await page.getByText(/\d+ tokens, [\d.]+ a second/).or(alert).first().waitFor(PATIENCE);
-  assert.deepEqual(await alert.allInnerTexts(), []);
-  return page.locator(".reply .text").innerText();
-}
 
 Deno.test({
   name: `tab: a model of the visitor's says what ./tango chat says${WITHOUT_CHROMIUM}`,
@@ -53,14 +26,16 @@ Deno.test({
 
         const { generator } = chattingRun(folder);
         const files = [...Deno.readDirSync(generator)].map(({ name }) => join(generator, name));
-        const reply = await saidByPage(page, files, "cat dog");
+        await openOnPage(page, files);
+        const reply = await saidByPage(page, "cat dog");
         assert.match(reply, /cat:t/);
         assert.equal(reply, await saidByCommand(generator, "cat dog"));
         assert.deepEqual(await axeViolations(page), []);
         assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 360);
 
         const file = writeChattingGguf(folder);
-        const continued = await saidByPage(page, [file], "abc");
+        await openOnPage(page, [file]);
+        const continued = await saidByPage(page, "abc");
         assert.notEqual(continued, "");
         assert.equal(continued, await saidByCommand(file, "abc"));
       })
@@ -77,7 +52,7 @@ Deno.test({
       assert(smollm2);
       const text = "What is the capital of France?";
       const [reply, said] = await Promise.all([
-        saidByPage(page, [smollm2], text),
+        openOnPage(page, [smollm2]).then(() => saidByPage(page, text)),
         saidByCommand(smollm2, text),
       ]);
       assert.match(reply, /Paris/);
