@@ -89,6 +89,9 @@ Deno.test({
       await says(page, /^Step 1 of 3/);
       await press(page, "Stop and keep");
       await says(page, /^Step [12] of 3, stopped/);
+      // The button is gone; the keyboard goes on from where it was.
+      await page.keyboard.press("Tab");
+      assert.equal(await page.locator(":focus").innerText(), "Go on");
       assert.deepEqual(await axeViolations(page), []);
       await page.reload();
       await says(page, /A run is kept in this browser: step [12] of 3/);

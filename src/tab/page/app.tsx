@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { formatBytes } from "../../base/format_bytes.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { Curves } from "./curves.tsx";
+import { useKeptFocus } from "./focus.ts";
 import { type RunState, secondsLeft } from "./run_state.ts";
 import { Samples } from "./samples.tsx";
 import { Top } from "./top.tsx";
@@ -69,6 +70,7 @@ function Run({ state, ask }: { state: RunState; ask: (asked: AskedOfTraining) =>
 
 function Actions({ state, ask }: { state: RunState; ask: (asked: AskedOfTraining) => void }) {
   const { phase, kept } = state;
+  const keptFocus = useKeptFocus(`${phase} ${kept?.step}`);
   const isOpen = phase === "training" || phase === "paused";
   const isBusy = isOpen || phase === "starting" || phase === "looking";
   const mayGoOn = (phase === "idle" || phase === "failed") && kept !== null &&
@@ -84,7 +86,7 @@ function Actions({ state, ask }: { state: RunState; ask: (asked: AskedOfTraining
   );
   const start = { type: "start", preset: PRESET, settings: SETTINGS } as const;
   return (
-    <div class="actions">
+    <div class="actions" aria-label="What can be done" {...keptFocus}>
       {phase === "training" && button("Pause", { type: "pause" })}
       {phase === "paused" && button("Go on", { type: "continue" }, true)}
       {isOpen && button("Stop and keep", { type: "stop" })}

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { Curves } from "./curves.tsx";
+import { useKeptFocus } from "./focus.ts";
 import { type ConversationState, isLearning, type LessonState } from "./conversation_state.ts";
 import type { AskedOfModel } from "../worker/messages.ts";
 
@@ -11,6 +12,7 @@ export function Lesson(
   const [examples, setExamples] = useState<File | null>(null);
   const [updates, setUpdates] = useState(60);
   const isBusy = isLearning(state) || turns.at(-1)?.end === null;
+  const keptFocus = useKeptFocus(`${lesson?.phase} ${isBusy}`);
   const teach = (event: Event) => {
     event.preventDefault();
     if (examples !== null) ask({ type: "teach", examples, updates });
@@ -48,7 +50,7 @@ export function Lesson(
             />
           </label>
         </div>
-        <div class="actions">
+        <div class="actions" aria-label="What can be done" {...keptFocus}>
           <button type="submit" disabled={isBusy}>Teach it</button>
           {lesson?.phase === "goes on" && (
             <button
