@@ -10,6 +10,14 @@ export function temperatureOf({ rollout }: TangoConfig, policy: PolicyName): num
   return policy === "verifier" ? critique_temperature ?? temperature : temperature;
 }
 
+/** Weight of the divergence of a policy from its starting weights. */
+export function klCoefficientOf(
+  { loss }: Pick<TangoConfig, "loss">,
+  { kl_coefficient: own }: Pick<TangoConfig["generator"], "kl_coefficient">,
+): number {
+  return own ?? loss.kl_coefficient;
+}
+
 /**
  * The loss of a policy's updates.
  *
@@ -21,7 +29,10 @@ export function lossOptions(
   maximumResponse: number,
 ): PolicyUpdateOptions {
   const temperature = temperatureOf(config, policy);
-  return { ...camelCased(config.loss), maximumResponse, temperature };
+  const section = config[policy];
+  if (section === null) throw new Error(`a ${policy} that is not there has no loss`);
+  const klCoefficient = klCoefficientOf(config, section);
+  return { ...camelCased(config.loss), klCoefficient, maximumResponse, temperature };
 }
 
 /** How trainers compute. */

@@ -38,6 +38,9 @@ export const generatorSchema = section({
   ),
   ...chatFields,
   optimizer: optimizerSchema.prefault({}),
+  kl_coefficient: realNumber({ minimum: 0 }).nullable().default(null).describe(
+    "`loss.kl_coefficient` for the generator alone; null: as there.",
+  ),
 });
 
 /** The model that judges solutions. */
@@ -72,6 +75,9 @@ export const verifierSchema = section({
   ),
   ...chatFields,
   optimizer: optimizerSchema.prefault({}),
+  kl_coefficient: realNumber({ minimum: 0 }).nullable().default(null).describe(
+    "`loss.kl_coefficient` for the verifier alone; null: as there.",
+  ),
 });
 
 /** How responses are drawn. */

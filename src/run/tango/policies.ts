@@ -29,7 +29,7 @@ import { verdictTokens } from "../../rl/outcome_model.ts";
 import { SampledAhead } from "../../rl/sampled_ahead.ts";
 import type { PromptFit } from "../problems/problems.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
-import { trainerOptions } from "../config/loss_options.ts";
+import { klCoefficientOf, trainerOptions } from "../config/loss_options.ts";
 import { placementOf } from "../config/placement.ts";
 import { frozenStorage } from "../config/frozen_storage.ts";
 import { expectSameTokens } from "./reward_models.ts";
@@ -247,12 +247,12 @@ async function openPolicy<Variable extends string>(
 async function startEngine(
   gpu: Gpu,
   config: TangoConfig,
-  { model: path }: TangoConfig["generator"],
+  policy: TangoConfig["generator"],
   { trained, bases, reference }: Loading,
   { model, tokenizer }: LoadedModel,
   group: Communicator,
 ): Promise<PolicyEngine> {
-  const { rollout, loss } = config;
+  const { rollout } = config;
   const reducer = gradientReducer(gpu.isRehearsal ? rehearsedRank(group) : group);
   const trainer = trained ? new Trainer(model, trainerOptions(config), reducer) : null;
   try {
@@ -265,8 +265,8 @@ async function startEngine(
       }),
       trainer,
       ahead: new SampledAhead(),
-      reference: reference !== null || (trained && loss.kl_coefficient > 0)
-        ? await loadModel(gpu, reference ?? path, { trained: false, bases })
+      reference: reference !== null || (trained && klCoefficientOf(config, policy) > 0)
+        ? await loadModel(gpu, reference ?? policy.model, { trained: false, bases })
         : null,
     };
   } catch (error) {
