@@ -1,8 +1,9 @@
-/** `deno task export`: a model as a Hugging Face folder, an adapter merged into its base. */
+/** `deno task export`: a model as a Hugging Face folder or a GGUF file, an adapter merged into its base. */
 
 import { type Command, Option } from "commander";
 import { UserError } from "../base/user_error.ts";
 import type { Gpu } from "../gpu/gpu.ts";
+import { ggufAdapter, ggufModel, type GgufType, ggufTypes } from "../model/weights/gguf_model.ts";
 import { mergeAdapter } from "../model/weights/merge.ts";
 import {
   modelFiles,
@@ -11,7 +12,9 @@ import {
   wholeModelFiles,
 } from "../model/weights/model_files.ts";
 import { type LoadedModel, loadModelFolder } from "../model/weights/model_folder.ts";
-import { exists } from "../platform/files/atomic_file.ts";
+import { exists, writePiecesAtomically } from "../platform/files/atomic_file.ts";
+import { formatBytes } from "../base/format_bytes.ts";
+import { basename } from "../platform/system/paths.ts";
 import type { PolicyName } from "../rl/policy.ts";
 import { writeFiles } from "../run/store/weights_folder.ts";
 import { loadStoredPolicy, writeStoredPolicy } from "../run/tango/write_policy.ts";
@@ -29,14 +32,15 @@ interface ExportOptions extends GpuChoice {
   readonly asTrained?: boolean;
   readonly output: string;
   readonly dtype: SavedType;
+  readonly gguf?: GgufType;
 }
 
 /** Adds the command. */
 export function register(program: Command): void {
   const command = program.command("export")
     .description(
-      "Writes a model as a Hugging Face folder that transformers opens: an adapter is merged into its " +
-        "base, a GGUF file unpacked.",
+      "Writes a model as a Hugging Face folder that transformers opens, or as a GGUF file that llama.cpp and what " +
+        "is built on it run: an adapter is merged into its base, a GGUF file unpacked.",
     )
     .option("--model <path>", "folder with a model or an adapter, or .gguf file")
     .option(
@@ -55,7 +59,13 @@ export function register(program: Command): void {
         "of a run: as it would have left it then, the adapter alone where it trains one, else the whole model in float32",
       ).conflicts(["adapter", "dtype"]),
     )
-    .requiredOption("--output <folder>", "new folder")
+    .addOption(
+      new Option(
+        "--gguf <type>",
+        "write a GGUF file whose matrices are of this type; with --adapter the adapter alone, in F32",
+      ).choices(Object.keys(ggufTypes)).conflicts(["dtype", "asTrained"]),
+    )
+    .requiredOption("--output <path>", "new folder, or with --gguf the new .gguf file")
     .addOption(
       new Option("--dtype <type>", "number format of the weights")
         .choices(Object.keys(savedTypes)).default("bfloat16"),
@@ -69,13 +79,18 @@ export function register(program: Command): void {
       "the generator of a run, as it was after step 40",
     "deno task export --model model.Q4_K.gguf --output unpacked --dtype float32":
       "a quantised file, as the numbers it stands for",
+    "deno task export --run runs/mine --gguf Q8_0 --output mine.gguf":
+      "the generator of a run, for llama.cpp, Ollama and LM Studio",
   });
 }
 
 async function exportModel(options: ExportOptions): Promise<void> {
-  const { output, dtype, adapter = false } = options;
+  const { output, dtype, gguf, adapter = false } = options;
   if (exists(output)) {
-    throw new UserError(`${output} exists already; name a new folder with --output.`);
+    throw new UserError(`${output} exists already; name another with --output.`);
+  }
+  if (gguf !== undefined && !output.endsWith(".gguf")) {
+    throw new UserError(`--output is ${output}; with --gguf it names a file that ends in .gguf.`);
   }
   await withGpu(options, async (gpu) => {
     if (options.asTrained) return await exportAsTrained(gpu, options);
@@ -87,6 +102,7 @@ async function exportModel(options: ExportOptions): Promise<void> {
         );
       }
       if (!adapter) mergeAdapter(loaded.model);
+      if (gguf !== undefined) return await writeGguf(loaded, gguf, options);
       const files = adapter ? modelFiles(loaded) : wholeModelFiles(loaded, dtype);
       await writeFiles(
         output,
@@ -100,6 +116,21 @@ async function exportModel(options: ExportOptions): Promise<void> {
       loaded.model.release();
     }
   });
+}
+
+async function writeGguf(
+  loaded: LoadedModel,
+  type: GgufType,
+  { adapter = false, output }: ExportOptions,
+): Promise<void> {
+  const name = basename(output, ".gguf");
+  const content = adapter
+    ? await ggufAdapter(loaded.model, name)
+    : await ggufModel(loaded, type, name);
+  const next = "run the command again, or name another file with --output";
+  await writePiecesAtomically({ path: output, bytes: content.bytes, next }, content.pieces());
+  const what = adapter ? "adapter" : `${describeParameters(loaded.model.parameterCount)}, ${type}`;
+  console.log(`${what} → ${output}, ${formatBytes(content.bytes)}`);
 }
 
 async function exportAsTrained(

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { PROJECT_FOLDER } from "../../src/cli/dev/project.ts";
+import { writeChattingGguf } from "../model/weights/fixture_gguf.ts";
 import { exists } from "../../src/platform/files/atomic_file.ts";
 import { latestCheckpoint } from "../../src/run/store/checkpoint.ts";
 import { readJsonLines } from "../../src/run/store/json_lines_log.ts";
@@ -173,6 +174,21 @@ testCommand(
     }
   },
 );
+
+testCommand("export: a GGUF file answers as the model it is of", async (project) => {
+  const source = writeChattingGguf(project.folder);
+  const file = join(project.folder, "exported.gguf");
+  const exporting = ["export", "--model", source, "--gguf", "F32", "--output"];
+  assert.match(await run(...exporting, file), /parameters, F32 → \S+exported\.gguf, /);
+  const said = (model: string) => runHere("chat", "--model", model, "--temperature", "0", "abc");
+  assert.equal(await said(file), await said(source));
+  await assert.rejects(run(...exporting, file), /exported\.gguf exists already/);
+  await assert.rejects(run(...exporting, "exported"), /it names a file that ends in \.gguf/);
+  assert.deepEqual(
+    [...Deno.readDirSync(project.folder)].filter(({ name }) => name.endsWith(".tmp")),
+    [],
+  );
+});
 
 testCommand("eval: a generator over samples, and a verifier, as JSON", async (project) => {
   const common = ["eval", "--config", project.config, "--problems", "3", "--json"];

@@ -1,9 +1,9 @@
 /** Safetensors files as tensors in memory, for files that are small. */
 
 import type { SafetensorsType } from "../../src/model/weights/number_formats.ts";
+import type { FileContent } from "../../src/model/weights/file_content.ts";
 import {
   encodeSafetensors,
-  type SafetensorsContent,
   SafetensorsFile,
   type TensorStream,
 } from "../../src/model/weights/safetensors.ts";
@@ -44,7 +44,7 @@ export function streamOf(
 }
 
 /** A file's bytes. */
-export async function bytesOf(content: SafetensorsContent): Promise<Uint8Array<ArrayBuffer>> {
+export async function bytesOf(content: FileContent): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = new Uint8Array(content.bytes);
   let at = 0;
   for await (const piece of content.pieces()) {

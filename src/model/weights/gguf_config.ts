@@ -12,6 +12,11 @@ import { ropeDivisors, type RopeScaling } from "../decoder/rope_scaling.ts";
  */
 export function ggufConfig(file: GgufFile): ModelConfig {
   const { metadata, path, tensors } = file;
+  if (metadata["general.type"] === "adapter") {
+    throw new UserError(
+      `${path} is an adapter for llama.cpp's --lora; expected a whole model, or the adapter's folder as PEFT has it`,
+    );
+  }
   const architecture = metadata["general.architecture"];
   if (!(architectures as readonly unknown[]).includes(architecture)) {
     throw new UserError(

@@ -37,3 +37,21 @@ export function ggufTensorName(name: string): string {
 export function isInterleaved(architecture: string, name: string): boolean {
   return architecture === "llama" && /^blk\.\d+\.attn_[qk]\.(weight|bias)$/.test(name);
 }
+
+/** Their inverse. */
+const turned = (names: Readonly<Record<string, string>>) =>
+  new Map(Object.entries(names).map(([gguf, name]) => [name, gguf]));
+const outsideNames = turned(outside), inLayerNames = turned(inLayer);
+
+/**
+ * llama.cpp's name of a tensor that Hugging Face calls `name`.
+ *
+ * @throws Error when it has none
+ */
+export function nameInGguf(name: string): string {
+  const match = /^(?:model\.layers\.(\d+)\.)?(.+)\.(weight|bias)$/.exec(name);
+  const [, layer, module = "", kind] = match ?? [];
+  const gguf = (layer === undefined ? outsideNames : inLayerNames).get(module);
+  if (gguf === undefined) throw new Error(`llama.cpp has no name for tensor ${name}`);
+  return layer === undefined ? `${gguf}.${kind}` : `blk.${layer}.${gguf}.${kind}`;
+}

@@ -5,7 +5,14 @@ import { Tokenizer } from "../tokenizer/tokenizer.ts";
 type Json = Readonly<Record<string, unknown>>;
 
 /** `tokenizer.ggml.token_type` */
-const tokenTypes = { normal: 1, unknown: 2, control: 3, userDefined: 4, byte: 6 } as const;
+export const tokenTypes = {
+  normal: 1,
+  unknown: 2,
+  control: 3,
+  userDefined: 4,
+  unused: 5,
+  byte: 6,
+} as const;
 
 const byteLevel = (useRegex: boolean) => ({
   type: "ByteLevel",
@@ -32,7 +39,7 @@ const splitThenBytes = (digits: string) => ({
 });
 
 /** How text is cut before its bytes are merged, by `tokenizer.ggml.pre`. */
-const preTokenizers: Readonly<Record<string, Json>> = {
+export const preTokenizers: Readonly<Record<string, Json>> = {
   "default": byteLevel(true),
   "gpt-2": byteLevel(true),
   "smollm": {

@@ -3,12 +3,13 @@
 import { modelConfigJson } from "../decoder/config.ts";
 import type { NamedTensor, Parameters } from "../decoder/parameters.ts";
 import { float32ToBfloat16, float32ToFloat16 } from "../decoder/half_precision.ts";
+import type { FileContent } from "./file_content.ts";
 import type { LoadedModel } from "./model_folder.ts";
 import { peftConfigJson } from "./peft.ts";
-import { encodeSafetensors, type SafetensorsContent, type TensorStream } from "./safetensors.ts";
+import { encodeSafetensors, type TensorStream } from "./safetensors.ts";
 
 /** Contents by file name; weights are read from the GPU when they are written. */
-export type ModelFiles = Readonly<Record<string, string | SafetensorsContent>>;
+export type ModelFiles = Readonly<Record<string, string | FileContent>>;
 
 const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
@@ -20,7 +21,7 @@ export const savedTypes = {
 } as const;
 export type SavedType = keyof typeof savedTypes;
 
-function encode(parameters: Parameters, type: SavedType = "float32"): SafetensorsContent {
+function encode(parameters: Parameters, type: SavedType = "float32"): FileContent {
   const tensors = [...parameters.tensors()].map(([name, tensor]) => [name, saved(tensor, type)]);
   return encodeSafetensors(Object.fromEntries(tensors), { format: "pt" });
 }

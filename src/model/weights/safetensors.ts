@@ -5,6 +5,7 @@
 
 import { UserError } from "../../base/user_error.ts";
 import { type OpenFile, SeekMode } from "../../platform/system/files.ts";
+import type { FileContent } from "./file_content.ts";
 import { openForReading, readExactly, readInto } from "./file_reading.ts";
 import { BYTES_PER_ELEMENT, type SafetensorsType } from "./number_formats.ts";
 import {
@@ -25,18 +26,6 @@ export interface TensorStream {
   pieces(): AsyncIterable<ArrayBufferView>;
 }
 
-/** A file to be written. */
-export interface SafetensorsContent {
-  /** Size of the whole file, header included. */
-  readonly bytes: number;
-  /**
-   * The file from its first byte to its last.
-   *
-   * @throws Error when a tensor's pieces are not of its shape's size together
-   */
-  pieces(): AsyncGenerator<Uint8Array>;
-}
-
 /**
  * Lays tensors out as a safetensors file. Wider elements come first and equal ones by name: each tensor is
  * then aligned in the file, and the same tensors always give the same bytes.
@@ -44,7 +33,7 @@ export interface SafetensorsContent {
 export function encodeSafetensors(
   tensors: Readonly<Record<string, TensorStream>>,
   metadata: Readonly<Record<string, string>> = {},
-): SafetensorsContent {
+): FileContent {
   const named = Object.entries(tensors).sort(([nameA, a], [nameB, b]) =>
     BYTES_PER_ELEMENT[b.dtype] - BYTES_PER_ELEMENT[a.dtype] || (nameA < nameB ? -1 : 1)
   );

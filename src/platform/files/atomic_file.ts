@@ -67,6 +67,34 @@ export async function writePiecesDurably(
 }
 
 /**
+ * Makes a file that comes in pieces appear whole; one that is there already is replaced.
+ *
+ * @throws UserError when there is no room for it or the disk does not take it; nothing of it then stays,
+ *   and what was there before does
+ */
+export async function writePiecesAtomically(
+  writing: Writing,
+  pieces: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  const { path } = writing;
+  const beside = `${path}.tmp`;
+  try {
+    checkRoom(writing);
+    mkdirSync(dirname(path), { recursive: true });
+    try {
+      await writePiecesDurably(beside, pieces);
+    } catch (error) {
+      removeIfPresent(beside);
+      throw error;
+    }
+    renameSync(beside, path);
+    syncFolder(dirname(path));
+  } catch (error) {
+    throw describeDiskError(error, writing);
+  }
+}
+
+/**
  * Makes a folder appear whole: `fill` writes its files into a temporary folder beside it, which is then
  * synced and renamed. A folder already there is replaced.
  *

@@ -7,7 +7,7 @@
 import { readDirSync } from "../../platform/system/files.ts";
 import { createHash, type Hash } from "../../platform/system/hash.ts";
 import { join } from "../../platform/system/paths.ts";
-import type { SafetensorsContent } from "../../model/weights/safetensors.ts";
+import type { FileContent } from "../../model/weights/file_content.ts";
 import {
   exists,
   removeIfPresent,
@@ -31,7 +31,7 @@ export interface Checkpoint<State extends JsonValue = JsonValue> {
   /** The global step after which it was taken. */
   readonly step: number;
   /** Sets of tensors by name (letters, digits, `_` and `-`): each becomes one safetensors file. */
-  readonly sets: Readonly<Record<string, SafetensorsContent>>;
+  readonly sets: Readonly<Record<string, FileContent>>;
   /**
    * Schedule position, data position, random counters, moving averages… : any JSON value; or what gives it once the
    * sets are written, told the SHA-256 of each by its name.

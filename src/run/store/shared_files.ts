@@ -4,10 +4,10 @@ import type { Communicator } from "../../distributed/communicator.ts";
 import type { Placed } from "../../distributed/placed.ts";
 import { broadcastOutcome } from "../../distributed/outcomes.ts";
 import { broadcastValue } from "../../distributed/values.ts";
-import type { SafetensorsContent } from "../../model/weights/safetensors.ts";
+import type { FileContent } from "../../model/weights/file_content.ts";
 
 /** Contents of a file: text, or bytes that come in pieces. */
-type Content = string | SafetensorsContent;
+type Content = string | FileContent;
 
 /**
  * Files of something that some ranks hold, by their names. All ranks call it, and then all read what comes in
@@ -38,7 +38,7 @@ export async function sharedFiles<Thing, Kind extends Content>(
 async function* givenOn(
   all: Communicator,
   source: number,
-  content: SafetensorsContent,
+  content: FileContent,
 ): AsyncGenerator<Uint8Array> {
   for await (const piece of content.pieces()) {
     if (source !== 0 && all.rank === source) {

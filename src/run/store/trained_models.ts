@@ -6,7 +6,8 @@ import {
 } from "../../engine/training/saved_state.ts";
 import type { Placed } from "../../distributed/placed.ts";
 import { onHolders } from "../../distributed/shared_work.ts";
-import { encodeSafetensors, type SafetensorsContent } from "../../model/weights/safetensors.ts";
+import type { FileContent } from "../../model/weights/file_content.ts";
+import { encodeSafetensors } from "../../model/weights/safetensors.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import { sharedFiles } from "./shared_files.ts";
 import type { StoredCheckpoint } from "./stored_checkpoint.ts";
@@ -28,7 +29,7 @@ export async function optimizerStepsOf(models: TrainedModels): Promise<Optimizer
 
 /** The models' state for a checkpoint, see `savedState` and `sharedFiles`. */
 export async function trainedSets(models: TrainedModels): Promise<Checkpoint["sets"]> {
-  const sets: Record<string, SafetensorsContent> = {};
+  const sets: Record<string, FileContent> = {};
   for (const [name, placed] of Object.entries(models)) {
     Object.assign(
       sets,

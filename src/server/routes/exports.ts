@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { exists } from "../../platform/files/atomic_file.ts";
 import { savedTypes } from "../../model/weights/model_files.ts";
 import type { SavedType } from "../../model/weights/model_files.ts";
+import { type GgufType, ggufTypes } from "../../model/weights/gguf_model.ts";
 import { RequestProblem } from "../http/problem.ts";
 import { json, jsonBody, route } from "../http/route.ts";
 import { type Job, type Jobs, jobSchema } from "../models/jobs.ts";
@@ -14,6 +15,8 @@ import { newApi } from "./api.ts";
 import { jobRoutes } from "./jobs.ts";
 
 const types = Object.keys(savedTypes) as [SavedType, ...SavedType[]];
+
+const fileTypes = Object.keys(ggufTypes) as [GgufType, ...GgufType[]];
 
 const exported = z.strictObject({
   model: z.string().min(1).max(1000).describe("Name of /api/models, such as RUN/generator@40."),
@@ -28,6 +31,9 @@ const exported = z.strictObject({
       "else the whole model in float32. What was written so already is not written again.",
   ),
   dtype: z.enum(types).default("bfloat16").describe("Number format of a whole model's weights."),
+  gguf: z.enum(fileTypes).optional().describe(
+    "Instead of a folder a GGUF file for llama.cpp, its matrices of this type; an adapter alone is in F32.",
+  ),
 });
 
 const begin = route("post", "/api/exports", {
@@ -42,7 +48,7 @@ export function exportRoutes(jobs: Jobs, catalog: ModelCatalog, list: RunList, f
   return newApi()
     .openapi(begin, async (context) => {
       const asked = context.req.valid("json");
-      const { model, output, adapter, asTrained, dtype } = asked;
+      const { model, output, adapter, asTrained, dtype, gguf } = asked;
       const found = await catalog.find(model);
       if (found === null) {
         throw new RequestProblem(
@@ -52,7 +58,8 @@ export function exportRoutes(jobs: Jobs, catalog: ModelCatalog, list: RunList, f
         );
       }
       const name = output ?? nameOf(found);
-      const path = join(folder, name);
+      const isFile = gguf !== undefined && !name.endsWith(".gguf");
+      const path = join(folder, isFile ? `${name}.gguf` : name);
       const before = asTrained ? writtenBefore(jobs.all, found, path) : null;
       if (before !== null) return context.json(before, 202);
       if (asTrained && (found.kind !== "checkpoint" || adapter)) {
@@ -62,13 +69,18 @@ export function exportRoutes(jobs: Jobs, catalog: ModelCatalog, list: RunList, f
           "asTrained",
         );
       }
+      if (asTrained && gguf !== undefined) {
+        throw new RequestProblem(422, "asTrained is of a folder: leave gguf out.", "gguf");
+      }
       if (exists(path)) {
         throw new RequestProblem(409, `${path} exists already: take another name.`, "output");
       }
       Deno.mkdirSync(folder, { recursive: true });
       const args = [
         ...["export", ...sourceOf(found, list), `--output=${path}`],
-        ...(asTrained ? ["--as-trained"] : [`--dtype=${dtype}`]),
+        ...(asTrained
+          ? ["--as-trained"]
+          : [gguf === undefined ? `--dtype=${dtype}` : `--gguf=${gguf}`]),
         ...(adapter ? ["--adapter"] : []),
       ];
       return context.json(jobs.begin(() => args, { ...asked, path }), 202);

@@ -21,7 +21,7 @@ const ggufName = (name: string) =>
   ggufNames.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), name);
 
 /** llama.cpp's permutation: reshape(heads, 2, D/2, columns), swap the middle two. */
-function interleave(data: Float32Array, columns: number, headDim: number): Float32Array {
+export function interleave(data: Float32Array, columns: number, headDim: number): Float32Array {
   const result = new Float32Array(data.length);
   for (let row = 0; row < data.length / columns; row++) {
     const head = Math.floor(row / headDim), within = row % headDim;

@@ -11,7 +11,13 @@ const FORMS: ["merged" | "adapter", string][] = [
   ["merged", "a whole model"],
   ["adapter", "the adapter alone, as PEFT has it"],
 ];
-const TYPES = ["bfloat16", "float16", "float32"].map((one): [string, string] => [one, one]);
+/** Of a folder, and of a GGUF file. */
+const FOLDER_TYPES = ["bfloat16", "float16", "float32"];
+const FILE_TYPES = ["F16", "BF16", "Q8_0", "Q4_K", "Q4_0"];
+const TYPES = [
+  ...FOLDER_TYPES.map((one): [string, string] => [one, one]),
+  ...FILE_TYPES.map((one): [string, string] => [one, `${one}, a GGUF file for llama.cpp`]),
+];
 
 /** Writes what a checkpoint, an adapter or a file has as a model of its own. */
 export function ExportForm({ model, onBegun }: { model: ListedModel; onBegun: () => void }) {
@@ -27,7 +33,10 @@ export function ExportForm({ model, onBegun }: { model: ListedModel; onBegun: ()
   const submit = sending(async () => {
     const { output, dtype } = asked;
     const adapter = asked.form === "adapter";
-    await send("POST", "/api/exports", { body: { model: model.name, output, adapter, dtype } });
+    const numbers = !adapter && FILE_TYPES.includes(dtype) ? { gguf: dtype } : { dtype };
+    await send("POST", "/api/exports", {
+      body: { model: model.name, output, adapter, ...(adapter ? {} : numbers) },
+    });
     onBegun();
   });
   return (

@@ -1,0 +1,180 @@
+/** Models written as GGUF files and read back. llama.cpp was asked by hand; see docs/models.md. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { openGguf } from "../../../src/model/weights/gguf_file.ts";
+import { ggufAdapter, ggufModel, type GgufType } from "../../../src/model/weights/gguf_model.ts";
+import { tokenizerValues } from "../../../src/model/weights/gguf_tokenizer_values.ts";
+import {
+  type LoadedModel,
+  loadModel,
+  loadModelFolder,
+} from "../../../src/model/weights/model_folder.ts";
+import { openModelSource } from "../../../src/model/weights/model_source.ts";
+import { float32ToFloat16 } from "../../../src/model/decoder/half_precision.ts";
+import { writePiecesAtomically } from "../../../src/platform/files/atomic_file.ts";
+import type { FileContent } from "../../../src/model/weights/file_content.ts";
+import { onEveryGpu } from "../../kernels/harness.ts";
+import { fixtures } from "../fixture.ts";
+import { mergedTokenizer } from "../merged_tokenizer.ts";
+import { smollm2File } from "../smollm2_file.ts";
+import { withFolder } from "../../server/written_run.ts";
+import { encodeGguf } from "./gguf_writer.ts";
+import { ggufOf, interleave } from "./fixture_gguf.ts";
+
+const TEMPLATE = "{{ messages[-1].content }}";
+
+async function write(path: string, content: FileContent): Promise<void> {
+  await writePiecesAtomically({ path, bytes: content.bytes, next: "" }, content.pieces());
+  assert.equal(Deno.statSync(path).size, content.bytes);
+}
+
+/** A fixture with the tokenizer that its GGUF file has. */
+async function opened(
+  gpu: Parameters<typeof loadModelFolder>[0],
+  folder: string,
+  name: (typeof fixtures)[number],
+): Promise<LoadedModel> {
+  const { metadata, tensors } = ggufOf(name);
+  const path = join(folder, `${name}-source.gguf`);
+  const all = { ...metadata, "tokenizer.chat_template": TEMPLATE };
+  Deno.writeFileSync(path, encodeGguf(all, tensors));
+  return await loadModelFolder(gpu, path, { trained: false, storage: "f32" });
+}
+
+onEveryGpu("gguf: a written model is read as it was, by every family", async (gpu) => {
+  await withFolder(async (folder) => {
+    for (const name of fixtures) {
+      const source = await opened(gpu, folder, name);
+      const before = await source.model.parameters.read();
+      for (const type of ["F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_K"] as const) {
+        const path = join(folder, `${name}-${type}.gguf`);
+        await write(path, await ggufModel(source, type, name));
+        const back = await loadModelFolder(gpu, path, { trained: false, storage: "f32" });
+        assert.deepEqual(back.model.config, source.model.config, `${name} ${type}`);
+        assert.deepEqual(back.stopTokens, source.stopTokens);
+        assert.deepEqual(
+          back.tokenizer.encode("ab, c!\nab"),
+          source.tokenizer.encode("ab, c!\nab"),
+        );
+        assert.equal(back.tokenizer.settings.chat_template, TEMPLATE);
+        compare(await back.model.parameters.read(), before, type);
+        back.model.release();
+      }
+      source.model.release();
+    }
+  });
+});
+
+/** How far a type's numbers may lie from their own, of the largest in 32 of them. */
+const MISSED: Readonly<Record<GgufType, number>> = {
+  F32: 0,
+  F16: 2 ** -11,
+  BF16: 2 ** -8,
+  // Half a step of 127, and a scale in f16.
+  Q8_0: 0.5 / 127 + 2 ** -11,
+  // One step where the sign of the largest leaves 7 on the other side.
+  Q4_0: 1 / 8 + 2 ** -11,
+  // The fixtures' rows are shorter than its blocks: 8 bits, or f16.
+  Q4_K: 0.5 / 127 + 2 ** -11,
+};
+
+function compare(
+  actual: Readonly<Record<string, Float32Array>>,
+  expected: Readonly<Record<string, Float32Array>>,
+  type: GgufType,
+): void {
+  assert.deepEqual(Object.keys(actual), Object.keys(expected));
+  for (const [name, numbers] of Object.entries(expected)) {
+    for (let first = 0; first < numbers.length; first += 32) {
+      const part = numbers.subarray(first, first + 32);
+      const largest = Math.max(...part.map(Math.abs));
+      part.forEach((number, i) => {
+        const missed = Math.abs(actual[name][first + i] - number);
+        assert.ok(missed <= MISSED[type] * largest * 1.001, `${type} ${name} ${missed} ${largest}`);
+      });
+    }
+  }
+}
+
+onEveryGpu(
+  "gguf: an adapter alone has its base's names, and rows as llama.cpp has them",
+  async (gpu) => {
+    await withFolder(async (folder) => {
+      const source = join(import.meta.dirname ?? "", "..", "..", "fixtures", "lora-llama");
+      const model = await loadModel(gpu, source, { trained: false, storage: "f32" });
+      const { adapter, config } = model;
+      assert.ok(adapter);
+      const weights = await adapter.parameters.read();
+      const path = join(folder, "adapter.gguf");
+      await write(path, await ggufAdapter(model, "adapter"));
+      model.release();
+
+      await assert.rejects(openModelSource(path), /is an adapter for llama\.cpp's --lora/);
+      using file = await openGguf(path);
+      assert.equal(file.metadata["general.type"], "adapter");
+      assert.equal(file.metadata["adapter.type"], "lora");
+      assert.equal(file.metadata["adapter.lora.alpha"], adapter.config.alpha);
+      assert.equal(file.tensors.size, Object.keys(weights).length);
+      const { rank } = adapter.config;
+      for (
+        const [gguf, module, rows] of [["attn_q", "self_attn.q_proj", 64], [
+          "ffn_down",
+          "mlp.down_proj",
+          64,
+        ]] as const
+      ) {
+        const peft = `base_model.model.model.layers.1.${module}`;
+        const floats = (matrix: string, elements: number) =>
+          new Float32Array(
+            file.read(`blk.1.${gguf}.weight.lora_${matrix}`, 0, 4 * elements).buffer,
+          );
+        const a = weights[`${peft}.lora_A.weight`], b = weights[`${peft}.lora_B.weight`];
+        assert.deepEqual(floats("a", a.length), a, gguf);
+        const expected = gguf === "attn_q" ? interleave(b, rank, config.headDim) : b;
+        assert.deepEqual(floats("b", rows * rank), expected, gguf);
+      }
+    });
+  },
+);
+
+Deno.test("gguf: a tokenizer that llama.cpp has no name for is refused", () => {
+  assert.throws(() => tokenizerValues(mergedTokenizer(), 100, [0]), {
+    name: "UserError",
+    message: /cuts text as none does of which llama\.cpp's name is known/,
+  });
+});
+
+const smollm2 = await smollm2File();
+
+onEveryGpu("gguf: SmolLM2's tokenizer is written as it was read", async (gpu) => {
+  if (smollm2 === null) return;
+  const { model, tokenizer, stopTokens } = await loadModelFolder(gpu, smollm2, { trained: false });
+  model.release();
+  using file = await openGguf(smollm2);
+  const values = tokenizerValues(tokenizer, model.config.vocabularySize, stopTokens);
+  for (
+    const key of ["model", "pre", "tokens", "token_type", "merges", "bos_token_id", "eos_token_id"]
+  ) {
+    const name = `tokenizer.ggml.${key}`;
+    assert.deepEqual(values[name].value, file.metadata[name], name);
+  }
+});
+
+onEveryGpu("gguf: F16 keeps the bits of a model in f16", async (gpu) => {
+  await withFolder(async (folder) => {
+    const source = await opened(gpu, folder, "qwen3");
+    const first = join(folder, "first.gguf"), second = join(folder, "second.gguf");
+    await write(first, await ggufModel(source, "F16", "model"));
+    const halved = await loadModelFolder(gpu, first, { trained: false, storage: "f32" });
+    await write(second, await ggufModel(halved, "F16", "model"));
+    assert.deepEqual(Deno.readFileSync(first), Deno.readFileSync(second));
+    const name = "model.layers.0.mlp.up_proj.weight";
+    const [before, after] = [
+      (await source.model.parameters.read())[name],
+      (await halved.model.parameters.read())[name],
+    ];
+    assert.deepEqual(float32ToFloat16(after), float32ToFloat16(before));
+    for (const { model } of [source, halved]) model.release();
+  });
+});
