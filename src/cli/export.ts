@@ -3,6 +3,9 @@
 import { type Command, Option } from "commander";
 import { UserError } from "../base/user_error.ts";
 import type { Gpu } from "../gpu/gpu.ts";
+import { ChatTemplate } from "../model/tokenizer/chat_template.ts";
+import { beginsWithBos } from "../model/weights/gguf_tokenizer_values.ts";
+import { modelfile, turnTextsOf } from "../model/weights/ollama_modelfile.ts";
 import { ggufAdapter, ggufModel, type GgufType, ggufTypes } from "../model/weights/gguf_model.ts";
 import { mergeAdapter } from "../model/weights/merge.ts";
 import {
@@ -12,7 +15,11 @@ import {
   wholeModelFiles,
 } from "../model/weights/model_files.ts";
 import { type LoadedModel, loadModelFolder } from "../model/weights/model_folder.ts";
-import { exists, writePiecesAtomically } from "../platform/files/atomic_file.ts";
+import {
+  exists,
+  writeFileAtomically,
+  writePiecesAtomically,
+} from "../platform/files/atomic_file.ts";
 import { formatBytes } from "../base/format_bytes.ts";
 import { basename } from "../platform/system/paths.ts";
 import type { PolicyName } from "../rl/policy.ts";
@@ -33,6 +40,7 @@ interface ExportOptions extends GpuChoice {
   readonly output: string;
   readonly dtype: SavedType;
   readonly gguf?: GgufType;
+  readonly ollama?: boolean;
 }
 
 /** Adds the command. */
@@ -65,6 +73,10 @@ export function register(program: Command): void {
         "write a GGUF file whose matrices are of this type; with --adapter the adapter alone, in F32",
       ).choices(Object.keys(ggufTypes)).conflicts(["dtype", "asTrained"]),
     )
+    .option(
+      "--ollama",
+      "write beside the GGUF file FILE.Modelfile, by which `ollama create NAME -f FILE.Modelfile` takes it",
+    )
     .requiredOption("--output <path>", "new folder, or with --gguf the new .gguf file")
     .addOption(
       new Option("--dtype <type>", "number format of the weights")
@@ -85,12 +97,18 @@ export function register(program: Command): void {
 }
 
 async function exportModel(options: ExportOptions): Promise<void> {
-  const { output, dtype, gguf, adapter = false } = options;
+  const { output, dtype, gguf, adapter = false, ollama = false } = options;
   if (exists(output)) {
     throw new UserError(`${output} exists already; name another with --output.`);
   }
   if (gguf !== undefined && !output.endsWith(".gguf")) {
     throw new UserError(`--output is ${output}; with --gguf it names a file that ends in .gguf.`);
+  }
+  if (ollama && (gguf === undefined || adapter)) {
+    throw new UserError("--ollama is of a whole model's file: name its type with --gguf.");
+  }
+  if (ollama && exists(modelfileOf(output))) {
+    throw new UserError(`${modelfileOf(output)} exists already; name another with --output.`);
   }
   await withGpu(options, async (gpu) => {
     if (options.asTrained) return await exportAsTrained(gpu, options);
@@ -121,9 +139,10 @@ async function exportModel(options: ExportOptions): Promise<void> {
 async function writeGguf(
   loaded: LoadedModel,
   type: GgufType,
-  { adapter = false, output }: ExportOptions,
+  { adapter = false, ollama = false, output }: ExportOptions,
 ): Promise<void> {
   const name = basename(output, ".gguf");
+  const recipe = ollama ? recipeOf(loaded, output) : null;
   const content = adapter
     ? await ggufAdapter(loaded.model, name)
     : await ggufModel(loaded, type, name);
@@ -131,6 +150,23 @@ async function writeGguf(
   await writePiecesAtomically({ path: output, bytes: content.bytes, next }, content.pieces());
   const what = adapter ? "adapter" : `${describeParameters(loaded.model.parameterCount)}, ${type}`;
   console.log(`${what} → ${output}, ${formatBytes(content.bytes)}`);
+  if (recipe === null) return;
+  const path = modelfileOf(output);
+  writeFileAtomically(path, recipe, next);
+  console.log(`ollama create ${name} -f ${path}`);
+}
+
+const modelfileOf = (output: string) => output.replace(/\.gguf$/, ".Modelfile");
+
+/** What tells Ollama how the model was taught to see a conversation. */
+function recipeOf({ tokenizer, stopTokens }: LoadedModel, output: string): string {
+  const { specialTokens } = tokenizer;
+  const stops = stopTokens.flatMap((stop) =>
+    specialTokens.find(({ id }) => id === stop)?.content ?? []
+  );
+  const bos = beginsWithBos(tokenizer) ? tokenizer.specialText("bos_token") : null;
+  const texts = turnTextsOf(new ChatTemplate(tokenizer, output));
+  return modelfile(basename(output), texts, bos, stops);
 }
 
 async function exportAsTrained(

@@ -183,6 +183,14 @@ testCommand("export: a GGUF file answers as the model it is of", async (project)
   const said = (model: string) => runHere("chat", "--model", model, "--temperature", "0", "abc");
   assert.equal(await said(file), await said(source));
   await assert.rejects(run(...exporting, file), /exported\.gguf exists already/);
+  // Its template says what the last message says, and nothing around it.
+  const other = join(project.folder, "other.gguf");
+  await assert.rejects(run(...exporting, other, "--ollama"), /no Modelfile was made/);
+  assert.equal(exists(other), false);
+  await assert.rejects(
+    run("export", "--model", source, "--ollama", "--output", other),
+    /--ollama is of a whole model's file/,
+  );
   await assert.rejects(run(...exporting, "exported"), /it names a file that ends in \.gguf/);
   assert.deepEqual(
     [...Deno.readDirSync(project.folder)].filter(({ name }) => name.endsWith(".tmp")),

@@ -91,7 +91,7 @@ export class ChatTemplate {
 }
 
 /** `chat_template` is one text, or a list of named ones, of which `default` is for conversations. */
-function templateText(value: unknown): string | null {
+export function templateText(value: unknown): string | null {
   if (typeof value === "string") return value;
   if (!Array.isArray(value)) return null;
   const found = value.find((item) => item?.name === "default")?.template;

@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from "../../platform/system/deep_equal.ts";
 import { UserError } from "../../base/user_error.ts";
+import { templateText } from "../tokenizer/chat_template.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import { preTokenizers, tokenTypes } from "./gguf_tokenizer.ts";
 import { ggufValue, type GgufValues } from "./gguf_writing.ts";
@@ -33,6 +34,7 @@ export function tokenizerValues(
   const merges = ((model.merges ?? []) as readonly (string | readonly string[])[])
     .map((merge) => typeof merge === "string" ? merge : merge.join(" "));
   const vocabulary = vocabularyOf(definition, rows, isSentencePiece);
+  const template = templateText(settings.chat_template);
   const eos = tokenizer.specialToken("eos_token");
   const turnEnd = stopTokens.find((id) => id !== eos);
   return {
@@ -52,9 +54,7 @@ export function tokenizerValues(
     ...idValue("unknown", vocabulary.types.indexOf(tokenTypes.unknown)),
     ...idValue("padding", tokenizer.specialToken("pad_token")),
     "tokenizer.ggml.add_bos_token": ggufValue.flag(beginsWithBos(tokenizer)),
-    ...(typeof settings.chat_template === "string"
-      ? { "tokenizer.chat_template": ggufValue.text(settings.chat_template) }
-      : {}),
+    ...(template === null ? {} : { "tokenizer.chat_template": ggufValue.text(template) }),
   };
 }
 
@@ -143,7 +143,7 @@ function hasSpacePrefix({ normalizer, pre_tokenizer }: Json): boolean {
 }
 
 /** Whether the tokenizer puts its first token before every text. */
-function beginsWithBos(tokenizer: Tokenizer): boolean {
+export function beginsWithBos(tokenizer: Tokenizer): boolean {
   const { definition: { post_processor }, settings } = tokenizer;
   if (typeof settings.add_bos_token === "boolean") return settings.add_bos_token;
   const bos = tokenizer.specialText("bos_token");
