@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { openGguf } from "../../../src/model/weights/gguf_file.ts";
 import { ggufAdapter, ggufModel, type GgufType } from "../../../src/model/weights/gguf_model.ts";
+import { ggufTokenizer } from "../../../src/model/weights/gguf_tokenizer.ts";
 import { tokenizerValues } from "../../../src/model/weights/gguf_tokenizer_values.ts";
 import {
   type LoadedModel,
@@ -143,6 +144,44 @@ Deno.test("gguf: a tokenizer that llama.cpp has no name for is refused", () => {
     name: "UserError",
     message: /cuts text as none does of which llama\.cpp's name is known/,
   });
+});
+
+Deno.test("gguf: a SentencePiece tokenizer cuts texts as it did once it is written", () => {
+  const pieces = ["▁", "a", "b", "c", "▁a", "bc", "ab"];
+  const metadata = {
+    "tokenizer.ggml.model": "llama",
+    "tokenizer.ggml.tokens": ["<unk>", "<s>", "</s>", "<0xC3>", "<0xA9>", ...pieces],
+    "tokenizer.ggml.token_type": [2, 3, 3, 6, 6, ...pieces.map(() => 1)],
+    "tokenizer.ggml.scores": [0, 0, 0, 0, 0, -9, -9, -9, -9, -1.5, -2.5, -3.5],
+    "tokenizer.ggml.bos_token_id": 1,
+    "tokenizer.ggml.eos_token_id": 2,
+  };
+  const read = (values: Readonly<Record<string, unknown>>) =>
+    ggufTokenizer({
+      path: "test.gguf",
+      metadata: values,
+      tensors: new Map(),
+      read: () => new Uint8Array(),
+      [Symbol.dispose]: () => {},
+    });
+  for (const add_space_prefix of [true, false]) {
+    const first = read({ ...metadata, "tokenizer.ggml.add_space_prefix": add_space_prefix });
+    const values = tokenizerValues(first, 14, [2]);
+    const written = Object.fromEntries(
+      Object.entries(values).map(([key, { value }]) => [key, value]),
+    );
+    assert.equal(written["tokenizer.ggml.model"], "llama");
+    assert.equal(written["tokenizer.ggml.unknown_token_id"], 0);
+    assert.deepEqual(
+      written["tokenizer.ggml.token_type"],
+      [...metadata["tokenizer.ggml.token_type"], 5, 5],
+    );
+    const second = read(written);
+    for (const text of ["abc", "é a", "bcab a", "</s>ab"]) {
+      assert.deepEqual(second.encode(text), first.encode(text), text);
+      assert.equal(second.decode(first.encode(text)), first.decode(first.encode(text)));
+    }
+  }
 });
 
 const smollm2 = await smollm2File();
