@@ -1,8 +1,10 @@
 /** A model, or an adapter alone, as the GGUF file that llama.cpp and what is built on it run. */
 
 import { GGMLFileQuantizationType } from "@huggingface/gguf";
+import { UserError } from "../../base/user_error.ts";
 import { inverseFrequencies } from "../../kernels/attention/rope_table.ts";
 import { type StoredType, storedTypes } from "../../kernels/parts/stored_type.ts";
+import { holdsNonFinite } from "../../kernels/parts/stored_values.ts";
 import type { ModelConfig } from "../decoder/config.ts";
 import { float32ToBfloat16, float32ToFloat16 } from "../decoder/half_precision.ts";
 import type { Model } from "../decoder/model.ts";
@@ -159,7 +161,13 @@ function stream(
     shape,
     async *pieces() {
       for await (const whole of inUnits(pieces(), unit * Math.max(1, Math.floor(PIECE / unit)))) {
-        yield encode(type, headDim === 0 ? whole : interleaved(whole, width, headDim));
+        const bytes = encode(type, headDim === 0 ? whole : interleaved(whole, width, headDim));
+        if (holdsNonFinite(type, bytes)) {
+          throw new UserError(
+            `Tensor ${name} holds numbers beyond what ${type} keeps; name a wider type with --gguf, such as BF16.`,
+          );
+        }
+        yield bytes;
       }
     },
   };
@@ -198,10 +206,10 @@ function interleaved(rows: Float32Array, width: number, headDim: number): Float3
   return result;
 }
 
-function encode(type: StoredType, elements: Float32Array): Uint8Array {
+function encode(type: StoredType, elements: Float32Array): Uint8Array<ArrayBuffer> {
   switch (type) {
     case "F32":
-      return bytesOf(elements);
+      return bytesOf(elements.slice());
     case "F16":
       return bytesOf(float32ToFloat16(elements));
     case "BF16":
@@ -211,5 +219,5 @@ function encode(type: StoredType, elements: Float32Array): Uint8Array {
   }
 }
 
-const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array | Uint16Array) =>
-  new Uint8Array(buffer, byteOffset, byteLength);
+const bytesOf = ({ buffer }: Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer>) =>
+  new Uint8Array(buffer);

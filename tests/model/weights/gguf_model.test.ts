@@ -139,6 +139,29 @@ onEveryGpu(
   },
 );
 
+onEveryGpu(
+  "gguf: numbers that a type does not keep are refused, and nothing is left",
+  async (gpu) => {
+    await withFolder(async (folder) => {
+      const source = await opened(gpu, folder, "llama");
+      const name = "model.layers.1.mlp.up_proj.weight";
+      const weights = (await source.model.parameters.read())[name];
+      weights[3] = 1e6;
+      source.model.parameters.set({ [name]: weights });
+      const path = join(folder, "wide.gguf");
+      await assert.rejects(
+        async () => await write(path, await ggufModel(source, "F16", "wide")),
+        /^UserError: Tensor blk\.1\.ffn_up\.weight holds numbers beyond what F16 keeps/,
+      );
+      assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), [
+        "llama-source.gguf",
+      ]);
+      await write(path, await ggufModel(source, "BF16", "wide"));
+      source.model.release();
+    });
+  },
+);
+
 Deno.test("gguf: a tokenizer that llama.cpp has no name for is refused", () => {
   assert.throws(() => tokenizerValues(mergedTokenizer(), 100, [0]), {
     name: "UserError",
