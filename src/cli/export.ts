@@ -70,7 +70,7 @@ export function register(program: Command): void {
     .addOption(
       new Option(
         "--gguf <type>",
-        "write a GGUF file whose matrices are of this type; with --adapter the adapter alone, in F32",
+        "write a GGUF file whose matrices are of this type; with --adapter the adapter alone, F32",
       ).choices(Object.keys(ggufTypes)).conflicts(["dtype", "asTrained"]),
     )
     .option(
@@ -103,6 +103,9 @@ async function exportModel(options: ExportOptions): Promise<void> {
   }
   if (gguf !== undefined && !output.endsWith(".gguf")) {
     throw new UserError(`--output is ${output}; with --gguf it names a file that ends in .gguf.`);
+  }
+  if (adapter && gguf !== undefined && gguf !== "F32") {
+    throw new UserError(`--gguf is ${gguf}; an adapter alone is written in F32.`);
   }
   if (ollama && (gguf === undefined || adapter)) {
     throw new UserError("--ollama is of a whole model's file: name its type with --gguf.");

@@ -191,6 +191,10 @@ testCommand("export: a GGUF file answers as the model it is of", async (project)
     run("export", "--model", source, "--ollama", "--output", other),
     /--ollama is of a whole model's file/,
   );
+  await assert.rejects(
+    run("export", "--model", source, "--gguf", "Q8_0", "--adapter", "--output", other),
+    /an adapter alone is written in F32/,
+  );
   await assert.rejects(run(...exporting, "exported"), /it names a file that ends in \.gguf/);
   assert.deepEqual(
     [...Deno.readDirSync(project.folder)].filter(({ name }) => name.endsWith(".tmp")),

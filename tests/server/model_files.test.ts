@@ -94,6 +94,7 @@ Deno.test("models: those on the disk say what they are, come as an archive that 
         ["exports", { model: "one/generator@3", asTrained: true, adapter: true }, 422, "asTrained"],
         ["exports", { model: "one/generator@3", asTrained: true, gguf: "F16" }, 422, "gguf"],
         ["exports", { model: tiny, output: "new", gguf: "Q2_K" }, 422, "gguf"],
+        ["exports", { model: adapter, output: "new", gguf: "F16", adapter: true }, 422, "gguf"],
       ] as const
     ) {
       const { status: found, answer } = await client.send("POST", `/api/${path}`, body);

@@ -122,6 +122,7 @@ export function ggufTokenizer({ path, metadata }: GgufFile): Tokenizer {
       : []
   );
   const template = metadata["tokenizer.chat_template"];
+  const addsBos = key("add_bos_token");
   return Tokenizer.fromJson(
     {
       version: "1.0",
@@ -138,6 +139,7 @@ export function ggufTokenizer({ path, metadata }: GgufFile): Tokenizer {
       pad_token: special("padding"),
       unk_token: special("unknown"),
       clean_up_tokenization_spaces: false,
+      ...(typeof addsBos === "boolean" ? { add_bos_token: addsBos } : {}),
       ...(typeof template === "string" ? { chat_template: template } : {}),
     },
     path,

@@ -1,7 +1,11 @@
 /** Writing GGUF files, version 3 (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md). */
 
-import { buildGgufHeader, type GGUFTypedMetadata, GGUFValueType } from "@huggingface/gguf";
-import { GGMLQuantizationType } from "@huggingface/gguf";
+import {
+  buildGgufHeader,
+  GGMLQuantizationType,
+  type GGUFTypedMetadata,
+  GGUFValueType,
+} from "@huggingface/gguf";
 import { storedBytes, type StoredType } from "../../kernels/parts/stored_type.ts";
 import type { FileContent } from "./file_content.ts";
 

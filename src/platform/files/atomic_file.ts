@@ -27,15 +27,10 @@ export function writeFileAtomically(
 ): void {
   const beside = `${path}.tmp`;
   try {
-    try {
-      writeFileDurably(beside, content);
-    } catch (error) {
-      removeIfPresent(beside);
-      throw error;
-    }
-    renameSync(beside, path);
-    syncFolder(dirname(path));
+    writeFileDurably(beside, content);
+    putInPlace(beside, path);
   } catch (error) {
+    removeIfPresent(beside);
     throw describeDiskError(error, { path, next });
   }
 }
@@ -81,15 +76,10 @@ export async function writePiecesAtomically(
   try {
     checkRoom(writing);
     mkdirSync(dirname(path), { recursive: true });
-    try {
-      await writePiecesDurably(beside, pieces);
-    } catch (error) {
-      removeIfPresent(beside);
-      throw error;
-    }
-    renameSync(beside, path);
-    syncFolder(dirname(path));
+    await writePiecesDurably(beside, pieces);
+    putInPlace(beside, path);
   } catch (error) {
+    removeIfPresent(beside);
     throw describeDiskError(error, writing);
   }
 }
@@ -159,6 +149,12 @@ export function removeIfPresent(path: string): void {
 export function writeAll(file: Pick<OpenFile, "writeSync">, bytes: Uint8Array): void {
   let written = 0;
   while (written < bytes.length) written += file.writeSync(bytes.subarray(written));
+}
+
+/** Gives a file that is whole the name of the one that it replaces. */
+function putInPlace(beside: string, path: string): void {
+  renameSync(beside, path);
+  syncFolder(dirname(path));
 }
 
 /** A rename is on the disk only once its folder is; Windows opens no folders, and keeps a journal of renames. */

@@ -30,6 +30,11 @@ export function checkRewardModel(
     impossible(["verifier", "reference"], verifier.reference, message);
   }
   if (kind === "generative") return;
+  if (verifier && verifier.kl_coefficient !== null) {
+    const message =
+      `null, because verifier.kind ${kind} learns by cross-entropy, without a divergence`;
+    impossible(["verifier", "kl_coefficient"], verifier.kl_coefficient, message);
+  }
   const writesNone = `because verifier.kind ${kind} judges no steps`;
   if (judged === "wrong") {
     impossible(["advantage", "judged"], judged, `all, ${writesNone}`);

@@ -32,7 +32,7 @@ const exported = z.strictObject({
   ),
   dtype: z.enum(types).default("bfloat16").describe("Number format of a whole model's weights."),
   gguf: z.enum(fileTypes).optional().describe(
-    "Instead of a folder a GGUF file for llama.cpp, its matrices of this type; an adapter alone is in F32.",
+    "Instead of a folder a GGUF file for llama.cpp, its matrices of this type; an adapter alone takes F32.",
   ),
 });
 
@@ -58,8 +58,8 @@ export function exportRoutes(jobs: Jobs, catalog: ModelCatalog, list: RunList, f
         );
       }
       const name = output ?? nameOf(found);
-      const isFile = gguf !== undefined && !name.endsWith(".gguf");
-      const path = join(folder, isFile ? `${name}.gguf` : name);
+      const ending = gguf === undefined || name.endsWith(".gguf") ? "" : ".gguf";
+      const path = join(folder, `${name}${ending}`);
       const before = asTrained ? writtenBefore(jobs.all, found, path) : null;
       if (before !== null) return context.json(before, 202);
       if (asTrained && (found.kind !== "checkpoint" || adapter)) {
@@ -71,6 +71,9 @@ export function exportRoutes(jobs: Jobs, catalog: ModelCatalog, list: RunList, f
       }
       if (asTrained && gguf !== undefined) {
         throw new RequestProblem(422, "asTrained is of a folder: leave gguf out.", "gguf");
+      }
+      if (adapter && gguf !== undefined && gguf !== "F32") {
+        throw new RequestProblem(422, "An adapter alone is written in F32.", "gguf");
       }
       if (exists(path)) {
         throw new RequestProblem(409, `${path} exists already: take another name.`, "output");

@@ -5,12 +5,16 @@ import { join } from "node:path";
 import { openGguf } from "../../../src/model/weights/gguf_file.ts";
 import { ggufAdapter, ggufModel, type GgufType } from "../../../src/model/weights/gguf_model.ts";
 import { ggufTokenizer } from "../../../src/model/weights/gguf_tokenizer.ts";
-import { tokenizerValues } from "../../../src/model/weights/gguf_tokenizer_values.ts";
+import {
+  beginsWithBos,
+  tokenizerValues,
+} from "../../../src/model/weights/gguf_tokenizer_values.ts";
 import {
   type LoadedModel,
   loadModel,
   loadModelFolder,
 } from "../../../src/model/weights/model_folder.ts";
+import { Tokenizer } from "../../../src/model/tokenizer/tokenizer.ts";
 import { openModelSource } from "../../../src/model/weights/model_source.ts";
 import { float32ToFloat16 } from "../../../src/model/decoder/half_precision.ts";
 import { writePiecesAtomically } from "../../../src/platform/files/atomic_file.ts";
@@ -204,6 +208,43 @@ Deno.test("gguf: a SentencePiece tokenizer cuts texts as it did once it is writt
       assert.deepEqual(second.encode(text), first.encode(text), text);
       assert.equal(second.decode(first.encode(text)), first.decode(first.encode(text)));
     }
+  }
+});
+
+Deno.test("gguf: whether a text begins with the first token is written, and kept of a file", () => {
+  const { definition } = mergedTokenizer();
+  const template = (first: string) => ({
+    type: "TemplateProcessing",
+    single: [{ SpecialToken: { id: first, type_id: 0 } }, { Sequence: { id: "A", type_id: 0 } }],
+  });
+  const begins = (post_processor: unknown, settings: Readonly<Record<string, unknown>> = {}) =>
+    beginsWithBos(
+      Tokenizer.fromJson(
+        { ...definition, post_processor },
+        { bos_token: "<bos>", ...settings },
+        "test",
+      ),
+    );
+  assert.equal(begins(null), false);
+  assert.equal(begins(template("<bos>")), true);
+  assert.equal(begins(template("<eos>")), false);
+  assert.equal(begins({ type: "Sequence", processors: [template("<bos>")] }), true);
+  assert.equal(begins(template("<bos>"), { add_bos_token: false }), false);
+  assert.equal(begins(null, { add_bos_token: true }), true);
+  for (const add of [true, false]) {
+    const { metadata } = ggufOf("llama");
+    const tokenizer = ggufTokenizer({
+      path: "test.gguf",
+      metadata: {
+        ...metadata,
+        "tokenizer.ggml.token_type": [],
+        "tokenizer.ggml.add_bos_token": add,
+      },
+      tensors: new Map(),
+      read: () => new Uint8Array(),
+      [Symbol.dispose]: () => {},
+    });
+    assert.equal(beginsWithBos(tokenizer), add);
   }
 });
 

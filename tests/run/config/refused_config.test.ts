@@ -158,6 +158,14 @@ const refused: [string, string, ConfigOverrides, string][] = [
     "reads the generator's own prompts.",
   ],
   [
+    "a divergence of a reward model",
+    MINIMAL.replace("verifier:", "verifier:\n  kind: outcome\n  kl_coefficient: 0.1") +
+    "advantage: {alpha: {initial: 0}}\n",
+    {},
+    "FILE:5: verifier.kl_coefficient is 0.1; expected null, because verifier.kind outcome learns by " +
+    "cross-entropy, without a divergence.",
+  ],
+  [
     "judgments of steps by an outcome reward model",
     MINIMAL.replace("verifier:", "verifier:\n  kind: outcome"),
     {},
