@@ -43,7 +43,7 @@ export interface Reflection {
 }
 
 function evaluate(expression: string, scope: Defines): number | boolean | string {
-  if (!/^["\w\s+\-*/%()<>=!&|.]+$/.test(expression)) {
+  if (!/^["\w\s+\-*/%()[\]<>=!&|.]+$/.test(expression)) {
     throw new Error(`WGSL directive: cannot evaluate "${expression}"`);
   }
   const names = [...new Set(expression.replace(/"[^"]*"/g, "").match(/\b[A-Za-z_]\w*\b/g) ?? [])]

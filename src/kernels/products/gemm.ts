@@ -56,8 +56,26 @@ export interface GemmOptions {
    * it): C has half as many columns as B rows. `kept` [rows, 2 · columns of C] receives gate and up themselves.
    */
   readonly gated?: { readonly kept: Tensor | null };
+  /** Terms with which the sums go on when bias and residual have come to them (nt, from the first column on). */
+  readonly further?: FurtherTerms | null;
   /** Shown in errors and profiles. */
   readonly label?: string;
+}
+
+/** What an adapter adds to a product x·Wᵀ: for each projection among the rows of W, inner · further ᵀ. */
+export interface FurtherTerms {
+  /** [rows, projections · rank], one projection beside the other */
+  readonly inner: Tensor;
+  /** [≥ last row of a projection, rank] */
+  readonly further: Tensor;
+  /** At most three, in ascending order: with `gated` both halves. All numbers are multiples of 4. */
+  readonly projections: readonly {
+    /** Where its columns begin in those of the product. */
+    readonly firstColumn: number;
+    readonly columns: number;
+    /** Where its rows begin in `further`. */
+    readonly firstRow: number;
+  }[];
 }
 
 function expectGated(
@@ -65,13 +83,34 @@ function expectGated(
   layout: GemmLayout,
   b: Tensor,
   { shape: [rows, width] }: Tensor,
-  { gated, label: _, variant: __, ...others }: GemmOptions,
+  { gated, label: _, variant: __, further: ___, ...others }: GemmOptions,
 ): void {
   const other = Object.entries(others).find(([, value]) => value !== undefined);
   if (other) throw new Error(`${label}: gated, and ${other[0]} with it`);
   if (layout !== "nt") throw new Error(`${label}: gated, in layout ${layout}`);
   expectShape(label, "B", b, [2 * width, -1], b.dtype);
   if (gated?.kept) expectShape(label, "gate and up", gated.kept, [rows, 2 * width]);
+}
+
+/** @throws Error when terms do not belong to the rows and columns of a product */
+function expectFurther(
+  label: string,
+  layout: GemmLayout,
+  [rows, columns]: readonly [number, number],
+  { further: terms, gated, accumulate, firstColumn }: GemmOptions,
+): void {
+  if (!terms) return;
+  const { inner, further, projections } = terms;
+  const [rowsOfFurther, rank] = further.shape;
+  expectShape(label, "inner", inner, [rows, projections.length * rank]);
+  const fits = layout === "nt" && !accumulate && !firstColumn && rank % 4 === 0 &&
+    projections.length > 0 && projections.length <= 3 &&
+    projections.every((one) =>
+      one.firstColumn % 4 === 0 && one.columns % 4 === 0 &&
+      one.firstColumn + one.columns <= columns && one.firstRow + one.columns <= rowsOfFurther
+    ) &&
+    (!gated || projections.length === 2 && projections.every((one) => 2 * one.columns === columns));
+  if (!fits) throw new Error(`${label}: further terms [${further.shape}] do not fit`);
 }
 
 /** A product too long for one launch is cut into launches of multiples of so many rows of C. */
@@ -103,6 +142,7 @@ export function gemm(
     firstColumnOfB = 0,
     scale,
     gated,
+    further,
   } = options;
   const label = options.label ?? `gemm ${layout}`;
   const [rows, strideC] = c.shape;
@@ -115,6 +155,7 @@ export function gemm(
   if (bias) expectShape(label, "bias", bias, [Math.ceil(columns / 4) * 4]);
   if (residual) expectShape(label, "residual", residual, [rows, strideC]);
   if (gated) expectGated(label, layout, b, c, options);
+  expectFurther(label, layout, [rows, columns], options);
   const storage = b.dtype;
   if (storage === "u32" || storage === "i32") throw new Error(`${label}: B is ${storage}`);
   const fits = rowsOfA >= rows &&
@@ -149,6 +190,7 @@ export function gemm(
         ...(layout === "tn" && { firstColumnOfA: firstColumnOfA + first }),
         ...(residual && { residual: part(residual) }),
         ...(gated && { gated: { kept: gated.kept && part(gated.kept) } }),
+        ...(further && { further: { ...further, inner: part(further.inner) } }),
       });
     }
     return;
@@ -162,6 +204,7 @@ export function gemm(
     SCALE: scale !== undefined,
     GATED: gated !== undefined,
     KEPT: gated !== undefined && gated.kept !== null,
+    ADAPTED: further ? further.projections.length : 0,
   };
   const parameters = {
     rows,
@@ -174,11 +217,13 @@ export function gemm(
     firstA: firstColumnOfA,
     firstB: firstColumnOfB,
     scale: scale ?? 1,
+    ...(further && furtherParameters(further)),
   };
   const tensors: Record<string, Tensor> = { a, b, c };
   if (bias) tensors.bias = bias;
   if (residual) tensors.residual = residual;
   if (gated?.kept) tensors.gateUp = gated.kept;
+  if (further) Object.assign(tensors, { inner: further.inner, further: further.further });
   const variant = options.variant ??
     gpu.choices.of(gemmOperation, { layout, storage, rows, columns, depth });
   if (variant.sharing === "uniform") {
@@ -220,4 +265,14 @@ export function gemm(
       cost,
     );
   }
+}
+
+function furtherParameters({ further, projections }: FurtherTerms): Record<string, number> {
+  const parameters: Record<string, number> = { rank: further.shape[1] };
+  projections.forEach(({ firstColumn, columns, firstRow }, n) => {
+    parameters[`from${n}`] = firstColumn;
+    parameters[`to${n}`] = firstColumn + columns;
+    parameters[`row${n}`] = firstRow;
+  });
+  return parameters;
 }

@@ -124,6 +124,12 @@ fn main(
   }
 //#endif
 
+  //#if ADAPTED
+  //#for r 0 ROWS
+  let row$r = row + $(r)u;
+  //#endfor
+  //#include gemm_further BEFORE="sums[" AFTER="]" COLUMN="column"
+  //#endif
   for (var r = 0u; r < tileRows; r++) {
     var value = sums[min(r, $(ROWS-1)u)];
     //#include gemm_write_vector SUM="value" ROW="row+r" COLUMN="column"

@@ -179,6 +179,12 @@ fn main(
         value += load_c(params.firstC / 4u + row * strideC + column / 4u);
       }
       //#endif
+      //#if ADAPTED
+      let row0 = row;
+      var value0 = value;
+      //#include gemm_further ROWS=1 BEFORE="value" AFTER="" COLUMN="column"
+      value = value0;
+      //#endif
       //#include gemm_write_vector SUM="value" ROW="row" COLUMN="column"
     }
   }

@@ -182,6 +182,9 @@ fn main(
     workgroupBarrier();
   }
 
+  //#for q 0 RN/4
+  //#include gemm_further ROWS=RM BEFORE="sum" AFTER="_"+q COLUMN="column"+q
+  //#endfor
   //#for r 0 RM
   //#for q 0 RN/4
   //#include gemm_write_vector SUM="sum"+r+"_"+q ROW="row"+r COLUMN="column"+q

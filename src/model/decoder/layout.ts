@@ -152,6 +152,9 @@ export interface Segment {
 /** Blocks begin on 256 bytes, so that each can be bound on its own. */
 const alignmentBits = 256 * 8;
 
+/** Where within an f32 block something begins that can be bound on its own: on multiples of so many elements. */
+export const boundElements = alignmentBits / 32;
+
 /** The fewest elements that take a multiple of these bytes. */
 function alignmentOf(dtype: MatrixType): number {
   const bits = 8 * bytesOf(dtype);

@@ -1,6 +1,6 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
-import { gemm } from "../../kernels/products/gemm.ts";
+import { type FurtherTerms, gemm } from "../../kernels/products/gemm.ts";
 import { swigluForward } from "../../kernels/layers/swiglu.ts";
 import type { LoraGroup } from "./lora.ts";
 import type { Parameter } from "./parameters.ts";
@@ -19,6 +19,12 @@ function adapterInner(gpu: Gpu, label: string, x: Tensor, { a, scale }: LoraGrou
   const inner = gpu.tensor([x.shape[0], a.weight.shape[0]], "f32", `${label} adapter`);
   gemm(gpu, "nt", x, a.weight, inner, { label: `${label} adapter in`, scale });
   return inner;
+}
+
+/** What an adapter adds to the products of x. Call inside a `gpu.scope`. */
+function furtherTerms(gpu: Gpu, label: string, x: Tensor, adapter: LoraGroup): FurtherTerms {
+  const inner = adapterInner(gpu, label, x, adapter);
+  return { inner, further: adapter.b.weight, projections: adapter.projections };
 }
 
 /**
@@ -48,21 +54,15 @@ function linearInto(
   y: Tensor,
   residual?: Tensor,
 ): void {
-  gemm(gpu, "nt", x, weight.weight, y, { label, bias: bias?.weight, residual });
-  if (adapter) {
-    gpu.scope(() => {
-      const inner = adapterInner(gpu, label, x, adapter);
-      adapter.projections.forEach(({ b, firstColumn }, n) => {
-        gemm(gpu, "nt", inner, b.weight, y, {
-          label: `${label} adapter out`,
-          accumulate: true,
-          depth: adapter.rank,
-          firstColumnOfA: n * adapter.rank,
-          firstColumn,
-        });
-      });
+  gpu.scope(() => {
+    const further = adapter && furtherTerms(gpu, label, x, adapter);
+    gemm(gpu, "nt", x, weight.weight, y, {
+      label,
+      bias: bias?.weight,
+      residual,
+      further,
     });
-  }
+  });
 }
 
 /**
@@ -82,14 +82,19 @@ export function gatedForward(
   const { weight: { weight }, bias, adapter } = linear;
   const [T] = x.shape;
   const inner = gpu.tensor([T, weight.shape[0] / 2], "f32", "inner");
-  if (bias || adapter) {
+  // A lane of the joined product has columns of gate and up, so that both have terms or none.
+  const isJoined = !bias && (!adapter || adapter.projections.length === 2);
+  if (!isJoined) {
     gpu.scope(() => {
       const gateUp = kept ?? gpu.tensor([T, weight.shape[0]], "f32", label);
       linearInto(gpu, label, linear, x, gateUp);
       swigluForward(gpu, gateUp, inner);
     });
   } else {
-    gemm(gpu, "nt", x, weight, inner, { label, gated: { kept } });
+    gpu.scope(() => {
+      const further = adapter && furtherTerms(gpu, label, x, adapter);
+      gemm(gpu, "nt", x, weight, inner, { label, gated: { kept }, further });
+    });
   }
   return inner;
 }
@@ -128,15 +133,15 @@ function adapterBackward(
   x: Tensor,
   dx: Tensor,
 ): void {
-  const { a, projections, rank, scale } = adapter;
+  const { a, b, projections, rank, scale } = adapter;
   const accumulate = true;
   // Made again rather than kept: it costs what an adapter costs, a few per cent of the projection.
   const inner = adapterInner(gpu, label, x, adapter);
   const dInner = gpu.tensor(inner.shape, "f32", `${label} adapter gradient`);
-  projections.forEach(({ b, firstColumn }, n) => {
-    const outputs = b.weight.shape[0];
+  projections.forEach(({ firstColumn, columns, firstRow }, n) => {
+    const own = (tensor: Tensor) => tensor.view(firstRow * rank, [columns, rank]);
     if (b.gradient) {
-      gemm(gpu, "tn", dy, inner, b.gradient, {
+      gemm(gpu, "tn", dy, inner, own(b.gradient), {
         label: `${label} adapter out gradient`,
         accumulate,
         firstColumnOfA: firstColumn,
@@ -144,9 +149,9 @@ function adapterBackward(
         columns: rank,
       });
     }
-    gemm(gpu, "nn", dy, b.weight, dInner, {
+    gemm(gpu, "nn", dy, own(b.weight), dInner, {
       label: `${label} adapter inner gradient`,
-      depth: outputs,
+      depth: columns,
       firstColumnOfA: firstColumn,
       firstColumn: n * rank,
       columns: rank,

@@ -1,5 +1,5 @@
 import type { ModelConfig } from "./config.ts";
-import { type Block, layerKey } from "./layout.ts";
+import { type Block, boundElements, layerKey } from "./layout.ts";
 import type { Parameter, Parameters } from "./parameters.ts";
 
 /** Projections that an adapter may change. */
@@ -34,13 +34,20 @@ export interface LoraGroup {
   readonly rank: number;
   /** [n·r, I]: the rows of each projection's A, one after the other */
   readonly a: Parameter;
+  /** [rows, r]: the rows of each projection's B, one after the other, each projection's aligned */
+  readonly b: Parameter;
   /** The n projections, in the same order. */
-  readonly projections: readonly {
-    /** [O, r] */
-    readonly b: Parameter;
-    /** Where the projection's outputs begin in the block's. */
-    readonly firstColumn: number;
-  }[];
+  readonly projections: readonly AdaptedProjection[];
+}
+
+/** A projection that an adapter changes, in its group. */
+export interface AdaptedProjection {
+  /** Where its outputs begin in the block's. */
+  readonly firstColumn: number;
+  /** Its outputs. */
+  readonly columns: number;
+  /** Where its rows begin in the group's B. */
+  readonly firstRow: number;
 }
 
 /** The blocks of a layer that an adapter may change. */
@@ -86,7 +93,13 @@ function projectionGroups(config: ModelConfig): ProjectionGroup[] {
 }
 
 const aKey = (layer: number, key: LoraBlockKey) => layerKey(layer, `${key}.A`);
-const bKey = (layer: number, target: LoraTarget) => layerKey(layer, `${target}.B`);
+const bKey = (layer: number, key: LoraBlockKey) => layerKey(layer, `${key}.B`);
+
+/** The first row from `row` on of a matrix of `rank` columns that begins where a tensor can be bound. */
+function alignedRow(row: number, rank: number): number {
+  while (row * rank % boundElements !== 0) row++;
+  return row;
+}
 
 /** All parameters of an adapter in the order they lie in memory, by PEFT's names. */
 export function loraBlocks(config: ModelConfig, { rank, targets }: LoraConfig): Block[] {
@@ -108,16 +121,14 @@ export function loraBlocks(config: ModelConfig, { rank, targets }: LoraConfig): 
           offset: n * rank * width,
         })),
       });
-      for (const { target, module, rows } of chosen) {
-        const tensor = {
-          name: name(module, "B"),
-          shape: [rows, rank],
-          first: 0,
-          size: rows * rank,
-        };
-        const shape = [rows, rank];
-        blocks.push({ key: bKey(layer, target), shape, tensors: [{ ...tensor, offset: 0 }] });
-      }
+      let end = 0;
+      const tensors = chosen.map(({ module, rows }) => {
+        const first = alignedRow(end, rank);
+        end = first + rows;
+        const range = { first: 0, size: rows * rank, offset: first * rank };
+        return { name: name(module, "B"), shape: [rows, rank], ...range };
+      });
+      blocks.push({ key: bKey(layer, key), shape: [end, rank], tensors });
     }
   }
   return blocks;
@@ -133,18 +144,21 @@ export function loraGroups(
   const groups: Partial<Record<LoraBlockKey, LoraGroup>> = {};
   for (const { key, projections } of projectionGroups(config)) {
     if (!parameters.has(aKey(layer, key))) continue;
-    let firstColumn = 0;
-    const adapted: { b: Parameter; firstColumn: number }[] = [];
-    for (const { target, rows } of projections) {
+    let firstColumn = 0, endRow = 0;
+    const adapted: AdaptedProjection[] = [];
+    for (const { target, rows: columns } of projections) {
       if (targets.includes(target)) {
-        adapted.push({ b: parameters.get(bKey(layer, target)), firstColumn });
+        const firstRow = alignedRow(endRow, rank);
+        adapted.push({ firstColumn, columns, firstRow });
+        endRow = firstRow + columns;
       }
-      firstColumn += rows;
+      firstColumn += columns;
     }
     groups[key] = {
       scale: alpha / rank,
       rank,
       a: parameters.get(aKey(layer, key)),
+      b: parameters.get(bKey(layer, key)),
       projections: adapted,
     };
   }

@@ -138,7 +138,7 @@ export class Parameters {
   get count(): number {
     let count = 0;
     for (const { block } of this.#placements.values()) {
-      count += sizeOf(block.shape);
+      for (const { size } of block.tensors) count += size;
     }
     return count;
   }

@@ -20,16 +20,16 @@ export function mergeAdapter(model: Model): void {
 function mergeGroup(
   { gpu }: Model,
   { weight }: Linear,
-  { a, projections, rank, scale }: LoraGroup,
+  { a, b, projections, rank, scale }: LoraGroup,
 ): void {
   const [, width] = weight.weight.shape;
-  projections.forEach(({ b, firstColumn }, n) => {
-    const outputs = b.weight.shape[0];
-    const rows = weight.weight.view(firstColumn * width, [outputs, width]);
+  projections.forEach(({ firstColumn, firstRow, columns }, n) => {
+    const rows = weight.weight.view(firstColumn * width, [columns, width]);
     gpu.scope(() => {
-      const merged = gpu.tensor([outputs, width], "f32", "merged weights");
+      const merged = gpu.tensor([columns, width], "f32", "merged weights");
       const factor = a.weight.view(n * rank * width, [rank, width]);
-      gemm(gpu, "nn", b.weight, factor, merged, { label: "merge adapter", scale, residual: rows });
+      const outer = b.weight.view(firstRow * rank, [columns, rank]);
+      gemm(gpu, "nn", outer, factor, merged, { label: "merge adapter", scale, residual: rows });
       gpu.copy(merged, rows);
     });
   });

@@ -1,6 +1,8 @@
 import { compose } from "../../parts/compose.ts";
 import type { Parts } from "../../../gpu/wgsl.ts";
 import gemm_bindings from "./gemm_bindings.wgsl" with { type: "text" };
+import gemm_finish_vector from "./gemm_finish_vector.wgsl" with { type: "text" };
+import gemm_further from "./gemm_further.wgsl" with { type: "text" };
 import gemm_matrix_put from "./gemm_matrix_put.wgsl" with { type: "text" };
 import gemm_start from "./gemm_start.wgsl" with { type: "text" };
 import gemm_start_vector from "./gemm_start_vector.wgsl" with { type: "text" };
@@ -9,6 +11,8 @@ import gemm_write_vector from "./gemm_write_vector.wgsl" with { type: "text" };
 
 const own: Parts = {
   gemm_bindings,
+  gemm_finish_vector,
+  gemm_further,
   gemm_matrix_put,
   gemm_start,
   gemm_start_vector,

@@ -14,6 +14,14 @@ struct Params {
   //#if TILE_ROWS
   tileRows: u32,  // rows of a workgroup's tile
   //#endif
+  //#if ADAPTED
+  rank: u32,      // further terms of each sum
+  //#for n 0 ADAPTED
+  from$n: u32,    // rows of B (nt) from which on sums have terms of projection $n,
+  to$n: u32,      // those that have none any more,
+  row$n: u32,     // and where the projection begins in the rows of further
+  //#endfor
+  //#endif
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -44,6 +52,23 @@ fn rowOfB(column: u32) -> u32 {
   return min(column, params.columns - 1u);
   //#endif
 }
+//#if ADAPTED
+
+//#include stored_vectors NAME="inner" BINDING=7 STORAGE="f32"
+//#include stored_vectors NAME="further" BINDING=8 STORAGE="f32"
+
+// Where the further terms of a row of B lie, in vectors: x in a row of inner, y in further, and how many, z.
+fn furtherTerms(row: u32) -> vec3<u32> {
+  let vectors = params.rank / 4u;
+  var terms = vec3<u32>(0u);
+  //#for n 0 ADAPTED
+  if (row >= params.from$n && row < params.to$n) {
+    terms = vec3<u32>($(n)u, row - params.from$n + params.row$n, 1u) * vectors;
+  }
+  //#endfor
+  return terms;
+}
+//#endif
 //#if GATED
 
 //#include silu VECTOR="vec2<f32>"

@@ -11,16 +11,9 @@
     store_gateUp(at + params.columns / 4u, up);
     //#endif
     //#else
-    let at = params.firstC / 4u + ($ROW) * strideC + $COLUMN / 4u;
-    //#if SCALE
-    $SUM *= params.scale;
+    //#if !ADAPTED
+    //#include gemm_finish_vector
     //#endif
-    //#if BIAS
-    $SUM += load_bias($COLUMN / 4u);
-    //#endif
-    //#if RESIDUAL
-    $SUM += load_residual(at);
-    //#endif
-    store_c(at, $SUM);
+    store_c(params.firstC / 4u + ($ROW) * strideC + $COLUMN / 4u, $SUM);
     //#endif
   }
