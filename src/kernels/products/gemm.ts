@@ -58,9 +58,33 @@ export interface GemmOptions {
   readonly gated?: { readonly kept: Tensor | null };
   /** Terms with which the sums go on when bias and residual have come to them (nt, from the first column on). */
   readonly further?: FurtherTerms | null;
+  /** What `rowScalesOf` made of A, for several products of it. */
+  readonly rowScales?: Tensor | null;
   /** Shown in errors and profiles. */
   readonly label?: string;
 }
+
+/**
+ * The scales of the rows of A, which products on matrix units need. Call inside a `gpu.scope`.
+ *
+ * @param a [rows, depth]
+ * @returns [rows]; null where each product finds them on its way, or needs none
+ */
+export function rowScalesOf(gpu: Gpu, a: Tensor): Tensor | null {
+  const [rows, depth] = a.shape;
+  if (!gpu.tuning.matrix || isScanned(rows, depth)) return null;
+  const scales = gpu.tensor([rows], "f32", "row scales");
+  rowScale(gpu, a, scales, { first: 0, columns: depth });
+  return scales;
+}
+
+/**
+ * Elements of A that a workgroup looks through for its rows' largest instead of waiting for a launch that does: 256
+ * KiB, which a core reads from its cache, at 64 bytes a cycle, in the 3 microseconds that a launch takes.
+ */
+const mostScanned = 65_536;
+
+const isScanned = (rows: number, depth: number) => rows * depth <= mostScanned;
 
 /** What an adapter adds to a product x·Wᵀ: for each projection among the rows of W, inner · further ᵀ. */
 export interface FurtherTerms {
@@ -83,7 +107,7 @@ function expectGated(
   layout: GemmLayout,
   b: Tensor,
   { shape: [rows, width] }: Tensor,
-  { gated, label: _, variant: __, further: ___, ...others }: GemmOptions,
+  { gated, label: _, variant: __, further: ___, rowScales: ____, ...others }: GemmOptions,
 ): void {
   const other = Object.entries(others).find(([, value]) => value !== undefined);
   if (other) throw new Error(`${label}: gated, and ${other[0]} with it`);
@@ -191,6 +215,9 @@ export function gemm(
         ...(residual && { residual: part(residual) }),
         ...(gated && { gated: { kept: gated.kept && part(gated.kept) } }),
         ...(further && { further: { ...further, inner: part(further.inner) } }),
+        ...(options.rowScales && {
+          rowScales: options.rowScales.view(first, [Math.min(count, rows - first)]),
+        }),
       });
     }
     return;
@@ -243,14 +270,18 @@ export function gemm(
     if (layout === "tn") throw new Error(`${label}: variant ${variant.name} is not for tn`);
     const { m: MM, n: MN, k: MK, sx: SX, sy: SY, rm: RM, rn: RN, tk: TK, ...tile } = variant.tile;
     const { subgroup: SUBGROUP, writes: WRITES, isPair: PAIR } = tile;
-    const sizes = { MM, MN, MK, SX, SY, RM, RN, TK, SUBGROUP, WRITES, PAIR };
+    const SCANNED = !options.rowScales && isScanned(rows, depth);
+    const sizes = { MM, MN, MK, SX, SY, RM, RN, TK, SUBGROUP, WRITES, PAIR, SCANNED };
     gpu.scope(() => {
-      const rowScales = gpu.tensor([rows], "f32", "row scales");
-      rowScale(gpu, a, rowScales, { first: firstColumnOfA, columns: depth });
+      if (options.rowScales) tensors.rowScales = options.rowScales;
+      else if (!SCANNED) {
+        tensors.rowScales = gpu.tensor([rows], "f32", "row scales");
+        rowScale(gpu, a, tensors.rowScales, { first: firstColumnOfA, columns: depth });
+      }
       gpu.dispatch(
         { label, code: matrixCode, defines: { ...shared, ...sizes } },
         parameters,
-        { ...tensors, rowScales },
+        tensors,
         [Math.ceil(columns / (SX * RN * MN)), Math.ceil(rows / (SY * RM * MM))],
         cost,
       );

@@ -4,7 +4,7 @@
 //
 // A row of A is multiplied by a power of two (row_scale.wgsl) that brings its largest element near the end of f16's
 // range, and the sums are divided by it: neither small gradients nor large activations leave the range, and the
-// scaling itself rounds nothing. B, the weights, is multiplied by 64: those below 1023 are kept, and those above 1e-6
+// scaling itself rounds nothing. SCANNED: the workgroup looks for the largest elements itself. B, the weights, is multiplied by 64: those below 1023 are kept, and those above 1e-6
 // with all bits; larger ones become infinite, so that no update comes of them.
 //
 // PAIR: each factor is the sum of two f16, x = high + low / 1024, of whose products all but low * low are summed, the
@@ -16,7 +16,22 @@
 // that rows do not meet in its banks.
 
 //#include gemm_bindings TILE_ROWS=false
+//#if SCANNED
+var<workgroup> largest: array<atomic<u32>, $(SY*RM*MM)>;
+
+//#include scale_of_largest
+//#else
 @group(0) @binding(6) var<storage, read> rowScales: array<f32>;
+//#endif
+
+// The scale of a row of A, which a workgroup reads that begins with row `first`.
+fn scaleOf(row: u32, first: u32) -> f32 {
+  //#if SCANNED
+  return scaleOfLargest(atomicLoad(&largest[row - first]));
+  //#else
+  return rowScales[row];
+  //#endif
+}
 
 alias Left = subgroup_matrix_left<f16, $MK, $MM>;
 alias Right = subgroup_matrix_right<f16, $MN, $MK>;
@@ -77,6 +92,26 @@ fn main(
   //#endif
   //#endfor
 
+  //#if SCANNED
+  // Nobody has cleared this memory: the engine may leave that out.
+  for (var row = lane; row < $(SY*RM*MM)u; row += $(SX*SY*SUBGROUP)u) {
+    atomicStore(&largest[row], 0u);
+  }
+  workgroupBarrier();
+  let scannedRows = min(params.rows - firstRow, $(SY*RM*MM)u);
+  for (var row = 0u; row < scannedRows; row++) {
+    var own = vec4<u32>(0u);
+    for (var i = lane; i < (params.depth + 3u) / 4u; i += $(SX*SY*SUBGROUP)u) {
+      own = max(own, magnitudes(load_a((firstRow + row) * strideA + params.firstA / 4u + i)));
+    }
+    let ofSubgroup = subgroupMax(max(max(own.x, own.y), max(own.z, own.w)));
+    if (invocation == 0u) {
+      atomicMax(&largest[row], ofSubgroup);
+    }
+  }
+  workgroupBarrier();
+  //#endif
+
   for (var k = 0u; k < params.depth; k += $(TK)u) {
     for (var i = lane; i < $(SY*RM*MM*TK/4)u; i += $(SX*SY*SUBGROUP)u) {
       let row = i / $(TK/4)u;
@@ -84,7 +119,7 @@ fn main(
       let index = k / 4u + vector;
       let value = load_a(min(firstRow + row, lastRow) * strideA + min(params.firstA / 4u + index, strideA - 1u));
       let inside = firstRow + row < params.rows && index * 4u < params.depth;
-      let scaled = value * rowScales[min(firstRow + row, lastRow)];
+      let scaled = value * scaleOf(min(firstRow + row, lastRow), firstRow);
       putA(row * strideTileA + vector * 4u, select(vec4<f32>(0.0), scaled, inside));
     }
     //#if LAYOUT == 0
@@ -167,7 +202,7 @@ fn main(
     let row = firstRow + ownRow + $(m*MM)u + vector / $(MN/4)u;
     let column = firstColumn + ownColumn + $(n*MN)u + vector % $(MN/4)u * 4u;
     // The reciprocal of a power of two, exactly.
-    let unscale = bitcast<f32>((254u << 23u) - bitcast<u32>(rowScales[min(row, lastRow)])) / weightScale;
+    let unscale = bitcast<f32>((254u << 23u) - bitcast<u32>(scaleOf(min(row, lastRow), firstRow))) / weightScale;
     //#if PAIR
     var value = fma(low$(m)_$(n)_$i, vec4<f32>(1.0 / 1024.0), high$(m)_$(n)_$i) * unscale;
     //#else

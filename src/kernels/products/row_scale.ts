@@ -1,10 +1,10 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
 import { expectShape } from "../parts/expect_shape.ts";
-import { compose } from "../parts/compose.ts";
+import { composeProducts } from "./parts/compose.ts";
 import scaleCode from "./row_scale.wgsl" with { type: "text" };
 
-const code = compose(scaleCode);
+const code = composeProducts(scaleCode);
 const LANES = 64;
 
 /**

@@ -14,6 +14,8 @@ struct Params {
 
 var<workgroup> largest: array<u32, $LANES>;
 
+//#include scale_of_largest
+
 @compute @workgroup_size($LANES)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
@@ -21,10 +23,9 @@ fn main(
   @builtin(local_invocation_index) lane: u32,
 ) {
   let row = group.y * groups.x + group.x;
-  // The bits of positive floats are in the order of the floats, with those not finite at the end.
   var own = vec4<u32>(0u);
   for (var i = lane; i < select(0u, params.vectors, row < params.rows); i += $(LANES)u) {
-    own = max(own, bitcast<vec4<u32>>(load_a((row * params.stride + params.first) / 4u + i)) & vec4<u32>(0x7fffffffu));
+    own = max(own, magnitudes(load_a((row * params.stride + params.first) / 4u + i)));
   }
   largest[lane] = max(max(own.x, own.y), max(own.z, own.w));
   for (var step = $(LANES/2)u; step > 0u; step /= 2u) {
@@ -34,8 +35,6 @@ fn main(
     }
   }
   if (lane == 0u && row < params.rows) {
-    let exponent = largest[0] >> 23u;
-    let isUsual = largest[0] > 0u && exponent < 255u;
-    scales[row] = bitcast<f32>(select(127u, min(268u - exponent, 254u), isUsual) << 23u);
+    scales[row] = scaleOfLargest(largest[0]);
   }
 }

@@ -1,6 +1,6 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
-import { type FurtherTerms, gemm } from "../../kernels/products/gemm.ts";
+import { gemm, type GemmOptions, rowScalesOf } from "../../kernels/products/gemm.ts";
 import { swigluForward } from "../../kernels/layers/swiglu.ts";
 import type { LoraGroup } from "./lora.ts";
 import type { Parameter } from "./parameters.ts";
@@ -15,16 +15,30 @@ export interface Linear {
 }
 
 /** scale · x·Aᵀ of all projections in the group, [T, n·r] */
-function adapterInner(gpu: Gpu, label: string, x: Tensor, { a, scale }: LoraGroup): Tensor {
+function adapterInner(
+  gpu: Gpu,
+  label: string,
+  x: Tensor,
+  { a, scale }: LoraGroup,
+  rowScales: Tensor | null,
+): Tensor {
   const inner = gpu.tensor([x.shape[0], a.weight.shape[0]], "f32", `${label} adapter`);
-  gemm(gpu, "nt", x, a.weight, inner, { label: `${label} adapter in`, scale });
+  gemm(gpu, "nt", x, a.weight, inner, { label: `${label} adapter in`, scale, rowScales });
   return inner;
 }
 
-/** What an adapter adds to the products of x. Call inside a `gpu.scope`. */
-function furtherTerms(gpu: Gpu, label: string, x: Tensor, adapter: LoraGroup): FurtherTerms {
-  const inner = adapterInner(gpu, label, x, adapter);
-  return { inner, further: adapter.b.weight, projections: adapter.projections };
+/** What an adapter adds to the products of x, and what its products share with these. Call inside a `gpu.scope`. */
+function adapted(
+  gpu: Gpu,
+  label: string,
+  x: Tensor,
+  adapter: LoraGroup | null,
+): Pick<GemmOptions, "further" | "rowScales"> {
+  if (!adapter) return {};
+  const rowScales = rowScalesOf(gpu, x);
+  const inner = adapterInner(gpu, label, x, adapter, rowScales);
+  const { b, projections } = adapter;
+  return { further: { inner, further: b.weight, projections }, rowScales };
 }
 
 /**
@@ -55,13 +69,8 @@ function linearInto(
   residual?: Tensor,
 ): void {
   gpu.scope(() => {
-    const further = adapter && furtherTerms(gpu, label, x, adapter);
-    gemm(gpu, "nt", x, weight.weight, y, {
-      label,
-      bias: bias?.weight,
-      residual,
-      further,
-    });
+    const options = adapted(gpu, label, x, adapter);
+    gemm(gpu, "nt", x, weight.weight, y, { label, bias: bias?.weight, residual, ...options });
   });
 }
 
@@ -92,8 +101,8 @@ export function gatedForward(
     });
   } else {
     gpu.scope(() => {
-      const further = adapter && furtherTerms(gpu, label, x, adapter);
-      gemm(gpu, "nt", x, weight, inner, { label, gated: { kept }, further });
+      const options = adapted(gpu, label, x, adapter);
+      gemm(gpu, "nt", x, weight, inner, { label, gated: { kept }, ...options });
     });
   }
   return inner;
@@ -136,7 +145,7 @@ function adapterBackward(
   const { a, b, projections, rank, scale } = adapter;
   const accumulate = true;
   // Made again rather than kept: it costs what an adapter costs, a few per cent of the projection.
-  const inner = adapterInner(gpu, label, x, adapter);
+  const inner = adapterInner(gpu, label, x, adapter, null);
   const dInner = gpu.tensor(inner.shape, "f32", `${label} adapter gradient`);
   projections.forEach(({ firstColumn, columns, firstRow }, n) => {
     const own = (tensor: Tensor) => tensor.view(firstRow * rank, [columns, rank]);

@@ -8,6 +8,7 @@ import gemm_start from "./gemm_start.wgsl" with { type: "text" };
 import gemm_start_vector from "./gemm_start_vector.wgsl" with { type: "text" };
 import gemm_write from "./gemm_write.wgsl" with { type: "text" };
 import gemm_write_vector from "./gemm_write_vector.wgsl" with { type: "text" };
+import scale_of_largest from "./scale_of_largest.wgsl" with { type: "text" };
 
 const own: Parts = {
   gemm_bindings,
@@ -18,6 +19,7 @@ const own: Parts = {
   gemm_start_vector,
   gemm_write,
   gemm_write_vector,
+  scale_of_largest,
 };
 
 /** A kernel of matrix products with the parts it includes. */

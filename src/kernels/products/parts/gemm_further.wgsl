@@ -1,9 +1,13 @@
   // The terms of an adapter, with which the sums of $ROWS rows and four columns from $COLUMN on go on: they are
   // $(BEFORE)0$AFTER, $(BEFORE)1$AFTER, … of row0, row1, …
   //#if ADAPTED
+  //#if SCALE || BIAS || RESIDUAL
   //#for r 0 ROWS
-  //#include gemm_finish_vector SUM=BEFORE+r+AFTER ROW="row"+r
+  if (row$r < params.rows && $COLUMN < params.columns) {
+    //#include gemm_finish_vector SUM=BEFORE+r+AFTER ROW="row"+r
+  }
   //#endfor
+  //#endif
   {
     //#for e 0 4
     let terms$e = furtherTerms(rowOfB($COLUMN + $(e)u));
