@@ -12,6 +12,7 @@ import {
   type GemmVariant,
   rowsInRegisters,
 } from "./gemm_variants.ts";
+import streamedText from "./gemm_streamed.wgsl" with { type: "text" };
 import tiledText from "./gemm_tiled.wgsl" with { type: "text" };
 import { composeProducts } from "./parts/compose.ts";
 import { rowScale } from "./row_scale.ts";
@@ -19,12 +20,19 @@ import { rowScale } from "./row_scale.ts";
 const uniformCode = composeProducts(uniformText);
 const fewRowsCode = composeProducts(fewRowsText);
 const tiledCode = composeProducts(tiledText);
+const streamedCode = composeProducts(streamedText);
 const matrixCode = composeProducts(matrixText);
 
 export type { GemmLayout } from "./gemm_variants.ts";
 
 /** The texts of all variants. */
-export const gemmTexts: readonly string[] = [uniformCode, fewRowsCode, tiledCode, matrixCode];
+export const gemmTexts: readonly string[] = [
+  uniformCode,
+  fewRowsCode,
+  tiledCode,
+  streamedCode,
+  matrixCode,
+];
 
 /** Choices and extra work of a product; all may be left out. */
 export interface GemmOptions {
@@ -286,6 +294,16 @@ export function gemm(
         cost,
       );
     });
+  } else if (variant.sharing === "streamed") {
+    if (layout !== "nt") throw new Error(`${label}: variant ${variant.name} is for nt`);
+    const { rows: ROWS, columns: COLUMNS, terms: TERMS, lanes: LANES } = variant.tile;
+    gpu.dispatch(
+      { label, code: streamedCode, defines: { ...shared, ROWS, COLUMNS, TERMS, LANES } },
+      parameters,
+      tensors,
+      [Math.ceil(columns / COLUMNS), Math.ceil(rows / ROWS)],
+      cost,
+    );
   } else {
     const { rm: RM, rn: RN, lx: LX, ly: LY, tk: TK } = variant.tile;
     gpu.dispatch(

@@ -2,6 +2,7 @@ import { type MatrixType, matrixTypes } from "../../gpu/tensor.ts";
 import type { Tuning } from "../../gpu/tuning.ts";
 import type { VariedOperation } from "../../gpu/variants.ts";
 import { type MatrixTile, matrixTiles } from "./gemm_matrix_tiles.ts";
+import { streamedRows, type StreamedTile, streamedTiles } from "./gemm_streamed_tiles.ts";
 import { type GemmTile, rankedTiles, runnableTiles } from "./gemm_tiles.ts";
 
 /** nt: C = A·Bᵀ; nn: C = A·B; tn: C = Aᵀ·B. */
@@ -21,10 +22,10 @@ export interface GemmShape {
 
 /**
  * How the lanes that make a tile of C come by the values they share, and the tile. `uniform`, for lanes of a CPU core:
- * all lanes load the same; up to four rows (nt) have their sums in registers. `tiled`: through workgroup memory. Each
- * element is one ascending chain of fma in these. `matrix`: matrix units, for the other classes of bits.
+ * all lanes load the same; up to four rows (nt) have their sums in registers. `tiled`: through workgroup memory.
+ * `streamed`: so too, for up to four rows (nt), long pieces of which are asked for ahead. Each element is one ascending chain of fma in these. `matrix`: matrix units, for the other classes of bits.
  */
-export type GemmVariant = UniformVariant | TiledVariant | MatrixVariant;
+export type GemmVariant = UniformVariant | TiledVariant | StreamedVariant | MatrixVariant;
 
 interface UniformVariant {
   readonly name: string;
@@ -37,6 +38,12 @@ interface TiledVariant {
   readonly name: string;
   readonly sharing: "tiled";
   readonly tile: GemmTile;
+}
+
+interface StreamedVariant {
+  readonly name: string;
+  readonly sharing: "streamed";
+  readonly tile: StreamedTile;
 }
 
 interface MatrixVariant {
@@ -140,6 +147,42 @@ function tiledFor(tuning: Tuning, { layout, rows, columns }: GemmShape): SomeVar
   return found;
 }
 
+const streamedVariants = new WeakMap<Tuning, readonly StreamedVariant[]>();
+
+/** The variants for up to four rows; a list for each device is made once. */
+function streamedVariantsOf(tuning: Tuning): readonly StreamedVariant[] {
+  let variants = streamedVariants.get(tuning);
+  if (!variants) {
+    variants = streamedTiles(tuning.limits).map((tile) => ({
+      name: `streamed, ${tile.rows}x${tile.columns}, ${tile.terms} terms`,
+      sharing: "streamed",
+      tile,
+    }));
+    streamedVariants.set(tuning, variants);
+  }
+  return variants;
+}
+
+/** How many tiles are worth measuring beside them. */
+const triedBeside = 2;
+
+const fewRows = new WeakMap<Tuning, Map<number, SomeVariants>>();
+
+/** For up to four rows (nt), which wait for B; a list for each shape is made once. */
+function fewRowsFor(tuning: Tuning, shape: GemmShape): SomeVariants {
+  let ofDevice = fewRows.get(tuning);
+  if (!ofDevice) fewRows.set(tuning, ofDevice = new Map());
+  const key = shape.columns * 8 + shape.rows;
+  let found = ofDevice.get(key);
+  if (!found) {
+    const rows = shape.rows === 1 ? 1 : 4;
+    const streamed = streamedVariantsOf(tuning).filter(({ tile }) => tile.rows === rows);
+    const [first, ...others] = [...streamed, ...tiledFor(tuning, shape).slice(0, triedBeside)];
+    ofDevice.set(key, found = [first, ...others]);
+  }
+  return found;
+}
+
 const matrixVariants = new WeakMap<Tuning, readonly MatrixVariant[]>();
 
 /** The tiles on matrix units that a device has room for, the smallest first; a list for each is made once. */
@@ -181,7 +224,8 @@ function matrixFor(tuning: Tuning, { rows, columns }: GemmShape): SomeVariants {
 export function runnableGemmVariants(tuning: Tuning, layout: GemmLayout): readonly GemmVariant[] {
   if (onMatrixUnits(tuning, layout)) return matrixVariantsOf(tuning);
   const { all } = tiledVariantsOf(tuning, layout === "tn");
-  return [...(layout === "nt" ? [uniform1, uniform4] : []), ...narrow, ...wide, ...all];
+  const forFew = layout === "nt" ? [uniform1, uniform4, ...streamedVariantsOf(tuning)] : [];
+  return [...forFew, ...narrow, ...wide, ...all];
 }
 
 /** Sums over tokens, which no batch's cut may show in, stay chains. */
@@ -226,7 +270,11 @@ export const gemmOperation: VariedOperation<GemmShape, GemmVariant> = {
   variantsFor(tuning, shape) {
     const { layout, rows } = shape;
     if (onMatrixUnits(tuning, layout)) return matrixFor(tuning, shape);
-    if (tuning.lanes !== "cpu") return tiledFor(tuning, shape);
+    if (tuning.lanes !== "cpu") {
+      return layout === "nt" && rows <= streamedRows
+        ? fewRowsFor(tuning, shape)
+        : tiledFor(tuning, shape);
+    }
     if (layout !== "nt" || rows > rowsInRegisters) return uniformFor(shape);
     return rows === 1 ? forOneRow : forFewRows;
   },
