@@ -1,5 +1,11 @@
 import { bytesOf } from "../../src/gpu/tensor.ts";
-import { gemmOperation, type GemmShape } from "../../src/kernels/products/gemm_variants.ts";
+import {
+  gemmLayouts,
+  gemmOperation,
+  type GemmShape,
+  type GemmVariant,
+} from "../../src/kernels/products/gemm_variants.ts";
+import type { StreamedTile } from "../../src/kernels/products/gemm_streamed_tiles.ts";
 import type { GemmTile } from "../../src/kernels/products/gemm_tiles.ts";
 import type { Tuning } from "../../src/gpu/tuning.ts";
 import type { GpuLimits } from "./gpu_limits.ts";
@@ -25,7 +31,7 @@ export function productShare(
   limits: GpuLimits,
 ): number {
   const { cores, lanes, clock } = limits;
-  const { rows, columns, depth, storage } = shape;
+  const { rows, columns, depth } = shape;
   const groups = Math.ceil(rows / (ly * rm)) * Math.ceil(columns / (lx * rn));
   const rounds = Math.ceil(groups / cores);
   const issue = loop.instructions / tk * lx * ly / lanes;
@@ -33,8 +39,66 @@ export function productShare(
     rm * readingCycles(readingLanes / lx);
   const shared = reads / 4 * Math.ceil(lx * ly / readingLanes);
   const inCores = rounds * depth * Math.max(issue, shared) / clock;
-  const bytes = 4 * rows * depth + bytesOf(storage) * columns * depth + 4 * rows * columns;
+  const bytes = bytesOfProduct(shape);
   return share({ multiplyAdds: rows * columns * depth, bytes }, { inCores, bytes }, limits);
+}
+
+/** Terms of the inner loop of gemm_streamed.wgsl. */
+const streamedLoopTerms = 32;
+
+/** As `productShare`, of gemm_streamed.wgsl: the lanes of the sums, and all lanes' copies of every slab. */
+export function streamedShare(
+  shape: GemmShape,
+  { rows: tileRows, columns: tileColumns, terms, lanes: tileLanes }: StreamedTile,
+  { instructions, loops, subgroup }: Pick<KernelCode, "loops" | "instructions" | "subgroup">,
+  limits: GpuLimits,
+): number {
+  const { cores, lanes, clock } = limits;
+  const { rows, columns, depth } = shape;
+  // Slabs, their sums, and where there is an adapter its terms, few enough to be left out.
+  const ofSlab = loops.find(({ depth }) => depth === 0);
+  const ofSums = loops.find(({ depth }) => depth === 1);
+  if (!ofSlab || !ofSums) throw new Error(`a loop within another expected, not ${loops.length}`);
+  const groups = Math.ceil(rows / tileRows) * Math.ceil(columns / tileColumns);
+  const summing = Math.ceil(tileRows * tileColumns / subgroup) * subgroup;
+  const copies = Math.ceil(depth / terms) * ofSlab.instructions;
+  const once = instructions - loops.reduce((sum, loop) => sum + loop.instructions, 0);
+  const cycles = depth / streamedLoopTerms * ofSums.instructions * summing / lanes +
+    (copies + once) * tileLanes / lanes;
+  const inCores = Math.ceil(groups / cores) * cycles / clock;
+  const bytes = bytesOfProduct(shape);
+  return share({ multiplyAdds: rows * columns * depth, bytes }, { inCores, bytes }, limits);
+}
+
+/** Of memory, each once: both factors and C. */
+function bytesOfProduct({ rows, columns, depth, storage }: GemmShape): number {
+  return 4 * rows * depth + bytesOf(storage) * columns * depth + 4 * rows * columns;
+}
+
+/** What is waited for, as measured on recent GPUs: seconds for memory, cycles for the fma before. */
+const [memorySeconds, fmaCycles] = [600e-9, 4];
+
+/**
+ * The share of memory's rate that a product of few rows reaches at most when workgroups wait too, all of them at once:
+ * for memory, which a tile asks for slab by slab when it is through with the one before, and a streamed one ahead, while
+ * each sum's terms wait for one another. No kernel whose sums are ascending chains is faster than these.
+ */
+export function waitingShare(
+  shape: GemmShape,
+  variant: GemmVariant,
+  limits: GpuLimits,
+): number {
+  const { depth } = shape;
+  const { clock, bandwidth } = limits;
+  const chain = (terms: number) => terms * fmaCycles / clock;
+  const waited = variant.sharing === "streamed"
+    ? memorySeconds +
+      Math.ceil(depth / variant.tile.terms) * Math.max(memorySeconds, chain(variant.tile.terms))
+    : variant.sharing === "tiled"
+    ? Math.ceil(depth / variant.tile.tk) * (memorySeconds + chain(variant.tile.tk))
+    : chain(depth);
+  const streamed = bytesOfProduct(shape) / bandwidth;
+  return streamed / Math.max(streamed, waited);
 }
 
 /** The products of a layer of Qwen2.5-0.5B, in training on 16k tokens and in decoding, and the tiles they take. */
@@ -50,9 +114,8 @@ export function judgedProducts(tuning: Tuning) {
   ) => {
     const storage = layout === "tn" || columns === rank ? "f32" : "bf16";
     const shape: GemmShape = { layout, storage, rows, columns, depth };
-    const [variant] = gemmOperation.variantsFor(tuning, shape);
-    if (variant.sharing !== "tiled") throw new Error("a GPU's products are tiled");
-    return { what, shape, tile: variant.tile };
+    const [variant, ...others] = gemmOperation.variantsFor(tuning, shape);
+    return { what, shape, variant, others };
   };
   return [
     product("qkv", "nt", training, qkv, C),
@@ -69,16 +132,26 @@ export function judgedProducts(tuning: Tuning) {
   ];
 }
 
-/** The inner loop of the kernel that a product takes. */
-export function loopOf(
+/** The share that a product reaches at most; null when none of the kernels is its own. */
+export function shareOf(
   kernels: readonly KernelCode[],
-  { layout, storage }: GemmShape,
-  { rm, rn, lx, ly }: GemmTile,
-): InnerLoop | null {
-  const number = ["nt", "nn", "tn"].indexOf(layout);
-  const found = kernels.find(({ kernel }) =>
-    kernel.includes(` LAYOUT=${number} STORAGE=${storage} `) &&
-    kernel.includes(` RM=${rm} RN=${rn} LX=${lx} LY=${ly} `)
-  );
-  return found?.loop ?? null;
+  shape: GemmShape,
+  variant: GemmVariant,
+  limits: GpuLimits,
+): number | null {
+  const number = gemmLayouts.indexOf(shape.layout);
+  const code = (numbers: Readonly<Record<string, number>>) =>
+    kernels.find(({ kernel }) =>
+      kernel.includes(` LAYOUT=${number} STORAGE=${shape.storage} `) &&
+      Object.entries(numbers).every(([name, value]) => `${kernel} `.includes(` ${name}=${value} `))
+    );
+  if (variant.sharing === "streamed") {
+    const { rows: ROWS, columns: COLUMNS, terms: TERMS } = variant.tile;
+    const found = code({ ROWS, COLUMNS, TERMS });
+    return found ? streamedShare(shape, variant.tile, found, limits) : null;
+  }
+  if (variant.sharing !== "tiled") throw new Error(`${variant.name} is no kernel of a GPU's`);
+  const { rm: RM, rn: RN, lx: LX, ly: LY } = variant.tile;
+  const loop = code({ RM, RN, LX, LY })?.loop;
+  return loop ? productShare(shape, variant.tile, loop, limits) : null;
 }

@@ -1,37 +1,58 @@
 import { alignedTable } from "../../src/base/table.ts";
 import type { Tuning } from "../../src/gpu/tuning.ts";
+import type { GemmVariant } from "../../src/kernels/products/gemm_variants.ts";
 import { attentionShare, tiledAttention, tiledKernel } from "./attention_shares.ts";
 import { type GpuLimits, gpuLimits } from "./gpu_limits.ts";
 import type { KernelCode } from "./kernel_code.ts";
-import { judgedProducts, loopOf, productShare } from "./product_shares.ts";
+import { judgedProducts, shareOf, waitingShare } from "./product_shares.ts";
 import { decodeShare, memoryOverIssue, streamingKernels } from "./streaming_shares.ts";
 
 /** What the kernels can reach of several GPUs' limits at most: products, attention, and what memory limits. */
 export function shareTables(kernels: readonly KernelCode[], tuning: Tuning): string {
   return [
     productTable(kernels, tuning),
+    waitingTable(tuning),
     attentionTable(kernels, tuning),
     decodeTable(kernels),
     streamingTable(kernels),
   ].join("\n\n");
 }
 
+const percent = (part: number) => `${(100 * part).toFixed(0)} %`;
 const onEach = (shareOf: (limits: GpuLimits) => number) =>
-  gpuLimits.map((limits) => `${(100 * shareOf(limits)).toFixed(0)} %`);
+  gpuLimits.map((limits) => percent(shareOf(limits)));
 const names = gpuLimits.map(({ name }) => name);
+
+/** Rows and columns of C that a workgroup makes. */
+function tileName(variant: GemmVariant): string {
+  if (variant.sharing === "streamed") return `${variant.tile.rows} x ${variant.tile.columns}`;
+  if (variant.sharing !== "tiled") return variant.name;
+  const { rm, rn, lx, ly } = variant.tile;
+  return `${ly * rm} x ${lx * rn}`;
+}
 
 function productTable(kernels: readonly KernelCode[], tuning: Tuning): string {
   return alignedTable([
     ["product: share of the limit at most", "tile", ...names],
-    ...judgedProducts(tuning).map(({ what, shape, tile }) => {
-      const loop = loopOf(kernels, shape, tile);
-      const { rm, rn, lx, ly } = tile;
-      const shares = loop
-        ? onEach((limits) => productShare(shape, tile, loop, limits))
-        : names.map(() => "");
-      return [`${what} (${shape.layout})`, `${ly * rm} x ${lx * rn}`, ...shares];
+    ...judgedProducts(tuning).map(({ what, shape, variant }) => {
+      const shares = gpuLimits.map((limits) => shareOf(kernels, shape, variant, limits));
+      const cells = shares.map((part) => part === null ? "" : percent(part));
+      return [`${what} (${shape.layout})`, tileName(variant), ...cells];
     }),
   ]);
+}
+
+/** What is left of memory's rate where few rows wait: of the tile that is second choice, and of the first. */
+function waitingTable(tuning: Tuning): string {
+  const rows = judgedProducts(tuning).flatMap(({ what, shape, variant, others }) => {
+    const tiled = others.find(({ sharing }) => sharing === "tiled");
+    if (variant.sharing !== "streamed" || tiled === undefined) return [];
+    const cells = gpuLimits.map((limits) =>
+      [tiled, variant].map((one) => percent(waitingShare(shape, one, limits))).join(", ")
+    );
+    return [[what, `${tileName(tiled)}, ${tileName(variant)}`, ...cells]];
+  });
+  return alignedTable([["memory's rate at most, with what waits", "tiles", ...names], ...rows]);
 }
 
 /** Heads of Qwen2.5-0.5B and Qwen2.5-1.5B. */

@@ -4,8 +4,13 @@ import {
   tiledAttention,
   walkInstructions,
 } from "../../bench/machine_code/attention_shares.ts";
-import { productShare } from "../../bench/machine_code/product_shares.ts";
+import {
+  productShare,
+  streamedShare,
+  waitingShare,
+} from "../../bench/machine_code/product_shares.ts";
 import { decodeShare, laneInstructions } from "../../bench/machine_code/streaming_shares.ts";
+import type { GemmVariant } from "../../src/kernels/products/gemm_variants.ts";
 import { attentionTile } from "../../src/kernels/attention/attention_tile.ts";
 
 const tile = { rm: 8, rn: 8, lx: 16, ly: 16, tk: 16 };
@@ -33,6 +38,44 @@ Deno.test("workgroup memory counts where it takes longer than the instructions",
 Deno.test("a product that memory limits reaches its limit when nothing else takes longer", () => {
   const bandwidth = 4 * (512 * 1024 + 256 * 1024 + 512 * 256) / 1e-3;
   near(productShare(shape, tile, loop, { ...gpu, bandwidth }), 1);
+});
+
+Deno.test("a streamed product's sums and copies are counted by the lanes that are at work", () => {
+  const row = { layout: "nt", storage: "f32", rows: 1, columns: 64, depth: 1024 } as const;
+  const streamed = { rows: 1, columns: 8, terms: 512, lanes: 128 } as const;
+  const loops = [[0, 100], [1, 64]].map(([depth, instructions]) => ({
+    ...{ depth, instructions },
+    ...{ multiplyAdds: depth, matrixProducts: 0 },
+  }));
+  const code = { loops, instructions: 264, subgroup: 32 };
+  // One workgroup a core: 32 loops by a quarter of its lanes, two slabs and what is done once by all.
+  const cycles = 32 * 64 / 4 + 2 * 100 + 100;
+  const ideal = 64 * 1024 / (8 * 128);
+  near(streamedShare(row, streamed, code, gpu), ideal / cycles);
+  near(streamedShare({ ...row, columns: 65 }, streamed, code, gpu), ideal * 65 / 64 / (2 * cycles));
+});
+
+Deno.test("waits: a tile asks for memory slab by slab, a streamed product ahead, and its chain remains", () => {
+  const row = { layout: "nt", storage: "f32", rows: 1, columns: 64, depth: 1024 } as const;
+  const bytes = 4 * (1024 + 64 * 1024 + 64);
+  // Memory that takes as long as 64 waits of 0.6 µs.
+  const limits = { ...gpu, bandwidth: bytes / (64 * 0.6e-6) };
+  const tiled: GemmVariant = {
+    name: "",
+    sharing: "tiled",
+    tile: { rm: 1, rn: 4, lx: 8, ly: 4, tk: 8 },
+  };
+  // 128 slabs of 0.6 µs and 32 ns, of 8 fma of 4 cycles.
+  near(waitingShare(row, tiled, limits), 64 * 0.6 / (128 * 0.632));
+  const streamed: GemmVariant = {
+    name: "",
+    sharing: "streamed",
+    tile: { rows: 1, columns: 8, terms: 256, lanes: 128 },
+  };
+  near(waitingShare(row, streamed, limits), 1);
+  // Four slabs of 256 fma, 1.024 µs each, after the first wait.
+  const fast = { ...gpu, bandwidth: bytes / 1e-6 };
+  near(waitingShare(row, streamed, fast), 1 / (0.6 + 4 * 1.024));
 });
 
 const forward = tiledAttention[0];

@@ -4,13 +4,15 @@
 //
 // A workgroup makes $COLUMNS columns. Its $LANES lanes load $TERMS terms of them all, and keep in registers what they have
 // asked for while the first $(ROWS*COLUMNS) lanes, one for each element, go on with the sums over the terms before, which lie in
-// workgroup memory: as vectors of four terms, those of a slice of all columns one beside the other, and one vector more
-// from slice to slice, so that the eight lanes that write eight slices of a column meet in no bank.
+// workgroup memory: as vectors of four terms, every eighth of a column in an array of its own, whose number who reads
+// names by a constant, so that one place is computed (and clamped by the native engine) for eight vectors. The arrays
+// are an odd number of vectors long: neither the eight lanes that write neighbouring vectors meet in a bank nor those
+// that read all columns.
 
 //#include gemm_bindings TILE_ROWS=false
 
-var<workgroup> slabA: array<vec4<f32>, $(TERMS/4*(ROWS+1))>;
-var<workgroup> slabB: array<vec4<f32>, $(TERMS/4*(COLUMNS+1))>;
+var<workgroup> slabA: array<array<vec4<f32>, $(TERMS/32*ROWS+1)>, 8>;
+var<workgroup> slabB: array<array<vec4<f32>, $(TERMS/32*COLUMNS+1)>, 8>;
 var<workgroup> results: array<f32, $(ROWS*COLUMNS)>;
 
 @compute @workgroup_size($LANES)
@@ -56,10 +58,10 @@ fn main(
     // Terms beyond the depth are 0 in A, and anything finite in B.
     let isInside = first + slice < vectors;
     //#for n 0 COLUMNS*TERMS/4/LANES
-    slabB[slice * $(COLUMNS+1)u + column$n] = nextB$n;
+    slabB[slice % 8u][slice / 8u * $(COLUMNS)u + column$n] = nextB$n;
     //#endfor
     //#for n 0 (ROWS*TERMS/4+LANES-1)/LANES
-    slabA[slice * $(ROWS+1)u + rowA$n] = select(vec4<f32>(0.0), nextA$n, isInside);
+    slabA[slice % 8u][slice / 8u * $(ROWS)u + rowA$n] = select(vec4<f32>(0.0), nextA$n, isInside);
     //#endfor
     workgroupBarrier();
     if (first + $(TERMS/4)u < vectors) {
@@ -72,11 +74,13 @@ fn main(
       //#endfor
     }
     if (lane < $(ROWS*COLUMNS)u) {
-      let count = min(vectors - first, $(TERMS/4)u);
-      for (var v = 0u; v < count; v += 8u) {
+      let count = (min(vectors - first, $(TERMS/4)u) + 7u) / 8u;
+      for (var v = 0u; v < count; v++) {
+        let placeA = v * $(ROWS)u + ownRow;
+        let placeB = v * $(COLUMNS)u + ownColumn;
         //#for i 0 8
-        let a$i = slabA[(v + $(i)u) * $(ROWS+1)u + ownRow];
-        let b$i = slabB[(v + $(i)u) * $(COLUMNS+1)u + ownColumn];
+        let a$i = slabA[$i][placeA];
+        let b$i = slabB[$i][placeB];
         //#endfor
         //#for i 0 8
         //#for e 0 4

@@ -11,19 +11,26 @@ export interface StreamedTile {
 /** The most rows that they are for. */
 export const streamedRows = 4;
 
-const [columns, lanes] = [8, 128];
+const lanes = 128;
 
-/** Those that the device has room for, with the most bytes on their way first. */
+/**
+ * Columns of a workgroup, and its terms by the memory that there is: few, so that products with few columns make many
+ * workgroups, or as many as a subgroup has lanes.
+ */
+const shapes = [{ columns: 8, terms: [512, 256] }, { columns: 32, terms: [128, 64] }] as const;
+
+/** Of each number of rows and columns the one with the most terms that the device has room for. */
 export function streamedTiles(limits: TuningLimits): StreamedTile[] {
-  const tiles = ([1, 4] as const).flatMap((rows) =>
-    [512, 256].map((terms) => ({ rows, columns, terms, lanes }))
-  );
-  return tiles.filter((tile) =>
-    tile.lanes <= limits.workgroupLanes && bytesOf(tile) <= limits.workgroupBytes
+  if (lanes > limits.workgroupLanes) return [];
+  return ([1, 4] as const).flatMap((rows) =>
+    shapes.flatMap(({ columns, terms }) => {
+      const tiles = terms.map((count) => ({ rows, columns, terms: count, lanes }));
+      return tiles.filter((tile) => bytesOf(tile) <= limits.workgroupBytes).slice(0, 1);
+    })
   );
 }
 
 /** Bytes of workgroup memory. */
 function bytesOf({ rows, columns, terms }: StreamedTile): number {
-  return 16 * (terms / 4) * (rows + 1 + columns + 1) + 4 * rows * columns;
+  return 16 * 8 * (terms / 32 * rows + 1 + terms / 32 * columns + 1) + 4 * rows * columns;
 }

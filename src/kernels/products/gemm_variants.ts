@@ -166,6 +166,9 @@ function streamedVariantsOf(tuning: Tuning): readonly StreamedVariant[] {
 /** How many tiles are worth measuring beside them. */
 const triedBeside = 2;
 
+/** Workgroups that keep a GPU busy: two for each of 64 cores. */
+const busyGroups = 128;
+
 const fewRows = new WeakMap<Tuning, Map<number, SomeVariants>>();
 
 /** For up to four rows (nt), which wait for B; a list for each shape is made once. */
@@ -176,7 +179,11 @@ function fewRowsFor(tuning: Tuning, shape: GemmShape): SomeVariants {
   let found = ofDevice.get(key);
   if (!found) {
     const rows = shape.rows === 1 ? 1 : 4;
-    const streamed = streamedVariantsOf(tuning).filter(({ tile }) => tile.rows === rows);
+    // The most columns that leave enough workgroups.
+    const cost = ({ tile: { columns } }: StreamedVariant) =>
+      shape.columns >= columns * busyGroups ? -columns : columns;
+    const streamed = streamedVariantsOf(tuning).filter(({ tile }) => tile.rows === rows)
+      .toSorted((a, b) => cost(a) - cost(b));
     const [first, ...others] = [...streamed, ...tiledFor(tuning, shape).slice(0, triedBeside)];
     ofDevice.set(key, found = [first, ...others]);
   }

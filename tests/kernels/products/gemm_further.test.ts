@@ -132,7 +132,9 @@ const roundings = 4 * Math.sqrt(depth + rank + 3) * 2 ** -24;
 function variantsOf(gpu: Gpu): GemmVariant[] {
   const variants = runnableGemmVariants(gpu.tuning, "nt");
   const tiles = variants.filter(({ sharing }) => sharing === "tiled");
-  const others = variants.filter(({ name }) => /uniform, (1|4|8)x32|uniform, 24x64|streamed, .x8, 256/.test(name));
+  const others = variants.filter(({ name }) =>
+    /uniform, (1|4|8)x32|uniform, 24x64|streamed, .x8, 256/.test(name)
+  );
   return [...others, tiles[0], tiles[tiles.length - 1]];
 }
 
