@@ -27,6 +27,33 @@ function adapterInner(
   return inner;
 }
 
+/** Rows up to which a GPU's products go on with an adapter's terms. */
+const joinedRows = 64;
+
+/**
+ * Whether products go on with an adapter's terms rather than that other products add them, with the same bits. Where
+ * lanes own 64 sums, in training, the terms take registers of them all (of GA102's 168 → 240, so that a core keeps 8
+ * warps and not 12), and launches are no matter. Matrix units round factors, which these terms are spared: always.
+ */
+function isJoined({ tuning }: Gpu, { shape: [rows] }: Tensor): boolean {
+  return tuning.lanes === "cpu" || tuning.matrix !== null || rows <= joinedRows;
+}
+
+/** Adds what an adapter makes of x to y [T, O]. Call inside a `gpu.scope`. */
+function addAdapter(gpu: Gpu, label: string, x: Tensor, adapter: LoraGroup, y: Tensor): void {
+  const inner = adapterInner(gpu, label, x, adapter, null);
+  const { b, projections, rank } = adapter;
+  projections.forEach(({ firstColumn, firstRow, columns }, n) => {
+    gemm(gpu, "nt", inner, b.weight.view(firstRow * rank, [columns, rank]), y, {
+      label: `${label} adapter out`,
+      accumulate: true,
+      depth: rank,
+      firstColumnOfA: n * rank,
+      firstColumn,
+    });
+  });
+}
+
 /** What an adapter adds to the products of x, and what its products share with these. Call inside a `gpu.scope`. */
 function adapted(
   gpu: Gpu,
@@ -68,9 +95,14 @@ function linearInto(
   y: Tensor,
   residual?: Tensor,
 ): void {
+  const options = { label, bias: bias?.weight, residual };
   gpu.scope(() => {
-    const options = adapted(gpu, label, x, adapter);
-    gemm(gpu, "nt", x, weight.weight, y, { label, bias: bias?.weight, residual, ...options });
+    if (!adapter || isJoined(gpu, x)) {
+      gemm(gpu, "nt", x, weight.weight, y, { ...options, ...adapted(gpu, label, x, adapter) });
+    } else {
+      gemm(gpu, "nt", x, weight.weight, y, options);
+      addAdapter(gpu, label, x, adapter, y);
+    }
   });
 }
 
@@ -92,8 +124,8 @@ export function gatedForward(
   const [T] = x.shape;
   const inner = gpu.tensor([T, weight.shape[0] / 2], "f32", "inner");
   // A lane of the joined product has columns of gate and up, so that both have terms or none.
-  const isJoined = !bias && (!adapter || adapter.projections.length === 2);
-  if (!isJoined) {
+  const isGated = !bias && (!adapter || isJoined(gpu, x) && adapter.projections.length === 2);
+  if (!isGated) {
     gpu.scope(() => {
       const gateUp = kept ?? gpu.tensor([T, weight.shape[0]], "f32", label);
       linearInto(gpu, label, linear, x, gateUp);
