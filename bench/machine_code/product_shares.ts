@@ -46,19 +46,22 @@ export function productShare(
 /** Terms of the inner loop of gemm_streamed.wgsl. */
 const streamedLoopTerms = 32;
 
-/** As `productShare`, of gemm_streamed.wgsl: the lanes of the sums, and all lanes' copies of every slab. */
+/**
+ * As `productShare`, of gemm_streamed.wgsl: the lanes of the sums, and all lanes' copies of every slab; null where the
+ * compiler has unrolled the sums, so that they cannot be told from the copies.
+ */
 export function streamedShare(
   shape: GemmShape,
   { rows: tileRows, columns: tileColumns, terms, lanes: tileLanes }: StreamedTile,
   { instructions, loops, subgroup }: Pick<KernelCode, "loops" | "instructions" | "subgroup">,
   limits: GpuLimits,
-): number {
+): number | null {
   const { cores, lanes, clock } = limits;
   const { rows, columns, depth } = shape;
-  // Slabs, their sums, and where there is an adapter its terms, few enough to be left out.
+  // Slabs and their sums; an adapter's terms are a loop of their own, or count as what is done once.
   const ofSlab = loops.find(({ depth }) => depth === 0);
   const ofSums = loops.find(({ depth }) => depth === 1);
-  if (!ofSlab || !ofSums) throw new Error(`a loop within another expected, not ${loops.length}`);
+  if (!ofSlab || !ofSums || ofSlab.multiplyAdds > 0) return null;
   const groups = Math.ceil(rows / tileRows) * Math.ceil(columns / tileColumns);
   const summing = Math.ceil(tileRows * tileColumns / subgroup) * subgroup;
   const copies = Math.ceil(depth / terms) * ofSlab.instructions;
@@ -80,8 +83,8 @@ const [memorySeconds, fmaCycles] = [600e-9, 4];
 
 /**
  * The share of memory's rate that a product of few rows reaches at most when workgroups wait too, all of them at once:
- * for memory, which a tile asks for slab by slab when it is through with the one before, and a streamed one ahead, while
- * each sum's terms wait for one another. No kernel whose sums are ascending chains is faster than these.
+ * for memory, which a tile asks for slab by slab, when it is through with the one before, and a streamed one a slab
+ * ahead, while each sum's terms wait for one another.
  */
 export function waitingShare(
   shape: GemmShape,
@@ -91,14 +94,17 @@ export function waitingShare(
   const { depth } = shape;
   const { clock, bandwidth } = limits;
   const chain = (terms: number) => terms * fmaCycles / clock;
-  const waited = variant.sharing === "streamed"
-    ? memorySeconds +
-      Math.ceil(depth / variant.tile.terms) * Math.max(memorySeconds, chain(variant.tile.terms))
-    : variant.sharing === "tiled"
-    ? Math.ceil(depth / variant.tile.tk) * (memorySeconds + chain(variant.tile.tk))
-    : chain(depth);
+  const waits = () => {
+    if (variant.sharing === "streamed") {
+      const { terms } = variant.tile;
+      return memorySeconds + Math.floor(depth / terms) * Math.max(memorySeconds, chain(terms)) +
+        chain(depth % terms);
+    }
+    if (variant.sharing !== "tiled") throw new Error(`${variant.name} is no kernel of a GPU's`);
+    return Math.ceil(depth / variant.tile.tk) * memorySeconds + chain(depth);
+  };
   const streamed = bytesOfProduct(shape) / bandwidth;
-  return streamed / Math.max(streamed, waited);
+  return streamed / Math.max(streamed, waits());
 }
 
 /** The products of a layer of Qwen2.5-0.5B, in training on 16k tokens and in decoding, and the tiles they take. */

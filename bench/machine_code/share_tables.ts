@@ -26,7 +26,7 @@ const names = gpuLimits.map(({ name }) => name);
 /** Rows and columns of C that a workgroup makes. */
 function tileName(variant: GemmVariant): string {
   if (variant.sharing === "streamed") return `${variant.tile.rows} x ${variant.tile.columns}`;
-  if (variant.sharing !== "tiled") return variant.name;
+  if (variant.sharing !== "tiled") throw new Error(`${variant.name} is no kernel of a GPU's`);
   const { rm, rn, lx, ly } = variant.tile;
   return `${ly * rm} x ${lx * rn}`;
 }

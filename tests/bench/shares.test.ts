@@ -17,8 +17,8 @@ const tile = { rm: 8, rn: 8, lx: 16, ly: 16, tk: 16 };
 const loop = { instructions: 1280, multiplyAdds: 1024 };
 const gpu = { name: "", cores: 8, lanes: 128, clock: 1e9, bandwidth: 1e15 };
 const shape = { layout: "nt", storage: "f32", rows: 512, columns: 256, depth: 1024 } as const;
-const near = (actual: number, expected: number) =>
-  assert.ok(Math.abs(actual - expected) < 1e-12, `${actual}, expected ${expected}`);
+const near = (actual: number | null, expected: number) =>
+  assert.ok(Math.abs((actual ?? NaN) - expected) < 1e-12, `${actual}, expected ${expected}`);
 
 Deno.test("a product whose grid fills the cores reaches its share of multiply-adds", () => {
   near(productShare(shape, tile, loop, gpu), 1024 / 1280);
@@ -53,6 +53,8 @@ Deno.test("a streamed product's sums and copies are counted by the lanes that ar
   const ideal = 64 * 1024 / (8 * 128);
   near(streamedShare(row, streamed, code, gpu), ideal / cycles);
   near(streamedShare({ ...row, columns: 65 }, streamed, code, gpu), ideal * 65 / 64 / (2 * cycles));
+  const unrolled = [{ ...loops[0], multiplyAdds: 160 }];
+  assert.equal(streamedShare(row, streamed, { ...code, loops: unrolled }, gpu), null);
 });
 
 Deno.test("waits: a tile asks for memory slab by slab, a streamed product ahead, and its chain remains", () => {
@@ -65,7 +67,7 @@ Deno.test("waits: a tile asks for memory slab by slab, a streamed product ahead,
     sharing: "tiled",
     tile: { rm: 1, rn: 4, lx: 8, ly: 4, tk: 8 },
   };
-  // 128 slabs of 0.6 µs and 32 ns, of 8 fma of 4 cycles.
+  // 128 slabs of 0.6 µs and 32 ns, of 8 fma of 4 ns.
   near(waitingShare(row, tiled, limits), 64 * 0.6 / (128 * 0.632));
   const streamed: GemmVariant = {
     name: "",
@@ -76,6 +78,10 @@ Deno.test("waits: a tile asks for memory slab by slab, a streamed product ahead,
   // Four slabs of 256 fma, 1.024 µs each, after the first wait.
   const fast = { ...gpu, bandwidth: bytes / 1e-6 };
   near(waitingShare(row, streamed, fast), 1 / (0.6 + 4 * 1.024));
+  // The last slab has 24 terms.
+  const ragged = { ...row, depth: 1048 };
+  const ofRagged = { ...gpu, bandwidth: 4 * (1048 + 64 * 1048 + 64) / 1e-6 };
+  near(waitingShare(ragged, streamed, ofRagged), 1 / (0.6 + 4 * 1.024 + 0.096));
 });
 
 const forward = tiledAttention[0];

@@ -87,12 +87,14 @@ export function rowScalesOf(gpu: Gpu, a: Tensor): Tensor | null {
 }
 
 /**
- * Elements of A that a workgroup looks through for its rows' largest instead of waiting for a launch that does: 256
- * KiB, which a core reads from its cache, at 64 bytes a cycle, in the 3 microseconds that a launch takes.
+ * Loads that a workgroup waits for one after the other, at most, to look for its rows' largest elements itself, instead
+ * of a launch before it: 0.3 microseconds each, in the three that a launch takes.
  */
-const mostScanned = 65_536;
+const mostScans = 10;
 
-const isScanned = (rows: number, depth: number) => rows * depth <= mostScanned;
+/** Whether so few: gemm_matrix.wgsl looks at four rows at once, with 128 lanes or more. */
+const isScanned = (rows: number, depth: number) =>
+  Math.ceil(rows / 4) * Math.ceil(depth / 4 / 128) <= mostScans;
 
 /** What an adapter adds to a product x·Wᵀ: for each projection among the rows of W, inner · further ᵀ. */
 export interface FurtherTerms {
@@ -134,10 +136,12 @@ function expectFurther(
   if (!terms) return;
   const { inner, further, projections } = terms;
   const [rowsOfFurther, rank] = further.shape;
+  expectShape(label, "further terms", further, [-1, -1]);
   expectShape(label, "inner", inner, [rows, projections.length * rank]);
   const fits = layout === "nt" && !accumulate && !firstColumn && rank % 4 === 0 &&
     projections.length > 0 && projections.length <= 3 &&
-    projections.every((one) =>
+    projections.every((one, n) =>
+      (n === 0 || one.firstColumn >= projections[n - 1].firstColumn + projections[n - 1].columns) &&
       one.firstColumn % 4 === 0 && one.columns % 4 === 0 &&
       one.firstColumn + one.columns <= columns && one.firstRow + one.columns <= rowsOfFurther
     ) &&
@@ -188,6 +192,7 @@ export function gemm(
   if (residual) expectShape(label, "residual", residual, [rows, strideC]);
   if (gated) expectGated(label, layout, b, c, options);
   expectFurther(label, layout, [rows, columns], options);
+  if (options.rowScales) expectShape(label, "row scales", options.rowScales, [rows]);
   const storage = b.dtype;
   if (storage === "u32" || storage === "i32") throw new Error(`${label}: B is ${storage}`);
   const fits = rowsOfA >= rows &&

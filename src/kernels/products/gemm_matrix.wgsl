@@ -4,8 +4,9 @@
 //
 // A row of A is multiplied by a power of two (row_scale.wgsl) that brings its largest element near the end of f16's
 // range, and the sums are divided by it: neither small gradients nor large activations leave the range, and the
-// scaling itself rounds nothing. SCANNED: the workgroup looks for the largest elements itself. B, the weights, is multiplied by 64: those below 1023 are kept, and those above 1e-6
-// with all bits; larger ones become infinite, so that no update comes of them.
+// scaling itself rounds nothing. SCANNED: the workgroup looks for the largest elements itself. B, the weights, is
+// multiplied by 64: those below 1023 are kept, and those above 1e-6 with all bits; larger ones become infinite, so
+// that no update comes of them.
 //
 // PAIR: each factor is the sum of two f16, x = high + low / 1024, of whose products all but low * low are summed, the
 // ones with a low part for themselves: 21 bits of each factor count. The high part is cut off bit by bit, since
@@ -18,16 +19,17 @@
 //#include gemm_bindings TILE_ROWS=false
 //#if SCANNED
 var<workgroup> largest: array<atomic<u32>, $(SY*RM*MM)>;
+var<workgroup> scales: array<f32, $(SY*RM*MM)>;
 
 //#include scale_of_largest
 //#else
 @group(0) @binding(6) var<storage, read> rowScales: array<f32>;
 //#endif
 
-// The scale of a row of A, which a workgroup reads that begins with row `first`.
+// The scale of a row of A, of a workgroup that begins with row `first`.
 fn scaleOf(row: u32, first: u32) -> f32 {
   //#if SCANNED
-  return scaleOfLargest(atomicLoad(&largest[row - first]));
+  return scales[row - first];
   //#else
   return rowScales[row];
   //#endif
@@ -99,15 +101,31 @@ fn main(
   }
   workgroupBarrier();
   let scannedRows = min(params.rows - firstRow, $(SY*RM*MM)u);
-  for (var row = 0u; row < scannedRows; row++) {
-    var own = vec4<u32>(0u);
+  // Four rows at a time: that many loads wait together.
+  for (var four = 0u; four < scannedRows; four += 4u) {
+    //#for n 0 4
+    let scanned$n = min(four + $(n)u, scannedRows - 1u);
+    let start$n = (firstRow + scanned$n) * strideA + params.firstA / 4u;
+    var own$n = vec4<u32>(0u);
+    //#endfor
     for (var i = lane; i < (params.depth + 3u) / 4u; i += $(SX*SY*SUBGROUP)u) {
-      own = max(own, magnitudes(load_a((firstRow + row) * strideA + params.firstA / 4u + i)));
+      //#for n 0 4
+      let value$n = load_a(start$n + i);
+      //#endfor
+      //#for n 0 4
+      own$n = max(own$n, magnitudes(value$n));
+      //#endfor
     }
-    let ofSubgroup = subgroupMax(max(max(own.x, own.y), max(own.z, own.w)));
+    //#for n 0 4
+    let largest$n = subgroupMax(max(max(own$n.x, own$n.y), max(own$n.z, own$n.w)));
     if (invocation == 0u) {
-      atomicMax(&largest[row], ofSubgroup);
+      atomicMax(&largest[scanned$n], largest$n);
     }
+    //#endfor
+  }
+  workgroupBarrier();
+  for (var row = lane; row < $(SY*RM*MM)u; row += $(SX*SY*SUBGROUP)u) {
+    scales[row] = scaleOfLargest(atomicLoad(&largest[row]));
   }
   workgroupBarrier();
   //#endif
@@ -201,14 +219,14 @@ fn main(
     let vector = invocation + $(i)u * subgroupSize;
     let row = firstRow + ownRow + $(m*MM)u + vector / $(MN/4)u;
     let column = firstColumn + ownColumn + $(n*MN)u + vector % $(MN/4)u * 4u;
-    // The reciprocal of a power of two, exactly.
-    let unscale = bitcast<f32>((254u << 23u) - bitcast<u32>(scaleOf(min(row, lastRow), firstRow))) / weightScale;
-    //#if PAIR
-    var value = fma(low$(m)_$(n)_$i, vec4<f32>(1.0 / 1024.0), high$(m)_$(n)_$i) * unscale;
-    //#else
-    var value = high$(m)_$(n)_$i * unscale;
-    //#endif
     if (subgroup < $(SX*SY)u && vector < $(MM*MN/4)u) {
+      // The reciprocal of a power of two, exactly.
+      let unscale = bitcast<f32>((254u << 23u) - bitcast<u32>(scaleOf(min(row, lastRow), firstRow))) / weightScale;
+      //#if PAIR
+      var value = fma(low$(m)_$(n)_$i, vec4<f32>(1.0 / 1024.0), high$(m)_$(n)_$i) * unscale;
+      //#else
+      var value = high$(m)_$(n)_$i * unscale;
+      //#endif
       //#if ACCUMULATE
       if (row < params.rows && column < params.columns) {
         value += load_c(params.firstC / 4u + row * strideC + column / 4u);

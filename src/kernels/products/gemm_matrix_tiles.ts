@@ -69,6 +69,6 @@ function bytesOf({ m, n, sx, sy, rm, rn, tk, isPair }: MatrixTile): number {
   const rows = sy * rm * m, columns = sx * rn * n;
   const factors = rows * (tk + padding) +
     Math.max(columns * (tk + padding), tk * (columns + padding));
-  const largest = rows;
-  return 2 * factors * (isPair ? 2 : 1) + 4 * (sx * sy * m * n + largest);
+  const scanned = 2 * rows;
+  return 2 * factors * (isPair ? 2 : 1) + 4 * (sx * sy * m * n + scanned);
 }

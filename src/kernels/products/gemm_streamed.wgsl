@@ -43,14 +43,14 @@ fn main(
   let column$n = lane / $(TERMS/4)u + $(n*LANES*4/TERMS)u;
   let startB$n = rowOfB(firstColumn + column$n) * strideB;
   //#endfor
-  //#for n 0 (ROWS*TERMS/4+LANES-1)/LANES
+  //#for n 0 ROWS*TERMS/4/LANES
   let rowA$n = min(lane / $(TERMS/4)u + $(n*LANES*4/TERMS)u, $(ROWS-1)u);
   let startA$n = min(firstRow + rowA$n, lastRow) * strideA + params.firstA / 4u;
   //#endfor
   //#for n 0 COLUMNS*TERMS/4/LANES
   var nextB$n = load_b(startB$n + min(slice, vectors - 1u));
   //#endfor
-  //#for n 0 (ROWS*TERMS/4+LANES-1)/LANES
+  //#for n 0 ROWS*TERMS/4/LANES
   var nextA$n = load_a(startA$n + min(slice, vectors - 1u));
   //#endfor
 
@@ -60,8 +60,14 @@ fn main(
     //#for n 0 COLUMNS*TERMS/4/LANES
     slabB[slice % 8u][slice / 8u * $(COLUMNS)u + column$n] = nextB$n;
     //#endfor
-    //#for n 0 (ROWS*TERMS/4+LANES-1)/LANES
-    slabA[slice % 8u][slice / 8u * $(ROWS)u + rowA$n] = select(vec4<f32>(0.0), nextA$n, isInside);
+    //#for n 0 ROWS*TERMS/4/LANES
+    //#if (n+1)*LANES*4 > ROWS*TERMS
+    if (lane < $(ROWS*TERMS/4-n*LANES)u) {
+    //#else
+    {
+    //#endif
+      slabA[slice % 8u][slice / 8u * $(ROWS)u + rowA$n] = select(vec4<f32>(0.0), nextA$n, isInside);
+    }
     //#endfor
     workgroupBarrier();
     if (first + $(TERMS/4)u < vectors) {
@@ -69,7 +75,7 @@ fn main(
       //#for n 0 COLUMNS*TERMS/4/LANES
       nextB$n = load_b(startB$n + next);
       //#endfor
-      //#for n 0 (ROWS*TERMS/4+LANES-1)/LANES
+      //#for n 0 ROWS*TERMS/4/LANES
       nextA$n = load_a(startA$n + next);
       //#endfor
     }

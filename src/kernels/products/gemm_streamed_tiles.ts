@@ -8,9 +8,6 @@ export interface StreamedTile {
   readonly lanes: number;
 }
 
-/** The most rows that they are for. */
-export const streamedRows = 4;
-
 const lanes = 128;
 
 /**

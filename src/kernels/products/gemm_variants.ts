@@ -2,7 +2,7 @@ import { type MatrixType, matrixTypes } from "../../gpu/tensor.ts";
 import type { Tuning } from "../../gpu/tuning.ts";
 import type { VariedOperation } from "../../gpu/variants.ts";
 import { type MatrixTile, matrixTiles } from "./gemm_matrix_tiles.ts";
-import { streamedRows, type StreamedTile, streamedTiles } from "./gemm_streamed_tiles.ts";
+import { type StreamedTile, streamedTiles } from "./gemm_streamed_tiles.ts";
 import { type GemmTile, rankedTiles, runnableTiles } from "./gemm_tiles.ts";
 
 /** nt: C = A·Bᵀ; nn: C = A·B; tn: C = Aᵀ·B. */
@@ -23,7 +23,8 @@ export interface GemmShape {
 /**
  * How the lanes that make a tile of C come by the values they share, and the tile. `uniform`, for lanes of a CPU core:
  * all lanes load the same; up to four rows (nt) have their sums in registers. `tiled`: through workgroup memory.
- * `streamed`: so too, for up to four rows (nt), long pieces of which are asked for ahead. Each element is one ascending chain of fma in these. `matrix`: matrix units, for the other classes of bits.
+ * `streamed`: so too, for up to four rows (nt), with long pieces of B asked for ahead. Each element is one ascending
+ * chain of fma in these. `matrix`: matrix units, for the other classes of bits.
  */
 export type GemmVariant = UniformVariant | TiledVariant | StreamedVariant | MatrixVariant;
 
@@ -239,7 +240,10 @@ export function runnableGemmVariants(tuning: Tuning, layout: GemmLayout): readon
 const onMatrixUnits = ({ matrix }: Tuning, layout: GemmLayout) =>
   matrix !== null && layout !== "tn";
 
-/** The most rows for which reading B, not arithmetic, takes a CPU core's time, and whose sums fit its registers. */
+/**
+ * The most rows for which reading B, not arithmetic, takes the time: a CPU core has their sums in registers, a GPU asks
+ * for B ahead. A class of its own for measuring.
+ */
 export const rowsInRegisters = 4;
 
 const rowClasses = ["one row", "up to four rows", "few rows", "some rows", "many rows"];
@@ -278,7 +282,7 @@ export const gemmOperation: VariedOperation<GemmShape, GemmVariant> = {
     const { layout, rows } = shape;
     if (onMatrixUnits(tuning, layout)) return matrixFor(tuning, shape);
     if (tuning.lanes !== "cpu") {
-      return layout === "nt" && rows <= streamedRows
+      return layout === "nt" && rows <= rowsInRegisters
         ? fewRowsFor(tuning, shape)
         : tiledFor(tuning, shape);
     }

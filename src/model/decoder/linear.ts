@@ -33,7 +33,8 @@ const joinedRows = 64;
 /**
  * Whether products go on with an adapter's terms rather than that other products add them, with the same bits. Where
  * lanes own 64 sums, in training, the terms take registers of them all (of GA102's 168 → 240, so that a core keeps 8
- * warps and not 12), and launches are no matter. Matrix units round factors, which these terms are spared: always.
+ * warps and not 12), and launches are no matter. On matrix units they always are: other products would round the factors
+ * of these terms, and the bits would depend on the number of rows.
  */
 function isJoined({ tuning }: Gpu, { shape: [rows] }: Tensor): boolean {
   return tuning.lanes === "cpu" || tuning.matrix !== null || rows <= joinedRows;

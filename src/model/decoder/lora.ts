@@ -41,7 +41,7 @@ export interface LoraGroup {
 }
 
 /** A projection that an adapter changes, in its group. */
-export interface AdaptedProjection {
+interface AdaptedProjection {
   /** Where its outputs begin in the block's. */
   readonly firstColumn: number;
   /** Its outputs. */

@@ -224,6 +224,8 @@ const small = [
 for (const [storage, layout] of small) {
   onEveryGpu(`gemm ${layout} with B in ${storage}`, async (gpu) => {
     await checkAll(gpu, { ...randomProduct(layout, 13, 131, 48), storage });
+    // Few rows have a kernel of their own.
+    if (layout === "nt") await checkAll(gpu, { ...randomProduct(layout, 3, 131, 192), storage });
   });
 }
 
@@ -245,7 +247,9 @@ function someOfEach(gpu: Gpu, layout: GemmLayout): GemmVariant[] {
 
 onEveryGpu("every variant of gemm has the same bits", async (gpu) => {
   for (const layout of gemmLayouts) {
-    await checkAll(gpu, randomProduct(layout, 17, 68, 52), someOfEach(gpu, layout));
+    // Two slabs and a bit of every tile.
+    const depth = layout === "nt" ? 1080 : 52;
+    await checkAll(gpu, randomProduct(layout, 17, 68, depth), someOfEach(gpu, layout));
   }
 });
 
@@ -257,6 +261,21 @@ onEveryGpu("gemm with bias and residual", async (gpu) => {
 onEveryGpu("gemm continues the sums that C holds", async (gpu) => {
   const start = randomFloats(37 * 132, 10, 3);
   await checkAll(gpu, { ...randomProduct("tn", 37, 131, 50), start });
+  const few = randomFloats(3 * 132, 11, 3);
+  await checkAll(gpu, { ...randomProduct("nt", 3, 131, 52), start: few });
+});
+
+onEveryGpu("products of few rows in the workgroup memory that WebGPU promises", async (gpu) => {
+  const limits = { ...gpu.tuning.limits, workgroupBytes: 16384 };
+  const variants = runnableGemmVariants({ ...gpu.tuning, lanes: "gpu", limits }, "nt")
+    .filter(({ sharing }) => sharing === "streamed");
+  assert.deepEqual(variants.map(({ name }) => name), [
+    "streamed, 1x8, 256 terms",
+    "streamed, 1x32, 64 terms",
+    "streamed, 4x8, 256 terms",
+    "streamed, 4x32, 64 terms",
+  ]);
+  await checkAll(gpu, randomProduct("nt", 3, 68, 600), variants);
 });
 
 onEveryGpu("a row of gemm has the same bits alone and in a batch", async (gpu) => {

@@ -64,6 +64,7 @@ onMatrixUnits(
   ["f16", "f16-pair"],
   async (gpu, precision) => {
     for (const layout of ["nt", "nn"] as const) {
+      // Few elements are looked through on the way, and those of the last are not.
       for (const shape of [[1, 72, 40], [33, 100, 132], [130, 68, 200]]) {
         const [rows, columns, depth] = shape;
         // As small as gradients and beyond f16's largest number.
