@@ -59,6 +59,18 @@ test("doctor, lint and help fetch no driver", async () => {
   assert.deepEqual(machine.aptCalls(), []);
 });
 
+test("machine-code takes a driver for products on matrix units alone", async () => {
+  using machine = new DebianMachine();
+  for (const args of [[], ["--precision", "f32"], ["--filter", "f16"]]) {
+    const { output } = await machine.launch(["machine-code", ...args]);
+    assert.match(output, /^ran \S+\/bin\/deno driver=none /);
+  }
+  assert.deepEqual(machine.aptCalls(), []);
+  for (const args of [["--precision", "f16"], ["--gpu", "dawn", "--precision=f16-pair"]]) {
+    assert.equal(ran(await machine.launch(["machine-code", ...args])), machine.folderDriver);
+  }
+});
+
 test("a project folder that was moved or copied is mended without apt", async () => {
   using machine = new DebianMachine();
   await machine.launch(["train"]);
