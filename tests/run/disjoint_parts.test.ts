@@ -110,7 +110,7 @@ Deno.test("parts: the word problems' configurations share no question, and repor
   const folder = Deno.makeTempDirSync();
   try {
     writeWordProblems({ folder, train: 16384, seed: 0, largest: 300 });
-    const moved = (entries: readonly DataEntry[]) =>
+    const moved = <Entry extends DataEntry>(entries: readonly Entry[]) =>
       entries.map((entry) => ({
         ...entry,
         path: entry.path.replace("data/word-problems", folder),

@@ -26,6 +26,8 @@ export interface DataFiles {
 /** Records and what became of the rows that are not among them. */
 export interface LoadedRecords {
   readonly records: readonly DataRecord[];
+  /** The place of each record's entry. */
+  readonly entryOf: readonly number[];
   readonly report: LoadReport;
 }
 
@@ -45,9 +47,9 @@ export async function loadRecords(
   }
   entries.forEach(checkEntry);
   const filter = makeRecordFilter(filters);
-  const records: DataRecord[] = [];
+  const records: DataRecord[] = [], entryOf: number[] = [];
   const reports = [];
-  for (const entry of entries) {
+  for (const [number, entry] of entries.entries()) {
     const counter = new EntryCounter(entry.path);
     const { columns, convert } = rowReader(entry, counter);
     let passedOver = 0;
@@ -70,13 +72,14 @@ export async function loadRecords(
       }
       const record = entry.source === undefined ? made : { ...made, source: entry.source };
       records.push(record);
+      entryOf.push(number);
       counter.keep(record.source);
       if (counter.records === entry.limit) break;
     }
     reports.push(counter.report());
   }
   const report = { records: records.length, entries: reports };
-  if (records.length > 0) return { records, report };
+  if (records.length > 0) return { records, entryOf, report };
   throw new UserError(
     `data: no record is left to use.\n${reportText(report)}\n` +
       "Check the paths, the format or columns, and the filters.",

@@ -56,3 +56,45 @@ function shuffle(count: number, uniform: Uniform): Uint32Array<ArrayBuffer> {
   }
   return order;
 }
+
+/**
+ * As `shuffledOrder`, but of the n records of one weight w each epoch takes round(n · w), at least one: the next ones in
+ * an order of their own, which goes on from epoch to epoch, so that none comes more often than another of its weight.
+ * Where `uniformOf` is null, the order of the files.
+ *
+ * `uniformOf` gives the random numbers of an epoch: of group 0 those that mix it, of group 1 and further those of the
+ * records of a weight, for epochs of their own. Throws as `shuffledOrder` does.
+ */
+export function weightedOrder(
+  weights: readonly number[],
+  uniformOf: ((epoch: number, group: number) => Uniform) | null,
+): RecordOrder {
+  const indices = weights.map((_, index) => index);
+  const groups = [...Map.groupBy(indices, (index) => weights[index])].map((
+    [weight, members],
+    g,
+  ) => ({
+    members,
+    drawn: Math.max(1, Math.round(weight * members.length)),
+    order: uniformOf === null
+      ? fileOrder(members.length)
+      : shuffledOrder(members.length, (epoch) => uniformOf(epoch, g + 1)),
+  }));
+  const count = groups.reduce((sum, { drawn }) => sum + drawn, 0);
+  const made = (epoch: number) => {
+    const drawn = groups.flatMap(({ members, drawn, order }) =>
+      Array.from({ length: drawn }, (_, i) => members[order.indexAt(epoch * drawn + i)])
+    );
+    return uniformOf === null
+      ? drawn
+      : Array.from(shuffle(count, uniformOf(epoch, 0)), (place) => drawn[place]);
+  };
+  let cached: { readonly epoch: number; readonly order: readonly number[] } = {
+    epoch: -1,
+    order: [],
+  };
+  return orderOf(count, (epoch, place) => {
+    if (cached.epoch !== epoch) cached = { epoch, order: made(epoch) };
+    return cached.order[place];
+  });
+}

@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { UserError } from "../../base/user_error.ts";
 import { formats } from "../../data/files/formats.ts";
-import { flag, oneOf, section, text, wholeNumber } from "./schema_fields.ts";
+import { flag, oneOf, realNumber, section, text, wholeNumber } from "./schema_fields.ts";
 
 const column = () => text("the name of a column, or a path such as reward_model.ground_truth");
 
@@ -31,7 +31,7 @@ export const columnsSchema = section({
 
 const [firstFormat, ...otherFormats] = formats.map(({ name }) => name);
 
-const entrySchema = section({
+const entryFields = {
   path: text("the path of a file or folder").describe(
     "JSON Lines, JSON, CSV, TSV (also gzipped) or Parquet; a folder with such files.",
   ),
@@ -48,21 +48,38 @@ const entrySchema = section({
   limit: wholeNumber({ minimum: 1 }).nullable().default(null).describe(
     "Records that are taken then, from the first on; null: all.",
   ),
-}).check(({ value, issues }) => {
+};
+
+type Entry = z.output<z.ZodObject<typeof entryFields>>;
+
+function checkReading({ value, issues }: z.core.ParsePayload<Entry>): void {
   if (value.format !== null && value.columns !== null) {
     const message = "null, because format says which columns hold what";
     issues.push({ code: "custom", path: ["columns"], input: value.columns, message });
   }
-});
+}
+
+const entrySchema = section(entryFields).check(checkReading);
+
+const trainEntrySchema = section({
+  ...entryFields,
+  weight: realNumber({ above: 0 }).default(1).describe(
+    "How often a record comes in one pass through all files: 2, twice; 0.25, in one pass of four.",
+  ),
+}).check(checkReading);
 
 /** A file or folder of a data set. */
 export type DataEntry = z.output<typeof entrySchema>;
 
+/** One that is trained on. */
+export type TrainEntry = z.output<typeof trainEntrySchema>;
+
 /** Files with problems, or with examples to imitate. */
 export const dataFields = {
-  train: z.array(entrySchema, { error: "a list of files" }).min(1, "at least one file").describe(
-    "Files or folders, each with `path` and perhaps `format`, `columns`, `source` (a name that measurements go by), `skip` (records passed over) and `limit` (records taken).",
-  ),
+  train: z.array(trainEntrySchema, { error: "a list of files" }).min(1, "at least one file")
+    .describe(
+      "Files or folders, each with `path` and perhaps `format`, `columns`, `source` (a name that measurements go by), `skip` (records passed over), `limit` (records taken) and `weight` (how often they come).",
+    ),
   held_out: z.array(entrySchema, { error: "a list of files" }).default([]).describe(
     "Problems that are measured and never trained on; [] sets a tenth of `train` aside, by the " +
       "questions alone: every configuration holds out the same ones.",
@@ -107,8 +124,8 @@ export function dataEntry(
   path: string,
   format: string | null,
   columns: DataColumns | null = null,
-): DataEntry {
-  return entrySchema.parse({ path, format, columns });
+): TrainEntry {
+  return trainEntrySchema.parse({ path, format, columns });
 }
 
 /**

@@ -3,7 +3,12 @@ import { type DataFiles, loadRecords } from "../../data/files/load_records.ts";
 import { reportText } from "../../data/files/load_report.ts";
 import type { DataRecord } from "../../data/files/record.ts";
 import { normalized, type RecordFilters } from "../../data/files/record_filter.ts";
-import { fileOrder, type RecordOrder, shuffledOrder } from "../../data/files/record_order.ts";
+import {
+  fileOrder,
+  type RecordOrder,
+  shuffledOrder,
+  weightedOrder,
+} from "../../data/files/record_order.ts";
 import { type Split, splitOf } from "../../data/split.ts";
 import { RandomStream, streams } from "../../random/philox.ts";
 import { UserError } from "../../base/user_error.ts";
@@ -11,6 +16,8 @@ import type { DataConfig, DataEntry } from "../config/data_schema.ts";
 
 /** The records of a run, none of them in two parts. */
 export interface DataSet extends Readonly<Record<Split, readonly DataRecord[]>> {
+  /** How often each record of `train` comes in a pass. */
+  readonly weights: readonly number[];
   /** Report on the files' rows: how many were taken or left out, and why. */
   readonly report: string;
 }
@@ -69,16 +76,16 @@ async function readDataSet(
   };
   const reports: string[] = [];
   const read = async (entries: readonly DataEntry[], filters: RecordFilters) => {
-    const { records, report } = await loadRecords(entries.map(dataFiles), filters);
+    const { report, ...loaded } = await loadRecords(entries.map(dataFiles), filters);
     // The report on the training files, which are read last, comes first.
     reports.unshift(reportText(report));
-    return records;
+    return loaded;
   };
   // A benchmark is measured whole, also where it shares a question with another.
   const named = async (entries: readonly DataEntry[], exclude: readonly DataRecord[]) =>
     entries.length === 0
       ? null
-      : await read(entries, { ...filters, keepDuplicates: true, exclude });
+      : (await read(entries, { ...filters, keepDuplicates: true, exclude })).records;
   const test = await named(config.held_out, []);
   const validation = config.validation && await named(config.validation, test ?? []);
   const all = await read(config.train, {
@@ -91,16 +98,22 @@ async function readDataSet(
     test: test === null,
   };
   const parts: Record<Split, DataRecord[]> = { train: [], validation: [], test: [] };
-  for (const record of all) {
-    const part = splitOf(normalized(record.question));
-    parts[isSetAside[part] ? part : "train"].push(record);
+  const weights: number[] = [];
+  for (const [place, record] of all.records.entries()) {
+    const asked = splitOf(normalized(record.question));
+    const part = isSetAside[asked] ? asked : "train";
+    parts[part].push(record);
+    if (part === "train") weights.push(config.train[all.entryOf[place]].weight);
+  }
+  for (const { path, weight } of config.train) {
+    if (weight !== 1) reports.push(`${path}: each record ${weight} times in a pass`);
   }
   for (const [part, key] of [["test", "held_out"], ["validation", "validation"]] as const) {
     if (!isSetAside[part]) continue;
     reports.push(`${parts[part].length} of them are set aside ${PURPOSES[part]}`);
     if (parts[part].length > 0 || (part === "validation" && !needsValidation)) continue;
     throw new UserError(
-      `data.train has ${all.length} records, and none of them falls into the tenth of all questions that ` +
+      `data.train has ${all.records.length} records, and none of them falls into the tenth of all questions that ` +
         `is set aside ${PURPOSES[part]}; name files with data.${key}.`,
     );
   }
@@ -111,17 +124,30 @@ async function readDataSet(
   }
   return {
     train: parts.train,
+    weights,
     validation: validation ?? parts.validation,
     test: test ?? parts.test,
     report: reports.join("\n"),
   };
 }
 
-/** The order in which records are gone through; a position in it is all that a resumed run needs. */
+/** The order of the records that are trained on, by their weights; a position in it is all that a resumed run needs. */
+export function trainingOrder(
+  weights: readonly number[],
+  seed: number,
+  shuffle: boolean,
+): RecordOrder {
+  if (weights.every((weight) => weight === 1)) return recordOrder(weights.length, seed, shuffle);
+  return weightedOrder(weights, shuffle ? uniformOf(seed) : null);
+}
+
+const uniformOf = (seed: number) => (epoch: number, group: number) => {
+  const random = new RandomStream(seed, streams.problems, epoch, group);
+  return () => random.uniform();
+};
+
+/** The order in which records are gone through, each once in a pass. */
 export function recordOrder(count: number, seed: number, shuffle: boolean): RecordOrder {
   if (!shuffle) return fileOrder(count);
-  return shuffledOrder(count, (epoch) => {
-    const random = new RandomStream(seed, streams.problems, epoch, 0);
-    return () => random.uniform();
-  });
+  return shuffledOrder(count, (epoch) => uniformOf(seed)(epoch, 0));
 }

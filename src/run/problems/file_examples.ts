@@ -4,7 +4,7 @@ import { RandomStream, streams } from "../../random/philox.ts";
 import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import type { SupervisedSample } from "../../rl/update/supervised_update.ts";
 import { UserError } from "../../base/user_error.ts";
-import { type DataSet, loadDataSet, recordOrder } from "./data_set.ts";
+import { type DataSet, loadDataSet, recordOrder, trainingOrder } from "./data_set.ts";
 import { encodeExample } from "./encode_example.ts";
 import type { HeldOutPart } from "./problems.ts";
 import type { Wording } from "./example_wording.ts";
@@ -53,7 +53,7 @@ export class FileExamples implements Examples {
     private readonly set: DataSet,
     private readonly form: ExampleForm & { readonly judgmentWeight: number },
   ) {
-    this.#order = recordOrder(set.train.length, config.seed, config.data.shuffle);
+    this.#order = trainingOrder(set.weights, config.seed, config.data.shuffle);
     this.some(1);
   }
 
@@ -66,7 +66,7 @@ export class FileExamples implements Examples {
   }
 
   get epochs(): number {
-    return this.position / this.set.train.length;
+    return this.position / this.#order.count;
   }
 
   draw(_step: number, count: number): SupervisedSample[] {

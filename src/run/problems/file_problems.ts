@@ -6,8 +6,8 @@ import { isTerse, labelStepsBeside, readWorkedResult } from "../../data/worked_c
 import { AnswerJudge } from "../../grading/answer_judge.ts";
 import type { ProblemSource } from "../../rl/responses.ts";
 import { UserError } from "../../base/user_error.ts";
-import { type DataConfig, dataDefaults, type DataEntry } from "../config/data_schema.ts";
-import { dataFiles, loadDataSet, recordOrder } from "./data_set.ts";
+import type { DataConfig, DataEntry } from "../config/data_schema.ts";
+import { dataFiles, loadDataSet, recordOrder, trainingOrder } from "./data_set.ts";
 import type { HeldOutChoice, HeldOutPart, Problems, PromptFit, Requires } from "./problems.ts";
 
 /**
@@ -40,7 +40,6 @@ export class FileProblems implements Problems<DataRecord> {
   readonly source: ProblemSource<DataRecord>;
   position = 0;
   readonly #judge = new AnswerJudge();
-  readonly #order: RecordOrder;
 
   /**
    * Reads the files.
@@ -62,7 +61,7 @@ export class FileProblems implements Problems<DataRecord> {
           `that leaves room for the longest responses in the models' positions; raise ` +
           `data.maximum_prompt_tokens or lower max_response_length.`,
       );
-    const { train, report } = set;
+    const { train, weights, report } = set;
     if (!train.some(fits)) throw tooLong(`${train.length} problems`);
     const fitting = (records: readonly DataRecord[], name: string, isNeeded: boolean) => {
       const fitted = records.filter(fits);
@@ -74,7 +73,8 @@ export class FileProblems implements Problems<DataRecord> {
     const passedOver = set.test.length - test.length;
     const lines = passedOver === 0 ? report : `${report}\n${passedOver} held-out problems have ` +
       `prompts of more than ${config.maximum_prompt_tokens} tokens, or no room for responses`;
-    return new FileProblems(config, seed, measured, train, held, lines, passedOver, fits);
+    const order = trainingOrder(weights, seed, config.shuffle);
+    return new FileProblems(measured, train, order, held, lines, passedOver, fits);
   }
 
   /**
@@ -101,29 +101,27 @@ export class FileProblems implements Problems<DataRecord> {
           "max_response_length.",
       );
     }
-    const config = { ...dataDefaults, train: [...files] };
     const held = { test, validation: [] };
     const passedOver = records.length - test.length;
     const lines = reportText(report);
-    return new FileProblems(config, 0, measured, test, held, lines, passedOver, () => true);
+    const order = recordOrder(test.length, 0, true);
+    return new FileProblems(measured, test, order, held, lines, passedOver, () => true);
   }
 
   private constructor(
-    config: DataConfig,
-    seed: number,
     private readonly measured: HeldOutChoice,
     private readonly train: readonly DataRecord[],
+    private readonly order: RecordOrder,
     private readonly held: Readonly<Record<HeldOutPart, readonly DataRecord[]>>,
     readonly report: string,
     readonly passedOver: number,
     private readonly fits: (record: DataRecord) => boolean,
   ) {
-    this.#order = recordOrder(train.length, seed, config.shuffle);
     this.source = recordSource(this.#judge, [...train, ...held.test, ...held.validation]);
   }
 
   get epochs(): number {
-    return this.position / this.train.length;
+    return this.position / this.order.count;
   }
 
   get timeouts(): number {
@@ -133,7 +131,7 @@ export class FileProblems implements Problems<DataRecord> {
   draw(_step: number, count: number): DataRecord[] {
     const drawn: DataRecord[] = [];
     for (; drawn.length < count; this.position++) {
-      const record = this.train[this.#order.indexAt(this.position)];
+      const record = this.train[this.order.indexAt(this.position)];
       if (this.fits(record)) drawn.push(record);
     }
     return drawn;

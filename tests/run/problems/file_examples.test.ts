@@ -86,6 +86,44 @@ Deno.test("file examples: each epoch has each once; what is drawn depends on the
   });
 });
 
+Deno.test("file examples: files come as often as their weights say", async () => {
+  await withFiles({
+    "often.jsonl": [0, 1, 2].map((i) => JSON.stringify({ question: `o${i}`, solution: "x" })).join(
+      "\n",
+    ),
+    "rarely.jsonl": [0, 1, 2, 3].map((i) => JSON.stringify({ question: `r${i}`, solution: "x" }))
+      .join("\n"),
+  }, async (folder) => {
+    const often = { path: `${folder}/often.jsonl`, weight: 3 };
+    const train = [often, { path: `${folder}/rarely.jsonl`, weight: 0.5 }];
+    await withExamples([], { data: { train } }, (examples) => {
+      const passes = [1, 2].map((step) => promptsOf(examples.draw(step, 11)).toSorted());
+      assert.equal(examples.epochs, 2);
+      const [o, r] = ["o", "r"].map((name) =>
+        passes.map((pass) => pass.filter((prompt) => prompt.startsWith(name)))
+      );
+      assert.deepEqual(o[0], ["o0=", "o0=", "o0=", "o1=", "o1=", "o1=", "o2=", "o2=", "o2="]);
+      assert.deepEqual(o[1], o[0]);
+      assert.deepEqual(r.flat().toSorted(), ["r0=", "r1=", "r2=", "r3="]);
+      assert.match(examples.report, /often\.jsonl: each record 3 times in a pass/);
+    });
+  });
+});
+
+Deno.test("file examples: a weight belongs to what is trained on", () => {
+  const data = {
+    train: [{ path: "a.jsonl", weight: 0 }],
+    held_out: [{ path: "b.jsonl", weight: 2 }],
+  };
+  const config = { policy: "generator", initial_model: "some/model", data };
+  const { error } = sftConfigSchema.safeParse(config);
+  const issues = error?.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).sort() ??
+    [];
+  assert.equal(issues.length, 2);
+  assert.match(issues[0], /^data\.held_out\.0: .*weight/);
+  assert.match(issues[1], /^data\.train\.0\.weight: /);
+});
+
 Deno.test("file examples: the seed decides the order and not what is held out", async () => {
   const of = (seed: number) =>
     // Without files of them, those that their text puts there are held out.
