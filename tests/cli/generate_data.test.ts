@@ -89,6 +89,11 @@ Deno.test({
           await run(2, ...configure("none", { model: null })),
           /model .*null with server/,
         );
+        const train = [{ path: path("problems.jsonl"), columns: tinyColumns, weight: 2 }];
+        assert.match(
+          await run(2, ...configure("twice", { data: { train } })),
+          /data\.train\[0\]\.weight is 2; expected 1, because each problem is solved once/,
+        );
         assert.match(
           await run(2, "generate", "--set", "answers=1", "cat"),
           /name one with --config/,

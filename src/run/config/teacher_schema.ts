@@ -32,7 +32,13 @@ export const teacherConfigSchema = section({
   frozen_dtype: frozenDtypeSchema,
   cache_dtype: cacheDtypeSchema,
   memory_limit_gb: memoryLimitSchema,
-  data: section(dataFields).describe(
+  data: section(dataFields).check(({ value: { train }, issues }) => {
+    train.forEach(({ weight }, place) => {
+      if (weight === 1) return;
+      const message = "1, because each problem is solved once";
+      issues.push({ code: "custom", path: ["train", place, "weight"], input: weight, message });
+    });
+  }).describe(
     "Problems; of `train` all that is not held out is solved, in the files' order.",
   ),
   problems: wholeNumber({ minimum: 1 }).nullable().default(null).describe(
