@@ -209,10 +209,15 @@ export function gemm(
   if (!fits) {
     throw new Error(`${label}: A [${a.shape}], B [${b.shape}] and C [${c.shape}] do not fit`);
   }
+  // Terms of a row of C beside those of A and B.
+  const furtherTerms = further
+    ? further.further.shape[1] * further.projections.reduce((sum, one) => sum + one.columns, 0)
+    : 0;
   const cost: LaunchCost = {
     kind: "products",
-    flops: 2 * rows * columns * depth,
-    bytes: (4 * rows + bytesOf(b.dtype) * columns) * depth + 4 * rows * columns,
+    flops: 2 * rows * (columns * depth + furtherTerms),
+    bytes: (4 * rows + bytesOf(b.dtype) * columns) * depth + 4 * rows * columns +
+      4 * (furtherTerms + (further?.inner.size ?? 0)),
   };
   const launches = gpu.launchesFor(cost);
   if (launches > 1 && rows > rowsOfLaunch) {

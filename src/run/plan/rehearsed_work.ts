@@ -65,6 +65,8 @@ export async function rehearseWork(
 
 /** Tokens of a rehearsed sequence, all of which a page holds. */
 const length = pageTokens;
+/** Sequences of a rehearsed pass, at least. */
+const leastSequences = 4;
 /** Pairs of a sequence. */
 const pairsOf = length * (length + 1) / 2;
 
@@ -100,10 +102,11 @@ async function passWork(
     };
   };
   const kept = keptRows(model.config.vocabularySize);
-  const few = await linear(2, 1);
+  // More tokens than the few rows for which an adapter's products are joined (linear.ts).
+  const few = await linear(leastSequences, 1);
   if (kept >= mostTokens) return few;
   const most = length / 2 - 1;
-  const many = await linear(Math.ceil((kept + 1) / most), most);
+  const many = await linear(Math.max(leastSequences, Math.ceil((kept + 1) / most)), most);
   return (size) => (size.predictions > kept ? many : few)(size);
 }
 
