@@ -63,7 +63,7 @@ const entrySchema = section(entryFields).check(checkReading);
 
 const trainEntrySchema = section({
   ...entryFields,
-  weight: realNumber({ above: 0 }).default(1).describe(
+  weight: realNumber({ above: 0, maximum: 1000 }).default(1).describe(
     "How often a record comes in one pass through all files: 2, twice; 0.25, in one pass of four.",
   ),
 }).check(checkReading);
