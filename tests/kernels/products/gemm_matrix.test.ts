@@ -65,13 +65,15 @@ onMatrixUnits(
   async (gpu, precision) => {
     for (const layout of ["nt", "nn"] as const) {
       // Few elements are looked through on the way, and those of the last are not.
-      for (const shape of [[1, 72, 40], [33, 100, 132], [130, 68, 200]]) {
+      for (const shape of [[1, 72, 40], [5, 36, 400], [33, 100, 132], [130, 68, 200]]) {
         const [rows, columns, depth] = shape;
         // As small as gradients and beyond f16's largest number.
         for (const size of [1, 1e-9, 3e5]) {
           // Neighbouring rows need different scales.
           const left = randomFloats(rows * depth, 1, size)
             .map((value, at) => value * 2 ** -(7 * Math.floor(at / depth) % 20));
+          // The largest element of a row is among those that its lanes see first.
+          for (let row = 0; row < rows; row++) left[row * depth] = 1000 * left[row * depth + 1];
           const right = randomFloats(columns * depth, 2);
           const { sums, magnitudes } = expected(left, right, shape, layout === "nt");
           const found = await product(gpu, layout, left, right, shape);
