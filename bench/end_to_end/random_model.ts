@@ -1,3 +1,4 @@
+import { plainDecoder, wholeHeads } from "../../src/model/decoder/config.ts";
 import { initialise } from "../../src/model/decoder/initialise.ts";
 import { Model } from "../../src/model/decoder/model.ts";
 import type { RolloutOptions } from "../../src/engine/sampling/rollout.ts";
@@ -17,16 +18,15 @@ export function randomModel(
 ): Model {
   if (size === null) throw new Error(`shape ${label} names no model`);
   const { maxPositions, trained } = options;
-  const { hidden, intermediate, vocabulary, ...rest } = size;
+  const { hidden, intermediate, vocabulary, ropeTheta, ...rest } = size;
   const model = Model.create(bench.gpu, {
     ...rest,
     architecture: "llama",
-    ropeScaling: null,
+    kinds: wholeHeads(size.headDim, ropeTheta),
     hiddenSize: hidden,
     intermediateSize: intermediate,
     vocabularySize: vocabulary,
-    qkvBias: false,
-    qkNorm: false,
+    ...plainDecoder,
     maxPositions,
   }, { trained });
   bench.onRelease(() => model.release());

@@ -81,10 +81,11 @@ function logSumExp(x: Float64Array): number {
 }
 
 /** Rotary positions, halves convention, in place. */
-function rotate(x: Float64Array, position: number, { headDim, ropeTheta }: ModelConfig): void {
+function rotate(x: Float64Array, position: number, { headDim, kinds }: ModelConfig): void {
+  const [{ rotation: { theta } }] = kinds;
   for (let start = 0; start < x.length; start += headDim) {
     for (let i = start; i < start + headDim / 2; i++) {
-      const angle = position * ropeTheta ** (-2 * (i - start) / headDim);
+      const angle = position * theta ** (-2 * (i - start) / headDim);
       const [first, second] = [x[i], x[i + headDim / 2]];
       x[i] = first * Math.cos(angle) - second * Math.sin(angle);
       x[i + headDim / 2] = second * Math.cos(angle) + first * Math.sin(angle);

@@ -1,3 +1,4 @@
+import { plainDecoder, wholeHeads } from "../../src/model/decoder/config.ts";
 import { headBackward, headForward, type HeadOutput } from "../../src/model/decoder/head.ts";
 import { Model } from "../../src/model/decoder/model.ts";
 import { dot, type MakeBenchmark, sampleIndices, type TimingSample } from "../benchmark.ts";
@@ -16,11 +17,9 @@ export const makeLinearLogprob: MakeBenchmark = (bench, { size }, variant) => {
     kvHeads: 1,
     headDim: 8,
     normEpsilon: 1e-6,
-    ropeTheta: 10000,
-    ropeScaling: null,
+    kinds: wholeHeads(8, 10000),
     tiedEmbeddings: true,
-    qkvBias: false,
-    qkNorm: false,
+    ...plainDecoder,
     maxPositions: 1,
   }, { trained: variant === "backward" });
   bench.onRelease(() => model.release());

@@ -15,7 +15,7 @@ export const makeRope: MakeBenchmark = (bench, { size }, variant) => {
   const [heads, kvHeads] = [size.heads / 2, size.heads / (backward ? 2 : 4)];
   const half = headDim / 2;
   const frequencies = inverseFrequencies(headDim, 10000);
-  const table = ropeTable(gpu, tokens, frequencies);
+  const table = ropeTable(gpu, tokens, { frequencies, pairs: headDim / 2, magnitude: 1 });
   bench.onRelease(() => gpu.release(table));
   const positions = bench.integers(Uint32Array.from({ length: tokens }, (_, t) => t));
   const units = heads + 2 * kvHeads;

@@ -1,7 +1,8 @@
 import { alignedTable } from "../../src/base/table.ts";
 import type { EngineName } from "../../src/gpu/adapter.ts";
 import type { Precision } from "../../src/gpu/tuning.ts";
-import { type ModelConfig, parseModelConfig } from "../../src/model/decoder/config.ts";
+import type { ModelConfig } from "../../src/model/decoder/config.ts";
+import { parseModelConfig } from "../../src/model/weights/config/config_json.ts";
 import { loraTargets } from "../../src/model/decoder/lora.ts";
 import { Model } from "../../src/model/decoder/model.ts";
 import { rollout } from "../../src/engine/sampling/rollout.ts";

@@ -2,7 +2,7 @@ import type { Gpu } from "../../src/gpu/gpu.ts";
 import type { KernelSource } from "../../src/gpu/kernel.ts";
 import { type CacheDtype, quantisedTypes } from "../../src/gpu/tensor.ts";
 import { kernelTrials } from "../../src/kernels/choice/trials.ts";
-import type { ModelConfig } from "../../src/model/decoder/config.ts";
+import { type ModelConfig, plainDecoder, wholeHeads } from "../../src/model/decoder/config.ts";
 import { launchedKernels } from "./model_kernels.ts";
 
 /** Head sizes 16, 64 and 128, with biases and with norms of queries and keys, narrow and wide. */
@@ -16,11 +16,11 @@ const models: readonly ModelConfig[] = [
   layers: 1,
   kvHeads: 2,
   normEpsilon: 1e-6,
-  ropeTheta: 10000,
-  ropeScaling: null,
+  kinds: wholeHeads(shape.headDim, 10000),
   maxPositions: 4096,
+  ...plainDecoder,
   qkNorm: index === 2,
-  qkvBias: index === 0,
+  biases: { ...plainDecoder.biases, qkv: index === 0 },
   tiedEmbeddings: index === 1,
 }));
 

@@ -1,4 +1,5 @@
-import { type ModelConfig, parseModelConfig } from "../../src/model/decoder/config.ts";
+import type { ModelConfig } from "../../src/model/decoder/config.ts";
+import { parseModelConfig } from "../../src/model/weights/config/config_json.ts";
 import type { WeightStorage } from "../../src/model/decoder/layout.ts";
 import { loraTargets } from "../../src/model/decoder/lora.ts";
 import { Model } from "../../src/model/decoder/model.ts";

@@ -1,7 +1,7 @@
 /** Which files of a model's repository the engine needs. */
 
 import { UserError } from "../base/user_error.ts";
-import { parseModelConfig } from "../model/decoder/config.ts";
+import { parseModelConfig } from "../model/weights/config/config_json.ts";
 import { parsePeftConfig } from "../model/weights/peft.ts";
 import type { ListedFile, Listing } from "./listing.ts";
 

@@ -1,3 +1,4 @@
+import { plainDecoder, wholeHeads } from "../../src/model/decoder/config.ts";
 import assert from "node:assert/strict";
 import { referenceLogProbs } from "../../bench/end_to_end/reference_decoder.ts";
 import { measure } from "../../bench/measure.ts";
@@ -61,11 +62,9 @@ Deno.test("the reference decoder gives a distribution that sees the past", () =>
     kvHeads: 1,
     headDim: 2,
     normEpsilon: 1e-6,
-    ropeTheta: 10000,
-    ropeScaling: null,
+    kinds: wholeHeads(2, 10000),
     tiedEmbeddings: true,
-    qkvBias: false,
-    qkNorm: false,
+    ...plainDecoder,
     maxPositions: 8,
   } as const;
   const logProbs = (...tokens: number[]) =>

@@ -95,7 +95,7 @@ const refused: readonly [what: string, change: Record<string, string | null>, me
   [
     "an architecture that is not supported",
     { "config.json": `{"model_type": "gpt_neox"}` },
-    /owner\/small\/config\.json: model_type is "gpt_neox"; supported: llama, qwen2, qwen3/,
+    /owner\/small\/config\.json: model_type is "gpt_neox"; supported: llama, mistral, qwen2/,
   ],
   [
     "weights that are quantised in place",

@@ -1,7 +1,7 @@
 import type { Reducer } from "../../src/engine/training/reducer.ts";
 import { Trainer, type TrainerOptions } from "../../src/engine/training/trainer.ts";
 import type { Gpu } from "../../src/gpu/gpu.ts";
-import type { ModelConfig } from "../../src/model/decoder/config.ts";
+import { type ModelConfig, plainDecoder, wholeHeads } from "../../src/model/decoder/config.ts";
 import { initialise } from "../../src/model/decoder/initialise.ts";
 import { Model } from "../../src/model/decoder/model.ts";
 import type { AdamwNumbers, Optimizer } from "../../src/model/decoder/optimizer.ts";
@@ -17,10 +17,9 @@ export const tinyConfig: ModelConfig = {
   kvHeads: 2,
   headDim: 8,
   normEpsilon: 1e-6,
-  ropeTheta: 10000,
-  ropeScaling: null,
+  kinds: wholeHeads(8, 10000),
   tiedEmbeddings: false,
-  qkvBias: false,
+  ...plainDecoder,
   qkNorm: true,
   maxPositions: 512,
 };

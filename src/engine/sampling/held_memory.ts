@@ -29,7 +29,7 @@ export function openHeld(model: Model, slots: number, size: CacheSize): Held {
   const { gpu, config, weightsVersion } = model;
   const { pages, pagesPerSlot } = size;
   // The rotations are made now: a step that will be repeated must not make tensors.
-  model.rotations.upTo(pagesPerSlot * pageTokens);
+  model.rotations.prepare(pagesPerSlot * pageTokens);
   const state = new SlotState(gpu, roundSlots(slots), pagesPerSlot, config.vocabularySize);
   try {
     const cache = new KvCache(model, pages);

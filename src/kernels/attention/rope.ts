@@ -28,6 +28,8 @@ export interface RopeOptions {
   readonly kvHeads: number;
   /** D, elements of one head, a multiple of 8. */
   readonly headDim: number;
+  /** R, the elements at a head's front that are rotated, a multiple of 8; D by default. */
+  readonly rotated?: number;
   /** [P, D/2, 2] from `ropeTable`; every position must be below P. */
   readonly table: Tensor;
   /** Absent in models without QK-norm. */
@@ -38,11 +40,16 @@ function expectOptions(
   operation: string,
   qkv: Tensor,
   positions: Tensor,
-  { heads, kvHeads, headDim, table, norm }: RopeOptions,
+  { heads, kvHeads, headDim, rotated = headDim, table, norm }: RopeOptions,
   keyRowsAt?: number,
 ): number {
   if (headDim < 8 || headDim % 8 !== 0) {
     throw new Error(`${operation}: head size ${headDim}, expected a multiple of 8`);
+  }
+  if (rotated < 0 || rotated > headDim || rotated % 8 !== 0) {
+    throw new Error(
+      `${operation}: ${rotated} of ${headDim} elements are rotated, expected a multiple of 8`,
+    );
   }
   const [tokens] = qkv.shape;
   expectShape(operation, "qkv", qkv, [tokens, (heads + 2 * kvHeads) * headDim]);
@@ -88,7 +95,8 @@ export function ropeForward(
   },
   options: RopeOptions & { readonly keyRowsAt?: number; readonly cacheDtype: CacheDtype },
 ): void {
-  const { heads, kvHeads, headDim, table, norm, keyRowsAt, cacheDtype } = options;
+  const { heads, kvHeads, headDim, rotated = headDim, table, norm, keyRowsAt, cacheDtype } =
+    options;
   const tokens = expectOptions("rope", qkv, positions, options, keyRowsAt);
   const rows = keyRowsAt === undefined ? tokens : keys.shape[0];
   expectShape("rope", "queries", queries, [tokens, heads, headDim]);
@@ -112,6 +120,7 @@ export function ropeForward(
       epsilon: norm?.epsilon ?? 0,
       chunks: headDim / 4,
       keyRowsAt: keyRowsAt ?? 0,
+      turned: rotated / 8,
     },
     {
       qkv,
@@ -144,7 +153,7 @@ export function ropeBackward(
   normGradients: { readonly queryNorm: Tensor; readonly keyNorm: Tensor } | null,
   options: RopeOptions,
 ): void {
-  const { heads, kvHeads, headDim, table, norm } = options;
+  const { heads, kvHeads, headDim, rotated = headDim, table, norm } = options;
   const operation = "rope backward";
   const tokens = expectOptions(operation, qkv, positions, options);
   expectShape(operation, "dQkv", dQkv, qkv.shape);
@@ -161,6 +170,7 @@ export function ropeBackward(
         maxPositions: table.shape[0],
         epsilon: norm?.epsilon ?? 0,
         chunks: headDim / 4,
+        turned: rotated / 8,
       },
       {
         dQkv,

@@ -5,6 +5,9 @@
 //   y_i       = x_i * cos - x_(i+D/2) * sin
 //   y_(i+D/2) = x_(i+D/2) * cos + x_i * sin
 //
+// Where only the first R elements of a head are rotated, i is paired with i + R/2, and the others with one another: the
+// table has 1 and 0 for these.
+//
 // CACHE f16 or bf16: keys and values are rounded to that type, to nearest even. PACKED: they are stored in it too;
 // else as f32 numbers, the same that are read of the packed ones.
 //
@@ -19,6 +22,7 @@ struct Params {
   epsilon: f32,
   chunks: u32,        // vectors of a head, D / 4
   keyRowsAt: u32,
+  turned: u32,        // vectors of half of what is rotated, R / 8
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -91,12 +95,15 @@ fn main(
   let c = index % half;
   {
   //#endif
-    var low = load_qkv(source + c);
-    var high = load_qkv(source + half + c);
+    let isTurned = c < params.turned;
+    let lowAt = select(params.turned + c, c, isTurned);
+    let highAt = c + select(half, params.turned, isTurned);
+    var low = load_qkv(source + lowAt);
+    var high = load_qkv(source + highAt);
     if (isQuery || isKey) {
       //#if NORM
-      low = low * rstd * select(keyNorm[c], queryNorm[c], isQuery);
-      high = high * rstd * select(keyNorm[half + c], queryNorm[half + c], isQuery);
+      low = low * rstd * select(keyNorm[lowAt], queryNorm[lowAt], isQuery);
+      high = high * rstd * select(keyNorm[highAt], queryNorm[highAt], isQuery);
       //#endif
       let at = (min(positions[token], params.maxPositions - 1u) * half + c) * 2u;
       let first = load_table(at);
@@ -113,16 +120,16 @@ fn main(
       high = read_halves(halves_of(high));
     }
     //#endif
-    let destination = target_row * chunks + c;
+    let destination = target_row * chunks;
     if (isQuery) {
-      store_queries(destination, low);
-      store_queries(destination + half, high);
+      store_queries(destination + lowAt, low);
+      store_queries(destination + highAt, high);
     } else if (isKey) {
-      store_keys(destination, low);
-      store_keys(destination + half, high);
+      store_keys(destination + lowAt, low);
+      store_keys(destination + highAt, high);
     } else {
-      store_values(destination, low);
-      store_values(destination + half, high);
+      store_values(destination + lowAt, low);
+      store_values(destination + highAt, high);
     }
   }
 }

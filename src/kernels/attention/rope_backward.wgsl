@@ -13,6 +13,7 @@ struct Params {
   maxPositions: u32,
   epsilon: f32,
   chunks: u32,        // vectors of a head, D / 4
+  turned: u32,        // vectors of half of what is rotated, R / 8
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -57,8 +58,11 @@ fn main(
   let c = index % half;
   {
   //#endif
-    let lowTurned = load_dQkv(at + c);
-    let highTurned = load_dQkv(at + half + c);
+    let isTurned = c < params.turned;
+    let lowAt = select(params.turned + c, c, isTurned);
+    let highAt = c + select(half, params.turned, isTurned);
+    let lowTurned = load_dQkv(at + lowAt);
+    let highTurned = load_dQkv(at + highAt);
     let entry = (min(positions[token], params.maxPositions - 1u) * half + c) * 2u;
     let first = load_table(entry);
     let second = load_table(entry + 1u);
@@ -67,21 +71,21 @@ fn main(
     var low = fma(lowTurned, cosine, highTurned * sine);
     var high = fma(highTurned, cosine, -(lowTurned * sine));
     //#if NORM
-    let lowX = load_qkv(at + c);
-    let highX = load_qkv(at + half + c);
+    let lowX = load_qkv(at + lowAt);
+    let highX = load_qkv(at + highAt);
     squares = fma(lowX, lowX, squares);
     squares = fma(highX, highX, squares);
-    let lowG = low * select(keyNorm[c], queryNorm[c], isQuery);
-    let highG = high * select(keyNorm[half + c], queryNorm[half + c], isQuery);
+    let lowG = low * select(keyNorm[lowAt], queryNorm[lowAt], isQuery);
+    let highG = high * select(keyNorm[highAt], queryNorm[highAt], isQuery);
     products = fma(lowG, lowX, products);
     products = fma(highG, highX, products);
-    store_terms(termsAt + c, low * lowX);
-    store_terms(termsAt + half + c, high * highX);
+    store_terms(termsAt + lowAt, low * lowX);
+    store_terms(termsAt + highAt, high * highX);
     low = lowG;
     high = highG;
     //#endif
-    store_dQkv(at + c, low);
-    store_dQkv(at + half + c, high);
+    store_dQkv(at + lowAt, low);
+    store_dQkv(at + highAt, high);
   }
 
   //#if NORM

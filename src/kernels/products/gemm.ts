@@ -57,7 +57,7 @@ export interface GemmOptions {
   readonly firstColumnOfA?: number;
   /** Where in its rows the columns of B begin that make C (nn, tn), a multiple of 4; 0 by default. */
   readonly firstColumnOfB?: number;
-  /** Multiplies the product; not with `accumulate`. */
+  /** Multiplies product and bias; not with `accumulate`. */
   readonly scale?: number;
   /**
    * The product is a gate and what it lets through, side by side, and C = silu(gate) · up (nt, and nothing else with

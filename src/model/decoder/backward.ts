@@ -5,8 +5,9 @@ import {
   embeddingPlan,
   type TableTile,
 } from "../../kernels/layers/embedding.ts";
-import { biasBackward, rmsnormBackward } from "../../kernels/layers/rmsnorm.ts";
+import { rmsnormBackward } from "../../kernels/layers/rmsnorm.ts";
 import { ropeBackward } from "../../kernels/attention/rope.ts";
+import { scaled } from "../../kernels/layers/scale.ts";
 import { swigluBackward } from "../../kernels/layers/swiglu.ts";
 import {
   type AttentionActivations,
@@ -86,7 +87,6 @@ function layerBackward(
     normGradients,
     ropeOptions(model, layer, batch.longest),
   );
-  if (layer.qkv.bias?.gradient) biasBackward(gpu, dQkv, layer.qkv.bias.gradient);
   const dInputNormed = linearBackward(gpu, "qkv", layer.qkv, dQkv, made.inputNormed);
   const dInput = gpu.tensor(made.input.shape, "f32", "residual gradient");
   rmsnormBackward(gpu, {
@@ -123,14 +123,14 @@ export function* backward(
   dHidden: Tensor,
   tiles: readonly TableTile[] = embeddingGradient(model),
 ): Generator<number, void> {
-  const { gpu } = model;
+  const { gpu, config: { scales } } = model;
   let dx = gpu.tensor(made.last.shape, "f32", "residual gradient");
   gpu.scope(() =>
     rmsnormBackward(gpu, {
       x: made.last,
       weight: model.finalNorm.weight,
       rstd: made.lastRstd,
-      dy: dHidden,
+      dy: scales.logits === 1 ? dHidden : scaled(gpu, dHidden, scales.logits),
       upstream: null,
       dx,
       weightGradient: model.finalNorm.gradient,
@@ -146,7 +146,10 @@ export function* backward(
     yield index;
   }
   if (tiles.length > 0) {
-    gpu.scope(() => embeddingBackward(gpu, dx, embeddingPlan(gpu, batch.tokenIds), tiles));
+    gpu.scope(() => {
+      const dEmbedded = scales.embedding === 1 ? dx : scaled(gpu, dx, scales.embedding);
+      embeddingBackward(gpu, dEmbedded, embeddingPlan(gpu, batch.tokenIds), tiles);
+    });
   }
   gpu.release(dx);
 }

@@ -2,6 +2,7 @@ import type { CacheDtype, Tensor } from "../../gpu/tensor.ts";
 import { attentionForward } from "../../kernels/attention/attention.ts";
 import { embeddingForward } from "../../kernels/layers/embedding.ts";
 import { rmsnormForward } from "../../kernels/layers/rmsnorm.ts";
+import { scaled } from "../../kernels/layers/scale.ts";
 import { ropeForward, type RopeOptions } from "../../kernels/attention/rope.ts";
 import { gatedForward, linearForward } from "./linear.ts";
 import type { Layer, Model } from "./model.ts";
@@ -142,15 +143,23 @@ export function embed(model: Model, tokens: Tensor): Tensor {
   const output = model.gpu.tensor([tokens.shape[0], model.config.hiddenSize], "f32", "residual");
   const tiles = model.embedding.map(({ firstRow, weight }) => ({ firstRow, rows: weight }));
   embeddingForward(model.gpu, tiles, tokens, output);
-  return output;
+  return inPlace(model, output, model.config.scales.embedding);
 }
 
-/** The last norm. @returns the normed rows [T, C] and their rstd [T] */
+/** A tensor times a factor, which takes its place. */
+function inPlace({ gpu }: Model, x: Tensor, factor: number): Tensor {
+  if (factor === 1) return x;
+  const product = scaled(gpu, x, factor);
+  gpu.release(x);
+  return product;
+}
+
+/** The last norm. @returns the normed rows [T, C], times what scales logits, and their rstd [T] */
 export function finalNorm(model: Model, x: Tensor): { hidden: Tensor; rstd: Tensor } {
   const hidden = model.gpu.tensor(x.shape, "f32", "hidden");
   const rstd = model.gpu.tensor([x.shape[0]], "f32", "rstd");
   rmsnormForward(model.gpu, x, model.finalNorm.weight, hidden, rstd, model.config.normEpsilon);
-  return { hidden, rstd };
+  return { hidden: inPlace(model, hidden, model.config.scales.logits), rstd };
 }
 
 /** Rotates queries and keys of a packed batch and attends within each sequence. */
@@ -183,7 +192,7 @@ function attendPacked(model: Model, layer: Layer, batch: PackedBatch) {
  */
 export function ropeOptions(
   model: Model,
-  { queryNorm, keyNorm }: Layer,
+  { queryNorm, keyNorm, kind: { rotation } }: Layer,
   positions: number,
 ): RopeOptions & { readonly cacheDtype: CacheDtype } {
   const { heads, kvHeads, headDim, normEpsilon } = model.config;
@@ -191,14 +200,14 @@ export function ropeOptions(
     ? { queryNorm: queryNorm.weight, keyNorm: keyNorm.weight, epsilon: normEpsilon }
     : undefined;
   const { cacheDtype } = model.gpu;
-  const table = model.rotations.upTo(positions);
-  return { heads, kvHeads, headDim, table, norm, cacheDtype };
+  const table = model.rotations.upTo(rotation, positions);
+  return { heads, kvHeads, headDim, rotated: rotation.size, table, norm, cacheDtype };
 }
 
 /** Shape of a model's attention, as the kernels take it. */
 export function attentionShape(model: Model) {
-  const { heads, kvHeads, headDim } = model.config;
-  return { heads, kvHeads, headDim, scale: 1 / Math.sqrt(headDim) };
+  const { heads, kvHeads, headDim, scales } = model.config;
+  return { heads, kvHeads, headDim, scale: scales.attention ?? 1 / Math.sqrt(headDim) };
 }
 
 /** Everything the backward pass of a whole model needs. */

@@ -79,6 +79,29 @@ export function layerOf(key: string): number | null {
   return found && Number(found[1]);
 }
 
+/** The key of a projection's bias. */
+export const biasKey = (key: string) => `${key}Bias`;
+
+/**
+ * The modules of a layer whose outputs lie side by side, with how many each has.
+ *
+ * @returns [module, outputs] of queries, keys and values, and of gate and up
+ */
+export function modulesOf(
+  { intermediateSize: I, heads: H, kvHeads: KV, headDim: D, fusedProjections }: ModelConfig,
+): { readonly qkv: [string, number][]; readonly gateUp: [string, number][] } {
+  if (fusedProjections) {
+    return {
+      qkv: [["self_attn.qkv_proj", (H + 2 * KV) * D]],
+      gateUp: [["mlp.gate_up_proj", 2 * I]],
+    };
+  }
+  return {
+    qkv: [["self_attn.q_proj", H * D], ["self_attn.k_proj", KV * D], ["self_attn.v_proj", KV * D]],
+    gateUp: [["mlp.gate_proj", I], ["mlp.up_proj", I]],
+  };
+}
+
 /**
  * All parameters of a model in the order they lie in memory. Projections that read the same input
  * share a block, so that one product makes their outputs.
@@ -89,7 +112,7 @@ export function parameterBlocks(
   config: ModelConfig,
   most: (tensor: string) => number = () => Infinity,
 ): Block[] {
-  const { hiddenSize: C, intermediateSize: I, heads: H, kvHeads: KV, headDim: D } = config;
+  const { hiddenSize: C, intermediateSize: I, heads: H, headDim: D, biases } = config;
   const table = [config.vocabularySize, C] as const;
   const blocks = tableTiles("embedding", "model.embed_tokens.weight", table, most);
   for (let layer = 0; layer < config.layers; layer++) {
@@ -97,26 +120,20 @@ export function parameterBlocks(
     const add = (key: string, tensors: [string, number[]][]) =>
       blocks.push(block(layerKey(layer, key), tensors.map(([rest, shape]) => [name(rest), shape])));
     add("inputNorm", [["input_layernorm.weight", [C]]]);
-    add("qkv", [
-      ["self_attn.q_proj.weight", [H * D, C]],
-      ["self_attn.k_proj.weight", [KV * D, C]],
-      ["self_attn.v_proj.weight", [KV * D, C]],
-    ]);
-    if (config.qkvBias) {
-      add("qkvBias", [
-        ["self_attn.q_proj.bias", [H * D]],
-        ["self_attn.k_proj.bias", [KV * D]],
-        ["self_attn.v_proj.bias", [KV * D]],
-      ]);
-    }
+    const linear = (key: string, modules: [string, number][], inputs: number, hasBias: boolean) => {
+      add(key, modules.map(([module, rows]) => [`${module}.weight`, [rows, inputs]]));
+      if (!hasBias) return;
+      add(biasKey(key), modules.map(([module, rows]) => [`${module}.bias`, [rows]]));
+    };
+    linear("qkv", modulesOf(config).qkv, C, biases.qkv);
     if (config.qkNorm) {
       add("queryNorm", [["self_attn.q_norm.weight", [D]]]);
       add("keyNorm", [["self_attn.k_norm.weight", [D]]]);
     }
-    add("attentionOutput", [["self_attn.o_proj.weight", [C, H * D]]]);
+    linear("attentionOutput", [["self_attn.o_proj", C]], H * D, biases.attentionOutput);
     add("postNorm", [["post_attention_layernorm.weight", [C]]]);
-    add("gateUp", [["mlp.gate_proj.weight", [I, C]], ["mlp.up_proj.weight", [I, C]]]);
-    add("down", [["mlp.down_proj.weight", [C, I]]]);
+    linear("gateUp", modulesOf(config).gateUp, C, biases.feedForward);
+    linear("down", [["mlp.down_proj", C]], I, biases.feedForward);
   }
   blocks.push(block("finalNorm", [["model.norm.weight", [C]]]));
   if (!config.tiedEmbeddings) {

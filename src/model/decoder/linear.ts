@@ -1,6 +1,8 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
 import { gemm, type GemmOptions, rowScalesOf } from "../../kernels/products/gemm.ts";
+import { biasBackward } from "../../kernels/layers/rmsnorm.ts";
+import { scaled } from "../../kernels/layers/scale.ts";
 import { swigluForward } from "../../kernels/layers/swiglu.ts";
 import type { LoraGroup } from "./lora.ts";
 import type { Parameter } from "./parameters.ts";
@@ -11,6 +13,8 @@ export interface Linear {
   readonly weight: Parameter;
   /** [O] */
   readonly bias: Parameter | null;
+  /** Multiplies what comes out, bias and adapter with it. */
+  readonly scale: number;
   readonly adapter: LoraGroup | null;
 }
 
@@ -19,7 +23,8 @@ function adapterInner(
   gpu: Gpu,
   label: string,
   x: Tensor,
-  { a, scale }: LoraGroup,
+  { a }: LoraGroup,
+  scale: number,
   rowScales: Tensor | null,
 ): Tensor {
   const inner = gpu.tensor([x.shape[0], a.weight.shape[0]], "f32", `${label} adapter`);
@@ -41,8 +46,15 @@ function isJoined({ tuning }: Gpu, { shape: [rows] }: Tensor): boolean {
 }
 
 /** Adds what an adapter makes of x to y [T, O]. Call inside a `gpu.scope`. */
-function addAdapter(gpu: Gpu, label: string, x: Tensor, adapter: LoraGroup, y: Tensor): void {
-  const inner = adapterInner(gpu, label, x, adapter, null);
+function addAdapter(
+  gpu: Gpu,
+  label: string,
+  x: Tensor,
+  adapter: LoraGroup,
+  scale: number,
+  y: Tensor,
+): void {
+  const inner = adapterInner(gpu, label, x, adapter, scale * adapter.scale, null);
   const { b, projections, rank } = adapter;
   projections.forEach(({ firstColumn, firstRow, columns }, n) => {
     gemm(gpu, "nt", inner, b.weight.view(firstRow * rank, [columns, rank]), y, {
@@ -60,17 +72,17 @@ function adapted(
   gpu: Gpu,
   label: string,
   x: Tensor,
-  adapter: LoraGroup | null,
+  { adapter, scale }: Linear,
 ): Pick<GemmOptions, "further" | "rowScales"> {
   if (!adapter) return {};
   const rowScales = rowScalesOf(gpu, x);
-  const inner = adapterInner(gpu, label, x, adapter, rowScales);
+  const inner = adapterInner(gpu, label, x, adapter, scale * adapter.scale, rowScales);
   const { b, projections } = adapter;
   return { further: { inner, further: b.weight, projections }, rowScales };
 }
 
 /**
- * y = x·Wᵀ + bias + residual + adapter.
+ * y = scale · (x·Wᵀ + bias) + residual + scale · adapter.
  *
  * @param x [T, I]
  * @returns [T, O]
@@ -91,18 +103,24 @@ export function linearForward(
 function linearInto(
   gpu: Gpu,
   label: string,
-  { weight, bias, adapter }: Linear,
+  linear: Linear,
   x: Tensor,
   y: Tensor,
   residual?: Tensor,
 ): void {
-  const options = { label, bias: bias?.weight, residual };
+  const { weight, bias, scale, adapter } = linear;
+  const options = {
+    label,
+    bias: bias?.weight,
+    residual,
+    scale: scale === 1 ? undefined : scale,
+  };
   gpu.scope(() => {
     if (!adapter || isJoined(gpu, x)) {
-      gemm(gpu, "nt", x, weight.weight, y, { ...options, ...adapted(gpu, label, x, adapter) });
+      gemm(gpu, "nt", x, weight.weight, y, { ...options, ...adapted(gpu, label, x, linear) });
     } else {
       gemm(gpu, "nt", x, weight.weight, y, options);
-      addAdapter(gpu, label, x, adapter, y);
+      addAdapter(gpu, label, x, adapter, scale, y);
     }
   });
 }
@@ -134,7 +152,7 @@ export function gatedForward(
     });
   } else {
     gpu.scope(() => {
-      const options = adapted(gpu, label, x, adapter);
+      const options = adapted(gpu, label, x, linear);
       gemm(gpu, "nt", x, weight, inner, { label, gated: { kept }, ...options });
     });
   }
@@ -142,19 +160,21 @@ export function gatedForward(
 }
 
 /**
- * The gradients of `linearForward` but for bias and residual: the weights' are added to, the input's is
+ * The gradients of `linearForward` but for the residual: those of weights and bias are added to, the input's is
  * returned.
  *
- * @param dy [T, O]
+ * @param dOutput [T, O]
  * @param x [T, I]
  */
 export function linearBackward(
   gpu: Gpu,
   label: string,
-  { weight, adapter }: Linear,
-  dy: Tensor,
+  { weight, bias, scale, adapter }: Linear,
+  dOutput: Tensor,
   x: Tensor,
 ): Tensor {
+  const dy = scale === 1 ? dOutput : scaled(gpu, dOutput, scale);
+  if (bias?.gradient) biasBackward(gpu, dy, bias.gradient);
   if (weight.gradient) {
     gemm(gpu, "tn", dy, x, weight.gradient, {
       label: `${label} weight gradient`,
@@ -164,6 +184,7 @@ export function linearBackward(
   const dx = gpu.tensor(x.shape, "f32", `${label} input gradient`);
   gemm(gpu, "nn", dy, weight.weight, dx, { label: `${label} input gradient` });
   if (adapter) gpu.scope(() => adapterBackward(gpu, label, adapter, dy, x, dx));
+  if (dy !== dOutput) gpu.release(dy);
   return dx;
 }
 
@@ -178,7 +199,7 @@ function adapterBackward(
   const { a, b, projections, rank, scale } = adapter;
   const accumulate = true;
   // Made again rather than kept: it costs what an adapter costs, a few per cent of the projection.
-  const inner = adapterInner(gpu, label, x, adapter, null);
+  const inner = adapterInner(gpu, label, x, adapter, scale, null);
   const dInner = gpu.tensor(inner.shape, "f32", `${label} adapter gradient`);
   projections.forEach(({ firstColumn, columns, firstRow }, n) => {
     const own = (tensor: Tensor) => tensor.view(firstRow * rank, [columns, rank]);

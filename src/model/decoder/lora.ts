@@ -1,5 +1,6 @@
+import { UserError } from "../../base/user_error.ts";
 import type { ModelConfig } from "./config.ts";
-import { type Block, boundElements, layerKey } from "./layout.ts";
+import { type Block, boundElements, layerKey, modulesOf } from "./layout.ts";
 import type { Parameter, Parameters } from "./parameters.ts";
 
 /** Projections that an adapter may change. */
@@ -12,7 +13,18 @@ export const loraTargets = [
   "up_proj",
   "down_proj",
 ] as const;
-export type LoraTarget = (typeof loraTargets)[number];
+/** What some families have in the place of several of these, and which. */
+const fusedTargets = {
+  qkv_proj: ["q_proj", "k_proj", "v_proj"],
+  gate_up_proj: ["gate_proj", "up_proj"],
+} as const satisfies Record<string, readonly (typeof loraTargets)[number][]>;
+export type LoraTarget = (typeof loraTargets)[number] | keyof typeof fusedTargets;
+
+/** All names that an adapter's file may have. */
+export const loraModules: readonly LoraTarget[] = [
+  ...loraTargets,
+  ...Object.keys(fusedTargets) as (keyof typeof fusedTargets)[],
+];
 
 /** A low-rank adapter (Hu et al. 2021): y = x·Wᵀ + alpha/rank · (x·Aᵀ)·Bᵀ. */
 export interface LoraConfig {
@@ -24,8 +36,30 @@ export interface LoraConfig {
 
 /** Projections in one order, so that equal adapters are written alike. */
 export function orderTargets(targets: readonly LoraTarget[]): LoraTarget[] {
-  return loraTargets.filter((target) => targets.includes(target));
+  return loraModules.filter((target) => targets.includes(target));
 }
+
+/**
+ * The projections of a model that an adapter changes, by the model's own names: where it has one in the place of
+ * several, that one if any of these is asked for.
+ *
+ * @throws UserError naming one that the model does not have
+ */
+export function targetsIn(config: ModelConfig, targets: readonly LoraTarget[]): LoraTarget[] {
+  const own = projectionGroups(config).flatMap(({ projections }) =>
+    projections.map(({ target }) => target)
+  );
+  const found = targets.map((target) => {
+    if (own.includes(target)) return target;
+    const fused = own.find((name) => partsOf(name).includes(target));
+    if (fused) return fused;
+    throw new UserError(`the model has no ${target}; its projections are ${own.join(", ")}`);
+  });
+  return orderTargets(found);
+}
+
+const partsOf = (target: LoraTarget): readonly LoraTarget[] =>
+  target === "qkv_proj" || target === "gate_up_proj" ? fusedTargets[target] : [];
 
 /** The adapters of projections that read the same input and lie in one block. */
 export interface LoraGroup {
@@ -69,26 +103,22 @@ interface ProjectionGroup {
 }
 
 function projectionGroups(config: ModelConfig): ProjectionGroup[] {
-  const { hiddenSize: C, intermediateSize: I, heads, kvHeads, headDim: D } = config;
-  const attention = (target: LoraTarget, rows: number) => ({
-    target,
-    module: `self_attn.${target}`,
-    rows,
+  const { hiddenSize: C, intermediateSize: I, heads, headDim: D } = config;
+  const { qkv, gateUp } = modulesOf(config);
+  const group = (key: LoraBlockKey, width: number, modules: [string, number][]) => ({
+    key,
+    width,
+    projections: modules.map(([module, rows]) => ({
+      target: module.slice(module.indexOf(".") + 1) as LoraTarget,
+      module,
+      rows,
+    })),
   });
-  const mlp = (target: LoraTarget, rows: number) => ({ target, module: `mlp.${target}`, rows });
   return [
-    {
-      key: "qkv",
-      width: C,
-      projections: [
-        attention("q_proj", heads * D),
-        attention("k_proj", kvHeads * D),
-        attention("v_proj", kvHeads * D),
-      ],
-    },
-    { key: "attentionOutput", width: heads * D, projections: [attention("o_proj", C)] },
-    { key: "gateUp", width: C, projections: [mlp("gate_proj", I), mlp("up_proj", I)] },
-    { key: "down", width: I, projections: [mlp("down_proj", C)] },
+    group("qkv", C, qkv),
+    group("attentionOutput", heads * D, [["self_attn.o_proj", C]]),
+    group("gateUp", C, gateUp),
+    group("down", I, [["mlp.down_proj", C]]),
   ];
 }
 

@@ -1,8 +1,8 @@
 import type { Gpu } from "../../gpu/gpu.ts";
-import type { ModelConfig } from "./config.ts";
-import { layerKey, parameterBlocks } from "./layout.ts";
+import { kindOf, type LayerKind, type ModelConfig } from "./config.ts";
+import { biasKey, layerKey, parameterBlocks } from "./layout.ts";
 import type { Linear } from "./linear.ts";
-import { type LoraBlockKey, loraBlocks, type LoraConfig, loraGroups } from "./lora.ts";
+import { type LoraBlockKey, loraBlocks, type LoraConfig, loraGroups, targetsIn } from "./lora.ts";
 import {
   type Parameter,
   type ParameterOptions,
@@ -13,12 +13,10 @@ import { Rotations } from "./rotations.ts";
 
 /** The parameters of one decoder layer. Shapes: C model width, D head size, I inner width. */
 export interface Layer {
+  readonly kind: LayerKind;
   /** [C] */
   readonly inputNorm: Parameter;
-  /**
-   * [(H + 2·KV)·D, C]: rows of the query heads, then the key heads, then the value heads; with a bias in
-   * Qwen2
-   */
+  /** [(H + 2·KV)·D, C]: rows of the query heads, then the key heads, then the value heads */
   readonly qkv: Linear;
   /** [D], Qwen3 */
   readonly queryNorm: Parameter | null;
@@ -96,13 +94,10 @@ export class Model {
   adapted(options: AdapterOptions | null): Model {
     this.expectLive();
     const { gpu, config } = this;
-    return this.#with(
-      options && {
-        config: options.config,
-        basePath: options.basePath,
-        parameters: new Parameters(gpu, () => loraBlocks(config, options.config), options),
-      },
-    );
+    if (!options) return this.#with(null);
+    const lora = { ...options.config, targets: targetsIn(config, options.config.targets) };
+    const parameters = new Parameters(gpu, () => loraBlocks(config, lora), options);
+    return this.#with({ config: lora, basePath: options.basePath, parameters });
   }
 
   /**
@@ -197,19 +192,22 @@ export class Model {
 function makeLayer({ config, parameters, adapter }: Model, layer: number): Layer {
   const get = (key: string) => parameters.get(layerKey(layer, key));
   const groups = adapter ? loraGroups(config, adapter.config, adapter.parameters, layer) : {};
-  const linear = (key: LoraBlockKey, bias: Parameter | null = null): Linear => ({
+  const linear = (key: LoraBlockKey, scale = 1): Linear => ({
     weight: get(key),
-    bias,
+    bias: parameters.has(layerKey(layer, biasKey(key))) ? get(biasKey(key)) : null,
+    scale,
     adapter: groups[key] ?? null,
   });
+  const { residual } = config.scales;
   return {
+    kind: kindOf(config, layer),
     inputNorm: get("inputNorm"),
-    qkv: linear("qkv", config.qkvBias ? get("qkvBias") : null),
+    qkv: linear("qkv"),
     queryNorm: config.qkNorm ? get("queryNorm") : null,
     keyNorm: config.qkNorm ? get("keyNorm") : null,
-    attentionOutput: linear("attentionOutput"),
+    attentionOutput: linear("attentionOutput", residual),
     postNorm: get("postNorm"),
     gateUp: linear("gateUp"),
-    down: linear("down"),
+    down: linear("down", residual),
   };
 }

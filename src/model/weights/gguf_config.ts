@@ -1,9 +1,13 @@
 import { UserError } from "../../base/user_error.ts";
-import { inverseFrequencies } from "../../kernels/attention/rope_table.ts";
-import { architectures, type ModelConfig, parseModelConfig } from "../decoder/config.ts";
-import type { GgufFile } from "./gguf_file.ts";
-import { ropeFactorsName } from "./gguf_names.ts";
+import type { ModelConfig } from "../decoder/config.ts";
 import { ropeDivisors, type RopeScaling } from "../decoder/rope_scaling.ts";
+import { parseModelConfig } from "./config/config_json.ts";
+import type { Json } from "./config/config_keys.ts";
+import { families, familyOfGguf } from "./config/families.ts";
+import type { GgufFile } from "./gguf_file.ts";
+import { ropeFactorsName, shortFactorsName } from "./gguf_names.ts";
+
+type Value = (key: string) => unknown;
 
 /**
  * The model's shape from a GGUF header.
@@ -17,64 +21,142 @@ export function ggufConfig(file: GgufFile): ModelConfig {
       `${path} is an adapter for llama.cpp's --lora; expected a whole model, or the adapter's folder as PEFT has it`,
     );
   }
-  const architecture = metadata["general.architecture"];
-  if (!(architectures as readonly unknown[]).includes(architecture)) {
+  const name = metadata["general.architecture"];
+  const family = familyOfGguf(name);
+  if (family === null) {
+    const known = new Set(Object.values(families).map(({ gguf }) => gguf));
     throw new UserError(
-      `${path}: general.architecture is ${JSON.stringify(architecture)}; supported: ${
-        architectures.join(", ")
+      `${path}: general.architecture is ${JSON.stringify(name)}; supported: ${
+        [...known].join(", ")
       }`,
     );
   }
-  const value = (key: string) => {
-    const found = metadata[`${architecture}.${key}`];
+  const value: Value = (key) => {
+    const found = metadata[`${name}.${key}`];
     return typeof found === "bigint" ? Number(found) : found;
   };
-  const scaling = value("rope.scaling.type");
-  if (scaling !== undefined && scaling !== "none" && scaling !== "linear") {
-    throw new UserError(
-      `${path}: ${architecture}.rope.scaling.type is ${JSON.stringify(scaling)}; supported: linear`,
-    );
-  }
-  const json = {
-    model_type: architecture,
+  const hasBias = (module: string) => tensors.has(`model.layers.0.${module}.bias`);
+  const heads = value("attention.head_count");
+  const headDim = value("attention.key_length") ??
+    Number(value("embedding_length")) / Number(heads);
+  const config = parseModelConfig({
+    model_type: family.architecture,
     vocab_size: tensors.get("model.embed_tokens.weight")?.shape[0],
     hidden_size: value("embedding_length"),
     intermediate_size: value("feed_forward_length"),
     num_hidden_layers: value("block_count"),
-    num_attention_heads: value("attention.head_count"),
+    num_attention_heads: heads,
     num_key_value_heads: value("attention.head_count_kv"),
-    head_dim: value("attention.key_length"),
+    head_dim: headDim,
     rms_norm_eps: value("attention.layer_norm_rms_epsilon"),
-    rope_theta: value("rope.freq_base"),
     max_position_embeddings: value("context_length"),
     tie_word_embeddings: !tensors.has("lm_head.weight"),
-    ...(scaling === "linear"
-      ? { rope_scaling: { rope_type: "linear", factor: value("rope.scaling.factor") } }
-      : {}),
+    attention_bias: hasBias("self_attn.o_proj"),
+    mlp_bias: hasBias("mlp.down_proj"),
+    sliding_window: value("attention.sliding_window") || null,
+    // Granite's; the others do not read them.
+    embedding_multiplier: value("embedding_scale"),
+    attention_multiplier: value("attention.scale"),
+    residual_multiplier: value("residual_scale"),
+    logits_scaling: value("logit_scale"),
+    ...rotationKeys(file, String(name), value, Number(headDim)),
+  }, path);
+  // The format keeps numbers in f32; the model's own are short decimals.
+  const short = (number: number) => Number(number.toPrecision(6));
+  const { scales } = config;
+  return {
+    ...config,
+    normEpsilon: short(config.normEpsilon),
+    scales: {
+      embedding: short(scales.embedding),
+      attention: scales.attention && short(scales.attention),
+      residual: short(scales.residual),
+      logits: 1 / short(1 / scales.logits),
+    },
   };
-  const config = parseModelConfig(json, path);
-  const ropeScaling = tensors.has(ropeFactorsName) ? scalingOfFactors(file, config) : null;
-  // The format keeps epsilon in f32; the model's own is a short decimal.
-  const normEpsilon = Number(config.normEpsilon.toPrecision(6));
-  return { ...config, normEpsilon, ropeScaling: ropeScaling ?? config.ropeScaling };
 }
 
+/** The keys of the rotation, as `config.json` has them. */
+function rotationKeys(file: GgufFile, name: string, value: Value, headDim: number): Json {
+  const { path, tensors } = file;
+  const theta = value("rope.freq_base");
+  const size = value("rope.dimension_count") ?? headDim;
+  const keys = { rope_theta: theta, partial_rotary_factor: Number(size) / headDim };
+  const original = value("rope.scaling.original_context_length");
+  if (tensors.has(shortFactorsName)) {
+    return {
+      ...keys,
+      original_max_position_embeddings: original,
+      rope_scaling: {
+        rope_type: "longrope",
+        short_factor: factors(file, shortFactorsName),
+        attention_factor: value("rope.scaling.attn_factor"),
+      },
+    };
+  }
+  if (tensors.has(ropeFactorsName)) {
+    const scaling = scalingOfFactors(file, headDim, Number(theta));
+    return {
+      ...keys,
+      rope_scaling: {
+        rope_type: "llama3",
+        factor: scaling.factor,
+        low_freq_factor: scaling.lowFrequencyFactor,
+        high_freq_factor: scaling.highFrequencyFactor,
+        original_max_position_embeddings: scaling.originalPositions,
+      },
+    };
+  }
+  const type = value("rope.scaling.type");
+  const factor = value("rope.scaling.factor");
+  switch (type) {
+    case undefined:
+    case "none":
+      return keys;
+    case "linear":
+      return { ...keys, rope_scaling: { rope_type: "linear", factor } };
+    case "yarn":
+      return {
+        ...keys,
+        rope_scaling: {
+          rope_type: "yarn",
+          factor,
+          original_max_position_embeddings: original,
+          beta_fast: value("rope.scaling.yarn_beta_fast"),
+          beta_slow: value("rope.scaling.yarn_beta_slow"),
+        },
+      };
+    default:
+      throw new UserError(
+        `${path}: ${name}.rope.scaling.type is ${JSON.stringify(type)}; supported: linear, yarn`,
+      );
+  }
+}
+
+const factors = (file: GgufFile, name: string): number[] => {
+  const count = file.tensors.get(name)?.shape[0] ?? 0;
+  return [...new Float32Array(file.read(name, 0, count * 4).buffer)];
+};
+
 /** Llama 3.1 and its relatives, whose files hold what the scaling comes to instead of its parameters. */
-function scalingOfFactors(file: GgufFile, { headDim, ropeTheta }: ModelConfig): RopeScaling {
-  const bytes = file.read(ropeFactorsName, 0, headDim / 2 * 4);
-  const factors = new Float32Array(bytes.buffer);
-  const scaling: RopeScaling = {
+function scalingOfFactors(
+  file: GgufFile,
+  size: number,
+  theta: number,
+): Extract<RopeScaling, { type: "llama3" }> {
+  const found = factors(file, ropeFactorsName);
+  const scaling = {
     type: "llama3",
-    factor: Number(factors[factors.length - 1].toPrecision(6)),
+    factor: Number(found[found.length - 1].toPrecision(6)),
     lowFrequencyFactor: 1,
     highFrequencyFactor: 4,
     originalPositions: 8192,
-  };
-  const expected = ropeDivisors(inverseFrequencies(headDim, ropeTheta), scaling);
-  if (!factors.every((factor, i) => Math.abs(factor - expected[i]) <= 1e-3 * expected[i])) {
-    throw new UserError(
-      `${file.path}: ${ropeFactorsName} is not the rotary scaling of Llama 3.1, the only one supported`,
-    );
-  }
-  return scaling;
+  } as const;
+  const expected = ropeDivisors({ size, theta, scaling });
+  const fits = found.length === expected.length &&
+    found.every((factor, i) => Math.abs(factor - expected[i]) <= 1e-3 * expected[i]);
+  if (fits) return scaling;
+  throw new UserError(
+    `${file.path}: ${ropeFactorsName} is not the rotary scaling of Llama 3.1, the only one supported`,
+  );
 }

@@ -131,7 +131,7 @@ function placeTensor(
     );
   }
   return {
-    name: ggufTensorName(ggufName),
+    name: ggufTensorName(architecture, ggufName),
     tensor: {
       type,
       shape: dimensions.toReversed(),

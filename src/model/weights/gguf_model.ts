@@ -2,16 +2,22 @@
 
 import { GGMLFileQuantizationType } from "@huggingface/gguf";
 import { UserError } from "../../base/user_error.ts";
-import { inverseFrequencies } from "../../kernels/attention/rope_table.ts";
 import { type StoredType, storedTypes } from "../../kernels/parts/stored_type.ts";
 import { holdsNonFinite } from "../../kernels/parts/stored_values.ts";
-import type { ModelConfig } from "../decoder/config.ts";
+import { kindOf, type ModelConfig, type Rotation } from "../decoder/config.ts";
 import { float32ToBfloat16, float32ToFloat16 } from "../decoder/half_precision.ts";
 import type { Model } from "../decoder/model.ts";
 import type { NamedTensor } from "../decoder/parameters.ts";
 import { ropeDivisors } from "../decoder/rope_scaling.ts";
+import { families } from "./config/families.ts";
 import type { FileContent } from "./file_content.ts";
-import { isInterleaved, nameInGguf, ropeFactorsName } from "./gguf_names.ts";
+import {
+  isInterleaved,
+  longFactorsName,
+  nameInGguf,
+  ropeFactorsName,
+  shortFactorsName,
+} from "./gguf_names.ts";
 import { tokenizerValues } from "./gguf_tokenizer_values.ts";
 import { encodeGguf, type GgufTensorStream, ggufValue, type GgufValues } from "./gguf_writing.ts";
 import type { LoadedModel } from "./model_folder.ts";
@@ -45,9 +51,10 @@ export async function ggufModel(
   name: string,
 ): Promise<FileContent> {
   const { config, parameters } = model;
-  const factors = ropeFactors(config);
+  const { gguf } = families[config.architecture];
+  expectWritable(config);
   const tensors = [...parameters.tensors()].map(([tensor, stored]) => {
-    const head = isInterleaved(config.architecture, nameInGguf(tensor)) ? config.headDim : 0;
+    const head = isInterleaved(gguf, nameInGguf(tensor)) ? config.headDim : 0;
     return stream(nameInGguf(tensor), stored, typeOf(tensor, stored.shape, type), head);
   });
   return await encodeGguf({
@@ -58,7 +65,27 @@ export async function ggufModel(
       : {}),
     ...shapeValues(config),
     ...tokenizerValues(tokenizer, config.vocabularySize, stopTokens),
-  }, [...(factors === null ? [] : [factors]), ...tensors]);
+  }, [...ropeFactors(config), ...tensors]);
+}
+
+/** @throws UserError naming what the format has no place for */
+function expectWritable(config: ModelConfig): void {
+  const refused = (what: string) =>
+    new UserError(`llama.cpp has no place for ${what}; export a folder instead, without --gguf`);
+  const { scaling } = rotationOf(config);
+  if (scaling?.type === "yarn") {
+    const usual = scaling.truncate &&
+      Math.abs(scaling.magnitude - (0.1 * Math.log(scaling.factor) + 1)) < 1e-6;
+    if (!usual) throw refused("attention_factor, mscale or truncate of a YaRN rotation");
+  }
+  const rotates = Array.from(
+    { length: config.layers },
+    (_, i) => kindOf(config, i).rotation.size > 0,
+  );
+  const { everyNth } = families[config.architecture];
+  const asIts = (i: number) => everyNth === undefined || (i + 1) % everyNth !== 0;
+  const other = rotates.findIndex((one, i) => one !== asIts(i));
+  if (other >= 0) throw refused(`no_rope_layers: layer ${other} is not as the family has it`);
 }
 
 /**
@@ -71,12 +98,13 @@ export async function ggufAdapter(
   name: string,
 ): Promise<FileContent> {
   if (adapter === null) throw new Error("the model has no adapter");
+  const { gguf } = families[config.architecture];
   const tensors = [...adapter.parameters.tensors()].map(([peft, stored]) => {
     const match = /^base_model\.model\.(.+)\.lora_([AB])\.weight$/.exec(peft);
     if (match === null) throw new Error(`an adapter's tensor is called ${peft}`);
     const tensor = nameInGguf(`${match[1]}.weight`);
     // B has the rows of the projection that it changes.
-    const isRows = match[2] === "B" && isInterleaved(config.architecture, tensor);
+    const isRows = match[2] === "B" && isInterleaved(gguf, tensor);
     const head = isRows ? config.headDim : 0;
     return stream(`${tensor}.lora_${match[2].toLowerCase()}`, stored, "F32", head);
   });
@@ -89,12 +117,13 @@ export async function ggufAdapter(
 }
 
 const generalValues = ({ architecture }: ModelConfig, name: string): GgufValues => ({
-  "general.architecture": ggufValue.text(architecture),
+  "general.architecture": ggufValue.text(families[architecture].gguf),
   "general.name": ggufValue.text(name),
 });
 
 function shapeValues(config: ModelConfig): GgufValues {
-  const { whole, real, text } = ggufValue;
+  const { whole, real } = ggufValue;
+  const { scales } = config;
   const values: GgufValues = {
     block_count: whole(config.layers),
     context_length: whole(config.maxPositions),
@@ -105,34 +134,70 @@ function shapeValues(config: ModelConfig): GgufValues {
     "attention.key_length": whole(config.headDim),
     "attention.value_length": whole(config.headDim),
     "attention.layer_norm_rms_epsilon": real(config.normEpsilon),
-    "rope.dimension_count": whole(config.headDim),
-    "rope.freq_base": real(config.ropeTheta),
     vocab_size: whole(config.vocabularySize),
-    ...(config.ropeScaling?.type === "linear"
-      ? {
-        "rope.scaling.type": text("linear"),
-        "rope.scaling.factor": real(config.ropeScaling.factor),
-      }
-      : {}),
+    ...rotationValues(config),
+    ...(scales.attention === null ? {} : { "attention.scale": real(scales.attention) }),
+    ...(scales.embedding === 1 ? {} : { embedding_scale: real(scales.embedding) }),
+    ...(scales.residual === 1 ? {} : { residual_scale: real(scales.residual) }),
+    ...(scales.logits === 1 ? {} : { logit_scale: real(1 / scales.logits) }),
   };
+  const { gguf } = families[config.architecture];
   return Object.fromEntries(
-    Object.entries(values).map(([key, value]) => [`${config.architecture}.${key}`, value]),
+    Object.entries(values).map(([key, value]) => [`${gguf}.${key}`, value]),
   );
 }
 
-/** Llama 3.1's scaling of the rotation, which the format has as what it divides each frequency by. */
-function ropeFactors({ headDim, ropeTheta, ropeScaling }: ModelConfig): GgufTensorStream | null {
-  if (ropeScaling?.type !== "llama3") return null;
-  const divisors = ropeDivisors(inverseFrequencies(headDim, ropeTheta), ropeScaling);
-  const factors = new Float32Array(divisors);
-  return {
-    name: ropeFactorsName,
+/** The rotation of the layers that have one. */
+function rotationOf({ kinds }: ModelConfig): Rotation {
+  return (kinds.find(({ rotation }) => rotation.size > 0) ?? kinds[0]).rotation;
+}
+
+function rotationValues(config: ModelConfig): GgufValues {
+  const { whole, real, text } = ggufValue;
+  const { size, theta, scaling } = rotationOf(config);
+  const values = { "rope.dimension_count": whole(size), "rope.freq_base": real(theta) };
+  switch (scaling?.type) {
+    case "linear":
+      return {
+        ...values,
+        "rope.scaling.type": text("linear"),
+        "rope.scaling.factor": real(scaling.factor),
+      };
+    case "yarn":
+      return {
+        ...values,
+        "rope.scaling.type": text("yarn"),
+        "rope.scaling.factor": real(scaling.factor),
+        "rope.scaling.original_context_length": whole(scaling.originalPositions),
+        "rope.scaling.yarn_beta_fast": real(scaling.betaFast),
+        "rope.scaling.yarn_beta_slow": real(scaling.betaSlow),
+      };
+    case "longrope":
+      return {
+        ...values,
+        "rope.scaling.original_context_length": whole(config.maxPositions),
+        "rope.scaling.attn_factor": real(scaling.magnitude),
+      };
+    default:
+      return values;
+  }
+}
+
+/** What the rotation's frequencies are divided by, where the format has that as tensors: Llama 3.1 and LongRoPE. */
+function ropeFactors(config: ModelConfig): GgufTensorStream[] {
+  const rotation = rotationOf(config);
+  const type = rotation.scaling?.type;
+  if (type !== "llama3" && type !== "longrope") return [];
+  const factors = new Float32Array(ropeDivisors(rotation));
+  const names = type === "llama3" ? [ropeFactorsName] : [shortFactorsName, longFactorsName];
+  return names.map((name) => ({
+    name,
     type: "F32",
     shape: [factors.length],
     async *pieces() {
       yield await Promise.resolve(new Uint8Array(factors.buffer));
     },
-  };
+  }));
 }
 
 /** What a tensor is written as. */

@@ -12,7 +12,7 @@ import type { StoredTensor, WeightFile } from "./weight_file.ts";
 const pieceBytes = 8 * 2 ** 20;
 
 /** Tensors that some files carry and no model of these families needs. */
-const needless = /\.rotary_emb\.inv_freq$|^rope_freqs\.weight$/;
+const needless = /\.rotary_emb\.inv_freq$|^rope_(freqs|factors_(short|long))\.weight$/;
 
 /**
  * Checks by its header alone that a file holds the weights of a model. What they are is checked while they
@@ -73,7 +73,8 @@ export async function loadWeights(
             `frozen_dtype float32 (on the command line --frozen-dtype float32).`,
         );
       }
-      const words = wordsOf(bytes);
+      const isVector = shape.length < 2;
+      const words = wordsOf(isVector ? inHalves(bytes, elements, tensor.interleavedHead) : bytes);
       const packed = gpu.from(words, [words.length], "u32", "packed weights");
       unpack(gpu, packed, segment, {
         type: tensor.type,
@@ -81,7 +82,7 @@ export async function loadWeights(
         firstElement: first - origin,
         width: shape[shape.length - 1],
         targetStart: start,
-        interleavedHead: tensor.interleavedHead,
+        interleavedHead: isVector ? 0 : tensor.interleavedHead,
       });
       gpu.release(packed);
       // Without waiting, pieces on their way to the GPU would pile up in host memory.
@@ -89,6 +90,24 @@ export async function loadWeights(
     }
   }
   parameters.weightsChanged();
+}
+
+/** A bias, whose rows have one element, with the two halves of a rotation one after the other. */
+function inHalves(
+  bytes: Uint8Array<ArrayBuffer>,
+  elements: number,
+  headDim: number,
+): Uint8Array<ArrayBuffer> {
+  if (headDim === 0) return bytes;
+  const moved = new Uint8Array(bytes.length);
+  const size = bytes.length / elements;
+  for (let row = 0; row < elements; row++) {
+    const within = row % headDim;
+    const source = row - within +
+      (within < headDim / 2 ? 2 * within : 2 * within - headDim + 1);
+    moved.set(bytes.subarray(source * size, (source + 1) * size), row * size);
+  }
+  return moved;
 }
 
 /** Bytes as 32-bit words: the same memory where it is a whole number of words, else a padded copy. */

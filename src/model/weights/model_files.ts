@@ -1,6 +1,6 @@
 /** The files that a model is saved as. */
 
-import { modelConfigJson } from "../decoder/config.ts";
+import { modelConfigJson } from "./config/config_json.ts";
 import type { NamedTensor, Parameters } from "../decoder/parameters.ts";
 import { float32ToBfloat16, float32ToFloat16 } from "../decoder/half_precision.ts";
 import type { FileContent } from "./file_content.ts";

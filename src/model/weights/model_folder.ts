@@ -4,7 +4,7 @@ import { UserError } from "../../base/user_error.ts";
 import { initialiseAdapter } from "../decoder/initialise.ts";
 import { parameterBlocks } from "../decoder/layout.ts";
 import { checkWeights, loadWeights } from "./load_weights.ts";
-import { loraBlocks, type LoraConfig, orderTargets } from "../decoder/lora.ts";
+import { loraBlocks, type LoraConfig, targetsIn } from "../decoder/lora.ts";
 import { Model } from "../decoder/model.ts";
 import { type ModelSource, openModelSource } from "./model_source.ts";
 import type { ParameterOptions } from "../decoder/parameters.ts";
@@ -95,7 +95,7 @@ async function putOnGpu(
   { trained, gradients = trained, lora: asked = null, seed = 0, bases, storage }: LoadOptions,
 ): Promise<Model> {
   const { adapter, basePath } = source;
-  const lora = asked && { ...asked, targets: orderTargets(asked.targets) };
+  const lora = asked && { ...asked, targets: targetsIn(source.config, asked.targets) };
   if (adapter && lora && !isDeepStrictEqual(adapter.config, lora)) {
     throw new UserError(
       `${path} holds an adapter of another shape (${

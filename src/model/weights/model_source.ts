@@ -1,7 +1,8 @@
 import { join } from "../../platform/system/paths.ts";
 import { realPathSync, statSync } from "../../platform/system/files.ts";
 import { UserError } from "../../base/user_error.ts";
-import { type ModelConfig, parseModelConfig } from "../decoder/config.ts";
+import type { ModelConfig } from "../decoder/config.ts";
+import { parseModelConfig } from "./config/config_json.ts";
 import { ggufConfig } from "./gguf_config.ts";
 import { openGguf } from "./gguf_file.ts";
 import { ggufStopTokens, ggufTokenizer } from "./gguf_tokenizer.ts";

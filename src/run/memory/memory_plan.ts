@@ -55,11 +55,11 @@ export function residentUses(
   };
   for (const { name, model, reference, trainer } of models) {
     if (!model) continue;
-    addParameters(`weights of the ${name}`, model.parameters, [model.rotations.table]);
+    addParameters(`weights of the ${name}`, model.parameters, model.rotations.tables);
     if (model.adapter) addParameters(`adapter of the ${name}`, model.adapter.parameters);
     if (trainer) add(`optimizer moments of the ${name}`, trainer.optimizer.moments.tensors);
     if (reference) {
-      addParameters(`reference of the ${name}`, reference.parameters, [reference.rotations.table]);
+      addParameters(`reference of the ${name}`, reference.parameters, reference.rotations.tables);
     }
   }
   return uses;

@@ -1,6 +1,6 @@
 import { basename, join } from "node:path";
 import { characterTokenizer, characterTokenizerConfig } from "../../data/vocabulary.ts";
-import { parseModelConfig } from "../../model/decoder/config.ts";
+import { parseModelConfig } from "../../model/weights/config/config_json.ts";
 import { parameterBlocks } from "../../model/decoder/layout.ts";
 
 /** A model's config.json. */

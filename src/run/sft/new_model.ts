@@ -2,7 +2,7 @@ import { camelCased } from "../../base/camel_cased.ts";
 import { findTask } from "../../data/tasks.ts";
 import { characterTokenizer, characterTokenizerConfig } from "../../data/vocabulary.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
-import type { ModelConfig } from "../../model/decoder/config.ts";
+import { type ModelConfig, plainDecoder, wholeHeads } from "../../model/decoder/config.ts";
 import { initialise } from "../../model/decoder/initialise.ts";
 import { Model } from "../../model/decoder/model.ts";
 import type { LoadedModel } from "../../model/weights/model_folder.ts";
@@ -28,6 +28,7 @@ export function newModel(
   const { hiddenSize, intermediateSize, layers, ropeTheta, initialDeviation, ...others } =
     camelCased(architecture);
   const { attentionHeads: heads, keyValueHeads: kvHeads, maxPositionEmbeddings } = others;
+  const headDim = hiddenSize / heads;
   const config: ModelConfig = {
     architecture: "llama",
     vocabularySize,
@@ -36,13 +37,11 @@ export function newModel(
     layers,
     heads,
     kvHeads,
-    headDim: hiddenSize / heads,
+    headDim,
+    kinds: wholeHeads(headDim, ropeTheta),
     normEpsilon: 1e-6,
-    ropeTheta,
-    ropeScaling: null,
     tiedEmbeddings: true,
-    qkvBias: false,
-    qkNorm: false,
+    ...plainDecoder,
     maxPositions: maxPositionEmbeddings,
   };
   const model = Model.create(gpu, config, { trained: true });

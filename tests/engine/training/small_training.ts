@@ -54,7 +54,11 @@ export interface Kind {
 }
 
 export const tiedKind: Kind = {
-  config: { tiedEmbeddings: true, qkvBias: true, qkNorm: false },
+  config: {
+    tiedEmbeddings: true,
+    biases: { qkv: true, attentionOutput: false, feedForward: false },
+    qkNorm: false,
+  },
 };
 
 export const kinds: Readonly<Record<string, Kind>> = {

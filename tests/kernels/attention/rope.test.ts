@@ -12,6 +12,9 @@ interface Case {
   readonly kvHeads: number;
   readonly headDim: number;
   readonly norm: boolean;
+  /** R, where it is not D */
+  readonly rotated?: number;
+  readonly magnitude?: number;
 }
 
 const cases: readonly Case[] = [
@@ -19,6 +22,9 @@ const cases: readonly Case[] = [
   { tokens: 37, heads: 3, kvHeads: 1, headDim: 64, norm: false },
   { tokens: 257, heads: 4, kvHeads: 2, headDim: 16, norm: true },
   { tokens: 5, heads: 2, kvHeads: 1, headDim: 128, norm: true },
+  { tokens: 9, heads: 2, kvHeads: 1, headDim: 128, norm: false, rotated: 96, magnitude: 1.25 },
+  { tokens: 9, heads: 3, kvHeads: 3, headDim: 32, norm: true, rotated: 8, magnitude: 0.75 },
+  { tokens: 9, heads: 2, kvHeads: 1, headDim: 24, norm: true, rotated: 0 },
 ];
 
 const theta = 10_000;
@@ -30,16 +36,18 @@ function rotateHead(
   x: ArrayLike<number>,
   weight: ArrayLike<number> | null,
   position: number,
+  { rotated = x.length, magnitude = 1 }: Case,
 ): number[] {
-  const headDim = x.length, half = headDim / 2;
+  const headDim = x.length, half = rotated / 2;
   let squares = 0;
   for (let d = 0; d < headDim; d++) squares += x[d] * x[d];
   const rstd = weight ? 1 / Math.sqrt(squares / headDim + epsilon) : 1;
   const y = Array.from({ length: headDim }, (_, d) => x[d] * rstd * (weight ? weight[d] : 1));
   return y.map((value, d) => {
-    const angle = position * theta ** (-2 * (d % half) / headDim);
+    if (d >= rotated) return value;
+    const angle = position * theta ** (-2 * (d % half) / rotated);
     const partner = d < half ? -y[d + half] : y[d - half];
-    return value * Math.cos(angle) + partner * Math.sin(angle);
+    return magnitude * (value * Math.cos(angle) + partner * Math.sin(angle));
   });
 }
 
@@ -63,7 +71,7 @@ function reference(c: Case, data: ReturnType<typeof dataOf>, t: number, row: Arr
     if (unit >= c.heads + c.kvHeads) output.push(...x);
     else {
       const weight = unit < c.heads ? data.queryNorm : data.keyNorm;
-      output.push(...rotateHead(x, weight, data.positions[t]));
+      output.push(...rotateHead(x, weight, data.positions[t], c));
     }
   }
   return output;
@@ -88,7 +96,9 @@ function placesOf(gpu: Gpu, positions: Uint32Array, rowOf: (token: number) => nu
 }
 
 function options(gpu: Gpu, c: Case, data: ReturnType<typeof dataOf>) {
-  const table = ropeTable(gpu, maxPositions, inverseFrequencies(c.headDim, theta));
+  const { rotated = c.headDim, magnitude = 1 } = c;
+  const frequencies = inverseFrequencies(rotated, theta);
+  const table = ropeTable(gpu, maxPositions, { frequencies, pairs: c.headDim / 2, magnitude });
   if (!data.queryNorm || !data.keyNorm) return { ...c, table, norm: undefined };
   const queryNorm = gpu.from(data.queryNorm, [c.headDim]);
   const keyNorm = gpu.from(data.keyNorm, [c.headDim]);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type RopeScaling, scaledFrequencies } from "../../../src/model/decoder/rope_scaling.ts";
+import { ropeAngles, type RopeScaling } from "../../../src/model/decoder/rope_scaling.ts";
 
 /** What transformers 5 computes in float32 (`ROPE_INIT_FUNCTIONS`), rounded to 7 digits. */
 const references: readonly {
@@ -37,7 +37,8 @@ const references: readonly {
 
 Deno.test("rotary scaling gives the frequencies that transformers computes", () => {
   for (const { headDim, theta, scaling, frequencies } of references) {
-    const actual = scaledFrequencies(headDim, theta, scaling);
+    const rotation = { size: headDim, theta, scaling };
+    const { frequencies: actual } = ropeAngles(headDim, rotation);
     assert.equal(actual.length, frequencies.length);
     frequencies.forEach((expected, i) => {
       // Their float32 pow and division are a few 1e-7 off.

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { forwardSequences } from "../../../src/engine/training/forward.ts";
 import { ropeTable } from "../../../src/kernels/attention/rope_table.ts";
-import { scaledFrequencies } from "../../../src/model/decoder/rope_scaling.ts";
+import { ropeAngles } from "../../../src/model/decoder/rope_scaling.ts";
 import { Rotations } from "../../../src/model/decoder/rotations.ts";
 import { ask, finish, plain, tokensOf, withSampler } from "../../engine/sampling/wanted.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
@@ -10,18 +10,18 @@ import { tinyConfig, tinyModel } from "../tiny_model.ts";
 const config = { ...tinyConfig, maxPositions: 1_000_000_000 };
 
 onEveryGpu("rotations: as many positions as are needed, with the same bits", async (gpu) => {
-  const { headDim, ropeTheta, ropeScaling } = config;
+  const { headDim, kinds: [{ rotation }] } = config;
   const before = gpu.pool.liveBytes;
   const rotations = Rotations.create(gpu, config);
-  const whole = ropeTable(gpu, 6000, scaledFrequencies(headDim, ropeTheta, ropeScaling));
+  const whole = ropeTable(gpu, 6000, ropeAngles(headDim, rotation));
   try {
     assert.ok(gpu.pool.liveBytes - before < 1e6);
     const expected = await gpu.readFloats(whole);
-    const first = rotations.table;
-    assert.equal(rotations.upTo(first.shape[0]), first);
-    gpu.scope(() => rotations.upTo(6000));
+    const [first] = rotations.tables;
+    assert.equal(rotations.upTo(rotation, first.shape[0]), first);
+    gpu.scope(() => rotations.upTo(rotation, 6000));
     const copy = rotations.copy();
-    for (const { table } of [rotations, copy]) {
+    for (const { tables: [table] } of [rotations, copy]) {
       assert.ok(table.shape[0] >= 6000);
       const found = await gpu.readFloats(table);
       assert.deepEqual(found.subarray(0, expected.length), expected);
@@ -32,7 +32,7 @@ onEveryGpu("rotations: as many positions as are needed, with the same bits", asy
     gpu.release(whole);
   }
   const few = Rotations.create(gpu, { ...config, maxPositions: 40 });
-  assert.equal(few.upTo(64).shape[0], 40);
+  assert.equal(few.upTo(rotation, 64).shape[0], 40);
   few.release();
 });
 

@@ -72,7 +72,11 @@ async function refuses(
 }
 
 const badConfigs: [string, (config: Json) => void, RegExp][] = [
-  ["an unknown architecture", (c) => c.model_type = "gpt2", /model_type is "gpt2".*llama, qwen2/],
+  [
+    "an unknown architecture",
+    (c) => c.model_type = "gpt2",
+    /model_type is "gpt2".*llama, mistral, qwen2/,
+  ],
   ["no architecture", (c) => delete c.model_type, /model_type is undefined/],
   ["no layers", (c) => c.num_hidden_layers = 0, /num_hidden_layers is 0.*positive integer/],
   [
@@ -83,7 +87,7 @@ const badConfigs: [string, (config: Json) => void, RegExp][] = [
   ["a width that is text", (c) => c.hidden_size = "64", /hidden_size is "64"/],
   ["heads that do not divide", (c) => c.num_key_value_heads = 3, /heads 4 .*key_value_heads 3/],
   ["an odd head size", (c) => c.head_dim = 12, /head_dim is 12.*multiple of 8/],
-  ["scaled RoPE", (c) => c.rope_parameters = { rope_type: "yarn" }, /rope type "yarn"/],
+  ["scaled RoPE", (c) => c.rope_parameters = { rope_type: "dynamic" }, /rope type "dynamic"/],
   ["scaling that is text", (c) => c.rope_scaling = "linear", /rope_scaling is "linear".*an object/],
   [
     "a rotation of each type of layer",
@@ -92,7 +96,7 @@ const badConfigs: [string, (config: Json) => void, RegExp][] = [
   ],
   ["another activation", (c) => c.hidden_act = "gelu", /hidden_act is "gelu".*silu/],
   ["an epsilon of 0", (c) => c.rms_norm_eps = 0, /rms_norm_eps is 0/],
-  ["biases of the projections", (c) => c.attention_bias = true, /attention_bias/],
+  ["biases that are text", (c) => c.attention_bias = "yes", /attention_bias is "yes".*true or/],
 ];
 
 onEveryGpu("model folder: a configuration that cannot be used is refused", async (gpu) => {

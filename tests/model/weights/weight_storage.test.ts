@@ -90,7 +90,7 @@ onEveryGpu(
   async (gpu) => {
     const live = gpu.pool.liveBytes;
     for (const tiedEmbeddings of [true, false]) {
-      const config = { ...tinyConfig, tiedEmbeddings, qkvBias: true };
+      const config = { ...tinyConfig, tiedEmbeddings, biases: { ...tinyConfig.biases, qkv: true } };
       const whole = Model.create(gpu, config, { trained: false });
       const wholeBytes = gpu.pool.liveBytes - live;
       for (const storage of ["f16", "bf16"] as const) {

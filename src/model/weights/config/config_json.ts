@@ -1,0 +1,128 @@
+import { UserError } from "../../../base/user_error.ts";
+import {
+  type Architecture,
+  architectures,
+  type LayerKind,
+  type ModelConfig,
+} from "../../decoder/config.ts";
+import { ConfigKeys, type Json } from "./config_keys.ts";
+import { families } from "./families.ts";
+import { readRotation, rotationJson } from "./rotation_json.ts";
+
+/**
+ * Reads a Hugging Face `config.json`.
+ *
+ * @param file how error messages name it
+ * @throws UserError naming the key when the architecture or a value is not supported
+ */
+export function parseModelConfig(json: unknown, file: string): ModelConfig {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) {
+    throw new UserError(`${file}: expected a JSON object, as transformers writes it`);
+  }
+  const keys = new ConfigKeys(json as Json, file);
+  const { model_type: architecture } = keys.json;
+  if (!isArchitecture(architecture)) {
+    throw new UserError(
+      `${file}: model_type is ${JSON.stringify(architecture)}; supported: ${
+        architectures.join(", ")
+      }`,
+    );
+  }
+  const family = families[architecture];
+  const { hidden_act: activation } = keys.json;
+  if (activation !== undefined && activation !== "silu") {
+    throw new UserError(
+      `${file}: hidden_act is ${JSON.stringify(activation)}; supported: silu`,
+    );
+  }
+  const heads = keys.integer("num_attention_heads");
+  const kvHeads = keys.integer("num_key_value_heads", heads);
+  const hiddenSize = keys.integer("hidden_size");
+  const headDim = keys.integer("head_dim", hiddenSize / heads);
+  const intermediateSize = keys.integer("intermediate_size");
+  if (heads % kvHeads !== 0) {
+    throw new UserError(
+      `${file}: num_attention_heads ${heads} is no multiple of num_key_value_heads ${kvHeads}`,
+    );
+  }
+  for (
+    const [key, value, step] of [
+      ["hidden_size", hiddenSize, 4],
+      ["intermediate_size", intermediateSize, 4],
+      ["head_dim", headDim, 8],
+    ] as const
+  ) {
+    if (value % step !== 0) {
+      throw new UserError(`${file}: ${key} is ${value}; the kernels need a multiple of ${step}`);
+    }
+  }
+  const { rotation, maxPositions } = readRotation(keys, headDim, family.theta ?? 10000);
+  expectFullAttention(keys, maxPositions);
+  const layers = keys.integer("num_hidden_layers");
+  const turned: LayerKind = { rotation };
+  const unturned: LayerKind = { rotation: { ...rotation, size: 0, scaling: null } };
+  return {
+    architecture,
+    vocabularySize: keys.integer("vocab_size"),
+    hiddenSize,
+    intermediateSize,
+    layers,
+    kinds: family.unrotated?.(keys, layers).map((stays) => stays ? unturned : turned) ?? [turned],
+    heads,
+    kvHeads,
+    headDim,
+    normEpsilon: keys.positive("rms_norm_eps", 1e-6),
+    tiedEmbeddings: keys.flag("tie_word_embeddings"),
+    ...family.traits(keys),
+    maxPositions,
+  };
+}
+
+const isArchitecture = (value: unknown): value is Architecture =>
+  (architectures as readonly unknown[]).includes(value);
+
+/** @throws UserError when a window is shorter than the model's context */
+function expectFullAttention(keys: ConfigKeys, maxPositions: number): void {
+  const { sliding_window: window, use_sliding_window: used } = keys.json;
+  if (used === true) {
+    throw new UserError(
+      `${keys.file}: use_sliding_window is true; only full attention is supported`,
+    );
+  }
+  if (used === undefined && typeof window === "number" && window < maxPositions) {
+    throw new UserError(
+      `${keys.file}: sliding_window is ${window}, of ${maxPositions} positions; only full attention is supported. ` +
+        `Set max_position_embeddings to ${window} to use the model up to there`,
+    );
+  }
+}
+
+/** The `config.json` that makes `transformers` open a model of this shape. */
+export function modelConfigJson(
+  config: ModelConfig,
+  tokens: { readonly bos: number | null; readonly eos: number | null; readonly pad: number | null },
+): Json {
+  const family = families[config.architecture];
+  const rotated = config.kinds.find(({ rotation }) => rotation.size > 0) ?? config.kinds[0];
+  return {
+    architectures: [family.modelClass],
+    model_type: config.architecture,
+    vocab_size: config.vocabularySize,
+    hidden_size: config.hiddenSize,
+    intermediate_size: config.intermediateSize,
+    num_hidden_layers: config.layers,
+    num_attention_heads: config.heads,
+    num_key_value_heads: config.kvHeads,
+    head_dim: config.headDim,
+    hidden_act: "silu",
+    rms_norm_eps: config.normEpsilon,
+    ...rotationJson(rotated.rotation, config.headDim, config.maxPositions),
+    max_position_embeddings: config.maxPositions,
+    tie_word_embeddings: config.tiedEmbeddings,
+    ...family.write(config),
+    attention_dropout: 0,
+    bos_token_id: tokens.bos,
+    eos_token_id: tokens.eos,
+    pad_token_id: tokens.pad,
+  };
+}
