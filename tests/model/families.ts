@@ -59,7 +59,8 @@ export function familyModel(gpu: Gpu, name: string, options: ParameterOptions): 
   model.parameters.set(
     Object.fromEntries(shapes.map(([tensor, shape], seed) => {
       const values = uniform(shape.reduce((product, n) => product * n, 1), seed);
-      if (tensor.endsWith("norm.weight")) return [tensor, values.map((x) => 1 + 0.25 * x)];
+      const base = model.config.norms.fromOne ? 0 : 1;
+      if (tensor.endsWith("norm.weight")) return [tensor, values.map((x) => base + 0.25 * x)];
       const isHalved = tensor.endsWith(".bias") || /embed_tokens|lm_head/.test(tensor);
       const scale = isHalved ? 0.5 : 2 ** (1 - Math.floor(Math.log2(shape[1]) / 2));
       return [tensor, values.map((x) => scale * x)];

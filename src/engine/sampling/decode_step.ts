@@ -53,7 +53,7 @@ function attendCached(
       gpu,
       { queries, cacheKeys, cacheValues, pageTable, lengths },
       output,
-      attentionShape(model),
+      attentionShape(model, layer),
     );
     return { output };
   };

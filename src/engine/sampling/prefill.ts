@@ -102,7 +102,7 @@ export function prefill(
         gpu.scope(() => store(layerQkv(model, layer, x).qkv));
         return;
       }
-      const attend = attendPages(model, cache, index, tensors, store);
+      const attend = attendPages(model, cache, index, layer, tensors, store);
       const output = gpu.scope(
         () => layerForward(model, layer, x, attend),
         (kept) => [kept],
@@ -176,6 +176,7 @@ function attendPages(
   model: Model,
   cache: KvCache,
   index: number,
+  layer: Layer,
   { segments, pageTable, attendedRows }: Pass,
   store: (qkv: Tensor) => Tensor,
 ): (qkv: Tensor) => { readonly output: Tensor } {
@@ -188,7 +189,7 @@ function attendPages(
       gpu,
       { queries, cacheKeys, cacheValues, segments, pageTable, attendedRows },
       output,
-      attentionShape(model),
+      attentionShape(model, layer),
     );
     return { output };
   };

@@ -11,6 +11,7 @@ import {
   expectAttentionShape,
   log2e,
   pageTokens,
+  windowOf,
 } from "./attention_shape.ts";
 import { attentionTile } from "./attention_tile.ts";
 import forwardText from "./attention.wgsl" with { type: "text" };
@@ -155,9 +156,10 @@ export function attentionForward(
   const { queries, keys, values, segments } = inputs;
   const launch = { tokens, ...shape, block: attentionBlock };
   const { code, defines, grid } = variantOf(gpu, forward, variant, launch);
+  const { WINDOW, parameters } = windowOf(shape);
   gpu.dispatch(
-    { label: "attention", code, defines: { ...defines, PAGED: false, STORAGE: "f32" } },
-    { tokens, heads, kvHeads, scale: scale * log2e, chunks: headDim / 4 },
+    { label: "attention", code, defines: { ...defines, WINDOW, PAGED: false, STORAGE: "f32" } },
+    { tokens, heads, kvHeads, scale: scale * log2e, chunks: headDim / 4, ...parameters },
     { queries, keys, values, segments, output, logSumExp: statistics },
     grid,
     costOf(inputs, shape, 2),
@@ -216,9 +218,10 @@ export function attentionPaged(
   expectShape(operation, "output", output, [tokens, heads, headDim]);
   const launch = { tokens, ...shape, block: attentionBlock };
   const { code, defines, grid } = variantOf(gpu, forward, variant, launch);
+  const { WINDOW, parameters } = windowOf(shape);
   gpu.dispatch(
-    { label: operation, code, defines: { ...defines, PAGED: true, STORAGE } },
-    { tokens, heads, kvHeads, scale: scale * log2e, chunks: headDim / 4 },
+    { label: operation, code, defines: { ...defines, WINDOW, PAGED: true, STORAGE } },
+    { tokens, heads, kvHeads, scale: scale * log2e, chunks: headDim / 4, ...parameters },
     { queries, keys: cacheKeys, values: cacheValues, segments, pageTable, output },
     grid,
     costOf({ queries, attendedRows }, shape, 2),
@@ -253,6 +256,7 @@ export function attentionBackward(
   const launch = { tokens, ...shape, block: backwardBlock };
   const ofQueries = variantOf(gpu, backwardQueries, variant, launch);
   const ofKeys = variantOf(gpu, backwardKeys, variant, launch);
+  const { WINDOW, parameters: ofWindow } = windowOf(shape);
   const parameters = {
     tokens,
     heads,
@@ -260,13 +264,14 @@ export function attentionBackward(
     scale,
     scaleLog2e: scale * log2e,
     chunks: headDim / 4,
+    ...ofWindow,
   };
   const read = { queries, keys, values, segments, outputGradient };
   gpu.dispatch(
     {
       label: "attention backward queries",
       code: ofQueries.code,
-      defines: { ...ofQueries.defines, PAGED: false, STORAGE: "f32" },
+      defines: { ...ofQueries.defines, WINDOW, PAGED: false, STORAGE: "f32" },
     },
     parameters,
     { ...read, output, statistics, dQkv },
@@ -277,7 +282,7 @@ export function attentionBackward(
     {
       label: "attention backward keys",
       code: ofKeys.code,
-      defines: { ...ofKeys.defines, STORAGE: "f32" },
+      defines: { ...ofKeys.defines, WINDOW, STORAGE: "f32" },
     },
     parameters,
     { ...read, statistics, dQkv },

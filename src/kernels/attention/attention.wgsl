@@ -2,7 +2,7 @@
 //
 //   output[t, h] = sum_j softmax_j(scale * q[t, h] . k[j, h / group]) * v[j, h / group]
 //
-// over the tokens j <= t of t's sequence, whose first tokens several sequences of a pack may share:
+// over the tokens j <= t of t's sequence (with WINDOW the last `window` of them), whose first tokens several sequences of a pack may share:
 // `segments` (attention_segments.ts) says where they lie. THE DEFINING ORDER, which attention_decode.wgsl and
 // attention_decode_workgroup.wgsl repeat bit for bit: keys are cut in blocks of $BLOCK from the sequence's
 // first token; in a block
@@ -10,7 +10,7 @@
 //   m_b = max_j s_j,  p_j = exp2(s_j - m_b),  l_b = sum_j p_j,  o_b = sum_j p_j * v_j    j ascending
 // and blocks join in ascending order:
 //   m' = max(m, m_b),  l' = l * exp2(m - m') + l_b * exp2(m_b - m'),  o' likewise.
-// Keys after the query have p_j = 0, so how far past the query a block is evaluated does not matter.
+// Keys after the query, and before its window, have p_j = 0, so how far past them blocks are evaluated does not matter.
 //
 // A lane owns one token's queries of $HEADS heads of one key/value head; the $LANES lanes of a workgroup are
 // neighbouring tokens, which walk the keys together: each loads another key and broadcasts it, for all of their heads.
@@ -31,6 +31,7 @@ fn main(
   //#include attention_query_heads
   let own = segments[min(token, last)];
   let position = own.w + token - own.x;
+  //#include attention_window
   //#for h 0 HEADS
   var q$h: array<vec4<f32>, $(D/4)>;
   var o$h: array<vec4<f32>, $(D/4)>;
@@ -50,7 +51,8 @@ fn main(
     for (var c = 0u; c < chunks; c++) { o$h[entry(c)] = vec4<f32>(0.0); }
     //#endfor
 
-    for (var block = 0u; block <= lastKey; block += $(BLOCK)u) {
+    //#include attention_window_start
+    for (var block = begin; block <= lastKey; block += $(BLOCK)u) {
       //#for g 0 BLOCK/8
       let row$g = rowOfKey(segment, start, min(block + $(g*8)u + lane, lastKey)) * stride + kvAt;
       //#endfor
@@ -76,6 +78,7 @@ fn main(
         //#endfor
       }
       let count = position + 1u - min(block, position + 1u);
+      //#include attention_skipped
       //#for h 0 HEADS
       //#include softmax_block OF=h SCORE="s"+h+"_" TERM="p"+h+"_"
       //#include softmax_join OF=h

@@ -25,6 +25,9 @@ fn main(
   //#for o 0 KEYS
   let token$o = token + $(o*LANES)u;
   let ownStart$o = segments[min(token$o, last)].x;
+  //#if WINDOW
+  let pastWindow$o = segments[min(token$o, last)].w + token$o - ownStart$o + params.window;
+  //#endif
   let at$o = (min(token$o, last) * params.kvHeads + kvHead) * chunks;
   var k$o: array<vec4<f32>, $(D/4)>;
   var v$o: array<vec4<f32>, $(D/4)>;
@@ -55,6 +58,11 @@ fn main(
         let row$g = query$g * chunks;
         let log2Sum$g = statistics[query$g] * 1.4426950408889634;
         let delta$g = statistics[params.tokens * params.heads + query$g];
+        //#if WINDOW
+        let walkedRow$g = min(block + $(g*8)u + lane, stop - 1u);
+        let walkedSegment$g = segments[walkedRow$g];
+        let walkedAt$g = walkedSegment$g.w + walkedRow$g - walkedSegment$g.x;
+        //#endif
         //#endfor
         //#for o 0 KEYS
         //#for i 0 BLOCK
@@ -85,8 +93,15 @@ fn main(
         //#for i 0 BLOCK
         let shift$i = subgroupBroadcast(log2Sum$((i-i%8)/8), $(i%8)u);
         let offset$i = subgroupBroadcast(delta$((i-i%8)/8), $(i%8)u);
+        //#if WINDOW
+        let position$i = subgroupBroadcast(walkedAt$((i-i%8)/8), $(i%8)u);
+        //#endif
         //#for o 0 KEYS
+        //#if WINDOW
+        let seen$(o)_$i = block + $(i)u >= token$o && block + $(i)u < stop && position$i < pastWindow$o;
+        //#else
         let seen$(o)_$i = block + $(i)u >= token$o && block + $(i)u < stop;
+        //#endif
         let p$(o)_$i = select(0.0, exp2(s$(o)_$i - shift$i), seen$(o)_$i);
         let dS$(o)_$i = select(0.0, p$(o)_$i * (t$(o)_$i - offset$i), seen$(o)_$i);
         //#endfor

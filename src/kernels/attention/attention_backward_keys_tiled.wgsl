@@ -4,6 +4,10 @@
 //#include attention_tile
 // log2 Σ and delta of the walked queries.
 var<workgroup> sums: array<vec2<f32>, $WALK>;
+//#if WINDOW
+// Positions of the walked queries.
+var<workgroup> positions: array<u32, $WALK>;
+//#endif
 
 //#include counted OF=WALK/BLOCK
 
@@ -37,6 +41,11 @@ fn main(
           let query = min(tile + lane, stop - 1u) * params.heads + head;
           walked[lane] = query * $(D/4)u;
           sums[lane] = vec2<f32>(statistics[query] * 1.4426950408889634, statistics[params.tokens * params.heads + query]);
+          //#if WINDOW
+          let row = min(tile + lane, stop - 1u);
+          let walkedSegment = segments[row];
+          positions[lane] = walkedSegment.w + row - walkedSegment.x;
+          //#endif
         }
         //#include attention_tile_walked
         //#include attention_tile_scores TO="s" OWNED="keys" WALKED="queries" FACTOR="params.scaleLog2e"
@@ -46,7 +55,13 @@ fn main(
         let sums$j = sums[lx * 4u + $(j)u];
         //#for i 0 SI
         {
+          //#if WINDOW
+          let key = first + ly + $(i*LY)u;
+          let pastWindow = segments[min(key, last)].w + key - segments[min(key, last)].x + params.window;
+          let seen = query$j >= key && query$j < stop && positions[lx * 4u + $(j)u] < pastWindow;
+          //#else
           let seen = query$j >= first + ly + $(i*LY)u && query$j < stop;
+          //#endif
           s$(i)_$j = select(0.0, exp2(s$(i)_$j - sums$j.x), seen);
           t$(i)_$j = select(0.0, s$(i)_$j * (t$(i)_$j - sums$j.y), seen);
         }

@@ -19,6 +19,7 @@ fn main(
   //#include attention_query_heads
   let own = segments[min(token, last)];
   let position = own.w + token - own.x;
+  //#include attention_window
   let units = params.heads + 2u * params.kvHeads;
   //#for h 0 HEADS
   var q$h: array<vec4<f32>, $(D/4)>;
@@ -44,7 +45,8 @@ fn main(
     for (var c = 0u; c < chunks; c++) { dQ$h[entry(c)] = vec4<f32>(0.0); }
     //#endfor
 
-    for (var block = 0u; block <= lastKey; block += $(BLOCK)u) {
+    //#include attention_window_start
+    for (var block = begin; block <= lastKey; block += $(BLOCK)u) {
       //#for g 0 BLOCK/8
       let row$g = rowOfKey(segment, start, min(block + $(g*8)u + lane, lastKey)) * stride + kvAt;
       //#endfor
@@ -74,10 +76,16 @@ fn main(
         //#endfor
         //#endfor
       }
+      //#for j 0 BLOCK
+      //#if WINDOW
+      let seen$j = block + $(j)u <= position && block + $(j)u >= firstKey;
+      //#else
+      let seen$j = block + $(j)u <= position;
+      //#endif
+      //#endfor
       //#for h 0 HEADS
       //#for j 0 BLOCK
-      let dS$(h)_$j =
-        select(0.0, exp2(s$(h)_$j - log2Sum$h) * (t$(h)_$j - ownDelta$h), block + $(j)u <= position);
+      let dS$(h)_$j = select(0.0, exp2(s$(h)_$j - log2Sum$h) * (t$(h)_$j - ownDelta$h), seen$j);
       //#endfor
       //#endfor
       for (var c = 0u; c < chunks; c++) {

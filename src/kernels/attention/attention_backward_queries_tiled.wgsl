@@ -42,7 +42,8 @@ fn main(
     //#endfor
     //#endfor
 
-    for (var tile = 0u; tile <= lastKey; tile += $(WALK)u) {
+    //#include attention_window_start
+    for (var tile = begin; tile <= lastKey; tile += $(WALK)u) {
       let blocks = min(lastKey - tile, $(WALK-1)u) / $(BLOCK)u + 1u;
       //#include attention_tile_keys
       //#include attention_tile_walked
@@ -52,7 +53,15 @@ fn main(
       let sums$i = sums[$i][ly];
       let position$i = positions[$i][ly];
       //#for j 0 4
-      s$(i)_$j = select(0.0, exp2(s$(i)_$j - sums$i.x) * (t$(i)_$j - sums$i.y), tile + lx * 4u + $(j)u <= position$i);
+      {
+        let key = tile + lx * 4u + $(j)u;
+        //#if WINDOW
+        let seen = key <= position$i && key + params.window > position$i;
+        //#else
+        let seen = key <= position$i;
+        //#endif
+        s$(i)_$j = select(0.0, exp2(s$(i)_$j - sums$i.x) * (t$(i)_$j - sums$i.y), seen);
+      }
       //#endfor
       //#endfor
       //#include attention_tile_put FROM="s"

@@ -12,6 +12,7 @@ import {
   expectAttentionShape,
   log2e,
   pageTokens,
+  windowOf,
 } from "./attention_shape.ts";
 import { expectCache, expectShape } from "../parts/expect_shape.ts";
 import { composeAttention } from "./parts/compose.ts";
@@ -163,10 +164,12 @@ export function attentionDecode(
   }
   const maxPages = pageTable.shape[1];
   const scale = shape.scale * log2e;
+  const { WINDOW, parameters: ofWindow } = windowOf(shape);
   const common = {
     D: headDim,
     BLOCK: attentionBlock,
     PAGE: pageTokens,
+    WINDOW,
   };
   const walk = { ...common, STORAGE };
   const chunks = headDim / 4;
@@ -188,7 +191,7 @@ export function attentionDecode(
         code: decodeCode,
         defines: { ...walk, HEADS: headsAtOnce, ROUNDS, OCTETS },
       },
-      { heads, kvHeads, maxPages, scale, chunks, rounds: ROUNDS },
+      { heads, kvHeads, maxPages, scale, chunks, rounds: ROUNDS, ...ofWindow },
       { queries, cacheKeys, cacheValues, pageTable, lengths, output },
       [slots, kvHeads, shares],
       cost,
@@ -199,7 +202,8 @@ export function attentionDecode(
   const workgroup = workgroupDefines(gpu, headsAtOnce, headDim);
   const defines = { ...walk, SPLIT: splits, ...workgroup };
   const launch = { label: operation, code: workgroupCode, defines };
-  const parameters = { heads, kvHeads, maxPages, scale, steps: chunks / workgroup.SLAB };
+  const steps = chunks / workgroup.SLAB;
+  const parameters = { heads, kvHeads, maxPages, scale, steps, ...ofWindow };
   const read = { queries, cacheKeys, cacheValues, pageTable, lengths };
   if (!splits) {
     gpu.dispatch(launch, parameters, { ...read, output }, [slots, kvHeads * shares], cost);
@@ -215,7 +219,7 @@ export function attentionDecode(
     const HEADS = Math.max(1, Math.floor(64 / chunks));
     gpu.dispatch(
       { label: "attention decode join", code: joinCode, defines: { ...common, HEADS, AHEAD: 8 } },
-      { heads, maxPages },
+      { heads, maxPages, ...ofWindow },
       { blockOutputs, blockSums, lengths, output },
       [slots, Math.ceil(heads / HEADS)],
       { kind: "attention", bytes: 8 * slots * heads * headDim },

@@ -16,6 +16,9 @@ struct Params {
   scale: f32,     // times log2(e)
   chunks: u32,    // vectors of one head, D / 4
   rounds: u32,    // pairs of elements of one head that a lane has, the last lanes may have one less
+  //#if WINDOW
+  window: u32,    // keys that a query sees, its own the last
+  //#endif
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -80,12 +83,21 @@ fn main(
   var m$h = lowest;
   var l$h = 0.0;
   //#endfor
+  //#if WINDOW
+  let firstKey = length - min(params.window, length);
+  for (var block = firstKey / $(BLOCK)u * $(BLOCK)u; block < length; block += $(BLOCK)u) {
+  //#else
   for (var block = 0u; block < length; block += $(BLOCK)u) {
+  //#endif
     let page = pageTable[slot * params.maxPages + block / $(PAGE)u];
     let base = page * $(PAGE)u + block % $(PAGE)u;
     let count = min($(BLOCK)u, length - block);
     //#for g 0 BLOCK/8
+    //#if WINDOW
+    let inside$g = $(g*8)u + lane < count && block + $(g*8)u + lane >= firstKey;
+    //#else
     let inside$g = $(g*8)u + lane < count;
+    //#endif
     let row$g = (base + min($(g*8)u + lane, count - 1u)) * stride + kvAt;
     //#for h 0 HEADS
     var s$(h)_$(g) = 0.0;

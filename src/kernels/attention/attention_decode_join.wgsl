@@ -5,6 +5,9 @@
 struct Params {
   heads: u32,
   maxPages: u32,
+  //#if WINDOW
+  window: u32,    // keys that a query sees, its own the last
+  //#endif
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -31,7 +34,11 @@ fn main(
   var o = vec4<f32>(0.0);
   var m = lowest;
   var l = 0.0;
+  //#if WINDOW
+  for (var block = (length - min(params.window, length)) / $(BLOCK)u; block < count; block += $(AHEAD)u) {
+  //#else
   for (var block = 0u; block < count; block += $(AHEAD)u) {
+  //#endif
     //#for g 0 AHEAD
     let at$g = (first + min(block + $(g)u, count - 1u)) * params.heads + head;
     let sums$g = blockSums[at$g];

@@ -14,6 +14,9 @@ struct Params {
   maxPages: u32,  // entries of one slot's row of the page table
   scale: f32,     // times log2(e)
   steps: u32,     // D / 4 / $SLAB; a constant would make Mesa unroll the loop
+  //#if WINDOW
+  window: u32,    // keys that a query sees, its own the last
+  //#endif
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -63,9 +66,15 @@ fn main(
   let at = (slot * params.heads + firstHead) * chunks;
   let part = lane / chunks;
   let chunk = lane % chunks;
+  //#if WINDOW
+  let firstKey = length - min(params.window, length);
+  //#endif
   //#if SPLIT
   let first = workgroup.z * $(LANES)u;
   if (first >= length) { return; }
+  //#if WINDOW
+  if (first + $(LANES)u <= firstKey) { return; }
+  //#endif
   let firstBlock = slot * params.maxPages * $(PAGE/BLOCK)u + workgroup.z * blocks;
   //#endif
   for (var i = lane; i < $(GROUP*D/4)u; i += $(LANES)u) {
@@ -81,7 +90,11 @@ fn main(
   //#endfor
   //#endfor
 
+  //#if WINDOW
+  for (var first = firstKey / $(BLOCK)u * $(BLOCK)u; first < length; first += $(LANES)u)
+  //#else
   for (var first = 0u; first < length; first += $(LANES)u)
+  //#endif
   //#endif
   {
     // 1. Keys past the last read the last one, so that only written rows are read.
@@ -116,7 +129,9 @@ fn main(
     for (var unit = lane; unit < $(GROUP*LANES/BLOCK)u; unit += $(LANES)u) {
       let head = unit / blocks;
       let b = unit % blocks;
-      let count = length - min(first + b * $(BLOCK)u, length);
+      let block = first + b * $(BLOCK)u;
+      let count = length - min(block, length);
+      //#include attention_skipped
       //#for j 0 BLOCK
       var s$j = scores[head][b][$j];
       //#endfor

@@ -11,6 +11,8 @@ export interface AttentionShape {
   readonly headDim: number;
   /** Factor of q · k before the softmax, usually 1/√D. */
   readonly scale: number;
+  /** Keys that a query sees, its own the last; null or left out for all before it. */
+  readonly window?: number | null;
 }
 
 /** Keys of one softmax block; the order of every attention sum is made of blocks of this many. */
@@ -44,7 +46,20 @@ export function expectAttentionShape(operation: string, shape: AttentionShape): 
       `${operation}: ${heads} query heads are no multiple of ${kvHeads} key/value heads`,
     );
   }
+  const { window } = shape;
+  if (typeof window === "number" && !(Number.isInteger(window) && window >= 1)) {
+    throw new Error(`${operation}: a window of ${window} keys`);
+  }
   if (headDim < 4 || headDim % 4 !== 0) {
     throw new Error(`${operation}: head size ${headDim}, expected a multiple of 4`);
   }
+}
+
+/** What tells a kernel of the window: a define, and a parameter where there is one. */
+export function windowOf(
+  { window }: Pick<AttentionShape, "window">,
+): { readonly WINDOW: boolean; readonly parameters: Readonly<Record<string, number>> } {
+  return typeof window === "number"
+    ? { WINDOW: true, parameters: { window } }
+    : { WINDOW: false, parameters: {} };
 }

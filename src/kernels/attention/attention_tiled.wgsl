@@ -20,6 +20,7 @@ fn main(
   let token = first + lane;
   let own = segments[min(token, last)];
   let position = own.w + token - own.x;
+  //#include attention_window
 
   // From the last segment in the tile to the first.
   var end = last;
@@ -35,7 +36,8 @@ fn main(
     //#endfor
     //#endfor
 
-    for (var tile = 0u; tile <= lastKey; tile += $(WALK)u) {
+    //#include attention_window_start
+    for (var tile = begin; tile <= lastKey; tile += $(WALK)u) {
       let blocks = min(lastKey - tile, $(WALK-1)u) / $(BLOCK)u + 1u;
       //#include attention_tile_keys
       //#include attention_tile_walked
@@ -48,6 +50,7 @@ fn main(
           let b = entry(counter);
           let block = tile + b * $(BLOCK)u;
           let count = position + 1u - min(block, position + 1u);
+          //#include attention_skipped
           //#for n 0 4
           let four$n = scores[b][lane / $(PY)u][$n][lane % $(PY)u];
           //#for e 0 4

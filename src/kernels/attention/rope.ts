@@ -18,6 +18,8 @@ export interface HeadNorm {
   /** [D] weight of every key head. */
   readonly keyNorm: Tensor;
   readonly epsilon: number;
+  /** 1 + weight multiplies, not the weight alone (Gemma). */
+  readonly fromOne?: boolean;
 }
 
 /** What forward and backward must agree on. */
@@ -105,6 +107,7 @@ export function ropeForward(
   expectShape("rope", "values", values, [rows, kvHeads, headDim], stored);
   const defines = {
     NORM: norm !== undefined,
+    FROM_ONE: norm?.fromOne === true,
     ROWS: keyRowsAt !== undefined,
     CACHE: cacheDtype,
     PACKED: stored !== "f32",
@@ -162,7 +165,11 @@ export function ropeBackward(
     const termsShape = [tokens, heads + kvHeads, headDim];
     const terms = norm ? gpu.tensor(termsShape, "f32", "norm terms") : null;
     gpu.dispatch(
-      { label: operation, code: backwardCode, defines: { NORM: norm !== undefined } },
+      {
+        label: operation,
+        code: backwardCode,
+        defines: { NORM: norm !== undefined, FROM_ONE: norm?.fromOne === true },
+      },
       {
         tokens,
         heads,

@@ -6,7 +6,7 @@
 //   y_(i+D/2) = x_(i+D/2) * cos + x_i * sin
 //
 // Where only the first R elements of a head are rotated, i is paired with i + R/2, and the others with one another: the
-// table has 1 and 0 for these.
+// table has 1 and 0 for these. With FROM_ONE the norm multiplies by 1 + its weight.
 //
 // CACHE f16 or bf16: keys and values are rounded to that type, to nearest even. PACKED: they are stored in it too;
 // else as f32 numbers, the same that are read of the packed ones.
@@ -44,6 +44,17 @@ struct Params {
 //#if NORM
 @group(0) @binding(7) var<storage, read> queryNorm: array<vec4<f32>>;
 @group(0) @binding(8) var<storage, read> keyNorm: array<vec4<f32>>;
+//#endif
+
+//#if NORM
+fn gain(at: u32, isQuery: bool) -> vec4<f32> {
+  let weight = select(keyNorm[at], queryNorm[at], isQuery);
+  //#if FROM_ONE
+  return vec4<f32>(1.0) + weight;
+  //#else
+  return weight;
+  //#endif
+}
 //#endif
 
 @compute @workgroup_size(64)
@@ -102,8 +113,8 @@ fn main(
     var high = load_qkv(source + highAt);
     if (isQuery || isKey) {
       //#if NORM
-      low = low * rstd * select(keyNorm[lowAt], queryNorm[lowAt], isQuery);
-      high = high * rstd * select(keyNorm[highAt], queryNorm[highAt], isQuery);
+      low = low * rstd * gain(lowAt, isQuery);
+      high = high * rstd * gain(highAt, isQuery);
       //#endif
       let at = (min(positions[token], params.maxPositions - 1u) * half + c) * 2u;
       let first = load_table(at);

@@ -27,6 +27,17 @@ struct Params {
 //#include written_vectors NAME="terms" BINDING=7
 //#endif
 
+//#if NORM
+fn gain(at: u32, isQuery: bool) -> vec4<f32> {
+  let weight = select(keyNorm[at], queryNorm[at], isQuery);
+  //#if FROM_ONE
+  return vec4<f32>(1.0) + weight;
+  //#else
+  return weight;
+  //#endif
+}
+//#endif
+
 @compute @workgroup_size(64)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
@@ -75,8 +86,8 @@ fn main(
     let highX = load_qkv(at + highAt);
     squares = fma(lowX, lowX, squares);
     squares = fma(highX, highX, squares);
-    let lowG = low * select(keyNorm[lowAt], queryNorm[lowAt], isQuery);
-    let highG = high * select(keyNorm[highAt], queryNorm[highAt], isQuery);
+    let lowG = low * gain(lowAt, isQuery);
+    let highG = high * gain(highAt, isQuery);
     products = fma(lowG, lowX, products);
     products = fma(highG, highX, products);
     store_terms(termsAt + lowAt, low * lowX);

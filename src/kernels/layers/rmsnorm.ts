@@ -29,6 +29,13 @@ function rowLanes(gpu: Gpu): RowLanes {
   return lanesOfRow(gpu.tuning, 64);
 }
 
+/** What a norm may have besides; all may be left out. */
+export interface NormOptions {
+  /** 1 + weight multiplies, not the weight alone (Gemma). */
+  readonly fromOne?: boolean;
+  readonly lanes?: RowLanes;
+}
+
 /**
  * y = x · rstd · weight, rstd = 1/√(mean(x²) + epsilon) of each row (Zhang & Sennrich 2019).
  *
@@ -36,6 +43,7 @@ function rowLanes(gpu: Gpu): RowLanes {
  * @param weight [D]
  * @param y [T, D]
  * @param rstd [T], kept for the backward pass
+ * @param residual [T, D], added to y
  */
 export function rmsnormForward(
   gpu: Gpu,
@@ -44,14 +52,17 @@ export function rmsnormForward(
   y: Tensor,
   rstd: Tensor,
   epsilon: number,
-  lanes = rowLanes(gpu),
+  { fromOne: FROM_ONE = false, lanes = rowLanes(gpu), residual }: NormOptions & {
+    readonly residual?: Tensor;
+  } = {},
 ): void {
   const [rows, columns] = x.shape;
   const { defines, grid } = rowShape(gpu, rows, lanes);
+  const RESIDUAL = residual !== undefined;
   gpu.dispatch(
-    { label: "rmsnorm", code: forwardCode, defines },
+    { label: "rmsnorm", code: forwardCode, defines: { ...defines, FROM_ONE, RESIDUAL } },
     { rows, columns, epsilon },
-    { x, weight, y, rstd },
+    residual ? { x, weight, y, rstd, residual } : { x, weight, y, rstd },
     grid,
   );
 }
@@ -75,13 +86,13 @@ export function rmsnormBackward(
     readonly dx: Tensor;
     readonly weightGradient: Tensor | null;
   },
-  lanes = rowLanes(gpu),
+  { fromOne: FROM_ONE = false, lanes = rowLanes(gpu) }: NormOptions = {},
 ): void {
   const [rows, columns] = x.shape;
   const { defines, grid } = rowShape(gpu, rows, lanes);
   const UPSTREAM = upstream !== null;
   gpu.dispatch(
-    { label: "rmsnorm backward", code: backwardCode, defines: { ...defines, UPSTREAM } },
+    { label: "rmsnorm backward", code: backwardCode, defines: { ...defines, FROM_ONE, UPSTREAM } },
     { rows, columns },
     upstream ? { x, weight, rstd, dy, upstream, dx } : { x, weight, rstd, dy, dx },
     grid,

@@ -1,4 +1,5 @@
-// y = x * rstd * weight with rstd = 1 / sqrt(mean(x^2) + epsilon), row by row (Zhang & Sennrich 2019).
+// y = x * rstd * weight with rstd = 1 / sqrt(mean(x^2) + epsilon), row by row (Zhang & Sennrich 2019). With FROM_ONE it
+// is 1 + weight that multiplies; with RESIDUAL another row is added to y.
 //
 // $LANES lanes share a row: lane l sums vectors l, l + LANES, … in ascending order, then the lanes' sums are
 // folded in a fixed tree. The order depends on the device's LANES alone, not on the number of rows.
@@ -14,6 +15,9 @@ struct Params {
 @group(0) @binding(2) var<storage, read> weight: array<vec4<f32>>;
 //#include written_vectors NAME="y" BINDING=3
 @group(0) @binding(4) var<storage, read_write> rstd: array<f32>;
+//#if RESIDUAL
+//#include stored_vectors NAME="residual" BINDING=5 STORAGE="f32"
+//#endif
 
 //#if LANES > 1
 var<workgroup> partial: array<f32, $LANES>;
@@ -54,6 +58,15 @@ fn main(
   let scale = inverseSqrt(fma(total, 1.0 / f32(params.columns), params.epsilon));
   if (lane == 0u) { rstd[row] = scale; }
   for (var i = lane; i < vectors; i += $(LANES)u) {
-    store_y(start + i, load_x(start + i) * scale * weight[i]);
+    //#if FROM_ONE
+    let gain = vec4<f32>(1.0) + weight[i];
+    //#else
+    let gain = weight[i];
+    //#endif
+    //#if RESIDUAL
+    store_y(start + i, load_x(start + i) * scale * gain + load_residual(start + i));
+    //#else
+    store_y(start + i, load_x(start + i) * scale * gain);
+    //#endif
   }
 }

@@ -1,6 +1,6 @@
 // Input gradient of rmsnorm.wgsl, added to the gradient that reaches x past the norm:
 //
-//   dx = upstream + rstd * (g - x * rstd^2 * mean(g * x)),   g = dy * weight
+//   dx = upstream + rstd * (g - x * rstd^2 * mean(g * x)),   g = dy * weight, with FROM_ONE dy * (1 + weight)
 //
 // Lanes and order as in rmsnorm.wgsl.
 
@@ -23,6 +23,14 @@ struct Params {
 var<workgroup> partial: array<f32, $LANES>;
 //#endif
 
+fn gain(i: u32) -> vec4<f32> {
+  //#if FROM_ONE
+  return vec4<f32>(1.0) + weight[i];
+  //#else
+  return weight[i];
+  //#endif
+}
+
 @compute @workgroup_size($WORKGROUP)
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,
@@ -42,7 +50,7 @@ fn main(
   let start = row * vectors;
   var sums = vec4<f32>(0.0);
   for (var i = lane; i < vectors; i += $(LANES)u) {
-    sums = fma(load_dy(start + i) * weight[i], load_x(start + i), sums);
+    sums = fma(load_dy(start + i) * gain(i), load_x(start + i), sums);
   }
   var total = (sums.x + sums.y) + (sums.z + sums.w);
   //#if LANES > 1
@@ -57,7 +65,7 @@ fn main(
   let scale = rstd[row];
   let slope = scale * scale * total / f32(params.columns);
   for (var i = lane; i < vectors; i += $(LANES)u) {
-    let own = scale * fma(load_x(start + i), vec4<f32>(-slope), load_dy(start + i) * weight[i]);
+    let own = scale * fma(load_x(start + i), vec4<f32>(-slope), load_dy(start + i) * gain(i));
     //#if UPSTREAM
     store_dx(start + i, load_upstream(start + i) + own);
     //#else

@@ -1,4 +1,4 @@
-// h = silu(gate) * up (Shazeer 2020), gate and up lying side by side in a row; and its gradient. Where nothing is added
+// h = act(gate) * up (Shazeer 2020), gate and up lying side by side in a row; and its gradient. act is SiLU, or GELU. Where nothing is added
 // to gate and up after their product, that writes h itself, with the same bits (GATED in gemm.wgsl).
 
 struct Params {
@@ -30,13 +30,18 @@ fn main(
   let at = row * vectors + index;
   let gate = load_gateUp(at);
   let up = load_gateUp(at + vectors);
-  let slope = sigmoid(gate);
-  let silu = gate * slope;
+  let share = slope(gate);
+  let through = gate * share;
   //#if BACKWARD
   let d = load_dh(index);
-  store_dGateUp(at, d * up * fma(silu, vec4<f32>(1.0) - slope, slope));
-  store_dGateUp(at + vectors, d * silu);
+  //#if GELU
+  let steepness = 1.5957691216057308 * fma(0.134145 * gate, gate, vec4<f32>(1.0));
+  store_dGateUp(at, d * up * fma(through, (vec4<f32>(1.0) - share) * steepness, share));
   //#else
-  store_h(index, silu * up);
+  store_dGateUp(at, d * up * fma(through, vec4<f32>(1.0) - share, share));
+  //#endif
+  store_dGateUp(at + vectors, d * through);
+  //#else
+  store_h(index, through * up);
   //#endif
 }

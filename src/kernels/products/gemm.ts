@@ -1,6 +1,7 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { LaunchCost } from "../../gpu/recording/submit_pacing.ts";
 import { bytesOf, type Tensor } from "../../gpu/tensor.ts";
+import type { Activation } from "../layers/swiglu.ts";
 import { expectShape } from "../parts/expect_shape.ts";
 import uniformText from "./gemm.wgsl" with { type: "text" };
 import matrixText from "./gemm_matrix.wgsl" with { type: "text" };
@@ -60,10 +61,10 @@ export interface GemmOptions {
   /** Multiplies product and bias; not with `accumulate`. */
   readonly scale?: number;
   /**
-   * The product is a gate and what it lets through, side by side, and C = silu(gate) · up (nt, and nothing else with
+   * The product is a gate and what it lets through, side by side, and C = act(gate) · up (nt, and nothing else with
    * it): C has half as many columns as B rows. `kept` [rows, 2 · columns of C] receives gate and up themselves.
    */
-  readonly gated?: { readonly kept: Tensor | null };
+  readonly gated?: { readonly kept: Tensor | null; readonly activation?: Activation };
   /** Terms with which the sums go on when bias and residual have come to them (nt, from the first column on). */
   readonly further?: FurtherTerms | null;
   /** What `rowScalesOf` made of A, for several products of it. */
@@ -231,7 +232,7 @@ export function gemm(
         ...options,
         ...(layout === "tn" && { firstColumnOfA: firstColumnOfA + first }),
         ...(residual && { residual: part(residual) }),
-        ...(gated && { gated: { kept: gated.kept && part(gated.kept) } }),
+        ...(gated && { gated: { ...gated, kept: gated.kept && part(gated.kept) } }),
         ...(further && { further: { ...further, inner: part(further.inner) } }),
         ...(options.rowScales && {
           rowScales: options.rowScales.view(first, [Math.min(count, rows - first)]),
@@ -249,6 +250,7 @@ export function gemm(
     SCALE: scale !== undefined,
     GATED: gated !== undefined,
     KEPT: gated !== undefined && gated.kept !== null,
+    GELU: gated?.activation === "gelu",
     ADAPTED: further ? further.projections.length : 0,
   };
   const parameters = {

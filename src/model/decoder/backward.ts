@@ -12,6 +12,7 @@ import { swigluBackward } from "../../kernels/layers/swiglu.ts";
 import {
   type AttentionActivations,
   attentionShape,
+  type Branch,
   type LayerActivations,
   type ModelActivations,
   ropeOptions,
@@ -19,6 +20,27 @@ import {
 import { linearBackward } from "./linear.ts";
 import type { Layer, Model } from "./model.ts";
 import type { PackedBatch } from "./packed_batch.ts";
+import type { Parameter } from "./parameters.ts";
+
+/** @returns the gradient of what a block gave [T, C], behind its own norm where it has one */
+function branchBackward(
+  { gpu, config }: Model,
+  norm: Parameter | null,
+  branch: Branch | null,
+  dy: Tensor,
+): Tensor {
+  if (!norm || !branch) return dy;
+  const dx = gpu.tensor(dy.shape, "f32", "branch gradient");
+  rmsnormBackward(gpu, {
+    ...branch,
+    weight: norm.weight,
+    dy,
+    upstream: null,
+    dx,
+    weightGradient: norm.gradient,
+  }, config.norms);
+  return dx;
+}
 
 /** @returns the gradient of the layer's input [T, C] */
 function layerBackward(
@@ -28,10 +50,11 @@ function layerBackward(
   batch: PackedBatch,
   dOutput: Tensor,
 ): Tensor {
-  const { gpu } = model;
-  const dInner = linearBackward(gpu, "down", layer.down, dOutput, made.inner);
+  const { gpu, config } = model;
+  const dFed = branchBackward(model, layer.feedForwardNorm, made.feedForwardBranch, dOutput);
+  const dInner = linearBackward(gpu, "down", layer.down, dFed, made.inner);
   const dGateUp = gpu.tensor(made.gateUp.shape, "f32", "gate and up gradient");
-  swigluBackward(gpu, made.gateUp, dInner, dGateUp);
+  swigluBackward(gpu, made.gateUp, dInner, dGateUp, config.activation);
   const dMiddleNormed = linearBackward(
     gpu,
     "gate and up",
@@ -48,7 +71,8 @@ function layerBackward(
     upstream: dOutput,
     dx: dMiddle,
     weightGradient: layer.postNorm.gradient,
-  });
+  }, config.norms);
+  const dAttended = branchBackward(model, layer.attentionNorm, made.attentionBranch, dMiddle);
   const { queries, keys, values, output, statistics } = made.attention;
   const [T, heads, headDim] = output.shape;
   const flat = output.reshape(T, heads * headDim);
@@ -56,7 +80,7 @@ function layerBackward(
     gpu,
     "attention output",
     layer.attentionOutput,
-    dMiddle,
+    dAttended,
     flat,
   );
   const dQkv = gpu.tensor(made.qkv.shape, "f32", "qkv gradient");
@@ -73,7 +97,7 @@ function layerBackward(
       attendedRows: batch.attendedRows,
     },
     dQkv,
-    attentionShape(model),
+    attentionShape(model, layer),
   );
   const { queryNorm, keyNorm } = layer;
   const normGradients = queryNorm?.gradient && keyNorm?.gradient
@@ -97,7 +121,7 @@ function layerBackward(
     upstream: dMiddle,
     dx: dInput,
     weightGradient: layer.inputNorm.gradient,
-  });
+  }, config.norms);
   return dInput;
 }
 
@@ -123,7 +147,7 @@ export function* backward(
   dHidden: Tensor,
   tiles: readonly TableTile[] = embeddingGradient(model),
 ): Generator<number, void> {
-  const { gpu, config: { scales } } = model;
+  const { gpu, config: { scales, norms } } = model;
   let dx = gpu.tensor(made.last.shape, "f32", "residual gradient");
   gpu.scope(() =>
     rmsnormBackward(gpu, {
@@ -134,7 +158,7 @@ export function* backward(
       upstream: null,
       dx,
       weightGradient: model.finalNorm.gradient,
-    })
+    }, norms)
   );
   for (let index = model.layers.length - 1; index >= 0; index--) {
     const above = dx;

@@ -1,3 +1,4 @@
+import type { Activation } from "../../kernels/layers/swiglu.ts";
 import type { RopeScaling } from "./rope_scaling.ts";
 
 /** Model families that are understood, by `model_type` of their Hugging Face `config.json`. */
@@ -9,6 +10,7 @@ export const architectures = [
   "smollm3",
   "granite",
   "phi3",
+  "gemma3_text",
 ] as const;
 export type Architecture = (typeof architectures)[number];
 
@@ -25,6 +27,8 @@ export interface Rotation {
 /** What layers of one model differ in. */
 export interface LayerKind {
   readonly rotation: Rotation;
+  /** Tokens that a token attends to, itself the last; null for all before it. */
+  readonly window: number | null;
 }
 
 /** The shape of a decoder: what its layers are made of, whatever family it is from. */
@@ -59,6 +63,14 @@ export interface ModelConfig {
   };
   /** RMSNorm on every query and key head (Qwen3). */
   readonly qkNorm: boolean;
+  readonly norms: {
+    /** They multiply by 1 + weight (Gemma). */
+    readonly fromOne: boolean;
+    /** What attention and feed-forward block give is normed too, before it is added (Gemma). */
+    readonly after: boolean;
+  };
+  /** What the gate of the feed-forward block lets through. */
+  readonly activation: Activation;
   /** Queries, keys and values are one tensor, and gate and up another (Phi-3). */
   readonly fusedProjections: boolean;
   /** What a family multiplies by (Granite). */
@@ -78,6 +90,8 @@ export interface ModelConfig {
 export const plainDecoder = {
   biases: { qkv: false, attentionOutput: false, feedForward: false },
   qkNorm: false,
+  norms: { fromOne: false, after: false },
+  activation: "silu",
   fusedProjections: false,
   scales: { embedding: 1, attention: null, residual: 1, logits: 1 },
 } as const satisfies Partial<ModelConfig>;
@@ -88,7 +102,7 @@ export function wholeHeads(
   theta: number,
   scaling: RopeScaling | null = null,
 ): LayerKind[] {
-  return [{ rotation: { size: headDim, theta, scaling } }];
+  return [{ rotation: { size: headDim, theta, scaling }, window: null }];
 }
 
 /** What layer `i` of a model is. */

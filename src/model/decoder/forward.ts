@@ -4,7 +4,8 @@ import { embeddingForward } from "../../kernels/layers/embedding.ts";
 import { rmsnormForward } from "../../kernels/layers/rmsnorm.ts";
 import { scaled } from "../../kernels/layers/scale.ts";
 import { ropeForward, type RopeOptions } from "../../kernels/attention/rope.ts";
-import { gatedForward, linearForward } from "./linear.ts";
+import type { AttentionShape } from "../../kernels/attention/attention_shape.ts";
+import { gatedForward, type Linear, linearForward } from "./linear.ts";
 import type { Layer, Model } from "./model.ts";
 import type { PackedBatch } from "./packed_batch.ts";
 import type { Parameter } from "./parameters.ts";
@@ -32,6 +33,8 @@ export interface LayerActivations<Attention> {
   /** [T, (H + 2·KV)·D] */
   readonly qkv: Tensor;
   readonly attention: Attention;
+  /** What attention gave before its norm; null where it has none. */
+  readonly attentionBranch: Branch | null;
   /** [T, C] residual stream after attention */
   readonly middle: Tensor;
   readonly middleRstd: Tensor;
@@ -40,14 +43,52 @@ export interface LayerActivations<Attention> {
   readonly gateUp: Tensor;
   /** [T, I] */
   readonly inner: Tensor;
+  /** What the feed-forward block gave before its norm; null where it has none. */
+  readonly feedForwardBranch: Branch | null;
 }
 
-/** A norm of the model. @returns the normed rows and their rstd */
-function normedRows({ gpu, config }: Model, x: Tensor, { weight }: Parameter) {
-  const y = gpu.tensor(x.shape, "f32", "normed");
+/** What a block gives, with a norm of its own before it is added to the residual stream. */
+export interface Branch {
+  /** [T, C] before the norm */
+  readonly x: Tensor;
+  /** [T] */
+  readonly rstd: Tensor;
+}
+
+/**
+ * A norm of the model.
+ *
+ * @param residual added to the rows
+ * @returns the normed rows and their rstd
+ */
+function normedRows({ gpu, config }: Model, x: Tensor, { weight }: Parameter, residual?: Tensor) {
+  const y = gpu.tensor(x.shape, "f32", residual ? "residual" : "normed");
   const rstd = gpu.tensor([x.shape[0]], "f32", "rstd");
-  rmsnormForward(gpu, x, weight, y, rstd, config.normEpsilon);
+  const { normEpsilon, norms: { fromOne } } = config;
+  rmsnormForward(gpu, x, weight, y, rstd, normEpsilon, { fromOne, residual });
   return { y, rstd };
+}
+
+/**
+ * A block's last projection, and its norm where it has one.
+ *
+ * @param x [T, I]
+ * @param residual [T, C]
+ * @returns the residual stream after the block [T, C]
+ */
+function addBranch(
+  model: Model,
+  label: string,
+  { linear, norm }: { readonly linear: Linear; readonly norm: Parameter | null },
+  x: Tensor,
+  residual: Tensor,
+): { readonly sum: Tensor; readonly branch: Branch | null } {
+  if (!norm) {
+    return { sum: linearForward(model.gpu, label, linear, x, residual), branch: null };
+  }
+  const given = linearForward(model.gpu, label, linear, x);
+  const { y, rstd } = normedRows(model, given, norm, residual);
+  return { sum: y, branch: { x: given, rstd } };
 }
 
 /**
@@ -79,21 +120,36 @@ function layerInterior<Attention extends { readonly output: Tensor }>(
   input: Tensor,
   attend: (qkv: Tensor) => Attention,
   gateUp: Tensor | null,
-): Omit<LayerActivations<Attention>, "gateUp"> {
+): Omit<LayerActivations<Attention>, "gateUp" | "feedForwardBranch"> {
   const { gpu, config } = model;
   const [T] = input.shape;
   const { normed: first, qkv } = layerQkv(model, layer, input);
   const attention = attend(qkv);
   const attended = attention.output.reshape(T, config.heads * config.headDim);
-  const middle = linearForward(gpu, "attention output", layer.attentionOutput, attended, input);
+  const { attentionOutput: linear, attentionNorm: norm } = layer;
+  const { sum: middle, branch: attentionBranch } = addBranch(
+    model,
+    "attention output",
+    { linear, norm },
+    attended,
+    input,
+  );
   const second = normedRows(model, middle, layer.postNorm);
-  const inner = gatedForward(gpu, "gate and up", layer.gateUp, second.y, gateUp);
+  const inner = gatedForward(
+    gpu,
+    "gate and up",
+    layer.gateUp,
+    second.y,
+    gateUp,
+    config.activation,
+  );
   return {
     input,
     inputRstd: first.rstd,
     inputNormed: first.y,
     qkv,
     attention,
+    attentionBranch,
     middle,
     middleRstd: second.rstd,
     middleNormed: second.y,
@@ -107,19 +163,19 @@ function layerActivations<Attention extends { readonly output: Tensor }>(
   layer: Layer,
   input: Tensor,
   attend: (qkv: Tensor) => Attention,
-): LayerActivations<Attention> {
+): Omit<LayerActivations<Attention>, "feedForwardBranch"> {
   const { gpu, config: { intermediateSize } } = model;
   const gateUp = gpu.tensor([input.shape[0], 2 * intermediateSize], "f32", "gate and up");
   return { ...layerInterior(model, layer, input, attend, gateUp), gateUp };
 }
 
-/** A layer's last projection. @returns [T, C] the residual stream after the layer */
+/** A layer's last projection. @returns the residual stream after the layer [T, C] */
 function layerEnd(
-  { gpu }: Model,
-  { down }: Layer,
+  model: Model,
+  { down: linear, feedForwardNorm: norm }: Layer,
   { inner, middle }: { readonly inner: Tensor; readonly middle: Tensor },
-): Tensor {
-  return linearForward(gpu, "down", down, inner, middle);
+): { readonly sum: Tensor; readonly branch: Branch | null } {
+  return addBranch(model, "down", { linear, norm }, inner, middle);
 }
 
 /**
@@ -135,7 +191,7 @@ export function layerForward(
   input: Tensor,
   attend: (qkv: Tensor) => { readonly output: Tensor },
 ): Tensor {
-  return layerEnd(model, layer, layerInterior(model, layer, input, attend, null));
+  return layerEnd(model, layer, layerInterior(model, layer, input, attend, null)).sum;
 }
 
 /** Embeds tokens. @returns [T, C] */
@@ -158,7 +214,8 @@ function inPlace({ gpu }: Model, x: Tensor, factor: number): Tensor {
 export function finalNorm(model: Model, x: Tensor): { hidden: Tensor; rstd: Tensor } {
   const hidden = model.gpu.tensor(x.shape, "f32", "hidden");
   const rstd = model.gpu.tensor([x.shape[0]], "f32", "rstd");
-  rmsnormForward(model.gpu, x, model.finalNorm.weight, hidden, rstd, model.config.normEpsilon);
+  const { normEpsilon, norms: { fromOne } } = model.config;
+  rmsnormForward(model.gpu, x, model.finalNorm.weight, hidden, rstd, normEpsilon, { fromOne });
   return { hidden: inPlace(model, hidden, model.config.scales.logits), rstd };
 }
 
@@ -179,7 +236,7 @@ function attendPacked(model: Model, layer: Layer, batch: PackedBatch) {
       gpu,
       { queries, keys, values, segments: batch.segments, attendedRows: batch.attendedRows },
       { output, statistics },
-      attentionShape(model),
+      attentionShape(model, layer),
     );
     return { queries, keys, values, output, statistics };
   };
@@ -195,19 +252,19 @@ export function ropeOptions(
   { queryNorm, keyNorm, kind: { rotation } }: Layer,
   positions: number,
 ): RopeOptions & { readonly cacheDtype: CacheDtype } {
-  const { heads, kvHeads, headDim, normEpsilon } = model.config;
+  const { heads, kvHeads, headDim, normEpsilon: epsilon, norms: { fromOne } } = model.config;
   const norm = queryNorm && keyNorm
-    ? { queryNorm: queryNorm.weight, keyNorm: keyNorm.weight, epsilon: normEpsilon }
+    ? { queryNorm: queryNorm.weight, keyNorm: keyNorm.weight, epsilon, fromOne }
     : undefined;
   const { cacheDtype } = model.gpu;
   const table = model.rotations.upTo(rotation, positions);
   return { heads, kvHeads, headDim, rotated: rotation.size, table, norm, cacheDtype };
 }
 
-/** Shape of a model's attention, as the kernels take it. */
-export function attentionShape(model: Model) {
+/** Shape of a layer's attention, as the kernels take it. */
+export function attentionShape(model: Model, { kind: { window } }: Layer): AttentionShape {
   const { heads, kvHeads, headDim, scales } = model.config;
-  return { heads, kvHeads, headDim, scale: scales.attention ?? 1 / Math.sqrt(headDim) };
+  return { heads, kvHeads, headDim, scale: scales.attention ?? 1 / Math.sqrt(headDim), window };
 }
 
 /** Everything the backward pass of a whole model needs. */
@@ -241,11 +298,16 @@ export function forwardForTraining(
     const activations = () => layerActivations(model, layer, input, attend);
     if (checkpointing) {
       x = gpu.scope(() => layerForward(model, layer, input, attend), (kept) => [kept]);
-      layers.push(activations);
+      layers.push(() => {
+        const made = activations();
+        const end = layer.feedForwardNorm ? layerEnd(model, layer, made) : null;
+        return { ...made, feedForwardBranch: end && end.branch };
+      });
     } else {
       const made = activations();
-      x = layerEnd(model, layer, made);
-      layers.push(() => made);
+      const { sum, branch: feedForwardBranch } = layerEnd(model, layer, made);
+      x = sum;
+      layers.push(() => ({ ...made, feedForwardBranch }));
     }
   }
   const { hidden, rstd } = finalNorm(model, x);

@@ -131,9 +131,13 @@ export function parameterBlocks(
       add("keyNorm", [["self_attn.k_norm.weight", [D]]]);
     }
     linear("attentionOutput", [["self_attn.o_proj", C]], H * D, biases.attentionOutput);
-    add("postNorm", [["post_attention_layernorm.weight", [C]]]);
+    const { after } = config.norms;
+    if (after) add("attentionNorm", [["post_attention_layernorm.weight", [C]]]);
+    const beforeFeedForward = after ? "pre_feedforward_layernorm" : "post_attention_layernorm";
+    add("postNorm", [[`${beforeFeedForward}.weight`, [C]]]);
     linear("gateUp", modulesOf(config).gateUp, C, biases.feedForward);
     linear("down", [["mlp.down_proj", C]], I, biases.feedForward);
+    if (after) add("feedForwardNorm", [["post_feedforward_layernorm.weight", [C]]]);
   }
   blocks.push(block("finalNorm", [["model.norm.weight", [C]]]));
   if (!config.tiedEmbeddings) {

@@ -3,7 +3,7 @@ import type { Tensor } from "../../gpu/tensor.ts";
 import { gemm, type GemmOptions, rowScalesOf } from "../../kernels/products/gemm.ts";
 import { biasBackward } from "../../kernels/layers/rmsnorm.ts";
 import { scaled } from "../../kernels/layers/scale.ts";
-import { swigluForward } from "../../kernels/layers/swiglu.ts";
+import { type Activation, swigluForward } from "../../kernels/layers/swiglu.ts";
 import type { LoraGroup } from "./lora.ts";
 import type { Parameter } from "./parameters.ts";
 
@@ -126,7 +126,7 @@ function linearInto(
 }
 
 /**
- * silu(gate) · up, of a projection that gives gate and up side by side.
+ * act(gate) · up, of a projection that gives gate and up side by side.
  *
  * @param x [T, I]
  * @param kept [T, 2 · O] receives gate and up; null when nobody asks for them
@@ -138,6 +138,7 @@ export function gatedForward(
   linear: Linear,
   x: Tensor,
   kept: Tensor | null,
+  activation: Activation,
 ): Tensor {
   const { weight: { weight }, bias, adapter } = linear;
   const [T] = x.shape;
@@ -148,12 +149,12 @@ export function gatedForward(
     gpu.scope(() => {
       const gateUp = kept ?? gpu.tensor([T, weight.shape[0]], "f32", label);
       linearInto(gpu, label, linear, x, gateUp);
-      swigluForward(gpu, gateUp, inner);
+      swigluForward(gpu, gateUp, inner, activation);
     });
   } else {
     gpu.scope(() => {
       const options = adapted(gpu, label, x, linear);
-      gemm(gpu, "nt", x, weight, inner, { label, gated: { kept }, ...options });
+      gemm(gpu, "nt", x, weight, inner, { label, gated: { kept, activation }, ...options });
     });
   }
   return inner;

@@ -24,12 +24,16 @@ export interface Layer {
   readonly keyNorm: Parameter | null;
   /** [C, H·D] */
   readonly attentionOutput: Linear;
+  /** [C] of what attention gives, before it is added (Gemma) */
+  readonly attentionNorm: Parameter | null;
   /** [C] */
   readonly postNorm: Parameter;
   /** [2·I, C]: rows of the gate, then of the up projection */
   readonly gateUp: Linear;
   /** [C, I] */
   readonly down: Linear;
+  /** [C] of what the feed-forward block gives, before it is added (Gemma) */
+  readonly feedForwardNorm: Parameter | null;
 }
 
 /** A low-rank adapter on a model. */
@@ -206,8 +210,10 @@ function makeLayer({ config, parameters, adapter }: Model, layer: number): Layer
     queryNorm: config.qkNorm ? get("queryNorm") : null,
     keyNorm: config.qkNorm ? get("keyNorm") : null,
     attentionOutput: linear("attentionOutput", residual),
+    attentionNorm: config.norms.after ? get("attentionNorm") : null,
     postNorm: get("postNorm"),
     gateUp: linear("gateUp"),
     down: linear("down", residual),
+    feedForwardNorm: config.norms.after ? get("feedForwardNorm") : null,
   };
 }

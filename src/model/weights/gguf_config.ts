@@ -24,7 +24,7 @@ export function ggufConfig(file: GgufFile): ModelConfig {
   const name = metadata["general.architecture"];
   const family = familyOfGguf(name);
   if (family === null) {
-    const known = new Set(Object.values(families).map(({ gguf }) => gguf));
+    const known = new Set(Object.values(families).map(({ gguf }) => gguf.name));
     throw new UserError(
       `${path}: general.architecture is ${JSON.stringify(name)}; supported: ${
         [...known].join(", ")
@@ -59,15 +59,18 @@ export function ggufConfig(file: GgufFile): ModelConfig {
     attention_multiplier: value("attention.scale"),
     residual_multiplier: value("residual_scale"),
     logits_scaling: value("logit_scale"),
+    // Gemma's: of all sizes but the one of 62 layers, queries are scaled by their heads' size.
+    query_pre_attn_scalar: value("block_count") === 62
+      ? Number(value("embedding_length")) / Number(heads)
+      : headDim,
+    rope_local_base_freq: value("rope.freq_base_swa"),
     ...rotationKeys(file, String(name), value, Number(headDim)),
   }, path);
-  // The format keeps numbers in f32; the model's own are short decimals.
-  const short = (number: number) => Number(number.toPrecision(6));
-  const { scales } = config;
+  const { normEpsilon, scales } = config;
   return {
     ...config,
-    normEpsilon: short(config.normEpsilon),
-    scales: {
+    normEpsilon: short(normEpsilon),
+    scales: !family.gguf.hasScales ? scales : {
       embedding: short(scales.embedding),
       attention: scales.attention && short(scales.attention),
       residual: short(scales.residual),
@@ -75,6 +78,9 @@ export function ggufConfig(file: GgufFile): ModelConfig {
     },
   };
 }
+
+/** The format keeps numbers in f32; the model's own are short decimals. */
+const short = (number: number) => Number(number.toPrecision(6));
 
 /** The keys of the rotation, as `config.json` has them. */
 function rotationKeys(file: GgufFile, name: string, value: Value, headDim: number): Json {

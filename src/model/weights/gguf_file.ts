@@ -3,7 +3,7 @@ import { type OpenFile, SeekMode } from "../../platform/system/files.ts";
 import { UserError } from "../../base/user_error.ts";
 import { isStoredType, storedBytes, storedTypes } from "../../kernels/parts/stored_type.ts";
 import { openForReading, readExactly } from "./file_reading.ts";
-import { ggufTensorName, isInterleaved } from "./gguf_names.ts";
+import { ggufTensorName, hasOneAdded, isInterleaved } from "./gguf_names.ts";
 import type { StoredTensor, WeightFile } from "./weight_file.ts";
 
 /** Values of a GGUF header by key; numbers of 64 bits are bigint. */
@@ -130,12 +130,14 @@ function placeTensor(
       `tensor "${ggufName}" ends at byte ${end} of a file of ${size} bytes (was the copy cut short?)`,
     );
   }
+  const name = ggufTensorName(architecture, ggufName);
   return {
-    name: ggufTensorName(architecture, ggufName),
+    name,
     tensor: {
       type,
       shape: dimensions.toReversed(),
       interleavedHead: isInterleaved(architecture, ggufName) ? headDim : 0,
+      hasOneAdded: hasOneAdded(architecture, name),
       file: path,
     },
     begin,

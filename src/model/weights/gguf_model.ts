@@ -12,6 +12,7 @@ import { ropeDivisors } from "../decoder/rope_scaling.ts";
 import { families } from "./config/families.ts";
 import type { FileContent } from "./file_content.ts";
 import {
+  hasOneAdded,
   isInterleaved,
   longFactorsName,
   nameInGguf,
@@ -51,11 +52,13 @@ export async function ggufModel(
   name: string,
 ): Promise<FileContent> {
   const { config, parameters } = model;
-  const { gguf } = families[config.architecture];
+  const { gguf: { name: architecture } } = families[config.architecture];
   expectWritable(config);
   const tensors = [...parameters.tensors()].map(([tensor, stored]) => {
-    const head = isInterleaved(gguf, nameInGguf(tensor)) ? config.headDim : 0;
-    return stream(nameInGguf(tensor), stored, typeOf(tensor, stored.shape, type), head);
+    const named = nameInGguf(architecture, tensor);
+    const head = isInterleaved(architecture, named) ? config.headDim : 0;
+    const written = hasOneAdded(architecture, tensor) ? plusOne(stored) : stored;
+    return stream(named, written, typeOf(tensor, stored.shape, type), head);
   });
   return await encodeGguf({
     ...generalValues(config, name),
@@ -78,14 +81,23 @@ function expectWritable(config: ModelConfig): void {
       Math.abs(scaling.magnitude - (0.1 * Math.log(scaling.factor) + 1)) < 1e-6;
     if (!usual) throw refused("attention_factor, mscale or truncate of a YaRN rotation");
   }
-  const rotates = Array.from(
-    { length: config.layers },
-    (_, i) => kindOf(config, i).rotation.size > 0,
-  );
-  const { everyNth } = families[config.architecture];
-  const asIts = (i: number) => everyNth === undefined || (i + 1) % everyNth !== 0;
-  const other = rotates.findIndex((one, i) => one !== asIts(i));
-  if (other >= 0) throw refused(`no_rope_layers: layer ${other} is not as the family has it`);
+  const { gguf: { every } } = families[config.architecture];
+  if (!every) return;
+  for (let i = 0; i < config.layers; i++) {
+    if (every.is(kindOf(config, i)) !== ((i + 1) % every.nth === 0)) {
+      throw refused(`a layer ${i} that is not as layers of its number are in this family`);
+    }
+  }
+}
+
+/** A norm's weights as a file has them that adds 1. */
+function plusOne({ shape, pieces }: NamedTensor): NamedTensor {
+  return {
+    shape,
+    async *pieces() {
+      for await (const piece of pieces()) yield piece.map((weight) => weight + 1);
+    },
+  };
 }
 
 /**
@@ -98,13 +110,13 @@ export async function ggufAdapter(
   name: string,
 ): Promise<FileContent> {
   if (adapter === null) throw new Error("the model has no adapter");
-  const { gguf } = families[config.architecture];
+  const { gguf: { name: architecture } } = families[config.architecture];
   const tensors = [...adapter.parameters.tensors()].map(([peft, stored]) => {
     const match = /^base_model\.model\.(.+)\.lora_([AB])\.weight$/.exec(peft);
     if (match === null) throw new Error(`an adapter's tensor is called ${peft}`);
-    const tensor = nameInGguf(`${match[1]}.weight`);
+    const tensor = nameInGguf(architecture, `${match[1]}.weight`);
     // B has the rows of the projection that it changes.
-    const isRows = match[2] === "B" && isInterleaved(gguf, tensor);
+    const isRows = match[2] === "B" && isInterleaved(architecture, tensor);
     const head = isRows ? config.headDim : 0;
     return stream(`${tensor}.lora_${match[2].toLowerCase()}`, stored, "F32", head);
   });
@@ -117,13 +129,12 @@ export async function ggufAdapter(
 }
 
 const generalValues = ({ architecture }: ModelConfig, name: string): GgufValues => ({
-  "general.architecture": ggufValue.text(families[architecture].gguf),
+  "general.architecture": ggufValue.text(families[architecture].gguf.name),
   "general.name": ggufValue.text(name),
 });
 
 function shapeValues(config: ModelConfig): GgufValues {
   const { whole, real } = ggufValue;
-  const { scales } = config;
   const values: GgufValues = {
     block_count: whole(config.layers),
     context_length: whole(config.maxPositions),
@@ -136,20 +147,38 @@ function shapeValues(config: ModelConfig): GgufValues {
     "attention.layer_norm_rms_epsilon": real(config.normEpsilon),
     vocab_size: whole(config.vocabularySize),
     ...rotationValues(config),
-    ...(scales.attention === null ? {} : { "attention.scale": real(scales.attention) }),
-    ...(scales.embedding === 1 ? {} : { embedding_scale: real(scales.embedding) }),
-    ...(scales.residual === 1 ? {} : { residual_scale: real(scales.residual) }),
-    ...(scales.logits === 1 ? {} : { logit_scale: real(1 / scales.logits) }),
+    ...familyValues(config),
   };
-  const { gguf } = families[config.architecture];
+  const { gguf: { name } } = families[config.architecture];
   return Object.fromEntries(
-    Object.entries(values).map(([key, value]) => [`${gguf}.${key}`, value]),
+    Object.entries(values).map(([key, value]) => [`${name}.${key}`, value]),
   );
 }
 
-/** The rotation of the layers that have one. */
+/** What a family's files say besides. */
+function familyValues({ architecture, kinds, scales }: ModelConfig): GgufValues {
+  const { whole, real } = ggufValue;
+  if (families[architecture].gguf.hasScales) {
+    return {
+      "attention.scale": real(scales.attention ?? 1),
+      embedding_scale: real(scales.embedding),
+      residual_scale: real(scales.residual),
+      logit_scale: real(1 / scales.logits),
+    };
+  }
+  const sliding = kinds.find(({ window }) => window !== null);
+  return sliding?.window
+    ? {
+      "attention.sliding_window": whole(sliding.window),
+      "rope.freq_base_swa": real(sliding.rotation.theta),
+    }
+    : {};
+}
+
+/** The rotation of the layers that have one, of those with full attention. */
 function rotationOf({ kinds }: ModelConfig): Rotation {
-  return (kinds.find(({ rotation }) => rotation.size > 0) ?? kinds[0]).rotation;
+  const [kind] = kinds.filter(({ rotation, window }) => rotation.size > 0 && window === null);
+  return (kind ?? kinds[0]).rotation;
 }
 
 function rotationValues(config: ModelConfig): GgufValues {

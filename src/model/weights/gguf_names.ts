@@ -13,7 +13,6 @@ const inLayer: Readonly<Record<string, string>> = {
   attn_q: "self_attn.q_proj",
   attn_k: "self_attn.k_proj",
   attn_v: "self_attn.v_proj",
-  attn_qkv: "self_attn.qkv_proj",
   attn_q_norm: "self_attn.q_norm",
   attn_k_norm: "self_attn.k_norm",
   attn_output: "self_attn.o_proj",
@@ -22,9 +21,6 @@ const inLayer: Readonly<Record<string, string>> = {
   ffn_up: "mlp.up_proj",
   ffn_down: "mlp.down_proj",
 };
-
-/** Where a family has gate and up in one tensor, that one is called as up is elsewhere. */
-const fusedUp = { gguf: "ffn_up", module: "mlp.gate_up_proj" };
 
 /** Factors by which the frequencies of the rotation are divided; Llama 3.1's file form of its scaling. */
 export const ropeFactorsName = "rope_freqs.weight";
@@ -40,11 +36,9 @@ export const longFactorsName = "rope_factors_long.weight";
  */
 export function ggufTensorName(architecture: string, name: string): string {
   const layer = /^blk\.(\d+)\.(\w+)\.(weight|bias)$/.exec(name);
-  if (layer?.[2] === fusedUp.gguf && familyOfGguf(architecture)?.isFused) {
-    return `model.layers.${layer[1]}.${fusedUp.module}.${layer[3]}`;
-  }
-  if (layer && Object.hasOwn(inLayer, layer[2])) {
-    return `model.layers.${layer[1]}.${inLayer[layer[2]]}.${layer[3]}`;
+  const modules = { ...inLayer, ...familyOfGguf(architecture)?.gguf.modules };
+  if (layer && Object.hasOwn(modules, layer[2])) {
+    return `model.layers.${layer[1]}.${modules[layer[2]]}.${layer[3]}`;
   }
   const match = /^(\w+)\.(weight|bias)$/.exec(name);
   return match && Object.hasOwn(outside, match[1]) ? `${outside[match[1]]}.${match[2]}` : name;
@@ -52,25 +46,31 @@ export function ggufTensorName(architecture: string, name: string): string {
 
 /** Whether a file pairs the rows that are rotated together, as it does with queries and keys of some families. */
 export function isInterleaved(architecture: string, name: string): boolean {
-  return familyOfGguf(architecture)?.isInterleaved === true &&
+  return familyOfGguf(architecture)?.gguf.isInterleaved === true &&
     /^blk\.\d+\.attn_[qk]\.(weight|bias)$/.test(name);
 }
 
-/** Their inverse. */
-const turned = (names: Readonly<Record<string, string>>) =>
-  new Map(Object.entries(names).map(([gguf, name]) => [name, gguf]));
-const outsideNames = turned(outside);
-const inLayerNames = turned(inLayer).set(fusedUp.module, fusedUp.gguf);
+/** Whether a file has 1 added to a tensor of this Hugging Face name. */
+export function hasOneAdded(architecture: string, name: string): boolean {
+  return familyOfGguf(architecture)?.gguf.addsOne === true && name.endsWith("norm.weight");
+}
+
+const nameOf = (names: Readonly<Record<string, string>>, module: string) =>
+  Object.entries(names).find(([, name]) => name === module)?.[0];
 
 /**
  * llama.cpp's name of a tensor that Hugging Face calls `name`.
  *
+ * @param architecture of the file
  * @throws Error when it has none
  */
-export function nameInGguf(name: string): string {
+export function nameInGguf(architecture: string, name: string): string {
   const match = /^(?:model\.layers\.(\d+)\.)?(.+)\.(weight|bias)$/.exec(name);
   const [, layer, module = "", kind] = match ?? [];
-  const gguf = (layer === undefined ? outsideNames : inLayerNames).get(module);
+  const own = familyOfGguf(architecture)?.gguf.modules ?? {};
+  const gguf = layer === undefined
+    ? nameOf(outside, module)
+    : nameOf(own, module) ?? nameOf(inLayer, module);
   if (gguf === undefined) throw new Error(`llama.cpp has no name for tensor ${name}`);
   return layer === undefined ? `${gguf}.${kind}` : `blk.${layer}.${gguf}.${kind}`;
 }

@@ -74,7 +74,7 @@ export async function loadWeights(
         );
       }
       const isVector = shape.length < 2;
-      const words = wordsOf(isVector ? inHalves(bytes, elements, tensor.interleavedHead) : bytes);
+      const words = wordsOf(isVector ? vectorBytes(bytes, elements, tensor) : bytes);
       const packed = gpu.from(words, [words.length], "u32", "packed weights");
       unpack(gpu, packed, segment, {
         type: tensor.type,
@@ -92,12 +92,22 @@ export async function loadWeights(
   parameters.weightsChanged();
 }
 
-/** A bias, whose rows have one element, with the two halves of a rotation one after the other. */
-function inHalves(
+/**
+ * A norm as it is without the 1 that its file adds; a bias, whose rows have one element, with the two halves of a rotation
+ * one after the other.
+ *
+ * @throws UserError when 1 is added to other numbers than f32
+ */
+function vectorBytes(
   bytes: Uint8Array<ArrayBuffer>,
   elements: number,
-  headDim: number,
+  { type, file, interleavedHead: headDim, hasOneAdded }: StoredTensor,
 ): Uint8Array<ArrayBuffer> {
+  if (hasOneAdded) {
+    if (type !== "F32") throw new UserError(`${file}: a norm is stored as ${type}; expected F32`);
+    const weights = new Float32Array(bytes.slice().buffer).map((weight) => weight - 1);
+    return new Uint8Array(weights.buffer);
+  }
   if (headDim === 0) return bytes;
   const moved = new Uint8Array(bytes.length);
   const size = bytes.length / elements;

@@ -7,6 +7,8 @@ export interface StoredTensor {
   readonly shape: readonly number[];
   /** D when the rows of each head are interleaved as llama.cpp stores them; see `PackedPiece`. Else 0. */
   readonly interleavedHead: number;
+  /** The file has 1 added to its numbers. */
+  readonly hasOneAdded?: boolean;
   /** Names the file in messages. */
   readonly file: string;
 }

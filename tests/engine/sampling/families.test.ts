@@ -9,7 +9,16 @@ import { familyModel } from "../../model/families.ts";
 import { alone, ask, content, finish, plain, withSampler } from "./wanted.ts";
 
 /** Of each family one with all that it has: biases, scales, layers without rotation, a part of a head rotated. */
-const names = ["llama-5", "mistral-3", "qwen2-1", "qwen3-3", "smollm3-1", "granite-2", "phi3-2"];
+const names = [
+  "llama-5",
+  "mistral-3",
+  "qwen2-1",
+  "qwen3-3",
+  "smollm3-1",
+  "granite-2",
+  "phi3-2",
+  "gemma3-5",
+];
 
 for (const name of names) {
   onEveryGpu(`sampler: ${name} samples with training's bits`, async (gpu) => {

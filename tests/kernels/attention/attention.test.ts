@@ -23,7 +23,13 @@ const shapes: readonly Heads[] = [
   { heads: 2, kvHeads: 2, headDim: 128, scale: 0.09 },
   { heads: 2, kvHeads: 1, headDim: 96, scale: 0.1 },
   { heads: 1, kvHeads: 1, headDim: 256, scale: 0.06 },
+  { heads: 4, kvHeads: 2, headDim: 16, scale: 0.25, window: 20 },
+  { heads: 3, kvHeads: 1, headDim: 64, scale: 0.125, window: 100 },
+  { heads: 2, kvHeads: 1, headDim: 24, scale: 0.2, window: 1 },
 ];
+
+const named = ({ headDim, window }: Heads) =>
+  `head size ${headDim}${window === undefined ? "" : `, a window of ${window}`}`;
 
 const tolerance = {
   absolute: 2e-5,
@@ -92,7 +98,7 @@ function variants(gpu: Gpu): readonly AttentionVariant[] {
 }
 
 for (const shape of shapes) {
-  onEveryGpu(`attention and its gradients, head size ${shape.headDim}`, async (gpu) => {
+  onEveryGpu(`attention and its gradients, ${named(shape)}`, async (gpu) => {
     const pack = packOf([33, 1, 7, 257]);
     const data = randomInputs(pack.tokens, shape, 5);
     const expected = attentionReference(pack, shape, data);
@@ -115,6 +121,7 @@ for (const shape of shapes) {
 const packedShapes: readonly Heads[] = [
   shapes[0],
   { heads: 5, kvHeads: 1, headDim: 20, scale: 0.22 },
+  { heads: 2, kvHeads: 1, headDim: 16, scale: 0.22, window: 18 },
 ];
 
 /** SwiftShader's compiler comes to no end about tiles of heads of an odd number of vectors. */
@@ -125,7 +132,7 @@ function compiled(gpu: Gpu, shape: Heads): Heads {
 
 for (const asked of packedShapes) {
   onEveryGpu(
-    `a sequence has the same bits alone and packed, head size ${asked.headDim}`,
+    `a sequence has the same bits alone and packed, ${named(asked)}`,
     async (gpu) => {
       const shape = compiled(gpu, asked);
       const pack = packOf([1, 7, 33, 5, 70, 1]);
@@ -144,7 +151,7 @@ for (const asked of packedShapes) {
   );
 
   onEveryGpu(
-    `a shared prefix: gradients, and the bits of each sequence alone, head size ${asked.headDim}`,
+    `a shared prefix: gradients, and the bits of each sequence alone, ${named(asked)}`,
     async (gpu) => {
       const shape = compiled(gpu, asked);
       // Prefixes that end inside, at and beyond a block of keys and a tile of queries; one stands alone.

@@ -20,6 +20,8 @@ export interface Heads {
   readonly kvHeads: number;
   readonly headDim: number;
   readonly scale: number;
+  /** Keys that a query sees; all before it where it is left out. */
+  readonly window?: number;
 }
 
 export function packOf(lengths: readonly number[]): Pack {
@@ -55,7 +57,7 @@ export function randomInputs(tokens: number, { heads, kvHeads, headDim }: Heads,
 /** Attention and its gradients in float64, one query at a time, from the definition. */
 export function attentionReference(
   { tokens, sequences }: Pack,
-  { heads, kvHeads, headDim, scale }: Heads,
+  { heads, kvHeads, headDim, scale, window = Infinity }: Heads,
   { queries, keys, values, outputGradient }: ReturnType<typeof randomInputs>,
 ) {
   const output = new Float64Array(tokens * heads * headDim);
@@ -65,7 +67,8 @@ export function attentionReference(
   const dValues = new Float64Array(values.length);
   for (let t = 0; t < tokens; t++) {
     const rows = sequences.find((sequence) => sequence.includes(t)) ?? [];
-    const seen = rows.slice(0, rows.indexOf(t) + 1);
+    const position = rows.indexOf(t);
+    const seen = rows.slice(Math.max(0, position + 1 - window), position + 1);
     for (let h = 0; h < heads; h++) {
       const q = (t * heads + h) * headDim;
       const row = (j: number) => (seen[j] * kvHeads + Math.floor(h * kvHeads / heads)) * headDim;

@@ -101,7 +101,7 @@ async function runForward(gpu: Gpu, data: Case, lanes: RowLanes) {
   const x = gpu.from(data.x, [rows, columns]);
   const weight = gpu.from(data.weight, [columns]);
   const [y, rstd] = [gpu.tensor([rows, columns]), gpu.tensor([rows])];
-  rmsnormForward(gpu, x, weight, y, rstd, epsilon, lanes);
+  rmsnormForward(gpu, x, weight, y, rstd, epsilon, { lanes });
   const [yData, rstdData] = await gpu.readAll([y, rstd]);
   gpu.release(x, weight, y, rstd);
   return { y: yData, rstd: rstdData };
@@ -126,8 +126,8 @@ async function runBackward(
   };
   const y = gpu.tensor([rows, columns]);
   const upstream = options.upstream ? matrix(data.upstream) : null;
-  rmsnormForward(gpu, tensors.x, tensors.weight, y, tensors.rstd, epsilon, lanes);
-  rmsnormBackward(gpu, { ...tensors, upstream }, lanes);
+  rmsnormForward(gpu, tensors.x, tensors.weight, y, tensors.rstd, epsilon, { lanes });
+  rmsnormBackward(gpu, { ...tensors, upstream }, { lanes });
   const [dx, dWeight] = await gpu.readAll([tensors.dx, tensors.weightGradient]);
   gpu.release(...Object.values(tensors), y, ...(upstream ? [upstream] : []));
   return { dx: dx as Float32Array, dWeight: dWeight as Float32Array };

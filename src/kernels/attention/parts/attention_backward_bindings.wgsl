@@ -7,6 +7,9 @@ struct Params {
   scale: f32,
   scaleLog2e: f32,
   chunks: u32,    // vectors of one head, D / 4
+  //#if WINDOW
+  window: u32,    // keys that a query sees, its own the last
+  //#endif
 }
 
 //#include attention_inputs

@@ -10,6 +10,9 @@ struct Params {
   kvHeads: u32,
   scale: f32,     // times log2(e)
   chunks: u32,    // vectors of one head, D / 4
+  //#if WINDOW
+  window: u32,    // keys that a query sees, its own the last
+  //#endif
 }
 
 //#include attention_inputs

@@ -8,6 +8,7 @@ import attention_inputs from "./attention_inputs.wgsl" with { type: "text" };
 import attention_key_row from "./attention_key_row.wgsl" with { type: "text" };
 import attention_query_head from "./attention_query_head.wgsl" with { type: "text" };
 import attention_query_heads from "./attention_query_heads.wgsl" with { type: "text" };
+import attention_skipped from "./attention_skipped.wgsl" with { type: "text" };
 import attention_tile from "./attention_tile.wgsl" with { type: "text" };
 import attention_tile_columns from "./attention_tile_columns.wgsl" with { type: "text" };
 import attention_tile_give from "./attention_tile_give.wgsl" with { type: "text" };
@@ -20,6 +21,8 @@ import attention_tile_stage from "./attention_tile_stage.wgsl" with { type: "tex
 import attention_tile_sum from "./attention_tile_sum.wgsl" with { type: "text" };
 import attention_tile_sum_step from "./attention_tile_sum_step.wgsl" with { type: "text" };
 import attention_tile_walked from "./attention_tile_walked.wgsl" with { type: "text" };
+import attention_window from "./attention_window.wgsl" with { type: "text" };
+import attention_window_start from "./attention_window_start.wgsl" with { type: "text" };
 import counted from "./counted.wgsl" with { type: "text" };
 import softmax_block from "./softmax_block.wgsl" with { type: "text" };
 import softmax_join from "./softmax_join.wgsl" with { type: "text" };
@@ -33,6 +36,7 @@ const own: Parts = {
   attention_key_row,
   attention_query_head,
   attention_query_heads,
+  attention_skipped,
   attention_tile,
   attention_tile_columns,
   attention_tile_give,
@@ -45,6 +49,8 @@ const own: Parts = {
   attention_tile_sum,
   attention_tile_sum_step,
   attention_tile_walked,
+  attention_window,
+  attention_window_start,
   counted,
   softmax_block,
   softmax_join,

@@ -4,7 +4,7 @@
     //#if GATED
     let gate = $SUM.xy;
     let up = $SUM.zw;
-    store_c(($ROW) * strideC * 2u + $COLUMN / 4u, gate * sigmoid(gate) * up);
+    store_c(($ROW) * strideC * 2u + $COLUMN / 4u, gate * slope(gate) * up);
     //#if KEPT
     let at = ($ROW) * (params.columns / 2u) + $COLUMN / 4u;
     store_gateUp(at, gate);

@@ -1,12 +1,7 @@
 import { UserError } from "../../../base/user_error.ts";
-import {
-  type Architecture,
-  architectures,
-  type LayerKind,
-  type ModelConfig,
-} from "../../decoder/config.ts";
+import { type Architecture, architectures, type ModelConfig } from "../../decoder/config.ts";
 import { ConfigKeys, type Json } from "./config_keys.ts";
-import { families } from "./families.ts";
+import { families, type LayerKinds } from "./families.ts";
 import { readRotation, rotationJson } from "./rotation_json.ts";
 
 /**
@@ -29,10 +24,11 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
     );
   }
   const family = families[architecture];
-  const { hidden_act: activation } = keys.json;
-  if (activation !== undefined && activation !== "silu") {
+  const [activationKey, activation] = family.activation ?? ["hidden_act", "silu"];
+  const found = keys.json[activationKey] ?? activation;
+  if (found !== activation) {
     throw new UserError(
-      `${file}: hidden_act is ${JSON.stringify(activation)}; supported: silu`,
+      `${file}: ${activationKey} is ${JSON.stringify(found)}; supported: ${activation}`,
     );
   }
   const heads = keys.integer("num_attention_heads");
@@ -56,18 +52,15 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
       throw new UserError(`${file}: ${key} is ${value}; the kernels need a multiple of ${step}`);
     }
   }
-  const { rotation, maxPositions } = readRotation(keys, headDim, family.theta ?? 10000);
-  expectFullAttention(keys, maxPositions);
   const layers = keys.integer("num_hidden_layers");
-  const turned: LayerKind = { rotation };
-  const unturned: LayerKind = { rotation: { ...rotation, size: 0, scaling: null } };
+  const { kinds, maxPositions } = family.kinds?.(keys, layers, headDim) ?? alike(keys, headDim);
   return {
     architecture,
     vocabularySize: keys.integer("vocab_size"),
     hiddenSize,
     intermediateSize,
     layers,
-    kinds: family.unrotated?.(keys, layers).map((stays) => stays ? unturned : turned) ?? [turned],
+    kinds,
     heads,
     kvHeads,
     headDim,
@@ -80,6 +73,13 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
 
 const isArchitecture = (value: unknown): value is Architecture =>
   (architectures as readonly unknown[]).includes(value);
+
+/** Layers that rotate alike, with full attention. */
+function alike(keys: ConfigKeys, headDim: number): LayerKinds {
+  const { rotation, maxPositions } = readRotation(keys, headDim, 10_000);
+  expectFullAttention(keys, maxPositions);
+  return { kinds: [{ rotation, window: null }], maxPositions };
+}
 
 /** @throws UserError when a window is shorter than the model's context */
 function expectFullAttention(keys: ConfigKeys, maxPositions: number): void {
@@ -104,6 +104,7 @@ export function modelConfigJson(
 ): Json {
   const family = families[config.architecture];
   const rotated = config.kinds.find(({ rotation }) => rotation.size > 0) ?? config.kinds[0];
+  const [activationKey, activation] = family.activation ?? ["hidden_act", "silu"];
   return {
     architectures: [family.modelClass],
     model_type: config.architecture,
@@ -114,7 +115,7 @@ export function modelConfigJson(
     num_attention_heads: config.heads,
     num_key_value_heads: config.kvHeads,
     head_dim: config.headDim,
-    hidden_act: "silu",
+    [activationKey]: activation,
     rms_norm_eps: config.normEpsilon,
     ...rotationJson(rotated.rotation, config.headDim, config.maxPositions),
     max_position_embeddings: config.maxPositions,

@@ -1,32 +1,54 @@
 /** What the families of decoders differ in, as their `config.json` has it: the one place that asks for a family. */
 
 import { UserError } from "../../../base/user_error.ts";
-import { type Architecture, type ModelConfig, plainDecoder } from "../../decoder/config.ts";
+import {
+  type Architecture,
+  kindOf,
+  type LayerKind,
+  type ModelConfig,
+  plainDecoder,
+} from "../../decoder/config.ts";
 import type { ConfigKeys } from "./config_keys.ts";
+import { readRotation, rotationJson, rotationKeys } from "./rotation_json.ts";
+
+/** The kinds of a model's layers, and for how many positions they are. */
+export interface LayerKinds {
+  readonly kinds: readonly LayerKind[];
+  readonly maxPositions: number;
+}
 
 /** What a family's keys say of a decoder besides its sizes. */
 export type FamilyTraits = Pick<
   ModelConfig,
-  "biases" | "qkNorm" | "fusedProjections" | "scales"
+  "biases" | "qkNorm" | "norms" | "activation" | "fusedProjections" | "scales"
 >;
+
+/** What the GGUF files of a family have otherwise than others. */
+interface GgufTraits {
+  /** `general.architecture` */
+  readonly name: string;
+  /** Rows of queries and keys that are rotated together lie side by side. */
+  readonly isInterleaved?: boolean;
+  /** Modules of a layer by names that mean others elsewhere. */
+  readonly modules?: Readonly<Record<string, string>>;
+  /** There are keys for what the family multiplies by. */
+  readonly hasScales?: boolean;
+  /** Norms have 1 added to their weights. */
+  readonly addsOne?: boolean;
+  /** Every nth layer is of another kind than the others, which no key says. */
+  readonly every?: { readonly nth: number; is(kind: LayerKind): boolean };
+}
 
 interface Family {
   /** The class of transformers. */
   readonly modelClass: string;
-  /** How GGUF files call the family. */
-  readonly gguf: string;
-  /** The rotation's base where a file names none; 10000 if left out. */
-  readonly theta?: number;
-  /** Whether queries, keys and values are one tensor, and gate and up another. */
-  readonly isFused?: boolean;
-  /** Whether GGUF files keep rows of queries and keys that are rotated together side by side. */
-  readonly isInterleaved: boolean;
+  readonly gguf: GgufTraits;
   traits(keys: ConfigKeys): FamilyTraits;
-  /** Whether layer i does not rotate: entry i modulo their number. */
-  unrotated?(keys: ConfigKeys, layers: number): boolean[];
-  /** GGUF files rotate all layers but every nth; left out where they rotate all. */
-  readonly everyNth?: number;
-  /** The keys that `traits` and `unrotated` read. */
+  /** The key and the value of the activation; `hidden_act` and `silu` if left out. */
+  readonly activation?: readonly [string, string];
+  /** What layers differ in; all are alike if left out. */
+  kinds?(keys: ConfigKeys, layers: number, headDim: number): LayerKinds;
+  /** The keys that `traits` and `kinds` read, without those of a rotation of all layers. */
   write(config: ModelConfig): Readonly<Record<string, unknown>>;
 }
 
@@ -45,29 +67,25 @@ const writtenBiases = ({ biases: { qkv, feedForward } }: ModelConfig) => ({
 export const families: Readonly<Record<Architecture, Family>> = {
   llama: {
     modelClass: "LlamaForCausalLM",
-    gguf: "llama",
-    isInterleaved: true,
+    gguf: { name: "llama", isInterleaved: true },
     traits: (keys) => ({ ...plainDecoder, biases: llamaBiases(keys) }),
     write: writtenBiases,
   },
   mistral: {
     modelClass: "MistralForCausalLM",
-    gguf: "llama",
-    isInterleaved: true,
+    gguf: { name: "llama", isInterleaved: true },
     traits: () => plainDecoder,
     write: () => ({ sliding_window: null }),
   },
   qwen2: {
     modelClass: "Qwen2ForCausalLM",
-    gguf: "qwen2",
-    isInterleaved: false,
+    gguf: { name: "qwen2" },
     traits: () => ({ ...plainDecoder, biases: { ...plainDecoder.biases, qkv: true } }),
     write: () => ({ attention_bias: true }),
   },
   qwen3: {
     modelClass: "Qwen3ForCausalLM",
-    gguf: "qwen3",
-    isInterleaved: false,
+    gguf: { name: "qwen3" },
     traits: (keys) => ({
       ...plainDecoder,
       biases: { ...llamaBiases(keys), feedForward: false },
@@ -77,25 +95,25 @@ export const families: Readonly<Record<Architecture, Family>> = {
   },
   smollm3: {
     modelClass: "SmolLM3ForCausalLM",
-    theta: 2_000_000,
-    gguf: "smollm3",
-    isInterleaved: true,
+    gguf: {
+      name: "smollm3",
+      isInterleaved: true,
+      every: { nth: 4, is: ({ rotation }) => rotation.size === 0 },
+    },
     traits: (keys) => ({ ...plainDecoder, biases: llamaBiases(keys) }),
-    unrotated: smollm3Unrotated,
-    everyNth: 4,
+    kinds: smollm3Kinds,
     write: (config) => ({
       ...writtenBiases(config),
       use_sliding_window: false,
       no_rope_layers: Array.from(
         { length: config.layers },
-        (_, i) => Number(config.kinds[i % config.kinds.length].rotation.size > 0),
+        (_, i) => Number(kindOf(config, i).rotation.size > 0),
       ),
     }),
   },
   granite: {
     modelClass: "GraniteForCausalLM",
-    gguf: "granite",
-    isInterleaved: true,
+    gguf: { name: "granite", isInterleaved: true, hasScales: true },
     traits: (keys) => ({
       ...plainDecoder,
       biases: llamaBiases(keys),
@@ -114,11 +132,40 @@ export const families: Readonly<Record<Architecture, Family>> = {
       logits_scaling: 1 / config.scales.logits,
     }),
   },
+  gemma3_text: {
+    modelClass: "Gemma3ForCausalLM",
+    gguf: {
+      name: "gemma3",
+      modules: {
+        post_attention_norm: "post_attention_layernorm",
+        ffn_norm: "pre_feedforward_layernorm",
+        post_ffw_norm: "post_feedforward_layernorm",
+      },
+      addsOne: true,
+      every: { nth: 6, is: ({ window }) => window === null },
+    },
+    activation: ["hidden_activation", "gelu_pytorch_tanh"],
+    traits: (keys) => ({
+      ...plainDecoder,
+      biases: { ...llamaBiases(keys), feedForward: false },
+      qkNorm: true,
+      norms: { fromOne: true, after: true },
+      activation: "gelu",
+      scales: {
+        ...plainDecoder.scales,
+        embedding: Math.sqrt(keys.integer("hidden_size")),
+        attention: keys.positive("query_pre_attn_scalar", 256) ** -0.5,
+      },
+    }),
+    kinds: gemma3Kinds,
+    write: gemma3Json,
+  },
   phi3: {
     modelClass: "Phi3ForCausalLM",
-    gguf: "phi3",
-    isFused: true,
-    isInterleaved: false,
+    gguf: {
+      name: "phi3",
+      modules: { attn_qkv: "self_attn.qkv_proj", ffn_up: "mlp.gate_up_proj" },
+    },
     traits: () => ({ ...plainDecoder, fusedProjections: true }),
     write: () => ({ sliding_window: null }),
   },
@@ -128,11 +175,20 @@ export const families: Readonly<Record<Architecture, Family>> = {
 export function familyOfGguf(
   name: unknown,
 ): Family & { readonly architecture: Architecture } | null {
-  const found = Object.entries(families).find(([, { gguf }]) => gguf === name);
+  const found = Object.entries(families).find(([, { gguf }]) => gguf.name === name);
   return found ? { architecture: found[0] as Architecture, ...found[1] } : null;
 }
 
 /** `no_rope_layers` has 1 for a layer that rotates; without it one in `no_rope_layer_interval` does not. */
+function smollm3Kinds(keys: ConfigKeys, layers: number, headDim: number): LayerKinds {
+  const { rotation, maxPositions } = readRotation(keys, headDim, 2_000_000);
+  const turned = { rotation, window: null };
+  const unturned = { rotation: { ...rotation, size: 0, scaling: null }, window: null };
+  const kinds = smollm3Unrotated(keys, layers).map((stays) => stays ? unturned : turned);
+  return { kinds, maxPositions };
+}
+
+/** Whether layer i does not rotate: entry i modulo their number. */
 function smollm3Unrotated(keys: ConfigKeys, layers: number): boolean[] {
   const { no_rope_layers: given } = keys.json;
   if (given === undefined || given === null) {
@@ -151,4 +207,84 @@ function smollm3Unrotated(keys: ConfigKeys, layers: number): boolean[] {
     );
   }
   return given.map((rotates) => rotates === 0);
+}
+
+/**
+ * Layers of two types: `sliding_attention`, which look so far back and have a rotation of their own, and
+ * `full_attention`; without `layer_types` one in six is of these.
+ */
+function gemma3Kinds(keys: ConfigKeys, layers: number, headDim: number): LayerKinds {
+  for (const key of ["attn_logit_softcapping", "final_logit_softcapping"]) {
+    if (typeof keys.json[key] === "number") {
+      throw new UserError(`${keys.file}: ${key} is ${keys.json[key]}; expected null`);
+    }
+  }
+  if (keys.json.use_bidirectional_attention === true) {
+    throw new UserError(
+      `${keys.file}: use_bidirectional_attention is true; only causal attention is supported`,
+    );
+  }
+  const [global, local] = [
+    ["full_attention", "rope_theta", 1_000_000] as const,
+    [
+      "sliding_attention",
+      "rope_local_base_freq",
+      10_000,
+    ] as const,
+  ]
+    .map(([type, theta, fallback]) => {
+      const of = rotationKeys(keys, type, keys.json[theta] ?? fallback);
+      return readRotation(of, headDim, fallback);
+    });
+  const full = { rotation: global.rotation, window: null };
+  const sliding = { rotation: local.rotation, window: keys.integer("sliding_window", 4096) };
+  const kinds = slidingLayers(keys, layers).map((slides) => slides ? sliding : full);
+  return { kinds, maxPositions: global.maxPositions };
+}
+
+/** Whether layer i slides: entry i modulo their number. */
+function slidingLayers(keys: ConfigKeys, layers: number): boolean[] {
+  const { layer_types: given } = keys.json;
+  if (given === undefined || given === null) {
+    const pattern = keys.json._sliding_window_pattern ?? keys.json.sliding_window_pattern ?? 6;
+    if (typeof pattern !== "number" || !Number.isInteger(pattern) || pattern < 1) {
+      throw new UserError(
+        `${keys.file}: sliding_window_pattern is ${
+          JSON.stringify(pattern)
+        }; expected a positive integer`,
+      );
+    }
+    if (pattern > layers) return [true];
+    return Array.from({ length: pattern }, (_, i) => i + 1 < pattern);
+  }
+  const types = ["full_attention", "sliding_attention"];
+  if (!Array.isArray(given) || given.length !== layers || !given.every((t) => types.includes(t))) {
+    throw new UserError(
+      `${keys.file}: layer_types is ${JSON.stringify(given)}; expected ${
+        types.join(" or ")
+      } for each of the ${layers} layers`,
+    );
+  }
+  return given.map((type) => type === "sliding_attention");
+}
+
+function gemma3Json(config: ModelConfig): Readonly<Record<string, unknown>> {
+  const { biases, scales, headDim, layers, maxPositions } = config;
+  const kinds = Array.from({ length: layers }, (_, i) => kindOf(config, i));
+  const sliding = kinds.find(({ window }) => window !== null);
+  const full = kinds.find(({ window }) => window === null);
+  return {
+    attention_bias: biases.qkv,
+    hidden_activation: "gelu_pytorch_tanh",
+    query_pre_attn_scalar: Math.round((scales.attention ?? headDim ** -0.5) ** -2),
+    attn_logit_softcapping: null,
+    final_logit_softcapping: null,
+    use_bidirectional_attention: false,
+    layer_types: kinds.map(({ window }) =>
+      window === null ? "full_attention" : "sliding_attention"
+    ),
+    ...(sliding ? { sliding_window: sliding.window } : {}),
+    ...(full ? rotationJson(full.rotation, headDim, maxPositions) : {}),
+    ...(sliding ? { rope_local_base_freq: sliding.rotation.theta } : {}),
+  };
 }

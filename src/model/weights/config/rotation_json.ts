@@ -53,6 +53,28 @@ export function readRotation(
 }
 
 /**
+ * The keys of the rotation that one type of layers has: those that `rope_parameters` has for it, else `rope_scaling` for
+ * full attention and none for others.
+ *
+ * @param theta the base where they name none
+ */
+export function rotationKeys(
+  { json, file }: ConfigKeys,
+  type: "full_attention" | "sliding_attention",
+  theta: unknown,
+): ConfigKeys {
+  const { rope_scaling: scaling, rope_parameters: parameters, ...others } = json;
+  const nested = (parameters ?? {}) as Json;
+  const own = typeof nested === "object" ? nested[type] ?? {} : parameters;
+  return new ConfigKeys({
+    ...others,
+    rope_theta: theta,
+    rope_parameters: own,
+    ...(type === "full_attention" && scaling ? { rope_scaling: scaling } : {}),
+  }, file);
+}
+
+/**
  * The settings of the rotation: where both keys are there, all is taken from the older `rope_scaling`, unless it is
  * empty.
  *

@@ -67,7 +67,11 @@ const rotations: readonly (readonly [object, number, RopeScaling | null])[] = [
 Deno.test("config.json: rope_scaling wins over rope_parameters, as transformers has it", () => {
   for (const [keys, theta, scaling] of rotations) {
     const { kinds } = parseModelConfig({ ...shape, ...keys }, "config.json");
-    assert.deepEqual(kinds, [{ rotation: { size: 16, theta, scaling } }], JSON.stringify(keys));
+    assert.deepEqual(
+      kinds,
+      [{ rotation: { size: 16, theta, scaling }, window: null }],
+      JSON.stringify(keys),
+    );
   }
 });
 
