@@ -68,3 +68,21 @@ export function familyModel(gpu: Gpu, name: string, options: ParameterOptions): 
   );
   return model;
 }
+
+/** Gives an adapter the numbers that tests/fixtures/dump_families.py gives its own. */
+export function setFamilyAdapter({ adapter }: Model): void {
+  if (!adapter) throw new Error("the model has no adapter");
+  const shapes = adapter.parameters.shapes();
+  const modules = [
+    ...new Set([...shapes.keys()].map((name) => name.replace(/\.lora_[AB]\.weight$/, ""))),
+  ];
+  const named: Record<string, Float32Array> = {};
+  modules.sort().forEach((module, seed) => {
+    for (const [n, key] of ["A", "B"].entries()) {
+      const name = `${module}.lora_${key}.weight`;
+      const size = (shapes.get(name) ?? []).reduce((product, n) => product * n, 1);
+      named[name] = uniform(size, 5000 + 2 * seed + n).map((x) => x / 4);
+    }
+  });
+  adapter.parameters.set(named);
+}
