@@ -243,3 +243,40 @@ onEveryGpu("the gradient of a bias sums its columns, however the tokens are cut"
     gpu.release(whole, once, cut, ...parts);
   }
 });
+
+onEveryGpu("rmsnorm by 1 + weight, with a residual, and its gradients", async (gpu) => {
+  for (const lanes of laneChoices) {
+    const data = randomCase(17, 132);
+    const { rows, columns } = data;
+    // The same norm by the weights as they multiply; 1 + weight is rounded alike there.
+    const gains = { ...data, weight: data.weight.map((weight) => Math.fround(1 + weight)) };
+    const { y } = await runForward(gpu, gains, lanes);
+    const matrix = (values: Float32Array) => gpu.from(values, [rows, columns]);
+    const tensors = {
+      x: matrix(data.x),
+      weight: gpu.from(data.weight, [columns]),
+      rstd: gpu.tensor([rows]),
+      dy: matrix(data.dy),
+      dx: gpu.tensor([rows, columns]),
+      weightGradient: gpu.zeros([columns], "f32", "gradient"),
+    };
+    const [sum, residual] = [gpu.tensor([rows, columns]), matrix(data.upstream)];
+    const options = { lanes, fromOne: true };
+    rmsnormForward(gpu, tensors.x, tensors.weight, sum, tensors.rstd, epsilon, {
+      ...options,
+      residual,
+    });
+    rmsnormBackward(gpu, { ...tensors, upstream: null }, options);
+    const [found, dx, dWeight] = await gpu.readAll([sum, tensors.dx, tensors.weightGradient]);
+    const expected = Float64Array.from(y, (value, i) => value + data.upstream[i]);
+    assertClose(found as Float32Array, expected, {
+      absolute: 2 ** -22,
+      relative: 2 ** -23,
+      why: "one addition, which a driver may join with the product before it",
+    });
+    const other = await runBackward(gpu, gains, lanes, { upstream: false });
+    assertClose(dx as Float32Array, other.dx, backwardBound);
+    assertClose(dWeight as Float32Array, other.dWeight, columnBound(rows));
+    gpu.release(...Object.values(tensors), sum, residual);
+  }
+});

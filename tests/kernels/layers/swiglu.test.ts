@@ -5,7 +5,12 @@ import {
   type GemmVariant,
   runnableGemmVariants,
 } from "../../../src/kernels/products/gemm_variants.ts";
-import { swigluBackward, swigluForward } from "../../../src/kernels/layers/swiglu.ts";
+import {
+  type Activation,
+  activations,
+  swigluBackward,
+  swigluForward,
+} from "../../../src/kernels/layers/swiglu.ts";
 import { assertClose, onEveryGpu, randomFloats } from "../harness.ts";
 import { onMatrixUnits } from "../on_matrix_units.ts";
 
@@ -16,8 +21,10 @@ const bound = {
   why: "exp of up to 8 is some 20 half-ulps off in WGSL; products of size up to 60 follow",
 };
 
-function forwardReference(gate: number, up: number): number {
-  return gate / (1 + Math.exp(-gate)) * up;
+function forwardReference(activation: Activation, gate: number, up: number): number {
+  if (activation === "silu") return gate / (1 + Math.exp(-gate)) * up;
+  const inner = Math.sqrt(2 / Math.PI) * (gate + 0.044715 * gate ** 3);
+  return 0.5 * gate * (1 + Math.tanh(inner)) * up;
 }
 
 /** gate and up of every element of h, from the rows where they lie side by side. */
@@ -30,9 +37,15 @@ function halves(gateUp: Float32Array, rows: number, columns: number) {
   return { gate: pick(0), up: pick(columns) };
 }
 
-async function forward(gpu: Gpu, data: Float32Array, rows: number, columns: number) {
+async function forward(
+  gpu: Gpu,
+  data: Float32Array,
+  rows: number,
+  columns: number,
+  activation: Activation = "silu",
+) {
   const [gateUp, h] = [gpu.from(data, [rows, 2 * columns]), gpu.tensor([rows, columns])];
-  swigluForward(gpu, gateUp, h);
+  swigluForward(gpu, gateUp, h, activation);
   const result = await gpu.readFloats(h);
   gpu.release(gateUp, h);
   return result;
@@ -44,48 +57,59 @@ async function backward(
   dhData: Float32Array,
   rows: number,
   columns: number,
+  activation: Activation = "silu",
 ) {
   const [gateUp, dh] = [gpu.from(data, [rows, 2 * columns]), gpu.from(dhData, [rows, columns])];
   const gradient = gpu.tensor([rows, 2 * columns]);
-  swigluBackward(gpu, gateUp, dh, gradient);
+  swigluBackward(gpu, gateUp, dh, gradient, activation);
   const result = await gpu.readFloats(gradient);
   gpu.release(gateUp, dh, gradient);
   return result;
 }
 
-onEveryGpu("swiglu forward", async (gpu) => {
-  for (const [rows, columns] of shapes) {
-    const data = randomFloats(rows * 2 * columns, 1, 8);
-    const { gate, up } = halves(data, rows, columns);
-    const expected = Float64Array.from(gate, (value, i) => forwardReference(value, up[i]));
-    assertClose(await forward(gpu, data, rows, columns), expected, bound);
-  }
-});
+for (const activation of activations) {
+  onEveryGpu(`swiglu forward, ${activation}`, async (gpu) => {
+    for (const [rows, columns] of shapes) {
+      const data = randomFloats(rows * 2 * columns, 1, 8);
+      const { gate, up } = halves(data, rows, columns);
+      const expected = Float64Array.from(
+        gate,
+        (value, i) => forwardReference(activation, value, up[i]),
+      );
+      assertClose(await forward(gpu, data, rows, columns, activation), expected, bound);
+    }
+  });
 
-onEveryGpu("swiglu backward agrees with finite differences", async (gpu) => {
-  const step = 1e-5;
-  for (const [rows, columns] of shapes) {
-    const data = randomFloats(rows * 2 * columns, 2, 8);
-    const dh = randomFloats(rows * columns, 3);
-    const result = halves(await backward(gpu, data, dh, rows, columns), rows, columns);
-    const { gate, up } = halves(data, rows, columns);
-    const slope = (f: (offset: number, i: number) => number) =>
-      Float64Array.from(dh, (value, i) => value * (f(step, i) - f(-step, i)) / (2 * step));
-    assertClose(
-      result.gate,
-      slope((offset, i) => forwardReference(gate[i] + offset, up[i])),
-      bound,
-    );
-    assertClose(result.up, slope((offset, i) => forwardReference(gate[i], up[i] + offset)), bound);
-  }
-});
+  onEveryGpu(`swiglu backward agrees with finite differences, ${activation}`, async (gpu) => {
+    const step = 1e-5;
+    for (const [rows, columns] of shapes) {
+      const data = randomFloats(rows * 2 * columns, 2, 8);
+      const dh = randomFloats(rows * columns, 3);
+      const result = halves(
+        await backward(gpu, data, dh, rows, columns, activation),
+        rows,
+        columns,
+      );
+      const { gate, up } = halves(data, rows, columns);
+      const slope = (f: (offset: number, i: number) => number) =>
+        Float64Array.from(dh, (value, i) => value * (f(step, i) - f(-step, i)) / (2 * step));
+      const of = (gate: number, up: number) => forwardReference(activation, gate, up);
+      assertClose(result.gate, slope((offset, i) => of(gate[i] + offset, up[i])), bound);
+      assertClose(result.up, slope((offset, i) => of(gate[i], up[i] + offset)), bound);
+    }
+  });
 
-onEveryGpu("swiglu of extreme gates neither overflows nor becomes NaN", async (gpu) => {
-  const data = Float32Array.of(-1e4, -100, 100, 1e4, 1, 1, 1, 1);
-  assert.deepEqual([...await forward(gpu, data, 1, 4)].map((value) => value + 0), [0, 0, 100, 1e4]);
-  const gradient = await backward(gpu, data, new Float32Array(4).fill(1), 1, 4);
-  assertClose(gradient, [0, 0, 1, 1, 0, 0, 100, 1e4], bound);
-});
+  onEveryGpu(
+    `swiglu of extreme gates neither overflows nor becomes NaN, ${activation}`,
+    async (gpu) => {
+      const data = Float32Array.of(-1e4, -100, 100, 1e4, 1, 1, 1, 1);
+      const through = [...await forward(gpu, data, 1, 4, activation)].map((value) => value + 0);
+      assert.deepEqual(through, [0, 0, 100, 1e4]);
+      const gradient = await backward(gpu, data, new Float32Array(4).fill(1), 1, 4, activation);
+      assertClose(gradient, [0, 0, 1, 1, 0, 0, 100, 1e4], bound);
+    },
+  );
+}
 
 onEveryGpu("a row of swiglu has the same bits alone and in a batch", async (gpu) => {
   const [rows, columns] = [257, 132];
@@ -108,7 +132,13 @@ onEveryGpu("a row of swiglu has the same bits alone and in a batch", async (gpu)
 });
 
 /** Gate, up and what the gate lets through, by the product and swiglu and by the gated product. */
-async function gatedBoth(gpu: Gpu, rows: number, columns: number, variant: GemmVariant) {
+async function gatedBoth(
+  gpu: Gpu,
+  rows: number,
+  columns: number,
+  variant: GemmVariant,
+  activation: Activation,
+) {
   const depth = 40;
   const tensors = {
     a: gpu.from(randomFloats(rows * depth, 6, 2), [rows, depth]),
@@ -120,8 +150,8 @@ async function gatedBoth(gpu: Gpu, rows: number, columns: number, variant: GemmV
   };
   const { a, b, product, through, kept, gated } = tensors;
   gemm(gpu, "nt", a, b, product, { variant });
-  swigluForward(gpu, product, through);
-  gemm(gpu, "nt", a, b, gated, { variant, gated: { kept } });
+  swigluForward(gpu, product, through, activation);
+  gemm(gpu, "nt", a, b, gated, { variant, gated: { kept, activation } });
   const found = await gpu.readAll([product, through, kept, gated]);
   gpu.release(...Object.values(tensors));
   return found;
@@ -136,8 +166,9 @@ function variantOfEachKind(gpu: Gpu): GemmVariant[] {
 async function checkGated(gpu: Gpu): Promise<void> {
   for (const variant of variantOfEachKind(gpu)) {
     // Both leave the edge of every tile ragged.
-    for (const [rows, columns] of [[1, 20], [37, 76]]) {
-      const [product, through, kept, gated] = await gatedBoth(gpu, rows, columns, variant);
+    for (const [rows, columns, activation] of [[1, 20, "gelu"], [37, 76, "silu"]] as const) {
+      const found = await gatedBoth(gpu, rows, columns, variant, activation);
+      const [product, through, kept, gated] = found;
       assert.ok(product.every((x) => Number.isFinite(x)) && product.some((x) => x !== 0));
       assert.deepEqual(kept, product, `gate and up of ${variant.name}`);
       assert.deepEqual(gated, through, variant.name);
@@ -154,8 +185,8 @@ onEveryGpu(
     const hurried = await Gpu.open(gpu.info.engine, { submitSeconds: 1e-9 });
     const [variant] = variantOfEachKind(gpu);
     assert.deepEqual(
-      await gatedBoth(hurried, 150, 20, variant),
-      await gatedBoth(gpu, 150, 20, variant),
+      await gatedBoth(hurried, 150, 20, variant, "gelu"),
+      await gatedBoth(gpu, 150, 20, variant, "gelu"),
     );
     hurried.close();
   },
