@@ -11,7 +11,7 @@ import { compose } from "../parts/compose.ts";
 const forwardCode = compose(forwardText);
 const backwardCode = compose(backwardText);
 
-/** The per-head RMSNorm of queries and keys before the rotation (Qwen3). */
+/** The per-head RMSNorm of queries and keys before the rotation (Qwen3, Gemma 3). */
 export interface HeadNorm {
   /** [D] weight of every query head. */
   readonly queryNorm: Tensor;

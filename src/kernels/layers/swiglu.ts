@@ -1,13 +1,10 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
+import type { Activation } from "../parts/activation.ts";
 import { compose } from "../parts/compose.ts";
 import text from "./swiglu.wgsl" with { type: "text" };
 
 const code = compose(text);
-
-/** What a gate lets through; `gelu` in the form that has a tanh. */
-export const activations = ["silu", "gelu"] as const;
-export type Activation = (typeof activations)[number];
 
 /**
  * h = act(gate) · up (Shazeer 2020).

@@ -1,7 +1,7 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { LaunchCost } from "../../gpu/recording/submit_pacing.ts";
 import { bytesOf, type Tensor } from "../../gpu/tensor.ts";
-import type { Activation } from "../layers/swiglu.ts";
+import type { Activation } from "../parts/activation.ts";
 import { expectShape } from "../parts/expect_shape.ts";
 import uniformText from "./gemm.wgsl" with { type: "text" };
 import matrixText from "./gemm_matrix.wgsl" with { type: "text" };

@@ -1,4 +1,4 @@
-import type { Activation } from "../../kernels/layers/swiglu.ts";
+import type { Activation } from "../../kernels/parts/activation.ts";
 import type { RopeScaling } from "./rope_scaling.ts";
 
 /** Model families that are understood, by `model_type` of their Hugging Face `config.json`. */
@@ -61,7 +61,7 @@ export interface ModelConfig {
     /** Gate, up and down. */
     readonly feedForward: boolean;
   };
-  /** RMSNorm on every query and key head (Qwen3). */
+  /** RMSNorm on every query and key head (Qwen3, Gemma 3). */
   readonly qkNorm: boolean;
   readonly norms: {
     /** They multiply by 1 + weight (Gemma). */

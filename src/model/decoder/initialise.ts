@@ -20,13 +20,13 @@ function fill(
 
 /**
  * Fresh weights: normal with standard deviation 0.02 (projections into the residual stream divided by
- * √(2·layers), as in GPT-2), norms 1, biases 0.
+ * √(2·layers), as in GPT-2), norms that multiply by 1, biases 0.
  */
 export function initialise({ parameters, config }: Model, seed: number, deviation = 0.02): void {
   fill(parameters, (name, _shape, data, tensor) => {
     if (name.endsWith("bias")) return;
     if (name.includes("norm")) {
-      data.fill(1);
+      data.fill(config.norms.fromOne ? 0 : 1);
       return;
     }
     const at = uniforms(seed, tensor);

@@ -3,7 +3,8 @@ import type { Tensor } from "../../gpu/tensor.ts";
 import { gemm, type GemmOptions, rowScalesOf } from "../../kernels/products/gemm.ts";
 import { biasBackward } from "../../kernels/layers/rmsnorm.ts";
 import { scaled } from "../../kernels/layers/scale.ts";
-import { type Activation, swigluForward } from "../../kernels/layers/swiglu.ts";
+import { swigluForward } from "../../kernels/layers/swiglu.ts";
+import type { Activation } from "../../kernels/parts/activation.ts";
 import type { LoraGroup } from "./lora.ts";
 import type { Parameter } from "./parameters.ts";
 

@@ -18,9 +18,9 @@ export interface Layer {
   readonly inputNorm: Parameter;
   /** [(H + 2·KV)·D, C]: rows of the query heads, then the key heads, then the value heads */
   readonly qkv: Linear;
-  /** [D], Qwen3 */
+  /** [D], Qwen3 and Gemma 3 */
   readonly queryNorm: Parameter | null;
-  /** [D], Qwen3 */
+  /** [D], Qwen3 and Gemma 3 */
   readonly keyNorm: Parameter | null;
   /** [C, H·D] */
   readonly attentionOutput: Linear;

@@ -64,6 +64,10 @@ export function ggufConfig(file: GgufFile): ModelConfig {
       ? Number(value("embedding_length")) / Number(heads)
       : headDim,
     rope_local_base_freq: value("rope.freq_base_swa"),
+    // Without a window no layer slides.
+    sliding_window_pattern: value("attention.sliding_window") ? undefined : 1,
+    attn_logit_softcapping: value("attn_logit_softcapping"),
+    final_logit_softcapping: value("final_logit_softcapping"),
     ...rotationKeys(file, String(name), value, Number(headDim)),
   }, path);
   const { normEpsilon, scales } = config;
@@ -130,6 +134,7 @@ function rotationKeys(file: GgufFile, name: string, value: Value, headDim: numbe
           original_max_position_embeddings: original,
           beta_fast: value("rope.scaling.yarn_beta_fast"),
           beta_slow: value("rope.scaling.yarn_beta_slow"),
+          attention_factor: value("rope.scaling.yarn_attn_factor"),
         },
       };
     default:

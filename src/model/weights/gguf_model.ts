@@ -75,13 +75,38 @@ export async function ggufModel(
 function expectWritable(config: ModelConfig): void {
   const refused = (what: string) =>
     new UserError(`llama.cpp has no place for ${what}; export a folder instead, without --gguf`);
-  const { scaling } = rotationOf(config);
-  if (scaling?.type === "yarn") {
-    const usual = scaling.truncate &&
-      Math.abs(scaling.magnitude - (0.1 * Math.log(scaling.factor) + 1)) < 1e-6;
-    if (!usual) throw refused("attention_factor, mscale or truncate of a YaRN rotation");
+  const { gguf } = families[config.architecture];
+  const { biases, heads, headDim, hiddenSize, layers, scales } = config;
+  const others = gguf.biases === undefined && biases.qkv ||
+    gguf.biases !== "all" && (biases.attentionOutput || biases.feedForward);
+  if (others) throw refused(`these biases in ${gguf.name}`);
+  if (gguf.cutsWidth && heads * headDim !== hiddenSize) {
+    throw refused(`heads of ${headDim} in ${gguf.name}, but where they make up hidden_size`);
   }
-  const { gguf: { every } } = families[config.architecture];
+  const { scaling, size } = rotationOf(config);
+  if (scaling?.type === "llama3" && !gguf.hasFactors) {
+    throw refused(`Llama 3.1's scaling of the rotation in ${gguf.name}`);
+  }
+  if (scaling?.type === "yarn") {
+    const usual = scaling.truncate && scaling.betaFast === 32 && scaling.betaSlow === 1 &&
+      Math.abs(scaling.magnitude - (0.1 * Math.log(scaling.factor) + 1)) < 1e-6;
+    if (!usual) throw refused("a YaRN rotation with other numbers than factor and context");
+  }
+  if (scaling?.type === "longrope" && !gguf.hasParts) throw refused(`LongRoPE in ${gguf.name}`);
+  if (size > 0 && size < headDim && !gguf.hasParts) {
+    throw refused(`a part of a head rotated in ${gguf.name}`);
+  }
+  if (config.kinds.every(({ window }) => window !== null) && !gguf.every) {
+    throw refused(`a window of all layers in ${gguf.name}`);
+  }
+  // Its readers take the scale from the heads.
+  const scale = (layers === 62 ? hiddenSize / heads : headDim) ** -0.5;
+  if (
+    scales.attention !== null && !gguf.hasScales && Math.abs(scales.attention / scale - 1) > 1e-6
+  ) {
+    throw refused(`a query_pre_attn_scalar of its own in ${gguf.name}`);
+  }
+  const { every } = gguf;
   if (!every) return;
   for (let i = 0; i < config.layers; i++) {
     if (every.is(kindOf(config, i)) !== ((i + 1) % every.nth === 0)) {
@@ -166,6 +191,8 @@ function familyValues({ architecture, kinds, scales }: ModelConfig): GgufValues 
       logit_scale: real(1 / scales.logits),
     };
   }
+  // Without it, older readers take a model of this shape for one that slides.
+  if (families[architecture].gguf.hasParts) return { "attention.sliding_window": whole(0) };
   const sliding = kinds.find(({ window }) => window !== null);
   return sliding?.window
     ? {
@@ -198,8 +225,6 @@ function rotationValues(config: ModelConfig): GgufValues {
         "rope.scaling.type": text("yarn"),
         "rope.scaling.factor": real(scaling.factor),
         "rope.scaling.original_context_length": whole(scaling.originalPositions),
-        "rope.scaling.yarn_beta_fast": real(scaling.betaFast),
-        "rope.scaling.yarn_beta_slow": real(scaling.betaSlow),
       };
     case "longrope":
       return {

@@ -1,7 +1,7 @@
 /** Adapters as the Python library PEFT keeps them: adapter_config.json and adapter_model.safetensors. */
 
 import { UserError } from "../../base/user_error.ts";
-import { type LoraConfig, loraTargets, orderTargets } from "../decoder/lora.ts";
+import { type LoraConfig, loraModules, orderTargets } from "../decoder/lora.ts";
 
 /** Contents of adapter_config.json. */
 export interface PeftConfig {
@@ -54,11 +54,11 @@ export function parsePeftConfig(json: Readonly<Record<string, unknown>>, file: s
       `${file}: lora_alpha is ${JSON.stringify(alpha)}; expected a positive number`,
     );
   }
-  const known: readonly unknown[] = loraTargets;
+  const known: readonly unknown[] = loraModules;
   if (!Array.isArray(targets) || targets.length === 0 || !targets.every((t) => known.includes(t))) {
     throw new UserError(
       `${file}: target_modules is ${JSON.stringify(targets)}; supported: a list of ${
-        loraTargets.join(", ")
+        loraModules.join(", ")
       }`,
     );
   }

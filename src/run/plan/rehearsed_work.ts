@@ -1,7 +1,8 @@
 /**
  * What a policy's passes do, from what the launches of a few small ones state on a GPU without memory. T tokens, R
- * predictions and P pairs of a query and a key it attends to, in each layer the same: operations of attention are in
- * proportion to P, and everything else is linear in T and R.
+ * predictions and P pairs of a query and a key it attends to, in each layer the same (windows are not counted: what a
+ * layer that looks back less far costs is counted as full): operations of attention are in proportion to P, and
+ * everything else is linear in T and R.
  */
 
 import { forwardSequences } from "../../engine/training/forward.ts";

@@ -5,12 +5,8 @@ import {
   type GemmVariant,
   runnableGemmVariants,
 } from "../../../src/kernels/products/gemm_variants.ts";
-import {
-  type Activation,
-  activations,
-  swigluBackward,
-  swigluForward,
-} from "../../../src/kernels/layers/swiglu.ts";
+import { swigluBackward, swigluForward } from "../../../src/kernels/layers/swiglu.ts";
+import { type Activation, activations } from "../../../src/kernels/parts/activation.ts";
 import { assertClose, onEveryGpu, randomFloats } from "../harness.ts";
 import { onMatrixUnits } from "../on_matrix_units.ts";
 

@@ -283,6 +283,12 @@ Deno.test("lora: adapter configurations that cannot be used are refused by key",
     base_model_name_or_path: "base",
   };
   assert.deepEqual(parsePeftConfig(good, "f").lora.targets, ["q_proj", "v_proj"]);
+  const fused = { ...good, target_modules: ["gate_up_proj", "qkv_proj", "o_proj"] };
+  assert.deepEqual(parsePeftConfig(fused, "f").lora.targets, [
+    "o_proj",
+    "qkv_proj",
+    "gate_up_proj",
+  ]);
   for (
     const [change, message] of [
       [{ peft_type: "IA3" }, /peft_type is "IA3"/],

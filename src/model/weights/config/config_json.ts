@@ -1,7 +1,7 @@
 import { UserError } from "../../../base/user_error.ts";
 import { type Architecture, architectures, type ModelConfig } from "../../decoder/config.ts";
 import { ConfigKeys, type Json } from "./config_keys.ts";
-import { families, type LayerKinds } from "./families.ts";
+import { expectFullAttention, families, type LayerKinds } from "./families.ts";
 import { readRotation, rotationJson } from "./rotation_json.ts";
 
 /**
@@ -53,7 +53,8 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
     }
   }
   const layers = keys.integer("num_hidden_layers");
-  const { kinds, maxPositions } = family.kinds?.(keys, layers, headDim) ?? alike(keys, headDim);
+  const { kinds, maxPositions } = family.kinds?.(keys, layers, headDim) ??
+    alike(keys, headDim, family);
   return {
     architecture,
     vocabularySize: keys.integer("vocab_size"),
@@ -65,7 +66,7 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
     kvHeads,
     headDim,
     normEpsilon: keys.positive("rms_norm_eps", 1e-6),
-    tiedEmbeddings: keys.flag("tie_word_embeddings"),
+    tiedEmbeddings: keys.flag("tie_word_embeddings", family.isTied),
     ...family.traits(keys),
     maxPositions,
   };
@@ -74,27 +75,29 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
 const isArchitecture = (value: unknown): value is Architecture =>
   (architectures as readonly unknown[]).includes(value);
 
-/** Layers that rotate alike, with full attention. */
-function alike(keys: ConfigKeys, headDim: number): LayerKinds {
+/**
+ * Layers that are all alike.
+ *
+ * @throws UserError when they slide, or rotate a part of a head, and the family's do not
+ */
+function alike(
+  keys: ConfigKeys,
+  headDim: number,
+  { slides, rotatesPart }: { readonly slides?: boolean; readonly rotatesPart?: boolean },
+): LayerKinds {
   const { rotation, maxPositions } = readRotation(keys, headDim, 10_000);
-  expectFullAttention(keys, maxPositions);
-  return { kinds: [{ rotation, window: null }], maxPositions };
-}
-
-/** @throws UserError when a window is shorter than the model's context */
-function expectFullAttention(keys: ConfigKeys, maxPositions: number): void {
-  const { sliding_window: window, use_sliding_window: used } = keys.json;
-  if (used === true) {
+  if (rotation.size < headDim && !rotatesPart) {
     throw new UserError(
-      `${keys.file}: use_sliding_window is true; only full attention is supported`,
+      `${keys.file}: partial_rotary_factor rotates ${rotation.size} of head_dim ${headDim}; this family rotates all`,
     );
   }
-  if (used === undefined && typeof window === "number" && window < maxPositions) {
-    throw new UserError(
-      `${keys.file}: sliding_window is ${window}, of ${maxPositions} positions; only full attention is supported. ` +
-        `Set max_position_embeddings to ${window} to use the model up to there`,
-    );
+  if (!slides) {
+    expectFullAttention(keys);
+    return { kinds: [{ rotation, window: null }], maxPositions };
   }
+  const isNull = (keys.json.sliding_window ?? null) === null;
+  const window = isNull ? maxPositions : keys.integer("sliding_window");
+  return { kinds: [{ rotation, window: window < maxPositions ? window : null }], maxPositions };
 }
 
 /** The `config.json` that makes `transformers` open a model of this shape. */

@@ -29,6 +29,14 @@ interface GgufTraits {
   readonly name: string;
   /** Rows of queries and keys that are rotated together lie side by side. */
   readonly isInterleaved?: boolean;
+  /** Projections that may have biases; none if left out. */
+  readonly biases?: "all" | "qkv";
+  /** Llama 3.1's scaling of the rotation may be there, as factors. */
+  readonly hasFactors?: boolean;
+  /** A part of a head may be rotated, and LongRoPE's factors may be there. */
+  readonly hasParts?: boolean;
+  /** Heads are parts of the model's width: D = C / H. */
+  readonly cutsWidth?: boolean;
   /** Modules of a layer by names that mean others elsewhere. */
   readonly modules?: Readonly<Record<string, string>>;
   /** There are keys for what the family multiplies by. */
@@ -43,6 +51,12 @@ interface Family {
   /** The class of transformers. */
   readonly modelClass: string;
   readonly gguf: GgufTraits;
+  /** Whether the head is the embedding where the file does not say. */
+  readonly isTied?: boolean;
+  /** A part of each head may be rotated alone. */
+  readonly rotatesPart?: boolean;
+  /** All layers may look back no further than `sliding_window`. */
+  readonly slides?: boolean;
   traits(keys: ConfigKeys): FamilyTraits;
   /** The key and the value of the activation; `hidden_act` and `silu` if left out. */
   readonly activation?: readonly [string, string];
@@ -67,19 +81,20 @@ const writtenBiases = ({ biases: { qkv, feedForward } }: ModelConfig) => ({
 export const families: Readonly<Record<Architecture, Family>> = {
   llama: {
     modelClass: "LlamaForCausalLM",
-    gguf: { name: "llama", isInterleaved: true },
+    gguf: { name: "llama", isInterleaved: true, biases: "all", hasFactors: true },
     traits: (keys) => ({ ...plainDecoder, biases: llamaBiases(keys) }),
     write: writtenBiases,
   },
   mistral: {
     modelClass: "MistralForCausalLM",
-    gguf: { name: "llama", isInterleaved: true },
+    slides: true,
+    gguf: { name: "llama", isInterleaved: true, biases: "all", hasFactors: true },
     traits: () => plainDecoder,
-    write: () => ({ sliding_window: null }),
+    write: ({ kinds: [{ window }] }) => ({ sliding_window: window }),
   },
   qwen2: {
     modelClass: "Qwen2ForCausalLM",
-    gguf: { name: "qwen2" },
+    gguf: { name: "qwen2", biases: "qkv", cutsWidth: true },
     traits: () => ({ ...plainDecoder, biases: { ...plainDecoder.biases, qkv: true } }),
     write: () => ({ attention_bias: true }),
   },
@@ -95,6 +110,7 @@ export const families: Readonly<Record<Architecture, Family>> = {
   },
   smollm3: {
     modelClass: "SmolLM3ForCausalLM",
+    isTied: true,
     gguf: {
       name: "smollm3",
       isInterleaved: true,
@@ -113,7 +129,13 @@ export const families: Readonly<Record<Architecture, Family>> = {
   },
   granite: {
     modelClass: "GraniteForCausalLM",
-    gguf: { name: "granite", isInterleaved: true, hasScales: true },
+    gguf: {
+      name: "granite",
+      isInterleaved: true,
+      biases: "all",
+      hasFactors: true,
+      hasScales: true,
+    },
     traits: (keys) => ({
       ...plainDecoder,
       biases: llamaBiases(keys),
@@ -134,6 +156,7 @@ export const families: Readonly<Record<Architecture, Family>> = {
   },
   gemma3_text: {
     modelClass: "Gemma3ForCausalLM",
+    isTied: true,
     gguf: {
       name: "gemma3",
       modules: {
@@ -162,12 +185,16 @@ export const families: Readonly<Record<Architecture, Family>> = {
   },
   phi3: {
     modelClass: "Phi3ForCausalLM",
+    rotatesPart: true,
+    slides: true,
     gguf: {
       name: "phi3",
+      cutsWidth: true,
+      hasParts: true,
       modules: { attn_qkv: "self_attn.qkv_proj", ffn_up: "mlp.gate_up_proj" },
     },
     traits: () => ({ ...plainDecoder, fusedProjections: true }),
-    write: () => ({ sliding_window: null }),
+    write: ({ kinds: [{ window }] }) => ({ sliding_window: window }),
   },
 };
 
@@ -182,10 +209,20 @@ export function familyOfGguf(
 /** `no_rope_layers` has 1 for a layer that rotates; without it one in `no_rope_layer_interval` does not. */
 function smollm3Kinds(keys: ConfigKeys, layers: number, headDim: number): LayerKinds {
   const { rotation, maxPositions } = readRotation(keys, headDim, 2_000_000);
+  expectFullAttention(keys);
   const turned = { rotation, window: null };
   const unturned = { rotation: { ...rotation, size: 0, scaling: null }, window: null };
   const kinds = smollm3Unrotated(keys, layers).map((stays) => stays ? unturned : turned);
   return { kinds, maxPositions };
+}
+
+/** @throws UserError when some layers slide */
+export function expectFullAttention({ json, file }: ConfigKeys): void {
+  if (json.use_sliding_window === true) {
+    throw new UserError(
+      `${file}: use_sliding_window is true; in this family only full attention is supported`,
+    );
+  }
 }
 
 /** Whether layer i does not rotate: entry i modulo their number. */
@@ -236,6 +273,11 @@ function gemma3Kinds(keys: ConfigKeys, layers: number, headDim: number): LayerKi
       const of = rotationKeys(keys, type, keys.json[theta] ?? fallback);
       return readRotation(of, headDim, fallback);
     });
+  if (local.rotation.scaling !== null) {
+    throw new UserError(
+      `${keys.file}: the rotation of sliding_attention is scaled (${local.rotation.scaling.type}); expected default`,
+    );
+  }
   const full = { rotation: global.rotation, window: null };
   const sliding = { rotation: local.rotation, window: keys.integer("sliding_window", 4096) };
   const kinds = slidingLayers(keys, layers).map((slides) => slides ? sliding : full);
@@ -284,6 +326,7 @@ function gemma3Json(config: ModelConfig): Readonly<Record<string, unknown>> {
       window === null ? "full_attention" : "sliding_attention"
     ),
     ...(sliding ? { sliding_window: sliding.window } : {}),
+    rope_scaling: null,
     ...(full ? rotationJson(full.rotation, headDim, maxPositions) : {}),
     ...(sliding ? { rope_local_base_freq: sliding.rotation.theta } : {}),
   };

@@ -32,7 +32,8 @@ export function readRotation(
   const share = Number(
     rope.json.partial_rotary_factor ?? keys.json.partial_rotary_factor ?? 1,
   );
-  const size = Math.floor(headDim * share);
+  // A share that was written as a fraction is of whole elements.
+  const size = Math.floor(headDim * share + 1e-9);
   if (!(size > 0 && size <= headDim && size % 8 === 0)) {
     throw new UserError(
       `${file}: partial_rotary_factor ${share} rotates ${size} of head_dim ${headDim}; the kernels need a multiple of 8`,

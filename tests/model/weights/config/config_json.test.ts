@@ -76,12 +76,21 @@ Deno.test("config.json: rope_scaling wins over rope_parameters, as transformers 
 });
 
 Deno.test("config.json: what a family cannot have is refused by the name of its key", () => {
+  const gemma = { model_type: "gemma3_text", hidden_act: undefined };
   const long = { rope_type: "longrope", short_factor: [1, 2], long_factor: [1, 2] };
   const bad: readonly (readonly [object, RegExp])[] = [
-    [{ sliding_window: 128 }, /sliding_window is 128, of 512 positions; only full attention/],
+    [{ model_type: "mistral", sliding_window: "128" }, /sliding_window is "128"/],
     [{ use_sliding_window: true }, /use_sliding_window is true/],
+    [{ model_type: "smollm3", use_sliding_window: true }, /use_sliding_window is true/],
     [{ partial_rotary_factor: 0.3 }, /partial_rotary_factor 0\.3 rotates 4 of head_dim 16/],
     [{ partial_rotary_factor: 2 }, /partial_rotary_factor 2 rotates 32 of head_dim 16/],
+    [{ partial_rotary_factor: 0.5 }, /rotates 8 of head_dim 16; this family rotates all/],
+    [
+      { ...gemma, rope_parameters: { sliding_attention: { rope_type: "linear", factor: 2 } } },
+      /the rotation of sliding_attention is scaled \(linear\); expected default/,
+    ],
+    [{ ...gemma, final_logit_softcapping: 30 }, /final_logit_softcapping is 30; expected null/],
+    [{ ...gemma, layer_types: ["full_attention"] }, /layer_types is \["full_attention"\]/],
     [
       { rope_scaling: { rope_type: "dynamic", factor: 2 } },
       /rope type "dynamic"; .*yarn, longrope/,
@@ -99,7 +108,13 @@ Deno.test("config.json: what a family cannot have is refused by the name of its 
     assert.throws(() => parseModelConfig({ ...shape, ...keys }, "config.json"), message);
   }
   // A window that the context does not fill is none.
-  parseModelConfig({ ...shape, model_type: "mistral", sliding_window: 512 }, "config.json");
+  for (const [window, kept] of [[512, null], [128, 128], [null, null]]) {
+    const json = { ...shape, model_type: "mistral", sliding_window: window };
+    assert.equal(parseModelConfig(json, "config.json").kinds[0].window, kept);
+  }
+  // Where a file does not say so, the head of some families is the embedding.
+  assert.equal(parseModelConfig({ ...shape, ...gemma }, "config.json").tiedEmbeddings, true);
+  assert.equal(parseModelConfig(shape, "config.json").tiedEmbeddings, false);
   // As many layers as a damaged file may name take no memory.
   const many = { ...shape, model_type: "smollm3", num_hidden_layers: 1e9 };
   assert.equal(parseModelConfig(many, "config.json").kinds.length, 4);
