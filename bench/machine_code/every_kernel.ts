@@ -5,24 +5,52 @@ import { kernelTrials } from "../../src/kernels/choice/trials.ts";
 import { type ModelConfig, plainDecoder, wholeHeads } from "../../src/model/decoder/config.ts";
 import { launchedKernels } from "./model_kernels.ts";
 
-/** Head sizes 16, 64 and 128, with biases and with norms of queries and keys, narrow and wide. */
-const models: readonly ModelConfig[] = [
-  { headDim: 16, hiddenSize: 64, heads: 4, intermediateSize: 128, vocabularySize: 200 },
-  { headDim: 64, hiddenSize: 512, heads: 8, intermediateSize: 1536, vocabularySize: 3000 },
-  { headDim: 128, hiddenSize: 1536, heads: 12, intermediateSize: 2560, vocabularySize: 3000 },
-].map((shape, index) => ({
-  ...shape,
-  architecture: "qwen3",
-  layers: 1,
-  kvHeads: 2,
+/** Head size 256, with what some families alone have: windows, norms after blocks, GELU, biases anywhere, multipliers. */
+const other: ModelConfig = {
+  architecture: "gemma3_text",
+  vocabularySize: 200,
+  hiddenSize: 64,
+  intermediateSize: 128,
+  layers: 2,
+  kinds: [
+    { rotation: { size: 256, theta: 10000, scaling: null }, window: 40 },
+    { rotation: { size: 64, theta: 10000, scaling: null }, window: null },
+  ],
+  heads: 2,
+  kvHeads: 1,
+  headDim: 256,
   normEpsilon: 1e-6,
-  kinds: wholeHeads(shape.headDim, 10000),
+  tiedEmbeddings: true,
+  biases: { qkv: true, attentionOutput: true, feedForward: false },
+  qkNorm: true,
+  norms: { fromOne: true, after: true },
+  activation: "gelu",
+  fusedProjections: true,
+  scales: { embedding: 8, attention: 0.1, residual: 0.5, logits: 0.25 },
   maxPositions: 4096,
-  ...plainDecoder,
-  qkNorm: index === 2,
-  biases: { ...plainDecoder.biases, qkv: index === 0 },
-  tiedEmbeddings: index === 1,
-}));
+};
+
+/** Head sizes 16, 64 and 128, with biases and with norms of queries and keys, narrow and wide; and the other one. */
+const models: readonly ModelConfig[] = [
+  ...[
+    { headDim: 16, hiddenSize: 64, heads: 4, intermediateSize: 128, vocabularySize: 200 },
+    { headDim: 64, hiddenSize: 512, heads: 8, intermediateSize: 1536, vocabularySize: 3000 },
+    { headDim: 128, hiddenSize: 1536, heads: 12, intermediateSize: 2560, vocabularySize: 3000 },
+  ].map((shape, index) => ({
+    ...shape,
+    architecture: "qwen3",
+    layers: 1,
+    kvHeads: 2,
+    normEpsilon: 1e-6,
+    kinds: wholeHeads(shape.headDim, 10000),
+    maxPositions: 4096,
+    ...plainDecoder,
+    qkNorm: index === 2,
+    biases: { ...plainDecoder.biases, qkv: index === 0 },
+    tiedEmbeddings: index === 1,
+  } as const)),
+  other,
+];
 
 /**
  * What sampling and training launch on a device, and what would be measured there: each kernel as often as it is asked
