@@ -3,7 +3,7 @@ import { UserError } from "../../base/user_error.ts";
 import { tokenTexts } from "./token_texts.ts";
 
 /** Special tokens that tokenizer_config.json may name. */
-export type SpecialTokenName = "eos_token" | "bos_token" | "pad_token";
+export type SpecialTokenName = "eos_token" | "bos_token" | "pad_token" | "unk_token";
 
 /** Text to token ids and back, from Hugging Face's tokenizer.json. */
 export class Tokenizer {

@@ -22,33 +22,59 @@ const byteLevel = (useRegex: boolean) => ({
 });
 
 /** Text cut by a pattern before its bytes are merged, as tiktoken's tokenizers do. */
-const splitThenBytes = (digits: string) => ({
+const splitThenBytes = (pattern: string) => ({
   type: "Sequence",
   pretokenizers: [
-    {
-      type: "Split",
-      pattern: {
-        Regex: "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" + digits +
-          "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
-      },
-      behavior: "Isolated",
-      invert: false,
-    },
+    { type: "Split", pattern: { Regex: pattern }, behavior: "Isolated", invert: false },
     byteLevel(false),
   ],
 });
+
+const ends = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
+
+/** Words of letters of any case, and so many digits at a time. */
+const words = (digits: string) =>
+  splitThenBytes(
+    `${ends}|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|${digits}` +
+      "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+  );
+
+/** Words that begin where small letters are followed by capital ones. */
+const casedWords = (digits: string, end: string) => {
+  const upper = "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]";
+  const lower = "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]";
+  const first = "[^\\r\\n\\p{L}\\p{N}]?";
+  return splitThenBytes(
+    `${first}${upper}*${lower}+${end}|${first}${upper}+${lower}*${end}|${digits}` +
+      "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+  );
+};
+
+/** Digits one by one, then GPT-2's way. */
+const singleDigits = {
+  type: "Sequence",
+  pretokenizers: [{ type: "Digits", individual_digits: true }, byteLevel(true)],
+};
 
 /** How text is cut before its bytes are merged, by `tokenizer.ggml.pre`. */
 export const preTokenizers: Readonly<Record<string, Json>> = {
   "default": byteLevel(true),
   "gpt-2": byteLevel(true),
-  "smollm": {
-    type: "Sequence",
-    pretokenizers: [{ type: "Digits", individual_digits: true }, byteLevel(true)],
-  },
-  "llama-bpe": splitThenBytes("\\p{N}{1,3}"),
-  "qwen2": splitThenBytes("\\p{N}"),
+  "smollm": singleDigits,
+  // Granite's
+  "refact": singleDigits,
+  "llama-bpe": words("\\p{N}{1,3}"),
+  // SmolLM3's
+  "smaug-bpe": words("\\p{N}{1,3}"),
+  "qwen2": words("\\p{N}"),
+  // Phi-4-mini's
+  "gpt-4o": casedWords("\\p{N}{1,3}", `${ends}?`),
+  // Mistral's since Nemo
+  "tekken": casedWords("\\p{N}", ""),
 };
+
+/** Whether a word that is a token is taken as that token, whatever its merges say. */
+export const ignoresMerges = (pre: string) => pre === "llama-bpe" || pre === "tekken";
 
 /**
  * The tokenizer a GGUF file carries, in the form of Hugging Face's tokenizer.json.
@@ -88,8 +114,7 @@ export function ggufTokenizer({ path, metadata }: GgufFile): Tokenizer {
       decoder: byteLevel(true),
       model: bytePairs(tokens, strings("merges"), {
         byte_fallback: false,
-        // Llama 3 takes a word that is a token as that token, whatever its merges say.
-        ignore_merges: pre === "llama-bpe",
+        ignore_merges: ignoresMerges(pre),
       }),
     };
   } else if (model === "llama") {

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "../../platform/system/deep_equal.ts";
 import { UserError } from "../../base/user_error.ts";
 import { templateText } from "../tokenizer/chat_template.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
-import { preTokenizers, tokenTypes } from "./gguf_tokenizer.ts";
+import { ignoresMerges, preTokenizers, tokenTypes } from "./gguf_tokenizer.ts";
 import { ggufValue, type GgufValues } from "./gguf_writing.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -51,7 +51,10 @@ export function tokenizerValues(
     ...idValue("bos", tokenizer.specialToken("bos_token")),
     ...idValue("eos", eos),
     ...idValue("eot", turnEnd ?? null),
-    ...idValue("unknown", vocabulary.types.indexOf(tokenTypes.unknown)),
+    ...idValue(
+      "unknown",
+      tokenizer.specialToken("unk_token") ?? vocabulary.types.indexOf(tokenTypes.unknown),
+    ),
     ...idValue("padding", tokenizer.specialToken("pad_token")),
     "tokenizer.ggml.add_bos_token": ggufValue.flag(beginsWithBos(tokenizer)),
     ...(template === null ? {} : { "tokenizer.chat_template": ggufValue.text(template) }),
@@ -108,7 +111,8 @@ function preOf(definition: Json): string {
   const isComposed = normalizer?.type === "NFC";
   const names = Object.entries(preTokenizers)
     .filter(([name, known]) =>
-      isDeepStrictEqual(plain(known), cut) && isComposed === (name === "qwen2")
+      isDeepStrictEqual(plain(known), cut) && isComposed === (name === "qwen2") &&
+      ignoresMerges(name) === ((definition.model as Json).ignore_merges === true)
     )
     .map(([name]) => name);
   // "default" cuts otherwise in llama.cpp than what it has been read as.

@@ -1,0 +1,198 @@
+/** How texts are cut before their bytes are merged, by the names that GGUF files have for it. */
+
+import assert from "node:assert/strict";
+import { ggufTokenizer } from "../../../src/model/weights/gguf_tokenizer.ts";
+
+const TEXT = "HelloWorld JSONParser I'LL don't 12345678 /\n\n x  y";
+
+/** A token for every part of the text of up to 12 letters, and every way to put it together: a piece becomes one. */
+function vocabularyOf(text: string): { tokens: string[]; merges: string[] } {
+  // GPT-2's letters for a space and the end of a line.
+  const letters = text.replaceAll(" ", "Ġ").replaceAll("\n", "Ċ");
+  const tokens = new Set(["<eos>", ...letters]);
+  const merges = new Set<string>();
+  for (let length = 2; length <= 12; length++) {
+    for (let first = 0; first + length <= letters.length; first++) {
+      const part = letters.slice(first, first + length);
+      tokens.add(part);
+      for (let cut = 1; cut < length; cut++) merges.add(`${part.slice(0, cut)} ${part.slice(cut)}`);
+    }
+  }
+  return { tokens: [...tokens], merges: [...merges] };
+}
+
+/** What llama.cpp (that of node-llama-cpp 3.22.1) makes of the text with this vocabulary. */
+const CUTS: Readonly<Record<string, readonly string[]>> = {
+  "gpt-2": [
+    "HelloWorld",
+    " JSONParser",
+    " I",
+    "'",
+    "LL",
+    " don",
+    "'t",
+    " 12345678",
+    " /",
+    "\n\n",
+    " x",
+    " ",
+    " y",
+  ],
+  "smollm": [
+    "HelloWorld",
+    " JSONParser",
+    " I",
+    "'",
+    "LL",
+    " don",
+    "'t",
+    " ",
+    "1",
+    "2",
+    "3",
+    "4",
+    "5",
+    "6",
+    "7",
+    "8",
+    " /",
+    "\n\n",
+    " x",
+    " ",
+    " y",
+  ],
+  "refact": [
+    "HelloWorld",
+    " JSONParser",
+    " I",
+    "'",
+    "LL",
+    " don",
+    "'t",
+    " ",
+    "1",
+    "2",
+    "3",
+    "4",
+    "5",
+    "6",
+    "7",
+    "8",
+    " /",
+    "\n\n",
+    " x",
+    " ",
+    " y",
+  ],
+  "llama-bpe": [
+    "HelloWorld",
+    " JSONParser",
+    " I",
+    "'LL",
+    " don",
+    "'t",
+    " ",
+    "123",
+    "456",
+    "78",
+    " /\n\n",
+    " x",
+    " ",
+    " y",
+  ],
+  "smaug-bpe": [
+    "HelloWorld",
+    " JSONParser",
+    " I",
+    "'LL",
+    " don",
+    "'t",
+    " ",
+    "123",
+    "456",
+    "78",
+    " /\n\n",
+    " x",
+    " ",
+    " y",
+  ],
+  "qwen2": [
+    "HelloWorld",
+    " JSONParser",
+    " I",
+    "'LL",
+    " don",
+    "'t",
+    " ",
+    "1",
+    "2",
+    "3",
+    "4",
+    "5",
+    "6",
+    "7",
+    "8",
+    " /\n\n",
+    " x",
+    " ",
+    " y",
+  ],
+  "gpt-4o": [
+    "Hello",
+    "World",
+    " JSONParser",
+    " I'LL",
+    " don't",
+    " ",
+    "123",
+    "456",
+    "78",
+    " /\n\n",
+    " x",
+    " ",
+    " y",
+  ],
+  "tekken": [
+    "Hello",
+    "World",
+    " JSONParser",
+    " I",
+    "'LL",
+    " don",
+    "'t",
+    " ",
+    "1",
+    "2",
+    "3",
+    "4",
+    "5",
+    "6",
+    "7",
+    "8",
+    " /\n\n",
+    " x",
+    " ",
+    " y",
+  ],
+};
+
+for (const [pre, cuts] of Object.entries(CUTS)) {
+  Deno.test(`gguf: ${pre} cuts a text as llama.cpp does`, () => {
+    const { tokens, merges } = vocabularyOf(TEXT);
+    const tokenizer = ggufTokenizer({
+      path: "file.gguf",
+      metadata: {
+        "tokenizer.ggml.model": "gpt2",
+        "tokenizer.ggml.pre": pre,
+        "tokenizer.ggml.tokens": tokens,
+        "tokenizer.ggml.token_type": tokens.map((_, id) => id === 0 ? 3 : 1),
+        "tokenizer.ggml.merges": merges,
+        "tokenizer.ggml.eos_token_id": 0,
+      },
+      tensors: new Map(),
+      read: () => new Uint8Array(),
+      [Symbol.dispose]: () => {},
+    });
+    assert.deepEqual([...tokenizer.encode(TEXT)].map((id) => tokenizer.decode([id])), cuts);
+  });
+}
