@@ -179,7 +179,7 @@ export const loraSchema = section({
   ),
   targets: z.array(oneOf([...loraTargets]), { error: `a list of ${loraTargets.join(", ")}` })
     .min(1, "at least one projection").default([...loraTargets]).describe(
-      "Projections that are changed.",
+      "Projections that are changed; where a model has one in the place of several (Phi-3), that one.",
     ),
 }).check(({ value, issues }) => {
   if (value.rank % 4 !== 0) {
