@@ -68,7 +68,7 @@ export function ggufConfig(file: GgufFile): ModelConfig {
     sliding_window_pattern: value("attention.sliding_window") ? undefined : 1,
     attn_logit_softcapping: value("attn_logit_softcapping"),
     final_logit_softcapping: value("final_logit_softcapping"),
-    ...rotationKeys(file, String(name), value, Number(headDim)),
+    ...ropeKeys(file, String(name), value, Number(headDim)),
   }, path);
   const { normEpsilon, scales } = config;
   return {
@@ -87,7 +87,7 @@ export function ggufConfig(file: GgufFile): ModelConfig {
 const short = (number: number) => Number(number.toPrecision(6));
 
 /** The keys of the rotation, as `config.json` has them. */
-function rotationKeys(file: GgufFile, name: string, value: Value, headDim: number): Json {
+function ropeKeys(file: GgufFile, name: string, value: Value, headDim: number): Json {
   const { path, tensors } = file;
   const theta = value("rope.freq_base");
   const size = value("rope.dimension_count") ?? headDim;

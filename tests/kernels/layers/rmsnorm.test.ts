@@ -107,6 +107,22 @@ async function runForward(gpu: Gpu, data: Case, lanes: RowLanes) {
   return { y: yData, rstd: rstdData };
 }
 
+function tensorsOf(
+  gpu: Gpu,
+  data: Case,
+  start: Float32Array<ArrayBufferLike> = new Float32Array(data.columns),
+) {
+  const { rows, columns } = data;
+  return {
+    x: gpu.from(data.x, [rows, columns]),
+    weight: gpu.from(data.weight, [columns]),
+    rstd: gpu.tensor([rows]),
+    dy: gpu.from(data.dy, [rows, columns]),
+    dx: gpu.tensor([rows, columns]),
+    weightGradient: gpu.from(start, [columns]),
+  };
+}
+
 /** Forward and backward; the weight gradient continues from `start`. */
 async function runBackward(
   gpu: Gpu,
@@ -115,17 +131,9 @@ async function runBackward(
   options: { readonly upstream: boolean; readonly start?: Float32Array },
 ) {
   const { rows, columns } = data;
-  const matrix = (values: Float32Array) => gpu.from(values, [rows, columns]);
-  const tensors = {
-    x: matrix(data.x),
-    weight: gpu.from(data.weight, [columns]),
-    rstd: gpu.tensor([rows]),
-    dy: matrix(data.dy),
-    dx: gpu.tensor([rows, columns]),
-    weightGradient: gpu.from(options.start ?? new Float32Array(columns), [columns]),
-  };
+  const tensors = tensorsOf(gpu, data, options.start);
   const y = gpu.tensor([rows, columns]);
-  const upstream = options.upstream ? matrix(data.upstream) : null;
+  const upstream = options.upstream ? gpu.from(data.upstream, [rows, columns]) : null;
   rmsnormForward(gpu, tensors.x, tensors.weight, y, tensors.rstd, epsilon, { lanes });
   rmsnormBackward(gpu, { ...tensors, upstream }, { lanes });
   const [dx, dWeight] = await gpu.readAll([tensors.dx, tensors.weightGradient]);
@@ -251,16 +259,9 @@ onEveryGpu("rmsnorm by 1 + weight, with a residual, and its gradients", async (g
     // The same norm by the weights as they multiply; 1 + weight is rounded alike there.
     const gains = { ...data, weight: data.weight.map((weight) => Math.fround(1 + weight)) };
     const { y } = await runForward(gpu, gains, lanes);
-    const matrix = (values: Float32Array) => gpu.from(values, [rows, columns]);
-    const tensors = {
-      x: matrix(data.x),
-      weight: gpu.from(data.weight, [columns]),
-      rstd: gpu.tensor([rows]),
-      dy: matrix(data.dy),
-      dx: gpu.tensor([rows, columns]),
-      weightGradient: gpu.zeros([columns], "f32", "gradient"),
-    };
-    const [sum, residual] = [gpu.tensor([rows, columns]), matrix(data.upstream)];
+    const tensors = tensorsOf(gpu, data);
+    const sum = gpu.tensor([rows, columns]);
+    const residual = gpu.from(data.upstream, [rows, columns]);
     const options = { lanes, fromOne: true };
     rmsnormForward(gpu, tensors.x, tensors.weight, sum, tensors.rstd, epsilon, {
       ...options,

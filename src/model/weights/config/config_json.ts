@@ -54,7 +54,13 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
   }
   const layers = keys.integer("num_hidden_layers");
   const { kinds, maxPositions } = family.kinds?.(keys, layers, headDim) ??
-    alike(keys, headDim, family);
+    alike(keys, headDim, family.slides === true);
+  const part = kinds.find(({ rotation: { size } }) => size > 0 && size < headDim);
+  if (part && !family.rotatesPart) {
+    throw new UserError(
+      `${file}: partial_rotary_factor rotates ${part.rotation.size} of head_dim ${headDim}; this family rotates all`,
+    );
+  }
   return {
     architecture,
     vocabularySize: keys.integer("vocab_size"),
@@ -78,19 +84,14 @@ const isArchitecture = (value: unknown): value is Architecture =>
 /**
  * Layers that are all alike.
  *
- * @throws UserError when they slide, or rotate a part of a head, and the family's do not
+ * @throws UserError when they slide and the family's do not
  */
 function alike(
   keys: ConfigKeys,
   headDim: number,
-  { slides, rotatesPart }: { readonly slides?: boolean; readonly rotatesPart?: boolean },
+  slides: boolean,
 ): LayerKinds {
   const { rotation, maxPositions } = readRotation(keys, headDim, 10_000);
-  if (rotation.size < headDim && !rotatesPart) {
-    throw new UserError(
-      `${keys.file}: partial_rotary_factor rotates ${rotation.size} of head_dim ${headDim}; this family rotates all`,
-    );
-  }
   if (!slides) {
     expectFullAttention(keys);
     return { kinds: [{ rotation, window: null }], maxPositions };

@@ -261,18 +261,10 @@ function gemma3Kinds(keys: ConfigKeys, layers: number, headDim: number): LayerKi
       `${keys.file}: use_bidirectional_attention is true; only causal attention is supported`,
     );
   }
-  const [global, local] = [
-    ["full_attention", "rope_theta", 1_000_000] as const,
-    [
-      "sliding_attention",
-      "rope_local_base_freq",
-      10_000,
-    ] as const,
-  ]
-    .map(([type, theta, fallback]) => {
-      const of = rotationKeys(keys, type, keys.json[theta] ?? fallback);
-      return readRotation(of, headDim, fallback);
-    });
+  const rotationOf = (type: "full_attention" | "sliding_attention", key: string, theta: number) =>
+    readRotation(rotationKeys(keys, type, keys.json[key] ?? theta), headDim, theta);
+  const global = rotationOf("full_attention", "rope_theta", 1_000_000);
+  const local = rotationOf("sliding_attention", "rope_local_base_freq", 10_000);
   if (local.rotation.scaling !== null) {
     throw new UserError(
       `${keys.file}: the rotation of sliding_attention is scaled (${local.rotation.scaling.type}); expected default`,
@@ -317,7 +309,6 @@ function gemma3Json(config: ModelConfig): Readonly<Record<string, unknown>> {
   const full = kinds.find(({ window }) => window === null);
   return {
     attention_bias: biases.qkv,
-    hidden_activation: "gelu_pytorch_tanh",
     query_pre_attn_scalar: Math.round((scales.attention ?? headDim ** -0.5) ** -2),
     attn_logit_softcapping: null,
     final_logit_softcapping: null,

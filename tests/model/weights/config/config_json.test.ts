@@ -85,6 +85,8 @@ Deno.test("config.json: what a family cannot have is refused by the name of its 
     [{ partial_rotary_factor: 0.3 }, /partial_rotary_factor 0\.3 rotates 4 of head_dim 16/],
     [{ partial_rotary_factor: 2 }, /partial_rotary_factor 2 rotates 32 of head_dim 16/],
     [{ partial_rotary_factor: 0.5 }, /rotates 8 of head_dim 16; this family rotates all/],
+    [{ ...gemma, partial_rotary_factor: 0.5 }, /rotates 8 of head_dim 16; this family/],
+    [{ model_type: "smollm3", partial_rotary_factor: 0.5 }, /rotates 8 of head_dim 16; this/],
     [
       { ...gemma, rope_parameters: { sliding_attention: { rope_type: "linear", factor: 2 } } },
       /the rotation of sliding_attention is scaled \(linear\); expected default/,
