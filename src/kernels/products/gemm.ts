@@ -279,11 +279,12 @@ export function gemm(
     if (isFew && layout !== "nt") {
       throw new Error(`${label}: variant ${variant.name} is for nt, not ${layout}`);
     }
+    const [columnGroups, rowGroups] = [Math.ceil(columns / (LANES * 4)), Math.ceil(rows / ROWS)];
     gpu.dispatch(
       { label, code: isFew ? fewRowsCode : uniformCode, defines: { ...shared, LANES, ROWS } },
       isFew ? parameters : { ...parameters, tileRows: ROWS },
       tensors,
-      [Math.ceil(columns / (LANES * 4)), Math.ceil(rows / ROWS)],
+      layout === "nt" ? [columnGroups, rowGroups] : [rowGroups, columnGroups],
       cost,
     );
   } else if (variant.sharing === "matrix") {

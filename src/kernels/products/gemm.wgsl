@@ -13,6 +13,9 @@
 // all rows and loads its own columns of B, four terms at a time; all lanes read the same elements of A, which
 // this driver loads once and spreads. No subgroup operations, no workgroup memory.
 //
+// Workgroups of neighbouring x run one after the other. In nn and tn these share the columns of B, a short piece of
+// each of its rows that no processor foresees; in nt they share rows of A.
+//
 // Loads of B cost this driver as much as four or five rows of products, so that a tall tile pays. Its sums fit no
 // registers: they are an array, which the driver keeps in memory as long as something indexes it by a number
 // it cannot know (params.tileRows); as variables it would keep two copies of each.
@@ -40,8 +43,13 @@ fn main(
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(local_invocation_id) local: vec3<u32>,
 ) {
+  //#if LAYOUT == 0
   let row = group.y * $(ROWS)u;
   let column = (group.x * $(LANES)u + local.x) * 4u;
+  //#else
+  let row = group.x * $(ROWS)u;
+  let column = (group.y * $(LANES)u + local.x) * 4u;
+  //#endif
   let tileRows = min(params.tileRows, params.rows - row);
   let lastRow = params.rows - 1u;
   let lastDepth = params.depth - 1u;
