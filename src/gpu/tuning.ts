@@ -97,9 +97,13 @@ function matrixFor(info: DeviceInfo, precision: Precision): SubgroupMatrixConfig
   );
 }
 
-/** Whether eight lanes share values best by broadcasts, which a CPU core does in its registers. */
-export function sharesByBroadcast({ lanes, subgroups }: Tuning): boolean {
-  return lanes === "cpu" && subgroups !== null && subgroups.smallest >= 8;
+/**
+ * How many lanes of a workgroup share values by broadcasts, which a CPU core does in its registers; null where they
+ * go through workgroup memory.
+ */
+export function broadcastLanes({ lanes, subgroups }: Tuning): 8 | 4 | null {
+  if (lanes === "gpu" || !subgroups || subgroups.smallest < 4) return null;
+  return subgroups.smallest >= 8 ? 8 : 4;
 }
 
 /** Lanes of a workgroup whose lanes have nothing to do with one another. */

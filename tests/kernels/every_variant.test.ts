@@ -11,12 +11,14 @@ import { compile, type KernelSource } from "../../src/gpu/kernel.ts";
 import { limitsThatShow } from "../../src/gpu/rehearsal.ts";
 import { gpuOf, onEveryGpu } from "./harness.ts";
 
-/** What sampling and training launch on these lanes and on a GPU's, each once. */
+/** What sampling and training launch on these lanes, on those of a driver with subgroups of 4, and on a GPU's, each once. */
 async function kernelsOf(gpu: Gpu): Promise<KernelSource[]> {
   const roomy = { maxStorageBufferBindingSize: 2 ** 31 - 4, maxBufferSize: 2 ** 31 - 4 };
   const limits = { ...limitsThatShow(gpu.device.limits), ...roomy };
+  const narrow = { ...gpu.info, int64: false, subgroupMinSize: 4, subgroupMaxSize: 4 };
   const sources = [
     await everyKernel((cacheDtype) => Gpu.rehearsalOf(gpu.info, limits, { cacheDtype })),
+    await everyKernel((cacheDtype) => Gpu.rehearsalOf(narrow, limits, { cacheDtype })),
     await everyKernel((cacheDtype) => hardware(gpu.info.engine, "f32", cacheDtype)),
   ].flat();
   return [

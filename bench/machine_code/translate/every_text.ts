@@ -1,5 +1,6 @@
 import { Gpu } from "../../../src/gpu/gpu.ts";
 import { type KernelSource, kernelText } from "../../../src/gpu/kernel.ts";
+import { limitsThatShow } from "../../../src/gpu/rehearsal.ts";
 import type { CacheDtype } from "../../../src/gpu/tensor.ts";
 import { everyKernel } from "../every_kernel.ts";
 import { variantName } from "../kernel_code.ts";
@@ -26,6 +27,13 @@ const cpu = (cacheDtype: CacheDtype) =>
     maxComputeInvocationsPerWorkgroup: 1024,
   }, { cacheDtype });
 
+/** Those of drivers with subgroups of 4, as Direct3D's (WARP) and SwiftShader. */
+const narrowCpu = (cacheDtype: CacheDtype) => {
+  const { info, device } = cpu(cacheDtype);
+  const narrow = { name: "narrow CPU", int64: false, subgroupMinSize: 4, subgroupMaxSize: 4 };
+  return Gpu.rehearsalOf({ ...info, ...narrow }, limitsThatShow(device.limits), { cacheDtype });
+};
+
 /** A GPU with nothing beyond what WebGPU promises, but for the size of its buffers. */
 const promised = (cacheDtype: CacheDtype) =>
   Gpu.rehearsalOf({
@@ -44,6 +52,7 @@ const promised = (cacheDtype: CacheDtype) =>
 export async function everyText(): Promise<KernelText[]> {
   const devices = [
     cpu,
+    narrowCpu,
     (cacheDtype: CacheDtype) => hardware("native", "f32", cacheDtype),
     promised,
     (cacheDtype: CacheDtype) => hardware("dawn", "f16", cacheDtype),

@@ -78,8 +78,6 @@ export interface AttentionOutputs {
   readonly statistics: Tensor;
 }
 
-/** Lanes that broadcast. */
-const broadcastLanes = 8;
 /** The largest head size whose loops are unrolled: a CPU's driver would compile longer ones for minutes. */
 const mostUnrolled = 16;
 /** The most rows that a lane owns, which share what it loads; an unrolled loop has no room for a second. */
@@ -109,19 +107,20 @@ function variantOf(
   }
   const UNROLL = headDim <= mostUnrolled;
   const most = UNROLL ? 1 : mostOwned[owned];
-  const common = { D: headDim, BLOCK: block, LANES: broadcastLanes, UNROLL, PAGE: pageTokens };
+  const LANES = variant === "broadcast" ? 8 : 4;
+  const common = { D: headDim, BLOCK: block, LANES, UNROLL, PAGE: pageTokens };
   if (isOfKeys) {
     return {
       code: broadcast,
       defines: { ...common, KEYS: most },
-      grid: [Math.ceil(tokens / (broadcastLanes * most)), kvHeads],
+      grid: [Math.ceil(tokens / (LANES * most)), kvHeads],
     };
   }
   const shares = Math.ceil(heads / kvHeads / most);
   return {
     code: broadcast,
     defines: { ...common, HEADS: Math.ceil(heads / kvHeads / shares) },
-    grid: [Math.ceil(tokens / broadcastLanes), kvHeads, shares],
+    grid: [Math.ceil(tokens / LANES), kvHeads, shares],
   };
 }
 

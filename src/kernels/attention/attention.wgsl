@@ -53,8 +53,8 @@ fn main(
 
     //#include attention_window_start
     for (var block = begin; block <= lastKey; block += $(BLOCK)u) {
-      //#for g 0 BLOCK/8
-      let row$g = rowOfKey(segment, start, min(block + $(g*8)u + lane, lastKey)) * stride + kvAt;
+      //#for g 0 BLOCK/LANES
+      let row$g = rowOfKey(segment, start, min(block + $(g*LANES)u + lane, lastKey)) * stride + kvAt;
       //#endfor
       //#for h 0 HEADS
       //#for j 0 BLOCK
@@ -65,11 +65,11 @@ fn main(
         //#for h 0 HEADS
         let x$h = q$h[entry(c)];
         //#endfor
-        //#for g 0 BLOCK/8
+        //#for g 0 BLOCK/LANES
         let k$g = load_keys(row$g + c);
         //#endfor
         //#for j 0 BLOCK
-        let key$j = subgroupBroadcast(k$((j-j%8)/8), $(j%8)u);
+        let key$j = subgroupBroadcast(k$((j-j%LANES)/LANES), $(j%LANES)u);
         //#for h 0 HEADS
         //#for n 0 4
         s$(h)_$j = fma(x$h[$n], key$j[$n], s$(h)_$j);
@@ -84,14 +84,14 @@ fn main(
       //#include softmax_join OF=h
       //#endfor
       for (var c = 0u; c < chunks; c++) {
-        //#for g 0 BLOCK/8
+        //#for g 0 BLOCK/LANES
         let v$g = load_values(row$g + c);
         //#endfor
         //#for h 0 HEADS
         var sum$h = vec4<f32>(0.0);
         //#endfor
         //#for j 0 BLOCK
-        let value$j = subgroupBroadcast(v$((j-j%8)/8), $(j%8)u);
+        let value$j = subgroupBroadcast(v$((j-j%LANES)/LANES), $(j%LANES)u);
         //#for h 0 HEADS
         sum$h = fma(vec4<f32>(p$(h)_$j), value$j, sum$h);
         //#endfor

@@ -53,13 +53,13 @@ fn main(
 
     for (var head = kvHead * groupSize; head < (kvHead + 1u) * groupSize; head++) {
       for (var block = max(start, first); block < stop; block += $(BLOCK)u) {
-        //#for g 0 BLOCK/8
-        let query$g = min(block + $(g*8)u + lane, stop - 1u) * params.heads + head;
+        //#for g 0 BLOCK/LANES
+        let query$g = min(block + $(g*LANES)u + lane, stop - 1u) * params.heads + head;
         let row$g = query$g * chunks;
         let log2Sum$g = statistics[query$g] * 1.4426950408889634;
         let delta$g = statistics[params.tokens * params.heads + query$g];
         //#if WINDOW
-        let walkedRow$g = min(block + $(g*8)u + lane, stop - 1u);
+        let walkedRow$g = min(block + $(g*LANES)u + lane, stop - 1u);
         let walkedSegment$g = segments[walkedRow$g];
         let walkedAt$g = walkedSegment$g.w + walkedRow$g - walkedSegment$g.x;
         //#endif
@@ -75,13 +75,13 @@ fn main(
           let x$o = k$o[entry(c)];
           let y$o = v$o[entry(c)];
           //#endfor
-          //#for g 0 BLOCK/8
+          //#for g 0 BLOCK/LANES
           let q$g = load_queries(row$g + c);
           let dO$g = load_outputGradient(row$g + c);
           //#endfor
           //#for i 0 BLOCK
-          let queryRow$i = subgroupBroadcast(q$((i-i%8)/8), $(i%8)u);
-          let gradientRow$i = subgroupBroadcast(dO$((i-i%8)/8), $(i%8)u);
+          let queryRow$i = subgroupBroadcast(q$((i-i%LANES)/LANES), $(i%LANES)u);
+          let gradientRow$i = subgroupBroadcast(dO$((i-i%LANES)/LANES), $(i%LANES)u);
           //#for o 0 KEYS
           //#for n 0 4
           s$(o)_$i = fma(x$o[$n], queryRow$i[$n], s$(o)_$i);
@@ -91,10 +91,10 @@ fn main(
           //#endfor
         }
         //#for i 0 BLOCK
-        let shift$i = subgroupBroadcast(log2Sum$((i-i%8)/8), $(i%8)u);
-        let offset$i = subgroupBroadcast(delta$((i-i%8)/8), $(i%8)u);
+        let shift$i = subgroupBroadcast(log2Sum$((i-i%LANES)/LANES), $(i%LANES)u);
+        let offset$i = subgroupBroadcast(delta$((i-i%LANES)/LANES), $(i%LANES)u);
         //#if WINDOW
-        let position$i = subgroupBroadcast(walkedAt$((i-i%8)/8), $(i%8)u);
+        let position$i = subgroupBroadcast(walkedAt$((i-i%LANES)/LANES), $(i%LANES)u);
         //#endif
         //#for o 0 KEYS
         //#if WINDOW
@@ -107,7 +107,7 @@ fn main(
         //#endfor
         //#endfor
         for (var c = 0u; c < chunks; c++) {
-          //#for g 0 BLOCK/8
+          //#for g 0 BLOCK/LANES
           let q$g = load_queries(row$g + c);
           let dO$g = load_outputGradient(row$g + c);
           //#endfor
@@ -116,8 +116,8 @@ fn main(
           var valueSum$o = dV$o[entry(c)];
           //#endfor
           //#for i 0 BLOCK
-          let queryRow$i = subgroupBroadcast(q$((i-i%8)/8), $(i%8)u);
-          let gradientRow$i = subgroupBroadcast(dO$((i-i%8)/8), $(i%8)u);
+          let queryRow$i = subgroupBroadcast(q$((i-i%LANES)/LANES), $(i%LANES)u);
+          let gradientRow$i = subgroupBroadcast(dO$((i-i%LANES)/LANES), $(i%LANES)u);
           //#for o 0 KEYS
           keySum$o = fma(vec4<f32>(dS$(o)_$i), queryRow$i, keySum$o);
           valueSum$o = fma(vec4<f32>(p$(o)_$i), gradientRow$i, valueSum$o);

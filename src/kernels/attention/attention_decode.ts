@@ -1,7 +1,7 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { LaunchCost } from "../../gpu/recording/submit_pacing.ts";
 import { bytesOf, type CacheDtype, cacheDtypes, type Tensor } from "../../gpu/tensor.ts";
-import { sharesByBroadcast } from "../../gpu/tuning.ts";
+import { broadcastLanes } from "../../gpu/tuning.ts";
 import type { Variant, VariedOperation } from "../../gpu/variants.ts";
 import decodeText from "./attention_decode.wgsl" with { type: "text" };
 import joinText from "./attention_decode_join.wgsl" with { type: "text" };
@@ -42,11 +42,12 @@ const mostHeads = 8;
  * How the walk over a slot's keys is split; the bits are the same:
  *
  * - `subgroup`: eight lanes for up to eight heads of one key/value head, for drivers whose lanes are SIMD lanes of a CPU core
+ * - `subgroup of 4`: four lanes, where subgroups have no more
  * - `workgroup`: 128 lanes for the same, for hardware
  * - `spans`: as many for every 128 keys, and a second launch that joins their blocks, for hardware whose cores the
  *   slots alone do not fill
  */
-export type DecodeSplit = "subgroup" | "workgroup" | "spans";
+export type DecodeSplit = "subgroup" | "subgroup of 4" | "workgroup" | "spans";
 
 /** Vectors of a query that are walked in one go: a CPU's driver compiles longer ones for minutes. */
 const mostUnrolled: Readonly<Record<CacheDtype, number>> = { f32: 16, f16: 4, bf16: 16 };
@@ -73,12 +74,13 @@ export interface DecodeVariant extends Variant {
   readonly name: DecodeSplit;
 }
 
-const [subgroup, workgroup, spans] = (["subgroup", "workgroup", "spans"] as const).map((
-  name,
-): DecodeVariant => ({ name }));
+const [subgroup, subgroupOf4, workgroup, spans] =
+  (["subgroup", "subgroup of 4", "workgroup", "spans"] as const).map((
+    name,
+  ): DecodeVariant => ({ name }));
 
 /** Made once: one is asked for with every launch. */
-const bySubgroup = [subgroup] as const;
+const bySubgroup = { 8: [subgroup], 4: [subgroupOf4] } as const;
 const byWorkgroup = [workgroup] as const;
 const workgroupFirst = [workgroup, spans] as const;
 const spansFirst = [spans, workgroup] as const;
@@ -107,7 +109,8 @@ export const decodeOperation: VariedOperation<DecodeShape, DecodeVariant> = {
     return name;
   },
   variantsFor(tuning, { heads, kvHeads, headDim, slots, maxPages }) {
-    if (sharesByBroadcast(tuning)) return bySubgroup;
+    const lanes = broadcastLanes(tuning);
+    if (lanes) return bySubgroup[lanes];
     const keys = maxPages * pageTokens;
     const spanBytes = slots * keys / attentionBlock * heads * (headDim + 2) * 4;
     if (keys <= spanKeys || spanBytes > mostSpanBytes) return byWorkgroup;
@@ -182,14 +185,15 @@ export function attentionDecode(
   // Each key and value is loaded once for all of them: loads are what this costs.
   const headsAtOnce = Math.ceil(group / Math.ceil(group / mostHeads));
   const shares = Math.ceil(group / headsAtOnce);
-  if (split === "subgroup") {
-    const ROUNDS = Math.ceil(headDim / 16);
-    const OCTETS = chunks <= mostUnrolled[STORAGE] ? Math.ceil(chunks / 8) : 0;
+  if (split === "subgroup" || split === "subgroup of 4") {
+    const LANES = split === "subgroup" ? 8 : 4;
+    const ROUNDS = Math.ceil(headDim / 2 / LANES);
+    const SHARES = chunks <= mostUnrolled[STORAGE] ? Math.ceil(chunks / LANES) : 0;
     gpu.dispatch(
       {
         label: operation,
         code: decodeCode,
-        defines: { ...walk, HEADS: headsAtOnce, ROUNDS, OCTETS },
+        defines: { ...walk, LANES, HEADS: headsAtOnce, ROUNDS, SHARES },
       },
       { heads, kvHeads, maxPages, scale, chunks, rounds: ROUNDS, ...ofWindow },
       { queries, cacheKeys, cacheValues, pageTable, lengths, output },

@@ -1,12 +1,12 @@
 // One new token of each slot attends to its keys in the paged cache, in the defining order of
 // attention.wgsl: the same bits as the forward pass gives that token.
 //
-// Key t of a slot is row pageTable[slot, t / $PAGE] * $PAGE + t % $PAGE of the cache. A workgroup is one
-// subgroup of 8 lanes, with a slot and $HEADS query heads of one key/value head. All lanes work however few the
-// heads: for the scores a lane owns every eighth key of a block, for the sums over values every eighth pair of
-// elements of the head; what a key weighs then goes from its lane to all by a broadcast, which this driver does in a
-// register. So does a query of up to 8 * OCTETS vectors, which eight lanes load; of a longer one all lanes load the same
-// vector, several times as dear.
+// Key t of a slot is row pageTable[slot, t / $PAGE] * $PAGE + t % $PAGE of the cache. A workgroup is $LANES
+// lanes of a subgroup, with a slot and $HEADS query heads of one key/value head. All lanes work however few the
+// heads: for the scores a lane owns every LANES-th key of a block, for the sums over values every LANES-th pair of
+// elements of the head; what a key weighs then goes from its lane to all by a broadcast, which such drivers do in a
+// register. So does a query of up to LANES * SHARES vectors, which the lanes load; of a longer one all lanes load the
+// same vector, several times as dear.
 // For software drivers; attention_decode_workgroup.wgsl is for hardware.
 
 struct Params {
@@ -59,7 +59,7 @@ fn load_pair(index: u32) -> vec2<f32> {
   //#endif
 }
 
-@compute @workgroup_size(8)
+@compute @workgroup_size($LANES)
 fn main(
   @builtin(workgroup_id) workgroup: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
@@ -75,8 +75,8 @@ fn main(
   let kvAt = kvHead * chunks;
   //#for h 0 HEADS
   let at$h = (slot * params.heads + kvHead * group + min(member + $(h)u, group - 1u)) * chunks;
-  //#for e 0 OCTETS
-  let q$(h)_$e = queries[at$h + min($(8*e)u + lane, chunks - 1u)] * params.scale;
+  //#for e 0 SHARES
+  let q$(h)_$e = queries[at$h + min($(LANES*e)u + lane, chunks - 1u)] * params.scale;
   //#endfor
   var o$h: array<vec2<f32>, $ROUNDS>;
   for (var i = 0u; i < rounds; i++) { o$h[entry(i)] = vec2<f32>(0.0); }
@@ -92,22 +92,22 @@ fn main(
     let page = pageTable[slot * params.maxPages + block / $(PAGE)u];
     let base = page * $(PAGE)u + block % $(PAGE)u;
     let count = min($(BLOCK)u, length - block);
-    //#for g 0 BLOCK/8
+    //#for g 0 BLOCK/LANES
     //#if WINDOW
-    let inside$g = $(g*8)u + lane < count && block + $(g*8)u + lane >= firstKey;
+    let inside$g = $(g*LANES)u + lane < count && block + $(g*LANES)u + lane >= firstKey;
     //#else
-    let inside$g = $(g*8)u + lane < count;
+    let inside$g = $(g*LANES)u + lane < count;
     //#endif
-    let row$g = (base + min($(g*8)u + lane, count - 1u)) * stride + kvAt;
+    let row$g = (base + min($(g*LANES)u + lane, count - 1u)) * stride + kvAt;
     //#for h 0 HEADS
     var s$(h)_$(g) = 0.0;
     //#endfor
     //#endfor
-    //#if OCTETS > 0
+    //#if SHARES > 0
     //#for c 0 D/4
     {
       //#for h 0 HEADS
-      let x$h = subgroupBroadcast(q$(h)_$((c-c%8)/8), $(c%8)u);
+      let x$h = subgroupBroadcast(q$(h)_$((c-c%LANES)/LANES), $(c%LANES)u);
       //#endfor
       //#include attention_decode_scores CHUNK=c+"u"
     }
@@ -122,18 +122,18 @@ fn main(
     //#endif
     //#for h 0 HEADS
     var blockMax$h = lowest;
-    //#for g 0 BLOCK/8
+    //#for g 0 BLOCK/LANES
     s$(h)_$(g) = select(lowest, s$(h)_$(g), inside$g);
     //#endfor
     //#for j 0 BLOCK
-    blockMax$h = max(blockMax$h, subgroupBroadcast(s$(h)_$((j-j%8)/8), $(j%8)u));
+    blockMax$h = max(blockMax$h, subgroupBroadcast(s$(h)_$((j-j%LANES)/LANES), $(j%LANES)u));
     //#endfor
-    //#for g 0 BLOCK/8
+    //#for g 0 BLOCK/LANES
     let e$(h)_$(g) = select(0.0, exp2(s$(h)_$(g) - blockMax$h), inside$g);
     //#endfor
     var blockSum$h = 0.0;
     //#for j 0 BLOCK
-    let p$(h)_$(j) = subgroupBroadcast(e$(h)_$((j-j%8)/8), $(j%8)u);
+    let p$(h)_$(j) = subgroupBroadcast(e$(h)_$((j-j%LANES)/LANES), $(j%LANES)u);
     blockSum$h += p$(h)_$(j);
     //#endfor
     //#include softmax_join OF=h
@@ -142,7 +142,7 @@ fn main(
     let valueRow$j = ((base + min($(j)u, count - 1u)) * stride + kvAt) * 2u;
     //#endfor
     for (var i = 0u; i < rounds; i++) {
-      let pair = min(i * 8u + lane, $(D/2-1)u);
+      let pair = min(i * $(LANES)u + lane, $(D/2-1)u);
       //#for h 0 HEADS
       var sum$h = vec2<f32>(0.0);
       //#endfor
@@ -161,7 +161,7 @@ fn main(
   let share$h = 1.0 / l$h;
   if (member + $(h)u < group) {
     for (var i = 0u; i < rounds; i++) {
-      let pair = i * 8u + lane;
+      let pair = i * $(LANES)u + lane;
       if (pair < $(D/2)u) {
         store_output(at$h * 2u + pair, select(vec2<f32>(0.0), o$h[entry(i)] * share$h, length > 0u));
       }

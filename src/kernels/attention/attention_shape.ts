@@ -1,5 +1,5 @@
 import type { Gpu } from "../../gpu/gpu.ts";
-import { sharesByBroadcast } from "../../gpu/tuning.ts";
+import { broadcastLanes } from "../../gpu/tuning.ts";
 
 /** What every attention operation must know about the heads. */
 export interface AttentionShape {
@@ -22,17 +22,19 @@ export const attentionBlock = 16;
 export const pageTokens = 32;
 
 /**
- * How the lanes of a workgroup come by the rows they all need. Both give the same bits.
+ * How the lanes of a workgroup come by the rows they all need. All give the same bits.
  *
  * - `broadcast`: a lane owns a row, eight load another row each and broadcast it; for drivers that run lanes as
  *   SIMD lanes of a CPU core and have subgroups of at least 8
+ * - `broadcast of 4`: four do, for those with subgroups of 4
  * - `tiled`: tiles of owned by walked rows through workgroup memory, for hardware
  */
-export type AttentionVariant = "broadcast" | "tiled";
+export type AttentionVariant = "broadcast" | "broadcast of 4" | "tiled";
 
 /** The variant that suits the device. */
 export function attentionVariant(gpu: Gpu): AttentionVariant {
-  return sharesByBroadcast(gpu.tuning) ? "broadcast" : "tiled";
+  const lanes = broadcastLanes(gpu.tuning);
+  return lanes === null ? "tiled" : lanes === 8 ? "broadcast" : "broadcast of 4";
 }
 
 /** The factor that turns natural exponents into exponents of two. */

@@ -16,6 +16,7 @@ import {
   splitHeads,
 } from "./attention_reference.ts";
 import { assertClose, onEveryGpu } from "../harness.ts";
+import { runnableVariants } from "./runnable.ts";
 
 const shapes: readonly Heads[] = [
   { heads: 4, kvHeads: 2, headDim: 16, scale: 0.25 },
@@ -92,18 +93,13 @@ function runAlone(
   }, variant);
 }
 
-/** The variants of the kernels this device can run. */
-function variants(gpu: Gpu): readonly AttentionVariant[] {
-  return attentionVariant(gpu) === "broadcast" ? ["broadcast", "tiled"] : ["tiled"];
-}
-
 for (const shape of shapes) {
   onEveryGpu(`attention and its gradients, ${named(shape)}`, async (gpu) => {
     const pack = packOf([33, 1, 7, 257]);
     const data = randomInputs(pack.tokens, shape, 5);
     const expected = attentionReference(pack, shape, data);
     let first: Record<string, Float32Array> | undefined;
-    for (const variant of variants(gpu)) {
+    for (const variant of runnableVariants(gpu, shape.headDim)) {
       const actual = await run(gpu, pack, shape, data, variant);
       for (const [name, values] of Object.entries(expected)) {
         const why = `${name}, ${variant}: ${tolerance.why}`;
@@ -137,7 +133,7 @@ for (const asked of packedShapes) {
       const shape = compiled(gpu, asked);
       const pack = packOf([1, 7, 33, 5, 70, 1]);
       const data = randomInputs(pack.tokens, shape, 11);
-      for (const variant of variants(gpu)) {
+      for (const variant of runnableVariants(gpu, shape.headDim)) {
         const packed = await run(gpu, pack, shape, data, variant);
         for (const sequence of pack.sequences) {
           const alone = await runAlone(gpu, sequence, shape, data, variant);
@@ -164,7 +160,7 @@ for (const asked of packedShapes) {
       ]);
       const data = randomInputs(pack.tokens, shape, 29);
       const expected = attentionReference(pack, shape, data);
-      for (const variant of variants(gpu)) {
+      for (const variant of runnableVariants(gpu, shape.headDim)) {
         const packed = await run(gpu, pack, shape, data, variant);
         for (const [name, values] of Object.entries(expected)) {
           const why = `${name}, ${variant}: ${tolerance.why}`;

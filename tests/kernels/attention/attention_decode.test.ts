@@ -1,16 +1,8 @@
-import type { Gpu } from "../../../src/gpu/gpu.ts";
 import type { CacheDtype } from "../../../src/gpu/tensor.ts";
 import { attentionForward, attentionPaged } from "../../../src/kernels/attention/attention.ts";
 import { pagedSegments } from "../../../src/kernels/attention/attention_segments.ts";
-import {
-  attentionDecode,
-  type DecodeSplit,
-} from "../../../src/kernels/attention/attention_decode.ts";
-import {
-  type AttentionVariant,
-  attentionVariant,
-  pageTokens,
-} from "../../../src/kernels/attention/attention_shape.ts";
+import { attentionDecode } from "../../../src/kernels/attention/attention_decode.ts";
+import { pageTokens } from "../../../src/kernels/attention/attention_shape.ts";
 import { fromStorage, toStorage } from "../../../src/model/decoder/half_precision.ts";
 import { RandomStream } from "../../../src/random/philox.ts";
 import {
@@ -21,17 +13,7 @@ import {
   randomInputs,
 } from "./attention_reference.ts";
 import { assertClose, onEveryGpu } from "../harness.ts";
-
-/** The variants this device can run. */
-function splits(gpu: Gpu): readonly DecodeSplit[] {
-  const hardware: readonly DecodeSplit[] = ["workgroup", "spans"];
-  return attentionVariant(gpu) === "broadcast" ? ["subgroup", ...hardware] : hardware;
-}
-
-/** The variants of the forward kernel that this device can run. */
-function variants(gpu: Gpu): readonly AttentionVariant[] {
-  return attentionVariant(gpu) === "broadcast" ? ["broadcast", "tiled"] : ["tiled"];
-}
+import { runnableSplits, runnableVariants } from "./runnable.ts";
 
 const cases: readonly (Heads & { readonly cacheDtypes: readonly CacheDtype[] })[] = [
   { heads: 4, kvHeads: 2, headDim: 16, scale: 0.25, cacheDtypes: ["bf16"] },
@@ -133,7 +115,7 @@ for (const { cacheDtypes, ...shape } of cases) {
           relative: 2e-5,
           why: "as in attention.test.ts",
         });
-        for (const split of splits(gpu)) {
+        for (const split of runnableSplits(gpu, shape.headDim)) {
           const inputs = { queries: slotQueries, cacheKeys, cacheValues, pageTable, lengths };
           attentionDecode(gpu, inputs, decoded, shape, split);
           const actual = await gpu.readFloats(decoded);
@@ -160,7 +142,7 @@ for (const { cacheDtypes, ...shape } of cases) {
         };
         const attendedRows = 0;
         const prefilled = gpu.tensor([rows.length, heads, headDim]);
-        for (const variant of variants(gpu)) {
+        for (const variant of runnableVariants(gpu, shape.headDim)) {
           const inputs = { ...paths, cacheKeys, cacheValues, attendedRows };
           attentionPaged(gpu, inputs, prefilled, shape, variant);
           assertSameBits(await gpu.readFloats(prefilled), take(expected), `paged, ${variant}`);

@@ -5,10 +5,10 @@ import {
   decodeOperation,
   type DecodeShape,
 } from "../../../src/kernels/attention/attention_decode.ts";
-import { attentionVariant } from "../../../src/kernels/attention/attention_shape.ts";
 import { decodeTrials } from "../../../src/kernels/choice/decode_trials.ts";
 import { describedDevice } from "../../gpu/described_device.ts";
 import { assertSameBits } from "../attention/attention_reference.ts";
+import { runnableSplits } from "../attention/runnable.ts";
 import { onEveryGpu } from "../harness.ts";
 
 const shape = {
@@ -30,12 +30,9 @@ onEveryGpu(
 /** Runs every variant on the trial of a shape. */
 async function check(gpu: Gpu, asked: DecodeShape): Promise<void> {
   const trial = decodeTrials.prepare(gpu, asked);
-  const all = [{ name: "workgroup" }, { name: "spans" }] as const;
-  const runnable = attentionVariant(gpu) === "broadcast"
-    ? [{ name: "subgroup" } as const, ...all]
-    : all;
   let first: Float32Array | undefined;
-  for (const variant of runnable) {
+  for (const name of runnableSplits(gpu, asked.headDim)) {
+    const variant = { name };
     gpu.clear(trial.output);
     trial.launch(variant);
     const output = await gpu.readFloats(trial.output);
@@ -49,12 +46,13 @@ async function check(gpu: Gpu, asked: DecodeShape): Promise<void> {
 }
 
 Deno.test("trials of decoding: hardware has two variants for long contexts, a CPU core one", () => {
-  const [cpu, hardware] = [true, false].map((software) =>
-    Gpu.rehearsalOf(describedDevice(software, 8), {})
-  );
+  const [cpu, narrow, hardware] = ([[true, 8], [true, 4], [false, 8]] as const).map((
+    [software, lanes],
+  ) => Gpu.rehearsalOf(describedDevice(software, lanes), {}));
   const names = (gpu: Gpu, slots: number, maxPages: number) =>
     decodeOperation.variantsFor(gpu.tuning, { ...shape, slots, maxPages }).map(({ name }) => name);
   assert.deepEqual(names(cpu, 3, 64), ["subgroup"]);
+  assert.deepEqual(names(narrow, 3, 64), ["subgroup of 4"]);
   assert.deepEqual(names(hardware, 3, 64), ["spans", "workgroup"]);
   assert.deepEqual(names(hardware, 256, 64), ["workgroup", "spans"]);
   assert.deepEqual(names(hardware, 3, 4), ["workgroup"]);
