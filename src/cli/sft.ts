@@ -18,7 +18,7 @@ import type { MetricsLine } from "../run/store/metrics_log.ts";
 import type { RunFolder } from "../run/store/run_folder.ts";
 import { describeParameters } from "./device_line.ts";
 import { addExamples } from "./examples.ts";
-import { describeEvaluation, describeUpdates } from "./progress/sft_progress.ts";
+import { describeEvaluation, describeUpdates, toldApart } from "./progress/sft_progress.ts";
 import { addConfigOptions, ranksOption, resumeOption } from "./run_options.ts";
 import { addTraceOptions } from "./trace_options.ts";
 import { runTraining, type TrainingCommand, type TrainingOptions } from "./training_command.ts";
@@ -74,7 +74,7 @@ const fineTuning: TrainingCommand<SftConfig, SftRun> = {
   describe: (run, config) => ({
     dataReport: dataReport(run, config),
     words: [
-      "supervised fine-tuning",
+      config.preferences === null ? "supervised fine-tuning" : "direct preference optimisation",
       problemsName(config),
       `${config.policy} of ${describeParameters(run.parameterCount)}`,
     ],
@@ -103,5 +103,7 @@ function lastEvaluation(folder: RunFolder, { policy }: SftConfig): string[] {
   const { name, metric } = sftAccuracy(policy);
   const accuracy = metric in last ? `${name}: ${(100 * Number(last[metric])).toFixed(1)} %, ` : "";
   const loss = Number(last[METRIC.heldOutLoss]).toFixed(4);
-  return [`${accuracy}held-out loss: ${loss} after ${last.step} updates`];
+  const share = last[METRIC.heldOutPreferenceAccuracy];
+  const pairs = toldApart(typeof share === "number" ? share : undefined);
+  return [`${accuracy}held-out loss: ${loss}${pairs} after ${last.step} updates`];
 }

@@ -37,6 +37,20 @@ export function lastTurn(messages: readonly Row[], where: string): LastTurn {
   };
 }
 
+/**
+ * The assistant's reply to the last user message; where there is no user, as in a column of responses alone, its last
+ * message.
+ *
+ * @throws UserError that begins with `where` when neither is there, or a message holds more than text
+ */
+export function replyIn(messages: readonly Row[], where: string): string | null {
+  const roles = messages.map((message) => String(message.role ?? message.from));
+  const replied = roles.findLastIndex((role) => ASSISTANTS.has(role));
+  return replied < 0 || roles.some((role) => USERS.has(role))
+    ? lastTurn(messages, where).response
+    : contentOf(messages[replied], `${where}, message ${replied + 1}`);
+}
+
 function contentOf(message: Row, where: string): string | null {
   const content = message.content ?? message.value;
   if (!Array.isArray(content)) return textFrom(content, where);

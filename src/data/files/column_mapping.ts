@@ -1,6 +1,6 @@
 import { UserError } from "../../base/user_error.ts";
 import { lastBoxAnswer } from "./boxed_answer.ts";
-import { isConversation, lastTurn } from "./chat_messages.ts";
+import { isConversation, lastTurn, replyIn } from "./chat_messages.ts";
 import { columnValue, topColumn } from "./column_path.ts";
 import {
   type ComparisonKind,
@@ -23,6 +23,8 @@ export interface ColumnMapping {
   /** Column of the answer; by default the last \boxed{…} of the solution, if any. */
   readonly answer?: string;
   readonly solution?: string;
+  /** A worse response than the solution. */
+  readonly rejected?: string;
   /** A list of texts. Not given: the solution cut by paragraphs and sentences. */
   readonly solutionSteps?: string;
   readonly source?: string;
@@ -46,12 +48,21 @@ export function mapColumns(row: Row, columns: ColumnMapping, place: Place): Data
   const read = (path: string) => columnValue(row, path, place);
   const where = (path: string) => `${placeText(place)}, column "${path}"`;
   const paths = [columns.question].flat();
-  const questions = paths.map((path) => textOrTurn(read(path), where(path), "question"));
+  const questions = paths.map((path) => {
+    const value = read(path);
+    return isConversation(value)
+      ? lastTurn(value, where(path)).question
+      : textFrom(value, where(path));
+  });
   const question = questions.filter((text) => text !== null).join("\n\n");
   if (question === "") return { leftOut: "no question" };
-  const solution = columns.solution === undefined
-    ? null
-    : textOrTurn(read(columns.solution), where(columns.solution), "response");
+  const responseIn = (path: string | undefined) => {
+    if (path === undefined) return null;
+    const value = read(path);
+    return isConversation(value) ? replyIn(value, where(path)) : textFrom(value, where(path));
+  };
+  const solution = responseIn(columns.solution);
+  const rejected = responseIn(columns.rejected);
   const boxed = solution === null ? null : lastBoxAnswer(solution);
   const steps = columns.solutionSteps === undefined ? null : read(columns.solutionSteps);
   return makeRecord({
@@ -61,6 +72,7 @@ export function mapColumns(row: Row, columns: ColumnMapping, place: Place): Data
       : answerFrom(read(columns.answer), where(columns.answer)),
     comparison: columns.comparison ?? "math",
     solution,
+    rejected,
     solutionSteps: columns.solutionSteps !== undefined && steps !== null
       ? textsFrom(steps, where(columns.solutionSteps))
       : solution === null
@@ -72,10 +84,6 @@ export function mapColumns(row: Row, columns: ColumnMapping, place: Place): Data
       place.defaultSource,
     judged: labelledFrom(row, columns, place),
   });
-}
-
-function textOrTurn(value: unknown, where: string, part: "question" | "response"): string | null {
-  return isConversation(value) ? lastTurn(value, where)[part] : textFrom(value, where);
 }
 
 function labelledFrom(row: Row, columns: ColumnMapping, place: Place): LabelledSolution | null {

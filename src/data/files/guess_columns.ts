@@ -7,7 +7,8 @@ import { isRow, type Place, placeText, type Row } from "./row.ts";
 const USUAL = {
   question: ["question", "problem", "prompt", "instruction", "query"],
   answer: ["answer", "final_answer", "expected_answer", "ground_truth", "target"],
-  solution: ["solution", "response", "completion", "output", "rationale"],
+  solution: ["solution", "response", "completion", "output", "rationale", "chosen"],
+  rejected: ["rejected"],
   solutionSteps: ["solution_steps"],
   source: ["source", "data_source", "subject"],
   conversation: ["messages", "conversations"],
@@ -37,7 +38,11 @@ export function guessColumns(row: Row, place: Place): ColumnMapping {
     return found.at(0);
   };
   const conversation = only("conversation");
-  const question = only("question") ?? conversation;
+  const rejected = only("rejected");
+  const solution = only("solution");
+  // Of a pair of conversations both hold what was asked.
+  const question = only("question") ?? conversation ??
+    (solution !== undefined && isConversation(row[solution]) ? solution : undefined);
   if (question === undefined) return complain("found no question");
   const isChat = isConversation(row[question]);
   const answer = only("answer") ?? nestedGroundTruth(row);
@@ -49,7 +54,8 @@ export function guessColumns(row: Row, place: Place): ColumnMapping {
   return {
     question: input === undefined ? question : [question, input],
     answer,
-    solution: only("solution") ?? (isChat ? question : undefined),
+    solution: solution ?? (isChat ? question : undefined),
+    rejected,
     solutionSteps: only("solutionSteps"),
     source: candidates("source").at(0),
   };

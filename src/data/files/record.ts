@@ -16,6 +16,8 @@ export interface DataRecord {
   readonly solutionSteps: readonly string[] | null;
   /** The reference solution or the response to imitate; null where there is none. */
   readonly solution: string | null;
+  /** A worse response than `solution`; null where there is none. */
+  readonly rejected: string | null;
   /** Name by which measurements per source are kept. */
   readonly source: string;
   /** A given solution to be judged; null where there is none. */
@@ -54,6 +56,7 @@ export function makeRecord(
     comparison: "math",
     solutionSteps: null,
     solution: null,
+    rejected: null,
     judged: null,
     ...parts,
   };

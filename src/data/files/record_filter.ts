@@ -10,6 +10,8 @@ export interface RecordFilters {
   readonly requireAnswer?: boolean;
   /** Records without a solution are dropped. */
   readonly requireSolution?: boolean;
+  /** Records without a worse response beside the solution are dropped. */
+  readonly requireRejected?: boolean;
   /** Records without a solution in steps are dropped. */
   readonly requireSteps?: boolean;
   /** Records without a solution to be judged are dropped. */
@@ -47,6 +49,7 @@ export function makeRecordFilter(filters: RecordFilters): RecordFilter {
     if (length > maximum) return `question longer than ${maximum} characters`;
     if (filters.requireAnswer && record.answer === null) return "no reference answer";
     if (filters.requireSolution && record.solution === null) return "no solution";
+    if (filters.requireRejected && record.rejected === null) return "no rejected response";
     if (filters.requireSteps && !record.solutionSteps?.length) return "no steps";
     if (filters.requireJudged && record.judged === null) return "no solution to be judged";
     const question = normalized(record.question);
@@ -67,7 +70,8 @@ export function normalized(question: string): string {
   return /^\s|\s$|\s\s|[^\S ]/.test(question) ? question.trim().replace(/\s+/g, " ") : question;
 }
 
-/** Solutions to be judged come several to a question, and all count. */
-function identityOf({ judged }: DataRecord, question: string): string {
+/** Solutions to be judged, and pairs of responses, come several to a question, and all count. */
+function identityOf({ judged, solution, rejected }: DataRecord, question: string): string {
+  if (rejected !== null) return JSON.stringify([question, solution, rejected]);
   return judged === null ? question : [question, ...judged.steps].join("\n");
 }

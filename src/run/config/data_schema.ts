@@ -16,6 +16,9 @@ export const columnsSchema = section({
   ),
   answer: column().optional().describe("The reference answer."),
   solution: column().optional().describe("A written solution, for `sft`."),
+  rejected: column().optional().describe(
+    "A worse response than the solution, for `preferences` of `sft`.",
+  ),
   solution_steps: column().optional().describe(
     "A list of texts.",
   ),

@@ -72,6 +72,14 @@ const lossSchema = section({
   gradient_checkpointing: gradientCheckpointingSchema,
 });
 
+/** Pairs of responses instead of responses to imitate. */
+const preferencesSchema = section({
+  beta: realNumber({ above: 0 }).default(0.1).describe(
+    "What a difference of log-probs counts: a response's reward is beta · (log π − log π_ref) of all its tokens. " +
+      "The smaller, the further the model goes from its start.",
+  ),
+}).nullable().default(null);
+
 /** How long is trained, and what is measured and kept. */
 const scheduleSchema = section({
   total_training_steps: wholeNumber({ minimum: 1 }).default(1000).describe(
@@ -158,8 +166,13 @@ export const sftConfigSchema = section({
   output_directory: text("the path of a folder, or null").nullable().default(null).describe(
     "Folder that receives the trained weights; null leaves them in the run folder.",
   ),
+  preferences: preferencesSchema.describe(
+    "Direct preference optimisation (arXiv 2305.18290) on files whose rows have a better response (column `solution`, " +
+      "or `chosen`) and a worse one (`rejected`): the better one is made likelier than the worse, beside the model " +
+      "as it began. null: responses are imitated.",
+  ),
   batch_size: wholeNumber({ minimum: 1 }).default(64).describe(
-    "Examples in an update.",
+    "Examples in an update; with `preferences`, pairs.",
   ),
   optimizer: sftOptimizerSchema.prefault({}),
   loss: lossSchema.prefault({}),
@@ -219,6 +232,21 @@ export const sftConfigSchema = section({
   if (value.lora !== null && value.initial_model === null) {
     const message = "null, because there is no initial_model whose weights could stay as they are";
     issues.push({ code: "custom", path: ["lora"], input: value.lora, message });
+  }
+  if (value.preferences !== null) {
+    const missing = value.data === null
+      ? "null, because an embedded task has no pairs of responses; name files with data"
+      : value.policy === "verifier"
+      ? "null, because the policy is the verifier, whose critiques are made up and not paired"
+      : value.initial_model === null
+      ? "null, because a model of random weights has nothing to stay near to; name one with initial_model"
+      : value.data.response === "steps"
+      ? "null, because data.response is steps, and a rejected response is taken as it is written"
+      : null;
+    if (missing !== null) {
+      const { preferences: input } = value;
+      issues.push({ code: "custom", path: ["preferences"], input, message: missing });
+    }
   }
   if (value.system_prompt !== null && !value.chat) {
     const { system_prompt: input } = value;

@@ -3,7 +3,7 @@ import { gradientReducer } from "../../distributed/gradient_reducer.ts";
 import { type Rank, rehearsedRank } from "../../distributed/rehearsed_rank.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { cutByTokens } from "../../engine/training/micro_batches.ts";
-import { type SupervisedSample, updateSupervised } from "../../rl/update/supervised_update.ts";
+import type { SupervisedSample } from "../../rl/update/supervised_update.ts";
 import { anyNumbers } from "./any_numbers.ts";
 import { type MemoryPlan, rehearsePhases, residentUses, shardSumUses } from "./memory_plan.ts";
 import type { ModelConfig } from "../../model/decoder/config.ts";
@@ -28,21 +28,24 @@ export async function planSftMemory(
   // A single rank measures here: it samples as many at a time as each of several does.
   const run = await SftRun.open(rehearsal, config, alone, gradientReducer(rehearsedRank(rank)));
   try {
-    const { trainer } = run;
+    const { trainer, reference } = run;
     const { model } = trainer;
-    const some = [...run.examples.some(examplesLookedAt), ...longestOwn(config, model.config)];
+    const some = examplesOf(config, [
+      ...run.examples.some(examplesLookedAt),
+      ...longestOwn(config, model.config),
+    ]);
     const most = Math.min(trainer.options.microBatchTokens, model.tokensPerPass);
     return await rehearsePhases(
       rehearsal,
-      residentUses([{ name: config.policy, model, trainer }]),
+      residentUses([{ name: config.policy, model, reference, trainer }]),
       [
         {
           what: "training",
           run: async () => {
             for (const pass of fullestPasses(some, config.batch_size, most)) {
               // The pass as many times as there are shards, so that each shard makes it.
-              const samples = Array.from({ length: config.reduction.shards }, () => pass).flat();
-              await updateSupervised(trainer, samples, anyNumbers);
+              const samples = Array.from({ length: config.reduction.shards }, () => pass).flat(2);
+              await run.learn(samples, anyNumbers);
             }
           },
           among: shardSumUses(trainer),
@@ -79,6 +82,18 @@ function longestOwn(
   return new Array(batch_size).fill({ prompt, response, weights });
 }
 
+/** The samples of an example: one, or the two of a pair, which share their prompt. */
+type Example = readonly SupervisedSample[];
+
+function examplesOf(
+  { preferences }: SftConfig,
+  samples: readonly SupervisedSample[],
+): readonly Example[] {
+  if (preferences === null) return samples.map((sample) => [sample]);
+  const pairs = Array.from({ length: samples.length / 2 }, (_, pair) => 2 * pair);
+  return pairs.map((first) => samples.slice(first, first + 2));
+}
+
 /** Examples that stand for all. */
 const examplesLookedAt = 512;
 
@@ -87,12 +102,13 @@ const examplesLookedAt = 512;
  * into, as they come and with the longest ones together.
  */
 function fullestPasses(
-  examples: readonly SupervisedSample[],
+  examples: readonly Example[],
   batchSize: number,
   mostTokens: number,
-): SupervisedSample[][] {
-  const length = ({ prompt, response }: SupervisedSample) => prompt.length + response.length;
-  const responseLength = ({ response }: SupervisedSample) => response.length;
+): Example[][] {
+  const responseLength = (example: Example) =>
+    example.reduce((sum, { response }) => sum + response.length, 0);
+  const length = (example: Example) => example[0].prompt.length + responseLength(example);
   const longestFirst = examples.toSorted((a, b) => length(b) - length(a));
   const passes = [examples, longestFirst].flatMap((order) =>
     Array.from(
@@ -100,9 +116,9 @@ function fullestPasses(
       (_, batch) => order.slice(batch * batchSize, (batch + 1) * batchSize),
     ).flatMap((batch) => cutByTokens(batch, length, mostTokens))
   );
-  const fullestBy = (measure: (sample: SupervisedSample) => number) => {
-    const total = (pass: readonly SupervisedSample[]) =>
-      pass.reduce((sum, sample) => sum + measure(sample), 0);
+  const fullestBy = (measure: (example: Example) => number) => {
+    const total = (pass: readonly Example[]) =>
+      pass.reduce((sum, example) => sum + measure(example), 0);
     return passes.reduce((fullest, pass) => total(pass) > total(fullest) ? pass : fullest);
   };
   return [fullestBy(length), fullestBy(responseLength)];

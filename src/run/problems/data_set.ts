@@ -52,8 +52,11 @@ export function loadDataSet(config: DataConfig, requires: Requirements): Promise
 }
 
 /** Requirements of a use on its records. */
-export interface Requirements
-  extends Pick<RecordFilters, "requireAnswer" | "requireSolution" | "requireSteps"> {
+export interface Requirements extends
+  Pick<
+    RecordFilters,
+    "requireAnswer" | "requireSolution" | "requireRejected" | "requireSteps"
+  > {
   /** Whether there must be records to choose weights by. */
   readonly validation: boolean;
 }

@@ -7,7 +7,10 @@ export type PromptedPolicy =
   | { readonly policy: "generator"; readonly template: GeneratorTemplate }
   | { readonly policy: "verifier"; readonly template: VerifierTemplate };
 
-/** Examples that supervised fine-tuning imitates. */
+/**
+ * Examples that supervised fine-tuning imitates. With `preferences` each is two samples with the same prompt, the better
+ * response first.
+ */
 export interface Examples extends Disposable {
   /** Records of the files that were gone through; part of the checkpoint. 0 for an embedded task. */
   position: number;

@@ -42,7 +42,7 @@ export class FileExamples implements Examples {
     // Critiques are about steps and an answer.
     const requires = data.response === "steps" || policy === "verifier"
       ? { requireSteps: true, requireAnswer: true }
-      : { requireSolution: true };
+      : { requireSolution: true, requireRejected: config.preferences !== null };
     const set = await loadDataSet(data, { ...requires, validation: choosesWeights(config) });
     const judgmentWeight = policy === "verifier" ? config.judgment_weight : 1;
     return new FileExamples({ ...config, data }, set, { ...form, judgmentWeight });
@@ -72,10 +72,12 @@ export class FileExamples implements Examples {
   draw(_step: number, count: number): SupervisedSample[] {
     const drawn: SupervisedSample[] = [];
     const { train } = this.set;
-    for (; drawn.length < count; this.position++) {
+    for (let left = count; left > 0; this.position++) {
       const record = train[this.#order.indexAt(this.position)];
       const example = this.#example(record, this.config.seed, this.position + 1, 0);
-      if (example) drawn.push(example);
+      if (!example) continue;
+      drawn.push(...example);
+      left--;
     }
     return drawn;
   }
@@ -103,34 +105,45 @@ export class FileExamples implements Examples {
   [Symbol.dispose](): void {}
 
   #fitting(records: readonly DataRecord[], seed: number, count: number): SupervisedSample[] {
-    const examples: SupervisedSample[] = [];
+    const examples: SupervisedSample[][] = [];
     for (const [place, record] of records.entries()) {
       if (examples.length === count) break;
       const example = this.#example(record, seed, 0, place);
       if (example) examples.push(example);
     }
     if (examples.length === 0) throw this.#nothingFits();
-    return examples;
+    return examples.flat();
   }
 
   /**
-   * Null when it is longer than the configuration or the model allows.
+   * Null when it, or either response of a pair, is longer than the configuration or the model allows.
    *
    * @param step with `place`, what an example's random numbers are keyed by; 0 in what is held out
    */
-  #example(record: DataRecord, seed: number, step: number, place: number): SupervisedSample | null {
-    const { maximum_prompt_tokens, maximum_response_tokens } = this.config.data;
-    const { tokenizer, wordings, turnEnd: end, maxPositions, judgmentWeight } = this.form;
+  #example(
+    record: DataRecord,
+    seed: number,
+    step: number,
+    place: number,
+  ): SupervisedSample[] | null {
+    const { tokenizer, wordings, turnEnd: end, judgmentWeight } = this.form;
     for (const wording of wordings) {
       const random = new RandomStream(seed, streams.supervision, step, place);
       const { prompt, response } = wording(record, () => random.uniform());
-      const example = encodeExample(tokenizer, prompt, response, { end, judgmentWeight });
-      const prompted = example.prompt.length, responded = example.response.length;
-      const fits = prompted <= maximum_prompt_tokens && responded <= maximum_response_tokens &&
-        prompted + responded <= maxPositions;
-      if (fits) return example;
+      const { rejected } = record;
+      const responses = this.config.preferences === null ? [response] : [response, rejected ?? ""];
+      const example = responses.map((text) =>
+        encodeExample(tokenizer, prompt, text, { end, judgmentWeight })
+      );
+      if (example.every((sample) => this.#fits(sample))) return example;
     }
     return null;
+  }
+
+  #fits({ prompt: { length: prompted }, response: { length: responded } }: SupervisedSample) {
+    const { maximum_prompt_tokens, maximum_response_tokens } = this.config.data;
+    return prompted <= maximum_prompt_tokens && responded <= maximum_response_tokens &&
+      prompted + responded <= this.form.maxPositions;
   }
 
   #nothingFits(): UserError {

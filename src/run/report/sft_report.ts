@@ -39,6 +39,7 @@ export function writeSftReport(
   const { name, metric } = sftAccuracy(config.policy);
   const [color, other] = SERIES_COLORS;
   const accuracy = metricPoints(lines, metric);
+  const pairs = config.preferences !== null;
   writeFileAtomically(
     run.curves,
     renderLineCharts([
@@ -49,9 +50,25 @@ export function writeSftReport(
         isShare: true,
         series: [{ name, color, points: accuracy }],
       }]),
+      ...(pairs
+        ? [{
+          title: "Pairs told apart",
+          subtitle: "share whose better response has the higher reward",
+          xName: "update",
+          isShare: true,
+          series: [
+            { name: "training", color, points: metricPoints(lines, METRIC.preferenceAccuracy) },
+            {
+              name: "held out",
+              color: other,
+              points: metricPoints(lines, METRIC.heldOutPreferenceAccuracy),
+            },
+          ],
+        }]
+        : []),
       {
         title: "Loss",
-        subtitle: "mean loss of a token",
+        subtitle: pairs ? "mean loss of a pair" : "mean loss of a token",
         xName: "update",
         series: [
           { name: "training", color, points: metricPoints(lines, METRIC.supervisedLoss) },
@@ -78,9 +95,12 @@ function composeSftReport(
   const rows = Object.entries(last ?? {}).filter(([key]) => key.startsWith("eval/"));
   const end = chainEnd(run);
   const begin = config.initial_model === null ? "random weights" : `\`${config.initial_model}\``;
-  return `# Supervised fine-tuning of the ${config.policy} on ${problemsName(config)}
+  const [what, unit] = config.preferences === null
+    ? ["Supervised fine-tuning", "examples"]
+    : ["Direct preference optimisation", "pairs"];
+  return `# ${what} of the ${config.policy} on ${problemsName(config)}
 
-${updates} updates of ${config.batch_size} examples from ${begin}, seed ${config.seed}, in ${
+${updates} updates of ${config.batch_size} ${unit} from ${begin}, seed ${config.seed}, in ${
     formatDuration(seconds)
   }
 on ${describeDevice(device)}; ${formatBytes(memory.peakBytes)} of GPU memory at most, ${
@@ -96,14 +116,17 @@ ${describeChanges(lines).map((change) => `Changed: ${change}.\n\n`).join("")}${
     warnings.map((said) => `Warning: ${said}\n\n`).join("")
   }![Accuracy and loss](${basename(run.curves)})
 
-Last evaluation, on up to ${config.evaluation.problems} examples that training never sees:
+Last evaluation, on up to ${config.evaluation.problems} ${unit} that training never sees:
 
 | | |
 | --- | ---: |
 ${rows.map(([key, value]) => `| ${key} | ${Number(value).toFixed(3)} |`).join("\n")}
 
 ${
-    config.data !== null
+    config.preferences !== null
+      ? "Loss is the mean over the held-out pairs of −log σ(margin), nats, ln 2 where nothing was learned; a margin is " +
+        `the\nbetter response's reward less the worse one's, a reward ${config.preferences.beta} · (log π − log π_ref).`
+      : config.data !== null
       ? "Loss is the mean over the response tokens of the held-out examples, nats."
       : config.policy === "generator"
       ? "Accuracy is greedy; sampled_accuracy is at temperature 1, as in a rollout."

@@ -1,9 +1,15 @@
 import type { Metrics } from "../store/metrics_log.ts";
 import type { Trainer } from "../../engine/training/trainer.ts";
+import {
+  measurePreferences,
+  pairsOf,
+  type PreferenceOptions,
+} from "../../rl/update/preference_update.ts";
 import { supervisedLoss } from "../../rl/update/supervised_update.ts";
 import type { Learnability } from "../../rl/measures/learnability.ts";
 import { choosesWeights, type SftConfig } from "../config/sft_config_schema.ts";
 import type { Examples } from "../problems/examples.ts";
+import type { HeldOutPart } from "../problems/problems.ts";
 import { METRIC } from "../store/metric_names.ts";
 import type { LearnabilityMeasurement } from "./learnability_measurement.ts";
 import type { TaskMeasurement } from "./task_measurement.ts";
@@ -26,6 +32,7 @@ export class SftMeasurement {
   /**
    * @param onTask of an embedded task; null on files
    * @param learnability of a generator; null of a verifier, or where it is not asked
+   * @param preferences how pairs of responses are measured; null where responses are imitated
    */
   constructor(
     private readonly config: SftConfig,
@@ -33,6 +40,7 @@ export class SftMeasurement {
     private readonly examples: Examples,
     private readonly onTask: TaskMeasurement | null,
     private readonly learnability: LearnabilityMeasurement | null,
+    private readonly preferences: PreferenceOptions | null,
   ) {}
 
   /** Whether weights are chosen by an accuracy, of which more is better, and not by a loss. */
@@ -42,7 +50,7 @@ export class SftMeasurement {
 
   /** The loss of held-out examples, and what was measured on an embedded task's problems. */
   async measure(step: number): Promise<SftEvaluation> {
-    const loss = await this.#loss("test");
+    const { loss, metrics } = await this.#examples("test");
     const measured = await this.onTask?.measure(step);
     const choice = choosesWeights(this.config) ? await this.#validate() : null;
     return {
@@ -51,6 +59,7 @@ export class SftMeasurement {
       choice,
       metrics: {
         [METRIC.heldOutLoss]: loss,
+        ...metrics,
         ...measured,
         ...(choice === null ? {} : { [this.#choiceName]: choice }),
       },
@@ -64,11 +73,22 @@ export class SftMeasurement {
 
   /** Accuracy on an embedded task, else the loss. */
   async #validate(): Promise<number> {
-    return this.onTask ? await this.onTask.validate() : await this.#loss("validation");
+    return this.onTask ? await this.onTask.validate() : (await this.#examples("validation")).loss;
   }
 
-  async #loss(part: "test" | "validation"): Promise<number> {
-    return await supervisedLoss(this.trainer, this.examples.heldOut(part));
+  /** The loss of a part's examples, and of pairs how they are told apart. */
+  async #examples(part: HeldOutPart): Promise<{ loss: number; metrics: Metrics }> {
+    const samples = this.examples.heldOut(part);
+    const { trainer, preferences } = this;
+    if (preferences === null) return { loss: await supervisedLoss(trainer, samples), metrics: {} };
+    const told = await measurePreferences(trainer, pairsOf(samples), preferences);
+    const metrics = {
+      [METRIC.heldOutPreferenceAccuracy]: told.accuracy,
+      [METRIC.heldOutPreferenceMargin]: told.margin,
+      "eval/chosen_reward": told.chosenReward,
+      "eval/rejected_reward": told.rejectedReward,
+    };
+    return { loss: told.loss, metrics };
   }
 
   get #choiceName(): string {

@@ -6,14 +6,28 @@ import { onEveryRank } from "../../distributed/placed.ts";
 import type { Reducer } from "../../engine/training/reducer.ts";
 import { Trainer } from "../../engine/training/trainer.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
-import type { ParameterCount } from "../../model/decoder/model.ts";
+import type { Model, ParameterCount } from "../../model/decoder/model.ts";
 import type { AdamwNumbers } from "../../model/decoder/optimizer.ts";
-import { type LoadedModel, loadModelFolder } from "../../model/weights/model_folder.ts";
+import {
+  FrozenBases,
+  type LoadedModel,
+  loadModel,
+  loadModelFolder,
+} from "../../model/weights/model_folder.ts";
 import { nothingToLearn } from "../../rl/measures/learnability.ts";
 import type { PolicyName } from "../../rl/policy.ts";
 import { learningRateAt } from "../../rl/schedule/learning_rate.ts";
-import type { DuringPhase } from "../../rl/schedule/step_phase.ts";
-import { updateSupervised } from "../../rl/update/supervised_update.ts";
+import { type DuringPhase, unwatched } from "../../rl/schedule/step_phase.ts";
+import {
+  pairsOf,
+  type PreferenceOptions,
+  updatePreferences,
+} from "../../rl/update/preference_update.ts";
+import {
+  type SupervisedMetrics,
+  type SupervisedSample,
+  updateSupervised,
+} from "../../rl/update/supervised_update.ts";
 import { supervisedParts } from "../record/step_parts.ts";
 import { changeSftConfig, type Settings } from "../config/changeable.ts";
 import { frozenStorage } from "../config/frozen_storage.ts";
@@ -26,6 +40,7 @@ import type { Examples } from "../problems/examples.ts";
 import { fineTuningFile } from "../store/fine_tuning_file.ts";
 import { judgmentLabelsFile, readJudgmentLabels } from "../store/judgment_labels.ts";
 import { METRIC } from "../store/metric_names.ts";
+import type { Metrics } from "../store/metrics_log.ts";
 import { type RunDevice, runDeviceOf } from "../store/run_device.ts";
 import type { RunFolder } from "../store/run_folder.ts";
 import { countSchema, type StoredCheckpoint } from "../store/stored_checkpoint.ts";
@@ -82,20 +97,27 @@ export class SftRun implements Course<SftConfig> {
     reducer = gradientReducer(ranks),
   ): Promise<SftRun> {
     requireShards(config.reduction.shards, ranks.size, "the model");
+    using opened = new DisposableStack();
+    // The weights that do not change lie there once, for the model and for what it began as.
+    const bases = new FrozenBases(frozenStorage(config.frozen_dtype));
+    opened.defer(() => bases.release());
     const loaded = config.initial_model === null
       ? newModel(gpu, config)
       : await loadModelFolder(gpu, config.initial_model, {
         trained: true,
         lora: config.lora,
         seed: config.seed,
-        storage: frozenStorage(config.frozen_dtype),
+        bases,
       });
-    using opened = new DisposableStack();
     opened.defer(() => loaded.model.release());
+    const reference = config.preferences === null || config.initial_model === null
+      ? null
+      : await loadModel(gpu, config.initial_model, { trained: false, bases });
+    opened.defer(() => reference?.release());
     const measured = await openExamples(config, loaded, ranks);
     opened.use(measured.examples);
     if (measured.learnability) opened.use(measured.learnability.problems);
-    const run = new SftRun(gpu, config, ranks, loaded, measured, reducer);
+    const run = new SftRun(gpu, config, ranks, loaded, reference, measured, reducer);
     opened.defer(() => run.trainer.release());
     run.#opened = opened.move();
     return run;
@@ -106,10 +128,13 @@ export class SftRun implements Course<SftConfig> {
     public config: SftConfig,
     readonly ranks: Communicator,
     private readonly loaded: LoadedModel,
+    /** What pairs of responses are measured beside; null where responses are imitated. */
+    readonly reference: Model | null,
     { examples, measurement, learnability, own }: OpenedExamples,
     reducer: Reducer,
   ) {
-    const loss = { ...config.loss, share_prompts: false };
+    // Both responses of a pair have one prompt.
+    const loss = { ...config.loss, share_prompts: config.preferences !== null };
     const options = trainerOptions({ ...config, loss });
     this.trainer = new Trainer(loaded.model, options, reducer);
     this.examples = examples;
@@ -120,6 +145,7 @@ export class SftRun implements Course<SftConfig> {
       examples,
       measurement,
       learnability,
+      this.preferences,
     );
     this.device = runDeviceOf(gpu, [loaded.model]);
     this.models = { [config.policy]: onEveryRank(ranks, this.trainer) };
@@ -129,6 +155,12 @@ export class SftRun implements Course<SftConfig> {
       maximumSkipped: config.optimizer.maximum_skipped_updates,
     };
     this.watched = { [config.policy]: watched };
+  }
+
+  /** How pairs of responses are measured; null where responses are imitated. */
+  get preferences(): PreferenceOptions | null {
+    const { reference, config: { preferences } } = this;
+    return preferences && reference && { ...preferences, reference };
   }
 
   get step(): number {
@@ -176,9 +208,9 @@ export class SftRun implements Course<SftConfig> {
       ? null
       : await during("rollout", () => own.sample());
     const samples = this.examples.draw(step, batch_size);
-    const { loss, gradientNorm, nonFinite, tokens } = await during(
+    const { loss, gradientNorm, nonFinite, tokens, metrics } = await during(
       "update",
-      () => updateSupervised(this.trainer, samples, adamw, during),
+      () => this.learn(samples, adamw, during),
     );
     this.#step = step;
     const { epochs } = this.examples;
@@ -192,6 +224,7 @@ export class SftRun implements Course<SftConfig> {
         "sft/skipped_updates": isApplied ? 0 : 1,
         "sft/learning_rate": adamw.learningRate,
         "sft/tokens": tokens,
+        ...metrics,
         ...(epochs === null ? {} : { "data/epochs": epochs }),
         ...(sampled && {
           "data/own_right_solutions": sampled.right,
@@ -209,6 +242,26 @@ export class SftRun implements Course<SftConfig> {
         what: gradientTrouble(nonFinite),
       },
     };
+  }
+
+  /** One update on examples as they are drawn. */
+  async learn(
+    samples: readonly SupervisedSample[],
+    adamw: AdamwNumbers,
+    during: DuringPhase = unwatched,
+  ): Promise<SupervisedMetrics & { readonly metrics: Metrics }> {
+    const { trainer, preferences } = this;
+    if (preferences === null) {
+      return { ...await updateSupervised(trainer, samples, adamw, during), metrics: {} };
+    }
+    const update = await updatePreferences(trainer, pairsOf(samples), preferences, adamw, during);
+    const metrics = {
+      [METRIC.preferenceAccuracy]: update.accuracy,
+      [METRIC.preferenceMargin]: update.margin,
+      "sft/chosen_reward": update.chosenReward,
+      "sft/rejected_reward": update.rejectedReward,
+    };
+    return { ...update, metrics };
   }
 
   async evaluate(step: number): Promise<Evaluated> {

@@ -37,9 +37,16 @@ export const METRIC = {
   qualityAuroc: "eval/verifier/quality_auroc",
   /** F1 of the verdict "CORRECT", 0 to 1. */
   verifierF1: "eval/verifier/f1_score",
-  /** Mean loss of a token in supervised fine-tuning. */
+  /** Mean loss of a token in supervised fine-tuning; of a pair of responses where there are preferences. */
   supervisedLoss: "sft/loss",
-  /** Mean loss of a token on held-out examples. */
+  /** Share of an update's pairs whose better response is told by its reward, before it; 0 to 1. */
+  preferenceAccuracy: "sft/preference_accuracy",
+  /** Mean reward of its better responses less that of the worse ones. */
+  preferenceMargin: "sft/preference_margin",
+  /** The same two of held-out pairs. */
+  heldOutPreferenceAccuracy: "eval/preference_accuracy",
+  heldOutPreferenceMargin: "eval/preference_margin",
+  /** The same on held-out examples. */
   heldOutLoss: "eval/loss",
   /** Share of validation problems that the generator answers right, 0 to 1: what `keep_best` goes by. */
   validationAccuracy: "validation/generator/accuracy",

@@ -258,9 +258,9 @@ function describe({ name, path, isOwn, files }: StoredDataSet): z.infer<typeof d
 /** The columns of a guess have names of one word alone, which are the same as keys. */
 function mappingOf(reading: RecordCheck["reading"]): Mapping {
   if ("format" in reading) return { format: reading.format, columns: null };
-  const { question, answer, solution, source } = reading.columns;
+  const { question, answer, solution, rejected, source } = reading.columns;
   const columns = { question: typeof question === "string" ? question : [...question] };
-  return { format: null, columns: { ...columns, answer, solution, source } };
+  return { format: null, columns: { ...columns, answer, solution, rejected, source } };
 }
 
 function checked({ rows, isWhole, errors, firstErrors, firstRecords, uses }: RecordCheck) {

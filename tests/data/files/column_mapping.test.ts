@@ -52,6 +52,31 @@ Deno.test("paths reach into objects and lists; a column with dots in its name go
   assert.deepEqual(map(row, { question: "a.b" }), makeRecord({ question: "dotted", source: "f" }));
 });
 
+Deno.test("pairs of responses: as texts, as conversations, and as replies to a prompt of its own", async () => {
+  const user = { role: "user", content: "?" };
+  const said = (content: string) => ({ role: "assistant", content });
+  const expected = makeRecord({
+    question: "?",
+    solution: "good.",
+    solutionSteps: ["good."],
+    rejected: "bad.",
+    source: "f",
+  });
+  const rows: Row[] = [
+    { prompt: "?", chosen: "good.", rejected: "bad." },
+    { chosen: [user, said("good.")], rejected: [user, said("bad.")], score_chosen: 9 },
+    { prompt: [user], chosen: [said("good.")], rejected: [said("bad.")] },
+    { prompt: "?", messages: [user], chosen: [user, said("good.")], rejected: [said("bad.")] },
+  ];
+  for (const row of rows) assert.deepEqual(map(row, guessColumns(row, PLACE)), expected);
+  const system = { role: "system", content: "be good" };
+  const odd = { prompt: "?", chosen: [system], rejected: [said("bad.")] };
+  assert.match(
+    await messageOf(() => map(odd, guessColumns(odd, PLACE))),
+    /"chosen": found messages of system, expected one of a user/,
+  );
+});
+
 Deno.test("a conversation gives its last user message and the reply to it", () => {
   const columns = { question: "messages", solution: "messages" };
   const turns = [

@@ -142,10 +142,27 @@ export const CURVES: readonly Curve[] = [
   },
   {
     title: "Loss of fine-tuning",
-    hint: "mean of a token",
+    hint: "mean of a token, or of a pair of responses",
     lines: [
       line(0, "sft/loss", "training"),
       line(1, "eval/loss", "held out"),
+    ],
+  },
+  {
+    title: "Pairs told apart",
+    hint: "share whose better response has the higher reward",
+    share: true,
+    lines: [
+      line(0, "sft/preference_accuracy", "training"),
+      line(1, "eval/preference_accuracy", "held out"),
+    ],
+  },
+  {
+    title: "Margin of pairs",
+    hint: "mean reward of the better response less that of the worse one",
+    lines: [
+      line(0, "sft/preference_margin", "training"),
+      line(1, "eval/preference_margin", "held out"),
     ],
   },
 ];

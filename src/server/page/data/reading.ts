@@ -6,6 +6,7 @@ export const COLUMNS = {
   question: { label: "Problem", hint: "what is asked" },
   answer: { label: "Answer", hint: "the reference answer" },
   solution: { label: "Solution", hint: "a written one, to imitate" },
+  rejected: { label: "Rejected", hint: "a worse response than the solution" },
   solution_steps: { label: "Solution in steps", hint: "a list of texts" },
   source: { label: "Source", hint: "a name that measurements go by" },
   judged_steps: { label: "Judged steps", hint: "a solution to be judged, as a list of texts" },
