@@ -16,29 +16,8 @@ import type { MetricsLine } from "../../src/run/store/metrics_log.ts";
 import { RunFolder } from "../../src/run/store/run_folder.ts";
 import { gpuOf, onEveryGpu } from "../kernels/harness.ts";
 import { assertSameFiles, KillableRuns } from "./killable_runs.ts";
-import { tinyData } from "./tiny_data.ts";
+import { tinyPairs, writePairs } from "./tiny_pairs.ts";
 import { withTinyProject } from "./tiny_project.ts";
-
-/** Pairs of solutions: what is written, and the same with another answer. */
-const pairs = (count: number, from = 0) =>
-  tinyData(count, from).split("\n").map((line) => {
-    const { question, solution } = JSON.parse(line);
-    const rejected = solution.replace(/<answer>.*<\/answer>/, "<answer>none</answer>");
-    return JSON.stringify({ prompt: question, chosen: solution, rejected });
-  }).join("\n");
-
-/** Files of 16 pairs to learn from and 8 to measure. */
-function writePairs(path: (name: string) => string) {
-  const entry = (name: string, rows: string) => {
-    Deno.writeTextFileSync(path(name), rows);
-    return [{ path: path(name) }];
-  };
-  return {
-    train: entry("pairs.jsonl", pairs(16)),
-    held_out: entry("test.jsonl", pairs(8, 24)),
-    validation: entry("validation.jsonl", pairs(8, 16)),
-  };
-}
 
 const configuration = (model: string, data: ReturnType<typeof writePairs>) => ({
   policy: "generator",
@@ -91,7 +70,7 @@ onEveryGpu(
   async (gpu) => {
     await withTinyProject(gpu, async ({ generator, folder }) => {
       const path = join(folder, "odd.jsonl");
-      const rows = pairs(3).split("\n").map((line) => JSON.parse(line));
+      const rows = tinyPairs(3).split("\n").map((line) => JSON.parse(line));
       const [{ prompt, chosen, rejected }] = rows;
       // The same question with another pair, one too long to be rejected, and one without a rejected response.
       rows.push({ prompt, chosen: rejected, rejected: chosen });

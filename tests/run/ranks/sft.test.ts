@@ -4,10 +4,12 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { Gpu } from "../../../src/gpu/gpu.ts";
 import { loadSftConfig } from "../../../src/run/config/load_config.ts";
+import { sftConfigSchema } from "../../../src/run/config/sft_config_schema.ts";
 import { RunEvents } from "../../../src/run/events/run_events.ts";
 import { fineTuneWithReport } from "../../../src/run/session/sft_session.ts";
 import { onRanks } from "../../distributed/in_process.ts";
 import { assertSameFiles } from "../killable_runs.ts";
+import { writePairs } from "../tiny_pairs.ts";
 import { withTinyProject } from "../tiny_project.ts";
 
 const compared = [
@@ -50,6 +52,38 @@ Deno.test({
       await assert.rejects(tune("killed", 3, false, 3), /killed/);
       await tune("killed", 2, true);
       assertSameFiles(join(project.folder, "killed"), join(project.folder, "one"), compared);
+    });
+    for (const gpu of gpus) gpu.close();
+  },
+});
+
+Deno.test({
+  name: "ranks: pairs of responses on 1 and 3",
+  // The GPU outlives its closing by a few timers.
+  sanitizeOps: false,
+  sanitizeResources: false,
+  fn: async () => {
+    const gpus = await Promise.all([0, 1, 2].map(() => Gpu.open("auto")));
+    await withTinyProject(gpus[0], async ({ generator, folder }) => {
+      const config = sftConfigSchema.parse({
+        policy: "generator",
+        initial_model: generator,
+        data: writePairs((name) => join(folder, name)),
+        preferences: {},
+        batch_size: 7,
+        reduction: { shards: 4 },
+        schedule: { total_training_steps: 3, test_frequency: 2 },
+      });
+      for (const size of [1, 3]) {
+        await onRanks(size, async (ranks) => {
+          await fineTuneWithReport(gpus[ranks.rank], config, join(folder, `on-${size}`), {
+            ...{ resume: false, events: new RunEvents(), ranks },
+            ...{ onPlan: () => {}, onOpen: () => {} },
+          });
+        });
+      }
+      const files = ["metrics.jsonl", "audit.jsonl", "generator/model.safetensors"];
+      assertSameFiles(join(folder, "on-3"), join(folder, "on-1"), files);
     });
     for (const gpu of gpus) gpu.close();
   },
