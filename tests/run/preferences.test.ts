@@ -74,6 +74,8 @@ onEveryGpu(
       const [{ prompt, chosen, rejected }] = rows;
       // The same question with another pair, one too long to be rejected, and one without a rejected response.
       rows.push({ prompt, chosen: rejected, rejected: chosen });
+      rows.push({ ...rows[1], rejected: rows[1].chosen });
+      rows.push(rows[2]);
       rows.push({ ...rows[1], rejected: "x".repeat(300) });
       rows.push({ prompt: "of none", chosen, rejected: null });
       Deno.writeTextFileSync(path, rows.map((row) => JSON.stringify(row)).join("\n"));
@@ -93,6 +95,8 @@ onEveryGpu(
           assert.notDeepEqual(some[pair].response, some[pair + 1].response);
         }
         assert.match(run.examples.report ?? "", /no rejected response/);
+        assert.match(run.examples.report ?? "", /1 dropped: both responses are equal/);
+        assert.match(run.examples.report ?? "", /1 dropped: duplicate/);
       } finally {
         run.close();
       }

@@ -15,7 +15,9 @@ export const describeUpdates = (): DescribeStep => ({ metrics }) => ({
 
 /** The share of pairs of responses that are told apart, as it follows a loss; nothing where there are none. */
 export function toldApart(share: number | undefined): string {
-  return share === undefined ? "" : `, pairs told apart ${(100 * share).toFixed(1)} %`;
+  return share === undefined || Number.isNaN(share)
+    ? ""
+    : `, pairs told apart ${(100 * share).toFixed(1)} %`;
 }
 
 /** What an evaluation found, as a line; null for any other event. */

@@ -37,6 +37,12 @@ export function lastTurn(messages: readonly Row[], where: string): LastTurn {
   };
 }
 
+/** The last user message; null where there is none. */
+export function questionIn(messages: readonly Row[], where: string): string | null {
+  const asks = messages.some((message) => USERS.has(String(message.role ?? message.from)));
+  return asks ? lastTurn(messages, where).question : null;
+}
+
 /**
  * The assistant's reply to the last user message; where there is no user, as in a column of responses alone, its last
  * message.

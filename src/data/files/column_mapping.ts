@@ -1,6 +1,6 @@
 import { UserError } from "../../base/user_error.ts";
 import { lastBoxAnswer } from "./boxed_answer.ts";
-import { isConversation, lastTurn, replyIn } from "./chat_messages.ts";
+import { isConversation, lastTurn, questionIn, replyIn } from "./chat_messages.ts";
 import { columnValue, topColumn } from "./column_path.ts";
 import {
   type ComparisonKind,
@@ -61,6 +61,14 @@ export function mapColumns(row: Row, columns: ColumnMapping, place: Place): Data
     const value = read(path);
     return isConversation(value) ? replyIn(value, where(path)) : textFrom(value, where(path));
   };
+  const askedIn = (path: string | undefined) => {
+    const value = path === undefined ? null : read(path);
+    return path !== undefined && isConversation(value) ? questionIn(value, where(path)) : null;
+  };
+  const [better, worse] = [askedIn(columns.solution), askedIn(columns.rejected)];
+  if (better !== null && worse !== null && better !== worse) {
+    return { leftOut: "responses to different questions" };
+  }
   const solution = responseIn(columns.solution);
   const rejected = responseIn(columns.rejected);
   const boxed = solution === null ? null : lastBoxAnswer(solution);

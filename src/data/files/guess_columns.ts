@@ -7,7 +7,8 @@ import { isRow, type Place, placeText, type Row } from "./row.ts";
 const USUAL = {
   question: ["question", "problem", "prompt", "instruction", "query"],
   answer: ["answer", "final_answer", "expected_answer", "ground_truth", "target"],
-  solution: ["solution", "response", "completion", "output", "rationale", "chosen"],
+  solution: ["solution", "response", "completion", "output", "rationale"],
+  chosen: ["chosen"],
   rejected: ["rejected"],
   solutionSteps: ["solution_steps"],
   source: ["source", "data_source", "subject"],
@@ -38,8 +39,8 @@ export function guessColumns(row: Row, place: Place): ColumnMapping {
     return found.at(0);
   };
   const conversation = only("conversation");
-  const rejected = only("rejected");
-  const solution = only("solution");
+  const { chosen, rejected } = pairIn(row, { chosen: only("chosen"), rejected: only("rejected") });
+  const solution = only("solution") ?? chosen;
   // Of a pair of conversations both hold what was asked.
   const question = only("question") ?? conversation ??
     (solution !== undefined && isConversation(row[solution]) ? solution : undefined);
@@ -59,6 +60,19 @@ export function guessColumns(row: Row, place: Place): ColumnMapping {
     solutionSteps: only("solutionSteps"),
     source: candidates("source").at(0),
   };
+}
+
+/** The columns of a pair of responses, where both hold a text or a conversation. */
+function pairIn(
+  row: Row,
+  { chosen, rejected }: {
+    readonly chosen: string | undefined;
+    readonly rejected: string | undefined;
+  },
+): { chosen?: string; rejected?: string } {
+  const isResponse = (name: string | undefined) =>
+    name !== undefined && (typeof row[name] === "string" || isConversation(row[name]));
+  return isResponse(chosen) && isResponse(rejected) ? { chosen, rejected } : {};
 }
 
 /**

@@ -50,12 +50,15 @@ export function makeRecordFilter(filters: RecordFilters): RecordFilter {
     if (filters.requireAnswer && record.answer === null) return "no reference answer";
     if (filters.requireSolution && record.solution === null) return "no solution";
     if (filters.requireRejected && record.rejected === null) return "no rejected response";
+    if (filters.requireRejected && record.rejected === record.solution) {
+      return "both responses are equal";
+    }
     if (filters.requireSteps && !record.solutionSteps?.length) return "no steps";
     if (filters.requireJudged && record.judged === null) return "no solution to be judged";
     const question = normalized(record.question);
     if (excluded.has(question)) return "question of the excluded set";
     if (filters.keepDuplicates) return null;
-    const key = identityOf(record, question);
+    const key = identityOf(record, question, filters);
     const first = answers.get(key);
     if (first === undefined) {
       answers.set(key, record.answer);
@@ -70,8 +73,12 @@ export function normalized(question: string): string {
   return /^\s|\s$|\s\s|[^\S ]/.test(question) ? question.trim().replace(/\s+/g, " ") : question;
 }
 
-/** Solutions to be judged, and pairs of responses, come several to a question, and all count. */
-function identityOf({ judged, solution, rejected }: DataRecord, question: string): string {
-  if (rejected !== null) return JSON.stringify([question, solution, rejected]);
+/** Solutions to be judged, and pairs where they are asked for, come several to a question, and all count. */
+function identityOf(
+  { judged, solution, rejected }: DataRecord,
+  question: string,
+  { requireRejected = false }: RecordFilters,
+): string {
+  if (requireRejected) return JSON.stringify([question, solution, rejected]);
   return judged === null ? question : [question, ...judged.steps].join("\n");
 }

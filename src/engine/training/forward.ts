@@ -16,8 +16,10 @@ import { divideEvenly } from "./divide_evenly.ts";
 export interface PassOptions {
   /** Tokens of one pass at most; a group that is longer is a pass of its own. */
   readonly microBatchTokens: number;
-  /** Neighbours with the same prompt compute it once; a pass then holds all of them or none. */
-  readonly sharePrompts: boolean;
+  /**
+   * Neighbours with the same prompt compute it once, or at most so many of them; a pass then holds all of them or none.
+   */
+  readonly sharePrompts: boolean | number;
 }
 
 /**

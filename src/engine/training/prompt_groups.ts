@@ -5,16 +5,17 @@ import type { TrainingSequence } from "./sequence.ts";
  * Cuts sequences into runs of neighbours with the same prompt, which a pass computes once for each run. The
  * prompt is what lies before the first prediction, with the token that makes it.
  *
- * @param share false leaves every sequence by itself
+ * @param share false leaves every sequence by itself; a number takes at most so many together
  */
 export function groupByPrompt<Sequence extends TrainingSequence>(
   sequences: readonly Sequence[],
-  share: boolean,
+  share: boolean | number,
 ): Sequence[][] {
+  const most = share === true ? Infinity : Number(share);
   const groups: Sequence[][] = [];
   for (const sequence of sequences) {
     const group = groups.at(-1);
-    if (share && group && samePrompt(group[0], sequence)) group.push(sequence);
+    if (group && group.length < most && samePrompt(group[0], sequence)) group.push(sequence);
     else groups.push([sequence]);
   }
   return groups;

@@ -147,7 +147,7 @@ export const sftConfigSchema = section({
     "Files with examples instead of the embedded task's.",
   ),
   policy: oneOf(["generator", "verifier"]).describe(
-    "What is imitated: correct solutions, or critiques of corrupted ones.",
+    "What is imitated: correct solutions (or responses as they are written), or critiques of corrupted ones.",
   ),
   initial_model: text(
     "the path of a folder with model.safetensors, config.json and tokenizer.json, or null",

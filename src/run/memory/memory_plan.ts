@@ -60,6 +60,9 @@ export function residentUses(
     if (trainer) add(`optimizer moments of the ${name}`, trainer.optimizer.moments.tensors);
     if (reference) {
       addParameters(`reference of the ${name}`, reference.parameters, reference.rotations.tables);
+      if (reference.adapter) {
+        addParameters(`adapter of the ${name}'s reference`, reference.adapter.parameters);
+      }
     }
   }
   return uses;

@@ -108,7 +108,9 @@ function fullestPasses(
 ): Example[][] {
   const responseLength = (example: Example) =>
     example.reduce((sum, { response }) => sum + response.length, 0);
-  const length = (example: Example) => example[0].prompt.length + responseLength(example);
+  // The prompt's last token makes the first prediction of each response, and belongs to each.
+  const length = (example: Example) =>
+    example[0].prompt.length + example.length - 1 + responseLength(example);
   const longestFirst = examples.toSorted((a, b) => length(b) - length(a));
   const passes = [examples, longestFirst].flatMap((order) =>
     Array.from(

@@ -17,7 +17,7 @@ import type { TaskMeasurement } from "./task_measurement.ts";
 /** Result of an evaluation during supervised fine-tuning. */
 export interface SftEvaluation {
   readonly step: number;
-  /** Loss of the held-out examples, nats per token. */
+  /** Loss of the held-out examples, nats per token, or per pair of responses. */
   readonly loss: number;
   /**
    * Measure on the validation part by which weights are chosen, where they are: the generator's greedy accuracy, the

@@ -112,7 +112,11 @@ export class SftRun implements Course<SftConfig> {
     opened.defer(() => loaded.model.release());
     const reference = config.preferences === null || config.initial_model === null
       ? null
-      : await loadModel(gpu, config.initial_model, { trained: false, bases });
+      : await loadModel(gpu, config.initial_model, {
+        trained: false,
+        // Weights that are trained are in f32, and so is what they began as.
+        ...(loaded.model.adapter ? { bases } : { storage: frozenStorage("float32") }),
+      });
     opened.defer(() => reference?.release());
     const measured = await openExamples(config, loaded, ranks);
     opened.use(measured.examples);
@@ -133,9 +137,12 @@ export class SftRun implements Course<SftConfig> {
     { examples, measurement, learnability, own }: OpenedExamples,
     reducer: Reducer,
   ) {
-    // Both responses of a pair have one prompt.
-    const loss = { ...config.loss, share_prompts: config.preferences !== null };
-    const options = trainerOptions({ ...config, loss });
+    const loss = { ...config.loss, share_prompts: false };
+    const options = {
+      ...trainerOptions({ ...config, loss }),
+      // Both responses of a pair have one prompt.
+      ...(config.preferences && { sharePrompts: 2 }),
+    };
     this.trainer = new Trainer(loaded.model, options, reducer);
     this.examples = examples;
     this.own = own;
@@ -147,7 +154,7 @@ export class SftRun implements Course<SftConfig> {
       learnability,
       this.preferences,
     );
-    this.device = runDeviceOf(gpu, [loaded.model]);
+    this.device = runDeviceOf(gpu, [loaded.model, ...(reference ? [reference] : [])]);
     this.models = { [config.policy]: onEveryRank(ranks, this.trainer) };
     const watched: WatchedPolicy = {
       engine: onEveryRank(ranks, loaded),

@@ -46,7 +46,7 @@ export const METRIC = {
   /** The same two of held-out pairs. */
   heldOutPreferenceAccuracy: "eval/preference_accuracy",
   heldOutPreferenceMargin: "eval/preference_margin",
-  /** The same on held-out examples. */
+  /** The loss on held-out examples. */
   heldOutLoss: "eval/loss",
   /** Share of validation problems that the generator answers right, 0 to 1: what `keep_best` goes by. */
   validationAccuracy: "validation/generator/accuracy",

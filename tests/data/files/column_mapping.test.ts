@@ -69,12 +69,31 @@ Deno.test("pairs of responses: as texts, as conversations, and as replies to a p
     { prompt: "?", messages: [user], chosen: [user, said("good.")], rejected: [said("bad.")] },
   ];
   for (const row of rows) assert.deepEqual(map(row, guessColumns(row, PLACE)), expected);
+  const other = { role: "user", content: "another" };
+  const apart = { chosen: [user, said("good.")], rejected: [other, said("bad.")] };
+  assert.deepEqual(map(apart, guessColumns(apart, PLACE)), {
+    leftOut: "responses to different questions",
+  });
   const system = { role: "system", content: "be good" };
   const odd = { prompt: "?", chosen: [system], rejected: [said("bad.")] };
   assert.match(
     await messageOf(() => map(odd, guessColumns(odd, PLACE))),
     /"chosen": found messages of system, expected one of a user/,
   );
+});
+
+Deno.test("what is called chosen or rejected and is no pair of responses changes no guess", () => {
+  const solutionOf = (row: Row) => guessColumns(row, PLACE).solution;
+  const turns = [{ role: "user", content: "?" }, { role: "assistant", content: "yes" }];
+  assert.equal(solutionOf({ prompt: "?", response: "r", chosen: "c", rejected: "d" }), "response");
+  assert.equal(solutionOf({ messages: turns, chosen: true }), "messages");
+  assert.equal(solutionOf({ messages: turns, chosen: "a", rejected: 0 }), "messages");
+  assert.equal(solutionOf({ prompt: "?", chosen: "c" }), undefined);
+  const plain = { question: "?", answer: "a", chosen: "c" };
+  assert.equal(columnsToImitate(plain, PLACE).solution, "answer");
+  for (const rejected of [[], 3, null, { a: 1 }]) {
+    assert.equal(guessColumns({ prompt: "?", chosen: "c", rejected }, PLACE).rejected, undefined);
+  }
 });
 
 Deno.test("a conversation gives its last user message and the reply to it", () => {

@@ -118,6 +118,7 @@ const packedShapes: readonly Heads[] = [
   shapes[0],
   { heads: 5, kvHeads: 1, headDim: 20, scale: 0.22 },
   { heads: 2, kvHeads: 1, headDim: 16, scale: 0.22, window: 18 },
+  { heads: 3, kvHeads: 1, headDim: 20, scale: 0.22, window: 9 },
 ];
 
 /** SwiftShader's compiler comes to no end about tiles of heads of an odd number of vectors. */
