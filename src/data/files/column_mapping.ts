@@ -48,29 +48,17 @@ export function mapColumns(row: Row, columns: ColumnMapping, place: Place): Data
   const read = (path: string) => columnValue(row, path, place);
   const where = (path: string) => `${placeText(place)}, column "${path}"`;
   const paths = [columns.question].flat();
-  const questions = paths.map((path) => {
-    const value = read(path);
-    return isConversation(value)
-      ? lastTurn(value, where(path)).question
-      : textFrom(value, where(path));
-  });
+  const cell = (path: string | undefined): Cell | null =>
+    path === undefined ? null : { value: read(path), where: where(path) };
+  const questions = paths.map((path) => questionFrom({ value: read(path), where: where(path) }));
   const question = questions.filter((text) => text !== null).join("\n\n");
   if (question === "") return { leftOut: "no question" };
-  const responseIn = (path: string | undefined) => {
-    if (path === undefined) return null;
-    const value = read(path);
-    return isConversation(value) ? replyIn(value, where(path)) : textFrom(value, where(path));
-  };
-  const askedIn = (path: string | undefined) => {
-    const value = path === undefined ? null : read(path);
-    return path !== undefined && isConversation(value) ? questionIn(value, where(path)) : null;
-  };
-  const [better, worse] = [askedIn(columns.solution), askedIn(columns.rejected)];
-  if (better !== null && worse !== null && better !== worse) {
+  const responses = [cell(columns.solution), cell(columns.rejected)];
+  const [asked, askedOfRejected] = responses.map(askedIn);
+  if (asked !== null && askedOfRejected !== null && asked !== askedOfRejected) {
     return { leftOut: "responses to different questions" };
   }
-  const solution = responseIn(columns.solution);
-  const rejected = responseIn(columns.rejected);
+  const [solution, rejected] = responses.map(responseFrom);
   const boxed = solution === null ? null : lastBoxAnswer(solution);
   const steps = columns.solutionSteps === undefined ? null : read(columns.solutionSteps);
   return makeRecord({
@@ -94,6 +82,27 @@ export function mapColumns(row: Row, columns: ColumnMapping, place: Place): Data
   });
 }
 
+/** A value of a row, and where it is, for messages. */
+interface Cell {
+  readonly value: unknown;
+  readonly where: string;
+}
+
+function questionFrom({ value, where }: Cell): string | null {
+  return isConversation(value) ? lastTurn(value, where).question : textFrom(value, where);
+}
+
+function responseFrom(cell: Cell | null): string | null {
+  if (cell === null) return null;
+  const { value, where } = cell;
+  return isConversation(value) ? replyIn(value, where) : textFrom(value, where);
+}
+
+/** What a response that is a conversation answers; null for any other. */
+function askedIn(cell: Cell | null): string | null {
+  return cell !== null && isConversation(cell.value) ? questionIn(cell.value, cell.where) : null;
+}
+
 function labelledFrom(row: Row, columns: ColumnMapping, place: Place): LabelledSolution | null {
   const { judgedSteps, firstError } = columns;
   if (judgedSteps === undefined && firstError === undefined) return null;
@@ -113,14 +122,18 @@ function labelledFrom(row: Row, columns: ColumnMapping, place: Place): LabelledS
 }
 
 /** What a column holds in a row. */
-interface Cell {
+interface ColumnCell {
   readonly column: string;
   readonly value: unknown;
 }
 
 /** A solution to be judged. Throws a UserError that begins with `where` and the column when the place is not in it. */
-export function labelledSolution(steps: Cell, firstError: Cell, where: string): LabelledSolution {
-  const at = ({ column }: Cell) => `${where}, column "${column}"`;
+export function labelledSolution(
+  steps: ColumnCell,
+  firstError: ColumnCell,
+  where: string,
+): LabelledSolution {
+  const at = ({ column }: ColumnCell) => `${where}, column "${column}"`;
   const texts = textsFrom(steps.value, at(steps));
   const place = integerFrom(firstError.value, at(firstError));
   if (place >= -1 && place < texts.length) return { steps: texts, firstError: place };

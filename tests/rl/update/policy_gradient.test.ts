@@ -9,6 +9,7 @@ import { type PolicySample, updatePolicy } from "../../../src/rl/update/policy_u
 import { assertClose, onEveryGpu } from "../../kernels/harness.ts";
 import { clippedSurrogate, klEstimate } from "../../kernels/losses/policy_loss_reference.ts";
 import { largestDifference, readGradients } from "../../model/fixture.ts";
+import { assertSlopes } from "../../model/slopes.ts";
 import { adamw, loss, sampled, spread, withPolicies, withTrainer } from "./sampled_policies.ts";
 
 /** Log-probs of all response tokens at the loss's temperature, one sample after another. */
@@ -100,34 +101,11 @@ onEveryGpu("policy update: gradients against finite differences of the loss", as
       };
       await lossNow();
       const gradients = await readGradients(model);
-      const weights = await model.parameters.read();
-      for (const [name, gradient] of Object.entries(gradients)) {
-        // The steepest element: there, the loss's own rounding matters least.
-        const place = gradient.reduce(
-          (best, slope, i) => Math.abs(slope) > Math.abs(gradient[best]) ? i : best,
-          0,
-        );
-        const step = 2 ** -8;
-        const moved = async (by: number) => {
-          const data = weights[name].slice();
-          data[place] += by;
-          model.parameters.set({ ...weights, [name]: data });
-          return await lossNow();
-        };
-        // Five points: the error is of fourth order in the step.
-        const near = await moved(step) - await moved(-step);
-        const far = await moved(2 * step) - await moved(-2 * step);
-        try {
-          assertClose([(8 * near - far) / (12 * step)], [gradient[place]], {
-            absolute: 3e-5,
-            relative: 1e-3,
-            why: "the loss is good to about 1e-7, divided by a step of 4e-3",
-          });
-        } catch (cause) {
-          throw new Error(`${name}, ${klEstimator}: ${(cause as Error).message}`, { cause });
-        }
-      }
-      model.parameters.set(weights);
+      await assertSlopes(model, gradients, lossNow, {
+        absolute: 3e-5,
+        relative: 1e-3,
+        why: "the loss is good to about 1e-7, divided by a step of 4e-3",
+      }, klEstimator);
     }
   });
 });

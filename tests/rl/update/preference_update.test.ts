@@ -11,6 +11,7 @@ import { promptedSequence } from "../../../src/engine/training/sequence.ts";
 import type { Model } from "../../../src/model/decoder/model.ts";
 import { assertClose, onEveryGpu } from "../../kernels/harness.ts";
 import { readGradients } from "../../model/fixture.ts";
+import { assertSlopes } from "../../model/slopes.ts";
 import { adamw, nowhere, sampled, withPolicies, withTrainer } from "./sampled_policies.ts";
 
 /** Pairs of responses of different lengths to prompts of different lengths. */
@@ -61,30 +62,12 @@ onEveryGpu("preferences: gradients against finite differences of the loss", asyn
       relative: 1e-6,
       why: "the same log-probs in f32, of passes that are cut otherwise",
     });
-    const own = await model.parameters.read();
-    for (const [name, gradient] of Object.entries(gradients)) {
-      // The steepest element: there, the loss's own rounding matters least.
-      const place = gradient.reduce(
-        (best, slope, i) => Math.abs(slope) > Math.abs(gradient[best]) ? i : best,
-        0,
-      );
-      const step = 2 ** -8;
-      const moved = async (by: number) => {
-        const data = own[name].slice();
-        data[place] += by;
-        model.parameters.set({ ...own, [name]: data });
-        return (await measurePreferences(trainer, pairs, options)).loss;
-      };
-      const near = await moved(step) - await moved(-step);
-      const far = await moved(2 * step) - await moved(-2 * step);
-      assertClose([(8 * near - far) / (12 * step)], [gradient[place]], {
-        absolute: 3e-4,
-        relative: 2e-3,
-        why:
-          `${name}: margins of sums of 40 log-probs are good to about 1e-6, divided by a step of 4e-3`,
-      });
-    }
-    model.parameters.set(own);
+    const lossNow = async () => (await measurePreferences(trainer, pairs, options)).loss;
+    await assertSlopes(model, gradients, lossNow, {
+      absolute: 3e-4,
+      relative: 2e-3,
+      why: "margins of sums of 40 log-probs are good to about 1e-6, divided by a step of 4e-3",
+    });
   });
 });
 

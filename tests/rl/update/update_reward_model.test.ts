@@ -5,6 +5,7 @@ import { crossEntropyOf, logitOf } from "../../../src/rl/reward/solution_score.t
 import { logProbsOf, updateRewardModel } from "../../../src/rl/update/update_reward_model.ts";
 import { assertClose, onEveryGpu } from "../../kernels/harness.ts";
 import { readGradients } from "../../model/fixture.ts";
+import { assertSlopes } from "../../model/slopes.ts";
 import { adamw, nowhere, sampled, withPolicies, withTrainer } from "./sampled_policies.ts";
 
 const passes = { microBatchTokens: 8192, sharePrompts: true };
@@ -43,34 +44,13 @@ onEveryGpu(
           why: "the same log-probs in f32, of passes that are cut otherwise",
         });
 
-        const own = await model.parameters.read();
-        for (const [name, gradient] of Object.entries(gradients)) {
-          // The steepest element: there, the loss's own rounding matters least.
-          const place = gradient.reduce(
-            (best, slope, i) => Math.abs(slope) > Math.abs(gradient[best]) ? i : best,
-            0,
-          );
-          const step = 2 ** -8;
-          const moved = async (by: number) => {
-            const data = own[name].slice();
-            data[place] += by;
-            model.parameters.set({ ...own, [name]: data });
-            return (await update()).loss;
-          };
-          const near = await moved(step) - await moved(-step);
-          const far = await moved(2 * step) - await moved(-2 * step);
-          try {
-            assertClose([(8 * near - far) / (12 * step)], [gradient[place]], {
-              absolute: 3e-4,
-              relative: 2e-3,
-              why:
-                "logits of sums of up to 20 log-probs are good to about 1e-6, divided by a step of 4e-3",
-            });
-          } catch (cause) {
-            throw new Error(`${name}, ${factors}: ${(cause as Error).message}`, { cause });
-          }
-        }
-        model.parameters.set(own);
+        const lossNow = async () => (await update()).loss;
+        await assertSlopes(model, gradients, lossNow, {
+          absolute: 3e-4,
+          relative: 2e-3,
+          why:
+            "logits of sums of up to 20 log-probs are good to about 1e-6, divided by a step of 4e-3",
+        }, `${factors}`);
       }
     });
   },
