@@ -2,6 +2,7 @@ import type { Ending } from "./ending.ts";
 import { causes, lastWords } from "./last_words.ts";
 import { join, type LeaderConnection, type MeetingPoint } from "./meeting_point.ts";
 import { isOrphaned } from "./process_end.ts";
+import { hasEnded } from "../../platform/process/process_identity.ts";
 import { Pulse, Stall } from "./pulse.ts";
 import type { WatchedRank, WatchLimits } from "./watched_rank.ts";
 import type { LeaderMessage, ToldFailure } from "./watch_messages.ts";
@@ -131,7 +132,10 @@ export class Follower {
     const [leader, ...others] = this.#ranks;
     const speaker = others.find(({ host }) => host === this.#rank.host);
     if (speaker === this.#rank) {
-      this.#sayItself([leader], causes.silence(seconds, this.#doing), 1, leader);
+      const cause = hasEnded(leader.process)
+        ? causes.death(this.#doing)
+        : causes.silence(seconds, this.#doing);
+      this.#sayItself([leader], cause, 1, leader);
     } else setTimeout(() => this.#end(1), COURTESY_MS);
   }
 

@@ -4,6 +4,7 @@ import { Door, type FollowerConnection } from "./door.ts";
 import type { Listener } from "./line_connection.ts";
 import { JOIN_SECONDS, type MeetingPoint, openMeetingPoint } from "./meeting_point.ts";
 import { isOrphaned } from "./process_end.ts";
+import { hasEnded } from "../../platform/process/process_identity.ts";
 import { Pulse, Stall } from "./pulse.ts";
 import type { WatchedRank, WatchLimits } from "./watched_rank.ts";
 import type { FollowerMessage, Hello, LeaderMessage, ToldFailure } from "./watch_messages.ts";
@@ -171,8 +172,12 @@ export class Leader {
     if (listened.some(({ silentSeconds }) => silentSeconds >= silenceSeconds)) {
       // A cut link silences several ranks, but not in the same moment: half as long counts as silent too.
       const silent = listened.filter(({ silentSeconds }) => silentSeconds >= silenceSeconds / 2);
+      const { doing } = silent[0];
       const ranks = silent.map(({ rank }) => rank).sort((a, b) => a.rank - b.rank);
-      this.#end(ranks, causes.silence(silenceSeconds, silent[0].doing), 1, ranks);
+      // A process keeps its connections until all of its memory is given back.
+      const dead = ranks.filter(({ process }) => hasEnded(process));
+      if (dead.length > 0) this.#end(dead, causes.death(doing), 1, ranks);
+      else this.#end(ranks, causes.silence(silenceSeconds, doing), 1, ranks);
     }
     if (this.#stall.after(this.#pulse.seconds) >= stallSeconds) {
       this.#end([this.#ranks[0]], causes.stall(stallSeconds, this.doing), 1);

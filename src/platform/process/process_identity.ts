@@ -26,6 +26,11 @@ export function isAlive({ pid, started, place: itsPlace }: ProcessIdentity): boo
   return itsPlace === place() && processStart(pid) === started;
 }
 
+/** Whether a process of this machine is known to have ended, though what it held may not be given back yet. */
+export function hasEnded(process: ProcessIdentity): boolean {
+  return process.started !== "" && process.place === place() && !isAlive(process);
+}
+
 /** Ends a process of this machine, unless it is gone or another has its number by now. It may be a stopped one. */
 export function killProcess(process: ProcessIdentity): void {
   if (!isAlive(process)) return;

@@ -1,7 +1,10 @@
 import type { RankedRun } from "./ranked_run.ts";
 
-/** For which a rank may be silent here. Beside other work the watch's thread, too, has to wait for its turn. */
-export const SILENCE_SECONDS = 5;
+/**
+ * For which a rank may be silent here. Beside other work the watch's thread, too, has to wait for its turn: after 5 s
+ * one that was about to be killed counted as silent, once in fifty runs of all tests.
+ */
+export const SILENCE_SECONDS = 15;
 
 /** Something that happens to a run over ranks. */
 export interface Fault {

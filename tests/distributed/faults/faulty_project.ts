@@ -128,7 +128,10 @@ export class FaultyProject implements Disposable {
     const { seconds, output } = await run.endedOn(hosts, struck);
     assert.match(
       output,
-      /The run has ended on all ranks because of ranks? .* on host-b .*\nNot a word for 5 s, in the .* of step/,
+      new RegExp(
+        "The run has ended on all ranks because of ranks? .* on host-b .*\n" +
+          `Not a word for ${SILENCE_SECONDS} s, in the .* of step`,
+      ),
     );
     assert.equal(output.match(/The run has ended on all ranks/g)?.length, 1, output);
     return { seconds, output };

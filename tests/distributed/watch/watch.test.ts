@@ -70,6 +70,26 @@ Deno.test("watch: a rank that is stopped ends all, itself too", async () => {
   );
 });
 
+Deno.test({
+  name: "watch: a rank that has ended but for what it holds counts as ended, not as silent",
+  ignore: Deno.build.os !== "linux", // a process is made to do so by a system call
+  fn: async () => {
+    for (const rank of [0, 2]) {
+      const ranks = await WatchedRanks.start("ends but for a thread");
+      ranks.go(rank);
+      await ranks.mainThreadEnded(rank);
+      ranks.signal(rank, "SIGSTOP");
+      const speaker = rank === 0 ? 1 : 0;
+      await ranks.ended(speaker);
+      ranks.signal(rank, "SIGKILL");
+      const who = new RegExp(
+        `because of rank ${rank} on here \\(GPU ${rank}\\)\\.\nIts process ended without a word`,
+      );
+      assertOneSpoke(await ranks.outcomes(), speaker, who, { killed: [rank] });
+    }
+  },
+});
+
 Deno.test("watch: the first of the others speaks for a rank 0 that is killed or stopped", async () => {
   for (const [signal, cause] of [["SIGKILL", "ended without a word"], ["SIGSTOP", "Not a word"]]) {
     const ranks = await WatchedRanks.start("works");

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { processStart } from "../../../src/platform/process/process_start.ts";
 import type { MeetingPoint } from "../../../src/distributed/watch/meeting_point.ts";
 
 const program = join(import.meta.dirname ?? "", "watched_process.ts");
@@ -57,6 +58,17 @@ export class WatchedRanks {
 
   signal(rank: number, signal: Deno.Signal): void {
     this.ranks[rank].child.kill(signal);
+  }
+
+  /** Waits until a rank has ended. */
+  async ended(rank: number): Promise<void> {
+    await this.ranks[rank].child.status;
+  }
+
+  /** Waits until a rank counts as ended, though threads of it may go on. */
+  async mainThreadEnded(rank: number): Promise<void> {
+    const { pid } = this.ranks[rank].child;
+    while (processStart(pid) !== null) await new Promise((resolve) => setTimeout(resolve, 20));
   }
 
   /** Waits until all have ended, for half a minute. */
