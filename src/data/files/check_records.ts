@@ -24,6 +24,8 @@ const USES = {
   solutions: { requireSolution: true },
   /** Fine-tuning that imitates steps, or critiques of them. */
   steps: { requireSteps: true, requireAnswer: true },
+  /** Fine-tuning by which of two responses is better. */
+  pairs: { requireSolution: true, requireRejected: true },
 } as const satisfies Record<string, RecordFilters>;
 export const recordUses = Object.keys(USES) as (keyof typeof USES)[];
 export type RecordUse = keyof typeof USES;

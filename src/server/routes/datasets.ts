@@ -89,11 +89,18 @@ const checkSchema = z.object({
     answer: z.string().nullable(),
     solution: z.string().nullable(),
     steps: z.array(z.string()).nullable(),
+    rejected: z.string().nullable().describe("A worse response than the solution."),
   })),
   uses: z.object(
-    { train: usable, solutions: usable, steps: usable } satisfies Record<RecordUse, unknown>,
+    {
+      train: usable,
+      solutions: usable,
+      steps: usable,
+      pairs: usable,
+    } satisfies Record<RecordUse, unknown>,
   ).describe(
-    "As problems of `train`, as solutions that `sft` imitates, as steps that `sft` imitates or makes critiques of.",
+    "As problems of `train`, as solutions that `sft` imitates, as steps that `sft` imitates or makes critiques of, " +
+      "as pairs by which `sft` with `preferences` prefers.",
   ),
   data: z.record(z.string(), z.unknown()).describe(
     "The key `data` of a configuration that reads it so: training files alone, of which parts are set aside.",
@@ -264,8 +271,8 @@ function mappingOf(reading: RecordCheck["reading"]): Mapping {
 }
 
 function checked({ rows, isWhole, errors, firstErrors, firstRecords, uses }: RecordCheck) {
-  const first = firstRecords.map(({ question, answer, solution, solutionSteps }) => (
-    { question, answer, solution, steps: solutionSteps && [...solutionSteps] }
+  const first = firstRecords.map(({ question, answer, solution, solutionSteps, rejected }) => (
+    { question, answer, solution, steps: solutionSteps && [...solutionSteps], rejected }
   ));
   const told = recordUses.map((use) => {
     const { dropped, ...counts } = uses[use];

@@ -109,6 +109,24 @@ Deno.test("data sets: a file is uploaded, looked at, mapped, checked, and remove
   });
 });
 
+Deno.test("data sets: pairs of a better and a worse response are told from solutions", async () => {
+  await withData(async ({ send }) => {
+    const rows = Array.from({ length: 40 }, (_, i) => ({
+      prompt: `What is ${i} + 1?`,
+      chosen: `${i + 1}`,
+      rejected: i === 7 ? `${i + 1}` : `${i + 2}`,
+    }));
+    const lines = rows.map((row) => JSON.stringify(row)).join("\n");
+    assert.equal((await send("PUT", "/api/datasets/mine/pairs.jsonl", lines)).status, 201);
+    const { uses, first, data } =
+      (await send("POST", "/api/datasets/mine/check", { file: "pairs.jsonl" })).answer;
+    assert.deepEqual([uses.solutions.records, uses.pairs.records, uses.train.records], [40, 39, 0]);
+    assert.match(uses.pairs.dropped[0].reason, /both responses are equal/);
+    assert.deepEqual([first[0].solution, first[0].rejected], ["1", "2"]);
+    assert.equal(data.train[0].columns.rejected, "rejected");
+  });
+});
+
 Deno.test("data sets: what is no data, is there already, or is in use is refused, and nothing is left of it", async () => {
   await withData(async ({ send, folder }) => {
     assert.equal((await send("PUT", "/api/datasets/mine/a.csv", CSV)).status, 201);

@@ -18,6 +18,12 @@ const SUMS = "Problem,Answer,How\n" + Array.from({ length: 100 }, (_, i) => {
     `<answer>\\boxed{${all}}</answer>`;
   return `${a}+${b}+${c},${all},${how}\n`;
 }).join("");
+/** The same with a worse response, whose steps leave something out. */
+const PAIRS = SUMS.trim().split("\n").slice(1).map((row) => {
+  const [prompt, all, chosen] = row.split(",");
+  const rejected = `<think><step>${prompt}</step></think><answer>\\boxed{${all}}</answer>`;
+  return JSON.stringify({ prompt, chosen, rejected });
+}).join("\n");
 const COLUMNS = { Problem: "Problem", Answer: "Answer", Solution: "How" };
 
 const PHONE = { width: 360, height: 740 };
@@ -87,6 +93,31 @@ Deno.test({
           await reaches(page, "mine-sft", "finished");
           await isFlawless(page, "fine-tuned");
           assert.deepEqual(Deno.readFileSync(weights), shipped, "the warm start is as it came");
+        });
+
+        await step("it is made to prefer the better of two responses", async () => {
+          await open(page, "Data");
+          await page.getByLabel("File", { exact: true }).first().setInputFiles({
+            name: "pairs.jsonl",
+            mimeType: "application/jsonl",
+            buffer: Buffer.from(PAIRS),
+          });
+          await page.getByRole("button", { name: "Upload" }).click();
+          await page.getByRole("heading", { name: "pairs" }).waitFor();
+          await page.getByRole("button", { name: "Check" }).click();
+          await page.getByRole("row", { name: /^pairs of a better and a worse/ }).waitFor();
+          await isFlawless(page, "pairs");
+          await page.getByRole("link", { name: "Prefer the better of each pair" }).click();
+          await isChosen(page, "Data", "data/pairs");
+          await fill(page, {
+            ...{ "Model": "runs/mine-sft/generator", "Steps": "2", "Examples in a step": "4" },
+            "Name": "mine-prefers",
+          });
+          await start(page);
+          await reaches(page, "mine-prefers", "finished");
+          await isFlawless(page, "prefers");
+          const log = Deno.readTextFileSync(join(folder, "runs/mine-prefers/metrics.jsonl"));
+          assert.match(log, /"sft\/rejected_reward":/);
         });
 
         await step("it is trained further, with a verifier", async () => {

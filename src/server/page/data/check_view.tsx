@@ -7,12 +7,15 @@ const USES: [keyof CheckedData["uses"], string][] = [
   ["train", "problems to train on"],
   ["solutions", "solutions to imitate"],
   ["steps", "solutions in steps to imitate"],
+  ["pairs", "pairs of a better and a worse response"],
 ];
 
 /** What a run would find, and starting one on it. */
 export function CheckView({ result }: { result: CheckedData }) {
   const { rows, isWhole, errors, firstErrors, first, uses } = result;
-  const dropped = USES.flatMap(([use, words]) =>
+  // That a file without worse responses has no pairs is no news.
+  const shown = USES.filter(([use]) => use !== "pairs" || uses.pairs.records > 0);
+  const dropped = shown.flatMap(([use, words]) =>
     uses[use].dropped.map((one) => ({ ...one, words, key: `${use} ${one.reason}` }))
   );
   return (
@@ -29,7 +32,7 @@ export function CheckView({ result }: { result: CheckedData }) {
         <table>
           <Head titles={["As", "Usable", "Set aside to choose weights", "Set aside to measure"]} />
           <tbody>
-            {USES.map(([use, words]) => (
+            {shown.map(([use, words]) => (
               <tr key={use}>
                 <th scope="row">{words}</th>
                 <td>{uses[use].records}</td>
@@ -61,8 +64,14 @@ export function CheckView({ result }: { result: CheckedData }) {
   );
 }
 
-function Record({ question, answer, solution, steps }: CheckedData["first"][number]) {
-  const parts = { Problem: question, Answer: answer, Solution: solution, Steps: steps?.join("\n") };
+function Record({ question, answer, solution, steps, rejected }: CheckedData["first"][number]) {
+  const parts = {
+    Problem: question,
+    Answer: answer,
+    [rejected === null ? "Solution" : "Better"]: solution,
+    Worse: rejected,
+    Steps: steps?.join("\n"),
+  };
   return (
     <dl class="record">
       {Object.entries(parts).filter(([, text]) => text != null).map(([name, text]) => (
@@ -75,12 +84,16 @@ function Record({ question, answer, solution, steps }: CheckedData["first"][numb
   );
 }
 
+/** How strongly, as published (Rafailov et al. 2023, arXiv:2305.18290). */
+const PREFERENCES = { preferences: { beta: 0.1 } };
+
 /** Links to the form of a new run, filled in. */
 function Beginnings({ result: { uses, data } }: { result: CheckedData }) {
-  const { train, solutions, steps } = uses;
-  const to = (kind: "" | "sft", data: object) => (
-    { ...EMPTY_FORM, screen: "start" as const, kind, data: JSON.stringify(data) }
-  );
+  const { train, solutions, steps, pairs } = uses;
+  const to = (kind: "" | "sft", data: object, change = {}) => ({
+    ...{ ...EMPTY_FORM, screen: "start" as const, kind, data: JSON.stringify(data) },
+    change: Object.keys(change).length > 0 ? JSON.stringify(change) : "",
+  });
   const canImitate = solutions.problem === null || steps.problem === null;
   // Where solutions are in steps alone, these are imitated.
   const imitated = solutions.problem === null ? data : { ...data, response: "steps" };
@@ -90,6 +103,11 @@ function Beginnings({ result: { uses, data } }: { result: CheckedData }) {
       {train.problem !== null && <p class="notice">Not to be trained on. {train.problem}</p>}
       <div class="buttons">
         {canImitate && <Link class="button" to={to("sft", imitated)}>Fine-tune on it</Link>}
+        {pairs.problem === null && (
+          <Link class="button" to={to("sft", data, PREFERENCES)}>
+            Prefer the better of each pair
+          </Link>
+        )}
         {train.problem === null && <Link class="button" to={to("", data)}>Train on it</Link>}
       </div>
     </>
