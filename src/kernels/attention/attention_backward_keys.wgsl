@@ -98,9 +98,9 @@ fn main(
         //#endif
         //#for o 0 KEYS
         //#if WINDOW
-        let seen$(o)_$i = block + $(i)u >= token$o && block + $(i)u < stop && position$i < pastWindow$o;
+        let seen$(o)_$i = (block + $(i)u >= token$o) & (block + $(i)u < stop) & (position$i < pastWindow$o);
         //#else
-        let seen$(o)_$i = block + $(i)u >= token$o && block + $(i)u < stop;
+        let seen$(o)_$i = (block + $(i)u >= token$o) & (block + $(i)u < stop);
         //#endif
         let p$(o)_$i = select(0.0, exp2(s$(o)_$i - shift$i), seen$(o)_$i);
         let dS$(o)_$i = select(0.0, p$(o)_$i * (t$(o)_$i - offset$i), seen$(o)_$i);

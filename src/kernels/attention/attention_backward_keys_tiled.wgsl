@@ -27,6 +27,10 @@ fn main(
     let segment = segments[end];
     let start = min(segment.x, end);
     let stop = min(segment.y, params.tokens);
+    //#if WINDOW
+    // A key of the segment is past the window of queries from its row and this on.
+    let pastWindow = segment.w + params.window - segment.x;
+    //#endif
     //#for v 0 V
     //#for i 0 PI
     var dK$(v)_$i = vec4<f32>(0.0);
@@ -53,14 +57,16 @@ fn main(
         //#for j 0 4
         let query$j = tile + lx * 4u + $(j)u;
         let sums$j = sums[lx * 4u + $(j)u];
+        //#if WINDOW
+        let position$j = positions[lx * 4u + $(j)u];
+        //#endif
         //#for i 0 SI
         {
           //#if WINDOW
           let key = first + ly + $(i*LY)u;
-          let pastWindow = segments[min(key, last)].w + key - segments[min(key, last)].x + params.window;
-          let seen = query$j >= key && query$j < stop && positions[lx * 4u + $(j)u] < pastWindow;
+          let seen = (query$j >= key) & (query$j < stop) & (position$j < key + pastWindow);
           //#else
-          let seen = query$j >= first + ly + $(i*LY)u && query$j < stop;
+          let seen = (query$j >= first + ly + $(i*LY)u) & (query$j < stop);
           //#endif
           s$(i)_$j = select(0.0, exp2(s$(i)_$j - sums$j.x), seen);
           t$(i)_$j = select(0.0, s$(i)_$j * (t$(i)_$j - sums$j.y), seen);

@@ -78,7 +78,7 @@ fn main(
       }
       //#for j 0 BLOCK
       //#if WINDOW
-      let seen$j = block + $(j)u <= position && block + $(j)u >= firstKey;
+      let seen$j = (block + $(j)u <= position) & (block + $(j)u >= firstKey);
       //#else
       let seen$j = block + $(j)u <= position;
       //#endif

@@ -56,7 +56,7 @@ fn main(
       {
         let key = tile + lx * 4u + $(j)u;
         //#if WINDOW
-        let seen = key <= position$i && key + params.window > position$i;
+        let seen = (key <= position$i) & (key + params.window > position$i);
         //#else
         let seen = key <= position$i;
         //#endif

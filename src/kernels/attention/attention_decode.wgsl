@@ -94,7 +94,7 @@ fn main(
     let count = min($(BLOCK)u, length - block);
     //#for g 0 BLOCK/LANES
     //#if WINDOW
-    let inside$g = $(g*LANES)u + lane < count && block + $(g*LANES)u + lane >= firstKey;
+    let inside$g = ($(g*LANES)u + lane < count) & (block + $(g*LANES)u + lane >= firstKey);
     //#else
     let inside$g = $(g*LANES)u + lane < count;
     //#endif

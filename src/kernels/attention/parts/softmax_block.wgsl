@@ -4,7 +4,7 @@
   var blockMax$OF = lowest;
   //#for j 0 BLOCK
   //#if WINDOW
-  let seen$(OF)_$j = $(j)u < count && $(j)u >= skipped;
+  let seen$(OF)_$j = ($(j)u < count) & ($(j)u >= skipped);
   //#else
   let seen$(OF)_$j = $(j)u < count;
   //#endif
