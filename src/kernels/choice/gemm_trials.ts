@@ -1,7 +1,8 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Trial, Trials } from "../../gpu/measure_variants.ts";
 import type { BitClass } from "../../gpu/tuning.ts";
-import { gemm, gemmTexts } from "../products/gemm.ts";
+import { gemm } from "../products/gemm.ts";
+import { gemmTexts } from "../products/gemm_launch.ts";
 import { gemmOperation, type GemmShape, type GemmVariant } from "../products/gemm_variants.ts";
 import { repeated, trialNumbers } from "./trial_numbers.ts";
 

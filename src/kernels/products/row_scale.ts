@@ -39,3 +39,27 @@ export function rowScale(
     { bytes: 16 * rows * vectors },
   );
 }
+
+/**
+ * The scales of the rows of A, which products on matrix units need. Call inside a `gpu.scope`.
+ *
+ * @param a [rows, depth]
+ * @returns [rows]; null where each product finds them on its way, or needs none
+ */
+export function rowScalesOf(gpu: Gpu, a: Tensor): Tensor | null {
+  const [rows, depth] = a.shape;
+  if (!gpu.tuning.matrix || isScanned(rows, depth)) return null;
+  const scales = gpu.tensor([rows], "f32", "row scales");
+  rowScale(gpu, a, scales, { first: 0, columns: depth });
+  return scales;
+}
+
+/**
+ * Loads that a workgroup waits for one after the other, at most, to look for its rows' largest elements itself, instead
+ * of a launch before it: 0.3 microseconds each, in the three that a launch takes.
+ */
+const mostScans = 10;
+
+/** Whether so few: gemm_matrix.wgsl looks at four rows at once, with 128 lanes or more. */
+export const isScanned = (rows: number, depth: number) =>
+  Math.ceil(rows / 4) * Math.ceil(depth / 4 / 128) <= mostScans;

@@ -1,6 +1,7 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
-import { gemm, type GemmOptions, rowScalesOf } from "../../kernels/products/gemm.ts";
+import { gemm, type GemmOptions } from "../../kernels/products/gemm.ts";
+import { rowScalesOf } from "../../kernels/products/row_scale.ts";
 import { biasBackward } from "../../kernels/layers/rmsnorm.ts";
 import { scaled } from "../../kernels/layers/scale.ts";
 import { swigluForward } from "../../kernels/layers/swiglu.ts";

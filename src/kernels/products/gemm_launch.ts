@@ -1,0 +1,130 @@
+import type { Gpu } from "../../gpu/gpu.ts";
+import type { LaunchCost } from "../../gpu/recording/submit_pacing.ts";
+import type { Tensor } from "../../gpu/tensor.ts";
+import uniformText from "./gemm.wgsl" with { type: "text" };
+import fewRowsText from "./gemm_few_rows.wgsl" with { type: "text" };
+import matrixText from "./gemm_matrix.wgsl" with { type: "text" };
+import type { FurtherTerms } from "./gemm_options.ts";
+import type { GemmProduct } from "./gemm_product.ts";
+import streamedText from "./gemm_streamed.wgsl" with { type: "text" };
+import tiledText from "./gemm_tiled.wgsl" with { type: "text" };
+import { gemmLayouts, gemmOperation, rowsInRegisters } from "./gemm_variants.ts";
+import { composeProducts } from "./parts/compose.ts";
+import { isScanned, rowScale } from "./row_scale.ts";
+
+const uniformCode = composeProducts(uniformText);
+const fewRowsCode = composeProducts(fewRowsText);
+const tiledCode = composeProducts(tiledText);
+const streamedCode = composeProducts(streamedText);
+const matrixCode = composeProducts(matrixText);
+
+/** The texts of all variants. */
+export const gemmTexts: readonly string[] = [
+  uniformCode,
+  fewRowsCode,
+  tiledCode,
+  streamedCode,
+  matrixCode,
+];
+
+/** Launches a whole product with the variant that it asks for, or the one that suits the device. */
+export function launchGemm(gpu: Gpu, product: GemmProduct, cost: LaunchCost): void {
+  const { label, layout, storage, a, b, c, rows, columns, depth, options } = product;
+  const { bias, residual, accumulate, scale, gated, further } = options;
+  const shared = {
+    LAYOUT: gemmLayouts.indexOf(layout),
+    STORAGE: storage,
+    BIAS: bias !== undefined,
+    RESIDUAL: residual !== undefined,
+    ACCUMULATE: accumulate === true,
+    SCALE: scale !== undefined,
+    GATED: gated !== undefined,
+    KEPT: gated !== undefined && gated.kept !== null,
+    GELU: gated?.activation === "gelu",
+    ADAPTED: further ? further.projections.length : 0,
+  };
+  const parameters = {
+    rows,
+    columns,
+    depth,
+    strideA: a.shape[1],
+    strideB: b.shape[1],
+    strideC: c.shape[1],
+    firstC: options.firstColumn ?? 0,
+    firstA: options.firstColumnOfA ?? 0,
+    firstB: options.firstColumnOfB ?? 0,
+    scale: scale ?? 1,
+    ...(further && furtherParameters(further)),
+  };
+  const tensors: Record<string, Tensor> = { a, b, c };
+  if (bias) tensors.bias = bias;
+  if (residual) tensors.residual = residual;
+  if (gated?.kept) tensors.gateUp = gated.kept;
+  if (further) Object.assign(tensors, { inner: further.inner, further: further.further });
+  const variant = options.variant ??
+    gpu.choices.of(gemmOperation, { layout, storage, rows, columns, depth });
+  if (variant.sharing === "uniform") {
+    const { lanes: LANES, rows: ROWS } = variant;
+    const isFew = ROWS <= rowsInRegisters;
+    if (isFew && layout !== "nt") {
+      throw new Error(`${label}: variant ${variant.name} is for nt, not ${layout}`);
+    }
+    const [columnGroups, rowGroups] = [Math.ceil(columns / (LANES * 4)), Math.ceil(rows / ROWS)];
+    gpu.dispatch(
+      { label, code: isFew ? fewRowsCode : uniformCode, defines: { ...shared, LANES, ROWS } },
+      isFew ? parameters : { ...parameters, tileRows: ROWS },
+      tensors,
+      layout === "nt" ? [columnGroups, rowGroups] : [rowGroups, columnGroups],
+      cost,
+    );
+  } else if (variant.sharing === "matrix") {
+    if (layout === "tn") throw new Error(`${label}: variant ${variant.name} is not for tn`);
+    const { m: MM, n: MN, k: MK, sx: SX, sy: SY, rm: RM, rn: RN, tk: TK, ...tile } = variant.tile;
+    const { subgroup: SUBGROUP, writes: WRITES, isPair: PAIR } = tile;
+    const SCANNED = !options.rowScales && isScanned(rows, depth);
+    const sizes = { MM, MN, MK, SX, SY, RM, RN, TK, SUBGROUP, WRITES, PAIR, SCANNED };
+    gpu.scope(() => {
+      if (options.rowScales) tensors.rowScales = options.rowScales;
+      else if (!SCANNED) {
+        tensors.rowScales = gpu.tensor([rows], "f32", "row scales");
+        rowScale(gpu, a, tensors.rowScales, { first: parameters.firstA, columns: depth });
+      }
+      gpu.dispatch(
+        { label, code: matrixCode, defines: { ...shared, ...sizes } },
+        parameters,
+        tensors,
+        [Math.ceil(columns / (SX * RN * MN)), Math.ceil(rows / (SY * RM * MM))],
+        cost,
+      );
+    });
+  } else if (variant.sharing === "streamed") {
+    if (layout !== "nt") throw new Error(`${label}: variant ${variant.name} is for nt`);
+    const { rows: ROWS, columns: COLUMNS, terms: TERMS, lanes: LANES } = variant.tile;
+    gpu.dispatch(
+      { label, code: streamedCode, defines: { ...shared, ROWS, COLUMNS, TERMS, LANES } },
+      parameters,
+      tensors,
+      [Math.ceil(columns / COLUMNS), Math.ceil(rows / ROWS)],
+      cost,
+    );
+  } else {
+    const { rm: RM, rn: RN, lx: LX, ly: LY, tk: TK } = variant.tile;
+    gpu.dispatch(
+      { label, code: tiledCode, defines: { ...shared, RM, RN, LX, LY, TK } },
+      parameters,
+      tensors,
+      [Math.ceil(columns / (LX * RN)), Math.ceil(rows / (LY * RM))],
+      cost,
+    );
+  }
+}
+
+function furtherParameters({ further, projections }: FurtherTerms): Record<string, number> {
+  const parameters: Record<string, number> = { rank: further.shape[1] };
+  projections.forEach(({ firstColumn, columns, firstRow }, n) => {
+    parameters[`from${n}`] = firstColumn;
+    parameters[`to${n}`] = firstColumn + columns;
+    parameters[`row${n}`] = firstRow;
+  });
+  return parameters;
+}
