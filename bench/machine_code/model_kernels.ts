@@ -15,20 +15,32 @@ import { anyNumbers } from "../../src/run/memory/any_numbers.ts";
 import { updatePolicy } from "../../src/rl/update/policy_update.ts";
 import { samplingOf } from "../end_to_end/random_model.ts";
 
-/** Models whose kernels are judged: head sizes 64 and 128, and norms on queries and keys. */
-export const judgedModels = ["Qwen2.5-0.5B", "Qwen2.5-1.5B", "Qwen3-0.6B"] as const;
+/**
+ * Models whose kernels are judged: head sizes 64 and 128, norms on queries and keys; and head size 256 with windows,
+ * norms after blocks and GELU.
+ */
+export const judgedModels = [
+  "Qwen2.5-0.5B",
+  "Qwen2.5-1.5B",
+  "Qwen3-0.6B",
+  "gemma-3-1b",
+] as const;
 
-/** The kernels that a judged model launches on a hardware GPU; all but the largest are trained whole besides. */
+/** Those that are trained whole besides. */
+const trainedWhole: ReadonlySet<string> = new Set(["Qwen2.5-0.5B", "Qwen3-0.6B"]);
+
+/** The kernels that a judged model launches on a hardware GPU. */
 export async function modelKernels(
   name: (typeof judgedModels)[number],
   engine: EngineName,
   precision: Precision,
 ): Promise<readonly KernelSource[]> {
   const file = `configs/models/${name}.json`;
-  // Every layer launches the same kernels.
-  const config = { ...parseModelConfig(JSON.parse(Deno.readTextFileSync(file)), file), layers: 2 };
+  const whole = parseModelConfig(JSON.parse(Deno.readTextFileSync(file)), file);
+  // All layers of a kind launch the same kernels.
+  const config = { ...whole, layers: Math.max(2, whole.kinds.length) };
   return await launchedKernels(hardware(engine, precision), config, {
-    isTrainedWhole: name !== "Qwen2.5-1.5B",
+    isTrainedWhole: trainedWhole.has(name),
   });
 }
 

@@ -5,7 +5,7 @@ import { launchTable } from "../../bench/machine_code/decode_launches.ts";
 
 /** Cells of a table without what aligns them. */
 const cells = (table: string) =>
-  table.split("\n").filter((line) => line.startsWith("| Qwen")).map((line) =>
+  table.split("\n").filter((line) => /^\| (Qwen|gemma)/.test(line)).map((line) =>
     line.split("|").slice(1, -1).map((cell) => cell.trim())
   );
 

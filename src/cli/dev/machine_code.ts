@@ -10,7 +10,7 @@ import { type CompiledGpu, compiledGpus, fetchGpuCompiler } from "./gpu_compiler
 export function register(program: Command): void {
   const command = program.command("machine-code")
     .description(
-      "Compiles every kernel variant that Qwen2.5-0.5B, Qwen2.5-1.5B and Qwen3-0.6B launch, in sampling and in " +
+      "Compiles every kernel variant that Qwen2.5-0.5B, Qwen2.5-1.5B, Qwen3-0.6B and Gemma 3 1B launch, in sampling and in " +
         "training, for AMD's or NVIDIA's GPUs with Mesa's compilers, which need no GPU for it: registers, spills, " +
         "scratch memory, memory of the workgroup, instructions, subgroups at once, and of the inner loop the " +
         "instructions and the share that multiplies and adds. Fetches the compiler at the first call (Debian).",
