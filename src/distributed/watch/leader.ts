@@ -172,12 +172,11 @@ export class Leader {
     if (listened.some(({ silentSeconds }) => silentSeconds >= silenceSeconds)) {
       // A cut link silences several ranks, but not in the same moment: half as long counts as silent too.
       const silent = listened.filter(({ silentSeconds }) => silentSeconds >= silenceSeconds / 2);
-      const { doing } = silent[0];
-      const ranks = silent.map(({ rank }) => rank).sort((a, b) => a.rank - b.rank);
       // A process keeps its connections until all of its memory is given back.
-      const dead = ranks.filter(({ process }) => hasEnded(process));
-      if (dead.length > 0) this.#end(dead, causes.death(doing), 1, ranks);
-      else this.#end(ranks, causes.silence(silenceSeconds, doing), 1, ranks);
+      const dead = silent.filter(({ rank }) => hasEnded(rank.process));
+      const [{ doing }] = dead.length > 0 ? dead : silent;
+      const cause = dead.length > 0 ? causes.death(doing) : causes.silence(silenceSeconds, doing);
+      this.#end(ranksOf(dead.length > 0 ? dead : silent), cause, 1, ranksOf(silent));
     }
     if (this.#stall.after(this.#pulse.seconds) >= stallSeconds) {
       this.#end([this.#ranks[0]], causes.stall(stallSeconds, this.doing), 1);
@@ -208,6 +207,10 @@ export class Leader {
     this.#ending.end(code);
   }
 }
+
+/** In ascending order. */
+const ranksOf = (peers: readonly Peer[]) =>
+  peers.map(({ rank }) => rank).sort((a, b) => a.rank - b.rank);
 
 /** @param teller whoever failed with it */
 const graceFor = ({ culprit }: ToldFailure, { rank: teller }: WatchedRank) =>
