@@ -2,7 +2,7 @@
 export interface InnerLoop {
   /** Operations: of two that are issued at once each counts. */
   readonly instructions: number;
-  /** Those that multiply and add, in f32 or packed. */
+  /** Those that multiply and add, in f32 or packed; on matrix units alone where the loop multiplies matrices. */
   readonly multiplyAdds: number;
 }
 
@@ -97,5 +97,7 @@ export function innerLoop(loops: readonly NestedLoop[]): InnerLoop | null {
   const [most] = loops.filter(({ multiplyAdds }) => multiplyAdds > 0).toSorted((a, b) =>
     b.matrixProducts - a.matrixProducts || b.multiplyAdds - a.multiplyAdds
   );
-  return most ? { instructions: most.instructions, multiplyAdds: most.multiplyAdds } : null;
+  if (!most) return null;
+  const { instructions, multiplyAdds, matrixProducts } = most;
+  return { instructions, multiplyAdds: matrixProducts || multiplyAdds };
 }

@@ -3,6 +3,7 @@ import type { Tensor } from "../../gpu/tensor.ts";
 import { launchGemm } from "./gemm_launch.ts";
 import type { GemmOptions } from "./gemm_options.ts";
 import { costOf, gemmProduct } from "./gemm_product.ts";
+import { launchesForHalves, partOfHalfRows } from "./half_rows.ts";
 import type { GemmLayout } from "./gemm_variants.ts";
 
 export type { GemmOptions } from "./gemm_options.ts";
@@ -28,10 +29,10 @@ export function gemm(
   c: Tensor,
   options: GemmOptions = {},
 ): void {
-  const product = gemmProduct(layout, a, b, c, options);
+  const product = gemmProduct(gpu.tuning, layout, a, b, c, options);
   const { rows } = product;
   const cost = costOf(product);
-  const launches = gpu.launchesFor(cost);
+  const launches = Math.max(gpu.launchesFor(cost), launchesForHalves(gpu.tuning, product));
   if (launches === 1 || rows <= rowsOfLaunch) return launchGemm(gpu, product, cost);
   const count = Math.ceil(rows / launches / rowsOfLaunch) * rowsOfLaunch;
   for (let first = 0; first < rows; first += count) {
@@ -47,7 +48,7 @@ function gemmRows(
   options: GemmOptions,
   { first, count }: { readonly first: number; readonly count: number },
 ): void {
-  const { residual, gated, further, rowScales, firstColumnOfA = 0 } = options;
+  const { residual, gated, further, halfRows, firstColumnOfA = 0 } = options;
   const part = (tensor: Tensor) => {
     const [, stride] = tensor.shape;
     return tensor.view(first * stride, [count, stride]);
@@ -58,6 +59,6 @@ function gemmRows(
     ...(residual && { residual: part(residual) }),
     ...(gated && { gated: { ...gated, kept: gated.kept && part(gated.kept) } }),
     ...(further && { further: { ...further, inner: part(further.inner) } }),
-    ...(rowScales && { rowScales: rowScales.view(first, [count]) }),
+    ...(halfRows && { halfRows: partOfHalfRows(gpu.tuning, halfRows, first, count) }),
   });
 }

@@ -23,7 +23,7 @@
 // Row strides are multiples of 4 elements. A's padding beyond the depth (nt, nn) holds zeros, and in nt
 // the depth itself is a multiple of 4.
 
-//#include gemm_bindings TILE_ROWS=true
+//#include gemm_bindings TILE_ROWS=true HALVES=false
 
 //#if LAYOUT == 2
 // Two elements of a vector of A: the first two or the last.

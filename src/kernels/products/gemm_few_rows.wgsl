@@ -4,7 +4,7 @@
 // A lane sums four columns of all rows, k ascending, with one fma per term: the bits of gemm.wgsl. All lanes read
 // the same vector of A. A longer step than one vector of each column fits no registers and is slower.
 
-//#include gemm_bindings TILE_ROWS=false
+//#include gemm_bindings TILE_ROWS=false HALVES=false
 
 @compute @workgroup_size($LANES)
 fn main(

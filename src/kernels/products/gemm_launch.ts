@@ -10,7 +10,7 @@ import streamedText from "./gemm_streamed.wgsl" with { type: "text" };
 import tiledText from "./gemm_tiled.wgsl" with { type: "text" };
 import { gemmLayouts, gemmOperation, rowsInRegisters } from "./gemm_variants.ts";
 import { composeProducts } from "./parts/compose.ts";
-import { isScanned, rowScale } from "./row_scale.ts";
+import { halfRows, isScanned } from "./half_rows.ts";
 
 const uniformCode = composeProducts(uniformText);
 const fewRowsCode = composeProducts(fewRowsText);
@@ -81,17 +81,20 @@ export function launchGemm(gpu: Gpu, product: GemmProduct, cost: LaunchCost): vo
     if (layout === "tn") throw new Error(`${label}: variant ${variant.name} is not for tn`);
     const { m: MM, n: MN, k: MK, sx: SX, sy: SY, rm: RM, rn: RN, tk: TK, ...tile } = variant.tile;
     const { subgroup: SUBGROUP, writes: WRITES, isPair: PAIR } = tile;
-    const SCANNED = !options.rowScales && isScanned(rows, depth);
+    const SCANNED = !options.halfRows && isScanned(rows, depth);
     const sizes = { MM, MN, MK, SX, SY, RM, RN, TK, SUBGROUP, WRITES, PAIR, SCANNED };
     gpu.scope(() => {
-      if (options.rowScales) tensors.rowScales = options.rowScales;
-      else if (!SCANNED) {
-        tensors.rowScales = gpu.tensor([rows], "f32", "row scales");
-        rowScale(gpu, a, tensors.rowScales, { first: parameters.firstA, columns: depth });
+      let strideA = parameters.strideA;
+      if (!SCANNED) {
+        const { firstA: first } = parameters;
+        const { halves, scales } = options.halfRows ??
+          halfRows(gpu, a, { rows, first, columns: depth });
+        Object.assign(tensors, { a: halves, rowScales: scales });
+        [, strideA] = halves.shape;
       }
       gpu.dispatch(
         { label, code: matrixCode, defines: { ...shared, ...sizes } },
-        parameters,
+        { ...parameters, strideA },
         tensors,
         [Math.ceil(columns / (SX * RN * MN)), Math.ceil(rows / (SY * RM * MM))],
         cost,

@@ -2,21 +2,20 @@
 // element of C is the sum of blocks of $MK terms, ascending, each by one matrix instruction; how a tile lies makes no
 // difference as long as the instruction treats its rows and columns alike, which the engine tests when it opens.
 //
-// A row of A is multiplied by a power of two (row_scale.wgsl) that brings its largest element near the end of f16's
-// range, and the sums are divided by it: neither small gradients nor large activations leave the range, and the
-// scaling itself rounds nothing. SCANNED: the workgroup looks for the largest elements itself. B, the weights, is
-// multiplied by 64: those below 1023 are kept, and those above 1e-6 with all bits; larger ones become infinite, so
-// that no update comes of them.
+// A row of A is multiplied by a power of two that brings its largest element near the end of f16's range, and the sums
+// are divided by it: neither small gradients nor large activations leave the range, and the scaling itself rounds
+// nothing. half_rows.wgsl has put its rows in f16 in that way; SCANNED: of few rows the
+// workgroup looks for the largest elements itself, and A is f32. B, the weights, is multiplied by 64: those below 1023
+// are kept, and those above 1e-6 with all bits; larger ones become infinite, so that no update comes of them.
 //
-// PAIR: each factor is the sum of two f16, x = high + low / 1024, of whose products all but low * low are summed, the
-// ones with a low part for themselves: 21 bits of each factor count. The high part is cut off bit by bit, since
-// compilers take a number that was rounded and widened again for the number itself.
+// PAIR: each factor is the sum of two f16, of whose products all but low * low are summed, the ones with a low part for
+// themselves.
 //
 // $SY by $SX subgroups of at most $SUBGROUP lanes make a tile of $(SY*RM*MM) rows by $(SX*RN*MN) columns, a subgroup
 // $RM by $RN matrices of $MM by $MN. Slabs of $TK terms pass through workgroup memory, 16 bytes more from row to row so
 // that rows do not meet in its banks.
 
-//#include gemm_bindings TILE_ROWS=false
+//#include gemm_bindings TILE_ROWS=false HALVES=!SCANNED
 //#if SCANNED
 var<workgroup> largest: array<atomic<u32>, $(SY*RM*MM)>;
 var<workgroup> scales: array<f32, $(SY*RM*MM)>;
@@ -39,20 +38,12 @@ alias Left = subgroup_matrix_left<f16, $MK, $MM>;
 alias Right = subgroup_matrix_right<f16, $MN, $MK>;
 alias Sums = subgroup_matrix_result<f32, $MN, $MM>;
 
-const strideTileA = $(TK+8)u;
-//#if LAYOUT == 0
-const strideTileB = $(TK+8)u;
-const tileBSize = $(SX*RN*MN*(TK+8))u;
-//#else
-const strideTileB = $(SX*RN*MN+8)u;
-const tileBSize = $(TK*(SX*RN*MN+8))u;
-//#endif
-
+const strideTile = $(TK+8)u;
 var<workgroup> tileA: array<f16, $(SY*RM*MM*(TK+8))>;
-var<workgroup> tileB: array<f16, tileBSize>;
+var<workgroup> tileB: array<f16, $(SX*RN*MN*(TK+8))>;
 //#if PAIR
 var<workgroup> tileALow: array<f16, $(SY*RM*MM*(TK+8))>;
-var<workgroup> tileBLow: array<f16, tileBSize>;
+var<workgroup> tileBLow: array<f16, $(SX*RN*MN*(TK+8))>;
 //#endif
 const weightScale = 64.0;
 
@@ -64,9 +55,23 @@ fn weight(value: vec4<f32>) -> vec4<f32> {
 
 var<workgroup> results: array<f32, $(SX*SY*MM*MN)>;
 
-//#include gemm_matrix_put NAME="A"
+//#include f16_parts
 
+//#if SCANNED
+//#include gemm_matrix_put NAME="A"
+//#else
+//#include gemm_matrix_copy NAME="A"
+//#if PAIR
+
+//#include gemm_matrix_copy NAME="ALow"
+//#endif
+//#endif
+
+//#if LAYOUT == 0
 //#include gemm_matrix_put NAME="B"
+//#else
+//#include gemm_matrix_put_across
+//#endif
 
 @compute @workgroup_size($(SX*SY*SUBGROUP))
 fn main(
@@ -79,7 +84,10 @@ fn main(
   let firstRow = group.y * $(SY*RM*MM)u;
   let firstColumn = group.x * $(SX*RN*MN)u;
   let lastRow = params.rows - 1u;
+  //#if SCANNED
   let strideA = params.strideA / 4u;
+  let lastOfA = strideA - 1u - params.firstA / 4u;
+  //#endif
   let strideB = params.strideB / 4u;
   let strideC = params.strideC / 4u;
   // Where a device's subgroups are smaller than its largest, there are more of them than matrices.
@@ -130,53 +138,87 @@ fn main(
   workgroupBarrier();
   //#endif
 
+  //#let AV=8-4*SCANNED
+  //#let VA=(SY*RM*MM*TK/AV+SX*SY*SUBGROUP-1-(SY*RM*MM*TK/AV+SX*SY*SUBGROUP-1)%(SX*SY*SUBGROUP))/(SX*SY*SUBGROUP) VB=(SX*RN*MN*TK/4+SX*SY*SUBGROUP-1-(SX*RN*MN*TK/4+SX*SY*SUBGROUP-1)%(SX*SY*SUBGROUP))/(SX*SY*SUBGROUP)
+  // What a lane brings into workgroup memory of each slab: of A vectors of $(AV) elements, of B of 4.
+  //#for n 0 VA
+  let itemA$n = lane + $(n*SX*SY*SUBGROUP)u;
+  let rowA$n = itemA$n / $(TK/AV)u;
+  let vectorA$n = itemA$n % $(TK/AV)u;
+  let placeA$n = rowA$n * strideTile + vectorA$n * $(AV)u;
+  //#if SCANNED
+  let sourceA$n = min(firstRow + rowA$n, lastRow) * strideA + params.firstA / 4u;
+  var valueA$n: vec4<f32>;
+  //#else
+  let sourceA$n = min(firstRow + rowA$n, lastRow) * (params.strideA / 8u) + vectorA$n;
+  var valueA$n: vec4<u32>;
+  //#if PAIR
+  var lowA$n: vec4<u32>;
+  //#endif
+  //#endif
+  //#endfor
+  //#for n 0 VB
+  let itemB$n = lane + $(n*SX*SY*SUBGROUP)u;
+  //#if LAYOUT == 0
+  let columnB$n = itemB$n / $(TK/4)u;
+  let termB$n = itemB$n % $(TK/4)u * 4u;
+  let sourceB$n = rowOfB(firstColumn + columnB$n) * strideB;
+  //#else
+  // Neighbouring lanes have neighbouring terms, which lie beside one another in workgroup memory.
+  let columnB$n = itemB$n / $(TK)u * 4u;
+  let termB$n = itemB$n % $(TK)u;
+  let sourceB$n = min((params.firstB + firstColumn + columnB$n) / 4u, strideB - 1u);
+  //#endif
+  let placeB$n = columnB$n * strideTile + termB$n;
+  var valueB$n: vec4<f32>;
+  //#endfor
+  {
+    //#include gemm_matrix_load AT="0u"
+  }
   for (var k = 0u; k < params.depth; k += $(TK)u) {
-    for (var i = lane; i < $(SY*RM*MM*TK/4)u; i += $(SX*SY*SUBGROUP)u) {
-      let row = i / $(TK/4)u;
-      let vector = i % $(TK/4)u;
-      let index = k / 4u + vector;
-      let value = load_a(min(firstRow + row, lastRow) * strideA + min(params.firstA / 4u + index, strideA - 1u));
-      let inside = firstRow + row < params.rows && index * 4u < params.depth;
-      let scaled = value * scaleOf(min(firstRow + row, lastRow), firstRow);
-      putA(row * strideTileA + vector * 4u, select(vec4<f32>(0.0), scaled, inside));
-    }
-    //#if LAYOUT == 0
-    for (var i = lane; i < $(SX*RN*MN*TK/4)u; i += $(SX*SY*SUBGROUP)u) {
-      let column = i / $(TK/4)u;
-      let vector = i % $(TK/4)u;
-      let index = k / 4u + vector;
-      let value = load_b(rowOfB(firstColumn + column) * strideB + min(index, strideB - 1u));
-      let inside = index * 4u < params.depth;
-      putB(column * strideTileB + vector * 4u, select(vec4<f32>(0.0), weight(value), inside));
-    }
+    //#for n 0 VA
+    //#if n*SX*SY*SUBGROUP+SX*SY*SUBGROUP > SY*RM*MM*TK/AV
+    if (itemA$n < $(SY*RM*MM*TK/AV)u) {
     //#else
-    for (var i = lane; i < $(SX*RN*MN*TK/4)u; i += $(SX*SY*SUBGROUP)u) {
-      let term = i / $(SX*RN*MN/4)u;
-      let vector = i % $(SX*RN*MN/4)u;
-      let value = load_b(
-        min(k + term, params.depth - 1u) * strideB + min((params.firstB + firstColumn) / 4u + vector, strideB - 1u));
-      putB(term * strideTileB + vector * 4u, select(vec4<f32>(0.0), weight(value), k + term < params.depth));
-    }
+    {
     //#endif
+      //#if SCANNED
+      let inside = firstRow + rowA$n < params.rows && k + vectorA$n * 4u < params.depth;
+      let scaled = valueA$n * scaleOf(min(firstRow + rowA$n, lastRow), firstRow);
+      putA(placeA$n, select(vec4<f32>(0.0), scaled, inside));
+      //#else
+      copyA(placeA$n, valueA$n);
+      //#if PAIR
+      copyALow(placeA$n, lowA$n);
+      //#endif
+      //#endif
+    }
+    //#endfor
+    //#for n 0 VB
+    //#if n*SX*SY*SUBGROUP+SX*SY*SUBGROUP > SX*RN*MN*TK/4
+    if (itemB$n < $(SX*RN*MN*TK/4)u) {
+    //#else
+    {
+    //#endif
+      // Beyond the last term A is 0, and B an element of this sum.
+      putB(placeB$n, weight(valueB$n));
+    }
+    //#endfor
     workgroupBarrier();
+    // The next slab is on its way while matrices are multiplied; the last one comes twice.
+    let next = min(k + $(TK)u, (params.depth - 1u) / $(TK)u * $(TK)u);
+    //#include gemm_matrix_load AT="next"
     for (var t = 0u; t < $(TK)u; t += $(MK)u) {
       //#for m 0 RM
-      let left$m = subgroupMatrixLoad<Left, row_major>(&tileA, (ownRow + $(m*MM)u) * strideTileA + t, strideTileA);
+      let left$m = subgroupMatrixLoad<Left, row_major>(&tileA, (ownRow + $(m*MM)u) * strideTile + t, strideTile);
       //#if PAIR
-      let leftLow$m = subgroupMatrixLoad<Left, row_major>(&tileALow, (ownRow + $(m*MM)u) * strideTileA + t, strideTileA);
+      let leftLow$m = subgroupMatrixLoad<Left, row_major>(&tileALow, (ownRow + $(m*MM)u) * strideTile + t, strideTile);
       //#endif
       //#endfor
       //#for n 0 RN
-      //#if LAYOUT == 0
-      let right$n = subgroupMatrixLoad<Right, col_major>(&tileB, (ownColumn + $(n*MN)u) * strideTileB + t, strideTileB);
+      let right$n = subgroupMatrixLoad<Right, col_major>(&tileB, (ownColumn + $(n*MN)u) * strideTile + t, strideTile);
       //#if PAIR
-      let rightLow$n = subgroupMatrixLoad<Right, col_major>(&tileBLow, (ownColumn + $(n*MN)u) * strideTileB + t, strideTileB);
-      //#endif
-      //#else
-      let right$n = subgroupMatrixLoad<Right, row_major>(&tileB, t * strideTileB + ownColumn + $(n*MN)u, strideTileB);
-      //#if PAIR
-      let rightLow$n = subgroupMatrixLoad<Right, row_major>(&tileBLow, t * strideTileB + ownColumn + $(n*MN)u, strideTileB);
-      //#endif
+      let rightLow$n = subgroupMatrixLoad<Right, col_major>(&tileBLow, (ownColumn + $(n*MN)u) * strideTile + t, strideTile);
       //#endif
       //#endfor
       //#for m 0 RM
@@ -191,6 +233,8 @@ fn main(
     }
     workgroupBarrier();
   }
+  //#endlet
+  //#endlet
 
   // Each subgroup lays its matrices out in memory one after the other, and its lanes write their vectors.
   let own = place * $(MM*MN)u;

@@ -1,4 +1,5 @@
 import type { Tuning } from "../../gpu/tuning.ts";
+import { slabTerms } from "./half_rows.ts";
 
 /** A tile of C that a workgroup makes on matrix units (gemm_matrix.wgsl). */
 export interface MatrixTile {
@@ -22,25 +23,26 @@ export interface MatrixTile {
 }
 
 /** Rows and columns of the tiles: for decoding, for few workgroups, and for many. */
-const sizes = [[16, 32], [16, 64], [32, 32], [32, 64], [64, 64], [128, 64]] as const;
+const sizes = [[16, 32], [16, 64], [32, 32], [32, 64], [64, 64], [128, 64], [128, 128]] as const;
 
 /** Bytes that keep neighbouring rows of a tile in other banks, in elements. */
 const padding = 8;
 
-/** Matrices of a subgroup on a CPU core, where more take minutes to compile. */
-const mostOnCpu = 4;
+/** Matrices of a subgroup, and columns of a tile, on a CPU core, where more take minutes to compile. */
+const mostOnCpu = { matrices: 4, columns: 32 };
 
 /**
  * The tiles that a device has room for, the smallest first.
  *
  * @throws Error when it has no matrix units, or room for none
  */
-export function matrixTiles({ matrix, subgroups, limits, bits, lanes }: Tuning): MatrixTile[] {
+export function matrixTiles(tuning: Tuning): MatrixTile[] {
+  const { matrix, subgroups, limits, bits, lanes } = tuning;
   if (!matrix || !subgroups) throw new Error("tiles of matrices without matrix units");
   const { M: m, N: n, K: k } = matrix;
   const { smallest, largest: subgroup } = subgroups;
   const isPair = bits === "mma-pair";
-  const tk = Math.max(k, 32);
+  const tk = slabTerms(tuning);
   const tiles = sizes.map(([rows, columns]): MatrixTile => {
     const sy = rows >= 32 && rows >= 2 * m ? 2 : 1;
     const sx = 4 / sy;
@@ -54,7 +56,8 @@ export function matrixTiles({ matrix, subgroups, limits, bits, lanes }: Tuning):
     ) &&
     bytesOf(tile) <= limits.workgroupBytes &&
     tile.sx * tile.sy * subgroup <= limits.workgroupLanes &&
-    (lanes === "gpu" || tile.rm * tile.rn <= mostOnCpu)
+    (lanes === "gpu" ||
+      tile.rm * tile.rn <= mostOnCpu.matrices && tile.sx * tile.rn * n <= mostOnCpu.columns)
   );
   if (fitting.length === 0) {
     throw new Error(
@@ -62,6 +65,28 @@ export function matrixTiles({ matrix, subgroups, limits, bits, lanes }: Tuning):
     );
   }
   return fitting;
+}
+
+/** Cores of a GPU, which WebGPU does not tell: between a laptop's and a server's. */
+const cores = 64;
+
+/**
+ * The tiles in the order of the time that a product takes by this count: of a slab's terms the matrices of a subgroup,
+ * its share of the copies, and what is the same for each, in cycles of RDNA3, as often as there are workgroups for each
+ * of a GPU's cores. What hangs over the edges counts as if it were full.
+ */
+export function rankedMatrixTiles(
+  tiles: readonly MatrixTile[],
+  rows: number,
+  columns: number,
+): MatrixTile[] {
+  const cost = ({ m, n, sx, sy, rm, rn }: MatrixTile) => {
+    const [height, width] = [sy * rm * m, sx * rn * n];
+    const groups = Math.ceil(rows / height) * Math.ceil(columns / width);
+    return (height * width / 16 + 1.5 * (height + width) + 100) * Math.ceil(groups / cores);
+  };
+  return tiles.map((tile) => ({ tile, cost: cost(tile) })).sort((a, b) => a.cost - b.cost)
+    .map(({ tile }) => tile);
 }
 
 /** Bytes of workgroup memory, with B of either layout. */

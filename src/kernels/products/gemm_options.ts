@@ -1,5 +1,6 @@
 import type { Tensor } from "../../gpu/tensor.ts";
 import type { Activation } from "../parts/activation.ts";
+import type { HalfRows } from "./half_rows.ts";
 import type { GemmVariant } from "./gemm_variants.ts";
 
 /** Choices and extra work of a product; all may be left out. */
@@ -34,8 +35,8 @@ export interface GemmOptions {
   readonly gated?: { readonly kept: Tensor | null; readonly activation?: Activation };
   /** Terms with which the sums go on when bias and residual have come to them (nt, from the first column on). */
   readonly further?: FurtherTerms | null;
-  /** What `rowScalesOf` made of A, for several products of it. */
-  readonly rowScales?: Tensor | null;
+  /** What `halfRowsOf` made of A, for several products of it. */
+  readonly halfRows?: HalfRows | null;
   /** Shown in errors and profiles. */
   readonly label?: string;
 }

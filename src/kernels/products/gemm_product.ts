@@ -1,7 +1,9 @@
 import { bytesOf, type MatrixType, type Tensor } from "../../gpu/tensor.ts";
+import type { Tuning } from "../../gpu/tuning.ts";
 import type { LaunchCost } from "../../gpu/recording/submit_pacing.ts";
 import { expectShape } from "../parts/expect_shape.ts";
 import type { GemmOptions } from "./gemm_options.ts";
+import { expectHalfRows } from "./half_rows.ts";
 import type { GemmLayout } from "./gemm_variants.ts";
 
 /** A product whose shapes fit, with what its options leave out. */
@@ -26,6 +28,7 @@ export interface GemmProduct {
  * @throws Error when the shapes do not fit or a row is no multiple of 4 elements
  */
 export function gemmProduct(
+  tuning: Tuning,
   layout: GemmLayout,
   a: Tensor,
   b: Tensor,
@@ -40,6 +43,7 @@ export function gemmProduct(
   if (storage === "u32" || storage === "i32") throw new Error(`${label}: B is ${storage}`);
   const product = { label, layout, a, b, c, storage, rows, columns, depth, options };
   expectFit(product);
+  if (options.halfRows) expectHalfRows(label, tuning, options.halfRows, rows, depth);
   return product;
 }
 
@@ -60,7 +64,7 @@ export function costOf(
 }
 
 function expectFit({ label, layout, a, b, c, rows, columns, depth, options }: GemmProduct): void {
-  const { bias, residual, accumulate, scale, gated, rowScales } = options;
+  const { bias, residual, accumulate, scale, gated } = options;
   const { firstColumn = 0, firstColumnOfA = 0, firstColumnOfB = 0 } = options;
   const [, strideC] = c.shape;
   const rowsOfA = layout === "tn" ? a.shape[1] - firstColumnOfA : a.shape[0];
@@ -71,7 +75,6 @@ function expectFit({ label, layout, a, b, c, rows, columns, depth, options }: Ge
   if (residual) expectShape(label, "residual", residual, [rows, strideC]);
   if (gated) expectGated(label, layout, b, c, options);
   expectFurther(label, layout, [rows, columns], options);
-  if (rowScales) expectShape(label, "row scales", rowScales, [rows]);
   const fits = rowsOfA >= rows &&
     (options.depth === undefined ? depthOfB === depth : depthOfB >= depth) &&
     (gated ? columns === 2 * strideC : firstColumn + columns <= strideC) &&
@@ -93,7 +96,7 @@ function expectGated(
   layout: GemmLayout,
   b: Tensor,
   { shape: [rows, width] }: Tensor,
-  { gated, label: _, variant: __, further: ___, rowScales: ____, ...others }: GemmOptions,
+  { gated, label: _, variant: __, further: ___, halfRows: ____, ...others }: GemmOptions,
 ): void {
   const other = Object.entries(others).find(([, value]) => value !== undefined);
   if (other) throw new Error(`${label}: gated, and ${other[0]} with it`);

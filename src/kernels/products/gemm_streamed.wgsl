@@ -9,7 +9,7 @@
 // are an odd number of vectors long: neither the eight lanes that write neighbouring vectors meet in a bank nor those
 // that read all columns.
 
-//#include gemm_bindings TILE_ROWS=false
+//#include gemm_bindings TILE_ROWS=false HALVES=false
 
 var<workgroup> slabA: array<array<vec4<f32>, $(TERMS/32*ROWS+1)>, 8>;
 var<workgroup> slabB: array<array<vec4<f32>, $(TERMS/32*COLUMNS+1)>, 8>;

@@ -14,7 +14,7 @@
 //  - Writing vectors of terms, 8 lanes write $(TK/4) slices of neighbouring rows: a slice begins $(32/TK) (mod 8) after the last.
 //  - Writing vectors of rows or columns, they write neighbouring ones.
 
-//#include gemm_bindings TILE_ROWS=false
+//#include gemm_bindings TILE_ROWS=false HALVES=false
 
 //#if LAYOUT == 2
 var<workgroup> tileA: array<array<vec4<f32>, $(LY*RM/4)>, $TK>;

@@ -1,7 +1,7 @@
 import { type MatrixType, matrixTypes } from "../../gpu/tensor.ts";
 import type { Tuning } from "../../gpu/tuning.ts";
 import type { VariedOperation } from "../../gpu/variants.ts";
-import { type MatrixTile, matrixTiles } from "./gemm_matrix_tiles.ts";
+import { type MatrixTile, matrixTiles, rankedMatrixTiles } from "./gemm_matrix_tiles.ts";
 import { type StreamedTile, streamedTiles } from "./gemm_streamed_tiles.ts";
 import { type GemmTile, rankedTiles, runnableTiles } from "./gemm_tiles.ts";
 
@@ -209,20 +209,16 @@ function matrixVariantsOf(tuning: Tuning): readonly MatrixVariant[] {
 
 const matrixByShape = new WeakMap<Tuning, Map<number, SomeVariants>>();
 
-/** Tiles for a shape: the fewest wasted rows and columns first, and of those the largest. */
+/** Tiles for a shape, in the order of the time by `rankedMatrixTiles`. */
 function matrixFor(tuning: Tuning, { rows, columns }: GemmShape): SomeVariants {
   let ofDevice = matrixByShape.get(tuning);
   if (!ofDevice) matrixByShape.set(tuning, ofDevice = new Map());
   const key = rows * 2 ** 24 + columns;
   let found = ofDevice.get(key);
   if (!found) {
-    const covered = ({ tile }: MatrixVariant) => {
-      const [height, width] = [tile.sy * tile.rm * tile.m, tile.sx * tile.rn * tile.n];
-      return Math.ceil(rows / height) * height * Math.ceil(columns / width) * width;
-    };
-    const [first, ...others] = matrixVariantsOf(tuning).toReversed().toSorted((a, b) =>
-      covered(a) - covered(b)
-    );
+    const variants = matrixVariantsOf(tuning);
+    const [first, ...others] = rankedMatrixTiles(variants.map(({ tile }) => tile), rows, columns)
+      .map((tile) => variants.find((one) => one.tile === tile) ?? variants[0]);
     ofDevice.set(key, found = [first, ...others]);
   }
   return found;

@@ -1,7 +1,7 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
 import { gemm, type GemmOptions } from "../../kernels/products/gemm.ts";
-import { rowScalesOf } from "../../kernels/products/row_scale.ts";
+import { type HalfRows, halfRowsOf } from "../../kernels/products/half_rows.ts";
 import { biasBackward } from "../../kernels/layers/rmsnorm.ts";
 import { scaled } from "../../kernels/layers/scale.ts";
 import { swigluForward } from "../../kernels/layers/swiglu.ts";
@@ -27,10 +27,10 @@ function adapterInner(
   x: Tensor,
   { a }: LoraGroup,
   scale: number,
-  rowScales: Tensor | null,
+  halfRows: HalfRows | null,
 ): Tensor {
   const inner = gpu.tensor([x.shape[0], a.weight.shape[0]], "f32", `${label} adapter`);
-  gemm(gpu, "nt", x, a.weight, inner, { label: `${label} adapter in`, scale, rowScales });
+  gemm(gpu, "nt", x, a.weight, inner, { label: `${label} adapter in`, scale, halfRows });
   return inner;
 }
 
@@ -75,12 +75,12 @@ function adapted(
   label: string,
   x: Tensor,
   { adapter, scale }: Linear,
-): Pick<GemmOptions, "further" | "rowScales"> {
+): Pick<GemmOptions, "further" | "halfRows"> {
   if (!adapter) return {};
-  const rowScales = rowScalesOf(gpu, x);
-  const inner = adapterInner(gpu, label, x, adapter, scale * adapter.scale, rowScales);
+  const halfRows = halfRowsOf(gpu, x);
+  const inner = adapterInner(gpu, label, x, adapter, scale * adapter.scale, halfRows);
   const { b, projections } = adapter;
-  return { further: { inner, further: b.weight, projections }, rowScales };
+  return { further: { inner, further: b.weight, projections }, halfRows };
 }
 
 /**

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { Gpu } from "../../../src/gpu/gpu.ts";
 import { gemm, type GemmLayout, type GemmOptions } from "../../../src/kernels/products/gemm.ts";
 import { runnableGemmVariants } from "../../../src/kernels/products/gemm_variants.ts";
-import { rowScale } from "../../../src/kernels/products/row_scale.ts";
+import { halfRows } from "../../../src/kernels/products/half_rows.ts";
 import { requireSameBits } from "../../../src/kernels/choice/same_bits.ts";
 import { randomFloats } from "../harness.ts";
 import { repeated, trialNumbers } from "../../../src/kernels/choice/trial_numbers.ts";
@@ -122,8 +122,8 @@ onMatrixUnits(
     for (const layout of ["nt", "nn"] as const) {
       const [rows, columns, depth] = [133, 100, 100];
       const left = randomFloats(rows * depth, 3), right = randomFloats(columns * depth, 4);
-      const a = gpu.from(left, [rows, depth]), scales = gpu.tensor([rows]);
-      rowScale(gpu, a, scales, { first: 0, columns: depth });
+      const a = gpu.from(left, [rows, depth]);
+      const made = halfRows(gpu, a, { rows, first: 0, columns: depth });
       const variants = runnableGemmVariants(gpu.tuning, layout);
       assert.ok(variants.length >= 2, `${variants.length} tiles`);
       const first = await product(gpu, layout, left, right, [rows, columns, depth]);
@@ -131,15 +131,15 @@ onMatrixUnits(
         const found = await product(gpu, layout, left, right, [rows, columns, depth], { variant });
         assert.deepEqual(found, first, variant.name);
       }
-      // A product with few elements looks for its rows' scales itself.
       const byLaunch = await product(gpu, layout, left, right, [rows, columns, depth], {
-        rowScales: scales,
+        halfRows: made,
       });
       assert.deepEqual(byLaunch, first);
+      // A product with few elements looks for its rows' scales itself.
       const row = left.slice(70 * depth, 71 * depth);
       const alone = await product(gpu, layout, row, right, [1, columns, depth]);
       assert.deepEqual(alone, first.slice(70 * columns, 71 * columns));
-      gpu.release(a, scales);
+      gpu.release(a, made.halves, made.scales);
     }
     await requireSameBits(gpu);
   },

@@ -1,9 +1,13 @@
 import { compose } from "../../parts/compose.ts";
 import type { Parts } from "../../../gpu/wgsl.ts";
+import f16_parts from "./f16_parts.wgsl" with { type: "text" };
 import gemm_bindings from "./gemm_bindings.wgsl" with { type: "text" };
 import gemm_finish_vector from "./gemm_finish_vector.wgsl" with { type: "text" };
 import gemm_further from "./gemm_further.wgsl" with { type: "text" };
+import gemm_matrix_copy from "./gemm_matrix_copy.wgsl" with { type: "text" };
+import gemm_matrix_load from "./gemm_matrix_load.wgsl" with { type: "text" };
 import gemm_matrix_put from "./gemm_matrix_put.wgsl" with { type: "text" };
+import gemm_matrix_put_across from "./gemm_matrix_put_across.wgsl" with { type: "text" };
 import gemm_start from "./gemm_start.wgsl" with { type: "text" };
 import gemm_start_vector from "./gemm_start_vector.wgsl" with { type: "text" };
 import gemm_write from "./gemm_write.wgsl" with { type: "text" };
@@ -11,10 +15,14 @@ import gemm_write_vector from "./gemm_write_vector.wgsl" with { type: "text" };
 import scale_of_largest from "./scale_of_largest.wgsl" with { type: "text" };
 
 const own: Parts = {
+  f16_parts,
   gemm_bindings,
   gemm_finish_vector,
   gemm_further,
+  gemm_matrix_copy,
+  gemm_matrix_load,
   gemm_matrix_put,
+  gemm_matrix_put_across,
   gemm_start,
   gemm_start_vector,
   gemm_write,

@@ -25,7 +25,11 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
+//#if HALVES
+@group(0) @binding(1) var<storage, read> a: array<vec4<u32>>;  // eight f16 each
+//#else
 //#include stored_vectors NAME="a" BINDING=1 STORAGE="f32"
+//#endif
 //#include stored_vectors NAME="b" BINDING=2
 //#if GATED
 //#include written_pairs NAME="c" BINDING=3

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
-import { rowScale } from "../../../src/kernels/products/row_scale.ts";
-import { onEveryGpu, randomFloats } from "../harness.ts";
+import { fromStorage } from "../../../src/model/decoder/half_precision.ts";
+import { halfRows } from "../../../src/kernels/products/half_rows.ts";
+import { randomFloats } from "../harness.ts";
+import { onMatrixUnits } from "../on_matrix_units.ts";
 
-onEveryGpu(
+onMatrixUnits(
   "a row's scale is the power of two that brings its largest element to 2^14 or up to twice that",
+  ["f16", "f16-pair"],
   async (gpu) => {
     // Of 300 elements 272 count, more than one vector for each lane; what lies beside them is larger.
     const [first, columns, stride] = [12, 270, 300];
@@ -26,8 +29,7 @@ onEveryGpu(
     const data = new Float32Array(rows.length * stride);
     rows.forEach((numbers, i) => data.set(numbers, i * stride));
     const a = gpu.from(data, [rows.length, stride]);
-    const scales = gpu.tensor([rows.length]);
-    rowScale(gpu, a, scales, { first, columns });
+    const { halves, scales } = halfRows(gpu, a, { rows: rows.length, first, columns });
     const expected = rows.map((numbers) => {
       const largest = Math.max(...numbers.subarray(first, counted).map(Math.abs));
       if (!(largest > 0 && largest < Infinity)) return 1;
@@ -35,6 +37,22 @@ onEveryGpu(
       return 2 ** Math.min(127, 14 - Math.floor(Math.log2(largest)));
     });
     assert.deepEqual([...await gpu.readFloats(scales)], expected);
-    gpu.release(a, scales);
+    const found = fromStorage(await gpu.read(halves), "f16");
+    // 272 terms, in slabs of 32.
+    const terms = 288, parts = gpu.precision === "f16-pair" ? 2 : 1;
+    assert.deepEqual(halves.shape, [16, terms * parts]);
+    rows.slice(0, -2).forEach((numbers, i) => {
+      for (let term = 0; term < terms; term++) {
+        const from = i * terms * parts + term;
+        const value = found[from] + (parts === 2 ? found[from + terms] / 1024 : 0);
+        const scaled = term < counted - first ? numbers[first + term] * expected[i] : 0;
+        // Either rounding of 11 bits, or of 11 below the first 11; f16's smallest step is 2^-24. Numbers below f32's
+        // normal ones may count as 0.
+        const bound = Math.abs(scaled) * 2 ** (parts === 2 ? -21 : -10) + 2 ** -24;
+        if (Math.abs(numbers[first + term]) < 2 ** -126) continue;
+        assert.ok(Math.abs(value - scaled) <= bound, `row ${i}, term ${term}: ${value}, ${scaled}`);
+      }
+    });
+    gpu.release(a, halves, scales);
   },
 );
