@@ -12,7 +12,8 @@ import { splitOf } from "./split.ts";
 import { compareStepByStep, labelStepsByClaim, readOwnResult } from "./step_comparison.ts";
 import type { CorruptedSolution, Problem, Task, Uniform } from "./task.ts";
 
-const NAMES = ["ann", "bob", "cid", "dan", "eve", "fay", "gus", "hal"] as const;
+/** Who has pens. */
+export const CHAIN_NAMES = ["ann", "bob", "cid", "dan", "eve", "fay", "gus", "hal"] as const;
 
 type Operator = "+" | "-" | "*";
 
@@ -44,7 +45,7 @@ const AGREES = " agrees", DIFFERS = " differs";
 const JUDGED = [AGREES, DIFFERS].map((found) => `${found} \\boxed{`);
 
 /** The steps of the longest chain: one person more is on it. Who is beside the point takes a step's place. */
-export const MOST_CHAIN_STEPS = NAMES.length - 1;
+export const MOST_CHAIN_STEPS = CHAIN_NAMES.length - 1;
 
 /** Numbers of pens: nobody has fewer or more than these. */
 const FEWEST = 1, MOST = 20;
@@ -66,8 +67,8 @@ export const chainsTask: Task = {
   name: "chains",
   defaultDifficulty: { minimumSteps: 2, maximumSteps: 4 },
   words: [
-    ...NAMES,
-    ...NAMES.map(pal),
+    ...CHAIN_NAMES,
+    ...CHAIN_NAMES.map(pal),
     HAS,
     ...Object.values(RELATIONS),
     PENS,
@@ -85,7 +86,7 @@ export const chainsTask: Task = {
         `difficulty: found ${count} steps and ${distractors} distractors, expected at most ${MOST_CHAIN_STEPS} together`,
       );
     }
-    const persons = shuffled(uniform, NAMES);
+    const persons = shuffled(uniform, CHAIN_NAMES);
     const { start, operations } = chooseChain(uniform, count);
     const links = operations.map((operation, i): Link => ({
       person: persons[i + 1],

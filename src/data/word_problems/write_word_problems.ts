@@ -5,9 +5,8 @@
  * give the same files.
  */
 
-import { join } from "node:path";
 import { type Part, wordings, type WordProblem, wordProblems } from "./grammar.ts";
-import { trainTokenizer } from "./train_tokenizer.ts";
+import { writeProblemFiles } from "../write_problem_files.ts";
 
 /** Problems of each part but training's. */
 const HELD_OUT = { validation: 128, newNumbers: 256, newWordings: 256 } as const;
@@ -21,9 +20,6 @@ const FILES: Readonly<Record<Part, string>> = {
 
 /** Tokens of the tokenizer: enough for every word that is read often to be one or two. */
 const TOKENS = 768;
-
-/** What prompts and critiques say besides the problems, which a tokenizer learns with each of them. */
-const SAID = "Is each of the steps right, and is the answer?\n12+7=19, claimed 18";
 
 /** What is to be written. */
 export interface Order {
@@ -55,16 +51,11 @@ export function writeWordProblems({ folder, train, seed, largest }: Order): Writ
   const parts = (Object.entries({ ...HELD_OUT, train }) as [Part, number][]).map((
     [part, count],
   ) => ({ part, ...drawn(wordProblems(part, count, seed, largest)) }));
-  Deno.mkdirSync(join(folder, "tokenizer"), { recursive: true });
-  for (const { part, problems } of parts) {
-    const lines = problems.map((problem) => JSON.stringify(problem));
-    Deno.writeTextFileSync(join(folder, FILES[part]), lines.join("\n") + "\n");
-  }
-  const texts = parts.filter(({ part }) => part === "train")
-    .flatMap(({ problems }) => problems.map(({ question }) => `${question}\n${SAID}`));
-  for (const [name, content] of Object.entries(trainTokenizer(texts, TOKENS))) {
-    Deno.writeTextFileSync(join(folder, "tokenizer", name), JSON.stringify(content));
-  }
+  writeProblemFiles(
+    folder,
+    new Map(parts.map(({ part, problems }) => [FILES[part], problems])),
+    TOKENS,
+  );
   const told = wordings();
   return parts.map(({ part, problems, exhausted }) => ({
     file: FILES[part],
