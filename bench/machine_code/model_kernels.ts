@@ -95,6 +95,7 @@ export function hardware(
     subgroups: true,
     subgroupMinSize: 32,
     subgroupMaxSize: 64,
+    subgroupSizeControl: false,
     f16: true,
     int64: false,
     subgroupMatrix: usesMatrices,

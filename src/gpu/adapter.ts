@@ -25,6 +25,8 @@ export interface DeviceInfo {
   readonly subgroups: boolean;
   readonly subgroupMinSize: number;
   readonly subgroupMaxSize: number;
+  /** Whether a kernel may say how many lanes its subgroups have. */
+  readonly subgroupSizeControl: boolean;
   readonly f16: boolean;
   /** Whether kernels may use u64: the native engine, where the device has it. */
   readonly int64: boolean;
@@ -91,6 +93,7 @@ const usefulLimits = [
 const usefulFeatures = [
   "shader-f16",
   "chromium-experimental-subgroup-matrix",
+  "subgroup-size-control",
   "timestamp-query",
 ] as const;
 
@@ -143,6 +146,7 @@ export async function openDevice(
       subgroups: granted.includes("subgroups"),
       subgroupMinSize: details.subgroupMinSize ?? 0,
       subgroupMaxSize: details.subgroupMaxSize ?? 0,
+      subgroupSizeControl: wanted.includes("subgroup-size-control"),
       f16: wanted.includes("shader-f16"),
       int64: granted.includes(int64Feature),
       subgroupMatrix: wanted.includes("chromium-experimental-subgroup-matrix"),

@@ -62,10 +62,11 @@ export function kernelText(
 ): Reflection & { readonly code: string } {
   let code = specialise(source.code, source.defines ?? {});
   const reflection = reflect(code);
-  const { usesSubgroups, usesF16, usesMatrices } = reflection;
+  const { usesSubgroups, usesF16, usesMatrices, pinsSubgroups } = reflection;
   // Dawn wants the directive, the native compiler rejects it.
   if (usesSubgroups && engine === "dawn") code = `enable subgroups;\n${code}`;
   if (usesF16) code = `enable f16;\n${code}`;
+  if (pinsSubgroups) code = `enable subgroup_size_control;\n${code}`;
   if (usesMatrices) code = `enable chromium_experimental_subgroup_matrix;\n${code}`;
   return { ...reflection, code };
 }

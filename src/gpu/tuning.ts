@@ -40,6 +40,8 @@ export interface Tuning {
   readonly wideLoads: boolean;
   /** Types and shape that the matrix units are to multiply; null where `bits` is `chain`. */
   readonly matrix: SubgroupMatrixConfig | null;
+  /** Lanes that subgroups of kernels on matrix units are asked to have; null where a device takes no such wish. */
+  readonly pinnedSubgroup: number | null;
   readonly limits: TuningLimits;
   /** Rounding of sums in all its kernels. */
   readonly bits: BitClass;
@@ -71,12 +73,19 @@ export function tuningOf(
     f16: info.f16,
     wideLoads: info.software && info.int64,
     matrix: precision === "f32" ? null : matrixFor(info, precision),
+    pinnedSubgroup: precision !== "f32" && info.subgroupSizeControl ? matrixSubgroup(info) : null,
     limits: {
       workgroupBytes: maxComputeWorkgroupStorageSize,
       workgroupLanes: maxComputeInvocationsPerWorkgroup,
     },
     bits: classOf[precision],
   };
+}
+
+/** Lanes of the subgroups that multiply matrices: on Intel 16, which Dawn takes there anyway; elsewhere the most. */
+function matrixSubgroup({ vendor, subgroupMinSize, subgroupMaxSize }: DeviceInfo): number {
+  const has16 = subgroupMinSize <= 16 && subgroupMaxSize >= 16;
+  return /intel/i.test(vendor) && has16 ? 16 : subgroupMaxSize;
 }
 
 /** The largest product of f16 matrices that is summed in f32. */

@@ -40,6 +40,8 @@ export interface Reflection {
   readonly usesSubgroups: boolean;
   readonly usesF16: boolean;
   readonly usesMatrices: boolean;
+  /** Whether it says how many lanes a subgroup has. */
+  readonly pinsSubgroups: boolean;
 }
 
 function evaluate(expression: string, scope: Defines): number | boolean | string {
@@ -189,5 +191,6 @@ export function reflect(text: string): Reflection {
       .test(code),
     usesF16: /\bf16\b/.test(code),
     usesMatrices: /\bsubgroup_matrix_result\b/.test(code),
+    pinsSubgroups: /@subgroup_size\s*\(/.test(code),
   };
 }

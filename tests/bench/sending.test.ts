@@ -13,6 +13,7 @@ const info: DeviceInfo = {
   subgroups: true,
   subgroupMinSize: 32,
   subgroupMaxSize: 32,
+  subgroupSizeControl: false,
   f16: true,
   int64: true,
   subgroupMatrix: false,

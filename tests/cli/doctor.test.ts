@@ -15,6 +15,7 @@ const working: WorkingEngine = {
     subgroups: true,
     subgroupMinSize: 32,
     subgroupMaxSize: 32,
+    subgroupSizeControl: false,
     f16: true,
     int64: false,
     subgroupMatrix: true,

@@ -10,6 +10,7 @@ export function describedDevice(software: boolean, lanesOfSubgroup: number): Dev
     subgroups: lanesOfSubgroup > 0,
     subgroupMinSize: lanesOfSubgroup,
     subgroupMaxSize: lanesOfSubgroup,
+    subgroupSizeControl: false,
     f16: false,
     int64: software,
     subgroupMatrix: false,

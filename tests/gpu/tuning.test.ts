@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Gpu } from "../../src/gpu/gpu.ts";
+import { matrixTiles } from "../../src/kernels/products/gemm_matrix_tiles.ts";
 import { broadcastLanes, independentLanes, lanesOfRow, tuningOf } from "../../src/gpu/tuning.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
 import { describedDevice } from "./described_device.ts";
@@ -32,9 +33,42 @@ Deno.test("tuning: what nobody says of a device is what WebGPU promises", () => 
     f16: false,
     wideLoads: false,
     matrix: null,
+    pinnedSubgroup: null,
     limits: { workgroupBytes: 16384, workgroupLanes: 256 },
     bits: "chain",
   });
+});
+
+Deno.test("tuning: kernels on matrix units ask for one size of subgroups where they may", () => {
+  const matrices = {
+    M: 8,
+    N: 16,
+    K: 16,
+    componentType: "f16",
+    resultComponentType: "f32",
+  } as const;
+  const pinned = (vendor: string, smallest: number, largest: number, mayAsk = true) =>
+    tuningOf(
+      {
+        ...describedDevice(false, largest),
+        vendor,
+        f16: true,
+        subgroupMinSize: smallest,
+        subgroupSizeControl: mayAsk,
+        subgroupMatrix: true,
+        subgroupMatrixConfigs: [matrices],
+      },
+      {},
+      "f16",
+    );
+  assert.equal(pinned("intel", 8, 32).pinnedSubgroup, 16);
+  assert.equal(pinned("amd", 32, 64).pinnedSubgroup, 64);
+  assert.equal(pinned("amd", 32, 64, false).pinnedSubgroup, null);
+  // Nobody's lanes are idle: as many subgroups as matrices are shared by.
+  const [tile] = matrixTiles(pinned("intel", 8, 32));
+  assert.deepEqual([tile.subgroup, tile.isPinned, tile.writes], [16, true, 2]);
+  const [open] = matrixTiles(pinned("intel", 8, 32, false));
+  assert.deepEqual([open.subgroup, open.isPinned, open.writes], [32, false, 4]);
 });
 
 onEveryGpu("tuning: a rehearsal chooses as its device", (gpu) => {

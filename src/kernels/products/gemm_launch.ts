@@ -80,9 +80,9 @@ export function launchGemm(gpu: Gpu, product: GemmProduct, cost: LaunchCost): vo
   } else if (variant.sharing === "matrix") {
     if (layout === "tn") throw new Error(`${label}: variant ${variant.name} is not for tn`);
     const { m: MM, n: MN, k: MK, sx: SX, sy: SY, rm: RM, rn: RN, tk: TK, ...tile } = variant.tile;
-    const { subgroup: SUBGROUP, writes: WRITES, isPair: PAIR } = tile;
+    const { subgroup: SUBGROUP, isPinned: PINNED, writes: WRITES, isPair: PAIR } = tile;
     const SCANNED = !options.halfRows && isScanned(rows, depth);
-    const sizes = { MM, MN, MK, SX, SY, RM, RN, TK, SUBGROUP, WRITES, PAIR, SCANNED };
+    const sizes = { MM, MN, MK, SX, SY, RM, RN, TK, SUBGROUP, PINNED, WRITES, PAIR, SCANNED };
     gpu.scope(() => {
       let strideA = parameters.strideA;
       if (!SCANNED) {

@@ -73,6 +73,9 @@ var<workgroup> results: array<f32, $(SX*SY*MM*MN)>;
 //#include gemm_matrix_put_across
 //#endif
 
+//#if PINNED
+@subgroup_size($SUBGROUP)
+//#endif
 @compute @workgroup_size($(SX*SY*SUBGROUP))
 fn main(
   @builtin(workgroup_id) group: vec3<u32>,

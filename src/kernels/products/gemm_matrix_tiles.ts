@@ -15,8 +15,12 @@ export interface MatrixTile {
   readonly rn: number;
   /** Terms of a slab. */
   readonly tk: number;
-  /** Lanes of the device's largest subgroup, and vectors that a lane of its smallest writes of a matrix. */
+  /**
+   * Lanes of a subgroup where the device is told how many (isPinned), or of its largest, and vectors that a lane of its
+   * smallest writes of a matrix.
+   */
   readonly subgroup: number;
+  readonly isPinned: boolean;
   readonly writes: number;
   /** Whether a factor is two f16. */
   readonly isPair: boolean;
@@ -37,10 +41,12 @@ const mostOnCpu = { matrices: 4, columns: 32 };
  * @throws Error when it has no matrix units, or room for none
  */
 export function matrixTiles(tuning: Tuning): MatrixTile[] {
-  const { matrix, subgroups, limits, bits, lanes } = tuning;
+  const { matrix, subgroups, pinnedSubgroup, limits, bits, lanes } = tuning;
   if (!matrix || !subgroups) throw new Error("tiles of matrices without matrix units");
   const { M: m, N: n, K: k } = matrix;
-  const { smallest, largest: subgroup } = subgroups;
+  const subgroup = pinnedSubgroup ?? subgroups.largest;
+  const smallest = pinnedSubgroup ?? subgroups.smallest;
+  const isPinned = pinnedSubgroup !== null;
   const isPair = bits === "mma-pair";
   const tk = slabTerms(tuning);
   const tiles = sizes.map(([rows, columns]): MatrixTile => {
@@ -48,7 +54,7 @@ export function matrixTiles(tuning: Tuning): MatrixTile[] {
     const sx = 4 / sy;
     const rm = Math.max(1, rows / sy / m), rn = Math.max(1, columns / sx / n);
     const writes = Math.ceil(m * n / 4 / smallest);
-    return { m, n, k, sx, sy, rm, rn, tk, subgroup, writes, isPair };
+    return { m, n, k, sx, sy, rm, rn, tk, subgroup, isPinned, writes, isPair };
   });
   const fitting = tiles.filter((tile, i) =>
     !tiles.slice(0, i).some(({ rm, rn, sy }) =>

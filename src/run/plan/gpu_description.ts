@@ -99,6 +99,7 @@ function deviceOf(name: string): DeviceInfo {
     subgroups: true,
     subgroupMinSize: 32,
     subgroupMaxSize: 32,
+    subgroupSizeControl: false,
     f16: true,
     int64: false,
     subgroupMatrix: false,
