@@ -2,6 +2,7 @@ import { Gpu } from "../gpu/gpu.ts";
 import type { EngineChoice } from "../gpu/gpu_options.ts";
 import type { CacheDtype } from "../gpu/tensor.ts";
 import type { Precision } from "../gpu/tuning.ts";
+import { loadProgress } from "./progress/load_progress.ts";
 import { useStoredTuning } from "../run/tuning/tune.ts";
 
 /** What `--gpu` and `--gpu-index` say. */
@@ -41,6 +42,7 @@ export async function withGpu<Result>(
   body: (gpu: Gpu) => Promise<Result>,
 ): Promise<Result> {
   const gpu = await Gpu.open(engine, { index, precision, cacheDtype });
+  gpu.activity.loads = loadProgress();
   useStoredTuning(gpu);
   try {
     return await body(gpu);

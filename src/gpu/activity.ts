@@ -12,6 +12,9 @@ export type CostListener = (cost: LaunchCost) => void;
 /** Told from when to when there was work, in milliseconds of `performance.now`. */
 export type WorkListener = (begin: number, end: number) => void;
 
+/** Told of each piece of a file of weights that has been put on the GPU: bytes so far, and of all that is wanted of it. */
+export type LoadListener = (path: string, done: number, total: number) => void;
+
 /** Told of the times in which the host waits for a GPU's answer. */
 export interface ReadListener {
   readBegins(): void;
@@ -22,6 +25,8 @@ export interface ReadListener {
 export class GpuActivity {
   /** Told of every read. */
   reads: ReadListener | null = null;
+  /** Told of weights that are read from files. */
+  loads: LoadListener | null = null;
   /** Told of every launch. */
   costs: CostListener | null = null;
   /** Null until somebody listens. */

@@ -37,6 +37,8 @@ export async function runOnGpu<Result>(
       (watch) =>
         withGpu(gpuOf(config, index), (gpu) => {
           gpu.activity.reads = watch;
+          // All ranks read the same.
+          if (opened.communicator.rank > 0) gpu.activity.loads = null;
           return body(gpu);
         }),
     );

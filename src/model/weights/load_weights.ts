@@ -57,9 +57,13 @@ export async function loadWeights(
   parameters: Parameters,
   file: WeightFile,
 ): Promise<void> {
-  for (
-    const { tensor: { name, shape, first: origin, size }, segment, start } of parameters.places()
-  ) {
+  const places = [...parameters.places()];
+  const total = places.reduce((sum, { tensor: { name, size } }) => {
+    const stored = file.tensors.get(name);
+    return sum + (stored ? storedBytes(stored.type, size) : 0);
+  }, 0);
+  let done = 0;
+  for (const { tensor: { name, shape, first: origin, size }, segment, start } of places) {
     const tensor = file.tensors.get(name);
     if (!tensor) throw new Error(`${file.path} was not checked: it has no tensor ${name}`);
     for (const { first, elements } of pieces(tensor, origin, size)) {
@@ -87,6 +91,8 @@ export async function loadWeights(
       gpu.release(packed);
       // Without waiting, pieces on their way to the GPU would pile up in host memory.
       await gpu.finish();
+      done += bytes.length;
+      gpu.activity.loads?.(file.path, done, total);
     }
   }
   parameters.weightsChanged();

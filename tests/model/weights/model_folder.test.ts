@@ -165,6 +165,28 @@ onEveryGpu("model folder: weights that do not fit are refused", async (gpu) => {
   }
 });
 
+onEveryGpu("model folder: who listens is told of all bytes that are read", async (gpu) => {
+  await withFolder("llama", {}, async (folder) => {
+    const told: (readonly [string, number, number])[] = [];
+    gpu.activity.loads = (...of) => told.push(of);
+    try {
+      (await loadModelFolder(gpu, folder, { trained: false })).model.release();
+    } finally {
+      gpu.activity.loads = null;
+    }
+    const [, , total] = told[0];
+    assert.ok(
+      told.every(([path, done, all], i) =>
+        path.startsWith(folder) && all === total && done > (told[i - 1]?.[1] ?? 0)
+      ),
+    );
+    assert.equal(told.at(-1)?.[1], total);
+    // The header is not among them.
+    const { size } = Deno.statSync(join(folder, "model.safetensors"));
+    assert.ok(total < size && total > size / 2, `${total} of ${size} bytes`);
+  });
+});
+
 onEveryGpu("model folder: missing and damaged files are named", async (gpu) => {
   for (
     const [file, missing, damaged] of [
