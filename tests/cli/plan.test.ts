@@ -79,6 +79,25 @@ Deno.test("plan: what cannot be planned is said with what to do", async () => {
   );
 });
 
+Deno.test("plan: a preset for 8 GB, whose file of 4-bit blocks is not fetched", async () => {
+  for (
+    const [preset, model] of [
+      ["qwen3-4b", "Qwen3-4B"],
+      ["gemma3-4b", "gemma-3-4b-it"],
+      ["qwen2.5-7b", "Qwen2.5-7B-Instruct"],
+    ]
+  ) {
+    const { code, printed } = await plan(
+      ...["--gpu", "rtx4090", "--config", `configs/${preset}-8gb.yaml`],
+      // What fine-tuning leaves is an adapter on this file.
+      ...["--set", `generator.model=models/${model}-GGUF/${model}-Q4_K_M.gguf`],
+      ...["--problem-tokens", "200", "--judgment-tokens", "400"],
+    );
+    assert.equal(code, 0, printed);
+    assert.match(printed, /memory of a rank, which has 24\.00 GB +\| +[67]\.\d\d GB/);
+  }
+});
+
 Deno.test({
   name: "plan: a run's own lengths, and how far off the prediction is",
   // The device outlives a test on purpose: it is opened once per process.

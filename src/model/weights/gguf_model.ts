@@ -47,18 +47,33 @@ const PIECE = 2 ** 20;
  * @throws UserError where llama.cpp knows no such tokenizer
  */
 export async function ggufModel(
-  { model, tokenizer, stopTokens }: LoadedModel,
+  { model: { config, parameters }, tokenizer, stopTokens }: LoadedModel,
   type: GgufType,
   name: string,
 ): Promise<FileContent> {
-  const { config, parameters } = model;
+  const all = { config, tensors: parameters.tensors(), tokenizer, stopTokens };
+  return await ggufFile(all, type, name);
+}
+
+/** What a file is made of. */
+export interface GgufParts extends Pick<LoadedModel, "tokenizer" | "stopTokens"> {
+  readonly config: ModelConfig;
+  readonly tensors: Iterable<readonly [string, NamedTensor]>;
+}
+
+/** As `ggufModel`, of parts whose weights need not be on a GPU. */
+export async function ggufFile(
+  { config, tensors: named, tokenizer, stopTokens }: GgufParts,
+  type: GgufType,
+  name: string,
+): Promise<FileContent> {
   const { gguf: { name: architecture } } = families[config.architecture];
   expectWritable(config);
-  const tensors = [...parameters.tensors()].map(([tensor, stored]) => {
-    const named = nameInGguf(architecture, tensor);
-    const head = isInterleaved(architecture, named) ? config.headDim : 0;
+  const tensors = [...named].map(([tensor, stored]) => {
+    const inFile = nameInGguf(architecture, tensor);
+    const head = isInterleaved(architecture, inFile) ? config.headDim : 0;
     const written = hasOneAdded(architecture, tensor) ? plusOne(stored) : stored;
-    return stream(named, written, typeOf(tensor, stored.shape, type), head);
+    return stream(inFile, written, typeOf(tensor, stored.shape, type), head);
   });
   return await encodeGguf({
     ...generalValues(config, name),

@@ -3,7 +3,12 @@ import { exists } from "../../platform/files/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { dataDefaults, dataEntry } from "../config/data_schema.ts";
-import { type PublishedShape, publishedShapes, writeHollowModel } from "./hollow_model.ts";
+import {
+  type PublishedShape,
+  publishedShapes,
+  writeHollowGguf,
+  writeHollowModel,
+} from "./hollow_model.ts";
 
 /** Lengths of prompts that are said instead of measured, in tokens. */
 export interface SaidPrompts {
@@ -34,7 +39,7 @@ export async function withStandIns<Result>(
   }
   const folder = Deno.makeTempDirSync({ prefix: "tango-plan-" });
   try {
-    return await body(standIn(folder, config, said, missingFile));
+    return await body(await standIn(folder, config, said, missingFile));
   } finally {
     Deno.removeSync(folder, { recursive: true });
   }
@@ -43,12 +48,12 @@ export async function withStandIns<Result>(
 /** Stand-in problems: as many as are sampled at a time, so that a plan takes the memory of as many. */
 const standInProblems = 512;
 
-function standIn(
+async function standIn(
   folder: string,
   config: TangoConfig,
   { problem, judgment }: SaidPrompts,
   missingFile: string | undefined,
-): TangoConfig {
+): Promise<TangoConfig> {
   const { generator, verifier } = config;
   if (problem === undefined || (verifier !== null && judgment === undefined)) {
     const what = missingFile ? `${missingFile} is not there` : "The models are not there";
@@ -67,9 +72,11 @@ function standIn(
         "evaluation.problems=500, for example.",
     );
   }
-  const model = (path: string): string => {
+  const model = async (path: string): Promise<string> => {
     const place = join(folder, basename(path));
-    if (!exists(place)) writeHollowModel(place, shapeOf(path));
+    if (exists(place)) return place;
+    if (path.endsWith(".gguf")) await writeHollowGguf(place, shapeOf(path));
+    else writeHollowModel(place, shapeOf(path));
     return place;
   };
   // Characters are tokens to a model without weights.
@@ -99,14 +106,14 @@ function standIn(
     },
     generator: {
       ...generator,
-      model: model(generator.model),
+      model: await model(generator.model),
       chat: false,
       system_prompt: null,
       prompt_template: template("generator.txt", "{{ question }}"),
     },
     verifier: verifier && {
       ...verifier,
-      model: model(verifier.model),
+      model: await model(verifier.model),
       chat: false,
       system_prompt: null,
       prompt_template: template(
@@ -124,7 +131,10 @@ function shapeOf(path: string): PublishedShape {
   if (exists(join(path, "config.json"))) return readShape(join(path, "config.json"));
   if (path.endsWith(".json") && exists(path)) return readShape(path);
   const shapes = publishedShapes();
-  const shape = shapes[basename(path)];
+  // What ends a GGUF file's name says how weights are stored.
+  const name = basename(path).replace(/([-.](Q\d\w*|[BF]\w*16|F32))?\.gguf$/i, "")
+    .replace(/-(Instruct|it)$/, "");
+  const shape = shapes[name];
   if (shape) return shape;
   throw new UserError(
     `There is no model ${path}. To plan without it, name a config.json, or a model whose shape is known: ` +

@@ -3,17 +3,26 @@ import { join } from "node:path";
 import { loadSftConfig, loadTangoConfig } from "../../../src/run/config/load_config.ts";
 import { planSftMemory } from "../../../src/run/memory/sft_memory_plan.ts";
 import { planTangoMemory } from "../../../src/run/memory/tango_memory_plan.ts";
+import { Gpu } from "../../../src/gpu/gpu.ts";
 import { gpuOf } from "../../kernels/harness.ts";
-import { publishedShapes, writeHollowModel } from "../../../src/run/plan/hollow_model.ts";
+import {
+  publishedShapes,
+  writeHollowGguf,
+  writeHollowModel,
+} from "../../../src/run/plan/hollow_model.ts";
 
 /** What Vulkan drivers of hardware GPUs bind at least nowadays. */
 const hardware = { maxStorageBufferBindingSize: 2 ** 31 - 4, maxBufferSize: 2 ** 31 - 4 };
 
+/** Preset and the model whose shape it is for; a GGUF file keeps its blocks of 4 bits. */
 const sizedFor8GB = {
   "smollm2-135m": "SmolLM2-135M-Instruct",
   "qwen2.5-0.5b": "Qwen2.5-0.5B",
   "qwen3-0.6b": "Qwen3-0.6B",
   "qwen2.5-1.5b": "Qwen2.5-1.5B",
+  "qwen3-4b-8gb": "Qwen3-4B.gguf",
+  "gemma3-4b-8gb": "gemma-3-4b.gguf",
+  "qwen2.5-7b-8gb": "Qwen2.5-7B.gguf",
 };
 
 Deno.test({
@@ -21,7 +30,7 @@ Deno.test({
   sanitizeOps: false,
   sanitizeResources: false,
   fn: async () => {
-    const gpu = (await gpuOf("native")).rehearsal(hardware);
+    const { info } = await gpuOf("native");
     const folder = Deno.makeTempDirSync();
     try {
       const problems = join(folder, "problems.jsonl");
@@ -35,7 +44,9 @@ Deno.test({
       const data = `{path: ${problems}, format: gsm8k}`;
       for (const [preset, name] of Object.entries(sizedFor8GB)) {
         const model = join(folder, name);
-        writeHollowModel(model, publishedShapes()[name]);
+        const shape = publishedShapes()[name.replace(".gguf", "")];
+        if (name.endsWith(".gguf")) await writeHollowGguf(model, shape);
+        else writeHollowModel(model, shape);
         const set = [
           `data.train=[${data}]`,
           "data.held_out=[]",
@@ -44,6 +55,7 @@ Deno.test({
         const train = loadTangoConfig(`configs/${preset}.yaml`, {
           set: [...set, `generator.model=${model}`, `verifier.model=${model}`],
         });
+        const gpu = Gpu.rehearsalOf(info, hardware, { cacheDtype: train.cache_dtype });
         const plan = await planTangoMemory(gpu, train);
         const shared = plan.resident.filter(({ what }) => what.startsWith("weights"));
         assert.equal(shared.length, 1, "one copy of the base");
