@@ -81,16 +81,16 @@ Deno.test("plan: what cannot be planned is said with what to do", async () => {
 
 Deno.test("plan: a preset for 8 GB, whose file of 4-bit blocks is not fetched", async () => {
   for (
-    const [preset, model] of [
-      ["qwen3-4b", "Qwen3-4B"],
-      ["gemma3-4b", "gemma-3-4b-it"],
-      ["qwen2.5-7b", "Qwen2.5-7B-Instruct"],
+    const [preset, model, blocks] of [
+      ["qwen3-4b", "Qwen3-4B", "Q4_K_M"],
+      ["gemma3-4b", "gemma-3-4b-it", "Q4_K_M"],
+      ["qwen2.5-7b", "Qwen2.5-7B-Instruct", "Q4_K_S"],
     ]
   ) {
     const { code, printed } = await plan(
       ...["--gpu", "rtx4090", "--config", `configs/${preset}-8gb.yaml`],
       // What fine-tuning leaves is an adapter on this file.
-      ...["--set", `generator.model=models/${model}-GGUF/${model}-Q4_K_M.gguf`],
+      ...["--set", `generator.model=models/${model}-GGUF/${model}-${blocks}.gguf`],
       ...["--problem-tokens", "200", "--judgment-tokens", "400"],
     );
     assert.equal(code, 0, printed);

@@ -59,11 +59,13 @@ export async function ggufModel(
 export interface GgufParts extends Pick<LoadedModel, "tokenizer" | "stopTokens"> {
   readonly config: ModelConfig;
   readonly tensors: Iterable<readonly [string, NamedTensor]>;
+  /** Matrices that are written in 8 bits whatever the others are; none by default. */
+  readonly in8Bits?: (tensor: string) => boolean;
 }
 
 /** As `ggufModel`, of parts whose weights need not be on a GPU. */
 export async function ggufFile(
-  { config, tensors: named, tokenizer, stopTokens }: GgufParts,
+  { config, tensors: named, tokenizer, stopTokens, in8Bits }: GgufParts,
   type: GgufType,
   name: string,
 ): Promise<FileContent> {
@@ -73,7 +75,12 @@ export async function ggufFile(
     const inFile = nameInGguf(architecture, tensor);
     const head = isInterleaved(architecture, inFile) ? config.headDim : 0;
     const written = hasOneAdded(architecture, tensor) ? plusOne(stored) : stored;
-    return stream(inFile, written, typeOf(tensor, stored.shape, type), head);
+    return stream(
+      inFile,
+      written,
+      typeOf(tensor, stored.shape, in8Bits?.(tensor) ? "Q8_0" : type),
+      head,
+    );
   });
   return await encodeGguf({
     ...generalValues(config, name),

@@ -56,7 +56,21 @@ function byteTokenizer(): Tokenizer {
   );
 }
 
-/** As `writeHollowModel`, a GGUF file in blocks of 4 bits, embedding and head in 8. */
+/**
+ * Whether llama.cpp's Q4_K_M has a matrix in more bits, which take 8 here: values and the down projection of the
+ * outermost layers and of every third one between them.
+ */
+function hasMoreBits(tensor: string, layers: number): boolean {
+  const match = /\.(\d+)\.(?:mlp\.down_proj|self_attn\.v_proj)\.weight$/.exec(tensor);
+  if (!match) return false;
+  const layer = Number(match[1]), eighth = Math.floor(layers / 8);
+  return layer < eighth || layer >= Math.floor(7 * layers / 8) || (layer - eighth) % 3 === 2;
+}
+
+/**
+ * As `writeHollowModel`, a GGUF file in blocks of 4 bits, embedding and head in 8; with Q4_K_M in its name also the
+ * matrices that these files have in more.
+ */
 export async function writeHollowGguf(path: string, shape: PublishedShape): Promise<void> {
   const config = parseModelConfig(shape, path);
   const tensors = parameterBlocks(config).flatMap(({ tensors }) => tensors).map((
@@ -69,7 +83,11 @@ export async function writeHollowGguf(path: string, shape: PublishedShape): Prom
       },
     }] as const
   );
-  const parts = { config, tensors, tokenizer: byteTokenizer(), stopTokens: [256] };
+  const isMixed = /Q4_K_M/i.test(basename(path));
+  const parts = {
+    ...{ config, tensors, tokenizer: byteTokenizer(), stopTokens: [256] },
+    in8Bits: (tensor: string) => isMixed && hasMoreBits(tensor, config.layers),
+  };
   const content = await ggufFile(parts, "Q4_K", basename(path));
   // The header is the first piece.
   const { value } = await content.pieces().next();

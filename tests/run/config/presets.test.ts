@@ -20,9 +20,9 @@ const sizedFor8GB = {
   "qwen2.5-0.5b": "Qwen2.5-0.5B",
   "qwen3-0.6b": "Qwen3-0.6B",
   "qwen2.5-1.5b": "Qwen2.5-1.5B",
-  "qwen3-4b-8gb": "Qwen3-4B.gguf",
-  "gemma3-4b-8gb": "gemma-3-4b.gguf",
-  "qwen2.5-7b-8gb": "Qwen2.5-7B.gguf",
+  "qwen3-4b-8gb": "Qwen3-4B-Q4_K_M.gguf",
+  "gemma3-4b-8gb": "gemma-3-4b-Q4_K_M.gguf",
+  "qwen2.5-7b-8gb": "Qwen2.5-7B-Q4_K_S.gguf",
 };
 
 Deno.test({
@@ -44,7 +44,7 @@ Deno.test({
       const data = `{path: ${problems}, format: gsm8k}`;
       for (const [preset, name] of Object.entries(sizedFor8GB)) {
         const model = join(folder, name);
-        const shape = publishedShapes()[name.replace(".gguf", "")];
+        const shape = publishedShapes()[name.replace(/-Q4_K_[MS]\.gguf$/, "")];
         if (name.endsWith(".gguf")) await writeHollowGguf(model, shape);
         else writeHollowModel(model, shape);
         const set = [
