@@ -121,7 +121,7 @@ fn main(
     //#endfor
     for (var i = lane; i < (params.depth + 3u) / 4u; i += $(SX*SY*SUBGROUP)u) {
       //#for n 0 4
-      let value$n = load_a(start$n + i);
+      let value$n = counted(load_a(start$n + i), i * 4u, params.depth);
       //#endfor
       //#for n 0 4
       own$n = max(own$n, magnitudes(value$n));
@@ -186,9 +186,9 @@ fn main(
     {
     //#endif
       //#if SCANNED
-      let inside = firstRow + rowA$n < params.rows && k + vectorA$n * 4u < params.depth;
-      let scaled = valueA$n * scaleOf(min(firstRow + rowA$n, lastRow), firstRow);
-      putA(placeA$n, select(vec4<f32>(0.0), scaled, inside));
+      let terms = select(0u, params.depth, firstRow + rowA$n < params.rows);
+      let scale = scaleOf(min(firstRow + rowA$n, lastRow), firstRow);
+      putA(placeA$n, counted(valueA$n, k + vectorA$n * 4u, terms) * scale);
       //#else
       copyA(placeA$n, valueA$n);
       //#if PAIR
@@ -203,7 +203,7 @@ fn main(
     //#else
     {
     //#endif
-      // Beyond the last term A is 0, and B an element of this sum.
+      // Beyond the last term A is 0, and B some element of the same row (nt) or column (nn).
       putB(placeB$n, weight(valueB$n));
     }
     //#endfor

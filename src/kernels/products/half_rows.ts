@@ -40,7 +40,7 @@ function termsOf(tuning: Tuning, depth: number): number {
  * range, [2^14, 2^15). A row of zeros, or with anything that is not finite, is left as it is. Call inside a `gpu.scope`.
  *
  * @param a [≥ rows, stride]
- * @param options the elements of a row that count: first, a multiple of 4, and columns, with padding up to a vector
+ * @param options the elements of a row that count: first, a multiple of 4, and columns
  * @throws Error when they do not lie in A
  */
 export function halfRows(
@@ -65,7 +65,7 @@ export function halfRows(
   const scales = gpu.tensor([rows], "f32", "row scales");
   gpu.dispatch(
     { label: "half rows", code, defines: { LANES, SLAB, PAIR } },
-    { rows, vectors, stride, first },
+    { rows, columns, stride, first },
     { a, scales, halves },
     gpu.grid(rows),
     { bytes: rows * (16 * vectors + 2 * terms) },

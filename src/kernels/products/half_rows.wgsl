@@ -5,7 +5,7 @@
 
 struct Params {
   rows: u32,
-  vectors: u32,  // of a row that count
+  columns: u32,  // elements of a row that count
   stride: u32,   // elements from one row to the next
   first: u32,    // where they begin in a row, a multiple of 4
 }
@@ -29,10 +29,11 @@ fn main(
 ) {
   let row = group.y * groups.x + group.x;
   let isRow = row < params.rows;
+  let vectors = (params.columns + 3u) / 4u;
   let source = (row * params.stride + params.first) / 4u;
   var own = vec4<u32>(0u);
-  for (var i = lane; i < select(0u, params.vectors, isRow); i += $(LANES)u) {
-    own = max(own, magnitudes(load_a(source + i)));
+  for (var i = lane; i < select(0u, vectors, isRow); i += $(LANES)u) {
+    own = max(own, magnitudes(counted(load_a(source + i), i * 4u, params.columns)));
   }
   largest[lane] = max(max(own.x, own.y), max(own.z, own.w));
   for (var step = $(LANES/2)u; step > 0u; step /= 2u) {
@@ -46,12 +47,12 @@ fn main(
   if (lane == 0u && isRow) {
     scales[row] = scale;
   }
-  let slabs = (params.vectors + $(SLAB/4-1)u) / $(SLAB/4)u * $(SLAB/4)u;
+  let slabs = (vectors + $(SLAB/4-1)u) / $(SLAB/4)u * $(SLAB/4)u;
   let place = row * slabs * $(PAIR+1)u;
   for (var i = lane; i < select(0u, slabs, isRow); i += $(LANES)u) {
     var value = vec4<f32>(0.0);
-    if (i < params.vectors) {
-      value = load_a(source + i) * scale;
+    if (i < vectors) {
+      value = counted(load_a(source + i), i * 4u, params.columns) * scale;
     }
     halves[place + i] = highF16(value);
     //#if PAIR

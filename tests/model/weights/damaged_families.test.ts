@@ -7,14 +7,13 @@ import { UserError } from "../../../src/base/user_error.ts";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
 import { joinBytes } from "../../../src/base/join_bytes.ts";
 import type { FileContent } from "../../../src/model/weights/file_content.ts";
-import { Tokenizer } from "../../../src/model/tokenizer/tokenizer.ts";
 import { ggufModel } from "../../../src/model/weights/gguf_model.ts";
-import { preTokenizers } from "../../../src/model/weights/gguf_tokenizer.ts";
 import { wholeModelFiles } from "../../../src/model/weights/model_files.ts";
 import { loadModelFolder } from "../../../src/model/weights/model_folder.ts";
 import { gpuOf } from "../../kernels/harness.ts";
 import { withFolder } from "../../server/written_run.ts";
 import { families, familyModel } from "../families.ts";
+import { fewBytePairs as tokenizer } from "./byte_pairs.ts";
 
 /** [0, 1) */
 const share = fc.nat(2 ** 20 - 1).map((n) => n / 2 ** 20);
@@ -48,20 +47,6 @@ const damage = fc.record({
   /** The file ends there instead. */
   cut: fc.option(share, { freq: 8 }),
 });
-
-const tokenizer = Tokenizer.fromJson(
-  {
-    version: "1.0",
-    added_tokens: [{ id: 0, content: "<eos>", special: true }],
-    normalizer: null,
-    pre_tokenizer: preTokenizers["gpt-2"],
-    post_processor: null,
-    decoder: preTokenizers["gpt-2"],
-    model: { type: "BPE", vocab: { "<eos>": 0, a: 1, b: 2, ab: 3 }, merges: [["a", "b"]] },
-  },
-  { tokenizer_class: "PreTrainedTokenizerFast", eos_token: "<eos>" },
-  "the test's tokenizer",
-);
 
 async function bytesOf(content: string | FileContent): Promise<Uint8Array<ArrayBuffer>> {
   if (typeof content === "string") return new TextEncoder().encode(content);

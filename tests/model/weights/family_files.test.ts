@@ -4,34 +4,15 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
 import { kindOf, type ModelConfig } from "../../../src/model/decoder/config.ts";
-import { Tokenizer } from "../../../src/model/tokenizer/tokenizer.ts";
 import type { FileContent } from "../../../src/model/weights/file_content.ts";
 import { ggufModel } from "../../../src/model/weights/gguf_model.ts";
-import { preTokenizers } from "../../../src/model/weights/gguf_tokenizer.ts";
 import { wholeModelFiles } from "../../../src/model/weights/model_files.ts";
 import { type LoadedModel, loadModelFolder } from "../../../src/model/weights/model_folder.ts";
 import { writePiecesAtomically } from "../../../src/platform/files/atomic_file.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { withFolder } from "../../server/written_run.ts";
 import { families, familyModel } from "../families.ts";
-
-const tokenizer = Tokenizer.fromJson(
-  {
-    version: "1.0",
-    added_tokens: [{ id: 0, content: "<eos>", special: true }],
-    normalizer: null,
-    pre_tokenizer: preTokenizers["gpt-2"],
-    post_processor: null,
-    decoder: preTokenizers["gpt-2"],
-    model: { type: "BPE", vocab: { "<eos>": 0, a: 1, b: 2, ab: 3 }, merges: [["a", "b"]] },
-  },
-  {
-    tokenizer_class: "PreTrainedTokenizerFast",
-    eos_token: "<eos>",
-    chat_template: "{{ messages[-1].content }}",
-  },
-  "the test's tokenizer",
-);
+import { fewBytePairs as tokenizer } from "./byte_pairs.ts";
 
 async function write(path: string, content: string | FileContent): Promise<void> {
   if (typeof content === "string") return Deno.writeTextFileSync(path, content);
