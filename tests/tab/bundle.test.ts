@@ -29,7 +29,7 @@ Deno.test("tab: modules that ask node or Deno for something are named", async ()
   try {
     await assert.rejects(
       bundleEngine(at("data/word_problems/write_word_problems.ts"), null),
-      /write_word_problems\.ts imports node:path: a tab has no node/,
+      /write_problem_files\.ts imports node:path: a tab has no node/,
     );
     await assert.rejects(
       bundleEngine(at("platform/process/reason_file.ts"), null),

@@ -10,7 +10,8 @@ const SMALL_PARAMETERS = 10_000_000;
 
 /**
  * The preset by which a model is trained when none is named: one that begins with it; else the first, or, as the first
- * trains a tiny model at a rate that would ruin a pretrained one, the first that trains an adapter.
+ * trains a tiny model at a rate that would ruin a pretrained one, the first that trains an adapter and takes weights of any
+ * kind.
  *
  * @param model its path, "" for that of the preset
  * @param models all that are known; one that is not among them, or whose size is not known, counts as large
@@ -28,9 +29,10 @@ export function choosePreset(
   if (beginning.length > 0) return beginning[0];
   const found = models.find(({ path, kind }) => path === model && kind !== "checkpoint");
   const isSmall = found?.kind === "model" && (found.parameters ?? Infinity) <= SMALL_PARAMETERS;
-  return isSmall ? first : presets.find(trainsAdapter) ?? first;
+  return isSmall ? first : presets.find(trainsAdapterOfAny) ?? first;
 }
 
-function trainsAdapter({ configuration }: Preset): boolean {
+function trainsAdapterOfAny({ configuration }: Preset): boolean {
+  if (settingAt(configuration, "frozen_dtype") === "quantised") return false;
   return ["lora", "generator.lora"].some((key) => settingAt(configuration, key) !== undefined);
 }
