@@ -40,6 +40,7 @@ import {
 } from "./run_options.ts";
 import { withResumeHint } from "./resume_hint.ts";
 import { gpuOf, withGpu } from "./with_gpu.ts";
+import { settlePrecision } from "../run/tuning/settled_precision.ts";
 
 interface CompareOptions extends ConfigOptions {
   readonly arms: string;
@@ -89,7 +90,7 @@ export function register(program: Command): void {
 }
 
 async function compare(options: CompareOptions, command: Command): Promise<void> {
-  const { path, ...comparison } = options.resume ? reopen(options, command) : plan(options);
+  const { path, ...comparison } = options.resume ? reopen(options, command) : await plan(options);
   const { base, arms, seeds } = comparison;
   const report = {
     baseline: baselineOf(options, arms),
@@ -163,10 +164,15 @@ interface PlannedComparison extends StoredComparison {
 
 const folderName = (task: string) => `${task}-compare`;
 
-function plan(options: CompareOptions): PlannedComparison {
+async function plan(options: CompareOptions): Promise<PlannedComparison> {
   const { seeds = DEFAULT_SEEDS, problems } = options;
   const more = problems === undefined ? [] : [`evaluation.problems=${problems}`];
-  const base = loadBaseConfig(options.config, { ...options, set: [...options.set ?? [], ...more] });
+  const set = [...options.set ?? [], ...more];
+  const base = await settlePrecision(
+    loadBaseConfig(options.config, { ...options, set }),
+    options.gpuIndex,
+    console.log,
+  );
   const path = base.run_directory ?? nextRunDirectory("runs", folderName(problemsName(base)));
   RunFolder.at(path).requireUnused();
   return { base, arms: loadArms(options.arms, base), seeds, path };

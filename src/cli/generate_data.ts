@@ -1,5 +1,6 @@
 /** `deno task generate --config`: a teacher solves the problems of a data set, for others to be fine-tuned on. */
 
+import { settlePrecision } from "../run/tuning/settled_precision.ts";
 import { dirname } from "node:path";
 import { formatDuration } from "../base/duration.ts";
 import { UserError } from "../base/user_error.ts";
@@ -36,7 +37,11 @@ export interface GenerateDataOptions {
 
 /** Solves what is left of a data set, and writes what is kept. */
 export async function generateData({ gpuIndex, ...options }: GenerateDataOptions): Promise<void> {
-  const config = loadTeacherConfig(options.config, options);
+  const loaded = loadTeacherConfig(options.config, options);
+  // A server is asked for what it has.
+  const config = loaded.server !== null
+    ? loaded
+    : await settlePrecision(loaded, gpuIndex, console.log);
   const template = generatorTemplate(config.prompt_template);
   const { server } = config;
   const key = server === null ? null : apiKey(server);

@@ -3,7 +3,9 @@ import type { DeviceInfo, EngineName } from "../gpu/adapter.ts";
 import { type ListedGpu, listGpus } from "../platform/gpus/gpu_list.ts";
 import { findVulkanDrivers, type VulkanDrivers } from "../platform/gpus/vulkan_drivers.ts";
 import { Gpu } from "../gpu/gpu.ts";
+import { matrixOfHalves } from "../gpu/tuning.ts";
 import { type DeviceLimits, limitsOf } from "../gpu/device_limits.ts";
+import { faultOnMatrixUnits } from "../kernels/choice/matrix_units_check.ts";
 import { requireSameBits } from "../kernels/choice/same_bits.ts";
 import { PROJECT_FOLDER } from "./dev/project.ts";
 
@@ -15,6 +17,8 @@ export interface WorkingEngine {
   readonly limits: DeviceLimits;
   /** Median time of one small kernel and reading its result. */
   readonly roundTripMilliseconds: number;
+  /** What `precision: f16` would get; null where it is refused, and of a software driver, which has it for tests. */
+  readonly matrixUnits: { readonly fault: string | null } | null;
 }
 
 /** One engine that does not, and its words why. */
@@ -73,13 +77,25 @@ async function examineEngine(engine: EngineName): Promise<WorkingEngine | Broken
       info: gpu.info,
       limits: limitsOf(gpu.device),
       roundTripMilliseconds,
+      matrixUnits: null,
     };
     gpu.close();
-    return report;
+    const { info } = report;
+    if (info.software || matrixOfHalves(info) === null) return report;
+    return { ...report, matrixUnits: { fault: await faultInHalves(engine) } };
   } catch (cause) {
     const message = cause instanceof Error ? cause.message : `${cause}`;
     // The advice to run this very command is of no use here.
     return { engine, works: false, problem: message.split(" Run `./tango doctor`")[0] };
+  }
+}
+
+async function faultInHalves(engine: EngineName): Promise<string | null> {
+  const gpu = await Gpu.open(engine, { precision: "f16" });
+  try {
+    return await faultOnMatrixUnits(gpu);
+  } finally {
+    gpu.close();
   }
 }
 

@@ -1,8 +1,8 @@
 import { Gpu } from "../gpu/gpu.ts";
 import type { EngineChoice } from "../gpu/gpu_options.ts";
 import type { CacheDtype } from "../gpu/tensor.ts";
-import type { Precision } from "../gpu/tuning.ts";
 import { loadProgress } from "./progress/load_progress.ts";
+import { openSettled, type PrecisionChoice } from "../run/tuning/settled_precision.ts";
 import { useStoredTuning } from "../run/tuning/tune.ts";
 
 /** What `--gpu` and `--gpu-index` say. */
@@ -11,7 +11,7 @@ export interface GpuChoice {
   /** Left out, the engine chooses. */
   readonly gpuIndex?: number;
   /** f32 by default. */
-  readonly precision?: Precision;
+  readonly precision?: PrecisionChoice;
   /** f32 by default. */
   readonly cacheDtype?: CacheDtype;
 }
@@ -19,7 +19,7 @@ export interface GpuChoice {
 /** Keys of a configuration that say how a GPU is used. */
 export interface GpuKeys {
   readonly gpu: EngineChoice;
-  readonly precision: Precision;
+  readonly precision: PrecisionChoice;
   readonly cache_dtype: CacheDtype;
 }
 
@@ -38,10 +38,10 @@ export function gpuOf(
  *   precision takes
  */
 export async function withGpu<Result>(
-  { gpu: engine, gpuIndex: index, precision, cacheDtype }: GpuChoice,
+  { gpu: engine, gpuIndex: index, ...options }: GpuChoice,
   body: (gpu: Gpu) => Promise<Result>,
 ): Promise<Result> {
-  const gpu = await Gpu.open(engine, { index, precision, cacheDtype });
+  const gpu = await openSettled(engine, { index, ...options }, (line) => console.error(line));
   gpu.activity.loads = loadProgress();
   useStoredTuning(gpu);
   try {

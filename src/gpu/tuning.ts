@@ -88,15 +88,23 @@ function matrixSubgroup({ vendor, subgroupMinSize, subgroupMaxSize }: DeviceInfo
   return /intel/i.test(vendor) && has16 ? 16 : subgroupMaxSize;
 }
 
-/** The largest product of f16 matrices that is summed in f32. */
-function matrixFor(info: DeviceInfo, precision: Precision): SubgroupMatrixConfig {
-  const { name, engine, subgroupMatrixConfigs, subgroups, f16 } = info;
+/** The largest product of f16 matrices that is summed in f32; null where kernels can use none. */
+export function matrixOfHalves(
+  { subgroupMatrixConfigs, subgroups, f16 }: DeviceInfo,
+): SubgroupMatrixConfig | null {
   const terms = ({ M, N, K }: SubgroupMatrixConfig) => M * N * K;
   const [largest] = subgroupMatrixConfigs
     .filter(({ componentType, resultComponentType }) =>
       componentType === "f16" && resultComponentType === "f32"
     ).toSorted((a, b) => terms(b) - terms(a));
-  if (largest && subgroups && f16) return largest;
+  return largest && subgroups && f16 ? largest : null;
+}
+
+/** @throws UserError where there is none */
+function matrixFor(info: DeviceInfo, precision: Precision): SubgroupMatrixConfig {
+  const largest = matrixOfHalves(info);
+  if (largest !== null) return largest;
+  const { name, engine } = info;
   throw new UserError(
     `precision ${precision} multiplies on matrix units, and the ${engine} engine shows none of ${name} that take ` +
       `f16 and sum in f32. ` +

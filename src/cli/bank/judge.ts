@@ -1,3 +1,4 @@
+import { settlePrecision } from "../../run/tuning/settled_precision.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { UserError } from "../../base/user_error.ts";
 import { verifierTemplate } from "../../rl/prompt_template.ts";
@@ -40,7 +41,7 @@ export async function judge(options: BankOptions): Promise<void> {
     throw new UserError("Name the bank with --bank; ./tango bank make writes one.");
   }
   const bank = readBank(path);
-  const verifiers = verifiersOf(options, bank);
+  const verifiers = await verifiersOf(options, bank);
   const folder = output ?? `${path.replace(/\.jsonl$/, "")}-judged`;
   const files = judgedFiles(folder);
   Deno.mkdirSync(folder, { recursive: true });
@@ -76,8 +77,8 @@ export async function judge(options: BankOptions): Promise<void> {
 }
 
 /** @throws UserError when none is named, or a run is of another task than the bank */
-function verifiersOf(options: BankOptions, bank: Bank): BankPolicy[] {
-  const { run = [], checkpoints, model = [], config: file, set = [], gpu } = options;
+async function verifiersOf(options: BankOptions, bank: Bank): Promise<BankPolicy[]> {
+  const { run = [], checkpoints, model = [], config: file, set = [], gpu, gpuIndex } = options;
   if (run.length === 0 && model.length === 0) {
     throw new UserError(
       "Name the runs whose verifiers judge with --run, or verifiers with --model.",
@@ -98,13 +99,12 @@ function verifiersOf(options: BankOptions, bank: Bank): BankPolicy[] {
         "such problems. Judge with runs of the same task.",
     );
   }
-  const alone = model.map((path): BankPolicy => ({
-    name: path,
-    config: configure({ model: path, policy: "verifier", k: 1, config: file, set, gpu }, true),
-    run: null,
-    step: null,
-    checkpoint: null,
-  }));
+  const alone: BankPolicy[] = [];
+  for (const path of model) {
+    const said = { model: path, policy: "verifier", k: 1, config: file, set, gpu } as const;
+    const config = await settlePrecision(configure(said, true), gpuIndex, console.error);
+    alone.push({ name: path, config, run: null, step: null, checkpoint: null });
+  }
   const known = policiesOf(runs, "verifier");
   return [...known, ...alone.filter(({ name }) => known.every((one) => one.name !== name))];
 }

@@ -1,3 +1,4 @@
+import { settlePrecision } from "../../run/tuning/settled_precision.ts";
 import { join } from "node:path";
 import { exists, writeFileAtomically } from "../../platform/files/atomic_file.ts";
 import { UserError } from "../../base/user_error.ts";
@@ -88,7 +89,11 @@ async function measuringOf(
     );
   }
   const { output: folder, problems = null } = options;
-  const config = configOf(policy, model, options);
+  const config = await settlePrecision(
+    configOf(policy, model, options),
+    options.gpuIndex,
+    console.error,
+  );
   return { config, weights: await digestOfModel(model, true), folder, problems };
 }
 

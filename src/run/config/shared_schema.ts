@@ -8,11 +8,11 @@ import { learningRateCourses } from "../../rl/schedule/learning_rate.ts";
 import { flag, oneOf, realNumber, section, text, wholeNumber } from "./schema_fields.ts";
 
 export const gpuSchema = oneOf(["auto", "native", "dawn"]).default("auto").describe(
-  "Which engine runs the kernels; auto takes the native one.",
+  "Which engine runs the kernels; auto takes the native one, and Dawn where the precision takes matrix units.",
 );
 
-export const precisionSchema = oneOf(["f32", "f16", "f16-pair"]).default("f32").describe(
-  "What products of activations with weights take of their factors: all of f32; f16, on matrix units; or 21 bits as two f16, on matrix units too, at three times the work. Sums are in f32, weights and their gradients too. Matrix units take the Dawn engine.",
+export const precisionSchema = oneOf(["auto", "f32", "f16", "f16-pair"]).default("f32").describe(
+  "What products of activations with weights take of their factors: all of f32; f16, on matrix units; or 21 bits as two f16, on matrix units too, at three times the work. auto takes f16 on a GPU whose products in it were checked at the start and found right, else f32; the run's folder says which, and resuming keeps it. Sums are in f32, weights and their gradients too. Matrix units take the Dawn engine.",
 );
 
 export const tuningSchema = oneOf(["measured", "default"]).default("measured").describe(

@@ -7,12 +7,13 @@ import { UserError } from "../../base/user_error.ts";
 import { listGpus } from "../../platform/gpus/gpu_list.ts";
 import { whyNotOnGpu } from "../../platform/gpus/on_gpu.ts";
 import { deviceMemory } from "../../platform/gpus/device_memory.ts";
-import { Gpu } from "../../gpu/gpu.ts";
+import type { Gpu } from "../../gpu/gpu.ts";
 import { loadSftConfig, loadTangoConfig } from "../../run/config/load_config.ts";
 import type { TangoConfig } from "../../run/config/config_schema.ts";
 import { withSftShards, withShards } from "../../run/config/placement.ts";
 import { planSftMemory } from "../../run/memory/sft_memory_plan.ts";
 import { planTangoMemory } from "../../run/memory/tango_memory_plan.ts";
+import { openSettled } from "../../run/tuning/settled_precision.ts";
 import type { PlannedMemory, PlanRequest } from "./memory_plan.ts";
 
 async function plan(
@@ -43,7 +44,7 @@ function openGpu(
   >,
   index?: number,
 ): Promise<Gpu> {
-  return Gpu.open(gpu, { index, precision, cacheDtype });
+  return openSettled(gpu, { index, precision, cacheDtype }, () => {});
 }
 
 /** Those that ranks would be spread over. */

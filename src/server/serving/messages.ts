@@ -6,7 +6,7 @@ import type { TrainingSequence } from "../../engine/training/sequence.ts";
 import type { DeviceInfo } from "../../gpu/adapter.ts";
 import type { EngineChoice } from "../../gpu/gpu_options.ts";
 import type { CacheDtype } from "../../gpu/tensor.ts";
-import type { Precision } from "../../gpu/tuning.ts";
+import type { PrecisionChoice } from "../../run/tuning/settled_precision.ts";
 import type { LoraConfig } from "../../model/decoder/lora.ts";
 import type { AdamwNumbers, UpdateResult } from "../../model/decoder/optimizer.ts";
 import type { PolicyName } from "../../rl/policy.ts";
@@ -16,7 +16,7 @@ import type { FrozenDtype } from "../../run/config/shared_schema.ts";
 export interface ServingOptions {
   readonly gpu?: EngineChoice;
   readonly gpuIndex?: number;
-  readonly precision?: Precision;
+  readonly precision?: PrecisionChoice;
   readonly frozenDtype?: FrozenDtype;
   readonly cacheDtype?: CacheDtype;
   /** Responses decoded at once, at most. */

@@ -27,6 +27,7 @@ import { useStoredTuning } from "../../run/tuning/tune.ts";
 import type { FromModel, ServedInfo, ServedSource, ToModel } from "./messages.ts";
 import { PolicyTurns } from "./policies.ts";
 import { PolicyLoader } from "./policy_loader.ts";
+import { openSettled } from "../../run/tuning/settled_precision.ts";
 import { ProcessPipes } from "./process_pipes.ts";
 import { type Serving, ServingLoop } from "./serving_loop.ts";
 import { type MemoryLimit, ServingMemory } from "./serving_memory.ts";
@@ -47,11 +48,9 @@ const limitOf = (gpu: Gpu, { memoryLimit }: ServedSource): MemoryLimit =>
     : { bytes: memoryLimit * 1e9, origin: "--memory-limit" };
 
 async function open(source: ServedSource): Promise<Served> {
-  const gpu = await Gpu.open(source.gpu, {
-    index: source.gpuIndex,
-    precision: source.precision,
-    cacheDtype: source.cacheDtype,
-  });
+  const { gpuIndex, precision, cacheDtype } = source;
+  const opened = { index: gpuIndex, precision, cacheDtype };
+  const gpu = await openSettled(source.gpu, opened, (line) => console.error(line));
   useStoredTuning(gpu);
   const limit = limitOf(gpu, source);
   const { peakBytes } = await checkMemory(gpu, {

@@ -1,5 +1,6 @@
 /** An adapter for a visitor's model, trained on a file of theirs: the session of `./tango sft`, its folder in memory. */
 
+import { settlePrecision } from "../../run/tuning/settled_precision.ts";
 import { basename } from "pathe";
 import { UserError } from "../../base/user_error.ts";
 import { columnsToImitate } from "../../data/files/guess_columns.ts";
@@ -39,16 +40,21 @@ export interface Lesson {
  * Trains an adapter on a model that nobody else holds on the GPU. The one before stays unless the lesson comes to its
  * end.
  *
- * @param config of `lessonOf`
+ * @param asked of `lessonOf`
  * @param tell told of each update
  * @returns whether it came to its end
  * @throws UserError when an example is malformed, or the GPU has no room for training
  */
 export async function teach(
-  config: SftConfig,
+  asked: SftConfig,
   control: RunControl,
   tell: (told: ToldOfModel) => void,
 ): Promise<boolean> {
+  const config = await settlePrecision(
+    { ...asked, gpu: "dawn" },
+    undefined,
+    (text) => tell({ type: "doing", text }),
+  );
   const { cache_dtype: cacheDtype, precision } = config;
   const gpu = await Gpu.open("dawn", { cacheDtype, precision });
   try {

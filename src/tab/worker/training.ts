@@ -1,5 +1,6 @@
 /** A run in a tab: the session of `./tango train`, its folder in memory. */
 
+import { settlePrecision } from "../../run/tuning/settled_precision.ts";
 import { UserError } from "../../base/user_error.ts";
 import { exists, removeIfPresent } from "../../platform/files/atomic_file.ts";
 import { Gpu } from "../../gpu/gpu.ts";
@@ -96,10 +97,15 @@ export class Training {
     unpack(files, "", new Uint8Array(await answer.arrayBuffer()));
   }
 
-  async #train(preset: string, config: TangoConfig, resume: boolean): Promise<void> {
+  async #train(preset: string, asked: TangoConfig, resume: boolean): Promise<void> {
     this.control = new RunControl();
     this.#preset = preset;
     this.tell({ type: "doing", text: "Opening the GPU …" });
+    const config = await settlePrecision(
+      { ...asked, gpu: "dawn" },
+      undefined,
+      (text) => this.tell({ type: "doing", text }),
+    );
     const { cache_dtype: cacheDtype, precision } = config;
     const gpu = await Gpu.open("dawn", { cacheDtype, precision });
     try {

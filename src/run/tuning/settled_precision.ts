@@ -1,0 +1,105 @@
+import { UserError } from "../../base/user_error.ts";
+import { Gpu } from "../../gpu/gpu.ts";
+import type { EngineChoice, GpuOptions } from "../../gpu/gpu_options.ts";
+import { matrixOfHalves, type Precision } from "../../gpu/tuning.ts";
+import { faultOnMatrixUnits } from "../../kernels/choice/matrix_units_check.ts";
+
+/** Values of `precision`: `auto` is settled by the GPU, before anything is computed or written down. */
+export type PrecisionChoice = "auto" | Precision;
+
+/** A configuration with a precision that the GPU has settled. */
+export type Settled<Config> = Config & { readonly precision: Precision };
+
+/** What came of `auto`. */
+export interface SettledPrecision {
+  readonly precision: Precision;
+  /** Why, in words. */
+  readonly because: string;
+}
+
+/** Keys by which a precision is settled. */
+export interface PrecisionKeys {
+  readonly gpu: EngineChoice;
+  readonly precision: PrecisionChoice;
+}
+
+/** How `openSettled` opens it. */
+export interface SettledOptions extends Pick<GpuOptions, "index" | "cacheDtype"> {
+  /** f32 by default. */
+  readonly precision?: PrecisionChoice;
+}
+
+/**
+ * The same configuration with what its `auto` comes to on this GPU.
+ *
+ * @param index of the GPU; left out, the engine chooses
+ * @param tell told what it came to, and why
+ * @throws UserError when the GPU with that number cannot be had, or Dawn was asked for and finds none
+ */
+export async function settlePrecision<Config extends PrecisionKeys>(
+  config: Config,
+  index: number | undefined,
+  tell: (line: string) => void,
+): Promise<Settled<Config>> {
+  const { gpu, precision: choice } = config;
+  if (choice !== "auto") return { ...config, precision: choice };
+  const { precision, because } = await precisionFor(gpu, index);
+  tell(`precision auto: ${precision}, ${because}`);
+  return { ...config, precision };
+}
+
+/**
+ * Opens a GPU whose precision may be left to it, for work that leaves nothing of it written down.
+ *
+ * @throws UserError as `Gpu.open` and `settlePrecision` do
+ */
+export async function openSettled(
+  gpu: EngineChoice = "auto",
+  { precision: choice = "f32", index, cacheDtype }: SettledOptions,
+  tell: (line: string) => void,
+): Promise<Gpu> {
+  const { precision } = await settlePrecision({ gpu, precision: choice }, index, tell);
+  return await Gpu.open(gpu, { index, precision, cacheDtype });
+}
+
+async function precisionFor(choice: EngineChoice, index?: number): Promise<SettledPrecision> {
+  if (choice === "native") return chains("as only the Dawn engine shows matrix units");
+  let plain: Gpu;
+  try {
+    plain = await Gpu.open("dawn", { index });
+  } catch (error) {
+    // Without Dawn the native engine is there still, and says itself when it is not.
+    if (choice === "dawn" || !(error instanceof UserError)) throw error;
+    return chains("as the Dawn engine, which shows matrix units, finds no GPU");
+  }
+  const { info } = plain;
+  plain.close();
+  if (info.software) return chains("as a software driver multiplies matrices slowly");
+  if (matrixOfHalves(info) === null) {
+    return chains(`as ${info.name} shows no matrix units that take f16 and sum in f32`);
+  }
+  const gpu = await Gpu.open("dawn", { index, precision: "f16" });
+  try {
+    return await precisionOnMatrixUnits(gpu);
+  } finally {
+    gpu.close();
+  }
+}
+
+/** What products on matrix units come to. @param gpu opened with `f16` */
+export async function precisionOnMatrixUnits(gpu: Gpu): Promise<SettledPrecision> {
+  const fault = await faultOnMatrixUnits(gpu);
+  if (fault !== null) {
+    return chains(`as ${gpu.info.name}'s matrix units cannot be trusted: ${fault}`);
+  }
+  const { M, N, K } = gpu.tuning.matrix ?? missing();
+  return { precision: "f16", because: `on matrix units of ${M}x${N}x${K}, which were checked` };
+}
+
+function chains(because: string): SettledPrecision {
+  return { precision: "f32", because };
+}
+
+function missing(): never {
+  throw new Error("opened without matrix units");
+}
