@@ -1,10 +1,12 @@
 import type { Tensor } from "../../gpu/tensor.ts";
 import { attentionDecode } from "../../kernels/attention/attention_decode.ts";
+import { convolutionDecode } from "../../kernels/convolution/short_convolution.ts";
 import { ropeForward } from "../../kernels/attention/rope.ts";
 import { pageTokens } from "../../kernels/attention/attention_shape.ts";
 import { sampleTokens } from "../../kernels/sampling/sample.ts";
 import {
   attentionShape,
+  convolutionWeights,
   embed,
   finalNorm,
   layerForward,
@@ -12,7 +14,7 @@ import {
 } from "../../model/decoder/forward.ts";
 import { headLogits } from "../../model/decoder/head.ts";
 import type { Layer, Model } from "../../model/decoder/model.ts";
-import type { KvCache } from "./kv_cache.ts";
+import type { KvCache, LayerCache } from "./kv_cache.ts";
 import { rowStatistics } from "./row_statistics.ts";
 import type { DecodeState } from "./slot_state.ts";
 
@@ -24,22 +26,29 @@ export interface DecodeWindow {
   readonly likeliest: Tensor | null;
 }
 
-/** Rotates one token per slot, writes its key and value to the cache and attends to the slot's pages. */
-function attendCached(
+/** Mixes one token per slot with those before it, of which the cache has what the layer keeps, and keeps it too. */
+function mixCached(
   model: Model,
-  cache: KvCache,
-  index: number,
+  cache: LayerCache,
   layer: Layer,
   state: DecodeState,
-) {
+): (qkv: Tensor) => { readonly output: Tensor } {
   const { gpu, config } = model;
   const { heads, headDim } = config;
   const [slots] = state.tokens.shape;
-  return (qkv: Tensor) => {
+  const { lengths, pageTable } = state;
+  if ("inputs" in cache) {
+    const { inputs } = cache;
+    return (projected) => {
+      const output = gpu.tensor([slots, inputs.shape[1]], "f32", "convolution");
+      const places = { inputs, pageTable, lengths };
+      convolutionDecode(gpu, projected, places, convolutionWeights(layer), output);
+      return { output };
+    };
+  }
+  const { keys: cacheKeys, values: cacheValues } = cache;
+  return (qkv) => {
     const queries = gpu.tensor([slots, heads, headDim], "f32", "queries");
-    const cacheKeys = cache.keys[index];
-    const cacheValues = cache.values[index];
-    const { lengths, pageTable } = state;
     const positions = pageTable.shape[1] * pageTokens;
     ropeForward(
       gpu,
@@ -72,7 +81,7 @@ export function decodeStep(
   const { gpu } = model;
   let x = embed(model, state.tokens);
   model.layers.forEach((layer, index) => {
-    const attend = attendCached(model, cache, index, layer, state);
+    const attend = mixCached(model, cache.layers[index], layer, state);
     const output = gpu.scope(() => layerForward(model, layer, x, attend), (kept) => [kept]);
     gpu.release(x);
     x = output;

@@ -7,40 +7,64 @@ export function pagesFor(tokens: number): number {
   return Math.ceil(tokens / pageTokens);
 }
 
-/** The most pages of a cache: a layer's keys are bound as a whole. */
-export function mostPages({ gpu: { device: { limits }, cacheDtype }, config }: Model): number {
+/** The most pages of a cache: a layer's keys are bound as a whole, and so are a convolution's inputs. */
+export function mostPages(
+  { gpu: { device: { limits }, cacheDtype }, config, layers }: Model,
+): number {
   const { maxStorageBufferBindingSize, maxBufferSize } = limits;
-  const bytesOfPage = bytesOf(cacheDtype) * pageTokens * config.kvHeads * config.headDim;
+  const { kvHeads, headDim, hiddenSize } = config;
+  const widest = Math.max(
+    ...layers.map(({ convolution }) => convolution ? hiddenSize : kvHeads * headDim),
+  );
+  const bytesOfPage = bytesOf(cacheDtype) * pageTokens * widest;
   return Math.floor(Math.min(maxStorageBufferBindingSize, maxBufferSize) / bytesOfPage);
 }
 
-/** The memory of the keys and values of many sequences; page p is rows p · pageTokens and following. */
-export class KvCache {
-  /** Per layer [pages · pageTokens, KV, D] in `Gpu.cacheDtype` */
-  readonly keys: readonly Tensor[];
-  readonly values: readonly Tensor[];
+/** What a layer keeps of each token, all in `Gpu.cacheDtype`. */
+export type LayerCache =
+  | {
+    /** [pages · pageTokens, KV, D] */
+    readonly keys: Tensor;
+    /** [pages · pageTokens, KV, D] */
+    readonly values: Tensor;
+  }
+  | {
+    /** [pages · pageTokens, C], of `convolutionInputs` */
+    readonly inputs: Tensor;
+  };
 
-  /** @throws BufferTooLarge when a layer's keys are more than the device binds */
+/**
+ * What the layers keep of the tokens of many sequences; page p is rows p · pageTokens and following. A convolution's
+ * inputs lie in pages too, though only a sequence's last ones are read again: so a beginning is shared, kept and gone on
+ * from at any token, as with keys.
+ */
+export class KvCache {
+  readonly layers: readonly LayerCache[];
+
+  /** @throws BufferTooLarge when what a layer keeps is more than the device binds */
   constructor(private readonly model: Model, readonly pages: number) {
-    const { gpu, config } = model;
-    const shape = [pages * pageTokens, config.kvHeads, config.headDim];
-    const keys: Tensor[] = [];
-    const values: Tensor[] = [];
+    const { gpu, config: { kvHeads, headDim, hiddenSize } } = model;
+    const rows = pages * pageTokens;
+    const made: Tensor[] = [];
+    const tensor = (shape: readonly number[], label: string) => {
+      const one = gpu.tensor(shape, gpu.cacheDtype, label);
+      made.push(one);
+      return one;
+    };
     try {
-      for (let layer = 0; layer < config.layers; layer++) {
-        keys.push(gpu.tensor(shape, gpu.cacheDtype, "cached keys"));
-        values.push(gpu.tensor(shape, gpu.cacheDtype, "cached values"));
-      }
+      this.layers = model.layers.map(({ convolution }) => {
+        if (convolution) return { inputs: tensor([rows, hiddenSize], "cached convolution inputs") };
+        const shape = [rows, kvHeads, headDim];
+        return { keys: tensor(shape, "cached keys"), values: tensor(shape, "cached values") };
+      });
     } catch (error) {
-      gpu.release(...keys, ...values);
+      gpu.release(...made);
       throw error;
     }
-    this.keys = keys;
-    this.values = values;
   }
 
   /** Returns the GPU memory. */
   release(): void {
-    this.model.gpu.release(...this.keys, ...this.values);
+    this.model.gpu.release(...this.layers.flatMap((layer) => Object.values(layer)));
   }
 }

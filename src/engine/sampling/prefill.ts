@@ -3,16 +3,21 @@ import { noToken } from "../../kernels/sampling/decode_slots.ts";
 import { attentionPaged } from "../../kernels/attention/attention.ts";
 import { pagedSegments } from "../../kernels/attention/attention_segments.ts";
 import { cacheCopy } from "../../kernels/attention/cache_copy.ts";
+import {
+  convolutionForward,
+  convolutionInputs,
+} from "../../kernels/convolution/short_convolution.ts";
 import { ropeForward } from "../../kernels/attention/rope.ts";
 import {
   attentionShape,
+  convolutionWeights,
   embed,
   layerForward,
   layerQkv,
   ropeOptions,
 } from "../../model/decoder/forward.ts";
 import type { Layer, Model } from "../../model/decoder/model.ts";
-import type { KvCache } from "./kv_cache.ts";
+import type { KvCache, LayerCache } from "./kv_cache.ts";
 import type { PromptReader, PromptRow } from "./prompt_log_probs.ts";
 import type { Sequence } from "./sequence.ts";
 
@@ -81,12 +86,15 @@ export function prefill(
     const copies = pairs.length > 0
       ? gpu.from(pairs, [pairs.length / 2, 2], "u32", "copied rows")
       : null;
-    const copy = (layer: number) => {
-      const [cacheKeys, cacheValues] = [cache.keys[layer], cache.values[layer]];
-      if (copies) cacheCopy(gpu, { cacheKeys, cacheValues }, copies);
+    const copy = (layer: LayerCache) => {
+      if (!copies) return;
+      const kept = "inputs" in layer
+        ? { cacheKeys: layer.inputs, cacheValues: null }
+        : { cacheKeys: layer.keys, cacheValues: layer.values };
+      cacheCopy(gpu, kept, copies);
     };
     if (computed.length === 0) {
-      model.layers.forEach((_, index) => copy(index));
+      cache.layers.forEach(copy);
       return [];
     }
     const tokens = computed.flatMap(({ sequence, first, end }) =>
@@ -96,13 +104,21 @@ export function prefill(
     const rows = promptRows(computed);
     let x = embed(model, gpu.from(Uint32Array.from(tokens), [tokens.length], "u32", "tokens"));
     model.layers.forEach((layer, index) => {
-      const store = storeKeys(model, cache, index, layer, tensors, () => copy(index));
+      const kept = cache.layers[index];
+      const mixer = "inputs" in kept
+        ? convolution(model, kept.inputs, layer, tensors)
+        : attention(model, kept, layer, tensors);
+      const store = (qkv: Tensor) => {
+        const mix = mixer(qkv);
+        copy(kept);
+        return mix;
+      };
       if (index === model.layers.length - 1 && rows.length === 0) {
-        // The last layer's output is not needed, only its keys and values.
-        gpu.scope(() => store(layerQkv(model, layer, x).qkv));
+        // The last layer's output is not needed, only what it keeps.
+        gpu.scope(() => void store(layerQkv(model, layer, x).qkv));
         return;
       }
-      const attend = attendPages(model, cache, index, layer, tensors, store);
+      const attend = (qkv: Tensor) => ({ output: store(qkv)() });
       const output = gpu.scope(
         () => layerForward(model, layer, x, attend),
         (kept) => [kept],
@@ -150,47 +166,51 @@ function passTensors({ gpu }: Model, computed: readonly Prefill[], count: number
   };
 }
 
-/** Rotates the tokens and writes their keys and values to the cache. @returns the queries [T, H, D] */
-function storeKeys(
+/**
+ * Writes what a layer keeps of the tokens of a pass to the cache, and then mixes them with those before them.
+ *
+ * @returns makes what comes of it [T, …], once all that it reads is in the cache
+ */
+type PagedMixer = (qkv: Tensor) => () => Tensor;
+
+function attention(
   model: Model,
-  cache: KvCache,
-  index: number,
+  { keys, values }: { readonly keys: Tensor; readonly values: Tensor },
   layer: Layer,
-  { places, longest }: Pass,
-  copy: () => void,
-): (qkv: Tensor) => Tensor {
+  { places, longest, segments, pageTable, attendedRows }: Pass,
+): PagedMixer {
   const { gpu, config: { heads, headDim } } = model;
   return (qkv) => {
     const [tokens] = qkv.shape;
     const queries = gpu.tensor([tokens, heads, headDim], "f32", "queries");
-    const [keys, values] = [cache.keys[index], cache.values[index]];
     const options = { ...ropeOptions(model, layer, longest), keyRowsAt: tokens };
     ropeForward(gpu, qkv, places, { queries, keys, values }, options);
-    copy();
-    return queries;
+    return () => {
+      const output = gpu.tensor(queries.shape, "f32", "attention");
+      const cached = { cacheKeys: keys, cacheValues: values };
+      const where = { segments, pageTable, attendedRows };
+      const shape = attentionShape(model, layer);
+      attentionPaged(gpu, { queries, ...cached, ...where }, output, shape);
+      return output;
+    };
   };
 }
 
-/** Stores the tokens' keys and values and attends to their sequences' pages. */
-function attendPages(
-  model: Model,
-  cache: KvCache,
-  index: number,
+function convolution(
+  { gpu }: Model,
+  inputs: Tensor,
   layer: Layer,
-  { segments, pageTable, attendedRows }: Pass,
-  store: (qkv: Tensor) => Tensor,
-): (qkv: Tensor) => { readonly output: Tensor } {
-  const { gpu } = model;
-  return (qkv) => {
-    const queries = store(qkv);
-    const output = gpu.tensor(queries.shape, "f32", "attention");
-    const [cacheKeys, cacheValues] = [cache.keys[index], cache.values[index]];
-    attentionPaged(
-      gpu,
-      { queries, cacheKeys, cacheValues, segments, pageTable, attendedRows },
-      output,
-      attentionShape(model, layer),
-    );
-    return { output };
+  { places, segments, pageTable }: Pass,
+): PagedMixer {
+  return (projected) => {
+    const [tokens] = projected.shape;
+    const { cacheDtype } = gpu;
+    convolutionInputs(gpu, projected, inputs, { cacheDtype, rows: { places, at: tokens } });
+    return () => {
+      const output = gpu.tensor([tokens, inputs.shape[1]], "f32", "convolution");
+      const where = { inputs, segments, pageTable };
+      convolutionForward(gpu, projected, where, convolutionWeights(layer), output);
+      return output;
+    };
   };
 }

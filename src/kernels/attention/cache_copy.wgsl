@@ -1,16 +1,18 @@
-// Copies key and value rows of the cache: row pairs[p].x to row pairs[p].y. A row may be copied to many; no row
+// Copies rows of the cache, of keys and of values (VALUES): row pairs[p].x to row pairs[p].y. A row may be copied to many; no row
 // may be both read and written, or written twice. Out-of-range pairs are skipped.
 
 struct Params {
   pairs: u32,
-  vectors: u32,  // of 16 bytes, of one row
+  vectors: u32,  // of $WORDS words, of one row
   rows: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> pairs: array<vec2<u32>>;
-@group(0) @binding(2) var<storage, read_write> cacheKeys: array<vec4<u32>>;
-@group(0) @binding(3) var<storage, read_write> cacheValues: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read_write> cacheKeys: array<vec$(WORDS)<u32>>;
+//#if VALUES
+@group(0) @binding(3) var<storage, read_write> cacheValues: array<vec$(WORDS)<u32>>;
+//#endif
 
 @compute @workgroup_size(64)
 fn main(
@@ -26,5 +28,7 @@ fn main(
   let source = pair.x * params.vectors + vector;
   let place = pair.y * params.vectors + vector;
   cacheKeys[place] = cacheKeys[source];
+  //#if VALUES
   cacheValues[place] = cacheValues[source];
+  //#endif
 }

@@ -1,4 +1,5 @@
 import type { Tensor } from "../../gpu/tensor.ts";
+import { convolutionBackward } from "../../kernels/convolution/short_convolution.ts";
 import { attentionBackward } from "../../kernels/attention/attention.ts";
 import {
   embeddingBackward,
@@ -10,10 +11,11 @@ import { ropeBackward } from "../../kernels/attention/rope.ts";
 import { scaled } from "../../kernels/layers/scale.ts";
 import { swigluBackward } from "../../kernels/layers/swiglu.ts";
 import {
-  type AttentionActivations,
   attentionShape,
   type Branch,
+  convolutionWeights,
   type LayerActivations,
+  type MixerActivations,
   type ModelActivations,
   ropeOptions,
 } from "./forward.ts";
@@ -42,11 +44,60 @@ function branchBackward(
   return dx;
 }
 
+/**
+ * @param dMixed [T, H·D], or of a convolution [T, C]
+ * @returns the gradient of `made.qkv`
+ */
+function mixerBackward(
+  model: Model,
+  layer: Layer,
+  { qkv, attention }: Pick<LayerActivations<MixerActivations>, "qkv" | "attention">,
+  batch: PackedBatch,
+  dMixed: Tensor,
+): Tensor {
+  const { gpu } = model;
+  const dQkv = gpu.tensor(qkv.shape, "f32", "qkv gradient");
+  if ("inputs" in attention) {
+    const places = { inputs: attention.inputs, segments: batch.segments };
+    convolutionBackward(gpu, qkv, places, convolutionWeights(layer), {
+      dOutput: dMixed,
+      dProjected: dQkv,
+      weightGradient: layer.convolution?.gradient ?? null,
+    });
+    return dQkv;
+  }
+  const { output } = attention;
+  attentionBackward(
+    gpu,
+    {
+      ...attention,
+      outputGradient: dMixed.reshape(...output.shape),
+      segments: batch.segments,
+      attendedRows: batch.attendedRows,
+    },
+    dQkv,
+    attentionShape(model, layer),
+  );
+  const { queryNorm, keyNorm } = layer;
+  const normGradients = queryNorm?.gradient && keyNorm?.gradient
+    ? { queryNorm: queryNorm.gradient, keyNorm: keyNorm.gradient }
+    : null;
+  ropeBackward(
+    gpu,
+    qkv,
+    batch.positions,
+    dQkv,
+    normGradients,
+    ropeOptions(model, layer, batch.longest),
+  );
+  return dQkv;
+}
+
 /** @returns the gradient of the layer's input [T, C] */
 function layerBackward(
   model: Model,
   layer: Layer,
-  made: LayerActivations<AttentionActivations>,
+  made: LayerActivations<MixerActivations>,
   batch: PackedBatch,
   dOutput: Tensor,
 ): Tensor {
@@ -73,44 +124,16 @@ function layerBackward(
     weightGradient: layer.postNorm.gradient,
   }, config.norms);
   const dAttended = branchBackward(model, layer.attentionNorm, made.attentionBranch, dMiddle);
-  const { queries, keys, values, output, statistics } = made.attention;
-  const [T, heads, headDim] = output.shape;
-  const flat = output.reshape(T, heads * headDim);
-  const dAttention = linearBackward(
+  const { output } = made.attention;
+  const [T] = output.shape;
+  const dMixed = linearBackward(
     gpu,
     "attention output",
     layer.attentionOutput,
     dAttended,
-    flat,
+    output.reshape(T, output.size / T),
   );
-  const dQkv = gpu.tensor(made.qkv.shape, "f32", "qkv gradient");
-  attentionBackward(
-    gpu,
-    {
-      queries,
-      keys,
-      values,
-      output,
-      statistics,
-      outputGradient: dAttention.reshape(T, heads, headDim),
-      segments: batch.segments,
-      attendedRows: batch.attendedRows,
-    },
-    dQkv,
-    attentionShape(model, layer),
-  );
-  const { queryNorm, keyNorm } = layer;
-  const normGradients = queryNorm?.gradient && keyNorm?.gradient
-    ? { queryNorm: queryNorm.gradient, keyNorm: keyNorm.gradient }
-    : null;
-  ropeBackward(
-    gpu,
-    made.qkv,
-    batch.positions,
-    dQkv,
-    normGradients,
-    ropeOptions(model, layer, batch.longest),
-  );
+  const dQkv = mixerBackward(model, layer, made, batch, dMixed);
   const dInputNormed = linearBackward(gpu, "qkv", layer.qkv, dQkv, made.inputNormed);
   const dInput = gpu.tensor(made.input.shape, "f32", "residual gradient");
   rmsnormBackward(gpu, {

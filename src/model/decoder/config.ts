@@ -11,6 +11,7 @@ export const architectures = [
   "granite",
   "phi3",
   "gemma3_text",
+  "lfm2",
 ] as const;
 export type Architecture = (typeof architectures)[number];
 
@@ -29,6 +30,8 @@ export interface LayerKind {
   readonly rotation: Rotation;
   /** Tokens that a token attends to, itself the last; null for all before it. */
   readonly window: number | null;
+  /** Taps of the gated short convolution in attention's place (LFM2); left out, the layer attends. */
+  readonly taps?: number;
 }
 
 /** The shape of a decoder: what its layers are made of, whatever family it is from. */
@@ -61,7 +64,7 @@ export interface ModelConfig {
     /** Gate, up and down. */
     readonly feedForward: boolean;
   };
-  /** RMSNorm on every query and key head (Qwen3, Gemma 3). */
+  /** RMSNorm on every query and key head (Qwen3, Gemma 3, LFM2). */
   readonly qkNorm: boolean;
   readonly norms: {
     /** They multiply by 1 + weight (Gemma). */

@@ -4,6 +4,11 @@ import { embeddingForward } from "../../kernels/layers/embedding.ts";
 import { rmsnormForward } from "../../kernels/layers/rmsnorm.ts";
 import { scaled } from "../../kernels/layers/scale.ts";
 import { ropeForward, type RopeOptions } from "../../kernels/attention/rope.ts";
+import {
+  convolutionForward,
+  convolutionInputs,
+  type ConvolutionWeights,
+} from "../../kernels/convolution/short_convolution.ts";
 import type { AttentionShape } from "../../kernels/attention/attention_shape.ts";
 import { gatedForward, type Linear, linearForward } from "./linear.ts";
 import type { Layer, Model } from "./model.ts";
@@ -24,13 +29,24 @@ export interface AttentionActivations {
   readonly statistics: Tensor;
 }
 
+/** Tensors that a layer's convolution made and its gradient needs. */
+export interface ConvolutionActivations {
+  /** [T, C] of `convolutionInputs` */
+  readonly inputs: Tensor;
+  /** [T, C] */
+  readonly output: Tensor;
+}
+
+/** What a layer mixes tokens with, as it was made of a packed batch. */
+export type MixerActivations = AttentionActivations | ConvolutionActivations;
+
 /** Tensors that a layer's forward pass made and its gradient needs. T tokens, C model width. */
 export interface LayerActivations<Attention> {
   /** [T, C] residual stream before the layer */
   readonly input: Tensor;
   readonly inputRstd: Tensor;
   readonly inputNormed: Tensor;
-  /** [T, (H + 2·KV)·D] */
+  /** [T, (H + 2·KV)·D], or of a convolution [T, 3·C] */
   readonly qkv: Tensor;
   readonly attention: Attention;
   /** What attention gave before its norm; null where it has none. */
@@ -95,7 +111,8 @@ function addBranch(
  * How a layer begins.
  *
  * @param input [T, C]
- * @returns its queries, keys and values [T, (H + 2·KV)·D] before they are rotated, and what they come from
+ * @returns its queries, keys and values [T, (H + 2·KV)·D] before they are rotated, or what it convolves [T, 3·C], and
+ *   what they come from
  */
 export function layerQkv(
   model: Model,
@@ -125,7 +142,7 @@ function layerInterior<Attention extends { readonly output: Tensor }>(
   const [T] = input.shape;
   const { normed: first, qkv } = layerQkv(model, layer, input);
   const attention = attend(qkv);
-  const attended = attention.output.reshape(T, config.heads * config.headDim);
+  const attended = attention.output.reshape(T, attention.output.size / T);
   const { attentionOutput: linear, attentionNorm: norm } = layer;
   const { sum: middle, branch: attentionBranch } = addBranch(
     model,
@@ -219,6 +236,35 @@ export function finalNorm(model: Model, x: Tensor): { hidden: Tensor; rstd: Tens
   return { hidden: inPlace(model, hidden, model.config.scales.logits), rstd };
 }
 
+/** Mixes the tokens of each sequence of a packed batch. */
+function mixPacked(
+  model: Model,
+  layer: Layer,
+  batch: PackedBatch,
+): (qkv: Tensor) => MixerActivations {
+  return layer.convolution
+    ? convolvePacked(model, layer, batch)
+    : attendPacked(model, layer, batch);
+}
+
+function convolvePacked({ gpu }: Model, layer: Layer, { size, segments }: PackedBatch) {
+  const weights = convolutionWeights(layer);
+  return (projected: Tensor): ConvolutionActivations => {
+    const shape = [size, projected.shape[1] / 3];
+    const inputs = gpu.tensor(shape, "f32", "convolution inputs");
+    convolutionInputs(gpu, projected, inputs, gpu);
+    const output = gpu.tensor(shape, "f32", "convolution");
+    convolutionForward(gpu, projected, { inputs, segments }, weights, output);
+    return { inputs, output };
+  };
+}
+
+/** @throws Error when the layer attends */
+export function convolutionWeights({ convolution, kind: { taps } }: Layer): ConvolutionWeights {
+  if (!convolution || taps === undefined) throw new Error("a layer without a convolution");
+  return { weight: convolution.weight, taps };
+}
+
 /** Rotates queries and keys of a packed batch and attends within each sequence. */
 function attendPacked(model: Model, layer: Layer, batch: PackedBatch) {
   const { gpu, config } = model;
@@ -270,7 +316,7 @@ export function attentionShape(model: Model, { kind: { window } }: Layer): Atten
 /** Everything the backward pass of a whole model needs. */
 export interface ModelActivations {
   /** Activations of each layer; with gradient checkpointing the call computes them again. */
-  readonly layers: readonly (() => LayerActivations<AttentionActivations>)[];
+  readonly layers: readonly (() => LayerActivations<MixerActivations>)[];
   /** [T, C] residual stream before the last norm */
   readonly last: Tensor;
   readonly lastRstd: Tensor;
@@ -290,11 +336,11 @@ export function forwardForTraining(
   checkpointing = false,
 ): ModelActivations {
   const { gpu } = model;
-  const layers: (() => LayerActivations<AttentionActivations>)[] = [];
+  const layers: (() => LayerActivations<MixerActivations>)[] = [];
   let x = embed(model, batch.tokens);
   for (const layer of model.layers) {
     const input = x;
-    const attend = attendPacked(model, layer, batch);
+    const attend = mixPacked(model, layer, batch);
     const activations = () => layerActivations(model, layer, input, attend);
     if (checkpointing) {
       x = gpu.scope(() => layerForward(model, layer, input, attend), (kept) => [kept]);
@@ -319,7 +365,7 @@ export function forwardOnly(model: Model, batch: PackedBatch): Tensor {
   const { gpu } = model;
   let x = embed(model, batch.tokens);
   for (const layer of model.layers) {
-    const attend = attendPacked(model, layer, batch);
+    const attend = mixPacked(model, layer, batch);
     const output = gpu.scope(() => layerForward(model, layer, x, attend), (kept) => [kept]);
     gpu.release(x);
     x = output;

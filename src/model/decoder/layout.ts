@@ -1,7 +1,8 @@
 import { bytesOf, type MatrixType } from "../../gpu/tensor.ts";
 import { UserError } from "../../base/user_error.ts";
 import { vocabularyBlock } from "../../kernels/losses/log_softmax.ts";
-import type { ModelConfig } from "./config.ts";
+import { kindOf, type ModelConfig } from "./config.ts";
+import { convolutionNames, moduleNames } from "./names.ts";
 
 /** A tensor as Hugging Face names it, or some rows of one, and where they lie in a block. */
 export interface NamedRange {
@@ -37,6 +38,12 @@ function block(key: string, tensors: readonly (readonly [string, readonly number
   const [, first] = tensors[0];
   const rows = tensors.reduce((sum, [, shape]) => sum + shape[0], 0);
   return { key, shape: [rows, ...first.slice(1)], tensors: ranges };
+}
+
+/** A block of one tensor that is no matrix, whatever its shape: it is always f32. */
+function vector(key: string, name: string, shape: readonly number[]): Block {
+  const size = sizeOf(shape);
+  return { key, shape: [size], tensors: [{ name, shape, first: 0, size, offset: 0 }] };
 }
 
 /** The key of tile `index` of a table. */
@@ -82,23 +89,49 @@ export function layerOf(key: string): number | null {
 /** The key of a projection's bias. */
 export const biasKey = (key: string) => `${key}Bias`;
 
-/**
- * The modules of a layer whose outputs lie side by side, with how many each has.
- *
- * @returns [module, outputs] of queries, keys and values, and of gate and up
- */
-export function modulesOf(
-  { intermediateSize: I, heads: H, kvHeads: KV, headDim: D, fusedProjections }: ModelConfig,
-): { readonly qkv: [string, number][]; readonly gateUp: [string, number][] } {
-  if (fusedProjections) {
+/** Projections of a layer that read the same input: [module, outputs] of each, which lie side by side. */
+export interface JoinedModules {
+  readonly inputs: number;
+  readonly modules: [string, number][];
+}
+
+/** The projections of a layer by the block in which they lie. A convolution's stand in the places of attention's. */
+export interface LayerModules {
+  readonly qkv: JoinedModules;
+  readonly attentionOutput: JoinedModules;
+  readonly gateUp: JoinedModules;
+  readonly down: JoinedModules;
+}
+
+/** The projections of layer `layer`. */
+export function modulesOf(config: ModelConfig, layer: number): LayerModules {
+  const { hiddenSize: C, intermediateSize: I, heads: H, kvHeads: KV, headDim: D } = config;
+  const names = moduleNames(config.architecture);
+  const isFused = config.fusedProjections;
+  const feedForward = {
+    gateUp: {
+      inputs: C,
+      modules: isFused ? [["mlp.gate_up_proj", 2 * I]] : [[names.gate, I], [names.up, I]],
+    },
+    down: { inputs: I, modules: [[names.down, C]] },
+  } satisfies Partial<LayerModules>;
+  if (kindOf(config, layer).taps !== undefined) {
+    const { inputs, output } = convolutionNames;
     return {
-      qkv: [["self_attn.qkv_proj", (H + 2 * KV) * D]],
-      gateUp: [["mlp.gate_up_proj", 2 * I]],
+      qkv: { inputs: C, modules: [[inputs, 3 * C]] },
+      attentionOutput: { inputs: C, modules: [[output, C]] },
+      ...feedForward,
     };
   }
   return {
-    qkv: [["self_attn.q_proj", H * D], ["self_attn.k_proj", KV * D], ["self_attn.v_proj", KV * D]],
-    gateUp: [["mlp.gate_proj", I], ["mlp.up_proj", I]],
+    qkv: {
+      inputs: C,
+      modules: isFused
+        ? [["self_attn.qkv_proj", (H + 2 * KV) * D]]
+        : [[names.queries, H * D], [names.keys, KV * D], [names.values, KV * D]],
+    },
+    attentionOutput: { inputs: H * D, modules: [[names.attentionOutput, C]] },
+    ...feedForward,
   };
 }
 
@@ -112,34 +145,40 @@ export function parameterBlocks(
   config: ModelConfig,
   most: (tensor: string) => number = () => Infinity,
 ): Block[] {
-  const { hiddenSize: C, intermediateSize: I, heads: H, headDim: D, biases } = config;
+  const { hiddenSize: C, headDim: D, biases } = config;
+  const names = moduleNames(config.architecture);
   const table = [config.vocabularySize, C] as const;
   const blocks = tableTiles("embedding", "model.embed_tokens.weight", table, most);
   for (let layer = 0; layer < config.layers; layer++) {
+    const { taps } = kindOf(config, layer);
+    const layerModules = modulesOf(config, layer);
     const name = (rest: string) => `model.layers.${layer}.${rest}`;
     const add = (key: string, tensors: [string, number[]][]) =>
       blocks.push(block(layerKey(layer, key), tensors.map(([rest, shape]) => [name(rest), shape])));
-    add("inputNorm", [["input_layernorm.weight", [C]]]);
-    const linear = (key: string, modules: [string, number][], inputs: number, hasBias: boolean) => {
+    add("inputNorm", [[`${names.inputNorm}.weight`, [C]]]);
+    const linear = (key: keyof LayerModules, hasBias: boolean) => {
+      const { inputs, modules } = layerModules[key];
       add(key, modules.map(([module, rows]) => [`${module}.weight`, [rows, inputs]]));
       if (!hasBias) return;
       add(biasKey(key), modules.map(([module, rows]) => [`${module}.bias`, [rows]]));
     };
-    linear("qkv", modulesOf(config).qkv, C, biases.qkv);
-    if (config.qkNorm) {
-      add("queryNorm", [["self_attn.q_norm.weight", [D]]]);
-      add("keyNorm", [["self_attn.k_norm.weight", [D]]]);
+    linear("qkv", taps === undefined && biases.qkv);
+    if (taps !== undefined) {
+      const weight = name(`${convolutionNames.weight}.weight`);
+      blocks.push(vector(layerKey(layer, "convolution"), weight, [C, 1, taps]));
+    } else if (config.qkNorm) {
+      add("queryNorm", [[`${names.queryNorm}.weight`, [D]]]);
+      add("keyNorm", [[`${names.keyNorm}.weight`, [D]]]);
     }
-    linear("attentionOutput", [["self_attn.o_proj", C]], H * D, biases.attentionOutput);
+    linear("attentionOutput", taps === undefined && biases.attentionOutput);
     const { after } = config.norms;
     if (after) add("attentionNorm", [["post_attention_layernorm.weight", [C]]]);
-    const beforeFeedForward = after ? "pre_feedforward_layernorm" : "post_attention_layernorm";
-    add("postNorm", [[`${beforeFeedForward}.weight`, [C]]]);
-    linear("gateUp", modulesOf(config).gateUp, C, biases.feedForward);
-    linear("down", [["mlp.down_proj", C]], I, biases.feedForward);
+    add("postNorm", [[`${names.postNorm}.weight`, [C]]]);
+    linear("gateUp", biases.feedForward);
+    linear("down", biases.feedForward);
     if (after) add("feedForwardNorm", [["post_feedforward_layernorm.weight", [C]]]);
   }
-  blocks.push(block("finalNorm", [["model.norm.weight", [C]]]));
+  blocks.push(block("finalNorm", [[`${names.finalNorm}.weight`, [C]]]));
   if (!config.tiedEmbeddings) {
     blocks.push(...tableTiles("head", "lm_head.weight", table, most));
   }

@@ -13,17 +13,23 @@ export const loraTargets = [
   "up_proj",
   "down_proj",
 ] as const;
-/** What some families have in the place of several of these, and which. */
-const fusedTargets = {
+/** What some families have in the place of these, of one or of several, and which. */
+const ownTargets = {
   qkv_proj: ["q_proj", "k_proj", "v_proj"],
   gate_up_proj: ["gate_proj", "up_proj"],
+  // LFM2's convolutions stand in the place of attention.
+  in_proj: ["q_proj", "k_proj", "v_proj"],
+  out_proj: ["o_proj"],
+  w1: ["gate_proj"],
+  w3: ["up_proj"],
+  w2: ["down_proj"],
 } as const satisfies Record<string, readonly (typeof loraTargets)[number][]>;
-export type LoraTarget = (typeof loraTargets)[number] | keyof typeof fusedTargets;
+export type LoraTarget = (typeof loraTargets)[number] | keyof typeof ownTargets;
 
 /** All names that an adapter's file may have. */
 export const loraModules: readonly LoraTarget[] = [
   ...loraTargets,
-  ...Object.keys(fusedTargets) as (keyof typeof fusedTargets)[],
+  ...Object.keys(ownTargets) as (keyof typeof ownTargets)[],
 ];
 
 /** A low-rank adapter (Hu et al. 2021): y = x·Wᵀ + alpha/rank · (x·Aᵀ)·Bᵀ. */
@@ -41,25 +47,31 @@ export function orderTargets(targets: readonly LoraTarget[]): LoraTarget[] {
 
 /**
  * The projections of a model that an adapter changes, by the model's own names: where it has one in the place of
- * several, that one if any of these is asked for.
+ * others, that one if any of these is asked for, or all of them where some of its layers have these themselves.
  *
  * @throws UserError naming one that the model does not have
  */
 export function targetsIn(config: ModelConfig, targets: readonly LoraTarget[]): LoraTarget[] {
-  const own = projectionGroups(config).flatMap(({ projections }) =>
-    projections.map(({ target }) => target)
+  const own = new Set(
+    Array.from({ length: config.layers }, (_, layer) => projectionGroups(config, layer))
+      .flat(2).flatMap(({ projections }) => projections.map(({ target }) => target)),
   );
-  const found = targets.map((target) => {
-    if (own.includes(target)) return target;
-    const fused = own.find((name) => partsOf(name).includes(target));
-    if (fused) return fused;
-    throw new UserError(`the model has no ${target}; its projections are ${own.join(", ")}`);
+  const isAsked = (target: LoraTarget) => targets.includes(target);
+  const chosen = [...own].filter((target) => {
+    const parts = partsOf(target);
+    const isBeside = parts.some((part) => own.has(part));
+    return targets.includes(target) ||
+      (isBeside ? parts.every(isAsked) : parts.some(isAsked));
   });
-  return orderTargets(found);
+  const missing = targets.find((target) =>
+    !own.has(target) && !chosen.some((one) => partsOf(one).includes(target))
+  );
+  if (missing === undefined) return orderTargets(chosen);
+  throw new UserError(`the model has no ${missing}; its projections are ${[...own].join(", ")}`);
 }
 
 const partsOf = (target: LoraTarget): readonly LoraTarget[] =>
-  target === "qkv_proj" || target === "gate_up_proj" ? fusedTargets[target] : [];
+  target in ownTargets ? ownTargets[target as keyof typeof ownTargets] : [];
 
 /** The adapters of projections that read the same input and lie in one block. */
 export interface LoraGroup {
@@ -102,24 +114,18 @@ interface ProjectionGroup {
   readonly projections: readonly Projection[];
 }
 
-function projectionGroups(config: ModelConfig): ProjectionGroup[] {
-  const { hiddenSize: C, intermediateSize: I, heads, headDim: D } = config;
-  const { qkv, gateUp } = modulesOf(config);
-  const group = (key: LoraBlockKey, width: number, modules: [string, number][]) => ({
+function projectionGroups(config: ModelConfig, layer: number): ProjectionGroup[] {
+  const blocks = modulesOf(config, layer);
+  const group = (key: LoraBlockKey) => ({
     key,
-    width,
-    projections: modules.map(([module, rows]) => ({
+    width: blocks[key].inputs,
+    projections: blocks[key].modules.map(([module, rows]) => ({
       target: module.slice(module.indexOf(".") + 1) as LoraTarget,
       module,
       rows,
     })),
   });
-  return [
-    group("qkv", C, qkv),
-    group("attentionOutput", heads * D, [["self_attn.o_proj", C]]),
-    group("gateUp", C, gateUp),
-    group("down", I, [["mlp.down_proj", C]]),
-  ];
+  return [group("qkv"), group("attentionOutput"), group("gateUp"), group("down")];
 }
 
 const aKey = (layer: number, key: LoraBlockKey) => layerKey(layer, `${key}.A`);
@@ -135,7 +141,7 @@ function alignedRow(row: number, rank: number): number {
 export function loraBlocks(config: ModelConfig, { rank, targets }: LoraConfig): Block[] {
   const blocks: Block[] = [];
   for (let layer = 0; layer < config.layers; layer++) {
-    for (const { key, width, projections } of projectionGroups(config)) {
+    for (const { key, width, projections } of projectionGroups(config, layer)) {
       const chosen = projections.filter(({ target }) => targets.includes(target));
       if (chosen.length === 0) continue;
       const name = (module: string, matrix: string) =>
@@ -172,7 +178,7 @@ export function loraGroups(
   layer: number,
 ): Partial<Record<LoraBlockKey, LoraGroup>> {
   const groups: Partial<Record<LoraBlockKey, LoraGroup>> = {};
-  for (const { key, projections } of projectionGroups(config)) {
+  for (const { key, projections } of projectionGroups(config, layer)) {
     if (!parameters.has(aKey(layer, key))) continue;
     let firstColumn = 0, endRow = 0;
     const adapted: AdaptedProjection[] = [];

@@ -18,11 +18,13 @@ export interface Layer {
   readonly inputNorm: Parameter;
   /** [(H + 2·KV)·D, C]: rows of the query heads, then the key heads, then the value heads */
   readonly qkv: Linear;
-  /** [D], Qwen3 and Gemma 3 */
+  /** [D], Qwen3, Gemma 3 and LFM2 */
   readonly queryNorm: Parameter | null;
-  /** [D], Qwen3 and Gemma 3 */
+  /** [D], Qwen3, Gemma 3 and LFM2 */
   readonly keyNorm: Parameter | null;
-  /** [C, H·D] */
+  /** [C · L] of a layer that has a convolution in attention's place, whose `qkv` is [3·C, C]: b, c and x (LFM2) */
+  readonly convolution: Parameter | null;
+  /** [C, H·D], or of a convolution [C, C] */
   readonly attentionOutput: Linear;
   /** [C] of what attention gives, before it is added (Gemma) */
   readonly attentionNorm: Parameter | null;
@@ -153,7 +155,12 @@ export class Model {
   /** The most tokens of a pass: its widest activation must be bound as a whole. */
   get tokensPerPass(): number {
     const { hiddenSize, intermediateSize, heads, kvHeads, headDim } = this.config;
-    const widest = Math.max(hiddenSize, 2 * intermediateSize, (heads + 2 * kvHeads) * headDim);
+    const convolves = this.layers.some(({ convolution }) => convolution !== null);
+    const widest = Math.max(
+      convolves ? 3 * hiddenSize : hiddenSize,
+      2 * intermediateSize,
+      (heads + 2 * kvHeads) * headDim,
+    );
     return Math.max(1, Math.floor(this.gpu.device.limits.maxStorageBufferBindingSize / 4 / widest));
   }
 
@@ -203,12 +210,15 @@ function makeLayer({ config, parameters, adapter }: Model, layer: number): Layer
     adapter: groups[key] ?? null,
   });
   const { residual } = config.scales;
+  const kind = kindOf(config, layer);
+  const attends = kind.taps === undefined;
   return {
-    kind: kindOf(config, layer),
+    kind,
     inputNorm: get("inputNorm"),
     qkv: linear("qkv"),
-    queryNorm: config.qkNorm ? get("queryNorm") : null,
-    keyNorm: config.qkNorm ? get("keyNorm") : null,
+    queryNorm: config.qkNorm && attends ? get("queryNorm") : null,
+    keyNorm: config.qkNorm && attends ? get("keyNorm") : null,
+    convolution: attends ? null : get("convolution"),
     attentionOutput: linear("attentionOutput", residual),
     attentionNorm: config.norms.after ? get("attentionNorm") : null,
     postNorm: get("postNorm"),

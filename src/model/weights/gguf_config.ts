@@ -37,6 +37,7 @@ export function ggufConfig(file: GgufFile): ModelConfig {
   };
   const hasBias = (module: string) => tensors.has(`model.layers.0.${module}.bias`);
   const heads = value("attention.head_count");
+  const kvHeads = value("attention.head_count_kv");
   const headDim = value("attention.key_length") ??
     Number(value("embedding_length")) / Number(heads);
   const config = parseModelConfig({
@@ -46,7 +47,7 @@ export function ggufConfig(file: GgufFile): ModelConfig {
     intermediate_size: value("feed_forward_length"),
     num_hidden_layers: value("block_count"),
     num_attention_heads: heads,
-    num_key_value_heads: value("attention.head_count_kv"),
+    num_key_value_heads: Array.isArray(kvHeads) ? Math.max(...kvHeads) : kvHeads,
     head_dim: headDim,
     rms_norm_eps: value("attention.layer_norm_rms_epsilon"),
     max_position_embeddings: value("context_length"),
@@ -54,6 +55,13 @@ export function ggufConfig(file: GgufFile): ModelConfig {
     attention_bias: hasBias("self_attn.o_proj"),
     mlp_bias: hasBias("mlp.down_proj"),
     sliding_window: value("attention.sliding_window") || null,
+    // LFM2's: a layer without key and value heads convolves.
+    norm_eps: value("attention.layer_norm_rms_epsilon"),
+    block_auto_adjust_ff_dim: false,
+    conv_L_cache: value("shortconv.l_cache"),
+    ...(family.gguf.convolves && Array.isArray(kvHeads)
+      ? { layer_types: kvHeads.map((count) => count === 0 ? "conv" : "full_attention") }
+      : {}),
     // Granite's; the others do not read them.
     embedding_multiplier: value("embedding_scale"),
     attention_multiplier: value("attention.scale"),

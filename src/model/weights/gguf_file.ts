@@ -1,3 +1,4 @@
+import { convolutionNames } from "../decoder/names.ts";
 import { GGMLQuantizationType, gguf } from "@huggingface/gguf";
 import { type OpenFile, SeekMode } from "../../platform/system/files.ts";
 import { UserError } from "../../base/user_error.ts";
@@ -100,6 +101,12 @@ function headDimOf(metadata: GgufMetadata, architecture: string): number {
   return Number.isInteger(dim) && dim > 0 ? dim : 0;
 }
 
+/** The shape by which Hugging Face knows it: taps of a convolution, [C, L] in the file, are [C, 1, L]. */
+function shapeOf(name: string, shape: readonly number[]): readonly number[] {
+  const isTaps = name.endsWith(`.${convolutionNames.weight}.weight`) && shape.length === 2;
+  return isTaps ? [shape[0], 1, shape[1]] : shape;
+}
+
 function placeTensor(
   path: string,
   size: number,
@@ -135,7 +142,7 @@ function placeTensor(
     name,
     tensor: {
       type,
-      shape: dimensions.toReversed(),
+      shape: shapeOf(name, dimensions.toReversed()),
       interleavedHead: isInterleaved(architecture, ggufName) ? headDim : 0,
       hasOneAdded: hasOneAdded(architecture, name),
       file: path,

@@ -4,7 +4,7 @@ import { GGMLFileQuantizationType } from "@huggingface/gguf";
 import { UserError } from "../../base/user_error.ts";
 import { type StoredType, storedTypes } from "../../kernels/parts/stored_type.ts";
 import { holdsNonFinite } from "../../kernels/parts/stored_values.ts";
-import { kindOf, type ModelConfig, type Rotation } from "../decoder/config.ts";
+import { kindOf, type LayerKind, type ModelConfig, type Rotation } from "../decoder/config.ts";
 import { float32ToBfloat16, float32ToFloat16 } from "../decoder/half_precision.ts";
 import type { Model } from "../decoder/model.ts";
 import type { NamedTensor } from "../decoder/parameters.ts";
@@ -118,6 +118,9 @@ function expectWritable(config: ModelConfig): void {
   if (size > 0 && size < headDim && !gguf.hasParts) {
     throw refused(`a part of a head rotated in ${gguf.name}`);
   }
+  if (config.kinds.every(({ taps }) => taps !== undefined)) {
+    throw refused("a model without attention");
+  }
   if (config.kinds.every(({ window }) => window !== null) && !gguf.every) {
     throw refused(`a window of all layers in ${gguf.name}`);
   }
@@ -181,14 +184,16 @@ const generalValues = ({ architecture }: ModelConfig, name: string): GgufValues 
 });
 
 function shapeValues(config: ModelConfig): GgufValues {
-  const { whole, real } = ggufValue;
+  const { whole, wholes, real } = ggufValue;
   const values: GgufValues = {
     block_count: whole(config.layers),
     context_length: whole(config.maxPositions),
     embedding_length: whole(config.hiddenSize),
     feed_forward_length: whole(config.intermediateSize),
     "attention.head_count": whole(config.heads),
-    "attention.head_count_kv": whole(config.kvHeads),
+    "attention.head_count_kv": convolves(config)
+      ? wholes(layerNumbers(config, ({ taps }) => taps === undefined ? config.kvHeads : 0))
+      : whole(config.kvHeads),
     "attention.key_length": whole(config.headDim),
     "attention.value_length": whole(config.headDim),
     "attention.layer_norm_rms_epsilon": real(config.normEpsilon),
@@ -201,6 +206,11 @@ function shapeValues(config: ModelConfig): GgufValues {
     Object.entries(values).map(([key, value]) => [`${name}.${key}`, value]),
   );
 }
+
+const convolves = ({ kinds }: ModelConfig) => kinds.some(({ taps }) => taps !== undefined);
+
+const layerNumbers = (config: ModelConfig, numberOf: (kind: LayerKind) => number) =>
+  Array.from({ length: config.layers }, (_, i) => numberOf(kindOf(config, i)));
 
 /** What a family's files say besides. */
 function familyValues({ architecture, kinds, scales }: ModelConfig): GgufValues {
@@ -215,6 +225,8 @@ function familyValues({ architecture, kinds, scales }: ModelConfig): GgufValues 
   }
   // Without it, older readers take a model of this shape for one that slides.
   if (families[architecture].gguf.hasParts) return { "attention.sliding_window": whole(0) };
+  const taps = kinds.find(({ taps }) => taps !== undefined)?.taps;
+  if (taps !== undefined) return { "shortconv.l_cache": whole(taps) };
   const sliding = kinds.find(({ window }) => window !== null);
   return sliding?.window
     ? {
@@ -278,7 +290,8 @@ function ropeFactors(config: ModelConfig): GgufTensorStream[] {
 
 /** What a tensor is written as. */
 function typeOf(name: string, shape: readonly number[], type: GgufType): StoredType {
-  if (shape.length < 2) return "F32";
+  // Taps of a convolution are no matrix.
+  if (shape.length !== 2) return "F32";
   const fits = (wanted: GgufType) => shape[shape.length - 1] % storedTypes[wanted].elements === 0;
   const isTable = name === "model.embed_tokens.weight" || name === "lm_head.weight";
   if (type === "Q4_K" && !fits(type) || isTable && type.startsWith("Q4")) {
@@ -299,7 +312,8 @@ function stream(
   return {
     name,
     type,
-    shape,
+    // Taps of a convolution, [C, 1, L], are [C, L] in a file.
+    shape: shape.length === 3 ? [shape[0], shape[2]] : shape,
     async *pieces() {
       for await (const whole of inUnits(pieces(), unit * Math.max(1, Math.floor(PIECE / unit)))) {
         const bytes = encode(type, headDim === 0 ? whole : interleaved(whole, width, headDim));

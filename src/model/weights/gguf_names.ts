@@ -5,6 +5,7 @@ import { familyOfGguf } from "./config/families.ts";
 const outside: Readonly<Record<string, string>> = {
   token_embd: "model.embed_tokens",
   output_norm: "model.norm",
+  token_embd_norm: "model.embedding_norm",
   output: "lm_head",
 };
 
@@ -35,7 +36,7 @@ export const longFactorsName = "rope_factors_long.weight";
  * @param architecture of the file
  */
 export function ggufTensorName(architecture: string, name: string): string {
-  const layer = /^blk\.(\d+)\.(\w+)\.(weight|bias)$/.exec(name);
+  const layer = /^blk\.(\d+)\.([\w.]+)\.(weight|bias)$/.exec(name);
   const modules = { ...inLayer, ...familyOfGguf(architecture)?.gguf.modules };
   if (layer && Object.hasOwn(modules, layer[2])) {
     return `model.layers.${layer[1]}.${modules[layer[2]]}.${layer[3]}`;

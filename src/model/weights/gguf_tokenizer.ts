@@ -66,6 +66,7 @@ export const preTokenizers: Readonly<Record<string, Json>> = {
   "llama-bpe": words("\\p{N}{1,3}"),
   // SmolLM3's
   "smaug-bpe": words("\\p{N}{1,3}"),
+  "lfm2": words("\\p{N}{1,3}"),
   "qwen2": words("\\p{N}"),
   // Phi-4-mini's
   "gpt-4o": casedWords("\\p{N}{1,3}", `${ends}?`),
@@ -74,7 +75,7 @@ export const preTokenizers: Readonly<Record<string, Json>> = {
 };
 
 /** Whether a word that is a token is taken as that token, whatever its merges say. */
-export const ignoresMerges = (pre: string) => pre === "llama-bpe" || pre === "tekken";
+export const ignoresMerges = (pre: string) => ["llama-bpe", "lfm2", "tekken"].includes(pre);
 
 /**
  * The tokenizer a GGUF file carries, in the form of Hugging Face's tokenizer.json.

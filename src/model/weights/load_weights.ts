@@ -77,14 +77,14 @@ export async function loadWeights(
             `frozen_dtype float32 (on the command line --frozen-dtype float32).`,
         );
       }
-      const isVector = shape.length < 2;
+      const isVector = shape.length !== 2;
       const words = wordsOf(isVector ? vectorBytes(bytes, elements, tensor) : bytes);
       const packed = gpu.from(words, [words.length], "u32", "packed weights");
       unpack(gpu, packed, segment, {
         type: tensor.type,
         elements,
         firstElement: first - origin,
-        width: shape[shape.length - 1],
+        width: isVector ? size : shape[1],
         targetStart: start,
         interleavedHead: isVector ? 0 : tensor.interleavedHead,
       });

@@ -8,7 +8,7 @@ import { onEveryGpu } from "../../kernels/harness.ts";
 import { familyModel } from "../../model/families.ts";
 import { alone, ask, content, finish, plain, withSampler } from "./wanted.ts";
 
-/** Of each family one with all that it has: biases, scales, layers without rotation, a part of a head rotated. */
+/** Of each family one with all that it has: biases, scales, layers without rotation, a part of a head rotated; convolutions. */
 const names = [
   "llama-5",
   "mistral-3",
@@ -18,6 +18,8 @@ const names = [
   "granite-2",
   "phi3-2",
   "gemma3-5",
+  "lfm2-2",
+  "lfm2-5",
 ];
 
 for (const name of names) {

@@ -49,8 +49,8 @@ async function assertRead(
 /** What a GGUF file keeps of a configuration: factors in f32, and Mistral's models are Llama's. */
 function asGguf(config: ModelConfig): ModelConfig {
   const architecture = config.architecture === "mistral" ? "llama" : config.architecture;
-  const kinds = config.kinds.map(({ window, rotation: { scaling, ...rotation } }) => ({
-    window,
+  const kinds = config.kinds.map(({ rotation: { scaling, ...rotation }, ...kind }) => ({
+    ...kind,
     rotation: {
       ...rotation,
       scaling: scaling?.type === "longrope"
@@ -79,6 +79,9 @@ function refusal(
   const cutsWidth = architecture === "qwen2" || architecture === "phi3";
   if (cutsWidth && heads * headDim !== hiddenSize) {
     return /no place for heads of \d+ in (qwen2|phi3)/;
+  }
+  if (kinds.every(({ taps }) => taps !== undefined)) {
+    return /no place for a model without attention/;
   }
   if (/smollm3-[14]/.test(name)) return /no place for a layer 0 /;
   if (/gemma3-[25]/.test(name)) return /no place for a query_pre_attn_scalar of its own/;

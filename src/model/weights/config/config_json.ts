@@ -35,7 +35,7 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
   const kvHeads = keys.integer("num_key_value_heads", heads);
   const hiddenSize = keys.integer("hidden_size");
   const headDim = keys.integer("head_dim", hiddenSize / heads);
-  const intermediateSize = keys.integer("intermediate_size");
+  const intermediateSize = family.innerSize?.(keys) ?? keys.integer("intermediate_size");
   if (heads % kvHeads !== 0) {
     throw new UserError(
       `${file}: num_attention_heads ${heads} is no multiple of num_key_value_heads ${kvHeads}`,
@@ -71,7 +71,7 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
     heads,
     kvHeads,
     headDim,
-    normEpsilon: keys.positive("rms_norm_eps", 1e-6),
+    normEpsilon: keys.positive(family.normKey ?? "rms_norm_eps", 1e-6),
     tiedEmbeddings: keys.flag("tie_word_embeddings", family.isTied),
     ...family.traits(keys),
     maxPositions,

@@ -43,6 +43,8 @@ interface GgufTraits {
   readonly hasScales?: boolean;
   /** Norms have 1 added to their weights. */
   readonly addsOne?: boolean;
+  /** Layers without key and value heads convolve. */
+  readonly convolves?: boolean;
   /** Every nth layer is of another kind than the others, which no key says. */
   readonly every?: { readonly nth: number; is(kind: LayerKind): boolean };
 }
@@ -58,6 +60,10 @@ interface Family {
   /** All layers may look back no further than `sliding_window`. */
   readonly slides?: boolean;
   traits(keys: ConfigKeys): FamilyTraits;
+  /** The key of the norms' epsilon; `rms_norm_eps` if left out. */
+  readonly normKey?: string;
+  /** The width inside the feed-forward block; `intermediate_size` if left out. */
+  innerSize?(keys: ConfigKeys): number;
   /** The key and the value of the activation; `hidden_act` and `silu` if left out. */
   readonly activation?: readonly [string, string];
   /** What layers differ in; all are alike if left out. */
@@ -183,6 +189,48 @@ export const families: Readonly<Record<Architecture, Family>> = {
     kinds: gemma3Kinds,
     write: gemma3Json,
   },
+  lfm2: {
+    modelClass: "Lfm2ForCausalLM",
+    isTied: true,
+    gguf: {
+      name: "lfm2",
+      convolves: true,
+      modules: {
+        attn_norm: "operator_norm",
+        attn_q_norm: "self_attn.q_layernorm",
+        attn_k_norm: "self_attn.k_layernorm",
+        attn_output: "self_attn.out_proj",
+        "shortconv.in_proj": "conv.in_proj",
+        "shortconv.conv": "conv.conv",
+        "shortconv.out_proj": "conv.out_proj",
+        ffn_norm: "ffn_norm",
+        ffn_gate: "feed_forward.w1",
+        ffn_up: "feed_forward.w3",
+        ffn_down: "feed_forward.w2",
+      },
+    },
+    normKey: "norm_eps",
+    innerSize: lfm2InnerSize,
+    traits: (keys) => {
+      if (keys.flag("conv_bias")) {
+        throw new UserError(
+          `${keys.file}: conv_bias is true; only convolutions without biases are supported`,
+        );
+      }
+      return { ...plainDecoder, qkNorm: true };
+    },
+    kinds: lfm2Kinds,
+    write: (config) => ({
+      norm_eps: config.normEpsilon,
+      block_auto_adjust_ff_dim: false,
+      conv_bias: false,
+      conv_L_cache: config.kinds.find(({ taps }) => taps !== undefined)?.taps ?? 3,
+      layer_types: Array.from(
+        { length: config.layers },
+        (_, i) => kindOf(config, i).taps === undefined ? "full_attention" : "conv",
+      ),
+    }),
+  },
   phi3: {
     modelClass: "Phi3ForCausalLM",
     rotatesPart: true,
@@ -291,15 +339,55 @@ function slidingLayers(keys: ConfigKeys, layers: number): boolean[] {
     if (pattern > layers) return [true];
     return Array.from({ length: pattern }, (_, i) => i + 1 < pattern);
   }
-  const types = ["full_attention", "sliding_attention"];
-  if (!Array.isArray(given) || given.length !== layers || !given.every((t) => types.includes(t))) {
-    throw new UserError(
-      `${keys.file}: layer_types is ${JSON.stringify(given)}; expected ${
-        types.join(" or ")
-      } for each of the ${layers} layers`,
-    );
+  const types = readLayerTypes(keys, layers, ["full_attention", "sliding_attention"]);
+  return types.map((type) => type === "sliding_attention");
+}
+
+/** @throws UserError when `layer_types` has not one of these types for each layer */
+function readLayerTypes(
+  { json: { layer_types: given }, file }: ConfigKeys,
+  layers: number,
+  types: readonly string[],
+): string[] {
+  if (Array.isArray(given) && given.length === layers && given.every((t) => types.includes(t))) {
+    return given;
   }
-  return given.map((type) => type === "sliding_attention");
+  throw new UserError(
+    `${file}: layer_types is ${JSON.stringify(given)}; expected ${
+      types.join(" or ")
+    } for each of the ${layers} layers`,
+  );
+}
+
+/** Of what `block_ff_dim` or `intermediate_size` says two thirds, rounded up, where the block is to adjust it. */
+function lfm2InnerSize(keys: ConfigKeys): number {
+  const size = keys.integer("block_ff_dim" in keys.json ? "block_ff_dim" : "intermediate_size");
+  if (!keys.flag("block_auto_adjust_ff_dim", true)) return size;
+  const multiple = keys.integer("block_multiple_of", 256);
+  const share = keys.positive("block_ffn_dim_multiplier", 1);
+  return multiple * Math.ceil(Math.floor(share * Math.floor(2 * size / 3)) / multiple);
+}
+
+/** Layers of two types: `full_attention`, and `conv`, a gated short convolution in its place. */
+function lfm2Kinds(keys: ConfigKeys, layers: number, headDim: number): LayerKinds {
+  const { rotation, maxPositions } = readRotation(keys, headDim, 1_000_000);
+  const taps = keys.integer("conv_L_cache", 3);
+  const attends = { rotation, window: null };
+  const convolves = { ...attends, taps };
+  const { layer_types: given, full_attn_idxs: indices } = keys.json;
+  if ((given ?? null) === null && Array.isArray(indices)) {
+    const kinds = Array.from(
+      { length: layers },
+      (_, i) => indices.includes(i) ? attends : convolves,
+    );
+    return { kinds, maxPositions };
+  }
+  const types = ["full_attention", "conv"];
+  if ((given ?? null) === null) return { kinds: [attends], maxPositions };
+  return {
+    kinds: readLayerTypes(keys, layers, types).map((type) => type === "conv" ? convolves : attends),
+    maxPositions,
+  };
 }
 
 function gemma3Json(config: ModelConfig): Readonly<Record<string, unknown>> {

@@ -1,0 +1,56 @@
+// The gradients of b and x, which a token's input is the product of: those of the sums that its input went into, of its
+// own segment in ascending order, then of the segments that go on from it in the order in which they lie.
+//
+// A row belongs to the segment that begins at segments[row].x; segments[row].y is past the last row that may look back
+// at it: past its segment, or, of a beginning that several sequences share, past the last of them.
+
+struct Params {
+  tokens: u32,
+  vectors: u32,   // of the channels, C / 4
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+//#include stored_vectors NAME="projected" BINDING=1 STORAGE="f32"
+@group(0) @binding(2) var<storage, read> segments: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> weights: array<f32>;
+//#include stored_vectors NAME="dSums" BINDING=4 STORAGE="f32"
+//#include written_vectors NAME="dProjected" BINDING=5
+
+//#include convolution_weight
+
+@compute @workgroup_size(64)
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_index) lane: u32,
+) {
+  let index = (group.y * groups.x + group.x) * 64u + lane;
+  let vectors = params.vectors;
+  let token = index / vectors;
+  if (token >= params.tokens) { return; }
+  let channels = index % vectors;
+  let own = segments[token];
+  let end = min(own.y, params.tokens);
+  var d = vec4<f32>(0.0);
+  var ahead = 0u;
+  while (ahead < $(TAPS)u && token + ahead < end) {
+    if (segments[token + ahead].x != own.x) { break; }
+    d = fma(weight($(TAPS-1)u - ahead, channels), load_dSums((token + ahead) * vectors + channels), d);
+    ahead++;
+  }
+  if (ahead < $(TAPS)u) {
+    for (var first = token + ahead; first < end;) {
+      let past = min(max(segments[first].y, first + 1u), end);
+      for (var i = ahead; i < $(TAPS)u; i++) {
+        let row = first + i - ahead;
+        if (row < past) {
+          d = fma(weight($(TAPS-1)u - i, channels), load_dSums(row * vectors + channels), d);
+        }
+      }
+      first = past;
+    }
+  }
+  let at = token * 3u * vectors + channels;
+  store_dProjected(at, d * load_projected(at + 2u * vectors));
+  store_dProjected(at + 2u * vectors, d * load_projected(at));
+}

@@ -1,0 +1,61 @@
+import type { Architecture } from "./config.ts";
+
+/** What Hugging Face calls the modules of a decoder; those of a layer without its place. */
+export interface ModuleNames {
+  readonly inputNorm: string;
+  readonly queries: string;
+  readonly keys: string;
+  readonly values: string;
+  readonly queryNorm: string;
+  readonly keyNorm: string;
+  readonly attentionOutput: string;
+  /** Before the feed-forward block. */
+  readonly postNorm: string;
+  readonly gate: string;
+  readonly up: string;
+  readonly down: string;
+  readonly finalNorm: string;
+}
+
+const usual: ModuleNames = {
+  inputNorm: "input_layernorm",
+  queries: "self_attn.q_proj",
+  keys: "self_attn.k_proj",
+  values: "self_attn.v_proj",
+  queryNorm: "self_attn.q_norm",
+  keyNorm: "self_attn.k_norm",
+  attentionOutput: "self_attn.o_proj",
+  postNorm: "post_attention_layernorm",
+  gate: "mlp.gate_proj",
+  up: "mlp.up_proj",
+  down: "mlp.down_proj",
+  finalNorm: "model.norm",
+};
+
+const others: Partial<Record<Architecture, ModuleNames>> = {
+  gemma3_text: { ...usual, postNorm: "pre_feedforward_layernorm" },
+  lfm2: {
+    ...usual,
+    inputNorm: "operator_norm",
+    queryNorm: "self_attn.q_layernorm",
+    keyNorm: "self_attn.k_layernorm",
+    attentionOutput: "self_attn.out_proj",
+    postNorm: "ffn_norm",
+    gate: "feed_forward.w1",
+    up: "feed_forward.w3",
+    down: "feed_forward.w2",
+    finalNorm: "model.embedding_norm",
+  },
+};
+
+/** The names of a family. */
+export function moduleNames(architecture: Architecture): ModuleNames {
+  return others[architecture] ?? usual;
+}
+
+/** The modules of a gated short convolution. */
+export const convolutionNames = {
+  inputs: "conv.in_proj",
+  weight: "conv.conv",
+  output: "conv.out_proj",
+} as const;
