@@ -30,7 +30,8 @@ const other: ModelConfig = {
   maxPositions: 4096,
 };
 
-/** Head sizes 16, 64 and 128, with biases and with norms of queries and keys, narrow and wide; and the other one. */
+/** Head sizes 16, 64 and 128, with biases and with norms of queries and keys, narrow and wide; the other one; and one that
+ * convolves. */
 const models: readonly ModelConfig[] = [
   ...[
     { headDim: 16, hiddenSize: 64, heads: 4, intermediateSize: 128, vocabularySize: 200 },
@@ -50,6 +51,13 @@ const models: readonly ModelConfig[] = [
     tiedEmbeddings: index === 1,
   } as const)),
   other,
+  {
+    ...other,
+    architecture: "lfm2",
+    kinds: [{ rotation: other.kinds[1].rotation, window: null, taps: 3 }, other.kinds[1]],
+    fusedProjections: false,
+    norms: plainDecoder.norms,
+  },
 ];
 
 /**

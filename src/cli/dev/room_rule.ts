@@ -51,6 +51,7 @@ const INNER: Readonly<Record<string, readonly string[]>> = {
     "products",
     "layers",
     "attention",
+    "convolution",
     "losses",
     "sampling",
     "optimizer",

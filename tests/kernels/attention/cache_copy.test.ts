@@ -30,5 +30,15 @@ onEveryGpu("cacheCopy copies one row to many and leaves the others", async (gpu)
   cacheCopy(gpu, { cacheKeys: halves, cacheValues: others }, pairTensor);
   const [copied] = await gpu.readAll([halves]);
   assert.deepEqual(new Float32Array(copied.slice().buffer), expected(keys));
-  gpu.release(cacheKeys, cacheValues, pairTensor, halves, others);
+
+  // What a convolution keeps: no values, and rows of 8 bytes.
+  const inputs = gpu.from(bits.slice(0, rows * 12), [rows, 12], "bf16");
+  cacheCopy(gpu, { cacheKeys: inputs, cacheValues: null }, pairTensor);
+  const [alone] = await gpu.readAll([inputs]);
+  const rowOf = (row: number) => Array.from(alone.subarray(row * 12, (row + 1) * 12));
+  for (const [from, to] of pairs.slice(0, 5)) {
+    assert.deepEqual(rowOf(to), Array.from(bits.subarray(from * 12, (from + 1) * 12)));
+  }
+  assert.deepEqual(rowOf(9), Array.from(bits.subarray(9 * 12, 10 * 12)));
+  gpu.release(cacheKeys, cacheValues, pairTensor, halves, others, inputs);
 });
