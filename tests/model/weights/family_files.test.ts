@@ -76,9 +76,9 @@ function refusal(
   const [{ rotation: { scaling } }] = kinds;
   if (!isPlain && architecture !== "qwen2" && biases.qkv) return /no place for these biases/;
   if (!isPlain && biases.feedForward) return /no place for these biases/;
-  const cutsWidth = architecture === "qwen2" || architecture === "phi3";
+  const cutsWidth = ["qwen2", "phi3", "lfm2"].includes(architecture);
   if (cutsWidth && heads * headDim !== hiddenSize) {
-    return /no place for heads of \d+ in (qwen2|phi3)/;
+    return /no place for heads of \d+ in (qwen2|phi3|lfm2)/;
   }
   if (kinds.every(({ taps }) => taps !== undefined)) {
     return /no place for a model without attention/;

@@ -194,6 +194,7 @@ export const families: Readonly<Record<Architecture, Family>> = {
     isTied: true,
     gguf: {
       name: "lfm2",
+      cutsWidth: true,
       convolves: true,
       modules: {
         attn_norm: "operator_norm",
